@@ -127,7 +127,7 @@ function nameOf(name: string, { deliveries, index, number, at }: AnyScene): stri
   return index === undefined || deliveries.length === 1 ? whole : `${whole}, delivery ${index + 1}`;
 }
 
-function withChange(scene: AnyScene, { delivery, run, appends, ...rest }: Change): State {
+function withChange(scene: AnyScene, { delivery, run, appends, requests, ...rest }: Change): State {
   const { isGateOpen, isWakeUpDue, look, validationErrorsLeft } = { ...scene, ...rest };
   const deliveries = scene.deliveries.map((old, index) => {
     if (index !== scene.index) return old;
@@ -136,15 +136,17 @@ function withChange(scene: AnyScene, { delivery, run, appends, ...rest }: Change
   });
   const runs = scene.runs.map((old, at) => {
     if (run && at + 1 === scene.number) return run;
-    return appends && old.of === scene.index ? withLogChanged(old) : old;
+    if (!appends || old.of !== scene.index) return old;
+    return withLogChanged(old, requests && scene.deliveries[old.of]?.end !== 'none');
   });
   return { deliveries, runs, isGateOpen, isWakeUpDue, look, validationErrorsLeft };
 }
 
 const WITH_LOG_LOADED: readonly Run['at'][] = ['loaded', 'admitted', 'sending', 'succeeded', 'failed'];
 
-function withLogChanged(run: Run): Run {
-  return WITH_LOG_LOADED.includes(run.at) ? { ...run, isLogAsLoaded: false } : run;
+function withLogChanged(run: Run, isNewRound = false): Run {
+  if (!WITH_LOG_LOADED.includes(run.at)) return run;
+  return { ...run, isLogAsLoaded: false, isOfRound: run.isOfRound && !isNewRound };
 }
 
 function withOtherLog(mover: Mover): Mover {
@@ -187,7 +189,7 @@ function keyOfRuns({ runs, deliveries }: State, index: number): string {
   for (const [at, run] of runs.entries()) {
     if (run.at === 'idle' || run.of !== index) continue;
     const isOwner = deliveries[index]?.job === `active:${at + 1}`;
-    keys.push(`${run.at},${run.isLogAsLoaded},${isOwner}`);
+    keys.push(`${run.at},${run.isLogAsLoaded},${run.isOfRound},${isOwner}`);
   }
   return keys.toSorted().join();
 }

@@ -93,7 +93,7 @@ export const resendSteps: Steps = {
   'its request is recorded': ({ delivery }) => {
     if (delivery.resend !== 'added') return undefined;
     if (!delivery.isRequested) return { delivery: { resend: 'none' } };
-    return { delivery: { resend: 'none', ...REOPENED }, appends: true };
+    return { delivery: { resend: 'none', ...REOPENED }, appends: true, requests: true };
   },
   'the pin of a crashed one expires': ({ delivery }) =>
     delivery.isPinLeft ? { delivery: { isPinLeft: false } } : undefined,

@@ -20,14 +20,16 @@ export const runSteps: Readonly<Record<string, StepOf<RunScene>>> = {
     run.at === 'fetched' && !delivery.isRequested ? { run: { ...run, at: afterLoad(delivery) } } : undefined,
   // It was added before that: then it reads the log again.
   'records the request of its job': ({ run, delivery }) =>
-    run.at === 'fetched' && delivery.isRequested ? { delivery: REOPENED, appends: true } : undefined,
+    run.at === 'fetched' && delivery.isRequested
+      ? { delivery: REOPENED, appends: true, requests: true }
+      : undefined,
   'is admitted': ({ run, isGateOpen, choices }) =>
     run.at === 'loaded' && isGateOpen && (run.isLogAsLoaded || choices.admission === 'reads the gate')
       ? { run: { ...run, at: 'admitted' } }
       : undefined,
   'is not admitted, as the log has changed': ({ run, choices }) =>
     run.at === 'loaded' && !run.isLogAsLoaded && choices.admission === 'reads the gate and the log'
-      ? { run: { ...run, at: 'fetched', isLogAsLoaded: true } }
+      ? { run: { ...run, at: 'fetched', isLogAsLoaded: true, isOfRound: true } }
       : undefined,
   'is not admitted': ({ run, isGateOpen, choices }) => {
     if (run.at !== 'loaded' || isGateOpen) return undefined;
@@ -58,12 +60,12 @@ export const runSteps: Readonly<Record<string, StepOf<RunScene>>> = {
     run.at === 'sending' ? { run: { ...run, at: 'succeeded' } } : undefined,
   'is answered with failure': ({ run }) =>
     run.at === 'sending' ? { run: { ...run, at: 'failed' } } : undefined,
-  'records its success': ({ run }) =>
-    run.at === 'succeeded'
+  'records its success': (scene) =>
+    scene.run.at === 'succeeded'
       ? {
-          run: { ...IDLE, of: run.of, at: 'over' },
+          run: { ...IDLE, of: scene.run.of, at: 'over' },
           // What was sent by a run that has lost its lock is on record as well, in a new log if it has moved.
-          delivery: { end: 'delivered', isDue: true, log: 'in Redis' },
+          delivery: { log: 'in Redis', ...withSuccess(scene) },
           appends: true,
         }
       : undefined,
@@ -103,6 +105,13 @@ function isListedFirst({ without }: Choices): boolean {
 function afterLoad({ end, isDue, log }: Delivery): Place {
   if (end !== 'none' && log === 'in Redis') return 'over';
   return isDue ? 'loaded' : 'retrying';
+}
+
+// What was asked for since is still to be sent.
+function withSuccess({ run, delivery, choices }: RunScene): Partial<Delivery> {
+  const isFenced = choices.without !== 'a success ends its own round only';
+  const isOpen = delivery.end === 'none';
+  return isFenced && isOpen && !run.isOfRound ? {} : { end: 'delivered', isDue: true };
 }
 
 // Another run's append came first: this attempt is on record as a late one, and decides nothing.

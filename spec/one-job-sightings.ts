@@ -32,6 +32,15 @@ export const forbidden = {
       const isReopened = isRequested && after.deliveries[index]?.isRequested === false;
       return end !== 'none' && next !== end && next !== 'delivered' && !isReopened;
     }),
+  'an acknowledged request that an earlier attempt ends': ({ before, after }) =>
+    before.runs.some(
+      ({ at, of, isOfRound }, index) =>
+        at === 'succeeded' &&
+        after.runs[index]?.at === 'over' &&
+        !isOfRound &&
+        endOf(before, of) === 'none' &&
+        endOf(after, of) !== 'none',
+    ),
   'a request for a delivery whose record has moved': (taken) =>
     startsOf(taken).some(({ of }) => taken.before.deliveries[of]?.log === 'moved'),
   'an end that is gone from Redis, and that the history has not': ({ after }) =>

@@ -27,6 +27,7 @@ export type Rule =
   | 'a job is moved by the owner of its lock only'
   | 'only the owner of the lock starts a request'
   | 'a recorded end stays'
+  | 'a success ends its own round only'
   | 'what has a job does not leave Redis'
   | 'what has changed since it was read does not leave Redis'
   | 'what is about to be sent again is pinned'
@@ -99,6 +100,8 @@ export interface Run {
    * which would make endlessly many states.
    */
   readonly isLogAsLoaded: boolean;
+  /** Whether no request has begun another round since: then its attempt is of the present one. */
+  readonly isOfRound: boolean;
 }
 
 export interface State {
@@ -112,13 +115,15 @@ export interface State {
   readonly validationErrorsLeft: number;
 }
 
-export const IDLE: Run = { at: 'idle', of: 0, isLogAsLoaded: true };
+export const IDLE: Run = { at: 'idle', of: 0, isLogAsLoaded: true, isOfRound: true };
 
 /** What a step changes; the rest stays as it was. */
 export type Change = Partial<State> & {
   readonly delivery?: Partial<Delivery>;
   readonly run?: Run;
   readonly appends?: true;
+  /** What is appended is a request. If its delivery is over, that begins a round. */
+  readonly requests?: true;
 };
 
 export interface Scene extends State {

@@ -108,12 +108,14 @@ describe('a delivery that has one job for life', () => {
   });
 
   const SENT_ONCE_MORE = 'a request for a delivery whose record has moved';
+  const NOT_SENT = 'an acknowledged request that an earlier attempt ends';
   const END_LOST = 'an end that is gone from Redis, and that the history has not';
 
   it.each<[Rule, string, Partial<Bounds>]>([
     ['what has a job does not leave Redis', SENT_ONCE_MORE, { resends: 0, validationErrors: 1 }],
     ['what has moved is not fanned out again', SENT_ONCE_MORE, { resends: 0, accidents: 'all' }],
     ['what is about to be sent again is pinned', SENT_ONCE_MORE, {}],
+    ['a success ends its own round only', NOT_SENT, { validationErrors: 1 }],
     ['what has changed since it was read does not leave Redis', END_LOST, {}],
     ['what moves is in the history before it leaves Redis', END_LOST, { resends: 0 }],
     ['what the history has already is not overwritten by what is older', END_LOST, { movers: 2 }],

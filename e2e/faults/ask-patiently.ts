@@ -13,7 +13,7 @@ const PASSING = new Set([408, 409, 503]);
 export async function askPatiently<Body>(
   client: ApiClient,
   status: number,
-  method: 'POST' | 'PUT' | 'GET' | 'DELETE',
+  method: 'POST' | 'PUT' | 'PATCH' | 'GET' | 'DELETE',
   path: string,
   body?: unknown,
   headers: Readonly<Record<string, string>> = {},

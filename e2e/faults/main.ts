@@ -5,6 +5,7 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { keepBusy } from './busy-processes';
 import { faultKinds } from './fault-kinds';
 import { keepLedgers } from './keep-ledgers';
 import { printRows } from './print-rows';
@@ -28,6 +29,7 @@ async function main(): Promise<void> {
       kinds: { type: 'string' },
       history: { type: 'string' },
       minutes: { type: 'string' },
+      busy: { type: 'string', default: '0' },
       build: { type: 'string', default: REPOSITORY },
       help: { type: 'boolean', default: false },
     },
@@ -49,6 +51,7 @@ async function main(): Promise<void> {
     keep,
     signal: onStopSignal(),
   };
+  const endBusy = keepBusy(toNumber('--busy', values.busy));
   const results: RunResult[] = [];
   const runs = positionals.includes('soak')
     ? soak({
@@ -66,6 +69,7 @@ async function main(): Promise<void> {
     // After each run, so that a long suite that is broken off leaves what it has found.
     if (values.json !== undefined) await writeJson(values.json, seed, results);
   }
+  endBusy();
   process.stdout.write(`\nseed ${seed}\n\n${printRows([...summarize(results, names), totalOf(results)])}\n`);
   if (results.some(({ findings }) => findings.length > 0)) process.exitCode = 1;
 }
@@ -150,7 +154,7 @@ function toFilter(text: string): (name: string) => boolean {
 
 function usage(): string {
   return [
-    'npm run faults -- [FAULT … | quick | full | soak] [--runs N] [--minutes N] [--seed N] [--schedule FAULT:SEED,…] [--kinds NAME*,…] [--history MS] [--json FILE] [--build DIR] [--ledgers DIR]',
+    'npm run faults -- [FAULT … | quick | full | soak] [--runs N] [--minutes N] [--seed N] [--schedule FAULT:SEED,…] [--kinds NAME*,…] [--history MS] [--busy N] [--json FILE] [--build DIR] [--ledgers DIR]',
     '',
     ...faultKinds.map(({ name, what }) => `  ${name.padEnd(20)} ${what}`),
     ...[...scenarios, ...measurements].map(({ name, what }) => `  ${name.padEnd(20)} ${what}`),

@@ -4,6 +4,8 @@ export interface Tampering {
   readonly blockMs?: number;
   /** Its clock is off by so much, until further notice. */
   readonly clockMs?: number;
+  /** Whether its clocks stop whenever the process does, as those of a virtual machine that is suspended. */
+  readonly stopsClocks?: boolean;
 }
 
 /** The variable that names the file with it. */

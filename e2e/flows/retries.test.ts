@@ -2,6 +2,7 @@ import type { ApiClient } from '../support/api-client';
 import { Receiver, type Reply } from '../support/receiver';
 import { QUICK_WIN } from '../support/samples';
 import { openAccount } from '../support/shared-stack';
+import { Stack } from '../support/stack';
 import { until } from '../support/until';
 
 const SCHEDULE_MS = [300, 500, 400];
@@ -76,3 +77,25 @@ function waitsBetween(attempts: readonly { started_at: string; duration_ms: numb
     return Date.parse(attempt.started_at) - Date.parse(before.started_at) - before.duration_ms;
   });
 }
+
+it('cancels what is still open when the retention is over, and lists it with its attempts', async () => {
+  const stack = await Stack.start({ environment: { RETENTION: '4s', RETRY_SCHEDULE: '1h' } });
+  const receiver = await Receiver.start(() => 500);
+  const tooLong = { url: receiver.url, events: ['*'], retry_schedule: ['5s'] };
+  const { body: refusal } = await stack.client.expect<object>(422, 'POST', '/v1/webhooks', tooLong);
+  expect(refusal).toMatchObject({
+    errors: [{ pointer: '/retry_schedule', detail: expect.stringContaining('within 4s (RETENTION)') }],
+  });
+
+  const failing = await stack.client.register(receiver.url);
+  const disabled = await stack.client.register(receiver.url);
+  await stack.client.expect(200, 'POST', `/v1/webhooks/${disabled.id}/disable`);
+  const eventId = await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data);
+  const [retried, held] = await Promise.all(
+    [failing, disabled].map(({ id }) => stack.client.waitForStatus(id, eventId, 'cancelled')),
+  );
+  expect(retried).toMatchObject({ attempts: [{ number: 1, outcome: 'http_5xx' }], next_attempt_at: null });
+  expect(held?.attempts).toEqual([]);
+  await stack.client.expect(200, 'GET', `/v1/events/${eventId}`);
+  await Promise.all([receiver.stop(), stack.stop()]);
+});

@@ -97,6 +97,7 @@ it('ends a delivery that the code cancels, and sends as published where it is sw
   await put('export default ({ data }) => (data.position > 3 ? { cancel: true } : { body: data.position });');
   const far = await client.publish(QUICK_WIN.type, { ...QUICK_WIN.data, position: 50 });
   await client.waitForStatus(webhook, far, 'cancelled');
+  expect(await readDelivery(far)).toMatchObject({ cancel_reason: 'transformation', attempts: [] });
   expect(receiver.requests).toEqual([]);
 
   await put(TEXT, false);
@@ -108,6 +109,21 @@ it('ends a delivery that the code cancels, and sends as published where it is sw
   await client.waitForStatus(webhook, removed, 'delivered');
   const published = JSON.stringify(QUICK_WIN);
   expect(bodies()).toEqual([published, published]);
+});
+
+it('forges no member of a CloudEvent', async () => {
+  await client.expect(200, 'PATCH', `/v1/webhooks/${webhook}`, { format: 'cloudevents-structured' });
+  await put(
+    `export default () => ({ body: '1,"id":"forged"', headers: { 'content-type': 'application/json' } });`,
+  );
+  const forged = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
+  await until(async () => {
+    const { attempts } = await readDelivery(forged);
+    return attempts.some(({ outcome }) => outcome === 'transform_error') || undefined;
+  });
+  await put(`export default () => ({ body: '1,"id":"forged"', headers: { 'content-type': 'text/plain' } });`);
+  await client.waitForStatus(webhook, forged, 'delivered');
+  expect(JSON.parse(bodies()[0] ?? '')).toMatchObject({ id: forged, data: '1,"id":"forged"' });
 });
 
 it('refuses code that can not be loaded, says where, and keeps what was there', async () => {

@@ -21,6 +21,8 @@ afterEach(async () => {
   await sink.receiver.stop();
 });
 
+// What a link has by default, and the right to write code.
+const WRITER = ['read', 'webhooks', 'resend', 'transform'] as const;
 const KEYWORD = 'export default (event) => ({ body: { text: event.data.keyword } });\n';
 const path = () => `/webhooks/${webhookId}/transformation`;
 const editor = (page: Page) => page.getByRole('textbox', { name: 'Code of the transformation' });
@@ -60,7 +62,7 @@ it('is written, tried on a real event and saved; then the webhook gets what it m
   await client.publish(BRIEF.type, BRIEF.data);
   const event = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
   await client.waitForStatus(webhookId, event, 'delivered');
-  const page = await portal().signIn({ path: `/webhooks/${webhookId}` });
+  const page = await portal().signIn({ capabilities: WRITER, path: `/webhooks/${webhookId}` });
   await page.getByRole('link', { name: 'Write one' }).click();
   await editor(page).waitFor();
   await write(
@@ -95,7 +97,7 @@ it('is written, tried on a real event and saved; then the webhook gets what it m
 });
 
 it('marks the line at which the code fails, in a trial and when it can not be saved', async () => {
-  const page = await portal().signIn({ path: path() });
+  const page = await portal().signIn({ capabilities: WRITER, path: path() });
   await write(page, 'export default (event) => {\n  return event.no.such;\n};');
   await page.getByRole('button', { name: 'Try', exact: true }).click();
   await page.getByText('The code fails').waitFor();
@@ -115,7 +117,7 @@ it('marks the line at which the code fails, in a trial and when it can not be sa
 });
 
 it('begins with a template, and is switched off, on, and removed', async () => {
-  const page = await portal().signIn({ path: path() });
+  const page = await portal().signIn({ capabilities: WRITER, path: path() });
   await page.getByLabel('Begin with a template').selectOption('slack');
   await editor(page).getByText('mrkdwn').first().waitFor();
   await page.getByRole('link', { name: 'Documentation of its format' }).waitFor();
@@ -135,7 +137,7 @@ it('begins with a template, and is switched off, on, and removed', async () => {
 it('has its versions, with who saved them; each can be compared and gone back to', async () => {
   await put(KEYWORD);
   await put(KEYWORD.replace('keyword', 'position'));
-  const page = await portal().signIn({ path: path() });
+  const page = await portal().signIn({ capabilities: WRITER, path: path() });
   await page.getByText('Version 2 in use').waitFor();
   await editor(page).waitFor();
   await checkSteadiness(page);
@@ -158,7 +160,7 @@ it('has its versions, with who saved them; each can be compared and gone back to
 });
 
 it('is written and saved by keyboard alone', async () => {
-  const page = await portal().signIn({ path: path() });
+  const page = await portal().signIn({ capabilities: WRITER, path: path() });
   await editor(page).waitFor();
   await tabUntil(page, isInEditor);
   await page.keyboard.press('Control+A');
@@ -176,7 +178,7 @@ it('is written and saved by keyboard alone', async () => {
 
 it('can be read, and tried, by a session that may not change it', async () => {
   await put(KEYWORD);
-  const page = await portal().signIn({ path: path(), capabilities: ['read'] });
+  const page = await portal().signIn({ path: path(), capabilities: ['read', 'webhooks', 'resend'] });
   await page
     .getByRole('region', { name: 'Code', exact: true })
     .getByText('event.data.keyword')
@@ -190,7 +192,7 @@ it('can be read, and tried, by a session that may not change it', async () => {
 
 it.each([360, 1280])('is accessible in both themes, %d px wide', async (width) => {
   await put(`${KEYWORD}// ${'a long line '.repeat(30)}\n${'// "text" + 1;\n'.repeat(60)}`);
-  const page = await portal().signIn({ path: path(), width });
+  const page = await portal().signIn({ capabilities: WRITER, path: path(), width });
   await editor(page).waitFor();
   await editor(page).focus();
   await checkAccessibility(page);

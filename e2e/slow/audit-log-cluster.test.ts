@@ -1,20 +1,14 @@
 import { AuditSettler } from '@hookferry/core/audit/audit-settler';
 import { AuditLog } from '@hookferry/core/audit/redis-audit-log';
-import { defineChange } from '@hookferry/core/audit/redis-recorded-change';
+import { makeChange } from '@hookferry/core/audit/redis-recorded-change';
 import type { AuditEntry } from '@hookferry/core/domain/audit';
 import { keys } from '@hookferry/core/domain/keys';
 import { buildAct } from '@hookferry/core/testing/build-act';
+import { setIfFree } from '@hookferry/core/testing/set-if-free.script';
 import { uniqueAccountId } from '@hookferry/core/testing/unique-ids';
 import { Cluster } from 'ioredis';
 import { RedisCluster } from '../support/redis-cluster';
 
-const SET_IF_FREE = defineChange(
-  `'set'`,
-  `if redis.call('EXISTS', KEYS[1]) == 1 then return 'taken' end
-  redis.call('SET', KEYS[1], ARGV[1])
-  record_act()
-  return 'set'`,
-);
 const LATER_MS = 60_000;
 const MUCH_LATER_MS = 3_600_000;
 
@@ -66,7 +60,9 @@ async function change(killedAt: number | undefined) {
   mortal.sent = 0;
   mortal.killedAt = killedAt ?? Number.POSITIVE_INFINITY;
   const act = buildAct();
-  const made = await SET_IF_FREE(mortal, [key], ['1'], { act, accountId }).catch(() => 'killed');
+  const made = await makeChange(mortal, setIfFree({ thing: key, value: '1' }), { act, accountId }).catch(
+    () => 'killed',
+  );
   const listDone = async () => (await new AuditLog(client).listDone(accountId, {}, 10)).entries;
   return { id: act.id, key, made, sent: mortal.sent, listDone };
 }

@@ -6,7 +6,17 @@ import { Problem } from '../problem.mjs';
 
 const ROUNDS = 12;
 const LOOK_EVERY_MS = 200;
-const CAPABILITIES = ['read', 'webhooks', 'resend', 'schedule', 'publish', 'secrets', 'audit', 'operate'];
+const CAPABILITIES = [
+  'read',
+  'webhooks',
+  'resend',
+  'schedule',
+  'publish',
+  'transform',
+  'secrets',
+  'audit',
+  'operate',
+];
 
 /**
  * @typedef {object} Scene

@@ -54,7 +54,17 @@ function curl(url, apiKey, body) {
   ].join('\n');
 }
 
-const CAPABILITIES = ['read', 'webhooks', 'resend', 'schedule', 'publish', 'secrets', 'audit', 'operate'];
+const CAPABILITIES = [
+  'read',
+  'webhooks',
+  'resend',
+  'schedule',
+  'publish',
+  'transform',
+  'secrets',
+  'audit',
+  'operate',
+];
 const A_DAY_SECONDS = 86_400;
 
 /**

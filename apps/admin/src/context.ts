@@ -16,8 +16,8 @@ import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { OverList } from '@hookferry/core/events/redis-over-list';
 import { RemainsStore } from '@hookferry/core/operations/redis-remains-store';
 import { AppError } from '@hookferry/core/platform/app-error';
-import { systemClock } from '@hookferry/core/platform/clock';
 import { createNewId } from '@hookferry/core/platform/ids';
+import { RedisClock } from '@hookferry/core/platform/redis-clock';
 import {
   type ConnectionRole,
   connectRedis,
@@ -25,6 +25,7 @@ import {
   type RedisClient,
 } from '@hookferry/core/platform/redis-connect';
 import { storageUnavailable } from '@hookferry/core/platform/redis-errors';
+import { settledWithin } from '@hookferry/core/platform/timers';
 import { DeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
 import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
 import { PausedQueues } from '@hookferry/core/queue/bullmq-paused-queues';
@@ -71,7 +72,10 @@ async function noteRefusal({ refusalStore, acting, newId, clock, config }: Admin
 }
 
 async function openStores(redis: RedisClient, config: CliConfig) {
-  const clock = systemClock;
+  const redisClock = new RedisClock({ redis, emit });
+  await settledWithin(CONNECT_PATIENCE_MS, redisClock.start());
+  await redisClock.stop();
+  const clock = redisClock.now;
   const newId = createNewId(clock);
   const accountStore = new AccountStore(redis);
   const shards = await findShards(redis, queuePrefix(config.REDIS_URL));

@@ -178,6 +178,7 @@ describe('when Redis falls silent after a key was found', () => {
       drain: new Drain(0),
       newId: createNewId(systemClock),
       clock: systemClock,
+      redisClock: { isTrusted: true, skewMs: 0, requireTrusted: async () => {} },
       emit: () => {},
     };
     const known = open({ ...process, redis: keysRedis, inOrder: createInOrder(keysRedis) });

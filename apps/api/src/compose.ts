@@ -5,8 +5,9 @@ import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
 import { AccountLoads } from '@hookferry/core/operations/account-loads';
 import { DayStore } from '@hookferry/core/operations/redis-day-store';
-import { steadyClock, systemClock } from '@hookferry/core/platform/clock';
+import { steadyClock } from '@hookferry/core/platform/clock';
 import { createNewId } from '@hookferry/core/platform/ids';
+import { RedisClock } from '@hookferry/core/platform/redis-clock';
 import {
   connectRedis,
   createRedisProbe,
@@ -59,9 +60,6 @@ export async function composeApi(
     (signal) => changeFeed.listen(signal),
     (signal) => accountLoads.listen(signal),
   ]);
-  const clock = systemClock;
-  const newId = createNewId(clock);
-
   const connectionHealth = new ConnectionHealth();
   const redis = connectRedis({
     url: config.REDIS_URL,
@@ -70,6 +68,9 @@ export async function composeApi(
     health: connectionHealth,
     emit,
   });
+  const redisClock = new RedisClock({ redis, emit });
+  const clock = redisClock.now;
+  const newId = createNewId(clock);
   const changeFeed = new ChangeFeed({
     changeStore: new ChangeStore(redis),
     gatherMs: API_GATHER_MS,
@@ -81,6 +82,7 @@ export async function composeApi(
   watchRedisSafety(redis, emit);
   const isRedisAnswering = createRedisProbe(redis);
   await untilRedisAnswers(isRedisAnswering);
+  await redisClock.start();
 
   const firstPrefix = queuePrefix(config.REDIS_URL);
   const layoutStore = new LayoutStore(redis, firstPrefix);
@@ -107,12 +109,17 @@ export async function composeApi(
       scrapes,
       stuckConnection: () => connectionHealth.stuckConnection,
       isReady: async () =>
-        !drain.isDraining && bootstrap.isDone() && shards.known !== undefined && (await isRedisAnswering()),
+        !drain.isDraining &&
+        bootstrap.isDone() &&
+        shards.known !== undefined &&
+        redisClock.isTrusted &&
+        (await isRedisAnswering()),
     },
     drain,
     beginSpan: tracing?.beginSpan,
     newId,
     clock,
+    redisClock,
     emit,
   });
   warnOfAnyHost(config, emit);
@@ -121,6 +128,7 @@ export async function composeApi(
     standings: () => context.quota.standings(),
     ping: () => redis.ping(),
     eventLoopLagMs: () => readEventLoopLagMs(registry),
+    skewMs: () => redisClock.skewMs,
     clock: steadyClock,
   });
   const app = createApp(context);
@@ -146,6 +154,7 @@ export async function composeApi(
       { name: 'account loads', stop: () => accountLoads.stop() },
       { name: 'change feed', stop: () => changeFeed.stop() },
       { name: 'shards', stop: () => shards.stop() },
+      { name: 'clock', stop: () => redisClock.stop() },
       { name: 'connection', stop: async () => redis.disconnect() },
       ...(tracing ? [{ name: 'tracing', stop: () => tracing.stop() }] : []),
     ],

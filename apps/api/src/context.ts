@@ -37,6 +37,7 @@ import { EventStore } from '@hookferry/core/events/redis-event-store';
 import { ScheduledEvents } from '@hookferry/core/events/redis-scheduled-events';
 import { EventCounter } from '@hookferry/core/history/count-events';
 import { RecentAttempts } from '@hookferry/core/history/count-recent';
+import type { InTurn } from '@hookferry/core/history/history-source';
 import { Recent } from '@hookferry/core/history/redis-recent';
 import { WholeHistory } from '@hookferry/core/history/whole-history';
 import { ListenerStreams } from '@hookferry/core/listeners/listener-streams';
@@ -54,6 +55,7 @@ import { Turns } from '@hookferry/core/platform/batches';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
 import { SAME_AS_KEY } from '@hookferry/core/platform/duration';
 import type { NewId } from '@hookferry/core/platform/ids';
+import type { RedisClock } from '@hookferry/core/platform/redis-clock';
 import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
 import type { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
 import type { InOrder } from '@hookferry/core/platform/redis-script';
@@ -94,7 +96,9 @@ export interface ProcessContext {
   /** Absent: traces are not wanted. */
   readonly beginSpan?: BeginSpan | undefined;
   readonly newId: NewId;
+  /** That of Redis. */
   readonly clock: Clock;
+  readonly redisClock: Pick<RedisClock, 'isTrusted' | 'requireTrusted' | 'skewMs'>;
   readonly emit: Emit;
 }
 
@@ -118,8 +122,8 @@ export function openContext(process: ProcessContext) {
   return { context: { ...process, ...stores, ...useCases }, streams, parts };
 }
 
-// Somebody waits for each of them.
-const MAX_TRIALS_WAITING = 100;
+// Somebody waits for each of them. No account can take the places of all others.
+const TRIALS_WAITING = { maxWaitingOfAccount: 8, maxWaiting: 100 };
 
 function openStores(process: ProcessContext) {
   const { config, redis, shards, inOrder, clock, emit } = process;
@@ -154,7 +158,7 @@ function openStores(process: ProcessContext) {
   const standings = new QueueStandings(redis, shards);
   const deadLetterStore = new DeadLetterStore(redis, shards, clock);
   const inspectedQueues = config.QUEUE_INSPECTOR_ENABLED ? new InspectedQueues(redis, shards) : undefined;
-  const transformPool = new TransformPool(transformLimitsOf(config, MAX_TRIALS_WAITING));
+  const transformPool = new TransformPool({ limits: transformLimitsOf(config, TRIALS_WAITING), emit });
   const auditBounds = auditBoundsOf(config);
   const refusals = new Refusals({ refusalStore: new RefusalStore(redis), bounds: auditBounds, clock, emit });
   const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
@@ -177,8 +181,9 @@ function openStores(process: ProcessContext) {
   });
   const deliveryStore = new DeliveryStore(redis, retention, letGo);
   const heldDeliveries = new HeldDeliveries(redis, shards);
-  const recent = { endpointStore, eventStore, deliveryStore, heldDeliveries };
   const heavyTurns = new HeavyTurns();
+  const inTurn: InTurn = (accountId, work) => heavyTurns.run(accountId, work);
+  const recent = { endpointStore, eventStore, deliveryStore, heldDeliveries, inTurn };
   const historyParts = openHistory({ ...process, retention, usageRecorder, eventStore, deliveryStore });
   const stores = {
     ...historyParts,
@@ -242,7 +247,7 @@ function openStores(process: ProcessContext) {
     recentAttempts: new RecentAttempts({
       eventStore,
       deliveryStore,
-      inTurn: (accountId, work) => heavyTurns.run(accountId, work),
+      inTurn,
     }),
     eventCounter: new EventCounter({ eventStore, movedEvents: historyParts?.movedEvents, clock }),
     history: new WholeHistory(
@@ -277,6 +282,7 @@ function openStores(process: ProcessContext) {
 
 function urlRulesOf(config: ApiConfig) {
   return {
+    retentionMs: config.RETENTION,
     allowHttp: config.ALLOW_HTTP_URLS,
     allowInternalNames: config.DELIVERY_ALLOWED_CIDRS.length > 0,
     addressPolicy: new AddressPolicy({

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
+import { longestOf } from '@hookferry/core/domain/retry-schedule';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
 import { countDisabled } from '@hookferry/core/endpoints/disable';
 import { AccountLoads } from '@hookferry/core/operations/account-loads';
@@ -7,7 +8,9 @@ import { DaySampler } from '@hookferry/core/operations/day-sampler';
 import { DayStore } from '@hookferry/core/operations/redis-day-store';
 import { WorkerReports } from '@hookferry/core/operations/redis-worker-reports';
 import { AttemptRate, WorkerReporter } from '@hookferry/core/operations/worker-reporter';
-import { steadyClock, systemClock } from '@hookferry/core/platform/clock';
+import { steadyClock } from '@hookferry/core/platform/clock';
+import { formatDuration } from '@hookferry/core/platform/duration';
+import { RedisClock } from '@hookferry/core/platform/redis-clock';
 import { connectRedis, createRedisProbe, queuePrefix } from '@hookferry/core/platform/redis-connect';
 import { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
 import { watchRedisSafety } from '@hookferry/core/platform/redis-safety';
@@ -55,6 +58,14 @@ export interface WorkerProcess {
   readonly parts: readonly Stoppable[];
 }
 
+/** Deliveries to endpoints without a schedule of their own would not get all of their attempts. */
+function warnOfRetries({ RETRY_SCHEDULE, RETENTION }: WorkerConfig, emit: Emit): void {
+  const longestMs = longestOf(RETRY_SCHEDULE);
+  if (longestMs < RETENTION) return;
+  const detail = `RETRY_SCHEDULE takes up to ${formatDuration(longestMs)}, and RETENTION is ${formatDuration(RETENTION)}.`;
+  emit({ name: 'retry_schedule.too_long', detail });
+}
+
 // Short, since each recorded attempt has it; enough to tell hundreds of processes apart.
 const WORKER_ID_BYTES = 3;
 
@@ -77,13 +88,14 @@ export async function composeWorker(
     (signal) => changeFeed.listen(signal),
     (signal) => accountLoads.listen(signal),
   ]);
-  const clock = systemClock;
-  const startedAt = clock();
+  warnOfRetries(config, emit);
   const workerId = randomBytes(WORKER_ID_BYTES).toString('hex');
 
   const connectionHealth = new ConnectionHealth();
   const connection = { url: config.REDIS_URL, role: 'working', health: connectionHealth, emit } as const;
   const redis = connectRedis({ ...connection, name: 'worker' });
+  const redisClock = new RedisClock({ redis, emit });
+  const clock = redisClock.now;
   const changeFeed = new ChangeFeed({
     changeStore: new ChangeStore(redis),
     gatherMs: WORKER_GATHER_MS,
@@ -111,6 +123,7 @@ export async function composeWorker(
       workerId,
       beginSpan,
       clock,
+      redisClock,
       emit,
     });
   showGauges(registry, context, shares);
@@ -123,9 +136,17 @@ export async function composeWorker(
   const sendsMail = context.mailer !== undefined;
   const reporter = new WorkerReporter({
     workerReports,
-    worker: { id: workerId, host: hostname(), pid: process.pid, version: VERSION, startedAt, sendsMail },
+    worker: {
+      id: workerId,
+      host: hostname(),
+      pid: process.pid,
+      version: VERSION,
+      startedAt: clock(),
+      sendsMail,
+    },
     slots,
     attempts,
+    redisClock,
     emit,
   });
   const sampler = new DaySampler({ ...context, workerReports, dayStore, clock, emit });
@@ -138,15 +159,20 @@ export async function composeWorker(
     registry,
     stallWatch,
     connectionHealth,
-    isReady: async () => !isStopping && (await isRedisAnswering()),
+    isReady: async () => !isStopping && redisClock.isTrusted && (await isRedisAnswering()),
   });
 
   await historyUpkeep?.start();
   const port = await opsServer.start();
   const parts = [releaser, verifier, notifier, auditSettler, resharding, stallWatch, reporter, sampler];
-  for (const part of [...consumers, ...parts]) part.start();
-  // Without Redis it tries again until there is one.
-  void shards.start((current) => servedShards.serve(current));
+  // Nothing begins before Redis has told its time, however long that takes.
+  const begin = async () => {
+    await redisClock.start((isTrusted) => servedShards.setMayServe(isTrusted));
+    if (isStopping) return;
+    for (const part of [...consumers, ...parts]) part.start();
+    await shards.start((current) => servedShards.serve(current));
+  };
+  void begin();
 
   return {
     emit,
@@ -154,6 +180,7 @@ export async function composeWorker(
     port,
     parts: [
       { name: 'readiness', stop: async () => void (isStopping = true) },
+      { name: 'clock', stop: () => redisClock.stop() },
       // Parts that stop from here on take no more jobs, whatever waits.
       { name: 'stall watch', stop: () => stallWatch.stop() },
       {
@@ -185,12 +212,14 @@ const LOADS_KEPT_MS = 1_000;
 
 /** Show the state of the worker and its Redis whenever metrics are requested. */
 function showGauges(registry: Registry, context: WorkerContext, shares: AccountShares): void {
-  const { redis, workerId, quota, standings, heldCounts, scheduledQueue, openBreakers, clock } = context;
+  const { redis, workerId, quota, standings, heldCounts, scheduledQueue, openBreakers, clock, redisClock } =
+    context;
   const { slots, concurrency, overList, moveAfterMs = 0 } = context;
   registerPromGauges(registry, processGauges, {
     standings: () => quota.standings(),
     ping: () => redis.ping(),
     eventLoopLagMs: () => readEventLoopLagMs(registry),
+    skewMs: () => redisClock.skewMs,
     clock: steadyClock,
   });
   registerPromGauges(registry, workerGauges, { slots, concurrency, shares });

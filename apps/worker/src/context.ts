@@ -32,6 +32,7 @@ import { provideSealer } from '@hookferry/core/endpoints/seal';
 import { SigningKeyStore } from '@hookferry/core/endpoints/signing-keys/redis-signing-key-store';
 import { Subscriptions } from '@hookferry/core/endpoints/subscriptions';
 import { ReceiverCertificates } from '@hookferry/core/endpoints/tls/redis-receiver-certificates';
+import { UnprovenRequests } from '@hookferry/core/endpoints/verification/redis-unproven-requests';
 import { VerificationStore } from '@hookferry/core/endpoints/verification/redis-verification-store';
 import { VerificationPolicy } from '@hookferry/core/endpoints/verification/verify';
 import { EventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
@@ -54,6 +55,7 @@ import { RemainsStore } from '@hookferry/core/operations/redis-remains-store';
 import { Turns } from '@hookferry/core/platform/batches';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
 import { createNewId } from '@hookferry/core/platform/ids';
+import type { RedisClock } from '@hookferry/core/platform/redis-clock';
 import type { ConnectOptions, RedisClient } from '@hookferry/core/platform/redis-connect';
 import type { InOrder } from '@hookferry/core/platform/redis-script';
 import type { Stoppable } from '@hookferry/core/platform/timers';
@@ -80,6 +82,11 @@ import { type HistoryParts, openHistory } from './open-history';
 import { openTransport } from './open-transport';
 import { ServedShards, type ShardContext } from './shard-consumers';
 
+// The slots bound how many runs wait.
+const BOUND_BY_SLOTS = {
+  maxWaitingOfAccount: Number.POSITIVE_INFINITY,
+  maxWaiting: Number.POSITIVE_INFINITY,
+};
 const USER_AGENT = `Hookferry/${VERSION} (+${PROJECT_URL})`;
 
 /** The parts of the process before it opens anything in Redis. */
@@ -93,7 +100,9 @@ export interface ProcessContext {
   readonly workerId: string;
   /** Absent: traces are not wanted. */
   readonly beginSpan?: BeginSpan | undefined;
+  /** That of Redis. */
   readonly clock: Clock;
+  readonly redisClock: Pick<RedisClock, 'isTrusted' | 'known' | 'skewMs'>;
   readonly emit: Emit;
 }
 
@@ -122,10 +131,9 @@ export function openContext(process: ProcessContext) {
   const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
   const receiverCertificates = new ReceiverCertificates(process);
   const transport = openTransport({ ...process, receiverCertificates });
-  // The slots bound how many wait.
-  const transformPool = new TransformPool(transformLimitsOf(config, Number.POSITIVE_INFINITY));
+  const transformPool = new TransformPool({ limits: transformLimitsOf(config, BOUND_BY_SLOTS), emit });
   const historyParts = openHistory({ ...process, ...records });
-  const heldDeliveries = new HeldDeliveries(redis, shards, () => servedShards.list(), inOrder);
+  const heldDeliveries = new HeldDeliveries(redis, shards, () => servedShards.list(), inOrder, clock);
   const stores = {
     ...process,
     ...records,
@@ -156,6 +164,7 @@ export function openContext(process: ProcessContext) {
       requestOrigin: config.WEBHOOK_REQUEST_ORIGIN,
     }),
     verificationStore: new VerificationStore(redis, inOrder),
+    unprovenRequests: new UnprovenRequests(redis),
     apiKeyStore: new ApiKeyStore(redis),
     contactStore: new ContactStore(redis, records.sealer),
     notificationStore: new NotificationStore(redis, inOrder),

@@ -54,6 +54,8 @@ class ShardConsumers {
 export class ServedShards {
   readonly #consumers = new Map<string, ShardConsumers>();
   readonly #stopping = new Set<Promise<void>>();
+  #shards: ShardsInForce | undefined;
+  #mayServe = true;
   #isStopped = false;
 
   /** @param only the numbers of the shards to serve; absent: all. */
@@ -73,9 +75,27 @@ export class ServedShards {
 
   /** Start new shards, and stop those that are gone. @returns all shards that it takes jobs from now. */
   serve(shards: ShardsInForce): readonly QueueShard[] {
+    this.#shards = shards;
     if (this.#isStopped) return [];
+    if (!this.#mayServe) return this.#serveOnly(new Map());
     const inForce = shards.inForce().filter((_shard, i) => this.only?.includes(i) ?? true);
     const wanted = new Map([...inForce, ...shards.former()].map((shard) => [shard.prefix, shard]));
+    return this.#serveOnly(wanted);
+  }
+
+  /** Take no more jobs, and let running ones finish; or go on. Nobody else learns of it: others take the jobs. */
+  setMayServe(mayServe: boolean): void {
+    this.#mayServe = mayServe;
+    if (this.#shards) this.serve(this.#shards);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    for (const consumers of this.#consumers.values()) this.#stop(consumers);
+    await Promise.all(this.#stopping);
+  }
+
+  #serveOnly(wanted: ReadonlyMap<string, QueueShard>): readonly QueueShard[] {
     for (const consumers of this.#consumers.values()) {
       if (!wanted.has(consumers.shard.prefix)) this.#stop(consumers);
     }
@@ -83,12 +103,6 @@ export class ServedShards {
       if (!this.#consumers.has(prefix)) this.#begin(shard);
     }
     return this.list();
-  }
-
-  async stop(): Promise<void> {
-    this.#isStopped = true;
-    for (const consumers of this.#consumers.values()) this.#stop(consumers);
-    await Promise.all(this.#stopping);
   }
 
   #begin(shard: QueueShard): void {

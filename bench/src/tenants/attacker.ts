@@ -8,7 +8,7 @@ import { ChildProgram, obeyParent } from '../processes/child-program';
 
 /** A request that is sent again and again; `%i` in its path, headers and body is another number each time. */
 export interface RequestTemplate {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;

@@ -1,8 +1,11 @@
 import type { RequestTemplate } from './attacker';
+import { nulFilters, searches } from './search-attacks';
 import {
   batches,
+  brokenCode,
   burst,
   busyTransformations,
+  codePool,
   customSchemas,
   deepJson,
   deliveryExports,
@@ -18,7 +21,7 @@ import {
   replays,
   webhookIds,
 } from './traffic-attacks';
-import { type Attack, attackerHeaders, registerMany, type World } from './world';
+import { ATTACKER, type Attack, attackerHeaders, registerMany, type World } from './world';
 
 const AT_ONCE = 16;
 
@@ -180,6 +183,39 @@ const unreadDescriptions: Attack = {
   },
 };
 
+const CONTACTS = 20;
+
+/** As many as an account may have, at a server that never answers; made, changed, asked again and listed without a pause. */
+const contacts: Attack = {
+  name: `${CONTACTS} contacts that never answer, made, changed, asked again and listed`,
+
+  async prepare(world) {
+    const url = world.receiver.urlOf('hang', 'attacked');
+    const made = Array.from({ length: CONTACTS }, async (_, i) => {
+      const contact = await world.service.ask(ATTACKER, 'POST', '/v1/contacts', {
+        kind: 'webhook',
+        url: `${url}?${i}`,
+      });
+      return String(contact.id);
+    });
+    const ids = await Promise.all(made);
+    const headers = await attackerHeaders(world);
+    const contact = (i: string) => JSON.stringify({ kind: 'webhook', url: `${url}?again=${i}` });
+    return {
+      requests: [
+        { method: 'POST', path: '/v1/contacts', headers, body: contact('%i') },
+        { method: 'GET', path: '/v1/contacts', headers },
+        { method: 'GET', path: '/v1/notifications?limit=200', headers },
+        ...ids.flatMap((id): RequestTemplate[] => [
+          { method: 'POST', path: `/v1/contacts/${id}/ask-again`, headers, body: '{}' },
+          { method: 'PATCH', path: `/v1/contacts/${id}`, headers, body: '{"digest":"hourly"}' },
+        ]),
+      ],
+      atOnce: AT_ONCE,
+    };
+  },
+};
+
 /** All attacks, by the names that the command line knows them by. */
 export const attacks: ReadonlyMap<string, Attack> = new Map([
   ['batches', batches],
@@ -199,6 +235,8 @@ export const attacks: ReadonlyMap<string, Attack> = new Map([
   ['hanging', hangingEndpoints],
   ['fan-out', fanOut],
   ['transformations', busyTransformations],
+  ['broken-code', brokenCode],
+  ['code-pool', codePool],
   ['half-requests', halfRequests],
   ['portal-sessions', portalSessions],
   ['revoked-streams', revokedStreams],
@@ -206,4 +244,7 @@ export const attacks: ReadonlyMap<string, Attack> = new Map([
   ['unread-lists', unreadLists],
   ['unread-docs', unreadDescriptions],
   ['padded-batches', paddedBatches],
+  ['search', searches],
+  ['nul', nulFilters],
+  ['contacts', contacts],
 ]);

@@ -5,8 +5,8 @@ import type { SuiteOptions } from '../suite';
 import { firstArrivals, micros } from '../traffic/events';
 import type { Answers } from './attacker';
 import { attacks } from './attacks';
-import type { Asked, VictimRecord } from './victim';
-import { type Attack, inWorld, type World } from './world';
+import type { Asked, VictimRead, VictimRecord } from './victim';
+import { type Attack, inWorld, type VictimWish, type World } from './world';
 
 interface Row {
   readonly attack: string;
@@ -168,9 +168,11 @@ const ARRIVE_WITHIN_MS = 10_000;
 
 /** What another account notices of an attack, beside the quiet before it. */
 async function measureAttack(attack: Attack, options: MeasureOptions): Promise<AttackResult> {
-  return await inWorld(options.build, async (world) => {
+  const { build } = options;
+  const hasHistory = attack.hasHistory === true;
+  return await inWorld({ build, hasHistory }, async (world) => {
     const { victim, attacker, receiver, service } = world;
-    await beginVictim(world);
+    await beginVictim(world, hasHistory ? { readsOf: readOfHistory } : attack.victim);
     const plan = await attack.prepare(world);
     await wait(WARM_UP_MS);
 
@@ -199,11 +201,24 @@ async function measureAttack(attack: Attack, options: MeasureOptions): Promise<A
   });
 }
 
-async function beginVictim({ service, receiver, victim }: World): Promise<void> {
+async function beginVictim(
+  { service, receiver, victim }: World,
+  { code, readsOf = readOf }: VictimWish = {},
+): Promise<void> {
   await service.createAccount(VICTIM);
   const id = await service.register(VICTIM, receiver.urlOf('ok', VICTIM), 'keyword.quick_win');
+  if (code !== undefined) await service.transform(VICTIM, [id], code);
   const headers = { ...(await service.issueKey(VICTIM)), 'x-forwarded-for': '203.0.113.1' };
-  await victim.begin({ url: service.url, headers, path: `/v1/webhooks/${id}`, perSecond: PER_SECOND });
+  await victim.begin({ url: service.url, headers, reads: readsOf(id), perSecond: PER_SECOND });
+}
+
+function readOf(webhookId: string): readonly VictimRead[] {
+  return [{ method: 'GET', path: `/v1/webhooks/${webhookId}` }];
+}
+
+// PostgreSQL is asked for it, and has none.
+function readOfHistory(): readonly VictimRead[] {
+  return [{ method: 'GET', path: '/v1/events?until=2020-01-01T00:00:00Z' }];
 }
 
 async function highestMemory({ redis, service }: World, lasting: Promise<unknown>): Promise<Memory> {

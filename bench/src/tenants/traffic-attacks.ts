@@ -213,6 +213,57 @@ export const busyTransformations: Attack = {
   },
 };
 
+const TRIVIAL = 'export default ({ data }) => ({ body: data });';
+/** Each breaks something else: what makes JSON, the memory, the thread. */
+const BREAKING = [
+  'Array.prototype.toJSON = Object.prototype.toJSON = () => undefined; export default () => ({ body: [] });',
+  'export default () => { const a = []; for (;;) a.push(new ArrayBuffer(1024 * 1024)); };',
+  'export default () => Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1);',
+];
+
+export const brokenCode: Attack = {
+  name: `events for ${TRANSFORMED} endpoints whose code breaks what it runs in, beside other code`,
+  victim: { code: TRIVIAL },
+
+  async prepare(world) {
+    const url = world.receiver.urlOf('ok', 'attacked');
+    const ids = await registerMany(world, TRANSFORMED, (i) => ({ url: `${url}?${i}` }));
+    for (const [i, id] of ids.entries())
+      await world.service.transform(ATTACKER, [id], BREAKING[i % BREAKING.length] ?? TRIVIAL);
+    return await publishing(world, 1);
+  },
+};
+
+const SAVED_AT_ONCE = 120;
+
+export const codePool: Attack = {
+  name: `${SAVED_AT_ONCE} requests at once that save code which takes all of its time, beside others who save and try code`,
+  victim: {
+    readsOf: (webhookId) => [
+      {
+        method: 'PUT',
+        path: `/v1/webhooks/${webhookId}/transformation`,
+        body: JSON.stringify({ code: `// %i\n${TRIVIAL}` }),
+      },
+      {
+        method: 'POST',
+        path: '/v1/transformations/try',
+        body: JSON.stringify({ code: TRIVIAL, type: EVENT_TYPE }),
+      },
+    ],
+  },
+
+  async prepare(world) {
+    const id = await registerOne(world);
+    const headers = await attackerHeaders(world);
+    const body = JSON.stringify({ code: `// %i\nfor (;;);\n${TRIVIAL}` });
+    return {
+      requests: [{ method: 'PUT', path: `/v1/webhooks/${id}/transformation`, headers, body }],
+      atOnce: SAVED_AT_ONCE,
+    };
+  },
+};
+
 export const replays: Attack = {
   name: `replays of ${REPLAYED_EVENTS} events, and counts of them, as many as are taken`,
 

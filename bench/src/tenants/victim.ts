@@ -10,9 +10,16 @@ import { micros, textOf } from '../traffic/events';
 interface VictimOptions {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** What it reads. */
-  readonly path: string;
+  /** What it asks for beside, in turn. */
+  readonly reads: readonly VictimRead[];
   readonly perSecond: number;
+}
+
+/** `%i` in its body is another number each time. */
+export interface VictimRead {
+  readonly method: 'GET' | 'PUT' | 'POST';
+  readonly path: string;
+  readonly body?: string;
 }
 
 type VictimCommand = ({ readonly do: 'start' } & VictimOptions) | { readonly do: 'stop' };
@@ -76,13 +83,14 @@ async function obey(command: VictimCommand): Promise<VictimRecord | undefined> {
   return undefined;
 }
 
-async function goOn(now: Running, { url, headers, path, perSecond }: VictimOptions): Promise<void> {
+async function goOn(now: Running, { url, headers, reads, perSecond }: VictimOptions): Promise<void> {
   const startedAt = performance.now();
   for (let i = 0; !now.isStopped; i += 1) {
     const early = startedAt + (i * 1_000) / perSecond - performance.now();
     if (early > 0) await wait(early);
     now.publishes.push(ask('POST', `${url}/v1/events`, headers, textOf(i)));
-    now.reads.push(ask('GET', url + path, headers));
+    const read = reads[i % reads.length];
+    if (read) now.reads.push(ask(read.method, url + read.path, headers, read.body?.replace('%i', String(i))));
   }
 }
 

@@ -1,15 +1,27 @@
 import { BuiltService } from '../processes/built-service';
 import { RedisProcess } from '../processes/measured-process';
+import { PostgresProcess } from '../processes/postgres-process';
 import { EVENT_TYPE } from '../traffic/events';
 import { ReceiverProcess } from '../traffic/receiver';
 import { AttackerProcess, type AttackPlan } from './attacker';
-import { VictimProcess } from './victim';
+import { VictimProcess, type VictimRead } from './victim';
 
 /** A way in which one account may do its worst. */
 export interface Attack {
   readonly name: string;
+  /** What the other account has and does, if it is not the usual. */
+  readonly victim?: VictimWish;
+  /** There is a history in PostgreSQL, and the other account reads there. */
+  readonly hasHistory?: true;
   /** Makes all ready in a new world. */
   prepare(world: World): Promise<AttackPlan>;
+}
+
+export interface VictimWish {
+  /** Of its webhook's transformation. */
+  readonly code?: string;
+  /** What it asks for beside; by default it reads its webhook. */
+  readsOf?(webhookId: string): readonly VictimRead[];
 }
 
 /** The service with its default limits and all that is around it, new for each attack. */
@@ -22,14 +34,29 @@ export interface World {
 }
 
 // The benchmark's clients are on one machine: they say where they come from, as a proxy would.
-const SETTINGS = { RATE_LIMIT: '10000/1s', TRUST_PROXY: '1' };
+const SETTINGS = {
+  RATE_LIMIT: '10000/1s',
+  TRUST_PROXY: '1',
+  // There are no contacts without it.
+  PUBLIC_URL: 'https://hooks.example.com',
+};
 
-export async function inWorld<T>(build: string, work: (world: World) => Promise<T>): Promise<T> {
+interface WorldOptions {
+  readonly build: string;
+  readonly hasHistory: boolean;
+}
+
+export async function inWorld<T>(
+  { build, hasHistory }: WorldOptions,
+  work: (world: World) => Promise<T>,
+): Promise<T> {
+  const postgres = hasHistory ? await PostgresProcess.start() : undefined;
+  const environment = postgres ? { ...SETTINGS, HISTORY_DATABASE_URL: postgres.url } : SETTINGS;
   const redis = await RedisProcess.start();
   const receiver = await ReceiverProcess.start();
   const [victim, attacker] = [await VictimProcess.start(), await AttackerProcess.start()];
   try {
-    const service = await BuiltService.start({ build, redisUrl: redis.url, environment: SETTINGS });
+    const service = await BuiltService.start({ build, redisUrl: redis.url, environment });
     try {
       await service.createAccount(ATTACKER);
       return await work({ redis, service, receiver, victim, attacker });
@@ -41,6 +68,7 @@ export async function inWorld<T>(build: string, work: (world: World) => Promise<
   } finally {
     for (const each of [victim, attacker, receiver]) each.stop();
     await redis.stop();
+    await postgres?.stop();
   }
 }
 

@@ -6,6 +6,8 @@ export interface Strike {
   readonly startedAt: number;
   /** From when on nothing is withheld any more. For a kill, the moment of the kill. */
   readonly endedAt: number;
+  /** Where it is not what its kind says: of a pair, each has its own. */
+  readonly mayRepeat?: boolean;
 }
 
 export interface FaultKind {

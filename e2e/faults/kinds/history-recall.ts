@@ -66,9 +66,9 @@ function choose({ receivers, registered, resends, random, specs }: FaultScene): 
   return [...chosen.values()];
 }
 
-/** Under one key, so that it is done once. */
-async function askAgain(
-  scene: FaultScene,
+/** Ask for a delivery once more: under one key, so that it is done once. `undefined`: it can't be asked for now. */
+export async function askAgain(
+  scene: Pick<FaultScene, 'service' | 'registered'>,
   { eventId, endpoint }: ReceivedRequest,
 ): Promise<Resend | undefined> {
   const { service, registered } = scene;

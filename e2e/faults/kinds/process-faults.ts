@@ -9,10 +9,12 @@ const parts = [
   { part: 'api', pick: ({ apis }: Service, random: Random) => random.pick(apis), repeats: false },
 ] as const;
 
-// 10 s is where JOB_LOCK_DURATION ends by default, and 60 s is past whatever anybody waits for.
+// 10 s is where JOB_LOCK_DURATION ends by default, by 25 s another worker has taken the jobs over, and 60 s is past whatever
+// anybody waits for.
 const stops = [
   { seconds: 2, usualCount: 16 },
   { seconds: 10, usualCount: 3 },
+  { seconds: 25, usualCount: 3 },
   { seconds: 60, usualCount: 1 },
 ] as const;
 

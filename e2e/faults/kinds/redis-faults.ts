@@ -18,6 +18,9 @@ const outages = [
   { seconds: 60, usualCount: 1 },
 ] as const;
 
+const CLIENT_KILLS = 3;
+const SCRIPT_FLUSHES = 16;
+
 /** What befalls Redis itself. */
 export const redisFaults: readonly FaultKind[] = [
   ...stops.map(
@@ -59,6 +62,50 @@ export const redisFaults: readonly FaultKind[] = [
     usualCount: 10,
     inject: async ({ service: { redis }, random }) =>
       await during('Redis', () => withholdMemory(redis.port, random.between(4_000, 9_000))),
+  },
+  {
+    name: 'redis-client-kill',
+    what: 'CLIENT KILL of every connection to Redis, three times within a second',
+    mayRepeat: true,
+    usualCount: 10,
+    inject: async ({ service: { redis }, random }) =>
+      await during('Redis', async () => {
+        for (let time = 0; time < CLIENT_KILLS; time += 1) {
+          await administer(redis.port, async (client) => {
+            await client.call('CLIENT', 'KILL', 'TYPE', 'normal');
+          });
+          await wait(random.between(100, 400));
+        }
+      }),
+  },
+  {
+    name: 'redis-client-pause',
+    what: 'CLIENT PAUSE: Redis answers no write, or nothing at all, for two to six seconds',
+    mayRepeat: true,
+    usualCount: 10,
+    inject: async ({ service: { redis }, random }) =>
+      await during('Redis', async () => {
+        const [forMs, what] = [random.between(2_000, 6_000), random.pick(['WRITE', 'ALL'])];
+        await administer(redis.port, async (client) => {
+          await client.call('CLIENT', 'PAUSE', forMs, what);
+        });
+        await wait(forMs);
+      }),
+  },
+  {
+    name: 'redis-script-flush',
+    what: 'SCRIPT FLUSH, again and again for two seconds: Redis forgets every script',
+    mayRepeat: false,
+    usualCount: 10,
+    inject: async ({ service: { redis }, random }) =>
+      await during('Redis', async () => {
+        for (let time = 0; time < SCRIPT_FLUSHES; time += 1) {
+          await administer(redis.port, async (client) => {
+            await client.script('FLUSH');
+          });
+          await wait(random.between(50, 200));
+        }
+      }),
   },
   {
     name: 'redis-disk-full',
@@ -107,14 +154,22 @@ async function writeFileAnew(redisPort: number): Promise<void> {
   }
 }
 
-async function withholdMemory(redisPort: number, forMs: number): Promise<void> {
-  const redis = new Redis(redisPort, '127.0.0.1');
+/** Past all proxies. It waits for a server that is being started, and asks again where the connection broke. */
+async function administer(redisPort: number, ask: (redis: Redis) => Promise<void>): Promise<void> {
+  const redis = new Redis(redisPort, '127.0.0.1', { maxRetriesPerRequest: null, retryStrategy: () => 100 });
+  redis.on('error', () => {});
   try {
+    await ask(redis);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+async function withholdMemory(redisPort: number, forMs: number): Promise<void> {
+  await administer(redisPort, async (redis) => {
     const used = /used_memory:(\d+)/.exec(await redis.info('memory'))?.[1] ?? '1';
     await redis.config('SET', 'maxmemory', used);
     await wait(forMs);
     await redis.config('SET', 'maxmemory', '0');
-  } finally {
-    redis.disconnect();
-  }
+  });
 }

@@ -2,12 +2,6 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { during, type FaultKind } from './fault-kind';
 
 const BLOCKED_MS = 45_000;
-const CLOCK_OFF_BY_MS = 5 * 60_000;
-
-const clocks = [
-  { name: 'worker-clock-ahead', sign: 1, words: 'five minutes ahead' },
-  { name: 'worker-clock-behind', sign: -1, words: 'five minutes behind' },
-] as const;
 
 /** What goes wrong inside a process that goes on living. */
 export const runtimeFaults: readonly FaultKind[] = [
@@ -25,20 +19,4 @@ export const runtimeFaults: readonly FaultKind[] = [
       });
     },
   },
-  ...clocks.map(
-    ({ name, sign, words }): FaultKind => ({
-      name,
-      what: `the clock of one worker is ${words} for five to eight seconds`,
-      mayRepeat: false,
-      usualCount: 3,
-      inject: async ({ service, random }) => {
-        const victim = random.pick(service.workers);
-        return await during(victim.name, async () => {
-          await victim.tamper({ clockMs: sign * CLOCK_OFF_BY_MS });
-          await wait(random.between(5_000, 8_000));
-          await victim.tamper({ clockMs: 0 });
-        });
-      },
-    }),
-  ),
 ];

@@ -79,6 +79,9 @@ function checkScript({ path }, { name, line, node, tags }) {
   // The first key also says where Redis has the others.
   const unused = [...tags.keys.slice(1), ...tags.params].find((each) => (uses.get(each.name) ?? 0) < 2);
   if (unused) throw new ScriptFault(path, line, `${unused.name} is not used`);
+  const isAsked = uses.has('was_made') && uses.has('record_act');
+  if (tags.isChange && !isAsked)
+    throw new ScriptFault(path, line, `${name} has to call was_made and record_act`);
   const needsReply = tags.isGuard || tags.replies.length > 0 || tags.returns;
   if (needsReply && node.body.at(-1)?.type !== 'ReturnStatement') {
     throw new ScriptFault(path, node.loc.end.line, `${name} ends without a reply`);
@@ -155,7 +158,7 @@ export function expandLua({ path, text, tags: fileTags }, part, known) {
   }
 
   /** @param {ScriptTags} of */
-  function printScript({ keys, params, made }) {
+  function printScript({ keys, params }) {
     const lastName = node.parameters.at(-1) ?? node.identifier;
     const bodyFrom = text.indexOf(')', lastName.range[1]) + 1;
     const values = [
@@ -165,7 +168,7 @@ export function expandLua({ path, text, tags: fileTags }, part, known) {
       ...params.map((_, i) => `ARGV[${i + 1}]`),
     ];
     const names = node.parameters.map((/** @type {Node} */ { name }) => name);
-    const start = `local ${names.join(', ')} = ${values.join(', ')}${made === undefined ? '' : ` if was_made() then return ${made} end`}`;
+    const start = `local ${names.join(', ')} = ${values.join(', ')}`;
     return (
       start +
       '\n'.repeat(lineBreaks([node.range[0], bodyFrom])) +

@@ -4,9 +4,8 @@
  *
  *   --- What it does: the comment of the TypeScript function that calls it.
  *   ---@guard                       what comes after it runs only if it returns `reply`, not `stop`
- *   ---@change                      calls `record_act()` where it makes a change that the audit log is to have: see
- *                                   `audit/redis-recorded-change.ts`
- *   ---@made true                   what it returns if it has made the change already, and the reply was lost
+ *   ---@change                      makes a change that the audit log is to have: it asks `was_made()` first, and calls
+ *                                   `record_act()` where it makes it. See `audit/redis-recorded-change.ts`
  *   ---@with endpoint EndpointId    what the caller gives for the keys alone
  *   ---@key log = delivery(endpoint, event)   a key of `domain/keys.ts`, or `= accounts`, or `= jobs.wait`, a member of what
  *                                   the caller gives; `if counts` behind it: only then. `---@key lock`: the caller's own text
@@ -45,7 +44,6 @@
  * @property {string[]} description
  * @property {boolean} isGuard
  * @property {boolean} isChange
- * @property {string | undefined} made
  * @property {Member[]} inputs
  * @property {Key[]} keys
  * @property {Member[]} params
@@ -92,7 +90,6 @@ export function readScriptTags(path, comment, line) {
     description: comment.filter((each) => !TAG.test(each)).map((each) => each.slice('--- '.length)),
     isGuard: false,
     isChange: false,
-    made: undefined,
     inputs: [],
     keys: [],
     params: [],
@@ -132,7 +129,6 @@ function readScriptTag(tags, tag, rest) {
   if (FILE_TAGS.includes(tag)) return;
   if (tag === 'guard') tags.isGuard = true;
   else if (tag === 'change') tags.isChange = true;
-  else if (tag === 'made') tags.made = rest;
   else if (tag === 'with') tags.inputs.push(readMember(rest));
   else if (tag === 'key') tags.keys.push(readKey(rest));
   else if (tag === 'keys')

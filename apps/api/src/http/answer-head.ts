@@ -48,9 +48,15 @@ export function headOf(state: RequestState): string[] {
   return head;
 }
 
+/** Answers of the API are about an account, and some show a secret. A route may say otherwise. */
+const CACHE_CONTROL = 'cache-control';
+const NO_STORE = 'no-store';
+
 /** Set the same, for an answer that is not written at once. */
 export function setHead(response: Response): void {
-  const head = headOf(requestStateOf(response));
+  const state = requestStateOf(response);
+  const head = headOf(state);
+  if (state.isOfApi) head.push(CACHE_CONTROL, NO_STORE);
   for (let i = 0; i + 1 < head.length; i += 2) response.setHeader(head[i] ?? '', head[i + 1] ?? '');
 }
 
@@ -70,7 +76,9 @@ export function sendText(
   headers: readonly string[] = [],
 ): void {
   // A page's answer has its own head already.
-  const head = response.hasHeader(REQUEST_ID) ? [] : headOf(requestStateOf(response));
+  const state = requestStateOf(response);
+  const head = response.hasHeader(REQUEST_ID) ? [] : headOf(state);
+  if (state.isOfApi && !headers.includes(CACHE_CONTROL)) head.push(CACHE_CONTROL, NO_STORE);
   for (const part of headers) head.push(part);
   head.push('content-type', type, 'content-length', String(bytes));
   response.writeHead(status, head).end(text);

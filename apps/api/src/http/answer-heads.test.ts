@@ -80,6 +80,7 @@ const COMMON = [
   'x-frame-options: DENY',
 ];
 const ID = 'x-request-id: <id>';
+const NO_STORE = 'cache-control: no-store';
 const JSON_BODY = ['content-length: <bytes>', 'content-type: application/json; charset=utf-8'];
 const PROBLEM = ['content-length: <bytes>', 'content-type: application/problem+json; charset=utf-8'];
 const RATE = ['ratelimit-policy: "default";q=50;w=3600', 'ratelimit: "default";<rate>'];
@@ -95,46 +96,51 @@ describe('the whole head of an answer', () => {
       'of an accepted event',
       '/v1/events',
       () => ({ method: 'POST', headers: json(), body: event }),
-      list(202, ID, ...RATE, ...JSON_BODY),
+      list(202, ID, NO_STORE, ...RATE, ...JSON_BODY),
     ],
     [
       'with the id that a proxy gave',
       '/v1/events',
       () => ({ method: 'POST', headers: json({ 'x-request-id': 'of-a-proxy' }), body: event }),
-      list(202, 'x-request-id: of-a-proxy', ...RATE, ...JSON_BODY),
+      list(202, 'x-request-id: of-a-proxy', NO_STORE, ...RATE, ...JSON_BODY),
     ],
-    ['of a page', '/v1/events', () => ({ headers: json() }), list(200, ID, ...RATE, ...JSON_BODY)],
+    ['of a page', '/v1/events', () => ({ headers: json() }), list(200, ID, NO_STORE, ...RATE, ...JSON_BODY)],
     [
       'of an answer without a body',
       '/v1/webhooks/ep_0000000000000000000000',
       () => ({ method: 'DELETE', headers: json() }),
-      list(404, ID, ...RATE, ...PROBLEM),
+      list(404, ID, NO_STORE, ...RATE, ...PROBLEM),
     ],
     [
       'of no JSON',
       '/v1/events',
       () => ({ method: 'POST', headers: json(), body: '{' }),
-      list(400, ID, ...RATE, ...PROBLEM),
+      list(400, ID, NO_STORE, ...RATE, ...PROBLEM),
     ],
     [
       'of an invalid event',
       '/v1/events',
       () => ({ method: 'POST', headers: json(), body: '{}' }),
-      list(422, ID, ...RATE, ...PROBLEM),
+      list(422, ID, NO_STORE, ...RATE, ...PROBLEM),
     ],
     [
       'of another media type',
       '/v1/events',
       () => ({ method: 'POST', headers: json({ 'content-type': 'text/plain' }), body: 'x' }),
-      list(415, ID, ...RATE, ...PROBLEM),
+      list(415, ID, NO_STORE, ...RATE, ...PROBLEM),
     ],
     [
       'of a compressed body',
       '/v1/events',
       () => ({ method: 'POST', headers: json({ 'content-encoding': 'gzip' }), body: 'x' }),
-      list(415, ID, 'accept-encoding: identity', ...RATE, ...PROBLEM),
+      list(415, ID, NO_STORE, 'accept-encoding: identity', ...RATE, ...PROBLEM),
     ],
-    ['without a key', '/v1/events', () => ({}), list(401, ID, 'www-authenticate: Bearer', ...PROBLEM)],
+    [
+      'without a key',
+      '/v1/events',
+      () => ({}),
+      list(401, ID, NO_STORE, 'www-authenticate: Bearer', ...PROBLEM),
+    ],
     ['of an unknown path', '/v1/nothing', () => ({}), list(404, ID, ...PROBLEM)],
     ['of a badly encoded path', '/v1/webhooks/%ff', () => ({ headers: json() }), list(404, ID, ...PROBLEM)],
     [
@@ -148,7 +154,7 @@ describe('the whole head of an answer', () => {
       'of HEAD',
       '/v1/events',
       () => ({ method: 'HEAD', headers: json() }),
-      list(200, ID, ...RATE, ...JSON_BODY),
+      list(200, ID, NO_STORE, ...RATE, ...JSON_BODY),
     ],
     [
       'of a probe',
@@ -177,6 +183,7 @@ describe('the whole head of an answer', () => {
       list(
         429,
         ID,
+        NO_STORE,
         'ratelimit-policy: "default";q=1;w=3600',
         'ratelimit: "default";<rate>',
         'retry-after: <seconds>',
@@ -195,7 +202,7 @@ describe('the whole head of an answer', () => {
     proxy.freeze();
     for (const path of ['/v1/events', '/v1/events/batch']) {
       expect(await headOf(`${own.url}${path}`, { method: 'POST', headers, body: event })).toEqual(
-        list(503, ID, 'retry-after: <seconds>', ...PROBLEM),
+        list(503, ID, NO_STORE, 'retry-after: <seconds>', ...PROBLEM),
       );
     }
     proxy.thaw();

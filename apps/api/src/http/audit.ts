@@ -31,10 +31,10 @@ export function actOf(
 ): Act | undefined {
   const action = actionOf(route);
   if (action === undefined) return undefined;
-  const { clientAddress: address, requestId } = state;
+  const { clientAddress: address } = state;
   const id = newId(AUDIT_ID_PREFIX);
-  const who = { actor: actorOf(state.apiKey), ...(address === undefined ? {} : { address }), requestId };
-  return { id, at: clock(), action, ...who, bounds, onRecorded };
+  const who = { actor: actorOf(state.apiKey), ...(address === undefined ? {} : { address }) };
+  return { id, at: clock(), action, ...who, ...state.requestIds(newId), bounds, onRecorded };
 }
 
 function actorOf(principal: Principal | undefined): AuditActor {

@@ -77,14 +77,15 @@ function actOf(
   response: Response,
   purpose: LinkPurpose,
 ) {
-  const { clientAddress: address, requestId } = requestStateOf(response);
+  const state = requestStateOf(response);
+  const { clientAddress: address } = state;
   return {
     id: newId(AUDIT_ID_PREFIX),
     at: clock(),
     action: `contact.${purpose}` as const,
     actor: { type: 'anonymous' as const },
     ...(address === undefined ? {} : { address }),
-    requestId,
+    ...state.requestIds(newId),
     bounds,
     onRecorded,
   };

@@ -24,7 +24,7 @@ interface AnswerOnceContext {
 }
 
 /** The source of the ids and the time of new objects. */
-export type Origin = Pick<RouteRequest, 'newId' | 'secretBytes' | 'receivedAt' | 'answer'>;
+export type Origin = Pick<RouteRequest, 'newId' | 'secretBytes' | 'receivedAt' | 'answer' | 'requireClaim'>;
 
 type Work = (origin: Origin) => Promise<RouteReply>;
 
@@ -93,7 +93,10 @@ export async function answerOnce(
   switch (claim.state) {
     case 'claimed':
       return await workOnce(context, { slot, seal, isFirst: claim.seed === seed }, () =>
-        work(originOf(claim, slot, seal.apiKey)),
+        work({
+          ...originOf(claim, slot, seal.apiKey),
+          requireClaim: (target) => idempotencyStore.requireHolder(slot, seed, target),
+        }),
       );
     case 'answered':
       return replay(claim.answer, seal, response);

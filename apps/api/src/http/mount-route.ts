@@ -4,10 +4,12 @@ import type { Act } from '@hookferry/core/domain/audit';
 import {
   AppError,
   invalidRequest,
+  jsonPointer,
   prototypeErrors,
   validationErrorsOf,
 } from '@hookferry/core/platform/app-error';
 import { type NewId, newSecretBytes } from '@hookferry/core/platform/ids';
+import { isStorable } from '@hookferry/core/platform/storable-text';
 import { inWords } from '@hookferry/core/platform/zod-words';
 import type { Assumption } from '@hookferry/core/publish/redis-assumption';
 import type { Express, Request, RequestHandler, Response } from 'express';
@@ -259,7 +261,7 @@ function toRouteRequest(
   { request, response, parts, sent, origin, assumption }: ParsedRequest,
 ): RouteRequest {
   const { params, query, body } = parts;
-  const { newId, secretBytes, receivedAt, answer } = origin;
+  const { newId, secretBytes, receivedAt, answer, requireClaim } = origin;
   const state = requestStateOf(response);
   return {
     params,
@@ -270,6 +272,7 @@ function toRouteRequest(
     secretBytes,
     receivedAt,
     answer,
+    requireClaim,
     // No handler of a route without a key reads it.
     apiKey: state.apiKey as Principal,
     // Nor does one of a route without an action read this.
@@ -331,8 +334,20 @@ const NOTHING = {};
 function parseQuery(request: Request, schema: z.ZodType | undefined): unknown {
   if (schema === undefined && !request.url.includes('?')) return NOTHING;
   const parsed = (schema ?? nothing).safeParse(request.query, inWords);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) {
+    refuseUnstorable(request.query);
+    return parsed.data;
+  }
   throw invalidRequest(validationErrorsOf(namingRepeated(parsed.error, request.query), '?'));
+}
+
+/** No record has such a text, and PostgreSQL takes none with NUL as a value to compare with. */
+function refuseUnstorable(query: Request['query']): void {
+  const isRefused = (value: unknown) => typeof value === 'string' && !isStorable(value);
+  const names = Object.keys(query).filter((name) => isRefused(query[name]));
+  if (names.length === 0) return;
+  const detail = 'must not have the character NUL';
+  throw invalidRequest(names.map((name) => ({ pointer: `?${jsonPointer([name])}`, detail })));
 }
 
 /** No parameter is a list. Express makes one of a parameter that is there several times. */
@@ -343,9 +358,9 @@ function namingRepeated({ issues }: z.ZodError, query: Request['query']): z.ZodE
   );
 }
 
-function parseParams(params: unknown, schema: z.ZodType): unknown {
+function parseParams(params: Request['params'], schema: z.ZodType): unknown {
   const parsed = schema.safeParse(params);
-  if (parsed.success) return parsed.data;
+  if (parsed.success && Object.values(params).flat().every(isStorable)) return parsed.data;
   throw new AppError('not_found', 'There is no object with this id.');
 }
 

@@ -1,4 +1,5 @@
 import { eventIdSchema } from '@hookferry/core/domain/event';
+import { countListed, PATTERN_BOUNDS } from '@hookferry/core/history/json-containment';
 import { sentTimeSchema } from '@hookferry/core/platform/clock';
 import { depthOf, parsedOrUndefined } from '@hookferry/core/platform/json';
 import { z } from 'zod';
@@ -129,25 +130,34 @@ export const isInOrder: [(range: SentRange) => boolean, { path: string[]; messag
   { path: ['until'], message: 'must not be before "since"' },
 ];
 
-const MAX_DATA_BYTES = 1_024;
-const MAX_DATA_DEPTH = 8;
+const { bytes: MAX_BYTES, levels: MAX_LEVELS, listed: MAX_LISTED, nested: MAX_NESTED } = PATTERN_BOUNDS;
+const IN_LISTS = `at most ${MAX_LISTED} values in its lists, at most ${MAX_NESTED} of them lists or objects`;
 
 /** The query parameter that limits lists to events whose data contain a JSON object. Gives its text. */
 export const dataQuery = {
   data: z
     .string()
-    .refine((text) => Buffer.byteLength(text) <= MAX_DATA_BYTES, {
-      error: `must be at most ${MAX_DATA_BYTES} bytes long`,
+    .refine((text) => Buffer.byteLength(text) <= MAX_BYTES, {
+      error: `must be at most ${MAX_BYTES} bytes long`,
       abort: true,
     })
     .refine(isJsonObject, { error: 'must be a JSON object, such as {"order":{"id":4711}}', abort: true })
-    .refine((text) => depthOf(text) <= MAX_DATA_DEPTH, `must be at most ${MAX_DATA_DEPTH} levels deep`)
+    .refine((text) => depthOf(text) <= MAX_LEVELS, {
+      error: `must be at most ${MAX_LEVELS} levels deep`,
+      abort: true,
+    })
+    .refine(hasShortLists, `must have ${IN_LISTS}`)
     .meta({
-      description: `Only events whose \`data\` contains this JSON object, by the rules of the \`@>\` operator of PostgreSQL. At most ${MAX_DATA_BYTES} bytes long and ${MAX_DATA_DEPTH} levels deep.`,
+      description: `Only events whose \`data\` contains this JSON object, by the rules of the \`@>\` operator of PostgreSQL. At most ${MAX_BYTES} bytes long and ${MAX_LEVELS} levels deep, with ${IN_LISTS}.`,
       example: '{"order":{"id":4711}}',
     })
     .optional(),
 };
+
+function hasShortLists(text: string): boolean {
+  const { listed, nested } = countListed(JSON.parse(text));
+  return listed <= MAX_LISTED && nested <= MAX_NESTED;
+}
 
 function isJsonObject(text: string): boolean {
   const value = parsedOrUndefined(text);

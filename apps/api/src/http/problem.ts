@@ -40,6 +40,7 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   secret_unreadable: { status: 500, title: 'A stored secret cannot be read' },
   internal_error: { status: 500, title: 'Internal error' },
   storage_unavailable: { status: 503, title: 'Redis is not reachable' },
+  clock_skewed: { status: 503, title: 'The clock of the service is wrong' },
   history_unavailable: { status: 503, title: 'The history (PostgreSQL) is not reachable' },
 };
 

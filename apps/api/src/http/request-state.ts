@@ -1,4 +1,5 @@
 import type { Principal } from '@hookferry/core/domain/account';
+import type { Act } from '@hookferry/core/domain/audit';
 import { type Emit, httpMethodOf } from '@hookferry/core/domain/signal';
 import { type BeginSpan, parseTraceparent, type RequestSpan } from '@hookferry/core/domain/trace';
 import type { EndpointsVersion } from '@hookferry/core/endpoints/subscriptions';
@@ -43,15 +44,31 @@ export class RequestState {
   rate: { readonly policy: string; readonly standing: string } | undefined;
   /** Probes come every few seconds and say nothing about the use of the API: they are not announced. */
   isProbe = false;
+  #ownId: string | undefined;
 
   constructor(
+    /** As the client is told. */
     readonly requestId: string,
     readonly clientAddress: string | undefined,
     /** Milliseconds since the Unix epoch. */
     readonly startedAt: number,
     /** Whether its connection ends with it: the process is about to stop. */
     readonly isClosing: boolean,
+    /** The id that the client gave it, or a proxy: others may have the same one. */
+    readonly clientRequestId?: string,
   ) {}
+
+  /** For the audit log: an id that no other request has, whatever the clients send, and the client's beside it. */
+  requestIds(newId: NewId): Pick<Act, 'requestId' | 'clientRequestId'> {
+    const { clientRequestId } = this;
+    if (clientRequestId === undefined) return { requestId: this.requestId };
+    this.#ownId ??= newId(REQUEST_ID_PREFIX);
+    return { requestId: this.#ownId, clientRequestId };
+  }
+
+  get isOfApi(): boolean {
+    return this.route.startsWith('/v1/');
+  }
 
   /** It has no principal again, as before authentication. */
   letOut(): void {
@@ -78,6 +95,7 @@ export function apiKeyOf({ apiKey, route }: RequestState): Principal {
 }
 
 export const REQUEST_ID = 'x-request-id';
+const REQUEST_ID_PREFIX = 'req';
 const ACCEPTABLE = /^[A-Za-z0-9_-]{1,64}$/;
 
 interface BeginContext {
@@ -115,9 +133,10 @@ export function beginRequests(context: BeginContext): RequestHandler {
   }
   return (request, response, next) => {
     const given = request.headers[REQUEST_ID];
-    const id = typeof given === 'string' && ACCEPTABLE.test(given) ? given : newId('req');
+    const kept = typeof given === 'string' && ACCEPTABLE.test(given) ? given : undefined;
+    const id = kept ?? newId(REQUEST_ID_PREFIX);
     // A closed socket no longer knows its client's address.
-    const state = new RequestState(id, request.ip, clock(), drain.isDraining);
+    const state = new RequestState(id, request.ip, clock(), drain.isDraining, kept);
     response.locals.request = state;
     refuseBadHead(request);
     if (beginSpan) state.span = spanOf(request, beginSpan, state.startedAt);

@@ -5,6 +5,7 @@ import type { EndpointsVersion } from '@hookferry/core/endpoints/subscriptions';
 import type { ErrorCode } from '@hookferry/core/platform/app-error';
 import type { NewId, SecretBytes } from '@hookferry/core/platform/ids';
 import type { Connection } from '@hookferry/core/platform/recheck';
+import type { Step } from '@hookferry/core/platform/redis-script';
 import type { Assumption } from '@hookferry/core/publish/redis-assumption';
 import { z } from 'zod';
 import type { ApiContext } from '../context';
@@ -68,6 +69,8 @@ export interface RouteRequest<Shape extends RequestShape = RequestShape> {
   readonly secretBytes: SecretBytes;
   /** The name of the response that is kept, if it has an Idempotency-Key. */
   readonly answer?: string | undefined;
+  /** A step that fails once another request has taken it over, if it has an Idempotency-Key. */
+  readonly requireClaim?: Step | undefined;
   /** When it came in; the first time, if it has an Idempotency-Key. Milliseconds since the Unix epoch. */
   readonly receivedAt: number;
 }

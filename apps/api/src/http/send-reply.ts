@@ -53,8 +53,8 @@ const RETRY_MS = 2_000;
 /** The start of a stream: nothing has happened yet, and the head of the response goes out with it. */
 export const EVENTS_HEAD = `retry: ${RETRY_MS}\n\n`;
 
-/** Proxies must not buffer the stream, nor cache it. */
-export const EVENTS_HEADERS = { 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
+/** Proxies must not buffer the stream. */
+export const EVENTS_HEADERS = { 'x-accel-buffering': 'no' };
 
 /** One event as text. An event without an id leaves the client's cursor as it is. */
 export function eventText(event: string, data: unknown, id?: string): string {

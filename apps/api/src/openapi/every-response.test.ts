@@ -93,7 +93,7 @@ async function conflict(route: RouteCase): Promise<Response> {
     await send(route, { key, headers });
     return send(route, { key: await newKey(route), headers });
   }
-  if (route.path.endsWith('/transformation')) {
+  if (route.path.includes('/transformation')) {
     const operator = await newKey({ ...route, operatorOnly: true });
     const account = request(api.url).patch(`/v1/accounts/${accountId}`);
     await account.set('authorization', `Bearer ${operator}`).send({ quota_bytes: 1 });

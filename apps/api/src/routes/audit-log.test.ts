@@ -32,6 +32,7 @@ interface Entry {
   readonly code?: string;
   readonly address: string | null;
   readonly request_id: string | null;
+  readonly client_request_id: string | null;
   readonly changes: readonly { readonly field: string; readonly from?: unknown; readonly to?: unknown }[];
 }
 
@@ -52,7 +53,7 @@ async function entries(query = '', as = key, to = api): Promise<readonly Entry[]
 async function entriesOf(requestId: string, count: number, query = ''): Promise<readonly Entry[]> {
   for (;;) {
     const found = (await entries(`?account_id=*&limit=200${query}`, operatorKey)).filter(
-      ({ request_id: id }) => id === requestId,
+      ({ client_request_id: id }) => id === requestId,
     );
     if (found.length >= count) return found;
   }
@@ -216,6 +217,30 @@ describe('what is refused', () => {
     const kept = await api.redis.client.zcard(`audit-refusals:{${accountId}}`);
     expect(kept).toBeGreaterThan(0);
     expect(kept).toBeLessThan(500);
+  });
+});
+
+describe('which request it was', () => {
+  it('is told by an id that no client can choose, with the one that the client chose', async () => {
+    const chosen = nextRequestId();
+    const { body } = await call('post', '/v1/webhooks').set('x-request-id', chosen).send(WEBHOOK);
+    await call('post', `/v1/webhooks/${body.id}/test`).set('x-request-id', chosen).send({}).expect(202);
+    // It must not seem to be the end of the test.
+    await call('post', `/v1/webhooks/${body.id}/test`)
+      .set('x-request-id', chosen)
+      .send({ type: 1 })
+      .expect(422);
+    const found = await entriesOf(chosen, 3);
+    const ids = found.map(({ request_id: id }) => id);
+    expect(ids).toEqual(Array(3).fill(expect.stringMatching(/^req_[0-9a-z]{22}$/)));
+    expect(new Set(ids).size).toBe(3);
+  });
+
+  it('is told by the id of the response where the client chose none', async () => {
+    const { headers, body } = await call('post', '/v1/webhooks').send(WEBHOOK);
+    expect(await entries(`?target=${body.id}`)).toMatchObject([
+      { request_id: headers['x-request-id'], client_request_id: null },
+    ]);
   });
 });
 

@@ -85,7 +85,15 @@ const entrySchema = z
     request_id: z
       .string()
       .nullable()
-      .describe('The `X-Request-Id` of the response. Null: there was no request.'),
+      .describe(
+        'The id of the request, which no client can choose. It is the `X-Request-Id` of the response, unless the client sent one. Null: there was no request.',
+      ),
+    client_request_id: z
+      .string()
+      .nullable()
+      .describe(
+        'The `X-Request-Id` that the client sent, and that the response had. Others may have sent the same one. Null: it sent none.',
+      ),
     changes: z
       .array(fieldChangeSchema)
       .readonly()
@@ -149,7 +157,8 @@ function queryFor(principal: Principal, { account_id: accountId, ...filter }: Se
 }
 
 function presentEntry(entry: AuditEntry): z.infer<typeof entrySchema> {
-  const { id, accountId, at, actor, action, targetId, code, address, requestId, changes } = entry;
+  const { id, accountId, at, actor, action, targetId, code, address, changes } = entry;
+  const { requestId, clientRequestId } = entry;
   return {
     id,
     account_id: accountId ?? null,
@@ -161,6 +170,7 @@ function presentEntry(entry: AuditEntry): z.infer<typeof entrySchema> {
     ...(code === undefined ? {} : { code: codeSchema.parse(code) }),
     address: address ?? null,
     request_id: requestId ?? null,
+    client_request_id: clientRequestId ?? null,
     changes: changes ?? [],
   };
 }

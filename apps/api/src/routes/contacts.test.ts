@@ -6,6 +6,7 @@ import {
   MAX_CONTACTS,
 } from '@hookferry/core/notifications/redis-contact-store';
 import { NotificationStore } from '@hookferry/core/notifications/redis-notification-store';
+import { ALL } from '@hookferry/core/platform/redis-take-one';
 import { buildContact } from '@hookferry/core/testing/build-contact';
 import { testSealer } from '@hookferry/core/testing/test-sealer';
 import { uniqueContactId, uniqueEndpointId, uniqueNotificationId } from '@hookferry/core/testing/unique-ids';
@@ -79,7 +80,7 @@ describe('a contact', () => {
   it('is asked again until it has answered, as often as an address may be', async () => {
     const { id } = (await create({ kind: 'email', address: newAddress() })).body;
     const again = () => call('post', `/v1/contacts/${id}/ask-again`);
-    for (let each = 1; each < CONFIRMATIONS_AN_HOUR; each++) {
+    for (let each = 1; each < CONFIRMATIONS_AN_HOUR.ofAccountAtTarget; each++) {
       const asked = await again();
       expect([asked.status, asked.body.id]).toEqual([202, id]);
     }
@@ -146,15 +147,76 @@ describe('a contact', () => {
     }
   });
 
-  it('is asked to confirm a few times an hour, whichever account asks', async () => {
+  it('is asked to confirm a few times an hour, whichever account asks: no account alone refuses the others', async () => {
     const address = newAddress();
-    for (let each = 0; each < CONFIRMATIONS_AN_HOUR; each++) {
-      expect((await create({ kind: 'email', address })).status).toBe(201);
+    const { ofTarget, ofAccountAtTarget } = CONFIRMATIONS_AN_HOUR;
+    const granted = [];
+    for (let account = 0; account <= ofTarget / ofAccountAtTarget; account++) {
+      ({ key } = await api.issueKey());
+      for (let each = 0; each <= ofAccountAtTarget; each++) {
+        granted.push((await create({ kind: 'email', address: address.toUpperCase() })).status === 201);
+      }
     }
-    ({ key } = await api.issueKey());
-    const answer = await create({ kind: 'email', address: address.toUpperCase() });
+    const perAccount = [true, true, true, false];
+    expect(granted).toEqual([...perAccount, ...perAccount, false, false, false, false]);
+    const answer = await create({ kind: 'email', address });
     expect(readProblem(answer)).toMatchObject({ status: 429, code: 'rate_limited' });
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(3_000);
+  });
+
+  it.each([
+    ['a tag', (name: string, each: number) => `${name}+${each}x@example.com`],
+    [
+      'dots, where they are no part of it',
+      (name: string, each: number) => `${name.slice(0, each + 1)}.${name.slice(each + 1)}@gmail.com`,
+    ],
+    [
+      'a second name of its domain',
+      (name: string, each: number) => `${name}@${each % 2 ? 'googlemail' : 'gmail'}.com`,
+    ],
+  ])('is one mailbox however it is written: with %s', async (_how, write) => {
+    const name = `victim${count++}`;
+    const statuses = [];
+    for (let each = 0; each <= CONFIRMATIONS_AN_HOUR.ofAccountAtTarget; each++) {
+      statuses.push((await create({ kind: 'email', address: write(name, each) })).status);
+    }
+    expect(statuses).toEqual([201, 201, 201, 429]);
+  });
+
+  it('counts for its account when it is deleted again, and when it is asked again', async () => {
+    const { ofAccount } = CONFIRMATIONS_AN_HOUR;
+    for (let each = 0; each < ofAccount; each += 2) {
+      const { id } = (await create({ kind: 'email', address: newAddress() })).body;
+      expect((await call('post', `/v1/contacts/${id}/ask-again`)).status).toBe(202);
+      expect((await call('delete', `/v1/contacts/${id}`)).status).toBe(204);
+    }
+    const refused = await create({ kind: 'webhook', url: 'https://ops.example.com/told' });
+    expect(readProblem(refused)).toMatchObject({ status: 429, code: 'rate_limited' });
+    expect(refused.body.detail).toContain(`${ofAccount} confirmations`);
+    ({ key } = await api.issueKey());
+    expect((await create({ kind: 'email', address: newAddress() })).status).toBe(201);
+  });
+
+  it('is asked no more often than the service may ask anybody', async () => {
+    const { ofService } = CONFIRMATIONS_AN_HOUR;
+    await api.redis.client.hset(keys.allConfirmations, ALL, ofService - 1);
+    expect((await create({ kind: 'email', address: newAddress() })).status).toBe(201);
+    const refused = await create({ kind: 'email', address: newAddress() });
+    await api.redis.client.del(keys.allConfirmations);
+    expect(readProblem(refused)).toMatchObject({ status: 429, code: 'rate_limited' });
+    expect(refused.body.detail).toContain('The service');
+  });
+
+  it('of a chat has https and the standard port, also where http is allowed', async () => {
+    const trial = await startTestApi({ REDIS_URL: api.redis.url, ALLOW_HTTP_URLS: 'true' });
+    const urls = ['http://hooks.slack.com/services/T/B/x', 'https://hooks.slack.com:8443/services/T/B/x'];
+    const answers = [];
+    for (const url of urls) answers.push(await create({ kind: 'slack', url }, trial));
+    const webhook = await create({ kind: 'webhook', url: 'http://ops.example.com:8443/told' }, trial);
+    await trial.close();
+    for (const answer of answers)
+      expect(readProblem(answer)).toMatchObject({ status: 422, pointers: ['/url'] });
+    expect(webhook.status).toBe(201);
   });
 
   it('is one of a bounded number', async () => {

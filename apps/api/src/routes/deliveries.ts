@@ -2,7 +2,7 @@ import { contentOf, findAccountSource } from '@hookferry/core/deliver/cloudevent
 import { attemptOutcomeSchema } from '@hookferry/core/domain/attempt';
 import { DELIVERY_ID_FORM } from '@hookferry/core/domain/delivery';
 import { endpointIdSchema, endpointRefSchema } from '@hookferry/core/domain/endpoint';
-import { eventIdSchema, eventNotFound } from '@hookferry/core/domain/event';
+import { eventIdSchema, eventNotFound, eventTypeNameSchema } from '@hookferry/core/domain/event';
 import { readEndpoint } from '@hookferry/core/endpoints/manage-endpoints';
 import { type RecordFilter, shownStatuses, statusClasses } from '@hookferry/core/history/delivery-standings';
 import * as history from '@hookferry/core/history/read-deliveries';
@@ -45,9 +45,7 @@ const standingQuery = {
     .optional(),
 };
 
-const eventTypeQuery = z
-  .string()
-  .min(1)
+const eventTypeQuery = eventTypeNameSchema
   .optional()
   .describe('Only deliveries of events of this type. Default: those of all types.');
 

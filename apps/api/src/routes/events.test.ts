@@ -434,6 +434,7 @@ describe('reading', () => {
     });
 
     const EXAMPLE = 'must be a JSON object, such as {"order":{"id":4711}}';
+    const IN_LISTS = 'must have at most 16 values in its lists, at most 4 of them lists or objects';
 
     it.each([
       ['no JSON', '{order:1}', EXAMPLE],
@@ -443,6 +444,8 @@ describe('reading', () => {
       ['null', 'null', EXAMPLE],
       ['a long object', `{"a":"${'é'.repeat(509)}"}`, 'must be at most 1024 bytes long'],
       ['a deep object', `${'{"a":'.repeat(8)}[]${'}'.repeat(8)}`, 'must be at most 8 levels deep'],
+      ['much in its lists', `{"a":[${'1,'.repeat(10)}1],"b":{"c":[${'"x",'.repeat(5)}""]}}`, IN_LISTS],
+      ['five lists in lists', '{"a":[[1],[2],{}],"b":[[[]]]}', IN_LISTS],
     ])('says what is wrong with data that are %s', async (_what, data, detail) => {
       for (const path of ['events', 'deliveries']) {
         const { status, body } = await get(`/v1/${path}?data=${encodeURIComponent(data)}`);

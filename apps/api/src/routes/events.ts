@@ -7,6 +7,7 @@ import {
   eventGroupSchema,
   eventIdSchema,
   eventStatuses,
+  eventTypeNameSchema,
   publishedAtOf,
   statusOfEvent,
 } from '@hookferry/core/domain/event';
@@ -107,7 +108,7 @@ export const publishEvent = defineRoute({
     },
     207: cloudEventsOutcome,
   },
-  problems: ['event_id_conflict', 'deliver_at_in_past', 'deliver_at_too_far'],
+  problems: ['event_id_conflict', 'deliver_at_in_past', 'deliver_at_too_far', 'clock_skewed'],
   otherForms: cloudEventForms,
   async handle(request, context) {
     const { body, dataTexts } = request;
@@ -161,6 +162,7 @@ export const publishBatch = defineRoute({
   responses: {
     200: { description: 'The outcome of each event, in the order of the request.', schema: outcomesSchema },
   },
+  problems: ['clock_skewed'],
   async handle(request, context) {
     const { body, dataTexts } = request;
     await spendOnOthers(request, body.events.length);
@@ -206,7 +208,7 @@ const querySchema = pageQuery(eventCursorSchema)
       description:
         '`scheduled`: only events that wait for their time, the next one first. `since` and `until` are about their `deliver_at` then. Default: only events that do not wait for their time.',
     }),
-    type: z.string().min(1).optional().describe('Only events of this type. Default: those of all types.'),
+    type: eventTypeNameSchema.optional().describe('Only events of this type. Default: those of all types.'),
     ...dataQuery,
     ...timeRangeQuery('events that were accepted'),
   })

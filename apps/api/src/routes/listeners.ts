@@ -58,7 +58,6 @@ export const createListener = defineRoute({
     const endpoint = await listeners.createListener(context, apiKey.accountId, body, act);
     return {
       status: 200,
-      headers: { 'cache-control': 'no-store' },
       body: { ...presentWebhook(endpoint), secret: newestSecret(endpoint).secret },
     };
   },

@@ -1,5 +1,6 @@
 import { attemptOutcomes } from '@hookferry/core/domain/attempt';
 import { endpointIdSchema } from '@hookferry/core/domain/endpoint';
+import { eventTypeNameSchema } from '@hookferry/core/domain/event';
 import {
   type MetricsPoint,
   MOST_POINTS,
@@ -31,9 +32,7 @@ const querySchema = z
     webhook_id: endpointIdSchema
       .optional()
       .describe('Count only attempts to this webhook. Default: to all webhooks.'),
-    event_type: z
-      .string()
-      .min(1)
+    event_type: eventTypeNameSchema
       .optional()
       .describe('Count only attempts for events of this type. Default: for all types.'),
   })

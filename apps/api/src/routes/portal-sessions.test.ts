@@ -349,6 +349,7 @@ describe('what a session may do', () => {
   ];
   const SCHEDULING = ['rescheduleEvent', 'cancelEvent'];
   const PUBLISHING = ['publishEvent'];
+  const TRANSFORMING = ['putTransformation', 'deleteTransformation', 'restoreTransformationVersion'];
   const optional = capabilities.filter((one) => one !== 'read');
   const isWhole = (set: readonly Capability[]) => !set.includes('secrets') || set.includes('webhooks');
   // A route needs one of them, or `secrets` beside `webhooks`. Each alone shows that no other is needed, and all without
@@ -368,6 +369,7 @@ describe('what a session may do', () => {
     if (SECRETIVE.includes(operationId) && !set.includes('secrets')) return false;
     if (SCHEDULING.includes(operationId)) return set.includes('schedule');
     if (PUBLISHING.includes(operationId)) return set.includes('publish');
+    if (TRANSFORMING.includes(operationId)) return set.includes('transform');
     if (scope === 'any') return true;
     const needed = NEEDED[scope];
     return needed === 'read' || (needed !== undefined && set.includes(needed));

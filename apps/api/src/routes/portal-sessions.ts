@@ -64,7 +64,6 @@ export const createPortalSession = defineRoute({
     });
     return {
       status: 201,
-      headers: { 'cache-control': 'no-store' },
       body: {
         id: session.id,
         url: `${base}/portal/#code=${code}`,
@@ -181,7 +180,7 @@ export const exchangePortalCode = defineRoute({
   },
   async handle({ body, clientAddress, act }, context) {
     const opened = await exchangeClientCode(context, body.code, clientAddress(), act);
-    return { status: 200, headers: { 'cache-control': 'no-store' }, body: presentOpened(opened) };
+    return { status: 200, body: presentOpened(opened) };
   },
 });
 

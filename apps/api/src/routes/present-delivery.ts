@@ -1,6 +1,7 @@
 import { NATIVE_HEADERS } from '@hookferry/core/deliver/cloudevents';
 import { type Attempt, attemptOutcomeSchema, type TokenError } from '@hookferry/core/domain/attempt';
 import { holdReasons, type PastHold, triggerSchema } from '@hookferry/core/domain/delivery';
+import { type CancelReason, cancelReasons } from '@hookferry/core/domain/delivery-log';
 import { eventIdSchema } from '@hookferry/core/domain/event';
 import { tokenErrorCodes } from '@hookferry/core/domain/receiver-auth';
 import { MASKED_VALUE } from '@hookferry/core/endpoints/endpoint-options';
@@ -162,6 +163,12 @@ export const deliveryWithAttemptsSchema = deliverySchema
       .describe(
         'The newer event of its group that was sent in its place. Absent: it did not end as `superseded`.',
       ),
+    cancel_reason: z
+      .enum(cancelReasons.map(presentCancelReason))
+      .optional()
+      .describe(
+        "Why it ended as `cancelled`. `transformation`: the webhook's code returned `cancel: true`. `dropped`: an operator dropped its dead letter. Absent: it did not end so.",
+      ),
     attempts: z.array(attemptSchema).describe('Its attempts, in the order in which they were made.'),
   })
   .meta({ id: 'DeliveryWithAttempts' });
@@ -198,8 +205,15 @@ export function presentDeliveryWithAttempts(
   return {
     ...presentDelivery(delivery),
     ...(delivery.supersededBy === undefined ? {} : { superseded_by: delivery.supersededBy }),
+    ...(delivery.cancelReason === undefined
+      ? {}
+      : { cancel_reason: presentCancelReason(delivery.cancelReason) }),
     attempts: delivery.attempts.map((attempt) => presentAttempt(delivery, attempt)),
   };
+}
+
+function presentCancelReason(reason: CancelReason) {
+  return reason === 'endpoint_deleted' ? 'webhook_deleted' : reason;
 }
 
 export function presentAttempt(

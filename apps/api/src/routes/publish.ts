@@ -62,12 +62,23 @@ export const outcomesSchema = z
 
 type Outcome = Acceptance | AppError;
 
-/** The outcome of each of the events that a request publishes. */
+/** The outcome of each of the events that a request publishes. @throws AppError `clock_skewed`. */
 export async function publish(
-  { apiKey, endpointsVersion, assumption, requestId, trace, newId, receivedAt, answer }: RouteRequest,
+  {
+    apiKey,
+    endpointsVersion,
+    assumption,
+    requestId,
+    trace,
+    newId,
+    receivedAt,
+    answer,
+    requireClaim,
+  }: RouteRequest,
   context: ApiContext,
   events: readonly (PublishedEvent | AppError)[],
 ): Promise<Outcome[]> {
+  if (!context.redisClock.isTrusted) await context.redisClock.requireTrusted();
   const { accountId } = apiKey;
   return await acceptEvents(context, {
     accountId,
@@ -78,6 +89,7 @@ export async function publish(
     newId,
     receivedAt,
     answer,
+    requireClaim,
     events,
   });
 }

@@ -2,10 +2,12 @@ import { type AccountId, DEFAULT_ACCOUNT } from '@hookferry/core/domain/account'
 import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import { type BoundsCase, readBoundsCorpus } from '@hookferry/core/testing/bounds-corpus';
 import request, { type Test } from 'supertest';
+import { z } from 'zod';
 import { readAcceptedEvents } from '../testing/read-accepted-events';
 import { readProblem } from '../testing/read-problem';
 import { type Belongings, pathTo, type RouteCase, routeCases, saveBelongings } from '../testing/route-cases';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
+import { routes } from './index';
 
 const { settings, cases } = readBoundsCorpus();
 
@@ -53,6 +55,62 @@ describe('bounds', () => {
     });
   });
 });
+
+// PostgreSQL can't have it, so it would be a failure of the history.
+describe('a text with NUL', () => {
+  let key: string;
+  let own: Belongings;
+  beforeAll(async () => {
+    const issued = await api.issueKey({ accountId: DEFAULT_ACCOUNT });
+    key = issued.key;
+    own = await saveBelongings(api.redis, DEFAULT_ACCOUNT);
+  });
+  const send = (method: RouteCase['method'], path: string) =>
+    request(api.url)[method](path).auth(key, { type: 'bearer' });
+
+  const asked = routeCases.flatMap((routeCase, i) => {
+    const { query } = routes[i]?.request ?? {};
+    const names = query instanceof z.ZodObject ? Object.keys(query.shape) : [];
+    return names.map((name) => ({ name, routeCase }));
+  });
+
+  it('can be asked for in many ways', () => expect(asked.length).toBeGreaterThan(60));
+
+  it.each(asked)('is refused as $name of $routeCase.path', async ({ name, routeCase }) => {
+    const path = `${pathTo({ ...routeCase, query: '' }, own)}?${name}=a%00b`;
+    const response = await send(routeCase.method, path);
+    expect(readProblem(response)).toMatchObject({ status: 422, pointers: [`?/${name}`] });
+  });
+
+  const withId = routeCases.filter(({ path, scope }) => path.includes('/:') && scope !== 'none');
+  it.each(withId)('is no id, $method $path', async ({ method, path, body }) => {
+    const sending = send(method, path.replace(/:\w+/g, 'a%00b'));
+    const response = body === undefined ? await sending : await sending.send(body);
+    expect(readProblem(response)).toMatchObject({ status: 404, code: 'not_found' });
+  });
+});
+
+// Some show a secret, and all are about an account.
+it.each(routeCases.filter(({ path }) => path.startsWith('/v1/')))(
+  'no cache keeps an answer of $method $path',
+  async (routeCase) => {
+    const { accountId, key: own } = await api.issueKey();
+    const operators = await api.issueKey({ accountId: DEFAULT_ACCOUNT });
+    const key = routeCase.operatorOnly ? operators.key : own;
+    const path = pathTo(routeCase, await saveBelongings(api.redis, accountId));
+    const body = routeCase.body === undefined ? {} : { body: JSON.stringify(routeCase.body) };
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const method = routeCase.method.toUpperCase();
+    const response = await fetch(api.url + path, { method, headers, ...body });
+    await response.body?.cancel();
+    const isPublic = ['/v1/event-types/:name/schema', '/v1/source-addresses'].includes(routeCase.path);
+    const expected = isPublic ? /^public/ : /^no-store$/;
+    expect([response.status, response.headers.get('cache-control')]).toEqual([
+      routeCase.status,
+      expect.stringMatching(expected),
+    ]);
+  },
+);
 
 describe('the most of a request', () => {
   // Room for as many events as a batch may have.

@@ -73,6 +73,7 @@ export const putWebhookTransformation = defineRoute({
   method: 'put',
   path: '/v1/webhooks/:id/transformation',
   scope: 'webhooks:write',
+  capability: 'transform',
   audit: 'webhook.put_transformation',
   request: {
     params: webhookParams,
@@ -81,6 +82,7 @@ export const putWebhookTransformation = defineRoute({
   },
   stores: 'other',
   responses: current,
+  isHeavy: true,
   async handle({ apiKey, params, body, act }, context) {
     const { code, enabled: isEnabled } = body;
     const by = { savedBy: apiKey.id, act };
@@ -108,6 +110,7 @@ export const deleteWebhookTransformation = defineRoute({
   method: 'delete',
   path: '/v1/webhooks/:id/transformation',
   scope: 'webhooks:write',
+  capability: 'transform',
   audit: 'webhook.delete_transformation',
   request: { params: webhookParams },
   responses: {
@@ -148,9 +151,12 @@ export const restoreTransformationVersion = defineRoute({
   method: 'post',
   path: '/v1/webhooks/:id/transformation/versions/:version/restore',
   scope: 'webhooks:write',
+  capability: 'transform',
   audit: 'webhook.restore_transformation',
   request: { params: versionParams },
+  stores: 'other',
   responses: current,
+  isHeavy: true,
   async handle({ apiKey, params, act }, context) {
     const by = { savedBy: apiKey.id, act };
     const restored = await restoreVersion(context, apiKey.accountId, params.id, params.version, by);

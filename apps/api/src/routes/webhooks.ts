@@ -315,8 +315,10 @@ export const testWebhook = defineRoute({
   responses: {
     202: { description: 'Accepted: the event and its delivery.', schema: testSentSchema },
   },
-  async handle({ apiKey, params, body, requestId, trace, receivedAt, newId, act }, context) {
+  problems: ['clock_skewed'],
+  async handle({ apiKey, params, body, requestId, trace, receivedAt, newId, requireClaim, act }, context) {
     const { accountId } = apiKey;
+    if (!context.redisClock.isTrusted) await context.redisClock.requireTrusted();
     const delivery = await testEndpoint(context, {
       accountId,
       ref: params.id,
@@ -325,6 +327,7 @@ export const testWebhook = defineRoute({
       trace,
       receivedAt,
       newId,
+      requireClaim,
       act,
     });
     return { status: 202, body: { event_id: delivery.eventId, delivery_id: deliveryIdOf(delivery) } };
@@ -347,7 +350,6 @@ export const readWebhookSecret = defineRoute({
     const endpoint = await readEndpoint(context, apiKey.accountId, params.id);
     return {
       status: 200,
-      headers: { 'cache-control': 'no-store' },
       body: { secret: newestSecret(endpoint).secret },
     };
   },
@@ -393,7 +395,6 @@ export const rotateWebhookSecret = defineRoute({
     );
     return {
       status: 200,
-      headers: { 'cache-control': 'no-store' },
       body: { secret, previous_secret_expires_at: formatTime(previousExpiresAt) },
     };
   },

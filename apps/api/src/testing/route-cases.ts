@@ -550,8 +550,8 @@ function buildUnverified(accountId: AccountId): Endpoint {
 
 /** Create an account and give it one of everything; unowned objects exist as well. */
 export async function saveBelongings({ client }: TestRedis, accountId: AccountId): Promise<Belongings> {
-  // Every test makes a contact of this target, which may be asked for confirmation three times an hour.
-  await client.del(confirmationsKeyOf(SLACK_URL));
+  // Every test makes a contact of this target, which may be asked for confirmation a few times an hour.
+  await client.del(confirmationsKeyOf({ kind: 'slack', target: SLACK_URL }));
   const endpoint = buildEndpoint({ accountId, transformation: { version: 1, isEnabled: false } });
   const unverified = buildUnverified(accountId);
   const listener = buildEndpoint({ accountId, listener: {} });

@@ -15,8 +15,8 @@ export interface SignIn {
 }
 
 const OPERATOR: Capability[] = ['read', 'webhooks', 'resend', 'schedule', 'secrets', 'audit', 'operate'];
-/** Only by a key that may publish itself. */
-const PUBLISHER: Capability[] = [...OPERATOR, 'publish'];
+/** Only by a key that may publish and write code itself. */
+const PUBLISHER: Capability[] = [...OPERATOR, 'publish', 'transform'];
 
 /** @param api one that says nothing of who asks: a code or a key says it */
 export function createSignIn(api: Api): SignIn {

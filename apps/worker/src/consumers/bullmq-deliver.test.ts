@@ -6,7 +6,8 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { Ed25519Signatures } from '@hookferry/core/deliver/ed25519-signatures';
 import { BatchSizes } from '@hookferry/core/deliver/flow/batch-sizes';
-import { deliveryIdOf, type NewDelivery } from '@hookferry/core/domain/delivery';
+import { wakeUpEndpoint } from '@hookferry/core/deliver/flow/releaser';
+import { deliveryIdOf, type NewDelivery, type RequestTrigger } from '@hookferry/core/domain/delivery';
 import { keys } from '@hookferry/core/domain/keys';
 import {
   createQueueLayout,
@@ -16,6 +17,8 @@ import {
   shardsAmong,
 } from '@hookferry/core/domain/queues';
 import type { DeliveryRequest, SendResult } from '@hookferry/core/domain/transport';
+import { disable } from '@hookferry/core/endpoints/disable';
+import { enableEndpoint } from '@hookferry/core/endpoints/manage-endpoints';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { TransformationStore } from '@hookferry/core/endpoints/redis-transformation-store';
 import { SigningKeyStore } from '@hookferry/core/endpoints/signing-keys/redis-signing-key-store';
@@ -28,6 +31,7 @@ import { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
 import { createJobKeys } from '@hookferry/core/queue/bullmq-layout';
 import { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
+import { resend } from '@hookferry/core/replays/redeliver';
 import { responded } from '@hookferry/core/testing/arrange-delivery';
 import { buildAdmission } from '@hookferry/core/testing/build-admission';
 import { buildAcceptedAttempt } from '@hookferry/core/testing/build-attempt';
@@ -75,6 +79,7 @@ function openProcess(
     ...admission,
     batchSizes: new BatchSizes(),
     redis,
+    retention: testRetention,
     eventStore: new EventStore(redis, testRetention),
     accountStore: new AccountStore(redis),
     signingKeyStore: new SigningKeyStore(redis, testSealer),
@@ -153,6 +158,16 @@ async function arrange(url?: string, shards = oneShard('bull')) {
     },
     /** As if its worker had not renewed its lock for too long. */
     endLock: (delivery: NewDelivery) => client.del(jobKeysOf(delivery).lock(deliveryIdOf(delivery))),
+    /** As the check for stalled jobs does then. */
+    async putBack(delivery: NewDelivery): Promise<void> {
+      const [{ base, lock }, id] = [jobKeysOf(delivery), deliveryIdOf(delivery)];
+      await client.multi().del(lock(id)).lrem(`${base}active`, 0, id).lpush(`${base}wait`, id).exec();
+    },
+    resend: (delivery: NewDelivery, trigger: RequestTrigger) =>
+      resend(
+        { eventStore, deliveryStore, deliveryQueue, clock: systemClock, emit: () => {} },
+        { ...delivery, acceptedAt: systemClock(), trigger, requestId: 'rdl_1' },
+      ),
     async untilGone(...deliveries: readonly NewDelivery[]): Promise<void> {
       for (const delivery of deliveries) while ((await client.exists(jobKeyOf(delivery))) > 0);
     },
@@ -290,6 +305,59 @@ it('sends nothing of a delivery that was taken over, when its former worker has 
   expect(await readRecord(delivery)).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
 });
 
+describe('a delivery that is asked for once more, before a worker that had stood still records its success', () => {
+  /** One worker has sent it and stands still, another one has delivered it. */
+  async function arrangeStalled() {
+    const arranged = await arrange();
+    const { url, addDelivery, putBack, untilGone } = arranged;
+    const receiver = new EventEmitter();
+    const stalled = openProcess(connect(url), {
+      async receive() {
+        receiver.emit('request');
+        if (stalled.requests.length === 1) await once(receiver, 'respond');
+        return responded(204);
+      },
+      change: { workerId: 'stalled' },
+    });
+    const isSent = once(receiver, 'request');
+    const delivery = await addDelivery();
+    stalled.start();
+    await isSent;
+    await putBack(delivery);
+    const other = openProcess(connect(url));
+    other.start();
+    await untilGone(delivery);
+    await other.stop();
+    return { ...arranged, delivery, stalled, goOn: () => receiver.emit('respond') };
+  }
+
+  it.each(['manual', 'replay'] as const)('is sent: %s', async (trigger) => {
+    const { resend: ask, delivery, stalled, goOn, untilGone, readRecord } = await arrangeStalled();
+    expect(await ask(delivery, trigger)).toBe('resent');
+    goOn();
+    await untilGone(delivery);
+    expect(stalled.sentIds()).toEqual([delivery.eventId, delivery.eventId]);
+    expect(await readRecord(delivery)).toMatchObject({
+      isOpen: false,
+      attempts: [{ number: 1 }, { number: 2, worker: 'stalled' }, { number: 3, trigger }],
+    });
+  });
+
+  it('is sent when its webhook, which is disabled, is enabled', async () => {
+    const { resend: ask, delivery, stalled, goOn, client, endpoint, ...rest } = await arrangeStalled();
+    const admission = willClose(buildAdmission({ redis: client, clock: systemClock }));
+    const { accountId, id: endpointId } = endpoint;
+    await disable(admission, accountId, endpointId, 'client');
+    expect(await ask(delivery, 'manual')).toBe('resent');
+    goOn();
+    while ((await admission.heldDeliveries.count(endpointId)) === 0);
+    await enableEndpoint(admission, accountId, endpointId);
+    await wakeUpEndpoint({ ...admission, ...rest }, { accountId, endpointId }, 1);
+    await rest.untilGone(delivery);
+    expect(stalled.sentIds()).toEqual([delivery.eventId, delivery.eventId]);
+  });
+});
+
 it('sends no payload that was erased while its job waited for the one before, once it may be forgotten', async () => {
   const { url, addDelivery, eventStore, untilGone, readRecord } = await arrange();
   const redis = connect(url);
@@ -320,6 +388,89 @@ it('sends no payload that was erased while its job waited for the one before, on
     { status: 'delivered' },
     { status: 'cancelled', attempts: [] },
   ]);
+});
+
+describe('deliveries that wait for an access token', () => {
+  const auth = {
+    type: 'oauth2',
+    changedAt: 1,
+    tokenUrl: 'https://auth.example.com/',
+    clientId: 'c',
+    clientSecret: 's',
+  } as const;
+  const token = {
+    version: '1',
+    token: 'abc',
+    refreshAt: Number.MAX_SAFE_INTEGER,
+    expiresAt: Number.MAX_SAFE_INTEGER,
+  };
+
+  /** Gives a token when something has happened. */
+  const tokensAfter = (happens: () => Promise<unknown>): DeliveryConsumerContext['accessTokens'] => ({
+    async find() {
+      await happens();
+      return { kind: 'token', token, wasAwaited: true };
+    },
+    refuse: async () => {},
+  });
+
+  it('in one request: it goes without the payload that was erased meanwhile', async () => {
+    const { url, addDelivery, endpointStore, eventStore, untilGone, readRecord } = await arrange();
+    const endpoint = buildEndpoint({ auth, batch: { max_events: 3 } });
+    await endpointStore.create(endpoint);
+    const deliveries: NewDelivery[] = [];
+    const { start, requests } = openProcess(connect(url), {
+      change: {
+        accessTokens: tokensAfter(async () => {
+          const erased = deliveries[1];
+          if (erased) await eventStore.erasePayload(erased.accountId, erased.eventId, systemClock());
+        }),
+      },
+    });
+    for (let i = 0; i < 3; i += 1) deliveries.push(await addDelivery(endpoint));
+    start();
+    await untilGone(...deliveries);
+    const sent = requests.map(({ body }) =>
+      (JSON.parse(body) as { data: { id: string }[] }).data.map(({ id }) => id),
+    );
+    expect(sent.flat().toSorted()).toEqual([deliveries[0]?.eventId, deliveries[2]?.eventId].toSorted());
+    expect(await Promise.all(deliveries.map(readRecord))).toMatchObject([
+      { status: 'delivered' },
+      { status: 'cancelled', attempts: [] },
+      { status: 'delivered' },
+    ]);
+  });
+
+  // As when a virtual machine is suspended with its clocks.
+  it('are not sent by a worker that has lost them without any time having passed for it', async () => {
+    const { url, addDelivery, endpointStore, untilGone, endLock, readRecord } = await arrange();
+    const endpoint = buildEndpoint({ auth });
+    await endpointStore.create(endpoint);
+    const life = new EventEmitter();
+    const paused = openProcess(connect(url), {
+      change: {
+        accessTokens: tokensAfter(async () => {
+          const isResumed = once(life, 'resumed');
+          life.emit('paused');
+          await isResumed;
+        }),
+      },
+    });
+    const isPaused = once(life, 'paused');
+    const delivery = await addDelivery(endpoint);
+    paused.start();
+    await isPaused;
+    await endLock(delivery);
+    const next = openProcess(connect(url), {
+      change: { lockDurationMs: 400, accessTokens: tokensAfter(async () => {}) },
+    });
+    next.start();
+    await untilGone(delivery);
+    life.emit('resumed');
+    await paused.stop();
+    expect([paused.sentIds(), next.sentIds()]).toEqual([[], [delivery.eventId]]);
+    expect(await readRecord(delivery)).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
+  });
 });
 
 it('takes the deliveries of several shards, each once', async () => {

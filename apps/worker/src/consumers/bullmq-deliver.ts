@@ -54,7 +54,7 @@ export class DeliveryConsumer {
       emit,
     } = context;
     this.#dueDeliveries = new DueDeliveries({ prefix: shard.prefix, inOrder, clock, emit });
-    const mateJobs = new MateJobs(redis, shard, lockDurationMs);
+    const mateJobs = new MateJobs(redis, shard, lockDurationMs, clock);
     const options = { queue: DELIVERIES_QUEUE, shard, capacity, stopDeadlineMs };
     this.#worker = new DeliveryWorker(
       DELIVERIES_QUEUE,
@@ -62,11 +62,11 @@ export class DeliveryConsumer {
       (job, token, abortSignal) => this.#process(job, token, abortSignal ?? new AbortController().signal),
       {
         ...workerOptionsOf(context, options),
-        runningJobs: new RunningJobs(redis, shard, lockDurationMs),
+        runningJobs: new RunningJobs(redis, shard, lockDurationMs, clock),
         mateJobs,
       },
     );
-    this.#runs = new DeliveryRuns(this.#worker, this.#dueDeliveries, lockDurationMs);
+    this.#runs = new DeliveryRuns(this.#worker, this.#dueDeliveries, lockDurationMs, clock);
     this.#mateContext = { runs: this.#runs, worker: this.#worker, mateJobs, inOrder };
     announceFailures(this.#worker, emit);
   }

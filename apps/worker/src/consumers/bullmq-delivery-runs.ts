@@ -4,7 +4,7 @@ import {
   decodeHolds,
   type JobEnd,
 } from '@hookferry/core/domain/delivery';
-import { systemClock } from '@hookferry/core/platform/clock';
+import type { Clock } from '@hookferry/core/platform/clock';
 import type { Step } from '@hookferry/core/platform/redis-script';
 import { decodeRequest, deliveryJobSchema } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { DUE_GRACE_MS, type DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
@@ -25,6 +25,7 @@ export class DeliveryRuns {
     private readonly worker: DeliveryWorker,
     private readonly dueDeliveries: DueDeliveries,
     private readonly lockDurationMs: number,
+    private readonly clock: Clock,
   ) {}
 
   runOf(job: RunningJob, { eventId, endpointId }: DeliveryParts, data: DeliveryJobData): DeliveryRun {
@@ -36,6 +37,8 @@ export class DeliveryRuns {
       hasWaited: job.attemptsStarted > 1,
       wasTakenOver: job.stalledCounter > 0,
       ownedUntil: (job.processedOn ?? 0) + lockDurationMs - Math.min(LOCK_MARGIN_MS, lockDurationMs / 4),
+      takenAt: this.worker.takenAt(job),
+      keepJob: (target) => this.worker.keep(job, target),
       request: decodeRequest(data),
       stepsToEnd: (end) => this.stepsToEnd([job], end),
     };
@@ -56,7 +59,7 @@ export class DeliveryRuns {
   }
 
   #expectIn(delayMs: number): void {
-    this.dueDeliveries.expect(systemClock() + delayMs);
+    this.dueDeliveries.expect(this.clock() + delayMs);
   }
 }
 

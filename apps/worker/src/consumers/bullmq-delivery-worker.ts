@@ -18,6 +18,8 @@ export interface DeliveryWorkerOptions extends BullmqWorkerOptions {
 /** A running job of this worker. */
 interface Run {
   readonly token: string;
+  /** Of a clock that never jumps. Milliseconds. */
+  readonly takenAt: number;
   readonly mayTakeNext: () => boolean;
   /** Whether this worker has ended or released it. */
   isOver: boolean;
@@ -30,7 +32,7 @@ interface Run {
 const NO_JOBS: readonly JobRef[] = [];
 
 function newRun(token: string, mayTakeNext: () => boolean): Run {
-  return { token, mayTakeNext, isOver: false, taken: undefined, along: NO_JOBS };
+  return { token, takenAt: steadyClock(), mayTakeNext, isOver: false, taken: undefined, along: NO_JOBS };
 }
 
 /** A running job: one of BullMQ, or one that was taken along with it. */
@@ -70,6 +72,17 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   /** Why a job was held before, as its field has it. */
   holdsOf(job: Job<DeliveryJob>): string | undefined {
     return this.#holds.get(job);
+  }
+
+  takenAt(job: JobRef): number {
+    return this.#runs.get(job)?.takenAt ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /** Ask Redis whether a job is still this worker's. */
+  async keep(job: JobRef, target: ScriptTarget): Promise<boolean> {
+    const run = this.#runs.get(job);
+    if (run === undefined || run.isOver) return false;
+    return await this.#runningJobs.keep(target, { jobId: job.id ?? '', token: run.token });
   }
 
   /** The steps that let go of running jobs, and take the next one in the place of one that counts as running. */
@@ -119,9 +132,9 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     mayTakeNext: () => boolean,
   ): Promise<Job<DeliveryJob, JobEnd> | undefined> {
     const jobId = job.id ?? '';
+    const run = newRun(token, mayTakeNext);
     // Its last run ended with the record. The steps after the record may still be running here.
     for (let last = this.#underWay.get(jobId); last; last = this.#underWay.get(jobId)) await last;
-    const run = newRun(token, mayTakeNext);
     this.#runs.set(job, run);
     const running = super.runJob(job, token, mayTakeNext);
     const end = () => {

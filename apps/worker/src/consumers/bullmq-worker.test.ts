@@ -125,6 +125,19 @@ describe('bullmq worker', () => {
       expect(await lockOf('gone')).toBeNull();
     });
 
+    it('are extended also when someone sets the clock of the machine back', async () => {
+      const { redis, queue } = await arrange();
+      const { worker, untilTaken } = openWorker(redis, { lockDuration: 4_000 });
+      worker.start();
+      await queue.add('d', {}, { jobId: 'one' });
+      await untilTaken(1);
+      const now = Date.now.bind(Date);
+      const clock = jest.spyOn(Date, 'now').mockImplementation(() => now() - 3_600_000);
+      const [renewed] = await once(worker, 'locksRenewed');
+      clock.mockRestore();
+      expect(renewed).toMatchObject({ jobIds: ['one'] });
+    });
+
     it('take the jobs from among the ones that look stalled', async () => {
       const { client, redis, queue } = await arrange();
       const { worker } = openWorker(redis);

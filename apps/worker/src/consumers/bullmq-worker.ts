@@ -1,5 +1,5 @@
 import { setImmediate as immediate, setTimeout as wait } from 'node:timers/promises';
-import { steadyClock, systemClock } from '@hookferry/core/platform/clock';
+import { steadyClock } from '@hookferry/core/platform/clock';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
 import { defineScript, type InOrder, runStep } from '@hookferry/core/platform/redis-script';
 import { answerWithin, WakeUpTimer } from '@hookferry/core/platform/timers';
@@ -98,8 +98,18 @@ class LocksInTime extends LockManager {
     void this.#timer.stop();
   }
 
+  // By BullMQ itself it is the time of the take: by a clock that someone may set back, and then nothing would be extended.
+  override trackJob(
+    jobId: string,
+    token: string,
+    _takenAt: number,
+    shouldCreateController?: boolean,
+  ): ReturnType<LockManager['trackJob']> {
+    return super.trackJob(jobId, token, steadyClock(), shouldCreateController);
+  }
+
   async #extend(): Promise<void> {
-    const now = systemClock();
+    const now = steadyClock();
     const due: string[] = [];
     for (const [jobId, { token, ts, abortController }] of this.trackedJobs) {
       if (ts && ts + this.opts.lockRenewTime / 2 >= now) continue;
@@ -252,7 +262,7 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
   /** Keep a job that came to this worker without its loop. */
   protected own(jobId: string, token: string): void {
     this.#underWay.add(jobId);
-    this.lockManager.trackJob(jobId, token, systemClock());
+    this.lockManager.trackJob(jobId, token, steadyClock());
   }
 
   protected disown(jobId: string): void {

@@ -5,7 +5,7 @@ import { parseDuration } from '../input/parse-time';
 import type { Capability } from '../resources';
 import { addExample } from './example';
 
-const CAPABILITIES = 'read, webhooks, resend, schedule, publish, secrets, audit, operate';
+const CAPABILITIES = 'read, webhooks, resend, schedule, publish, transform, secrets, audit, operate';
 const MS_PER_SECOND = 1_000;
 
 interface PortalFlags {

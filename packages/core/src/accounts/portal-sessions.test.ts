@@ -277,6 +277,17 @@ describe('who may make what', () => {
     expect(scopes).not.toContain('events:write');
   });
 
+  it('gives the capability to write code by a key alone that may write it itself, and not by default', async () => {
+    const narrow = await setUp({ scopes: ['portal:write', 'events:write', 'admin'] });
+    await expect(narrow.create({ capabilities: ['transform'] })).rejects.toMatchObject({
+      code: 'insufficient_scope',
+    });
+    const writer = await setUp({ scopes: ['portal:write', 'webhooks:write'] });
+    const { token } = await writer.exchange((await writer.create({ capabilities: ['transform'] })).code);
+    expect(await writer.authenticate(token)).toMatchObject({ capabilities: ['read', 'transform'] });
+    expect((await writer.create({})).session.capabilities).not.toContain('transform');
+  });
+
   it('refuses the capability to operate to a key of the operator that has not the scope for it', async () => {
     const narrow = await setUp({ accountId: DEFAULT_ACCOUNT, scopes: ['portal:write'] });
     await expect(narrow.create({ capabilities: operate })).rejects.toMatchObject({ code: 'operator_only' });

@@ -15,6 +15,7 @@ import {
   type PortalPage,
   type PortalSession,
   type Principal,
+  type Scope,
 } from '../domain/account';
 import type { Act, AuditActor } from '../domain/audit';
 import { PORTAL_SESSION_BYTES } from '../domain/usage';
@@ -52,7 +53,7 @@ export interface CreateSessionContext extends ResolveAccountContext {
  * Create a portal session. It is in force once the promise has resolved.
  *
  * @throws AppError `operator_only` for another account or the capability `operate`, `insufficient_scope` for the
- *   capability `publish`, `not_found` when the
+ *   capabilities `publish` and `transform`, `not_found` when the
  *   account is gone or being erased, `limit_reached`, `quota_exceeded` for the account that it is for.
  */
 export async function createPortalSession(
@@ -62,7 +63,7 @@ export async function createPortalSession(
   const { portalSessionStore, accountStore, quota, clock } = context;
   const { accountId } = await resolveAccount(context, principal, input.account);
   if (input.capabilities.includes('operate')) requireOperator(principal);
-  if (input.capabilities.includes('publish')) requirePublisher(principal);
+  requireGiver(principal, input.capabilities);
   if (accountId !== principal.accountId) await quota.requireRoom(accountId, 'http');
   const page = pageOf(input);
   const session = sessionOf({ principal, input, code, createdAt }, accountId, page);
@@ -92,13 +93,21 @@ export async function revokePortalSession(
   }
 }
 
-// Receivers trust what is signed: nobody lets others publish who may not do it.
-function requirePublisher({ scopes }: Principal): void {
-  if (scopes.includes('events:write')) return;
-  throw new AppError(
-    'insufficient_scope',
-    'Only a key with the scope "events:write" may give the capability "publish".',
-  );
+// Receivers trust what is signed: nobody lets others make it who may not do it.
+const GIVER_SCOPES: Readonly<Partial<Record<Capability, Scope>>> = {
+  publish: 'events:write',
+  transform: 'webhooks:write',
+};
+
+function requireGiver({ scopes }: Principal, given: readonly Capability[]): void {
+  for (const capability of given) {
+    const scope = GIVER_SCOPES[capability];
+    if (scope === undefined || scopes.includes(scope)) continue;
+    throw new AppError(
+      'insufficient_scope',
+      `Only a key with the scope "${scope}" may give the capability "${capability}".`,
+    );
+  }
 }
 
 function isOf(session: PortalSession | undefined, { accountId, id }: Principal): session is PortalSession {
@@ -185,7 +194,7 @@ const capabilitiesSchema = z
   .readonly();
 
 export const CAPABILITIES =
-  'What the session may do. `read`, which every session has: see webhooks and deliveries. `webhooks`: create and change webhooks. `resend`: send deliveries again. `schedule`: reschedule and cancel events. `publish`: publish an event; only a key with the scope `events:write` may give it. `secrets`: see and rotate secrets. `audit`: see the audit log. `operate`: see the pages for operators.';
+  'What the session may do. `read`, which every session has: see webhooks and deliveries. `webhooks`: create and change webhooks. `resend`: send deliveries again. `schedule`: reschedule and cancel events. `publish`: publish an event; only a key with the scope `events:write` may give it. `transform`: write, remove and restore the code of transformations, which makes what webhooks are sent; only a key with the scope `webhooks:write` may give it. `secrets`: see and rotate secrets. `audit`: see the audit log. `operate`: see the pages for operators.';
 export const THEME = 'The look of the page.';
 
 /** The input for a new portal session. */

@@ -8,8 +8,8 @@
 ---@param member text      of the list of ids
 ---@param now integer
 ---@return boolean      whether it is new
----@made true
 function create_account(accounts, account_ids, erased_accounts, id, record, member, now)
+  if was_made() then return true end
   local taken_until = redis.call('ZSCORE', erased_accounts, id)
   if taken_until and tonumber(taken_until) > now then return false end
   if redis.call('HSETNX', accounts, id, record) == 0 then return false end
@@ -26,8 +26,8 @@ end
 ---@param before text
 ---@param after text
 ---@return boolean
----@made true
 function replace_account(accounts, id, before, after)
+  if was_made() then return true end
   if redis.call('HGET', accounts, id) ~= before then return false end
   redis.call('HSET', accounts, id, after)
   record_act()

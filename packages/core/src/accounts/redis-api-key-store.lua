@@ -4,6 +4,7 @@
 ---@with id text
 ---@param record text
 function save_api_key(api_key, record)
+  if was_made() then return end
   if redis.call('GET', api_key) == record then return end
   redis.call('SET', api_key, record)
   record_act()
@@ -15,8 +16,8 @@ end
 ---@key api_key = apiKey(id)
 ---@key used = apiKeyUsed(id)
 ---@return boolean
----@made true
 function remove_api_key(api_key, used)
+  if was_made() then return true end
   if redis.call('UNLINK', api_key, used) == 0 then return false end
   record_act()
   return true

@@ -30,6 +30,7 @@ end
 ---@param page text
 ---@param ends_at digits
 function save_portal_session(portal_session, session, page, ends_at)
+  if was_made() then return end
   local is_new = redis.call('HGET', portal_session, 'session') ~= session
   redis.call('HSET', portal_session, 'session', session, 'page', page)
   redis.call('PEXPIREAT', portal_session, ends_at)
@@ -42,8 +43,8 @@ end
 ---@key portal_session = portalSession(id)
 ---@param exchange text
 ---@return boolean
----@made true
 function exchange_portal_session(portal_session, exchange)
+  if was_made() then return true end
   if redis.call('EXISTS', portal_session) == 0 then return false end
   if redis.call('HSETNX', portal_session, 'exchange', exchange) == 0 then return false end
   record_act()
@@ -55,8 +56,8 @@ end
 ---@with id text
 ---@key portal_session = portalSession(id)
 ---@return boolean
----@made true
 function remove_portal_session(portal_session)
+  if was_made() then return true end
   if redis.call('UNLINK', portal_session) == 0 then return false end
   record_act()
   return true

@@ -1,4 +1,4 @@
----@const WEBHOOK_BYTES, API_KEY_BYTES ../domain/usage
+---@const WEBHOOK_BYTES, API_KEY_BYTES, ALL_CODE_COUNTED ../domain/usage
 
 --- For scripts that store or remove data of an account. What scripts count that run as one is written at their end, or by
 --- `write_usage(usage)`. Both keys have the account's hash tag.
@@ -64,6 +64,7 @@ end
 ---@key events = events(account)
 ---@key endpoints = endpoints(account)
 ---@key api_keys = apiKeyIds(account)
+---@key code = codeBytes(account)
 ---@param now integer
 ---@reply used_bytes integer
 ---@reply own_quota text?            as the operator has set it
@@ -75,7 +76,8 @@ end
 ---@reply event_count integer
 ---@reply webhook_count integer
 ---@reply api_key_count integer
-function look_at_usage(usage, used, quota, events, endpoints, api_keys, now)
+---@reply is_code_counted boolean
+function look_at_usage(usage, used, quota, events, endpoints, api_keys, code, now)
   local total = 0
   local sums = { events = 0, deliveries = 0, answers = 0, replays = 0, sessions = 0 }
   local fields = redis.call('HGETALL', usage)
@@ -90,6 +92,16 @@ function look_at_usage(usage, used, quota, events, endpoints, api_keys, now)
   end
   local webhook_count, api_key_count = redis.call('HLEN', endpoints), redis.call('ZCARD', api_keys)
   total = total + webhook_count * WEBHOOK_BYTES + api_key_count * API_KEY_BYTES
+  local counted, is_code_counted = redis.call('HGETALL', code), webhook_count == 0
+  for i = 1, #counted, 2 do
+    if counted[i] == ALL_CODE_COUNTED then
+      is_code_counted = true
+    elseif redis.call('HEXISTS', endpoints, counted[i]) == 1 then
+      total = total + tonumber(counted[i + 1])
+    else
+      redis.call('HDEL', code, counted[i])
+    end
+  end
   local left = redis.call('PTTL', usage)
   if left > 0 then
     redis.call('SET', used, string.format('%d', total), 'PX', left)
@@ -107,5 +119,18 @@ function look_at_usage(usage, used, quota, events, endpoints, api_keys, now)
     event_count = redis.call('ZCARD', events),
     webhook_count = webhook_count,
     api_key_count = api_key_count,
+    is_code_counted = is_code_counted,
   }
+end
+
+--- Of all versions of the code of an endpoint.
+---@with endpoint EndpointId
+---@key versions = transformations(endpoint)
+---@return integer
+function code_bytes(versions)
+  local bytes = 0
+  for _, version in ipairs(redis.call('HVALS', versions)) do
+    bytes = bytes + #version
+  end
+  return bytes
 end

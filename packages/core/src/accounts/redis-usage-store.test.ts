@@ -1,4 +1,5 @@
 import type { AccountId } from '../domain/account';
+import type { EndpointId } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import {
   API_KEY_BYTES,
@@ -9,6 +10,7 @@ import {
   WEBHOOK_BYTES,
 } from '../domain/usage';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
+import { TransformationStore } from '../endpoints/redis-transformation-store';
 import { EventStore } from '../events/redis-event-store';
 import { buildApiKey } from '../testing/build-api-key';
 import { buildEndpoint } from '../testing/build-endpoint';
@@ -94,6 +96,26 @@ it('counts webhooks and API keys by how many there are', async () => {
     webhooks: 1,
     apiKeys: 2,
   });
+});
+
+it('counts the versions of code, those that were saved before any was counted as well, until their webhook is gone', async () => {
+  const { accountId, usageStore, endpointStore, look } = build();
+  const versions = new TransformationStore(redis.client);
+  const [old, changed] = [buildEndpoint({ accountId }), buildEndpoint({ accountId })];
+  const save = (id: EndpointId) => versions.save(id, { code: 'x'.repeat(10_000), savedAt: 1, savedBy: 'k' });
+  for (const endpoint of [old, changed]) {
+    await endpointStore.create(endpoint);
+    await save(endpoint.id);
+  }
+  const before = (await look()).usedBytes;
+  expect(before - 2 * WEBHOOK_BYTES).toBeGreaterThan(20_000);
+  await save(changed.id);
+  await usageStore.countCode(accountId, changed.id);
+  expect((await look()).usedBytes - before).toBeGreaterThan(10_000);
+  await endpointStore.remove(accountId, changed.id);
+  const { usedBytes } = await look();
+  expect(usedBytes - WEBHOOK_BYTES).toBeGreaterThan(10_000);
+  expect(usedBytes - WEBHOOK_BYTES).toBeLessThan(11_000);
 });
 
 it('takes what is gone before its time from what was counted for that time, and no more than that', async () => {

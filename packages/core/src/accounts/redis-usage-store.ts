@@ -1,8 +1,17 @@
 import type { AccountId } from '../domain/account';
-import type { AccountUsage, UsageChange } from '../domain/usage';
+import type { EndpointId } from '../domain/endpoint';
+import { keys } from '../domain/keys';
+import { type AccountUsage, ALL_CODE_COUNTED, type UsageChange } from '../domain/usage';
 import type { RedisClient } from '../platform/redis-connect';
 import type { ScriptTarget } from '../platform/redis-script';
-import { addUsage, countUsage, keepFor, lookAtUsage, writeUsage } from './redis-usage-store.script';
+import {
+  addUsage,
+  codeBytes,
+  countUsage,
+  keepFor,
+  lookAtUsage,
+  writeUsage,
+} from './redis-usage-store.script';
 
 /** For scripts that are no files yet. */
 export const COUNT_USAGE = [keepFor, writeUsage, countUsage].map(({ body }) => body).join('\n');
@@ -28,28 +37,42 @@ export class UsageStore {
     await addUsage({ account: accountId, now, changes })(target);
   }
 
+  /** Count the versions of an endpoint's code, after one was saved. */
+  async countCode(accountId: AccountId, endpointId: EndpointId): Promise<void> {
+    const bytes = await codeBytes({ endpoint: endpointId })(this.redis);
+    await this.redis.hset(keys.codeBytes(accountId), endpointId, String(bytes));
+  }
+
+  /** Once for each account: code may have been saved before any was counted. */
+  async #countAllCode(accountId: AccountId): Promise<void> {
+    const ids = await this.redis.hkeys(keys.endpoints(accountId));
+    await Promise.all(ids.map((id) => this.countCode(accountId, id as EndpointId)));
+    await this.redis.hset(keys.codeBytes(accountId), ALL_CODE_COUNTED, '0');
+  }
+
   /** The exact usage at this moment. */
   async look(
     accountId: AccountId,
     now: number,
   ): Promise<Omit<AccountUsage, 'quotaBytes'> & Pick<Standing, 'ownQuotaBytes'>> {
-    const { usedBytes, ownQuota, eventCount, webhookCount, apiKeyCount, ...each } = await lookAtUsage({
-      account: accountId,
-      now,
-    })(this.redis);
+    const looked = await lookAtUsage({ account: accountId, now })(this.redis);
+    if (!looked.isCodeCounted) {
+      await this.#countAllCode(accountId);
+      return await this.look(accountId, now);
+    }
     return {
-      usedBytes,
-      ownQuotaBytes: parseQuota(ownQuota ?? ''),
+      usedBytes: looked.usedBytes,
+      ownQuotaBytes: parseQuota(looked.ownQuota ?? ''),
       bytes: {
-        events: each.eventBytes,
-        deliveries: each.deliveryBytes,
-        answers: each.answerBytes,
-        replays: each.replayBytes,
-        sessions: each.sessionBytes,
+        events: looked.eventBytes,
+        deliveries: looked.deliveryBytes,
+        answers: looked.answerBytes,
+        replays: looked.replayBytes,
+        sessions: looked.sessionBytes,
       },
-      events: eventCount,
-      webhooks: webhookCount,
-      apiKeys: apiKeyCount,
+      events: looked.eventCount,
+      webhooks: looked.webhookCount,
+      apiKeys: looked.apiKeyCount,
     };
   }
 }

@@ -71,8 +71,8 @@ export class KnownAccounts {
 }
 
 const REMEMBERED_ACCOUNTS = 1_000;
-// Far less than the time that an erasure waits for earlier work.
-const REMEMBERED_FOR_MS = 1_000;
+/** The erasure of an account waits for longer than this for work that began with it. */
+export const OPEN_REMEMBERED_FOR_MS = 1_000;
 
 /** An account whose events are taken. */
 export interface OpenAccount {
@@ -102,7 +102,7 @@ export class OpenAccounts {
   async find(accountId: AccountId): Promise<OpenAccount | undefined> {
     const since = this.now();
     const known = this.#known.get(accountId);
-    if (known && since - known.since < REMEMBERED_FOR_MS) return known;
+    if (known && since - known.since < OPEN_REMEMBERED_FOR_MS) return known;
     const { isErased, historyDays } = await this.accountStore.findStanding(accountId);
     if (isErased) return undefined;
     const account = { historyDays, since };

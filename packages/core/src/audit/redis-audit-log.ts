@@ -6,8 +6,9 @@ import { chunksOf } from '../platform/batches';
 import { decodeTime } from '../platform/id-time';
 import { parsedOrUndefined } from '../platform/json';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript } from '../platform/redis-script';
-import { oldestId, type Recorded, recordAct, settleEntry } from './redis-recorded-change';
+import { forgetRefusalsOf } from './redis-audit-entries.script';
+import { recordAlone } from './redis-audit-log.script';
+import { makeChange, oldestId, type Recorded, settleEntry } from './redis-recorded-change';
 
 /** Newest first. */
 export interface AuditWindow {
@@ -39,7 +40,7 @@ const ID_LENGTH = 26;
 
 const REMOVED_AT_ONCE = 1_000;
 
-/** The audit log as far as it is in Redis. Changes append to it themselves: see `defineTextChange`. */
+/** The audit log as far as it is in Redis. Changes append to it themselves: see `defineChange`. */
 export class AuditLog {
   /** Whether an entry may be on another node than its change. */
   readonly isSpread: boolean;
@@ -50,7 +51,7 @@ export class AuditLog {
 
   /** Record an act that changes nothing, or whose steps come after its record. */
   async record(recorded: Recorded): Promise<void> {
-    await recordAct(this.redis, recorded);
+    await makeChange(this.redis, recordAlone({ account: recorded.accountId }), recorded);
   }
 
   /** What was done in the account. */
@@ -121,7 +122,7 @@ export class AuditLog {
     for (const some of chunksOf(indexed, REMOVED_AT_ONCE)) await this.redis.zrem(keys.auditIndex, ...some);
     await this.redis.unlink(keys.auditLog(accountId));
     await this.redis.unlink(keys.auditRefusals(accountId));
-    await REMOVE_REFUSALS(this.redis, [keys.allAuditRefusals], [accountId]);
+    await forgetRefusalsOf({ account: accountId })(this.redis);
   }
 
   async #listLog(key: string, window: AuditWindow, limit: number): Promise<AuditPart> {
@@ -147,13 +148,6 @@ export class AuditLog {
     return members.flatMap(parseMember);
   }
 }
-// KEYS: all-audit-refusals. ARGV: the account. Its id stands in each as its writer has put it: ids need no escapes in
-// JSON, and an id within a text would be between escaped quotes.
-const REMOVE_REFUSALS = defineScript(`
-  for _, member in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
-    if string.find(member, '"accountId":"' .. ARGV[1] .. '"', 1, true) then redis.call('ZREM', KEYS[1], member) end
-  end`);
-
 function boundsOf({ before, since, until }: AuditWindow): readonly [max: string, min: string] {
   const latest = [before, until === undefined ? undefined : oldestId(until)].filter((id) => id !== undefined);
   const max = latest.toSorted()[0];

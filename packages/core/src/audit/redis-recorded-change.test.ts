@@ -4,10 +4,11 @@ import { keys } from '../domain/keys';
 import { createNewId } from '../platform/ids';
 import { buildAct } from '../testing/build-act';
 import { type RedisServer, startRedisServer } from '../testing/redis-server';
+import { setIfFree } from '../testing/set-if-free.script';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId } from '../testing/unique-ids';
 import { AuditLog } from './redis-audit-log';
-import { defineChange } from './redis-recorded-change';
+import { makeChange } from './redis-recorded-change';
 
 let redis: TestRedis;
 let log: AuditLog;
@@ -16,14 +17,6 @@ beforeAll(async () => {
   log = new AuditLog(redis.client);
 });
 afterAll(() => redis.close());
-
-const SET_IF_FREE = defineChange(
-  `'set'`,
-  `if redis.call('EXISTS', KEYS[1]) == 1 then return 'taken' end
-  redis.call('SET', KEYS[1], ARGV[1])
-  record_act()
-  return 'set'`,
-);
 
 async function logOf(accountId: ReturnType<typeof uniqueAccountId>): Promise<readonly AuditEntry[]> {
   return (await log.listDone(accountId, {}, 1_000)).entries;
@@ -35,7 +28,9 @@ describe('a recorded change', () => {
     const changes = [{ field: 'description', from: 'old', to: 'new' }];
     const act = buildAct();
     const recorded = { act, accountId, targetId: 'wh_1', changes };
-    expect(await SET_IF_FREE(redis.client, [`thing:{${accountId}}`], ['1'], recorded)).toBe('set');
+    expect(
+      await makeChange(redis.client, setIfFree({ thing: `thing:{${accountId}}`, value: '1' }), recorded),
+    ).toBe('set');
     const { bounds: _bounds, ...facts } = act;
     expect(await logOf(accountId)).toEqual([{ ...facts, accountId, targetId: 'wh_1', changes }]);
     expect((await log.listAllDone({}, 1)).entries).toEqual(await logOf(accountId));
@@ -45,7 +40,9 @@ describe('a recorded change', () => {
     const accountId = uniqueAccountId();
     const key = `thing:{${accountId}}`;
     await redis.client.set(key, 'mine');
-    expect(await SET_IF_FREE(redis.client, [key], ['1'], { act: buildAct(), accountId })).toBe('taken');
+    expect(
+      await makeChange(redis.client, setIfFree({ thing: key, value: '1' }), { act: buildAct(), accountId }),
+    ).toBe('taken');
     expect(await logOf(accountId)).toEqual([]);
     expect(await redis.client.get(key)).toBe('mine');
   });
@@ -54,9 +51,9 @@ describe('a recorded change', () => {
     const accountId = uniqueAccountId();
     const key = `thing:{${accountId}}`;
     const recorded = { act: buildAct(), accountId };
-    await SET_IF_FREE(redis.client, [key], ['1'], recorded);
+    await makeChange(redis.client, setIfFree({ thing: key, value: '1' }), recorded);
     await redis.client.del(key);
-    expect(await SET_IF_FREE(redis.client, [key], ['1'], recorded)).toBe('set');
+    expect(await makeChange(redis.client, setIfFree({ thing: key, value: '1' }), recorded)).toBe('set');
     expect(await redis.client.exists(key)).toBe(0);
     expect(await logOf(accountId)).toHaveLength(1);
   });
@@ -66,14 +63,22 @@ describe('a recorded change', () => {
     const told: string[] = [];
     const act = () => buildAct({ onRecorded: ({ id }) => told.push(id) });
     const [first, second] = [act(), act()];
-    await SET_IF_FREE(redis.client, [`thing:{${accountId}}`], ['1'], { act: first, accountId });
-    await SET_IF_FREE(redis.client, [`thing:{${accountId}}`], ['1'], { act: second, accountId });
+    await makeChange(redis.client, setIfFree({ thing: `thing:{${accountId}}`, value: '1' }), {
+      act: first,
+      accountId,
+    });
+    await makeChange(redis.client, setIfFree({ thing: `thing:{${accountId}}`, value: '1' }), {
+      act: second,
+      accountId,
+    });
     expect(told).toEqual([first.id]);
   });
 
   it('needs no record', async () => {
     const accountId = uniqueAccountId();
-    expect(await SET_IF_FREE(redis.client, [`thing:{${accountId}}`], ['1'], undefined)).toBe('set');
+    expect(
+      await makeChange(redis.client, setIfFree({ thing: `thing:{${accountId}}`, value: '1' }), undefined),
+    ).toBe('set');
     expect(await redis.client.exists(keys.auditLog(accountId))).toBe(0);
   });
 });
@@ -135,7 +140,8 @@ describe('a full Redis', () => {
     const client = new Redis(server.url);
     try {
       await server.fillUp();
-      const made = SET_IF_FREE(client, [key], ['1'], { act: buildAct(), accountId });
+      const change = setIfFree({ thing: key, value: '1' });
+      const made = makeChange(client, change, { act: buildAct(), accountId });
       await expect(made).rejects.toThrow('OOM');
       await server.makeRoom();
       expect(await client.exists(key, keys.auditLog(accountId))).toBe(0);

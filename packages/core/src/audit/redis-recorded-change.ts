@@ -9,12 +9,20 @@ import {
 } from '../domain/audit';
 import { keys } from '../domain/keys';
 import { encodeTime } from '../platform/ids';
-import type { RedisClient } from '../platform/redis-connect';
 import { defineLua, stepOf } from '../platform/lua';
-import { defineScript } from '../platform/redis-script';
+import type { RedisClient } from '../platform/redis-connect';
 import type { LuaSource, Packed, Script } from '../platform/redis-script-text';
-import { appendEntry, hasEntry } from './append-entry.script';
 import { boundChanges } from './field-changes';
+import {
+  act,
+  addEntry,
+  appendEntry,
+  hasEntry,
+  indexEntry as indexEntryScript,
+  recordAct,
+  runChange,
+  wasMade,
+} from './redis-audit-entries.script';
 
 /** An act with what only the change itself knows of it. */
 export interface Recorded {
@@ -23,55 +31,6 @@ export interface Recorded {
   readonly accountId: AccountId;
   readonly targetId?: string | undefined;
   readonly changes?: readonly FieldChange[];
-}
-
-/** Run a change, with its record if it has one. Gives the reply of the script's body. */
-export type RunChange = (
-  redis: RedisClient,
-  keys: readonly string[],
-  args: readonly (string | number)[],
-  recorded: Recorded | undefined,
-) => Promise<unknown>;
-
-/**
- * A script that makes a change, and appends its entry to the audit log: both, or neither of them, whenever the process or
- * Redis breaks off. Its body calls `record_act()` where it makes the change. A change that was made already, whose reply was
- * lost on the way, is not made again.
- *
- * @param made the reply of the body when it has made the change, as Lua.
- */
-export function defineTextChange(made: string, body: string, ...libraries: readonly string[]): RunChange {
-  const script = defineScript(
-    `
-    local log, id, entry = KEYS[#KEYS], ARGV[#ARGV - 4], ARGV[#ARGV - 3]
-    local is_recorded = 0
-    local function record_act()
-      if id == '' then return end
-      append_entry(log, id, entry, ARGV[#ARGV - 2], ARGV[#ARGV - 1], ARGV[#ARGV])
-      is_recorded = 1
-    end
-    if id ~= '' and has_entry(log, id) then return {1, ${made}} end
-    local function change()
-      ${body}
-    end
-    local reply = change()
-    return {is_recorded, reply}`,
-    APPEND_ENTRY,
-    ...libraries,
-  );
-  return async function runChange(redis, changedKeys, args, recorded) {
-    const [firstKey = ''] = changedKeys;
-    if (!recorded) return replyOf(await script(redis, [...changedKeys, firstKey], [...args, ...NO_ENTRY]));
-    const entry = entryOf(recorded);
-    const place = placeOf(redis, firstKey, recorded.accountId);
-    await indexEntry(redis, entry, recorded.act.bounds, place);
-    const record = recordOf(entry, recorded.act.bounds);
-    const reply = (await script(redis, [...changedKeys, place.key], [...args, ...record])) as ChangeReply;
-    if (reply[0] === 0) return replyOf(reply);
-    if (place.slot !== undefined) await settleEntry(redis, entry, recorded.act.bounds, place.slot);
-    recorded.act.onRecorded?.(entry);
-    return replyOf(reply);
-  };
 }
 
 /** A change that is not made yet: `makeChange` makes it. */
@@ -85,8 +44,16 @@ export interface Change<Reply> {
   ): Promise<{ readonly isRecorded: boolean; readonly reply: Reply }>;
 }
 
-/** Id, entry, the most of them ('': any number), before which they are too old, for how long. */
-type LogEntry = readonly (string | number)[];
+/** An entry as scripts get it. */
+interface LogEntry {
+  readonly id: string;
+  readonly text: string;
+  /** `undefined`: any number. */
+  readonly most: number | undefined;
+  /** Those before are too old. */
+  readonly oldest: string;
+  readonly keptMs: number;
+}
 
 /**
  * A script that makes a change, and appends its entry to the audit log: both, or neither of them, whenever the process or
@@ -94,26 +61,13 @@ type LogEntry = readonly (string | number)[];
  * whose reply was lost on the way, is not made again.
  */
 export function defineChange(source: LuaSource): Script {
-  return defineLua({ ...source, libraries: [...source.libraries, hasEntry, appendEntry], wrap: inChange });
+  const helpers = [hasEntry, appendEntry, act, recordAct, wasMade, runChange];
+  return defineLua({ ...source, libraries: [...source.libraries, ...helpers], wrap: inChange });
 }
 
-const inChange = (body: string) => `
-    local entry, is_recorded = ARGV[1], false
-    local log = KEYS[#KEYS]
-    local function record_act()
-      if not entry then return end
-      append_entry(log, unpack(entry))
-      is_recorded = true
-    end
-    local function was_made()
-      is_recorded = entry and has_entry(log, entry[1])
-      return is_recorded
-    end
-    local function change(KEYS, ARGV)
-${body}
-    end
-    local reply = change(KEYS, ARGV[2])
-    return {is_recorded and 1 or 0, reply}`;
+function inChange(body: string): string {
+  return `return run_change(function(KEYS, ARGV)\n${body}\nend, KEYS, ARGV)`;
+}
 
 export function changeOf<Reply>(
   script: Script,
@@ -125,11 +79,22 @@ export function changeOf<Reply>(
   return {
     firstKey,
     run: (redis, log, entry) =>
-      stepOf(script, [...changedKeys, log], [entry, args], ([isRecorded, reply]: readonly unknown[]) => ({
-        isRecorded: isRecorded === 1,
-        reply: read((reply ?? undefined) as never),
-      }))(redis),
+      stepOf(
+        script,
+        [...changedKeys, log],
+        [packed(entry), args],
+        ([isRecorded, reply]: readonly unknown[]) => ({
+          isRecorded: isRecorded === 1,
+          reply: read((reply ?? undefined) as never),
+        }),
+      )(redis),
   };
+}
+
+function packed(entry: LogEntry | undefined): Packed {
+  if (!entry) return false;
+  const { id, text, most, oldest, keptMs } = entry;
+  return { id, text, most, oldest, kept_ms: String(keptMs) };
 }
 
 /** Make a change, with its record if it has one. */
@@ -149,25 +114,8 @@ export async function makeChange<Reply>(
   return reply;
 }
 
-type ChangeReply = readonly [isRecorded: number, reply: unknown];
-
-function replyOf(reply: unknown): unknown {
-  return (reply as ChangeReply)[1];
-}
-
-const NO_ENTRY = ['', '', '', '', ''];
-
-export const APPEND_ENTRY = `${hasEntry.body}\n${appendEntry.body}`;
-
-/** Record an act by itself: one that changes nothing, or whose steps come after it. */
-const APPEND = defineTextChange('1', 'record_act() return 1');
-
-export async function recordAct(redis: RedisClient, recorded: Recorded): Promise<void> {
-  await APPEND(redis, [keys.auditLog(recorded.accountId)], [], recorded);
-}
-
 export function entryOf({ act, accountId, targetId, changes = [] }: Recorded): AuditEntry {
-  const { id, at, actor, action, address, requestId } = act;
+  const { id, at, actor, action, address, requestId, clientRequestId } = act;
   return {
     id,
     accountId,
@@ -177,13 +125,19 @@ export function entryOf({ act, accountId, targetId, changes = [] }: Recorded): A
     ...(targetId === undefined ? {} : { targetId }),
     ...(address === undefined ? {} : { address }),
     ...(requestId === undefined ? {} : { requestId }),
+    ...(clientRequestId === undefined ? {} : { clientRequestId }),
     ...(changes.length === 0 ? {} : { changes: boundChanges(changes) }),
   };
 }
 
-function recordOf(entry: AuditEntry, { count, ageMs }: AuditBounds): readonly (string | number)[] {
-  const most = Number.isFinite(count) ? count : '';
-  return [entry.id, JSON.stringify(entry), most, oldestId(entry.at - ageMs), ageMs];
+function recordOf(entry: AuditEntry, { count, ageMs }: AuditBounds): LogEntry {
+  return {
+    id: entry.id,
+    text: JSON.stringify(entry),
+    most: Number.isFinite(count) ? count : undefined,
+    oldest: oldestId(entry.at - ageMs),
+    keptMs: ageMs,
+  };
 }
 
 /** Before every id of that time and later. */
@@ -209,14 +163,6 @@ function placeOf(redis: RedisClient, changedKey: string, accountId: AccountId): 
   return { key: keys.unsettledAudit(slot), slot };
 }
 
-// KEYS: audit-index, unsettled-audits. ARGV: the member, the most of them ('': any number), before which they are too old,
-// and where it waits ('': in its log at once).
-const INDEX = defineScript(`
-  redis.call('ZADD', KEYS[1], 0, ARGV[1])
-  redis.call('ZREMRANGEBYLEX', KEYS[1], '-', '(' .. ARGV[3])
-  if ARGV[2] ~= '' then redis.call('ZREMRANGEBYRANK', KEYS[1], 0, -tonumber(ARGV[2]) - 1) end
-  if ARGV[4] ~= '' then redis.call('ZADD', KEYS[2], 0, ARGV[1]) end`);
-
 const MAX_INDEXED = 100_000;
 
 // Before the change: what is in a log must be in the index. A member without an entry does no harm.
@@ -226,9 +172,12 @@ async function indexEntry(
   { count, ageMs }: AuditBounds,
   { slot }: Place,
 ): Promise<void> {
-  const most = Number.isFinite(count) ? MAX_INDEXED : '';
-  const args = [indexMember(entry, slot), most, oldestId(entry.at - ageMs), slot ?? ''];
-  await INDEX(redis, [keys.auditIndex, keys.unsettledAudits], args);
+  await indexEntryScript({
+    member: indexMember(entry, slot),
+    most: Number.isFinite(count) ? MAX_INDEXED : undefined,
+    oldest: oldestId(entry.at - ageMs),
+    isElsewhere: slot !== undefined,
+  })(redis);
 }
 
 function indexMember({ id, accountId }: AuditEntry, slot: string | undefined): string {
@@ -243,10 +192,7 @@ export async function settleEntry(
   slot: string,
 ): Promise<void> {
   const log = keys.auditLog(entry.accountId as AccountId);
-  await SETTLE(redis, [log], recordOf(entry, bounds));
+  await addEntry({ log, ...recordOf(entry, bounds) })(redis);
   await redis.zremrangebylex(keys.unsettledAudit(slot), `[${entry.id}`, `[${entry.id}~`);
   await redis.zrem(keys.unsettledAudits, indexMember(entry, slot));
 }
-
-// KEYS: audit-log. ARGV: id, entry, the most of them, before which they are too old, for how long.
-const SETTLE = defineScript('append_entry(KEYS[1], unpack(ARGV))', APPEND_ENTRY);

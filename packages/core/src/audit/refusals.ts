@@ -3,32 +3,25 @@ import { keys } from '../domain/keys';
 import type { Emit } from '../domain/signal';
 import type { Clock } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript } from '../platform/redis-script';
 import { settledWithin } from '../platform/timers';
-import { APPEND_ENTRY, oldestId } from './redis-recorded-change';
+import { addEntry } from './redis-audit-entries.script';
+import { oldestId } from './redis-recorded-change';
 
 /** Refusals are kept apart from changes, so that no number of refusals displaces a change. */
 export class RefusalStore {
   constructor(private readonly redis: RedisClient) {}
 
   async add(entry: AuditEntry, ageMs: number): Promise<void> {
-    const record = (most: number) => [
-      entry.id,
-      JSON.stringify(entry),
-      most,
-      oldestId(entry.at - ageMs),
-      ageMs,
-    ];
-    await APPEND(this.redis, [keys.allAuditRefusals], record(KEPT_OF_ALL));
-    if (entry.accountId === undefined) return;
-    await APPEND(this.redis, [keys.auditRefusals(entry.accountId)], record(KEPT_OF_ACCOUNT));
+    const { id, at, accountId } = entry;
+    const oldest = oldestId(at - ageMs);
+    const added = { id, text: JSON.stringify(entry), oldest, keptMs: ageMs };
+    await addEntry({ log: keys.allAuditRefusals, most: KEPT_OF_ALL, ...added })(this.redis);
+    if (accountId === undefined) return;
+    await addEntry({ log: keys.auditRefusals(accountId), most: KEPT_OF_ACCOUNT, ...added })(this.redis);
   }
 }
 export const KEPT_OF_ACCOUNT = 1_000;
 const KEPT_OF_ALL = 10_000;
-
-// KEYS: the list. ARGV: as `append_entry` takes them.
-const APPEND = defineScript('append_entry(KEYS[1], unpack(ARGV))', APPEND_ENTRY);
 
 interface RefusalsOptions {
   readonly refusalStore: Pick<RefusalStore, 'add'>;

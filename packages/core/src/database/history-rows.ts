@@ -12,6 +12,7 @@ import type { TokenErrorCode } from '../domain/receiver-auth';
 import { formatTraceparent } from '../domain/trace';
 import { isSearchable } from '../history/json-containment';
 import { formatTime } from '../platform/clock';
+import { storable } from '../platform/storable-text';
 
 /** PostgreSQL gives null. What it gets leaves the member out: its JSON is half as long. */
 type Absent = null | undefined;
@@ -98,6 +99,8 @@ export interface AttemptColumns {
   readonly response_body: string | Absent;
   readonly error: string | Absent;
   readonly is_late: boolean | Absent;
+  /** Of attempts, where it is not that at its place in the log. */
+  readonly round: number | Absent;
   readonly trace: string | Absent;
   /** The line itself, where the columns don't give it. */
   readonly exact: string | Absent;
@@ -241,6 +244,7 @@ function attemptRowOf(
     response_body: line.b === undefined ? undefined : storable(line.b),
     error: line.e === undefined ? undefined : storable(line.e),
     is_late: line.l === 1 ? true : undefined,
+    round: line.ro,
     trace: line.p === undefined ? undefined : storable(line.p),
     exact: undefined as string | undefined,
   };
@@ -274,6 +278,7 @@ function lineOf(columns: AttemptColumns, type: string): string {
     p: columns.trace ?? undefined,
     i: columns.batch_id ?? undefined,
     l: columns.is_late ? 1 : undefined,
+    ro: columns.round ?? undefined,
     v: columns.transform_version ?? undefined,
     r: columns.next_attempt_at == null ? undefined : Date.parse(columns.next_attempt_at),
   };
@@ -292,14 +297,6 @@ const LATEST = Date.UTC(9999, 11, 31);
 
 function storableTime(epochMs: number): string {
   return formatTime(Math.min(Math.max(epochMs, 0), LATEST));
-}
-
-// PostgreSQL accepts neither NUL nor half a surrogate pair. A receiver's response may contain both.
-const UNSTORABLE = /\p{Surrogate}|\0/gu;
-const REPLACEMENT = '\uFFFD';
-
-function storable(text: string): string {
-  return text.replace(UNSTORABLE, REPLACEMENT);
 }
 
 // PostgreSQL refuses what is none, an address with a zone too, and writes other spellings and the ends of "::" in its

@@ -151,3 +151,6 @@ export const REMOTE_ADDRESSES = `ALTER TABLE webhook_attempts ADD COLUMN remote_
 
 /** Of attempts, as the line of the log has them: few are held, and only to be shown. */
 export const HOLDS = `ALTER TABLE webhook_attempts ADD COLUMN holds text`;
+
+/** Of attempts: see `AttemptColumns`. */
+export const ROUNDS = `ALTER TABLE webhook_attempts ADD COLUMN round integer`;

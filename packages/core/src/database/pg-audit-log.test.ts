@@ -98,6 +98,27 @@ it('gives each entry as it was, whatever texts people write', async () => {
   expect((await pgAuditLog.list({ of: accountId }, undefined, 10)).entries).toEqual([entry]);
 });
 
+it('reads the newest of all accounts, and removes the oldest, account by account', async () => {
+  const accounts = Array.from({ length: 5 }, uniqueAccountId);
+  const start = Date.now() - 500 * DAY_MS;
+  const entries = Array.from({ length: 20 }, (_, i) => {
+    const { bounds: _bounds, ...act } = actAt(start + i);
+    // One of them has most of them, and some nothing of late.
+    const accountId = accounts[i % 3 === 0 ? 0 : (i % 7) % accounts.length];
+    return { ...act, ...(accountId === undefined ? {} : { accountId }), targetId: `wh_${i % 2}` };
+  });
+  await pgAuditLog.add(entries);
+  const newest = entries.map(({ id }) => id).toReversed();
+  const until = start + 1_000;
+  expect(await readAll({ of: 'everybody', until }, 3)).toEqual(newest);
+  const ofOne = newest.filter((_id, i) => i % 2 === 0);
+  expect(await readAll({ of: 'everybody', until, target: 'wh_1' }, 4)).toEqual(ofOne);
+  await pgAuditLog.removeBefore(start + 15);
+  expect(await readAll({ of: 'everybody', until })).toEqual(newest.slice(0, 5));
+  await pgAuditLog.removeBefore(until);
+  expect(await readAll({ of: 'everybody', until })).toEqual([]);
+});
+
 it('keeps what the index names before it is there, and lets go of it when nothing comes', async () => {
   const accountId = uniqueAccountId();
   const { id, at } = actAt(Date.now());

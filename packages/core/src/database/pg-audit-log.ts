@@ -3,6 +3,7 @@ import { type AuditQuery, type MovedAuditLog, namesOf } from '../audit/read-audi
 import type { AuditPart } from '../audit/redis-audit-log';
 import { oldestId } from '../audit/redis-recorded-change';
 import { type AuditEntry, auditEntrySchema } from '../domain/audit';
+import { storable } from '../platform/storable-text';
 import type { PgDatabase } from './pg-database';
 
 /** The second version of the schema. Ids begin with the time, so they order the log. */
@@ -20,6 +21,9 @@ CREATE INDEX ON webhook_audit (id);
 CREATE INDEX ON webhook_audit (account_id, target_id, id);
 `;
 
+/** The one index that did not begin with the account. Without it, the table can be distributed as all others. */
+export const AUDIT_BY_ACCOUNT = 'DROP INDEX IF EXISTS webhook_audit_id_idx';
+
 const INSERT = `
   INSERT INTO webhook_audit SELECT * FROM json_populate_recordset(null::webhook_audit, $1)
   ON CONFLICT DO NOTHING`;
@@ -30,8 +34,8 @@ export async function addAuditEntries(client: PoolClient, entries: readonly Audi
     account_id: entry.accountId ?? '',
     id: entry.id,
     action: entry.action,
-    target_id: entry.targetId ?? null,
-    actor: namesOf(entry.actor),
+    target_id: entry.targetId === undefined ? null : storable(entry.targetId),
+    actor: namesOf(entry.actor).map(storable),
     entry: JSON.stringify(entry),
   }));
   await client.query(INSERT, [JSON.stringify(rows)]);
@@ -39,22 +43,46 @@ export async function addAuditEntries(client: PoolClient, entries: readonly Audi
 
 // One statement for all: a parameter that is null asks for nothing.
 const listText = (condition: string) => `
-  SELECT entry FROM webhook_audit
+  SELECT id, entry FROM webhook_audit
   WHERE ${condition} AND id < $2 AND id >= $3
     AND ($4::text IS NULL OR action = $4 OR starts_with(action, $5))
     AND ($6::text IS NULL OR $6 = ANY (actor))
   ORDER BY id DESC LIMIT $7`;
 
+// Each account is found behind the one before it, in the index that begins with it.
+const ACCOUNTS = `
+  WITH RECURSIVE accounts AS (
+    (SELECT account_id FROM webhook_audit ORDER BY account_id LIMIT 1)
+    UNION ALL
+    SELECT (
+      SELECT next.account_id FROM webhook_audit AS next
+      WHERE next.account_id > accounts.account_id ORDER BY next.account_id LIMIT 1
+    ) FROM accounts WHERE account_id IS NOT NULL
+  )`;
+
+// A page has entries of as many accounts as it has entries, at most: of those with the newest ones.
+const OF_ONE = listText(
+  'webhook_audit.account_id = accounts.account_id AND $1::text IS NULL AND ($8::text IS NULL OR target_id = $8)',
+);
+const OF_EVERYBODY = `${ACCOUNTS}, newest AS (
+    SELECT account_id FROM accounts CROSS JOIN LATERAL (${OF_ONE.replace('LIMIT $7', 'LIMIT 1')}) AS newest
+    ORDER BY newest.id DESC LIMIT $7
+  )
+  SELECT page.entry FROM newest AS accounts CROSS JOIN LATERAL (${OF_ONE}) AS page ORDER BY page.id DESC LIMIT $7`;
+
 const LISTS = {
-  everybody: listText('$1::text IS NULL AND ($8::text IS NULL OR target_id = $8)'),
+  everybody: OF_EVERYBODY,
   account: listText('account_id = $1 AND $8::text IS NULL'),
   target: listText('account_id = $1 AND target_id = $8'),
 };
 
 const REMOVED_AT_ONCE = 5_000;
 const REMOVE = `
-  DELETE FROM webhook_audit WHERE (account_id, id) IN (
-    SELECT account_id, id FROM webhook_audit WHERE id < $1 ORDER BY id LIMIT $2)`;
+  DELETE FROM webhook_audit WHERE (account_id, id) IN (${ACCOUNTS}
+    SELECT old.account_id, old.id FROM accounts CROSS JOIN LATERAL (
+      SELECT account_id, id FROM webhook_audit
+      WHERE webhook_audit.account_id = accounts.account_id AND id < $1 ORDER BY id LIMIT $2
+    ) AS old LIMIT $2)`;
 
 // Behind every id.
 const NO_BOUND = 'b';

@@ -1,4 +1,4 @@
-import { Pool, type PoolClient, type PoolConfig, type QueryConfig } from 'pg';
+import { DatabaseError, Pool, type PoolClient, type PoolConfig, type QueryConfig } from 'pg';
 import type { Emit, HistoryReadKind, HistoryReadResult } from '../domain/signal';
 import { AppError } from '../platform/app-error';
 import { steadyClock } from '../platform/clock';
@@ -81,8 +81,9 @@ const COMMIT_TO_DISK = `SELECT set_config('synchronous_commit', 'on', false) WHE
  * queries of clients don't hold up what moves. It connects when it needs to.
  */
 export class PgDatabase {
-  readonly #reads: Pool;
-  readonly #searches: Pool;
+  readonly #reads: Readers;
+  readonly #scans: Readers;
+  readonly #searches: Readers;
   readonly #writes: Pool;
   readonly #upkeep: Pool;
   readonly #emit: Emit;
@@ -108,8 +109,9 @@ export class PgDatabase {
       query_timeout: READ_TIMEOUT_MS + SILENCE_MS,
       idleTimeoutMillis: READER_IDLE_MS,
     };
-    this.#reads = openPool({ ...reading, max: readers }, setAll(READ_SETTINGS));
-    this.#searches = openPool({ ...reading, max: SEARCHERS }, setAll(SEARCH_SETTINGS));
+    this.#reads = openReaders({ ...reading, max: readers }, READ_SETTINGS);
+    this.#scans = openReaders({ ...reading, max: SEARCHERS }, READ_SETTINGS);
+    this.#searches = openReaders({ ...reading, max: SEARCHERS }, SEARCH_SETTINGS);
     this.#writes = openPool(
       { ...common, max: Math.max(writers, 1), query_timeout: WRITE_TIMEOUT_MS + SILENCE_MS },
       `${setAll(WRITE_SETTINGS)}; ${COMMIT_TO_DISK}`,
@@ -120,14 +122,30 @@ export class PgDatabase {
     this.#now = now;
   }
 
-  /** @throws AppError `history_unavailable`, whatever the reason. */
+  /** @throws AppError `history_unavailable`, unless the query has what PostgreSQL can't take: then its own error. */
   async read<Row>(query: NamedQuery): Promise<readonly Row[]> {
     return await this.#measure('list', () => this.#readFrom<Row>(this.#reads, query));
   }
 
-  /** The same for a search by what events contain: it has few connections of its own, since it may take long. */
-  async search<Row>(query: NamedQuery): Promise<readonly Row[]> {
-    return await this.#measure('search', () => this.#readFrom<Row>(this.#searches, query));
+  /** The same for a search by what events contain. It has few connections of its own, since it may take long. */
+  async scan<Row>(query: NamedQuery): Promise<readonly Row[]> {
+    return await this.#measure('search', () => this.#readFrom<Row>(this.#scans, query));
+  }
+
+  /**
+   * The same by the index of what events contain, which is planned otherwise.
+   *
+   * @returns `undefined`: it took too long.
+   */
+  async search<Row>(query: NamedQuery): Promise<readonly Row[] | undefined> {
+    return await this.#measure('search', async () => {
+      try {
+        return await this.#readFrom<Row>(this.#searches, query);
+      } catch (error) {
+        if (error instanceof AppError && isTimeout(error.cause)) return undefined;
+        throw error;
+      }
+    });
   }
 
   /** Run the work in one transaction. @throws the error that ended it: then nothing is written. */
@@ -153,10 +171,9 @@ export class PgDatabase {
   }
 
   async close(): Promise<void> {
-    await settledWithin(
-      CLOSE_PATIENCE_MS,
-      Promise.all([this.#reads, this.#searches, this.#writes, this.#upkeep].map((pool) => pool.end())),
-    );
+    const readers = [this.#reads, this.#scans, this.#searches].map(({ pool }) => pool);
+    const pools = [...readers, this.#writes, this.#upkeep];
+    await settledWithin(CLOSE_PATIENCE_MS, Promise.all(pools.map((pool) => pool.end())));
   }
 
   async #measure<Result>(kind: HistoryReadKind, read: () => Promise<Result>): Promise<Result> {
@@ -166,29 +183,48 @@ export class PgDatabase {
       const found = await read();
       result = 'answered';
       return found;
+    } catch (error) {
+      if (isDataError(error)) result = 'answered';
+      throw error;
     } finally {
       this.#emit({ name: 'history.read', kind, result, durationMs: this.#now() - startedAt });
     }
   }
 
-  async #readFrom<Row>(pool: Pool, query: NamedQuery): Promise<readonly Row[]> {
+  async #readFrom<Row>(readers: Readers, query: NamedQuery): Promise<readonly Row[]> {
     if (this.#now() < this.#awayUntil) throw historyUnavailable();
+    readers.asked += 1;
     try {
-      const client = await this.#connectTo(pool);
-      return (await use(client, async () => (await client.query(query)).rows)) as Row[];
+      const client = await this.#connectTo(readers);
+      return (await use(client, async () => (await client.query(query)).rows, isAnswer)) as Row[];
     } catch (error) {
+      if (isDataError(error)) throw error;
       throw historyUnavailable(error);
+    } finally {
+      readers.asked -= 1;
     }
   }
 
-  async #connectTo(pool: Pool): Promise<PoolClient> {
+  async #connectTo({ pool, asked }: Readers): Promise<PoolClient> {
     try {
       return await pool.connect();
     } catch (error) {
-      this.#awayUntil = this.#now() + AWAY_FOR_MS;
+      // The others have a connection. It waited for one of theirs, and the database is there.
+      if (asked <= pool.options.max) this.#awayUntil = this.#now() + AWAY_FOR_MS;
       throw error;
     }
   }
+}
+
+/** Connections for reading. */
+interface Readers {
+  readonly pool: Pool;
+  /** How many reads have a connection or wait for one. */
+  asked: number;
+}
+
+function openReaders(config: PoolConfig, settings: Readonly<Record<string, string | number>>): Readers {
+  return { pool: openPool(config, setAll(settings)), asked: 0 };
 }
 
 /** @param onConnect what each connection begins with. A pooler in between would not pass it on in another way. */
@@ -215,7 +251,30 @@ function setAll(settings: Readonly<Record<string, string | number>>): string {
     .join('; ');
 }
 
-async function use<Result>(client: PoolClient, work: () => Promise<Result>): Promise<Result> {
+/** The database refused or ended a statement, and goes on with the connection. */
+function isAnswer(error: unknown): boolean {
+  return error instanceof DatabaseError && error.severity === 'ERROR';
+}
+
+const QUERY_CANCELED = '57014';
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === QUERY_CANCELED;
+}
+
+const DATA_ERRORS = '22';
+
+/** The query had a value that its column can't have, such as a text with NUL: a bug of ours, and no failure of the history. */
+function isDataError(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code?.startsWith(DATA_ERRORS) === true;
+}
+
+/** @param isKept whether the connection can be used after this error. By default it is closed. */
+async function use<Result>(
+  client: PoolClient,
+  work: () => Promise<Result>,
+  isKept: (error: unknown) => boolean = () => false,
+): Promise<Result> {
   // When the connection ends, the waiting query rejects. Without a listener the process would end as well.
   client.on('error', ignore);
   let failure: Error | undefined;
@@ -226,7 +285,7 @@ async function use<Result>(client: PoolClient, work: () => Promise<Result>): Pro
     throw error;
   } finally {
     client.off('error', ignore);
-    client.release(failure);
+    client.release(isKept(failure) ? undefined : failure);
   }
 }
 

@@ -95,6 +95,15 @@ describePostgres('erasing from the history', () => {
       {
         kind: 'attempted',
         attempt: buildAttempt({ number: 2, outcome: 'token_error', tokenError: { status: 400 } }),
+        nextAttemptAt: 1_700_000_200_000,
+      },
+      {
+        kind: 'attempted',
+        attempt: buildAttempt({
+          number: 3,
+          outcome: 'transform_error',
+          error: 'line 2, column 3: Error: secret\0',
+        }),
         nextAttemptAt: undefined,
       },
     ];

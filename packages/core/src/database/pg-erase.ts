@@ -1,6 +1,6 @@
 import type { AccountId } from '../domain/account';
 import type { AuditEntry } from '../domain/audit';
-import { ERASED_LOG_START, eraseAnswer } from '../domain/delivery-log';
+import { ERASED_LOG_START, eraseAnswer, withoutCodeText } from '../domain/delivery-log';
 import type { EventId } from '../domain/event';
 import { type AttemptRow, BEFORE_ALL } from './history-rows';
 import { addAuditEntries } from './pg-audit-log';
@@ -8,6 +8,7 @@ import { historyUnavailable, type PgDatabase } from './pg-database';
 import { DAILY_TABLES, ROLLUPS } from './pg-days';
 import { queryOf, timeOf } from './pg-rows';
 import { ADD_USAGE, answerBytesOf, type Placed, UsageSums } from './pg-usage';
+import { waitForWriters } from './pg-writing-lock';
 
 const LOCK_EVENTS = `
   SELECT account_id, ${timeOf('accepted_at')} AS accepted_at, keep_days, coalesce(octet_length(data), 0) AS bytes
@@ -34,21 +35,26 @@ const MARK_DELIVERIES = `
 
 const SELECT_ANSWERS = `
   SELECT a.account_id, ${timeOf('a.accepted_at')} AS accepted_at, a.delivery_key, a.keep_days, a.position,
-    a.response_body, a.response_headers, a.exact
+    a.response_body, a.response_headers, a.outcome, a.error, a.exact
   FROM json_populate_recordset(null::webhook_attempts, $1) AS given
   JOIN webhook_attempts AS a USING (account_id, accepted_at, delivery_key, keep_days)`;
 
 const ERASE_ATTEMPTS = `
-  UPDATE webhook_attempts AS a SET response_body = NULL, response_headers = NULL, exact = given.exact
+  UPDATE webhook_attempts AS a
+  SET response_body = NULL, response_headers = NULL, error = given.error, exact = given.exact
   FROM json_populate_recordset(null::webhook_attempts, $1) AS given
   WHERE (a.account_id, a.accepted_at, a.delivery_key, a.position, a.keep_days)
       = (given.account_id, given.accepted_at, given.delivery_key, given.position, given.keep_days)`;
 
 type Answer = Placed &
-  Pick<AttemptRow, 'delivery_key' | 'position' | 'response_body' | 'response_headers' | 'exact'>;
+  Pick<
+    AttemptRow,
+    'delivery_key' | 'position' | 'response_body' | 'response_headers' | 'outcome' | 'error' | 'exact'
+  >;
 
 /**
- * Remove an event's payload from the history, and the answers of its receivers, which may repeat it. Idempotent.
+ * Remove an event's payload from the history, and the answers of its receivers and the words of code, which may repeat
+ * it. Idempotent. It waits for those that write to the history at this moment, since they may have read it before.
  *
  * @param erasedAt milliseconds since the Unix epoch.
  * @param entry what the audit log is to say of it, if there is such an event.
@@ -62,8 +68,9 @@ export async function erasePayload(
   erasedAt: number,
   entry?: AuditEntry,
 ): Promise<boolean> {
-  return await orUnavailable(() =>
-    database.transact(async (client) => {
+  return await orUnavailable(async () => {
+    await waitForWriters(database);
+    return await database.transact(async (client) => {
       const event = [accountId, eventId];
       const usage = new UsageSums();
       const events = await client.query<Placed & { readonly bytes: number }>(LOCK_EVENTS, event);
@@ -82,18 +89,19 @@ export async function erasePayload(
       const isThere = events.rowCount !== 0;
       if (isThere && entry) await addAuditEntries(client, [entry]);
       return isThere;
-    }),
-  );
+    });
+  });
 }
 
 // The line itself says more than the columns do.
 function withoutAnswer({ response_body: _body, response_headers: _headers, exact, ...row }: Answer): Answer {
   const rest = exact == null ? undefined : eraseAnswer(exact);
-  return { ...row, response_body: undefined, response_headers: undefined, exact: rest };
+  const error = row.error == null ? undefined : withoutCodeText(row.outcome, row.error);
+  return { ...row, response_body: undefined, response_headers: undefined, error, exact: rest };
 }
 
 /**
- * Remove some of what the history has of an account.
+ * Remove some of what the history has of an account, also of what somebody writes at this moment.
  *
  * @param limit about how many rows.
  * @returns how many; 0: it has nothing of the account any more.
@@ -104,8 +112,9 @@ export async function eraseAccount(
   accountId: AccountId,
   limit: number,
 ): Promise<number> {
-  return await orUnavailable(() =>
-    database.transact(async (client) => {
+  return await orUnavailable(async () => {
+    await waitForWriters(database);
+    return await database.transact(async (client) => {
       for (const table of DAILY_TABLES.toReversed()) {
         const { rowCount } = await client.query(eraseFrom(table), [accountId, limit]);
         if (rowCount) return rowCount;
@@ -116,8 +125,8 @@ export async function eraseAccount(
         count += rowCount ?? 0;
       }
       return count;
-    }),
-  );
+    });
+  });
 }
 
 // The oldest ones, and all of the same time.

@@ -15,10 +15,15 @@ import { DAILY_TABLES, type DailyTable, type Day, dateOf, provideDay, ROLLUPS } 
 import { ADD_ROLLUPS, RollupSums } from './pg-rollups';
 import { INSERT_ATTEMPTS, INSERT_DELIVERIES, INSERT_EVENTS, queryOf } from './pg-rows';
 import { ADD_USAGE, UsageSums } from './pg-usage';
+import { beginWriting } from './pg-writing-lock';
 
 /** `refused`: PostgreSQL does not take one of the events, and never will. None of them is written then. */
 export type WriteResult =
-  | { readonly kind: 'written' }
+  | {
+      readonly kind: 'written';
+      /** Those that were left out, because they are being erased. */
+      readonly erased?: ReadonlySet<MovedEvent>;
+    }
   | {
       readonly kind: 'refused';
       /** PostgreSQL's error code of five characters. */
@@ -32,8 +37,15 @@ const IN_THE_WAY: readonly unknown[] = ['40P01', '40001'];
 /** Any number of two bytes that no other program uses for an advisory lock in this database. */
 const KEPT_ONCE_LOCK = 7_236;
 
+/**
+ * Finds those of which something was erased since they were read. It is asked when erasures wait for this write: what begins to
+ * be erased later is erased in the history, too.
+ */
+export type FindErased = (events: readonly MovedEvent[]) => Promise<ReadonlySet<MovedEvent>>;
+
 interface WriteOptions {
-  readonly deadline: number;
+  readonly beginBy: number;
+  readonly findErased: FindErased;
   /** PostgreSQL refuses its content. */
   readonly isUnsearchable?: boolean;
 }
@@ -59,14 +71,18 @@ export class HistoryWriter {
    * record already, and was sent again since, is brought up to date.
    *
    * @param events each of them once.
-   * @param deadline after it nothing is committed. Milliseconds since the Unix epoch.
+   * @param beginBy after it no transaction begins. An erasure waits for those that have begun. Milliseconds since the Unix epoch.
    * @throws an error when PostgreSQL can't take them now.
    */
-  async write(events: readonly MovedEvent[], deadline: number): Promise<WriteResult> {
-    const result = await this.#write(events, { deadline });
+  async write(
+    events: readonly MovedEvent[],
+    beginBy: number,
+    findErased: FindErased = findNone,
+  ): Promise<WriteResult> {
+    const result = await this.#write(events, { beginBy, findErased });
     if (result.kind === 'written' || events.length > 1) return result;
     // It may be the search alone that can't have its data.
-    return await this.#write(events, { deadline, isUnsearchable: true });
+    return await this.#write(events, { beginBy, findErased, isUnsearchable: true });
   }
 
   /** @throws an error when PostgreSQL does not answer. */
@@ -80,8 +96,11 @@ export class HistoryWriter {
         const batch = await this.#rowsOf(events, options);
         if (batch.length === 0) return { kind: 'written' };
         await this.#provideDays(batch);
-        await this.database.transact((client) => this.#insert(client, batch, options));
-        return { kind: 'written' };
+        return await this.database.transact(async (client) => {
+          const erased = await this.#begin(client, events, options);
+          await this.#insert(client, erased.size === 0 ? batch : without(batch, erased));
+          return erased.size === 0 ? { kind: 'written' } : { kind: 'written', erased };
+        });
       } catch (error) {
         if (isRefusal(error)) {
           const { code = '', message } = error;
@@ -116,7 +135,18 @@ export class HistoryWriter {
     });
   }
 
-  async #insert(client: PoolClient, batch: readonly EventRows[], { deadline }: WriteOptions): Promise<void> {
+  async #begin(
+    client: PoolClient,
+    events: readonly MovedEvent[],
+    { beginBy, findErased }: WriteOptions,
+  ): Promise<ReadonlySet<MovedEvent>> {
+    await beginWriting(client);
+    if (this.clock() > beginBy) throw historyUnavailable();
+    return await findErased(events);
+  }
+
+  async #insert(client: PoolClient, batch: readonly EventRows[]): Promise<void> {
+    if (batch.length === 0) return;
     const sums = { usage: new UsageSums(), rollups: new RollupSums() };
     const { usage, rollups } = sums;
     await insertEvents(
@@ -147,7 +177,6 @@ export class HistoryWriter {
     await requireKeptOnce(client, batch);
     await client.query(queryOf('add-rollups', ADD_ROLLUPS, rollups.rows()));
     await client.query(queryOf('add-usage', ADD_USAGE, usage.rows()));
-    if (this.clock() > deadline) throw historyUnavailable();
   }
 
   // Before the transaction, since it takes another connection.
@@ -170,6 +199,14 @@ export class HistoryWriter {
       this.#days.add(name);
     }
   }
+}
+
+const NONE: ReadonlySet<MovedEvent> = new Set();
+const findNone: FindErased = async () => NONE;
+
+function without(batch: readonly EventRows[], erased: ReadonlySet<MovedEvent>): readonly EventRows[] {
+  const names = new Set([...erased].map((moved) => eventNameOf(placeOf(moved))));
+  return batch.filter(({ event }) => !names.has(eventNameOf(event)));
 }
 
 type Place = Pick<EventRow, 'account_id' | 'event_id' | 'accepted_at' | 'keep_days'>;

@@ -48,11 +48,13 @@ import {
   walkedOf,
 } from './pg-lists';
 import { SELECT_ATTEMPT, SELECT_DELIVERY, SELECT_EVENT } from './pg-rows';
-import { type MakeList, type SearchResult, search } from './pg-search';
+import { type MakeList, type SearchResult, SearchTurns, search } from './pg-search';
 import { readList } from './read-list';
 
 /** The history in PostgreSQL, as its readers see it. */
 export class PgHistory implements HistorySource {
+  readonly #searchTurns = new SearchTurns();
+
   constructor(private readonly database: PgDatabase) {}
 
   async listDeliveries(query: DeliveryQuery, span: ListSpan): Promise<SourceBatch<TypedStanding>> {
@@ -73,7 +75,7 @@ export class PgHistory implements HistorySource {
 
   async walkDeliveries(query: WalkQuery, span: ListSpan): Promise<SourceBatch<WalkedDelivery>> {
     const rows = await readList<KeyRow>(
-      this.database,
+      (asked) => this.database.read(asked),
       () => deliveryWalkOf({ ...query, ...span }),
       (list, days) => list.build(WALKED, days),
     );
@@ -94,7 +96,7 @@ export class PgHistory implements HistorySource {
       };
     }
     const rows = await readList<EventKeyRow>(
-      this.database,
+      (asked) => this.database.read(asked),
       () => eventWalkOf({ ...query, ...span }),
       (list, days) => list.build(PLACED, days),
     );
@@ -202,10 +204,13 @@ export class PgHistory implements HistorySource {
   ): Promise<SearchResult<Row>> {
     const { database } = this;
     if (query.data !== undefined) {
-      return await search<Row>(database, listOf, columns, { ...query, ...span, pattern: query.data });
+      const input = { ...query, ...span, pattern: query.data };
+      return await this.#searchTurns.take(query.accountId, () =>
+        search<Row>(database, listOf, columns, input),
+      );
     }
     const rows = await readList<Row>(
-      database,
+      (asked) => database.read(asked),
       () => listOf({}),
       (list, days) => list.build(columns, days),
     );

@@ -65,6 +65,7 @@ const ATTEMPT_COLUMNS = [
   'response_body',
   'error',
   'is_late',
+  'round',
   'trace',
   'exact',
 ];

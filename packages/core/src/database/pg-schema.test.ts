@@ -57,8 +57,16 @@ describePostgres('the schema of the history', () => {
       const databases = Array.from({ length: 6 }, () => openDatabase());
       await Promise.all(databases.map(migrate));
       await Promise.all(databases.map((each) => each.close()));
-      expect(await server.query('SELECT version FROM webhook_schema')).toEqual([{ version: 10 }]);
+      expect(await server.query('SELECT version FROM webhook_schema')).toEqual([{ version: 12 }]);
       await expect(requireSchema(database)).resolves.toBeUndefined();
+    });
+
+    it('leave each index begin with the account', async () => {
+      await migrate(database);
+      const others = `SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' AND tablename LIKE 'webhook_%'
+        AND tablename NOT IN ('webhook_schema', 'webhook_retentions')
+        AND indexdef !~ '\\(account_id' AND indexdef !~ 'USING gin .*account_id'`;
+      expect(await server.query(others)).toEqual([]);
     });
 
     it('refuse a schema of a later version, and change nothing of it', async () => {

@@ -9,9 +9,10 @@ import {
   HISTORY_SCHEMA,
   HOLDS,
   REMOTE_ADDRESSES,
+  ROUNDS,
   SCHEDULES,
 } from './history-schema';
-import { AUDIT_SCHEMA } from './pg-audit-log';
+import { AUDIT_BY_ACCOUNT, AUDIT_SCHEMA } from './pg-audit-log';
 import type { PgDatabase } from './pg-database';
 
 /** Each one brings the schema from the version that is its index to the next one. */
@@ -26,6 +27,8 @@ const MIGRATIONS = [
   ATTEMPT_DETAILS,
   REMOTE_ADDRESSES,
   HOLDS,
+  ROUNDS,
+  AUDIT_BY_ACCOUNT,
 ];
 
 // Any number that no other program uses for an advisory lock in this database.

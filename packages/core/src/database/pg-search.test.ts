@@ -64,6 +64,53 @@ describePostgres('the search in the history', () => {
     expect(await found(event, '{"a":1}')).toEqual([]);
   });
 
+  it('ends a page behind some megabytes, goes on, and reads by connections of its own', async () => {
+    const accountId = uniqueAccountId();
+    const events = Array.from({ length: 20 }, (_, i) =>
+      buildMovedEvent({
+        accountId,
+        createdAt: FIRST + i,
+        dataText: `{"is":{"no${i}":{}},"a":[${'[],'.repeat(80_000)}[1]]}`,
+        deliveries: [buildMovedDelivery()],
+      }),
+    );
+    for (let i = 0; i < events.length; i += 10) await write(events.slice(i, i + 10));
+    const read = jest.spyOn(test.database, 'read');
+    for (const list of ['listEvents', 'listDeliveries'] as const) {
+      const pages: (readonly string[])[] = [];
+      let after: ListSpan['after'];
+      do {
+        // No index knows it.
+        const data = '{"is":{"no3":{}}}';
+        const page: SourceBatch<unknown> = await history[list]({ accountId, data }, { limit: 50, after });
+        pages.push(page.entries.map(({ mark }) => mark.eventId));
+        after = page.nextCursor;
+      } while (after !== undefined);
+      expect(pages.flat()).toEqual([events[3]?.id]);
+    }
+    expect(read).not.toHaveBeenCalled();
+    read.mockRestore();
+    // No page looks at all of them.
+    const query = { accountId, data: '{"none":{}}' };
+    const { entries, endsPage, nextCursor } = await history.listEvents(query, { limit: 50 });
+    expect([entries, endsPage]).toEqual([[], true]);
+    expect(events.findIndex(({ id }) => id === nextCursor?.eventId)).toBeGreaterThan(0);
+  });
+
+  it('searches one page of an account at a time, and refuses many', async () => {
+    const event = buildMovedEvent({ dataText: '{"a":1}' });
+    await write([event]);
+    const scan = jest.spyOn(test.database, 'scan');
+    const searches = Array.from({ length: 40 }, () => found(event, '{"a":1}'));
+    const ended = await Promise.allSettled(searches);
+    const refused = ended.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
+    expect(refused).toEqual(
+      Array.from({ length: 7 }, () => expect.objectContaining({ code: 'rate_limited' }) as unknown),
+    );
+    scan.mockRestore();
+    expect(await found(event, '{"a":1}')).toEqual([event.id]);
+  });
+
   describe('in a long history', () => {
     const random = createSeededRandom(11);
     const accountId = uniqueAccountId();
@@ -118,6 +165,14 @@ describePostgres('the search in the history', () => {
         expect(pages).toEqual(expected);
       },
     );
+
+    it('looks at all one by one where the index takes too long', async () => {
+      const search = jest.spyOn(test.database, 'search').mockResolvedValue(undefined);
+      const rare = inOrder.filter((event) => dataOf(event).rare === 7).map(({ id }) => id);
+      expect(await found({ accountId }, '{"rare":7}')).toEqual(rare);
+      expect(search).toHaveBeenCalled();
+      search.mockRestore();
+    });
 
     it('finds deliveries by the data of their events, with other filters, within a span of time', async () => {
       const [endpointId] = endpointIds;
@@ -221,25 +276,25 @@ describePostgres('the search in the history', () => {
       'reads by indexes alone, with the filter %j',
       async (filter) => {
         const asked = {
-          read: jest.spyOn(test.database, 'read'),
+          scan: jest.spyOn(test.database, 'scan'),
           search: jest.spyOn(test.database, 'search'),
         };
         for (const data of ['{"order":{"id":-1}}', '{"order":{"id":1}}', '{"half":1}']) {
           await history.listDeliveries({ accountId, data, ...filter }, { limit: 10 });
           await history.listEvents({ accountId, data }, { limit: 10 });
         }
-        const plansOf = async (kind: 'read' | 'search') => {
+        const plansOf = async (kind: 'scan' | 'search') => {
           const queries = asked[kind].mock.calls.map(([query]) => query);
           asked[kind].mockRestore();
           return await Promise.all(
             queries.map(async ({ text, values }) => {
               const explained = { name: '', text: `EXPLAIN ${text}`, values };
               const rows = await test.database[kind]<Record<string, string>>(explained);
-              return rows.map((row) => row['QUERY PLAN']).join('\n');
+              return rows?.map((row) => row['QUERY PLAN']).join('\n');
             }),
           );
         };
-        const [lists, searches] = [await plansOf('read'), await plansOf('search')];
+        const [lists, searches] = [await plansOf('scan'), await plansOf('search')];
         expect([lists.length > 0, searches.length > 0]).toEqual([true, true]);
         for (const plan of [...lists, ...searches]) expect(plan).not.toContain('Seq Scan');
         for (const plan of searches)

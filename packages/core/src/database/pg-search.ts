@@ -2,6 +2,8 @@ import type { AccountId } from '../domain/account';
 import type { EventId } from '../domain/event';
 import { type ListMark, type ListSpan, newestFirst } from '../history/history-source';
 import { JsonPattern } from '../history/json-containment';
+import { AppError } from '../platform/app-error';
+import { Turns } from '../platform/batches';
 import type { TimeRange } from '../platform/redis-timeline';
 import type { PgDatabase } from './pg-database';
 import type { ListQuery } from './pg-list-query';
@@ -30,6 +32,9 @@ export interface SearchResult<Row> {
 // It takes 5 to 20 µs to look at one, and 10 to 50 to fetch what the index finds.
 const SCANNED_FIRST = 500;
 const SCANNED = 1_000;
+// It takes up to 0.4 s to parse a MiB of short values, and to compare them: a second would be a third of the time-out.
+const SCANNED_BYTES = 1024 * 1024;
+const MOST_BYTES = 4 * 1024 * 1024;
 /** Of those looked at, so many match if it is no use to ask the index, which would give them all. */
 const COMMON = 0.01;
 const MOST_HITS = 1_000;
@@ -40,6 +45,37 @@ const MOST_WORK = 4_000;
 const DAY_MS = 86_400_000;
 /** How many more days are searched together than the time before. */
 const GROWTH = 4;
+
+// A page takes some ten milliseconds, and some seconds at worst.
+const MOST_WAITING = 32;
+const RETRY_AFTER_MS = 1_000;
+
+/** Searches of an account run one after the other, so that it takes one connection. */
+export class SearchTurns {
+  readonly #ofAccounts = new Map<AccountId, { readonly turns: Turns; count: number }>();
+
+  /** @throws AppError `rate_limited` when too many searches of the account wait already. */
+  async take<Result>(accountId: AccountId, work: () => Promise<Result>): Promise<Result> {
+    const own = this.#ofAccounts.get(accountId) ?? { turns: new Turns(), count: 0 };
+    if (own.count > MOST_WAITING) throw tooManyWaiting();
+    this.#ofAccounts.set(accountId, own);
+    own.count += 1;
+    try {
+      return await own.turns.take(work);
+    } finally {
+      own.count -= 1;
+      if (own.count === 0) this.#ofAccounts.delete(accountId);
+    }
+  }
+}
+
+function tooManyWaiting(): AppError {
+  return new AppError(
+    'rate_limited',
+    `${MOST_WAITING} searches of the account are waiting already. Send them one after the other.`,
+    { retryAfterMs: RETRY_AFTER_MS },
+  );
+}
 
 /**
  * The newest rows whose event's data contains the pattern. The newest of all are looked at one by one, which finds what
@@ -56,7 +92,7 @@ export async function search<Row extends PlacedRow>(
   if (isInNone) return { rows: [] };
   if (isEmpty) {
     const rows = await readList<Row>(
-      database,
+      (query) => database.read(query),
       () => makeList({}),
       (list, days) => list.build(columns, days),
     );
@@ -65,11 +101,15 @@ export async function search<Row extends PlacedRow>(
   return await new Search<Row>(database, makeList, columns, input, hasValues).run();
 }
 
-type SearchedDatabase = Pick<PgDatabase, 'read' | 'search'>;
+type SearchedDatabase = Pick<PgDatabase, 'read' | 'scan' | 'search'>;
 
 class Search<Row extends PlacedRow> {
+  readonly #turns = new Turns();
   readonly #found: Row[] = [];
   #work = 0;
+  #bytes = 0;
+  /** Those looked at. */
+  #looked = 0;
   #after: ListMark | undefined;
   #kept: Kept | undefined;
   /** From then on, the index gives too many. */
@@ -99,18 +139,25 @@ class Search<Row extends PlacedRow> {
 
   /** Look at the next rows one by one. */
   async #scan(size: number): Promise<Scan> {
-    const scanned = await readList<Row & { readonly matches: boolean }>(
-      this.database,
+    const { pattern } = this.input;
+    const mostBytes = Math.min(SCANNED_BYTES, MOST_BYTES - this.#bytes);
+    const rows = await readList<Scanned<Row>>(
+      // It takes one connection, however many retentions there are.
+      (query) => this.#turns.take(() => this.database.scan(query)),
       () => this.makeList({ limit: size, after: this.#after }),
-      (list, days) => list.buildScan(this.columns, this.input.pattern, days),
+      (list, keepDays) => list.buildScan(this.columns, { pattern, keepDays, mostBytes }),
     );
+    const end = rows.findIndex(({ matches }) => matches === null);
+    const scanned = end < 0 ? rows : rows.slice(0, end);
     this.#work += scanned.length;
+    this.#looked += scanned.length;
+    for (const { bytes } of scanned) this.#bytes += bytes;
     const matching = scanned.filter(({ matches }) => matches);
     this.#found.push(...matching);
     const last = scanned.at(-1);
-    if (last === undefined || scanned.length < size) return { isEnd: true };
+    if (last === undefined || (rows.length < size && end < 0)) return { isEnd: true };
     this.#after = placeOf(last);
-    return { isEnd: false, last: this.#after, share: matching.length / size };
+    return { isEnd: false, last: this.#after, share: matching.length / scanned.length };
   }
 
   /** Search by the index, whole days at a time, until it gives too many, or it is enough. */
@@ -142,7 +189,7 @@ class Search<Row extends PlacedRow> {
     return 'done';
   }
 
-  /** `undefined`: there are too many. */
+  /** `undefined`: there are too many, or it took too long. */
   async #searchFrom(
     since: number,
     after: ListMark,
@@ -150,13 +197,22 @@ class Search<Row extends PlacedRow> {
   ): Promise<readonly Row[] | undefined> {
     const { columns, input } = this;
     const part = { since, after, limit: input.limit - this.#found.length };
-    const queries = keepDays.map((days) =>
-      this.makeList(part).buildSearch(columns, input.pattern, days, MOST_HITS),
-    );
-    const results = await Promise.all(queries.map((query) => this.database.search<Hit<Row>>(query)));
+    // Each is parsed and compared again, and they may be as long as those that were looked at.
+    const bytesOfHit = this.#bytes / this.#looked;
+    const mostHits = Math.ceil(Math.min(MOST_HITS, (MOST_BYTES - this.#bytes) / Math.max(bytesOfHit, 1)));
+    const results: (readonly Hit<Row>[])[] = [];
+    for (const days of keepDays) {
+      const query = this.makeList(part).buildSearch(columns, input.pattern, days, mostHits);
+      const found = await this.database.search<Hit<Row>>(query);
+      if (found === undefined) return undefined;
+      results.push(found);
+    }
     const hits = results.map(([row]) => row?.hits ?? 0);
-    for (const count of hits) this.#work += COST_OF_HIT * count;
-    if (hits.some((count) => count > MOST_HITS)) return undefined;
+    for (const count of hits) {
+      this.#work += COST_OF_HIT * count;
+      this.#bytes += bytesOfHit * count;
+    }
+    if (hits.some((count) => count > mostHits)) return undefined;
     return results
       .flat()
       .filter(isRow<Row>)
@@ -169,9 +225,11 @@ class Search<Row extends PlacedRow> {
   }
 
   get #isEnough(): boolean {
-    return this.#work >= MOST_WORK;
+    return this.#work >= MOST_WORK || this.#bytes >= MOST_BYTES;
   }
 }
+
+type Scanned<Row> = Row & { readonly bytes: number; readonly matches: boolean | null };
 
 type Scan =
   | { readonly isEnd: true }
@@ -197,7 +255,7 @@ interface Kept {
 }
 
 async function readKept(database: SearchedDatabase, accountId: AccountId): Promise<Kept> {
-  const rows = await database.read<{ keep_days: number; oldest: Date | null }>({
+  const rows = await database.scan<{ keep_days: number; oldest: Date | null }>({
     name: 'read-kept',
     text: READ_KEPT,
     values: [accountId],

@@ -17,13 +17,13 @@ export interface PlacedRow {
  * opens its days alone, however many others there are.
  */
 export async function readList<Row extends PlacedRow>(
-  database: Pick<PgDatabase, 'read'>,
+  read: PgDatabase['read'],
   makeList: () => ListQuery,
   build: (list: ListQuery, keepDays: number) => NamedQuery,
 ): Promise<readonly Row[]> {
   const { accountId, order, limit } = makeList().input;
-  const retentions = await readRetentions(database, accountId);
-  const parts = await Promise.all(retentions.map((days) => database.read<Row>(build(makeList(), days))));
+  const retentions = await readRetentions(read, accountId);
+  const parts = await Promise.all(retentions.map((days) => read<Row>(build(makeList(), days))));
   if (parts.length < 2) return parts.flat();
   const compare = order === 'newest_first' ? newestFirst : oldestFirst;
   return parts
@@ -44,10 +44,7 @@ const READ_RETENTIONS = `
     OR NOT EXISTS (SELECT FROM webhook_usage AS u WHERE u.account_id = $1)`;
 
 /** For how many days it is kept what the history has of an account. */
-async function readRetentions(
-  database: Pick<PgDatabase, 'read'>,
-  accountId: AccountId,
-): Promise<readonly number[]> {
+async function readRetentions(read: PgDatabase['read'], accountId: AccountId): Promise<readonly number[]> {
   const query = { name: 'read-retentions', text: READ_RETENTIONS, values: [accountId] };
-  return (await database.read<{ keep_days: number }>(query)).map(({ keep_days: days }) => days);
+  return (await read<{ keep_days: number }>(query)).map(({ keep_days: days }) => days);
 }

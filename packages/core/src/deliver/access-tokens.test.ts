@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { SendResult } from '../domain/transport';
+import { EndpointStore } from '../endpoints/redis-endpoint-store';
+import { UNPROVEN_A_MINUTE, UnprovenRequests } from '../endpoints/verification/redis-unproven-requests';
 import { responded } from '../testing/arrange-delivery';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -43,6 +45,8 @@ function arrange() {
   const process = () =>
     new AccessTokens({
       accessTokenStore: new AccessTokenStore(redis.client, testSealer),
+      unprovenRequests: new UnprovenRequests(redis.client),
+      endpointStore: new EndpointStore(redis.client, testSealer),
       transport: (_request, abortSignal) =>
         new Promise((resolve) => {
           asked.count += 1;
@@ -107,7 +111,7 @@ it('fetches the next one before the present one expires, and lets nobody wait fo
   const first = find(one);
   await answer(granted('t1', 100));
   await first;
-  pass(90_000);
+  pass(85_000);
   const refreshing = find(one);
   while (asked.count < 2) await new Promise((resolve) => setImmediate(resolve));
   expect(await find(other)).toMatchObject({ token: { token: 't1' } });
@@ -121,11 +125,57 @@ it('goes on with the present token when the next one can not be had', async () =
   const first = find(tokens);
   await answer(granted('t1', 100));
   await first;
-  pass(90_000);
+  pass(85_000);
   const refreshing = find(tokens);
   await answer(responded(503));
   expect(await refreshing).toMatchObject({ kind: 'token', token: { token: 't1' } });
   expect(signals.named('token.requested').map(({ result }) => result)).toEqual(['granted', 'refused']);
+});
+
+it('asks before each use for a token that would end on the way', async () => {
+  const { process, find, answer, pass, asked } = arrange();
+  const [one, other] = [process(), process()];
+  for (const [i, tokens] of [one, one, other].entries()) {
+    const finding = find(tokens);
+    while (asked.count === i) await new Promise((resolve) => setImmediate(resolve));
+    pass(1_000);
+    await answer(granted(`t${i}`, 6));
+    expect(await finding).toMatchObject({ token: { token: `t${i}`, expiresAt: START + i * 1_000 + 6_000 } });
+  }
+  expect(asked.count).toBe(3);
+});
+
+it('lets no attempt have a token that ends within ten seconds, even if there is no other', async () => {
+  const { process, find, answer, pass } = arrange();
+  const tokens = process();
+  const first = find(tokens);
+  await answer(granted('t1', 100));
+  await first;
+  pass(90_000);
+  const next = find(tokens);
+  await answer(responded(503));
+  expect(await next).toMatchObject({ kind: 'failed' });
+});
+
+it('has no token when that had expired before it came', async () => {
+  const { process, find, answer, pass, asked } = arrange();
+  const finding = find(process());
+  while (asked.count === 0) await new Promise((resolve) => setImmediate(resolve));
+  pass(6_000);
+  await answer(granted('t1', 6));
+  expect(await finding).toMatchObject({ kind: 'failed', failure: { reason: 'expired' } });
+});
+
+it('asks no server for an endpoint that was deleted while it waited for another process', async () => {
+  const { process, find, answer, asked } = arrange();
+  const [one, other] = [process(), process()];
+  const first = find(one);
+  while (asked.count === 0) await new Promise((resolve) => setImmediate(resolve));
+  const second = find(other);
+  await answer(granted('t1', 6));
+  await first;
+  expect(await second).toEqual({ kind: 'interrupted' });
+  expect(asked.count).toBe(1);
 });
 
 it('tells one attempt of a failure; the others pause', async () => {
@@ -161,4 +211,23 @@ it('breaks off when it is closed, and another process asks at once', async () =>
   const next = find(other);
   await answer(granted('t1'));
   expect(await next).toMatchObject({ token: { token: 't1' } });
+});
+
+it('asks no server that has proved nothing more often than any other request may', async () => {
+  const { process, endpoint, asked, answer } = arrange();
+  const verification = { method: 'challenge', status: 'unverified', round: 1, tries: 0 } as const;
+  const unverified = () => ({ ...endpoint, id: uniqueEndpointId(), verification });
+  const { ofAccountAtHost } = UNPROVEN_A_MINUTE;
+  for (let each = 0; each < ofAccountAtHost; each += 1) {
+    const finding = process().find(unverified(), signal);
+    await answer(granted('one'));
+    expect(await finding).toMatchObject({ kind: 'token' });
+  }
+  const refused = await process().find(unverified(), signal);
+  expect(refused).toEqual({ kind: 'paused', until: expect.any(Number) });
+  expect(refused.kind === 'paused' && refused.until).toBeGreaterThan(START + 50_000);
+  const finding = process().find({ ...endpoint, id: uniqueEndpointId() }, signal);
+  await answer(granted('another'));
+  expect(await finding).toMatchObject({ kind: 'token' });
+  expect(asked.count).toBe(ofAccountAtHost + 1);
 });

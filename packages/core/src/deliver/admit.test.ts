@@ -42,6 +42,7 @@ function buildReady({
   const { accountId, id: endpointId } = endpoint;
   return {
     kind: 'ready',
+    readAt: 0,
     run: {
       accountId,
       eventId,
@@ -54,13 +55,14 @@ function buildReady({
     endpoint,
     breaker,
     logLength: 0,
-    decidingAttempts: 0,
+    roundNumber: 1,
     attemptNumber: 1,
     trigger: 'schedule',
     isTest: false,
     scheduledAttempt: 1,
     wasDelivered: false,
     begunAt: acceptedAt,
+    openUntil: Number.POSITIVE_INFINITY,
   };
 }
 

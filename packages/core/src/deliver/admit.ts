@@ -194,6 +194,7 @@ export interface HoldContext {
   readonly heldDeliveries: Pick<HeldDeliveries, 'enter'>;
   readonly admissionStore: Pick<AdmissionStore, 'markReady'>;
   readonly releaser: Pick<Releaser, 'wakeUpAt' | 'awaitSlot'>;
+  readonly clock: Clock;
   /** From 0 up to, not including, 1. */
   readonly random: () => number;
   readonly emit: Emit;
@@ -218,7 +219,7 @@ export async function hold(context: HoldContext, ready: ReadyDelivery, refusal: 
 
 /** Like `hold`. Also gives how many other deliveries were held with it. */
 export async function holdAlong(
-  { heldDeliveries, admissionStore, releaser, random, emit }: HoldContext,
+  { heldDeliveries, admissionStore, releaser, clock, random, emit }: HoldContext,
   ready: ReadyDelivery,
   refusal: Refused,
 ): Promise<{ readonly delayMs: number; readonly along: number }> {
@@ -227,7 +228,9 @@ export async function holdAlong(
   const { acceptedAt, trace } = ready.event;
   const { reason, wakeUpAt, awaitsSlot } = refusal;
   const address = { accountId, endpointId };
-  const alongForMs = isRefusedForAll(endpoint, refusal) ? BOUND_MS : undefined;
+  // It is looked at before its event goes.
+  const leftMs = Math.max(Math.round(ready.openUntil - clock()), SOON_MS);
+  const alongForMs = isRefusedForAll(endpoint, refusal) ? Math.min(BOUND_MS, leftMs) : undefined;
   if (endpoint.ordering === 'group' && !refusal.isBehind) {
     await admissionStore.markReady(endpointId, { eventId, acceptedAt });
   }
@@ -238,7 +241,7 @@ export async function holdAlong(
   const traced = trace && { traceId: trace.traceId };
   emit({ name: 'delivery.held', ...address, eventId, reason, ...traced });
   for (const each of along) emit({ name: 'delivery.held', ...address, eventId: each, reason });
-  return { delayMs: Math.round(BOUND_MS * (1 + random())), along: along.length };
+  return { delayMs: Math.min(Math.round(BOUND_MS * (1 + random())), leftMs), along: along.length };
 }
 
 /**

@@ -15,6 +15,10 @@ export type Authorization =
       readonly header: string;
       /** Of the access token in it. */
       readonly version?: TokenVersion;
+      /** When that expires. Milliseconds since the Unix epoch. */
+      readonly expiresAt?: number;
+      /** Whether a process had to be waited for that has it. */
+      readonly wasAwaited?: boolean | undefined;
     }
   /** The token URL gave no token: this is an attempt that failed. */
   | { readonly kind: 'failed'; readonly failure: TokenFailure }
@@ -31,8 +35,8 @@ export async function authorize(
   if (auth.type !== 'oauth2') return { kind: 'authorized', header: headerOf(auth) };
   const found = await accessTokens.find({ ...endpoint, auth }, abortSignal);
   if (found.kind !== 'token') return found;
-  const { token, version } = found.token;
-  return { kind: 'authorized', header: `Bearer ${token}`, version };
+  const { token, version, expiresAt } = found.token;
+  return { kind: 'authorized', header: `Bearer ${token}`, version, expiresAt, wasAwaited: found.wasAwaited };
 }
 
 function headerOf(auth: Exclude<ReceiverAuth, { type: 'oauth2' }>): string {

@@ -2,7 +2,7 @@ import { CloudEvent, HTTP } from 'cloudevents';
 import type { Endpoint } from '../domain/endpoint';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
-import { type CloudEventsStyle, contentOf, keptHeadersOf, percentEncode } from './cloudevents';
+import { type CloudEventsStyle, contentOf, itemOf, keptHeadersOf, percentEncode } from './cloudevents';
 
 const ACCEPTED_AT = Date.UTC(2030, 0, 31, 12);
 const PUBLIC_URL = 'https://hooks.example.com';
@@ -65,6 +65,18 @@ describe('a structured CloudEvent', () => {
     'keeps the bytes of the data: %s',
     (data) => {
       expect(make({ data }).content.body.endsWith(`,"data":${data}}`)).toBe(true);
+    },
+  );
+
+  it.each(['1,"id":"forged"', '1}', '{', ''])(
+    'has no member that only a text which says that it is JSON would add: %j',
+    (body) => {
+      const { event } = make();
+      const endpoint = buildEndpoint({ format: 'cloudevents-structured' });
+      const transformed = { version: 1, body, headers: { 'content-type': 'application/json' } };
+      const envelope = JSON.parse(contentOf({ event, endpoint, transformed }).body);
+      expect(envelope).toMatchObject({ id: event.id, data: body });
+      expect(JSON.parse(itemOf({ event, endpoint, transformed }))).toMatchObject({ data: body });
     },
   );
 

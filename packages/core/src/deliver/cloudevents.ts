@@ -6,6 +6,7 @@ import { cloudEventsSourceSchema } from '../domain/setting-schemas';
 import type { DeliveryContent, DeliveryHeaders } from '../domain/transport';
 import { MASKED_VALUE } from '../endpoints/endpoint-options';
 import { formatTime } from '../platform/clock';
+import { isJsonType, parsedOrUndefined } from '../platform/json';
 
 export const cloudEventsSettings = {
   SOURCE: cloudEventsSourceSchema
@@ -101,10 +102,13 @@ function typeOf(transformed: Transformed | undefined): string {
   return transformed?.headers['content-type'] ?? JSON_TYPE;
 }
 
-// By the JSON format of CloudEvents: data of another type are a string.
+// By the JSON format of CloudEvents: data of another type are a string. So is what only says that it is JSON: pasted
+// into the envelope, it could add members to it.
 function jsonOf({ event, transformed }: ContentInput): string {
   if (!transformed) return dataTextOf(event);
-  return /^[^;]*[/+]json\b/i.test(typeOf(transformed)) ? transformed.body : JSON.stringify(transformed.body);
+  const { body } = transformed;
+  const isJson = isJsonType(typeOf(transformed)) && parsedOrUndefined(body) !== undefined;
+  return isJson ? body : JSON.stringify(body);
 }
 
 function attributesOf(

@@ -1,3 +1,4 @@
+import { mostJitterOf, type RetrySchedule } from '../domain/retry-schedule';
 import type { Clock } from '../platform/clock';
 import type { ReadyDelivery } from './load-delivery';
 import { parseRetryAfter } from './retry-after';
@@ -28,23 +29,22 @@ export function decideNext(context: DecideContext, ready: ReadyDelivery, sent: S
   if (attempt.outcome === 'delivered') return { kind: 'delivered' };
   if (ready.wasDelivered) return { kind: 'stays_delivered' };
   if (wish.aborts) return { kind: 'aborted' };
-  return decideRetry({
+  const now = context.clock();
+  const decision = decideRetry({
     schedule: ready.endpoint.retrySchedule ?? context.retrySchedule,
     attempt: ready.scheduledAttempt,
-    retryAfterMs: parseRetryAfter(retryAfter, context.clock()),
+    retryAfterMs: parseRetryAfter(retryAfter, now),
     random: context.random(),
   });
+  // Its end must not be seen later than it is over.
+  return decision.kind === 'retry'
+    ? { kind: 'retry', delayMs: Math.min(decision.delayMs, Math.max(ready.openUntil - now, 0)) }
+    : decision;
 }
-
-/** The delays between attempts, in milliseconds: attempts = entries + 1. */
-export type RetrySchedule = readonly number[];
 
 export type RetryDecision =
   | { readonly kind: 'retry'; readonly delayMs: number }
   | { readonly kind: 'exhausted' };
-
-const JITTER_SHARE = 0.1;
-const MAX_JITTER_MS = 15 * 60_000;
 
 export interface RetryInput {
   readonly schedule: RetrySchedule;
@@ -63,6 +63,6 @@ export interface RetryInput {
 export function decideRetry({ schedule, attempt, retryAfterMs, random }: RetryInput): RetryDecision {
   const scheduledMs = schedule[attempt - 1];
   if (scheduledMs === undefined) return { kind: 'exhausted' };
-  const jitterMs = Math.min(scheduledMs * JITTER_SHARE, MAX_JITTER_MS) * random;
+  const jitterMs = mostJitterOf(scheduledMs) * random;
   return { kind: 'retry', delayMs: Math.max(Math.round(scheduledMs + jitterMs), retryAfterMs) };
 }

@@ -20,6 +20,7 @@ import {
   delayUntil,
   hasChanged,
   letGo,
+  passOn,
   putOffUnsent,
   resultOf,
   withdraw,
@@ -132,6 +133,8 @@ class Batch {
     if (members.length > 0) await this.#send(members);
     else await this.#withdraw(admitted.isProbe);
     await this.#withdraw(false);
+    // All of them have ended unsent.
+    if (members.length === 0 && this.#result.kind === 'done') passOn(context, this.first.run);
     return this.#result;
   }
 
@@ -266,9 +269,10 @@ class Batch {
 
   async #send(members: readonly Member[]): Promise<void> {
     const { context, first, admitted, abortSignal } = this;
-    const sorted = members.toSorted((a, b) => byAcceptance(a.ready, b.ready));
+    // In strict order they are as their line has them already.
+    const isInLine = first.endpoint.ordering === 'strict';
+    const sorted = isInLine ? members : members.toSorted((a, b) => byAcceptance(a.ready, b.ready));
     const [leader = first] = sorted.map(({ ready }) => ready);
-    const ownedUntil = Math.min(...sorted.map(({ ready }) => ready.run.ownedUntil));
     const batchId = batchIdOf(sorted);
     const batch = {
       id: batchId,
@@ -276,11 +280,11 @@ class Batch {
         sorted.map(({ item }) => item),
         leader.endpoint.format,
       ),
+      members: sorted.map(({ ready }) => ready),
       isTest: sorted.every(({ ready }) => ready.isTest),
       responseBytes: RESPONSE_BYTES,
     };
-    const lead = { ...leader, run: { ...leader.run, ownedUntil } };
-    const sent = await sendAttempt(context, lead, admitted.permit, abortSignal, batch);
+    const sent = await sendAttempt(context, leader, admitted.permit, abortSignal, batch);
     if (sent.kind !== 'sent') {
       if (admitted.attemptKey !== undefined) this.#keys.delete(admitted.attemptKey);
       this.#result = await letGo(context, first, admitted, sent);

@@ -12,6 +12,7 @@ import {
   delayUntil,
   hasChanged,
   letGo,
+  passOn,
   resultOf,
   withdraw,
 } from './end-run';
@@ -38,6 +39,7 @@ export async function deliver(
   abortSignal: AbortSignal,
 ): Promise<DeliverResult> {
   const loaded = await loadDelivery(context, run);
+  if (loaded.kind !== 'ready') passOn(context, run);
   if (loaded.kind === 'over') return DONE;
   if (loaded.kind === 'not_due') return { kind: 'later', delayMs: delayUntil(context, loaded.dueAt) };
   const batchLimits = batchLimitsOf(loaded.endpoint);
@@ -53,7 +55,6 @@ export async function deliver(
   }
 
   const transformed = await transformOrRelease(context, loaded, admission);
-  if (transformed.kind === 'changed') return await startAnew(context, loaded, admission, abortSignal);
   if (transformed.kind === 'over') return await endTransformed(context, loaded, admission);
   const isMade = transformed.kind === 'ready';
   const ready = isMade ? transformed : loaded;
@@ -79,9 +80,7 @@ async function transformOrRelease(
     transformed = await transformEvent(context, ready);
     return transformed;
   } finally {
-    // A run that begins again releases it, too.
-    const isKept = transformed?.kind === 'ready' || transformed?.kind === 'changed';
-    if (!isKept) context.concurrency.releasePermit(permit, undefined);
+    if (transformed?.kind !== 'ready') context.concurrency.releasePermit(permit, undefined);
   }
 }
 
@@ -91,6 +90,7 @@ async function endTransformed(
   admitted: Admitted,
 ): Promise<DeliverResult> {
   await withdraw(context, ready, admitted);
+  passOn(context, ready.run);
   return DONE;
 }
 

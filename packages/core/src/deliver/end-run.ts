@@ -1,3 +1,4 @@
+import type { DeliveryRun } from '../domain/delivery';
 import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import { type AdmitContext, type Admitted, type Coalesced, type HoldContext, hold } from './admit';
@@ -45,8 +46,8 @@ export const DONE: DeliverResult = { kind: 'done' };
 /** The delivery has to be read again. */
 export const AGAIN_AT_ONCE: DeliverResult = { kind: 'later', delayMs: 0 };
 
-// Nothing was sent for it, so the next deliveries may go at once.
-const LET_GO_BY_SUPERSEDED = 4;
+// More than one: what has ended in a backlog takes fewer and fewer wake-ups.
+const LET_GO_BY_UNSENT = 4;
 // Short enough after a restart of the proxy, long enough for a proxy that stays down.
 const UNSENT_DELAY_MS = 5_000;
 
@@ -93,9 +94,19 @@ export async function coalesce(
   }
   const { kind } = await endUnsent(context, ready, { kind: 'superseded', by: coalesced.by });
   if (kind === 'changed') return AGAIN_AT_ONCE;
-  const { accountId, endpointId, hasWaited } = ready.run;
-  if (hasWaited) context.releaser.grant(accountId, endpointId, LET_GO_BY_SUPERSEDED);
+  passOn(context, ready.run);
   return DONE;
+}
+
+/**
+ * Nothing is sent for a delivery that may have been released: the next held ones go at once, in its place. Only an attempt
+ * would wake them up otherwise.
+ */
+export function passOn(
+  { releaser }: Pick<EndRunContext, 'releaser'>,
+  { accountId, endpointId, hasWaited }: DeliveryRun,
+): void {
+  if (hasWaited) releaser.grant(accountId, endpointId, LET_GO_BY_UNSENT);
 }
 
 // No attempt was made, so its permits are free at once. In strict order the delivery keeps its turn.
@@ -115,12 +126,15 @@ export async function putOffUnsent(
   outcome: Exclude<SendOutcome, { kind: 'sent' }>,
 ): Promise<DeliverResult> {
   if (outcome.kind === 'interrupted') return outcome;
+  if (outcome.kind === 'changed') return AGAIN_AT_ONCE;
   if (outcome.kind === 'paused') {
     const refusal = { kind: 'refused', reason: 'no_token', wakeUpAt: outcome.until } as const;
     return { kind: 'later', delayMs: await hold(context, ready, refusal) };
   }
   const { eventId, endpointId } = ready.run;
   const traced = ready.event.trace && { traceId: ready.event.trace.traceId };
-  context.emit({ name: 'delivery.unsent', eventId, endpointId, error: outcome.error, ...traced });
-  return { kind: 'later', delayMs: UNSENT_DELAY_MS };
+  const { error, pausedForMs } = outcome;
+  const paused = pausedForMs === undefined ? {} : { pausedForMs };
+  context.emit({ name: 'delivery.unsent', eventId, endpointId, error, ...paused, ...traced });
+  return { kind: 'later', delayMs: pausedForMs ?? UNSENT_DELAY_MS };
 }

@@ -20,7 +20,7 @@ export type FetchedToken =
   | {
       readonly kind: 'token';
       readonly token: string;
-      /** How long the token is valid, if the server said so. Milliseconds. */
+      /** How long the token is valid from when it was asked for, if the server said so. Milliseconds. */
       readonly lifetimeMs: number;
     }
   | { readonly kind: 'failed'; readonly failure: TokenFailure; readonly retryAfterMs: number }
@@ -29,14 +29,14 @@ export type FetchedToken =
 
 /** Why there is no token. Of the answer's body it has only a code of a closed list. */
 export interface TokenFailure {
-  readonly reason: TransportFailure | 'refused' | 'unreadable';
+  readonly reason: TransportFailure | 'refused' | 'unreadable' | 'expired';
   /** Of the answer, if there was one. */
   readonly status?: number | undefined;
   readonly code?: TokenErrorCode | undefined;
 }
 
 /** An endpoint that gets its tokens from an authorization server. */
-export type OAuth2Endpoint = Pick<Endpoint, 'id' | 'accountId' | 'tls' | 'timeoutMs'> & {
+export type OAuth2Endpoint = Pick<Endpoint, 'id' | 'accountId' | 'tls' | 'timeoutMs' | 'verification'> & {
   readonly auth: OAuth2;
 };
 
@@ -138,13 +138,11 @@ const grantSchema = z.object({
   access_token: z.string().regex(TOKEN),
   token_type: z.string().regex(/^bearer$/i),
   // Some servers write it as a text.
-  expires_in: z.coerce.number().min(0).optional().catch(undefined),
+  expires_in: z.coerce.number().positive().optional().catch(undefined),
 });
 
 /** For a token without a stated lifetime. */
 const DEFAULT_LIFETIME_MS = 5 * 60_000;
-/** The least time between two requests to a server whose tokens are valid for moments only. */
-const MIN_LIFETIME_MS = 10_000;
 const MAX_LIFETIME_MS = 24 * 3_600_000;
 
 function readToken(result: SentResult): Extract<FetchedToken, { kind: 'token' }> | undefined {
@@ -153,11 +151,7 @@ function readToken(result: SentResult): Extract<FetchedToken, { kind: 'token' }>
   if (!success) return undefined;
   const { access_token: token, expires_in: seconds } = data;
   const lifetimeMs = seconds === undefined ? DEFAULT_LIFETIME_MS : seconds * 1_000;
-  return {
-    kind: 'token',
-    token,
-    lifetimeMs: Math.min(Math.max(lifetimeMs, MIN_LIFETIME_MS), MAX_LIFETIME_MS),
-  };
+  return { kind: 'token', token, lifetimeMs: Math.min(lifetimeMs, MAX_LIFETIME_MS) };
 }
 
 const refusalSchema = z.object({ error: z.enum(tokenErrorCodes) });
@@ -173,6 +167,8 @@ function failureOf(result: SentResult): TokenFailure {
 /** A failure in words, for readers of the attempt. */
 export function describeTokenFailure({ reason, status, code }: TokenFailure): string {
   if (status === undefined) return `No access token: the request to the token URL ended with ${reason}.`;
+  if (reason === 'expired')
+    return 'No access token: the one that the token URL gave had expired when it came.';
   if (reason === 'unreadable') {
     return `No access token: the token URL answered ${status}, but not with a bearer token in JSON of at most 64 KiB.`;
   }

@@ -228,6 +228,8 @@ describe('the whole time', () => {
 
 describe('a connection that was kept alive, and that its receiver closes as it is used again', () => {
   const OK = 'HTTP/1.1 204 No Content\r\n\r\n';
+  // A busy machine hears of it late.
+  const soon = { staleWithinMs: 60_000 };
 
   it.each([
     ['a hang-up', (socket: Socket) => socket.destroy()],
@@ -236,7 +238,7 @@ describe('a connection that was kept alive, and that its receiver closes as it i
     const server = await startRawReceiver((socket, chunk) =>
       chunk === 1 ? socket.write(OK) : close(socket),
     );
-    const send = scene.sender();
+    const send = scene.sender(soon);
     const url = `http://127.0.0.1:${server.port}/`;
     expect(await send(url)).toMatchObject({ status: 204 });
     expect(await send(url)).toMatchObject({
@@ -256,7 +258,7 @@ describe('a connection that was kept alive, and that its receiver closes as it i
       if (received.length === 2) request.socket.destroy();
       else response.writeHead(204).end();
     });
-    const send = scene.sender();
+    const send = scene.sender(soon);
     const url = `http://127.0.0.1:${server.port}/hooks?a=1`;
     const request = { headers: { 'webhook-id': 'evt_1' }, body: '{"data":"Zoë"}' };
     await send(url);
@@ -270,7 +272,7 @@ describe('a connection that was kept alive, and that its receiver closes as it i
     const server = await startRawReceiver((socket, chunk, connection) =>
       connection === 1 && chunk === 1 ? socket.write(OK) : socket.destroy(),
     );
-    const send = scene.sender();
+    const send = scene.sender(soon);
     await send(`http://127.0.0.1:${server.port}/`);
     expect(await send(`http://127.0.0.1:${server.port}/`)).toMatchObject({
       kind: 'failed',
@@ -284,7 +286,7 @@ describe('a connection that was kept alive, and that its receiver closes as it i
       if (chunk === 1) socket.write(OK);
       else socket.write('HTTP/1.1 2', () => socket.destroy());
     });
-    const send = scene.sender();
+    const send = scene.sender(soon);
     await send(`http://127.0.0.1:${server.port}/`);
     expect(await send(`http://127.0.0.1:${server.port}/`)).toMatchObject({ kind: 'failed' });
     expect(server.connectionCount()).toBe(1);
@@ -296,7 +298,7 @@ describe('a connection that was kept alive, and that its receiver closes as it i
       if (chunk === 1) socket.write(OK);
       else setTimeout(() => socket.destroy(), SHORT_MS);
     });
-    const send = scene.sender();
+    const send = scene.sender(soon);
     await send(`http://127.0.0.1:${server.port}/`);
     const startedAt = performance.now();
     expect(await send(`http://127.0.0.1:${server.port}/`, { timeoutMs: 5 * SHORT_MS })).toMatchObject({
@@ -306,6 +308,58 @@ describe('a connection that was kept alive, and that its receiver closes as it i
     });
     expect(server.connectionCount()).toBe(2);
     expect(performance.now() - startedAt).toBeGreaterThan(4.5 * SHORT_MS);
+  });
+
+  it.each([
+    ['later than data takes to it and back', {}, {}],
+    ['and the request is to be sent once at most', soon, { isSentOnce: true }],
+    ['and it may not begin again', soon, { mayBegin: (hasWaited: boolean) => !hasWaited }],
+  ])('is an attempt that failed when it closes %s', async (_when, limits, request) => {
+    let received = 0;
+    const server = await startReceiver((incoming, response) => {
+      received += 1;
+      if (received === 1) response.writeHead(204).end();
+      else setTimeout(() => incoming.socket.resetAndDestroy(), 3 * SHORT_MS);
+    });
+    const send = scene.sender(limits);
+    const url = `http://127.0.0.1:${server.port}/`;
+    await send(url);
+    expect(await send(url, request)).toMatchObject({ kind: 'failed', reason: 'connection_reset' });
+    expect(received).toBe(2);
+  });
+});
+
+describe('a request over a new connection', () => {
+  it('goes when it may begin, asked once the connection is there', async () => {
+    let received = 0;
+    const server = await startReceiver((_request, response) => {
+      received += 1;
+      response.writeHead(204).end();
+    });
+    const receivedBefore: number[] = [];
+    // By then, what was written would have arrived.
+    const mayBegin = async () => {
+      await send(`http://127.0.0.1:${server.port}/other`);
+      receivedBefore.push(received);
+      return true;
+    };
+    const send = scene.sender();
+    const result = await send(`http://127.0.0.1:${server.port}/`, { mayBegin });
+    expect(result).toMatchObject({ status: 204 });
+    expect([receivedBefore, received]).toEqual([[1], 2]);
+  });
+
+  it.each([
+    ['it may not begin any more', () => Promise.resolve(false)],
+    ['nobody can say whether it may begin', () => Promise.reject(new Error('Redis is away.'))],
+  ])('is not sent when %s', async (_what, mayBegin) => {
+    let received = 0;
+    const server = await startReceiver(() => {
+      received += 1;
+    });
+    const result = await scene.sender()(`http://127.0.0.1:${server.port}/`, { mayBegin });
+    expect(result).toMatchObject({ kind: 'unsent' });
+    expect(received).toBe(0);
   });
 });
 

@@ -15,6 +15,8 @@ export interface ExchangeLimits {
   readonly readBytes: number;
   /** How much of it is recorded. At most `readBytes`. */
   readonly keptBytes: number;
+  /** How soon a kept-alive connection must break so that nothing has read its request. Milliseconds. Default: 5, for tests. */
+  readonly staleWithinMs?: number;
 }
 
 export interface ExchangeInput {
@@ -49,6 +51,21 @@ const MAX_PADDING = 32;
 const HUNG_UP = new Set<string | undefined>(['ECONNRESET', 'EPIPE']);
 
 /**
+ * A receiver that closes a kept-alive connection at the moment of its next use is heard within the time that data takes to
+ * it and back. This much later, something has read the request, and may have worked on it. Milliseconds.
+ */
+const STALE_WITHIN_MS = 5;
+// A handshake that took longer than the way there and back was busy, or was repeated.
+const MAX_ROUND_TRIP_MS = 200;
+const roundTrips = new WeakMap<Socket, number>();
+
+/**
+ * Connecting may take seconds, during which this process' clocks may stand still. After this much of it a request asks
+ * whether it still may begin; a shorter wait is no worse than one for Redis. Milliseconds.
+ */
+const CONNECTS_UNASKED_MS = 10;
+
+/**
  * One running request. The first of these ends it: the response's end, its cap, an error, a time-out, an
  * abort.
  */
@@ -61,6 +78,11 @@ export class Exchange {
   #bytesBefore = 0;
   /** Absent for a connection that was kept alive. */
   #newConnection: NewConnection | undefined;
+  /** When the request was written to a kept-alive connection. */
+  #writtenAt = 0;
+  /** Why it is sent again. */
+  #staleError: NodeJS.ErrnoException | undefined;
+  #isAsking = false;
   #response: Response | undefined;
   #stopWatching = (): void => {};
   #bytesRead = 0;
@@ -112,9 +134,36 @@ export class Exchange {
     this.#stopWatching = limitPreamble(socket, () =>
       this.#fail('protocol_error', 'Too much came before an answer.'),
     );
-    if (this.#stream.reusedSocket) return;
+    const now = performance.now();
+    if (this.#stream.reusedSocket) {
+      this.#writtenAt = now;
+      return;
+    }
     const isNamed = isIP(hostOf(new URL(this.input.request.url))) === 0;
-    this.#newConnection = new NewConnection(socket, isNamed, performance.now());
+    // The request is written into the socket now, and goes when this lets it.
+    socket.cork();
+    const onReady = () => void this.#begin(socket, performance.now() - now > CONNECTS_UNASKED_MS);
+    this.#newConnection = new NewConnection(socket, isNamed, now, onReady);
+  }
+
+  async #begin(socket: Socket, hasWaited: boolean): Promise<void> {
+    const { mayBegin } = this.input.request;
+    const answer = mayBegin?.(hasWaited || this.#staleError !== undefined) ?? true;
+    if (answer === true || (await this.#isAllowed(answer))) socket.uncork();
+    else if (this.#staleError) this.#failWith(this.#staleError);
+    else this.#end({ kind: 'unsent', error: 'The request might not begin any more.' });
+  }
+
+  async #isAllowed(answer: boolean | Promise<boolean>): Promise<boolean> {
+    this.#isAsking = true;
+    try {
+      return await answer;
+    } catch {
+      // Redis is away, and the next run says so.
+      return false;
+    } finally {
+      this.#isAsking = false;
+    }
   }
 
   #take(chunk: Buffer): void {
@@ -137,20 +186,27 @@ export class Exchange {
   // Once there is a status, it decides, even if the body broke off.
   #onError(error: NodeJS.ErrnoException): void {
     if (this.#response) return this.#finish();
-    if (this.#wasStale(error)) return this.#sendAgain();
+    if (this.#wasStale(error)) return this.#sendAgain(error);
     if (error.code === PROXY_FAULT_CODE) return this.#end({ kind: 'unsent', error: error.message });
+    this.#failWith(error);
+  }
+
+  #failWith(error: NodeJS.ErrnoException): void {
     this.#fail(classifyNetworkError(error), describeNetworkError(error));
   }
 
-  // The receiver closed a kept-alive connection at the moment of its next use: that is no failure.
+  // The receiver closed a kept-alive connection at the moment of its next use, and has not read the request: no failure.
   #wasStale({ code }: NodeJS.ErrnoException): boolean {
-    return (
-      this.#stream.reusedSocket === true && HUNG_UP.has(code) && this.#socket?.bytesRead === this.#bytesBefore
-    );
+    const socket = this.#socket;
+    if (this.#stream.reusedSocket !== true || !HUNG_UP.has(code) || !socket) return false;
+    if (socket.bytesRead !== this.#bytesBefore || this.input.request.isSentOnce) return false;
+    const { staleWithinMs = STALE_WITHIN_MS } = this.input.limits;
+    return performance.now() - this.#writtenAt <= staleWithinMs + (roundTrips.get(socket) ?? 0);
   }
 
   // The retry uses a new connection, so this happens once at most.
-  #sendAgain(): void {
+  #sendAgain(error: NodeJS.ErrnoException): void {
+    this.#staleError = error;
     const { timeoutMs, limits } = this.input;
     const leftMs = Math.max(timeoutMs - (performance.now() - this.#startedAt), 0);
     const connectMs = Math.min(limits.connectTimeoutMs, leftMs);
@@ -164,6 +220,7 @@ export class Exchange {
   // One timer, which fires at the end of the time for connecting: nearly all requests are over by then.
   #checkTime(): void {
     const phase = this.#phase();
+    if (this.#isAsking) return this.#end({ kind: 'unsent', error: 'Redis took too long.' });
     if (phase === 'ready' && this.#restMs > 0) {
       this.#timer = setTimeout(this.#onTimer, this.#restMs);
       this.#restMs = 0;
@@ -318,8 +375,14 @@ class NewConnection {
   /**
    * @param isNamed whether its host is a name that needs a lookup.
    * @param startedAt when it was requested, as `performance.now` gives it.
+   * @param onReady called when the request can go.
    */
-  constructor(socket: Socket, isNamed: boolean, startedAt: number) {
+  constructor(
+    private readonly socket: Socket,
+    isNamed: boolean,
+    startedAt: number,
+    private readonly onReady: () => void,
+  ) {
     this.#phase = isNamed ? 'resolving' : 'connecting';
     this.#phaseStartedAt = startedAt;
     const afterConnect = socket instanceof TLSSocket ? 'securing' : 'ready';
@@ -343,8 +406,11 @@ class NewConnection {
 
   #end(timing: keyof AttemptTimings, next: ConnectionPhase): void {
     const now = performance.now();
-    this.#timings[timing] = Math.round(now - this.#phaseStartedAt);
+    const tookMs = now - this.#phaseStartedAt;
+    this.#timings[timing] = Math.round(tookMs);
     this.#phaseStartedAt = now;
     this.#phase = next;
+    if (timing === 'connectMs') roundTrips.set(this.socket, Math.min(tookMs, MAX_ROUND_TRIP_MS));
+    if (next === 'ready') this.onReady();
   }
 }

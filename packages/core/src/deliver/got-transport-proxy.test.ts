@@ -123,7 +123,7 @@ describe('a delivery by a proxy', () => {
       }),
     );
     const proxy = await startProxy();
-    const send = sender(at(proxy.port));
+    const send = sender(at(proxy.port), { staleWithinMs: 60_000 });
     await send(`http://hooks.example.com:${receiver.port}/`);
     expect(await send(`http://hooks.example.com:${receiver.port}/`)).toMatchObject({ status: 204 });
     expect([requests, proxy.asked.length]).toEqual([3, 2]);

@@ -70,10 +70,11 @@ function rejectedIn({ responseBody = '' }: Attempt): ReadonlySet<unknown> {
 
 /** All facts that decide an attempt of a delivery in this request, and its next step. */
 function kindOf(
-  { event, attemptNumber, scheduledAttempt, wasDelivered, trigger, transformed }: ReadyDelivery,
+  { event, roundNumber, attemptNumber, scheduledAttempt, wasDelivered, trigger, transformed }: ReadyDelivery,
   isRejected: boolean,
 ): string {
-  const parts = [event.type, attemptNumber, scheduledAttempt, wasDelivered, trigger, transformed?.version];
+  const numbers = [roundNumber, attemptNumber, scheduledAttempt];
+  const parts = [event.type, ...numbers, wasDelivered, trigger, transformed?.version];
   return `${parts.join(' ')} ${isRejected}`;
 }
 

@@ -1,10 +1,20 @@
 import { AccountStore } from '../accounts/redis-account-store';
 import type { DeliveryFact } from '../domain/delivery-log';
 import { keys } from '../domain/keys';
+import { TransformationStore } from '../endpoints/redis-transformation-store';
 import { EventStore } from '../events/redis-event-store';
-import { DeliveryScene, NOW, responded, SCHEDULE, SEND_MS } from '../testing/arrange-delivery';
+import {
+  type ArrangedDelivery,
+  DeliveryScene,
+  disabledEndpoint,
+  NOW,
+  responded,
+  SCHEDULE,
+  SEND_MS,
+} from '../testing/arrange-delivery';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
+import { buildEvent } from '../testing/build-event';
 import { testRetention } from '../testing/test-retention';
 
 let scene: DeliveryScene;
@@ -329,5 +339,116 @@ describe('a delivery that somebody requested once more', () => {
       expect(await deliver()).toEqual({ kind: 'done' });
       expect(await log()).toBeNull();
     });
+  });
+});
+
+// Held deliveries are released two at a time, and more with each attempt. Those that make none must not use that up.
+describe('a released delivery that is not sent lets the next held one go at once', () => {
+  const job = { hasWaited: true };
+  const ended = { kind: 'cancelled', reason: 'payload_erased' } as const;
+  const failed = { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: NOW + 60_000 } as const;
+  const batch = { max_events: 2 };
+  const transformation = { version: 1, isEnabled: true };
+
+  type Given = NonNullable<Parameters<DeliveryScene['arrange']>[0]>;
+  it.each<[string, Given]>([
+    ['when its event is gone', { event: 'expired' }],
+    ['when it had ended before', { log: [ended] }],
+    ['when it is not due yet', { log: [failed] }],
+    ['in strict order', { event: 'expired', endpoint: buildEndpoint({ ordering: 'strict' }) }],
+    ['in the order of groups', { event: 'expired', endpoint: buildEndpoint({ ordering: 'group' }) }],
+    ['in batches', { event: 'expired', endpoint: buildEndpoint({ batch }) }],
+    ['when its code cancels it', { endpoint: buildEndpoint({ transformation }) }],
+    ['when its code cancels all of a batch', { endpoint: buildEndpoint({ transformation, batch }) }],
+  ])('%s', async (_when, given) => {
+    const arranged = await scene.arrange({ job, ...given });
+    if (arranged.endpoint.transformation) {
+      const store = new TransformationStore(scene.redis.client);
+      const code = 'export default () => ({ cancel: true })';
+      await store.save(arranged.endpoint.id, { code, savedAt: 1, savedBy: 'key_1' });
+    }
+    const next = await scene.holdNext(arranged);
+    arranged.admission.releaser.start();
+    await arranged.deliver();
+    await next.untilReleased();
+    expect(arranged.requests).toEqual([]);
+  });
+});
+
+describe('a delivery that is still open when its retention is over', () => {
+  const RETENTION_MS = testRetention.ageMs;
+  const LATE = NOW + RETENTION_MS;
+  const failedAt = { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: LATE - 1_000 } as const;
+
+  /** The time passes for the records in Redis, too. */
+  async function passTime({ run, moveClock }: ArrangedDelivery, ms: number): Promise<void> {
+    moveClock(ms);
+    const { client } = scene.redis;
+    for (const key of [
+      keys.event(run.accountId, run.eventId),
+      keys.receivers(run.accountId, run.eventId),
+      keys.delivery(run.endpointId, run.eventId),
+    ]) {
+      const left = await client.pttl(key);
+      if (left > 0) await client.pexpire(key, left - ms);
+    }
+  }
+
+  it.each([
+    ['a retry', { log: [failedAt] }],
+    ['one that waited in the queue all the time', {}],
+    ['one that was held for a disabled endpoint', { endpoint: disabledEndpoint() }],
+  ])('is cancelled, listed with what happened for as long again, and told of: %s', async (_which, given) => {
+    const arranged = await scene.arrange({ job: { hasWaited: true }, ...given });
+    const { run, event, deliver, requests, signals, readRecord, admission } = arranged;
+    await admission.heldDeliveries.enter(run, { ...run, acceptedAt: event.acceptedAt }, NOW, 'disabled');
+    await passTime(arranged, RETENTION_MS);
+    // Others have come since: they push what is old out of the lists.
+    const newer = { eventId: buildEvent().id, createdAt: LATE };
+    await scene.deliveryStore.enlistAll([{ endpointId: run.endpointId, marks: [newer] }]);
+
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(requests).toEqual([]);
+    expect(signals.named('delivery.ended')).toMatchObject([{ status: 'cancelled' }]);
+    expect(await arranged.isHeld()).toBe(false);
+    for (const createdAt of [LATE + 1, LATE + 2]) {
+      await scene.deliveryStore.enlistAll([
+        { endpointId: run.endpointId, marks: [{ eventId: buildEvent().id, createdAt }] },
+      ]);
+      expect(await readRecord()).toMatchObject({ status: 'cancelled', createdAt: event.acceptedAt });
+    }
+    const { marks } = await scene.eventStore.list(run.accountId, 10);
+    expect(marks).toMatchObject([{ eventId: run.eventId }]);
+    await passTime(arranged, RETENTION_MS * 0.99);
+    expect(await scene.eventStore.findHead(run.accountId, run.eventId)).toBeDefined();
+    expect(await arranged.log()).toContain('"c":"event_expired"');
+  });
+
+  it('is looked at when that is, whatever delay is due', async () => {
+    const results = [responded(500)];
+    const late = { results, endpoint: buildEndpoint({ retrySchedule: [2 * RETENTION_MS] }) };
+    const retried = await scene.arrange(late);
+    expect(await retried.deliver()).toMatchObject({ kind: 'retry', delayMs: RETENTION_MS - 1_000 - SEND_MS });
+    const held = await scene.arrange({ endpoint: disabledEndpoint() });
+    await passTime(held, RETENTION_MS - 5_000);
+    expect(await held.deliver()).toEqual({ kind: 'later', delayMs: 4_000 });
+  });
+
+  it('goes on if it was requested since, and its event is kept for it', async () => {
+    const days = 86_400_000;
+    const request = { requestId: 'rdl_1', trigger: 'manual', requestedAt: NOW + 900 * days } as const;
+    const arranged = await scene.arrange({ results: [responded(204)], job: { request } });
+    await passTime(arranged, RETENTION_MS + days / 2);
+    expect(await arranged.deliver()).toEqual({ kind: 'done' });
+    expect(await arranged.readRecord()).toMatchObject({ status: 'delivered' });
+    const left = await scene.eventStore.leftOf(arranged.run.accountId, arranged.run.eventId);
+    expect(Math.floor(left / days)).toBe(899);
+  });
+
+  it('is sent if only the clock of the event said so', async () => {
+    const arranged = await scene.arrange({ results: [responded(204)] });
+    arranged.moveClock(RETENTION_MS);
+    await arranged.deliver();
+    expect(arranged.requests).toHaveLength(1);
   });
 });

@@ -14,19 +14,24 @@ import {
   type Signer,
 } from '../endpoints/signing-keys/manage-signing-keys';
 import type { DeliveryStore, DeliveryWithBreaker, LogLength } from '../events/redis-delivery-store';
+import { graceOf, type Retention } from '../events/redis-event-index';
 import type { EventStore } from '../events/redis-event-store';
 import type { OverList } from '../events/redis-over-list';
+import { steadyClock } from '../platform/clock';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
+import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { type FindSourceContext, findAccountSource } from './cloudevents';
 import type { Releaser } from './flow/releaser';
 
 export interface LoadDeliveryContext extends AnnounceEndContext, FindSignerContext, FindSourceContext {
-  readonly eventStore: Pick<EventStore, 'find' | 'decode'>;
+  readonly eventStore: Pick<EventStore, 'find' | 'decode' | 'leftOf' | 'keep' | 'keepListed'>;
   readonly endpointStore: Pick<EndpointStore, 'find' | 'decode'>;
   readonly deliveryStore: Pick<
     DeliveryStore,
-    'readWithBreaker' | 'decodeWithBreaker' | 'appendIfListed' | 'appendIfUnchanged'
+    'readWithBreaker' | 'decodeWithBreaker' | 'appendIfListed' | 'appendIfUnchanged' | 'keepListed'
   >;
+  readonly heldDeliveries: Pick<HeldDeliveries, 'forget'>;
+  readonly retention: Pick<Retention, 'ageMs'>;
   readonly deliveryQueue: Pick<DeliveryQueue, 'requestOf'>;
   readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
   /** Absent: there is no history. */
@@ -46,6 +51,11 @@ export type LeaveOrderContext = Pick<LoadDeliveryContext, 'admissionStore' | 're
 export interface ReadyDelivery {
   readonly kind: 'ready';
   readonly run: DeliveryRun;
+  /**
+   * When the read of what it has began, of a clock that never jumps. Milliseconds; −∞: it has waited since, for a time that
+   * this process' clocks need not have counted.
+   */
+  readonly readAt: number;
   readonly event: AcceptedEvent;
   readonly endpoint: Endpoint;
   /** Its account's key; absent where only its secret signs. */
@@ -61,18 +71,20 @@ export interface ReadyDelivery {
    * else it has to run.
    */
   readonly transformWith?: number | undefined;
-  /** How many attempts have decided the delivery's status so far. */
-  readonly decidingAttempts: number;
+  /** The number of its round of attempts: see `Round`. Its line in the log has it. */
+  readonly roundNumber: number;
   readonly attemptNumber: number;
   readonly trigger: Trigger;
   /** Whether its event is a test of the endpoint. */
   readonly isTest: boolean;
-  /** The number of the attempt in the schedule: 1, 2, … */
+  /** The number of the attempt in its round: 1, 2, … */
   readonly scheduledAttempt: number;
   /** Whether it was delivered before, and was requested once more. */
   readonly wasDelivered: boolean;
   /** When its event was accepted, or the delivery was requested. Milliseconds since the Unix epoch. */
   readonly begunAt: number;
+  /** When it is cancelled if it is still open: its RETENTION is over then. Milliseconds since the Unix epoch. */
+  readonly openUntil: number;
   /** When the previous attempt began. Absent: there was none. Milliseconds since the Unix epoch. */
   readonly previousStartedAt?: number | undefined;
   /** The position of the previous attempt in a trace, if it has one. */
@@ -95,16 +107,19 @@ export async function loadDelivery(
   run: DeliveryRun,
   earlyMs = 0,
 ): Promise<LoadedDelivery> {
+  const readAt = run.texts?.readAt ?? steadyClock();
   const [read, endpoint, event] = await readAll(context, run);
   const isRequested = run.request !== undefined && (endpoint || event);
   const { state, length, breaker } = isRequested ? await withRequest(context, run, read) : read;
-  if (state.isOpen && endpoint && event?.body !== undefined) {
+  const openUntil = state.isOpen && event ? await openUntilOf(context, state, event) : 0;
+  if (openUntil > 0 && endpoint && event?.body !== undefined) {
     // The job ran too early, after a crash or an error: the record knows when it is due.
     const { nextAttemptAt: dueAt = 0 } = state;
     if (dueAt > context.clock() + earlyMs) return { kind: 'not_due', dueAt };
     return {
       kind: 'ready',
       run,
+      readAt,
       event,
       endpoint,
       // Most endpoints need no read here.
@@ -112,6 +127,7 @@ export async function loadDelivery(
       accountSource: await findAccountSource(context, endpoint),
       breaker,
       logLength: length,
+      openUntil,
       ...nextAttemptOf(state, event),
       ...contentOf(state, endpoint),
     };
@@ -120,7 +136,7 @@ export async function loadDelivery(
   if (state.isOpen) {
     const result = await cancel(context, run, endpoint, event, length);
     if (result === 'changed') return await loadDelivery(context, { ...run, texts: undefined }, earlyMs);
-    if (result === 'moved') return { kind: 'over' };
+    if (result === 'gone') return { kind: 'over' };
   }
   if (endpoint || event) await context.overList?.add(run, context.clock());
   if (endpoint) await leaveOrder(context, endpoint, run.eventId);
@@ -158,8 +174,32 @@ async function withRequest(
 ): Promise<DeliveryWithBreaker> {
   const { request } = run;
   if (request === undefined || read.state.requestIds.includes(request.requestId)) return read;
-  if ((await append(context, run, { kind: 'requested', ...request }, read.length)) === 'moved') return read;
+  if ((await append(context, run, { kind: 'requested', ...request }, read.length)) === 'gone') return read;
   return await withRequest(context, run, await context.deliveryStore.readWithBreaker(run));
+}
+
+// Its event is stored a little later than it is accepted: that is no reason for more attempts.
+const LEFT_SHARE = 0.01;
+
+/**
+ * A delivery may be open for the RETENTION, from when its event was accepted or it was last requested. In the usual case it
+ * is far from its end. Near to it the clock of Redis decides.
+ *
+ * @returns 0: it is over.
+ */
+async function openUntilOf(
+  { eventStore, retention, clock }: LoadDeliveryContext,
+  { round: { requestedAt } }: DeliveryState,
+  { accountId, id, acceptedAt }: StoredEvent,
+): Promise<number> {
+  const now = clock();
+  const openUntil = (requestedAt ?? acceptedAt) + retention.ageMs;
+  // The event would be gone before that.
+  const isRenewed = openUntil - acceptedAt - retention.ageMs > graceOf(retention) / 2;
+  if (isRenewed && now < openUntil) await eventStore.keep(accountId, id, openUntil - now - retention.ageMs);
+  if (now < openUntil) return openUntil;
+  const leftMs = await eventStore.leftOf(accountId, id);
+  return leftMs > retention.ageMs * LEFT_SHARE ? now + leftMs : 0;
 }
 
 // Without event and endpoint nobody can read the record: its account may be erased, and none of its data must
@@ -175,63 +215,81 @@ async function cancel(
     const fact = { kind: 'cancelled', reason: whyCancelled(endpoint, event) } as const;
     const result = await append(context, run, fact, length);
     if (result !== 'appended') return result;
+    if (endpoint && event && fact.reason === 'event_expired') await keepShown(context, run, event);
   }
   announceEnd(context, run, 'cancelled', event?.acceptedAt, event?.trace);
   return 'appended';
+}
+
+// Its event is old: it is shown from now on as long as one that ends when its event is accepted.
+async function keepShown(
+  { eventStore, deliveryStore, heldDeliveries }: LoadDeliveryContext,
+  run: DeliveryRun,
+  { acceptedAt: createdAt }: StoredEvent,
+): Promise<void> {
+  const { accountId, endpointId, eventId } = run;
+  const mark = { eventId, createdAt };
+  await Promise.all([
+    eventStore.keep(accountId, eventId, 0),
+    eventStore.keepListed(accountId, mark),
+    deliveryStore.keepListed(endpointId, mark),
+    heldDeliveries.forget(run, eventId),
+  ]);
 }
 
 type Appended =
   | 'appended'
   /** Another worker has continued it since its log was read. */
   | 'changed'
-  /** Another worker has ended it, so long ago that it is in the history. */
-  | 'moved';
+  /** Another worker has ended it, so long ago that nothing of it is left. */
+  | 'gone';
 
 /**
  * Append a fact to the log of a delivery. A worker that stood still may have lost its job: a log that it began again, of
- * a delivery that has moved meanwhile, would stand in front of the history's record of it.
+ * a delivery that has moved meanwhile, would stand in front of the history's record of it. That of an account that was erased
+ * would come back.
  */
 async function append(
-  context: Pick<LoadDeliveryContext, 'overList' | 'deliveryQueue'> & {
+  context: Pick<LoadDeliveryContext, 'deliveryQueue'> & {
     readonly deliveryStore: Pick<DeliveryStore, 'appendIfUnchanged' | 'appendIfListed'>;
   },
   run: DeliveryRun,
   fact: DeliveryFact,
   length: LogLength,
 ): Promise<Appended> {
-  const { deliveryStore, overList } = context;
-  if (overList === undefined || length > 0) {
+  const { deliveryStore } = context;
+  if (length > 0) {
     return (await deliveryStore.appendIfUnchanged(run, fact, length)) ? 'appended' : 'changed';
   }
   const result = await deliveryStore.appendIfListed(run, fact);
   if (result !== 'not_listed') return result;
   // The process that fanned it out may have died before it was listed, or its endpoint's list is gone.
-  if (await hasMoved(context, run)) return 'moved';
+  if (await isGone(context, run)) return 'gone';
   return (await deliveryStore.appendIfUnchanged(run, fact, length)) ? 'appended' : 'changed';
 }
 
 /**
- * Whether another worker has ended the delivery, so long ago that it has moved to the history. A delivery
- * that was not tried yet has no log either, but a job.
+ * Whether nothing is left of a delivery that has no log: another worker has ended it, and it has moved to the history, or its
+ * account was erased. A delivery that was not tried yet has no log either, but a job.
  */
-export async function hasMoved(
-  { overList, deliveryQueue }: Pick<LoadDeliveryContext, 'deliveryQueue'> & { readonly overList?: unknown },
+export async function isGone(
+  { deliveryQueue }: Pick<LoadDeliveryContext, 'deliveryQueue'>,
   delivery: DeliveryParts,
 ): Promise<boolean> {
-  return overList !== undefined && (await deliveryQueue.requestOf(delivery)) === 'no_job';
+  return (await deliveryQueue.requestOf(delivery)) === 'no_job';
 }
 
 function whyCancelled(endpoint: Endpoint | undefined, event: StoredEvent | undefined): string {
   if (!endpoint) return 'endpoint_deleted';
-  return event ? 'payload_erased' : 'event_expired';
+  return event && event.body === undefined ? 'payload_erased' : 'event_expired';
 }
 
 function nextAttemptOf(
-  { status, attempts, decidingAttempts, requestIds, round }: DeliveryState,
+  { status, attempts, requestIds, round }: DeliveryState,
   { id, acceptedAt }: AcceptedEvent,
 ) {
   return {
-    decidingAttempts,
+    roundNumber: round.number,
     attemptNumber: attempts.length + 1,
     trigger: round.trigger,
     // A test is the request that its event was made for.
@@ -266,7 +324,7 @@ export async function endUnsent(
   fact: Extract<DeliveryFact, { kind: 'cancelled' | 'superseded' }>,
 ): Promise<{ readonly kind: 'over' | 'changed' }> {
   const result = await append(context, run, fact, logLength);
-  if (result !== 'appended') return { kind: result === 'moved' ? 'over' : 'changed' };
+  if (result !== 'appended') return { kind: result === 'gone' ? 'over' : 'changed' };
   await context.overList?.add(run, context.clock());
   await leaveOrder(context, endpoint, run.eventId);
   announceEnd(context, run, fact.kind, event.acceptedAt, event.trace);

@@ -1,7 +1,7 @@
 import type { Attempt } from '../domain/attempt';
 import { CLOSED } from '../domain/breaker';
 import type { DeliveryRun } from '../domain/delivery';
-import type { AttemptedFact } from '../domain/delivery-log';
+import type { AttemptedFact, DeliveryFact } from '../domain/delivery-log';
 import { readSummary } from '../domain/delivery-log';
 import type { EndpointId } from '../domain/endpoint';
 import { keys } from '../domain/keys';
@@ -34,7 +34,7 @@ afterEach(() => scene.close());
 /**
  * As a worker does it: all that is asked for within one turn of the event loop goes to Redis as one batch.
  */
-function arrange({ hasHistory = false } = {}) {
+async function arrange({ hasHistory = false, isListed = true } = {}) {
   const connection = {
     url: scene.redis.url,
     role: 'working',
@@ -55,7 +55,10 @@ function arrange({ hasHistory = false } = {}) {
     ownedUntil: Number.POSITIVE_INFINITY,
   };
   const deliveryStore = new DeliveryStore(client, testRetention);
+  const list = buildNewDeliveries(eventId, [endpoint.id], event.acceptedAt);
+  if (isListed) await deliveryStore.enlistAll(list);
   const health: EndedAttempt[] = [];
+  const time = { now: NOW };
   const deliveryQueue = new DeliveryQueue(client, oneShard('bull'));
   scene.willClose(deliveryQueue);
   const overList = new OverList(client);
@@ -69,7 +72,7 @@ function arrange({ hasHistory = false } = {}) {
     healthRecorder: {
       record: (_endpointId: EndpointId, attempt: EndedAttempt) => void health.push(attempt),
     },
-    clock: () => NOW,
+    clock: () => time.now,
   };
 
   /** What a worker knows when it begins an attempt. */
@@ -77,18 +80,20 @@ function arrange({ hasHistory = false } = {}) {
     const { state, length, breaker } = await deliveryStore.readWithBreaker(run);
     return {
       kind: 'ready',
+      readAt: 0,
       run,
       event,
       endpoint,
       breaker,
       logLength: length,
-      decidingAttempts: state.decidingAttempts,
+      roundNumber: state.round.number,
       attemptNumber: state.attempts.length + 1,
       trigger: state.round.trigger,
       isTest: false,
       scheduledAttempt: state.round.attempts + 1,
       wasDelivered: state.status === 'delivered',
       begunAt: event.acceptedAt,
+      openUntil: Number.POSITIVE_INFINITY,
     };
   }
 
@@ -108,6 +113,7 @@ function arrange({ hasHistory = false } = {}) {
     run,
     event,
     client,
+    time,
     health,
     deliveryStore,
     deliveryQueue,
@@ -117,6 +123,8 @@ function arrange({ hasHistory = false } = {}) {
     record: async (change: Partial<Attempt>, decision: Decision) =>
       await recordOf(await prepare(), change, decision),
     eraseAnswers: () => deliveryStore.eraseAnswersOf(run, NOW),
+    append: (fact: DeliveryFact) => deliveryStore.append(run, fact),
+    readText: async () => (await client.get(keys.delivery(run.endpointId, run.eventId))) ?? '',
     request: (requestId: string) =>
       deliveryStore.append(run, { kind: 'requested', requestId, trigger: 'manual', requestedAt: NOW }),
     read: async () => (await deliveryStore.readWithLength(run.endpointId, run.eventId)).state,
@@ -129,7 +137,7 @@ const THEIRS = { worker: 'another' } as const;
 const RETRY = { kind: 'retry', delayMs: 5_000 } as const;
 
 it("records the event's type once, from the first attempt on", async () => {
-  const { record, run, event, client } = arrange();
+  const { record, run, event, client } = await arrange();
   await record({}, RETRY);
   await record({}, RETRY);
   const log = await client.get(keys.delivery(run.endpointId, run.eventId));
@@ -138,7 +146,7 @@ it("records the event's type once, from the first attempt on", async () => {
 });
 
 it('rejects when the record can not be written, and counts nothing', async () => {
-  const { prepare, recordOf, run, client, health } = arrange();
+  const { prepare, recordOf, run, client, health } = await arrange();
   const ready = await prepare();
   await client.rpush(keys.delivery(run.endpointId, run.eventId), 'no log');
   await expect(recordOf(ready, ACCEPTED, { kind: 'delivered' })).rejects.toThrow('WRONGTYPE');
@@ -146,34 +154,26 @@ it('rejects when the record can not be written, and counts nothing', async () =>
 });
 
 describe('with a history', () => {
-  async function arrangeListed() {
-    const arranged = arrange({ hasHistory: true });
-    await arranged.deliveryStore.enlistAll(
-      buildNewDeliveries(arranged.run.eventId, [arranged.run.endpointId], arranged.event.acceptedAt),
-    );
-    return arranged;
-  }
-
   it.each<Decision>([
     { kind: 'delivered' },
     { kind: 'exhausted' },
     { kind: 'aborted' },
     { kind: 'stays_delivered' },
   ])('notes a delivery that is over along with its record: %j', async (decision) => {
-    const { record, run, readOver } = await arrangeListed();
+    const { record, run, readOver } = await arrange({ hasHistory: true });
     const { accountId, eventId, endpointId } = run;
     await record({}, decision);
     expect(await readOver()).toEqual([{ accountId, eventId, endpointId, overAt: NOW }]);
   });
 
   it('notes nothing while another attempt follows', async () => {
-    const { record, readOver } = await arrangeListed();
+    const { record, readOver } = await arrange({ hasHistory: true });
     await record({}, RETRY);
     expect(await readOver()).toEqual([]);
   });
 
   it('notes nothing of an attempt that another worker has overtaken', async () => {
-    const { prepare, record, recordOf, readOver } = await arrangeListed();
+    const { prepare, record, recordOf, readOver } = await arrange({ hasHistory: true });
     const ready = await prepare();
     await record(THEIRS, RETRY);
     await recordOf(ready, ACCEPTED, { kind: 'delivered' });
@@ -181,7 +181,7 @@ describe('with a history', () => {
   });
 
   it('notes nothing if the end can not be recorded', async () => {
-    const { prepare, recordOf, run, client, readOver } = await arrangeListed();
+    const { prepare, recordOf, run, client, readOver } = await arrange({ hasHistory: true });
     const ready = await prepare();
     await client.rpush(keys.delivery(run.endpointId, run.eventId), 'no log');
     await expect(recordOf(ready, ACCEPTED, { kind: 'delivered' })).rejects.toThrow('WRONGTYPE');
@@ -189,7 +189,7 @@ describe('with a history', () => {
   });
 
   /** As when it has moved: nothing of it is left. */
-  async function move({ client, run }: Awaited<ReturnType<typeof arrangeListed>>) {
+  async function move({ client, run }: Awaited<ReturnType<typeof arrange>>) {
     await client.zrem(keys.deliveries(run.endpointId), run.eventId);
     await client.del(keys.delivery(run.endpointId, run.eventId));
   }
@@ -198,7 +198,7 @@ describe('with a history', () => {
     ['a first attempt', 0],
     ['a later one', 1],
   ])('does not begin a delivery anew that has moved meanwhile, by %s', async (_which, before) => {
-    const arranged = await arrangeListed();
+    const arranged = await arrange({ hasHistory: true });
     const { prepare, record, recordOf, run, client, readOver } = arranged;
     for (let i = 0; i < before; i += 1) await record({}, RETRY);
     const ready = await prepare();
@@ -211,7 +211,10 @@ describe('with a history', () => {
   });
 
   it('records a first attempt whose delivery is in no list, if its job is there', async () => {
-    const { record, run, deliveryQueue, read, readOver } = arrange({ hasHistory: true });
+    const { record, run, deliveryQueue, read, readOver } = await arrange({
+      hasHistory: true,
+      isListed: false,
+    });
     await deliveryQueue.addAll([run]);
     const { effect } = await record(ACCEPTED, { kind: 'delivered' });
     expect(effect).toBeDefined();
@@ -220,8 +223,21 @@ describe('with a history', () => {
   });
 });
 
+it.each([0, 1])(
+  'records nothing of an account that was erased meanwhile, after %i attempts',
+  async (before) => {
+    const { prepare, record, recordOf, run, client } = await arrange();
+    for (let i = 0; i < before; i += 1) await record({}, RETRY);
+    const ready = await prepare();
+    await client.del(keys.deliveries(run.endpointId), keys.delivery(run.endpointId, run.eventId));
+    const recorded = await recordOf(ready, { ...ACCEPTED, responseBody: 'personal' }, { kind: 'delivered' });
+    expect(recorded).toEqual({ effect: undefined, letsOthersGo: false, nextAttemptAt: undefined });
+    expect(await client.exists(keys.delivery(run.endpointId, run.eventId))).toBe(0);
+  },
+);
+
 it('notes nothing of ends without a history', async () => {
-  const { record, run, client } = arrange();
+  const { record, run, client } = await arrange();
   await record(ACCEPTED, { kind: 'delivered' });
   expect(await client.exists(keys.over)).toBe(0);
   expect(await client.exists(keys.delivery(run.endpointId, run.eventId))).toBe(1);
@@ -233,7 +249,7 @@ describe('an attempt whose job can not be ended', () => {
   };
 
   it('is recorded, with its effect: the job is ended when the run is over', async () => {
-    const { prepare, recordOf, read, client } = arrange();
+    const { prepare, recordOf, read, client } = await arrange();
     const ready = await prepare();
     // As in a Cluster, where the queue may be on another node than the log.
     const run = { ...ready.run, stepsToEnd: () => [refuses] };
@@ -245,7 +261,7 @@ describe('an attempt whose job can not be ended', () => {
 
 describe("an attempt that somebody else's came before, which was begun at the same time", () => {
   it('is recorded as a late one, and takes nothing back', async () => {
-    const { prepare, recordOf, read, readBreaker } = arrange();
+    const { prepare, recordOf, read, readBreaker } = await arrange();
     const [mine, theirs] = [await prepare(), await prepare()];
     await recordOf(theirs, THEIRS, { kind: 'retry', delayMs: 60_000 });
     const breaker = await readBreaker();
@@ -254,14 +270,14 @@ describe("an attempt that somebody else's came before, which was begun at the sa
     expect(await read()).toMatchObject({
       status: 'pending',
       nextAttemptAt: NOW + 60_000,
-      decidingAttempts: 1,
+      round: { attempts: 1 },
       attempts: [{ number: 1 }, { number: 2, responseStatus: 503 }],
     });
     expect(await readBreaker()).toEqual(breaker);
   });
 
   it('does not take back that the other one was delivered', async () => {
-    const { prepare, recordOf, read } = arrange();
+    const { prepare, recordOf, read } = await arrange();
     const [mine, theirs] = [await prepare(), await prepare()];
     await recordOf(theirs, { ...ACCEPTED, ...THEIRS }, { kind: 'delivered' });
     const recorded = await recordOf(mine, {}, RETRY);
@@ -270,7 +286,7 @@ describe("an attempt that somebody else's came before, which was begun at the sa
   });
 
   it('has the delivery delivered when it was accepted', async () => {
-    const { prepare, recordOf, read } = arrange();
+    const { prepare, recordOf, read } = await arrange();
     const [mine, theirs] = [await prepare(), await prepare()];
     await recordOf(theirs, THEIRS, RETRY);
     const recorded = await recordOf(mine, ACCEPTED, { kind: 'delivered' });
@@ -279,16 +295,20 @@ describe("an attempt that somebody else's came before, which was begun at the sa
   });
 
   it('is late also when somebody has opened the delivery again since the other one has ended it', async () => {
-    const { prepare, recordOf, request, read } = arrange();
+    const { prepare, recordOf, request, read } = await arrange();
     const [mine, theirs] = [await prepare(), await prepare()];
     await recordOf(theirs, THEIRS, { kind: 'exhausted' });
     await request('rdl_1');
     await recordOf(mine, {}, { kind: 'aborted' });
-    expect(await read()).toMatchObject({ status: 'pending', isOpen: true, decidingAttempts: 1 });
+    expect(await read()).toMatchObject({
+      status: 'pending',
+      isOpen: true,
+      round: { number: 2, attempts: 0 },
+    });
   });
 
   it('counts for the health of its endpoint', async () => {
-    const { prepare, recordOf, health } = arrange();
+    const { prepare, recordOf, health } = await arrange();
     const [mine, theirs] = [await prepare(), await prepare()];
     await recordOf(theirs, THEIRS, RETRY);
     await recordOf(mine, ACCEPTED, { kind: 'delivered' });
@@ -296,27 +316,125 @@ describe("an attempt that somebody else's came before, which was begun at the sa
   });
 
   it('does not make another one late that knew of the one before', async () => {
-    const { prepare, recordOf, read } = arrange();
+    const { prepare, recordOf, read } = await arrange();
     const [late, first] = [await prepare(), await prepare()];
     await recordOf(first, THEIRS, RETRY);
     const next = await prepare();
     await recordOf(late, {}, RETRY);
-    const recorded = await recordOf(next, ACCEPTED, { kind: 'delivered' });
+    const recorded = await recordOf(next, { ...ACCEPTED, startedAt: NOW }, { kind: 'delivered' });
     expect(recorded.effect).toBeDefined();
     expect(await read()).toMatchObject({
       status: 'delivered',
-      decidingAttempts: 2,
+      round: { attempts: 2 },
       attempts: [{ number: 1 }, { number: 2 }, { number: 3 }],
     });
   });
 });
 
+describe('an attempt of an earlier round', () => {
+  it.each<[string, Partial<Attempt>, Decision]>([
+    ['a success', ACCEPTED, { kind: 'delivered' }],
+    ['a failure', {}, { kind: 'exhausted' }],
+  ])('ends no request that was acknowledged meanwhile: %s', async (_what, change, decision) => {
+    const { prepare, recordOf, request, read, readText } = await arrange();
+    const [mine, theirs] = [await prepare(), await prepare()];
+    await recordOf(theirs, { ...ACCEPTED, ...THEIRS }, { kind: 'delivered' });
+    await request('rdl_1');
+    const recorded = await recordOf(mine, change, decision);
+    // Its job, if it still had one, is not to end.
+    expect(recorded).toMatchObject({ effect: undefined, nextAttemptAt: NOW });
+    expect(await read()).toMatchObject({
+      status: 'delivered',
+      isOpen: true,
+      round: { number: 2, attempts: 0 },
+    });
+    // By its end, Redis knows that the log is still needed.
+    expect(await readText()).toMatch(/"r":\d+}\n$/);
+    await recordOf(await prepare(), { ...ACCEPTED, startedAt: NOW + 1 }, { kind: 'delivered' });
+    expect(await read()).toMatchObject({ isOpen: false, attempts: [{}, {}, { number: 3 }] });
+  });
+
+  it('decides nothing, though no attempt has decided the later round yet', async () => {
+    const { prepare, recordOf, append, request, read } = await arrange();
+    const mine = await prepare();
+    await append({ kind: 'cancelled', reason: 'dropped' });
+    await request('rdl_1');
+    const recorded = await recordOf(mine, ACCEPTED, { kind: 'delivered' });
+    expect(recorded).toMatchObject({ effect: undefined });
+    expect(await read()).toMatchObject({ status: 'delivered', isOpen: true, round: { attempts: 0 } });
+  });
+});
+
+it('is the last one of its round when a late one of an earlier round has delivered its delivery meanwhile', async () => {
+  const { prepare, recordOf, request, read, readText } = await arrange();
+  const [late, theirs] = [await prepare(), await prepare()];
+  await recordOf(theirs, THEIRS, { kind: 'exhausted' });
+  await request('rdl_1');
+  const mine = await prepare();
+  await recordOf(late, ACCEPTED, { kind: 'delivered' });
+  const recorded = await recordOf(mine, { startedAt: NOW }, RETRY);
+  expect(recorded).toMatchObject({ effect: { failures: 2 }, nextAttemptAt: undefined });
+  expect(await read()).toMatchObject({ status: 'delivered', isOpen: false, round: { attempts: 1 } });
+  expect(await readText()).not.toMatch(/"r":\d+}\n$/);
+});
+
+it('has the job of its delivery end at once when it ends the round late, though that waits for a retry', async () => {
+  const { prepare, recordOf, deliveryQueue, run } = await arrange();
+  const promote = jest.spyOn(deliveryQueue, 'promote');
+  const [mine, theirs] = [await prepare(), await prepare()];
+  await recordOf(theirs, THEIRS, RETRY);
+  await recordOf(mine, ACCEPTED, { kind: 'delivered' });
+  expect(promote).toHaveBeenCalledWith(run);
+});
+
+describe('an attempt that is recorded again, since nobody knows that it is', () => {
+  const FAILED = { responseStatus: 503, responseBody: 'personal' } as const;
+  type Arranged = Awaited<ReturnType<typeof arrange>>;
+
+  it.each<[string, (arranged: Arranged) => Promise<unknown>]>([
+    ['nothing else', async () => {}],
+    ['a request', ({ request }) => request('rdl_1')],
+    ['an erasure', ({ eraseAnswers }) => eraseAnswers()],
+    [
+      'both, and a late attempt',
+      async ({ eraseAnswers, request, append }) => {
+        await request('rdl_1');
+        await append({ kind: 'attempted', attempt: buildAttempt(THEIRS), nextAttemptAt: NOW, isLate: true });
+        await eraseAnswers();
+      },
+    ],
+  ])('stands in the log once, and has its effect, after %s', async (_what, meanwhile) => {
+    const arranged = await arrange();
+    const { prepare, recordOf, read, time } = arranged;
+    const ready = await prepare();
+    await recordOf(ready, FAILED, RETRY);
+    await meanwhile(arranged);
+    const before = await read();
+    // The next attempt would be due later now.
+    time.now += 2_000;
+    const recorded = await recordOf(ready, FAILED, RETRY);
+    expect(recorded).toMatchObject({ effect: { failures: 1 }, nextAttemptAt: NOW + 5_000 });
+    expect(await read()).toEqual(before);
+  });
+
+  it('stands there once as a late one, wherever that is', async () => {
+    const { prepare, recordOf, request, read } = await arrange();
+    const [mine, theirs] = [await prepare(), await prepare()];
+    await recordOf(theirs, { ...ACCEPTED, ...THEIRS }, { kind: 'delivered' });
+    await recordOf(mine, ACCEPTED, { kind: 'delivered' });
+    await request('rdl_1');
+    const before = await read();
+    expect(await recordOf(mine, ACCEPTED, { kind: 'delivered' })).toMatchObject({ effect: undefined });
+    expect(await read()).toEqual(before);
+  });
+});
+
 describe('an attempt that something else came before', () => {
-  it.each<[string, (arranged: ReturnType<typeof arrange>) => Promise<unknown>]>([
+  it.each<[string, (arranged: Awaited<ReturnType<typeof arrange>>) => Promise<unknown>]>([
     ['the answers of its receiver were erased', ({ eraseAnswers }) => eraseAnswers()],
     ['somebody has asked for the delivery', ({ request }) => request('rdl_1')],
   ])('is no late one: %s', async (_what, meanwhile) => {
-    const arranged = arrange();
+    const arranged = await arrange();
     const { prepare, recordOf, read } = arranged;
     const ready = await prepare();
     await meanwhile(arranged);
@@ -325,17 +443,19 @@ describe('an attempt that something else came before', () => {
     expect(await read()).toMatchObject({
       status: 'pending',
       nextAttemptAt: NOW + 5_000,
-      decidingAttempts: 1,
+      round: { attempts: 1 },
       attempts: [{ number: 1, responseStatus: 503 }],
     });
   });
 
-  it('records no response once these were erased', async () => {
-    const { prepare, recordOf, eraseAnswers, client, run } = arrange();
-    const ready = await prepare();
+  it.each([false, true])('records no response once these were erased, late: %s', async (isLate) => {
+    const { prepare, recordOf, eraseAnswers, read, readText } = await arrange();
+    const [mine, theirs] = [await prepare(), await prepare()];
+    if (isLate) await recordOf(theirs, THEIRS, RETRY);
     await eraseAnswers();
-    await recordOf(ready, { responseBody: 'personal' }, RETRY);
-    expect(await client.get(keys.delivery(run.endpointId, run.eventId))).not.toContain('personal');
+    await recordOf(mine, { responseBody: 'personal', responseHeaders: { via: 'personal' } }, RETRY);
+    expect((await read()).attempts).toHaveLength(isLate ? 2 : 1);
+    expect(await readText()).not.toContain('personal');
   });
 });
 

@@ -1,6 +1,6 @@
 import type { Attempt } from '../domain/attempt';
 import type { DeliveryRun, JobEnd } from '../domain/delivery';
-import type { AttemptedFact } from '../domain/delivery-log';
+import type { AttemptedFact, DeliveryState } from '../domain/delivery-log';
 import type { Endpoint } from '../domain/endpoint';
 import { ATTEMPT_BYTES, type NoteUsage } from '../domain/usage';
 import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
@@ -12,7 +12,7 @@ import type { Clock } from '../platform/clock';
 import type { InOrder, Step } from '../platform/redis-script';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { Decision } from './decide-next';
-import { hasMoved, type ReadyDelivery } from './load-delivery';
+import { isGone, type ReadyDelivery } from './load-delivery';
 import type { AttemptEffect, AttemptRecord, AttemptStore } from './redis-attempt-store';
 
 const SHORT_RESPONSE = 100;
@@ -22,12 +22,12 @@ const NO_EFFECT = { effect: undefined, letsOthersGo: false };
 export interface RecordAttemptContext {
   readonly attemptStore: Pick<AttemptStore, 'record'>;
   readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
-  readonly deliveryStore: Pick<DeliveryStore, 'readWithLength' | 'appendIfUnchanged'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'readWithAttempt' | 'appendIfUnchanged'>;
   /** It runs scripts on the Redis of these stores. */
   readonly inOrder: InOrder;
   /** Absent: there is no history. */
   readonly overList?: Pick<OverList, 'addAll'> | undefined;
-  readonly deliveryQueue: Pick<DeliveryQueue, 'requestOf'>;
+  readonly deliveryQueue: Pick<DeliveryQueue, 'requestOf' | 'promote'>;
   readonly healthRecorder: Pick<HealthRecorder, 'record'>;
   /** Absent: usage is not counted. */
   readonly noteUsage?: NoteUsage | undefined;
@@ -71,10 +71,14 @@ export async function recordAttempt(
   return recorded;
 }
 
-export function factOf({ clock }: RecordAttemptContext, { attempt, decision }: RecordInput): AttemptedFact {
+export function factOf(
+  { clock }: RecordAttemptContext,
+  { ready, attempt, decision }: RecordInput,
+): AttemptedFact {
   return {
     kind: 'attempted',
     attempt,
+    round: ready.roundNumber,
     nextAttemptAt: decision.kind === 'retry' ? clock() + decision.delayMs : undefined,
     isAborted: decision.kind === 'aborted',
   };
@@ -98,11 +102,11 @@ export function countAttempt(
 }
 
 export function recordOf(
-  { clock, overList }: RecordAttemptContext,
+  { clock }: RecordAttemptContext,
   { ready, attempt, decision, attemptKey, isAlong = false }: RecordInput,
   fact: AttemptedFact,
   logLength: LogLength,
-  mustBeListed = overList !== undefined,
+  mustBeListed = true,
 ): AttemptRecord {
   const { run, event, endpoint, breaker } = ready;
   return {
@@ -120,6 +124,10 @@ export function recordOf(
   };
 }
 
+/**
+ * Record an attempt whose log may have changed since it was prepared: as before, if nobody has decided its round meanwhile. Else
+ * it is late, and only says what was sent. One that is recorded already, since the reply was lost, is not recorded again.
+ */
 export async function recordOrAddLate(
   context: RecordAttemptContext,
   input: RecordInput,
@@ -127,7 +135,71 @@ export async function recordOrAddLate(
   logLength: LogLength,
   mustBeListed?: boolean,
 ): Promise<RecordedAttempt> {
-  const { attemptStore, deliveryStore, inOrder } = context;
+  const { deliveryStore } = context;
+  const { ready, attempt } = input;
+  const { run } = ready;
+  const recorded = await tryToRecord(context, input, fact, logLength, mustBeListed);
+  if (recorded) return recorded;
+  const { state, length, found } = await deliveryStore.readWithAttempt(run, attempt);
+  if (length === 0 && (await isGone(context, run))) return { ...NO_EFFECT, nextAttemptAt: undefined };
+  const nextAttemptAt = nextAfter(context, input, state);
+  if (found) {
+    const { number, nextAttemptAt: dueAt, place } = found;
+    const same = { ...fact, attempt: { ...attempt, number }, nextAttemptAt: dueAt };
+    const again = found.isLate ? undefined : await tryToRecord(context, input, same, place, false);
+    return again ?? { ...NO_EFFECT, nextAttemptAt };
+  }
+  const numbered = { ...fact, attempt: { ...attempt, number: state.attempts.length + 1 } };
+  // Its responses were erased, for example, or a late attempt was recorded.
+  if (isUndecided(ready, state)) {
+    if (state.status !== 'delivered') return await recordOrAddLate(context, input, numbered, length, false);
+    const { isAborted: _isAborted, ...last } = { ...numbered, nextAttemptAt: undefined };
+    return await recordOrAddLate(context, asLastOne(input), last, length, false);
+  }
+  const late = { ...numbered, nextAttemptAt, isLate: true };
+  if (!(await deliveryStore.appendIfUnchanged(run, late, length))) {
+    return await recordOrAddLate(context, input, fact, length);
+  }
+  // Its job may be delayed for a retry. Until it has found that the delivery is over, nobody can send that again.
+  if (state.isOpen && nextAttemptAt === undefined) await context.deliveryQueue.promote(run);
+  return { ...NO_EFFECT, nextAttemptAt };
+}
+
+// A late attempt of an earlier round has delivered it meanwhile: then what was asked for is sent once.
+function asLastOne(input: RecordInput): RecordInput {
+  const { decision } = input;
+  return decision.kind === 'delivered' ? input : { ...input, decision: { kind: 'stays_delivered' } };
+}
+
+/** When the next attempt is due, after a late one. */
+function nextAfter(
+  { clock }: RecordAttemptContext,
+  { ready, attempt }: RecordInput,
+  { isOpen, round, nextAttemptAt }: DeliveryState,
+): number | undefined {
+  const endsRound = attempt.outcome === 'delivered' && round.number === ready.roundNumber;
+  if (!isOpen || endsRound) return undefined;
+  // At once, if it was asked for.
+  return nextAttemptAt ?? clock();
+}
+
+/** Whether no other worker has decided what this attempt is about to decide. */
+function isUndecided(
+  { roundNumber, scheduledAttempt }: ReadyDelivery,
+  { isOpen, round }: DeliveryState,
+): boolean {
+  return isOpen && round.number === roundNumber && round.attempts === scheduledAttempt - 1;
+}
+
+/** Gives `undefined`, and nothing is recorded, if the log has changed. */
+async function tryToRecord(
+  context: RecordAttemptContext,
+  input: RecordInput,
+  fact: AttemptedFact,
+  logLength: LogLength,
+  mustBeListed?: boolean,
+): Promise<RecordedAttempt | undefined> {
+  const { attemptStore, inOrder } = context;
   const { ready, attempt, decision } = input;
   const { run } = ready;
   const record = recordOf(context, input, fact, logLength, mustBeListed);
@@ -150,19 +222,7 @@ export async function recordOrAddLate(
     if (effect === undefined) throw error;
   }
   letsOthersGo ||= effect?.letsOthersGo === true;
-  if (effect) return { effect, letsOthersGo, nextAttemptAt: fact.nextAttemptAt };
-  const { state, length } = await deliveryStore.readWithLength(run.endpointId, run.eventId);
-  if (length === 0 && (await hasMoved(context, run))) return { ...NO_EFFECT, nextAttemptAt: undefined };
-  const numbered = { ...fact, attempt: { ...attempt, number: state.attempts.length + 1 } };
-  // No other worker has decided the status: its responses were erased, for example, or a late attempt was
-  // recorded.
-  if (state.isOpen && state.decidingAttempts === ready.decidingAttempts) {
-    return await recordOrAddLate(context, input, numbered, length, false);
-  }
-  const { nextAttemptAt } = state;
-  const late = { ...numbered, nextAttemptAt, isLate: true };
-  if (await deliveryStore.appendIfUnchanged(run, late, length)) return { ...NO_EFFECT, nextAttemptAt };
-  return await recordOrAddLate(context, input, fact, length);
+  return effect && { effect, letsOthersGo, nextAttemptAt: fact.nextAttemptAt };
 }
 
 /** Out of the lines of their groups. In strict order, the script of the record removes them. */

@@ -27,6 +27,7 @@ const NOW = 1_700_000_000_000;
 const DELIVERED: Decision = { kind: 'delivered' };
 const RETRY: Decision = { kind: 'retry', delayMs: 5_000 };
 const LATE_LINE = '{"n":1,"t":1,"d":1}\n';
+const REQUEST_LINE = '{"q":"rdl_1","g":"manual","t":1}\n';
 
 /** Deliveries of one request. */
 async function arrange(count: number, order: typeof asOne) {
@@ -70,18 +71,20 @@ async function arrange(count: number, order: typeof asOne) {
     };
     const ready = {
       kind: 'ready',
+      readAt: 0,
       run,
       event,
       endpoint,
       breaker: CLOSED,
       logLength: 0,
-      decidingAttempts: 0,
+      roundNumber: 1,
       attemptNumber: 1,
       trigger: 'schedule',
       isTest: false,
       scheduledAttempt: 1,
       wasDelivered: false,
       begunAt: NOW,
+      openUntil: Number.POSITIVE_INFINITY,
     } as const;
     return { ready, attempt, decision: DELIVERED, attemptKey: undefined };
   });
@@ -105,6 +108,7 @@ async function arrange(count: number, order: typeof asOne) {
     readBreaker: () => context.admissionStore.readBreaker(endpointId),
     record: (of: readonly RecordInput[] = inputs) =>
       recordTogether(context, { inputs: of, steps: [], stepsToEnd }),
+    stateOf: async (eventId: EventId) => (await deliveryStore.readWithLength(endpointId, eventId)).state,
     statusOf: async (eventId: EventId) =>
       (await deliveryStore.readWithLength(endpointId, eventId)).state.status,
     readOver: async () =>
@@ -174,9 +178,20 @@ describe.each([
     for (const log of logs.slice(0, 2)) expect(log).toContain(`"r":${first}}`);
   });
 
-  it('leave the same when all of it is repeated', async () => {
-    const { events, record, client, logOf } = await arrange(3, order);
+  it('leave a request open that was acknowledged since another worker has continued one of them', async () => {
+    const { events, record, client, logOf, stateOf } = await arrange(3, order);
+    await client.set(logOf(events[1]), LATE_LINE + REQUEST_LINE);
+    const recorded = await record();
+    expect(recorded.get(events[1] as EventId)?.effect).toBeUndefined();
+    const open = (await Promise.all(events.map(stateOf))).map(({ isOpen }) => isOpen);
+    expect(open).toEqual([false, true, false]);
+  });
+
+  it('leave the same when all of it is repeated, though others have appended since', async () => {
+    const { events, record, client, logOf, time } = await arrange(3, order);
     await record();
+    for (const event of events.slice(0, 2)) await client.append(logOf(event), REQUEST_LINE);
+    time.tickMs = 1;
     const before = await client.mget(events.map(logOf));
     const recorded = await record();
     expect(await client.mget(events.map(logOf))).toEqual(before);

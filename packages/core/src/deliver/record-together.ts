@@ -31,7 +31,7 @@ export type RecordTogetherContext = RecordAttemptContext & {
 export interface RecordTogetherInput {
   /**
    * Those of one request: one at least. The first one's record says what the request says of the receiver. Those that
-   * have the same attempt, as an object, have the same decision.
+   * have the same attempt, as an object, have the same decision, and are in the same round.
    */
   readonly inputs: readonly RecordInput[];
   readonly stepsToEnd: DeliveryMates['stepsToEnd'];

@@ -28,6 +28,12 @@ export interface AccessToken {
   readonly expiresAt: number;
 }
 
+/**
+ * No attempt takes a token that ends within this, so that it is valid when the receiver looks at it: as long as a connection
+ * may take (`DELIVERY_CONNECT_TIMEOUT`, 5 s by default), and the same again for the way there and for clocks that differ.
+ */
+export const END_MARGIN_MS = 10_000;
+
 export type TokenAnswer =
   | { readonly kind: 'token'; readonly token: AccessToken }
   /** Fetch it now. No other process does so until the lock ends. */
@@ -85,7 +91,7 @@ const ASK = defineScript(`
   redis.call('PEXPIRE', key, math.max(redis.call('PTTL', key), ${KEPT_MS}))
   return {'fetch', is_refused and '0' or '1', unpack(token)}`);
 
-// ARGV: state of the auth, owner of the lock, sealed token, version, refresh at, expires at, how long to keep it.
+// ARGV: state of the auth, owner of the lock, sealed token, version, refresh at, until when attempts take it, how long to keep it.
 const KEEP = defineScript(`
   local known = redis.call('HMGET', KEYS[1], 'state', 'lock')
   if known[1] ~= ARGV[1] or known[2] ~= ARGV[2] then return 0 end
@@ -144,9 +150,10 @@ export class AccessTokenStore {
   async ask(endpoint: TokenOwner, lock: Lock, now: number): Promise<TokenAnswer> {
     const key = keys.accessToken(endpoint.id);
     const args = [endpoint.auth.changedAt, now, lock.owner, lock.ms];
-    const [kind, value, version, sealed, refreshAt, expiresAt] = answerSchema.parse(
+    const [kind, value, version, sealed, refreshAt, takenUntil] = answerSchema.parse(
       await ASK(this.redis, [key], args),
     );
+    const expiresAt = takenUntil + END_MARGIN_MS;
     if (kind === 'wait') return { kind };
     if (kind === 'paused') return { kind, until: value };
     const text = sealed === '' ? undefined : this.#open(endpoint, sealed);
@@ -166,12 +173,13 @@ export class AccessTokenStore {
     }
   }
 
-  /** Gives whether all workers use this token from now on. */
+  /** Gives whether all workers use this token from now on, if it is valid for long enough. */
   async keep(endpoint: TokenOwner, owner: string, token: AccessToken, now: number): Promise<boolean> {
     const sealed = this.sealer.seal(token.token, ownerOf(endpoint));
     const keptMs = Math.max(token.expiresAt - now, KEPT_MS);
     const { version, refreshAt, expiresAt } = token;
-    const args = [endpoint.auth.changedAt, owner, sealed, version, refreshAt, expiresAt, keptMs];
+    const takenUntil = expiresAt - END_MARGIN_MS;
+    const args = [endpoint.auth.changedAt, owner, sealed, version, refreshAt, takenUntil, keptMs];
     return (await KEEP(this.redis, [keys.accessToken(endpoint.id)], args)) === 1;
   }
 

@@ -38,6 +38,8 @@ const success: AttemptedFact = {
   nextAttemptAt: undefined,
 };
 
+const LATER_LINE = '{"q":"rdl_1","g":"manual","t":1}\n';
+
 function by(fact: AttemptedFact, worker: string): AttemptedFact {
   return { ...fact, attempt: { ...fact.attempt, worker } };
 }
@@ -150,6 +152,17 @@ describe('a recorded attempt', () => {
         expect(await dump()).toEqual(before);
       },
     );
+
+    it('is recorded once, though others have appended to its log since', async () => {
+      const { record, fail, deliveryStore, delivery, dump } = arrange();
+      const effect = await record({ logLength: 0 });
+      const request = { requestId: 'rdl_1', trigger: 'manual', requestedAt: NOW } as const;
+      await deliveryStore.append(delivery, { kind: 'requested', ...request });
+      await fail({ fact: by(failure, 'another') });
+      const before = await dump();
+      expect(await record({ logLength: 0 })).toEqual({ ...effect, failures: 2 });
+      expect(await dump()).toEqual(before);
+    });
 
     it('is recorded once behind earlier lines, too, without a response that is too long to keep', async () => {
       const { fail, dump, delivery } = arrange();
@@ -574,9 +587,10 @@ describe('attempts along with that of another delivery', () => {
   });
 
   it('are recorded once when the script comes again', async () => {
-    const { deliveries, recordAlong, dump, endpointId } = arrangeMany(3);
+    const { deliveries, recordAlong, dump, endpointId, logOf } = arrangeMany(3);
     const withAnswers = [alongOf(deliveries, { fact: answered, leavesOrder: false })];
     await recordAlong(withAnswers);
+    await redis.client.append(logOf(1), LATER_LINE);
     const before = await dump();
     expect(await recordAlong(withAnswers)).toBeUndefined();
     expect(await dump()).toEqual(before);

@@ -2,13 +2,14 @@ import { z } from 'zod';
 import { type AttemptOutcome, isAboutReceiver } from '../domain/attempt';
 import { BREAKER_KEPT_MS, FAILURES_TO_OPEN, MAX_OPEN_MS, MIN_OPEN_MS, OPEN_SHARE } from '../domain/breaker';
 import type { DeliveryParts } from '../domain/delivery';
-import { type AttemptedFact, ERASED_LOG_START, encodeFact, withoutAnswer } from '../domain/delivery-log';
+import { type AttemptedFact, linesToAppend } from '../domain/delivery-log';
 import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { keysOfLimits, RATE_WINDOW_MS } from '../endpoints/flow/redis-admission-store';
 import type { LogLength } from '../events/redis-delivery-store';
 import type { Retention } from '../events/redis-event-index';
+import { LOG_LINES } from '../events/redis-log-lines';
 import type { RedisClient } from '../platform/redis-connect';
 import { defineGuard, type ScriptTarget } from '../platform/redis-script';
 
@@ -93,29 +94,12 @@ const SAYS_NOTHING = 2;
 
 const UNRECORDED = '{0, 0, 0, 0, 0, 0, 0, 0}';
 
-const RECORD_LINE = `
+const EFFECTS = `
   -- How many bytes of responses an endpoint has left behind.
   local function answer_level_of(answers, kept_ms, now)
     local level, at = string.match(redis.call('GET', answers) or '0 0', '(%d+) (%d+)')
     local leaked = math.max(now - tonumber(at), 0) * ${MAX_ANSWER_BYTES} / tonumber(kept_ms)
     return math.max(tonumber(level) - leaked, 0)
-  end
-
-  local function is_erased(log)
-    return redis.call('GETRANGE', log, 0, ${ERASED_LOG_START.length - 1}) == '${ERASED_LOG_START}'
-  end
-
-  local function is_last_line(log, length, line, short_line)
-    local last = redis.call('GETRANGE', log, length, -1)
-    return last == line or last == short_line
-  end
-
-  -- Gives whether it is appended: not if there is a log and should be none.
-  local function append_line(log, is_new, line, kept_ms)
-    if is_new then return redis.call('SET', log, line, 'PX', kept_ms, 'NX') end
-    redis.call('APPEND', log, line)
-    redis.call('PEXPIRE', log, kept_ms)
-    return true
   end
 
   -- Of strict order.
@@ -145,14 +129,14 @@ const RECORD_LINE = `
  * probe, the next one may be. Attempts that were running when the breaker opened say nothing new: otherwise a
  * receiver that fails many at once would get the longest pause at once.
  */
-// A connection that breaks may lose the reply, and ioredis sends the script again: then the log ends with this
-// very line, and the effects are read from what the first run has left. A breaker that is closed by then says
+// A connection that breaks may lose the reply, and ioredis sends the script again: then the log has this very line where
+// it was appended, and the effects are read from what the first run has left. A breaker that is closed by then says
 // no more since when it was open.
 //
 // The keys after the breaker are given only if the attempt is counted (`attempt` is not '') or the delivery leaves the order.
 // `waiting` tells of deliveries held for the rate limit, `order_waiting` of those held for the turn. `length` is the log's,
 // `short_line` is without the response, `was_open_until` is the breaker's at the admission of the attempt, `time` the
-// worker's. With `must_be_listed` a delivery without a log must be in the list: one that has moved to the history has neither.
+// worker's. With `must_be_listed` a delivery without a log must be in the list: one of which nothing is left has neither.
 const RECORD = defineGuard(
   `
   local log, list, answers, breaker, recent, order, turn, waiting, order_waiting = unpack(KEYS)
@@ -167,15 +151,14 @@ const RECORD = defineGuard(
 
   local is_listed = redis.call('ZSCORE', list, event)
   if is_new and must_be_listed and not is_listed then return ${UNRECORDED} end
-  local is_unchanged = is_new or redis.call('STRLEN', log) == tonumber(length)
   local line, answer_level = full_line, nil
-  if is_unchanged and #full_line > #short_line then
+  if #full_line > #short_line then
     answer_level = answer_level_of(answers, kept_ms, now) + #full_line - #short_line
-    local must_be_short = not is_new and is_erased(log) or answer_level > ${MAX_ANSWER_BYTES}
-    if must_be_short then line, answer_level = short_line, nil end
+    if answer_level > ${MAX_ANSWER_BYTES} then line = short_line end
   end
-  if not (is_unchanged and append_line(log, is_new, line, kept_ms)) then
-    if not is_last_line(log, length, full_line, short_line) then return ${UNRECORDED} end
+  local appended = append_line(log, length, line, short_line, kept_ms)
+  if not appended then
+    if not has_line_at(log, length, full_line, short_line) then return ${UNRECORDED} end
     if attempt ~= '' then is_waited_for = redis.call('EXISTS', waiting) end
     -- Whether the first run has found others is not known.
     if leaves_order == '1' then are_held = 1 end
@@ -186,7 +169,9 @@ const RECORD = defineGuard(
     local opened = tonumber(open_until) > now and tonumber(open_until) or 0
     return effect(tonumber(failures), opened, tonumber(since))
   end
-  if answer_level then redis.call('SET', answers, string.format('%d %d', answer_level, now), 'PX', kept_ms) end
+  if answer_level and appended == full_line then
+    redis.call('SET', answers, string.format('%d %d', answer_level, now), 'PX', kept_ms)
+  end
   if not is_listed and redis.call('EXISTS', list) == 1 then redis.call('ZADD', list, accepted_at, event) end
   if leaves_order == '1' then
     leave_order(order, turn, {event})
@@ -227,7 +212,8 @@ const RECORD = defineGuard(
   record = table.concat({string.format('%d', failures), open_until, since, told}, ' ')
   redis.call('SET', breaker, record, 'PX', ${BREAKER_KEPT_MS})
   return effect(failures, opened, tonumber(since))`,
-  RECORD_LINE,
+  LOG_LINES,
+  EFFECTS,
 );
 
 /*
@@ -263,7 +249,7 @@ const RECORD_ALONG = defineGuard(
     if line.is_new and must_be_listed and not listed[i] then
       changed[#changed + 1] = event
     elseif not are_all_new and redis.call('STRLEN', log) ~= tonumber(line.length) then
-      is_there[i] = is_last_line(log, line.length, line.text, line.short)
+      is_there[i] = has_line_at(log, line.length, line.text, line.short)
       if not is_there[i] then changed[#changed + 1] = event end
     end
   end
@@ -275,10 +261,10 @@ const RECORD_ALONG = defineGuard(
     local text, more = line.text, #line.text - #line.short
     if more > 0 and not is_there[i] then
       level = level or answer_level_of(answers, kept_ms, now)
-      local must_be_short = not line.is_new and is_erased(log) or level + more > ${MAX_ANSWER_BYTES}
-      if must_be_short then text = line.short else level = level + more end
+      if level + more > ${MAX_ANSWER_BYTES} then text = line.short end
     end
-    if not is_there[i] then append_line(log, line.is_new, text, kept_ms) end
+    local appended = not is_there[i] and append_line(log, line.length, text, line.short, kept_ms)
+    if more > 0 and appended == line.text then level = level + more end
   end
   if level then redis.call('SET', answers, string.format('%d %d', level, now), 'PX', kept_ms) end
 
@@ -298,7 +284,8 @@ const RECORD_ALONG = defineGuard(
   end
   if #counted > 0 then redis.call('ZADD', recent, 'XX', unpack(counted)) end
   return {1}`,
-  RECORD_LINE,
+  LOG_LINES,
+  EFFECTS,
 );
 
 const replySchema = z.tuple([
@@ -338,7 +325,7 @@ export class AttemptStore {
     ];
     const args = [
       logLength,
-      ...linesOf(fact),
+      ...linesToAppend(fact),
       this.retention.ageMs,
       eventId,
       acceptedAt,
@@ -385,7 +372,7 @@ export class AttemptStore {
     const prefix = keys.deliveryPrefix(endpointId);
     const args = [prefix, ageMs, now, mustBeListed ? 1 : 0, attemptKeys.length, ...attemptKeys];
     for (const { fact, logLength, leavesOrder, deliveries } of along) {
-      args.push(logLength, ...linesOf(fact), leavesOrder ? 1 : 0, deliveries.length);
+      args.push(logLength, ...linesToAppend(fact), leavesOrder ? 1 : 0, deliveries.length);
       for (const { eventId, acceptedAt } of deliveries) args.push(eventId, acceptedAt);
     }
     const [isRecorded, ...changed] = alongReplySchema.parse(await RECORD_ALONG(target, scriptKeys, args));
@@ -394,14 +381,6 @@ export class AttemptStore {
 }
 
 const alongReplySchema = z.tuple([z.number()]).rest(z.string());
-
-/** The line of an attempt, and the same without the receiver's response. */
-function linesOf(fact: AttemptedFact): readonly [string, string] {
-  const line = encodeFact(fact);
-  const { responseBody, responseHeaders } = fact.attempt;
-  const hasAnswer = responseBody !== undefined || responseHeaders !== undefined;
-  return [line, hasAnswer ? encodeFact(withoutAnswer(fact)) : line];
-}
 
 function verdictOf(outcome: AttemptOutcome): number {
   if (!isAboutReceiver(outcome)) return SAYS_NOTHING;

@@ -17,13 +17,14 @@ import { ParsedCache } from '../platform/caches';
 import type { Clock } from '../platform/clock';
 import { type AuthorizeContext, authorize } from './authorize';
 import { type CloudEventsStyle, contentOf, keptHeadersOf } from './cloudevents';
+import { Confirmation, type ConfirmContext, type Refusal } from './confirm-request';
 import type { Ed25519Signatures, StandardMessage } from './ed25519-signatures';
 import { describeTokenFailure, type TokenFailure } from './fetch-token';
 import type { Concurrency, Permit } from './flow/concurrency';
 import type { ReadyDelivery } from './load-delivery';
 import type { TokenVersion } from './redis-access-token-store';
 
-export interface SendAttemptContext extends AuthorizeContext, SignWithKeyContext {
+export interface SendAttemptContext extends AuthorizeContext, SignWithKeyContext, ConfirmContext {
   readonly concurrency: Pick<Concurrency, 'releasePermit'>;
   readonly transport: Transport;
   readonly requestStyle: RequestStyle;
@@ -40,6 +41,8 @@ export type SendOutcome =
   | Extract<SendResult, { kind: 'unsent' }>
   /** There is no access token, and no process asks for one before this time. Milliseconds since the Unix epoch. */
   | { readonly kind: 'paused'; readonly until: number }
+  /** It has to be read again: its event was erased or its endpoint changed, for example, while it waited. */
+  | { readonly kind: 'changed' }
   /** This process had to abandon it before there was a response, or may have lost the job before it began. */
   | { readonly kind: 'interrupted' };
 
@@ -61,6 +64,8 @@ export interface BatchRequest {
   /** Its `webhook-id`. */
   readonly id: EventId;
   readonly content: DeliveryContent;
+  /** The deliveries that go in it. */
+  readonly members: readonly ReadyDelivery[];
   /** Whether all of its events are tests. */
   readonly isTest: boolean;
   /** How much of the response is read. */
@@ -82,7 +87,7 @@ export async function sendAttempt(
 ): Promise<SendOutcome> {
   let attempt: Attempt | undefined;
   try {
-    const outcome = await send(context, ready, abortSignal, batch);
+    const outcome = await send(context, ready, permit, abortSignal, batch);
     // The time of an authorization server does not count as the receiver's time.
     if (outcome.kind === 'sent' && isAboutReceiver(outcome.attempt.outcome)) attempt = outcome.attempt;
     return outcome;
@@ -103,6 +108,7 @@ function announceSlow(
 async function send(
   context: SendAttemptContext,
   ready: ReadyDelivery,
+  permit: Permit,
   abortSignal: AbortSignal,
   batch: BatchRequest | undefined,
 ): Promise<SendOutcome> {
@@ -116,11 +122,12 @@ async function send(
   const { id } = batch ?? ready.event;
   const message = { id, body: content.body };
   const signed = ready.signer && (await signWithKey(context, message, ready.signer));
-  const now = context.clock();
-  // After a long pause of this process, another one may be making this attempt by now.
-  if (now >= ready.run.ownedUntil) return { kind: 'interrupted' };
+  const confirmation = new Confirmation(context, batch?.members ?? [ready], authorized?.expiresAt);
+  const { mayBegin } = confirmation;
+  const hasWaited = permit.wasAwaited || authorized?.wasAwaited === true;
+  if (!(await mayBegin(hasWaited))) return unlessBegun(confirmation.refusal);
   // The record shows the `webhook-timestamp` by this time, so it is the one that the signature covers.
-  const startedAt = signed?.at ?? now;
+  const startedAt = signed?.at ?? context.clock();
   const { endpoint, attemptNumber: attempt } = ready;
   const { isTest } = batch ?? ready;
   // Headers that the code made for a single event do not describe a list of events.
@@ -130,9 +137,10 @@ async function send(
   const traced = { trace: span?.context, now: startedAt, signed, authorization };
   const responseBytes = batch?.responseBytes;
   const input = { event: { id }, content, endpoint, transformed, attempt, isTest, responseBytes, ...traced };
-  const result = await context.transport(prepareRequest(input, context.requestStyle), abortSignal);
+  const request = { mayBegin, ...prepareRequest(input, context.requestStyle) };
+  const result = await context.transport(request, abortSignal);
   if (abortSignal.aborted && result.kind !== 'responded') return { kind: 'interrupted' };
-  if (result.kind === 'unsent') return result;
+  if (result.kind === 'unsent') return confirmation.refusal ? unlessBegun(confirmation.refusal) : result;
   const outcome = judgeResult(result);
   return {
     kind: 'sent',
@@ -142,6 +150,21 @@ async function send(
     refusedToken: isUnauthorized(result) ? authorized?.version : undefined,
     span,
   };
+}
+
+function unlessBegun(refusal: Refusal | undefined): Exclude<SendOutcome, { kind: 'sent' }> {
+  switch (refusal) {
+    case 'changed':
+      return { kind: 'changed' };
+    case 'late':
+      return {
+        kind: 'unsent',
+        error: 'Redis, or the connection to the receiver, took too long to begin the request.',
+      };
+    case 'lost':
+    case undefined:
+      return { kind: 'interrupted' };
+  }
 }
 
 const UNAUTHORIZED = 401;
@@ -386,6 +409,7 @@ export function prepareRequest(input: RequestInput, style: RequestStyle): Delive
     ...(endpoint.tls === undefined ? {} : { tls: endpoint.tls }),
     ...(responseBytes === undefined ? {} : { responseBytes }),
     ...(endpoint.listener === undefined ? {} : { listener: endpoint.id }),
+    ...(endpoint.rateLimit === undefined && endpoint.ordering === 'none' ? {} : { isSentOnce: true }),
   };
 }
 

@@ -1,7 +1,8 @@
 import type { AttemptOutcome } from '../domain/attempt';
-import type { DeliveryFact } from '../domain/delivery-log';
+import { type DeliveryFact, linesToAppend } from '../domain/delivery-log';
 import { TransformationStore } from '../endpoints/redis-transformation-store';
 import { DeliveryScene, responded, SCHEDULE } from '../testing/arrange-delivery';
+import { buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 
 let scene: DeliveryScene;
@@ -181,6 +182,34 @@ it('is an attempt of its own when the code fails: with its line, and a retry', a
   });
 });
 
+it.each(['text/plain\r\n;a', 'text/plain\u2028;a', 'text/plain\u00a0;a', 'text/plain\n'])(
+  'is an attempt of its own, too, when Node would refuse a header: %j',
+  async (type) => {
+    const headers = JSON.stringify({ 'content-type': type });
+    const { deliver, requests, readRecord } = await arrange(
+      `export default () => ({ body: "a", headers: ${headers} });`,
+    );
+    expect(await deliver()).toMatchObject({ kind: 'retry', reason: 'transform_error' });
+    expect(requests).toEqual([]);
+    expect(await readRecord()).toMatchObject({ attempts: [{ outcome: 'transform_error' }] });
+  },
+);
+
+it('waits without an attempt while the transformations of its account are paused', async () => {
+  const { deliver, moveClock, signals, readRecord } = await arrange(
+    'export default () => Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1);',
+  );
+  for (const delayMs of SCHEDULE.slice(0, 2)) {
+    await deliver();
+    moveClock(delayMs * 2);
+  }
+  const result = await deliver();
+  expect(result).toMatchObject({ kind: 'later', delayMs: expect.any(Number) });
+  expect('delayMs' in result ? result.delayMs : 0).toBeGreaterThan(20_000);
+  expect((await readRecord())?.attempts).toHaveLength(2);
+  expect(signals.named('delivery.unsent')).toMatchObject([{ pausedForMs: expect.any(Number) }]);
+});
+
 it('makes it anew after an attempt that the code has failed', async () => {
   const { deliver, requests } = await arrange('export default () => ({ body: "mended" });', {
     results: [responded(200)],
@@ -203,11 +232,15 @@ it('ends the delivery where the code cancels it', async () => {
   );
   expect(await deliver()).toEqual({ kind: 'done' });
   expect(requests).toEqual([]);
-  expect(await readRecord()).toMatchObject({ status: 'cancelled', attempts: [] });
+  expect(await readRecord()).toMatchObject({
+    status: 'cancelled',
+    cancelReason: 'transformation',
+    attempts: [],
+  });
   expect(signals.named('delivery.ended')).toMatchObject([{ status: 'cancelled' }]);
 });
 
-it('begins anew when another worker has continued the delivery meanwhile', async () => {
+it('is read again by the next run when another worker has continued the delivery meanwhile', async () => {
   let isFirst = true;
   const { deliver, requests, run } = await arrange(SHOUT, {
     results: [responded(200)],
@@ -216,6 +249,7 @@ it('begins anew when another worker has continued the delivery meanwhile', async
       isFirst = false;
     },
   });
+  expect(await deliver()).toEqual({ kind: 'later', delayMs: 0 });
   expect(await deliver()).toMatchObject({ kind: 'done' });
   expect(requests).toHaveLength(1);
   const state = await scene.deliveryStore.find(run);
@@ -228,6 +262,22 @@ it('keeps nothing of what was made once the payload is erased', async () => {
   await scene.deliveryStore.eraseAnswersOf(run, 9);
   const [log] = await scene.deliveryStore.readLogs([run]);
   expect(log).not.toContain('text');
+});
+
+it('keeps no word of the code once the payload is erased, also of an attempt that is recorded later', async () => {
+  const code = 'export default ({ data }) => {\n  throw new Error("bad " + data.keyword);\n};';
+  const { deliver, run, readRecord } = await arrange(code);
+  await deliver();
+  expect((await readRecord())?.attempts[0]?.error).toMatch(/^line 2, column \d+: Error: bad \w/);
+  await scene.deliveryStore.eraseAnswersOf(run, 9);
+  const erased = (await readRecord())?.attempts[0]?.error;
+  expect(erased).toMatch(/^line 2, column \d+: The message is erased with the payload\.$/);
+  const late = {
+    ...failed('transform_error'),
+    attempt: buildAttempt({ outcome: 'transform_error', error: 'line 2: secret' }),
+  };
+  const [, short] = linesToAppend(late);
+  expect(JSON.parse(short)).toMatchObject({ e: 'line 2: The message is erased with the payload.' });
 });
 
 it('costs an endpoint whose code is switched off nothing', async () => {

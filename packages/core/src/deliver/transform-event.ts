@@ -12,7 +12,7 @@ import {
   runTransformation,
   type TransformResult,
 } from '../transform/run-transformation';
-import { type EndUnsentContext, endUnsent, hasMoved, type ReadyDelivery } from './load-delivery';
+import { type EndUnsentContext, endUnsent, isGone, type ReadyDelivery } from './load-delivery';
 import { attemptWithoutRequest, type SendOutcome, type SentAttempt } from './send-attempt';
 
 export interface TransformContext extends EndUnsentContext, RunTransformationContext {
@@ -56,7 +56,7 @@ export async function transformEvent(
     case 'made':
       return await keep(
         context,
-        ready,
+        { ...ready, readAt: Number.NEGATIVE_INFINITY },
         { version: ready.transformWith, body: result.body, headers: result.headers },
         'transformed',
       );
@@ -81,8 +81,14 @@ async function runCode(
   try {
     return await runTransformation(context, saved.code, { event, endpoint, attempt });
   } catch (error) {
-    if (error instanceof AppError && error.code !== 'rate_limited') throw error;
-    return { kind: 'unsent', error: error instanceof Error ? error.message : String(error) };
+    if (!(error instanceof AppError)) return { kind: 'unsent', error: String(error) };
+    if (error.code !== 'rate_limited') throw error;
+    const { message, retryAfterMs } = error;
+    return {
+      kind: 'unsent',
+      error: message,
+      ...(retryAfterMs === undefined ? {} : { pausedForMs: retryAfterMs }),
+    };
   }
 }
 
@@ -105,9 +111,7 @@ async function keep(
   const fact = kind === 'reused' ? { kind, version: transformed.version } : { kind, transformed };
   const append = async (mustBeListed: boolean) =>
     await deliveryStore.appendTransformed(run, fact, logLength, mustBeListed);
-  const mustBeListed = context.overList !== undefined;
-  const length =
-    (await append(mustBeListed)) ?? ((await isNew(context, ready)) ? await append(false) : undefined);
+  const length = (await append(true)) ?? ((await isNew(context, ready)) ? await append(false) : undefined);
   if (length === undefined) return { kind: 'changed' };
   noteUsage?.(run.accountId, 'deliveries', length - logLength);
   return { ...ready, transformed, transformWith: undefined, logLength: length };
@@ -115,5 +119,5 @@ async function keep(
 
 // The process that fanned it out may have died before it was listed.
 async function isNew(context: TransformContext, { run, logLength }: ReadyDelivery): Promise<boolean> {
-  return logLength === 0 && context.overList !== undefined && !(await hasMoved(context, run));
+  return logLength === 0 && !(await isGone(context, run));
 }

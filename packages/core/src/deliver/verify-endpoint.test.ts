@@ -3,7 +3,7 @@ import type { DeliveryRequest, SendResult } from '../domain/transport';
 import type { Verification } from '../domain/verification';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { SigningKeyStore } from '../endpoints/signing-keys/redis-signing-key-store';
-import { TRIED_A_MINUTE } from '../endpoints/verification/redis-verification-store';
+import { UNPROVEN_A_MINUTE } from '../endpoints/verification/redis-unproven-requests';
 import { createNewId } from '../platform/ids';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildVerification, TEST_ORIGIN } from '../testing/build-verification';
@@ -100,13 +100,13 @@ describe('a try', () => {
     const signals = recordSignals();
     const raised = recordRaised();
     const endpointStore = new EndpointStore(redis.client, testSealer);
-    const { verificationPolicy, verificationStore } = buildVerification(redis.client, 'required');
+    const { verificationPolicy, unprovenRequests } = buildVerification(redis.client, 'required');
     const endpoint = buildEndpoint({ verification: BEGUN, ...change });
     await endpointStore.create(endpoint);
     const context = {
       endpointStore,
       verificationPolicy,
-      verificationStore,
+      unprovenRequests,
       signingKeyStore: new SigningKeyStore(redis.client, testSealer),
       ed25519Signatures: new Ed25519Signatures(),
       accessTokens: noTokens,
@@ -213,8 +213,8 @@ describe('a try', () => {
 
   it('waits for its turn, at a random time, when host or account had as many as they may have', async () => {
     const { context, endpoint, attempt, verification, sent } = await arrange(wrong);
-    for (let time = 0; time < TRIED_A_MINUTE.ofHost; time += 1) {
-      await context.verificationStore.takeTry(endpoint.accountId, 'receiver.example.com');
+    for (let time = 0; time < UNPROVEN_A_MINUTE.ofAccountAtHost; time += 1) {
+      await context.unprovenRequests.take(endpoint.accountId, 'receiver.example.com');
     }
     const nextAt = await attempt();
     expect(nextAt).toBeGreaterThan(NOW + 80_000);

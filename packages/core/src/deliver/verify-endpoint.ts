@@ -9,6 +9,7 @@ import { lacksProof, type Verification, type VerificationError } from '../domain
 import { type OperationalEvents, verificationEvents } from '../endpoints/operational-events';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { type FindSignerContext, findSigner } from '../endpoints/signing-keys/manage-signing-keys';
+import type { UnprovenRequests } from '../endpoints/verification/redis-unproven-requests';
 import type { ClaimedTry, VerificationStore } from '../endpoints/verification/redis-verification-store';
 import { CHANGE_MS } from '../endpoints/verification/request-verification';
 import {
@@ -21,6 +22,7 @@ import { ClaimedWork } from '../platform/claimed-work';
 import type { Clock } from '../platform/clock';
 import type { NewId } from '../platform/ids';
 import { parsedOrUndefined } from '../platform/json';
+import type { RedisClock } from '../platform/redis-clock';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { type AuthorizeContext, authorize } from './authorize';
 import { NATIVE_HEADERS } from './cloudevents';
@@ -28,7 +30,7 @@ import { prepareRequest, type RequestStyle, type SignWithKeyContext, signWithKey
 
 export interface VerifyEndpointContext extends FindSignerContext, SignWithKeyContext, AuthorizeContext {
   readonly endpointStore: Pick<EndpointStore, 'find' | 'update'>;
-  readonly verificationStore: Pick<VerificationStore, 'takeTry'>;
+  readonly unprovenRequests: Pick<UnprovenRequests, 'take'>;
   readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp'>;
   readonly operationalEvents: Pick<OperationalEvents, 'raise'>;
   readonly transport: Transport;
@@ -69,11 +71,12 @@ export async function verifyEndpoint(
   if (!endpoint || !due) return undefined;
   const { nextTryAt = 0 } = due;
   if (nextTryAt > clock()) return nextTryAt;
-  const waitMs = await context.verificationStore.takeTry(accountId, hostOf(new URL(endpoint.url)));
+  const waitMs = await context.unprovenRequests.take(accountId, hostOf(new URL(endpoint.url)));
   // At random times, so that all waiting endpoints have the same chance, however many belong to one account.
   if (waitMs > 0) return clock() + Math.ceil(waitMs * (1 + context.random()));
   const result = await tryOnce(context, endpoint, due, ownedUntil, abortSignal);
-  if (result === undefined) return clock() + UNSENT_DELAY_MS;
+  if (result.kind === 'unsent') return Math.max(result.until ?? 0, clock() + UNSENT_DELAY_MS);
+  if (result.kind === 'changed') return clock();
   return await record(context, endpoint, due, result);
 }
 
@@ -84,19 +87,33 @@ function dueTryOf(endpoint: Endpoint): Verification | undefined {
   return isDue ? verification : undefined;
 }
 
-/** `undefined`: nothing was sent because of the proxy, or this process has to stop. */
+/** Nothing was sent: because of the proxy, because this process has to stop, or because no access token may be fetched yet. */
+interface Unsent {
+  readonly kind: 'unsent';
+  /** Milliseconds since the Unix epoch. */
+  readonly until?: number;
+}
+
+const UNSENT: Unsent = { kind: 'unsent' };
+
+/** The endpoint is another one than was read. */
+interface Changed {
+  readonly kind: 'changed';
+}
+
 async function tryOnce(
   context: VerifyEndpointContext,
   endpoint: Endpoint,
   { method }: Verification,
   ownedUntil: number,
   abortSignal: AbortSignal,
-): Promise<TryResult | undefined> {
+): Promise<TryResult | Unsent | Changed> {
   const { requestOrigin } = context.verificationPolicy;
   if (method === 'cloudevents' && requestOrigin === undefined) return failed('origin_unset');
   const authorized = await authorize(context, { endpoint }, abortSignal);
   if (authorized?.kind === 'failed') return failed('token_error');
-  if (authorized && authorized.kind !== 'authorized') return undefined;
+  if (authorized?.kind === 'paused') return { kind: 'unsent', until: authorized.until };
+  if (authorized && authorized.kind !== 'authorized') return UNSENT;
   const authorization = authorized?.header;
   const challenge = randomBytes(CHALLENGE_BYTES).toString('base64url');
   const request =
@@ -104,9 +121,14 @@ async function tryOnce(
       ? await challengeRequest(context, endpoint, challenge, authorization)
       : permissionRequest(context, endpoint, requestOrigin ?? '', authorization);
   // After a long pause of this process, another one may be sending this request by now.
-  if (context.clock() + TRY_TIMEOUT_MS > ownedUntil) return undefined;
-  const result = await context.transport(request, abortSignal);
-  if (result.kind === 'unsent' || (abortSignal.aborted && result.kind === 'failed')) return undefined;
+  if (context.clock() + TRY_TIMEOUT_MS > ownedUntil) return UNSENT;
+  const isUnchanged = async () =>
+    (await context.endpointStore.find(endpoint.accountId, endpoint.id)) === endpoint;
+  // An access token was waited for, perhaps.
+  if (!(await isUnchanged())) return { kind: 'changed' };
+  const mayBegin = (hasWaited: boolean) => !hasWaited || isUnchanged();
+  const result = await context.transport({ ...request, mayBegin }, abortSignal);
+  if (result.kind === 'unsent' || (abortSignal.aborted && result.kind === 'failed')) return UNSENT;
   const error = errorOf(result);
   if (error !== undefined || result.kind === 'failed') return failed(error ?? 'protocol_error');
   return method === 'challenge'
@@ -263,7 +285,8 @@ async function announce(
 }
 
 export interface VerifierContext extends VerifyEndpointContext {
-  readonly verificationStore: Pick<VerificationStore, 'claimDue' | 'end' | 'takeTry'>;
+  readonly verificationStore: Pick<VerificationStore, 'claimDue' | 'end'>;
+  readonly redisClock: Pick<RedisClock, 'isTrusted'>;
 }
 
 /** The most verifications that one process makes at the same time. They use no slots of deliveries, and none is urgent. */
@@ -276,7 +299,9 @@ export class Verifier extends ClaimedWork<ClaimedTry> {
   }
 
   protected async claim(most: number, patienceMs: number): Promise<readonly ClaimedTry[]> {
-    const { verificationStore, clock } = this.context;
+    const { verificationStore, redisClock, clock } = this.context;
+    // Receivers refuse the `webhook-timestamp` of a clock that is minutes off: another worker makes the try.
+    if (!redisClock.isTrusted) return [];
     return await verificationStore.claimDue(clock(), most, patienceMs);
   }
 

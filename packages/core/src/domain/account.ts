@@ -124,6 +124,7 @@ export const capabilities = [
   'resend',
   'schedule',
   'publish',
+  'transform',
   'secrets',
   'audit',
   'operate',
@@ -141,6 +142,8 @@ const SCOPES: Readonly<Record<Capability, readonly Scope[]>> = {
   // one may not erase payloads.
   schedule: [],
   publish: [],
+  // Code makes what the service signs: who may say where events go need not say what is in them.
+  transform: [],
   // Beside a scope: see `maySeeSecrets`.
   secrets: [],
   audit: ['audit:read'],

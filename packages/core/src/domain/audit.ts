@@ -108,7 +108,9 @@ export const auditEntrySchema = z.object({
   code: z.string().optional(),
   /** The client's, as far as it can be trusted: see TRUST_PROXY. */
   address: z.string().optional(),
+  /** The service's own. Earlier versions wrote the client's here, if it had sent one. */
   requestId: z.string().optional(),
+  clientRequestId: z.string().optional(),
   changes: z.array(fieldChangeSchema).readonly().optional(),
 });
 export type AuditEntry = Readonly<z.infer<typeof auditEntrySchema>>;
@@ -121,7 +123,8 @@ export interface AuditBounds {
 }
 
 /** An action that is about to happen, with the facts that are known before it. */
-export interface Act extends Pick<AuditEntry, 'id' | 'at' | 'actor' | 'address' | 'requestId'> {
+export interface Act
+  extends Pick<AuditEntry, 'id' | 'at' | 'actor' | 'address' | 'requestId' | 'clientRequestId'> {
   readonly action: AuditAction;
   readonly bounds: AuditBounds;
   /** Called once it is done and recorded. */

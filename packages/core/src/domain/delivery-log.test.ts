@@ -216,8 +216,9 @@ describe('a request', () => {
 
   it('begins the schedule again after the end, and has caused the next attempt only', () => {
     const ended = [failed(1, RETRY_AT), failed(2), requested];
-    expect(roundAfter(...ended)).toEqual({ trigger: 'manual', requestedAt, attempts: 0 });
+    expect(roundAfter(...ended)).toEqual({ number: 2, trigger: 'manual', requestedAt, attempts: 0 });
     expect(roundAfter(...ended, failed(3, RETRY_AT))).toEqual({
+      number: 2,
       trigger: 'schedule',
       requestedAt,
       attempts: 1,
@@ -226,18 +227,70 @@ describe('a request', () => {
   });
 
   it('begins a delivery that did not exist', () => {
-    expect(roundAfter(requested)).toEqual({ trigger: 'manual', requestedAt, attempts: 0 });
+    expect(roundAfter(requested)).toEqual({ number: 1, trigger: 'manual', requestedAt, attempts: 0 });
   });
 
   it('brings the next attempt forward before the end, and leaves the schedule where it was', () => {
     const log = [failed(1, RETRY_AT), failed(2, RETRY_AT), requested];
-    expect(roundAfter(...log)).toEqual({ trigger: 'manual', attempts: 2, content: SENT_AS_IT_IS });
+    expect(roundAfter(...log)).toEqual({
+      number: 1,
+      trigger: 'manual',
+      attempts: 2,
+      content: SENT_AS_IT_IS,
+    });
     expect(stateAfter(...log)).toEqual({ status: 'pending', nextAttemptAt: undefined, attempts: [1, 2] });
     expect(roundAfter(...log, failed(3, RETRY_AT))).toEqual({
+      number: 1,
       trigger: 'schedule',
       attempts: 3,
       content: SENT_AS_IT_IS,
     });
+  });
+});
+
+describe('a late line', () => {
+  const late = (round: number | undefined, fact: DeliveryFact): DeliveryFact => ({
+    ...fact,
+    ...(fact.kind === 'attempted' && { isLate: true, ...(round !== undefined && { round }) }),
+  });
+  const again = [delivered(1), requested];
+  const triedAgain = [failed(1), requested, failed(2, RETRY_AT)];
+
+  it.each<[string, readonly DeliveryFact[], object]>([
+    [
+      'ends no request that came after its round',
+      [...again, late(1, delivered(2))],
+      { status: 'delivered', isOpen: true, round: { number: 2, attempts: 0 } },
+    ],
+    [
+      'has the delivery delivered, and leaves the retry of a later round where it is',
+      [...triedAgain, late(1, delivered(3))],
+      { status: 'delivered', isOpen: true, nextAttemptAt: RETRY_AT, round: { number: 2, attempts: 1 } },
+    ],
+    [
+      'ends the round that is its own with a success',
+      [...triedAgain, late(2, delivered(3))],
+      { status: 'delivered', isOpen: false, nextAttemptAt: undefined },
+    ],
+    [
+      'undoes nothing with a failure',
+      [...triedAgain, late(2, failed(3))],
+      { status: 'pending', isOpen: true, nextAttemptAt: RETRY_AT, round: { attempts: 1 } },
+    ],
+    [
+      'of an earlier version, which does not tell its round, is of the open one',
+      [...again, late(undefined, delivered(2))],
+      { status: 'delivered', isOpen: false },
+    ],
+  ])('%s', (_what, facts, expected) => {
+    const log = facts.map(encodeFact).join('');
+    expect(readLog(log)).toMatchObject(expected);
+    expect(readLog(log)).toMatchObject(readSummary(log));
+  });
+
+  it('costs other attempts nothing: those of the first round do not say so', () => {
+    expect(encodeFact({ ...delivered(1), round: 1 } as DeliveryFact)).toBe(encodeFact(delivered(1)));
+    expect(encodeFact({ ...delivered(2), round: 2 } as DeliveryFact)).toContain('"ro":2');
   });
 });
 

@@ -30,6 +30,27 @@ import { formatTraceparent, parseTraceparent } from './trace';
  * After any end, a client may request the delivery once more: it is pending again, and its schedule starts
  * again. A delivered one stays delivered, since its receiver did accept it: it gets one more attempt,
  * whatever its result.
+ *
+ * The fan-out begins the first round of attempts, and a request after an end begins the next one. An attempt belongs to the
+ * round of the run that makes it, whenever its line comes. A request that was acknowledged is sent, since only a
+ * line of its own round ends that:
+ *
+ * ```
+ *   round 1                                           round 2
+ *   open ── success, last failure, ──▶ over ─ request ─▶ open ── success, last failure, ──▶ over ─ request ─▶ …
+ *   ▲  │    cancelled                  ▲  │              ▲  │    cancelled
+ *   └──┴ failure with a retry,         └──┴ late line    └──┴ as in round 1,
+ *        late failure, request                               and any attempt of round 1
+ * ```
+ *
+ * A late line is of an attempt whose worker had lost its job by then: another one has continued the delivery. It says what
+ * was sent, and undoes nothing. A success counts all the same: the delivery is delivered, and the open round is over if
+ * that is the success's own. A process may die between any two steps:
+ *
+ * - before the line of an attempt: the job is taken over, and the attempt made again, in the same round;
+ * - after it, before the job ends: whoever takes the job over finds the round over, or not due yet;
+ * - after the job of a request is added, before its line: the job has the request, and the run appends the line;
+ * - after that line: the round is open, and has a job until a line of this round ends it.
  */
 export type DeliveryStatus = 'pending' | EndStatus;
 
@@ -42,6 +63,16 @@ export const FULL_LOG_BYTES = 1024 * 1024;
 /** How a delivery ended. */
 export const endStatuses = ['delivered', 'exhausted', 'aborted', 'cancelled', 'superseded'] as const;
 export type EndStatus = (typeof endStatuses)[number];
+
+/** Why a delivery was cancelled. `dropped`: its dead letter was. `transformation`: the endpoint's code said so. */
+export const cancelReasons = [
+  'endpoint_deleted',
+  'payload_erased',
+  'event_expired',
+  'dropped',
+  'transformation',
+] as const;
+export type CancelReason = (typeof cancelReasons)[number];
 
 /** The state of a delivery, as lists show it. */
 export interface DeliverySummary {
@@ -61,11 +92,11 @@ export interface DeliverySummary {
 /** Everything recorded of a delivery. */
 export interface DeliveryState extends DeliverySummary {
   readonly attempts: readonly Attempt[];
-  /** How many attempts have decided the delivery's status: all but the late ones. */
-  readonly decidingAttempts: number;
   readonly requestIds: readonly string[];
   /** The newer event of its group that is sent in place of it, if it has ended so. */
   readonly supersededBy?: EventId | undefined;
+  /** If it has ended so, and the reason is a known one. */
+  readonly cancelReason?: CancelReason | undefined;
   /** What the endpoint's transformation made for it, the last time that it made something. */
   readonly transformed?: Transformed | undefined;
   readonly round: Round;
@@ -73,11 +104,13 @@ export interface DeliveryState extends DeliverySummary {
 
 /** A series of attempts. It begins with the fan-out, or with a request after the delivery's end. */
 export interface Round {
+  /** From 1 on. */
+  readonly number: number;
   /** The cause of its next attempt. */
   readonly trigger: Trigger;
   /** Absent: with the fan-out. Milliseconds since the Unix epoch. */
   readonly requestedAt?: number;
-  /** How many attempts it has had. */
+  /** How many attempts have decided what follows in it: all but the late ones. */
   readonly attempts: number;
   /**
    * What its attempts send, as soon as one may have sent it, recorded or not. Absent: the transformation in force, if there
@@ -95,12 +128,11 @@ const NEW: DeliverySummary = {
   eventType: undefined,
   isOpen: true,
 };
-const FIRST_ROUND: Round = { trigger: 'schedule', attempts: 0 };
+const FIRST_ROUND: Round = { number: 1, trigger: 'schedule', attempts: 0 };
 
 export const NOTHING_HAPPENED: DeliveryState = {
   ...NEW,
   attempts: [],
-  decidingAttempts: 0,
   requestIds: [],
   round: FIRST_ROUND,
 };
@@ -113,19 +145,20 @@ export function readLog(log: string): DeliveryState {
   let round = FIRST_ROUND;
   for (const line of lines) {
     round = roundAfter(round, line, summary, made);
-    summary = summaryAfter(summary, line);
+    summary = summaryAfter(summary, line, round.number);
   }
   const requestIds = lines.filter(isRequest).map(({ q }) => q);
-  const attemptLines = lines.filter(isAttempt);
-  const decidingAttempts = attemptLines.filter(({ l }) => l === undefined).length;
-  const attempts = attemptLines.map((line) => toAttempt(line, made));
-  const supersededBy = summary.status === 'superseded' ? lines.filter(isCancelled).at(-1)?.i : undefined;
+  const attempts = lines.filter(isAttempt).map((line) => toAttempt(line, made));
+  const ended = lines.findLast(isCancelled);
+  const supersededBy = summary.status === 'superseded' ? ended?.i : undefined;
+  const cancelReason =
+    summary.status === 'cancelled' ? cancelReasons.find((known) => known === ended?.c) : undefined;
   return {
     ...summary,
     attempts,
-    decidingAttempts,
     requestIds,
     ...(supersededBy === undefined ? {} : { supersededBy: supersededBy as EventId }),
+    ...(cancelReason === undefined ? {} : { cancelReason }),
     transformed: made.at(-1),
     round,
   };
@@ -152,10 +185,12 @@ export function newestTimeOf(log: string): number {
 export function stepsOf(log: string): readonly LogStep[] {
   const steps: LogStep[] = [];
   let summary = NEW;
+  let roundNumber = FIRST_ROUND.number;
   for (const text of log.split('\n')) {
     const line = text === '' ? undefined : readLine(text);
     if (line === undefined) continue;
-    summary = summaryAfter(summary, line);
+    if (beginsRound(line, summary)) roundNumber += 1;
+    summary = summaryAfter(summary, line, roundNumber);
     steps.push({ text, line, summary });
   }
   return steps;
@@ -163,7 +198,13 @@ export function stepsOf(log: string): readonly LogStep[] {
 
 /** As `readLog`, for hundreds of logs at once: without the details of single attempts. */
 export function readSummary(log: string): DeliverySummary {
-  return linesOf(log).reduce(summaryAfter, NEW);
+  let summary = NEW;
+  let roundNumber = FIRST_ROUND.number;
+  for (const line of linesOf(log)) {
+    if (beginsRound(line, summary)) roundNumber += 1;
+    summary = summaryAfter(summary, line, roundNumber);
+  }
+  return summary;
 }
 
 function linesOf(log: string): Line[] {
@@ -175,28 +216,49 @@ function linesOf(log: string): Line[] {
   return lines;
 }
 
-function summaryAfter(summary: DeliverySummary, line: Line): DeliverySummary {
+function beginsRound(line: Line, { isOpen }: DeliverySummary): line is RequestedLine {
+  return !isOpen && isRequest(line);
+}
+
+function summaryAfter(summary: DeliverySummary, line: Line, roundNumber: number): DeliverySummary {
   if (isTransformed(line) || isReused(line)) return summary;
+  if (isAttempt(line)) return summaryAfterAttempt(summary, line, isOf(line, roundNumber));
   const status = statusAfter(summary.status, line);
-  const isOpen = status === 'pending' || isRequest(line);
-  if (!isAttempt(line)) {
-    const { attemptCount, lastResponseStatus, lastOutcome, eventType } = summary;
-    return {
-      status,
-      attemptCount,
-      lastResponseStatus,
-      lastOutcome,
-      nextAttemptAt: undefined,
-      eventType,
-      isOpen,
-    };
-  }
+  const { attemptCount, lastResponseStatus, lastOutcome, eventType } = summary;
+  return {
+    status,
+    attemptCount,
+    lastResponseStatus,
+    lastOutcome,
+    nextAttemptAt: undefined,
+    eventType,
+    isOpen: status === 'pending' || isRequest(line),
+  };
+}
+
+function summaryAfterAttempt(
+  summary: DeliverySummary,
+  line: AttemptLine,
+  isOfRound: boolean,
+): DeliverySummary {
   const attemptCount = summary.attemptCount + 1;
-  if (line.l && line.o !== undefined) return { ...summary, attemptCount };
-  const nextAttemptAt = isOpen ? line.r : undefined;
+  if (line.o !== undefined && (line.l || !isOfRound)) return { ...summary, attemptCount };
+  const status = statusAfter(summary.status, line);
   const eventType = line.y ?? summary.eventType;
   const lastOutcome = line.o ?? 'delivered';
+  // A success of an earlier round. What was asked for since is still to be sent.
+  const { nextAttemptAt, isOpen } = isOfRound ? openAfter(status, line) : summary;
   return { status, attemptCount, lastResponseStatus: line.s, lastOutcome, nextAttemptAt, eventType, isOpen };
+}
+
+function openAfter(status: DeliveryStatus, { r: nextAttemptAt }: AttemptLine) {
+  const isOpen = status === 'pending';
+  return { isOpen, nextAttemptAt: isOpen ? nextAttemptAt : undefined };
+}
+
+// A line that does not tell is of the round at its place: so are those that earlier versions wrote.
+function isOf({ ro }: AttemptLine, roundNumber: number): boolean {
+  return ro === undefined || ro === roundNumber;
 }
 
 // Once delivered, always delivered: neither a later line of a second worker nor a requested attempt takes it
@@ -215,21 +277,15 @@ function statusAfter(
 
 // A request for a delivery that is tried again anyway brings its next attempt forward. It takes no attempt
 // away from the schedule, and what is sent stays the same.
-function roundAfter(
-  round: Round,
-  line: Line,
-  { isOpen }: DeliverySummary,
-  made: readonly Transformed[],
-): Round {
+function roundAfter(round: Round, line: Line, summary: DeliverySummary, made: readonly Transformed[]): Round {
   if (isRequest(line)) {
     const { g: trigger, t: requestedAt } = line;
-    if (!isOpen) return { trigger, requestedAt, attempts: 0 };
+    if (beginsRound(line, summary)) return { number: round.number + 1, trigger, requestedAt, attempts: 0 };
     return round.attempts > 0 ? { ...round, trigger } : { ...round, trigger, requestedAt };
   }
   if (isTransformed(line)) return { ...round, content: { transformed: toTransformed(line) } };
   if (isReused(line)) return { ...round, content: { transformed: madeBy(line.w, made) } };
-  // A late one may be of the round before.
-  if (!isAttempt(line) || line.l) return round;
+  if (!isAttempt(line) || line.l || !isOf(line, round.number)) return round;
   const next = { ...round, trigger: 'schedule', attempts: round.attempts + 1 } as const;
   if (line.o === 'transform_error' || round.content) return next;
   return { ...next, content: { transformed: madeBy(line.v, made) } };
@@ -253,12 +309,14 @@ export type DeliveryFact =
 export interface AttemptedFact {
   readonly kind: 'attempted';
   readonly attempt: Attempt;
+  /** The round of the run that made it: see `Round`. Absent: the round at its place in the log. */
+  readonly round?: number;
   readonly nextAttemptAt: number | undefined;
   /** Whether the receiver asked for no further attempt. */
   readonly isAborted?: boolean;
   /**
    * Whether another worker had continued the delivery before this could be recorded. The line says what was
-   * sent, and undoes nothing recorded since. A success counts all the same.
+   * sent, and undoes nothing recorded since. A success counts all the same, but ends no other round.
    */
   readonly isLate?: boolean;
   /** Its event's type, once for each delivery: a list then need not read each event. */
@@ -300,6 +358,7 @@ export interface AttemptLine {
   readonly p?: string | undefined; // position in a trace, as a traceparent
   readonly i?: string | undefined; // id of the request, if that was for several events
   readonly l?: 1 | undefined; // late: another worker had continued the delivery by then
+  readonly ro?: number | undefined; // round; absent: that at its place in the log. A late line has it.
   readonly v?: number | undefined; // version of the transformation that made what it sent
   // Next attempt at; absent: this was the last attempt. Redis finds it at the end of a log, so keep it the
   // last member.
@@ -337,11 +396,53 @@ export function encodeFact(fact: DeliveryFact): string {
   return `${JSON.stringify(toLine(fact))}\n`;
 }
 
-/** The same fact without the receiver's response. */
-export function withoutAnswer(fact: DeliveryFact): DeliveryFact {
+/**
+ * The line of a fact, and the line that a log gets where the event's payload is erased, or has no room for receivers' responses.
+ * That is '' if nothing of it may stay.
+ */
+export function linesToAppend(fact: DeliveryFact): readonly [line: string, shortLine: string] {
+  const line = encodeFact(fact);
+  if (fact.kind === 'transformed') return [line, ''];
+  const short = withoutAnswer(fact);
+  return [line, short === fact ? line : encodeFact(short)];
+}
+
+// The same fact without the receiver's response, and without the words of the endpoint's code.
+function withoutAnswer(fact: DeliveryFact): DeliveryFact {
   if (fact.kind !== 'attempted') return fact;
-  const { responseBody: _body, responseHeaders: _headers, ...attempt } = fact.attempt;
-  return { ...fact, attempt };
+  const { responseBody, responseHeaders, error, ...attempt } = fact.attempt;
+  const shortError = error === undefined ? undefined : withoutCodeText(attempt.outcome, error);
+  if (responseBody === undefined && responseHeaders === undefined && shortError === error) return fact;
+  return { ...fact, attempt: { ...attempt, ...(shortError === undefined ? {} : { error: shortError }) } };
+}
+
+/** An attempt in a log. */
+export interface FoundAttempt {
+  readonly number: number;
+  readonly isLate: boolean;
+  readonly nextAttemptAt: number | undefined;
+  /** Where its line begins, in bytes. */
+  readonly place: number;
+}
+
+/**
+ * Find an attempt that may have been recorded, wherever its line stands, and whatever number it has. A worker makes no two
+ * attempts of a delivery at the same time.
+ */
+export function findAttempt(log: string, attempt: Attempt): FoundAttempt | undefined {
+  let place = 0;
+  for (const text of log.split('\n')) {
+    const line = text.includes(`"t":${attempt.startedAt},`) ? readLine(text) : undefined;
+    if (line && isAttempt(line) && isLineOf(line, attempt)) {
+      return { number: line.n, isLate: line.l !== undefined, nextAttemptAt: line.r, place };
+    }
+    place += Buffer.byteLength(text) + 1;
+  }
+  return undefined;
+}
+
+function isLineOf({ t, d, k }: AttemptLine, { startedAt, durationMs, worker }: Attempt): boolean {
+  return t === startedAt && d === durationMs && k === worker;
 }
 
 /**
@@ -360,7 +461,15 @@ export function eraseAnswer(text: string): string | undefined {
   // What was made of the payload goes with it.
   if (line === undefined || isTransformed(line)) return undefined;
   const { b: _body, h: _headers, ...rest } = { b: undefined, h: undefined, ...line };
-  return JSON.stringify(rest);
+  if (!isAttempt(line) || line.e === undefined) return JSON.stringify(rest);
+  return JSON.stringify({ ...rest, e: withoutCodeText(line.o, line.e) });
+}
+
+/** The error of an attempt whose event's payload is erased. Code may throw what it was given: its place stays. */
+export function withoutCodeText(outcome: string | undefined, error: string): string {
+  if (outcome !== 'transform_error') return error;
+  const [place = ''] = /^line \d{1,6}(?:, column \d{1,6})?: /.exec(error) ?? [];
+  return `${place}The message is erased with the payload.`;
 }
 
 /** Gives `undefined` for a text that is not a line of a log. */
@@ -444,7 +553,7 @@ function toLine(fact: DeliveryFact): Line {
     return { m: body, h: Object.keys(headers).length === 0 ? undefined : headers, v: version };
   }
   if (fact.kind === 'reused') return { w: fact.version };
-  const { attempt, nextAttemptAt, isAborted, isLate, eventType } = fact;
+  const { attempt, round, nextAttemptAt, isAborted, isLate, eventType } = fact;
   return {
     n: attempt.number,
     t: attempt.startedAt,
@@ -467,6 +576,8 @@ function toLine(fact: DeliveryFact): Line {
     p: attempt.trace && formatTraceparent(attempt.trace),
     i: attempt.batchId,
     l: isLate ? 1 : undefined,
+    // The first round's attempts, which most are, stand in front of any request if they are not late.
+    ro: isLate || round !== 1 ? round : undefined,
     v: attempt.transformed?.version,
     r: nextAttemptAt,
   };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Step } from '../platform/redis-script';
+import type { ScriptTarget, Step } from '../platform/redis-script';
 import type { AccountId } from './account';
 import { type EndpointAddress, type EndpointId, endpointIdSchema } from './endpoint';
 import { type EventId, eventIdSchema } from './event';
@@ -63,9 +63,17 @@ export interface DeliveryRun {
   readonly wasTakenOver: boolean;
   /**
    * Until when this process surely owns the job. A process that was stopped for longer may have lost it to
-   * another one without having noticed: it sends nothing after this. Milliseconds since the Unix epoch.
+   * another one without having noticed: it sends nothing after this without asking. Milliseconds since the Unix
+   * epoch.
    */
   readonly ownedUntil: number;
+  /** When the job was taken, of a clock that never jumps. Milliseconds; absent: just now. */
+  readonly takenAt?: number;
+  /**
+   * Ask Redis, which needs no clock of this process, whether it still owns the job; if so, it does for as long again.
+   * Absent: `ownedUntil` alone tells.
+   */
+  readonly keepJob?: (target: ScriptTarget) => Promise<boolean>;
   /** The request that the job was added for, if a client requested the delivery once more. */
   readonly request?: DeliveryRequested | undefined;
   /** Records that were read together with the job. Absent: the attempt reads them. */

@@ -81,7 +81,7 @@ export const endpointSettings = {
   retry_schedule: {
     kind: 'delays',
     description:
-      'The delays between attempts, such as `5m`: 1 to 30 of them, each at most `7d`. There is one attempt more than delays. Default: `RETRY_SCHEDULE` of the service.',
+      'The delays between attempts, such as `5m`: 1 to 30 of them, each at most `7d`. There is one attempt more than delays. With their jitter, all of them end within `RETENTION` of the service. Default: `RETRY_SCHEDULE` of the service.',
     field: {
       label: 'Retry schedule',
       hint: 'The delays between attempts, such as 5s, 5m, 2h. Empty: the default of the service.',

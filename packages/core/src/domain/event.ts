@@ -149,3 +149,6 @@ export function dataOf(body: string): unknown {
 export function eventNotFound(): AppError {
   return new AppError('not_found', 'There is no event with this id.');
 }
+
+/** An event's head is within its first bytes, so that a list need not load whole bodies. */
+export const EVENT_HEAD_BYTES = 1024;

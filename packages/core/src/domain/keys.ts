@@ -15,10 +15,10 @@ import type { EventId } from './event';
  * | `open-breakers:{all}` | sorted set | account/endpoint of open breakers, by until when they count as open | a minute after it may be probed |
  * | `verifications-due:{all}` | sorted set | account/endpoint of those to verify, by when the next try is due | until verified, given up or deleted |
  * | `verifications-under-way:{all}` | sorted set | account/endpoint of those that a worker is trying to verify, by until when no other does | until the try ends |
- * | `verifications-asked:{host}` | counter | verifications that were asked for of webhooks at one host, by a digest of its name | an hour |
- * | `verifications-tried:{host}`, `verifications-tried:{account}` | counter | requests that verified webhooks at one host (by a digest of its name), and of one account | a minute |
+ * | `requested-verifications:{host}` | hash | verifications that were asked for of webhooks at one host (by a digest of its name): of each account, and of all | an hour |
+ * | `unproven-requests:{host}`, `unproven-requests:{account}` | hash | requests to one host (by a digest of its name) that has not proved that it wants them, of each account and of all; and of one account | a minute |
  * | `contact-accounts:{all}` | sorted set | accounts with contacts, by when a worker looks at them next | until the last contact is gone |
- * | `confirmations-asked:{target}` | counter | contacts that were made for one address or URL, by a digest of it | an hour |
+ * | `confirmations:{target}`, `confirmations:{account}`, `all-confirmations:{all}` | hash | questions to confirm to one mailbox or URL (by a digest of it), of each account and of all; of one account; of the service | an hour |
  * | `expiring-certificates:{all}` | sorted set | hosts of receivers whose certificates expire soon, by when | renewed, or a day after that |
  * | `workers:{all}`, `worker-reports:{all}` | sorted set, hash | ids of workers by their last report; id → the report | half a minute |
  * | `readings:{all}`, `readings-turn:{all}` | string | the last readings of gauges that are the same for all workers, and which worker reads now | 15 seconds, 5 seconds |
@@ -50,15 +50,17 @@ import type { EventId } from './event';
  * | `subscriptions:{account}` | hash | endpoint id → the part of its record that selects its events; beside them, the version of the account's endpoints that they belong to | as above |
  * | `usage:{account}` | hash | kind:time → bytes that the account stores until then, its portal sessions included | until the last of that time |
  * | `used-bytes:{account}` | counter | the sum of them, and of webhooks and API keys | as above |
+ * | `code-bytes:{account}` | hash | endpoint → bytes of the versions of its code; beside them, that all were counted | until the account is erased |
  * | `quota:{account}` | string | how many bytes the account may store, if its operator has set that | until erased |
- * | `event:{account/event}` | string | the event's type, time and body, or when that was erased | RETENTION |
+ * | `event:{account/event}` | string | the event's type, time and body, or when that was erased | RETENTION, and up to a day more |
  * | `scheduled-for:{account/event}` | hash | of an event that is to be sent later: the endpoints that it is aimed at, and the idempotent response that tells of it | RETENTION after it is due |
- * | `receivers:{account/event}` | sorted set | ids of the endpoints that the event went to | RETENTION |
+ * | `receivers:{account/event}` | sorted set | ids of the endpoints that the event went to | as the event |
  * | `events:{account}` | sorted set | ids of the account's events by time of acceptance | RETENTION, RETENTION_COUNT |
  * | `event-claim:{account/event}` | hash | an id that a client chose: what it stands for, and whether that is queued | RETENTION |
  * | `idempotency:{account/slot}` | hash | a request with an Idempotency-Key: its hash, and its response, sealed | 24 hours |
  * | `deliveries:{endpoint}` | sorted set | event ids by time of acceptance | RETENTION, RETENTION_COUNT |
  * | `delivery:{endpoint}:event` | string | the delivery's log, a line a fact | RETENTION, RETENTION_COUNT once it has ended |
+ * | `kept-longer:{account}`, `kept-longer:{endpoint}` | sorted set | ids of events that stay in `events` and `deliveries` however old they are, by until when: their deliveries were still open when their RETENTION was over | RETENTION since the last one |
  * | `replay:{replay}` | hash | a replay: its order and its progress | RETENTION since its last step |
  * | `replays:{endpoint}` | sorted set | ids of the endpoint's replays | RETENTION since the last one |
  * | `running-replays:{account}` | sorted set | ids of the account's replays that may not have ended yet, by when they were asked for | RETENTION since the last one |
@@ -96,12 +98,13 @@ import type { EventId } from './event';
  * | `write-check:{bull}` | string | nothing: whether it can be written tells whether Redis takes writes | a second |
  * | `over:{history}` | sorted set | account/event.endpoint of deliveries that are over, account/event. of events without any, by when that was, with a history only | until they have moved there |
  * | `moved-ids:{account}:n` | hash | ids of events that have moved to the history → when each was accepted, and a digest of it, in 1,024 parts | RETENTION |
- * | `young-moved:{account}` | sorted set | ids of events that moved to the history within a minute after they were accepted, by that time | a minute |
+ * | `young-moved:{account}` | sorted set | ids of events that moved to the history within ten minutes after they were accepted, by when they moved | 20 seconds |
  * | `moved:{account/event}` | hash | status → how many deliveries of an event that is still here have moved to the history | RETENTION |
  * | `reach:{account}` | string | when the newest event was accepted of which something has moved to the history | until the account is erased |
  * | `attempt-reach:{account}` | string | when the newest attempt began that has moved to the history | until the account is erased |
  * | `pinned:{account/event}`, `pinned:{endpoint}:event` | counter | how many processes are about to send it again: it does not move | until it has a job, a minute at most |
  * | `set-aside:{history}` | hash | entries of `over:{history}` that the history has refused → since when, and why | until they are put back |
+ * | `erasures:{history}` | counter | how many payloads were erased: a mover that finds it changed looks at what it has read again | for ever |
  * | `history-sweep:{history}` | string | which worker looks for what is over and in no list of it | a minute |
  * | `queue-layouts:{bull}` | sorted set | present and former numbers of the queues' shards, by since when | an hour after nothing is left |
  * | `left-layouts:{bull}` | sorted set | empty ones, by since when | as above |
@@ -120,10 +123,11 @@ export const keys = {
   openBreakers: 'open-breakers:{all}',
   verificationsDue: 'verifications-due:{all}',
   verificationsUnderWay: 'verifications-under-way:{all}',
-  verificationsAsked: (host: string) => `verifications-asked:{${host}}`,
-  verificationsTried: (hostOrAccount: string) => `verifications-tried:{${hostOrAccount}}`,
+  requestedVerifications: (host: string) => `requested-verifications:{${host}}`,
+  unprovenRequests: (hostOrAccount: string) => `unproven-requests:{${hostOrAccount}}`,
   contactAccounts: 'contact-accounts:{all}',
-  confirmationsAsked: (target: string) => `confirmations-asked:{${target}}`,
+  confirmations: (targetOrAccount: string) => `confirmations:{${targetOrAccount}}`,
+  allConfirmations: 'all-confirmations:{all}',
   expiringCertificates: 'expiring-certificates:{all}',
   workers: 'workers:{all}',
   workerReports: 'worker-reports:{all}',
@@ -148,6 +152,7 @@ export const keys = {
   subscriptions: (account: AccountId) => `subscriptions:{${account}}`,
   usage: (account: AccountId) => `usage:{${account}}`,
   usedBytes: (account: AccountId) => `used-bytes:{${account}}`,
+  codeBytes: (account: AccountId) => `code-bytes:{${account}}`,
   quota: (account: AccountId) => `quota:{${account}}`,
   contacts: (account: AccountId) => `contacts:{${account}}`,
   told: (account: AccountId) => `told:{${account}}`,
@@ -203,6 +208,9 @@ export const keys = {
   writeCheck: 'write-check:{bull}',
   over: 'over:{history}',
   setAside: 'set-aside:{history}',
+  erasures: 'erasures:{history}',
+  /** Scripts build this name themselves. */
+  keptLonger: (owner: AccountId | EndpointId) => `kept-longer:{${owner}}`,
   historySweep: 'history-sweep:{history}',
   moved: (account: AccountId, event: EventId) => `moved:{${account}/${event}}`,
   reach: (account: AccountId) => `reach:{${account}}`,

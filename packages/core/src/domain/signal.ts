@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../platform/app-error';
+import type { ClockRightSignal, ClockSkewedSignal } from '../platform/redis-clock';
 import type { RedisBackSignal, RedisErrorSignal } from '../platform/redis-connect';
 import type { RedisReopenedSignal } from '../platform/redis-keeper';
 import type { RedisUnsafeSignal } from '../platform/redis-safety';
@@ -47,8 +48,19 @@ export const notificationResults = ['sent', 'retried', 'failed', 'cancelled'] as
 export type NotificationResult = (typeof notificationResults)[number];
 
 /** The result of a token request. */
-export const tokenResults = ['granted', 'refused', 'unreadable', 'unsent', ...transportFailures] as const;
+export const tokenResults = [
+  'granted',
+  'refused',
+  'unreadable',
+  'expired',
+  'unsent',
+  ...transportFailures,
+] as const;
 export type TokenResult = (typeof tokenResults)[number];
+
+/** What code can bring down: the instance of WebAssembly that it runs in, or the thread around that. */
+export const brokenParts = ['instance', 'thread'] as const;
+export type BrokenPart = (typeof brokenParts)[number];
 
 /** The ways that an event can come in by. */
 export const eventSources = ['http', 'queue'] as const;
@@ -159,8 +171,30 @@ interface Signals {
     /** Of processor time. */
     tookMs: number;
   };
+  /** All that code has cost its account: runs and tries, and threads that had to be started because of it. */
+  'transformation.charged': {
+    accountId: AccountId;
+    /** Of processor time. */
+    tookMs: number;
+  };
+  /** Code could not be stopped in time, or brought down what it ran in. That was made anew. */
+  'transformation.broke_sandbox': {
+    accountId: AccountId;
+    part: BrokenPart;
+    /** Of processor time: the run. */
+    tookMs: number;
+    /** For how long this process runs no code of the account. 0: it goes on. */
+    pausedForMs: number;
+  };
   /** The proxy for deliveries was out of order. The delivery is sent later, and this was no attempt. */
-  'delivery.unsent': { endpointId: EndpointId; eventId: EventId; error: string; traceId?: string };
+  'delivery.unsent': {
+    endpointId: EndpointId;
+    eventId: EventId;
+    error: string;
+    /** For how long the account's transformations are paused. Absent: they are not the reason. */
+    pausedForMs?: number;
+    traceId?: string;
+  };
   /** A delivery would have gone to a forbidden address. For operators: clients don't see it. */
   'delivery.blocked': {
     /** As the URL says it: a name, or the address itself. */
@@ -338,10 +372,14 @@ interface Signals {
   /** This worker takes nothing from a queue although jobs wait there, and Redis is not the reason. */
   'worker.stalled': { queue: WorkedQueue; forMs: number };
   'redis.unsafe': RedisUnsafeSignal;
+  'clock.skewed': ClockSkewedSignal;
+  'clock.right': ClockRightSignal;
   /** There is no key to seal secrets with: they are stored as plain text. */
   'secrets.unprotected': { detail: string };
   /** Links to the portal begin with the host that a request names. */
   'public_url.unset': { detail: string };
+  /** The service's retry schedule takes longer than a delivery may be open. */
+  'retry_schedule.too_long': { detail: string };
   'process.started': { detail: string };
   'process.stopping': { detail: string };
   'process.stopped': object;
@@ -384,7 +422,10 @@ const signalLevels: {
   'event.fanned_out': 'debug',
   'delivery.attempted': ({ outcome }) => (outcome === 'delivered' ? 'debug' : 'warn'),
   'delivery.transformed': 'debug',
-  'delivery.unsent': 'warn',
+  'transformation.charged': 'debug',
+  // Pauses bound how often a thread is lost. An instance may be lost at each run.
+  'transformation.broke_sandbox': ({ part }) => (part === 'thread' ? 'warn' : 'debug'),
+  'delivery.unsent': ({ pausedForMs }) => (pausedForMs === undefined ? 'warn' : 'debug'),
   'delivery.blocked': 'warn',
   'token.requested': ({ result }) => (result === 'granted' ? 'debug' : 'warn'),
   'delivery.ended': ({ status }) => (status === 'delivered' ? 'debug' : 'warn'),
@@ -429,7 +470,10 @@ const signalLevels: {
   'redis.reopened': 'warn',
   'worker.stalled': 'error',
   'redis.unsafe': 'warn',
+  'clock.skewed': ({ isTooLarge }) => (isTooLarge ? 'error' : 'warn'),
+  'clock.right': 'info',
   'secrets.unprotected': 'warn',
+  'retry_schedule.too_long': 'warn',
   'public_url.unset': 'warn',
   'process.started': 'info',
   'process.stopping': 'info',

@@ -58,12 +58,29 @@ export interface DeliveryRequest {
   readonly responseBytes?: number;
   /** It goes to the connected client of this listener, not to the URL. */
   readonly listener?: EndpointId;
+  /** Whether it is never sent a second time, however its connection ended. */
+  readonly isSentOnce?: boolean;
+  /**
+   * Whether it may begin, asked when its new connection is there, before its first byte goes. If not, the result is `unsent`.
+   * Absent: it may.
+   *
+   * @param hasWaited whether it waited for something for a time that this process' clocks need not have counted.
+   */
+  readonly mayBegin?: (hasWaited: boolean) => boolean | Promise<boolean>;
 }
 
 export type SendResult =
   | SentResult
-  /** The request was not sent, through no fault of the receiver: the deployment's proxy is out of order. */
-  | { readonly kind: 'unsent'; readonly error: string };
+  /**
+   * The request was not sent, through no fault of the receiver: the deployment's proxy is out of order, or it might not begin
+   * any more.
+   */
+  | {
+      readonly kind: 'unsent';
+      readonly error: string;
+      /** For how long the account's transformations are paused, if they are the reason. */
+      readonly pausedForMs?: number;
+    };
 
 /** What a response says of who may send, and how often, as it came. */
 export interface Permission {

@@ -25,6 +25,8 @@ export const ANSWER_BYTES = 400;
 export const REPLAY_BYTES = 800;
 /** With headers, metadata and secrets, webhooks mostly take between one and four times as much. */
 export const WEBHOOK_BYTES = 2_048;
+/** Stands beside the ids of webhooks, of which none is as short: the code of all of them is counted. */
+export const ALL_CODE_COUNTED = 'all';
 export const API_KEY_BYTES = 512;
 /** For a portal session, beside its page's settings. */
 export const PORTAL_SESSION_BYTES = 1_024;

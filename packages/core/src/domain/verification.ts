@@ -42,7 +42,7 @@ export const verificationSchema = z.object({
   status: z.enum(verificationStatuses),
   /** Whether a client named the method: it then gets nothing without a proof, whatever the operator requires. */
   isWished: z.literal(true).optional(),
-  /** Grows whenever the URL or the secret changes, so that an earlier proof no longer counts. */
+  /** Grows whenever the URL, that of its access tokens, or the secret changes, so that an earlier proof no longer counts. */
   round: z.number(),
   /** How many tries of this round have ended. */
   tries: z.number(),

@@ -39,6 +39,26 @@ describe('endpoint input', () => {
     ['several faults', { url: '', events: [], colour: 'red' }, ['/url', '/events', '/colour']],
   ];
 
+  it('refuses a retry schedule that does not fit into the retention, and names both settings', () => {
+    const shortRules = buildTargetUrlRules({ retentionMs: 86_400_000 });
+    const schemas = [
+      (retry_schedule: string[]) => newEndpointSchema(shortRules).safeParse({ ...valid, retry_schedule }),
+      (retry_schedule: string[]) => endpointPatchSchema(shortRules).safeParse({ retry_schedule }),
+    ];
+    for (const parse of schemas) {
+      const { error } = parse(['12h', '12h']);
+      expect(error && validationErrorsOf(error)).toEqual([
+        {
+          pointer: '/retry_schedule',
+          detail: expect.stringMatching(/within 1d \(RETENTION\).*retry_schedule/),
+        },
+      ]);
+      // With their jitter.
+      expect(parse(['12h', '11h']).success).toBe(true);
+      expect(parse(['12h', '705m']).success).toBe(false);
+    }
+  });
+
   describe('newEndpointSchema', () => {
     const schema = newEndpointSchema(rules);
 

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { type Endpoint, endpointSchema, endpointStatusSchema } from '../domain/endpoint';
 import { type CamelCase, camelCase } from '../domain/endpoint-settings';
+import { longestOf } from '../domain/retry-schedule';
 import { patchedSettings, sentSettings } from '../domain/setting-schemas';
 import { type TargetUrlRules, targetUrlSchema } from '../domain/target-url';
 import { verificationMethodSchema } from '../domain/verification';
 import { AppError, invalidRequest, jsonPointer, type ValidationError } from '../platform/app-error';
+import { formatDuration } from '../platform/duration';
 import { foundElsewhere } from '../platform/zod-words';
 import {
   customHeadersPatchSchema,
@@ -50,8 +52,23 @@ const AUTH =
 const TLS =
   "Certificates: the authorities that must have signed the receiver's certificate, and the one that the service shows. Default: the public authorities, and none to show.";
 
+/** What the settings of the service allow. */
+export interface EndpointRules extends TargetUrlRules {
+  /** RETENTION: for how long a delivery may be open. Milliseconds. */
+  readonly retentionMs: number;
+}
+
+function scheduleSchema(rules: EndpointRules) {
+  return sentSettings.retry_schedule.superRefine((schedule, context) => {
+    // One that has another fault has no length, and is refused for that.
+    if (!(longestOf(schedule) >= rules.retentionMs)) return;
+    const message = `must end within ${formatDuration(rules.retentionMs)} (RETENTION): the delays of retry_schedule and their jitter, all together`;
+    context.addIssue({ code: 'custom', message });
+  });
+}
+
 /** What a client may say when it registers an endpoint. */
-export function newEndpointSchema(rules: TargetUrlRules) {
+export function newEndpointSchema(rules: EndpointRules) {
   return z
     .strictObject({
       url: targetUrlSchema(rules).describe(ENDPOINT_MEMBERS.url),
@@ -63,7 +80,7 @@ export function newEndpointSchema(rules: TargetUrlRules) {
         .optional()
         .describe('`disabled`: its deliveries are held until it is enabled. Default: `enabled`.'),
       tls: newTlsSchema.optional().describe(TLS),
-      ...z.object(sentSettings).partial().shape,
+      ...z.object({ ...sentSettings, retry_schedule: scheduleSchema(rules) }).partial().shape,
       metadata: metadataSchema.optional().describe(ENDPOINT_MEMBERS.metadata),
       headers: customHeadersSchema.optional().describe(HEADERS),
       auth: newAuthSchema(rules).optional().describe(AUTH),
@@ -75,13 +92,13 @@ export function newEndpointSchema(rules: TargetUrlRules) {
 export type NewEndpoint = z.output<ReturnType<typeof newEndpointSchema>>;
 
 /** What a client may change (a merge patch, RFC 7396: `null` removes). */
-export function endpointPatchSchema(rules: TargetUrlRules) {
+export function endpointPatchSchema(rules: EndpointRules) {
   return z
     .strictObject({
       url: targetUrlSchema(rules).optional().describe(ENDPOINT_MEMBERS.url),
       events: eventsSchema.optional().describe(ENDPOINT_MEMBERS.events),
       filter: filterSchema.nullish().describe(removable(ENDPOINT_MEMBERS.filter)),
-      ...nullish(patchedSettings),
+      ...nullish({ ...patchedSettings, retry_schedule: scheduleSchema(rules) }),
       tls: tlsPatchSchema.nullish().describe(removable(TLS)),
       metadata: metadataPatchSchema.nullish().describe(removable(ENDPOINT_MEMBERS.metadata)),
       headers: customHeadersPatchSchema.nullish().describe(removable(HEADERS)),

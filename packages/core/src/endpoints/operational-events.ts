@@ -149,7 +149,7 @@ export function webhookDisabledEvent(
 
 /** The event for an entry of the audit log. Refusals raise none: anybody could make them. */
 export function auditRecordedEvent(entry: AuditEntry): OperationalEvent {
-  const { id, at, actor, action, targetId, address, requestId, changes = [] } = entry;
+  const { id, at, actor, action, targetId, address, changes = [] } = entry;
   return {
     type: 'audit.recorded',
     // Each entry has an event of its own.
@@ -161,7 +161,8 @@ export function auditRecordedEvent(entry: AuditEntry): OperationalEvent {
       action,
       target_id: targetId ?? null,
       address: address ?? null,
-      request_id: requestId ?? null,
+      request_id: entry.requestId ?? null,
+      client_request_id: entry.clientRequestId ?? null,
       changes,
     },
   };

@@ -1,5 +1,5 @@
 import { parseStanding, type Standing } from '../accounts/redis-usage-store';
-import { defineTextChange, type Recorded, type RunChange } from '../audit/redis-recorded-change';
+import { makeChange } from '../audit/redis-recorded-change';
 import type { AccountId } from '../domain/account';
 import type { Act, FieldChange } from '../domain/audit';
 import { type Endpoint, type EndpointId, type EndpointRef, isEndpointId } from '../domain/endpoint';
@@ -7,15 +7,19 @@ import { keys } from '../domain/keys';
 import { AppError } from '../platform/app-error';
 import { ParsedCache } from '../platform/caches';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript, type RunScript } from '../platform/redis-script';
+import type { ScriptTarget } from '../platform/redis-script';
 import { readNewestFirst } from '../platform/redis-timeline';
 import { changedFields, createdFields } from './endpoint-changes';
+import {
+  findEndpoint,
+  findEndpointIds,
+  removeAllEndpoints,
+  removeEndpoint,
+  saveEndpoint,
+} from './redis-endpoint-store.script';
 import { DisabledEndpoints } from './redis-stopped-endpoints';
 import {
-  COUNT_UP,
   encodeSubscription,
-  endpointsKeys,
-  MADE_AT,
   type Subscriber,
   type SubscriberPage,
   SubscriptionStore,
@@ -29,60 +33,6 @@ export interface EndpointPage {
 
 // 50,000 usual ones of 600 characters, or 500 of the largest.
 const CACHED_BYTES = 128 * 1024 * 1024;
-
-// KEYS of all scripts: see `endpointsKeys`. ARGV: id, the expected record ('' for none), the new record, its
-// uid before, its uid now, the most endpoints, its subscription.
-const SAVE_IF_UNCHANGED = defineTextChange(
-  `'saved'`,
-  `
-  local id, current, uid_before, uid = ARGV[1], redis.call('HGET', KEYS[1], ARGV[1]) or '', ARGV[4], ARGV[5]
-  if current ~= ARGV[2] then return 'changed' end
-  if uid ~= '' and (redis.call('HGET', KEYS[4], uid) or id) ~= id then return 'uid_taken' end
-  if current == '' and redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[6]) then return 'too_many' end
-  ${COUNT_UP}
-  if uid_before ~= uid and uid_before ~= '' then redis.call('HDEL', KEYS[4], uid_before) end
-  if uid ~= '' then redis.call('HSET', KEYS[4], uid, id) end
-  redis.call('HSET', KEYS[1], id, ARGV[3])
-  redis.call('ZADD', KEYS[2], 0, id)
-  if is_current then redis.call('HSET', KEYS[5], id, ARGV[7], '${MADE_AT}', version) end
-  record_act()
-  return 'saved'`,
-);
-
-// ARGV: id. cjson does not read its uid, since it refuses texts that JSON.stringify writes, such as half a
-// surrogate pair. Metadata may have a member of that name as well, but only the endpoint's own uid leads to
-// its id.
-const REMOVE = defineTextChange(
-  '1',
-  `
-  local record = redis.call('HGET', KEYS[1], ARGV[1])
-  if not record then return 0 end
-  ${COUNT_UP}
-  for uid in string.gmatch(record, '"uid":"([%w_.-]+)"') do
-    if redis.call('HGET', KEYS[4], uid) == ARGV[1] then redis.call('HDEL', KEYS[4], uid) end
-  end
-  redis.call('HDEL', KEYS[1], ARGV[1])
-  redis.call('ZREM', KEYS[2], ARGV[1])
-  redis.call('HDEL', KEYS[5], ARGV[1])
-  if is_current then redis.call('HSET', KEYS[5], '${MADE_AT}', version) end
-  record_act()
-  return 1`,
-);
-
-// ARGV: ids and uids. For each the id, '' for one that the account does not have. No uid begins as an id
-// does.
-const FIND_IDS = defineScript(`
-  local ids = {}
-  for i, ref in ipairs(ARGV) do
-    if string.sub(ref, 1, 3) == 'wh_' then ids[i] = redis.call('HEXISTS', KEYS[1], ref) == 1 and ref or ''
-    else ids[i] = redis.call('HGET', KEYS[4], ref) or '' end
-  end
-  return ids`);
-
-// Their ids stay: they lead to the remaining data of each.
-const REMOVE_ALL = defineScript(`
-  if redis.call('UNLINK', KEYS[1], KEYS[4], KEYS[5]) == 0 then return end
-  ${COUNT_UP}`);
 
 /**
  * Endpoints, found only by account and id: another account's endpoint does not exist here. Secrets are sealed
@@ -114,6 +64,16 @@ export class EndpointStore {
     return this.decode(accountId, id, await this.redis.hget(keys.endpoints(accountId), id));
   }
 
+  /** The same as a step. Gives the same object as before if nothing about it has changed. */
+  async findInStep(
+    accountId: AccountId,
+    id: EndpointId,
+    target: ScriptTarget,
+  ): Promise<Endpoint | undefined> {
+    const text = await findEndpoint({ account: accountId, id })(target);
+    return this.decode(accountId, id, text ?? null);
+  }
+
   /** The same from the stored text. */
   decode(accountId: AccountId, id: EndpointId, text: string | null): Endpoint | undefined {
     return text === null ? undefined : ownedBy(accountId, this.#cache.get(id, text));
@@ -131,7 +91,7 @@ export class EndpointStore {
     if (endpoint.status === 'disabled') await this.#disabledEndpoints.enter(endpoint);
     const saved = await this.#save(
       endpoint,
-      { record: '', uid: '', act, changes: createdFields(endpoint) },
+      { record: undefined, uid: undefined, act, changes: createdFields(endpoint) },
       most,
     );
     if (saved === 'uid_taken') throw uidTaken(uid);
@@ -166,7 +126,7 @@ export class EndpointStore {
   /** Give whether it existed. Its history is removed with it. */
   async remove(accountId: AccountId, id: EndpointId, act?: Act): Promise<boolean> {
     const recorded = act && { act, accountId, targetId: id };
-    const wasThere = (await this.#change(REMOVE, accountId, [id], recorded)) === 1;
+    const wasThere = await makeChange(this.redis, removeEndpoint({ account: accountId, id }), recorded);
     await this.#disabledEndpoints.leave(accountId, id, Number.MAX_SAFE_INTEGER);
     return wasThere;
   }
@@ -176,7 +136,7 @@ export class EndpointStore {
    * left for the account.
    */
   async takeBack(accountId: AccountId, id: EndpointId): Promise<void> {
-    await this.#change(REMOVE, accountId, [id], undefined);
+    await makeChange(this.redis, removeEndpoint({ account: accountId, id }), undefined);
     await this.redis.unlink(keys.endpointsVersion(accountId), keys.subscriptions(accountId));
   }
 
@@ -184,7 +144,7 @@ export class EndpointStore {
    * Remove all endpoints of an account at once. The account's erasure finds their other data by their ids.
    */
   async removeAll(accountId: AccountId): Promise<void> {
-    await this.#run(REMOVE_ALL, accountId);
+    await removeAllEndpoints({ account: accountId })(this.redis);
   }
 
   /** The id of the endpoint that a client names. A text in the form of an id is not checked for existence. */
@@ -220,8 +180,8 @@ export class EndpointStore {
    * does not have.
    */
   async findIds(accountId: AccountId, refs: readonly EndpointRef[]): Promise<(EndpointId | undefined)[]> {
-    const ids = (await this.#run(FIND_IDS, accountId, ...refs)) as (EndpointId | '')[];
-    return ids.map((id) => (id === '' ? undefined : id));
+    const ids = await findEndpointIds({ account: accountId, refs })(this.redis);
+    return ids.map((id) => (id === '' ? undefined : (id as EndpointId)));
   }
 
   /** Grows with each change to the account's endpoints. */
@@ -250,29 +210,23 @@ export class EndpointStore {
     return decodeEndpoint(raw, this.sealer);
   }
 
-  async #run(script: RunScript, accountId: AccountId, ...values: string[]): Promise<unknown> {
-    return await script(this.redis, endpointsKeys(accountId), values);
-  }
-
-  async #change(
-    change: RunChange,
-    accountId: AccountId,
-    values: readonly string[],
-    recorded: Recorded | undefined,
-  ): Promise<unknown> {
-    return await change(this.redis, endpointsKeys(accountId), values, recorded);
-  }
-
   async #save(
     endpoint: Endpoint,
     { record, uid: uidBefore, act, changes }: Before,
     most = 0,
   ): Promise<unknown> {
-    const { accountId, id, uid = '' } = endpoint;
-    const sealed = encodeEndpoint(endpoint, this.sealer);
-    const values = [id, record, sealed, uidBefore, uid, String(most), encodeSubscription(endpoint)];
-    const recorded = act && { act, accountId, targetId: id, changes };
-    return await this.#change(SAVE_IF_UNCHANGED, accountId, values, recorded);
+    const { accountId, id, uid } = endpoint;
+    const saved = saveEndpoint({
+      account: accountId,
+      id,
+      before: record,
+      after: encodeEndpoint(endpoint, this.sealer),
+      uidBefore,
+      uid,
+      most,
+      subscription: encodeSubscription(endpoint),
+    });
+    return await makeChange(this.redis, saved, act && { act, accountId, targetId: id, changes });
   }
 
   /** As `#save`, and updates the count of disabled endpoints. */
@@ -285,7 +239,7 @@ export class EndpointStore {
     const isSame = changed.status === before.status;
     if (!isSame && changed.status === 'disabled') await this.#disabledEndpoints.enter(changed);
     const changes = act ? changedFields(before, changed) : [];
-    const saved = await this.#save(changed, { record, uid: before.uid ?? '', act, changes });
+    const saved = await this.#save(changed, { record, uid: before.uid, act, changes });
     if (!isSame && changed.status === 'enabled' && saved === 'saved') {
       await this.#disabledEndpoints.leave(before.accountId, before.id, before.updatedAt);
     }
@@ -295,9 +249,9 @@ export class EndpointStore {
 
 /** What a record replaces. */
 interface Before {
-  /** `''`: there is none. */
-  readonly record: string;
-  readonly uid: string;
+  /** `undefined`: there is none. */
+  readonly record: string | undefined;
+  readonly uid: string | undefined;
   readonly act: Act | undefined;
   readonly changes: readonly FieldChange[];
 }

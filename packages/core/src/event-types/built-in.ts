@@ -181,7 +181,11 @@ const auditRecorded = defineEventType({
     request_id: z
       .string()
       .nullable()
-      .describe('The `X-Request-Id` of the response. Null: there was no request.'),
+      .describe('The id of the request, which no client can choose. Null: there was no request.'),
+    client_request_id: z
+      .string()
+      .nullable()
+      .describe('The `X-Request-Id` that the client sent. Null: it sent none.'),
     changes: z
       .array(fieldChangeSchema)
       .readonly()
@@ -195,6 +199,7 @@ const auditRecorded = defineEventType({
     target_id: 'wh_01m7z10j4pcztef8hye093',
     address: '203.0.113.7',
     request_id: 'req_01m8cze6z30mfvndd7a3sj',
+    client_request_id: null,
     changes: [{ field: 'rate_limit', from: 10, to: 50 }],
   },
 });

@@ -5,8 +5,8 @@
 ---@param record text       the new one, without its version
 ---@param most integer
 ---@return text?
----@made redis.call('HGET', types, name)
 function replace_event_type(types, name, record, most)
+  if was_made() then return redis.call('HGET', types, name) end
   local before = redis.call('HGET', types, name)
   if not before and redis.call('HLEN', types) >= most then return false end
   local version = before and tonumber(string.match(before, '^{"version":(%d+)')) or 0
@@ -21,5 +21,6 @@ end
 ---@key types = eventTypes
 ---@param name text
 function remove_event_type(types, name)
+  if was_made() then return end
   if redis.call('HDEL', types, name) == 1 then record_act() end
 end

@@ -47,6 +47,8 @@ async function readPages(store: Store, endpointId: EndpointId, limit: number): P
   return pages;
 }
 
+const ENDED: DeliveryFact = { kind: 'cancelled', reason: 'x' };
+
 describe('retention by count', () => {
   const logsOf = (endpointId: EndpointId, ids: readonly EventId[]) =>
     redis.client.exists(ids.map((eventId) => keys.delivery(endpointId, eventId)));
@@ -84,7 +86,7 @@ describe('retention by count', () => {
     expect(await logsOf(endpointId, ids)).toBe(1);
     await store.enlistAll(buildNewDeliveries(uniqueEventId(), [endpointId], NOW + 1));
     expect(await logsOf(endpointId, ids)).toBe(expected);
-    expect((await store.list(endpointId, 10)).deliveries).toHaveLength(1);
+    expect((await store.list(endpointId, 10)).deliveries).toHaveLength(1 + expected);
   });
 });
 
@@ -114,8 +116,26 @@ describe('enlist', () => {
   it('keeps as many as the retention says: the newest', async () => {
     const store = openStore({ count: 3 });
     const { endpointId, entries } = await enlistAt(store, [NOW + 4, NOW, NOW + 1, NOW + 3, NOW + 2]);
+    for (const { eventId } of entries) await store.append({ endpointId, eventId }, ENDED);
+    await store.enlistAll([{ endpointId, marks: entries.slice(0, 1) }]);
     const kept = [entries[0], entries[3], entries[4]].map((entry) => entry?.eventId);
     expect(await readPages(store, endpointId, 10)).toEqual([kept]);
+  });
+
+  it('removes nothing because one process has a clock that is ahead of Redis', async () => {
+    const store = openStore();
+    const now = Date.now();
+    const times = [now - DAY + 3_600_000, now - 1_000, now + 15 * DAY, now + 15 * DAY + 1];
+    const { endpointId, entries } = await enlistAt(store, times);
+    expect((await readPages(store, endpointId, 10)).flat()).toHaveLength(entries.length);
+  });
+
+  it('removes what is older than the retention by the clock of Redis', async () => {
+    const store = openStore();
+    const now = Date.now();
+    const { endpointId, entries } = await enlistAt(store, [now - DAY - 3_600_000, now - 1_000, now]);
+    const left = (await readPages(store, endpointId, 10)).flat();
+    expect(left).toEqual([entries[2]?.eventId, entries[1]?.eventId]);
   });
 
   it('keeps the list for the retention after its last delivery', async () => {

@@ -1,17 +1,19 @@
 import type { AccountId } from '../domain/account';
+import type { Attempt } from '../domain/attempt';
 import { type BreakerState, decodeBreaker } from '../domain/breaker';
 import type { DeliveryParts } from '../domain/delivery';
 import {
   type DeliveryFact,
   type DeliveryState,
   type DeliverySummary,
-  ERASED_LOG_START,
   encodeFact,
   eraseAnswers,
+  type FoundAttempt,
+  findAttempt,
+  linesToAppend,
   NOTHING_HAPPENED,
   readLog,
   readSummary,
-  withoutAnswer,
 } from '../domain/delivery-log';
 import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
@@ -20,7 +22,15 @@ import { chunksOf } from '../platform/batches';
 import type { RedisClient } from '../platform/redis-connect';
 import { defineScript, groupsByCommand, type ScriptTarget } from '../platform/redis-script';
 import { type Mark, readTimeline, type TimeRange } from '../platform/redis-timeline';
-import { addToEach, type EventMark, type Pruned, type Retention, readIndex } from './redis-event-index';
+import {
+  addToEach,
+  type EventMark,
+  keepListed,
+  type Pruned,
+  type Retention,
+  readIndex,
+} from './redis-event-index';
+import { LOG_LINES } from './redis-log-lines';
 
 export type DeliveryCursor = EventMark;
 
@@ -63,36 +73,35 @@ export interface DeliveryWithBreaker extends ReadDelivery {
 // logs are read and parsed before other work runs.
 const LOGS_AT_ONCE = 25;
 
-// KEYS: the log. ARGV: its length, the line, how long to keep it.
-const APPEND_IF_UNCHANGED = defineScript(`
-  if redis.call('STRLEN', KEYS[1]) ~= tonumber(ARGV[1]) then return 0 end
-  redis.call('APPEND', KEYS[1], ARGV[2])
-  redis.call('PEXPIRE', KEYS[1], ARGV[3])
-  return 1`);
+// KEYS: the log. ARGV: its length, the line, the short line, how long to keep it.
+const APPEND_IF_UNCHANGED = defineScript(
+  `return append_line(KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]) and 1 or 0`,
+  LOG_LINES,
+);
 
 // KEYS: the log, the list. ARGV: the line, how long to keep it, the event. Gives 1; 2 if there is a log; 0 if it is not listed.
-const APPEND_IF_LISTED = defineScript(`
+const APPEND_IF_LISTED = defineScript(
+  `
   if redis.call('EXISTS', KEYS[1]) == 1 then return 2 end
   if not redis.call('ZSCORE', KEYS[2], ARGV[3]) then return 0 end
-  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-  return 1`);
+  return append_line(KEYS[1], '0', ARGV[1], ARGV[1], ARGV[2]) and 1 or 2`,
+  LOG_LINES,
+);
 
 // KEYS: the log, the list. ARGV: the length of the log, the line, how long to keep it, the event, 1 if a delivery without
-// a log must be in the list: one that has moved to the history has neither. Gives the new length.
-const APPEND_TRANSFORMED = defineScript(`
-  local length = redis.call('STRLEN', KEYS[1])
-  if length ~= tonumber(ARGV[1]) then return 0 end
-  if length == 0 and ARGV[5] == '1' and not redis.call('ZSCORE', KEYS[2], ARGV[4]) then return 0 end
-  if redis.call('GETRANGE', KEYS[1], 0, ${ERASED_LOG_START.length - 1}) == '${ERASED_LOG_START}' then return 0 end
-  length = redis.call('APPEND', KEYS[1], ARGV[2])
-  redis.call('PEXPIRE', KEYS[1], ARGV[3])
-  return length`);
+// a log must be in the list: one of which nothing is left has neither. Gives the new length.
+const APPEND_BEFORE_SENDING = defineScript(
+  `
+  if ARGV[1] == '0' and ARGV[5] == '1' and not redis.call('ZSCORE', KEYS[2], ARGV[4]) then return 0 end
+  return append_line(KEYS[1], ARGV[1], ARGV[2], '', ARGV[3]) and redis.call('STRLEN', KEYS[1]) or 0`,
+  LOG_LINES,
+);
 
-// KEYS: the log. ARGV: the line, the line for a log whose responses were erased, how long to keep it.
-const APPEND = defineScript(`
-  local start = redis.call('GETRANGE', KEYS[1], 0, ${ERASED_LOG_START.length - 1})
-  redis.call('APPEND', KEYS[1], start == '${ERASED_LOG_START}' and ARGV[2] or ARGV[1])
-  redis.call('PEXPIRE', KEYS[1], ARGV[3])`);
+// KEYS: the log. ARGV: the line, the short line, how long to keep it.
+const APPEND = defineScript(
+  `append_line(KEYS[1], tostring(redis.call('STRLEN', KEYS[1])), ARGV[1], ARGV[2], ARGV[3])`,
+  LOG_LINES,
+);
 
 // KEYS: the log, the list. ARGV: the expected text ('' for none), the new text, how long to keep a new one, the
 // event ('': a log may be made for a delivery that is in no list).
@@ -107,6 +116,9 @@ const REPLACE_IF_UNCHANGED = defineScript(`
 // one step: a delivery may move to the history, and come back, at any moment.
 const SEE = defineScript(`
   return {redis.call('GET', KEYS[1]) or '', redis.call('ZSCORE', KEYS[2], ARGV[1]) or ''}`);
+
+// KEYS: the log.
+const LENGTH = defineScript(`return redis.call('STRLEN', KEYS[1])`);
 
 /**
  * An endpoint's list of deliveries and each delivery's log. Both have the endpoint's hash tag. A delivery
@@ -144,8 +156,22 @@ export class DeliveryStore {
     return { ...readDelivery(log), breaker: decodeBreaker(breaker) };
   }
 
+  /** How long the log of a delivery is now, as a step. */
+  async lengthInStep({ endpointId, eventId }: DeliveryParts, target: ScriptTarget): Promise<LogLength> {
+    return (await LENGTH(target, [keys.delivery(endpointId, eventId)], [])) as LogLength;
+  }
+
   async readWithLength(endpointId: EndpointId, eventId: EventId): Promise<ReadDelivery> {
     return readDelivery(await this.redis.get(keys.delivery(endpointId, eventId)));
+  }
+
+  /** Read a delivery, and find an attempt in its log that may have been recorded. */
+  async readWithAttempt(
+    { endpointId, eventId }: DeliveryParts,
+    attempt: Attempt,
+  ): Promise<ReadDelivery & { readonly found: FoundAttempt | undefined }> {
+    const log = await this.redis.get(keys.delivery(endpointId, eventId));
+    return { ...readDelivery(log), found: findAttempt(log ?? '', attempt) };
   }
 
   /** The logs of deliveries, in their order: '' if there is none. */
@@ -184,6 +210,11 @@ export class DeliveryStore {
     }
   }
 
+  /** Show a delivery in its endpoint's list for its RETENTION again, from now on, however old its event is. Idempotent. */
+  async keepListed(endpointId: EndpointId, mark: EventMark): Promise<void> {
+    await keepListed(this.redis, keys.deliveries(endpointId), mark, this.retention.ageMs);
+  }
+
   /** Read the state of a delivery. `undefined`: it has no log, and is not in the list. */
   async readIfAny(parts: DeliveryParts): Promise<DeliveryState | undefined> {
     const [log, createdAt] = await this.#see(parts);
@@ -191,8 +222,8 @@ export class DeliveryStore {
   }
 
   async append({ endpointId, eventId }: DeliveryParts, fact: DeliveryFact): Promise<void> {
-    const lines = [encodeFact(fact), encodeFact(withoutAnswer(fact))];
-    await APPEND(this.redis, [keys.delivery(endpointId, eventId)], [...lines, this.retention.ageMs]);
+    const args = [...linesToAppend(fact), this.retention.ageMs];
+    await APPEND(this.redis, [keys.delivery(endpointId, eventId)], args);
   }
 
   /** Give whether it was appended: not if another line was appended since the log was read. */
@@ -201,14 +232,12 @@ export class DeliveryStore {
     fact: DeliveryFact,
     length: LogLength,
   ): Promise<boolean> {
-    const key = keys.delivery(endpointId, eventId);
-    return (
-      (await APPEND_IF_UNCHANGED(this.redis, [key], [length, encodeFact(fact), this.retention.ageMs])) === 1
-    );
+    const args = [length, ...linesToAppend(fact), this.retention.ageMs];
+    return (await APPEND_IF_UNCHANGED(this.redis, [keys.delivery(endpointId, eventId)], args)) === 1;
   }
 
   /**
-   * Begin the log of a delivery: only of one that its endpoint's list has, as one that has moved to the history has neither.
+   * Begin the log of a delivery: only of one that its endpoint's list has, as one of which nothing is left has neither.
    *
    * @returns `changed`: it has a log.
    */
@@ -229,9 +258,9 @@ export class DeliveryStore {
   /**
    * Append what was made of the event, before it is sent.
    *
-   * @param mustBeListed a delivery without a log and in no list may have moved to the history: it stays without.
+   * @param mustBeListed a delivery without a log and in no list may be gone: it stays without.
    * @returns the new length; `undefined`: nothing was appended, since another line was appended since the log was
-   *   read, the payload was erased, or it has moved.
+   *   read, the payload was erased, or it is gone.
    */
   async appendTransformed(
     { endpointId, eventId }: DeliveryParts,
@@ -241,7 +270,7 @@ export class DeliveryStore {
   ): Promise<LogLength | undefined> {
     const deliveryKeys = [keys.delivery(endpointId, eventId), keys.deliveries(endpointId)];
     const args = [length, encodeFact(fact), this.retention.ageMs, eventId, mustBeListed ? 1 : 0];
-    return Number(await APPEND_TRANSFORMED(this.redis, deliveryKeys, args)) || undefined;
+    return Number(await APPEND_BEFORE_SENDING(this.redis, deliveryKeys, args)) || undefined;
   }
 
   /**

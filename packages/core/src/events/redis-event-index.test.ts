@@ -1,7 +1,9 @@
+import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
+import { keys } from '../domain/keys';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEndpointId } from '../testing/unique-ids';
-import { addToEach, type EventMark, type Retention, readIndex } from './redis-event-index';
+import { addToEach, type EventMark, keepListed, type Retention, readIndex } from './redis-event-index';
 
 const NOW = 1_700_000_000_000;
 const RETENTION = { ageMs: 1_000, count: 100 };
@@ -19,8 +21,20 @@ async function add(index: string, entry: EventMark, retention: Retention = RETEN
   await addToEach(redis.client, [{ index, entries: [entry] }], retention);
 }
 
-async function fill(key: string, numbers: readonly number[]): Promise<void> {
-  for (const number of numbers) await add(key, markOf(number));
+const ENDED = '{"c":"x"}\n';
+const OPEN = '{"q":"rdl_1","r":1}\n';
+
+async function setLog(index: string, { eventId }: EventMark, log: string): Promise<void> {
+  const endpointId = index.slice(index.indexOf('{') + 1, -1) as EndpointId;
+  await redis.client.set(keys.delivery(endpointId, eventId), log);
+}
+
+/** Deliveries that have ended. */
+async function fill(key: string, numbers: readonly number[], retention = RETENTION): Promise<void> {
+  for (const number of numbers) {
+    await setLog(key, markOf(number), ENDED);
+    await add(key, markOf(number), retention);
+  }
 }
 
 async function idsIn(key: string): Promise<string[]> {
@@ -38,9 +52,9 @@ describe('an index', () => {
     const key = newIndex();
     const numbers = Array.from({ length: 50 }, (_, i) => i);
     await fill(key, numbers);
-    await add(key, markOf(50), { ageMs: 1_000, count: 5 });
+    await fill(key, [50], { ageMs: 1_000, count: 5 });
     expect((await idsIn(key)).length).toBe(41);
-    for (let i = 51; i < 60; i += 1) await add(key, markOf(i), { ageMs: 1_000, count: 5 });
+    for (let i = 51; i < 60; i += 1) await fill(key, [i], { ageMs: 1_000, count: 5 });
     expect(await idsIn(key)).toEqual(['evt_59', 'evt_58', 'evt_57', 'evt_56', 'evt_55']);
   });
 
@@ -53,12 +67,43 @@ describe('an index', () => {
       entries: Array.from({ length: i + 1 }, (_, j) => markOf(10 + j)),
     }));
     const pruned = await addToEach(redis.client, additions, { ageMs: 1_000, count: 3 });
-    expect(pruned).toEqual([[], [0, 1].map((number) => ({ ...markOf(number), logBytes: undefined })), []]);
+    expect(pruned).toEqual([[], [0, 1].map((number) => ({ ...markOf(number), logBytes: ENDED.length })), []]);
     expect(await Promise.all(indexes.map(idsIn))).toEqual([
       ['evt_10'],
       ['evt_11', 'evt_10', 'evt_2'],
       ['evt_12', 'evt_11', 'evt_10'],
     ]);
+  });
+
+  it('keeps deliveries that are open, however many came after them, and lets go of those that have ended', async () => {
+    const key = newIndex();
+    const few = { ageMs: 1_000_000, count: 10 };
+    const tried = [0, 1, 2].map(markOf);
+    for (const mark of tried) await setLog(key, mark, OPEN);
+    for (const mark of [...tried, ...[3, 4, 5].map(markOf)]) await add(key, mark, few);
+    for (let number = 6; number < 300; number += 1) await fill(key, [number], few);
+    const left = await idsIn(key);
+    for (let number = 0; number < 6; number += 1) expect(left).toContain(`evt_${number}`);
+    expect(left).toContain('evt_299');
+    expect(left.length).toBeLessThan(6 + 10 + 10);
+    for (let number = 0; number < 6; number += 1) await setLog(key, markOf(number), ENDED);
+    for (let number = 300; number < 310; number += 1) await add(key, markOf(number), few);
+    expect(await idsIn(key)).not.toContain('evt_0');
+  });
+
+  it('shows an entry for longer than its age says, as long as it is to, and forgets it then', async () => {
+    const key = newIndex();
+    const old = markOf(-5_000);
+    await setLog(key, old, ENDED);
+    await keepListed(redis.client, key, old, 60_000);
+    await fill(key, [0, 1, 2]);
+    expect(await idsIn(key)).toContain(old.eventId);
+    const kept = key.replace('index', 'kept-longer');
+    expect(await redis.client.pttl(kept)).toBeGreaterThan(0);
+    await redis.client.zadd(kept, 1, old.eventId);
+    await fill(key, [3]);
+    expect(await idsIn(key)).toEqual(['evt_3', 'evt_2', 'evt_1', 'evt_0']);
+    expect(await redis.client.exists(kept)).toBe(0);
   });
 
   it('is gone when nothing was added for as long as the retention', async () => {

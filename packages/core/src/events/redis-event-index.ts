@@ -13,6 +13,21 @@ export interface Retention {
   readonly count: number;
 }
 
+const DAY_MS = 86_400_000;
+
+/**
+ * What is still open when its RETENTION is over is cancelled, and shown for that long again. Until somebody has found it, its
+ * event has to be there: for a day, or for as long again where that is less. Milliseconds.
+ */
+export function graceOf({ ageMs }: Pick<Retention, 'ageMs'>): number {
+  return Math.min(ageMs, DAY_MS);
+}
+
+/** How long the record of an event is stored. Milliseconds. */
+export function storedMsOf(retention: Pick<Retention, 'ageMs'>): number {
+  return retention.ageMs + graceOf(retention);
+}
+
 /** An event's position in an index. */
 export interface EventMark {
   readonly eventId: EventId;
@@ -36,7 +51,7 @@ export interface Pruned extends EventMark {
   readonly logBytes: number | undefined;
 }
 
-/** The entries that an index gets, the newest of which tells how old others may be. */
+/** The entries that an index gets. */
 export interface IndexAddition {
   readonly index: string;
   readonly entries: readonly EventMark[];
@@ -57,43 +72,86 @@ export interface Counted {
 
 const NO_LOG_GONE = -1;
 
-// `prune` makes room in an index that has got some entries. A log that ends with the time of the next attempt, or with
-// a request, is still needed. Scripts that run as one look for old entries once. The removed entries are added to
-// `pruned`: each with its place among the indexes, its time and the bytes of its log.
+// Of an index, when each of some entries may go: they are shown for longer than their age says. The Lua of its name.
+const KEPT_LONGER = `(string.gsub(index, '^[^{]*', 'kept-longer:'))`;
+
+// `prune` makes room in an index that has got some entries. How old others may be, Redis' clock says: an API or a worker
+// whose own clock is ahead would remove all that is there. An entry that is old when it comes, such as that of an event
+// which waited for long on the queue, stays as long as those from its time on. A delivery stays as long as it is open: its
+// log ends with the time of the next attempt, or with a request; or there is none yet. If the oldest entry stays, others of
+// those that are too old or too many are tried, by chance: so they go, however many stay. Scripts that run as one look for
+// old entries once. The removed entries are added to `pruned`: each with its place among the indexes, its time and the
+// bytes of its log.
 const PRUNE = `
-  local function prune(pruned, place, index, entries, kept_since, most, kept_ms, has_logs)
+  local function stays_longer(index, event)
+    local kept = ${KEPT_LONGER}
+    local kept_until = redis.call('ZSCORE', kept, event)
+    if not kept_until then return false end
+    local time = redis.call('TIME')
+    if tonumber(kept_until) > tonumber(time[1]) * 1000 then return true end
+    redis.call('ZREM', kept, event)
+    return false
+  end
+
+  local function prune(pruned, place, index, entries, newest, most, kept_ms, has_logs)
     local is_first = at_end('expire ' .. index, function() redis.call('PEXPIRE', index, kept_ms) end)
     local excess = redis.call('ZCARD', index) - most
     if excess <= 0 and not is_first then return end
+    local redis_time = redis.call('TIME')
+    local kept_since = math.min(redis_time[1] * 1000, newest) - kept_ms
+    local at, candidates = 0, nil
     for _ = 1, ${PRUNED_AT_ONCE} * entries do
-      local oldest = redis.call('ZRANGE', index, 0, 0, 'WITHSCORES')
+      local oldest = redis.call('ZRANGE', index, at, at, 'WITHSCORES')
       local event, time = oldest[1], oldest[2]
       if not event or (excess <= 0 and tonumber(time) >= kept_since) then return end
-      redis.call('ZREM', index, event)
-      local bytes = ${NO_LOG_GONE}
+      local bytes, is_open, log = ${NO_LOG_GONE}, false, nil
       if has_logs then
         local endpoint = string.match(index, '{(.*)}')
-        local log = ${inLua(keys.delivery('<endpoint>' as EndpointId, '<event>' as EventId))}
+        log = ${inLua(keys.delivery('<endpoint>' as EndpointId, '<event>' as EventId))}
         local tail = redis.call('GETRANGE', log, -24, -1)
-        if tail ~= '' and not string.find(tail, '"[rt]":%d+}\\n$') then
-          bytes = redis.call('STRLEN', log)
-          redis.call('UNLINK', log)
-        end
+        is_open = string.find(tail, '"[rt]":%d+}\\n$') or (tail == '' and tonumber(time) >= kept_since)
+        if tail ~= '' then bytes = redis.call('STRLEN', log) end
       end
-      for _, value in ipairs({place, event, time, bytes}) do pruned[#pruned + 1] = value end
-      excess = excess - 1
+      if is_open or stays_longer(index, event) then
+        if not candidates then
+          math.randomseed(tonumber(redis.call('TIME')[2]))
+          local too_old = redis.call('ZCOUNT', index, '-inf', '(' .. string.format('%d', kept_since))
+          candidates = math.max(excess, too_old)
+        end
+      else
+        redis.call('ZREM', index, event)
+        if bytes ~= ${NO_LOG_GONE} then redis.call('UNLINK', log) end
+        for _, value in ipairs({place, event, time, bytes}) do pruned[#pruned + 1] = value end
+        excess = excess - 1
+        candidates = candidates and candidates - 1
+      end
+      if candidates then
+        if candidates < 1 then return end
+        at = math.random(0, candidates - 1)
+      end
     end
   end`;
 
-// KEYS: indexes of endpoints. ARGV: entries older than this are removed, how many stay, how long all of it is kept, then
+// KEYS: index. ARGV: time, event, for how long from now it stays. It may have left the index already.
+const KEEP_LISTED = defineScript(`
+  local index, kept_ms = KEYS[1], tonumber(ARGV[3])
+  local kept = ${KEPT_LONGER}
+  local time = redis.call('TIME')
+  redis.call('ZADD', index, 'NX', ARGV[1], ARGV[2])
+  redis.call('ZADD', kept, string.format('%d', tonumber(time[1]) * 1000 + kept_ms), ARGV[2])
+  for _, key in ipairs({index, kept}) do
+    if redis.call('PTTL', key) < kept_ms then redis.call('PEXPIRE', key, ARGV[3]) end
+  end`);
+
+// KEYS: indexes of endpoints. ARGV: the time of the newest entry, how many stay, how long all of it is kept, then
 // of each index how many entries it gets, and the time and the event of each. Gives what `prune` does.
 const ADD_TO_EACH = defineScript(
   `
-  local kept_since, most, kept_ms, at, pruned = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], 4, {}
+  local newest, most, kept_ms, at, pruned = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], 4, {}
   for place, index in ipairs(KEYS) do
     local entries = tonumber(ARGV[at])
     redis.call('ZADD', index, 'NX', unpack(ARGV, at + 1, at + 2 * entries))
-    prune(pruned, place, index, entries, kept_since, most, kept_ms, true)
+    prune(pruned, place, index, entries, newest, most, kept_ms, true)
     at = at + 1 + 2 * entries
   end
   return pruned`,
@@ -155,10 +213,24 @@ export async function addCounted(
   return prunedIn(await ADD_COUNTED(target, [index, usageKey, usedBytesKey], args));
 }
 
+/**
+ * Keep an entry in an index for some time from now, however old it is and however many came after it. Idempotent.
+ *
+ * @param forMs milliseconds.
+ */
+export async function keepListed(
+  target: ScriptTarget,
+  index: string,
+  { eventId, createdAt }: EventMark,
+  forMs: number,
+): Promise<void> {
+  await KEEP_LISTED(target, [index], [createdAt, eventId, forMs]);
+}
+
 function retentionArgs(entries: readonly EventMark[], { ageMs, count }: Retention): (string | number)[] {
   let newest = 0;
   for (const { createdAt } of entries) newest = Math.max(newest, createdAt);
-  return [newest - ageMs, count, ageMs];
+  return [newest, count, ageMs];
 }
 
 function prunedIn(reply: unknown): readonly (Pruned & { readonly place: number })[] {

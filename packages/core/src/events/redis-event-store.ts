@@ -1,26 +1,44 @@
-import { defineTextChange } from '../audit/redis-recorded-change';
+import { makeChange } from '../audit/redis-recorded-change';
 import type { AccountId } from '../domain/account';
 import type { Act } from '../domain/audit';
 import type { DeliveryParts } from '../domain/delivery';
 import type { EndpointId } from '../domain/endpoint';
-import type { AcceptedEvent, EventHead, EventId, Schedule, StoredEvent } from '../domain/event';
+import {
+  type AcceptedEvent,
+  EVENT_HEAD_BYTES,
+  type EventHead,
+  type EventId,
+  type Schedule,
+  type StoredEvent,
+} from '../domain/event';
 import { keys } from '../domain/keys';
 import { formatTraceparent, parseTraceparent } from '../domain/trace';
 import { DELIVERY_BYTES, EVENT_BYTES, lapseOf } from '../domain/usage';
 import { createLru } from '../platform/caches';
 import { steadyClock } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineGuard, defineScript, type ScriptTarget } from '../platform/redis-script';
+import type { ScriptTarget } from '../platform/redis-script';
 import { type Mark, readNewestFirst, readTimeline, type TimeRange } from '../platform/redis-timeline';
 import {
   addCounted,
   type CountedEntry,
   type EventMark,
+  graceOf,
+  keepListed,
   type MarkPage,
   type Pruned,
   type Retention,
   readIndex,
+  storedMsOf,
 } from './redis-event-index';
+import {
+  erasePayload,
+  keepEvent,
+  openEvent,
+  readCounted,
+  readStart,
+  saveEvent,
+} from './redis-event-store.script';
 
 export interface ReceiverPage {
   readonly members: readonly EndpointId[];
@@ -38,9 +56,6 @@ export interface CountedHead {
   readonly deliveryCount: number;
 }
 
-/** An event's head is within its first bytes, so that a list need not load whole bodies. */
-export const HEAD_BYTES = 1024;
-
 /**
  * An event with thousands of endpoints is loaded once: its deliveries are neighbours on the queue, so a few
  * cached events are enough. More of them would only grow old in memory, and double the time of the garbage
@@ -54,59 +69,6 @@ const CACHED_EVENTS = 64;
  * time gains nothing.
  */
 export const CACHED_FOR_MS = 250;
-
-// KEYS: event, event-claim. ARGV: now, the head to put there if there is none ('' for nothing), how long to
-// keep that. A payload that was erased stays erased. The claim has a digest of the payload; an existing event
-// holds its id. Gives how many bytes are gone, below 0 if no such event exists, and when it was accepted.
-const ERASE = defineTextChange(
-  '{0, 0}',
-  `
-  local head = string.match(redis.call('GETRANGE', KEYS[1], 0, ${HEAD_BYTES - 1}), '^[^\\n]+')
-  if not head and ARGV[2] == '' then return {-1, 0} end
-  local before = redis.call('STRLEN', KEYS[1])
-  redis.call('UNLINK', KEYS[2])
-  if not head then
-    redis.call('SET', KEYS[1], ARGV[2] .. ' !' .. ARGV[1] .. '\\n', 'PX', ARGV[3])
-  elseif not string.find(head, ' !%d+$') then
-    redis.call('SET', KEYS[1], head .. ' !' .. ARGV[1] .. '\\n', 'KEEPTTL')
-  end
-  local accepted_at = string.match(head or ARGV[2], '^%d+')
-  record_act()
-  return {math.max(before - redis.call('STRLEN', KEYS[1]), 0), accepted_at or 0}`,
-);
-
-// If another event was stored under this id before, that one stays and is sent, unless it waits for its time
-// or was cancelled: then it is a guard. So it is if the event is to be there, and is not. Receivers are stored by
-// their ids alone: they are small, and a page can resume where the last one ended. KEYS: receivers, and the event
-// if it is to be stored. ARGV: how long to keep them, the event ('': it is to be there), the endpoints.
-const SAVE = defineGuard(`
-  if KEYS[2] and (ARGV[2] == '' or not redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[1], 'NX')) then
-    local head = string.match(redis.call('GETRANGE', KEYS[2], 0, ${HEAD_BYTES - 1}), '^[^\\n]*')
-    if head == '' or string.find(head, ' [~-]%d') then return 0 end
-  end
-  if #ARGV > 2 then
-    local scored = {}
-    for i = 3, #ARGV do
-      scored[#scored + 1] = 0
-      scored[#scored + 1] = ARGV[i]
-    end
-    redis.call('ZADD', KEYS[1], unpack(scored))
-    redis.call('PEXPIRE', KEYS[1], ARGV[1])
-  end
-  return 1`);
-
-// One command, for lists that read many events. KEYS: event, receivers. ARGV: the only type that matters (''
-// for any), the receiver to begin at, how many. Gives the head and, for an event of that type, its receivers.
-const OPEN = defineScript(`
-  local start = redis.call('GETRANGE', KEYS[1], 0, ${HEAD_BYTES - 1})
-  if ARGV[1] ~= '' and string.match(start, '^%d+ ([^ \\n]+)') ~= ARGV[1] then return {start} end
-  return {start, unpack(redis.call('ZREVRANGEBYLEX', KEYS[2], ARGV[2], '-', 'LIMIT', 0, ARGV[3]))}`);
-
-// KEYS: event, receivers, moved. In one step: an event may move to the history, and come back, at any moment.
-const READ_COUNTED = defineScript(`
-  local count = redis.call('ZCARD', KEYS[2])
-  for _, moved in ipairs(redis.call('HVALS', KEYS[3])) do count = count + tonumber(moved) end
-  return {redis.call('GETRANGE', KEYS[1], 0, ${HEAD_BYTES - 1}), count}`);
 
 export interface EventStoreListeners {
   /** Called with the events that an account's list has pruned. */
@@ -145,8 +107,14 @@ export class EventStore {
     target: ScriptTarget = this.redis,
   ): Promise<void> {
     const { accountId, id, isStored } = event;
-    const args = [this.retention.ageMs, isStored ? '' : encode(event), ...endpointIds];
-    await SAVE(target, [keys.receivers(accountId, id), keys.event(accountId, id)], args);
+    await saveEvent({
+      account: accountId,
+      event: id,
+      isStored: true,
+      keptMs: storedMsOf(this.retention),
+      text: isStored ? undefined : encode(event),
+      endpoints: endpointIds,
+    })(target);
   }
 
   /**
@@ -211,17 +179,50 @@ export class EventStore {
     queued?: EventHead,
     act?: Act,
   ): Promise<boolean> {
-    const eventKeys = [keys.event(accountId, id), keys.eventClaim(accountId, id)];
-    const head = queued === undefined ? '' : encodeHead(queued);
+    const erased = erasePayload({
+      account: accountId,
+      event: id,
+      erasedAt: String(erasedAt),
+      head: queued === undefined ? undefined : encodeHead(queued),
+      keptMs: storedMsOf(this.retention),
+    });
     const recorded = act && { act, accountId, targetId: id };
-    const reply = await ERASE(this.redis, eventKeys, [erasedAt, head, this.retention.ageMs], recorded);
-    const [bytes = 0, acceptedAt = 0] = (reply as readonly (number | string)[]).map(Number);
+    const { isThere, bytes, acceptedAt } = await makeChange(this.redis, erased, recorded);
     if (bytes > 0) this.options.onErased?.(accountId, bytes, acceptedAt);
-    return bytes >= 0;
+    return isThere;
+  }
+
+  /**
+   * How much of the RETENTION of an event is left, by the clock of Redis; 0 or less: it is over, or the event is gone. One
+   * whose deliveries were requested again may have more. Milliseconds.
+   */
+  async leftOf(accountId: AccountId, id: EventId): Promise<number> {
+    return (await this.redis.pttl(keys.event(accountId, id))) - graceOf(this.retention);
+  }
+
+  /** Keep an event for its RETENTION again, from some time on. Idempotent. @param fromNowMs when it begins; below 0: it has begun. */
+  async keep(accountId: AccountId, id: EventId, fromNowMs: number): Promise<void> {
+    const keptMs = Math.round(fromNowMs) + storedMsOf(this.retention);
+    await keepEvent({ account: accountId, event: id, keptMs })(this.redis);
+  }
+
+  /** Show an event in its account's list for its RETENTION again, from now on, however old it is. Idempotent. */
+  async keepListed(accountId: AccountId, mark: EventMark): Promise<void> {
+    await keepListed(this.redis, keys.events(accountId), mark, this.retention.ageMs);
   }
 
   async findHead(accountId: AccountId, id: EventId): Promise<EventHead | undefined> {
-    const start = await this.redis.getrange(keys.event(accountId, id), 0, HEAD_BYTES - 1);
+    const start = await this.redis.getrange(keys.event(accountId, id), 0, EVENT_HEAD_BYTES - 1);
+    return start === '' ? undefined : decodeHead(start);
+  }
+
+  /** The same as a step. */
+  async findHeadInStep(
+    accountId: AccountId,
+    id: EventId,
+    target: ScriptTarget,
+  ): Promise<EventHead | undefined> {
+    const start = await readStart({ account: accountId, event: id })(target);
     return start === '' ? undefined : decodeHead(start);
   }
 
@@ -236,22 +237,20 @@ export class EventStore {
     accountId: AccountId,
     id: EventId,
     limit: number,
-    { type = '', before }: { readonly type?: string | undefined; readonly before?: string | undefined } = {},
+    { type, before }: { readonly type?: string | undefined; readonly before?: string | undefined } = {},
   ): Promise<OpenedEvent | undefined> {
-    const eventKeys = [keys.event(accountId, id), keys.receivers(accountId, id)];
-    const from = before === undefined ? '+' : `(${before}`;
-    const reply = await OPEN(this.redis, eventKeys, [type, from, limit + 1]);
-    const [start = '', ...found] = reply as readonly string[];
+    const first = before === undefined ? '+' : `(${before}`;
+    const page = { account: accountId, event: id, eventType: type, first, most: limit + 1 };
+    const { start, endpoints } = await openEvent(page)(this.redis);
     if (start === '') return undefined;
-    const members = found.slice(0, limit) as unknown as readonly EndpointId[];
-    const nextCursor = found.length > limit ? members.at(-1) : undefined;
+    const members = endpoints.slice(0, limit);
+    const nextCursor = endpoints.length > limit ? members.at(-1) : undefined;
     return { head: decodeHead(start), receivers: { members, nextCursor } };
   }
 
   /** The head, and the number of its receivers with those whose deliveries have moved to the history. */
   async findCounted(accountId: AccountId, id: EventId): Promise<CountedHead | undefined> {
-    const eventKeys = [keys.event(accountId, id), keys.receivers(accountId, id), keys.moved(accountId, id)];
-    const [start, deliveryCount] = (await READ_COUNTED(this.redis, eventKeys, [])) as [string, number];
+    const { start, deliveryCount } = await readCounted({ account: accountId, event: id })(this.redis);
     return start === '' ? undefined : { head: decodeHead(start), deliveryCount };
   }
 
@@ -286,7 +285,14 @@ export class EventStore {
     endpointIds: readonly EndpointId[],
     target: ScriptTarget = this.redis,
   ): Promise<void> {
-    await SAVE(target, [keys.receivers(accountId, id)], [this.retention.ageMs, '', ...endpointIds]);
+    await saveEvent({
+      account: accountId,
+      event: id,
+      isStored: false,
+      keptMs: storedMsOf(this.retention),
+      text: undefined,
+      endpoints: endpointIds,
+    })(target);
   }
 
   /** An event's receivers, those registered last first. `before` is the last one of the page before. */

@@ -3,6 +3,7 @@ import type { AccountId } from '../domain/account';
 import type { AcceptedEvent, EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import type { RedisClient } from '../platform/redis-connect';
+import { RUN_WITHIN_MS } from '../platform/redis-deadline';
 import type { ScriptRows } from '../platform/redis-rows';
 import { defineGuard, defineScript, type ScriptTarget, type Step } from '../platform/redis-script';
 
@@ -46,18 +47,33 @@ const FIELD_BYTES = 9;
 const DIGEST_LENGTH = 22;
 /** Looked at for each one that is added. So an eighth of those that are kept have lapsed. */
 const LOOKED_AT = 8;
-/** A connection that breaks, or is silent for seconds, repeats what it has sent: within this time, with a wide margin. */
-const REPEATED_WITHIN_MS = 60_000;
+/**
+ * For so long after an event has moved, what stored it may come again over a connection that broke: no script runs later
+ * than its deadline, `RUN_WITHIN_MS`. Twice that, as the nodes of a Cluster have clocks of their own.
+ */
+export const REPEATED_WITHIN_MS = 2 * RUN_WITHIN_MS;
+/** What was accepted longer ago was stored longer ago than that, unless its process stood still in between. */
+const YOUNG_MS = 600_000;
+
+// Never later than by the clock of Redis: a process whose own clock is ahead would forget ids that others still need.
+const NOT_AHEAD = `
+  local function not_ahead(now)
+    local time = redis.call('TIME')
+    return math.min(now, time[1] * 1000 + math.floor(time[2] / 1000))
+  end`;
 
 // KEYS: the account's events, bucket. ARGV: event, field.
 const LOOK = defineScript(`
   return {redis.call('ZSCORE', KEYS[1], ARGV[1]) and 1 or 0, redis.call('HGET', KEYS[2], ARGV[2]) or ''}`);
 
-// KEYS: the account's events, bucket. ARGV: event, field, those accepted before this have lapsed.
-const GUARD_UNSETTLED = defineGuard(`
+// KEYS: the account's events, bucket. ARGV: event, field, now, after how long those that were accepted have lapsed.
+const GUARD_UNSETTLED = defineGuard(
+  `
   if redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
   local accepted_at = string.match(redis.call('HGET', KEYS[2], ARGV[2]) or '', '^%a(%d+)')
-  return accepted_at and tonumber(accepted_at) >= tonumber(ARGV[3]) and 0 or 1`);
+  return accepted_at and tonumber(accepted_at) >= not_ahead(ARGV[3]) - ARGV[4] and 0 or 1`,
+  NOT_AHEAD,
+);
 
 // KEYS: the account's events, young ones that have moved. ARGV: events.
 const GUARD_UNREPEATED = defineGuard(`
@@ -68,23 +84,28 @@ const GUARD_UNREPEATED = defineGuard(`
   end
   return 1`);
 
-// KEYS: bucket, young ones that have moved. ARGV: field, value or '', how long to keep it, those accepted before this
-// have lapsed, event, when it was accepted or '' if it is not young, those accepted until then are not young.
-const KEEP = defineScript(`
+// KEYS: bucket, young ones that have moved. ARGV: field, value or '', how long to keep it, now, event, '1' if it is young or ''.
+const KEEP = defineScript(
+  `
+  local now = not_ahead(ARGV[4])
   if ARGV[2] ~= '' then
     redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
     redis.call('PEXPIRE', KEYS[1], ARGV[3])
     local some = redis.call('HRANDFIELD', KEYS[1], ${LOOKED_AT}, 'WITHVALUES')
     for i = 1, #some, 2 do
       local accepted_at = tonumber(string.match(some[i + 1], '^%a(%d+)'))
-      if accepted_at and accepted_at < tonumber(ARGV[4]) then redis.call('HDEL', KEYS[1], some[i]) end
+      if accepted_at and accepted_at < now - ARGV[3] then redis.call('HDEL', KEYS[1], some[i]) end
     end
   end
-  if ARGV[6] ~= '' then
-    redis.call('ZADD', KEYS[2], ARGV[6], ARGV[5])
-    redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[7])
+  if ARGV[6] == '1' then
+    local time = redis.call('TIME')
+    local moved_at = time[1] * 1000 + math.floor(time[2] / 1000)
+    redis.call('ZADD', KEYS[2], string.format('%d', moved_at), ARGV[5])
+    redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('%d', moved_at - ${REPEATED_WITHIN_MS}))
     redis.call('PEXPIRE', KEYS[2], ${REPEATED_WITHIN_MS})
-  end`);
+  end`,
+  NOT_AHEAD,
+);
 
 // KEYS: bucket. ARGV: field.
 const ERASE_DIGEST = defineScript(`
@@ -142,7 +163,7 @@ export class MovedIds {
   /** A guard: whether one that may have been published before is not there, and has not moved. */
   async guardUnsettled({ accountId, id }: Known, now: number, target: ScriptTarget): Promise<void> {
     const { bucket, field } = placeOf(accountId, id);
-    await GUARD_UNSETTLED(target, [keys.events(accountId), bucket], [id, field, now - this.retentionMs]);
+    await GUARD_UNSETTLED(target, [keys.events(accountId), bucket], [id, field, now, this.retentionMs]);
   }
 
   /** A guard: whether Redis has stored none of an account's events, whose ids the API made. */
@@ -164,10 +185,9 @@ export class MovedIds {
         placeOf(accountId, eventId).field,
         movedId === undefined ? '' : encode({ ...movedId, acceptedAt }),
         retentionMs,
-        now - retentionMs,
+        now,
         eventId,
-        isYoung(acceptedAt, now) ? acceptedAt : '',
-        now - REPEATED_WITHIN_MS,
+        isYoung(acceptedAt, now) ? '1' : '',
       ],
     );
   }
@@ -190,7 +210,7 @@ export function staysKnown({ acceptedAt, movedId }: KeptId, now: number): boolea
 }
 
 function isYoung(acceptedAt: number, now: number): boolean {
-  return acceptedAt > now - REPEATED_WITHIN_MS;
+  return acceptedAt > now - YOUNG_MS;
 }
 
 /** Whether an event may have been accepted before. One whose id the API made was not. */

@@ -1,12 +1,11 @@
 import type { AccountId } from '../domain/account';
 import type { DeliveryParts } from '../domain/delivery';
 import { type EndStatus, ERASED_LOG_START, endStatuses } from '../domain/delivery-log';
-import type { EventId } from '../domain/event';
+import { EVENT_HEAD_BYTES, type EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import type { RedisClient } from '../platform/redis-connect';
 import type { ScriptRows } from '../platform/redis-rows';
 import { defineGuard, defineScript, type ScriptTarget } from '../platform/redis-script';
-import { HEAD_BYTES } from './redis-event-store';
 
 /** An event as it is stored, and the digest of its claim if a client chose its id. */
 export interface SeenEvent {
@@ -119,7 +118,7 @@ const REMOVE = defineGuard(
 const DROP = defineGuard(`
   local event, receivers, pin, claim, moved, scheduled_for = unpack(KEYS)
   if redis.call('EXISTS', receivers, pin) > 0 then return {0, 1 - redis.call('EXISTS', receivers)} end
-  local head = string.match(redis.call('GETRANGE', event, 0, ${HEAD_BYTES - 1}), '^[^\\n]+') or ''
+  local head = string.match(redis.call('GETRANGE', event, 0, ${EVENT_HEAD_BYTES - 1}), '^[^\\n]+') or ''
   if (string.find(head, ' !%d+$') ~= nil) ~= (ARGV[1] == '1') then return {0, 1} end
   local bytes = redis.call('STRLEN', event)
   redis.call('UNLINK', event, claim, moved, scheduled_for)
@@ -127,6 +126,11 @@ const DROP = defineGuard(`
 
 // KEYS: event.
 const IS_GONE = defineGuard(`return 1 - redis.call('EXISTS', KEYS[1])`);
+
+// KEYS: event. Gives 1 as well if it is gone.
+const IS_ERASED = defineScript(`
+  local head = string.match(redis.call('GETRANGE', KEYS[1], 0, ${EVENT_HEAD_BYTES - 1}), '^[^\\n]+')
+  return (not head or string.find(head, ' !%d+$')) and 1 or 0`);
 
 // KEYS: the account's events. ARGV: event.
 const LEAVE = defineScript(`redis.call('ZREM', KEYS[1], ARGV[1])`);
@@ -301,6 +305,27 @@ export class MovedStore {
       ({ accountId }) => [keys.events(accountId)],
       ({ eventId }) => [eventId],
     );
+  }
+
+  /** Tell movers that a payload was erased, once Redis has nothing of it any more. */
+  async noteErasure(): Promise<void> {
+    await this.redis.incr(keys.erasures);
+  }
+
+  /** Changes with each payload that is erased. */
+  async erasures(): Promise<string | null> {
+    return await this.redis.get(keys.erasures);
+  }
+
+  /** Whether the payloads of events were erased, or the events are gone. */
+  async areErased(rows: readonly EventPlace[], target: ScriptRows): Promise<readonly boolean[]> {
+    const erased = await target.call(
+      IS_ERASED,
+      rows,
+      ({ accountId, eventId }) => [keys.event(accountId, eventId)],
+      () => [],
+    );
+    return erased.map((reply) => reply === 1);
   }
 
   /** How many of the event's deliveries have moved, while the event itself is in Redis. */

@@ -5,6 +5,7 @@ import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import type { RedisClient } from '../platform/redis-connect';
 import type { ScriptTarget } from '../platform/redis-script';
+import { storedMsOf } from './redis-event-index';
 import type { MovedCounts } from './redis-moved';
 import {
   listEventAgain,
@@ -71,7 +72,7 @@ export class RecalledStore {
     target: ScriptTarget = this.redis,
   ): Promise<boolean> {
     const moved = { statuses: Object.keys(counts), counts: Object.values(counts) };
-    const keptMs = this.retention.ageMs;
+    const keptMs = storedMsOf(this.retention);
     return await returnEvent({ account: accountId, event: eventId, text, keptMs, ...moved })(target);
   }
 
@@ -83,7 +84,7 @@ export class RecalledStore {
     target: ScriptTarget = this.redis,
   ): Promise<void> {
     const receiver = { account: accountId, event: eventId, endpoint: endpointId };
-    await returnReceiver({ ...receiver, keptMs: this.retention.ageMs, status })(target);
+    await returnReceiver({ ...receiver, keptMs: storedMsOf(this.retention), status })(target);
   }
 
   /** Put a delivery's log back, unless there is one. Gives whether it is back. */

@@ -1,10 +1,17 @@
 import type { AccountId } from '../domain/account';
 import { type EndpointId, endpointIdSchema } from '../domain/endpoint';
-import { type AcceptedEvent, type EventId, publishedAtOf, type StoredEvent } from '../domain/event';
+import {
+  type AcceptedEvent,
+  EVENT_HEAD_BYTES,
+  type EventId,
+  publishedAtOf,
+  type StoredEvent,
+} from '../domain/event';
 import { keys } from '../domain/keys';
 import type { RedisClient } from '../platform/redis-connect';
 import { defineGuard, defineScript, type ScriptTarget } from '../platform/redis-script';
-import { decodeStored, encode, HEAD_BYTES } from './redis-event-store';
+import { storedMsOf } from './redis-event-index';
+import { decodeStored, encode } from './redis-event-store';
 
 /**
  * What an id stands for:
@@ -40,7 +47,7 @@ const SCHEDULE = `
     return time[1] * 1000 + math.floor(time[2] / 1000)
   end
   local function head_of(event)
-    return string.match(redis.call('GETRANGE', event, 0, ${HEAD_BYTES - 1}), '^[^\\n]+')
+    return string.match(redis.call('GETRANGE', event, 0, ${EVENT_HEAD_BYTES - 1}), '^[^\\n]+')
   end
   local function state_of(head)
     if not head then return 'gone' end
@@ -139,7 +146,7 @@ export class ScheduledEvents {
     const { accountId, id, acceptedAt, endpointIds = [] } = event;
     const waitMs = Math.max(acceptedAt - publishedAtOf(event), 0);
     const eventKeys = [keys.event(accountId, id), keys.scheduledFor(accountId, id)];
-    const args = [waitMs + this.retention.ageMs, encode(event), answer, endpointIds.join(' ')];
+    const args = [waitMs + storedMsOf(this.retention), encode(event), answer, endpointIds.join(' ')];
     return (await SAVE(target, eventKeys, args)) === 1;
   }
 
@@ -157,7 +164,7 @@ export class ScheduledEvents {
     deliverAt: number,
     target: ScriptTarget = this.redis,
   ): Promise<boolean> {
-    return (await MOVE(target, keysOf(accountId, id), [deliverAt, this.retention.ageMs])) === 1;
+    return (await MOVE(target, keysOf(accountId, id), [deliverAt, storedMsOf(this.retention)])) === 1;
   }
 
   /** The same, but it is not sent at all. @param now its place in lists. */
@@ -167,7 +174,7 @@ export class ScheduledEvents {
     now: number,
     target: ScriptTarget = this.redis,
   ): Promise<boolean> {
-    return (await CANCEL(target, keysOf(accountId, id), [now, this.retention.ageMs])) === 1;
+    return (await CANCEL(target, keysOf(accountId, id), [now, storedMsOf(this.retention)])) === 1;
   }
 
   /**

@@ -1,6 +1,10 @@
-import type { HistoryWriter } from '../database/pg-history-writer';
+import type { FindErased, HistoryWriter } from '../database/pg-history-writer';
+import { WRITTEN_WITHIN_MS } from '../database/pg-writing-lock';
+import { ERASED_LOG_START } from '../domain/delivery-log';
 import type { MovedEvent } from '../domain/moved-event';
+import type { MovedStore } from '../events/redis-moved';
 import type { OverList } from '../events/redis-over-list';
+import { askForEach } from '../platform/redis-rows';
 import { runStep } from '../platform/redis-script';
 import {
   type JudgedEntry,
@@ -15,7 +19,9 @@ import { type RemoveMovedContext, removeMoved } from './remove-moved';
 import { Settlement, type SettlementContext } from './settlement';
 
 export interface MoveContext extends ReadOverContext, RemoveMovedContext, SettlementContext {
-  readonly movedStore: ReadOverContext['movedStore'] & RemoveMovedContext['movedStore'];
+  readonly movedStore: ReadOverContext['movedStore'] &
+    RemoveMovedContext['movedStore'] &
+    Pick<MovedStore, 'erasures' | 'areErased'>;
   readonly overList: SettlementContext['overList'] & Pick<OverList, 'claim'>;
   readonly historyWriter: Pick<HistoryWriter, 'write'>;
   /** For how many days after its acceptance an event is kept, unless its account has a time of its own. */
@@ -32,8 +38,6 @@ export interface BatchResult {
 export const BATCH = 2_000;
 /** How long a claim lasts: longer than a batch takes. After it, other processes take over the entries of a process that died. */
 const CLAIMED_FOR_MS = 30_000;
-/** After this nothing is committed any more: an erasure waits for longer. */
-const COMMIT_WITHIN_MS = 8_000;
 const INCOMPLETE_MS = 5_000;
 
 /**
@@ -55,9 +59,11 @@ export async function moveBatch(context: MoveContext, patienceMs = 0): Promise<B
   if (claim.entries.length === 0) return { moved: 0, isFull };
   const settlement = new Settlement(context, claim);
   try {
+    const findErased = await erasuresFromNowOn(context);
     const read = await readOver(context, claim.entries, settlement);
     const moving = await prepare(context, read, settlement);
-    const written = await write(context, moving, startedAt + COMMIT_WITHIN_MS, settlement, isFull);
+    const writing = { beginBy: startedAt + WRITTEN_WITHIN_MS, findErased };
+    const written = await write(context, moving, writing, settlement, isFull);
     await removeMoved(context, written, settlement);
   } catch (error) {
     // If Redis is down, they are due again when the claim ends.
@@ -106,17 +112,40 @@ function judgeAll({ clock }: MoveContext, event: OverEvent, settlement: Settleme
   });
 }
 
+/**
+ * Look for what is erased while the batch is under way. An erasure counts itself when Redis has nothing of the payload any
+ * more, and before it erases in the history.
+ */
+async function erasuresFromNowOn({ movedStore, forEach }: MoveContext): Promise<FindErased> {
+  const before = await movedStore.erasures();
+  return async (events) => {
+    if ((await movedStore.erasures()) === before) return new Set();
+    const places = events.map(({ accountId, id: eventId }) => ({ accountId, eventId }));
+    const areErased = await askForEach(forEach, places, (rows, target) => movedStore.areErased(rows, target));
+    return new Set(events.filter((event, i) => areErased[i] !== false && !wasReadErased(event)));
+  };
+}
+
+function wasReadErased({ head, deliveries }: MovedEvent): boolean {
+  return head.erasedAt !== undefined && deliveries.every(({ log }) => log.startsWith(ERASED_LOG_START));
+}
+
+interface Writing {
+  readonly beginBy: number;
+  readonly findErased: FindErased;
+}
+
 /** Gives those that are in the history now, or need not be. */
 async function write(
   context: MoveContext,
   events: readonly MovingEvent[],
-  deadline: number,
+  writing: Writing,
   settlement: Settlement,
   isFull: boolean,
 ): Promise<readonly MovingEvent[]> {
   const all = events.flatMap(({ moved }) => moved ?? []);
   if (all.length === 0) return events;
-  const decided = await writeWhatCanBe(context, all, deadline);
+  const decided = await writeWhatCanBe(context, all, writing);
   refuseTable(decided, isFull);
   const why = new Map(decided.refused.map((one) => [nameOf(one.event), one]));
   const isIn = new Set(decided.written.map(nameOf));
@@ -141,11 +170,11 @@ interface Decided {
 async function writeWhatCanBe(
   context: MoveContext,
   events: readonly MovedEvent[],
-  deadline: number,
+  writing: Writing,
 ): Promise<Decided> {
   const decided: Decided = { written: [], refused: [] };
   try {
-    await writeByHalves(context, events, deadline, decided);
+    await writeByHalves(context, events, writing, decided);
   } catch (error) {
     if (decided.written.length + decided.refused.length === 0) throw error;
   }
@@ -156,19 +185,20 @@ async function writeWhatCanBe(
 async function writeByHalves(
   context: MoveContext,
   events: readonly MovedEvent[],
-  deadline: number,
+  writing: Writing,
   { written, refused }: Decided,
 ): Promise<void> {
-  const result = await context.historyWriter.write(events, deadline);
+  const result = await context.historyWriter.write(events, writing.beginBy, writing.findErased);
   const [event] = events;
   if (result.kind === 'written') {
-    written.push(...events);
+    const { erased } = result;
+    written.push(...(erased ? events.filter((each) => !erased.has(each)) : events));
   } else if (event && events.length === 1) {
     refused.push({ ...result, event });
   } else {
     const half = Math.ceil(events.length / 2);
-    await writeByHalves(context, events.slice(0, half), deadline, { written, refused });
-    await writeByHalves(context, events.slice(half), deadline, { written, refused });
+    await writeByHalves(context, events.slice(0, half), writing, { written, refused });
+    await writeByHalves(context, events.slice(half), writing, { written, refused });
   }
 }
 

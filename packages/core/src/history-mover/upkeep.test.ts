@@ -43,6 +43,7 @@ if (!hasPostgres) console.warn(`SKIPPED: upkeep of the history in PostgreSQL, be
       database,
       writers: [writer],
       clock: systemClock,
+      redisClock: { known: Promise.resolve(true) },
       emit: signals.listen,
     });
     opened.push({

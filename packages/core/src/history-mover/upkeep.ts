@@ -6,6 +6,7 @@ import { migrate } from '../database/pg-schema';
 import type { Emit } from '../domain/signal';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
+import type { RedisClock } from '../platform/redis-clock';
 import { settledWithin } from '../platform/timers';
 
 export interface UpkeepContext {
@@ -13,6 +14,7 @@ export interface UpkeepContext {
   /** The parts that write to the history. They start when its schema exists. */
   readonly writers: readonly { start(): void; stop(): Promise<void> }[];
   readonly clock: Clock;
+  readonly redisClock: Pick<RedisClock, 'known'>;
   readonly emit: Emit;
 }
 
@@ -49,7 +51,9 @@ export class HistoryUpkeep {
       await this.#rest(TRY_AGAIN_MS);
       isThere = !signal.aborted && (await this.#migrate().catch((error: unknown) => this.#fail(error)));
     }
-    if (signal.aborted) return;
+    // By the clock of a machine alone, days that are still to be kept could be dropped.
+    const isKnown = await this.context.redisClock.known;
+    if (signal.aborted || !isKnown) return;
     for (const writer of this.context.writers) writer.start();
     while (!signal.aborted) {
       await this.#dropDays();

@@ -3,7 +3,7 @@ import type { AccountId } from '../domain/account';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import { chunksOf } from '../platform/batches';
 import { SharedResults } from '../platform/caches';
-import type { ListMark, WalkedDelivery } from './history-source';
+import type { InTurn, ListMark, WalkedDelivery } from './history-source';
 import { type ReadEntriesContext, readEntries, walkedOf } from './list-entries';
 import { countedLogOf, type Rollup, type RollupQuery, RollupTally } from './rollups';
 
@@ -21,8 +21,8 @@ export interface RecentDelivery extends WalkedDelivery {
 
 export interface RecentAttemptsOptions extends ReadEntriesContext {
   readonly deliveryStore: Pick<DeliveryStore, 'readLogs'>;
-  /** Does heavy work of an account, one piece at a time. By default at once. */
-  readonly inTurn?: <Result>(accountId: AccountId, work: () => Promise<Result>) => Promise<Result>;
+  /** By default at once. */
+  readonly inTurn?: InTurn;
   /** Milliseconds by a clock that never jumps. */
   readonly now?: () => number;
   readonly mostDeliveries?: number;

@@ -8,7 +8,12 @@ import {
   type HoldReason,
   type PastHold,
 } from '../domain/delivery';
-import { type DeliveryStatus, type DeliverySummary, endStatuses } from '../domain/delivery-log';
+import {
+  type CancelReason,
+  type DeliveryStatus,
+  type DeliverySummary,
+  endStatuses,
+} from '../domain/delivery-log';
 import { batchLimitsOf, type Endpoint, type EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import type { AdmissionStore, Standing as Limits } from '../endpoints/flow/redis-admission-store';
@@ -62,6 +67,8 @@ export interface DeliveryWithAttempts extends Delivery {
   readonly attempts: readonly Attempt[];
   /** The newer event of its group that is sent in place of it, if it has ended so. */
   readonly supersededBy?: EventId | undefined;
+  /** If it has ended so, and the reason is a known one. */
+  readonly cancelReason?: CancelReason | undefined;
 }
 
 /** Tells which deliveries are held. */

@@ -8,6 +8,7 @@ import type { EventMark } from '../events/redis-event-index';
 import type { Batch } from '../platform/batches';
 import type { TimeRange } from '../platform/redis-timeline';
 import type { RecordFilter, ShownStatus, TypedStanding } from './delivery-standings';
+import type { SearchWork } from './json-containment';
 
 /**
  * A place in a list. Events are ordered by their acceptance, then by their id. Of one event, deliveries to
@@ -29,6 +30,9 @@ export interface EventKey {
   readonly createdAt?: number | undefined;
 }
 
+/** Does heavy work of an account, one piece at a time. */
+export type InTurn = <Result>(accountId: AccountId, work: () => Promise<Result>) => Promise<Result>;
+
 /** Which deliveries of an account to list. */
 export interface DeliveryQuery extends TimeRange, RecordFilter {
   readonly accountId: AccountId;
@@ -37,6 +41,8 @@ export interface DeliveryQuery extends TimeRange, RecordFilter {
   readonly eventType?: string | undefined;
   /** The JSON text of an object that the event's data contains. */
   readonly data?: string | undefined;
+  /** What the search for it may still cost. */
+  readonly work?: SearchWork | undefined;
 }
 
 /** Which events of an account to list. */
@@ -45,6 +51,7 @@ export interface EventQuery extends TimeRange {
   readonly type?: string | undefined;
   /** As for deliveries. */
   readonly data?: string | undefined;
+  readonly work?: SearchWork | undefined;
 }
 
 /** Which events of an account to go through, or which deliveries. */

@@ -1,7 +1,11 @@
+import { setImmediate } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { hasPostgres, NO_POSTGRES, PostgresServer } from '../testing/postgres-server';
 import { createSeededRandom } from '../testing/seeded-random';
-import { isSearchable, JsonPattern } from './json-containment';
+import { countListed, isSearchable, JsonPattern, PATTERN_BOUNDS, SearchWork } from './json-containment';
+
+const isIn = async (data: string, wanted: string) =>
+  await new JsonPattern(wanted).isIn(data, new SearchWork());
 
 describe('what can be searched', () => {
   it.each([
@@ -54,9 +58,63 @@ it.each([
   ['{"__proto__":{"a":1}}', '{"__proto__":{"a":1}}', true],
   ['{"a":"\\u0000","b":1}', '{"b":1}', false],
   ['{"b":1}', '{"b":"\\ud800"}', false],
-])('says of %s and %s: %s', (data, wanted, isIn) => {
-  expect(new JsonPattern(wanted).isIn(data)).toBe(isIn);
+])('says of %s and %s: %s', async (data, wanted, expected) => {
+  expect(await isIn(data, wanted)).toBe(expected);
 });
+
+// Its worst data within 256 KiB, with the largest pattern that is taken.
+const KIBIBYTES = 256 * 1024;
+const filled = (item: string, last: string) =>
+  `{"a":[${`${item},`.repeat(KIBIBYTES / (item.length + 1))}${last}]}`;
+const listOf = (count: number, item: string) => `[${Array.from({ length: count }, () => item).join(',')}]`;
+
+it.each([
+  ['empty lists', filled('[]', '[1]'), `{"a":${listOf(4, '[1]')}}`],
+  ['lists in lists', filled('[[0],[0],[0],[0]]', '0'), '{"a":[[[1],[1]],[1]]}'],
+  [
+    'objects with all members but one',
+    filled('{"b":1,"c":1}', '0'),
+    `{"a":${listOf(4, '{"b":1,"c":1,"d":1}')}}`,
+  ],
+  [
+    'an object of many members',
+    filled('{"a":{}}', '0'),
+    `{"a":[{${Array.from({ length: 90 }, (_, i) => `"${i}":1`).join()}}]}`,
+  ],
+  ['numbers', filled('1.0', '0'), `{"a":${listOf(16, '1')}}`],
+  ['numbers of 999 digits', filled('1'.repeat(999), '0'), '{"a":[2]}'],
+  ['empty texts', filled('""', '0'), '{"a":["x"]}'],
+])('lets others in while it looks at %s, and comes to an end', async (_what, data, wanted) => {
+  const { listed, nested } = countListed(JSON.parse(wanted));
+  expect(listed <= PATTERN_BOUNDS.listed && nested <= PATTERN_BOUNDS.nested).toBe(true);
+  const work = new CountedWork();
+  const state = { isDone: false, turns: 0 };
+  const searching = new JsonPattern(wanted).isIn(data, work).finally(() => {
+    state.isDone = true;
+  });
+  for (; !state.isDone; state.turns += 1) await setImmediate();
+  await searching;
+  // Each value of the data is read once, and compared with a few of the pattern.
+  expect(work.steps).toBeLessThan(8 * KIBIBYTES);
+  expect(work.mostAtOnce).toBeLessThan(KIBIBYTES / 8);
+  expect(state.turns).toBeGreaterThanOrEqual(Math.floor(work.steps / KIBIBYTES));
+});
+
+/** It does as its base class, and counts the steps between two pauses. */
+class CountedWork extends SearchWork {
+  steps = 0;
+  mostAtOnce = 0;
+  #atOnce = 0;
+
+  override spend(steps: number): boolean {
+    const isPause = super.spend(steps);
+    this.steps += steps;
+    this.#atOnce += steps;
+    this.mostAtOnce = Math.max(this.mostAtOnce, this.#atOnce);
+    if (isPause) this.#atOnce = 0;
+    return isPause;
+  }
+}
 
 type Node =
   | { readonly kind: 'scalar'; readonly texts: readonly string[] }
@@ -171,9 +229,8 @@ if (!hasPostgres) console.warn(`SKIPPED: containment beside PostgreSQL's, becaus
           [datas, patterns],
         );
         const expected = some.map((pair, i) => [...pair, rows[i]?.is_in]);
-        expect(some.map(([data, wanted]) => [data, wanted, new JsonPattern(wanted).isIn(data)])).toEqual(
-          expected,
-        );
+        const found = some.map(async ([data, wanted]) => [data, wanted, await isIn(data, wanted)]);
+        expect(await Promise.all(found)).toEqual(expected);
         for (const row of rows) seen[row.is_in ? 'contained' : 'other'] += 1;
       }),
       { numRuns: 60 },

@@ -133,7 +133,8 @@ export async function readDelivery(
   ]);
   if (!delivery) throw deliveryNotFound();
   const hold = delivery.hold && { ...delivery.hold, since };
-  return { ...delivery, hold, supersededBy: recorded.supersededBy, attempts: recorded.attempts };
+  const { supersededBy, cancelReason, attempts } = recorded;
+  return { ...delivery, hold, supersededBy, cancelReason, attempts };
 }
 
 /** When a held delivery was held first after its last attempt. undefined: its job does not tell. */

@@ -46,9 +46,9 @@ import {
   walkEntries,
   walkedOf,
 } from './list-entries';
-import { searchRecent } from './search-recent';
+import { type SearchRecentContext, searchRecent } from './search-recent';
 
-export interface RecentStores {
+export interface RecentStores extends Pick<SearchRecentContext, 'inTurn'> {
   readonly endpointStore: Pick<EndpointStore, 'listIds'>;
   readonly eventStore: Pick<
     EventStore,

@@ -178,8 +178,8 @@ export function countedLogOf(log: string): string {
     .join('');
 }
 
-function countedLineOf({ n, t, d, o, a, l, r }: AttemptLine): AttemptLine {
-  return { n, t, d, o, a, l, r };
+function countedLineOf({ n, t, d, o, a, l, ro, r }: AttemptLine): AttemptLine {
+  return { n, t, d, o, a, l, ro, r };
 }
 
 /** Adds up the attempts of deliveries that are read one by one. */

@@ -1,56 +1,71 @@
-import { setImmediate } from 'node:timers/promises';
 import type { AccountId } from '../domain/account';
 import type { EventId, StoredEvent } from '../domain/event';
 import type { EventStore } from '../events/redis-event-store';
 import { chunksOf } from '../platform/batches';
 import { textOfMember } from '../platform/json';
-import { markOf, type SourceBatch, type SourceEntry } from './history-source';
-import { JsonPattern } from './json-containment';
+import { type InTurn, markOf, type SourceBatch, type SourceEntry } from './history-source';
+import { JsonPattern, SearchWork } from './json-containment';
 
 export interface SearchRecentContext {
   readonly eventStore: Pick<EventStore, 'find'>;
+  /** Payloads are compared in it. By default at once. */
+  readonly inTurn?: InTurn;
 }
 
 export interface SearchQuery {
   readonly accountId: AccountId;
   readonly data?: string | undefined;
+  /** What is left for the page. Absent: nothing was spent on it. */
+  readonly work?: SearchWork | undefined;
 }
 
 // A payload may have megabytes.
 const READ_TOGETHER = 5;
-/** A page ends behind so much of payloads: comparing takes some milliseconds for each. */
-const MOST_CHARACTERS = 4 * 1024 * 1024;
 
 type Verdict = 'contained' | 'other' | 'gone';
 
 /**
  * Of a part of a list, leave only the rows of events whose data contain the pattern of the query, if it has one. Only the
- * payloads of such rows are read. No index knows them.
+ * payloads of such rows are read. No index knows them. The page ends behind the event on which its last work was spent.
  */
 export async function searchRecent<Row>(
   context: SearchRecentContext,
-  { accountId, data }: SearchQuery,
+  { accountId, data, work = new SearchWork() }: SearchQuery,
   readBatch: () => Promise<SourceBatch<Row>>,
 ): Promise<SourceBatch<Row>> {
   const pattern = data === undefined ? undefined : new JsonPattern(data);
   if (!pattern || pattern.isEmpty) return await readBatch();
   if (pattern.isInNone) return { entries: [], nextCursor: undefined };
   const batch = await readBatch();
+  const { inTurn = (_accountId, judging) => judging() } = context;
+  return await inTurn(accountId, () => judgeBatch(context, { accountId, pattern, work }, batch));
+}
+
+interface Search {
+  readonly accountId: AccountId;
+  readonly pattern: JsonPattern;
+  readonly work: SearchWork;
+}
+
+async function judgeBatch<Row>(
+  context: SearchRecentContext,
+  search: Search,
+  batch: SourceBatch<Row>,
+): Promise<SourceBatch<Row>> {
   const verdicts = new Map<EventId, Verdict>();
   const judged: SourceEntry<Row>[] = [];
-  let characters = 0;
   for (const some of chunksOf(batch.entries, READ_TOGETHER)) {
-    for (const [id, event] of await findAll(context, accountId, unjudged(some, verdicts))) {
-      verdicts.set(id, judge(pattern, event));
-      characters += event?.body?.length ?? 0;
-      // Others have their turn in between.
-      await setImmediate();
+    const events = await findAll(context, search.accountId, unjudged(some, verdicts));
+    for (const entry of some) {
+      const { eventId } = entry.mark;
+      if (events.has(eventId) && !verdicts.has(eventId)) {
+        verdicts.set(eventId, await judge(search, events.get(eventId)));
+      }
+      judged.push(judgedBy(verdicts, entry));
+      if (!search.work.isSpent) continue;
+      const isAll = judged.length === batch.entries.length;
+      return { entries: judged, nextCursor: isAll ? batch.nextCursor : markOf(entry.mark), endsPage: true };
     }
-    judged.push(...some.map((entry) => judgedBy(verdicts, entry)));
-    const last = judged.at(-1);
-    if (characters < MOST_CHARACTERS || !last) continue;
-    const isAll = judged.length === batch.entries.length;
-    return { entries: judged, nextCursor: isAll ? batch.nextCursor : markOf(last.mark), endsPage: true };
   }
   return { ...batch, entries: judged };
 }
@@ -64,13 +79,16 @@ function unjudged(
 }
 
 async function findAll({ eventStore }: SearchRecentContext, accountId: AccountId, ids: readonly EventId[]) {
-  return await Promise.all(ids.map(async (id) => [id, await eventStore.find(accountId, id)] as const));
+  const found = await Promise.all(ids.map(async (id) => [id, await eventStore.find(accountId, id)] as const));
+  return new Map(found);
 }
 
-function judge(pattern: JsonPattern, event: StoredEvent | undefined): Verdict {
+async function judge({ pattern, work }: Search, event: StoredEvent | undefined): Promise<Verdict> {
   if (event === undefined) return 'gone';
-  const data = event.body === undefined ? undefined : textOfMember(event.body, 'data');
-  return data !== undefined && pattern.isIn(data) ? 'contained' : 'other';
+  if (event.body === undefined) return 'other';
+  work.spendOnText(event.body.length);
+  const data = textOfMember(event.body, 'data');
+  return data !== undefined && (await pattern.isIn(data, work)) ? 'contained' : 'other';
 }
 
 // An event is the last that leaves: its deliveries have left as well.

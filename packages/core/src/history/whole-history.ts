@@ -26,6 +26,7 @@ import {
   type WalkedDelivery,
   type WalkQuery,
 } from './history-source';
+import { SearchWork } from './json-containment';
 
 export interface CountedEvent {
   readonly event: StoredEvent;
@@ -74,16 +75,18 @@ export class WholeHistory {
     before?: ListMark,
   ): Promise<HistoryPage<TypedStanding>> {
     const mostScanned = query.eventId === undefined ? SCANNED_TOGETHER : SCANNED_ONE_BY_ONE;
+    const work = new SearchWork();
     return await this.#readPage({ query, limit, before, mostScanned }, (source, span) =>
-      source.listDeliveries(query, span),
+      source.listDeliveries({ ...query, work }, span),
     );
   }
 
   /** Read a page of events that were fanned out. */
   async listEvents(query: EventQuery, limit: number, before?: ListMark): Promise<HistoryPage<ListedEvent>> {
     const mostScanned = query.data === undefined ? SCANNED_ONE_BY_ONE : SCANNED_IN_A_SEARCH;
+    const work = new SearchWork();
     return await this.#readPage({ query, limit, before, mostScanned }, (source, span) =>
-      source.listEvents(query, span),
+      source.listEvents({ ...query, work }, span),
     );
   }
 

@@ -1,10 +1,12 @@
 import {
   type Contact,
+  type ContactKind,
   linkTokenOf,
   type Notification,
   type NotificationTopic,
   type Subject,
 } from '../domain/contact';
+import { plainName } from './plain-name';
 
 /** A message as a person reads it. */
 export interface ComposedMessage {
@@ -98,7 +100,7 @@ export function composeMessage(
   const titles = notifications.map(titleOf);
   return {
     subject: titles.length === 1 ? titles.join('') : `${titles.length} messages about webhooks`,
-    lines: notifications.flatMap((each) => [...linesOf(each), '']).slice(0, -1),
+    lines: notifications.flatMap((each) => [...linesOf(each, contact.kind), '']).slice(0, -1),
     link: isConfirmation ? linkOf('confirm') : `${publicUrl}${pathOf(notifications)}`,
     unsubscribeLink: linkOf('unsubscribe'),
   };
@@ -109,9 +111,9 @@ function titleOf({ topic, subjects, subjectCount = subjects.length }: Notificati
   return words[topic].title.replace('{n}', count);
 }
 
-function linesOf(notification: Notification): readonly string[] {
+function linesOf(notification: Notification, kind: ContactKind): readonly string[] {
   const { topic, subjects, subjectCount = subjects.length } = notification;
-  const listed = subjects.map((subject) => lineOf(topic, subject));
+  const listed = subjects.map((subject) => lineOf(topic, subject, kind));
   const rest = subjectCount - subjects.length;
   return [
     `${titleOf(notification)}.`,
@@ -135,9 +137,8 @@ const DETAIL: Readonly<Partial<Record<NotificationTopic, string>>> = {
   dead_letters: 'the newest came at',
 };
 
-function lineOf(topic: NotificationTopic, { endpointId, label, detail }: Subject): string {
-  // A name may have been given by anybody: it makes no lines of its own.
-  const name = label?.replace(/\p{Cc}+/gu, ' ');
+function lineOf(topic: NotificationTopic, { endpointId, label, detail }: Subject, kind: ContactKind): string {
+  const name = label === undefined ? undefined : plainName(label, kind);
   const what = [endpointId, name === undefined ? undefined : `(${name})`].filter(
     (part) => part !== undefined,
   );

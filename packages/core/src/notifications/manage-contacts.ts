@@ -21,7 +21,12 @@ import { type TargetUrlRules, targetUrlSchema } from '../domain/target-url';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { AppError, invalidRequest } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
-import { type ContactStore, MAX_CONTACTS } from './redis-contact-store';
+import {
+  CONFIRMATIONS_AN_HOUR,
+  type ContactStore,
+  MAX_CONTACTS,
+  type ReachedBound,
+} from './redis-contact-store';
 
 const MAX_ADDRESS = 254;
 const TOO_LONG = `must have at most ${MAX_ADDRESS} characters`;
@@ -109,7 +114,7 @@ export interface ContactMaking {
  * Make a contact. A worker asks it whether it wants messages; until it has said so, it gets no other one.
  *
  * @throws AppError `invalid_request`, `not_found` for its webhook or when the account is gone, `limit_reached`,
- *   `rate_limited` when its target was asked too often.
+ *   `rate_limited` when its target, or anybody for this account, was asked too often.
  */
 export async function createContact(
   context: ManageContactsContext,
@@ -122,7 +127,9 @@ export async function createContact(
   const endpointId = await endpointIdOf(context, accountId, input.webhook_id);
   const known = await contactStore.find(accountId, id);
   if (known) return known;
-  await takeFromTarget(context, target);
+  // Requests that are refused anyway must not count.
+  if ((await contactStore.count(accountId)) >= MAX_CONTACTS) throw tooMany();
+  await takeConfirmation(context, accountId, { kind: input.kind, target });
   const contact: Contact = {
     id,
     accountId,
@@ -136,9 +143,7 @@ export async function createContact(
     createdAt,
     updatedAt: createdAt,
   };
-  if (!(await contactStore.create(contact, act))) {
-    throw new AppError('limit_reached', `The account has ${MAX_CONTACTS} contacts. Delete one first.`);
-  }
+  if (!(await contactStore.create(contact, act))) throw tooMany();
   // As with a new webhook: an erasure first marks the account and then removes its contacts.
   if (!isThere(await accountStore.find(accountId))) {
     await contactStore.remove(accountId, id);
@@ -188,7 +193,7 @@ function changesOf(before: Contact, after: Contact): readonly FieldChange[] {
 /**
  * Ask once more whether it wants messages.
  *
- * @throws AppError `not_found`, `conflict` when it has answered, `rate_limited` when its target was asked too often.
+ * @throws AppError `not_found`, `conflict` when it has answered, `rate_limited` as for a new one.
  */
 export async function askAgain(
   context: Pick<ManageContactsContext, 'contactStore' | 'clock'>,
@@ -201,7 +206,7 @@ export async function askAgain(
   if (!known) throw contactNotFound();
   // Requests that are refused anyway must not count.
   requireUnconfirmed(known);
-  await takeFromTarget(context, known.target);
+  await takeConfirmation(context, accountId, known);
   const ask = (before: Contact): Contact => {
     requireUnconfirmed(before);
     const now = clock();
@@ -307,9 +312,13 @@ function checkedUrl({ urlRules }: ManageContactsContext, kind: ContactKind, text
   const parsed = targetUrlSchema(urlRules).safeParse(text);
   if (!parsed.success) throw fault('/url', parsed.error.issues[0]?.message ?? 'must be a URL');
   const host = HOSTS[kind];
-  if (host && !host.test(new URL(parsed.data).hostname)) {
+  if (host === undefined) return parsed.data;
+  const { protocol, hostname, port } = new URL(parsed.data);
+  if (!host.test(hostname)) {
     throw fault('/url', `must be an incoming webhook of ${kind}; use the kind "webhook" for any other URL`);
   }
+  // The URL is a password: ALLOW_HTTP_URLS is for servers of one's own.
+  if (protocol !== 'https:' || port !== '') throw fault('/url', 'must begin with https:// and name no port');
   return parsed.data;
 }
 
@@ -324,15 +333,26 @@ async function endpointIdOf(
   return id;
 }
 
-async function takeFromTarget(
+const REACHED: Readonly<Record<ReachedBound['of'], string>> = {
+  account: `The account has asked for ${CONFIRMATIONS_AN_HOUR.ofAccount} confirmations within an hour. Deleted contacts count too.`,
+  target: `This address was asked for confirmation too often: ${CONFIRMATIONS_AN_HOUR.ofAccountAtTarget} times an hour for one account, ${CONFIRMATIONS_AN_HOUR.ofTarget} times for all together.`,
+  service: 'The service has asked for as many confirmations as it may within an hour.',
+};
+
+async function takeConfirmation(
   { contactStore }: Pick<ManageContactsContext, 'contactStore'>,
-  target: string,
+  accountId: AccountId,
+  contact: Pick<Contact, 'kind' | 'target'>,
 ): Promise<void> {
-  const retryAfterMs = await contactStore.takeFromTarget(target);
-  if (retryAfterMs === 0) return;
-  throw new AppError('rate_limited', 'This address was asked for confirmation too often. Try again later.', {
-    retryAfterMs,
+  const reached = await contactStore.takeConfirmation(accountId, contact);
+  if (!reached) return;
+  throw new AppError('rate_limited', `${REACHED[reached.of]} Try again later.`, {
+    retryAfterMs: reached.waitMs,
   });
+}
+
+function tooMany(): AppError {
+  return new AppError('limit_reached', `The account has ${MAX_CONTACTS} contacts. Delete one first.`);
 }
 
 function fault(pointer: string, detail: string): AppError {

@@ -27,6 +27,7 @@ import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { rotateSigningKey } from '../endpoints/signing-keys/manage-signing-keys';
 import { SigningKeyStore } from '../endpoints/signing-keys/redis-signing-key-store';
 import { ReceiverCertificates } from '../endpoints/tls/redis-receiver-certificates';
+import { UNPROVEN_A_MINUTE, UnprovenRequests } from '../endpoints/verification/redis-unproven-requests';
 import { createNewId } from '../platform/ids';
 import { buildApiKey } from '../testing/build-api-key';
 import { buildEndpoint } from '../testing/build-endpoint';
@@ -84,6 +85,8 @@ function openScene(change: Partial<NotifierContext> = {}, client = redis.client)
   const contactStore = new ContactStore(client, testSealer);
   const notificationStore = new NotificationStore(client);
   const context = {
+    unprovenRequests: new UnprovenRequests(client),
+    random: () => 0,
     contactStore,
     notificationStore,
     endpointStore,
@@ -232,6 +235,45 @@ describe('a new contact', () => {
     }
     expect(parseLinkToken('%')).toBeUndefined();
     expect(await scene.contactStore.find(accountId, contact.id)).toMatchObject({ status: 'unconfirmed' });
+  });
+});
+
+describe('a URL that has not confirmed', () => {
+  it('gets no more requests than a host may that has proved nothing, and each contact is asked in the end', async () => {
+    const scene = openScene();
+    const { ofAccountAtHost } = UNPROVEN_A_MINUTE;
+    const count = ofAccountAtHost + 3;
+    for (let each = 0; each < count; each++) {
+      const target = `http://victim.example.com/?i=${each}`;
+      await addContact(scene.contactStore, { kind: 'webhook', target, status: 'unconfirmed' });
+    }
+    await lookAfter(scene, 0);
+    await lookAfter(scene, MINUTE / 2);
+    expect(requests).toHaveLength(ofAccountAtHost);
+    const all = () => scene.notificationStore.list(accountId, 100);
+    const waiting = (await all()).notifications.filter(({ status }) => status === 'pending');
+    expect(waiting.map(({ attempts }) => attempts)).toEqual([0, 0, 0]);
+    await redis.client.del(...(await redis.client.keys('unproven-requests:*')));
+    await lookAfter(scene, MINUTE);
+    expect(new Set(requests.map(({ url }) => url)).size).toBe(count);
+  });
+
+  it('counts each retry of its question, and once it has confirmed it is asked for nothing', async () => {
+    const scene = openScene();
+    answer = answered(500);
+    const target = 'http://victim.example.com/hook';
+    const contact = await addContact(scene.contactStore, { kind: 'webhook', target, status: 'unconfirmed' });
+    await lookAfter(scene, 0);
+    for (let each = 1; each < UNPROVEN_A_MINUTE.ofAccountAtHost; each++) {
+      await scene.unprovenRequests.take(accountId, 'victim.example.com');
+    }
+    await lookAfter(scene, 15_000);
+    expect(requests).toHaveLength(1);
+    await followLink({ ...scene, clock }, linkTokenOf(contact, 'confirm'), 'confirm');
+    await lookAfter(scene, 0);
+    await fails(await addEndpoint(scene));
+    await lookAfter(scene, 12 * MINUTE);
+    expect(requests.at(-1)?.body).toContain('1 webhook failing');
   });
 });
 
@@ -516,6 +558,31 @@ describe('a message', () => {
     expect(sent.length).toBeGreaterThan(5);
     const stored = await redis.client.hvals(keys.notifications(DEFAULT_ACCOUNT));
     expect(JSON.stringify([sent, stored, signals.all()])).not.toContain(MARKED);
+  });
+});
+
+describe('the name of a key', () => {
+  it.each([
+    ['slack', ['@everyone', '<!channel>', '://evil']],
+    ['discord', ['@everyone', '[log in](', '://evil']],
+    ['teams', ['[log in](', '**', '://evil']],
+    ['email', ['://evil']],
+  ] as const)('makes no mention, link or formatting in a message by %s', async (kind, forbidden) => {
+    const scene = openScene();
+    await confirmed(scene, {
+      kind,
+      ...(kind === 'email' ? {} : { target: `https://${kind}.example.com/x` }),
+    });
+    const name = '@everyone <!channel> **urgent** [log in](https://evil.example)';
+    const expiring = { accountId, name, createdAt: START, expiresAt: START + 15 * 24 * HOUR };
+    await scene.apiKeyStore.save(buildApiKey(expiring).record);
+    for (let hours = 0; hours < 36; hours++) await lookAfter(scene, HOUR);
+    const texts = [...textsOfMails(), ...requests.map(({ body }) => body)].filter((text) =>
+      text.includes('An API key expires soon'),
+    );
+    expect(texts).toHaveLength(1);
+    expect(texts[0]).toContain('evil.example');
+    for (const text of forbidden) expect(texts[0]).not.toContain(text);
   });
 });
 

@@ -9,6 +9,8 @@ import {
   type Subject,
 } from '../domain/contact';
 import type { Emit } from '../domain/signal';
+import { hostOf } from '../domain/target-url';
+import type { UnprovenRequests } from '../endpoints/verification/redis-unproven-requests';
 import { ClaimedWork } from '../platform/claimed-work';
 import type { Clock } from '../platform/clock';
 import type { NewId } from '../platform/ids';
@@ -36,9 +38,12 @@ import { type SendNotificationContext, sendNotification } from './send-notificat
 export interface NotifierContext extends ObserveContext, SendNotificationContext {
   readonly contactStore: Pick<ContactStore, 'list'>;
   readonly notificationStore: NotificationStore;
+  readonly unprovenRequests: Pick<UnprovenRequests, 'take'>;
   /** Absent: messages could have no links, so there are none. */
   readonly messageStyle: ComposeContext | undefined;
   readonly newId: NewId;
+  /** From 0 up to, not including, 1. */
+  readonly random: () => number;
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -160,12 +165,34 @@ export class Notifier extends ClaimedWork<ClaimedAccount> {
     await Promise.all(
       byContact(due).map(async (together) => {
         const contact = contacts.find(({ id }) => id === together[0]?.contactId);
+        const waitMs = await this.#takeRequest(contact);
+        if (waitMs > 0) return await this.#postpone(accountId, together, waitMs, claimedUntil);
         const outcome = await this.#sendTo(contact, together);
         if (outcome === 'broken off') return;
         for (const notification of together)
           await this.#settle(accountId, notification, outcome, claimedUntil);
       }),
     );
+  }
+
+  /** A URL that has not confirmed may be anybody's. @returns how long its host has to be left alone, in milliseconds. */
+  async #takeRequest(contact: Contact | undefined): Promise<number> {
+    if (contact?.status !== 'unconfirmed' || contact.kind === 'email') return 0;
+    return await this.context.unprovenRequests.take(contact.accountId, hostOf(new URL(contact.target)));
+  }
+
+  /** This is no try. They come at random times, so that all contacts that wait have the same chance. */
+  async #postpone(
+    accountId: AccountId,
+    together: readonly Notification[],
+    waitMs: number,
+    claimedUntil: number,
+  ): Promise<void> {
+    const { notificationStore, random, clock } = this.context;
+    const nextAt = clock() + Math.ceil(waitMs * (1 + random()));
+    for (const notification of together) {
+      await notificationStore.settle(accountId, notification, claimedUntil, nextAt);
+    }
   }
 
   /** All due notifications of a contact go in one message. */

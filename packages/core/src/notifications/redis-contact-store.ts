@@ -1,50 +1,35 @@
 import { createHash } from 'node:crypto';
-import { defineTextChange } from '../audit/redis-recorded-change';
+import { makeChange } from '../audit/redis-recorded-change';
 import type { AccountId } from '../domain/account';
 import type { Act, FieldChange } from '../domain/audit';
 import { type Contact, type ContactId, contactSchema } from '../domain/contact';
 import { keys } from '../domain/keys';
 import type { Sealer } from '../endpoints/seal';
 import type { RedisClient } from '../platform/redis-connect';
-import { takeOne } from '../platform/redis-take-one';
+import { ALL, takeOne } from '../platform/redis-take-one';
+import { createContact, removeContact, replaceContact } from './redis-contact-store.script';
 
 /** Each costs a message to every occasion, and all of them are read at once. */
 export const MAX_CONTACTS = 20;
 
-/** So many contacts may be made for one address or URL within an hour, by whatever accounts: each sends it a message. */
-export const CONFIRMATIONS_AN_HOUR = 3;
+/**
+ * So many questions to confirm are asked within an hour. Each is a message to somebody who has asked for none, and counts
+ * even if its contact is deleted at once. The share of an account leaves room for the others at the same mailbox or URL.
+ */
+export const CONFIRMATIONS_AN_HOUR = {
+  ofTarget: 6,
+  ofAccountAtTarget: 3,
+  ofAccount: 20,
+  /** Protects the good name of the service's mail server. */
+  ofService: 1_000,
+} as const;
 const HOUR_MS = 3_600_000;
 const DIGEST_CHARACTERS = 22;
 
-// The record is the same when a create is repeated. KEYS: contacts. ARGV: id, record, the most of them.
-const CREATE = defineTextChange(
-  '1',
-  `
-  if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then return 1 end
-  if redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
-  redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
-  record_act()
-  return 1`,
-);
-
-// KEYS: contacts. ARGV: id, the record as it must be now, the new one.
-const REPLACE_IF_UNCHANGED = defineTextChange(
-  '1',
-  `
-  if (redis.call('HGET', KEYS[1], ARGV[1]) or '') ~= ARGV[2] then return 0 end
-  redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
-  record_act()
-  return 1`,
-);
-
-// KEYS: contacts. ARGV: id.
-const REMOVE = defineTextChange(
-  '1',
-  `
-  local removed = redis.call('HDEL', KEYS[1], ARGV[1])
-  if removed == 1 then record_act() end
-  return removed`,
-);
+export interface ReachedBound {
+  readonly of: 'account' | 'target' | 'service';
+  readonly waitMs: number;
+}
 
 /** The contacts of each account. Only the sender gets a target or a secret unsealed. */
 export class ContactStore {
@@ -59,8 +44,8 @@ export class ContactStore {
     // Before the record: a look that finds no contact yet comes again, one that is never made is lost.
     await this.#lookAt(accountId, contact.createdAt + FIRST_LOOK_MS);
     const recorded = act && { act, accountId, targetId: id };
-    const args = [id, this.#encode(contact), MAX_CONTACTS];
-    const isThere = (await CREATE(this.redis, [keys.contacts(accountId)], args, recorded)) === 1;
+    const created = { account: accountId, id, record: this.#encode(contact), most: MAX_CONTACTS };
+    const isThere = await makeChange(this.redis, createContact(created), recorded);
     // A look that came before the record has taken the account off the list.
     if (isThere) await this.#lookAt(accountId, contact.createdAt);
     return isThere;
@@ -95,8 +80,8 @@ export class ContactStore {
       const after = change(before);
       if (after === before) return after;
       const recorded = act && { act, accountId, targetId: id, changes: changes?.(before, after) ?? [] };
-      const args = [id, raw, this.#encode(after)];
-      if ((await REPLACE_IF_UNCHANGED(this.redis, [keys.contacts(accountId)], args, recorded)) === 1) {
+      const replaced = replaceContact({ account: accountId, id, before: raw, after: this.#encode(after) });
+      if (await makeChange(this.redis, replaced, recorded)) {
         await this.#lookAt(accountId, after.updatedAt);
         return after;
       }
@@ -105,12 +90,30 @@ export class ContactStore {
 
   async remove(accountId: AccountId, id: ContactId, act?: Act): Promise<boolean> {
     const recorded = act && { act, accountId, targetId: id };
-    return (await REMOVE(this.redis, [keys.contacts(accountId)], [id], recorded)) === 1;
+    return await makeChange(this.redis, removeContact({ account: accountId, id }), recorded);
   }
 
-  /** Count a contact that somebody makes for a target. @returns how long to wait if it is one too many, else 0. */
-  async takeFromTarget(target: string): Promise<number> {
-    return await takeOne(this.redis, confirmationsKeyOf(target), CONFIRMATIONS_AN_HOUR, HOUR_MS);
+  async count(accountId: AccountId): Promise<number> {
+    return await this.redis.hlen(keys.contacts(accountId));
+  }
+
+  /** Count a question to confirm. @returns the bound that is reached, if one is, and how long to wait. */
+  async takeConfirmation(
+    accountId: AccountId,
+    contact: Pick<Contact, 'kind' | 'target'>,
+  ): Promise<ReachedBound | undefined> {
+    const { ofTarget, ofAccountAtTarget, ofAccount, ofService } = CONFIRMATIONS_AN_HOUR;
+    const ofThisTarget = { [ALL]: ofTarget, [accountId]: ofAccountAtTarget };
+    const bounds = [
+      ['account', keys.confirmations(accountId), { [ALL]: ofAccount }],
+      ['target', confirmationsKeyOf(contact), ofThisTarget],
+      ['service', keys.allConfirmations, { [ALL]: ofService }],
+    ] as const;
+    for (const [of, key, most] of bounds) {
+      const waitMs = await takeOne(this.redis, key, most, HOUR_MS);
+      if (waitMs > 0) return { of, waitMs };
+    }
+    return undefined;
   }
 
   async #lookAt(accountId: AccountId, at: number): Promise<void> {
@@ -138,10 +141,22 @@ export class ContactStore {
   }
 }
 
-/** Where the contacts are counted that were made for a target. */
-export function confirmationsKeyOf(target: string): string {
-  const digest = createHash('sha256').update(target.toLowerCase()).digest('base64url');
-  return keys.confirmationsAsked(digest.slice(0, DIGEST_CHARACTERS));
+/** Where the questions to a target are counted. */
+export function confirmationsKeyOf(contact: Pick<Contact, 'kind' | 'target'>): string {
+  const digest = createHash('sha256').update(mailboxOf(contact)).digest('base64url');
+  return keys.confirmations(digest.slice(0, DIGEST_CHARACTERS));
+}
+
+// Its users get mail under two names, and with dots at any place.
+const WITHOUT_DOTS = new Set(['gmail.com', 'googlemail.com']);
+const TAG = /(?!^)\+.*$/;
+
+/** One text for all ways to write a mailbox: in any case, and with a tag (`ada+hooks@…`). A URL is its own. */
+function mailboxOf({ kind, target }: Pick<Contact, 'kind' | 'target'>): string {
+  if (kind !== 'email') return target;
+  const [domain = '', ...rest] = target.toLowerCase().split('@').reverse();
+  const name = rest.reverse().join('@').replace(TAG, '');
+  return WITHOUT_DOTS.has(domain) ? `${name.replaceAll('.', '')}@gmail.com` : `${name}@${domain}`;
 }
 
 /** A new contact's record, and its first message, are there by then. */

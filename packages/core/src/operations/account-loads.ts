@@ -32,7 +32,7 @@ export class AccountLoads {
       const load = this.#loadOf(signal.accountId);
       load.events += 1;
       load.bytes += signal.bytes;
-    } else if (signal.name === 'delivery.transformed') {
+    } else if (signal.name === 'transformation.charged') {
       this.#loadOf(signal.accountId).transformMs += Math.max(signal.tookMs, 0);
     }
   };

@@ -1,3 +1,4 @@
+import { type RedisClock, TOLD_FROM_MS } from '../platform/redis-clock';
 import type { RedisClient } from '../platform/redis-connect';
 import { readPersistence } from '../platform/redis-safety';
 import type { WorkerReports } from './redis-worker-reports';
@@ -8,6 +9,7 @@ export const readinessChecks = [
   'tls',
   'encryption_key',
   'redis_fsync',
+  'clock',
   'mail',
   'history',
   'prometheus',
@@ -28,6 +30,7 @@ export interface ReadinessFinding {
 export interface CheckReadinessContext {
   readonly redis: RedisClient;
   readonly workerReports: Pick<WorkerReports, 'list'>;
+  readonly redisClock: Pick<RedisClock, 'skewMs'>;
   readonly settings: {
     readonly publicUrl: string | undefined;
     readonly hasEncryptionKey: boolean;
@@ -41,7 +44,7 @@ export interface CheckReadinessContext {
 
 /** @throws AppError `storage_unavailable`. */
 export async function checkReadiness(context: CheckReadinessContext): Promise<readonly ReadinessFinding[]> {
-  const { redis, workerReports, settings, lastScrapedAt, clock } = context;
+  const { redis, workerReports, redisClock, settings, lastScrapedAt, clock } = context;
   const { publicUrl, hasEncryptionKey, hasHistory } = settings;
   const [persistence, workers] = await Promise.all([readPersistence(redis), workerReports.list()]);
   const scrapedAt = lastScrapedAt();
@@ -59,6 +62,7 @@ export async function checkReadiness(context: CheckReadinessContext): Promise<re
       missing: 'SECRETS_ENCRYPTION_KEY is not set: secrets are in Redis as plain text.',
     }),
     persistenceFinding(persistence),
+    clockFinding([redisClock.skewMs, ...workers.map(({ skewMs }) => skewMs)]),
     mailFinding(
       settings.hasMailFrom,
       workers.map(({ sendsMail }) => sendsMail),
@@ -103,6 +107,15 @@ function persistenceFinding({
   return finding(check, fsync === 'always', {
     good: 'Redis writes to disk before it acknowledges.',
     missing: `appendfsync is ${fsync}: a power cut loses about a second of acknowledged events, or more.`,
+  });
+}
+
+function clockFinding(skews: readonly (number | undefined)[]): ReadinessFinding {
+  const isGood = skews.every((skewMs = 0) => Math.abs(skewMs) <= TOLD_FROM_MS);
+  return finding('clock', isGood, {
+    good: 'The clocks of this API, of all workers and of Redis agree.',
+    missing:
+      'The clock of this API or of a worker differs from that of Redis by more than two seconds: synchronise all machines (NTP). The metric webhooks_clock_skew_seconds says which.',
   });
 }
 

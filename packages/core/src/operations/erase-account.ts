@@ -1,6 +1,8 @@
 import type { AccountStore } from '../accounts/redis-account-store';
+import { OPEN_REMEMBERED_FOR_MS } from '../accounts/resolve-account';
 import type { PgDatabase } from '../database/pg-database';
 import { eraseAccount as eraseInHistory } from '../database/pg-erase';
+import { WRITTEN_WITHIN_MS } from '../database/pg-writing-lock';
 import { type Account, type AccountId, accountNotFound, DEFAULT_ACCOUNT } from '../domain/account';
 import type { Act } from '../domain/audit';
 import type { EndpointId } from '../domain/endpoint';
@@ -102,7 +104,12 @@ const BUSY_DELAY_MS = 500;
 const SETTLING_MS = 10_000;
 // Another machine's clock marked the account.
 const CLOCK_SKEW_MS = 5_000;
-const SETTLED_AFTER_MS = SETTLING_MS + CLOCK_SKEW_MS;
+/**
+ * A mover that has read some of it begins to write within this time, or never: it has looked whether the account is erased a
+ * moment after its batch began, or a second before that. What has begun to be written is waited for in the history itself.
+ */
+const MOVED_WITHIN_MS = WRITTEN_WITHIN_MS + OPEN_REMEMBERED_FOR_MS;
+const SETTLED_AFTER_MS = Math.max(SETTLING_MS, MOVED_WITHIN_MS) + CLOCK_SKEW_MS;
 
 /** Rows of the history. */
 const ROWS_AT_ONCE = 5_000;
@@ -190,8 +197,7 @@ async function removeStrays(
   return next && { ...AT_ONCE, cursor: { ...cursor, search: next } };
 }
 
-// Nobody moves any of it by now: what movers had read before the account was marked is committed, or never
-// will be.
+// What movers had read before the account was marked is written, is being written, or never will be.
 async function removeSomeMoved(
   { historyDatabase, movedIds }: StepErasureContext,
   accountId: AccountId,

@@ -17,7 +17,7 @@ import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { erasePayload } from './erase-payload';
+import { type ErasePayloadContext, erasePayload } from './erase-payload';
 
 const NOW = 1_700_000_060_000;
 
@@ -65,7 +65,8 @@ function arrange(change: Partial<AcceptedEvent> = {}) {
     delivery: { endpointId, eventId: id },
     signals,
     pass: (ms: number) => void (now += ms),
-    erase: () => erasePayload(context, accountId, id),
+    erase: (given: Partial<ErasePayloadContext> = {}) =>
+      erasePayload({ ...context, ...given }, accountId, id),
   };
 }
 
@@ -194,6 +195,16 @@ describe("receivers' answers", () => {
       status: 'delivered',
       attempts: [{ number: 1 }, { number: 2 }],
     });
+  });
+
+  it('are not recorded where a history has other deliveries, and this one, in no list any more, is sent first', async () => {
+    const { event, endpointId, eventStore, deliveryStore, delivery, log, erase } = arrange();
+    await eventStore.save(event);
+    await eventStore.addReceivers(event.accountId, event.id, [endpointId]);
+    const deliveryQueue = { ...noOrder.deliveryQueue, requestOf: async () => 'no_request' as const };
+    await erase({ deliveryQueue, historyDatabase: { transact: async () => false as never } });
+    await deliveryStore.append(delivery, { kind: 'attempted', attempt: failed, nextAttemptAt: 5 });
+    expect(await log()).not.toContain('marker');
   });
 
   it('of other events stay', async () => {

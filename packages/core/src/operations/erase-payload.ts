@@ -3,11 +3,13 @@ import type { PgDatabase } from '../database/pg-database';
 import { erasePayload as eraseInHistory } from '../database/pg-erase';
 import type { AccountId } from '../domain/account';
 import type { Act, AuditEntry } from '../domain/audit';
+import type { DeliveryParts } from '../domain/delivery';
 import type { EndpointId } from '../domain/endpoint';
 import { type EventHead, type EventId, eventNotFound } from '../domain/event';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import { CACHED_FOR_MS, type EventStore } from '../events/redis-event-store';
+import type { MovedStore } from '../events/redis-moved';
 import type { MovedIds } from '../events/redis-moved-ids';
 import { AppError } from '../platform/app-error';
 import { type CancelContext, cancelEvent } from '../publish/schedule-events';
@@ -20,11 +22,12 @@ export interface ErasePayloadContext extends CancelContext {
   readonly deliveryStore: Pick<DeliveryStore, 'eraseAnswersOf'>;
   readonly endpointStore: Pick<EndpointStore, 'findAll'>;
   readonly heldDeliveries: Pick<HeldDeliveries, 'isHeld'>;
-  readonly deliveryQueue: Pick<DeliveryQueue, 'promote'>;
+  readonly deliveryQueue: Pick<DeliveryQueue, 'promote' | 'requestOf'>;
   readonly eventQueue: Pick<EventQueue, 'find' | 'empty'>;
   /** Absent: there is no history. */
   readonly historyDatabase?: Pick<PgDatabase, 'transact'> | undefined;
   readonly movedIds?: Pick<MovedIds, 'eraseDigest'> | undefined;
+  readonly movedStore?: Pick<MovedStore, 'noteErasure'> | undefined;
   readonly wait: (ms: number) => Promise<unknown>;
 }
 
@@ -43,8 +46,8 @@ const ERASED_AT_ONCE = 250;
  * Responses come last: by then every delivery that began with the payload is registered, and one that is
  * still under way finds its log marked.
  *
- * Then the history: what a mover has read before is written before that, or it is still in Redis with its
- * mark, and moves again.
+ * Then the history. What a mover has read before is committed before that, and erased with the rest; or the mover finds out
+ * when it begins to write, and leaves it in Redis, where it is erased.
  *
  * @throws AppError `not_found`, also for another account's event; `history_unavailable` when the history may
  *   have some of it still.
@@ -107,13 +110,14 @@ async function eraseRecent(
 
 /** Erase what the history has. Gives whether there is such an event. */
 async function eraseMoved(
-  { historyDatabase, movedIds }: ErasePayloadContext,
+  { historyDatabase, movedIds, movedStore }: ErasePayloadContext,
   accountId: AccountId,
   id: EventId,
   erasedAt: number,
   entry?: AuditEntry,
 ): Promise<boolean> {
   await movedIds?.eraseDigest(accountId, id);
+  await movedStore?.noteErasure();
   if (historyDatabase === undefined) return false;
   return await eraseInHistory(historyDatabase, accountId, id, erasedAt, entry);
 }
@@ -124,18 +128,26 @@ async function eraseAnswers(
   eventId: EventId,
   erasedAt: number,
 ): Promise<void> {
-  const { eventStore, deliveryStore, historyDatabase } = context;
-  const mayHaveMoved = historyDatabase !== undefined;
+  const { eventStore } = context;
   let before: EndpointId | undefined;
   do {
     const page = await eventStore.listReceivers(accountId, eventId, ERASED_AT_ONCE, before);
     const deliveries = page.members.map((endpointId) => ({ endpointId, eventId }));
-    await Promise.all(
-      deliveries.map((delivery) => deliveryStore.eraseAnswersOf(delivery, erasedAt, { mayHaveMoved })),
-    );
+    await Promise.all(deliveries.map((delivery) => eraseAnswersOf(context, delivery, erasedAt)));
     await endInOrder(context, accountId, eventId, page.members);
     before = page.nextCursor;
   } while (before !== undefined);
+}
+
+// One that has a job has not moved, even if it is in no list any more and has no log yet: its attempt may be under way.
+async function eraseAnswersOf(
+  { deliveryStore, deliveryQueue, historyDatabase }: ErasePayloadContext,
+  delivery: DeliveryParts,
+  erasedAt: number,
+): Promise<void> {
+  const mayHaveMoved =
+    historyDatabase !== undefined && (await deliveryQueue.requestOf(delivery)) === 'no_job';
+  await deliveryStore.eraseAnswersOf(delivery, erasedAt, { mayHaveMoved });
 }
 
 // One that is held is released when it may go, and ends then.

@@ -1,4 +1,7 @@
+import { EventEmitter, once } from 'node:events';
+import type { PoolClient } from 'pg';
 import { AccountStore } from '../accounts/redis-account-store';
+import { PgDatabase } from '../database/pg-database';
 import { HistoryWriter } from '../database/pg-history-writer';
 import { keys } from '../domain/keys';
 import { oneShard } from '../domain/queues';
@@ -135,6 +138,7 @@ class Interruption {
         deliveryStore: interruption.watch(scene.deliveryStore),
         eventQueue,
         movedIds: interruption.watch(scene.movedIds),
+        movedStore: interruption.watch(scene.movedStore),
         historyDatabase: interruption.watch(test.database),
         // What is remembered of a payload is not looked at here.
         wait: async () => {},
@@ -152,8 +156,17 @@ class Interruption {
     return arranged;
   }
 
+  /** Where those who read the tables find the payload, or an answer. */
+  const payloadsInHistory = ({ event }: ArrangedEvent) =>
+    test.server.query(
+      `SELECT 'event' AS found FROM webhook_events WHERE event_id = $1 AND data IS NOT NULL UNION ALL
+       SELECT 'attempt' FROM webhook_attempts WHERE event_id = $1 AND response_body IS NOT NULL`,
+      [event.id],
+    );
+
   /** Check that neither side has the payload, or an answer. */
-  async function expectErased({ event, endpointIds }: ArrangedEvent): Promise<void> {
+  async function expectErased(arranged: ArrangedEvent): Promise<void> {
+    const { event, endpointIds } = arranged;
     const { accountId, id: eventId } = event;
     const text = await scene.redis.client.get(keys.event(accountId, eventId));
     expect(text ?? ' !0\n').toMatch(/ !\d+\n$/);
@@ -161,6 +174,7 @@ class Interruption {
       endpointIds.map((endpointId) => scene.logInRedis({ eventId, endpointId })),
     );
     expect(logs.join('')).not.toContain(ANSWER);
+    expect(await payloadsInHistory(arranged)).toEqual([]);
     if (text !== null) return;
     expect(
       await test.server.query(
@@ -234,6 +248,48 @@ class Interruption {
       cursor = result.cursor ?? cursor;
     }
   }
+
+  /** A writer whose commit waits until `goOn` is called. */
+  async function withSlowCommit() {
+    const commits = new EventEmitter();
+    const [written, goesOn] = [once(commits, 'written'), once(commits, 'go on')];
+    class SlowDatabase extends PgDatabase {
+      override async transact<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+        return await super.transact(async (client) => {
+          const result = await work(client);
+          const { rowCount } = await client.query('SELECT FROM webhook_events');
+          if (rowCount && commits.emit('written')) await goesOn;
+          return result;
+        });
+      }
+    }
+    const { url } = test.server;
+    const database = new SlowDatabase({ url, applicationName: 'slow', readers: 1, writers: 2 });
+    const historyWriter = new HistoryWriter(database, () => scene.now);
+    return { database, historyWriter, written, goOn: () => commits.emit('go on') };
+  }
+
+  async function untilWaiting(): Promise<void> {
+    const waiting = `SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`;
+    while ((await test.server.query(waiting)).length === 0);
+  }
+
+  it.each([
+    ['a payload', erase],
+    ['an account', eraseAccount],
+  ])('of %s waits for what is being written, however long its commit takes', async (_name, erases) => {
+    await test.server.query('TRUNCATE webhook_events, webhook_deliveries, webhook_attempts');
+    const arranged = await arrange(false);
+    const { database, historyWriter, written, goOn } = await withSlowCommit();
+    const moving = scene.moveAfter(MOVE_AFTER_MS, { ...movingParts(), historyWriter });
+    await written;
+    const erasing = erases(arranged);
+    await Promise.race([erasing, untilWaiting()]);
+    goOn();
+    await Promise.all([erasing, moving]);
+    expect(await payloadsInHistory(arranged)).toEqual([]);
+    await database.close();
+  });
 
   it.each([
     ['while some of it moves', false, movesAway],

@@ -53,7 +53,7 @@ describe('what accounts use', () => {
     api?.listen(accepted(BIG, 100));
     api?.listen(accepted(BIG, 50));
     api?.listen(accepted(SMALL, 1_000));
-    worker?.listen({ ...signalSamples['delivery.transformed'], accountId: SMALL, tookMs: 2.4 });
+    worker?.listen({ ...signalSamples['transformation.charged'], accountId: SMALL, tookMs: 2.4 });
     await Promise.all([api?.flush(), worker?.flush()]);
     wait(HOUR_MS);
     api?.listen(accepted(BIG, 1));

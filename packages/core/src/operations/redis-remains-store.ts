@@ -189,8 +189,8 @@ export class RemainsStore {
 
   /** Remove the rest of an endpoint once its lists are empty. */
   async removeEndpoint(accountId: AccountId, endpointId: EndpointId): Promise<void> {
-    const { deliveries, replays, health, answerBytes, accessToken, transformations } = keys;
-    const lists = [deliveries, replays, health, answerBytes, accessToken, transformations];
+    const { deliveries, keptLonger, replays, health, answerBytes, accessToken, transformations } = keys;
+    const lists = [deliveries, keptLonger, replays, health, answerBytes, accessToken, transformations];
     await this.redis.unlink(...lists.map((keyOf) => keyOf(endpointId)), ...keysOfLimits(endpointId));
     for (const { held, wakeUps } of this.#homeShardsOf(endpointId)) {
       await this.redis.unlink(held(endpointId));
@@ -213,12 +213,16 @@ export class RemainsStore {
     await this.redis.unlink(
       keys.endpointsVersion(accountId),
       keys.subscriptions(accountId),
+      keys.codeBytes(accountId),
       keys.signingKeys(accountId),
       keys.rateLimit(accountId),
       keys.runningReplays(accountId),
+      keys.keptLonger(accountId),
       keys.reach(accountId),
       keys.attemptReach(accountId),
       keys.contacts(accountId),
+      keys.confirmations(accountId),
+      keys.unprovenRequests(accountId),
       keys.told(accountId),
       keys.notifications(accountId),
       keys.notificationIds(accountId),

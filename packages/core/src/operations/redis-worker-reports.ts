@@ -80,6 +80,8 @@ const workerReportSchema = z.object({
   attemptsPerSecond: z.number(),
   /** Whether it has a server to send mail by. Absent: an earlier version. */
   sendsMail: z.boolean().optional(),
+  /** By how much its machine's clock is ahead of Redis. Absent: an earlier version. */
+  skewMs: z.number().optional(),
 });
 export type WorkerReport = Readonly<z.infer<typeof workerReportSchema>>;
 

@@ -20,6 +20,7 @@ function arrange() {
     worker,
     slots: { inUse: { quick: 3, slow: 1 }, allowed: { quick: 16, slow: 64 } },
     attempts,
+    redisClock: { skewMs: -3.7 },
     emit: signals.listen,
   });
   const attempt = () => attempts.listen(signalSamples['delivery.attempted']);
@@ -38,8 +39,8 @@ it('says how the worker is, and how many attempts a second there were since it s
   await reporter.runOnce();
   const slots = { quick: { inUse: 3, allowed: 16 }, slow: { inUse: 1, allowed: 64 } };
   expect(saved).toEqual([
-    { ...worker, slots, attemptsPerSecond: 2.5 },
-    { ...worker, slots, attemptsPerSecond: 0 },
+    { ...worker, slots, attemptsPerSecond: 2.5, skewMs: -4 },
+    { ...worker, slots, attemptsPerSecond: 0, skewMs: -4 },
   ]);
 });
 

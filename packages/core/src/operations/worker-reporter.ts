@@ -1,4 +1,5 @@
 import type { Emit, SignalListener } from '../domain/signal';
+import type { RedisClock } from '../platform/redis-clock';
 import { settledWithin, WakeUpTimer } from '../platform/timers';
 import { REPORT_EVERY_MS, type WorkerReport, type WorkerReports } from './redis-worker-reports';
 
@@ -8,6 +9,7 @@ export interface WorkerReporterOptions {
   /** The present number of slots in use, and the most that may be. */
   readonly slots: Readonly<Record<'inUse' | 'allowed', Readonly<Record<'quick' | 'slow', number>>>>;
   readonly attempts: Pick<AttemptRate, 'take'>;
+  readonly redisClock: Pick<RedisClock, 'skewMs'>;
   readonly emit: Emit;
 }
 
@@ -40,12 +42,13 @@ export class WorkerReporter {
 
   /** Never rejects. */
   async runOnce(patienceMs = 0): Promise<void> {
-    const { workerReports, worker, slots, attempts } = this.options;
+    const { workerReports, worker, slots, attempts, redisClock } = this.options;
     const { inUse, allowed } = slots;
     const quick = { inUse: inUse.quick, allowed: allowed.quick };
     const slow = { inUse: inUse.slow, allowed: allowed.slow };
     const attemptsPerSecond = attempts.take();
-    const report = { ...worker, slots: { quick, slow }, attemptsPerSecond };
+    const skewMs = Math.round(redisClock.skewMs ?? 0);
+    const report = { ...worker, slots: { quick, slow }, attemptsPerSecond, skewMs };
     await this.#trying(workerReports.save(report, patienceMs));
   }
 

@@ -36,6 +36,7 @@ export type ErrorCode =
   | 'headers_too_large'
   | 'rate_limited'
   | 'storage_unavailable'
+  | 'clock_skewed'
   | 'history_unavailable'
   | 'secret_unreadable'
   | 'internal_error';

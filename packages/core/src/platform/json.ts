@@ -65,7 +65,7 @@ function endsScalar(json: string, at: number): boolean {
   return code === COMMA || code === CLOSE_OBJECT || code === CLOSE_ARRAY || code <= SPACE;
 }
 
-function endOfString(json: string, start: number): number {
+export function endOfString(json: string, start: number): number {
   for (let at = start + 1; at < json.length; at += 1) {
     const code = json.charCodeAt(at);
     if (code === QUOTE) return at + 1;
@@ -92,4 +92,9 @@ export function parsedOrUndefined(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Whether a media type says that its text is JSON: `application/json`, `application/problem+json; charset=utf-8`. */
+export function isJsonType(mediaType: string): boolean {
+  return /^[^;]*[/+]json[\t ]*(?:;|$)/i.test(mediaType);
 }

@@ -8,6 +8,7 @@ import {
 } from '@hookferry/producer/contract';
 import { Cluster, type Redis } from 'ioredis';
 import { steadyClock } from './clock';
+import { giveDeadlines } from './redis-deadline';
 import {
   type BullmqWorkerOptions,
   type ClientOptions,
@@ -36,7 +37,8 @@ export interface RedisBackSignal {
 }
 
 /**
- * - `answering`: for callers that wait for the reply (an HTTP request): fails within two seconds.
+ * - `answering`: for callers that wait for the reply (an HTTP request): fails within two seconds, and Redis runs no script
+ *   that comes later than `RUN_WITHIN_MS`.
  * - `working`: for background work, which waits until Redis is back.
  */
 export type ConnectionRole = 'answering' | 'working';
@@ -76,6 +78,7 @@ export function connectRedis(options: ConnectOptions): RedisClient {
   tellOfConnection(client, options);
   if (client instanceof Cluster) client.on('+node', gatherWritesOf);
   else gatherWritesOf(client);
+  if (options.role === 'answering') giveDeadlines(client);
   return client;
 }
 

@@ -3,8 +3,9 @@ import { AppError } from './app-error';
 
 // How Redis' replies begin when it is there but can't serve, whatever was asked. All other replies (WRONGTYPE, ERR …) are
 // bugs of this product.
+// LATE is the word of the scripts themselves.
 const REFUSING_REPLIES =
-  /^(LOADING|OOM|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MISCONF|BUSY|UNKILLABLE|NOAUTH|WRONGPASS|DENIED|ERR max number of clients reached)\b/;
+  /^(LATE|LOADING|OOM|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MISCONF|BUSY|UNKILLABLE|NOAUTH|WRONGPASS|DENIED|ERR max number of clients reached)\b/;
 
 /**
  * How the errors begin with which ioredis rejects commands that no server has answered. They have no class or code of

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { REFUSE_LATE } from './redis-deadline';
 
 /** A script as Redis gets it, by itself or joined with others. */
 export interface Script {
@@ -93,7 +94,7 @@ export function locateIn(text: string, scripts: readonly Script[], message: stri
   });
 }
 
-const START = `
+const START = `${REFUSE_LATE}
   local once, endings = {}, {}
   local function at_end(name, action)
     if once[name] then return false end

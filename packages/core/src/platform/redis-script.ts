@@ -1,6 +1,8 @@
 import { Cluster, ReplyError } from 'ioredis';
 import { atEndOfTurn } from './end-of-turn';
 import { type RedisClient, sendGathered } from './redis-connect';
+import { deadlineFor, forgetTimeOf, isLate } from './redis-deadline';
+import { isUnavailable } from './redis-errors';
 import {
   argumentOf,
   type Joined,
@@ -74,18 +76,25 @@ export function groupsByCommand<Item>(
   return items.length === 0 ? [] : [items];
 }
 
-/** Run a script by its digest, with its keys before its arguments. */
+/**
+ * Run a script by its digest, with its keys before its arguments.
+ *
+ * @throws ReplyError also when the connection gives deadlines and Redis gets it too late: then nothing of it has run.
+ */
 export async function runText(
   redis: RedisClient,
   { text, digest }: Pick<Script, 'text' | 'digest'>,
   keyCount: number,
   parameters: readonly (string | number | Buffer)[],
 ): Promise<unknown> {
+  const next = deadlineFor(redis);
+  const deadline = typeof next === 'string' ? next : await next;
   try {
-    return await redis.evalsha(digest, keyCount, ...parameters);
+    return await redis.evalsha(digest, keyCount, ...parameters, deadline);
   } catch (error) {
+    if (isLate(error)) forgetTimeOf(redis);
     if (!isUnknownScript(error)) throw error;
-    return await redis.eval(text, keyCount, ...parameters);
+    return await redis.eval(text, keyCount, ...parameters, deadline);
   }
 }
 
@@ -96,7 +105,7 @@ function isUnknownScript(error: unknown): boolean {
 
 /** Whether a script failed because of the data that it found: Redis itself could serve. */
 export function isDataError(error: unknown): boolean {
-  return error instanceof ReplyError;
+  return error instanceof ReplyError && !isUnavailable(error);
 }
 
 /** Call its scripts on the target, before it waits for anything. */

@@ -111,7 +111,9 @@ export const commonSettings = {
     .enum(['json', 'pretty'])
     .optional()
     .describe('`json`, or `pretty` for people; unless set, `pretty` on a terminal and `json` elsewhere'),
-  RETENTION: positiveDurationSchema.prefault('14d').describe('how long events and their deliveries are kept'),
+  RETENTION: positiveDurationSchema
+    .prefault('14d')
+    .describe('how long events and their deliveries are kept, and how long a delivery may be open'),
   RETENTION_COUNT: z.coerce
     .number()
     .int()
@@ -175,7 +177,7 @@ export const deliverySettings = {
   RETRY_SCHEDULE: durationListSchema
     .prefault('5s,5m,30m,2h,5h,10h,14h,20h,24h')
     .describe(
-      'delays between attempts; there is one attempt more than delays. The API shows them at `/receive`',
+      'delays between attempts; there is one attempt more than delays. All of them, with their jitter, end within `RETENTION`. The API shows them at `/receive`',
     ),
   DELIVERY_TIMEOUT: positiveDurationSchema
     .prefault('15s')

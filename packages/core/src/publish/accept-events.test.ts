@@ -1,14 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
 import type { AccountId } from '../domain/account';
 import { type EndpointRef, isEndpointId } from '../domain/endpoint';
-import type { AcceptedEvent } from '../domain/event';
+import type { AcceptedEvent, EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { Subscriptions } from '../endpoints/subscriptions';
 import { keywordQuickWin } from '../event-types/built-in';
 import { digestOf, type MovedId, MovedIds } from '../events/redis-moved-ids';
 import { AppError } from '../platform/app-error';
 import { createNewId } from '../platform/ids';
-import { type InOrder, oneByOne, ScriptUnit } from '../platform/redis-script';
+import { nameRedisError } from '../platform/redis-errors';
+import { type InOrder, oneByOne, type ScriptTarget, ScriptUnit, type Step } from '../platform/redis-script';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { createClosables } from '../testing/closables';
 import { keepMovedId } from '../testing/keep-moved-id';
@@ -18,6 +19,7 @@ import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/uni
 import { withMethods } from '../testing/with-methods';
 import { type Acceptance, acceptEvents, type PublishedEvent } from './accept-events';
 import { dispatchEvents } from './fan-out-event';
+import { IdempotencyStore } from './redis-idempotency-store';
 
 describe('accept events', () => {
   const NOW = 1_700_000_000_000;
@@ -278,9 +280,19 @@ describe('accept events, with a history', () => {
           },
           NOW,
         ),
-      async accept(change: Partial<PublishedEvent> = {}, inOrder = context.inOrder) {
-        const input = { accountId, requestId: 'req_1', receivedAt: NOW, newId: createNewId(() => NOW) };
-        const events = [{ ...event, ...change }];
+      async accept(
+        change: Omit<Partial<PublishedEvent>, 'id'> & { readonly id?: EventId | undefined } = {},
+        inOrder = context.inOrder,
+        requireClaim?: Step,
+      ) {
+        const input = {
+          accountId,
+          requestId: 'req_1',
+          receivedAt: NOW,
+          newId: createNewId(() => NOW),
+          requireClaim,
+        };
+        const events = [{ ...event, ...change } as PublishedEvent];
         const [outcome] = await acceptEvents({ ...context, movedIds, inOrder }, { ...input, events });
         if (outcome instanceof AppError) return outcome.code;
         return outcome && { isNew: outcome.isNew, acceptedAt: outcome.event.acceptedAt };
@@ -312,6 +324,31 @@ describe('accept events, with a history', () => {
     expect(await accept(change(endpointId))).toBe('event_id_conflict');
     expect(await jobs()).toBe(0);
   });
+
+  it.each([
+    ['is sent at once', {}],
+    ['is to be sent later', { deliverAt: NOW + 60_000 }],
+  ])(
+    'stores nothing for a request that another one has taken over: an event that %s',
+    async (_what, change) => {
+      const { client, accountId, accept } = await arrange();
+      const store = new IdempotencyStore(client);
+      const slot = { accountId, name: 'slot' };
+      const claim = async (seed: string) => {
+        expect(await store.claim(slot, 'request', seed, NOW)).toMatchObject({ state: 'claimed' });
+        return (target: ScriptTarget) => store.requireHolder(slot, seed, target);
+      };
+      const stalled = await claim('first');
+      await store.release(slot);
+      const retry = await claim('second');
+      const fresh = { ...change, id: undefined };
+      const refused: unknown = await accept(fresh, undefined, stalled).catch((error: unknown) => error);
+      expect(nameRedisError(refused)).toMatchObject({ code: 'storage_unavailable' });
+      expect(await client.keys(`event:{${accountId}/*`)).toEqual([]);
+      expect(await accept(fresh, undefined, retry)).toMatchObject({ isNew: true });
+      expect(await client.keys(`event:{${accountId}/*`)).toHaveLength(1);
+    },
+  );
 
   // A failure that nobody waits for ends the process: the API ended with each outage of Redis.
   it('fails when Redis is away, and leaves no failure that nobody has waited for', async () => {

@@ -6,6 +6,7 @@ import type { Subscriber } from '../endpoints/redis-subscriptions';
 import type { AccountSubscriptions, EndpointsVersion, Subscriptions } from '../endpoints/subscriptions';
 import type { Turns } from '../platform/batches';
 import { steadyClock } from '../platform/clock';
+import type { Step } from '../platform/redis-script';
 import type { EventQueue } from '../queue/bullmq-event-queue';
 import type { Assumption } from './redis-assumption';
 import { batchesOf, type RoutedEvent, type StoreFanOutContext, storeAlong } from './store-fan-out';
@@ -21,6 +22,8 @@ export interface EventsPremise {
   readonly endpointsVersion?: Promise<EndpointsVersion> | undefined;
   /** Instead: the cached facts by which their request was admitted. Redis compares them before it stores anything. */
   readonly assumption?: Assumption | undefined;
+  /** Fails when another request has taken this one over. Nothing is stored then. */
+  readonly requireClaim?: Step | undefined;
 }
 
 /** A worker fans out an event with more receivers than these: its publisher does not wait for that. */
@@ -41,7 +44,7 @@ const MOST_FILTERED_CHARACTERS = 16 * 1024;
 export async function dispatchEvents(
   context: DispatchEventsContext,
   events: readonly AcceptedEvent[],
-  { endpointsVersion, assumption }: EventsPremise = {},
+  { endpointsVersion, assumption, requireClaim }: EventsPremise = {},
 ): Promise<void> {
   const [first] = events;
   if (first === undefined) return;
@@ -51,8 +54,11 @@ export async function dispatchEvents(
   if (elsewhere.length > 0) {
     // Before both parts. Otherwise one part would be stored although the assumption does not hold.
     await assumption?.confirm();
-    await Promise.all([fanOutEvents(context, here, assumption), enqueue(context, elsewhere)]);
-  } else await fanOutEvents(context, here, assumption);
+    await Promise.all([
+      fanOutEvents(context, here, { assumption, requireClaim }),
+      enqueue(context, elsewhere),
+    ]);
+  } else await fanOutEvents(context, here, { assumption, requireClaim });
 }
 
 // Split at the first event that exceeds the limit, so that an account's events keep their order.
@@ -72,7 +78,7 @@ async function divide(
     if (!routed || routed.receivers.length > MOST_RECEIVERS || deliveries > MOST_DELIVERIES) {
       return { here, elsewhere: events.slice(index) };
     }
-    here.push(routed);
+    here.push({ event, receivers: routed.receivers, isNew: true });
   }
   return { here, elsewhere: [] };
 }
@@ -181,7 +187,7 @@ export interface FanOutContext extends StoreFanOutContext {
 export async function fanOutEvents(
   context: FanOutContext,
   routed: readonly RoutedEvent[],
-  assumption?: Assumption,
+  premise: Pick<EventsPremise, 'assumption' | 'requireClaim'> = {},
 ): Promise<void> {
   const { fanOutTurns, beginSpan, clock, emit } = context;
   const startedAt = clock();
@@ -190,7 +196,7 @@ export async function fanOutEvents(
   const refused = new Set<AcceptedEvent>();
   for (const batch of batches) {
     const portions = refused.size === 0 ? batch : batch.filter(({ event }) => !refused.has(event));
-    const store = () => storeAlong(context, portions, assumption);
+    const store = () => storeAlong(context, portions, premise);
     const some = batches.length === 1 ? await store() : await fanOutTurns.take(store);
     for (const event of some) refused.add(event);
   }

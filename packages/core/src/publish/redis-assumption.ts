@@ -5,6 +5,7 @@ import { keys } from '../domain/keys';
 import type { EndpointsVersion } from '../endpoints/subscriptions';
 import { AppError } from '../platform/app-error';
 import type { RedisClient } from '../platform/redis-connect';
+import { isLate } from '../platform/redis-deadline';
 import { isUnavailable } from '../platform/redis-errors';
 import { defineGuard, type InOrder, type ScriptTarget, type Step } from '../platform/redis-script';
 
@@ -137,8 +138,9 @@ export class Assumption {
   };
 }
 
-// Redis would not answer a second request either, and the client would wait twice as long.
+// Redis would not answer a second request either, and the client would wait twice as long. And of what came too late it is
+// not known whether it had run before.
 function isSilence(failure: unknown): boolean {
   const cause = failure instanceof AppError ? failure.cause : failure;
-  return isUnavailable(failure) && !(cause instanceof ReplyError);
+  return isUnavailable(failure) && (isLate(cause) || !(cause instanceof ReplyError));
 }

@@ -1,11 +1,10 @@
 import { keys } from '../domain/keys';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId } from '../testing/unique-ids';
-import { IdempotencyStore } from './redis-idempotency-store';
+import { IdempotencyStore, type Slot } from './redis-idempotency-store';
 
 const NOW = 1_700_000_000_000;
 const DAY_MS = 86_400_000;
-const LONG_AFTER = NOW + 60_000;
 
 let redis: TestRedis;
 let store: IdempotencyStore;
@@ -16,6 +15,13 @@ beforeAll(async () => {
 afterAll(() => redis.close());
 
 const newSlot = () => ({ accountId: uniqueAccountId(), name: 'slot' });
+const keyOf = ({ accountId, name }: Slot) => keys.idempotency(accountId, name);
+const leasedUntil = async (slot: Slot) => Number(await redis.client.hget(keyOf(slot), 'leased_until'));
+
+/** As it is once its time is over. */
+async function endLease(slot: Slot): Promise<void> {
+  await redis.client.hset(keyOf(slot), 'leased_until', (await leasedUntil(slot)) - 10_001);
+}
 
 describe('IdempotencyStore', () => {
   it('lets one of many claim a request', async () => {
@@ -39,11 +45,20 @@ describe('IdempotencyStore', () => {
   it('hands the claim of one who broke off to a retry, with the seed and the time of the first', async () => {
     const slot = newSlot();
     await store.claim(slot, 'request', 'seed-1', NOW);
-    expect(await store.claim(slot, 'request', 'seed-2', NOW + 9_999)).toEqual({ state: 'running' });
-    expect(await store.claim(slot, 'another', 'seed-2', LONG_AFTER)).toEqual({ state: 'other' });
+    await endLease(slot);
+    expect(await store.claim(slot, 'another', 'seed-2', NOW + 1)).toEqual({ state: 'other' });
     const claimed = { state: 'claimed', seed: 'seed-1', claimedAt: NOW };
-    expect(await store.claim(slot, 'request', 'seed-2', LONG_AFTER)).toEqual(claimed);
-    expect(await store.claim(slot, 'request', 'seed-3', LONG_AFTER)).toEqual({ state: 'running' });
+    expect(await store.claim(slot, 'request', 'seed-2', NOW + 1)).toEqual(claimed);
+    expect(await store.claim(slot, 'request', 'seed-3', NOW + 1)).toEqual({ state: 'running' });
+  });
+
+  it('takes no running request over by the clock of one API, and leaves none to another for days', async () => {
+    const slot = newSlot();
+    await store.claim(slot, 'request', 'seed-1', Date.now() + 15 * DAY_MS);
+    expect(await leasedUntil(slot)).toBeLessThan(Date.now() + 60_000);
+    expect(await store.claim(slot, 'request', 'seed-2', Date.now() + 30 * DAY_MS)).toEqual({
+      state: 'running',
+    });
   });
 
   it('lets the next one try at once when it was released, with the seed of the first', async () => {

@@ -2,6 +2,7 @@ import type { AccountId } from '../domain/account';
 import { keys } from '../domain/keys';
 import { ANSWER_BYTES } from '../domain/usage';
 import type { RedisClient } from '../platform/redis-connect';
+import { LATE } from '../platform/redis-deadline';
 import { defineScript, type ScriptTarget } from '../platform/redis-script';
 
 /** Identifies a request with an Idempotency-Key. */
@@ -41,19 +42,29 @@ export const KEPT_MS = 24 * 60 * 60 * 1_000;
  */
 const LEASE_MS = 10_000;
 
-// ARGV: fingerprint, now, leased_until, seed, how long to keep it.
+// The holder is the request that has claimed it last. Until when it holds the claim is by the clock of Redis, which all
+// processes share. ARGV: fingerprint, now, how long the lease is, seed, how long to keep it.
 const CLAIM = defineScript(`
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  local leased_until = string.format('%d', now + ARGV[3])
   local known = redis.call('HMGET', KEYS[1], 'fingerprint', 'answer', 'leased_until', 'seed', 'claimed_at')
   if not known[1] then
-    redis.call('HSET', KEYS[1], 'fingerprint', ARGV[1], 'claimed_at', ARGV[2], 'leased_until', ARGV[3], 'seed', ARGV[4])
+    redis.call('HSET', KEYS[1], 'fingerprint', ARGV[1], 'claimed_at', ARGV[2], 'leased_until', leased_until, 'seed', ARGV[4], 'holder', ARGV[4])
     redis.call('PEXPIRE', KEYS[1], ARGV[5])
     return {'claimed', ARGV[4], ARGV[2]}
   end
   if known[1] ~= ARGV[1] then return {'other'} end
   if known[2] then return {'answered', known[2]} end
-  if tonumber(known[3]) > tonumber(ARGV[2]) then return {'running'} end
-  redis.call('HSET', KEYS[1], 'leased_until', ARGV[3])
+  if tonumber(known[3]) > now then return {'running'} end
+  redis.call('HSET', KEYS[1], 'leased_until', leased_until, 'holder', ARGV[4])
   return {'claimed', known[4], known[5]}`);
+
+// ARGV: seed of the request.
+const REQUIRE_HOLDER = defineScript(`
+  if redis.call('HGET', KEYS[1], 'holder') ~= ARGV[1] then
+    return redis.error_reply('${LATE} Another request has taken the Idempotency-Key over.')
+  end`);
 
 // It may be kept for longer already. ARGV: how long to keep it, command, field, value.
 const CHANGE = defineScript(`
@@ -78,7 +89,10 @@ export class IdempotencyStore {
     private readonly onStored: (accountId: AccountId, bytes: number) => void = () => {},
   ) {}
 
-  /** @param seed for new objects, if this is the first claim. */
+  /**
+   * @param seed for new objects, if this is the first claim.
+   * @param now the time of new objects, if it is. It decides nothing.
+   */
   async claim(
     slot: Slot,
     fingerprint: string,
@@ -86,7 +100,7 @@ export class IdempotencyStore {
     now: number,
     target: ScriptTarget = this.redis,
   ): Promise<ClaimResult> {
-    const args = [fingerprint, now, now + LEASE_MS, seed, KEPT_MS];
+    const args = [fingerprint, now, LEASE_MS, seed, KEPT_MS];
     const reply = (await CLAIM(target, [this.#keyOf(slot)], args)) as Reply;
     switch (reply[0]) {
       case 'claimed':
@@ -97,6 +111,16 @@ export class IdempotencyStore {
       case 'other':
         return { state: reply[0] };
     }
+  }
+
+  /**
+   * A step that fails, and keeps those after it from running, when another request has taken the claim over: that one makes,
+   * or has made, the same objects.
+   *
+   * @param seed that the request claimed it with.
+   */
+  async requireHolder(slot: Slot, seed: string, target: ScriptTarget = this.redis): Promise<void> {
+    await REQUIRE_HOLDER(target, [this.#keyOf(slot)], [seed]);
   }
 
   /** Remember it for a day after that time as well: what its response tells of happens then. */

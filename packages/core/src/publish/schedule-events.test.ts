@@ -1,7 +1,7 @@
 import type { AcceptedEvent } from '../domain/event';
 import { keys, queueKeysOf } from '../domain/keys';
 import { createQueueLayout, oneShard, shardsAmong } from '../domain/queues';
-import { oneByOne } from '../platform/redis-script';
+import { type InOrder, oneByOne } from '../platform/redis-script';
 import { ScheduledQueue } from '../queue/bullmq-scheduled-queue';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent, buildScheduledEvent } from '../testing/build-event';
@@ -310,3 +310,40 @@ async function bytesOfKeys(): Promise<number> {
   const sizes = await Promise.all(names.map((name) => redis.client.memory('USAGE', name, 'SAMPLES', 0)));
   return sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
 }
+
+// Redis runs a script that it knows before one that was sent earlier, and whose text it has to be sent first.
+describe('a step that another request overtakes on its way to Redis', () => {
+  function overtakenBy(context: ReturnType<typeof arrange>['context'], other: () => Promise<void>) {
+    const inOrder: InOrder = async (steps) => {
+      await other();
+      return await context.inOrder(steps);
+    };
+    return { ...context, inOrder };
+  }
+
+  it('does not move an event that was cancelled meanwhile', async () => {
+    const { context, now, count, usedBytes } = arrange();
+    const event = buildScheduledEvent({ deliverAt: now + HOUR_MS });
+    const { accountId, id } = event;
+    await scheduleEvents(context, [event]);
+    const slow = overtakenBy(context, async () => await cancelEvent(context, accountId, id));
+    await expect(rescheduleEvent(slow, accountId, id, now + 60_000)).rejects.toMatchObject({
+      code: 'conflict',
+    });
+    expect(await timesOf(event)).toMatchObject({ inQueue: undefined });
+    expect([await count(), await usedBytes(accountId)]).toEqual([null, 600 + Buffer.byteLength(event.body)]);
+    expect((await context.eventStore.findHead(accountId, id))?.schedule?.state).toBe('cancelled');
+  });
+
+  it('cancels an event that was moved meanwhile', async () => {
+    const { context, now, count, usedBytes } = arrange();
+    const event = buildScheduledEvent({ deliverAt: now + HOUR_MS });
+    const { accountId, id } = event;
+    await scheduleEvents(context, [event]);
+    const move = async () => await rescheduleEvent(context, accountId, id, now + 60_000);
+    await cancelEvent(overtakenBy(context, move), accountId, id);
+    expect(await timesOf(event)).toMatchObject({ inQueue: undefined });
+    expect([await count(), await usedBytes(accountId)]).toEqual([null, 600 + Buffer.byteLength(event.body)]);
+    expect((await context.eventStore.findHead(accountId, id))?.schedule?.state).toBe('cancelled');
+  });
+});

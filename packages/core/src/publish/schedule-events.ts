@@ -91,7 +91,12 @@ export async function scheduleEvents(
   {
     answer,
     assumption,
-  }: { readonly answer?: string | undefined; readonly assumption?: Assumption | undefined } = {},
+    requireClaim,
+  }: {
+    readonly answer?: string | undefined;
+    readonly assumption?: Assumption | undefined;
+    readonly requireClaim?: Step | undefined;
+  } = {},
 ): Promise<void> {
   if (events.length === 0) return;
   const inOrder = (steps: readonly Step[]) => (assumption ?? context).inOrder(steps);
@@ -100,6 +105,7 @@ export async function scheduleEvents(
     if (await context.scheduledEvents.save(event, answer, target)) saved.add(event);
   };
   const saveAll = (some: readonly AcceptedEvent[]): readonly Step[] => [
+    ...(requireClaim === undefined ? [] : [requireClaim]),
     // One may have been sent or cancelled, and have moved, since its id was looked up.
     ...(context.movedIds?.guardsUnsettled(some, context.clock()) ?? []),
     (target) => Promise.all(some.map((event) => save(event, target))),
@@ -195,7 +201,10 @@ export async function rescheduleEvent(
     },
     (target) => countMoved(context, accountId, seen, deliverAt, target),
   ]);
-  if (!isMoved) throw alreadyDue();
+  if (!isMoved) {
+    requireWaiting(await scheduledEvents.see(accountId, eventId));
+    throw alreadyDue();
+  }
   emit({ name: 'event.rescheduled', accountId, eventId, deliverAt });
 }
 

@@ -18,6 +18,8 @@ import type { Assumption } from './redis-assumption';
 export interface RoutedEvent {
   readonly event: AcceptedEvent;
   readonly receivers: readonly Subscriber[];
+  /** Whether its publisher waits: it goes behind all events that were accepted before. Not one from the queue of events. */
+  readonly isNew?: boolean | undefined;
 }
 
 /** Some of an event's receivers: nearly always all of them. */
@@ -50,7 +52,8 @@ const CHUNK = 50;
 /** What is taken along with others of the same turn of the event loop. */
 interface Part {
   readonly portions: readonly Portion[];
-  readonly assumption: Assumption | undefined;
+  readonly assumption?: Assumption | undefined;
+  readonly requireClaim?: Step | undefined;
   /** Events that are not sent: see `takeOthers`. */
   readonly refused: AcceptedEvent[];
   isAlone: boolean;
@@ -72,9 +75,9 @@ export class FanOuts extends GatheredWork<Part> {
 export async function storeAlong(
   context: StoreFanOutContext,
   portions: readonly Portion[],
-  assumption: Assumption | undefined,
+  { assumption, requireClaim }: Pick<Part, 'assumption' | 'requireClaim'>,
 ): Promise<readonly AcceptedEvent[]> {
-  const part: Part = { portions, assumption, refused: [], isAlone: true };
+  const part: Part = { portions, assumption, requireClaim, refused: [], isAlone: true };
   const name = assumption?.name ?? portions[0]?.event.accountId ?? '';
   try {
     await context.fanOuts.add(name, part, sizeOf(portions), (parts) => take(context, parts));
@@ -90,6 +93,7 @@ async function take(context: StoreFanOutContext, parts: readonly Part[]): Promis
   if (parts.length > 1) for (const part of parts) part.isAlone = false;
   const batch = parts.flatMap(({ portions }) => portions);
   const steps: readonly Step[] = [
+    ...parts.flatMap(({ requireClaim }) => requireClaim ?? []),
     ...(context.movedIds?.guardsUnsettled(
       batch.map(({ event }) => event),
       context.clock(),
@@ -142,10 +146,10 @@ async function store(
   else await eventStore.addReceivers(event.accountId, event.id, endpointIds, target);
 }
 
-/** An endpoint with the events that it gets. */
+/** An endpoint with what it gets. */
 interface Listed {
   readonly receiver: Subscriber;
-  readonly events: AcceptedEvent[];
+  readonly portions: RoutedEvent[];
 }
 
 // One call for all events of an endpoint.
@@ -155,25 +159,25 @@ async function listDeliveries(
   target: ScriptTarget,
 ): Promise<void> {
   const byReceiver = new Map<EndpointId, Listed>();
-  for (const { event, receivers } of batch) {
-    for (const receiver of receivers) {
+  for (const portion of batch) {
+    for (const receiver of portion.receivers) {
       const listed = byReceiver.get(receiver.id);
-      if (listed) listed.events.push(event);
-      else byReceiver.set(receiver.id, { receiver, events: [event] });
+      if (listed) listed.portions.push(portion);
+      else byReceiver.set(receiver.id, { receiver, portions: [portion] });
     }
   }
-  const lists = [...byReceiver.values()].map(({ receiver, events }) => ({
-    accountId: events[0]?.accountId,
+  const lists = [...byReceiver.values()].map(({ receiver, portions }) => ({
+    accountId: portions[0]?.event.accountId,
     endpointId: receiver.id,
-    marks: events.map(({ id: eventId, acceptedAt: createdAt }) => ({ eventId, createdAt })),
+    marks: portions.map(({ event: { id: eventId, acceptedAt: createdAt } }) => ({ eventId, createdAt })),
   }));
   const steps = [deliveryStore.enlistAll(lists, target)];
-  for (const { receiver, events } of byReceiver.values()) {
+  for (const { receiver, portions } of byReceiver.values()) {
     if (receiver.ordering === 'none') continue;
-    const places = events.flatMap((event) => {
+    const places = portions.flatMap(({ event, isNew }) => {
       const { id: eventId, acceptedAt } = event;
       const line = lineToJoin(receiver, event);
-      return line === undefined ? [] : [{ eventId, acceptedAt, line }];
+      return line === undefined ? [] : [{ eventId, acceptedAt, line, isNew }];
     });
     steps.push(admissionStore.joinOrder(receiver.id, places, target));
   }
@@ -203,11 +207,12 @@ async function listEvents(
   ]);
 }
 
-function portionsOf({ event, receivers }: RoutedEvent): readonly Portion[] {
+function portionsOf({ event, receivers, isNew }: RoutedEvent): readonly Portion[] {
   const chunks = receivers.length === 0 ? [[]] : chunksOf(receivers, CHUNK);
   return chunks.map((chunk, i) => ({
     event,
     receivers: chunk,
+    isNew,
     isFirst: i === 0,
     total: i === chunks.length - 1 ? receivers.length : undefined,
   }));

@@ -18,6 +18,7 @@ import type { EventTypeStore } from '../event-types/redis-event-type-store';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import { AppError } from '../platform/app-error';
 import type { NewId } from '../platform/ids';
+import type { Step } from '../platform/redis-script';
 import { type AcceptEventsContext, acceptEvents } from './accept-events';
 
 export interface TestEndpointContext extends AcceptEventsContext, ReadEndpointContext {
@@ -37,6 +38,7 @@ export interface TestEndpointInput {
   readonly trace?: TraceContext | undefined;
   readonly receivedAt: number;
   readonly newId: NewId;
+  readonly requireClaim?: Step | undefined;
   /** Absent: it is on no record. */
   readonly act?: Act;
 }
@@ -51,7 +53,7 @@ export async function testEndpoint(
   context: TestEndpointContext,
   input: TestEndpointInput,
 ): Promise<DeliveryParts> {
-  const { accountId, ref, requestId, trace, receivedAt, newId } = input;
+  const { accountId, ref, requestId, trace, receivedAt, newId, requireClaim } = input;
   const endpoint = await readEndpoint(context, accountId, ref);
   const { name: type, example: data } = await chooseType(context, endpoint, input.type);
   const eventId = newId(EVENT_ID_PREFIX) as EventId;
@@ -70,6 +72,7 @@ export async function testEndpoint(
     requestId,
     trace,
     receivedAt,
+    requireClaim,
     // The event's id is known already.
     newId: (prefix) => (prefix === EVENT_ID_PREFIX ? eventId : newId(prefix)),
     events: [{ type, data, dataText: JSON.stringify(data), endpointRefs: [endpoint.id] }],

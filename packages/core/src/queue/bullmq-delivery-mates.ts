@@ -12,7 +12,7 @@ import { type EndpointAddress, type EndpointId, encodeAddress } from '../domain/
 import type { EventId } from '../domain/event';
 import { keys, queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard } from '../domain/queues';
-import { steadyClock, systemClock } from '../platform/clock';
+import { type Clock, steadyClock, systemClock } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
 import { defineScript, inLua, type ScriptTarget, ScriptUnit, type Step } from '../platform/redis-script';
 import { createJobKeys, DELAYED_SCORE, jobFields } from './bullmq-layout';
@@ -237,6 +237,7 @@ export class MateJobs {
     redis: RedisClient,
     { prefix }: QueueShard,
     private readonly lockDurationMs: number,
+    private readonly clock: Clock = systemClock,
   ) {
     this.#keys = createJobKeys(prefix, DELIVERIES_QUEUE);
     this.#queueKeys = queueKeysOf(prefix);
@@ -252,7 +253,7 @@ export class MateJobs {
     { most, maxBytes, isInOrder, ties }: MatesToTake,
   ): Promise<TakenMates> {
     const readsAlong = this.#readsAlong && target instanceof ScriptUnit;
-    const read = { readAt: steadyClock(), processedOn: systemClock(), readsAlong, target, token };
+    const read = { readAt: steadyClock(), processedOn: this.clock(), readsAlong, target, token };
     const { base, prioritized, delayed, active, wait } = this.#keys;
     const { held, heldCounts, countedAsHeld } = this.#queueKeys;
     const { endpointId } = address;
@@ -269,7 +270,7 @@ export class MateJobs {
   async follows(target: ScriptTarget, endpointId: EndpointId, event: EventId): Promise<boolean> {
     const { base, prioritized, delayed, active, wait } = this.#keys;
     const scriptKeys = [prioritized, delayed, active, wait];
-    return (await FOLLOWS(target, scriptKeys, [base, suffixOf(endpointId), event, systemClock()])) === 1;
+    return (await FOLLOWS(target, scriptKeys, [base, suffixOf(endpointId), event, this.clock()])) === 1;
   }
 
   tie(endpointId: EndpointId, events: readonly EventId[]): Step {

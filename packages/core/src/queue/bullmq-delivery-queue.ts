@@ -11,7 +11,6 @@ import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
-import { systemClock } from '../platform/clock';
 import { parsedOrUndefined } from '../platform/json';
 import type { RedisClient } from '../platform/redis-connect';
 import type { ScriptRows } from '../platform/redis-rows';
@@ -270,7 +269,7 @@ const JOB_OPTIONS = JSON.stringify({ attempts: 10_000 });
 
 // As BullMQ's own `add`, but each job gets its position in the fair order, all in one step, and without the
 // parts for parents and children, and the entry in a stream of events that nobody reads. KEYS: prioritized,
-// priority counter, meta, active, marker, the fair order's state, weights. ARGV: prefix of the jobs' keys, now, then account, endpoint, job, data, length of
+// priority counter, meta, active, marker, the fair order's state, weights. ARGV: prefix of the jobs' keys, then account, endpoint, job, data, length of
 // its step and time of acceptance ('' if unknown) of each. Gives how many were added.
 const ADD = defineScript(
   `
@@ -278,7 +277,9 @@ const ADD = defineScript(
   local queue = {base = ARGV[1], prioritized = prioritized, counter = counter, meta = meta, active = active, marker = marker}
   local priority_of, finish, look_up = fair_order(prioritized, KEYS[6], KEYS[7])
   local added, priorities, jobs, seen, flows_of = {}, {}, {}, {}, {}
-  for i = 3, #ARGV, 6 do
+  local time = redis.call('TIME')
+  local now = string.format('%d', time[1] * 1000 + math.floor(time[2] / 1000))
+  for i = 2, #ARGV, 6 do
     local account, endpoint, job = unpack(ARGV, i, i + 2)
     jobs[#jobs + 1] = queue.base .. job
     local flows = flows_of[account] or {}
@@ -289,13 +290,13 @@ const ADD = defineScript(
   for account, flows in pairs(flows_of) do look_up(account, flows) end
   -- Mostly none of them is there.
   local is_any_there = redis.call('EXISTS', unpack(jobs)) > 0
-  for i = 3, #ARGV, 6 do
+  for i = 2, #ARGV, 6 do
     local account, endpoint, job, data, step, accepted_at = unpack(ARGV, i, i + 5)
     if not seen[job] and (not is_any_there or redis.call('EXISTS', queue.base .. job) == 0) then
       seen[job] = true
       local priority = priority_of(account, endpoint, tonumber(step))
       redis.call('HSET', queue.base .. job, 'name', '${JOB_NAME}', 'data', data, 'opts', '${JOB_OPTIONS}',
-        'timestamp', ARGV[2], 'delay', 0, 'priority', priority, '${jobFields.acceptedAt}', accepted_at)
+        'timestamp', now, 'delay', 0, 'priority', priority, '${jobFields.acceptedAt}', accepted_at)
       added[#added + 1] = job
       priorities[#added] = priority
     end
@@ -326,7 +327,7 @@ async function addJobs(
 ): Promise<number> {
   if (deliveries.length === 0) return 0;
   const args = deliveries.flatMap(argumentsOf);
-  return addedSchema.parse(await ADD(target, addKeys, [keys.base, systemClock(), ...args]));
+  return addedSchema.parse(await ADD(target, addKeys, [keys.base, ...args]));
 }
 
 function argumentsOf({ data, step, ...delivery }: DeliveryToAdd): readonly (string | number)[] {

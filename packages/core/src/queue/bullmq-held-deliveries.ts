@@ -12,7 +12,7 @@ import { decodeAddress, type EndpointAddress, type EndpointId, encodeAddress } f
 import type { EventId } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
-import { systemClock } from '../platform/clock';
+import { type Clock, systemClock } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
 import { createInOrder, defineScript, type InOrder, type Step } from '../platform/redis-script';
 import {
@@ -84,6 +84,7 @@ export class HeldDeliveries {
     private readonly shards: QueueShards,
     private readonly served: () => readonly QueueShard[] = () => shards.all(),
     private readonly inOrder: InOrder = createInOrder(redis),
+    private readonly clock: Clock = systemClock,
   ) {}
 
   /**
@@ -105,7 +106,7 @@ export class HeldDeliveries {
     const index = [keys.held(address.endpointId), keys.wakeUps, keys.heldCounts, keys.countedAsHeld];
     const suffix = suffixOf(address.endpointId);
     const entry = [eventId, acceptedAt, encodeAddress(address), wakeUpAt, reason];
-    const now = systemClock();
+    const now = this.clock();
     const told = [encodeHold({ reason, since: now }), encodeHoldTime(previousStartedAt)];
     const args = [...entry, jobs.base, suffix, alongForMs ?? '', now, ...told];
     const along = idsSchema.parse(await ENTER(this.redis, [...index, jobs.prioritized, jobs.delayed], args));
@@ -125,6 +126,13 @@ export class HeldDeliveries {
     const reply = await RELEASE(this.redis, [keys.held(endpointId), ...releaseKeys], args);
     const [released, left, missing] = releasedSchema.parse(reply);
     return { released, left, missing: missing as EventId[] };
+  }
+
+  /** Forget a delivery that has ended while it was held. The job that has found that out ends by itself. */
+  async forget(address: EndpointAddress, eventId: EventId): Promise<void> {
+    const { keys } = this.#homeShard(address);
+    const index = [keys.held(address.endpointId), keys.heldCounts, keys.countedAsHeld];
+    await FORGET(this.redis, index, [eventId, encodeAddress(address)]);
   }
 
   /** Ask for a wake-up of an endpoint, unless an earlier one is due. */
@@ -260,7 +268,7 @@ const ALONG_PAGE = 50;
 const MOST_ALONG = 200;
 // Redis stores a job in another form, which takes more memory, once a field of it is longer than 64 bytes.
 const MOST_HOLDS_BYTES = 63 - 9 + 1;
-// The delay between jobs that are held along: they must not come back together.
+// The most of the delay between jobs that are held along: they must not come back together.
 const ALONG_SPREAD_MS = 15_000;
 
 /*
@@ -306,7 +314,7 @@ const ENTER = defineScript(
     enough = #page < ${ALONG_PAGE} or (#along - before) * 2 < #page or #along >= ${MOST_ALONG}
   end
   for i, job in ipairs(along) do
-    local delay = tonumber(ARGV[8]) + i * ${ALONG_SPREAD_MS}
+    local delay = tonumber(ARGV[8]) + math.floor(i * math.min(${ALONG_SPREAD_MS}, ARGV[8] / ${MOST_ALONG}))
     redis.call('ZREM', prioritized, job)
     redis.call('ZADD', delayed, string.format('%d', (tonumber(ARGV[9]) + delay) * ${DELAYED_SCORE}), job)
     redis.call('HSET', base .. job, 'delay', string.format('%d', delay), '${jobFields.holds}', ARGV[10])
@@ -402,6 +410,14 @@ const RELEASE = defineScript(
   return {released, left, missing}`,
   FAIR_ORDER,
   PUT_BACK,
+  COUNT_HELD,
+);
+
+// KEYS: held, counts, counted endpoints. ARGV: event, endpoint.
+const FORGET = defineScript(
+  `
+  if redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return end
+  count_held(KEYS[2], KEYS[3], ARGV[2], redis.call('ZCARD', KEYS[1]))`,
   COUNT_HELD,
 );
 

@@ -6,7 +6,7 @@ import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard } from '../domain/queues';
-import { steadyClock, systemClock } from '../platform/clock';
+import { type Clock, steadyClock, systemClock } from '../platform/clock';
 import { parsedOrUndefined } from '../platform/json';
 import type { RedisClient } from '../platform/redis-connect';
 import { defineGuard, defineScript, inLua, type ScriptTarget, ScriptUnit } from '../platform/redis-script';
@@ -224,6 +224,13 @@ const DELAY = defineGuard(
   LET_GO,
 );
 
+// KEYS: lock, stalled. ARGV: job, token, how long the lock holds from now on.
+const KEEP = defineScript(`
+  if redis.call('GET', KEYS[1]) ~= ARGV[2] then return 0 end
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])
+  redis.call('SREM', KEYS[2], ARGV[1])
+  return 1`);
+
 /**
  * The jobs of deliveries that a worker runs: how it takes them, and lets go of them. Each is a step, so that
  * a record, the end of its job and the start of the next one can be one script.
@@ -237,6 +244,7 @@ export class RunningJobs {
     redis: RedisClient,
     { prefix }: QueueShard,
     private readonly lockDurationMs: number,
+    private readonly clock: Clock = systemClock,
   ) {
     const jobKeys = createJobKeys(prefix, DELIVERIES_QUEUE);
     const { wait, prioritized, priorityCounter, active, delayed, meta, marker } = jobKeys;
@@ -253,7 +261,7 @@ export class RunningJobs {
   async take(target: ScriptTarget, token: string, known: EventId | '' = ''): Promise<Taken> {
     const readAt = steadyClock();
     const readsAlong = this.#readsAlong && target instanceof ScriptUnit ? 1 : 0;
-    const now = systemClock();
+    const now = this.clock();
     const args = [this.#keys.base, now, token, this.lockDurationMs, known, readsAlong];
     const reply = (await TAKE(target, this.#takeKeys, args)) as TakeReply;
     const [jobId, more, nextDueAt, fields, stored, ofOld] = reply;
@@ -262,6 +270,12 @@ export class RunningJobs {
     const json = jobOf(jobId, now, fields, ofOld ?? []);
     const job = { jobId, token, json, holds: ofOld?.at(-1) ?? undefined, texts };
     return { job, areMoreWaiting: more > 0, nextDueAt };
+  }
+
+  /** Give whether a job is still this worker's; if so, its lock holds for its full time again. */
+  async keep(target: ScriptTarget, { jobId, token }: LockedJob): Promise<boolean> {
+    const { lock, stalled } = this.#keys;
+    return (await KEEP(target, [lock(jobId), stalled], [jobId, token, this.lockDurationMs])) === 1;
   }
 
   /**
@@ -273,7 +287,7 @@ export class RunningJobs {
     const each = jobs.flatMap(({ jobId, token }) => [jobId, token]);
     if (end.kind === 'done') return void (await END(target, [active, stalled], [base, ...each]));
     const { delayMs, failure = '' } = end;
-    const args = [base, systemClock() + delayMs, delayMs, failure, ...each];
+    const args = [base, this.clock() + delayMs, delayMs, failure, ...each];
     await DELAY(target, [active, stalled, delayed, wait, prioritized, marker], args);
   }
 }

@@ -13,7 +13,7 @@ import { DeliveryStore } from '../events/redis-delivery-store';
 import { OverList } from '../events/redis-over-list';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { accountOfJob } from '../queue/bullmq-rejected-events';
-import { buildAcceptedAttempt } from '../testing/build-attempt';
+import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildNewDeliveries } from '../testing/build-new-deliveries';
 import { buildReplayOrder } from '../testing/build-replay';
 import { recordSignals } from '../testing/record-signals';
@@ -147,6 +147,22 @@ describe('manage dead letters', () => {
       await deliveryStore.append(delivery, { kind: 'attempted', attempt, nextAttemptAt: undefined });
       await drop(deadLetter.id);
       expect((await deliveryStore.find(delivery))?.status).toBe('delivered');
+      expect(signals.named('delivery.ended')).toEqual([]);
+    });
+
+    it('leaves a delivery as it is that a client has requested again meanwhile', async () => {
+      const { drop, deadLetter, deliveryStore, signals, delivery } = await arrangeDelivery();
+      const find = deliveryStore.find.bind(deliveryStore);
+      jest.spyOn(deliveryStore, 'find').mockImplementationOnce(async (parts) => {
+        const found = await find(parts);
+        const attempt = buildAttempt();
+        await deliveryStore.append(delivery, { kind: 'attempted', attempt, nextAttemptAt: undefined });
+        const request = { requestId: 'rdl_1', trigger: 'manual', requestedAt: NOW } as const;
+        await deliveryStore.append(delivery, { kind: 'requested', ...request });
+        return found;
+      });
+      await drop(deadLetter.id);
+      expect(await find(delivery)).toMatchObject({ status: 'pending', round: { number: 2 } });
       expect(signals.named('delivery.ended')).toEqual([]);
     });
 

@@ -57,7 +57,7 @@ export async function redriveDeadLetter(context: RedriveContext, id: DeadLetterI
 
 export interface DropContext extends RecordContext, EndReplayContext {
   readonly deadLetterStore: Pick<DeadLetterStore, 'find' | 'claim' | 'remove'>;
-  readonly deliveryStore: Pick<DeliveryStore, 'find' | 'append'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'find' | 'readWithLength' | 'appendIfUnchanged'>;
   readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
   /** Absent: there is no history. */
   readonly overList?: Pick<OverList, 'add'> | undefined;
@@ -127,8 +127,7 @@ async function cancelDelivery(
   const { deliveryStore, admissionStore, overList, heldDeliveries, clock } = context;
   const { eventId, endpointId } = delivery;
   const listed = await deliveryStore.find(delivery);
-  if (listed?.isOpen) {
-    await deliveryStore.append(delivery, { kind: 'cancelled', reason });
+  if (listed && (await cancelRound(deliveryStore, delivery, listed.round.number, reason))) {
     const begunAt = listed.round.requestedAt ?? listed.createdAt;
     announceEnd(context, { ...delivery, accountId }, 'cancelled', begunAt);
   }
@@ -138,6 +137,19 @@ async function cancelDelivery(
     await overList?.add({ ...delivery, accountId }, clock());
     await heldDeliveries.askForWakeUp({ accountId, endpointId }, clock());
   }
+}
+
+// A client may have requested it again meanwhile: that is sent.
+async function cancelRound(
+  deliveryStore: DropContext['deliveryStore'],
+  delivery: DeliveryParts,
+  roundNumber: number,
+  reason: string,
+): Promise<boolean> {
+  const { state, length } = await deliveryStore.readWithLength(delivery.endpointId, delivery.eventId);
+  if (!state.isOpen || state.round.number !== roundNumber) return false;
+  if (await deliveryStore.appendIfUnchanged(delivery, { kind: 'cancelled', reason }, length)) return true;
+  return await cancelRound(deliveryStore, delivery, roundNumber, reason);
 }
 
 function deadLetterNotFound(): AppError {

@@ -9,8 +9,8 @@
 ---@param progress text
 ---@param kept_ms digits
 ---@return boolean
----@made true
 function save_progress(replay, status, progress, kept_ms)
+  if was_made() then return true end
   local before = redis.call('HGET', replay, 'status')
   if not before then return false end
   for _, ended in ipairs(replayEndStatuses) do
@@ -31,8 +31,8 @@ end
 ---@param most integer
 ---@param kept_ms digits
 ---@return boolean
----@made true
 function admit_replay(running, id, now, most, kept_ms)
+  if was_made() then return true end
   if not redis.call('ZSCORE', running, id) then
     if redis.call('ZCARD', running) >= most then return false end
     redis.call('ZADD', running, now, id)

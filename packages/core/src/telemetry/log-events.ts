@@ -63,9 +63,18 @@ export const logEvents: { readonly [Name in Signal['name']]: Meaning } = {
       'A receiver answered 413 to a request with several events. The events are sent in two requests. For ten minutes, requests to this webhook are smaller.',
   },
   'delivery.transformed': { means: "The webhook's code ran for a delivery." },
+  'transformation.charged': {
+    means:
+      "The processor time that an account's code has cost, with threads that were started because of it.",
+  },
+  'transformation.broke_sandbox': {
+    means:
+      "An account's code brought down the instance of WebAssembly that it ran in, or (`part`: `thread`, then `warn`) could not be stopped in time. With `paused_for_ms` this process runs no code of the account for so long.",
+    act: 'Ask the account to correct its code: see [Bounds](transformations.md#bounds).',
+  },
   'delivery.unsent': {
     means:
-      'A request could not be sent, because the proxy for deliveries does not work. The delivery waits. This is no attempt.',
+      'A request could not be sent, because the proxy for deliveries does not work. The delivery waits. This is no attempt. With `paused_for_ms` (`debug`), the transformations of its account are paused.',
     act: 'Repair the proxy (`DELIVERY_PROXY_URL`).',
   },
   'delivery.blocked': {
@@ -178,7 +187,18 @@ export const logEvents: { readonly [Name in Signal['name']]: Meaning } = {
     means: 'With the present settings, Redis can lose events; `detail` says which.',
     act: 'Set what `detail` says: see [Redis](redis.md#settings).',
   },
+  'clock.skewed': {
+    means:
+      'The clock of this machine differs from that of Redis by more than two seconds, or by more than a minute (`is_too_large`): then an API accepts no events, and a worker sends nothing.',
+    act: 'Set the clock: see [WebhooksClockSkewed](runbook.md#webhooksclockskewed).',
+  },
+  'clock.right': { means: 'The clocks of this machine and of Redis agree again.' },
   'secrets.unprotected': { means: 'Secrets are stored as plain text.', act: 'Set `SECRETS_ENCRYPTION_KEY`.' },
+  'retry_schedule.too_long': {
+    means:
+      'Deliveries are cancelled before the last attempts of `RETRY_SCHEDULE`, when their `RETENTION` is over.',
+    act: 'Shorten `RETRY_SCHEDULE`, or lengthen `RETENTION`: see [deliveries](deliveries.md#how-long-a-delivery-may-be-open).',
+  },
   'public_url.unset': {
     means: 'Links to the portal begin with the host that a request names.',
     act: 'Set `PUBLIC_URL`.',
@@ -194,11 +214,11 @@ export const logEvents: { readonly [Name in Signal['name']]: Meaning } = {
   },
 };
 
-// What a level depends on: the status of an answer or of a delivery, and the outcome of an attempt.
+// What a level depends on: the status of an answer or of a delivery, the outcome of an attempt, and how wrong a clock is.
 const CASES = [
   { status: 200, outcome: 'delivered' },
   { status: 'delivered' },
-  { status: 500, outcome: 'http_5xx' },
+  { status: 500, outcome: 'http_5xx', isTooLarge: true },
 ];
 
 /** The levels that a signal is logged at. */

@@ -13,6 +13,8 @@ export interface ProcessSources {
   readonly ping: () => Promise<unknown>;
   /** Milliseconds. */
   readonly eventLoopLagMs: () => Promise<number>;
+  /** By how much the clock of this machine is ahead of Redis. Milliseconds; `undefined` before Redis has told. */
+  readonly skewMs: () => number | undefined;
   /** Milliseconds, of a clock that never jumps. */
   readonly clock: () => number;
 }
@@ -47,6 +49,14 @@ export const processGauges: readonly PromGauge<ProcessSources>[] = [
     name: 'webhooks_event_loop_lag_seconds',
     help: 'Lag of the event loop: the 99th percentile since the last scrape, measured every second.',
     read: async ({ eventLoopLagMs }) => (await eventLoopLagMs()) / 1_000,
+  }),
+  gauge({
+    name: 'webhooks_clock_skew_seconds',
+    help: 'By how much the clock of this machine is ahead of that of Redis; negative if it is behind. 0 means that no reply of Redis has shown a difference. Beyond 60 an API accepts no events, and a worker sends nothing. Missing before Redis has told its time.',
+    read: ({ skewMs }) => {
+      const known = skewMs();
+      return known === undefined ? [] : known / 1_000;
+    },
   }),
 ];
 

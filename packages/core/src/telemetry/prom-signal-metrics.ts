@@ -8,6 +8,7 @@ import { disabledReasons } from '../domain/endpoint';
 import { workedQueues } from '../domain/queues';
 import { replayEndStatuses, replayModes } from '../domain/replay';
 import {
+  brokenParts,
   connectionRefusals,
   createEmit,
   eventSources,
@@ -265,9 +266,15 @@ export const workerSignalMetrics: readonly SignalMetric[] = [
     buckets: TRANSFORM_SECONDS,
     durationMsOf: ({ tookMs }) => tookMs,
   }),
+  counterOf('transformation.broke_sandbox', {
+    name: 'webhooks_transformation_sandboxes_broken_total',
+    help: "Times that the code of webhooks brought down what it ran in, by part: instance (of WebAssembly), thread (it could not be stopped in time, and the account's code is paused when that repeats).",
+    labels: { part: brokenParts },
+    fromZero: true,
+  }),
   counterOf('delivery.unsent', {
     name: 'webhooks_deliveries_unsent_total',
-    help: 'Deliveries that could not be sent because the proxy for deliveries failed, or the listener was disconnected. They are tried again, and no attempt is used.',
+    help: "Deliveries that could not be sent because the proxy for deliveries failed, the listener was disconnected, or the account's transformations are paused. They are tried again, and no attempt is used.",
   }),
   counterOf('token.requested', {
     name: 'webhooks_token_requests_total',

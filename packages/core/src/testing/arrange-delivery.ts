@@ -21,6 +21,7 @@ import type { EndedAttempt } from '../endpoints/health/attempt-tally';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { TransformationStore } from '../endpoints/redis-transformation-store';
 import { SigningKeyStore } from '../endpoints/signing-keys/redis-signing-key-store';
+import { UnprovenRequests } from '../endpoints/verification/redis-unproven-requests';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import type { OverList } from '../events/redis-over-list';
@@ -82,7 +83,9 @@ export interface Arrangement {
   readonly group?: string;
   /** The facts in the delivery's log so far. */
   readonly log?: readonly DeliveryFact[];
-  readonly job?: Partial<Pick<DeliveryRun, 'hasWaited' | 'wasTakenOver' | 'ownedUntil' | 'request'>>;
+  readonly job?: Partial<
+    Pick<DeliveryRun, 'hasWaited' | 'wasTakenOver' | 'ownedUntil' | 'keepJob' | 'request'>
+  >;
   readonly random?: number;
   /** How often a change of the endpoint is refused, and how. */
   readonly refusals?: number;
@@ -105,7 +108,7 @@ export type ArrangedDelivery = Awaited<ReturnType<DeliveryScene['arrange']>>;
 export class DeliveryScene {
   readonly #closables = createClosables();
   // Its thread starts with the first run.
-  readonly #transformPool = new TransformPool(testTransformLimits);
+  readonly #transformPool = new TransformPool({ limits: testTransformLimits, emit: () => {} });
 
   private constructor(
     readonly redis: TestRedis,
@@ -190,8 +193,9 @@ export class DeliveryScene {
     let updates = 0;
     let recordings = 0;
     let admissions = 0;
-    const changingStore: Pick<EndpointStore, 'find' | 'decode' | 'update'> = {
+    const changingStore: Pick<EndpointStore, 'find' | 'findInStep' | 'decode' | 'update'> = {
       find: (...args) => endpointStore.find(...args),
+      findInStep: (...args) => endpointStore.findInStep(...args),
       decode: (...args) => endpointStore.decode(...args),
       async update(...args) {
         updates += 1;
@@ -212,6 +216,8 @@ export class DeliveryScene {
       endpointStore: changingStore,
       accessTokens: new AccessTokens({
         accessTokenStore: new AccessTokenStore(redis.client, testSealer),
+        unprovenRequests: new UnprovenRequests(redis.client),
+        endpointStore,
         transport,
         userAgent: 'hooks/1.2',
         attemptTimeoutMs: 1_000,
@@ -251,6 +257,7 @@ export class DeliveryScene {
         recordAlong: (...args: Parameters<typeof attemptStore.recordAlong>) =>
           attemptStore.recordAlong(...args),
       },
+      retention: testRetention,
       overList,
       transformationStore: new TransformationStore(redis.client),
       transformPool: this.#transformPool,

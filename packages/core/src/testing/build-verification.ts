@@ -1,5 +1,6 @@
 import { AccountStore } from '../accounts/redis-account-store';
 import type { EndpointVerification } from '../domain/verification';
+import { UnprovenRequests } from '../endpoints/verification/redis-unproven-requests';
 import { VerificationStore } from '../endpoints/verification/redis-verification-store';
 import { VerificationPolicy } from '../endpoints/verification/verify';
 import type { RedisClient } from '../platform/redis-connect';
@@ -15,5 +16,6 @@ export function buildVerification(redis: RedisClient, byDefault: EndpointVerific
       requestOrigin: TEST_ORIGIN,
     }),
     verificationStore: new VerificationStore(redis),
+    unprovenRequests: new UnprovenRequests(redis),
   };
 }

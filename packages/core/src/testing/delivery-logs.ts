@@ -72,12 +72,14 @@ function attemptedFact(eventType: string) {
       }),
       isAborted: fc.boolean(),
       isLate: fc.boolean(),
+      round: fc.option(fc.integer({ min: 1, max: 3 }), { nil: undefined }),
       hasType: fc.boolean(),
     })
     .map(
-      ({ hasType, ...fact }): DeliveryFact => ({
+      ({ hasType, round, ...fact }): DeliveryFact => ({
         kind: 'attempted',
         ...fact,
+        ...(round === undefined ? {} : { round }),
         ...(hasType ? { eventType } : {}),
       }),
     );

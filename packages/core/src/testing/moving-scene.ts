@@ -165,11 +165,11 @@ export class MovingScene {
     return this.redis.client.get(keys.delivery(endpointId, eventId));
   }
 
-  /** All keys but those that stay: how far the history reaches, and ids that are known. */
+  /** All keys but those that stay: how far the history reaches, ids that are known, and counts. */
   async keysLeft(): Promise<readonly string[]> {
     const all = await this.redis.client.keys('*');
     return all
-      .filter((key) => !/^(reach|attempt-reach|moved-ids|young-moved|usage|used-bytes):/.test(key))
+      .filter((key) => !/^(reach|attempt-reach|moved-ids|young-moved|usage|used-bytes|erasures):/.test(key))
       .toSorted();
   }
 }

@@ -2,5 +2,5 @@
 export const noOrder = {
   endpointStore: { findAll: async () => [] },
   heldDeliveries: { isHeld: async () => false },
-  deliveryQueue: { promote: async () => {} },
+  deliveryQueue: { promote: async () => {}, requestOf: async () => 'no_job' as const },
 };

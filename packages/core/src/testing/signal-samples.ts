@@ -115,6 +115,14 @@ const samples = {
     result: 'made',
     tookMs: 2.5,
   },
+  'transformation.charged': { name: 'transformation.charged', accountId, tookMs: 2.5 },
+  'transformation.broke_sandbox': {
+    name: 'transformation.broke_sandbox',
+    accountId,
+    part: 'thread',
+    tookMs: 110,
+    pausedForMs: 30_000,
+  },
   'delivery.unsent': {
     name: 'delivery.unsent',
     eventId,
@@ -187,10 +195,21 @@ const samples = {
   'worker.stalled': { name: 'worker.stalled', queue: 'deliveries', forMs: 60_000 },
   'redis.reopened': { name: 'redis.reopened', connection: 'worker', status: 'end' },
   'redis.unsafe': { name: 'redis.unsafe', detail: 'appendonly is no.' },
+  'clock.skewed': {
+    name: 'clock.skewed',
+    skewMs: 3_200,
+    isTooLarge: false,
+    detail: 'The clock of this machine is 3.2 s ahead of that of Redis.',
+  },
+  'clock.right': { name: 'clock.right', skewMs: 4 },
   'secrets.unprotected': {
     name: 'secrets.unprotected',
     detail:
       'INSECURE_UNENCRYPTED_SECRETS is set, and SECRETS_ENCRYPTION_KEY is not: secrets are stored as plain text.',
+  },
+  'retry_schedule.too_long': {
+    name: 'retry_schedule.too_long',
+    detail: 'RETRY_SCHEDULE takes up to 22h, and RETENTION is 12h.',
   },
   'public_url.unset': {
     name: 'public_url.unset',

@@ -6,5 +6,6 @@ export const testTransformLimits: TransformLimits = {
   memoryBytes: 16 * 1024 * 1024,
   maxOutput: 100_000,
   threads: 1,
+  maxWaitingOfAccount: 50,
   maxWaiting: 100,
 };

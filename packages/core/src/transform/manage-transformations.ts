@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { UsageStore } from '../accounts/redis-usage-store';
 import type { AccountId } from '../domain/account';
 import type { Act } from '../domain/audit';
 import { type Endpoint, type EndpointId, type EndpointRef, endpointNotFound } from '../domain/endpoint';
@@ -41,6 +42,7 @@ export interface ChangeTransformationContext extends ReadTransformationContext {
   readonly endpointStore: Pick<EndpointStore, 'find' | 'idOf' | 'update'>;
   readonly transformationStore: TransformationStore;
   readonly transformPool: Pick<TransformPool, 'run'>;
+  readonly usageStore: Pick<UsageStore, 'countCode'>;
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -71,6 +73,7 @@ export async function putTransformation(
   await requireLoadable(context, accountId, code);
   const saved = { code, savedAt: context.clock(), savedBy: by.savedBy };
   const version = await context.transformationStore.save(endpoint.id, saved);
+  await context.usageStore.countCode(accountId, endpoint.id);
   return await putInForce(context, endpoint, { ...saved, version }, isEnabled, by.act);
 }
 

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Endpoint } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
 import { customHeadersSchema, MAX_HEADERS } from '../endpoints/endpoint-options';
@@ -80,8 +81,10 @@ function endOf(result: RunResult): TransformEnd {
 
 const CONTENT_TYPE = 'content-type';
 // RFC 9110: a media type with parameters.
-const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(\s*;[\t\x20-\x7e]*)?$/;
+const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:[\t ]*;[\t\x20-\x7e]*)?$/;
 const MAX_MEDIA_TYPE = 200;
+// A refusal may repeat the name of a header.
+const MAX_REFUSAL = 300;
 
 /** Code may set the headers that a webhook may set, and the content type of its body. */
 function withHeaders(body: string, given: Readonly<Record<string, string>>): TransformEnd {
@@ -96,11 +99,25 @@ function withHeaders(body: string, given: Readonly<Record<string, string>>): Tra
   const { data, error } = customHeadersSchema.safeParse(others);
   const [fault] = error ? validationErrorsOf(error) : [];
   if (!data) return refused(`The header ${fault?.pointer.slice(1)} ${fault?.detail}.`);
-  return { kind: 'made', body, headers: type === undefined ? data : { [CONTENT_TYPE]: type, ...data } };
+  const headers = type === undefined ? data : { [CONTENT_TYPE]: type, ...data };
+  const unsendable = Object.entries(headers).find(([name, value]) => !canBeSent(name, value));
+  if (unsendable) return refused(`The header ${unsendable[0]} cannot be sent.`);
+  return { kind: 'made', body, headers };
+}
+
+// By Node's own rules: a request with such a header would fail at each attempt, as if the network had.
+function canBeSent(name: string, value: string): boolean {
+  try {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function refused(message: string): TransformEnd {
-  return { kind: 'failed', fault: { message } };
+  return { kind: 'failed', fault: { message: message.slice(0, MAX_REFUSAL) } };
 }
 
 /** In words for those who read an attempt. */

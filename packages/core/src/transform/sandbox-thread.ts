@@ -4,26 +4,33 @@
  */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { constants, getPriority, setPriority } from 'node:os';
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import variant from '@jitl/quickjs-wasmfile-release-sync';
 import {
   newQuickJSWASMModuleFromVariant,
+  newVariant,
   type QuickJSContext,
   type QuickJSHandle,
   type QuickJSRuntime,
   type QuickJSWASMModule,
 } from 'quickjs-emscripten-core';
+import {
+  type CodeError,
+  type Envelope,
+  type OutputBounds,
+  preludeFor,
+  readEnvelope,
+  readError,
+  readLogs,
+} from './sandbox-prelude';
 
 /** The input of one run. */
-export interface SandboxRun {
+export interface SandboxRun extends OutputBounds {
   readonly code: string;
   /** Absent: the code is only loaded, to see whether it can be. */
   readonly input?: SandboxInput | undefined;
   /** Of processor time, where the system tells it; else of time. */
   readonly timeoutMs: number;
-  readonly memoryBytes: number;
-  /** Of what the function returns, in characters. */
-  readonly maxOutput: number;
 }
 
 export interface SandboxInput {
@@ -37,145 +44,124 @@ export interface SandboxInput {
   readonly seed: number;
 }
 
-/** The result of a run. Only its text comes from the code. */
+/** The result of a run. Only texts come from the code. */
 export type SandboxReply = SandboxEnd & {
   readonly logs: readonly string[];
-  /** The processor time, or the time, that it took. */
+  /** The processor time, or the time, that it took, with all that had to be made anew after it. */
   readonly tookMs: number;
+  /** Whether the code brought the sandbox down, and another one is in its place. */
+  readonly isRenewed: boolean;
 };
 
 export type SandboxEnd =
-  /** JSON: what `PRELUDE` makes of what the function returned. Not there: the code was only loaded. */
-  | { readonly kind: 'returned'; readonly output: string | undefined }
+  | { readonly kind: 'loaded' }
+  | Exclude<Envelope, { kind: 'refused' }>
   | ({ readonly kind: 'threw'; readonly message: string } & Place)
-  | ({ readonly kind: 'took_too_long' | 'took_too_much_memory' } & Place);
+  | ({ readonly kind: 'took_too_long' | 'took_too_much_memory' } & Place)
+  /** It brought the sandbox down before it ended. */
+  | { readonly kind: 'too_deep' };
 
-/** In the code: 1, 2, … */
-interface Place {
-  readonly line?: number;
-  readonly column?: number;
-}
+type Place = Pick<CodeError, 'line' | 'column'>;
 
 const FILE = 'transformation.js';
-const MAX_LOG = 4_096;
 // Less than what WebAssembly has of a thread's stack: deeper recursion is an error there, not the end of the thread.
 const STACK_BYTES = 128 * 1024;
-const MAX_MESSAGE = 300;
 // For what describes an error, after the time of the code itself is over.
 const DESCRIBE_MS = 20;
 const JOBS_AT_ONCE = 100;
 // A tenth of the weight of other threads.
 const NICENESS = 10;
 
-/**
- * Runs inside, before the code: gives it a clock that stands still, random numbers that repeat, and a console, and
- * keeps what it needs itself from being replaced. Returns the functions that the host calls.
- */
-const PRELUDE = `(now, seed, maxLog, maxOutput) => {
-  'use strict';
-  const { stringify, parse } = JSON;
-  const { imul } = Math;
-  const { apply, construct } = Reflect;
-  const { hasOwn } = Object;
-  const slice = String.prototype.slice, test = RegExp.prototype.test, join = Array.prototype.join;
-  const loneSurrogate = /[\\uD800-\\uDBFF](?![\\uDC00-\\uDFFF])|(?<![\\uD800-\\uDBFF])[\\uDC00-\\uDFFF]/;
-  const logs = [];
-  let logged = 0;
-  let state = seed;
-  Math.random = () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
-  const RealDate = Date;
-  const StandingDate = function Date(...parts) {
-    if (!new.target) return new RealDate(now).toString();
-    return construct(RealDate, parts.length === 0 ? [now] : parts, new.target);
-  };
-  StandingDate.prototype = RealDate.prototype;
-  StandingDate.prototype.constructor = StandingDate;
-  StandingDate.now = () => now;
-  StandingDate.parse = RealDate.parse;
-  StandingDate.UTC = RealDate.UTC;
-  globalThis.Date = StandingDate;
-  const textOf = (value) => {
-    if (typeof value === 'string') return value;
-    try { return stringify(value) ?? String(value); } catch { return '[not shown]'; }
-  };
-  const log = (...values) => {
-    if (logged >= maxLog) return;
-    const texts = [];
-    for (let i = 0; i < values.length; i += 1) texts[i] = textOf(values[i]);
-    const line = apply(slice, apply(join, texts, [' ']), [0, maxLog - logged]);
-    logged += line.length + 1;
-    logs[logs.length] = line;
-  };
-  globalThis.console = { log, info: log, warn: log, error: log, debug: log };
-  const fail = (message) => { throw new TypeError(message); };
-  const envelopeOf = (result) => {
-    if (typeof result !== 'object' || result === null) fail('The function returned no object: return { body }.');
-    if (result.cancel === true) return '{"cancel":true}';
-    const { body, headers } = result;
-    if (headers !== undefined && (typeof headers !== 'object' || headers === null)) fail('"headers" is not an object.');
-    let hasType = false;
-    const sent = {};
-    for (const name in headers) {
-      if (!hasOwn(headers, name)) continue;
-      const value = headers[name];
-      if (typeof value !== 'string') fail('The header ' + textOf(name) + ' is no string.');
-      if (apply(RegExp.prototype.test, /^content-type$/i, [name])) hasType = true;
-      sent[name] = value;
-    }
-    const isText = typeof body === 'string' && hasType;
-    const text = isText ? body : stringify(body);
-    if (typeof text !== 'string') fail('"body" is nothing that JSON can say: ' + typeof body + '.');
-    if (text.length > maxOutput) fail('"body" has ' + text.length + ' characters: ' + maxOutput + ' are the most.');
-    if (apply(test, loneSurrogate, [text])) fail('"body" has half a surrogate pair, which UTF-8 cannot say.');
-    return stringify({ text, headers: sent });
-  };
-  return {
-    async call(transform, body, rest) {
-      const { type, data } = parse(body);
-      const { id, accepted_at, webhook, attempt } = parse(rest);
-      return envelopeOf(await transform({ id, type, data, accepted_at, webhook, attempt }));
-    },
-    describe(error) {
-      try {
-        if (typeof error !== 'object' || error === null) return stringify({ message: textOf(error) });
-        const { name, message, stack } = error;
-        return stringify({ name: String(name), message: String(message), stack: apply(slice, String(stack), [0, 2000]) });
-      } catch { return '{}'; }
-    },
-    logs: () => stringify(logs),
-  };
-}`;
+/** What a thread is told when it starts. */
+export interface SandboxOptions {
+  /** The most that a run may use. */
+  readonly memoryBytes: number;
+}
 
 /** Runs the code of one run after another. */
 export class Sandbox {
-  static async load(): Promise<Sandbox> {
-    return new Sandbox(await newQuickJSWASMModuleFromVariant(variant));
+  static async load({ memoryBytes }: SandboxOptions): Promise<Sandbox> {
+    const compiled = await WebAssembly.compile(readFileSync(require.resolve(WASM)));
+    return new Sandbox(compiled, memoryBytes, await instantiate(compiled, memoryBytes));
   }
 
-  private constructor(private readonly quickJs: QuickJSWASMModule) {}
+  private constructor(
+    private readonly compiled: object,
+    private readonly memoryBytes: number,
+    private instance: Instance,
+  ) {}
 
-  /** @throws RangeError and others when the code brought WebAssembly down: this sandbox is of no use any more. */
-  run({ code, input, timeoutMs, memoryBytes, maxOutput }: SandboxRun): SandboxReply {
-    const deadline = new Deadline(timeoutMs);
-    const runtime = this.quickJs.newRuntime();
-    runtime.setMemoryLimit(memoryBytes);
-    runtime.setMaxStackSize(STACK_BYTES);
-    runtime.setInterruptHandler(() => deadline.isOver());
-    const context = runtime.newContext();
-    const parts = preludeOf(context, input, maxOutput);
-    const end = runIn({ context, runtime, parts, code, input, deadline });
-    deadline.extend(DESCRIBE_MS);
-    const logs = readLogs(context, parts);
-    for (const part of Object.values(parts)) part.dispose();
-    context.dispose();
-    runtime.dispose();
-    return { ...judge(end, deadline), logs, tookMs: deadline.tookMs() };
+  async run(run: SandboxRun): Promise<SandboxReply> {
+    const deadline = new Deadline(run.timeoutMs);
+    let result: Result = { end: { kind: 'too_deep' }, logs: [] };
+    let isWhole = false;
+    try {
+      const { quickJs, memory } = this.instance;
+      const runtime = quickJs.newRuntime();
+      runtime.setMaxStackSize(STACK_BYTES);
+      runtime.setInterruptHandler(() => deadline.isOver());
+      const context = runtime.newContext();
+      result = evaluate({ context, runtime, memory, deadline, run });
+      context.dispose();
+      runtime.dispose();
+      isWhole = !memory.hasRunOut;
+    } catch {
+      // WebAssembly has stopped: while the code ran, or over what was left of it.
+    }
+    // Two milliseconds; another thread would take sixty.
+    if (!isWhole) this.instance = await instantiate(this.compiled, this.memoryBytes);
+    const { end, logs } = result;
+    return { ...end, logs, tookMs: deadline.tookMs(), isRenewed: !isWhole };
   }
+}
+
+// Node has it, and its types are those of browsers.
+declare const WebAssembly: {
+  compile(bytes: Uint8Array): Promise<object>;
+  readonly Memory: new (pages: { initial: number; maximum: number }) => { grow(pages: number): number };
+};
+const WASM = '@jitl/quickjs-wasmfile-release-sync/wasm';
+const PAGE_BYTES = 64 * 1024;
+// What the module itself asks for.
+const INITIAL_PAGES = 256;
+// For the engine itself, and for what goes in and comes out.
+const OVERHEAD_BYTES = 8 * 1024 * 1024;
+
+interface Instance {
+  readonly quickJs: QuickJSWASMModule;
+  readonly memory: Memory;
+}
+
+/**
+ * Memory that ends. The engine's own limit counts a few bytes of each allocation, however large it is: only this one
+ * keeps code from taking gigabytes.
+ */
+class Memory {
+  readonly wasm;
+  /** Whether the code wanted more than there is. What is left may be in pieces. */
+  hasRunOut = false;
+
+  constructor(bytes: number) {
+    const maximum = Math.max(Math.ceil((bytes + OVERHEAD_BYTES) / PAGE_BYTES), INITIAL_PAGES);
+    this.wasm = new WebAssembly.Memory({ initial: INITIAL_PAGES, maximum });
+    const grow = this.wasm.grow.bind(this.wasm);
+    this.wasm.grow = (pages) => {
+      try {
+        return grow(pages);
+      } catch (error) {
+        this.hasRunOut = true;
+        throw error;
+      }
+    };
+  }
+}
+
+async function instantiate(wasmModule: object, memoryBytes: number): Promise<Instance> {
+  const memory = new Memory(memoryBytes);
+  const quickJs = await newQuickJSWASMModuleFromVariant(
+    newVariant(variant, { wasmModule, wasmMemory: memory.wasm }),
+  );
+  return { quickJs, memory };
 }
 
 /** The processor time of this thread, or the time where the system does not tell it. Milliseconds. */
@@ -227,9 +213,8 @@ interface Prelude {
   readonly logs: QuickJSHandle;
 }
 
-function preludeOf(context: QuickJSContext, input: SandboxInput | undefined, maxOutput: number): Prelude {
-  const { now = 0, seed = 0 } = input ?? {};
-  const source = `(${PRELUDE})(${now}, ${seed}, ${MAX_LOG}, ${maxOutput})`;
+function preludeOf(context: QuickJSContext, { input, maxOutput }: SandboxRun): Prelude {
+  const source = preludeFor(input ?? NO_INPUT, { maxOutput });
   const made = context.unwrapResult(context.evalCode(source, 'prelude.js'));
   const functionOf = (name: string) => context.getProp(made, name);
   const parts = { call: functionOf('call'), describe: functionOf('describe'), logs: functionOf('logs') };
@@ -237,38 +222,56 @@ function preludeOf(context: QuickJSContext, input: SandboxInput | undefined, max
   return parts;
 }
 
+const NO_INPUT = { now: 0, seed: 0 };
+
 interface Running {
   readonly context: QuickJSContext;
   readonly runtime: QuickJSRuntime;
-  readonly parts: Prelude;
-  readonly code: string;
-  readonly input: SandboxInput | undefined;
+  readonly memory: Memory;
   readonly deadline: Deadline;
+  readonly run: SandboxRun;
 }
 
-type InnerEnd =
-  | Extract<SandboxEnd, { kind: 'returned' }>
-  | { readonly kind: 'threw'; readonly error: Described };
+interface Result {
+  readonly end: SandboxEnd;
+  readonly logs: readonly string[];
+}
 
-function runIn(running: Running): InnerEnd {
-  const { context, parts, code, input } = running;
-  const loaded = context.evalCode(code, FILE, { type: 'module' });
-  if (loaded.error) return threw(running, loaded.error);
+/** What the code gave. */
+type InnerEnd =
+  | { readonly kind: 'loaded' }
+  | { readonly kind: 'returned'; readonly output: string }
+  | { readonly kind: 'threw'; readonly error: CodeError };
+
+function evaluate(running: Running): Result {
+  const { context, deadline, run } = running;
+  const parts = preludeOf(context, run);
+  const end = judge(runIn(running, parts), running);
+  deadline.extend(DESCRIBE_MS);
+  const logs = readLogs(textGivenBy(context, parts.logs) ?? '');
+  for (const part of Object.values(parts)) part.dispose();
+  return { end, logs };
+}
+
+function runIn(running: Running, parts: Prelude): InnerEnd {
+  const { context, run } = running;
+  const loaded = context.evalCode(run.code, FILE, { type: 'module' });
+  if (loaded.error) return threw(running, parts, loaded.error);
   const exported = context.getProp(loaded.value, 'default');
   loaded.value.dispose();
   if (context.typeof(exported) !== 'function') {
     exported.dispose();
-    return { kind: 'threw', error: { message: NO_FUNCTION } };
+    return failed(NO_FUNCTION);
   }
-  if (!input) {
+  if (!run.input) {
     exported.dispose();
-    return { kind: 'returned', output: undefined };
+    return { kind: 'loaded' };
   }
-  const [body, rest] = [context.newString(input.body), context.newString(input.rest)];
+  const [body, rest] = [context.newString(run.input.body), context.newString(run.input.rest)];
   const called = context.callFunction(parts.call, context.undefined, exported, body, rest);
   for (const handle of [exported, body, rest]) handle.dispose();
-  if (called.error) return threw(running, called.error);
-  return settle(running, called.value);
+  if (called.error) return threw(running, parts, called.error);
+  return settle(running, parts, called.value);
 }
 
 const NO_FUNCTION =
@@ -277,90 +280,75 @@ const NO_MESSAGE = 'It threw something without a message.';
 const NEVER_SETTLED = 'The function returned a promise that nothing settles.';
 
 /** Run what waits until the promise of the call is settled, or nothing is left that could settle it. */
-function settle(running: Running, promise: QuickJSHandle): InnerEnd {
-  const { context, runtime } = running;
+function settle(running: Running, parts: Prelude, promise: QuickJSHandle): InnerEnd {
+  const { context, runtime, deadline } = running;
   for (let ran = 1; ran > 0; ) {
     const jobs = runtime.executePendingJobs(JOBS_AT_ONCE);
     if (jobs.error) {
       promise.dispose();
-      return threw(running, jobs.error);
+      return threw(running, parts, jobs.error);
     }
-    ran = jobs.value;
+    // A job that is stopped for its time may be no error of the one that waits for it.
+    ran = deadline.isOver() ? 0 : jobs.value;
   }
   const state = context.getPromiseState(promise);
   promise.dispose();
-  if (state.type === 'pending') return { kind: 'threw', error: { message: NEVER_SETTLED } };
-  if (state.type === 'rejected') return threw(running, state.error);
+  if (state.type === 'pending') return failed(NEVER_SETTLED);
+  if (state.type === 'rejected') return threw(running, parts, state.error);
   const output = context.getString(state.value);
   state.value.dispose();
   return { kind: 'returned', output };
 }
 
-/** The code can have changed what makes these. */
-interface Described {
-  readonly name?: unknown;
-  readonly message?: unknown;
-  readonly stack?: unknown;
-}
-
-function threw({ context, parts, deadline }: Running, error: QuickJSHandle): InnerEnd {
+function threw({ context, deadline }: Running, { describe }: Prelude, error: QuickJSHandle): InnerEnd {
   const { wasReached } = deadline;
   deadline.extend(DESCRIBE_MS);
-  const described = context.callFunction(parts.describe, context.undefined, error);
+  const described = textGivenBy(context, describe, error);
   error.dispose();
   deadline.wasReached = wasReached;
-  if (described.error) {
-    described.error.dispose();
-    return { kind: 'threw', error: {} };
+  return { kind: 'threw', error: readError(described ?? '') };
+}
+
+function failed(message: string): InnerEnd {
+  return { kind: 'threw', error: { name: '', message } };
+}
+
+/** The text of JSON that a function of the prelude gives. */
+function textGivenBy(context: QuickJSContext, part: QuickJSHandle, ...args: QuickJSHandle[]) {
+  const given = context.callFunction(part, context.undefined, ...args);
+  if (given.error) {
+    given.error.dispose();
+    return undefined;
   }
-  const text = context.getString(described.value);
-  described.value.dispose();
-  return { kind: 'threw', error: parsedObject(text) };
+  const text = context.getString(given.value);
+  given.value.dispose();
+  return text;
 }
 
-function readLogs(context: QuickJSContext, { logs }: Prelude): readonly string[] {
-  const read = context.callFunction(logs, context.undefined);
-  if (read.error) {
-    read.error.dispose();
-    return [];
-  }
-  const lines: unknown = JSON.parse(context.getString(read.value));
-  read.value.dispose();
-  return Array.isArray(lines) ? lines.map(String) : [];
-}
-
-function parsedObject(text: string): Described {
-  const value: unknown = JSON.parse(text);
-  return typeof value === 'object' && value !== null ? value : {};
-}
-
-function judge(end: InnerEnd, { wasReached }: Deadline): SandboxEnd {
-  if (end.kind === 'returned') return end;
-  const { name = '', message = '', stack = '' } = end.error;
-  const place = placeIn(String(stack));
+function judge(end: InnerEnd, { deadline: { wasReached }, memory, run: bounds }: Running): SandboxEnd {
+  const { line, column, ...error } = end.kind === 'threw' ? end.error : NO_ERROR;
+  const place = { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
   if (wasReached) return { kind: 'took_too_long', ...place };
-  if (name === 'InternalError' && message === 'out of memory')
+  if (end.kind === 'loaded') return end;
+  if (end.kind === 'returned') {
+    const envelope = readEnvelope(end.output, bounds);
+    return envelope.kind === 'refused' ? { kind: 'threw', message: envelope.message } : envelope;
+  }
+  const { name, message } = error;
+  // Where there is no memory for an error either, the engine throws nothing that has a name.
+  if ((name === 'InternalError' && message === 'out of memory') || (memory.hasRunOut && name === ''))
     return { kind: 'took_too_much_memory', ...place };
-  const kind = String(name);
-  const text = kind === '' || kind === 'undefined' ? String(message) : `${kind}: ${String(message)}`;
-  return { kind: 'threw', message: text.slice(0, MAX_MESSAGE) || NO_MESSAGE, ...place };
+  const text = name === '' || name === 'undefined' ? message : `${name}: ${message}`;
+  return { kind: 'threw', message: text || NO_MESSAGE, ...place };
 }
 
-// The first line of the code's own, if the stack names one.
-function placeIn(stack: string): Place {
-  const place = /transformation\.js:(\d+)(?::(\d+))?/.exec(stack);
-  if (!place) return {};
-  const [, line, column] = place;
-  return { line: Number(line), ...(column === undefined ? {} : { column: Number(column) }) };
-}
+const NO_ERROR: CodeError = { name: '', message: '' };
 
 /** A message of the thread. */
 export type ThreadMessage =
   /** Its folder in `/proc/self/task`, where there is one. */
   | { readonly kind: 'ready'; readonly thread: string | undefined }
-  | { readonly kind: 'ended'; readonly reply: SandboxReply }
-  /** The code brought the sandbox down; the thread is of no use any more. */
-  | { readonly kind: 'broken'; readonly error: string };
+  | { readonly kind: 'ended'; readonly reply: SandboxReply };
 
 /** A run may take all of its time: the event loop of the service goes first where there are too few processors for both. */
 function goAfterEventLoop(): void {
@@ -373,15 +361,11 @@ async function serve(port: NonNullable<typeof parentPort>): Promise<void> {
   // The C library inside asks this Date for the local time: nothing must hang on where a worker runs.
   // oxlint-disable-next-line eslint/no-extend-native -- this thread runs nothing else
   Object.defineProperty(Date.prototype, 'getTimezoneOffset', { value: () => 0 });
-  const sandbox = await Sandbox.load();
+  const sandbox = await Sandbox.load(workerData as SandboxOptions);
   goAfterEventLoop();
   const say = (message: ThreadMessage) => port.postMessage(message);
   port.on('message', (run: SandboxRun) => {
-    try {
-      say({ kind: 'ended', reply: sandbox.run(run) });
-    } catch (error) {
-      say({ kind: 'broken', error: String(error) });
-    }
+    void sandbox.run(run).then((reply) => say({ kind: 'ended', reply }));
   });
   say({ kind: 'ready', thread: threadFolder() });
 }

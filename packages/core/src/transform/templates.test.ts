@@ -5,7 +5,7 @@ import { runTransformation } from './run-transformation';
 import { transformationTemplates } from './templates';
 import { TransformPool } from './transform-pool';
 
-const transformPool = new TransformPool(testTransformLimits);
+const transformPool = new TransformPool({ limits: testTransformLimits, emit: () => {} });
 afterAll(() => transformPool.close());
 
 const SMALL = { order: 4711, note: 'a <b> & "c"' };

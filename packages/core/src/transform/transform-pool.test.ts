@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import type { AccountId } from '../domain/account';
+import type { Signal } from '../domain/signal';
 import { testTransformLimits } from '../testing/test-transform-limits';
-import { TransformPool, type TransformRun } from './transform-pool';
+import { TransformPool, type TransformPoolOptions, type TransformRun } from './transform-pool';
 
 const EVENT = { type: 'order.created', data: { order: { id: 4711, total: 12.5 }, note: 'Zoë 🚀' } };
 const ACCEPTED_AT = '2026-11-26T12:00:00.000Z';
@@ -16,16 +18,35 @@ const INPUT = {
   seed: 7,
 };
 
-const pool = new TransformPool(testTransformLimits);
-afterAll(() => pool.close());
+const [A, B, C] = ['a', 'b', 'c'] as AccountId[];
+const accountId = A as AccountId;
+
+const pools: TransformPool[] = [];
+const signals: Signal[] = [];
+// Tests of hostile code break threads: none of them is about the pause that follows.
+let nowMs = 0;
+const pool = open({ now: () => (nowMs += 3_600_000) });
+afterEach(() => signals.splice(0));
+afterAll(() => Promise.all(pools.map((each) => each.close())));
+
+function open(options: Partial<TransformPoolOptions> = {}): TransformPool {
+  const opened = new TransformPool({
+    limits: testTransformLimits,
+    emit: (signal) => signals.push(signal),
+    ...options,
+  });
+  pools.push(opened);
+  return opened;
+}
 
 async function run(code: string, more: Partial<TransformRun> = {}) {
-  return await pool.run({ accountId: 'a', code, input: INPUT, ...more });
+  return await pool.run({ accountId, code, input: INPUT, ...more });
 }
 
 /** The body of the function. */
 async function call(statements: string) {
-  return await run(`export default function (event) {\n${statements}\n}`);
+  const kind = statements.includes('await') ? 'async function' : 'function';
+  return await run(`export default ${kind} (event) {\n${statements}\n}`);
 }
 
 describe('what a function returns', () => {
@@ -84,7 +105,26 @@ describe('what a function returns', () => {
     ['more than is let out', 'return { body: "x".repeat(200000) };', '100000 are the most'],
     ['a promise that nothing settles', 'return new Promise(() => {});', 'a promise that nothing settles'],
     ['a proxy that throws', 'return new Proxy({}, { get() { throw new Error("caught"); } });', 'caught'],
-    ['toJSON of everything', 'Object.prototype.toJSON = () => 1; return { body: {} };', 'cannot be read'],
+    [
+      'a thenable of its own',
+      'Object.prototype.then = (go) => go("forged"); return { body: 1 };',
+      'no object',
+    ],
+    [
+      'a text that is no JSON, as its type says',
+      'return { body: \'1,"id":"forged"\', headers: { "content-type": "application/json" } };',
+      'no JSON',
+    ],
+    [
+      'headers without an end',
+      'const headers = {}; for (let i = 0; ; i += 1) headers["x-" + i] = "y".repeat(1000); return { body: 1, headers };',
+      '',
+    ],
+    [
+      'headers that are too long',
+      'const headers = {}; for (let i = 0; i < 99; i += 1) headers["x-" + i] = "y".repeat(1000); return { body: 1, headers };',
+      'too long',
+    ],
   ])('is refused: %s', async (_what, statements, message) => {
     const result = await call(statements);
     expect(result).toMatchObject({ kind: 'failed', message: expect.stringContaining(message) });
@@ -103,7 +143,7 @@ describe('an error', () => {
 
   it('is found by loading the code, with its line', async () => {
     const code = 'export default function (event) {\n  let x = ;\n}';
-    const result = await pool.run({ accountId: 'a', code });
+    const result = await pool.run({ accountId, code });
     expect(result).toMatchObject({
       kind: 'failed',
       message: expect.stringContaining('SyntaxError'),
@@ -116,7 +156,7 @@ describe('an error', () => {
     ['an export that is no function', 'export default 5;', 'exports no function'],
     ['an import', 'import fs from "fs";\nexport default () => 1;', 'fs'],
   ])('is found by loading the code: %s', async (_what, code, message) => {
-    const result = await pool.run({ accountId: 'a', code });
+    const result = await pool.run({ accountId, code });
     expect(result).toMatchObject({ kind: 'failed', message: expect.stringContaining(message) });
   });
 
@@ -134,7 +174,46 @@ describe('an error', () => {
   });
 });
 
+/** Changes to what the language has, each of which would have a say in what the sandbox makes of a result. */
+const POLLUTIONS = [
+  'Array.prototype.toJSON = () => undefined;',
+  'Object.prototype.toJSON = () => ({ text: "1,\\"id\\":\\"forged\\"", headers: {} });',
+  'String.prototype.toJSON = Number.prototype.toJSON = Boolean.prototype.toJSON = () => "x".repeat(3e6);',
+  'Object.defineProperty(Array.prototype, "0", { set() { throw new Error("no"); } });',
+  'for (const name of ["text", "headers", "cancel", "body", "x-a"]) Object.defineProperty(Object.prototype, name, { set() {}, get: () => "forged", configurable: true });',
+  'RegExp.prototype.exec = () => null; RegExp.prototype.test = () => false;',
+  'String.prototype.slice = String.prototype.toLowerCase = Array.prototype.join = () => "x".repeat(3e6);',
+  'globalThis.String = globalThis.TypeError = globalThis.Error = function () { throw 1; };',
+  'JSON.stringify = JSON.parse = Reflect.apply = Object.hasOwn = () => "[1";',
+  'Array.prototype[Symbol.iterator] = Object.prototype[Symbol.toPrimitive] = function () { throw 1; };',
+  'Error.prepareStackTrace = () => { throw 1; }; Error.stackTraceLimit = 1e9;',
+  'Function.prototype.call = Function.prototype.apply = () => { throw 1; };',
+];
+
 describe('hostile code', () => {
+  it.each(POLLUTIONS)(
+    'has no say in a body that its function makes, nor in what is printed: %s',
+    async (code) => {
+      const result = await run(
+        `${code}\nexport default () => { console.log("a", 1); return { body: "1", headers: { "content-type": "text/plain", "x-a": "b" } }; };`,
+      );
+      expect(result).toMatchObject({
+        kind: 'returned',
+        text: '1',
+        headers: { 'content-type': 'text/plain', 'x-a': 'b' },
+        logs: ['a 1'],
+      });
+    },
+  );
+
+  it.each(POLLUTIONS)('has no say in how an error is read: %s', async (code) => {
+    const result = await run(
+      `class Mine { name = "Mine"; message = "m" + "x".repeat(1e6); stack = "transformation.js:7:8"; }\n${code}\nexport default () => { throw new Mine(); };`,
+    );
+    const message = `Mine: m${'x'.repeat(299)}`;
+    expect(result).toMatchObject({ kind: 'failed', message, line: 7, column: 8 });
+  });
+
   it.each([
     ['a loop', 'while (true) {}', 'longer than 50 ms'],
     ['a loop that catches all', 'while (true) { try { while (true) {} } catch {} }', 'longer than 50 ms'],
@@ -148,6 +227,29 @@ describe('hostile code', () => {
     ['arrays', 'const a = []; for (;;) a.push(new Array(10000).fill(1));', ''],
     ['memory', 'const a = []; for (;;) a.push(new ArrayBuffer(1024 * 1024));', ''],
     ['depth for the parser', 'return { body: JSON.parse("[".repeat(100000)) };', ''],
+    ['promises that catch', 'for (;;) { try { await (async () => { for (;;) {} })(); } catch {} }', 'longer'],
+    ['finally', 'const f = () => { try { for (;;) {} } finally { f(); } }; f();', 'longer than 50 ms'],
+    [
+      'a generator',
+      'const g = function* () { try { for (;;) yield 1; } finally { for (;;) {} } }; for (const i of g()) {}',
+      'longer',
+    ],
+    ['a power', 'return { body: String(7n ** 9999999n) };', ''],
+    [
+      'gigabytes of memory',
+      'const a = []; while (a.length < 64) a.push(new ArrayBuffer(1024 * 1024)); return { body: 1 };',
+      '16 MB',
+    ],
+    ['an array of gigabytes', 'return { body: new Uint8Array(4e9).length };', ''],
+    [
+      'a step without an end',
+      'Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1);',
+      'longer than 50 ms',
+    ],
+    ['an error of megabytes', 'throw new Error("x".repeat(3e6));', 'Error: xxx'],
+    ['an error that grows', 'throw { get message() { let s = "x"; for (;;) s += s; } };', ''],
+    ['text that calls itself', 'const o = { toString() { return `${o}`; } }; throw { message: o };', ''],
+    ['texts without an end', 'for (;;) console.log("x".repeat(1e6));', 'longer than 50 ms'],
     ['a step that takes long', 'return { body: "x".repeat(4000000).split("").reverse().join("") };', ''],
   ])('fails, and others run as before: %s', async (_what, statements, message) => {
     expect(await call(statements)).toMatchObject({
@@ -222,34 +324,120 @@ it('gives what was printed before an error, too', async () => {
   });
 });
 
-it('lets who used little go before who used much', async () => {
-  const busy = 'export default () => { for (;;) {} };';
-  const order: string[] = [];
-  const flood = Array.from({ length: 10 }, () =>
-    pool.run({ accountId: 'busy', code: busy, input: INPUT }).then(() => order.push('busy')),
-  );
-  const quiet = run('export default () => ({ body: 1 });', { accountId: 'quiet' }).then(() =>
-    order.push('quiet'),
-  );
-  await Promise.all([...flood, quiet]);
-  expect(order.indexOf('quiet')).toBeLessThanOrEqual(1);
+const LOOP = 'export default () => { for (;;) {} };';
+const TRIVIAL = 'export default () => ({ body: 1 });';
+// One step inside a function of the language: nothing in the sandbox can stop it.
+const HANG = 'export default () => Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1);';
+const charged = (id: AccountId | undefined) =>
+  signals
+    .filter((signal) => signal.name === 'transformation.charged')
+    .filter((signal) => signal.accountId === id)
+    .reduce((sum, { tookMs }) => sum + tookMs, 0);
+
+describe('turns', () => {
+  /** The order in which the runs of a pool ended. */
+  async function orderOf(runs: readonly (readonly [AccountId | undefined, string])[]) {
+    const fresh = open();
+    const order: (AccountId | undefined)[] = [];
+    await Promise.allSettled(
+      runs.map(([id = accountId, code]) =>
+        fresh.run({ accountId: id, code, input: INPUT }).finally(() => order.push(id)),
+      ),
+    );
+    return order;
+  }
+
+  it.each([
+    ['takes all its time', LOOP],
+    [
+      'uses up its memory',
+      'export default () => { const a = []; for (;;) a.push(new Array(10000).fill(1)); };',
+    ],
+    ['changes what makes JSON', `Array.prototype.toJSON = () => undefined; ${TRIVIAL}`],
+    ['breaks the thread', HANG],
+  ])('come to who used little before whose code %s', async (_what, code) => {
+    const flood = Array.from({ length: 4 }, () => [A, code] as const);
+    const order = await orderOf([...flood, [B, TRIVIAL]]);
+    expect(order.indexOf(B)).toBeLessThanOrEqual(1);
+  });
+
+  it('go round among those who have used the same', async () => {
+    const fresh = open({ limits: { ...testTransformLimits, timeoutMs: 20 } });
+    const order: AccountId[] = [];
+    const ids = [A, A, A, B, B, B, C, C, C].flatMap((id) => (id === undefined ? [] : [id]));
+    // Runs that are refused use nothing.
+    const runs = ids.map((id) => fresh.run({ accountId: id, code: TRIVIAL, input: INPUT }));
+    const ended = runs.map((each, i) => each.then(() => order.push(ids[i] ?? accountId)));
+    await Promise.all(ended);
+    expect(new Set(order.slice(0, 3))).toEqual(new Set([A, B, C]));
+  });
 });
 
-it('refuses more than may wait', async () => {
-  const small = new TransformPool({ ...testTransformLimits, maxWaiting: 1 });
-  const loop = { accountId: 'a', code: 'export default () => { for (;;) {} };', input: INPUT };
-  const runs = [small.run(loop), small.run(loop)];
-  await expect(small.run(loop)).rejects.toMatchObject({ code: 'rate_limited' });
-  await Promise.all(runs);
-  await small.close();
+describe('code that breaks a thread', () => {
+  it('is charged with what it used, and with the start of the next thread', async () => {
+    const fresh = open();
+    const { tookMs } = await fresh.run({ accountId, code: HANG, input: INPUT });
+    await fresh.run({ accountId: B as AccountId, code: TRIVIAL, input: INPUT });
+    expect(tookMs).toBeGreaterThan(testTransformLimits.timeoutMs);
+    expect(charged(A)).toBeGreaterThan(tookMs);
+  });
+
+  it('is paused when that repeats, and others are not', async () => {
+    let now = 0;
+    const fresh = open({ now: () => now });
+    const hang = () => fresh.run({ accountId, code: HANG, input: INPUT });
+    const runs = await Promise.allSettled([hang(), hang(), hang(), hang()]);
+    expect(runs.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'rejected']);
+    await expect(hang()).rejects.toMatchObject({ code: 'rate_limited', retryAfterMs: 30_000 });
+    await expect(
+      fresh.run({ accountId: B as AccountId, code: TRIVIAL, input: INPUT }),
+    ).resolves.toMatchObject({ kind: 'returned' });
+    expect(signals.filter(({ name }) => name === 'transformation.broke_sandbox')).toMatchObject([
+      { accountId, part: 'thread', pausedForMs: 0 },
+      { accountId, part: 'thread', pausedForMs: 30_000 },
+    ]);
+
+    now += 30_000;
+    await hang();
+    await expect(hang()).rejects.toMatchObject({ retryAfterMs: 60_000 });
+    now += 600_000;
+    await hang();
+    await expect(fresh.run({ accountId, code: TRIVIAL, input: INPUT })).resolves.toBeDefined();
+  });
+
+  it('loses no thread where only its memory is used up', async () => {
+    const fresh = open();
+    const code = 'export default () => { const a = []; for (;;) a.push(new ArrayBuffer(1024 * 1024)); };';
+    for (let i = 0; i < 3; i += 1) {
+      const message = 'It took more than 16 MB of memory.';
+      expect(await fresh.run({ accountId, code, input: INPUT })).toMatchObject({ kind: 'failed', message });
+    }
+    expect(signals.filter(({ name }) => name === 'transformation.broke_sandbox')).not.toContainEqual(
+      expect.objectContaining({ part: 'thread' }),
+    );
+    expect(await fresh.run({ accountId, code: TRIVIAL, input: INPUT })).toMatchObject({ text: '1' });
+  });
 });
 
-it('ends runs that wait when it is closed', async () => {
-  const closing = new TransformPool(testTransformLimits);
-  const loop = { accountId: 'a', code: 'export default () => { for (;;) {} };', input: INPUT };
-  const runs = Promise.allSettled([closing.run(loop), closing.run(loop)]);
-  await closing.close();
-  expect((await runs).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+describe('runs that wait', () => {
+  const small = () => open({ limits: { ...testTransformLimits, maxWaitingOfAccount: 1, maxWaiting: 2 } });
+  const loopOf = (id: AccountId | undefined) => ({ accountId: id ?? accountId, code: LOOP, input: INPUT });
+
+  it('have places for each account, and places in all', async () => {
+    const fresh = small();
+    const running = fresh.run(loopOf(A));
+    const waiting = [fresh.run(loopOf(A)), fresh.run(loopOf(B))];
+    await expect(fresh.run(loopOf(A))).rejects.toMatchObject({ code: 'rate_limited' });
+    await expect(fresh.run(loopOf(C))).rejects.toMatchObject({ code: 'rate_limited' });
+    await Promise.all([running, ...waiting]);
+  });
+
+  it('end when the pool is closed', async () => {
+    const closing = open();
+    const runs = Promise.allSettled([closing.run(loopOf(A)), closing.run(loopOf(A))]);
+    await closing.close();
+    expect((await runs).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  });
 });
 
 describe('threads', () => {

@@ -1,25 +1,25 @@
 import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
-import { z } from 'zod';
+import type { AccountId } from '../domain/account';
+import type { BrokenPart, Emit } from '../domain/signal';
 import { AppError } from '../platform/app-error';
-import { parsedOrUndefined } from '../platform/json';
-import type { SandboxEnd, SandboxInput, SandboxReply, SandboxRun, ThreadMessage } from './sandbox-thread';
+import type { SandboxEnd, SandboxInput, SandboxOptions, SandboxRun, ThreadMessage } from './sandbox-thread';
 
 /** The bounds of a run, and of what runs at once. */
-export interface TransformLimits {
+export interface TransformLimits extends SandboxOptions {
   /** Of processor time, for a run. */
   readonly timeoutMs: number;
-  readonly memoryBytes: number;
   /** Of what a run returns, in characters. */
   readonly maxOutput: number;
   readonly threads: number;
-  /** The most runs that wait; more are refused. */
+  /** The most runs that wait, of one account and of all; more are refused. */
+  readonly maxWaitingOfAccount: number;
   readonly maxWaiting: number;
 }
 
 export interface TransformRun {
   /** Whose time is used. */
-  readonly accountId: string;
+  readonly accountId: AccountId;
   readonly code: string;
   /** Absent: the code is only loaded, to see whether it can be. */
   readonly input?: SandboxInput | undefined;
@@ -47,54 +47,95 @@ export interface CodeFault {
   readonly column?: number;
 }
 
-const outputSchema = z.union([
-  z.strictObject({ cancel: z.literal(true) }),
-  z.strictObject({ text: z.string(), headers: z.record(z.string(), z.string()) }),
-]);
-
 interface Waiting extends TransformRun {
   readonly resolve: (result: RunResult) => void;
   readonly reject: (error: unknown) => void;
+}
+
+interface Account {
+  /** Processor time, for which it is others' turn. */
+  usedMs: number;
+  readonly waiting: Waiting[];
+}
+
+/** Threads that an account's code broke, one soon after the other. */
+interface Breaks {
+  readonly count: number;
+  /** By `now`. */
+  readonly lastAt: number;
+  readonly pausedUntil: number;
+}
+
+// One may be a mistake that is soon corrected.
+const BREAKS_BEFORE_PAUSE = 2;
+const FIRST_PAUSE_MS = 30_000;
+const LONGEST_PAUSE_MS = 120_000;
+const FORGOTTEN_AFTER_MS = 600_000;
+
+export interface TransformPoolOptions {
+  readonly limits: TransformLimits;
+  readonly emit: Emit;
+  /** In milliseconds, since any time. */
+  readonly now?: () => number;
 }
 
 /**
  * Runs customers' code in threads of its own, apart from the event loop. The threads start with the first run.
  *
  * Whose turn it is follows from the processor time that accounts have used: who has used little goes before who has
- * used much, so code that takes all its time delays another account's by what runs at that moment.
+ * used much, so code that takes all its time delays another account's by what runs at that moment. Accounts that have
+ * used the same take turns. All that a run costs is used by its account: also a thread that has to be ended, and the
+ * start of the next one. An account whose code goes on breaking threads is paused.
  */
 export class TransformPool {
   readonly #threads = new Set<SandboxThread>();
-  readonly #accounts = new Map<string, { usedMs: number; readonly waiting: Waiting[] }>();
+  /** Whose turn was the longest ago is first. */
+  readonly #accounts = new Map<AccountId, Account>();
+  readonly #breaks = new Map<AccountId, Breaks>();
+  /** Those whose code broke a thread that has no successor yet. */
+  readonly #owing: AccountId[] = [];
+  readonly #limits: TransformLimits;
+  readonly #emit: Emit;
+  readonly #now: () => number;
   #waiting = 0;
   /** What those had used that went last: who comes after a while begins there, and has nothing saved up. */
   #usedMs = 0;
   #isClosed = false;
 
-  constructor(private readonly limits: TransformLimits) {}
+  constructor({ limits, emit, now = () => performance.now() }: TransformPoolOptions) {
+    this.#limits = limits;
+    this.#emit = emit;
+    this.#now = now;
+  }
 
-  /** @throws AppError `rate_limited` when too many runs wait, or this process ends. */
+  /** @throws AppError `rate_limited` when too many runs wait, the account is paused, or this process ends. */
   async run(run: TransformRun): Promise<RunResult> {
-    if (this.#isClosed || this.#waiting >= this.limits.maxWaiting) throw tooBusy();
+    const { maxWaiting, maxWaitingOfAccount } = this.#limits;
+    const pauseMs = this.#pauseMsOf(run.accountId);
+    if (pauseMs > 0) throw paused(pauseMs);
+    const { waiting } = this.#accountOf(run.accountId);
+    if (this.#isClosed || this.#waiting >= maxWaiting || waiting.length >= maxWaitingOfAccount)
+      throw tooBusy();
     return await new Promise((resolve, reject) => {
-      this.#enter({ ...run, resolve, reject });
+      this.#waiting += 1;
+      waiting.push({ ...run, resolve, reject });
       this.#next();
     });
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const { waiting } of this.#accounts.values()) for (const { reject } of waiting) reject(tooBusy());
+    for (const account of this.#accounts.values()) this.#refuseWaiting(account, tooBusy());
     this.#accounts.clear();
-    this.#waiting = 0;
     await Promise.all([...this.#threads].map((thread) => thread.end()));
   }
 
-  #enter(run: Waiting): void {
-    this.#waiting += 1;
-    const known = this.#accounts.get(run.accountId);
-    if (known) known.waiting.push(run);
-    else this.#accounts.set(run.accountId, { usedMs: this.#usedMs, waiting: [run] });
+  #accountOf(id: AccountId): Account {
+    const known = this.#accounts.get(id);
+    if (known) return known;
+    const account = { usedMs: this.#usedMs, waiting: [] };
+    this.#accounts.set(id, account);
+    return account;
   }
 
   #next(): void {
@@ -106,31 +147,37 @@ export class TransformPool {
   }
 
   #startThread(): SandboxThread | undefined {
-    if (this.#threads.size >= this.limits.threads) return undefined;
-    const thread = new SandboxThread();
+    if (this.#threads.size >= this.#limits.threads) return undefined;
+    const thread = new SandboxThread(this.#limits);
     this.#threads.add(thread);
+    const breaker = this.#owing.shift();
+    if (breaker !== undefined) void thread.startMs.then((startMs) => this.#charge(breaker, startMs));
     return thread;
   }
 
   #take(): Waiting {
-    let [first] = this.#accounts.values();
-    for (const account of this.#accounts.values()) {
-      if (account.waiting.length > 0 && (!first?.waiting.length || account.usedMs < first.usedMs))
-        first = account;
+    let next: { readonly id: AccountId; readonly account: Account } | undefined;
+    for (const [id, account] of this.#accounts) {
+      const isBefore = next === undefined || account.usedMs < next.account.usedMs;
+      if (account.waiting.length > 0 && isBefore) next = { id, account };
     }
-    const run = first?.waiting.shift();
-    if (!first || !run) throw new TypeError('Nothing waits.');
+    const run = next?.account.waiting.shift();
+    if (!next || !run) throw new TypeError('Nothing waits.');
+    // Behind those who have used as much.
+    this.#accounts.delete(next.id);
+    this.#accounts.set(next.id, next.account);
     this.#waiting -= 1;
-    this.#usedMs = Math.max(this.#usedMs, first.usedMs);
+    this.#usedMs = Math.max(this.#usedMs, next.account.usedMs);
     return run;
   }
 
   async #runIn(thread: SandboxThread, waiting: Waiting): Promise<void> {
     const { accountId, code, input, resolve, reject } = waiting;
-    const { timeoutMs, memoryBytes, maxOutput } = this.limits;
+    const { timeoutMs, maxOutput } = this.#limits;
     try {
-      const result = await thread.run({ code, input, timeoutMs, memoryBytes, maxOutput });
+      const { broke, ...result } = await thread.run({ code, input, timeoutMs, maxOutput });
       this.#charge(accountId, result.tookMs);
+      if (broke) this.#noteBreak(accountId, broke, result.tookMs);
       resolve(result);
     } catch (error) {
       reject(error);
@@ -139,14 +186,42 @@ export class TransformPool {
     if (!this.#isClosed) this.#next();
   }
 
-  #charge(accountId: string, tookMs: number): void {
-    const account = this.#accounts.get(accountId);
-    if (!account) return;
-    account.usedMs += tookMs;
+  #charge(accountId: AccountId, tookMs: number): void {
+    this.#accountOf(accountId).usedMs += tookMs;
+    this.#emit({ name: 'transformation.charged', accountId, tookMs });
     // An account that has nothing waiting and is not ahead of the others can be forgotten.
     for (const [id, { usedMs, waiting }] of this.#accounts) {
       if (waiting.length === 0 && usedMs <= this.#usedMs) this.#accounts.delete(id);
     }
+  }
+
+  #noteBreak(accountId: AccountId, part: BrokenPart, tookMs: number): void {
+    const pausedForMs = part === 'thread' ? this.#countBreak(accountId) : 0;
+    this.#emit({ name: 'transformation.broke_sandbox', accountId, part, tookMs, pausedForMs });
+    if (pausedForMs > 0) this.#refuseWaiting(this.#accountOf(accountId), paused(pausedForMs));
+  }
+
+  /** @returns for how long the account is paused */
+  #countBreak(accountId: AccountId): number {
+    const now = this.#now();
+    for (const [id, { lastAt }] of this.#breaks)
+      if (now - lastAt >= FORGOTTEN_AFTER_MS) this.#breaks.delete(id);
+    const count = (this.#breaks.get(accountId)?.count ?? 0) + 1;
+    const doubled = FIRST_PAUSE_MS * 2 ** Math.min(count - BREAKS_BEFORE_PAUSE, 10);
+    const pauseMs = count < BREAKS_BEFORE_PAUSE ? 0 : Math.min(doubled, LONGEST_PAUSE_MS);
+    this.#breaks.set(accountId, { count, lastAt: now, pausedUntil: now + pauseMs });
+    this.#owing.push(accountId);
+    return pauseMs;
+  }
+
+  #pauseMsOf(accountId: AccountId): number {
+    const { pausedUntil = 0 } = this.#breaks.get(accountId) ?? {};
+    return pausedUntil - this.#now();
+  }
+
+  #refuseWaiting({ waiting }: Account, error: AppError): void {
+    this.#waiting -= waiting.length;
+    for (const { reject } of waiting.splice(0)) reject(error);
   }
 }
 
@@ -160,6 +235,12 @@ function tooBusy(): AppError {
   );
 }
 
+function paused(retryAfterMs: number): AppError {
+  const detail =
+    "The account's transformations are paused, because its code did not end in time and could not be stopped several times. Correct the code.";
+  return new AppError('rate_limited', detail, { retryAfterMs });
+}
+
 const THREAD_FILE = require.resolve('./sandbox-thread');
 // Tests run the source as it is.
 const TYPESCRIPT = ['--require', 'esbuild-register'];
@@ -167,23 +248,34 @@ const TYPESCRIPT = ['--require', 'esbuild-register'];
 const THREAD_HEAP_MB = 64;
 // The sandbox looks at the time between two steps of the code. A step can take longer than that: to fill an array
 // of millions, for example.
-const PATIENCE = 4;
+const PATIENCE = 2;
+
+type ThreadResult = RunResult & { readonly broke?: BrokenPart };
 
 /** A thread that runs one thing after another, until one brings it down. */
 class SandboxThread {
   readonly #worker: Worker;
+  readonly #startedAt = performance.now();
   readonly #ready: Promise<ThreadMessage | undefined>;
   #hear: (message: ThreadMessage | undefined) => void = () => {};
   #isRunning = false;
   #hasEnded = false;
+  #isWanted = true;
 
-  constructor() {
+  constructor(private readonly limits: SandboxOptions) {
+    const { memoryBytes } = limits;
     this.#worker = new Worker(THREAD_FILE, {
+      workerData: { memoryBytes } satisfies SandboxOptions,
       // Nothing of the environment, which has secrets.
       env: {},
       execArgv: THREAD_FILE.endsWith('.ts') ? TYPESCRIPT : [],
       resourceLimits: { maxOldGenerationSizeMb: THREAD_HEAP_MB },
+      // Its own, and nobody reads them: WebAssembly that is brought down says so there, as often as the code likes.
+      stdout: true,
+      stderr: true,
     });
+    this.#worker.stdout.resume();
+    this.#worker.stderr.resume();
     this.#worker.unref();
     this.#worker.on('message', (message: ThreadMessage) => this.#hear(message));
     // What it throws shows as its end.
@@ -200,25 +292,42 @@ class SandboxThread {
     return !this.#isRunning && !this.#hasEnded;
   }
 
+  /** What its start took. */
+  get startMs(): Promise<number> {
+    return this.#ready.then((ready) =>
+      ready?.kind === 'ready' && ready.thread !== undefined
+        ? readUsedMs(ready.thread)
+        : performance.now() - this.#startedAt,
+    );
+  }
+
   /** @throws Error when the thread can't be started, or is ended by `end`. */
-  async run(run: SandboxRun): Promise<RunResult> {
+  async run(run: SandboxRun): Promise<ThreadResult> {
     this.#isRunning = true;
     const ready = await this.#ready;
     if (ready?.kind !== 'ready') throw new Error('The thread of the sandbox did not start.');
-    const watch = new Watch(ready.thread, run.timeoutMs * PATIENCE, () => void this.#worker.terminate());
+    const watch = new Watch(ready.thread, run.timeoutMs, () => void this.#worker.terminate());
     this.#worker.postMessage(run);
     const message = await this.#nextMessage();
     watch.stop();
     this.#isRunning = false;
-    if (message?.kind === 'ended') return { ...endOf(message.reply, run), ...takenBy(message.reply) };
+    if (message?.kind === 'ended') {
+      const { logs, tookMs, isRenewed } = message.reply;
+      return {
+        ...endOf(message.reply, run, this.limits),
+        logs,
+        tookMs,
+        ...(isRenewed && { broke: 'instance' }),
+      };
+    }
+    if (!this.#isWanted) throw new Error('The thread of the sandbox has ended.');
     await this.end();
-    if (message === undefined && !watch.hasEnded) throw new Error('The thread of the sandbox has ended.');
-    const fault =
-      message === undefined ? tookTooLong(run) : 'The code nests calls or values too deeply for the sandbox.';
-    return { kind: 'failed', message: fault, logs: [], tookMs: watch.usedMs };
+    const fault = watch.hasEnded ? tookTooLong(run) : TOO_DEEP;
+    return { kind: 'failed', message: fault, logs: [], tookMs: watch.readMs(), broke: 'thread' };
   }
 
   async end(): Promise<void> {
+    this.#isWanted = false;
     this.#hasEnded = true;
     await this.#worker.terminate();
   }
@@ -231,27 +340,34 @@ class SandboxThread {
   }
 }
 
+const TOO_DEEP = 'The code nests calls or values too deeply for the sandbox.';
+
 /** Ends a thread that uses the processor for so long that the sandbox itself can't have an eye on the time. */
 class Watch {
   readonly #timer: NodeJS.Timeout;
   readonly #usedBefore: number;
-  /** As of when it last looked. */
-  usedMs = 0;
+  #usedMs = 0;
   hasEnded = false;
 
   constructor(
     private readonly thread: string | undefined,
-    limitMs: number,
+    timeoutMs: number,
     onHang: () => void,
   ) {
     this.#usedBefore = readUsedMs(thread);
     this.#timer = setInterval(() => {
-      this.usedMs = readUsedMs(this.thread) - this.#usedBefore;
-      if (this.usedMs < limitMs) return;
+      if (this.readMs() < timeoutMs * PATIENCE) return;
       this.hasEnded = true;
       this.stop();
       onHang();
-    }, limitMs);
+    }, timeoutMs / 2);
+  }
+
+  /** What the run has used so far, at least the last time that the thread was there. */
+  readMs(): number {
+    const usedMs = readUsedMs(this.thread) - this.#usedBefore;
+    this.#usedMs = Math.max(this.#usedMs, usedMs);
+    return this.#usedMs;
   }
 
   stop(): void {
@@ -259,31 +375,32 @@ class Watch {
   }
 }
 
-/** The processor time of a thread, or the time where the system does not tell it. Milliseconds. */
+/** The processor time of a thread, or the time where the system does not tell it. 0: it has ended. Milliseconds. */
 function readUsedMs(thread: string | undefined): number {
   if (thread === undefined) return performance.now();
   try {
     // In nanoseconds.
     return Number.parseInt(readFileSync(`${thread}/schedstat`, 'latin1'), 10) / 1e6;
   } catch {
-    return performance.now();
+    return 0;
   }
 }
 
-function takenBy({ logs, tookMs }: SandboxReply): Pick<RunResult, 'logs' | 'tookMs'> {
-  return { logs, tookMs };
-}
-
-function endOf(reply: SandboxEnd, run: SandboxRun): RunEnd {
+function endOf(reply: SandboxEnd, run: SandboxRun, { memoryBytes }: SandboxOptions): RunEnd {
   switch (reply.kind) {
+    case 'loaded':
+    case 'cancelled':
+      return { kind: reply.kind };
     case 'returned':
-      return reply.output === undefined ? { kind: 'loaded' } : readOutput(reply.output);
+      return { kind: 'returned', text: reply.text, headers: reply.headers };
+    case 'too_deep':
+      return { kind: 'failed', message: TOO_DEEP };
     case 'threw':
       return { kind: 'failed', message: reply.message, ...placeOf(reply) };
     case 'took_too_long':
       return { kind: 'failed', message: tookTooLong(run), ...placeOf(reply) };
     case 'took_too_much_memory': {
-      const megabytes = Math.round(run.memoryBytes / 1024 / 1024);
+      const megabytes = Math.round(memoryBytes / 1024 / 1024);
       return { kind: 'failed', message: `It took more than ${megabytes} MB of memory.`, ...placeOf(reply) };
     }
   }
@@ -295,14 +412,4 @@ function placeOf({ line, column }: Omit<CodeFault, 'message'>) {
 
 function tookTooLong({ timeoutMs }: SandboxRun): string {
   return `It took longer than ${timeoutMs} ms.`;
-}
-
-// The code can have changed what makes this text: nothing of it is taken on trust.
-function readOutput(output: string): RunEnd {
-  const read = outputSchema.safeParse(parsedOrUndefined(output));
-  if (!read.success)
-    return { kind: 'failed', message: 'The value that the function returned cannot be read.' };
-  if ('cancel' in read.data) return { kind: 'cancelled' };
-  const { text, headers } = read.data;
-  return { kind: 'returned', text, headers };
 }

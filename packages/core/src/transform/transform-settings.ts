@@ -29,14 +29,17 @@ const MAX_TRANSFORMED = 256 * 1024;
 
 export type TransformConfig = z.infer<z.ZodObject<typeof transformSettings>>;
 
-/** @param maxWaiting runs that wait for others; more are refused. */
-export function transformLimitsOf(config: TransformConfig, maxWaiting: number): TransformLimits {
+/** @param waiting how many runs may wait for others, of one account and of all; more are refused. */
+export function transformLimitsOf(
+  config: TransformConfig,
+  waiting: Pick<TransformLimits, 'maxWaiting' | 'maxWaitingOfAccount'>,
+): TransformLimits {
   const { TRANSFORM_THREADS: threads = Math.max(Math.floor(availableParallelism() / 2), 1) } = config;
   return {
     timeoutMs: config.TRANSFORM_TIMEOUT,
     memoryBytes: config.TRANSFORM_MEMORY_MB * 1024 * 1024,
     maxOutput: MAX_TRANSFORMED,
     threads,
-    maxWaiting,
+    ...waiting,
   };
 }

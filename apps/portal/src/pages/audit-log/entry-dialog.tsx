@@ -16,7 +16,8 @@ interface EntryDialogProps {
 
 /** All that an entry of the audit log says. */
 export function EntryDialog({ entry, logOf, onClose }: EntryDialogProps) {
-  const { account_id: account, actor, action, target, code, address, changes, request_id: request } = entry;
+  const { account_id: account, actor, action, target, code, address, changes } = entry;
+  const { request_id: request, client_request_id: clientRequest } = entry;
   const page = pageOfTarget(entry);
   return (
     <DetailsDialog title={actionText(action)} onClose={onClose}>
@@ -48,6 +49,7 @@ export function EntryDialog({ entry, logOf, onClose }: EntryDialogProps) {
           'From where': address ?? 'not known',
           Account: account ?? 'none',
           Request: request ? <code>{request}</code> : undefined,
+          "The client's name for it": clientRequest ? <code>{clientRequest}</code> : undefined,
           Changed: changes.length > 0 ? <Changes changes={changes} /> : undefined,
         }}
       />

@@ -58,8 +58,20 @@ export function WhatNext({ delivery }: { readonly delivery: DeliveryWithAttempts
         </>
       );
     case 'cancelled':
-      return <>It has nowhere to go or nothing to bring any more: no attempt follows.</>;
+      return <>{whyCancelled(delivery.cancel_reason)}: no attempt follows.</>;
   }
+}
+
+const CANCELLED: Readonly<Record<NonNullable<DeliveryWithAttempts['cancel_reason']>, string>> = {
+  webhook_deleted: 'Its webhook was deleted',
+  payload_erased: 'The payload of its event was erased',
+  event_expired: 'Its event is not kept any more',
+  dropped: 'An operator dropped its dead letter',
+  transformation: 'The code of the webhook’s transformation cancelled it',
+};
+
+function whyCancelled(reason: DeliveryWithAttempts['cancel_reason']): string {
+  return reason ? CANCELLED[reason] : 'It has nowhere to go or nothing to bring any more';
 }
 
 function whyThen(before: Attempt | undefined, dueAt: string): string {

@@ -8,6 +8,7 @@ export const docsOf: Readonly<Record<Finding['check'], string>> = {
   tls: 'deploying.md#what-to-set-in-production',
   encryption_key: 'security.md#secrets-at-rest',
   redis_fsync: 'redis.md#settings',
+  clock: 'reliability.md#what-is-assumed-of-clocks',
   mail: 'notifications.md#for-operators',
   history: 'history.md#what-moves-and-when',
   prometheus: 'operations.md#metrics',

@@ -8,6 +8,7 @@ const names: Readonly<Record<Finding['check'], string>> = {
   tls: 'TLS',
   encryption_key: 'Encryption key',
   redis_fsync: 'Redis writes to disk',
+  clock: 'Clocks',
   mail: 'Mail',
   history: 'History',
   prometheus: 'Prometheus',

@@ -63,7 +63,7 @@ interface SwitchesProps {
 }
 
 function Switches({ webhook, saved: { code } }: SwitchesProps) {
-  const mayChange = useCan('webhooks');
+  const mayChange = useCan('transform');
   const [isRemoving, setIsRemoving] = useState(false);
   const toasts = useToasts();
   const { mutate, isPending, error, reset } = useChangeTransformation(webhook.id);
@@ -107,7 +107,7 @@ interface WorkbenchProps {
 
 /** The code as it is being written, which is what is tried and compared. */
 function Workbench({ webhook, saved }: WorkbenchProps) {
-  const mayChange = useCan('webhooks');
+  const mayChange = useCan('transform');
   const [draft, setDraft] = useState<string>();
   const [fault, setFault] = useState<Fault>();
   const code = draft ?? saved?.code ?? BEGINNING;

@@ -24,7 +24,7 @@ interface VersionsProps {
 
 /** Former versions of the code, with author and time. Each can be compared with the code in the editor, and restored. */
 export function Versions({ webhookId, inForce, code, onRestored }: VersionsProps) {
-  const mayChange = useCan('webhooks');
+  const mayChange = useCan('transform');
   const toasts = useToasts();
   const { data: versions, error, refetch } = useVersions(webhookId, inForce);
   const [shown, setShown] = useState<number>();

@@ -7,7 +7,7 @@ import styles from './webhook-page.module.css';
 
 /** The state of a webhook's transformation, with a link to it. */
 export function TransformationPanel({ webhook }: { readonly webhook: ReadWebhook }) {
-  const mayChange = useCan('webhooks');
+  const mayChange = useCan('transform');
   const { id, transformation } = webhook;
   if (transformation === undefined && !mayChange) return null;
   return (

@@ -17,6 +17,8 @@ export interface Permit {
   readonly isOfUnknown: boolean;
   /** Whether its endpoint had used its share when it began. */
   readonly isBeyondShare: boolean;
+  /** Whether it waited until another attempt of its endpoint was over. */
+  readonly wasAwaited: boolean;
 }
 
 /** Why there is no permit: its endpoint has reached its limit, or no slot of its kind is free. */
@@ -147,10 +149,9 @@ export class Concurrency {
     const limit = this.#limitOf(endpointId);
     limit.bound = maxConcurrency ?? Number.POSITIVE_INFINITY;
     const lastMs = limit.known?.lastMs ?? (isFailing ? Number.POSITIVE_INFINITY : undefined);
-    const hasEntered =
-      this.#enterAtOnce(limit, isFailing) || (await this.#enterLater(limit, lastMs, wasHeld));
-    if (!hasEntered) return 'endpoint_full';
-    const permit = this.#takeSlot(endpointId, lastMs);
+    const wasAwaited = !this.#enterAtOnce(limit, isFailing);
+    if (wasAwaited && !(await this.#enterLater(limit, lastMs, wasHeld))) return 'endpoint_full';
+    const permit = this.#takeSlot(endpointId, lastMs, wasAwaited);
     if (!permit) this.#free(endpointId, undefined);
     return permit ?? 'no_slot';
   }
@@ -204,7 +205,7 @@ export class Concurrency {
     return (this.#lastMsOf(endpointId) ?? 0) > SLOW_MS;
   }
 
-  #takeSlot(endpointId: EndpointId, lastMs: number | undefined): Permit | undefined {
+  #takeSlot(endpointId: EndpointId, lastMs: number | undefined, wasAwaited: boolean): Permit | undefined {
     if (!this.#hasSlotFor(lastMs)) return undefined;
     const isUnknown = lastMs === undefined;
     const isOfUnknown = isUnknown && this.#hasRoomForUnknown;
@@ -213,7 +214,8 @@ export class Concurrency {
     const limit = this.#limitOf(endpointId);
     const pace = isSlow ? 'slow' : isPatient(limit) ? 'patient' : 'quick';
     const isBeyondShare = limit.underWay > this.options.sharePerEndpoint;
-    return { endpointId, slot: this.options.slots.take(pace), isUnknown, isOfUnknown, isBeyondShare };
+    const slot = this.options.slots.take(pace);
+    return { endpointId, slot, isUnknown, isOfUnknown, isBeyondShare, wasAwaited };
   }
 
   #hasSlotFor(lastMs: number | undefined): boolean {

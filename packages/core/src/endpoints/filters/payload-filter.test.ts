@@ -86,6 +86,23 @@ describe('payload filter', () => {
     expect([passes(filter, text(4_095)), passes(filter, text(4_096))]).toEqual([true, false]);
   });
 
+  it('reads the names of a large object once to explain it, however many conditions are about it', () => {
+    let reads = 0;
+    const data = {
+      large: new Proxy(Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`k${at}`, at])), {
+        ownKeys: (target) => {
+          reads += 1;
+          return Reflect.ownKeys(target);
+        },
+      }),
+    };
+    const filter = compilePayloadFilter({
+      $all: Array.from({ length: 50 }, () => ({ large: { exists: true } })),
+    });
+    expect(filter.explain(data)).toHaveLength(50);
+    expect(reads).toBe(1);
+  });
+
   it('explains every condition, with what is there in short', () => {
     const filter = compilePayloadFilter({
       a: { gt: 1, exists: true },

@@ -34,7 +34,11 @@ export function compilePayloadFilter(value: unknown): PayloadFilter {
 function filterOf(node: FilterNode): PayloadFilter {
   return {
     matches: (data) => matches(node, data),
-    explain: (data) => conditionsOf(node).map((condition) => explain(condition, data)),
+    explain: (data) => {
+      // Many conditions may be about the same object, and the names of a large one take milliseconds to read.
+      const shown = new Map<unknown, Found>();
+      return conditionsOf(node).map((condition) => explain(condition, data, shown));
+    },
   };
 }
 
@@ -75,13 +79,19 @@ function conditionsOf(node: FilterNode): readonly Condition[] {
   }
 }
 
-function explain({ path, operator, expected, names, holds }: Condition, data: unknown): Explained {
+function explain(
+  { path, operator, expected, names, holds }: Condition,
+  data: unknown,
+  shown: Map<unknown, Found>,
+): Explained {
   const found = lookUp(data, names);
+  const shownFound = shown.get(found) ?? showFound(found);
+  shown.set(found, shownFound);
   return {
     path,
     operator,
     expected,
-    ...(found === undefined ? {} : { found: showFound(found) }),
+    ...(found === undefined ? {} : { found: shownFound }),
     holds: holds(found),
   };
 }

@@ -331,6 +331,17 @@ describe('the order', () => {
     expect((await store.stand(id, undefined)).next).toEqual({ ...first, hasBegun: false });
   });
 
+  it('puts a new one behind all others, also when it was accepted at an earlier time', async () => {
+    const id = uniqueEndpointId();
+    const places = [0, -3_600_000, -3_599_999, 0, 1, 3_600_000, 5].map((ms) => {
+      return { eventId: uniqueEventId(), acceptedAt: NOW + ms, isNew: true };
+    });
+    for (const place of places) await store.joinOrder(id, [place]);
+    // An accept that was repeated: each keeps its place.
+    await store.joinOrder(id, places.slice(0, 2));
+    expect(await store.firstInOrder(id, 10)).toEqual(places.map(({ eventId }) => eventId));
+  });
+
   it('takes nothing of the rate limit for one whose turn it is not, and no turn without one', async () => {
     const id = uniqueEndpointId();
     await store.joinOrder(id, [first, second]);

@@ -69,6 +69,8 @@ export type AdmissionAnswer =
 export interface OrderPlace extends Pick<OrderedDelivery, 'eventId' | 'acceptedAt'> {
   /** Absent: that of the whole endpoint. */
   readonly line?: string;
+  /** Whether it was accepted just now: then it goes behind all others of its line. */
+  readonly isNew?: boolean | undefined;
 }
 
 /** The state of everything that may hold an endpoint's deliveries back. */
@@ -126,6 +128,8 @@ const ADMIT = defineGuard(
     return answer
   end
   if ordering ~= 'any' then order, turn = order .. line, turn .. line end
+  -- Of its line: it may be later than the time of acceptance.
+  local function place() return redis.call('ZSCORE', order, event) or ARGV[3] end
   local is_first_still = ordering == 'begin' and once['first in ' .. order] == event
   if ordering ~= 'any' and not is_first_still then
     redis.call('ZADD', order, 'NX', ARGV[3], event)
@@ -136,7 +140,7 @@ const ADMIT = defineGuard(
     end
     local holder = redis.call('GET', turn)
     if holder ~= event then
-      local why_not = window > 0 and coalesce(coalescing, ready, line, order, event, ARGV[3], window)
+      local why_not = window > 0 and coalesce(coalescing, ready, line, order, event, place(), window)
       if why_not and why_not[2] == 'superseded' then return refuse(why_not) end
       if holder and redis.call('ZSCORE', order, holder) then return refuse({0, 'ordering', 0}) end
       if why_not then return refuse(why_not) end
@@ -168,7 +172,7 @@ const ADMIT = defineGuard(
     redis.call('ZREM', ready, event)
     if window > 0 then
       redis.call('HDEL', coalescing, line)
-      redis.call('HSET', coalescing, line .. ' sent', ARGV[3] .. ' ' .. event)
+      redis.call('HSET', coalescing, line .. ' sent', place() .. ' ' .. event)
     end
   end
   if open_until == '0' then return {0, 'admitted', 0} end
@@ -343,7 +347,9 @@ export class AdmissionStore {
     target: ScriptTarget = this.redis,
   ): Promise<void> {
     if (deliveries.length === 0) return;
-    const members = deliveries.flatMap(({ eventId, acceptedAt, line = '' }) => [acceptedAt, eventId, line]);
+    const members = deliveries.flatMap(({ eventId, acceptedAt, line = '', isNew }) => {
+      return [acceptedAt, eventId, line, isNew ? 1 : 0];
+    });
     await JOIN_ORDER(target, [keys.order(endpointId), keys.lines(endpointId)], members);
   }
 

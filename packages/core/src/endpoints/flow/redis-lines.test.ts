@@ -160,6 +160,18 @@ describe('in a line that coalesces', () => {
     expect(await begin(1)).toEqual({ kind: 'superseded', by: at(2).eventId });
   });
 
+  it('takes the one that came last for the newest, also when it was accepted at an earlier time', async () => {
+    const { id, places, begin, at } = await arrange(2, WINDOW_MS);
+    await store.clearOrder(id);
+    for (const [i, place] of places.entries()) {
+      await store.joinOrder(id, [{ ...place, acceptedAt: NOW - 3_600_000 * i, isNew: true }]);
+    }
+    await begin(0);
+    await wait(WINDOW_MS + AFTER_MS);
+    expect((await begin(1)).kind).toBe('admitted');
+    expect(await begin(0)).toEqual({ kind: 'superseded', by: at(1).eventId });
+  });
+
   it('sends the next newest when the newest has nothing to send any more', async () => {
     const { at, begin, leave, ready } = await arrange(3, WINDOW_MS);
     await begin(0);

@@ -30,11 +30,11 @@ const LOOK_KEPT_MS = 60_000;
  * what keeps the event from being sent.
  */
 export const COALESCE = `
-  local function coalesce(coalescing, ready, line, order, event, accepted_at, window)
+  local function coalesce(coalescing, ready, line, order, event, place, window)
     local sent = redis.call('HGET', coalescing, line .. ' sent')
     local sent_at, sent_event = string.match(sent or '', '^(%d+) (.*)$')
-    local is_newer = sent_at and (tonumber(sent_at) > tonumber(accepted_at)
-      or tonumber(sent_at) == tonumber(accepted_at) and sent_event > event)
+    local is_newer = sent_at and (tonumber(sent_at) > tonumber(place)
+      or tonumber(sent_at) == tonumber(place) and sent_event > event)
     if is_newer then return {0, 'superseded', 0, sent_event} end
     ${NOW}
     redis.call('HSETNX', coalescing, line, at(tonumber(window)))
@@ -75,13 +75,25 @@ export const ADD_READY = `
     redis.call('PEXPIRE', ready, ${ORDER_KEPT_MS})
   end`;
 
-/** KEYS: order, lines. ARGV: time of acceptance, id and line of each event. */
+/**
+ * A new event never comes before the last one of its line, whatever the time of its acceptance: Redis' clock may have been
+ * set back, or a replica with an earlier one promoted. KEYS: order, lines. ARGV: time of acceptance, id and line of each
+ * event, and 1 if it is new.
+ */
 export const JOIN_ORDER = defineScript(`
-  for i = 1, #ARGV, 3 do
-    redis.call('ZADD', KEYS[1] .. ARGV[i + 2], 'NX', ARGV[i], ARGV[i + 1])
-    if ARGV[i + 2] ~= '' then
-      redis.call('PEXPIRE', KEYS[1] .. ARGV[i + 2], ${ORDER_KEPT_MS})
-      redis.call('HSET', KEYS[2], ARGV[i + 1], ARGV[i + 2])
+  for i = 1, #ARGV, 4 do
+    local place, event, line = unpack(ARGV, i, i + 2)
+    local order = KEYS[1] .. line
+    if ARGV[i + 3] == '1' and not redis.call('ZSCORE', order, event) then
+      local last = redis.call('ZRANGE', order, -1, -1, 'WITHSCORES')
+      local last_place = tonumber(last[2] or '-1')
+      local is_before = last_place > tonumber(place) or last_place == tonumber(place) and last[1] > event
+      if is_before then place = string.format('%d', last_place + 1) end
+    end
+    redis.call('ZADD', order, 'NX', place, event)
+    if line ~= '' then
+      redis.call('PEXPIRE', order, ${ORDER_KEPT_MS})
+      redis.call('HSET', KEYS[2], event, line)
       redis.call('PEXPIRE', KEYS[2], ${ORDER_KEPT_MS})
     end
   end`);

@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { AccountId } from '../../domain/account';
 import { decodeAddress, type EndpointAddress, encodeAddress } from '../../domain/endpoint';
 import { keys } from '../../domain/keys';
 import type { RedisClient } from '../../platform/redis-connect';
 import { createInOrder, defineScript, type InOrder } from '../../platform/redis-script';
-import { takeOne } from '../../platform/redis-take-one';
+import { ALL, takeOne } from '../../platform/redis-take-one';
+import { digestOfHost } from './redis-unproven-requests';
 
 /** A try that one process may make now. */
 export interface ClaimedTry extends EndpointAddress {
@@ -16,18 +16,9 @@ export interface ClaimedTry extends EndpointAddress {
 /** Longer than any try takes. After this time another process makes it, if this one died. */
 export const TRY_CLAIM_MS = 20_000;
 
-/** How many verifications of webhooks at one host may be requested in an hour, by all accounts together. */
-export const ASKED_AN_HOUR = 5;
+/** How many verifications of webhooks at one host may be requested in an hour: by one account, and by all together. */
+export const ASKED_AN_HOUR = { ofAccount: 5, ofAll: 30 } as const;
 const HOUR_MS = 3_600_000;
-/**
- * So many requests to verify webhooks go to one host a minute, and come from one account, whatever asks for them. Each webhook
- * has three tries by itself: without a bound a client with a thousand of them could send three thousand requests to
- * somebody who never asked for one, and as many with each change of their URLs. That of the account also holds for many names
- * of one server.
- */
-export const TRIED_A_MINUTE = { ofHost: 30, ofAccount: 60 } as const;
-const MINUTE_MS = 60_000;
-const HOST_DIGEST_CHARACTERS = 22;
 
 // The time always changes, so that whoever makes a try now sees at its end that another one is wanted. KEYS:
 // due. ARGV: endpoint, when.
@@ -120,21 +111,8 @@ export class VerificationStore {
   }
 
   /** Count a verification that somebody asks for. @returns how long to wait if it is one too many, else 0. */
-  async takeFromHost(host: string): Promise<number> {
-    return await takeOne(this.redis, keys.verificationsAsked(digestOf(host)), ASKED_AN_HOUR, HOUR_MS);
+  async takeFromHost(accountId: AccountId, host: string): Promise<number> {
+    const most = { [ALL]: ASKED_AN_HOUR.ofAll, [accountId]: ASKED_AN_HOUR.ofAccount };
+    return await takeOne(this.redis, keys.requestedVerifications(digestOfHost(host)), most, HOUR_MS);
   }
-
-  /** Count a try that is about to be made. @returns how long to wait if it is one too many, else 0. */
-  async takeTry(accountId: AccountId, host: string): Promise<number> {
-    const { ofHost, ofAccount } = TRIED_A_MINUTE;
-    const waitMs = await takeOne(this.redis, keys.verificationsTried(accountId), ofAccount, MINUTE_MS);
-    if (waitMs > 0) return waitMs;
-    return await takeOne(this.redis, keys.verificationsTried(digestOf(host)), ofHost, MINUTE_MS);
-  }
-}
-
-// A name with a dot at its end is the same host.
-function digestOf(host: string): string {
-  const name = host.replace(/\.$/, '');
-  return createHash('sha256').update(name).digest('base64url').slice(0, HOST_DIGEST_CHARACTERS);
 }

@@ -20,7 +20,7 @@ export interface RequestVerificationContext {
 }
 
 /**
- * Try once more to verify an endpoint, now. Of all endpoints at one host, whosever they are, only a few an hour: otherwise this
+ * Try once more to verify an endpoint, now. Of all endpoints at one host only a few an hour, and fewer of one account: otherwise this
  * would be a way to send requests to somebody who never asked for any.
  *
  * @throws AppError `not_found`, `conflict` when there is nothing to verify or it is disabled, `rate_limited`.
@@ -49,13 +49,13 @@ export async function requestVerification(
 
 async function takeFromHost(
   { verificationStore }: RequestVerificationContext,
-  { url }: Endpoint,
+  { accountId, url }: Endpoint,
 ): Promise<void> {
-  const retryAfterMs = await verificationStore.takeFromHost(hostOf(new URL(url)));
+  const retryAfterMs = await verificationStore.takeFromHost(accountId, hostOf(new URL(url)));
   if (retryAfterMs === 0) return;
   throw new AppError(
     'rate_limited',
-    `Webhooks at one host are verified at most ${ASKED_AN_HOUR} times an hour on request, for all accounts together. Try again later.`,
+    `Webhooks at one host are verified at most ${ASKED_AN_HOUR.ofAccount} times an hour on request for one account, and ${ASKED_AN_HOUR.ofAll} times for all together. Try again later.`,
     { retryAfterMs },
   );
 }

@@ -36,6 +36,18 @@ describe('what a change demands', () => {
     }
   });
 
+  it('is a new proof for another URL of access tokens, which gets requests too, and none without one', () => {
+    const auth = { type: 'oauth2', changedAt: NOW, clientId: 'c', clientSecret: 's' } as const;
+    const mine = endpointWith(verified, { auth: { ...auth, tokenUrl: 'https://login.example.com/' } });
+    const other = { ...mine, auth: { ...auth, tokenUrl: 'https://victim.example.com/' } };
+    const { auth: _auth, ...bare } = mine;
+    for (const before of [mine, bare]) {
+      expect(withVerification(before, other, OFF, NOW).verification).toEqual({ ...begun, round: 2 });
+    }
+    const rotated = { ...mine, auth: { ...mine.auth, clientSecret: 'new' } } as Endpoint;
+    for (const after of [bare, rotated]) expect(withVerification(mine, after, OFF, NOW)).toEqual(after);
+  });
+
   it('is nothing for any other change', () => {
     const before = endpointWith(verified);
     const after: Endpoint = { ...before, events: ['brief.created'] };

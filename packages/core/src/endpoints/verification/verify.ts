@@ -60,7 +60,8 @@ export interface VerificationDemand {
 }
 
 /**
- * An endpoint after a change of what its receiver has to prove: its URL, its newest secret, or how it proves it. The proof of before counts for nothing then.
+ * An endpoint after a change of what its receiver has to prove: its URL, the URL of its access tokens, its newest secret, or how it proves it. The
+ * proof of before counts for nothing then.
  *
  * Nobody demands one of an endpoint whose client did not name a method while the operator requires none. One that was asked before is asked again
  * whatever is required now: otherwise its URL could be changed while nothing is required, and stay verified.
@@ -87,7 +88,17 @@ export function withVerification(
 
 /** Whether a proof that one has given holds for the other. */
 function isSameReceiver(one: Endpoint, other: Endpoint): boolean {
-  return one.url === other.url && newestSecret(one).secret === newestSecret(other).secret;
+  const tokenUrl = tokenUrlOf(other);
+  return (
+    one.url === other.url &&
+    newestSecret(one).secret === newestSecret(other).secret &&
+    (tokenUrl === undefined || tokenUrl === tokenUrlOf(one))
+  );
+}
+
+/** It gets requests as the receiver does, and there is no challenge without its answer. */
+function tokenUrlOf({ auth }: Endpoint): string | undefined {
+  return auth?.type === 'oauth2' ? auth.tokenUrl : undefined;
 }
 
 function begun(before: Verification | undefined, method: VerificationMethod, now: number): Verification {
@@ -153,7 +164,7 @@ export function withAnotherTry(endpoint: Endpoint, now: number): Endpoint {
   if (verification === undefined || !lacksProof(endpoint)) {
     throw new AppError(
       'conflict',
-      'This webhook is verified. It has to be verified again only when its "url" or its secret changes.',
+      'This webhook is verified. It has to be verified again only when its "url", its token URL or its secret changes.',
     );
   }
   if (status === 'disabled') {

@@ -27,6 +27,7 @@ import type { LockedJob } from '../../queue/bullmq-running-jobs';
 import type { buildAdmission } from '../build-admission';
 import { noTokens } from '../no-tokens';
 import { Stepwise } from '../stepwise';
+import { testRetention } from '../test-retention';
 import { testSealer } from '../test-sealer';
 import type { ModelLane } from './model-lane';
 
@@ -172,6 +173,7 @@ function stepwiseContext(
   let isRecorded = true;
   return {
     ...admission,
+    retention: testRetention,
     eventStore,
     accountStore: new AccountStore(redis),
     signingKeyStore: new SigningKeyStore(redis, testSealer),
@@ -202,6 +204,7 @@ function stepwiseContext(
       },
       askForWakeUp: (...args) => heldDeliveries.askForWakeUp(...args),
       count: (endpointId) => heldDeliveries.count(endpointId),
+      forget: (...args) => heldDeliveries.forget(...args),
     },
     deliveryStore: {
       readWithBreaker: (delivery) => deliveryStore.readWithBreaker(delivery),
@@ -209,10 +212,17 @@ function stepwiseContext(
       appendIfListed: (...args) => deliveryStore.appendIfListed(...args),
       appendIfUnchanged: (...args) => deliveryStore.appendIfUnchanged(...args),
       appendTransformed: (...args) => deliveryStore.appendTransformed(...args),
+      keepListed: (...args) => deliveryStore.keepListed(...args),
+      lengthInStep: (...args) => deliveryStore.lengthInStep(...args),
       readWithLength: (...args) =>
         turns.take(async () => {
           await work.pause('a second look at its log');
           return await deliveryStore.readWithLength(...args);
+        }),
+      readWithAttempt: (...args) =>
+        turns.take(async () => {
+          await work.pause('a look for its line');
+          return await deliveryStore.readWithAttempt(...args);
         }),
     },
     attemptStore: {

@@ -37,6 +37,9 @@ export interface ModelDelivery {
   /** Somebody who sends it again, until that is done or has broken off. */
   resend: Stepwise | undefined;
   isResent: boolean;
+  /** How many requests it had when it was asked for once more, if that was acknowledged. */
+  requestsBefore: number | undefined;
+  requests: number;
   /** Whether it had ended when it was listed, and got its place in the order. */
   isListedLate: boolean;
 }
@@ -95,6 +98,8 @@ export class ModelScene {
       putOff: undefined,
       resend: undefined,
       isResent: false,
+      requestsBefore: undefined,
+      requests: 0,
       isListedLate: false,
     }));
   }
@@ -321,10 +326,14 @@ export class ModelScene {
     delivery.isResent = true;
     const { acceptedAt } = delivery.event;
     const input = { ...parts, acceptedAt, trigger: 'manual', requestId: `r-${parts.eventId}` } as const;
+    const { requests } = delivery;
     await resending.start(async () => {
       await recall(context, parts.accountId, [{ ...parts, createdAt: acceptedAt }]);
       const resent = await resend(resendContext, input);
-      if (resent === 'resent') this.count('a delivery that is sent again');
+      if (resent === 'resent') {
+        this.count('a delivery that is sent again');
+        delivery.requestsBefore = requests;
+      }
       delivery.resend = undefined;
     });
     if (resending.isOver) delivery.resend = undefined;
@@ -406,6 +415,10 @@ export class ModelScene {
       this.violations.push('A request after a recorded end.');
     }
     this.count(sender.sends.length > 1 ? 'a request with several' : 'a request');
+    for (const of of sender.sends) {
+      const delivery = this.deliveries[of];
+      if (delivery) delivery.requests += 1;
+    }
   }
 
   #onPutOff(of: number, why: PutOff | undefined): void {

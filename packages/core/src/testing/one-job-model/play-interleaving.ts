@@ -1,4 +1,5 @@
 import type { Endpoint } from '../../domain/endpoint';
+import type { SendResult } from '../../domain/transport';
 import { createSeededRandom } from '../seeded-random';
 import { ACCEPTED, type Command, commandsFor, REFUSED } from './model-commands';
 import { isAtEnd, keyOf, violationsOf } from './model-invariants';
@@ -49,7 +50,7 @@ const TOGETHER = [
   'run 1, at its job: goes on',
   'run 1, at its admission: goes on',
 ];
-const OVER_SHARE = 0.85;
+const OVER_SHARE = 0.8;
 // What has moved, or is about to, is sent again.
 const OVER = [
   'publish adds the job, delivery 1',
@@ -61,6 +62,21 @@ const OVER = [
   'run 1, at its record: goes on',
   'run 1, at what follows: goes on',
 ];
+const ASKED_AGAIN_SHARE = 0.92;
+// Of a run that has lost its lock the response is still to come, and what another one has delivered is asked for once more.
+const ASKED_AGAIN = [
+  ...TAKEN_OVER,
+  'worker 2 fetches a job',
+  'run 2, at its job: goes on',
+  'run 2, at its admission: goes on',
+  'run 2, at a second look at its log: goes on',
+  'run 2, at the answer: success',
+  'run 2, at its record: goes on',
+  'run 2, at what follows: goes on',
+  'run 2, at its end: goes on',
+  'delivery 1 is sent again',
+];
+const LATE_SUCCESS_SHARE = 0.5;
 /** Well more than two attempts of two deliveries take. */
 const DRAIN_ROUNDS = 100;
 const LATE_ROUND = 15;
@@ -87,6 +103,7 @@ export async function playInterleaving(lane: ModelLane, seed: number): Promise<P
     else if (beginning < CLOSED_SHARE) await act('the breaker opens', () => scene.openBreaker());
     else if (beginning < TAKEN_OVER_SHARE) await actAll(TAKEN_OVER);
     else if (beginning < OVER_SHARE) await actAll(OVER);
+    else if (beginning < ASKED_AGAIN_SHARE) await actAll(ASKED_AGAIN);
     const length = MIN_COMMANDS + Math.floor(random() * (MAX_COMMANDS - MIN_COMMANDS + 1));
     for (let count = 0; count < length; count += 1) {
       const command = choose(commandsFor(scene), random());
@@ -118,13 +135,22 @@ export async function playInterleaving(lane: ModelLane, seed: number): Promise<P
 
   /** No more failures: running work goes on, time passes, wake-ups come when they are due. */
   async function drain(): Promise<readonly string[]> {
+    const lateAnswer = random() < LATE_SUCCESS_SHARE ? ACCEPTED : REFUSED;
     for (let round = 0; round < DRAIN_ROUNDS; round += 1) {
-      const found = await act(`it is left alone, ${round + 1}`, () => settle(scene, round));
+      const found = await act(`it is left alone, ${round + 1}`, () => settle(scene, round, lateAnswer));
       if (found.length > 0) return found;
-      if (isAtRest(scene)) return await remainsOf(scene);
+      if (isAtRest(scene)) return [...unsentOf(scene), ...(await remainsOf(scene))];
     }
     return [`It does not come to rest: ${JSON.stringify(scene.snapshot)}`];
   }
+}
+
+/** Requests to send a delivery once more that were acknowledged, and that no request to the receiver came after. */
+function unsentOf({ deliveries, isDeleted }: ModelScene): readonly string[] {
+  const unsent = deliveries.filter(
+    ({ requestsBefore, requests, isExpired }) => requestsBefore === requests && !isExpired && !isDeleted,
+  );
+  return unsent.map(() => 'What was asked for once more was not sent.');
 }
 
 function orderingOf(random: number): Endpoint['ordering'] {
@@ -147,7 +173,7 @@ async function remainsOf(scene: ModelScene): Promise<readonly string[]> {
   return left.flat().map((key) => `What is left: ${key}`);
 }
 
-async function settle(scene: ModelScene, round: number): Promise<void> {
+async function settle(scene: ModelScene, round: number, lateAnswer: SendResult): Promise<void> {
   // A run that has lost its lock gets its response last, when another one has ended its delivery.
   const isLate = ({ hasLostLock, work, of }: ModelRun) =>
     hasLostLock &&
@@ -161,7 +187,7 @@ async function settle(scene: ModelScene, round: number): Promise<void> {
   await scene.enabling?.step();
   if (!scene.isDeleted && !scene.isEnabled && !scene.enabling) await scene.beginEnabling();
   for (const run of scene.runs.filter((each) => !isLate(each))) {
-    const answer = run.hasLostLock ? REFUSED : ACCEPTED;
+    const answer = run.hasLostLock ? lateAnswer : ACCEPTED;
     await scene.step(run, run.work.at === SENDING ? answer : undefined);
   }
   for (const dead of scene.dead) await scene.expireLock(dead);

@@ -1,0 +1,142 @@
+import type { DeliveryRun } from '../domain/delivery';
+import { signingKeyAt } from '../domain/signing-key';
+import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import type { SigningKeyStore } from '../endpoints/signing-keys/redis-signing-key-store';
+import type { DeliveryStore } from '../events/redis-delivery-store';
+import { CACHED_FOR_MS, type EventStore } from '../events/redis-event-store';
+import { type Clock, steadyClock } from '../platform/clock';
+import { type InOrder, runStep } from '../platform/redis-script';
+import type { ReadyDelivery } from './load-delivery';
+
+export interface ConfirmContext {
+  /** It runs scripts on the Redis of these stores. */
+  readonly inOrder: InOrder;
+  readonly deliveryStore: Pick<DeliveryStore, 'lengthInStep'>;
+  readonly eventStore: Pick<EventStore, 'findHeadInStep'>;
+  readonly endpointStore: Pick<EndpointStore, 'findInStep'>;
+  readonly signingKeyStore: Pick<SigningKeyStore, 'find'>;
+  readonly clock: Clock;
+}
+
+/** Why a request may not begin. */
+export type Refusal =
+  /** Something that it is made of has changed: it has to be read again. */
+  | 'changed'
+  /** Another worker may be making this attempt by now. */
+  | 'lost'
+  /** It can't be said in time whether it may begin. */
+  | 'late';
+
+/** The longest time from the confirmation to the request. An erasure waits as long before it is confirmed. */
+const BEGINS_WITHIN_MS = 2 * CACHED_FOR_MS;
+const MOST_TRIES = 5;
+
+/**
+ * The one place that decides whether a request may begin: not if what it is made of was read too long ago and has changed
+ * since, nor if its job is another worker's by now. The log, the event, the endpoint, its account's key and the lock of
+ * the job are compared in one script. A request that has not waited, as most haven't, costs two looks at the clock.
+ *
+ * A wait that another process ends, such as that for an access token, is never measured: the clock of a virtual machine
+ * stands still while that is suspended. After such a wait Redis is asked, however short it seems.
+ */
+export class Confirmation {
+  #confirmedAt: number;
+  #ownedUntil: number;
+  #refusal: Refusal | undefined;
+
+  /**
+   * @param members all deliveries that go in the request.
+   * @param expiresAt until when what it carries is valid. Milliseconds since the Unix epoch.
+   */
+  constructor(
+    private readonly context: ConfirmContext,
+    private readonly members: readonly ReadyDelivery[],
+    private readonly expiresAt = Number.POSITIVE_INFINITY,
+    private readonly now: Clock = steadyClock,
+  ) {
+    this.#confirmedAt = Math.min(
+      ...members.map(({ readAt, run }) => Math.min(readAt, run.takenAt ?? readAt)),
+    );
+    this.#ownedUntil = Math.min(...members.map(({ run }) => run.ownedUntil));
+  }
+
+  /** Why the request may not begin, once that was said. */
+  get refusal(): Refusal | undefined {
+    return this.#refusal;
+  }
+
+  /** @param hasWaited see `DeliveryRequest`. @throws AppError `storage_unavailable`. */
+  readonly mayBegin = (hasWaited: boolean): boolean | Promise<boolean> => {
+    const now = this.context.clock();
+    if (now >= this.expiresAt) return this.#refuse('late');
+    const isFresh = this.now() - this.#confirmedAt < CACHED_FOR_MS && now < this.#ownedUntil;
+    return (isFresh && !hasWaited) || this.#ask();
+  };
+
+  async #ask(): Promise<boolean> {
+    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+      const askedAt = this.now();
+      const refusal = await findRefusal(this.context, this.members);
+      if (refusal) return this.#refuse(refusal);
+      this.#confirmedAt = askedAt;
+      this.#ownedUntil = Number.POSITIVE_INFINITY;
+      // Redis was slow, or this process stood still.
+      if (this.now() - askedAt < BEGINS_WITHIN_MS) return true;
+    }
+    return this.#refuse('late');
+  }
+
+  #refuse(refusal: Refusal): false {
+    this.#refusal = refusal;
+    return false;
+  }
+}
+
+// In one turn, so that one server gets all of it as one script.
+async function findRefusal(
+  context: ConfirmContext,
+  members: readonly ReadyDelivery[],
+): Promise<Refusal | undefined> {
+  const [areOurs, areUnchanged] = await Promise.all([
+    Promise.all(members.map(({ run }) => isOurs(context, run))),
+    Promise.all([
+      isEndpointUnchanged(context, members),
+      ...members.map((each) => isUnchanged(context, each)),
+    ]),
+  ]);
+  if (!areOurs.every(Boolean)) return 'lost';
+  return areUnchanged.every(Boolean) ? undefined : 'changed';
+}
+
+async function isOurs({ inOrder, clock }: ConfirmContext, { keepJob, ownedUntil }: DeliveryRun) {
+  return keepJob ? await runStep(inOrder, keepJob) : clock() < ownedUntil;
+}
+
+async function isUnchanged(
+  { inOrder, deliveryStore, eventStore }: ConfirmContext,
+  { run, logLength }: ReadyDelivery,
+): Promise<boolean> {
+  const { accountId, eventId } = run;
+  const [length, head] = await Promise.all([
+    runStep(inOrder, (target) => deliveryStore.lengthInStep(run, target)),
+    runStep(inOrder, (target) => eventStore.findHeadInStep(accountId, eventId, target)),
+  ]);
+  const isThere = head !== undefined && head.erasedAt === undefined && head.schedule?.state !== 'cancelled';
+  return isThere && length === logLength;
+}
+
+async function isEndpointUnchanged(
+  { inOrder, endpointStore, signingKeyStore, clock }: ConfirmContext,
+  members: readonly ReadyDelivery[],
+): Promise<boolean> {
+  const [first, ...others] = members;
+  if (first === undefined) return true;
+  const { endpoint, signer, run } = first;
+  const { accountId, endpointId } = run;
+  const [current, signingKeys] = await Promise.all([
+    runStep(inOrder, (target) => endpointStore.findInStep(accountId, endpointId, target)),
+    signer && signingKeyStore.find(accountId),
+  ]);
+  const kid = signingKeys && signingKeyAt(signingKeys, clock()).kid;
+  return current === endpoint && kid === signer?.kid && others.every((each) => each.endpoint === endpoint);
+}
