@@ -13,7 +13,8 @@ const { settings, cases } = readBoundsCorpus();
 
 let api: TestApi;
 beforeAll(async () => {
-  api = await startTestApi(settings);
+  // The longest retry schedule has to fit.
+  api = await startTestApi({ ...settings, RETENTION: '365d' });
 });
 afterAll(() => api.close());
 
