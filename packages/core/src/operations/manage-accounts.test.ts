@@ -111,9 +111,7 @@ describe('update', () => {
     const { accounts, accountStore, clock } = create();
     const acme = await accounts.create({ id: 'acme' as AccountId, weight: 3 });
     const breaksOff = jest.spyOn(redis.client, 'evalsha').mockRejectedValueOnce(new Error('killed'));
-    await expect(accountStore.remove(acme, clock(), clock())).rejects.toMatchObject({
-      cause: { message: 'killed' },
-    });
+    await expect(accountStore.remove(acme, clock(), clock())).rejects.toThrow('killed');
     breaksOff.mockRestore();
     expect(await accounts.read(acme.id)).toEqual(acme);
     expect(await weightOf(acme.id)).toBeNull();
