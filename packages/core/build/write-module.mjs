@@ -33,7 +33,7 @@ export function writeModule(file, known, knownTypes) {
 
   /** @param {Helper} helper */
   function helperText(helper) {
-    imports.add('type Library', 'platform/lua');
+    imports.add('type Library', 'platform/redis-lua');
     return `export const ${camelCase(helper.name)}: Library = {\n  file: '${path}',\n  line: ${helper.line},\n  body: \`${bodyOf(helper)}\`,\n};\n`;
   }
 
@@ -63,7 +63,7 @@ export function writeModule(file, known, knownTypes) {
     }
     const { isChange, isGuard } = script.tags;
     const define = isChange ? 'defineChange' : 'defineLua';
-    imports.add(define, isChange ? CHANGES : 'platform/lua');
+    imports.add(define, isChange ? CHANGES : 'platform/redis-lua');
     const names = libraries.map(({ helper }) => camelCase(helper.name));
     return `const ${camelCase(script.name)}Script = ${define}({\n  file: '${path}',\n  line: ${script.line},\n  isGuard: ${isGuard},\n  libraries: [${names.join(', ')}],\n  body: \`${bodyOf(script)}\`,\n});\n`;
   }
@@ -71,8 +71,8 @@ export function writeModule(file, known, knownTypes) {
   /** @param {Helper | LuaScript} part */
   function bodyOf(part) {
     const { body, usedConstants, usesKeys } = expandLua(file, part, known);
-    if (usedConstants.size > 0) imports.add('lua', 'platform/lua');
-    if (usesKeys) imports.add('inLua', 'platform/lua').add('keys', 'domain/keys');
+    if (usedConstants.size > 0) imports.add('lua', 'platform/redis-lua');
+    if (usesKeys) imports.add('inLua', 'platform/redis-lua').add('keys', 'domain/keys');
     for (const { name, from } of fileTags.constants) if (usedConstants.has(name)) imports.addFrom(name, from);
     return body;
   }
@@ -122,7 +122,7 @@ export function writeModule(file, known, knownTypes) {
   function callText(script) {
     const { name, tags } = script;
     const [kind, make] = kindOf(tags);
-    const from = tags.isChange ? CHANGES : 'platform/lua';
+    const from = tags.isChange ? CHANGES : 'platform/redis-lua';
     imports.add(make, from).add(`type ${kind}`, from);
     const doc = tags.description.map((line) => ` *${line === '' ? '' : ` ${line}`}\n`).join('');
     const input = inputsOf(tags).length === 0 ? '' : `input: ${pascalCase(name)}Input`;
@@ -223,11 +223,11 @@ export function writeModule(file, known, knownTypes) {
       case 'boolean':
         return `${value} === 1`;
       case 'shared':
-        imports.add('sharedText', 'platform/lua');
+        imports.add('sharedText', 'platform/redis-lua');
         return `sharedText(texts, ${value}) as string`;
       case 'optional':
         if (type.of.kind === 'shared') {
-          imports.add('sharedText', 'platform/lua');
+          imports.add('sharedText', 'platform/redis-lua');
           return `sharedText(texts, ${value})`;
         }
         if (type.of.kind === 'list' || isRecord(type.of))

@@ -9,12 +9,12 @@ import {
 } from '../domain/audit';
 import { keys } from '../domain/keys';
 import { encodeTime } from '../platform/ids';
-import { defineLua, stepOf } from '../platform/lua';
 import type { RedisClient } from '../platform/redis-connect';
+import { defineLua, stepOf } from '../platform/redis-lua';
 import type { LuaSource, Packed, Script } from '../platform/redis-script-text';
 import { boundChanges } from './field-changes';
 import {
-  act,
+  act as actOfScript,
   addEntry,
   appendEntry,
   hasEntry,
@@ -61,7 +61,7 @@ interface LogEntry {
  * whose reply was lost on the way, is not made again.
  */
 export function defineChange(source: LuaSource): Script {
-  const helpers = [hasEntry, appendEntry, act, recordAct, wasMade, runChange];
+  const helpers = [hasEntry, appendEntry, actOfScript, recordAct, wasMade, runChange];
   return defineLua({ ...source, libraries: [...source.libraries, ...helpers], wrap: inChange });
 }
 

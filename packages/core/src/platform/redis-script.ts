@@ -226,9 +226,9 @@ export class ScriptUnit {
   /** Settle the calls that have run. @param replies an error or `null`, then the reply of each. */
   settle([error, ...replies]: readonly unknown[], { text, scripts }: Joined): void {
     for (const [i, reply] of replies.entries()) this.calls[i]?.resolve(reply);
-    if (error === null) return;
+    if (typeof error !== 'string') return;
     const file = this.calls[replies.length]?.script.files?.at(-1)?.file;
-    const message = locateIn(text, scripts, String(error));
+    const message = locateIn(text, scripts, error);
     // A command's own error has no line here.
     this.fail(
       new ReplyError(file === undefined || /\.lua:\d/.test(message) ? message : `${message} (${file})`),

@@ -1,6 +1,6 @@
 import { Cluster } from 'ioredis';
-import type { Guard } from './lua';
 import type { RedisClient } from './redis-connect';
+import type { Guard } from './redis-lua';
 import { ScriptTurn, ScriptUnit, type Step } from './redis-script';
 
 /**
