@@ -260,7 +260,7 @@ interface Sending {
  * What a process asks of Redis in one turn of the event loop: one script, and one reply. The units know
  * nothing of each other: one that fails because of the data that it finds leaves the others alone.
  */
-export class ScriptTurn {
+class ScriptTurn {
   #units: Sending[] = [];
   #parameters = 0;
   /** All that this process has ever sent, so that the text of the script changes a few times only. */
