@@ -40,6 +40,8 @@ interface KeyedRequest {
 interface Claimed {
   readonly slot: Slot;
   readonly seal: SealOptions;
+  /** That this request has claimed it with. */
+  readonly seed: string;
   /** Whether no other request had claimed it before. */
   readonly isFirst: boolean;
 }
@@ -92,7 +94,7 @@ export async function answerOnce(
   );
   switch (claim.state) {
     case 'claimed':
-      return await workOnce(context, { slot, seal, isFirst: claim.seed === seed }, () =>
+      return await workOnce(context, { slot, seal, seed, isFirst: claim.seed === seed }, () =>
         work({
           ...originOf(claim, slot, seal.apiKey),
           requireClaim: (target) => idempotencyStore.requireHolder(slot, seed, target),
@@ -112,7 +114,7 @@ export async function answerOnce(
 
 async function workOnce(
   context: AnswerOnceContext,
-  { slot, seal, isFirst }: Claimed,
+  { slot, seal, seed, isFirst }: Claimed,
   work: () => Promise<RouteReply>,
 ): Promise<RouteReply> {
   const { idempotencyStore } = context;
@@ -127,9 +129,9 @@ async function workOnce(
       });
     } else if (isFirst && error instanceof AppError && error.code === 'quota_exceeded') {
       // Nothing was made, and nothing more is to be stored.
-      await unlessUnavailable(idempotencyStore.forget(slot));
+      await unlessUnavailable(idempotencyStore.forget(slot, seed));
     } else {
-      await unlessUnavailable(idempotencyStore.release(slot));
+      await unlessUnavailable(idempotencyStore.release(slot, seed));
     }
     throw error;
   }

@@ -366,7 +366,7 @@ class Batch {
     context.operationalEvents.raise(run.accountId, events);
   }
 
-  /** Its code failed or cancelled it, or it has to be read again. */
+  /** Its code failed or cancelled it or could not run, or it has to be read again. */
   async #endUnsent(
     ready: ReadyDelivery,
     made: Exclude<TransformedDelivery, { kind: 'ready' }>,
@@ -374,6 +374,10 @@ class Batch {
     const result = await this.#resultUnsent(ready, made);
     if (ready === this.first) this.#result = result;
     else if (result.kind === 'done') await this.#end(ready.run, result);
+    // One that has to be read again is given back, and goes at once.
+    else if (made.kind === 'unsent' && result.kind === 'later') {
+      await this.#end(ready.run, { kind: 'delayed', delayMs: result.delayMs });
+    }
   }
 
   async #resultUnsent(
@@ -382,7 +386,7 @@ class Batch {
   ): Promise<DeliverResult> {
     const { context, abortSignal } = this;
     if (made.kind === 'over') return DONE;
-    if (made.kind !== 'sent') return AGAIN_AT_ONCE;
+    if (made.kind !== 'sent') return await putOffUnsent(context, ready, made);
     const decision = decideNext(context, ready, made);
     const input = { ready, attempt: made.attempt, decision, attemptKey: undefined, isAlong: true };
     const recorded = await persistFor(context, ready.run, () => recordAttempt(context, input), abortSignal);

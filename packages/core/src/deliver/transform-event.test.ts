@@ -16,9 +16,13 @@ const SHOUT =
   'export default ({ type, attempt }) => ({ body: { text: type, attempt }, headers: { "X-Kind": "a" } });';
 
 /** A delivery at an endpoint with this code. */
-async function arrange(code: string, more: Parameters<DeliveryScene['arrange']>[0] = {}) {
+async function arrange(
+  code: string,
+  more: Parameters<DeliveryScene['arrange']>[0] = {},
+  endpointParts: Parameters<typeof buildEndpoint>[0] = {},
+) {
   const store = new TransformationStore(scene.redis.client);
-  const endpoint = buildEndpoint({ transformation: { version: 1, isEnabled: true } });
+  const endpoint = buildEndpoint({ transformation: { version: 1, isEnabled: true }, ...endpointParts });
   await store.save(endpoint.id, { code, savedAt: 1, savedBy: 'key_1' });
   const arranged = await scene.arrange({ endpoint, ...more });
   return { ...arranged, store };
@@ -195,9 +199,14 @@ it.each(['text/plain\r\n;a', 'text/plain\u2028;a', 'text/plain\u00a0;a', 'text/p
   },
 );
 
-it('waits without an attempt while the transformations of its account are paused', async () => {
+it.each([
+  ['alone', {}],
+  ['in a batch', { batch: { max_events: 10 } }],
+])('waits %s without an attempt while the transformations of its account are paused', async (_how, more) => {
   const { deliver, moveClock, signals, readRecord } = await arrange(
     'export default () => Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1);',
+    {},
+    more,
   );
   for (const delayMs of SCHEDULE.slice(0, 2)) {
     await deliver();

@@ -1,6 +1,8 @@
+import { type DeliveryFact, encodeFact } from '../domain/delivery-log';
 import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
+import { buildAttempt } from '../testing/build-attempt';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEndpointId } from '../testing/unique-ids';
 import { addToEach, type EventMark, keepListed, type Retention, readIndex } from './redis-event-index';
@@ -89,6 +91,26 @@ describe('an index', () => {
     for (let number = 0; number < 6; number += 1) await setLog(key, markOf(number), ENDED);
     for (let number = 300; number < 310; number += 1) await add(key, markOf(number), few);
     expect(await idsIn(key)).not.toContain('evt_0');
+  });
+
+  it.each<[string, DeliveryFact]>([
+    ['was made', { kind: 'transformed', transformed: { version: 1, body: '"x"', headers: {} } }],
+    ['was made before', { kind: 'reused', version: 1 }],
+  ])('keeps deliveries that are about to send what %s, until they have ended', async (_what, fact) => {
+    const key = newIndex();
+    const few = { ageMs: 1_000_000, count: 3 };
+    const [first, second] = [0, 1].map(markOf) as [EventMark, EventMark];
+    await setLog(key, first, encodeFact(fact));
+    await setLog(key, second, OPEN + encodeFact(fact));
+    for (const mark of [first, second]) await add(key, mark, few);
+    await fill(key, [2, 3, 4, 5], few);
+    expect(await idsIn(key)).toEqual(expect.arrayContaining([first.eventId, second.eventId]));
+    const transformed = { version: 1, body: '"x"', headers: {} };
+    const attempt = buildAttempt({ outcome: 'delivered', transformed });
+    const sent = encodeFact({ kind: 'attempted', attempt, nextAttemptAt: undefined });
+    for (const mark of [first, second]) await setLog(key, mark, encodeFact(fact) + sent);
+    await fill(key, [6, 7, 8, 9], few);
+    expect(await idsIn(key)).toEqual(['evt_9', 'evt_8', 'evt_7']);
   });
 
   it('shows an entry for longer than its age says, as long as it is to, and forgets it then', async () => {

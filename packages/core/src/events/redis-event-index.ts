@@ -78,10 +78,10 @@ const KEPT_LONGER = `(string.gsub(index, '^[^{]*', 'kept-longer:'))`;
 // `prune` makes room in an index that has got some entries. How old others may be, Redis' clock says: an API or a worker
 // whose own clock is ahead would remove all that is there. An entry that is old when it comes, such as that of an event
 // which waited for long on the queue, stays as long as those from its time on. A delivery stays as long as it is open: its
-// log ends with the time of the next attempt, or with a request; or there is none yet. If the oldest entry stays, others of
-// those that are too old or too many are tried, by chance: so they go, however many stay. Scripts that run as one look for
-// old entries once. The removed entries are added to `pruned`: each with its place among the indexes, its time and the
-// bytes of its log.
+// log ends with the time of the next attempt, with a request, or with what its next attempt sends; or there is none yet. If
+// the oldest entry stays, others of those that are too old or too many are tried, by chance: so they go, however many stay.
+// Scripts that run as one look for old entries once. The removed entries are added to `pruned`: each with its place among
+// the indexes, its time and the bytes of its log.
 const PRUNE = `
   local function stays_longer(index, event)
     local kept = ${KEPT_LONGER}
@@ -91,6 +91,13 @@ const PRUNE = `
     if tonumber(kept_until) > tonumber(time[1]) * 1000 then return true end
     redis.call('ZREM', kept, event)
     return false
+  end
+
+  local function is_open_after(tail, log)
+    if string.find(tail, '"[rt]":%d+}\\n$') or string.find(tail, '{"w":%d+}\\n$') then return true end
+    -- Attempts may end like this, too.
+    if not string.find(tail, '"v":%d+}\\n$') then return false end
+    return string.find('\\n' .. redis.call('GET', log), '\\n{"m":[^\\n]*\\n$') ~= nil
   end
 
   local function prune(pruned, place, index, entries, newest, most, kept_ms, has_logs)
@@ -109,8 +116,12 @@ const PRUNE = `
         local endpoint = string.match(index, '{(.*)}')
         log = ${inLua(keys.delivery('<endpoint>' as EndpointId, '<event>' as EventId))}
         local tail = redis.call('GETRANGE', log, -24, -1)
-        is_open = string.find(tail, '"[rt]":%d+}\\n$') or (tail == '' and tonumber(time) >= kept_since)
-        if tail ~= '' then bytes = redis.call('STRLEN', log) end
+        if tail == '' then
+          is_open = tonumber(time) >= kept_since
+        else
+          is_open = is_open_after(tail, log)
+          bytes = redis.call('STRLEN', log)
+        end
       end
       if is_open or stays_longer(index, event) then
         if not candidates then

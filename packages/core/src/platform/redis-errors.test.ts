@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ReplyError } from 'ioredis';
+import { type ChainableCommander, ReplyError } from 'ioredis';
 import { createClosables } from '../testing/closables';
 import { findClosedPort } from '../testing/local-server';
+import { startRedisServer } from '../testing/redis-server';
 import { openTestRedis } from '../testing/test-redis';
 import { AppError } from './app-error';
 import { connectRedis } from './redis-connect';
@@ -40,6 +41,20 @@ describe('Redis is unavailable', () => {
     'ERR max number of clients reached',
   ])('by its reply: %s', (message) => {
     expect(isUnavailable(new ReplyError(message))).toBe(true);
+  });
+
+  it('when it refuses a command of a transaction, and not when that is wrong', async () => {
+    const server = willClose(await startRedisServer());
+    const { client } = willClose(await openTestRedis(server.url));
+    const errorOf = (transaction: ChainableCommander) => transaction.exec().catch((error: unknown) => error);
+    const wrong = await errorOf(client.multi([['set', 'a']]));
+    await client.config('SET', 'maxmemory', '1');
+    const refused = await errorOf(client.multi().set('a', 'b'));
+    expect([refused, wrong].map(String)).toEqual([
+      expect.stringContaining('EXECABORT'),
+      expect.stringContaining('EXECABORT'),
+    ]);
+    expect([refused, wrong].map(isUnavailable)).toEqual([true, false]);
   });
 
   it('when there is no connection, and when one that was there is lost', async () => {

@@ -7,6 +7,9 @@ import { AppError } from './app-error';
 const REFUSING_REPLIES =
   /^(LATE|LOADING|OOM|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MISCONF|BUSY|UNKILLABLE|NOAUTH|WRONGPASS|DENIED|ERR max number of clients reached)\b/;
 
+// What Redis replies to EXEC if it has refused one of the commands before. ioredis adds the refusals.
+const ABORTED = /^EXECABORT\b/;
+
 /**
  * How the errors begin with which ioredis rejects commands that no server has answered. They have no class or code of
  * their own.
@@ -38,8 +41,14 @@ export function isUnavailable(error: unknown): boolean {
   if (error instanceof AppError) return error.code === 'storage_unavailable';
   if (!(error instanceof Error)) return false;
   const { message } = error;
-  if (error instanceof ReplyError) return REFUSING_REPLIES.test(message);
+  if (error instanceof ReplyError) {
+    return REFUSING_REPLIES.test(message) || (ABORTED.test(message) && refusalsBehind(error).some(isUnavailable));
+  }
   return LOST_CONNECTION_ERRORS.some((beginning) => message.startsWith(beginning));
+}
+
+function refusalsBehind(error: Error): readonly unknown[] {
+  return 'previousErrors' in error && Array.isArray(error.previousErrors) ? error.previousErrors : [];
 }
 
 /** An error as clients and operators get to know it: one of Redis has its code. */

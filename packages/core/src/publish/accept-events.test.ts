@@ -339,7 +339,7 @@ describe('accept events, with a history', () => {
         return (target: ScriptTarget) => store.requireHolder(slot, seed, target);
       };
       const stalled = await claim('first');
-      await store.release(slot);
+      await store.release(slot, 'first');
       const retry = await claim('second');
       const fresh = { ...change, id: undefined };
       const refused: unknown = await accept(fresh, undefined, stalled).catch((error: unknown) => error);

@@ -64,12 +64,27 @@ describe('IdempotencyStore', () => {
   it('lets the next one try at once when it was released, with the seed of the first', async () => {
     const slot = newSlot();
     await store.claim(slot, 'request', 'seed-1', NOW);
-    await store.release(slot);
+    await store.release(slot, 'seed-1');
     expect(await store.claim(slot, 'request', 'seed-2', NOW)).toMatchObject({
       state: 'claimed',
       seed: 'seed-1',
     });
   });
+
+  it.each(['release', 'forget'] as const)(
+    'a request that has lost the claim does not %s it for the one that has it',
+    async (end) => {
+      const slot = newSlot();
+      await store.claim(slot, 'request', 'seed-1', NOW);
+      await endLease(slot);
+      await store.claim(slot, 'request', 'seed-2', NOW);
+      await store[end](slot, 'seed-1');
+      expect(await store.claim(slot, 'request', 'seed-3', NOW)).toEqual({ state: 'running' });
+      await store.answer(slot, 'first');
+      await store[end](slot, 'seed-1');
+      expect(await store.claim(slot, 'request', 'seed-3', NOW)).toMatchObject({ state: 'answered' });
+    },
+  );
 
   it('is kept for a day', async () => {
     const slot = newSlot();

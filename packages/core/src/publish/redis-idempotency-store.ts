@@ -66,9 +66,21 @@ const REQUIRE_HOLDER = defineScript(`
     return redis.error_reply('${LATE} Another request has taken the Idempotency-Key over.')
   end`);
 
-// It may be kept for longer already. ARGV: how long to keep it, command, field, value.
-const CHANGE = defineScript(`
-  redis.call(ARGV[2], KEYS[1], ARGV[3], ARGV[4])
+// One that has lost the claim changes nothing: another request runs, or was answered. ARGV: seed of the request, how long to
+// keep it.
+const RELEASE = defineScript(`
+  if redis.call('HGET', KEYS[1], 'holder') ~= ARGV[1] then return end
+  redis.call('HSET', KEYS[1], 'leased_until', '0')
+  if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end`);
+
+// ARGV: seed of the request.
+const FORGET = defineScript(
+  `if redis.call('HGET', KEYS[1], 'holder') == ARGV[1] then redis.call('UNLINK', KEYS[1]) end`,
+);
+
+// It may be kept for longer already. ARGV: how long to keep it, answer.
+const ANSWER = defineScript(`
+  redis.call('HSETNX', KEYS[1], 'answer', ARGV[2])
   if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[1]) then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end`);
 
 // By the clock of Redis. ARGV: until when.
@@ -130,18 +142,22 @@ export class IdempotencyStore {
 
   /** The first response stays. */
   async answer(slot: Slot, answer: string): Promise<void> {
-    await CHANGE(this.redis, [this.#keyOf(slot)], [KEPT_MS, 'HSETNX', 'answer', answer]);
+    await ANSWER(this.redis, [this.#keyOf(slot)], [KEPT_MS, answer]);
     this.onStored(slot.accountId, ANSWER_BYTES + answer.length);
   }
 
-  /** Let the next request try at once. The seed stays: an object may have been made. */
-  async release(slot: Slot): Promise<void> {
-    await CHANGE(this.redis, [this.#keyOf(slot)], [KEPT_MS, 'HSET', 'leased_until', '0']);
+  /**
+   * Let the next request try at once, unless another one has taken the claim over. The seed stays: an object may have been made.
+   *
+   * @param seed that the request claimed it with.
+   */
+  async release(slot: Slot, seed: string): Promise<void> {
+    await RELEASE(this.redis, [this.#keyOf(slot)], [seed, KEPT_MS]);
     this.onStored(slot.accountId, ANSWER_BYTES);
   }
 
-  /** Only for a claim without a made object: the next one is the first. */
-  async forget(slot: Slot): Promise<void> {
-    await this.redis.unlink(this.#keyOf(slot));
+  /** Only for a claim without a made object: the next one is the first. @param seed as above. */
+  async forget(slot: Slot, seed: string): Promise<void> {
+    await FORGET(this.redis, [this.#keyOf(slot)], [seed]);
   }
 }
