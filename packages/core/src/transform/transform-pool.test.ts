@@ -1,4 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import type { AccountId } from '../domain/account';
 import type { Signal } from '../domain/signal';
 import { testTransformLimits } from '../testing/test-transform-limits';
@@ -403,6 +405,25 @@ describe('code that breaks a thread', () => {
     now += 600_000;
     await hang();
     await expect(fresh.run({ accountId, code: TRIVIAL, input: INPUT })).resolves.toBeDefined();
+  });
+
+  // A step that nothing interrupts, and that ends by itself, a while after the bound.
+  it('has no other account run in a thread that is being ended', async () => {
+    const fresh = open({ limits: { ...testTransformLimits, timeoutMs: 10 } });
+    let ended: Promise<unknown> = Promise.resolve();
+    const terminate = Worker.prototype.terminate;
+    const late = jest.spyOn(Worker.prototype, 'terminate').mockImplementation(async function (this: Worker) {
+      await Promise.race([ended, wait(300)]);
+      return await terminate.call(this);
+    });
+    const long = 'export default () => ({ body: "a".repeat(9000).indexOf("a".repeat(4500) + "b") })';
+    ended = fresh.run({ accountId, code: long, input: INPUT });
+    const next = await fresh.run({ accountId: B as AccountId, code: TRIVIAL, input: INPUT });
+    expect(next).toMatchObject({ kind: 'returned', text: '1' });
+    expect(signals).not.toContainEqual(
+      expect.objectContaining({ name: 'transformation.broke_sandbox', accountId: B }),
+    );
+    late.mockRestore();
   });
 
   it('loses no thread where only its memory is used up', async () => {

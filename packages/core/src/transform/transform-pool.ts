@@ -311,7 +311,8 @@ class SandboxThread {
     const message = await this.#nextMessage();
     watch.stop();
     this.#isRunning = false;
-    if (message?.kind === 'ended') {
+    // One that is being ended may still answer. It can take no other run.
+    if (message?.kind === 'ended' && !watch.hasEnded) {
       const { logs, tookMs, isRenewed } = message.reply;
       return {
         ...endOf(message.reply, run, this.limits),
