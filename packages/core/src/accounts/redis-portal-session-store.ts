@@ -163,6 +163,7 @@ export class PortalSessionStore {
     };
   }
 }
+
 function listKeysOf(accountId: AccountId): string[] {
   return [keys.portalSessionIds(accountId), keys.usage(accountId), keys.usedBytes(accountId)];
 }

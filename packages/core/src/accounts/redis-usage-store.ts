@@ -194,6 +194,7 @@ export class UsageStore {
     return { usedBytes, ownQuotaBytes: parseQuota(own), bytes, events, webhooks, apiKeys };
   }
 }
+
 /**
  * Parse the values of an account's `usedBytes` and `quota`, as any command that reads several keys gives
  * them.

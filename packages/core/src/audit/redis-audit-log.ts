@@ -147,6 +147,7 @@ export class AuditLog {
     return members.flatMap(parseMember);
   }
 }
+
 // KEYS: all-audit-refusals. ARGV: the account. Its id stands in each as its writer has put it: ids need no escapes in
 // JSON, and an id within a text would be between escaped quotes.
 const REMOVE_REFUSALS = defineScript(`

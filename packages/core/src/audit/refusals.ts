@@ -24,6 +24,7 @@ export class RefusalStore {
     await APPEND(this.redis, [keys.auditRefusals(entry.accountId)], record(KEPT_OF_ACCOUNT));
   }
 }
+
 export const KEPT_OF_ACCOUNT = 1_000;
 const KEPT_OF_ALL = 10_000;
 

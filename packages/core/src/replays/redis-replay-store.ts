@@ -140,6 +140,7 @@ export class ReplayStore {
     return (await PROGRESS(redis, [keys.replay(id)], args, recorded)) === 1;
   }
 }
+
 function factsOf({ endpointId, mode, since, until, rate, isDryRun }: ReplayOrder) {
   const range = { since: formatTime(since), until: formatTime(until) };
   return { webhookId: endpointId, mode, ...range, rate, dryRun: isDryRun };

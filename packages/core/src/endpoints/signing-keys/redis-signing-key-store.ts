@@ -87,6 +87,7 @@ export class SigningKeyStore {
     return key;
   }
 }
+
 interface OpenedKey {
   readonly sealed: string;
   readonly key: KeyObject;
