@@ -64,7 +64,10 @@ export const FULL_LOG_BYTES = 1024 * 1024;
 export const endStatuses = ['delivered', 'exhausted', 'aborted', 'cancelled', 'superseded'] as const;
 export type EndStatus = (typeof endStatuses)[number];
 
-/** Why a delivery was cancelled. `dropped`: its dead letter was. `transformation`: the endpoint's code said so. */
+/**
+ * Why a delivery was cancelled. `event_expired`: it was open for its RETENTION, or its event is gone. `dropped`: its dead
+ * letter was. `transformation`: the endpoint's code said so.
+ */
 export const cancelReasons = [
   'endpoint_deleted',
   'payload_erased',
