@@ -42,7 +42,7 @@ const CONNECT_PATIENCE_MS = 5_000;
 // A command prints its own messages.
 const emit = () => {};
 
-/** Connect for as long as `action` takes. @throws AppError `storage_unavailable`. */
+/** Connect for as long as `action` takes. @throws AppError `storage_unavailable` when there is no connection. */
 export async function withContext(
   config: CliConfig,
   action: (context: AdminContext) => Promise<void>,
@@ -124,7 +124,7 @@ function systemUser(): string {
   }
 }
 
-/** Connects for as long as `work` takes. @throws AppError `storage_unavailable`. */
+/** Connects for as long as `work` takes. @throws AppError `storage_unavailable` when there is no connection. */
 export async function withRedis<Result>(
   role: ConnectionRole,
   url: string,

@@ -58,14 +58,6 @@ export interface WorkerProcess {
   readonly parts: readonly Stoppable[];
 }
 
-/** Deliveries to endpoints without a schedule of their own would not get all of their attempts. */
-function warnOfRetries({ RETRY_SCHEDULE, RETENTION }: WorkerConfig, emit: Emit): void {
-  const longestMs = longestOf(RETRY_SCHEDULE);
-  if (longestMs < RETENTION) return;
-  const detail = `RETRY_SCHEDULE takes up to ${formatDuration(longestMs)}, and RETENTION is ${formatDuration(RETENTION)}.`;
-  emit({ name: 'retry_schedule.too_long', detail });
-}
-
 // Short, since each recorded attempt has it; enough to tell hundreds of processes apart.
 const WORKER_ID_BYTES = 3;
 
@@ -205,6 +197,14 @@ export async function composeWorker(
 
 async function stopAll(parts: readonly { stop(): Promise<void> }[]): Promise<void> {
   await Promise.all(parts.map((part) => part.stop()));
+}
+
+/** Deliveries to endpoints without a schedule of their own would not get all of their attempts. */
+function warnOfRetries({ RETRY_SCHEDULE, RETENTION }: WorkerConfig, emit: Emit): void {
+  const longestMs = longestOf(RETRY_SCHEDULE);
+  if (longestMs < RETENTION) return;
+  const detail = `RETRY_SCHEDULE takes up to ${formatDuration(longestMs)}, and RETENTION is ${formatDuration(RETENTION)}.`;
+  emit({ name: 'retry_schedule.too_long', detail });
 }
 
 // One reading serves several gauges.

@@ -139,6 +139,7 @@ export class AccountStore {
     else await this.redis.set(keys.quota(id), quotaBytes);
   }
 }
+
 function changedBy(
   {
     quotaBytes: quotaBefore,

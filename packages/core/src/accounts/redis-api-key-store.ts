@@ -106,6 +106,7 @@ export class ApiKeyStore {
     return [{ ...apiKey, ...(usedAt == null ? {} : { lastUsedAt: Number(usedAt) }) }];
   }
 }
+
 function parse(raw: string): ApiKey {
   return apiKeySchema.parse(JSON.parse(raw));
 }

@@ -110,6 +110,7 @@ export class PortalSessionStore {
     };
   }
 }
+
 /** The field that counts it until it ends. */
 function usageFieldOf({ expiresAt }: PortalSession): string {
   return `sessions:${lapseOfSession(expiresAt)}`;

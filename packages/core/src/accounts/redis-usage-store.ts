@@ -76,6 +76,7 @@ export class UsageStore {
     };
   }
 }
+
 /**
  * Parse the values of an account's `usedBytes` and `quota`, as any command that reads several keys gives
  * them.

@@ -148,6 +148,7 @@ export class AuditLog {
     return members.flatMap(parseMember);
   }
 }
+
 function boundsOf({ before, since, until }: AuditWindow): readonly [max: string, min: string] {
   const latest = [before, until === undefined ? undefined : oldestId(until)].filter((id) => id !== undefined);
   const max = latest.toSorted()[0];

@@ -20,6 +20,7 @@ export class RefusalStore {
     await addEntry({ log: keys.auditRefusals(accountId), most: KEPT_OF_ACCOUNT, ...added })(this.redis);
   }
 }
+
 export const KEPT_OF_ACCOUNT = 1_000;
 const KEPT_OF_ALL = 10_000;
 

@@ -100,14 +100,23 @@ describePostgres('the search in the history', () => {
   it('searches one page of an account at a time, and refuses many', async () => {
     const event = buildMovedEvent({ dataText: '{"a":1}' });
     await write([event]);
-    const scan = jest.spyOn(test.database, 'scan');
+    const scan = test.database.scan.bind(test.database);
+    const atOnce = { now: 0, most: 0 };
+    const watched = jest.spyOn(test.database, 'scan').mockImplementation(async (query) => {
+      atOnce.now += 1;
+      atOnce.most = Math.max(atOnce.most, atOnce.now);
+      return await scan<never>(query).finally(() => {
+        atOnce.now -= 1;
+      });
+    });
     const searches = Array.from({ length: 40 }, () => found(event, '{"a":1}'));
     const ended = await Promise.allSettled(searches);
     const refused = ended.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
     expect(refused).toEqual(
       Array.from({ length: 7 }, () => expect.objectContaining({ code: 'rate_limited' }) as unknown),
     );
-    scan.mockRestore();
+    expect(atOnce).toEqual({ now: 0, most: 1 });
+    watched.mockRestore();
     expect(await found(event, '{"a":1}')).toEqual([event.id]);
   });
 

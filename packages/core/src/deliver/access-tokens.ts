@@ -85,7 +85,7 @@ export class AccessTokens {
   /**
    * If a token request fails, one attempt fails with it. The others that waited for the same request get a pause.
    *
-   * @throws AppError `storage_unavailable`.
+   * @throws Error of Redis when it can't be reached.
    */
   async find(endpoint: OAuth2Endpoint, abortSignal: AbortSignal): Promise<FoundToken> {
     const { changedAt } = endpoint.auth;

@@ -65,7 +65,7 @@ export class Confirmation {
     return this.#refusal;
   }
 
-  /** @param hasWaited see `DeliveryRequest`. @throws AppError `storage_unavailable`. */
+  /** @param hasWaited see `DeliveryRequest`. @throws Error of Redis when it can't be reached. */
   readonly mayBegin = (hasWaited: boolean): boolean | Promise<boolean> => {
     const now = this.context.clock();
     if (now >= this.expiresAt) return this.#refuse('late');

@@ -1,6 +1,6 @@
 import type { Attempt } from '../domain/attempt';
 import type { DeliveryRun, JobEnd } from '../domain/delivery';
-import type { AttemptedFact, DeliveryState } from '../domain/delivery-log';
+import type { AttemptedFact, DeliveryState, FoundAttempt } from '../domain/delivery-log';
 import type { Endpoint } from '../domain/endpoint';
 import { ATTEMPT_BYTES, type NoteUsage } from '../domain/usage';
 import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
@@ -143,12 +143,7 @@ export async function recordOrAddLate(
   const { state, length, found } = await deliveryStore.readWithAttempt(run, attempt);
   if (length === 0 && (await isGone(context, run))) return { ...NO_EFFECT, nextAttemptAt: undefined };
   const nextAttemptAt = nextAfter(context, input, state);
-  if (found) {
-    const { number, nextAttemptAt: dueAt, place } = found;
-    const same = { ...fact, attempt: { ...attempt, number }, nextAttemptAt: dueAt };
-    const again = found.isLate ? undefined : await tryToRecord(context, input, same, place, false);
-    return again ?? { ...NO_EFFECT, nextAttemptAt };
-  }
+  if (found) return (await repeat(context, input, fact, found)) ?? { ...NO_EFFECT, nextAttemptAt };
   const numbered = { ...fact, attempt: { ...attempt, number: state.attempts.length + 1 } };
   // Its responses were erased, for example, or a late attempt was recorded.
   if (isUndecided(ready, state)) {
@@ -163,6 +158,18 @@ export async function recordOrAddLate(
   // Its job may be delayed for a retry. Until it has found that the delivery is over, nobody can send that again.
   if (state.isOpen && nextAttemptAt === undefined) await context.deliveryQueue.promote(run);
   return { ...NO_EFFECT, nextAttemptAt };
+}
+
+// The script finds the line where it was appended, and tells its effect once more. A late one had none.
+async function repeat(
+  context: RecordAttemptContext,
+  input: RecordInput,
+  fact: AttemptedFact,
+  { number, nextAttemptAt, isLate, place }: FoundAttempt,
+): Promise<RecordedAttempt | undefined> {
+  if (isLate) return undefined;
+  const same = { ...fact, attempt: { ...input.attempt, number }, nextAttemptAt };
+  return await tryToRecord(context, input, same, place, false);
 }
 
 // A late attempt of an earlier round has delivered it meanwhile: then what was asked for is sent once.

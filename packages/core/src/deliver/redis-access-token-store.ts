@@ -205,6 +205,7 @@ export class AccessTokenStore {
     await REFUSE(this.redis, [keys.accessToken(endpoint.id)], [endpoint.auth.changedAt, version]);
   }
 }
+
 function ownerOf({ accountId, id }: TokenOwner): string {
   return `${accountId}/${id}/access-token`;
 }

@@ -37,14 +37,19 @@ export interface SendAttemptContext extends AuthorizeContext, SignWithKeyContext
 
 export type SendOutcome =
   | SentAttempt
-  /** The request could not be sent. The receiver is not the cause. */
-  | Extract<SendResult, { kind: 'unsent' }>
+  | UnsentRequest
   /** There is no access token, and no process asks for one before this time. Milliseconds since the Unix epoch. */
   | { readonly kind: 'paused'; readonly until: number }
   /** It has to be read again: its event was erased or its endpoint changed, for example, while it waited. */
   | { readonly kind: 'changed' }
   /** This process had to abandon it before there was a response, or may have lost the job before it began. */
   | { readonly kind: 'interrupted' };
+
+/** The request could not be sent. The receiver is not the cause. */
+export type UnsentRequest = Extract<SendResult, { kind: 'unsent' }> & {
+  /** For how long the account's transformations are paused, if they are the cause. Milliseconds. */
+  readonly pausedForMs?: number;
+};
 
 /** A request that was sent, and its result. */
 export interface SentAttempt {

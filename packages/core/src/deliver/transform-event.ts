@@ -13,7 +13,7 @@ import {
   type TransformResult,
 } from '../transform/run-transformation';
 import { type EndUnsentContext, endUnsent, isGone, type ReadyDelivery } from './load-delivery';
-import { attemptWithoutRequest, type SendOutcome, type SentAttempt } from './send-attempt';
+import { attemptWithoutRequest, type SentAttempt, type UnsentRequest } from './send-attempt';
 
 export interface TransformContext extends EndUnsentContext, RunTransformationContext {
   readonly transformationStore: Pick<TransformationStore, 'find'>;
@@ -32,7 +32,7 @@ export type TransformedDelivery =
   | ReadyDelivery
   /** The code has failed: an attempt without a request. */
   | SentAttempt
-  | Extract<SendOutcome, { kind: 'unsent' }>
+  | UnsentRequest
   /** The code has cancelled the delivery, so it has ended. */
   | { readonly kind: 'over' }
   /** Another worker has continued it, or its payload was erased: it has to be read again. */
@@ -74,7 +74,7 @@ async function runCode(
   context: TransformContext,
   { event, endpoint, attemptNumber: attempt }: ReadyDelivery,
   version: number,
-): Promise<TransformResult | Extract<SendOutcome, { kind: 'unsent' }>> {
+): Promise<TransformResult | UnsentRequest> {
   const saved = await context.transformationStore.find(endpoint.id, version);
   // The code has changed so often since the endpoint was read that this version is no longer kept.
   if (!saved) return { kind: 'unsent', error: `Version ${version} of the transformation no longer exists.` };

@@ -48,7 +48,7 @@ import { formatTraceparent, parseTraceparent } from './trace';
  * that is the success's own. A process may die between any two steps:
  *
  * - before the line of an attempt: the job is taken over, and the attempt made again, in the same round;
- * - after it, before the job ends: whoever takes the job over finds the round over, or not due yet;
+ * - after it, before the job ends: the worker that takes the job over finds the round over, or not due yet;
  * - after the job of a request is added, before its line: the job has the request, and the run appends the line;
  * - after that line: the round is open, and has a job until a line of this round ends it.
  */
@@ -64,7 +64,10 @@ export const FULL_LOG_BYTES = 1024 * 1024;
 export const endStatuses = ['delivered', 'exhausted', 'aborted', 'cancelled', 'superseded'] as const;
 export type EndStatus = (typeof endStatuses)[number];
 
-/** Why a delivery was cancelled. `dropped`: its dead letter was. `transformation`: the endpoint's code said so. */
+/**
+ * Why a delivery was cancelled. `event_expired`: it was open for its RETENTION, or its event is gone. `dropped`: its dead
+ * letter was. `transformation`: the endpoint's code said so.
+ */
 export const cancelReasons = [
   'endpoint_deleted',
   'payload_erased',

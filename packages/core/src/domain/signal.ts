@@ -177,7 +177,7 @@ interface Signals {
     /** Of processor time. */
     tookMs: number;
   };
-  /** Code could not be stopped in time, or brought down what it ran in. That was made anew. */
+  /** Code could not be stopped in time, or brought down its sandbox. There is a new one. */
   'transformation.broke_sandbox': {
     accountId: AccountId;
     part: BrokenPart;

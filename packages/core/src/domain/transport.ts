@@ -75,12 +75,7 @@ export type SendResult =
    * The request was not sent, through no fault of the receiver: the deployment's proxy is out of order, or it might not begin
    * any more.
    */
-  | {
-      readonly kind: 'unsent';
-      readonly error: string;
-      /** For how long the account's transformations are paused, if they are the reason. */
-      readonly pausedForMs?: number;
-    };
+  | { readonly kind: 'unsent'; readonly error: string };
 
 /** What a response says of who may send, and how often, as it came. */
 export interface Permission {

@@ -42,7 +42,7 @@ export interface CheckReadinessContext {
   readonly clock: () => number;
 }
 
-/** @throws AppError `storage_unavailable`. */
+/** @throws Error of Redis when it can't be reached. */
 export async function checkReadiness(context: CheckReadinessContext): Promise<readonly ReadinessFinding[]> {
   const { redis, workerReports, redisClock, settings, lastScrapedAt, clock } = context;
   const { publicUrl, hasEncryptionKey, hasHistory } = settings;

@@ -140,6 +140,7 @@ export class DayStore {
       .toSorted((a, b) => a.at - b.at);
   }
 }
+
 /** Where the last day of hours begins. Milliseconds since the Unix epoch. */
 export const startOfDay = (now: number) => (hourOf(now) - HOURS_KEPT) * HOUR_MS;
 const keysOfHour = (hour: number) => loadMeasures.map((measure) => keys.accountLoads(measure, hour));

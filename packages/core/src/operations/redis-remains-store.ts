@@ -251,6 +251,7 @@ export class RemainsStore {
     return this.shards.homeShardsOf(endpointId).map(({ prefix }) => queueKeysOf(prefix));
   }
 }
+
 const EVENT_KEY = /^(?:event|receivers|event-claim|moved|scheduled-for):\{[^/]+\/([\w-]+)\}$/;
 const ANSWER_KEY = /^idempotency:\{[^/]+\/([\w-]+)\}$/;
 

@@ -62,6 +62,7 @@ export class WorkerReports {
     });
   }
 }
+
 const budgetSchema = z.object({ inUse: z.number(), allowed: z.number() });
 
 /** The regular report of a worker. */

@@ -90,7 +90,7 @@ interface Candidate {
  *
  * @returns for each event, in the same order, its acceptance or the reason of its refusal: `invalid_request`,
  *   `payload_too_large`, or `event_id_conflict` when its id belongs to another event.
- * @throws AppError `storage_unavailable` when Redis did not accept them all; some may still be delivered.
+ * @throws Error of Redis when it did not accept them all; some may still be delivered.
  * @throws NoLongerTrue when the assumption does not hold; then nothing was stored.
  */
 export async function acceptEvents(

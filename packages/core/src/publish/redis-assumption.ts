@@ -75,6 +75,7 @@ export class Assumptions {
     return holds === 1;
   }
 }
+
 /** The cached facts have changed. Nothing was stored: the request has to be decided again, with facts from Redis. */
 export class NoLongerTrue extends Error {
   override readonly name = 'NoLongerTrue';

@@ -18,17 +18,17 @@ export class PausedQueues {
     private readonly shards: Pick<QueueShards, 'all'>,
   ) {}
 
-  /** @throws AppError `storage_unavailable`. */
+  /** @throws Error of Redis when it can't be reached. */
   async pause(name: PausableQueue): Promise<void> {
     await this.#inEach(name, async (queue) => await queue.pause());
   }
 
-  /** @throws AppError `storage_unavailable`. */
+  /** @throws Error of Redis when it can't be reached. */
   async resume(name: PausableQueue): Promise<void> {
     await this.#inEach(name, async (queue) => await queue.resume());
   }
 
-  /** In how many of how many shards the queue is paused. @throws AppError `storage_unavailable`. */
+  /** In how many of how many shards the queue is paused. @throws Error of Redis when it can't be reached. */
   async read(name: PausableQueue): Promise<{ readonly pausedShards: number; readonly shards: number }> {
     const paused = await this.#inEach(name, async (queue) => await queue.isPaused());
     return { pausedShards: paused.filter(Boolean).length, shards: paused.length };

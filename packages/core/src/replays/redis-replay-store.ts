@@ -109,6 +109,7 @@ export class ReplayStore {
     return await makeChange(this.redis, saved, recorded);
   }
 }
+
 function factsOf({ endpointId, mode, since, until, rate, isDryRun }: ReplayOrder) {
   const range = { since: formatTime(since), until: formatTime(until) };
   return { webhookId: endpointId, mode, ...range, rate, dryRun: isDryRun };

@@ -214,11 +214,12 @@ export const logEvents: { readonly [Name in Signal['name']]: Meaning } = {
   },
 };
 
-// What a level depends on: the status of an answer or of a delivery, the outcome of an attempt, and how wrong a clock is.
+// What a level depends on: the status of an answer or of a delivery, the outcome of an attempt, how wrong a clock is, and what
+// code broke or waits for.
 const CASES = [
   { status: 200, outcome: 'delivered' },
   { status: 'delivered' },
-  { status: 500, outcome: 'http_5xx', isTooLarge: true },
+  { status: 500, outcome: 'http_5xx', isTooLarge: true, part: 'thread', pausedForMs: 30_000 },
 ];
 
 /** The levels that a signal is logged at. */

@@ -152,7 +152,7 @@ const deliveriesRequested = counterOf('delivery.requested', {
 
 const deliveriesEnded = counterOf('delivery.ended', {
   name: 'webhooks_deliveries_ended_total',
-  help: 'Deliveries that ended, by status: delivered, exhausted (the last attempt failed too), aborted (the receiver asked for it), cancelled (webhook deleted, event expired or erased; by the API: dead letter dropped).',
+  help: 'Deliveries that ended, by status: delivered, exhausted (the last attempt failed too), aborted (the receiver asked for it), cancelled (webhook deleted, payload erased, open for the retention, or by its transformation; by the API: dead letter dropped).',
   labels: { status: endStatuses },
   fromZero: true,
 });

@@ -47,7 +47,7 @@ export interface SandboxInput {
 /** The result of a run. Only texts come from the code. */
 export type SandboxReply = SandboxEnd & {
   readonly logs: readonly string[];
-  /** The processor time, or the time, that it took, with all that had to be made anew after it. */
+  /** The processor time, or the time, that it took, and all that had to be started again after it. */
   readonly tookMs: number;
   /** Whether the code brought the sandbox down, and another one is in its place. */
   readonly isRenewed: boolean;

@@ -65,7 +65,7 @@ export function WhatNext({ delivery }: { readonly delivery: DeliveryWithAttempts
 const CANCELLED: Readonly<Record<NonNullable<DeliveryWithAttempts['cancel_reason']>, string>> = {
   webhook_deleted: 'Its webhook was deleted',
   payload_erased: 'The payload of its event was erased',
-  event_expired: 'Its event is not kept any more',
+  event_expired: 'It was open for as long as a delivery may be',
   dropped: 'An operator dropped its dead letter',
   transformation: 'The code of the webhook’s transformation cancelled it',
 };

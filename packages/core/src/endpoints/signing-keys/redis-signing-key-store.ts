@@ -78,6 +78,7 @@ export class SigningKeyStore {
     return key;
   }
 }
+
 interface OpenedKey {
   readonly sealed: string;
   readonly key: KeyObject;
