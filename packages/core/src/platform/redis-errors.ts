@@ -42,7 +42,9 @@ export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { message } = error;
   if (error instanceof ReplyError) {
-    return REFUSING_REPLIES.test(message) || (ABORTED.test(message) && refusalsBehind(error).some(isUnavailable));
+    return (
+      REFUSING_REPLIES.test(message) || (ABORTED.test(message) && refusalsBehind(error).some(isUnavailable))
+    );
   }
   return LOST_CONNECTION_ERRORS.some((beginning) => message.startsWith(beginning));
 }
