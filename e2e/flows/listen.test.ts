@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
+import { setTimeout as wait } from 'node:timers/promises';
 import { verify } from '@hookferry/receiver';
 import { ListenProgram } from '../packages/cli/listen-program';
 import { type ReceivedRequest, Receiver, type Reply } from '../support/receiver';
@@ -171,6 +172,26 @@ it(
   },
   LONG_MS,
 );
+
+it('gets nothing of an event whose payload is erased while it waits behind another one, and all others', async () => {
+  let answerFirst = (_status: number) => {};
+  const first = new Promise<number>((resolve) => {
+    answerFirst = resolve;
+  });
+  const receiver = await startReceiver((_, count) => (count === 1 ? first : 204));
+  await listen('erased', receiver.url, '--parallel', '1').ready();
+  const sent = [await publish('erased')];
+  await receiver.waitFor(1);
+  const erased = await publish('erased');
+  sent.push(await publish('erased'));
+  // They are handed over within moments, and wait for the first one there.
+  await wait(1_000);
+  await stack.client.expect(204, 'DELETE', `/v1/events/${erased}/payload`);
+  answerFirst(204);
+  await stack.client.waitForStatus('listener.erased', erased, 'cancelled');
+  for (const id of sent) await stack.client.waitForStatus('listener.erased', id, 'delivered');
+  expect(receiver.requests.map(({ headers }) => headers['webhook-id'])).toEqual(sent);
+});
 
 it('lets one slow answer delay no other', async () => {
   const never = new Promise<number>(() => {});

@@ -326,6 +326,7 @@ interface Signals {
       | 'connect a listener'
       | 'disconnect a listener'
       | 'pass on the answer of a listener'
+      | 'ask whether a delivery to a listener may begin'
       | 'expire listeners'
       | 'read the messages of listeners'
       | 'find accounts with open streams'

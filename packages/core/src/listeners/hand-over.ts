@@ -1,6 +1,6 @@
 import type { EndpointId } from '../domain/endpoint';
 import type { DeliveryRequest, SendResult, Transport } from '../domain/transport';
-import { decodeMessage, encodeMessage } from './listener-message';
+import { decodeMessage, encodeMessage, type ListenerMessage } from './listener-message';
 import { SILENCE_MS } from './listener-stream';
 import type { Holder, ListenerStore } from './redis-listener-store';
 import type { RedisMailbox } from './redis-mailbox';
@@ -17,6 +17,11 @@ export interface HandOverOptions {
 type ListenerRequest = DeliveryRequest & { readonly listener: EndpointId };
 type Settle = (result: SendResult) => void;
 
+interface UnderWay {
+  readonly settle: Settle;
+  readonly mayBegin: DeliveryRequest['mayBegin'];
+}
+
 // For messages on their way.
 const MARGIN_MS = 5_000;
 const FIND_HOLDER_EVERY_MS = 2_000;
@@ -27,13 +32,14 @@ const FIND_HOLDER_EVERY_MS = 2_000;
  * attempt is used.
  */
 export class HandOver {
-  readonly #underWay = new Map<string, Settle>();
+  readonly #underWay = new Map<string, UnderWay>();
   #count = 0;
 
   constructor(private readonly options: HandOverOptions) {
     options.mailbox.deliverTo((text) => {
       const message = decodeMessage(text);
-      if (message?.kind === 'result') this.#underWay.get(message.id)?.(message.result);
+      if (message?.kind === 'result') this.#underWay.get(message.id)?.settle(message.result);
+      if (message?.kind === 'may_begin') void this.#permit(message);
     });
   }
 
@@ -51,11 +57,14 @@ export class HandOver {
     const { listenerStore, mailbox, timeoutMs } = this.options;
     const holder = await listenerStore.findHolder(request.listener);
     if (holder === undefined) return unsent('No listener is connected.');
+    // Finding it may have taken long.
+    if (request.mayBegin && !(await request.mayBegin(false))) return NOT_BEGUN;
     this.#count += 1;
     const id = `${mailbox.address}.${this.#count}`;
     const isOver = mailbox.expect();
     const wholeMs = request.timeoutMs ?? timeoutMs;
-    const result = this.#resultOf(id, 2 * wholeMs + SILENCE_MS + MARGIN_MS, abortSignal);
+    const patienceMs = 2 * wholeMs + SILENCE_MS + MARGIN_MS;
+    const result = this.#resultOf(id, patienceMs, request.mayBegin, abortSignal);
     const timer = setInterval(
       () => void this.#giveUpIfGone(id, request.listener, holder),
       FIND_HOLDER_EVERY_MS,
@@ -65,7 +74,7 @@ export class HandOver {
       return await result;
     } finally {
       clearInterval(timer);
-      this.#underWay.get(id)?.(unsent('It could not be handed over.'));
+      this.#underWay.get(id)?.settle(unsent('It could not be handed over.'));
       isOver();
     }
   }
@@ -74,11 +83,34 @@ export class HandOver {
   async #giveUpIfGone(id: string, listener: EndpointId, { stream }: Holder): Promise<void> {
     const holder = await this.options.listenerStore.findHolder(listener).catch(() => ({ stream }));
     if (holder?.stream !== stream) {
-      this.#underWay.get(id)?.(unsent('The listener is not connected any more.'));
+      this.#underWay.get(id)?.settle(unsent('The listener is not connected any more.'));
     }
   }
 
-  #resultOf(id: string, patienceMs: number, abortSignal: AbortSignal): Promise<SendResult> {
+  /** It has waited for the listener. Of one that is not known any more, nobody waits for the result. */
+  async #permit({
+    id,
+    endpointId,
+    stream,
+    askedBy,
+  }: Extract<ListenerMessage, { kind: 'may_begin' }>): Promise<void> {
+    const known = this.#underWay.get(id);
+    try {
+      const mayBegin = known !== undefined && ((await known.mayBegin?.(true)) ?? true);
+      if (!mayBegin) known?.settle(NOT_BEGUN);
+      const permit = { kind: 'permit', id, endpointId, stream, mayBegin } as const;
+      await this.options.mailbox.post(askedBy, encodeMessage(permit));
+    } catch (error) {
+      known?.settle(unsent(`Whether it might begin could not be found out: ${String(error)}`));
+    }
+  }
+
+  #resultOf(
+    id: string,
+    patienceMs: number,
+    mayBegin: DeliveryRequest['mayBegin'],
+    abortSignal: AbortSignal,
+  ): Promise<SendResult> {
     return new Promise((resolve) => {
       const settle: Settle = (result) => {
         clearTimeout(timer);
@@ -97,7 +129,7 @@ export class HandOver {
         () => settle(unsent('The process that has the listener did not answer.')),
         patienceMs,
       );
-      this.#underWay.set(id, settle);
+      this.#underWay.set(id, { settle, mayBegin });
       abortSignal.addEventListener('abort', onAbort);
       if (abortSignal.aborted) onAbort();
     });
@@ -114,6 +146,8 @@ export class HandOver {
     });
   }
 }
+
+const NOT_BEGUN = unsent('The request might not begin any more.');
 
 function unsent(error: string): SendResult {
   return { kind: 'unsent', error };

@@ -18,13 +18,19 @@ export interface HandedRequest {
   readonly keptBytes: number;
 }
 
+/** A request that was handed over to a stream, and waits there. */
+export type NamedRequest = Pick<HandedRequest, 'id' | 'endpointId' | 'stream'>;
+
 /**
  * Messages between processes about listeners. A worker hands over a request, the process with the stream
- * returns its result, and any process passes a listener's responses on to that process.
+ * returns its result, and any process passes a listener's responses on to that process. Before a request begins that has
+ * waited for the listener, the process asks the worker whether it still may.
  */
 export type ListenerMessage =
   | { readonly kind: 'request'; readonly request: HandedRequest }
   | { readonly kind: 'result'; readonly id: string; readonly result: SendResult }
+  | ({ readonly kind: 'may_begin'; readonly askedBy: string } & NamedRequest)
+  | ({ readonly kind: 'permit'; readonly mayBegin: boolean } & NamedRequest)
   | {
       readonly kind: 'answers';
       readonly endpointId: EndpointId;
@@ -32,7 +38,7 @@ export type ListenerMessage =
       readonly answers: readonly ListenerAnswer[];
     };
 
-const kindSchema = z.object({ kind: z.enum(['request', 'result', 'answers']) });
+const kindSchema = z.object({ kind: z.enum(['request', 'result', 'answers', 'may_begin', 'permit']) });
 
 export function encodeMessage(message: ListenerMessage): string {
   return JSON.stringify(message);

@@ -9,11 +9,13 @@ const endpointId = uniqueEndpointId();
 function arrange(parallel = 2) {
   let now = 0;
   const results = new Map<string, SendResult>();
+  const asked: string[] = [];
   const stream = new ListenerStream({
     id: 'one',
     address: { accountId: uniqueAccountId(), endpointId },
     parallel,
     reply: ({ id }, result) => void results.set(id, result),
+    ask: ({ id }) => void asked.push(id),
     onEnd: () => {},
     clock: () => now,
   });
@@ -21,6 +23,7 @@ function arrange(parallel = 2) {
   return {
     stream,
     results,
+    asked,
     pass: (ms: number) => void (now += ms),
     next: async () => (await lines.next()).value as ListenerLine,
     offer: (...ids: string[]) => {
@@ -69,6 +72,37 @@ it('passes over an answer to what it has not handed over, or was answered', asyn
   offer('a');
   stream.hear([accepted('17'), accepted('1'), { ...accepted('1'), status: 500 } as ListenerAnswer]);
   expect([...results.values()]).toMatchObject([{ status: 200 }]);
+});
+
+it('begins what has waited for the listener only if its worker says that it still may', async () => {
+  const { offer, pass, next, stream, results, asked } = arrange(1);
+  offer('a', 'b', 'c', 'd');
+  await next();
+  pass(300);
+  stream.hear([accepted('1')]);
+  expect(asked).toEqual(['b']);
+  stream.permit('b', false);
+  expect(asked).toEqual(['b', 'c']);
+  // The answer has taken too long.
+  pass(600);
+  stream.permit('c', true);
+  expect(asked).toEqual(['b', 'c', 'c']);
+  stream.permit('c', true);
+  expect(await next()).toMatchObject({ kind: 'delivery', exchange: '2', request: { id: 'c' } });
+  expect([...results.keys()]).toEqual(['a']);
+});
+
+it('gives back what its worker says nothing of, and goes on with the next one', async () => {
+  const { offer, pass, next, stream, results } = arrange(1);
+  offer('a', 'b');
+  await next();
+  pass(300);
+  stream.hear([accepted('1')]);
+  pass(TIMEOUT_MS + 1);
+  offer('c');
+  stream.check();
+  expect(results.get('b')).toMatchObject({ kind: 'unsent' });
+  expect(await next()).toMatchObject({ kind: 'delivery', request: { id: 'c' } });
 });
 
 it('gives back what has waited for longer than an answer may take', () => {

@@ -1,5 +1,6 @@
 import type { EndpointAddress } from '../domain/endpoint';
 import type { SendResult } from '../domain/transport';
+import { CACHED_FOR_MS } from '../events/redis-event-store';
 import type { Clock } from '../platform/clock';
 import { recheckEnds } from '../platform/recheck';
 import { type HandedRequest, type ListenerAnswer, resultOf } from './listener-message';
@@ -30,6 +31,8 @@ export interface ListenerStreamOptions {
   readonly parallel: number;
   /** Return the result of a handed-over delivery to its worker. */
   readonly reply: (request: HandedRequest, result: SendResult) => void;
+  /** Ask the worker of a delivery that has waited whether it still may begin. `permit` gets the answer. */
+  readonly ask: (request: HandedRequest) => void;
   /** Nothing is sent after that. */
   readonly onEnd: () => void;
   /** One that never jumps. */
@@ -45,6 +48,9 @@ interface HandedOver {
 export const SILENCE_MS = 15_000;
 // A listener observes the time-out itself. Its response must come within this time afterwards.
 const ANSWER_MARGIN_MS = 2_000;
+// As for any request: its event may have been erased, or its endpoint changed, while it waited.
+const BEGINS_UNASKED_MS = CACHED_FOR_MS;
+const BEGINS_WITHIN_MS = 2 * CACHED_FOR_MS;
 
 const WHY: Readonly<Record<EndReason, string>> = {
   replaced: 'Another listener has taken its place.',
@@ -66,6 +72,8 @@ export class ListenerStream {
   readonly id: string;
   readonly address: EndpointAddress;
   readonly #waiting: HandedOver[] = [];
+  /** Those that their workers are asked about, by the ids that these have given them. */
+  readonly #asked = new Map<string, HandedOver>();
   readonly #underWay = new Map<string, HandedOver>();
   readonly #lines: ListenerLine[] = [];
   #wake: () => void = () => {};
@@ -93,6 +101,17 @@ export class ListenerStream {
     this.#handOver();
   }
 
+  /** The answer of its worker, which knows itself of one that may not begin. */
+  permit(id: string, mayBegin: boolean): void {
+    const known = this.#asked.get(id);
+    if (known === undefined) return;
+    this.#asked.delete(id);
+    // It would be a wait of its own.
+    if (mayBegin && this.options.clock() - known.at > BEGINS_WITHIN_MS) this.#ask(known.request);
+    else if (mayBegin) this.#begin(known.request);
+    this.#handOver();
+  }
+
   /** The listener's responses. An empty list is a sign of life too. */
   hear(answers: readonly ListenerAnswer[]): void {
     this.#heardAt = this.options.clock();
@@ -113,14 +132,20 @@ export class ListenerStream {
       const late = this.#waiting.shift();
       if (late) this.#refuse(late.request, 'The listener is busy.');
     }
+    for (const [id, { request, at }] of this.#asked) {
+      if (now - at <= request.timeoutMs) continue;
+      this.#asked.delete(id);
+      this.#refuse(request, 'Whether it might begin could not be found out.');
+    }
+    this.#handOver();
   }
 
   end(reason: EndReason): void {
     if (this.#end !== undefined) return;
     this.#end = reason;
-    for (const { request } of [...this.#waiting.splice(0), ...this.#underWay.values()]) {
-      this.#refuse(request, WHY[reason]);
-    }
+    const all = [...this.#waiting.splice(0), ...this.#asked.values(), ...this.#underWay.values()];
+    for (const { request } of all) this.#refuse(request, WHY[reason]);
+    this.#asked.clear();
     this.#underWay.clear();
     // The lines that it has not read were just refused.
     this.#lines.length = 0;
@@ -153,14 +178,24 @@ export class ListenerStream {
   }
 
   #handOver(): void {
-    while (this.#underWay.size < this.options.parallel) {
+    while (this.#underWay.size + this.#asked.size < this.options.parallel) {
       const next = this.#waiting.shift();
       if (!next) return;
-      this.#count += 1;
-      const exchange = String(this.#count);
-      this.#underWay.set(exchange, { request: next.request, at: this.options.clock() });
-      this.#say({ kind: 'delivery', exchange, request: next.request });
+      if (this.options.clock() - next.at > BEGINS_UNASKED_MS) this.#ask(next.request);
+      else this.#begin(next.request);
     }
+  }
+
+  #ask(request: HandedRequest): void {
+    this.#asked.set(request.id, { request, at: this.options.clock() });
+    this.options.ask(request);
+  }
+
+  #begin(request: HandedRequest): void {
+    this.#count += 1;
+    const exchange = String(this.#count);
+    this.#underWay.set(exchange, { request, at: this.options.clock() });
+    this.#say({ kind: 'delivery', exchange, request });
   }
 
   #refuse(request: HandedRequest, error: string): void {

@@ -116,8 +116,9 @@ export class ListenerStreams {
 
   async #create(address: EndpointAddress, parallel: number, onEnd: () => void): Promise<ListenerStream> {
     const reply = (request: HandedRequest, result: SendResult) => void this.#reply(request, result);
+    const ask = (request: HandedRequest) => void this.#ask(request);
     const id = randomUUID();
-    const stream = new ListenerStream({ id, address, parallel, reply, onEnd, clock: steadyClock });
+    const stream = new ListenerStream({ id, address, parallel, reply, ask, onEnd, clock: steadyClock });
     const { endpointId } = address;
     await this.context.listenerStore.hold(endpointId, this.#holderOf(stream));
     this.#streams.get(endpointId)?.end('replaced');
@@ -193,6 +194,9 @@ export class ListenerStreams {
     if (message?.kind === 'answers') {
       this.#streamOf(message.endpointId, message.stream)?.hear(message.answers);
     }
+    if (message?.kind === 'permit') {
+      this.#streamOf(message.endpointId, message.stream)?.permit(message.id, message.mayBegin);
+    }
   }
 
   #streamOf(endpointId: EndpointId, id: string): ListenerStream | undefined {
@@ -202,6 +206,17 @@ export class ListenerStreams {
 
   #holderOf({ id }: ListenerStream) {
     return { process: this.context.mailbox.address, stream: id };
+  }
+
+  async #ask({ id, endpointId, stream, replyTo }: HandedRequest): Promise<void> {
+    const { mailbox, emit } = this.context;
+    const asked = { kind: 'may_begin', askedBy: mailbox.address, id, endpointId, stream } as const;
+    try {
+      await mailbox.post(replyTo, encodeMessage(asked));
+    } catch (error) {
+      // The stream gives it back after a while.
+      emit({ name: 'task.failed', task: 'ask whether a delivery to a listener may begin', error });
+    }
   }
 
   async #reply({ id, replyTo }: HandedRequest, result: SendResult): Promise<void> {

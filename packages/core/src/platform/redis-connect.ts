@@ -182,7 +182,7 @@ function optionsFor({ role, name, silenceMs }: ConnectOptions): ClientOptions {
     socketTimeout: silenceMs ?? (role === 'answering' ? ANSWERING_SILENCE_MS : undefined),
     retryStrategy: reconnectDelay,
     // After a fail-over the old master replies READONLY: reconnect, to the new one, and repeat.
-    reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 2 : false),
+    reconnectOnError: (error) => (/(?:^|: -)READONLY\b/.test(error.message) ? 2 : false),
   };
   return role === 'answering'
     ? { ...common, enableOfflineQueue: false, maxRetriesPerRequest: 1, commandTimeout: COMMAND_TIMEOUT_MS }

@@ -39,6 +39,8 @@ describe('Redis is unavailable', () => {
     'BUSY Redis is busy running a script.',
     'WRONGPASS invalid username-password pair or user is disabled.',
     'ERR max number of clients reached',
+    "ERR Error running script (call to f_0a1b): @user_script:18: @user_script: 18: -OOM command not allowed when used memory > 'maxmemory'.",
+    'ERR Error running script (call to f_0a1b): @user_script:18: @user_script: 18: -NOREPLICAS Not enough good replicas to write.',
   ])('by its reply: %s', (message) => {
     expect(isUnavailable(new ReplyError(message))).toBe(true);
   });
@@ -74,6 +76,9 @@ describe('Redis is unavailable', () => {
 it.each([
   new ReplyError('WRONGTYPE Operation against a key holding the wrong kind of value'),
   new ReplyError('BUSYKEY Target key name already exists.'),
+  new ReplyError(
+    'ERR Error running script (call to f_0a1b): @user_script:1: user_script:1: OOM is not a number',
+  ),
   new RangeError('Invalid array length'),
   new Error('A script was called after its unit was sent.'),
   new TypeError('x is not a function'),

@@ -103,8 +103,9 @@ const START = `${REFUSE_LATE}
     return true
   end`;
 const END = 'for _, action in ipairs(endings) do action() end';
-// What Redis says when it takes no writes now.
+// What Redis says when it takes no writes now. Redis 6.2 says before it where that was.
 const REFUSALS = 'OOM = 1, READONLY = 1, MISCONF = 1, NOREPLICAS = 1';
+const TEXT_OF_ERROR = `(string.gsub(type(err) == 'table' and err.err or tostring(err), '^@user_script: %d+: %-', ''))`;
 
 function digestOf(text: string): string {
   return createHash('sha1').update(text).digest('hex');
@@ -300,7 +301,7 @@ function joinedText(libraries: string, functions: string, guards: string): strin
     local replies = {false}
     local ok, err = pcall(run, calls, replies)
     if not ok then
-      local text = type(err) == 'table' and err.err or tostring(err)
+      local text = ${TEXT_OF_ERROR}
       if refusals[string.match(text, '^%u+')] then return {err = text} end
       replies[1] = text
     end
@@ -369,7 +370,7 @@ function rowsText(calls: readonly RowCallShape[]): string {
     local replies = {false}
     local ok, err = pcall(run, row, replies)
     if not ok then
-      local text = type(err) == 'table' and err.err or tostring(err)
+      local text = ${TEXT_OF_ERROR}
       if refusals[string.match(text, '^%u+')] then return {err = text} end
       replies[1] = text
     end

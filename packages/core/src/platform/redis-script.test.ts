@@ -300,6 +300,15 @@ describe('redis in order', () => {
       }
     });
 
+    it('fails as a whole, and in the same words, when Redis 6.2 refuses to write', async () => {
+      const { client } = willClose(await openTestRedis());
+      const refused = defineScript(
+        `error('@user_script: 26: -NOREPLICAS Not enough good replicas to write.', 0)`,
+      );
+      const run = createInOrder(client)([(target) => refused(target, ['a'], [])]);
+      await expect(run).rejects.toThrow(/^NOREPLICAS Not enough/);
+    });
+
     it('sends what is too much for one script in several, and loses nothing', async () => {
       const { client, inOrder, sent } = await arrangeSent();
       const members = Array.from({ length: 900 }, (_none, i) => `member ${i}`);
