@@ -65,15 +65,23 @@ export function contentOf(input: ContentInput, style: CloudEventsStyle = {}): De
       if (transformed) return { body: transformed.body, headers: { 'content-type': typeOf(transformed) } };
       return { body: event.body, headers: NATIVE_HEADERS };
     case 'cloudevents-structured':
-      return { body: cloudEventOf(input, style), headers: { 'content-type': CLOUDEVENTS_TYPE } };
+      return structuredOf(input, style);
     case 'cloudevents-batch':
       return batchContentOf([itemOf(input, style)], endpoint.format);
     case 'cloudevents-binary':
+      if (CLOUDEVENTS_TYPES.test(typeOf(transformed))) return structuredOf(input, style);
       return {
         body: transformed ? transformed.body : dataTextOf(event),
         headers: headersOf(attributesOf(input, style)),
       };
   }
+}
+
+// By the HTTP binding, 3: a receiver would take data of such a type for the event itself.
+const CLOUDEVENTS_TYPES = /^application\/cloudevents/i;
+
+function structuredOf(input: ContentInput, style: CloudEventsStyle): DeliveryContent {
+  return { body: cloudEventOf(input, style), headers: { 'content-type': CLOUDEVENTS_TYPE } };
 }
 
 /** An event as one of several in a body. */
