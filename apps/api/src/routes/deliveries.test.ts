@@ -171,6 +171,18 @@ describe('reading', () => {
       });
     });
 
+    it('shows the names of the headers that code made, and the type', async () => {
+      const headers = { 'x-kind': 'a', 'content-type': 'text/csv' };
+      const transformed = { version: 1, body: 'id', headers };
+      const attempt = buildAttempt({ transformed, contentHeaders: { 'content-type': '***' } });
+      const { id } = await saved([
+        { kind: 'transformed', transformed },
+        { kind: 'attempted', attempt, nextAttemptAt: undefined },
+      ]);
+      const { body } = await get(`/v1/deliveries/${id}`);
+      expect(body.attempts[0].request_headers).toMatchObject({ 'x-kind': '***', 'content-type': 'text/csv' });
+    });
+
     it.each<[string, DeliveryFact[], object]>([
       [
         'one that waits for its first attempt',

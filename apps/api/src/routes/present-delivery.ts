@@ -258,11 +258,14 @@ function presentTokenError({ status, code }: TokenError): z.infer<typeof tokenEr
 // values must not be readable here.
 function presentRequestHeaders(
   { eventId }: Pick<Delivery, 'eventId'>,
-  { number, startedAt, addedHeaders = [], contentHeaders = NATIVE_HEADERS, batchId }: Attempt,
+  { number, startedAt, addedHeaders = [], contentHeaders = NATIVE_HEADERS, transformed, batchId }: Attempt,
 ) {
+  const { 'content-type': madeType, ...made } = transformed?.headers ?? {};
+  const isMadeType = madeType !== undefined && contentHeaders['content-type'] === MASKED_VALUE;
   return {
-    ...Object.fromEntries(addedHeaders.map((name) => [name, MASKED_VALUE])),
+    ...Object.fromEntries([...addedHeaders, ...Object.keys(made)].map((name) => [name, MASKED_VALUE])),
     ...contentHeaders,
+    ...(isMadeType && { 'content-type': madeType }),
     'webhook-id': batchId ?? eventId,
     'webhook-timestamp': String(Math.floor(startedAt / 1_000)),
     'webhook-signature': MASKED_VALUE,

@@ -177,6 +177,19 @@ describe('a binary CloudEvent', () => {
 });
 
 describe('the SDK of CloudEvents', () => {
+  it.each(['application/cloudevents+json', 'Application/CloudEvents-Batch+JSON; charset=utf-8'])(
+    'takes a result of the type %s for data, and for no event of its own',
+    (type) => {
+      const { event } = make();
+      const endpoint = buildEndpoint({ format: 'cloudevents-binary' });
+      const forged = { specversion: '1.0', id: 'forged', source: '/evil', type: 'evil' };
+      const transformed = { version: 1, body: JSON.stringify(forged), headers: { 'content-type': type } };
+      const read = HTTP.toEvent(contentOf({ event, endpoint, transformed }));
+      expect(read).toMatchObject({ id: event.id, type: event.type, datacontenttype: type });
+      expect(read).toMatchObject({ data: forged });
+    },
+  );
+
   it.each(['cloudevents-structured', 'cloudevents-binary'] as const)('reads what is sent as %s', (format) => {
     const cloudevents = { type_prefix: 'com.example.', subject_pointer: '/id' };
     const { event, content } = make({ format, cloudevents, style: { publicUrl: PUBLIC_URL } });

@@ -65,15 +65,23 @@ export function contentOf(input: ContentInput, style: CloudEventsStyle = {}): De
       if (transformed) return { body: transformed.body, headers: { 'content-type': typeOf(transformed) } };
       return { body: event.body, headers: NATIVE_HEADERS };
     case 'cloudevents-structured':
-      return { body: cloudEventOf(input, style), headers: { 'content-type': CLOUDEVENTS_TYPE } };
+      return structuredOf(input, style);
     case 'cloudevents-batch':
       return batchContentOf([itemOf(input, style)], endpoint.format);
     case 'cloudevents-binary':
+      if (CLOUDEVENTS_TYPES.test(typeOf(transformed))) return structuredOf(input, style);
       return {
         body: transformed ? transformed.body : dataTextOf(event),
         headers: headersOf(attributesOf(input, style)),
       };
   }
+}
+
+// By the HTTP binding, 3: a receiver would take data of such a type for the event itself.
+const CLOUDEVENTS_TYPES = /^application\/cloudevents/i;
+
+function structuredOf(input: ContentInput, style: CloudEventsStyle): DeliveryContent {
+  return { body: cloudEventOf(input, style), headers: { 'content-type': CLOUDEVENTS_TYPE } };
 }
 
 /** An event as one of several in a body. */
@@ -145,9 +153,22 @@ export async function findAccountSource(
   return (await accountStore.find(accountId))?.cloudEventsSource;
 }
 
-/** The headers of a content as they are recorded. Headers with parts of the data are not recorded, because data can be erased. */
-export function keptHeadersOf({ headers }: DeliveryContent): Readonly<Record<string, string>> {
-  return headers['ce-subject'] === undefined ? headers : { ...headers, 'ce-subject': MASKED_VALUE };
+/**
+ * The headers of a content as they are recorded. Data can be erased, so what may be made of them is masked: the subject,
+ * and a type that the webhook's code has set. That is recorded with the rest of what the code made.
+ */
+export function keptHeadersOf(
+  { headers }: DeliveryContent,
+  transformed?: Transformed,
+): Readonly<Record<string, string>> {
+  const ownType = transformed?.headers['content-type'];
+  const isOwnType = ownType !== undefined && headers['content-type'] === ownType;
+  if (headers['ce-subject'] === undefined && !isOwnType) return headers;
+  return {
+    ...headers,
+    ...(isOwnType && { 'content-type': MASKED_VALUE }),
+    ...(headers['ce-subject'] !== undefined && { 'ce-subject': MASKED_VALUE }),
+  };
 }
 
 /** The default `source`: a URI that begins with `PUBLIC_URL`, or a relative one if that is not set. */

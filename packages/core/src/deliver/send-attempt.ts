@@ -259,8 +259,9 @@ function toAttempt(
     // They are not needed for a success, and most attempts succeed.
     responseHeaders: outcome === 'delivered' ? undefined : response?.headers,
     transformed,
-    addedHeaders: addedHeadersOf(endpoint, transformed),
-    contentHeaders: endpoint.format === 'native' && !transformed ? undefined : keptHeadersOf(content),
+    addedHeaders: addedHeadersOf(endpoint),
+    contentHeaders:
+      endpoint.format === 'native' && !transformed ? undefined : keptHeadersOf(content, transformed),
     holds: holdsOf(ready, startedAt),
     worker: workerId,
     remoteAddress: result.remoteAddress,
@@ -282,13 +283,9 @@ export function holdsOf(
   return first && startedAt - first.since >= SHORTEST_HOLD_MS ? own : undefined;
 }
 
-function addedHeadersOf(
-  { headers, auth }: Endpoint,
-  transformed: Transformed | undefined,
-): string[] | undefined {
-  if (!headers && !auth && !transformed) return undefined;
-  const { 'content-type': _type, ...made } = transformed?.headers ?? {};
-  const names = Object.keys({ ...headers, ...made });
+// Those of its code are recorded with the rest of what the code made, and go with it.
+function addedHeadersOf({ headers = {}, auth }: Endpoint): string[] | undefined {
+  const names = Object.keys(headers);
   if (auth) names.push('authorization');
   return names.length === 0 ? undefined : names;
 }

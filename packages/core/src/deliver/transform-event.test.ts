@@ -273,6 +273,27 @@ it('keeps nothing of what was made once the payload is erased', async () => {
   expect(log).not.toContain('text');
 });
 
+it.each(['native', 'cloudevents-binary'] as const)(
+  'keeps no name of a header and no type that was made once the payload is erased: %s',
+  async (format) => {
+    const code =
+      'export default () => ({ body: 1, headers: { "X-Secret": "1", "Content-Type": "application/json; a=secret" } });';
+    const store = new TransformationStore(scene.redis.client);
+    const endpoint = buildEndpoint({ format, transformation: { version: 1, isEnabled: true } });
+    await store.save(endpoint.id, { code, savedAt: 1, savedBy: 'key_1' });
+    const { deliver, run, requests } = await scene.arrange({ endpoint, results: [responded(500)] });
+    await deliver();
+    expect(requests[0]?.headers).toMatchObject({
+      'x-secret': '1',
+      'content-type': 'application/json; a=secret',
+    });
+    await scene.deliveryStore.eraseAnswersOf(run, 9);
+    const [log] = await scene.deliveryStore.readLogs([run]);
+    expect(log).toContain('"o":"http_5xx"');
+    expect(log).not.toContain('secret');
+  },
+);
+
 it('keeps no word of the code once the payload is erased, also of an attempt that is recorded later', async () => {
   const code = 'export default ({ data }) => {\n  throw new Error("bad " + data.keyword);\n};';
   const { deliver, run, readRecord } = await arrange(code);

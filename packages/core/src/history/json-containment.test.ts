@@ -100,6 +100,16 @@ it.each([
   expect(state.turns).toBeGreaterThanOrEqual(Math.floor(work.steps / KIBIBYTES));
 });
 
+it('lists the members of a pattern once, however many objects there are to compare', async () => {
+  const members = Array.from({ length: 90 }, (_, i) => `"${i}":1`).join();
+  const pattern = new JsonPattern(`{"a":[{${members}}]}`);
+  const keys = jest.spyOn(Object, 'keys');
+  const entries = jest.spyOn(Object, 'entries');
+  await pattern.isIn(filled('{}', '0'), new SearchWork());
+  expect(keys.mock.calls.length + entries.mock.calls.length).toBeLessThan(10);
+  for (const spy of [keys, entries]) spy.mockRestore();
+});
+
 /** It does as its base class, and counts the steps between two pauses. */
 class CountedWork extends SearchWork {
   steps = 0;

@@ -124,26 +124,34 @@ export function countListed(value: unknown): Listed {
 // It contains nothing in particular.
 const EMPTY = /^\s*\{\s*\}\s*$/;
 
+/** What data have to contain. Its members are listed once, not for each object that it is compared with. */
+type Wanted = Scalar | readonly Wanted[] | ReadonlyMap<string, Wanted>;
+
+function wantedOf(value: Value): Wanted {
+  if (isScalar(value)) return value;
+  if (isArray(value)) return value.map(wantedOf);
+  return new Map(Object.entries(value).map(([name, member]) => [name, wantedOf(member)]));
+}
+
 /** What is looked for in data. */
 export class JsonPattern {
   /** All data contain it, and events without any are found as well. */
   readonly isEmpty: boolean;
+  /** Whether there is a value at one of its places: `{"a":[{}]}` has none. */
+  readonly hasValues: boolean;
   /** `undefined`: no data contain it. */
-  readonly #wanted: Value | undefined;
+  readonly #wanted: Wanted | undefined;
 
   /** @param json the text of a JSON value. */
   constructor(json: string) {
     this.isEmpty = EMPTY.test(json);
-    this.#wanted = inOneGo(read(json, new SearchWork()));
+    const value = inOneGo(read(json, new SearchWork()));
+    this.hasValues = value !== undefined && hasScalar(value);
+    this.#wanted = value === undefined ? undefined : wantedOf(value);
   }
 
   get isInNone(): boolean {
     return this.#wanted === undefined;
-  }
-
-  /** Whether there is a value at one of its places: `{"a":[{}]}` has none. */
-  get hasValues(): boolean {
-    return this.#wanted !== undefined && hasScalar(this.#wanted);
   }
 
   /**
@@ -157,11 +165,11 @@ export class JsonPattern {
   }
 }
 
-function* isIn(json: string, wanted: Value, work: SearchWork): Pieces<boolean> {
+function* isIn(json: string, wanted: Wanted, work: SearchWork): Pieces<boolean> {
   const data = yield* read(json, work);
   if (data === undefined) return false;
   // Only at the top does an array contain a value that is in none.
-  return Array.isArray(data) && isScalar(wanted)
+  return Array.isArray(data) && isWantedScalar(wanted)
     ? data.includes(wanted)
     : yield* contains(data, wanted, work);
 }
@@ -276,23 +284,22 @@ function withoutZeros(digits: string): string {
   return digits.slice(0, end);
 }
 
-function* contains(data: Value | undefined, wanted: Value, work: SearchWork): Pieces<boolean> {
+function* contains(data: Value | undefined, wanted: Wanted, work: SearchWork): Pieces<boolean> {
   if (work.spend(1)) yield;
-  if (isScalar(wanted)) return data === wanted;
+  if (isWantedScalar(wanted)) return data === wanted;
   if (data === undefined || isScalar(data)) return false;
-  if (isArray(wanted)) return isArray(data) && (yield* hasEach(data, wanted, work));
+  if (isWantedList(wanted)) return isArray(data) && (yield* hasEach(data, wanted, work));
   if (isArray(data)) return false;
-  for (const name of Object.keys(wanted)) {
-    const [member, one] = [memberOf(data, name), wanted[name] ?? null];
-    if (!(yield* contains(member, one, work))) return false;
+  for (const [name, one] of wanted) {
+    if (!(yield* contains(memberOf(data, name), one, work))) return false;
   }
   return true;
 }
 
 /** Arrays are sets: neither the order counts, nor how often something is there. */
-function* hasEach(data: readonly Value[], wanted: readonly Value[], work: SearchWork): Pieces<boolean> {
+function* hasEach(data: readonly Value[], wanted: readonly Wanted[], work: SearchWork): Pieces<boolean> {
   for (const one of wanted) {
-    if (isScalar(one)) {
+    if (isWantedScalar(one)) {
       if (work.spend(data.length / CHARACTERS_A_STEP)) yield;
       if (!data.includes(one)) return false;
     } else if (!(yield* hasSome(data, one, work))) return false;
@@ -300,13 +307,21 @@ function* hasEach(data: readonly Value[], wanted: readonly Value[], work: Search
   return true;
 }
 
-function* hasSome(data: readonly Value[], wanted: Container, work: SearchWork): Pieces<boolean> {
+function* hasSome(data: readonly Value[], wanted: Wanted, work: SearchWork): Pieces<boolean> {
   for (const item of data) {
     if (isScalar(item)) {
       if (work.spend(1)) yield;
     } else if (yield* contains(item, wanted, work)) return true;
   }
   return false;
+}
+
+function isWantedScalar(wanted: Wanted): wanted is Scalar {
+  return !isObject(wanted);
+}
+
+function isWantedList(wanted: Exclude<Wanted, Scalar>): wanted is readonly Wanted[] {
+  return Array.isArray(wanted);
 }
 
 function hasScalar(value: Value): boolean {

@@ -23,3 +23,8 @@ it('is as it was given where it is only a name, and no longer than anybody reads
   expect(plainName('receiver-1.example.com', 'discord')).toBe('receiver-1.example.com');
   expect(plainName('n'.repeat(300), 'email')).toBe(`${'n'.repeat(99)}…`);
 });
+
+it.each(contactKinds)('has no half of a surrogate pair by %s, which chats refuse', (kind) => {
+  expect(plainName('🚀'.repeat(60), kind)).not.toMatch(/\p{Cs}/u);
+  expect(plainName('a\ud83d', kind)).not.toMatch(/\p{Cs}/u);
+});

@@ -1,4 +1,5 @@
 import type { ContactKind } from '../domain/contact';
+import { storable } from '../platform/storable-text';
 
 /** Longer ones are cut: nobody knows a thing by more. */
 const MOST_CHARACTERS = 100;
@@ -17,7 +18,9 @@ const ZERO_WIDTH_SPACE = '\u200b';
  */
 export function plainName(name: string, kind: ContactKind): string {
   const text = name.replace(UNSEEN, ' ').replace(SCHEME, '[:]//').replace(WWW, 'www[.]');
-  const short = text.length <= MOST_CHARACTERS ? text : `${text.slice(0, MOST_CHARACTERS - 1)}…`;
+  const cut = text.length <= MOST_CHARACTERS ? text : `${text.slice(0, MOST_CHARACTERS - 1)}…`;
+  // Chats refuse a message with half a surrogate pair.
+  const short = storable(cut);
   switch (kind) {
     // Both get plain text.
     case 'email':
