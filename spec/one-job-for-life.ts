@@ -38,7 +38,7 @@ export function oneJobForLife(choices: Choices): Protocol<State> {
       isGateOpen: true,
       isWakeUpDue: false,
       look: 'none',
-      validationErrorsLeft: choices.bounds.validationErrors,
+      faultsLeft: choices.bounds.faults,
     },
     stepsFrom: (state) => stepsFrom(state, choices),
     keyOf,
@@ -128,7 +128,7 @@ function nameOf(name: string, { deliveries, index, number, at }: AnyScene): stri
 }
 
 function withChange(scene: AnyScene, { delivery, run, appends, requests, ...rest }: Change): State {
-  const { isGateOpen, isWakeUpDue, look, validationErrorsLeft } = { ...scene, ...rest };
+  const { isGateOpen, isWakeUpDue, look, faultsLeft } = { ...scene, ...rest };
   const deliveries = scene.deliveries.map((old, index) => {
     if (index !== scene.index) return old;
     const now = { ...old, ...delivery };
@@ -139,7 +139,7 @@ function withChange(scene: AnyScene, { delivery, run, appends, requests, ...rest
     if (!appends || old.of !== scene.index) return old;
     return withLogChanged(old, requests && scene.deliveries[old.of]?.end !== 'none');
   });
-  return { deliveries, runs, isGateOpen, isWakeUpDue, look, validationErrorsLeft };
+  return { deliveries, runs, isGateOpen, isWakeUpDue, look, faultsLeft };
 }
 
 const WITH_LOG_LOADED: readonly Run['at'][] = ['loaded', 'admitted', 'sending', 'succeeded', 'failed'];
@@ -166,9 +166,9 @@ function isAtRest({ deliveries, runs, isWakeUpDue }: State, { bounds }: Choices)
 
 // Which of the runs and which of the deliveries it is makes no difference: one state stands for all that differ in that.
 function keyOf(state: State): string {
-  const { deliveries, isGateOpen, isWakeUpDue, look, validationErrorsLeft } = state;
+  const { deliveries, isGateOpen, isWakeUpDue, look, faultsLeft } = state;
   const keys = deliveries.map((delivery, index) => keyOfDelivery(delivery, keyOfRuns(state, index)));
-  return `${keys.toSorted().join(';')};${isGateOpen},${isWakeUpDue},${look},${validationErrorsLeft}`;
+  return `${keys.toSorted().join(';')};${isGateOpen},${isWakeUpDue},${look},${faultsLeft}`;
 }
 
 function keyOfDelivery(delivery: Delivery, runs: string): string {

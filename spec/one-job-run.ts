@@ -84,16 +84,16 @@ export const runSteps: Readonly<Record<string, StepOf<RunScene>>> = {
 /** A stall is none by itself: any step may come late. It is one once the lock has expired meanwhile. */
 export const runFaults: Readonly<Record<string, StepOf<RunScene>>> = {
   crashes: (scene) =>
-    scene.run.at !== 'idle' && scene.validationErrorsLeft > 0
+    scene.run.at !== 'idle' && scene.faultsLeft > 0
       ? {
           run: IDLE,
           delivery: { job: movedBy(scene.number, scene.delivery.job, 'active:crashed') },
-          validationErrorsLeft: scene.validationErrorsLeft - 1,
+          faultsLeft: scene.faultsLeft - 1,
         }
       : undefined,
-  'loses its lock': ({ number, delivery, validationErrorsLeft }) =>
-    isLockedBy(number, delivery.job) && validationErrorsLeft > 0
-      ? { delivery: { job: 'active:expired' }, validationErrorsLeft: validationErrorsLeft - 1 }
+  'loses its lock': ({ number, delivery, faultsLeft }) =>
+    isLockedBy(number, delivery.job) && faultsLeft > 0
+      ? { delivery: { job: 'active:expired' }, faultsLeft: faultsLeft - 1 }
       : undefined,
 };
 

@@ -7,7 +7,7 @@ export interface Bounds {
   /** Failures until a delivery is exhausted. */
   readonly attempts: number;
   /** How often a run crashes or loses its lock; may be infinite. */
-  readonly validationErrors: number;
+  readonly faults: number;
   /** Whether a delivery is also cancelled, brought forward, fanned out again, or held until its bound. */
   readonly accidents: 'all' | 'none';
   /** By default it opens and closes at any time. */
@@ -112,7 +112,7 @@ export interface State {
   readonly isWakeUpDue: boolean;
   /** What somebody who is about to look at the held ones has read of the gate. */
   readonly look: 'none' | 'saw open' | 'saw closed';
-  readonly validationErrorsLeft: number;
+  readonly faultsLeft: number;
 }
 
 export const IDLE: Run = { at: 'idle', of: 0, isLogAsLoaded: true, isOfRound: true };

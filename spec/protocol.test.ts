@@ -7,7 +7,7 @@ const ONE_DELIVERY: Bounds = {
   deliveries: 1,
   runs: 2,
   attempts: 2,
-  validationErrors: Number.POSITIVE_INFINITY,
+  faults: Number.POSITIVE_INFINITY,
   accidents: 'all',
 };
 // As large as it can be in a few seconds. With all accidents as well it is 667 128 states and half a minute: nothing
@@ -16,7 +16,7 @@ const TWO_DELIVERIES: Bounds = {
   deliveries: 2,
   runs: 2,
   attempts: 1,
-  validationErrors: 1,
+  faults: 1,
   accidents: 'none',
 };
 
@@ -24,7 +24,7 @@ const WITH_A_HISTORY: Bounds = {
   deliveries: 1,
   runs: 2,
   attempts: 1,
-  validationErrors: 1,
+  faults: 1,
   accidents: 'none',
   // What is held has a job, and so does not move.
   gate: 'stays open',
@@ -72,14 +72,14 @@ describe('a delivery that has one job for life', () => {
   });
 
   it('is sent twice at once, or after its success, only if a run lost its lock', () => {
-    const { sightings } = visitOneJob('one delivery, no fault', { ...ONE_DELIVERY, validationErrors: 0 });
+    const { sightings } = visitOneJob('one delivery, no fault', { ...ONE_DELIVERY, faults: 0 });
     expect(sightings.has('two requests in flight')).toBe(false);
     expect(sightings.has('a request that starts after a recorded success')).toBe(false);
   });
 
   // The run has loaded the log before: only a cancellation and another run's answer, after it lost its lock, come between.
   it('may be admitted after its end is on record, unless what admits it reads the log again', () => {
-    const bounds = { ...ONE_DELIVERY, attempts: 1, validationErrors: 1 };
+    const bounds = { ...ONE_DELIVERY, attempts: 1, faults: 1 };
     const once = visitOneJob('one delivery, one attempt, one fault', bounds);
     const again = visitOneJob('the same, the log read again', bounds, {
       admission: 'reads the gate and the log',
@@ -98,12 +98,12 @@ describe('a delivery that has one job for life', () => {
   });
 
   it('is so while it moves, and its gate closes and opens', () => {
-    const { gate: _gate, ...bounds } = { ...WITH_A_HISTORY, validationErrors: 0 };
+    const { gate: _gate, ...bounds } = { ...WITH_A_HISTORY, faults: 0 };
     expect(violationsOf(visitOneJob('one delivery that moves, at a gate', bounds))).toEqual({});
   });
 
   it('is so when two movers are at it', () => {
-    const bounds: Bounds = { ...WITH_A_HISTORY, validationErrors: 0, movers: 2 };
+    const bounds: Bounds = { ...WITH_A_HISTORY, faults: 0, movers: 2 };
     expect(violationsOf(visitOneJob('one delivery that two move, no fault', bounds))).toEqual({});
   });
 
@@ -112,15 +112,15 @@ describe('a delivery that has one job for life', () => {
   const END_LOST = 'an end that is gone from Redis, and that the history has not';
 
   it.each<[Rule, string, Partial<Bounds>]>([
-    ['what has a job does not leave Redis', SENT_ONCE_MORE, { resends: 0, validationErrors: 1 }],
+    ['what has a job does not leave Redis', SENT_ONCE_MORE, { resends: 0, faults: 1 }],
     ['what has moved is not fanned out again', SENT_ONCE_MORE, { resends: 0, accidents: 'all' }],
     ['what is about to be sent again is pinned', SENT_ONCE_MORE, {}],
-    ['a success ends its own round only', NOT_SENT, { validationErrors: 1 }],
+    ['a success ends its own round only', NOT_SENT, { faults: 1 }],
     ['what has changed since it was read does not leave Redis', END_LOST, {}],
     ['what moves is in the history before it leaves Redis', END_LOST, { resends: 0 }],
     ['what the history has already is not overwritten by what is older', END_LOST, { movers: 2 }],
   ])('relies on this, as it moves: %s', (without, seen, more) => {
-    const bounds: Bounds = { ...WITH_A_HISTORY, validationErrors: 0, ...more };
+    const bounds: Bounds = { ...WITH_A_HISTORY, faults: 0, ...more };
     const findings = explore(oneJobForLife({ bounds, admission: 'reads the gate', without }));
     expect(Object.keys(violationsOf(findings))).toContain(seen);
   });
@@ -137,7 +137,7 @@ describe('a delivery that has one job for life', () => {
     ],
     ['a recorded end stays', 'an acknowledged delivery without a job'],
   ])('relies on this: %s', (without, seen) => {
-    const bounds: Bounds = { ...ONE_DELIVERY, validationErrors: 1, accidents: 'none' };
+    const bounds: Bounds = { ...ONE_DELIVERY, faults: 1, accidents: 'none' };
     const findings = explore(oneJobForLife({ bounds, admission: 'reads the gate', without }));
     expect(Object.keys(violationsOf(findings))).toContain(seen);
   });

@@ -4,8 +4,8 @@ import { until } from '../support/until';
 import { readPage } from './read-page';
 import { Reader } from './reader';
 
-/** There is no container engine and no cluster here. */
-const ELSEWHERE = /^(docker|kubectl) /;
+/** There is no container engine, no cluster and no systemd here. */
+const ELSEWHERE = /^(docker|kubectl|timedatectl) /;
 
 describe('what is pasted at night', () => {
   let reader: Reader;

@@ -66,7 +66,7 @@ export function checkRun(run: FinishedRun): RunResult {
   ];
   return {
     fault,
-    validationErrors: ledger.validationErrors,
+    faults: ledger.faults,
     tallies: tallyFaults(ledger, specs, { lost, duplicates, twoJobs }),
     acknowledged: ledger.acknowledged.size,
     requests: ledger.requests.length,
@@ -107,6 +107,6 @@ function describeRequests(requests: readonly ReceivedRequest[], ledger: Ledger):
 }
 
 /** In seconds since the first fault began. */
-function clock(time: number, { validationErrors }: Ledger): string {
-  return ((time - (validationErrors[0]?.startedAt ?? 0)) / 1_000).toFixed(2);
+function clock(time: number, { faults }: Ledger): string {
+  return ((time - (faults[0]?.startedAt ?? 0)) / 1_000).toFixed(2);
 }

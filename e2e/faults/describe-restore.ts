@@ -10,7 +10,7 @@ export function describeRestore(
   backupAt: number,
 ): readonly string[] {
   const lost = findLost(ledger, specs);
-  const [restored] = ledger.validationErrors;
+  const [restored] = ledger.faults;
   const known = [...ledger.acknowledged.values()].filter(({ acknowledgedAt }) => acknowledgedAt <= backupAt);
   const goneEvents = new Set(lost.map(({ event }) => event.marker));
   const goneOfBackup = lost.filter(({ event }) => event.acknowledgedAt <= backupAt);

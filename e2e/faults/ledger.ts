@@ -69,7 +69,7 @@ export interface Ledger {
   readonly published: ReadonlyMap<string, PublishedEvent>;
   readonly acknowledged: ReadonlyMap<string, AcknowledgedEvent>;
   readonly requests: readonly ReceivedRequest[];
-  readonly validationErrors: readonly InjectedFault[];
+  readonly faults: readonly InjectedFault[];
   readonly resends: readonly Resend[];
   readonly recorded: readonly RecordedDelivery[];
 }

@@ -95,8 +95,8 @@ function say(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-function report({ fault, validationErrors, acknowledged, requests, seconds, findings }: RunResult): void {
-  const summary = `${validationErrors.length} faults, ${acknowledged} events, ${requests} requests in ${seconds.toFixed(0)} s`;
+function report({ fault, faults, acknowledged, requests, seconds, findings }: RunResult): void {
+  const summary = `${faults.length} faults, ${acknowledged} events, ${requests} requests in ${seconds.toFixed(0)} s`;
   process.stderr.write(
     `${fault}: ${summary}: ${findings.length === 0 ? 'all as promised' : 'not as promised'}\n`,
   );
@@ -105,15 +105,15 @@ function report({ fault, validationErrors, acknowledged, requests, seconds, find
     `  ${check}: ${count}`,
     ...examples.map((example) => `    ${example}`),
   ]);
-  process.stderr.write(`${[...lines, ...describeFaults(validationErrors)].join('\n')}\n`);
+  process.stderr.write(`${[...lines, ...describeFaults(faults)].join('\n')}\n`);
 }
 
 /** When each struck, in seconds since the first one, as the examples have it. */
-function describeFaults(validationErrors: RunResult['validationErrors']): readonly string[] {
-  const [first] = validationErrors;
+function describeFaults(faults: RunResult['faults']): readonly string[] {
+  const [first] = faults;
   if (first === undefined) return [];
   const seconds = (time: number) => ((time - first.startedAt) / 1_000).toFixed(2);
-  const lines = validationErrors.map(
+  const lines = faults.map(
     ({ kind, victim, startedAt, endedAt }) =>
       `    ${seconds(startedAt)}–${seconds(endedAt)} ${kind}, ${victim}`,
   );

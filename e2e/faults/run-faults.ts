@@ -30,16 +30,16 @@ export async function runFaults({ schedule, pauseMs, ...options }: FaultsRunOpti
     scene.publisher.start();
     await wait(WARM_UP_MS);
     const recovered = refuseForAWhile(scene.receivers);
-    const validationErrors: InjectedFault[] = [];
+    const faults: InjectedFault[] = [];
     for (const [i, step] of schedule.entries()) {
       const { acknowledgedCount } = scene.publisher;
       progress.showShare(i, schedule.length, `${step.kind.name}, ${acknowledgedCount} acknowledged`);
       const random = new Random(step.seed);
-      validationErrors.push(...(await inject(step, scene, random)));
+      faults.push(...(await inject(step, scene, random)));
       await wait(random.between(pauseMs / 4, pauseMs));
     }
     await recovered;
-    return validationErrors;
+    return faults;
   };
   const random = options.random.fork();
   return await runService({ ...options, specs: endpoints, random, progress, act });

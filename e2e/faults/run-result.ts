@@ -17,7 +17,7 @@ export interface FaultTally {
 export interface RunResult {
   readonly fault: string;
   /** What was injected; of a calm run, the stretches of calm. */
-  readonly validationErrors: readonly InjectedFault[];
+  readonly faults: readonly InjectedFault[];
   /** One for each fault, in their order. */
   readonly tallies: readonly FaultTally[];
   /** Events. */

@@ -120,7 +120,7 @@ async function actAndCheck(
     registered.push(one);
     return one;
   };
-  const validationErrors = await act({
+  const faults = await act({
     service,
     receivers,
     publisher,
@@ -167,7 +167,7 @@ async function actAndCheck(
   }
   const { published } = publisher;
   const { requests } = receivers;
-  const ledger: Ledger = { published, acknowledged, requests, validationErrors, resends, recorded };
+  const ledger: Ledger = { published, acknowledged, requests, faults, resends, recorded };
   findings.push(...(await checkResources(service, base, ledger)));
   await keep(ledger);
   const { mostWorkers } = service;

@@ -131,7 +131,7 @@ function brokenOff(fault: string, error: unknown, { signal }: RunSetting): RunRe
   if (signal.aborted) throw error;
   const text = error instanceof Error ? error.message : String(error);
   const findings = toFindings('the run broke off', [text]);
-  return { fault, validationErrors: [], tallies: [], acknowledged: 0, requests: 0, seconds: 0, findings };
+  return { fault, faults: [], tallies: [], acknowledged: 0, requests: 0, seconds: 0, findings };
 }
 
 export async function runSchedule(

@@ -88,7 +88,7 @@ it('says what is wrong with an address, and keeps what was filled in', async () 
   await dialog.getByLabel('By').selectOption('Slack');
   await dialog.getByLabel('URL').fill('https://example.com/services');
   portal()
-    .validationErrorsOf(page)
+    .faultsOf(page)
     .expect(/answered 422/);
   await dialog.getByRole('button', { name: 'Add' }).click();
   await dialog.getByText('must be an incoming webhook of slack').waitFor();

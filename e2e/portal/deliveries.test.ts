@@ -196,7 +196,7 @@ describe('the list of deliveries', () => {
     await page.waitForURL(`**/portal/webhooks/${body.id}`);
     await isRead;
     portal()
-      .validationErrorsOf(page)
+      .faultsOf(page)
       .expect(/answered 404: GET .*\/events\/(nothing|crm)$/);
     // Its page would look again when it learns of the deletion.
     await go(page, '/deliveries');
@@ -349,7 +349,7 @@ describe('one delivery', () => {
   it('says so when it isn’t there', async () => {
     const page = await portal().signIn();
     portal()
-      .validationErrorsOf(page)
+      .faultsOf(page)
       .expect(/answered 404/);
     await go(page, `/deliveries/evt_none.${webhookId}`);
     await page.getByText('It may have been deleted').waitFor();

@@ -146,7 +146,7 @@ describe('publishing', () => {
     await data.fill('{"keyword":1}');
     await dialog.getByRole('button', { name: 'Publish' }).click();
     await portal()
-      .validationErrorsOf(page)
+      .faultsOf(page)
       .waitFor(/answered 422: POST .*\/v1\/events$/);
     await dialog.getByRole('alert').waitFor();
     await checkAccessibility(page);
@@ -175,7 +175,7 @@ describe('publishing', () => {
       await page.getByRole('heading', { level: 1, name: 'Events' }).waitFor();
       expect(await page.getByRole('button', { name: 'Publish an event' }).count()).toBe(count);
       if (count === 0) {
-        const faults = portal().validationErrorsOf(page);
+        const faults = portal().faultsOf(page);
         await faults.waitFor(/answered 403: POST .*\/v1\/portal-sessions$/);
       }
     }

@@ -88,7 +88,7 @@ it('is a link to share: who opens it and signs in sees what was found', async ()
 it('leads from an address, a name or a type to it, and offers several where there are', async () => {
   const page = await portal().signIn();
   portal()
-    .validationErrorsOf(page)
+    .faultsOf(page)
     .expect(/answered 404: GET .*\/events\/Warehouse$/);
   const field = page.getByRole('searchbox', { name: 'Find' });
   await field.fill(sink.receiver.url);
@@ -182,9 +182,9 @@ describe('an id', () => {
     await events.close();
     const letter = await newestOf('/v1/dead-letters');
     const page = await portal().signIn({ capabilities: ['read', 'operate'] });
-    portal().validationErrorsOf(page).expect(NO_EVENT);
+    portal().faultsOf(page).expect(NO_EVENT);
     portal()
-      .validationErrorsOf(page)
+      .faultsOf(page)
       .expect(/answered 404: GET .*\/accounts\//);
     await find(page, account);
     await page.waitForURL(`**/portal/accounts/${account}`);
@@ -200,7 +200,7 @@ describe('an id', () => {
     await portal().client.expect(204, 'DELETE', `/v1/contacts/${gone}`);
     const [, key = ''] = portal().stack.bootstrapKey.split('_');
     const page = await portal().signIn({ capabilities: ['read', 'audit'] });
-    portal().validationErrorsOf(page).expect(NO_EVENT);
+    portal().faultsOf(page).expect(NO_EVENT);
     await find(page, gone);
     await page.waitForURL(`**/portal/audit-log?target=${gone}`);
     await page.getByRole('table', { name: 'Audit log' }).getByText('Contact deleted').waitFor();
@@ -218,7 +218,7 @@ describe('an id', () => {
     const letter = 'events-dead-letters.1';
     const page = await portal().signIn({ account, capabilities: ['read', 'audit'] });
     portal()
-      .validationErrorsOf(page)
+      .faultsOf(page)
       .expect(/answered 404: GET .*\/(events|webhooks|deliveries|replays)\//);
     const asked: string[] = [];
     page.on('request', (request) => asked.push(request.url()));

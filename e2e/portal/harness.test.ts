@@ -7,7 +7,7 @@ it('shows the description of the API without a fault', async () => {
   const page = await portal().open('/docs');
   // The bundle wants its maker's logo; the page's policy keeps it from asking for it.
   portal()
-    .validationErrorsOf(page)
+    .faultsOf(page)
     .expect(/cdn\.redoc\.ly/);
   await page.locator('h1').first().waitFor();
   expect(await page.title()).toBe('Hookferry API');
@@ -15,18 +15,18 @@ it('shows the description of the API without a fault', async () => {
 
 it('fails a test whose page asks another host, or breaks its policy, or throws', async () => {
   const page = await portal().open('/healthz');
-  const validationErrors = portal().validationErrorsOf(page);
+  const faults = portal().faultsOf(page);
   await page.evaluate(`void fetch('http://127.0.0.2:9/').catch(() => undefined)`);
-  await validationErrors.waitFor(/^content security policy: connect-src refused http:\/\/127\.0\.0\.2:9/);
-  await validationErrors.waitFor(/^console: Connecting to .* violates/);
-  await validationErrors.waitFor(/^console: Fetch API cannot load/);
+  await faults.waitFor(/^content security policy: connect-src refused http:\/\/127\.0\.0\.2:9/);
+  await faults.waitFor(/^console: Connecting to .* violates/);
+  await faults.waitFor(/^console: Fetch API cannot load/);
   await page.evaluate(`setTimeout(() => { throw new Error('thrown on purpose') })`);
-  await validationErrors.waitFor(/^uncaught: Error: thrown on purpose/);
+  await faults.waitFor(/^uncaught: Error: thrown on purpose/);
   await page.goto(`${portal().client.baseUrl}/v1/webhooks`);
-  expect(() => validationErrors.check()).toThrow(/answered 401: GET .*\/v1\/webhooks/);
-  await validationErrors.waitFor(/answered 401/);
-  validationErrors.expect(/never/);
-  expect(() => validationErrors.check()).toThrow(/did not come: \/never\//);
+  expect(() => faults.check()).toThrow(/answered 401: GET .*\/v1\/webhooks/);
+  await faults.waitFor(/answered 401/);
+  faults.expect(/never/);
+  expect(() => faults.check()).toThrow(/did not come: \/never\//);
   await page.evaluate(`console.error('never say never')`);
 });
 

@@ -90,7 +90,7 @@ it('is there where nobody is signed in, and where a page breaks', async () => {
 
   const page = await portal().signIn({ path: '/contacts' });
   portal()
-    .validationErrorsOf(page)
+    .faultsOf(page)
     .expect(/uncaught|console/);
   // What no version of the service says: the page can't show it.
   await page.route('**/v1/event-types', async (route) => await route.fulfill({ json: { data: [null] } }));

@@ -62,7 +62,7 @@ describe('accounts', () => {
     await createAccount('taken');
     const page = await signIn('/accounts');
     portal()
-      .validationErrorsOf(page)
+      .faultsOf(page)
       .expect(/answered 409: POST/);
     await page.getByRole('button', { name: 'New account' }).click();
     await page.getByLabel('Id').fill('taken');
@@ -96,7 +96,7 @@ describe('accounts', () => {
     expect((await issued.request('GET', '/v1/webhooks')).status).toBe(401);
 
     portal()
-      .validationErrorsOf(page)
+      .faultsOf(page)
       .expect(/answered 409: DELETE/);
     await rowOf(page, 'API keys', 'of with-keys').getByRole('button', { name: 'Revoke' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke' }).click();

@@ -86,7 +86,7 @@ async function signIn(path: string): Promise<Page> {
 
 /** From now on it may meet what an outage brings, and nothing else; it must meet that. */
 function expectOutage(page: Page): void {
-  portal.validationErrorsOf(page).expect(NO_ANSWER);
+  portal.faultsOf(page).expect(NO_ANSWER);
 }
 
 async function rename(description: string): Promise<void> {

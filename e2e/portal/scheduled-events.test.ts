@@ -94,7 +94,7 @@ it('says that it was too late when an event has become due meanwhile', async () 
   await page.getByRole('alert').getByText('It is due already, so it could not be changed.').waitFor();
   await until(async () => ((await page.getByText(id).count()) === 0 ? true : undefined));
   await portal()
-    .validationErrorsOf(page)
+    .faultsOf(page)
     .waitFor(/answered 409: DELETE/);
 });
 

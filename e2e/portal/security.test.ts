@@ -48,7 +48,7 @@ describe('a link', () => {
     await second.getByRole('alert').getByText('This link does not work any more').waitFor();
     await second.getByRole('alert').getByText('The link was used already').waitFor();
     await portal()
-      .validationErrorsOf(second)
+      .faultsOf(second)
       .waitFor(/answered 401: POST .*\/exchange$/);
     expect(await second.getByRole('navigation').count()).toBe(0);
   });
@@ -57,7 +57,7 @@ describe('a link', () => {
     const page = await portal().open('/portal/#code=whc_made-up');
     await page.getByRole('alert').getByText('This link does not work any more').waitFor();
     await portal()
-      .validationErrorsOf(page)
+      .faultsOf(page)
       .waitFor(/answered 4\d\d: POST .*\/exchange$/);
   });
 
@@ -95,7 +95,7 @@ describe('a session', () => {
     await go(page, '/webhooks');
     await ended(page).waitFor();
     portal()
-      .validationErrorsOf(page)
+      .faultsOf(page)
       .expect(/answered 401/);
   });
 
@@ -118,10 +118,10 @@ describe('a session', () => {
 
   it('is made by an API key for operators, whose key stays nowhere', async () => {
     const page = await portal().open('/portal/');
-    const validationErrors = portal().validationErrorsOf(page);
+    const faults = portal().faultsOf(page);
     await page.getByLabel('API key').fill('whk_none');
     await page.keyboard.press('Enter');
-    await validationErrors.waitFor(/answered 401/);
+    await faults.waitFor(/answered 401/);
     await page.getByRole('alert').getByText('No valid API key').waitFor();
     expect(await page.getByLabel('API key').inputValue()).toBe('');
     await page.getByLabel('API key').fill(portal().stack.bootstrapKey);
@@ -135,7 +135,7 @@ describe('a session', () => {
   it("sees nothing of another account, whichever of its pages it is told to open, or of the operator's", async () => {
     const [own, other] = [await createTenant('tenant-a'), await createTenant('tenant-b')];
     const page = await portal().signIn({ account: own.id });
-    const validationErrors = portal().validationErrorsOf(page);
+    const faults = portal().faultsOf(page);
     for (const path of [
       `/deliveries/${other.deliveryId}`,
       `/webhooks/${other.webhookId}`,
@@ -143,10 +143,10 @@ describe('a session', () => {
     ]) {
       await go(page, path);
       await page.getByRole('alert').first().waitFor();
-      await validationErrors.waitFor(/answered 404/);
+      await faults.waitFor(/answered 404/);
       expect(await page.locator('main').innerText()).not.toContain('/tenant-b');
     }
-    validationErrors.expect(/answered 404/);
+    faults.expect(/answered 404/);
     for (const path of ['/operations', '/accounts', '/accounts/tenant-b', '/dead-letters']) {
       await go(page, path);
       await page.getByText('There is no such page').waitFor();

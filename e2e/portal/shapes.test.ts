@@ -43,7 +43,7 @@ it('makes a webhook that gets lists of CloudEvents, and says which settings do n
     .first()
     .waitFor();
   await portal()
-    .validationErrorsOf(page)
+    .faultsOf(page)
     .waitFor(/answered 422: POST/);
   await checkAccessibility(page);
 
@@ -66,7 +66,7 @@ it('changes a webhook to the order within groups, of which only the newest event
   await button(page, 'Save').click();
   await page.getByText('needs "ordering": "group"').first().waitFor();
   await portal()
-    .validationErrorsOf(page)
+    .faultsOf(page)
     .waitFor(/answered 422: PATCH/);
   await page.getByLabel('Order', { exact: true }).selectOption('In order within each group of events');
   await button(page, 'Save').click();

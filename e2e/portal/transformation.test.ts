@@ -112,7 +112,7 @@ it('marks the line at which the code fails, in a trial and when it can not be sa
   await page.getByRole('alert').getByText('/code').waitFor();
   expect(await marked.innerText()).toBe('  return {{;');
   await portal()
-    .validationErrorsOf(page)
+    .faultsOf(page)
     .waitFor(/answered 422: PUT/);
 });
 

@@ -168,7 +168,7 @@ it('overwrites nothing that somebody else changed meanwhile, and keeps what was 
   await button(page, 'Save').click();
   await page.getByText('Somebody else changed it in the meantime').waitFor();
   portal()
-    .validationErrorsOf(page)
+    .faultsOf(page)
     .expect(/answered 412: PATCH/);
   expect(await description.inputValue()).toBe('');
   await checkAccessibility(page);
@@ -190,7 +190,7 @@ it('shows at its field what the service finds wrong', async () => {
   });
   const page = await portal().signIn({ path: '/webhooks/new' });
   portal()
-    .validationErrorsOf(page)
+    .faultsOf(page)
     .expect(/answered 422: POST .*\/v1\/webhooks/);
   await page.getByLabel('URL').fill('http://10.1.2.3/hook');
   await button(page, 'Create webhook').click();

@@ -7,12 +7,12 @@ import { type Finding, toFindings } from './finding';
  * may be dead, and the receiver not know it yet.
  */
 export function checkInFlight(
-  { requests, validationErrors }: Pick<Ledger, 'requests' | 'validationErrors'>,
+  { requests, faults }: Pick<Ledger, 'requests' | 'faults'>,
   endpoint: string,
   cap: number,
 ): readonly Finding[] {
   const most = mostAtOnce(
-    eachRequest(requests).filter((one) => one.endpoint === endpoint && isUndisturbed(one, validationErrors)),
+    eachRequest(requests).filter((one) => one.endpoint === endpoint && isUndisturbed(one, faults)),
   );
   return toFindings(
     'too many requests in flight',
@@ -20,8 +20,8 @@ export function checkInFlight(
   );
 }
 
-function isUndisturbed(request: ReceivedRequest, validationErrors: readonly InjectedFault[]): boolean {
-  return request.status !== null && countHits(validationErrors, [request]) === 0;
+function isUndisturbed(request: ReceivedRequest, faults: readonly InjectedFault[]): boolean {
+  return request.status !== null && countHits(faults, [request]) === 0;
 }
 
 function mostAtOnce(requests: readonly ReceivedRequest[]): number {

@@ -21,9 +21,9 @@ export function checkRecord({
   acknowledged,
   requests,
   recorded,
-  validationErrors = [],
+  faults = [],
 }: Pick<Ledger, 'acknowledged' | 'requests' | 'recorded'> &
-  Partial<Pick<Ledger, 'validationErrors'>>): readonly Finding[] {
+  Partial<Pick<Ledger, 'faults'>>): readonly Finding[] {
   const records = new Map(recorded.map((record) => [keyOf(record), record]));
   const unended = recorded.filter(isUnended);
   const ends = endsOf(requests, acknowledged);
@@ -33,7 +33,7 @@ export function checkRecord({
   const undisturbed = [...groupByPair(requests).values()].filter(
     (group) =>
       group.some(isAccepted) &&
-      countHits(validationErrors, group) === 0 &&
+      countHits(faults, group) === 0 &&
       !group.some(({ requestId }) => shared.has(requestId)),
   );
   const miscounted = undisturbed.filter((group) => {

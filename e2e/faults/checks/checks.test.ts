@@ -36,29 +36,29 @@ describe('a duplicate', () => {
   const repeated = [buildRequest({ arrivedAt: 1_000 }), buildRequest({ arrivedAt: 9_000 })];
 
   it('is explained by a fault that hit the attempt before it', () => {
-    const validationErrors = [fault({ startedAt: 1_500, endedAt: 1_500 })];
-    expect(findDuplicates({ requests: repeated, validationErrors })).toMatchObject([{ isExplained: true }]);
+    const faults = [fault({ startedAt: 1_500, endedAt: 1_500 })];
+    expect(findDuplicates({ requests: repeated, faults })).toMatchObject([{ isExplained: true }]);
   });
 
   it('is not explained by a fault that came when the attempt had long been on record', () => {
-    const validationErrors = [fault({ startedAt: 8_000, endedAt: 8_500 })];
-    expect(findDuplicates({ requests: repeated, validationErrors })).toMatchObject([{ isExplained: false }]);
+    const faults = [fault({ startedAt: 8_000, endedAt: 8_500 })];
+    expect(findDuplicates({ requests: repeated, faults })).toMatchObject([{ isExplained: false }]);
   });
 
   it('is not explained by a fault that has no attempt made again', () => {
-    const validationErrors = [fault({ startedAt: 1_000, endedAt: 1_500, mayRepeat: false })];
-    expect(findDuplicates({ requests: repeated, validationErrors })).toMatchObject([{ isExplained: false }]);
+    const faults = [fault({ startedAt: 1_000, endedAt: 1_500, mayRepeat: false })];
+    expect(findDuplicates({ requests: repeated, faults })).toMatchObject([{ isExplained: false }]);
   });
 
   it('needs a fault of its own: one does not explain two', () => {
-    const validationErrors = [fault({ startedAt: 1_000, endedAt: 20_000 })];
+    const faults = [fault({ startedAt: 1_000, endedAt: 20_000 })];
     const requests = [...repeated, buildRequest({ arrivedAt: 14_000 })];
-    expect(findDuplicates({ requests, validationErrors })).toMatchObject([{ isExplained: false }]);
+    expect(findDuplicates({ requests, faults })).toMatchObject([{ isExplained: false }]);
   });
 
   it('is none where the first was refused', () => {
     const requests = [buildRequest({ status: 500 }), buildRequest({ attempt: 2, arrivedAt: 2_000 })];
-    expect(findDuplicates({ requests, validationErrors: [] })).toEqual([]);
+    expect(findDuplicates({ requests, faults: [] })).toEqual([]);
   });
 });
 
@@ -68,41 +68,37 @@ describe('two jobs for one delivery', () => {
       buildRequest({ endedAt: 2_000, status: 500 }),
       buildRequest({ attempt: 2, arrivedAt: 1_500 }),
     ];
-    expect(findTwoJobs({ requests, validationErrors: [] })).toMatchObject([{ sign: 'overlapping requests' }]);
+    expect(findTwoJobs({ requests, faults: [] })).toMatchObject([{ sign: 'overlapping requests' }]);
   });
 
   it('do not show in that when the sender of the first one was stopped', () => {
     const requests = [buildRequest({ endedAt: 2_000 }), buildRequest({ arrivedAt: 1_500 })];
-    const validationErrors = [fault({ startedAt: 1_200, endedAt: 2_000 })];
-    expect(findTwoJobs({ requests, validationErrors })).toEqual([]);
+    const faults = [fault({ startedAt: 1_200, endedAt: 2_000 })];
+    expect(findTwoJobs({ requests, faults })).toEqual([]);
   });
 
   it('show when attempts are counted on after one was accepted', () => {
     const requests = [buildRequest({ attempt: 1 }), buildRequest({ attempt: 2, arrivedAt: 9_000 })];
-    expect(findTwoJobs({ requests, validationErrors: [] })).toMatchObject([
-      { sign: 'attempts after acceptance' },
-    ]);
+    expect(findTwoJobs({ requests, faults: [] })).toMatchObject([{ sign: 'attempts after acceptance' }]);
   });
 
   it('show when an attempt comes more often than faults can explain', () => {
     const requests = [buildRequest({ status: 500 }), buildRequest({ arrivedAt: 9_000 })];
-    expect(findTwoJobs({ requests, validationErrors: [] })).toMatchObject([
-      { sign: 'an attempt repeated too often' },
-    ]);
+    expect(findTwoJobs({ requests, faults: [] })).toMatchObject([{ sign: 'an attempt repeated too often' }]);
   });
 
   it('do not show in the number of a request with several events, which is that of its first one', () => {
     const alone = buildRequest({ status: 500 });
     const together = { requestId: 'together', arrivedAt: 9_000 };
     const requests = [alone, buildRequest({ marker: 'm2', ...together }), buildRequest(together)];
-    expect(findTwoJobs({ requests, validationErrors: [] })).toEqual([]);
+    expect(findTwoJobs({ requests, faults: [] })).toEqual([]);
     const first = [alone, buildRequest(together), buildRequest({ marker: 'm2', ...together })];
-    expect(findTwoJobs({ requests: first, validationErrors: [] })).toHaveLength(1);
+    expect(findTwoJobs({ requests: first, faults: [] })).toHaveLength(1);
   });
 
   it('do not show in attempts that follow each other', () => {
     const requests = [buildRequest({ status: 500 }), buildRequest({ attempt: 2, arrivedAt: 2_000 })];
-    expect(findTwoJobs({ requests, validationErrors: [] })).toEqual([]);
+    expect(findTwoJobs({ requests, faults: [] })).toEqual([]);
   });
 });
 
@@ -162,7 +158,7 @@ describe('a delivery that is to be sent again', () => {
   const seen = (requests: readonly ReceivedRequest[], resends: readonly Resend[]) => ({
     requests,
     resends,
-    validationErrors: [],
+    faults: [],
   });
 
   it('is as promised when it comes once more', () => {
@@ -261,8 +257,8 @@ describe('the record', () => {
     expect(checksOf([record({ attemptCount: 3 })])).toEqual(['more attempts in the API than came']);
     const ledger = { acknowledged: acknowledge('m1'), requests: [buildRequest({ attempt: 2 })] };
     const recorded = [record({ attemptCount: 3 })];
-    const validationErrors = [fault({ startedAt: 1_000, endedAt: 1_500 })];
-    expect(checkRecord({ ...ledger, recorded, validationErrors })).toEqual([]);
+    const faults = [fault({ startedAt: 1_000, endedAt: 1_500 })];
+    expect(checkRecord({ ...ledger, recorded, faults })).toEqual([]);
   });
 
   it('does not when something is listed twice', () => {

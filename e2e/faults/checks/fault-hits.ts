@@ -14,11 +14,6 @@ export function hits(fault: InjectedFault, request: ReceivedRequest): boolean {
 }
 
 /** The faults that may have had one of these attempts made again. */
-export function countHits(
-  validationErrors: readonly InjectedFault[],
-  requests: readonly ReceivedRequest[],
-): number {
-  return validationErrors.filter(
-    (fault) => fault.mayRepeat && requests.some((request) => hits(fault, request)),
-  ).length;
+export function countHits(faults: readonly InjectedFault[], requests: readonly ReceivedRequest[]): number {
+  return faults.filter((fault) => fault.mayRepeat && requests.some((request) => hits(fault, request))).length;
 }

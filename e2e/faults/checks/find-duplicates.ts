@@ -12,28 +12,25 @@ export interface Duplicate {
 /** Every pair of event and endpoint that was accepted more often than was asked for. */
 export function findDuplicates({
   requests,
-  validationErrors,
+  faults,
   resends = [],
-}: Pick<Ledger, 'requests' | 'validationErrors'> & Partial<Pick<Ledger, 'resends'>>): readonly Duplicate[] {
+}: Pick<Ledger, 'requests' | 'faults'> & Partial<Pick<Ledger, 'resends'>>): readonly Duplicate[] {
   const duplicates: Duplicate[] = [];
   for (const [pair, group] of groupByPair(requests)) {
     if (group.length === 1) continue;
     for (const part of partByResends(group, resends)) {
       const accepted = part.filter(isAccepted);
       if (accepted.length > 1)
-        duplicates.push({ pair, requests: accepted, isExplained: isExplained(accepted, validationErrors) });
+        duplicates.push({ pair, requests: accepted, isExplained: isExplained(accepted, faults) });
     }
   }
   return duplicates;
 }
 
-function isExplained(
-  accepted: readonly ReceivedRequest[],
-  validationErrors: readonly InjectedFault[],
-): boolean {
+function isExplained(accepted: readonly ReceivedRequest[], faults: readonly InjectedFault[]): boolean {
   const repeated = accepted.slice(0, -1);
   return (
-    repeated.every((request) => countHits(validationErrors, [request]) > 0) &&
-    countHits(validationErrors, repeated) >= repeated.length
+    repeated.every((request) => countHits(faults, [request]) > 0) &&
+    countHits(faults, repeated) >= repeated.length
   );
 }

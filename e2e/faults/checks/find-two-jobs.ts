@@ -19,16 +19,16 @@ export interface TwoJobs {
 /** The pairs of which two jobs must have been at work, each with the first sign of it. */
 export function findTwoJobs({
   requests,
-  validationErrors,
+  faults,
   resends = [],
-}: Pick<Ledger, 'requests' | 'validationErrors'> & Partial<Pick<Ledger, 'resends'>>): readonly TwoJobs[] {
+}: Pick<Ledger, 'requests' | 'faults'> & Partial<Pick<Ledger, 'resends'>>): readonly TwoJobs[] {
   const found: TwoJobs[] = [];
   // The number in a request with several events is that of its first one.
   const numbered = new Set(eachRequest(requests));
   for (const [pair, group] of groupByPair(requests)) {
     if (group.length === 1) continue;
     for (const part of partByResends(group, resends)) {
-      const sign = signOf(part, numbered, validationErrors);
+      const sign = signOf(part, numbered, faults);
       if (sign !== undefined) found.push({ pair, sign, requests: part });
     }
   }
@@ -38,48 +38,45 @@ export function findTwoJobs({
 function signOf(
   group: readonly ReceivedRequest[],
   numbered: ReadonlySet<ReceivedRequest>,
-  validationErrors: readonly InjectedFault[],
+  faults: readonly InjectedFault[],
 ) {
   if (group.length === 1) return undefined;
-  if (hasUnexplainedOverlap(group, validationErrors)) return 'overlapping requests';
-  if (hasAttemptsAfterAcceptance(group, validationErrors)) return 'attempts after acceptance';
+  if (hasUnexplainedOverlap(group, faults)) return 'overlapping requests';
+  if (hasAttemptsAfterAcceptance(group, faults)) return 'attempts after acceptance';
   const own = group.filter((request) => numbered.has(request));
-  if (hasTooManyOfOneAttempt(own, validationErrors)) return 'an attempt repeated too often';
+  if (hasTooManyOfOneAttempt(own, faults)) return 'an attempt repeated too often';
   return undefined;
 }
 
 /** One begins while another is under way, and nothing had happened to the sender of that one. */
-function hasUnexplainedOverlap(
-  group: readonly ReceivedRequest[],
-  validationErrors: readonly InjectedFault[],
-): boolean {
+function hasUnexplainedOverlap(group: readonly ReceivedRequest[], faults: readonly InjectedFault[]): boolean {
   return group.some((earlier, i) => {
     const overlapping = group.slice(i + 1).filter((later) => later.arrivedAt < earlier.endedAt);
-    return overlapping.length > 0 && countHits(validationErrors, [earlier]) === 0;
+    return overlapping.length > 0 && countHits(faults, [earlier]) === 0;
   });
 }
 
 /** A higher number follows only on an attempt that is on record as failed. */
 function hasAttemptsAfterAcceptance(
   group: readonly ReceivedRequest[],
-  validationErrors: readonly InjectedFault[],
+  faults: readonly InjectedFault[],
 ): boolean {
   return group.some(
     (request) =>
       isAccepted(request) &&
       group.some(({ attempt, arrivedAt }) => attempt > request.attempt && arrivedAt > request.arrivedAt) &&
-      countHits(validationErrors, [request]) === 0,
+      countHits(faults, [request]) === 0,
   );
 }
 
 /** Only an attempt that is not on record comes again under its number. */
 function hasTooManyOfOneAttempt(
   group: readonly ReceivedRequest[],
-  validationErrors: readonly InjectedFault[],
+  faults: readonly InjectedFault[],
 ): boolean {
   const attempts = new Set(group.map(({ attempt }) => attempt));
   return [...attempts].some((attempt) => {
     const same = group.filter((request) => request.attempt === attempt);
-    return same.length > 1 + countHits(validationErrors, same.slice(0, -1));
+    return same.length > 1 + countHits(faults, same.slice(0, -1));
   });
 }

@@ -10,11 +10,11 @@ const SPECS: readonly EndpointSpec[] = [
 const NOTHING = { lost: [], duplicates: [], twoJobs: [] };
 
 describe('what is put down to a fault', () => {
-  const validationErrors = [fault('first', 1_000, 2_000), fault('second', 6_000, 7_000)];
+  const faults = [fault('first', 1_000, 2_000), fault('second', 6_000, 7_000)];
 
   it('is each event that was acknowledged nearer to it than to any other', () => {
     const acknowledged = acknowledge({ early: 0, during: 1_500, before: 3_999, after: 4_001, late: 99_000 });
-    const tallies = tallyFaults(ledger({ validationErrors, acknowledged }), SPECS, NOTHING);
+    const tallies = tallyFaults(ledger({ faults, acknowledged }), SPECS, NOTHING);
     expect(tallies.map((tally) => [tally.kind, tally.acknowledged])).toEqual([
       ['first', 3],
       ['second', 2],
@@ -30,7 +30,7 @@ describe('what is put down to a fault', () => {
       lost: event ? [{ event, endpoint: 'one' }] : [],
       duplicates: [{ pair: 'm1 at one', requests, isExplained: true }],
     };
-    const tallies = tallyFaults(ledger({ validationErrors, acknowledged, requests }), SPECS, verdicts);
+    const tallies = tallyFaults(ledger({ faults, acknowledged, requests }), SPECS, verdicts);
     expect(tallies).toMatchObject([
       { lost: 0, duplicates: 1 },
       { lost: 1, duplicates: 0 },
@@ -39,14 +39,14 @@ describe('what is put down to a fault', () => {
 
   it('is one tally for all strikes of one fault', () => {
     const strikes = [fault('loop', 0, 1), { ...fault('loop', 5, 6), isFurtherStrike: true }];
-    expect(tallyFaults(ledger({ validationErrors: strikes }), SPECS, NOTHING)).toHaveLength(1);
+    expect(tallyFaults(ledger({ faults: strikes }), SPECS, NOTHING)).toHaveLength(1);
   });
 });
 
 describe('requests in flight', () => {
   const three = [0, 10, 20].map((arrivedAt) => buildRequest({ arrivedAt, endedAt: 100 }));
-  const found = (requests: ReceivedRequest[], cap: number, validationErrors: InjectedFault[] = []) =>
-    checkInFlight({ requests, validationErrors }, 'one', cap).map(({ check }) => check);
+  const found = (requests: ReceivedRequest[], cap: number, faults: InjectedFault[] = []) =>
+    checkInFlight({ requests, faults }, 'one', cap).map(({ check }) => check);
 
   it('are as many as allowed when one ends where the next begins', () => {
     expect(
@@ -75,7 +75,7 @@ function ledger(change: Partial<Ledger>): Ledger {
     published: new Map(),
     acknowledged: new Map(),
     requests: [],
-    validationErrors: [],
+    faults: [],
     recorded: [],
     resends: [],
     ...change,

@@ -19,10 +19,10 @@ export function tallyFaults(
   specs: readonly EndpointSpec[],
   { lost, duplicates, twoJobs }: Verdicts,
 ): readonly FaultTally[] {
-  const validationErrors = ledger.validationErrors.filter(({ isFurtherStrike }) => isFurtherStrike !== true);
+  const faults = ledger.faults.filter(({ isFurtherStrike }) => isFurtherStrike !== true);
   const measureRecovery = createMeasureRecovery(ledger, specs);
-  const nearest = createNearest(validationErrors);
-  const tallies = validationErrors.map((fault) => ({
+  const nearest = createNearest(faults);
+  const tallies = faults.map((fault) => ({
     kind: fault.kind,
     acknowledged: 0,
     lost: 0,
@@ -36,19 +36,17 @@ export function tallyFaults(
   for (const { requests } of twoJobs) at(nearest(requests[0]?.endedAt ?? 0)).twoJobs += 1;
   for (const { requests } of duplicates) {
     const [first] = requests;
-    const hitting = validationErrors.findIndex(
-      (fault) => fault.mayRepeat && first !== undefined && hits(fault, first),
-    );
+    const hitting = faults.findIndex((fault) => fault.mayRepeat && first !== undefined && hits(fault, first));
     at(hitting === -1 ? nearest(first?.endedAt ?? 0) : hitting).duplicates += 1;
   }
   return tallies;
 }
 
 /** Which of the faults, one after the other, was nearest to a time: the limit is in the middle of what is between them. */
-function createNearest(validationErrors: readonly InjectedFault[]): (time: number) => number {
-  const limits = validationErrors
+function createNearest(faults: readonly InjectedFault[]): (time: number) => number {
+  const limits = faults
     .slice(1)
-    .map(({ startedAt }, i) => (startedAt + (validationErrors[i]?.endedAt ?? startedAt)) / 2);
+    .map(({ startedAt }, i) => (startedAt + (faults[i]?.endedAt ?? startedAt)) / 2);
   return (time) => {
     let [low, high] = [0, limits.length];
     while (low < high) {

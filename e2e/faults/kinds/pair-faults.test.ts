@@ -83,7 +83,7 @@ describe('pairs of faults', () => {
     const isExplained = (second: boolean, times: readonly number[]) =>
       findDuplicates({
         requests: times.map(request),
-        validationErrors: [strike(10_000, true), strike(10_500, second)],
+        faults: [strike(10_000, true), strike(10_500, second)],
       }).every((duplicate) => duplicate.isExplained);
     expect(isExplained(false, [10_100, 20_000])).toBe(true);
     expect(isExplained(true, [10_100, 11_000, 20_000])).toBe(true);

@@ -12,12 +12,12 @@ const FIND_OVERFLOWING = `
 /** Fails if somebody with a phone, or with a 4K screen, would have to scroll sideways. Leaves the page as it was. */
 export async function checkWidth(page: Page): Promise<void> {
   const before = page.viewportSize();
-  const validationErrors: string[] = [];
+  const faults: string[] = [];
   for (const size of [PHONE, WALL]) {
     await page.setViewportSize(size);
     const overflowing = (await page.evaluate(FIND_OVERFLOWING)) as string[];
-    if (overflowing.length > 0) validationErrors.push(`Wider than ${size.width} px:`, ...overflowing);
+    if (overflowing.length > 0) faults.push(`Wider than ${size.width} px:`, ...overflowing);
   }
   if (before) await page.setViewportSize(before);
-  if (validationErrors.length > 0) throw new Error(validationErrors.join('\n'));
+  if (faults.length > 0) throw new Error(faults.join('\n'));
 }

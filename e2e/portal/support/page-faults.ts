@@ -6,27 +6,27 @@ const SAID_TWICE = /^Failed to load resource: the server responded with a status
 
 /** Everything that a page must not do: it is told of here, and a test fails if it is not what the test expected. */
 export class PageFaults {
-  #validationErrors: string[] = [];
+  #faults: string[] = [];
   readonly #expected: RegExp[] = [];
 
   private constructor(private readonly origin: string) {}
 
   /** @param origin the only one that the page may ask. */
   static async watch(page: Page, origin: string): Promise<PageFaults> {
-    const validationErrors = new PageFaults(origin);
+    const faults = new PageFaults(origin);
     page.on('console', (message) => {
       if (message.type() === 'error' && !SAID_TWICE.test(message.text()))
-        validationErrors.#add(`console: ${message.text()}`);
+        faults.#add(`console: ${message.text()}`);
     });
-    page.on('pageerror', (error) => validationErrors.#add(`uncaught: ${error.stack ?? error.message}`));
-    page.on('request', (request) => validationErrors.#judgeRequest(request));
-    page.on('response', (response) => validationErrors.#judgeResponse(response));
-    page.on('requestfailed', (request) => validationErrors.#judgeFailure(request));
+    page.on('pageerror', (error) => faults.#add(`uncaught: ${error.stack ?? error.message}`));
+    page.on('request', (request) => faults.#judgeRequest(request));
+    page.on('response', (response) => faults.#judgeResponse(response));
+    page.on('requestfailed', (request) => faults.#judgeFailure(request));
     await page.exposeFunction('tellViolation', (violation: string) =>
-      validationErrors.#add(`content security policy: ${violation}`),
+      faults.#add(`content security policy: ${violation}`),
     );
     await page.addInitScript(tellViolations);
-    return validationErrors;
+    return faults;
   }
 
   /** From now on, a fault like this is none; that it never came is one. */
@@ -37,9 +37,8 @@ export class PageFaults {
   /** Waits for a fault like this, and takes it as what the test wanted to see. */
   async waitFor(pattern: RegExp): Promise<string> {
     return await until(async () => {
-      const found = this.#validationErrors.find((fault) => pattern.test(fault));
-      if (found !== undefined)
-        this.#validationErrors = this.#validationErrors.filter((fault) => fault !== found);
+      const found = this.#faults.find((fault) => pattern.test(fault));
+      if (found !== undefined) this.#faults = this.#faults.filter((fault) => fault !== found);
       return found;
     });
   }
@@ -47,10 +46,8 @@ export class PageFaults {
   /** Throws if there were faults that nobody expected, or those that were expected did not come. */
   check(): void {
     const isLike = (fault: string) => (pattern: RegExp) => pattern.test(fault);
-    const unexpected = this.#validationErrors.filter((fault) => !this.#expected.some(isLike(fault)));
-    const missing = this.#expected.filter(
-      (pattern) => !this.#validationErrors.some((fault) => pattern.test(fault)),
-    );
+    const unexpected = this.#faults.filter((fault) => !this.#expected.some(isLike(fault)));
+    const missing = this.#expected.filter((pattern) => !this.#faults.some((fault) => pattern.test(fault)));
     const lines = [...unexpected, ...missing.map((pattern) => `expected, but did not come: ${pattern}`)];
     if (lines.length > 0) throw new Error(`The page has faults:\n${lines.join('\n')}`);
   }
@@ -74,7 +71,7 @@ export class PageFaults {
   }
 
   #add(fault: string): void {
-    this.#validationErrors.push(fault);
+    this.#faults.push(fault);
   }
 }
 

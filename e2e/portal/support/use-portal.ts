@@ -32,7 +32,7 @@ const PATIENCE_MS = 15_000;
 
 /** The real service and a real browser, for all tests of a file; each page is in a context of its own. */
 export class Portal {
-  readonly #validationErrors = new Map<Page, PageFaults>();
+  readonly #faults = new Map<Page, PageFaults>();
 
   private constructor(
     readonly stack: Stack,
@@ -84,23 +84,23 @@ export class Portal {
     });
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE_MS);
-    this.#validationErrors.set(page, await PageFaults.watch(page, origin));
+    this.#faults.set(page, await PageFaults.watch(page, origin));
     return page;
   }
 
   /** What a page of ours has done that it must not. */
-  validationErrorsOf(page: Page): PageFaults {
-    const validationErrors = this.#validationErrors.get(page);
-    if (!validationErrors) throw new Error('This page was not opened by the portal.');
-    return validationErrors;
+  faultsOf(page: Page): PageFaults {
+    const faults = this.#faults.get(page);
+    if (!faults) throw new Error('This page was not opened by the portal.');
+    return faults;
   }
 
   /** Closes all pages; throws if one had faults. */
   async closePages(): Promise<void> {
-    const all = [...this.#validationErrors];
-    this.#validationErrors.clear();
+    const all = [...this.#faults];
+    this.#faults.clear();
     await Promise.all(all.map(([page]) => page.context().close()));
-    for (const [, validationErrors] of all) validationErrors.check();
+    for (const [, faults] of all) faults.check();
   }
 
   async stop(): Promise<void> {

@@ -174,7 +174,7 @@ describePostgres('the writer of the history', () => {
     }
   });
 
-  it('commits nothing after its deadline', async () => {
+  it('begins to write nothing after the time by which it must have begun', async () => {
     const event = buildMovedEvent({ deliveries: [buildMovedDelivery()] });
     await expect(writer.write([event], systemClock() - 1)).rejects.toMatchObject({
       code: 'history_unavailable',

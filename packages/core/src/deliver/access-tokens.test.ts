@@ -70,6 +70,9 @@ function arrange() {
     pass(ms: number) {
       now += ms;
     },
+    async untilAsked(count: number) {
+      while (asked.count < count) await new Promise((resolve) => setImmediate(resolve));
+    },
     /** The server answers the request that has waited for longest, once there is one. */
     async answer(result: SendResult) {
       while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -133,11 +136,11 @@ it('goes on with the present token when the next one can not be had', async () =
 });
 
 it('asks before each use for a token that would end on the way', async () => {
-  const { process, find, answer, pass, asked } = arrange();
+  const { process, find, answer, pass, asked, untilAsked } = arrange();
   const [one, other] = [process(), process()];
   for (const [i, tokens] of [one, one, other].entries()) {
     const finding = find(tokens);
-    while (asked.count === i) await new Promise((resolve) => setImmediate(resolve));
+    await untilAsked(i + 1);
     pass(1_000);
     await answer(granted(`t${i}`, 6));
     expect(await finding).toMatchObject({ token: { token: `t${i}`, expiresAt: START + i * 1_000 + 6_000 } });
@@ -158,19 +161,19 @@ it('lets no attempt have a token that ends within ten seconds, even if there is 
 });
 
 it('has no token when that had expired before it came', async () => {
-  const { process, find, answer, pass, asked } = arrange();
+  const { process, find, answer, pass, untilAsked } = arrange();
   const finding = find(process());
-  while (asked.count === 0) await new Promise((resolve) => setImmediate(resolve));
+  await untilAsked(1);
   pass(6_000);
   await answer(granted('t1', 6));
   expect(await finding).toMatchObject({ kind: 'failed', failure: { reason: 'expired' } });
 });
 
 it('asks no server for an endpoint that was deleted while it waited for another process', async () => {
-  const { process, find, answer, asked } = arrange();
+  const { process, find, answer, asked, untilAsked } = arrange();
   const [one, other] = [process(), process()];
   const first = find(one);
-  while (asked.count === 0) await new Promise((resolve) => setImmediate(resolve));
+  await untilAsked(1);
   const second = find(other);
   await answer(granted('t1', 6));
   await first;

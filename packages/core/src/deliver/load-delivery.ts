@@ -110,7 +110,8 @@ export async function loadDelivery(
   const readAt = run.texts?.readAt ?? steadyClock();
   const [read, endpoint, event] = await readAll(context, run);
   const isRequested = run.request !== undefined && (endpoint || event);
-  const { state, length, breaker } = isRequested ? await withRequest(context, run, read) : read;
+  const found = isRequested ? await withRequest(context, run, read) : read;
+  const { state, length, breaker } = found;
   const openUntil = state.isOpen && event ? await openUntilOf(context, state, event) : 0;
   if (openUntil > 0 && endpoint && event?.body !== undefined) {
     // The job ran too early, after a crash or an error: the record knows when it is due.
@@ -132,16 +133,8 @@ export async function loadDelivery(
       ...contentOf(state, endpoint),
     };
   }
-  // Not open: the worker died after recording the end, or the event was fanned out twice.
-  if (state.isOpen) {
-    const result = await cancel(context, run, endpoint, event, length);
-    if (result === 'changed') return await loadDelivery(context, { ...run, texts: undefined }, earlyMs);
-    if (result === 'gone') return { kind: 'over' };
-  }
-  if (endpoint || event) await context.overList?.add(run, context.clock());
-  if (endpoint) await leaveOrder(context, endpoint, run.eventId);
-  // It may have been entered after the endpoint's other deliveries were removed.
-  else await context.admissionStore.leaveOrder(run.endpointId, run.eventId);
+  const ended = await endDelivery(context, run, endpoint, event, found);
+  if (ended === 'changed') return await loadDelivery(context, { ...run, texts: undefined }, earlyMs);
   return { kind: 'over' };
 }
 
@@ -200,6 +193,25 @@ async function openUntilOf(
   if (now < openUntil) return openUntil;
   const leftMs = await eventStore.leftOf(accountId, id);
   return leftMs > retention.ageMs * LEFT_SHARE ? now + leftMs : 0;
+}
+
+// Not open: the worker died after recording the end, or the event was fanned out twice.
+async function endDelivery(
+  context: LoadDeliveryContext,
+  run: DeliveryRun,
+  endpoint: Endpoint | undefined,
+  event: StoredEvent | undefined,
+  { state, length }: DeliveryWithBreaker,
+): Promise<'over' | 'changed'> {
+  if (state.isOpen) {
+    const cancelled = await cancel(context, run, endpoint, event, length);
+    if (cancelled !== 'appended') return cancelled === 'gone' ? 'over' : 'changed';
+  }
+  if (endpoint || event) await context.overList?.add(run, context.clock());
+  if (endpoint) await leaveOrder(context, endpoint, run.eventId);
+  // It may have been entered after the endpoint's other deliveries were removed.
+  else await context.admissionStore.leaveOrder(run.endpointId, run.eventId);
+  return 'over';
 }
 
 // Without event and endpoint nobody can read the record: its account may be erased, and none of its data must
