@@ -2,81 +2,21 @@
 /**
  * `npm run scripts`: writes a module of TypeScript, `X.script.ts`, beside each file of scripts for Redis, `X.lua`: the functions
  * that call them. All that compiles runs this first; it writes what has changed only. What the comments of a script say is in
- * `read-tags.mjs`. `-- --from DIR` does so in another folder.
+ * `read-tags.mjs`.
  */
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { join } from 'node:path';
 import { ScriptFault } from './read-tags.mjs';
-
-/** @typedef {import('./expand-lua.mjs').LuaFile} LuaFile */
-/** @typedef {import('./expand-lua.mjs').Library} Library */
 
 // Who installs without what development needs compiles nothing.
 const canBeMade = !(process.env['npm_config_omit'] ?? '').includes('dev');
 
 try {
-  const { values } = parseArgs({ options: { from: { type: 'string' } } });
-  if (canBeMade) await writeScripts(values.from ?? join(import.meta.dirname, '../src'));
+  if (canBeMade) {
+    const { writeModules } = await import('./write-modules.mjs');
+    writeModules(join(import.meta.dirname, '../src'));
+  }
 } catch (error) {
   if (!(error instanceof ScriptFault)) throw error;
   process.stderr.write(`${error.message}\n`);
   process.exitCode = 1;
-}
-
-/** @param {string} folder of all sources */
-async function writeScripts(folder) {
-  const { parseFile } = await import('./expand-lua.mjs');
-  const { writeModule } = await import('./write-module.mjs');
-  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted();
-  const paths = names.filter((name) => name.endsWith('.lua'));
-  const files = new Map(
-    paths.map((path) => [path, parseFile(path, readFileSync(join(folder, path), 'utf8'))]),
-  );
-  const knownTypes = findTypes(folder, names);
-  for (const file of files.values()) {
-    const text = writeModule(file, helpersFor(file, files), knownTypes);
-    writeIfChanged(join(folder, file.path.replace(/\.lua$/, '.script.ts')), text);
-  }
-  // Of scripts that are gone.
-  const stale = names.filter(
-    (name) => name.endsWith('.script.ts') && !files.has(name.replace(/\.script\.ts$/, '.lua')),
-  );
-  for (const name of stale) rmSync(join(folder, name));
-}
-
-/** The helpers that a file may call: those of each file that it includes, then its own. @param {LuaFile} file @param {ReadonlyMap<string, LuaFile>} files @returns {Library[]} */
-function helpersFor(file, files) {
-  /** @type {Map<import('./expand-lua.mjs').Helper, Library>} */
-  const found = new Map();
-  for (const include of file.tags.includes) {
-    const path = join(dirname(file.path), include);
-    const included = files.get(path);
-    if (!included) throw new ScriptFault(file.path, 1, `there is no ${path} to include`);
-    for (const library of helpersFor(included, files)) found.set(library.helper, library);
-  }
-  for (const helper of file.helpers) found.set(helper, { file, helper });
-  return [...found.values()];
-}
-
-/** The types that `domain/` exports. @param {string} folder @param {readonly string[]} names @returns {ReadonlyMap<string, string>} */
-function findTypes(folder, names) {
-  const types = new Map();
-  for (const name of names) {
-    if (!/^domain\/[\w-]+\.ts$/.test(name)) continue;
-    const text = readFileSync(join(folder, name), 'utf8');
-    for (const [, type] of text.matchAll(/^export (?:type|interface) (\w+)/gm))
-      types.set(type, name.replace(/\.ts$/, ''));
-  }
-  return types;
-}
-
-/** @param {string} file @param {string} text */
-function writeIfChanged(file, text) {
-  try {
-    if (readFileSync(file, 'utf8') === text) return;
-  } catch {
-    // It is not there yet.
-  }
-  writeFileSync(file, text);
 }

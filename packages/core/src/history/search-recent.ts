@@ -8,7 +8,7 @@ import { JsonPattern, SearchWork } from './json-containment';
 
 export interface SearchRecentContext {
   readonly eventStore: Pick<EventStore, 'find'>;
-  /** Payloads are compared in it. By default at once. */
+  /** Payloads are read and compared in it, some at a time: others have their turn in between. By default at once. */
   readonly inTurn?: InTurn;
 }
 
@@ -37,8 +37,7 @@ export async function searchRecent<Row>(
   if (!pattern || pattern.isEmpty) return await readBatch();
   if (pattern.isInNone) return { entries: [], nextCursor: undefined };
   const batch = await readBatch();
-  const { inTurn = (_accountId, judging) => judging() } = context;
-  return await inTurn(accountId, () => judgeBatch(context, { accountId, pattern, work }, batch));
+  return await judgeBatch(context, { accountId, pattern, work }, batch);
 }
 
 interface Search {
@@ -52,22 +51,37 @@ async function judgeBatch<Row>(
   search: Search,
   batch: SourceBatch<Row>,
 ): Promise<SourceBatch<Row>> {
+  const { inTurn = (_accountId, judging) => judging() } = context;
   const verdicts = new Map<EventId, Verdict>();
   const judged: SourceEntry<Row>[] = [];
   for (const some of chunksOf(batch.entries, READ_TOGETHER)) {
-    const events = await findAll(context, search.accountId, unjudged(some, verdicts));
-    for (const entry of some) {
-      const { eventId } = entry.mark;
-      if (events.has(eventId) && !verdicts.has(eventId)) {
-        verdicts.set(eventId, await judge(search, events.get(eventId)));
-      }
-      judged.push(judgedBy(verdicts, entry));
-      if (!search.work.isSpent) continue;
-      const isAll = judged.length === batch.entries.length;
-      return { entries: judged, nextCursor: isAll ? batch.nextCursor : markOf(entry.mark), endsPage: true };
-    }
+    judged.push(...(await inTurn(search.accountId, () => judgeSome(context, search, some, verdicts))));
+    const last = judged.at(-1);
+    if (!search.work.isSpent || !last) continue;
+    const isAll = judged.length === batch.entries.length;
+    return { entries: judged, nextCursor: isAll ? batch.nextCursor : markOf(last.mark), endsPage: true };
   }
   return { ...batch, entries: judged };
+}
+
+/** The entries as judged, as far as there was work left. */
+async function judgeSome<Row>(
+  context: SearchRecentContext,
+  search: Search,
+  some: readonly SourceEntry<Row>[],
+  verdicts: Map<EventId, Verdict>,
+): Promise<readonly SourceEntry<Row>[]> {
+  const events = await findAll(context, search.accountId, unjudged(some, verdicts));
+  const judged: SourceEntry<Row>[] = [];
+  for (const entry of some) {
+    const { eventId } = entry.mark;
+    if (events.has(eventId) && !verdicts.has(eventId)) {
+      verdicts.set(eventId, await judge(search, events.get(eventId)));
+    }
+    judged.push(judgedBy(verdicts, entry));
+    if (search.work.isSpent) break;
+  }
+  return judged;
 }
 
 function unjudged(

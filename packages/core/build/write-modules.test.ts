@@ -1,11 +1,8 @@
-import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { writeModules } from './write-modules.mjs';
 
-const run = promisify(execFile);
-const tool = join(__dirname, 'write-scripts.mjs');
 /** A file with one script. @param tags beside those of its key @param body its lines, from the sixth on */
 function fileWith(tags: readonly string[], body: string, parameters = 'list'): string {
   const lines = ['---@with endpoint EndpointId', '---@key list = list(endpoint)', ...tags];
@@ -27,16 +24,22 @@ async function writeScripts(files: Readonly<Record<string, string>>) {
       await mkdir(dirname(join(folder, path)), { recursive: true });
       await writeFile(join(folder, path), text);
     }
-    const fault = await run(process.execPath, [tool, '--from', folder]).then(
-      () => undefined,
-      ({ stderr }: { stderr: string }) => stderr.trim(),
-    );
+    const fault = faultIn(() => writeModules(folder));
     const names = await readdir(folder, { recursive: true });
     const written = names.filter((name) => name.endsWith('.script.ts')).sort();
     const texts = await Promise.all(written.map((name) => readFile(join(folder, name), 'utf8')));
     return { fault, written, text: texts.join('\n') };
   } finally {
     await rm(folder, { recursive: true });
+  }
+}
+
+function faultIn(write: () => void): string | undefined {
+  try {
+    write();
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
   }
 }
 
