@@ -239,7 +239,7 @@ function answer({ path, headers, body }: ReceivedRequest, seen: Set<string>): Re
     const [first = ''] = ids;
     await other.expect(204, 'DELETE', `/v1/events/${first}/payload`);
     expect(await shown(other, `/v1/events/${first}`)).toMatchObject({ body: { data: null } });
-  }, 120_000);
+  }, 300_000);
 
   const keysLeft = async () => {
     const keys = await stack.redis.client.keys('*');
