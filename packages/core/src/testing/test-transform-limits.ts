@@ -2,7 +2,7 @@ import type { TransformLimits } from '../transform/transform-pool';
 
 /** As by default, with one thread. */
 export const testTransformLimits: TransformLimits = {
-  timeoutMs: 50,
+  timeoutMs: 200,
   memoryBytes: 16 * 1024 * 1024,
   maxOutput: 100_000,
   threads: 1,
