@@ -13,27 +13,27 @@ local function append_entry(log, id, entry, most, oldest, kept_ms)
 end
 
 --- Of the change that runs: its entry, if it is to be on record.
-local act
+local running_change
 
 --- Called by a change where it makes what is to be on record.
 local function record_act()
-  local entry = act.entry
+  local entry = running_change.entry
   if not entry then return end
-  append_entry(act.log, entry.id, entry.text, entry.most, entry.oldest, entry.kept_ms)
-  act.is_recorded = true
+  append_entry(running_change.log, entry.id, entry.text, entry.most, entry.oldest, entry.kept_ms)
+  running_change.is_recorded = true
 end
 
 --- Whether the reply of this very change was lost: it is not made again.
 local function was_made()
-  act.is_recorded = act.entry and has_entry(act.log, act.entry.id) or false
-  return act.is_recorded
+  running_change.is_recorded = running_change.entry and has_entry(running_change.log, running_change.entry.id) or false
+  return running_change.is_recorded
 end
 
 --- The last key is that of the log, the first argument the entry.
 local function run_change(change, keys_given, args)
-  act = { log = keys_given[#keys_given], entry = args[1], is_recorded = false }
+  running_change = { log = keys_given[#keys_given], entry = args[1], is_recorded = false }
   local reply_of_change = change(keys_given, args[2])
-  return { act.is_recorded and 1 or 0, reply_of_change }
+  return { running_change.is_recorded and 1 or 0, reply_of_change }
 end
 
 --- Of all logs together.
@@ -43,7 +43,7 @@ end
 ---@param most integer?
 ---@param oldest text        those before are too old
 ---@param is_elsewhere boolean  the entry waits beside its change
-function index_entry(index, unsettled, member, most, oldest, is_elsewhere)
+function add_to_index(index, unsettled, member, most, oldest, is_elsewhere)
   redis.call('ZADD', index, 0, member)
   redis.call('ZREMRANGEBYLEX', index, '-', '(' .. oldest)
   if most then redis.call('ZREMRANGEBYRANK', index, 0, -most - 1) end

@@ -14,13 +14,13 @@ import { defineLua, stepOf } from '../platform/redis-lua';
 import type { LuaSource, Packed, Script } from '../platform/redis-script-text';
 import { boundChanges } from './field-changes';
 import {
-  act as actOfScript,
   addEntry,
+  addToIndex,
   appendEntry,
   hasEntry,
-  indexEntry as indexEntryScript,
   recordAct,
   runChange,
+  runningChange,
   wasMade,
 } from './redis-audit-entries.script';
 
@@ -61,7 +61,7 @@ interface LogEntry {
  * whose reply was lost on the way, is not made again.
  */
 export function defineChange(source: LuaSource): Script {
-  const helpers = [hasEntry, appendEntry, actOfScript, recordAct, wasMade, runChange];
+  const helpers = [hasEntry, appendEntry, runningChange, recordAct, wasMade, runChange];
   return defineLua({ ...source, libraries: [...source.libraries, ...helpers], wrap: inChange });
 }
 
@@ -172,7 +172,7 @@ async function indexEntry(
   { count, ageMs }: AuditBounds,
   { slot }: Place,
 ): Promise<void> {
-  await indexEntryScript({
+  await addToIndex({
     member: indexMember(entry, slot),
     most: Number.isFinite(count) ? MAX_INDEXED : undefined,
     oldest: oldestId(entry.at - ageMs),
