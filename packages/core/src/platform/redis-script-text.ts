@@ -49,7 +49,7 @@ export function toScript(body: string, libraries: readonly string[], isGuard: bo
 }
 
 /** A script that is a file of its own. */
-export function toTypedScript({
+export function defineLua({
   file,
   line,
   body,

@@ -54,7 +54,7 @@ function runnerOf(script: Script): RunScript {
     args: readonly (string | number)[],
   ): Promise<unknown> {
     if (target instanceof ScriptUnit) return await target.add(script, keys, args);
-    return await runText(target, script, keys.length, [...keys, ...args.map(String)]);
+    return await runAlone(target, { script, keys, args });
   }
   return Object.assign(runScript, { script });
 }
@@ -95,6 +95,17 @@ export async function runText(
     if (isLate(error)) forgetTimeOf(redis);
     if (!isUnknownScript(error)) throw error;
     return await redis.eval(text, keyCount, ...parameters, deadline);
+  }
+}
+
+/** Run a script by itself. The error of one that is a file of its own has the place in that file. */
+export async function runAlone(redis: RedisClient, { script, keys, args }: ScriptCall): Promise<unknown> {
+  const parameters = script.files ? [pack(args)] : args.map(String);
+  try {
+    return await runText(redis, script, keys.length, [...keys, ...parameters]);
+  } catch (error) {
+    if (error instanceof Error) error.message = locateIn(script.text, [script], error.message);
+    throw error;
   }
 }
 
@@ -209,10 +220,7 @@ export class ScriptUnit {
     this.close();
     const runs = this.calls.map(async ({ script, keys, args, resolve, reject }) => {
       try {
-        const reply = await runText(redis, script, keys.length, [
-          ...keys,
-          ...(script.files ? [pack(args)] : args.map(String)),
-        ]);
+        const reply = await runAlone(redis, { script, keys, args });
         resolve(reply);
         return !(script.isGuard && isStop(reply));
       } catch (error) {
