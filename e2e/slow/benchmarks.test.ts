@@ -30,8 +30,7 @@ it('runs the benchmark of the history in Redis, in its short form, and prints ho
     process.execPath,
     [MAIN, 'history', '--scene', 'redis', '--short', '--deliveries', '2000', '--rounds', '5'],
     { env: { ...process.env, BENCH_REDIS_URL: redis.url } },
-  );
-  await redis.close();
+  ).finally(() => redis.close());
 
   const rowsOf = (title: string) => {
     const table = stdout.slice(stdout.indexOf(title)).split('\n\n')[1] ?? '';

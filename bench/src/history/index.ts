@@ -142,11 +142,11 @@ async function listRoutes(input: RoutesInput): Promise<readonly Route[]> {
     ['… ?status_class=5xx, one in 50', (i) => `${list(i)}?status_class=5xx`],
     ['… ?status_class=4xx, there is none', (i) => `${list(i)}?status_class=4xx`],
     ['… ?event_type=…, all are', (i) => `${list(i)}?event_type=keyword.quick_win`],
-    ['… ?event_type=…, there is none', (i) => `${list(i)}?event_type=x`],
+    ['… ?event_type=…, there is none', (i) => `${list(i)}?event_type=none.such`],
     ['GET /v1/deliveries/{id}', (i) => `/v1/deliveries/${sample(i).eventId}.${sample(i).endpointId}`],
     ['GET /v1/events', () => '/v1/events'],
     ['… ?since=…&until=…', (i) => `/v1/events?${minuteOf(sample(i).createdAt)}`],
-    ['… ?type=…, there is none', () => '/v1/events?type=x'],
+    ['… ?type=…, there is none', () => '/v1/events?type=none.such'],
     ['GET /v1/events/{id}', (i) => `/v1/events/${sample(i).eventId}`],
     ['GET /v1/events/{id}/deliveries', (i) => `/v1/events/${sample(i).eventId}/deliveries`],
   ];
@@ -179,7 +179,7 @@ async function accountRoutes(input: RoutesInput): Promise<readonly Route[]> {
     ['… ?status=exhausted, one in 50', () => `${list}?status=exhausted`],
     ['… ?status=held, there is none', () => `${list}?status=held`],
     ['… ?outcome=http_4xx, there is none', () => `${list}?outcome=http_4xx`],
-    ['… ?event_type=…, there is none', () => `${list}?event_type=x`],
+    ['… ?event_type=…, there is none', () => `${list}?event_type=none.such`],
     ['… ?webhook_id=…', (i) => `${list}?webhook_id=${sample(i).endpointId}`],
     ['… ?event_id=…', (i) => `${list}?event_id=${sample(i).eventId}`],
   ];
