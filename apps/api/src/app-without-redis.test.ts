@@ -5,9 +5,9 @@ import { oneShard } from '@hookferry/core/domain/queues';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { systemClock } from '@hookferry/core/platform/clock';
 import { createNewId } from '@hookferry/core/platform/ids';
+import { createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
 import { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
-import { createInOrder } from '@hookferry/core/platform/redis-script';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { createClosables } from '@hookferry/core/testing/closables';
@@ -167,7 +167,7 @@ describe('when Redis falls silent after a key was found', () => {
       config,
       redis,
       shards: oneShard('bull'),
-      inOrder: createInOrder(redis),
+      atomic: createAtomic(redis),
       probes: {
         registry: new Registry(),
         scrapes: new Scrapes(systemClock),
@@ -181,7 +181,7 @@ describe('when Redis falls silent after a key was found', () => {
       redisClock: { isTrusted: true, skewMs: 0, requireTrusted: async () => {} },
       emit: () => {},
     };
-    const known = open({ ...process, redis: keysRedis, inOrder: createInOrder(keysRedis) });
+    const known = open({ ...process, redis: keysRedis, atomic: createAtomic(keysRedis) });
     const silent = open(process);
     const apiKeyStore = withMethods(silent.apiKeyStore, { find: (id: string) => known.apiKeyStore.find(id) });
     return createApp({ ...silent, apiKeyStore });

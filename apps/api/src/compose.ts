@@ -7,6 +7,7 @@ import { AccountLoads } from '@hookferry/core/operations/account-loads';
 import { DayStore } from '@hookferry/core/operations/redis-day-store';
 import { steadyClock } from '@hookferry/core/platform/clock';
 import { createNewId } from '@hookferry/core/platform/ids';
+import { createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { RedisClock } from '@hookferry/core/platform/redis-clock';
 import {
   connectRedis,
@@ -16,7 +17,6 @@ import {
 } from '@hookferry/core/platform/redis-connect';
 import { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
 import { watchRedisSafety } from '@hookferry/core/platform/redis-safety';
-import { createInOrder } from '@hookferry/core/platform/redis-script';
 import { repeatUntilDone, type Stoppable } from '@hookferry/core/platform/timers';
 import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
@@ -77,8 +77,8 @@ export async function composeApi(
     clock,
     emit,
   });
-  const inOrder = createInOrder(redis);
-  const accountLoads = new AccountLoads({ dayStore: new DayStore(redis, inOrder), clock, emit });
+  const atomic = createAtomic(redis);
+  const accountLoads = new AccountLoads({ dayStore: new DayStore(redis, atomic), clock, emit });
   watchRedisSafety(redis, emit);
   const isRedisAnswering = createRedisProbe(redis);
   await untilRedisAnswers(isRedisAnswering);
@@ -87,7 +87,7 @@ export async function composeApi(
   const firstPrefix = queuePrefix(config.REDIS_URL);
   const layoutStore = new LayoutStore(redis, firstPrefix);
   const wanted = config.QUEUE_SHARDS;
-  const shards = new ShardsInForce({ layoutStore, wanted, firstPrefix, inOrder, emit });
+  const shards = new ShardsInForce({ layoutStore, wanted, firstPrefix, atomic, emit });
 
   const apiKeyStore = new ApiKeyStore(redis);
   const bootstrap = repeatUntilDone(async () => {
@@ -103,7 +103,7 @@ export async function composeApi(
     redis,
     connectionHealth,
     shards,
-    inOrder,
+    atomic,
     probes: {
       registry,
       scrapes,

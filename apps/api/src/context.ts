@@ -55,10 +55,10 @@ import { Turns } from '@hookferry/core/platform/batches';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
 import { SAME_AS_KEY } from '@hookferry/core/platform/duration';
 import type { NewId } from '@hookferry/core/platform/ids';
+import type { Atomic } from '@hookferry/core/platform/redis-atomic';
 import type { RedisClock } from '@hookferry/core/platform/redis-clock';
 import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
 import type { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
-import type { InOrder } from '@hookferry/core/platform/redis-script';
 import type { Stoppable } from '@hookferry/core/platform/timers';
 import { Assumptions } from '@hookferry/core/publish/redis-assumption';
 import { EventClaimStore } from '@hookferry/core/publish/redis-event-claim-store';
@@ -90,7 +90,7 @@ export interface ProcessContext {
   readonly redis: RedisClient;
   readonly connectionHealth: ConnectionHealth;
   readonly shards: QueueShards;
-  readonly inOrder: InOrder;
+  readonly atomic: Atomic;
   readonly probes: ProbeOptions;
   readonly drain: Drain;
   /** Absent: traces are not wanted. */
@@ -126,7 +126,7 @@ export function openContext(process: ProcessContext) {
 const TRIALS_WAITING = { maxWaitingOfAccount: 8, maxWaiting: 100 };
 
 function openStores(process: ProcessContext) {
-  const { config, redis, shards, inOrder, clock, emit } = process;
+  const { config, redis, shards, atomic, clock, emit } = process;
   // What is over moves: until then none of it is let go of because there is much of it.
   const hasHistory = config.HISTORY_DATABASE_URL !== undefined;
   const count = hasHistory ? Number.MAX_SAFE_INTEGER : config.RETENTION_COUNT;
@@ -191,7 +191,7 @@ function openStores(process: ProcessContext) {
     maxEventBytes: config.MAX_EVENT_BYTES,
     scheduleMaxMs: config.SCHEDULE_MAX,
     assumptions: new Assumptions(redis, {
-      inOrder,
+      atomic,
       defaultQuotaBytes: config.ACCOUNT_QUOTA_BYTES,
       noteStanding: (accountId, standing) => quota.note(accountId, standing),
     }),

@@ -10,11 +10,11 @@ import { WorkerReports } from '@hookferry/core/operations/redis-worker-reports';
 import { AttemptRate, WorkerReporter } from '@hookferry/core/operations/worker-reporter';
 import { steadyClock } from '@hookferry/core/platform/clock';
 import { formatDuration } from '@hookferry/core/platform/duration';
+import { createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { RedisClock } from '@hookferry/core/platform/redis-clock';
 import { connectRedis, createRedisProbe, queuePrefix } from '@hookferry/core/platform/redis-connect';
 import { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
 import { watchRedisSafety } from '@hookferry/core/platform/redis-safety';
-import { createInOrder } from '@hookferry/core/platform/redis-script';
 import { createKeepFor, type Stoppable } from '@hookferry/core/platform/timers';
 import { VERSION } from '@hookferry/core/platform/version';
 import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
@@ -93,8 +93,8 @@ export async function composeWorker(
     clock,
     emit,
   });
-  const inOrder = createInOrder(redis);
-  const dayStore = new DayStore(redis, inOrder);
+  const atomic = createAtomic(redis);
+  const dayStore = new DayStore(redis, atomic);
   const accountLoads = new AccountLoads({ dayStore, clock, emit });
   warnOfRetries(config, emit);
   watchRedisSafety(redis, emit);
@@ -103,7 +103,7 @@ export async function composeWorker(
   const firstPrefix = queuePrefix(config.REDIS_URL);
   const layoutStore = new LayoutStore(redis, firstPrefix);
   const wanted = config.QUEUE_SHARDS;
-  const shards = new ShardsInForce({ layoutStore, wanted, firstPrefix, inOrder, emit });
+  const shards = new ShardsInForce({ layoutStore, wanted, firstPrefix, atomic, emit });
   const { beginSpan } = tracing ?? {};
   const { context, servedShards, verifier, notifier, auditSettler, historyUpkeep, recorders, connections } =
     openContext({
@@ -111,7 +111,7 @@ export async function composeWorker(
       redis,
       connection,
       shards,
-      inOrder,
+      atomic,
       workerId,
       beginSpan,
       clock,
@@ -124,7 +124,7 @@ export async function composeWorker(
   // They are few, and all in the first shard.
   const consumers = [openReplayWorker(context, shards.first), openErasureWorker(context, shards.first)];
   const resharding = new Resharding({ redis, shards, layoutStore, workerId, clock, emit });
-  const workerReports = new WorkerReports(redis, inOrder);
+  const workerReports = new WorkerReports(redis, atomic);
   const sendsMail = context.mailer !== undefined;
   const reporter = new WorkerReporter({
     workerReports,
@@ -143,7 +143,7 @@ export async function composeWorker(
   });
   const sampler = new DaySampler({ ...context, workerReports, dayStore, clock, emit });
   const stalledAfterMs = stallTimeoutOf(config);
-  const stallWatch = new StallWatch({ servedShards, standings, redis, inOrder, stalledAfterMs, emit });
+  const stallWatch = new StallWatch({ servedShards, standings, redis, atomic, stalledAfterMs, emit });
   let isStopping = false;
   const opsServer = new OpsServer({
     host: config.WORKER_HOST,

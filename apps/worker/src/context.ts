@@ -55,9 +55,9 @@ import { RemainsStore } from '@hookferry/core/operations/redis-remains-store';
 import { Turns } from '@hookferry/core/platform/batches';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
 import { createNewId } from '@hookferry/core/platform/ids';
+import type { Atomic } from '@hookferry/core/platform/redis-atomic';
 import type { RedisClock } from '@hookferry/core/platform/redis-clock';
 import type { ConnectOptions, RedisClient } from '@hookferry/core/platform/redis-connect';
-import type { InOrder } from '@hookferry/core/platform/redis-script';
 import type { Stoppable } from '@hookferry/core/platform/timers';
 import { PROJECT_URL, VERSION } from '@hookferry/core/platform/version';
 import { FanOuts } from '@hookferry/core/publish/store-fan-out';
@@ -96,7 +96,7 @@ export interface ProcessContext {
   /** Options of connections to Redis, for those that block. */
   readonly connection: Omit<ConnectOptions, 'name'>;
   readonly shards: ShardsInForce;
-  readonly inOrder: InOrder;
+  readonly atomic: Atomic;
   readonly workerId: string;
   /** Absent: traces are not wanted. */
   readonly beginSpan?: BeginSpan | undefined;
@@ -118,7 +118,7 @@ export type WorkerContext = ReturnType<typeof openContext>['context'];
  * in which they must stop.
  */
 export function openContext(process: ProcessContext) {
-  const { config, redis, shards, inOrder, workerId, clock, emit } = process;
+  const { config, redis, shards, atomic, workerId, clock, emit } = process;
   const { records, usageRecorders } = openRecords(process);
   const { accountStore, subscriptions } = records;
   const eventQueue = new EventQueue(redis, shards);
@@ -127,13 +127,13 @@ export function openContext(process: ProcessContext) {
   const deadLetters = new RejectedEvents(redis, shards, clock);
   const accountJobs = new AccountJobs(redis, shards);
   const standings = new QueueStandings(redis, shards);
-  const healthStore = new HealthStore(redis, healthRetentionOf(config), inOrder);
+  const healthStore = new HealthStore(redis, healthRetentionOf(config), atomic);
   const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
   const receiverCertificates = new ReceiverCertificates(process);
   const transport = openTransport({ ...process, receiverCertificates });
   const transformPool = new TransformPool({ limits: transformLimitsOf(config, BOUND_BY_SLOTS), emit });
   const historyParts = openHistory({ ...process, ...records });
-  const heldDeliveries = new HeldDeliveries(redis, shards, () => servedShards.list(), inOrder, clock);
+  const heldDeliveries = new HeldDeliveries(redis, shards, () => servedShards.list(), atomic, clock);
   const stores = {
     ...process,
     ...records,
@@ -163,11 +163,11 @@ export function openContext(process: ProcessContext) {
       byDefault: config.ENDPOINT_VERIFICATION,
       requestOrigin: config.WEBHOOK_REQUEST_ORIGIN,
     }),
-    verificationStore: new VerificationStore(redis, inOrder),
+    verificationStore: new VerificationStore(redis, atomic),
     unprovenRequests: new UnprovenRequests(redis),
     apiKeyStore: new ApiKeyStore(redis),
     contactStore: new ContactStore(redis, records.sealer),
-    notificationStore: new NotificationStore(redis, inOrder),
+    notificationStore: new NotificationStore(redis, atomic),
     openBreakers: new OpenBreakers(redis),
     disabledEndpoints: new DisabledEndpoints(redis),
     heldCounts: new HeldCounts(redis, shards),

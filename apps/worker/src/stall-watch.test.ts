@@ -1,5 +1,6 @@
 import { createQueueLayout, DELIVERIES_QUEUE, shardsAmong } from '@hookferry/core/domain/queues';
 import { QueueStandings } from '@hookferry/core/queue/bullmq-queue-standings';
+import { buildAtomic } from '@hookferry/core/testing/build-atomic';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { recordSignals } from '@hookferry/core/testing/record-signals';
 import { startRedisServer } from '@hookferry/core/testing/redis-server';
@@ -48,7 +49,7 @@ async function startWatched(
     servedShards: { watched: () => watched },
     standings,
     redis: writeTo,
-    inOrder: (steps) => context.inOrder(steps),
+    atomic: buildAtomic((steps) => context.atomic(steps)),
     stalledAfterMs: NEVER_MS,
     emit: signals.listen,
   });

@@ -1,8 +1,9 @@
 import { keys } from '@hookferry/core/domain/keys';
 import type { WorkedQueue } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
+import type { Atomic } from '@hookferry/core/platform/redis-atomic';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
-import type { InOrder, Step } from '@hookferry/core/platform/redis-script';
+import type { Step } from '@hookferry/core/platform/redis-script';
 import { answerWithin, WakeUpTimer } from '@hookferry/core/platform/timers';
 import type { QueueStandings } from '@hookferry/core/queue/bullmq-queue-standings';
 import type { ServedShards, WatchedQueue } from './shard-consumers';
@@ -11,7 +12,7 @@ export interface StallWatchContext {
   readonly servedShards: Pick<ServedShards, 'watched'>;
   readonly standings: Pick<QueueStandings, 'hasWaiting'>;
   readonly redis: Pick<RedisClient, 'set'>;
-  readonly inOrder: InOrder;
+  readonly atomic: Atomic;
   /** How long a worker may do nothing while jobs wait. Milliseconds. */
   readonly stalledAfterMs: number;
   readonly emit: Emit;
@@ -71,12 +72,12 @@ export class StallWatch {
 
   async #check(watched: WatchedQueue): Promise<WorkedQueue | undefined> {
     const { queue, shard } = watched;
-    const { standings, inOrder } = this.context;
+    const { standings, atomic } = this.context;
     let hasWaiting = false;
     const look: Step = async (target) => {
       hasWaiting = await standings.hasWaiting(queue, shard, target);
     };
-    await answerWithin(ALONG_MS + PATIENCE_MS, inOrder([look], ALONG_MS));
+    await answerWithin(ALONG_MS + PATIENCE_MS, atomic([look], ALONG_MS));
     const before = this.#standstills.get(watched);
     const now = watched.beginsAndEnds();
     if (!hasWaiting) {

@@ -9,8 +9,8 @@ import { EventStore } from '@hookferry/core/events/redis-event-store';
 import { Turns } from '@hookferry/core/platform/batches';
 import { systemClock } from '@hookferry/core/platform/clock';
 import { createNewId } from '@hookferry/core/platform/ids';
+import { createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { connectRedis, queuePrefix } from '@hookferry/core/platform/redis-connect';
-import { createInOrder } from '@hookferry/core/platform/redis-script';
 import { fanOutEvents } from '@hookferry/core/publish/fan-out-event';
 import { FanOuts } from '@hookferry/core/publish/store-fan-out';
 import { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
@@ -55,7 +55,7 @@ export async function fill(filling: Filling): Promise<void> {
     deliveryStore: new DeliveryStore(redis, RETENTION),
     admissionStore: new AdmissionStore(redis),
     deliveryQueue,
-    inOrder: createInOrder(redis),
+    atomic: createAtomic(redis),
     fanOuts: new FanOuts(),
     fanOutTurns: new Turns(),
     clock: systemClock,

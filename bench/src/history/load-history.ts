@@ -8,8 +8,8 @@ import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
 import type { OverList } from '@hookferry/core/events/redis-over-list';
 import { createNewId } from '@hookferry/core/platform/ids';
+import { atomicAsOne } from '@hookferry/core/platform/redis-atomic';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
-import { asOne } from '@hookferry/core/platform/redis-script';
 import { buildAcceptedAttempt, buildAttempt } from '@hookferry/core/testing/build-attempt';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { buildEvent } from '@hookferry/core/testing/build-event';
@@ -66,7 +66,7 @@ export async function loadHistory(options: LoadOptions): Promise<History> {
   const retention = { ageMs: RETENTION_MS, count: Math.max(deliveries, MOST_KEPT) };
   const events = new EventStore(redis, retention);
   const log = new DeliveryStore(redis, retention);
-  const inOrder = asOne(redis);
+  const atomic = atomicAsOne(redis);
   const endpointIds = options.endpointIds ?? (await createEndpoints(redis, accountId));
   const { until = Date.now(), since = until - DAY_MS / 2 } = options;
   let now = since;
@@ -85,7 +85,7 @@ export async function loadHistory(options: LoadOptions): Promise<History> {
     const isFailing = failingShare > 0 && i % failingShare === 0;
     const [first, ...rest] = attemptsOf(isFailing, acceptedAt, event.type);
     // As one command for all that are put together.
-    await inOrder([
+    await atomic([
       (target) => events.save(event, [endpointId], target),
       (target) => log.enlistAll(buildNewDeliveries(id, [endpointId], acceptedAt), target),
       (target) => events.enlistAll([{ event, deliveries: 1 }], target),
@@ -93,7 +93,7 @@ export async function loadHistory(options: LoadOptions): Promise<History> {
     if (first) await log.append(parts, first);
     for (const fact of rest) await log.append(parts, fact);
     await options.onPut?.(event);
-    if (overList) await inOrder([(target) => overList.add({ accountId, ...parts }, acceptedAt, target)]);
+    if (overList) await atomic([(target) => overList.add({ accountId, ...parts }, acceptedAt, target)]);
   }
 
   let next = 0;

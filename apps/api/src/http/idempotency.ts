@@ -2,8 +2,8 @@ import { createHash, hkdfSync } from 'node:crypto';
 import { AppError, type ErrorCode } from '@hookferry/core/platform/app-error';
 import type { Clock } from '@hookferry/core/platform/clock';
 import { createSeededNewId, createSeededSecretBytes, type NewId } from '@hookferry/core/platform/ids';
+import type { Atomic } from '@hookferry/core/platform/redis-atomic';
 import { isUnavailable } from '@hookferry/core/platform/redis-errors';
-import { type InOrder, runStep, type Step } from '@hookferry/core/platform/redis-script';
 import { decrypt, encrypt } from '@hookferry/core/platform/sealing-key';
 import type { Assumption } from '@hookferry/core/publish/redis-assumption';
 import type { Claim, IdempotencyStore, Slot } from '@hookferry/core/publish/redis-idempotency-store';
@@ -17,7 +17,7 @@ const REPLAYED = 'idempotent-replayed';
 export const IDEMPOTENCY_KEY_FORM = /^[\x21-\x7e]{1,255}$/;
 
 interface AnswerOnceContext {
-  readonly inOrder: InOrder;
+  readonly atomic: Atomic;
   readonly idempotencyStore: IdempotencyStore;
   readonly newId: NewId;
   readonly clock: Clock;
@@ -83,15 +83,14 @@ export async function answerOnce(
   { request, response, assumption, bodyText }: KeyedRequest,
   work: Work,
 ): Promise<RouteReply> {
-  const { idempotencyStore, inOrder, newId, clock } = context;
+  const { idempotencyStore, atomic, newId, clock } = context;
   const slot = slotOf(request, response);
   const seal = { apiKey: presentedKeyOf(request), place: slot.name };
   const seed = newId('seed');
   const fingerprint = digest(`${request.originalUrl}\n${bodyText}`);
-  const ifItHolds = (steps: readonly Step[]) => (assumption ?? { inOrder }).inOrder(steps);
-  const claim = await runStep(ifItHolds, (target) =>
-    idempotencyStore.claim(slot, fingerprint, seed, clock(), target),
-  );
+  const [claim] = await (assumption ?? { atomic }).atomic([
+    (target) => idempotencyStore.claim(slot, fingerprint, seed, clock(), target),
+  ]);
   switch (claim.state) {
     case 'claimed':
       return await workOnce(context, { slot, seal, seed, isFirst: claim.seed === seed }, () =>

@@ -25,8 +25,8 @@ import { SigningKeyStore } from '@hookferry/core/endpoints/signing-keys/redis-si
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { CACHED_FOR_MS, EventStore } from '@hookferry/core/events/redis-event-store';
 import { steadyClock, systemClock } from '@hookferry/core/platform/clock';
+import { atomicOneByOne, createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
-import { createInOrder, oneByOne } from '@hookferry/core/platform/redis-script';
 import { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
 import { createJobKeys } from '@hookferry/core/queue/bullmq-layout';
@@ -34,6 +34,7 @@ import { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placemen
 import { resend } from '@hookferry/core/replays/redeliver';
 import { responded } from '@hookferry/core/testing/arrange-delivery';
 import { buildAdmission } from '@hookferry/core/testing/build-admission';
+import { buildAtomic } from '@hookferry/core/testing/build-atomic';
 import { buildAcceptedAttempt } from '@hookferry/core/testing/build-attempt';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { buildEvent } from '@hookferry/core/testing/build-event';
@@ -94,7 +95,7 @@ function openProcess(
     ),
     deliveryQueue: willClose(new DeliveryQueue(redis, shards)),
     heldDeliveries: new HeldDeliveries(redis, shards),
-    inOrder: createInOrder(redis),
+    atomic: createAtomic(redis),
     operationalEvents: recordRaised(),
     healthRecorder: { record: () => {} },
     retrySchedule: [60_000, 60_000],
@@ -539,15 +540,15 @@ describe('in a Cluster, where a record, the end of its job and the next job come
       const dying = openProcess(redis, {
         shards,
         change: {
-          async inOrder(steps) {
+          atomic: buildAtomic(async (steps) => {
             const isRecord = steps.length === 3;
-            if (!isRecord) return await oneByOne(redis)(steps);
-            await oneByOne(redis)(steps.slice(0, stepsDone));
+            if (!isRecord) return await atomicOneByOne(redis)(steps);
+            await atomicOneByOne(redis)(steps.slice(0, stepsDone));
             const isTestOver = once(death, 'end of the test');
             death.emit('dead');
             await isTestOver;
             throw new Error('It is dead.');
-          },
+          }),
         },
       });
       const isDead = once(death, 'dead');

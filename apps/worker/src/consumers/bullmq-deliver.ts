@@ -46,14 +46,14 @@ export class DeliveryConsumer {
   ) {
     const {
       redis,
-      inOrder,
+      atomic,
       lockDurationMs,
       deliveryCapacity: capacity,
       stopDeadlineMs,
       clock,
       emit,
     } = context;
-    this.#dueDeliveries = new DueDeliveries({ prefix: shard.prefix, inOrder, clock, emit });
+    this.#dueDeliveries = new DueDeliveries({ prefix: shard.prefix, atomic, clock, emit });
     const mateJobs = new MateJobs(redis, shard, lockDurationMs, clock);
     const options = { queue: DELIVERIES_QUEUE, shard, capacity, stopDeadlineMs };
     this.#worker = new DeliveryWorker(
@@ -67,7 +67,7 @@ export class DeliveryConsumer {
       },
     );
     this.#runs = new DeliveryRuns(this.#worker, this.#dueDeliveries, lockDurationMs, clock);
-    this.#mateContext = { runs: this.#runs, worker: this.#worker, mateJobs, inOrder };
+    this.#mateContext = { runs: this.#runs, worker: this.#worker, mateJobs, atomic };
     announceFailures(this.#worker, emit);
   }
 

@@ -3,7 +3,8 @@ import type { DeliveryMates, DeliveryRun, JobEnd, WantedMates } from '@hookferry
 import type { EndpointAddress, EndpointId } from '@hookferry/core/domain/endpoint';
 import type { EventId } from '@hookferry/core/domain/event';
 import { parsedOrUndefined } from '@hookferry/core/platform/json';
-import { type InOrder, runStep, type Step } from '@hookferry/core/platform/redis-script';
+import type { Atomic } from '@hookferry/core/platform/redis-atomic';
+import { type Step } from '@hookferry/core/platform/redis-script';
 import type {
   MateJobs,
   MatesToTake,
@@ -19,7 +20,7 @@ export interface DeliveryJobMatesContext {
   readonly runs: DeliveryRuns;
   readonly worker: DeliveryWorker;
   readonly mateJobs: MateJobs;
-  readonly inOrder: InOrder;
+  readonly atomic: Atomic;
 }
 
 // Those that are due at once are taken one by one: each finds that it goes along with the first one, and is put back.
@@ -80,8 +81,9 @@ export class DeliveryJobMates implements DeliveryMates {
   }
 
   async follow(endpointId: EndpointId, event: EventId): Promise<boolean> {
-    const { mateJobs, inOrder } = this.context;
-    return await runStep(inOrder, (target) => mateJobs.follows(target, endpointId, event));
+    const { mateJobs, atomic } = this.context;
+    const [follows] = await atomic([(target) => mateJobs.follows(target, endpointId, event)]);
+    return follows;
   }
 
   tie(endpointId: EndpointId, events: readonly EventId[]): readonly Step[] {
@@ -99,8 +101,8 @@ export class DeliveryJobMates implements DeliveryMates {
   }
 
   async giveBack(): Promise<void> {
-    const { runs, inOrder } = this.context;
+    const { runs, atomic } = this.context;
     const steps = runs.stepsToEnd(this.#jobs, { kind: 'delayed', delayMs: 0 });
-    if (steps.length > 0) await inOrder(steps);
+    if (steps.length > 0) await atomic(steps);
   }
 }

@@ -2,8 +2,9 @@ import { EventEmitter, once } from 'node:events';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { deliveryIdOf, type JobEnd } from '@hookferry/core/domain/delivery';
 import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
+import { createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { connectRedis } from '@hookferry/core/platform/redis-connect';
-import { createInOrder, defineGuard, type Step } from '@hookferry/core/platform/redis-script';
+import { defineGuard, type Step } from '@hookferry/core/platform/redis-script';
 import { MateJobs } from '@hookferry/core/queue/bullmq-delivery-mates';
 import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
@@ -43,7 +44,7 @@ async function arrange(run: Run, { lockDurationMs = LOCK_MS, concurrency = 1 } =
   const redis = connectRedis({ url: proxy.url, role: 'working', name: 'test', emit: () => {} });
   willClose({ close: () => redis.disconnect() });
   const queue = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
-  const inOrder = createInOrder(redis);
+  const atomic = createAtomic(redis);
   const shard = { prefix: 'bull' };
   const capacity = new SharedCapacity(concurrency);
   const begun: string[] = [];
@@ -56,7 +57,8 @@ async function arrange(run: Run, { lockDurationMs = LOCK_MS, concurrency = 1 } =
       if (!abortSignal) throw new Error('arranged otherwise');
       begun.push(job.id ?? '');
       const record = async (recorded: Job, steps: readonly Step[]) =>
-        await inOrder([(target) => RECORD(target, [`record:${recorded.id}`], []), ...steps]);
+        (await atomic([(target) => RECORD(target, [`record:${recorded.id}`], []), ...steps])).length >
+        steps.length;
       try {
         return await run(job, { worker, abortSignal, record });
       } catch (error) {
@@ -67,7 +69,7 @@ async function arrange(run: Run, { lockDurationMs = LOCK_MS, concurrency = 1 } =
     },
     {
       ...workerOptionsOf(
-        { redis, inOrder, lockDurationMs, emit: () => {} },
+        { redis, atomic, lockDurationMs, emit: () => {} },
         { queue: DELIVERIES_QUEUE, shard, capacity },
       ),
       drainDelay: 3_600,

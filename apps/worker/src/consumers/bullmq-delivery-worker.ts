@@ -3,7 +3,7 @@ import type { EndpointAddress } from '@hookferry/core/domain/endpoint';
 import type { EventId } from '@hookferry/core/domain/event';
 import { CACHED_FOR_MS } from '@hookferry/core/events/redis-event-store';
 import { steadyClock } from '@hookferry/core/platform/clock';
-import { runStep, type ScriptTarget, type Step } from '@hookferry/core/platform/redis-script';
+import { type ScriptTarget, type Step } from '@hookferry/core/platform/redis-script';
 import type { MateJobs, MatesToTake, TakenMates } from '@hookferry/core/queue/bullmq-delivery-mates';
 import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
 import type { RunningJobs, Taken, TakenJob } from '@hookferry/core/queue/bullmq-running-jobs';
@@ -113,7 +113,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     if (first === undefined) return { tied: [], busy: [], jobs: [] };
     const token = this.#newToken();
     const take = (target: ScriptTarget) => this.#mateJobs.take(target, address, first, token, wanted);
-    const { tied, busy, jobs } = await runStep(this.inOrder, take);
+    const [{ tied, busy, jobs }] = await this.atomic([take]);
     for (const mate of jobs) {
       this.own(mate.id, token);
       this.#runs.set(
@@ -146,7 +146,8 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   }
 
   protected override async takeJob(token: string): Promise<Job<DeliveryJob, JobEnd> | undefined> {
-    return this.#begin(await runStep(this.inOrder, (target) => this.#runningJobs.take(target, token)));
+    const [taken] = await this.atomic([(target) => this.#runningJobs.take(target, token)]);
+    return this.#begin(taken);
   }
 
   protected override async handleCompleted(
@@ -154,7 +155,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     job: Job<DeliveryJob, JobEnd>,
   ): Promise<Job<DeliveryJob, JobEnd>> {
     const steps = this.stepsToEnd([job], end);
-    if (steps.length > 0) await this.inOrder(steps);
+    if (steps.length > 0) await this.atomic(steps);
     this.emit('completed', job, end, 'active');
     return this.#begin(this.#runs.get(job)?.taken) as Job<DeliveryJob, JobEnd>;
   }

@@ -11,6 +11,7 @@ import { DeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store'
 import { EventQueue } from '@hookferry/core/queue/bullmq-event-queue';
 import { OldestEvents } from '@hookferry/core/queue/bullmq-oldest-events';
 import { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
+import { buildAtomic } from '@hookferry/core/testing/build-atomic';
 import { buildEvent } from '@hookferry/core/testing/build-event';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { keepMovedId } from '@hookferry/core/testing/keep-moved-id';
@@ -56,7 +57,7 @@ it('drops what comes for an account that is erased, an event or not, and says so
     deadLetters: { keep: unexpected },
     openAccounts: { takesEvents: async (accountId) => accountId !== event.accountId },
     quota: { requireRoomAsKnown: unexpected },
-    inOrder: unexpected,
+    atomic: buildAtomic(unexpected),
   });
   await willClose(new EventQueue(context.redis, shards)).add(event);
   await queue.add('no event', { account_id: event.accountId }, { jobId: 'none' });
@@ -91,13 +92,13 @@ it('lets those who deliver in order know of an event that is put back, until it 
     oldestEvents,
     deadLetters: { keep: async () => [] },
     openAccounts: { takesEvents: async () => true },
-    async inOrder(steps) {
-      if (!isFanOut(steps)) return await context.inOrder(steps);
+    atomic: buildAtomic(async (steps) => {
+      if (!isFanOut(steps)) return await context.atomic(steps);
       runs += 1;
       if (runs === 1) throw new Error('OOM');
       await hasLooked;
-      return true;
-    },
+      return [];
+    }),
   });
   await willClose(new EventQueue(context.redis, shards)).add(event);
 
@@ -134,10 +135,10 @@ describe('with a history', () => {
       deadLetters: { keep: async () => [] },
       openAccounts: { takesEvents: async () => true },
       movedIds,
-      async inOrder(steps) {
+      atomic: buildAtomic(async (steps) => {
         if (isFanOut(steps)) fanOuts += 1;
-        return await context.inOrder(steps);
-      },
+        return await context.atomic(steps);
+      }),
     });
     await willClose(new EventQueue(context.redis, shards)).add(event);
     consumer.start();

@@ -1,6 +1,6 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
-import type { InOrder } from '@hookferry/core/platform/redis-script';
+import { buildAtomic } from '@hookferry/core/testing/build-atomic';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { type Job, Queue, UnrecoverableError } from 'bullmq';
 import { SharedCapacity } from '../capacity';
@@ -105,14 +105,14 @@ describe('the check for jobs with an expired lock', () => {
   async function arrange() {
     const { client, context, shard } = willClose(await openTestQueues());
     const seen = { looks: 0, jobs: [] as unknown[] };
-    const inOrder: InOrder = async (steps, patienceMs) => {
-      const isWhole = await context.inOrder(steps, patienceMs);
+    const atomic = buildAtomic(async (steps, patienceMs) => {
+      const results = await context.atomic(steps, patienceMs);
       seen.looks += 1;
-      return isWhole;
-    };
+      return results;
+    });
     const worker = willClose(
       openWorker(
-        { ...context, inOrder, lockDurationMs: 400 },
+        { ...context, atomic, lockDurationMs: 400 },
         { queue: DELIVERIES_QUEUE, shard, capacity: new SharedCapacity(1) },
         async ({ id }) => void seen.jobs.push(id),
       ),

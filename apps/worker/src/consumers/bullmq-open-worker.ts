@@ -1,14 +1,14 @@
 import type { QueueShard } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
+import type { Atomic } from '@hookferry/core/platform/redis-atomic';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
-import type { InOrder } from '@hookferry/core/platform/redis-script';
 import type { Processor } from 'bullmq';
 import type { SharedCapacity } from '../capacity';
 import { BullmqWorker, type BullmqWorkerOptions } from './bullmq-worker';
 
 export interface OpenWorkerContext {
   readonly redis: RedisClient;
-  readonly inOrder: InOrder;
+  readonly atomic: Atomic;
   /** How long a dead worker's jobs stay its own. Milliseconds. */
   readonly lockDurationMs: number;
   readonly emit: Emit;
@@ -55,12 +55,12 @@ export function openWorker<Data>(
 }
 
 export function workerOptionsOf(context: OpenWorkerContext, options: OpenWorkerOptions): BullmqWorkerOptions {
-  const { redis, inOrder, lockDurationMs } = context;
+  const { redis, atomic, lockDurationMs } = context;
   const { shard, capacity, stopDeadlineMs } = options;
   const stalledCheckMs = options.stalledCheckMs ?? Math.ceil(lockDurationMs / STALLED_CHECKS_PER_LOCK);
   return {
     redis,
-    inOrder,
+    atomic,
     prefix: shard.prefix,
     capacity,
     stopDeadlineMs,

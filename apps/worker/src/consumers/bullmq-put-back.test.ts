@@ -1,6 +1,6 @@
 import { DELIVERIES_QUEUE, ERASURES_QUEUE, REPLAYS_QUEUE } from '@hookferry/core/domain/queues';
+import { createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { connectRedis } from '@hookferry/core/platform/redis-connect';
-import { createInOrder } from '@hookferry/core/platform/redis-script';
 import { JOB_VERSION } from '@hookferry/core/queue/bullmq-event-queue';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { recordSignals } from '@hookferry/core/testing/record-signals';
@@ -155,7 +155,7 @@ describe('a job of several steps', () => {
     willClose({ close: () => redis.disconnect() });
     const queue = willClose(new Queue(ERASURES_QUEUE, { connection: client }));
     const options = { queue: ERASURES_QUEUE, shard: { prefix: 'bull' }, concurrency: 1 };
-    const context = { redis, inOrder: createInOrder(redis), lockDurationMs: 30_000, emit };
+    const context = { redis, atomic: createAtomic(redis), lockDurationMs: 30_000, emit };
     let steps = 0;
     const worker = willClose(
       openStepwiseWorker(context, options, async () => {

@@ -1,8 +1,8 @@
 import { EventEmitter, once } from 'node:events';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
+import { atomicAsOne } from '@hookferry/core/platform/redis-atomic';
 import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
-import { asOne } from '@hookferry/core/platform/redis-script';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
 import { startRedisServer } from '@hookferry/core/testing/redis-server';
@@ -55,7 +55,7 @@ describe('bullmq worker', () => {
     };
     const worker = new OpenWorker(DELIVERIES_QUEUE, process, {
       redis,
-      inOrder: asOne(redis),
+      atomic: atomicAsOne(redis),
       prefix: 'bull',
       lockDuration: LOCK_MS,
       stalledCheckMs: LOCK_MS,
@@ -302,7 +302,7 @@ describe('bullmq worker', () => {
       for (const { concurrency, drainDelay } of [UNTIL_WOKEN, UNTIL_WOKEN]) {
         const worker = new OpenWorker(DELIVERIES_QUEUE, async () => immediate(), {
           redis,
-          inOrder: asOne(redis),
+          atomic: atomicAsOne(redis),
           prefix: 'bull',
           stalledCheckMs: LOCK_MS,
           drainDelay,

@@ -1,7 +1,8 @@
 import { setImmediate as immediate, setTimeout as wait } from 'node:timers/promises';
 import { steadyClock } from '@hookferry/core/platform/clock';
+import type { Atomic } from '@hookferry/core/platform/redis-atomic';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
-import { defineScript, type InOrder, runStep } from '@hookferry/core/platform/redis-script';
+import { defineScript } from '@hookferry/core/platform/redis-script';
 import { answerWithin, WakeUpTimer } from '@hookferry/core/platform/timers';
 import { createJobKeys, DELAYED_SCORE, type JobKeys } from '@hookferry/core/queue/bullmq-layout';
 import {
@@ -20,7 +21,7 @@ export interface BullmqWorkerOptions
   extends Omit<WorkerOptions, 'autorun' | 'connection' | 'prefix' | 'concurrency'> {
   readonly redis: RedisClient;
   /** On this Redis. */
-  readonly inOrder: InOrder;
+  readonly atomic: Atomic;
   readonly prefix: string;
   /** How often it looks for jobs with an expired lock, at the least. Longer than `stalledInterval`. Milliseconds. */
   readonly stalledCheckMs: number;
@@ -128,7 +129,7 @@ class LocksInTime extends LockManager {
  */
 export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> implements Sharer {
   readonly #redis: RedisClient;
-  protected readonly inOrder: InOrder;
+  protected readonly atomic: Atomic;
   readonly #keys: JobKeys;
   readonly #stalledChecks: WakeUpTimer;
   readonly #underWay = new Set<string>();
@@ -145,11 +146,11 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
   constructor(
     queue: string,
     process: Processor<Data, Result>,
-    { redis, inOrder, prefix, stalledCheckMs, capacity, stopDeadlineMs, ...options }: BullmqWorkerOptions,
+    { redis, atomic, prefix, stalledCheckMs, capacity, stopDeadlineMs, ...options }: BullmqWorkerOptions,
   ) {
     super(queue, process, { ...options, autorun: false, connection: redis, prefix });
     this.#redis = redis;
-    this.inOrder = inOrder;
+    this.atomic = atomic;
     this.#stalledChecks = new WakeUpTimer(async () => {
       await this.checkConnectionError(() => this.#checkStalled());
       if (!this.closing) this.#stalledChecks.wakeUpWithin(stalledCheckMs);
@@ -364,7 +365,7 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
 
   /** While nobody runs a job of the queue there is none to find. */
   async #checkStalled(): Promise<void> {
-    const isActive = await runStep(this.inOrder, (target) => IS_ACTIVE(target, [this.#keys.active], []));
+    const [isActive] = await this.atomic([(target) => IS_ACTIVE(target, [this.#keys.active], [])]);
     if (isActive !== 0 && !this.closing) await this.#private.moveStalledJobsToWait();
   }
 

@@ -1,6 +1,6 @@
 import type { QueueShard } from '@hookferry/core/domain/queues';
+import { createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { connectRedis } from '@hookferry/core/platform/redis-connect';
-import { createInOrder } from '@hookferry/core/platform/redis-script';
 import { recordSignals, type SignalRecord } from '@hookferry/core/testing/record-signals';
 import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
 import type { OpenWorkerContext } from '../consumers/bullmq-open-worker';
@@ -21,7 +21,7 @@ export async function openTestQueues(): Promise<TestQueues> {
   const redis = connectRedis({ url: database.url, role: 'working', name: 'test-queue', emit });
   return {
     ...database,
-    context: { redis, inOrder: createInOrder(redis), lockDurationMs: 30_000, emit },
+    context: { redis, atomic: createAtomic(redis), lockDurationMs: 30_000, emit },
     shard: { prefix: 'bull' },
     signals,
     async close() {

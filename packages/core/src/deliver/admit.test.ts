@@ -5,7 +5,7 @@ import type { Endpoint } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { EVENTS_QUEUE } from '../domain/queues';
-import { asOne, oneByOne } from '../platform/redis-script';
+import { atomicAsOne, atomicOneByOne } from '../platform/redis-atomic';
 import { DeliveryScene, disabledEndpoint, HELD, learn, NOW, responded } from '../testing/arrange-delivery';
 import { buildAdmission, MAX_UNKNOWN } from '../testing/build-admission';
 import { buildEndpoint } from '../testing/build-endpoint';
@@ -70,17 +70,21 @@ interface AdmitArrangement {
   readonly endpoint?: Endpoint;
   /** Until when its breaker is open. */
   readonly openUntil?: number;
-  readonly order?: typeof asOne;
+  readonly order?: typeof atomicAsOne;
 }
 
-async function arrange({ endpoint = buildEndpoint(), openUntil, order = asOne }: AdmitArrangement = {}) {
+async function arrange({
+  endpoint = buildEndpoint(),
+  openUntil,
+  order = atomicAsOne,
+}: AdmitArrangement = {}) {
   const admission = buildAdmission({ redis: scene.redis.client, clock: () => NOW });
   scene.willClose(admission);
   const breaker = openUntil === undefined ? CLOSED : { failures: FAILURES_TO_OPEN, openUntil };
   if (openUntil !== undefined) {
     await scene.redis.client.set(keys.breaker(endpoint.id), `${FAILURES_TO_OPEN} ${openUntil} ${NOW} 0`);
   }
-  const context = { ...admission, inOrder: order(scene.redis.client) };
+  const context = { ...admission, atomic: order(scene.redis.client) };
   const admitOne = (change: AdmitChange = {}) =>
     admitDelivery(context, buildReady({ endpoint, breaker, acceptedAt: NOW, ...change }));
 
@@ -232,8 +236,8 @@ describe('admit', () => {
   });
 
   describe.each([
-    ['on one server', asOne],
-    ['in a Cluster', oneByOne],
+    ['on one server', atomicAsOne],
+    ['in a Cluster', atomicOneByOne],
   ])('an endpoint with strict ordering, %s', (_where, order) => {
     const strict = () => buildEndpoint({ ordering: 'strict' });
 

@@ -11,7 +11,8 @@ import type {
 } from '../endpoints/flow/redis-admission-store';
 import type { VerificationPolicy } from '../endpoints/verification/verify';
 import type { Clock } from '../platform/clock';
-import { type InOrder, runStep, type Step } from '../platform/redis-script';
+import type { Atomic } from '../platform/redis-atomic';
+import { type Step } from '../platform/redis-script';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import type { OldestEvents } from '../queue/bullmq-oldest-events';
 import type { Concurrency, Permit } from './flow/concurrency';
@@ -52,7 +53,7 @@ export interface AdmitContext {
   readonly admissionStore: Pick<AdmissionStore, 'admit'>;
   readonly verificationPolicy: Pick<VerificationPolicy, 'isWaiting'>;
   /** It runs scripts on the Redis of these stores. */
-  readonly inOrder: InOrder;
+  readonly atomic: Atomic;
   readonly oldestEvents: Pick<OldestEvents, 'guardsOldest'>;
   readonly concurrency: Pick<Concurrency, 'takePermit' | 'releasePermit'>;
   /** The longest time of an attempt at an endpoint without a setting of its own. Milliseconds. */
@@ -158,7 +159,7 @@ async function askInOrder(
   { endpoint, event, run: { eventId, hasWaited } }: ReadyDelivery,
   attemptKey: string,
 ): Promise<AdmissionAnswer> {
-  const { admissionStore, oldestEvents, inOrder, clock, attemptTimeoutMs } = context;
+  const { admissionStore, oldestEvents, atomic, clock, attemptTimeoutMs } = context;
   const { accountId, id, rateLimit, timeoutMs = attemptTimeoutMs } = endpoint;
   const leaseMs = timeoutMs + LEASE_MARGIN_MS;
   const { acceptedAt, group } = event;
@@ -177,17 +178,18 @@ async function askInOrder(
       answer = await admissionStore.admit(id, { ...request, ordering }, clock(), target);
     };
   const guards = oldestEvents.guardsOldest({ accountId, id: eventId, acceptedAt });
-  await inOrder([admitAs('look'), ...guards, admitAs('begin')]);
+  await atomic([admitAs('look'), ...guards, admitAs('begin')]);
   return answer as AdmissionAnswer;
 }
 
 // In the script of this turn of the event loop, together with the requests of others.
 async function askOnce(
-  { admissionStore, inOrder, clock }: AdmitContext,
+  { admissionStore, atomic, clock }: AdmitContext,
   endpointId: EndpointId,
   request: AdmissionRequest,
 ): Promise<AdmissionAnswer> {
-  return await runStep(inOrder, (target) => admissionStore.admit(endpointId, request, clock(), target));
+  const [admission] = await atomic([(target) => admissionStore.admit(endpointId, request, clock(), target)]);
+  return admission;
 }
 
 export interface HoldContext {

@@ -5,12 +5,12 @@ import type { SigningKeyStore } from '../endpoints/signing-keys/redis-signing-ke
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import { CACHED_FOR_MS, type EventStore } from '../events/redis-event-store';
 import { type Clock, steadyClock } from '../platform/clock';
-import { type InOrder, runStep } from '../platform/redis-script';
+import type { Atomic } from '../platform/redis-atomic';
 import type { ReadyDelivery } from './load-delivery';
 
 export interface ConfirmContext {
   /** It runs scripts on the Redis of these stores. */
-  readonly inOrder: InOrder;
+  readonly atomic: Atomic;
   readonly deliveryStore: Pick<DeliveryStore, 'lengthInStep'>;
   readonly eventStore: Pick<EventStore, 'findHeadInStep'>;
   readonly endpointStore: Pick<EndpointStore, 'findInStep'>;
@@ -108,33 +108,35 @@ async function findRefusal(
   return areUnchanged.every(Boolean) ? undefined : 'changed';
 }
 
-async function isOurs({ inOrder, clock }: ConfirmContext, { keepJob, ownedUntil }: DeliveryRun) {
-  return keepJob ? await runStep(inOrder, keepJob) : clock() < ownedUntil;
+async function isOurs({ atomic, clock }: ConfirmContext, { keepJob, ownedUntil }: DeliveryRun) {
+  if (!keepJob) return clock() < ownedUntil;
+  const [isKept] = await atomic([keepJob]);
+  return isKept;
 }
 
 async function isUnchanged(
-  { inOrder, deliveryStore, eventStore }: ConfirmContext,
+  { atomic, deliveryStore, eventStore }: ConfirmContext,
   { run, logLength }: ReadyDelivery,
 ): Promise<boolean> {
   const { accountId, eventId } = run;
-  const [length, head] = await Promise.all([
-    runStep(inOrder, (target) => deliveryStore.lengthInStep(run, target)),
-    runStep(inOrder, (target) => eventStore.findHeadInStep(accountId, eventId, target)),
+  const [length, head] = await atomic([
+    (target) => deliveryStore.lengthInStep(run, target),
+    (target) => eventStore.findHeadInStep(accountId, eventId, target),
   ]);
   const isThere = head !== undefined && head.erasedAt === undefined && head.schedule?.state !== 'cancelled';
   return isThere && length === logLength;
 }
 
 async function isEndpointUnchanged(
-  { inOrder, endpointStore, signingKeyStore, clock }: ConfirmContext,
+  { atomic, endpointStore, signingKeyStore, clock }: ConfirmContext,
   members: readonly ReadyDelivery[],
 ): Promise<boolean> {
   const [first, ...others] = members;
   if (first === undefined) return true;
   const { endpoint, signer, run } = first;
   const { accountId, endpointId } = run;
-  const [current, signingKeys] = await Promise.all([
-    runStep(inOrder, (target) => endpointStore.findInStep(accountId, endpointId, target)),
+  const [[current], signingKeys] = await Promise.all([
+    atomic([(target) => endpointStore.findInStep(accountId, endpointId, target)]),
     signer && signingKeyStore.find(accountId),
   ]);
   const kid = signingKeys && signingKeyAt(signingKeys, clock()).kid;

@@ -254,7 +254,7 @@ class Batch {
 
   async #tie(...sets: readonly (readonly ReadyDelivery[])[]): Promise<void> {
     const steps = sets.flatMap((set) => this.#stepsToTie(set));
-    if (steps.length > 0) await this.context.inOrder(steps);
+    if (steps.length > 0) await this.context.atomic(steps);
   }
 
   #stepsToTie(set: readonly ReadyDelivery[]): readonly Step[] {
@@ -396,7 +396,7 @@ class Batch {
 
   async #end(run: ReadyDelivery['run'] | undefined, end: JobEnd): Promise<void> {
     const steps = run?.stepsToEnd?.(end) ?? [];
-    if (steps.length > 0) await this.context.inOrder(steps);
+    if (steps.length > 0) await this.context.atomic(steps);
   }
 }
 

@@ -11,8 +11,8 @@ import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { EndedAttempt } from '../endpoints/health/attempt-tally';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { OverList } from '../events/redis-over-list';
+import { atomicAsOne, atomicOneByOne } from '../platform/redis-atomic';
 import { connectRedis } from '../platform/redis-connect';
-import { asOne, oneByOne } from '../platform/redis-script';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { DeliveryScene, NOW, refused, responded, SEND_MS } from '../testing/arrange-delivery';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
@@ -65,7 +65,7 @@ async function arrange({ hasHistory = false, isListed = true } = {}) {
   const context = {
     attemptStore: new AttemptStore(client, testRetention),
     deliveryStore,
-    inOrder: asOne(client),
+    atomic: atomicAsOne(client),
     overList: hasHistory ? overList : undefined,
     deliveryQueue,
     admissionStore: new AdmissionStore(client),
@@ -102,11 +102,11 @@ async function arrange({ hasHistory = false, isListed = true } = {}) {
     ready: ReadyDelivery,
     change: Partial<Attempt>,
     decision: Decision,
-    inOrder = context.inOrder,
+    atomic = context.atomic,
   ) => {
     const attempt = buildAttempt({ number: ready.attemptNumber, ...change });
     const input = { ready, attempt, decision, attemptKey: undefined };
-    return await recordAttempt({ ...context, inOrder }, input);
+    return await recordAttempt({ ...context, atomic }, input);
   };
 
   return {
@@ -253,7 +253,7 @@ describe('an attempt whose job can not be ended', () => {
     const ready = await prepare();
     // As in a Cluster, where the queue may be on another node than the log.
     const run = { ...ready.run, stepsToEnd: () => [refuses] };
-    const recorded = await recordOf({ ...ready, run }, {}, RETRY, oneByOne(client));
+    const recorded = await recordOf({ ...ready, run }, {}, RETRY, atomicOneByOne(client));
     expect(recorded).toMatchObject({ effect: { failures: 1 }, nextAttemptAt: NOW + 5_000 });
     expect((await read()).attempts).toHaveLength(1);
   });

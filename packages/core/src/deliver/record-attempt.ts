@@ -9,7 +9,8 @@ import { tellsOfFailing } from '../endpoints/operational-events';
 import type { DeliveryStore, LogLength } from '../events/redis-delivery-store';
 import type { OverList } from '../events/redis-over-list';
 import type { Clock } from '../platform/clock';
-import type { InOrder, Step } from '../platform/redis-script';
+import type { Atomic } from '../platform/redis-atomic';
+import type { Step } from '../platform/redis-script';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { Decision } from './decide-next';
 import { isGone, type ReadyDelivery } from './load-delivery';
@@ -24,7 +25,7 @@ export interface RecordAttemptContext {
   readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
   readonly deliveryStore: Pick<DeliveryStore, 'readWithAttempt' | 'appendIfUnchanged'>;
   /** It runs scripts on the Redis of these stores. */
-  readonly inOrder: InOrder;
+  readonly atomic: Atomic;
   /** Absent: there is no history. */
   readonly overList?: Pick<OverList, 'addAll'> | undefined;
   readonly deliveryQueue: Pick<DeliveryQueue, 'requestOf' | 'promote'>;
@@ -206,7 +207,7 @@ async function tryToRecord(
   logLength: LogLength,
   mustBeListed?: boolean,
 ): Promise<RecordedAttempt | undefined> {
-  const { attemptStore, inOrder } = context;
+  const { attemptStore, atomic } = context;
   const { ready, attempt, decision } = input;
   const { run } = ready;
   const record = recordOf(context, input, fact, logLength, mustBeListed);
@@ -214,7 +215,7 @@ async function tryToRecord(
   let effect = undefined as AttemptEffect | undefined;
   let letsOthersGo = false;
   try {
-    await inOrder([
+    await atomic([
       async (target) => {
         effect = await attemptStore.record(record, target);
       },

@@ -7,7 +7,7 @@ import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { EndedAttempt } from '../endpoints/health/attempt-tally';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { OverList } from '../events/redis-over-list';
-import { asOne, type InOrder, oneByOne } from '../platform/redis-script';
+import { type Atomic, atomicAsOne, atomicOneByOne } from '../platform/redis-atomic';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
@@ -30,7 +30,7 @@ const LATE_LINE = '{"n":1,"t":1,"d":1}\n';
 const REQUEST_LINE = '{"q":"rdl_1","g":"manual","t":1}\n';
 
 /** Deliveries of one request. */
-async function arrange(count: number, order: typeof asOne) {
+async function arrange(count: number, order: typeof atomicAsOne) {
   const { client } = willClose(await openTestRedis());
   const deliveryStore = new DeliveryStore(client, testRetention);
   const overList = new OverList(client);
@@ -39,12 +39,12 @@ async function arrange(count: number, order: typeof asOne) {
   const { accountId, id: endpointId } = endpoint;
   const counted: [boolean, number][] = [];
   const ended: string[] = [];
-  const inOrder: InOrder = order(client);
+  const atomic: Atomic = order(client);
   const time = { now: NOW, tickMs: 0 };
   const context = {
     attemptStore,
     deliveryStore,
-    inOrder,
+    atomic,
     overList,
     deliveryQueue: willClose(new DeliveryQueue(client, oneShard('bull'))),
     admissionStore: new AdmissionStore(client),
@@ -117,8 +117,8 @@ async function arrange(count: number, order: typeof asOne) {
 }
 
 describe.each([
-  ['on one server', asOne],
-  ['in a Cluster', oneByOne],
+  ['on one server', atomicAsOne],
+  ['in a Cluster', atomicOneByOne],
 ])('the attempts of one request, %s', (_name, order) => {
   it('are recorded and over, and counted, each of them', async () => {
     const { events, record, statusOf, readOver, counted } = await arrange(3, order);
@@ -200,7 +200,7 @@ describe.each([
 });
 
 it('let go of no job before all are recorded', async () => {
-  const { record, attemptStore, ended, events } = await arrange(3, oneByOne);
+  const { record, attemptStore, ended, events } = await arrange(3, atomicOneByOne);
   const recordAlong = attemptStore.recordAlong.bind(attemptStore);
   const seen: number[] = [];
   attemptStore.recordAlong = async (...args) => {
@@ -213,7 +213,7 @@ it('let go of no job before all are recorded', async () => {
 });
 
 it('rejects when a record can not be written, and counts nothing', async () => {
-  const { record, events, client, logOf, counted } = await arrange(3, asOne);
+  const { record, events, client, logOf, counted } = await arrange(3, atomicAsOne);
   await client.rpush(logOf(events[1]), 'no log');
   await expect(record()).rejects.toThrow('WRONGTYPE');
   expect(counted).toEqual([]);

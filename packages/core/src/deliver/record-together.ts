@@ -124,7 +124,7 @@ async function tryAll(
   let areAllRecorded = false;
   let letsOthersGo = false;
   try {
-    await context.inOrder([
+    await context.atomic([
       async (target) => {
         effect = await context.attemptStore.record(record, target);
       },

@@ -1,8 +1,9 @@
 import type { AccountId } from '../domain/account';
 import type { AcceptedEvent, EventId } from '../domain/event';
 import { keys } from '../domain/keys';
+import { atomicAsOne } from '../platform/redis-atomic';
 import { RUN_WITHIN_MS } from '../platform/redis-deadline';
-import { asOne, defineScript, type Step } from '../platform/redis-script';
+import { defineScript, type Step } from '../platform/redis-script';
 import { buildEvent } from '../testing/build-event';
 import { keepMovedId } from '../testing/keep-moved-id';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -91,7 +92,7 @@ it('forgets none because one process has a clock that is ahead of Redis', async 
   expect(await redis.client.hlen(part)).toBeGreaterThan(0);
   const stores = async () => {
     const after: Step = async (target) => void (await NOTHING(target, [], []));
-    return await asOne(redis.client)([...movedIds.guardsUnsettled([event], ahead), after]);
+    return await atomicAsOne(redis.client)([...movedIds.guardsUnsettled([event], ahead), after]);
   };
   expect(await stores()).toBe(false);
 });
@@ -108,7 +109,7 @@ describe('an event whose id the API made', () => {
   };
   const stores = async (...events: AcceptedEvent[]) => {
     const after: Step = async (target) => void (await NOTHING(target, [], []));
-    return await asOne(redis.client)([...movedIds.guardsUnsettled(events, NOW), after]);
+    return await atomicAsOne(redis.client)([...movedIds.guardsUnsettled(events, NOW), after]);
   };
 
   it('is stored once: not again while it is listed, nor soon after it has moved', async () => {

@@ -5,7 +5,6 @@ import type { MovedEvent } from '../domain/moved-event';
 import type { MovedStore } from '../events/redis-moved';
 import type { OverList } from '../events/redis-over-list';
 import { askForEach } from '../platform/redis-rows';
-import { runStep } from '../platform/redis-script';
 import {
   type JudgedEntry,
   judgeOver,
@@ -49,11 +48,11 @@ const INCOMPLETE_MS = 5_000;
  * @throws an error when Redis or PostgreSQL is away. The entries come again as they were.
  */
 export async function moveBatch(context: MoveContext, patienceMs = 0): Promise<BatchResult> {
-  const { overList, inOrder, moveAfterMs, clock, emit } = context;
+  const { overList, atomic, moveAfterMs, clock, emit } = context;
   const startedAt = clock();
-  const claim = await runStep(
-    (steps) => inOrder(steps, patienceMs),
-    (target) => overList.claim(startedAt - moveAfterMs, BATCH, startedAt + CLAIMED_FOR_MS, target),
+  const [claim] = await atomic(
+    [(target) => overList.claim(startedAt - moveAfterMs, BATCH, startedAt + CLAIMED_FOR_MS, target)],
+    patienceMs,
   );
   const isFull = claim.entries.length === BATCH;
   if (claim.entries.length === 0) return { moved: 0, isFull };

@@ -4,8 +4,9 @@ import { readSummary } from '../domain/delivery-log';
 import { keys } from '../domain/keys';
 import { digestOf } from '../events/redis-moved-ids';
 import type { DeliveryKey } from '../history/history-source';
+import { atomicAsOne, atomicOneByOne } from '../platform/redis-atomic';
 import { type RowStep, rowsAsOne, rowsOneByOne } from '../platform/redis-rows';
-import { asOne, oneByOne } from '../platform/redis-script';
+import { buildAtomic } from '../testing/build-atomic';
 import {
   type ArrangedEvent,
   CLAIM_IS_OVER_MS,
@@ -100,11 +101,11 @@ const servers = {
     movedIds: killer.watch(scene.movedIds),
     recalledStore: killer.watch(scene.context.recalledStore),
     deliveryQueue: killer.watch(scene.context.deliveryQueue),
-    inOrder: oneByOne(scene.redis.client),
+    atomic: atomicOneByOne(scene.redis.client),
     forEach: rowsOneByOne(scene.redis.client),
   }),
   'one server': (killer: Killer, parts: Parts) => {
-    const inOrder = asOne(scene.redis.client);
+    const atomic = atomicAsOne(scene.redis.client);
     const forEach = rowsAsOne(scene.redis.client);
     const overList: MoveContext['overList'] = {
       claim: (...args) => scene.overList.claim(...args),
@@ -115,7 +116,7 @@ const servers = {
     return {
       ...watched(killer, parts),
       overList: { ...overList, addAll: scene.overList.addAll.bind(scene.overList) },
-      inOrder: (...args: Parameters<typeof inOrder>) => killer.step(() => inOrder(...args)),
+      atomic: buildAtomic((...args) => killer.step(() => atomic(...args))),
       forEach: <Row>(rows: readonly Row[], steps: readonly RowStep<Row>[]) =>
         killer.step(() => forEach(rows, steps)),
     };

@@ -9,15 +9,15 @@ import { MovedIds } from '../events/redis-moved-ids';
 import { OverList } from '../events/redis-over-list';
 import { RecalledStore } from '../events/redis-recalled';
 import type { Clock } from '../platform/clock';
+import type { Atomic } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
-import type { InOrder } from '../platform/redis-script';
 import type { RecallContext } from './recall';
 
 export interface OpenMovedHistoryContext extends Pick<RecallContext, 'eventStore' | 'deliveryStore'> {
   readonly config: { readonly HISTORY_DATABASE_URL?: string | undefined };
   readonly redis: RedisClient;
   /** On this Redis. */
-  readonly inOrder: InOrder;
+  readonly atomic: Atomic;
   readonly retention: Retention;
   readonly usageRecorder: UsageRecorder;
   readonly clock: Clock;
@@ -32,8 +32,7 @@ export function openMovedHistory(
   context: OpenMovedHistoryContext,
   connections: Pick<PgDatabaseOptions, 'applicationName' | 'readers' | 'writers'>,
 ) {
-  const { config, redis, retention, usageRecorder, inOrder, clock, emit, eventStore, deliveryStore } =
-    context;
+  const { config, redis, retention, usageRecorder, atomic, clock, emit, eventStore, deliveryStore } = context;
   const url = config.HISTORY_DATABASE_URL;
   if (url === undefined) return undefined;
   const historyDatabase = new PgDatabase({ ...connections, url, emit });
@@ -46,6 +45,6 @@ export function openMovedHistory(
     recalledStore: new RecalledStore(redis, retention),
   };
   const stores = { eventStore, deliveryStore, retention, usageRecorder };
-  const recalling: RecallContext = { ...moved, ...stores, inOrder, clock };
+  const recalling: RecallContext = { ...moved, ...stores, atomic, clock };
   return { ...moved, historyDatabase, recalling };
 }

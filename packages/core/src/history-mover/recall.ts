@@ -12,7 +12,8 @@ import type { OverList } from '../events/redis-over-list';
 import type { RecalledStore } from '../events/redis-recalled';
 import type { DeliveryKey } from '../history/history-source';
 import type { Clock } from '../platform/clock';
-import { type InOrder, runStep, type Step } from '../platform/redis-script';
+import type { Atomic } from '../platform/redis-atomic';
+import { type Step } from '../platform/redis-script';
 
 export interface RecallContext {
   readonly recalledStore: Pick<
@@ -26,7 +27,7 @@ export interface RecallContext {
   readonly usageRecorder: Pick<UsageRecorder, 'note'>;
   readonly retention: { readonly ageMs: number };
   /** It runs scripts on the Redis of these stores. */
-  readonly inOrder: InOrder;
+  readonly atomic: Atomic;
   readonly clock: Clock;
 }
 
@@ -44,11 +45,11 @@ export async function recall(
   accountId: AccountId,
   keys: readonly DeliveryKey[],
 ): Promise<void> {
-  const { recalledStore, pgHistory, inOrder } = context;
+  const { recalledStore, pgHistory, atomic } = context;
   const isHere = await Promise.all(
-    keys.map((key) => runStep(inOrder, (target) => recalledStore.pin(accountId, key, target))),
+    keys.map((key) => atomic([(target) => recalledStore.pin(accountId, key, target)])),
   );
-  const away = keys.filter((_key, i) => !isHere[i]);
+  const away = keys.filter((_key, i) => !isHere[i]?.[0]);
   if (away.length === 0) return;
   const events = await pgHistory.readForRecall(accountId, away);
   await Promise.all(events.map((event) => bringBack(context, event)));
@@ -103,16 +104,16 @@ export async function whileRecalled<Result>(
 
 /** The recalled deliveries have their jobs now, or will get none. They may move when they finish. */
 export async function endRecall(
-  { recalledStore, inOrder }: Pick<RecallContext, 'recalledStore' | 'inOrder'>,
+  { recalledStore, atomic }: Pick<RecallContext, 'recalledStore' | 'atomic'>,
   accountId: AccountId,
   keys: readonly DeliveryKey[],
 ): Promise<void> {
-  await Promise.all(keys.map((key) => inOrder([(target) => recalledStore.unpin(accountId, key, target)])));
+  await Promise.all(keys.map((key) => atomic([(target) => recalledStore.unpin(accountId, key, target)])));
 }
 
 // A receiver is listed when its log is there.
 async function bringBack(context: RecallContext, event: MovedEvent): Promise<void> {
-  const { recalledStore, overList, inOrder, clock } = context;
+  const { recalledStore, overList, atomic, clock } = context;
   const { accountId, id: eventId, createdAt, deliveries } = event;
   const text = textOf(event);
   const counts = await countsOf(context, event);
@@ -131,7 +132,7 @@ async function bringBack(context: RecallContext, event: MovedEvent): Promise<voi
     },
     ...deliveries.flatMap((delivery) => stepsFor(context, event, delivery)),
   ];
-  await inOrder(steps);
+  await atomic(steps);
 }
 
 function stepsFor(

@@ -14,8 +14,9 @@ import {
 import { digestOf, type KeptId, type MovedIds, staysKnown } from '../events/redis-moved-ids';
 import type { ClaimedEntry } from '../events/redis-over-list';
 import type { Clock } from '../platform/clock';
+import type { Atomic } from '../platform/redis-atomic';
 import type { InOrderForEach, RowStep } from '../platform/redis-rows';
-import type { InOrder, Step } from '../platform/redis-script';
+import type { Step } from '../platform/redis-script';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { MovingEvent } from './judge-over';
 import type { Settlement } from './settlement';
@@ -30,7 +31,7 @@ export interface RemoveMovedContext {
   readonly usageRecorder: Pick<UsageRecorder, 'note'>;
   readonly retention: { readonly ageMs: number };
   /** On the Redis of these, as is the next. */
-  readonly inOrder: InOrder;
+  readonly atomic: Atomic;
   readonly forEach: InOrderForEach;
   readonly clock: Clock;
 }
@@ -52,7 +53,7 @@ export async function removeMoved(
 }
 
 async function raiseReaches(
-  { movedStore, inOrder }: RemoveMovedContext,
+  { movedStore, atomic }: RemoveMovedContext,
   events: readonly MovingEvent[],
 ): Promise<void> {
   const reaches = new Map<AccountId, MovedReach>();
@@ -69,7 +70,7 @@ async function raiseReaches(
       (target) =>
         movedStore.raiseReach(accountId, reach, target),
   );
-  await Promise.all(steps.map((step) => inOrder([step])));
+  await Promise.all(steps.map((step) => atomic([step])));
 }
 
 function timeOf({ listedAt, head }: MovingEvent): number {

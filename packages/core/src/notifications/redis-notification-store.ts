@@ -7,8 +7,9 @@ import {
   notificationSchema,
 } from '../domain/contact';
 import { keys } from '../domain/keys';
+import { type Atomic, createAtomic } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
-import { createInOrder, defineScript, type InOrder } from '../platform/redis-script';
+import { defineScript } from '../platform/redis-script';
 import { readNewestFirst } from '../platform/redis-timeline';
 
 /** The newest of an account are kept, and those that are still to be sent. */
@@ -114,14 +115,14 @@ const recordsSchema = z.array(z.string().transform((raw) => notificationSchema.p
 export class NotificationStore {
   constructor(
     private readonly redis: RedisClient,
-    private readonly inOrder: InOrder = createInOrder(redis),
+    private readonly atomic: Atomic = createAtomic(redis),
   ) {}
 
   /** Claim accounts whose look is due. @param patienceMs how long it may wait to go along with other scripts. */
   async claimAccounts(now: number, most: number, patienceMs = 0): Promise<readonly ClaimedAccount[]> {
     const claimedUntil = now + LOOK_CLAIM_MS;
     let claimed: readonly AccountId[] = [];
-    await this.inOrder(
+    await this.atomic(
       [
         async (target) => {
           const found = await CLAIM_ACCOUNTS(target, [keys.contactAccounts], [now, most, claimedUntil]);

@@ -8,8 +8,8 @@ import { oneShard } from '../domain/queues';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { endRecall, recall } from '../history-mover/recall';
 import { type InOrderForEach, type RowEnd, rowsOneByOne } from '../platform/redis-rows';
-import { type InOrder, oneByOne } from '../platform/redis-script';
 import { EventQueue } from '../queue/bullmq-event-queue';
+import { atomicStepByStep } from '../testing/build-atomic';
 import {
   type ArrangedEvent,
   DELIVERED,
@@ -90,14 +90,8 @@ class Interruption {
   /** Each step by itself, as in a Cluster. */
   function movingParts(interruption = nothing) {
     const { client } = scene.redis;
-    const [one, rowsOne] = [oneByOne(client), rowsOneByOne(client)];
-    const inOrder: InOrder = async (steps) => {
-      for (const step of steps) {
-        await interruption.next();
-        if (!(await one([step]))) return false;
-      }
-      return true;
-    };
+    const rowsOne = rowsOneByOne(client);
+    const atomic = atomicStepByStep(client, () => interruption.next());
     const forEach: InOrderForEach = async (rows, steps) => {
       const ends: RowEnd[] = rows.map(() => 'ran');
       for (const step of steps) {
@@ -112,7 +106,7 @@ class Interruption {
       return ends;
     };
     const historyWriter = interruption.watch(new HistoryWriter(test.database, () => scene.now));
-    return { historyWriter, inOrder, forEach };
+    return { historyWriter, atomic, forEach };
   }
 
   const move = (interruption = nothing) => scene.moveAfter(MOVE_AFTER_MS, movingParts(interruption));

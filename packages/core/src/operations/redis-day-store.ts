@@ -4,8 +4,8 @@ import { keys } from '../domain/keys';
 import { hourOf } from '../endpoints/health/attempt-tally';
 import { chunksOf } from '../platform/batches';
 import { parsedOrUndefined } from '../platform/json';
+import { type Atomic, createAtomic } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
-import { createInOrder, type InOrder } from '../platform/redis-script';
 import { addLoads, addSample } from './redis-day-store.script';
 
 export const HOUR_MS = 3_600_000;
@@ -62,7 +62,7 @@ const scoresSchema = z.array(z.string());
 export class DayStore {
   constructor(
     private readonly redis: RedisClient,
-    private readonly inOrder: InOrder = createInOrder(redis),
+    private readonly atomic: Atomic = createAtomic(redis),
   ) {}
 
   /**
@@ -81,7 +81,7 @@ export class DayStore {
     for (const some of chunksOf([...loads], ACCOUNTS_AT_ONCE)) {
       const accounts = some.map(([id]) => id);
       const each = some.flatMap(([, load]) => loadMeasures.map((measure) => load[measure]));
-      await this.inOrder([addLoads({ hours, accounts, loads: each, ...bounds })], patienceMs);
+      await this.atomic([addLoads({ hours, accounts, loads: each, ...bounds })], patienceMs);
     }
   }
 

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { keys } from '../domain/keys';
 import { parsedOrUndefined } from '../platform/json';
+import { type Atomic, createAtomic } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
-import { createInOrder, defineScript, type InOrder } from '../platform/redis-script';
+import { defineScript } from '../platform/redis-script';
 
 // By Redis' clock, which is the same for all. KEYS: workers, reports. ARGV: worker, report, how long it is
 // good.
@@ -39,13 +40,13 @@ const scriptKeys = [keys.workers, keys.workerReports];
 export class WorkerReports {
   constructor(
     private readonly redis: RedisClient,
-    private readonly inOrder: InOrder = createInOrder(redis),
+    private readonly atomic: Atomic = createAtomic(redis),
   ) {}
 
   /** @param patienceMs how long it may wait to go to Redis along with other scripts. */
   async save(report: WorkerReport, patienceMs = 0): Promise<void> {
     const args = [report.id, JSON.stringify(report), SEEN_FOR_MS];
-    await this.inOrder([(target) => SAVE(target, scriptKeys, args)], patienceMs);
+    await this.atomic([(target) => SAVE(target, scriptKeys, args)], patienceMs);
   }
 
   /** Remove the report of a worker that stops, so that it is not listed any more. */

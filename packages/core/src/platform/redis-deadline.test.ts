@@ -2,10 +2,11 @@ import { createClosables } from '../testing/closables';
 import { startRedisProxy } from '../testing/redis-proxy';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueEndpointId } from '../testing/unique-ids';
+import { createAtomic } from './redis-atomic';
 import { type ConnectionRole, connectRedis, type RedisClient } from './redis-connect';
 import { RUN_WITHIN_MS } from './redis-deadline';
 import { nameRedisError } from './redis-errors';
-import { createInOrder, defineScript, runStep } from './redis-script';
+import { defineScript } from './redis-script';
 
 const { willClose, closeAll } = createClosables();
 afterEach(async () => {
@@ -19,7 +20,7 @@ const ways: readonly [string, (client: RedisClient, key: string) => Promise<unkn
   ['a script', (client, key) => COUNT(client, [key], [])],
   [
     'a unit of scripts',
-    (client, key) => runStep(createInOrder(client), (target) => COUNT(target, [key], [])),
+    async (client, key) => (await createAtomic(client)([(target) => COUNT(target, [key], [])]))[0],
   ],
 ];
 

@@ -3,7 +3,8 @@ import { keys } from '../domain/keys';
 import { type EveryTypeInput, everyType } from '../testing/every-type.script';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { asOne, type ScriptTarget } from './redis-script';
+import { atomicAsOne } from './redis-atomic';
+import type { ScriptTarget } from './redis-script';
 
 describe('a script that is a file of its own', () => {
   let redis: TestRedis;
@@ -40,7 +41,7 @@ describe('a script that is a file of its own', () => {
       'in a turn',
       async (step) => {
         let reply: unknown;
-        await asOne(redis.client)([
+        await atomicAsOne(redis.client)([
           async (target) => {
             reply = await step(target);
           },

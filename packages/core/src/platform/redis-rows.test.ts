@@ -36,11 +36,11 @@ afterEach(() => redis.close());
 
 const ways = { 'as one': rowsAsOne, 'one by one': rowsOneByOne };
 
-describe.each(Object.entries(ways))('steps for many rows, %s', (_name, inOrder) => {
+describe.each(Object.entries(ways))('steps for many rows, %s', (_name, atomic) => {
   /** Adds 1 to each row's number unless it is at its most, and notes those that it has added to. */
   async function addToEach(rows: readonly Row[]) {
     const sums = new Map<string, unknown>();
-    const ends = await inOrder(redis.client)(rows, [
+    const ends = await atomic(redis.client)(rows, [
       guard,
       async (left, target) => {
         const replies = await target.call(
@@ -92,13 +92,13 @@ describe.each(Object.entries(ways))('steps for many rows, %s', (_name, inOrder) 
       { key: 'a', most: 0 },
       { key: 'b', most: 1 },
     ];
-    expect(await inOrder(redis.client)(rows, [guard])).toEqual(['stopped', 'ran']);
+    expect(await atomic(redis.client)(rows, [guard])).toEqual(['stopped', 'ran']);
   });
 
   it('run for thousands of rows, in their order', async () => {
     const rows = Array.from({ length: 3_000 }, (_, i) => ({ key: `k${i}`, most: i }));
     await redis.client.mset(rows.flatMap(({ key, most }) => [key, most]));
-    const read = await askForEach(inOrder(redis.client), rows, (all, target) =>
+    const read = await askForEach(atomic(redis.client), rows, (all, target) =>
       target.call(
         READ,
         all,
@@ -110,7 +110,7 @@ describe.each(Object.entries(ways))('steps for many rows, %s', (_name, inOrder) 
   });
 
   it('do nothing for no row', async () => {
-    expect(await inOrder(redis.client)([], [guard, note])).toEqual([]);
+    expect(await atomic(redis.client)([], [guard, note])).toEqual([]);
   });
 
   it('fail as a whole when Redis takes no writes', async () => {
@@ -118,7 +118,7 @@ describe.each(Object.entries(ways))('steps for many rows, %s', (_name, inOrder) 
     const full = await openTestRedis(server.url);
     try {
       await server.fillUp();
-      await expect(inOrder(full.client)([{ key: 'a', most: 1 }], [guard, note])).rejects.toThrow('OOM');
+      await expect(atomic(full.client)([{ key: 'a', most: 1 }], [guard, note])).rejects.toThrow('OOM');
       await server.makeRoom();
       expect(await full.client.dbsize()).toBe(0);
     } finally {

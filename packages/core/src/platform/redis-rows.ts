@@ -61,7 +61,7 @@ export type RowStep<Row> = (rows: readonly Row[], target: ScriptRows) => Promise
 export type RowEnd = 'ran' | 'stopped' | Error;
 
 /**
- * Run steps one after the other for each of many rows, as `InOrder` does for one: no step takes effect on a row
+ * Run steps one after the other for each of many rows, as `Atomic` does for one: no step takes effect on a row
  * unless all before it have. The rows know nothing of each other. Gives how it ended for each of them.
  *
  * @throws an error when Redis is away. Some rows may be done then, and others not.

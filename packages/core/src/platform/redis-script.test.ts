@@ -6,16 +6,8 @@ import { startRedisProxy } from '../testing/redis-proxy';
 import { type RedisServer, startRedisServer } from '../testing/redis-server';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEndpointId } from '../testing/unique-ids';
-import {
-  asOne,
-  createInOrder,
-  defineGuard,
-  defineScript,
-  type InOrder,
-  oneByOne,
-  ScriptUnit,
-  type Step,
-} from './redis-script';
+import { type Atomic, atomicAsOne, atomicOneByOne, createAtomic } from './redis-atomic';
+import { defineGuard, defineScript, ScriptUnit, type Step } from './redis-script';
 
 describe('redis script', () => {
   // Of its own: what others have on it would be forgotten, too.
@@ -109,7 +101,7 @@ describe('redis in order', () => {
       const { url, client } = willClose(await openTestRedis());
       const proxy = willClose(await startRedisProxy(url));
       const seen = new Set<number>();
-      await createInOrder(client)(steps);
+      await createAtomic(client)(steps);
       for (let bytes = 1; bytes < 1_800; bytes += 60) {
         const redis = new Redis(proxy.url, {
           maxRetriesPerRequest: 0,
@@ -120,7 +112,7 @@ describe('redis in order', () => {
         await once(redis, 'ready');
         await client.flushdb();
         proxy.cutAfter(bytes);
-        await createInOrder(redis)(steps).catch(() => {});
+        await createAtomic(redis)(steps).catch(() => {});
         proxy.cutAfter(Number.POSITIVE_INFINITY);
         // What had been sent may still be on its way.
         await client.ping();
@@ -133,11 +125,11 @@ describe('redis in order', () => {
       const server = willClose(await startRedisServer());
       const { client } = willClose(await openTestRedis(server.url));
       const seen = new Set<number>();
-      await createInOrder(client)(steps);
+      await createAtomic(client)(steps);
       for (let left = 0; left < 20_000; left += 200) {
         await client.flushdb();
         await server.fillUp(left);
-        await createInOrder(client)(steps).catch(() => {});
+        await createAtomic(client)(steps).catch(() => {});
         await server.makeRoom();
         seen.add(await countDone(client));
       }
@@ -147,23 +139,23 @@ describe('redis in order', () => {
     it('is complete on a server that has forgotten its scripts, as after a restart', async () => {
       const server = willClose(await startRedisServer());
       const { client } = willClose(await openTestRedis(server.url));
-      await createInOrder(client)(steps);
+      await createAtomic(client)(steps);
       await client.flushdb();
       await client.script('FLUSH');
-      await createInOrder(client)(steps);
+      await createAtomic(client)(steps);
       expect(await countDone(client)).toBe(NAMES.length);
     });
 
     it('is one command', async () => {
       const { client } = willClose(await openTestRedis());
-      await createInOrder(client)(steps);
+      await createAtomic(client)(steps);
       const sent: string[] = [];
       const { sendCommand } = client;
       client.sendCommand = function noteCommand(command, ...rest) {
         sent.push(command.name);
         return sendCommand.call(client, command, ...rest);
       };
-      await createInOrder(client)(steps);
+      await createAtomic(client)(steps);
       expect(sent).toEqual(['evalsha']);
     });
 
@@ -176,7 +168,7 @@ describe('redis in order', () => {
           (target) =>
             append(target, [name], ['x']),
       );
-      await expect(createInOrder(client)(appending)).rejects.toThrow('WRONGTYPE');
+      await expect(createAtomic(client)(appending)).rejects.toThrow('WRONGTYPE');
       expect(await Promise.all(NAMES.map((name) => client.exists(name)))).toEqual([1, 1, 0, 0]);
     });
   });
@@ -190,7 +182,7 @@ describe('redis in order', () => {
       sent.push(command.name);
       return sendCommand.call(client, command, ...rest);
     };
-    return { client, sent, inOrder: createInOrder(client) };
+    return { client, sent, atomic: createAtomic(client) };
   }
 
   describe('a turn of the event loop', () => {
@@ -200,7 +192,7 @@ describe('redis in order', () => {
     const APPEND = defineScript(`return redis.call('APPEND', KEYS[1], ARGV[1])`);
 
     it('is one command for all callers, and gives each call its own keys, arguments and reply', async () => {
-      const { inOrder, sent } = await arrangeSent();
+      const { atomic, sent } = await arrangeSent();
       const replies: unknown[] = [];
       const note = (reply: Promise<unknown>) => reply.then((one) => replies.push(one));
       const units = [
@@ -213,14 +205,14 @@ describe('redis in order', () => {
       for (let round = 0; round < 2; round += 1) {
         sent.length = 0;
         replies.length = 0;
-        expect(await Promise.all(units.map(inOrder))).toEqual([true, true]);
+        expect(await Promise.all(units.map(atomic))).toEqual([true, true]);
         expect(replies).toEqual([['a', 'one', 1, 2], null, ['b', 'three', 2, 1]]);
       }
       expect(sent).toEqual(['evalsha']);
     });
 
     it('gives a text once that several calls share', async () => {
-      const { client, inOrder, sent } = await arrangeSent();
+      const { client, atomic, sent } = await arrangeSent();
       await client.mset('long', 'x'.repeat(9), 'other', 'y');
       const read = defineScript(`return shared(redis.call('GET', KEYS[1]))`);
       const found: unknown[] = [];
@@ -233,22 +225,22 @@ describe('redis in order', () => {
           texts.add(target.texts);
           found.push(target.texts[number - 1]);
         };
-      await Promise.all(['long', 'other', 'long'].map((key) => inOrder([step(key)])));
+      await Promise.all(['long', 'other', 'long'].map((key) => atomic([step(key)])));
       expect(found).toEqual(['x'.repeat(9), 'y', 'x'.repeat(9)]);
       expect([...texts]).toEqual([['x'.repeat(9), 'y']]);
       expect(sent.filter((name) => name === 'evalsha')).toHaveLength(1);
     });
 
     it('leaves the others alone when one fails because of the data that it finds', async () => {
-      const { client, inOrder } = await arrangeSent();
+      const { client, atomic } = await arrangeSent();
       await client.set('text', 'x');
       const outcomes = await Promise.allSettled([
-        inOrder([(target) => APPEND(target, ['first'], ['1'])]),
-        inOrder([
+        atomic([(target) => APPEND(target, ['first'], ['1'])]),
+        atomic([
           (target) => ADD(target, ['text'], ['member']),
           (target) => APPEND(target, ['never'], ['much', 'more']),
         ]),
-        inOrder([(target) => APPEND(target, ['last'], ['22'])]),
+        atomic([(target) => APPEND(target, ['last'], ['22'])]),
       ]);
       expect(outcomes).toMatchObject([
         { status: 'fulfilled' },
@@ -259,10 +251,10 @@ describe('redis in order', () => {
     });
 
     it('gives the replies of the calls before one that fails: they have taken effect', async () => {
-      const { client, inOrder } = await arrangeSent();
+      const { client, atomic } = await arrangeSent();
       await client.set('text', 'x');
       const appended: unknown[] = [];
-      const unit = inOrder([
+      const unit = atomic([
         async (target) => appended.push(await APPEND(target, ['first'], ['1'])),
         (target) => ADD(target, ['text'], ['member']),
         async (target) => appended.push(await APPEND(target, ['never'], ['2'])),
@@ -277,7 +269,7 @@ describe('redis in order', () => {
       const server = willClose(await startRedisServer());
       const { client } = willClose(await openTestRedis(server.url));
       await server.fillUp(0);
-      const unit = createInOrder(client)([
+      const unit = createAtomic(client)([
         async (target) => {
           await APPEND(target, ['a'], ['x'.repeat(9_000)]).catch(async () => {
             for (let i = 0; i < 9; i += 1) await Promise.resolve();
@@ -293,8 +285,8 @@ describe('redis in order', () => {
       const server = willClose(await startRedisServer());
       const { client } = willClose(await openTestRedis(server.url));
       await server.fillUp(0);
-      const inOrder = createInOrder(client);
-      const append = (key: string) => inOrder([(target) => APPEND(target, [key], ['x'.repeat(9_000)])]);
+      const atomic = createAtomic(client);
+      const append = (key: string) => atomic([(target) => APPEND(target, [key], ['x'.repeat(9_000)])]);
       for (const outcome of await Promise.allSettled(['a', 'b'].map(append))) {
         expect(outcome).toMatchObject({ reason: { message: expect.stringMatching(/^OOM/) } });
       }
@@ -305,16 +297,16 @@ describe('redis in order', () => {
       const refused = defineScript(
         `error('@user_script: 26: -NOREPLICAS Not enough good replicas to write.', 0)`,
       );
-      const run = createInOrder(client)([(target) => refused(target, ['a'], [])]);
+      const run = createAtomic(client)([(target) => refused(target, ['a'], [])]);
       await expect(run).rejects.toThrow(/^NOREPLICAS Not enough/);
     });
 
     it('sends what is too much for one script in several, and loses nothing', async () => {
-      const { client, inOrder, sent } = await arrangeSent();
+      const { client, atomic, sent } = await arrangeSent();
       const members = Array.from({ length: 900 }, (_none, i) => `member ${i}`);
       await Promise.all(
         members.map((member) =>
-          inOrder([
+          atomic([
             (target) => ADD(target, ['set'], [member]),
             (target) => REPLY(target, ['key'], ['a', 'b', 'c']),
           ]),
@@ -325,30 +317,30 @@ describe('redis in order', () => {
     });
 
     it('passes on texts of all lengths and characters as they are', async () => {
-      const { client, inOrder } = await arrangeSent();
+      const { client, atomic } = await arrangeSent();
       const texts = ['', '"\\\0\r\n', 'é€😀', 'x'.repeat(31), '€'.repeat(70_000), 'x'.repeat(300_000)];
       for (const some of [texts, texts.toReversed()]) {
         await client.del('texts');
         const push = defineScript(`return redis.call('RPUSH', KEYS[1], unpack(ARGV))`);
-        await inOrder([(target) => push(target, ['texts'], some)]);
+        await atomic([(target) => push(target, ['texts'], some)]);
         expect(await client.lrange('texts', 0, -1)).toEqual(some);
       }
     });
 
     it('runs also with more arguments than Lua unpacks at once', async () => {
-      const { inOrder } = await arrangeSent();
+      const { atomic } = await arrangeSent();
       const count = defineScript('return {#ARGV, ARGV[1], ARGV[#ARGV]}');
       const args = Array.from({ length: 9_000 }, (_none, i) => i);
       let reply: unknown;
-      await inOrder([(target) => count(target, [], args).then((one) => (reply = one))]);
+      await atomic([(target) => count(target, [], args).then((one) => (reply = one))]);
       expect(reply).toEqual([9_000, '0', '8999']);
     });
   });
 
   describe.each([
-    ['as one', asOne],
-    ['one by one', oneByOne],
-  ])('a guard, %s', (_how, open: (redis: Redis) => InOrder) => {
+    ['as one', atomicAsOne],
+    ['one by one', atomicOneByOne],
+  ])('a guard, %s', (_how, open: (redis: Redis) => Atomic) => {
     const IS_EQUAL = defineGuard(`
       local found = redis.call('GET', KEYS[1])
       if found ~= ARGV[1] then return {0, found} end
@@ -358,11 +350,11 @@ describe('redis in order', () => {
 
     it('keeps the steps after it from running, and those of nobody else', async () => {
       const { client } = willClose(await openTestRedis());
-      const inOrder = open(client);
+      const atomic = open(client);
       await client.set('version', '2');
       const replies: unknown[] = [];
       const publish = (version: string, name: string) =>
-        inOrder([
+        atomic([
           (target) => IS_EQUAL(target, ['version'], [version]).then((reply) => replies.push(reply)),
           (target) => SET_IT(target, [name], ['x']),
           (target) => SET_IT(target, [`${name} listed`], ['x']),
@@ -393,42 +385,42 @@ describe('redis in order', () => {
     const MINUTE_MS = 60_000;
 
     async function arrangeNotes() {
-      const { client, inOrder, sent } = await arrangeSent();
-      return { inOrder, sent, notes: () => client.lrange('noted', 0, -1) };
+      const { client, atomic, sent } = await arrangeSent();
+      return { atomic, sent, notes: () => client.lrange('noted', 0, -1) };
     }
 
     it('keeps steps until there are others, and they go to Redis as one', async () => {
-      const { inOrder, notes, sent } = await arrangeNotes();
-      const patient = inOrder([noted('patient')], MINUTE_MS);
+      const { atomic, notes, sent } = await arrangeNotes();
+      const patient = atomic([noted('patient')], MINUTE_MS);
       await immediate();
       expect(await notes()).toEqual([]);
       sent.length = 0;
-      expect(await Promise.all([patient, inOrder([noted('urgent')])])).toEqual([true, true]);
+      expect(await Promise.all([patient, atomic([noted('urgent')])])).toEqual([true, true]);
       expect(sent.filter((name) => name === 'evalsha')).toHaveLength(1);
       expect(await notes()).toEqual(['patient', 'urgent']);
     });
 
     it('ends', async () => {
-      const { inOrder, notes } = await arrangeNotes();
-      await inOrder([noted('patient')], 1);
+      const { atomic, notes } = await arrangeNotes();
+      await atomic([noted('patient')], 1);
       expect(await notes()).toEqual(['patient']);
     });
 
     it('ends at once when somebody without patience has nothing to do', async () => {
-      const { inOrder, notes } = await arrangeNotes();
-      const patient = inOrder([noted('patient')], MINUTE_MS);
-      await inOrder([]);
+      const { atomic, notes } = await arrangeNotes();
+      const patient = atomic([noted('patient')], MINUTE_MS);
+      await atomic([]);
       await patient;
       expect(await notes()).toEqual(['patient']);
     });
 
     it('is needed once: what comes afterwards waits for its own time', async () => {
-      const { inOrder, notes } = await arrangeNotes();
-      await Promise.all([inOrder([noted('first')], MINUTE_MS), inOrder([noted('urgent')])]);
-      const second = inOrder([noted('second')], MINUTE_MS);
+      const { atomic, notes } = await arrangeNotes();
+      await Promise.all([atomic([noted('first')], MINUTE_MS), atomic([noted('urgent')])]);
+      const second = atomic([noted('second')], MINUTE_MS);
       await immediate();
       expect(await notes()).toEqual(['first', 'urgent']);
-      await Promise.all([inOrder([]), second]);
+      await Promise.all([atomic([]), second]);
       expect(await notes()).toEqual(['first', 'urgent', 'second']);
     });
   });
@@ -442,20 +434,20 @@ describe('redis in order', () => {
       await new Promise(setImmediate);
       order.push(`${name} done`);
     };
-    await createInOrder(cluster)([step('a'), step('b')]);
+    await createAtomic(cluster)([step('a'), step('b')]);
     expect(order).toEqual(['a begun', 'a done', 'b begun', 'b done']);
-    await oneByOne(client)(steps);
+    await atomicOneByOne(client)(steps);
     expect(await countDone(client)).toBe(NAMES.length);
   });
 
   it.each([
-    ['as one', asOne],
-    ['one by one', oneByOne],
-  ])('fails with the step that fails, %s', async (_how, inOrder) => {
+    ['as one', atomicAsOne],
+    ['one by one', atomicOneByOne],
+  ])('fails with the step that fails, %s', async (_how, atomic) => {
     const { client } = willClose(await openTestRedis());
     const failing = async () => {
       throw new Error('refused');
     };
-    await expect(inOrder(client)([async () => {}, failing])).rejects.toThrow('refused');
+    await expect(atomic(client)([async () => {}, failing])).rejects.toThrow('refused');
   });
 });

@@ -122,66 +122,6 @@ export function isDataError(error: unknown): boolean {
 /** Call its scripts on the target, before it waits for anything. */
 export type Step<Reply = unknown> = (target: ScriptTarget) => Promise<Reply>;
 
-/**
- * Run steps one after the other: no step takes effect unless all before it have, whenever and however it
- * breaks off. Resolves with whether all ran: not when a guard kept the later ones from it.
- *
- * @param patienceMs how long steps that are not urgent may wait, so that they go to Redis along with others.
- *   What waits goes at once when steps without patience are run, even if there are none.
- */
-export type InOrder = (steps: readonly Step[], patienceMs?: number) => Promise<boolean>;
-
-/**
- * One server runs all steps as one script: nothing comes between them, neither a crash nor a lack of memory.
- * The steps of all callers of one turn of the event loop go there as one command. In a Cluster, where each
- * node has its own keys, each step waits for those before.
- */
-export function createInOrder(redis: RedisClient): InOrder {
-  return redis instanceof Cluster ? oneByOne(redis) : asOne(redis);
-}
-
-export function asOne(redis: RedisClient): InOrder {
-  const turn = new ScriptTurn(redis);
-  return async function takeAsOne(steps, patienceMs = 0) {
-    const unit = new ScriptUnit();
-    const begun = steps.map((step) => {
-      const result = step(unit);
-      // It is awaited below, maybe after it has failed.
-      result.catch(() => {});
-      return { result, callsSoFar: unit.calls.length };
-    });
-    const settled = await turn.send(unit, patienceMs);
-    const ran = begun.filter(({ callsSoFar }) => callsSoFar <= settled);
-    // One after the other: of several that fail together, the first one's error is the error.
-    for (const { result } of ran) await result;
-    return ran.length === begun.length;
-  };
-}
-
-export function oneByOne(redis: RedisClient): InOrder {
-  return async function takeOneByOne(steps) {
-    for (const step of steps) {
-      const unit = new ScriptUnit();
-      const result = step(unit);
-      result.catch(() => {});
-      const goesOn = await unit.runEach(redis);
-      await result;
-      if (!goesOn) return false;
-    }
-    return true;
-  };
-}
-
-/** Run a single step, along with those of others, and give its result. */
-export async function runStep<Result>(
-  inOrder: (steps: readonly Step[]) => Promise<unknown>,
-  step: (target: ScriptTarget) => Promise<Result>,
-): Promise<Result> {
-  const results: Result[] = [];
-  await inOrder([async (target) => results.push(await step(target))]);
-  return results[0] as Result;
-}
-
 interface Call extends ScriptCall {
   readonly resolve: (reply: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -268,7 +208,7 @@ interface Sending {
  * What a process asks of Redis in one turn of the event loop: one script, and one reply. The units know
  * nothing of each other: one that fails because of the data that it finds leaves the others alone.
  */
-class ScriptTurn {
+export class ScriptTurn {
   #units: Sending[] = [];
   #parameters = 0;
   /** All that this process has ever sent, so that the text of the script changes a few times only. */

@@ -8,8 +8,10 @@ import { keywordQuickWin } from '../event-types/built-in';
 import { digestOf, type MovedId, MovedIds } from '../events/redis-moved-ids';
 import { AppError } from '../platform/app-error';
 import { createNewId } from '../platform/ids';
+import { atomicOneByOne } from '../platform/redis-atomic';
 import { nameRedisError } from '../platform/redis-errors';
-import { type InOrder, oneByOne, type ScriptTarget, ScriptUnit, type Step } from '../platform/redis-script';
+import { type ScriptTarget, ScriptUnit, type Step } from '../platform/redis-script';
+import { buildAtomic } from '../testing/build-atomic';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { createClosables } from '../testing/closables';
 import { keepMovedId } from '../testing/keep-moved-id';
@@ -41,7 +43,7 @@ describe('accept events', () => {
     const { signals, eventStore } = opened;
     const context = {
       ...opened,
-      inOrder: oneByOne(redis.client),
+      atomic: atomicOneByOne(redis.client),
       subscriptions: new Subscriptions({ version: async () => '1', listSubscribers: async () => [] }),
       // The account's endpoints do not matter to this test, except for one that it does not have.
       endpointStore: {
@@ -282,7 +284,7 @@ describe('accept events, with a history', () => {
         ),
       async accept(
         change: Omit<Partial<PublishedEvent>, 'id'> & { readonly id?: EventId | undefined } = {},
-        inOrder = context.inOrder,
+        atomic = context.atomic,
         requireClaim?: Step,
       ) {
         const input = {
@@ -293,7 +295,7 @@ describe('accept events, with a history', () => {
           requireClaim,
         };
         const events = [{ ...event, ...change } as PublishedEvent];
-        const [outcome] = await acceptEvents({ ...context, movedIds, inOrder }, { ...input, events });
+        const [outcome] = await acceptEvents({ ...context, movedIds, atomic }, { ...input, events });
         if (outcome instanceof AppError) return outcome.code;
         return outcome && { isNew: outcome.isNew, acceptedAt: outcome.event.acceptedAt };
       },
@@ -353,13 +355,12 @@ describe('accept events, with a history', () => {
   // A failure that nobody waits for ends the process: the API ended with each outage of Redis.
   it('fails when Redis is away, and leaves no failure that nobody has waited for', async () => {
     const { accept } = await arrange();
-    const away: InOrder = async (steps) => {
+    const away = buildAtomic(async (steps) => {
       const unit = new ScriptUnit();
       const begun = steps.map((step) => step(unit));
       unit.fail(new Error('Redis is away.'));
-      await Promise.all(begun);
-      return true;
-    };
+      return await Promise.all(begun);
+    });
     await expect(accept({}, away)).rejects.toThrow('Redis is away.');
     await setImmediate();
   });
@@ -392,16 +393,16 @@ describe('accept events, with a history', () => {
     ['makes no delivery of an event that was sent', undefined],
     ['does not schedule an event again that was cancelled', NOW + 1_000],
   ])('%s, and has moved, after its id was claimed', async (_what, deliverAt) => {
-    const { accept, keep, client, accountId, event, jobs, inOrder, scheduledQueue } = await arrange();
+    const { accept, keep, client, accountId, event, jobs, atomic, scheduledQueue } = await arrange();
     let steps = 0;
-    const slow: typeof inOrder = async (...args) => {
+    const slow = buildAtomic(async (...args) => {
       steps += 1;
       if (steps === 2) {
         await keep();
         await client.del(keys.eventClaim(accountId, event.id));
       }
-      return await inOrder(...args);
-    };
+      return await atomic(...args);
+    });
     const change = deliverAt === undefined ? {} : { deliverAt };
     expect(await accept(change, slow)).toEqual({ isNew: false, acceptedAt: deliverAt ?? NOW });
     expect(await jobs()).toBe(0);
@@ -431,13 +432,13 @@ describe('accept events, with a history', () => {
   });
 
   it('makes the deliveries of a request that broke off before them', async () => {
-    const { accept, jobs, inOrder } = await arrange();
+    const { accept, jobs, atomic } = await arrange();
     let steps = 0;
-    const broken: typeof inOrder = async (...args) => {
+    const broken = buildAtomic(async (...args) => {
       steps += 1;
       if (steps > 1) throw new AppError('storage_unavailable', 'not reachable');
-      return await inOrder(...args);
-    };
+      return await atomic(...args);
+    });
     await expect(accept({}, broken)).rejects.toMatchObject({ code: 'storage_unavailable' });
     expect(await accept()).toEqual({ isNew: true, acceptedAt: NOW });
     expect(await jobs()).toBe(1);

@@ -183,7 +183,7 @@ async function claimIds(
         }),
       ),
   ];
-  await (assumption ? assumption.inOrder(steps) : context.inOrder(steps));
+  await (assumption ? assumption.atomic(steps) : context.atomic(steps));
   await takeBack(context, alreadyMoved);
   return await eachGood(prepared, async (candidate) => {
     const claim = claims.get(candidate);
@@ -262,14 +262,14 @@ const NONE: ReadonlySet<Candidate> = new Set();
 
 /** Gives the candidates whose ids this call marked first. */
 async function markQueued(
-  { eventClaims, inOrder }: AcceptEventsContext,
+  { eventClaims, atomic }: AcceptEventsContext,
   candidates: readonly (Candidate | AppError)[],
 ): Promise<ReadonlySet<Candidate>> {
   if (!candidates.some(isClaimable)) return NONE;
   const first = new Set<Candidate>();
   const open = candidates.filter(isClaimable).filter(({ claimState }) => claimState === 'open');
   if (open.length === 0) return first;
-  await inOrder([
+  await atomic([
     (target) =>
       Promise.all(
         open.map(async (candidate) => {

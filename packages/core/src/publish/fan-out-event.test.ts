@@ -11,7 +11,9 @@ import { Subscriptions } from '../endpoints/subscriptions';
 import { MovedIds } from '../events/redis-moved-ids';
 import { OverList } from '../events/redis-over-list';
 import { Turns } from '../platform/batches';
-import { asOne, oneByOne } from '../platform/redis-script';
+import { atomicAsOne, atomicOneByOne } from '../platform/redis-atomic';
+import type { Step } from '../platform/redis-script';
+import { buildAtomic } from '../testing/build-atomic';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { createClosables } from '../testing/closables';
@@ -228,7 +230,7 @@ describe('fan out event', () => {
       };
       // What comes after a break is not done.
       const buildBroken = (change: (context: PublishContext) => Partial<FanOutContext>) =>
-        build((context) => ({ inOrder: oneByOne(redis.client), ...change(context) }));
+        build((context) => ({ atomic: atomicOneByOne(redis.client), ...change(context) }));
 
       it('has stored the event, and no job, when the jobs could not be added', async () => {
         const { event } = await arrange(['*']);
@@ -351,8 +353,8 @@ describe('dispatch events', () => {
     /** Counts the scripts that go to Redis as one. */
     async function arrangeCounted(endpointCount: number) {
       const arranged = await arrange(endpointCount);
-      const taken = jest.fn(arranged.inOrder);
-      return { ...arranged, taken, dispatch: arranged.dispatchWith({ inOrder: taken }) };
+      const taken = jest.fn((steps: readonly Step[]) => arranged.atomic(steps));
+      return { ...arranged, taken, dispatch: arranged.dispatchWith({ atomic: buildAtomic(taken) }) };
     }
 
     it('are stored together, each with its own deliveries', async () => {
@@ -373,12 +375,12 @@ describe('dispatch events', () => {
     });
 
     it.each([
-      ['one server', asOne],
-      ['a Cluster', oneByOne],
+      ['one server', atomicAsOne],
+      ['a Cluster', atomicOneByOne],
     ])('do not fail because another one does, on %s', async (_where, inOrderOf) => {
       const arranged = await arrange(1);
       const { publish, redis, deliveryJobs, jobIdsOf } = arranged;
-      const dispatch = arranged.dispatchWith({ inOrder: inOrderOf(redis) });
+      const dispatch = arranged.dispatchWith({ atomic: inOrderOf(redis) });
       const [good, bad, alsoGood] = [publish(), publish(), publish()];
       await redis.set(keys.receivers(bad.accountId, bad.id), 'not a list of receivers');
       const results = await Promise.allSettled([good, bad, alsoGood].map((event) => dispatch([event])));
@@ -545,7 +547,7 @@ describe('dispatch events', () => {
       const server = willClose(await startRedisServer());
       const { client } = willClose(await openTestRedis(server.url));
       const movedIds = hasHistory ? new MovedIds(client, 60_000) : undefined;
-      const context = { ...willClose(openPublishContext(client)), movedIds, inOrder: asOne(client) };
+      const context = { ...willClose(openPublishContext(client)), movedIds, atomic: atomicAsOne(client) };
       await server.fillUp();
       const dispatched = dispatchEvents(context, [buildEvent()]);
       await expect(dispatched).rejects.toThrow('OOM');

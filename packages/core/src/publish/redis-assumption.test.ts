@@ -3,9 +3,11 @@ import { ApiKeyStore } from '../accounts/redis-api-key-store';
 import type { Standing } from '../accounts/redis-usage-store';
 import { keys } from '../domain/keys';
 import { AppError } from '../platform/app-error';
+import { type Atomic, atomicAsOne } from '../platform/redis-atomic';
 import { storageUnavailable } from '../platform/redis-errors';
-import { asOne, defineScript } from '../platform/redis-script';
+import { defineScript } from '../platform/redis-script';
 import { buildApiKey } from '../testing/build-api-key';
+import { buildAtomic } from '../testing/build-atomic';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { Assumptions, NoLongerTrue } from './redis-assumption';
 
@@ -18,9 +20,8 @@ describe('an assumption', () => {
   });
   afterAll(() => redis.close());
 
-  const inTurns: { take?: ReturnType<typeof asOne> } = {};
-  const inOrder = (steps: Parameters<ReturnType<typeof asOne>>[0]) =>
-    (inTurns.take ??= asOne(redis.client))(steps);
+  const inTurns: { take?: Atomic } = {};
+  const atomic = buildAtomic((steps) => (inTurns.take ??= atomicAsOne(redis.client))(steps));
 
   /** A request that was let in by a key as it is, and what it stores. */
   async function arrange(defaultQuotaBytes = 0) {
@@ -30,7 +31,7 @@ describe('an assumption', () => {
     await apiKeyStore.save(apiKey);
     const standings: Standing[] = [];
     const assumptions = new Assumptions(redis.client, {
-      inOrder,
+      atomic,
       defaultQuotaBytes,
       noteStanding: (_accountId, standing) => standings.push(standing),
     });
@@ -51,9 +52,9 @@ describe('an assumption', () => {
 
   it('that holds lets all steps run, and is compared once', async () => {
     const { assumption, standings, store, stored, revoke } = await arrange();
-    await assumption.inOrder([store('a'), store('b')]);
+    await assumption.atomic([store('a'), store('b')]);
     await revoke();
-    await assumption.inOrder([store('c')]);
+    await assumption.atomic([store('c')]);
     await assumption.confirm();
     expect(await stored()).toEqual(['a', 'b', 'c']);
     expect(standings).toEqual([{ usedBytes: 0, ownQuotaBytes: undefined }]);
@@ -73,8 +74,8 @@ describe('an assumption', () => {
       const [arranged, other] = [await arrange(100), await arrange(100)];
       await change(arranged);
       const [refused] = await Promise.allSettled([
-        arranged.assumption.inOrder([arranged.store('a')]),
-        other.assumption.inOrder([other.store('b')]),
+        arranged.assumption.atomic([arranged.store('a')]),
+        other.assumption.atomic([other.store('b')]),
       ]);
       expect(refused).toMatchObject({ status: 'rejected', reason: expect.any(NoLongerTrue) });
       expect(await arranged.stored()).toEqual([]);
@@ -87,16 +88,16 @@ describe('an assumption', () => {
     const { assumption, again, standings, store, stored, revoke } = await arrange();
     const others = [again(), again()];
     expect(others.map(({ name }) => name)).toEqual([assumption.name, assumption.name]);
-    await assumption.inOrder([store('a')], others);
+    await assumption.atomic([store('a')], others);
     await revoke();
-    for (const other of others) await other.inOrder([store('b')]);
+    for (const other of others) await other.atomic([store('b')]);
     expect(await stored()).toEqual(['a', 'b', 'b']);
     expect(standings).toHaveLength(1);
 
     const [late, later] = [again(), again()];
     expect(late.name).not.toBe(assumption.name);
-    await expect(late.inOrder([store('c')], [later])).rejects.toThrow(NoLongerTrue);
-    await expect(later.inOrder([store('c')])).rejects.toThrow(NoLongerTrue);
+    await expect(late.atomic([store('c')], [later])).rejects.toThrow(NoLongerTrue);
+    await expect(later.atomic([store('c')])).rejects.toThrow(NoLongerTrue);
     expect(await stored()).toEqual(['a', 'b', 'b']);
   });
 
@@ -131,7 +132,7 @@ describe('an assumption', () => {
 
   it('can not be made in a Cluster, where its keys are on several nodes', () => {
     const cluster = new Cluster([], { lazyConnect: true });
-    const options = { inOrder, defaultQuotaBytes: 0, noteStanding: () => {} };
+    const options = { atomic, defaultQuotaBytes: 0, noteStanding: () => {} };
     expect(new Assumptions(cluster, options).arePossible).toBe(false);
     expect(new Assumptions(redis.client, options).arePossible).toBe(true);
     cluster.disconnect();

@@ -4,10 +4,11 @@ import type { AccountId, ApiKey } from '../domain/account';
 import { keys } from '../domain/keys';
 import type { EndpointsVersion } from '../endpoints/subscriptions';
 import { AppError } from '../platform/app-error';
+import type { Atomic, Results } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
 import { isLate } from '../platform/redis-deadline';
 import { isUnavailable } from '../platform/redis-errors';
-import { defineGuard, type InOrder, type ScriptTarget, type Step } from '../platform/redis-script';
+import { defineGuard, type ScriptTarget, type Step } from '../platform/redis-script';
 
 /** The cached facts by which a publish request is admitted: its key and its account. */
 export interface Assumed {
@@ -30,7 +31,7 @@ const COMPARE = defineGuard(`
 
 export interface AssumptionsOptions {
   /** Runs a step on this Redis. */
-  readonly inOrder: InOrder;
+  readonly atomic: Atomic;
   /** The default quota of an account; 0: unlimited. */
   readonly defaultQuotaBytes: number;
   /** Called with the usage of an account whenever it was read. */
@@ -53,7 +54,7 @@ export class Assumptions {
   }
 
   make(assumed: Assumed): Assumption {
-    return new Assumption(assumed, this.options.inOrder, (target) => this.compare(target, assumed));
+    return new Assumption(assumed, this.options.atomic, (target) => this.compare(target, assumed));
   }
 
   /** As a step, it keeps the later ones from running when it gives `false`. */
@@ -87,7 +88,7 @@ export class Assumption {
 
   constructor(
     readonly assumed: Assumed,
-    private readonly runInOrder: InOrder,
+    private readonly runAtomic: Atomic,
     private readonly compare: (target: ScriptTarget) => Promise<boolean>,
   ) {}
 
@@ -101,20 +102,23 @@ export class Assumption {
    * Run steps in their order, the first ones only if the assumption holds.
    *
    * @param others of the same name, whose steps these are as well.
-   * @returns whether all ran: not when a guard among them kept later ones from it.
    * @throws NoLongerTrue
    */
-  async inOrder(steps: readonly Step[], others: readonly Assumption[] = []): Promise<boolean> {
-    if (this.#isConfirmed) return await this.runInOrder(steps);
-    const ran = await this.runInOrder([this.#confirm, ...steps]);
+  async atomic<const Steps extends readonly Step[]>(
+    steps: Steps,
+    others: readonly Assumption[] = [],
+  ): Promise<Results<Steps>> {
+    if (this.#isConfirmed) return await this.runAtomic(steps);
+    const [, ...results] = await this.runAtomic([this.#confirm, ...steps]);
     if (!this.#isConfirmed) throw new NoLongerTrue();
     for (const other of others) other.#isConfirmed = true;
-    return ran;
+    // The types know one list of steps, not one with a step before it.
+    return results as Results<Steps>;
   }
 
   /** Compare now, unless that was done. @throws NoLongerTrue */
   async confirm(): Promise<void> {
-    if (!this.#isConfirmed) await this.inOrder([]);
+    if (!this.#isConfirmed) await this.atomic([]);
   }
 
   /**

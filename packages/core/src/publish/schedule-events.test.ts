@@ -1,8 +1,9 @@
 import type { AcceptedEvent } from '../domain/event';
 import { keys, queueKeysOf } from '../domain/keys';
 import { createQueueLayout, oneShard, shardsAmong } from '../domain/queues';
-import { type InOrder, oneByOne } from '../platform/redis-script';
+import { atomicOneByOne } from '../platform/redis-atomic';
 import { ScheduledQueue } from '../queue/bullmq-scheduled-queue';
+import { buildAtomic } from '../testing/build-atomic';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent, buildScheduledEvent } from '../testing/build-event';
 import { createClosables } from '../testing/closables';
@@ -37,7 +38,7 @@ function arrange() {
   return {
     context: { ...context, clock: Date.now },
     now,
-    takeDue: () => context.scheduledQueue.takeDue('bull', context.inOrder),
+    takeDue: () => context.scheduledQueue.takeDue('bull', context.atomic),
     jobs: () => redis.client.zrange('bull:events:prioritized', '0', '-1'),
     count: () => redis.client.get(queueKeysOf('bull').scheduledCount),
     usedBytes: async (accountId: AcceptedEvent['accountId']) =>
@@ -166,11 +167,11 @@ it('waits on when its queue brings it up before its time', async () => {
 
 describe.each([
   ['on one server', undefined],
-  ['in a Cluster', oneByOne],
+  ['in a Cluster', atomicOneByOne],
 ])('%s', (_name, inOrderOf) => {
   const open = () => {
     const { context, ...rest } = arrange();
-    return { ...rest, context: inOrderOf ? { ...context, inOrder: inOrderOf(redis.client) } : context };
+    return { ...rest, context: inOrderOf ? { ...context, atomic: inOrderOf(redis.client) } : context };
   };
 
   it.each([
@@ -314,11 +315,11 @@ async function bytesOfKeys(): Promise<number> {
 // Redis runs a script that it knows before one that was sent earlier, and whose text it has to be sent first.
 describe('a step that another request overtakes on its way to Redis', () => {
   function overtakenBy(context: ReturnType<typeof arrange>['context'], other: () => Promise<void>) {
-    const inOrder: InOrder = async (steps) => {
+    const atomic = buildAtomic(async (steps) => {
       await other();
-      return await context.inOrder(steps);
-    };
-    return { ...context, inOrder };
+      return await context.atomic(steps);
+    });
+    return { ...context, atomic };
   }
 
   it('does not move an event that was cancelled meanwhile', async () => {

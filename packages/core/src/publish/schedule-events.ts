@@ -18,7 +18,8 @@ import type { ScheduledEvents, SeenScheduled } from '../events/redis-scheduled-e
 import { AppError } from '../platform/app-error';
 import { type Clock, formatTime } from '../platform/clock';
 import { formatDuration } from '../platform/duration';
-import type { InOrder, ScriptTarget, Step } from '../platform/redis-script';
+import type { Atomic } from '../platform/redis-atomic';
+import type { ScriptTarget, Step } from '../platform/redis-script';
 import type { Mark, TimeRange } from '../platform/redis-timeline';
 import type { ScheduledEntry, ScheduledQueue } from '../queue/bullmq-scheduled-queue';
 import type { Assumption } from './redis-assumption';
@@ -32,7 +33,7 @@ export interface ScheduleContext {
   /** How long events are kept after they were due. */
   readonly retention: { readonly ageMs: number };
   /** On the Redis of all of these. */
-  readonly inOrder: InOrder;
+  readonly atomic: Atomic;
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -99,7 +100,7 @@ export async function scheduleEvents(
   } = {},
 ): Promise<void> {
   if (events.length === 0) return;
-  const inOrder = (steps: readonly Step[]) => (assumption ?? context).inOrder(steps);
+  const atomic = (steps: readonly Step[]) => (assumption ?? context).atomic(steps);
   const saved = new Set<AcceptedEvent>();
   const save = async (event: AcceptedEvent, target: ScriptTarget) => {
     if (await context.scheduledEvents.save(event, answer, target)) saved.add(event);
@@ -110,11 +111,11 @@ export async function scheduleEvents(
     ...(context.movedIds?.guardsUnsettled(some, context.clock()) ?? []),
     (target) => Promise.all(some.map((event) => save(event, target))),
   ];
-  const isWhole = await inOrder([...saveAll(events), ...stepsOf(context, events, answer)]);
+  const isWhole = await atomic([...saveAll(events), ...stepsOf(context, events, answer)]);
   for (const event of events) {
     // One that is known has kept all others from what comes after that.
     const own = stepsOf(context, [event], answer);
-    const isNew = isWhole || (await inOrder([...(saved.has(event) ? [] : saveAll([event])), ...own]));
+    const isNew = isWhole || (await atomic([...(saved.has(event) ? [] : saveAll([event])), ...own]));
     if (isNew) announce(context, event);
     else await completeKnown(context, event);
   }
@@ -191,7 +192,7 @@ export async function rescheduleEvent(
   const changes = [{ field: 'deliver_at', from: formatTime(seen.deliverAt), to: formatTime(deliverAt) }];
   if (act) await auditLog?.record({ act, accountId, targetId: eventId, changes });
   const entry = { accountId, eventId, deliverAt };
-  const isMoved = await context.inOrder([
+  const isMoved = await context.atomic([
     (target) => scheduledQueue.hasten(entry, target),
     (target) => scheduledEvents.move(accountId, eventId, deliverAt, target),
     (target) => scheduledQueue.place(entry, target),
@@ -279,11 +280,12 @@ async function cancelWaiting(
   seen: SeenScheduled,
   now: number,
 ): Promise<boolean> {
-  return await context.inOrder([
+  const [isCancelled] = await context.atomic([
     (target) => context.scheduledEvents.cancel(accountId, eventId, now, target),
     ...leaveQueue(context, accountId, eventId, now),
     (target) => countMoved(context, accountId, seen, now, target),
   ]);
+  return isCancelled;
 }
 
 /** Do what a call that broke off has not. Gives whether the event is cancelled. */
@@ -294,7 +296,7 @@ async function completeCancelled(
 ): Promise<boolean> {
   const head = await context.eventStore.findHead(accountId, eventId);
   if (head?.schedule?.state !== 'cancelled') return false;
-  await context.inOrder(leaveQueue(context, accountId, eventId, head.acceptedAt));
+  await context.atomic(leaveQueue(context, accountId, eventId, head.acceptedAt));
   return true;
 }
 

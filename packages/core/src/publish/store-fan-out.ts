@@ -10,7 +10,8 @@ import type { OverList } from '../events/redis-over-list';
 import { chunksOf } from '../platform/batches';
 import type { Clock } from '../platform/clock';
 import { GatheredWork } from '../platform/end-of-turn';
-import { type InOrder, isDataError, type ScriptTarget, type Step } from '../platform/redis-script';
+import type { Atomic } from '../platform/redis-atomic';
+import { isDataError, type ScriptTarget, type Step } from '../platform/redis-script';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { Assumption } from './redis-assumption';
 
@@ -40,7 +41,7 @@ export interface StoreFanOutContext {
   /** The same. */
   readonly movedIds?: Pick<MovedIds, 'isSettled' | 'guardsUnsettled'> | undefined;
   /** On the Redis of all of these. */
-  readonly inOrder: InOrder;
+  readonly atomic: Atomic;
   readonly fanOuts: FanOuts;
   readonly clock: Clock;
 }
@@ -104,7 +105,7 @@ async function take(context: StoreFanOutContext, parts: readonly Part[]): Promis
     (target) => listEvents(context, batch, target),
   ];
   const [first, ...others] = parts.flatMap(({ assumption }) => assumption ?? []);
-  const isWhole = await (first ? first.inOrder(steps, others) : context.inOrder(steps));
+  const isWhole = await (first ? first.atomic(steps, others) : context.atomic(steps));
   if (!isWhole) await takeOthers(context, parts);
 }
 

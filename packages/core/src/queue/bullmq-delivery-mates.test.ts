@@ -2,7 +2,8 @@ import { DUE_WITHIN_MS, deliveryIdOf } from '../domain/delivery';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
-import { asOne, runStep, type ScriptTarget } from '../platform/redis-script';
+import { atomicAsOne } from '../platform/redis-atomic';
+import { type ScriptTarget } from '../platform/redis-script';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
@@ -29,7 +30,7 @@ async function arrange(count: number) {
   const mateJobs = new MateJobs(client, { prefix: PREFIX }, LOCK_MS);
   const heldDeliveries = new HeldDeliveries(client, shards);
   const jobKeys = createJobKeys(PREFIX, DELIVERIES_QUEUE);
-  const inOrder = asOne(client);
+  const atomic = atomicAsOne(client);
   const address = { accountId: uniqueAccountId(), endpointId: uniqueEndpointId() };
   const { endpointId } = address;
   const jobIdOf = (eventId: EventId) => deliveryIdOf({ eventId, endpointId });
@@ -49,7 +50,7 @@ async function arrange(count: number) {
     async end(eventId: EventId, token: string, delayMs?: number) {
       const end =
         delayMs === undefined ? ({ kind: 'done' } as const) : ({ kind: 'delayed', delayMs } as const);
-      await inOrder([(target) => runningJobs.end(target, [{ jobId: jobIdOf(eventId), token }], end)]);
+      await atomic([(target) => runningJobs.end(target, [{ jobId: jobIdOf(eventId), token }], end)]);
     },
     async hold(eventId: EventId) {
       const entry = { eventId, acceptedAt: acceptedAt(eventId) };
@@ -63,7 +64,7 @@ async function arrange(count: number) {
     async readMates(first: EventId, wanted: Partial<typeof WANTED> = {}) {
       const all = { ...WANTED, ...wanted };
       const take = (target: ScriptTarget) => mateJobs.take(target, address, first, 'worker:mates', all);
-      return (await runStep(inOrder, take)).jobs;
+      return (await atomic([take]))[0].jobs;
     },
     /** What their attempts need. */
     async store(...some: readonly EventId[]) {
@@ -74,8 +75,8 @@ async function arrange(count: number) {
         await client.set(keys.delivery(endpointId, id), `the log of ${id}`);
       }
     },
-    tie: (...some: readonly EventId[]) => inOrder([mateJobs.tie(endpointId, some)]),
-    untie: (first: EventId) => inOrder([mateJobs.untie(endpointId, first)]),
+    tie: (...some: readonly EventId[]) => atomic([mateJobs.tie(endpointId, some)]),
+    untie: (first: EventId) => atomic([mateJobs.untie(endpointId, first)]),
     follows: (eventId: EventId) => mateJobs.follows(client, endpointId, eventId),
     jobCount: async () => (await client.keys(`${jobKeys.base}*.${endpointId}`)).length,
     heldCount: () => heldDeliveries.count(endpointId),

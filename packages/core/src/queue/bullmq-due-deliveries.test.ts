@@ -4,7 +4,7 @@ import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { deliveryIdOf, type NewDelivery } from '../domain/delivery';
 import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
-import { asOne } from '../platform/redis-script';
+import { atomicAsOne } from '../platform/redis-atomic';
 import { createClosables } from '../testing/closables';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis } from '../testing/test-redis';
@@ -31,7 +31,7 @@ async function arrange() {
   const clock = () => time.now;
   const dueDeliveries = new DueDeliveries({
     prefix: QUEUE_PREFIX,
-    inOrder: asOne(client),
+    atomic: atomicAsOne(client),
     clock,
     emit: signals.listen,
   });
@@ -233,7 +233,7 @@ describe('once started', () => {
     await once(away, 'end');
     const cut = new DueDeliveries({
       prefix: QUEUE_PREFIX,
-      inOrder: asOne(away),
+      atomic: atomicAsOne(away),
       clock,
       emit: signals.listen,
     });

@@ -4,14 +4,15 @@ import { DELIVERIES_QUEUE } from '../domain/queues';
 import type { Emit } from '../domain/signal';
 import type { Clock } from '../platform/clock';
 import { DueTimer } from '../platform/due-timer';
-import { defineScript, type InOrder } from '../platform/redis-script';
+import type { Atomic } from '../platform/redis-atomic';
+import { defineScript } from '../platform/redis-script';
 import { createJobKeys, DELAYED_SCORE, jobFields, PUT_BACK } from './bullmq-layout';
 import { FAIR_ORDER } from './fair-order';
 
 export interface DueDeliveriesOptions {
   /** Of the shard. */
   readonly prefix: string;
-  readonly inOrder: InOrder;
+  readonly atomic: Atomic;
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -70,8 +71,8 @@ export class DueDeliveries {
     const queue = [delayed, prioritized, priorityCounter, meta, active, marker, events];
     const { fairOrder, accountWeights } = queueKeysOf(options.prefix);
     this.#keys = [...queue, fairOrder(DELIVERIES_QUEUE), accountWeights];
-    const { inOrder } = options;
-    this.#timer = new DueTimer({ run: (patienceMs) => this.#run(patienceMs), flush: () => inOrder([]) });
+    const { atomic } = options;
+    this.#timer = new DueTimer({ run: (patienceMs) => this.#run(patienceMs), flush: () => atomic([]) });
   }
 
   start(): void {
@@ -93,11 +94,11 @@ export class DueDeliveries {
    * @param patienceMs how long that may wait to go along with other scripts.
    */
   async runOnce(patienceMs = 0): Promise<number | undefined> {
-    const { inOrder, clock } = this.options;
+    const { atomic, clock } = this.options;
     for (;;) {
       const args = [this.#base, clock() + DUE_GRACE_MS, AT_ONCE];
       let reply: unknown;
-      await inOrder(
+      await atomic(
         [async (target) => void (reply = await PUT_BACK_DUE(target, this.#keys, args))],
         patienceMs,
       );

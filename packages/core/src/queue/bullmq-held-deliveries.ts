@@ -13,8 +13,9 @@ import type { EventId } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
 import { type Clock, systemClock } from '../platform/clock';
+import { type Atomic, createAtomic } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
-import { createInOrder, defineScript, type InOrder, type Step } from '../platform/redis-script';
+import { defineScript, type Step } from '../platform/redis-script';
 import {
   findInAny,
   type Mark,
@@ -83,7 +84,7 @@ export class HeldDeliveries {
     private readonly redis: RedisClient,
     private readonly shards: QueueShards,
     private readonly served: () => readonly QueueShard[] = () => shards.all(),
-    private readonly inOrder: InOrder = createInOrder(redis),
+    private readonly atomic: Atomic = createAtomic(redis),
     private readonly clock: Clock = systemClock,
   ) {}
 
@@ -158,7 +159,7 @@ export class HeldDeliveries {
           due.push(...idsSchema.parse(some));
         },
     );
-    await Promise.all(claims.map((claim) => this.inOrder([claim])));
+    await Promise.all(claims.map((claim) => this.atomic([claim])));
     return due.map(decodeAddress);
   }
 

@@ -9,7 +9,7 @@ import {
   shardsAmong,
   workedQueues,
 } from '../domain/queues';
-import { asOne } from '../platform/redis-script';
+import { atomicAsOne } from '../platform/redis-atomic';
 import { createClosables } from '../testing/closables';
 import { createSeededRandom } from '../testing/seeded-random';
 import { openTestRedis } from '../testing/test-redis';
@@ -164,7 +164,7 @@ describe('bullmq oldest waiting', () => {
     await job?.moveToDelayed(now, 'token');
     await new DueDeliveries({
       prefix: connection.prefix,
-      inOrder: asOne(connection.redis),
+      atomic: atomicAsOne(connection.redis),
       clock: () => now,
       emit: () => {},
     }).runOnce();

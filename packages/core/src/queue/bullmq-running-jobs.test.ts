@@ -6,7 +6,8 @@ import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
-import { asOne, ScriptUnit, type Step } from '../platform/redis-script';
+import { atomicAsOne } from '../platform/redis-atomic';
+import { ScriptUnit, type Step } from '../platform/redis-script';
 import { buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
@@ -60,7 +61,7 @@ async function arrange() {
     client,
     ours,
     runningJobs,
-    inOrder: asOne(client),
+    atomic: atomicAsOne(client),
     /** Do the same on both queues. Gives what came of it. */
     async onBoth<Result>(act: (side: Side) => Promise<Result>): Promise<readonly [Result, Result]> {
       return [await act(theirs), await act(ours)];
@@ -111,13 +112,15 @@ async function isDone(act: Promise<unknown>): Promise<boolean> {
 
 async function openOurs(client: Redis, runningJobs: RunningJobs): Promise<Side> {
   const { queue } = await openSide(client, 'ours');
-  const inOrder = asOne(client);
+  const atomic = atomicAsOne(client);
   const end = async (jobId: string, token: string, how: Parameters<RunningJobs['end']>[2]) =>
-    await inOrder([
-      (target) => runningJobs.end(target, [{ jobId, token }], how),
-      // Whether it is run shows whether the end was a guard that let it through.
-      (target) => new RunningJobs(client, { prefix: 'none' }, LOCK_MS).take(target, token),
-    ]);
+    (
+      await atomic([
+        (target) => runningJobs.end(target, [{ jobId, token }], how),
+        // Whether it is run shows whether the end was a guard that let it through.
+        (target) => new RunningJobs(client, { prefix: 'none' }, LOCK_MS).take(target, token),
+      ])
+    ).length === 2;
   return {
     client,
     queue,
@@ -408,7 +411,7 @@ describe('a worker lets go of several jobs at once', () => {
     { kind: 'delayed', delayMs: 5_000, failure: 'http_5xx' } as const,
     { kind: 'delayed', delayMs: 5_000 } as const,
   ])('as of each by itself: %j', async (end) => {
-    const { ours, runningJobs, inOrder, client } = await arrange();
+    const { ours, runningJobs, atomic, client } = await arrange();
     const ids = ['one', 'two', 'three'];
     const dumps = [];
     for (const isTogether of [true, false]) {
@@ -417,14 +420,14 @@ describe('a worker lets go of several jobs at once', () => {
       for (const _ of ids) await ours.take();
       const held = ids.map((jobId) => ({ jobId, token: TOKEN }));
       const sets = isTogether ? [held] : held.map((each) => [each]);
-      for (const set of sets) await inOrder([(target) => runningJobs.end(target, set, end)]);
+      for (const set of sets) await atomic([(target) => runningJobs.end(target, set, end)]);
       dumps.push(await dumpOf(client, 'ours'));
     }
     expect(dumps[0]).toEqual(dumps[1]);
   });
 
   it('but for those that it has lost, which stay as they are', async () => {
-    const { ours, runningJobs, inOrder } = await arrange();
+    const { ours, runningJobs, atomic } = await arrange();
     for (const id of ['one', 'two']) await add(ours, id);
     for (const _ of ['one', 'two']) await ours.take();
     const held = [
@@ -432,7 +435,7 @@ describe('a worker lets go of several jobs at once', () => {
       { jobId: 'two', token: TOKEN },
     ];
     const end = (jobs: typeof held) =>
-      inOrder([(target) => runningJobs.end(target, jobs, { kind: 'done' }), async () => {}]);
+      atomic([(target) => runningJobs.end(target, jobs, { kind: 'done' }), async () => {}]);
     expect(await end(held)).toBe(true);
     expect(await ours.queue.getJobCounts('active')).toEqual({ active: 1 });
     expect((await ours.queue.getJobs('active')).map(({ id }) => id)).toEqual(['one']);
@@ -485,7 +488,7 @@ describe('the workers that rest are woken', () => {
   });
 
   it('for those that are added after the last one was taken, in the same script', async () => {
-    const { client, inOrder, runningJobs, markersOfOurs } = await arrange();
+    const { client, atomic, runningJobs, markersOfOurs } = await arrange();
     const deliveryQueue = willClose(new DeliveryQueue(client, oneShard('ours')));
     const accountId = uniqueAccountId();
     const addOne: Step = async (target) => {
@@ -496,7 +499,7 @@ describe('the workers that rest are woken', () => {
     const takeOne: Step = async (target) => {
       taken = await runningJobs.take(target, TOKEN);
     };
-    await Promise.all([inOrder([addOne]), inOrder([takeOne]), inOrder([addOne])]);
+    await Promise.all([atomic([addOne]), atomic([takeOne]), atomic([addOne])]);
     expect(taken).toMatchObject({ job: { token: TOKEN }, areMoreWaiting: false });
     expect(await markersOfOurs()).toEqual(JOBS_WAIT);
   });
@@ -513,7 +516,7 @@ describe('the workers that rest are woken', () => {
 
 describe('what a delivery needs is read along with its job', () => {
   async function arrangeDeliveries() {
-    const { client, ours, runningJobs, inOrder } = await arrange();
+    const { client, ours, runningJobs, atomic } = await arrange();
     const endpointStore = new EndpointStore(client, testSealer);
     const eventStore = new EventStore(client, testRetention);
     const deliveryStore = new DeliveryStore(client, testRetention);
@@ -537,7 +540,7 @@ describe('what a delivery needs is read along with its job', () => {
       async takeAll(count: number, known: Parameters<RunningJobs['take']>[2] = '') {
         const texts: (DeliveryTexts | undefined)[] = [];
         const takes = Array.from({ length: count }, () =>
-          inOrder([
+          atomic([
             async (target) => {
               texts.push((await runningJobs.take(target, TOKEN, known)).job?.texts);
               if (target instanceof ScriptUnit) sent.push(target.texts);

@@ -6,8 +6,9 @@ import { EVENTS_QUEUE, type QueueShard, type QueueShards } from '../domain/queue
 import type { Emit } from '../domain/signal';
 import { chunksOf } from '../platform/batches';
 import { DueTimer } from '../platform/due-timer';
+import type { Atomic } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript, type InOrder, runStep, type ScriptTarget } from '../platform/redis-script';
+import { defineScript, type ScriptTarget } from '../platform/redis-script';
 import { type Mark, readTimeline, type TimeRange } from '../platform/redis-timeline';
 import { SCHEDULED_JOB_VERSION } from './bullmq-event-queue';
 import { createJobKeys, PUT_BACK } from './bullmq-layout';
@@ -226,18 +227,18 @@ export class ScheduledQueue {
   /**
    * Move some of a shard's events that are due onto the queue of events.
    *
-   * @param inOrder runs the step on this Redis.
+   * @param atomic runs the step on this Redis.
    * @returns in how many milliseconds the next one is due, by the clock of Redis; `undefined` if none waits.
    */
-  async takeDue(prefix: string, inOrder: InOrder, patienceMs = 0): Promise<number | undefined> {
+  async takeDue(prefix: string, atomic: Atomic, patienceMs = 0): Promise<number | undefined> {
     const { fairOrder, accountWeights, scheduled, scheduledAccounts, scheduledCount } = queueKeysOf(prefix);
     const jobs = createJobKeys(prefix, EVENTS_QUEUE);
     const { prioritized, priorityCounter, meta, active, marker } = jobs;
     const queue = [prioritized, priorityCounter, meta, active, marker];
     const taken = [scheduledAccounts, scheduledCount, ...queue, fairOrder(EVENTS_QUEUE), accountWeights];
-    const reply = await runStep(
-      (steps) => inOrder(steps, patienceMs),
-      (target) => TAKE_DUE(target, taken, [scheduled(''), jobs.base]),
+    const [reply] = await atomic(
+      [(target) => TAKE_DUE(target, taken, [scheduled(''), jobs.base])],
+      patienceMs,
     );
     const nextMs = takenSchema.parse(reply);
     return nextMs < 0 ? undefined : nextMs;
@@ -330,7 +331,7 @@ export interface DueEventsOptions {
   readonly scheduledQueue: Pick<ScheduledQueue, 'takeDue'>;
   /** Of the shard. */
   readonly prefix: string;
-  readonly inOrder: InOrder;
+  readonly atomic: Atomic;
   readonly emit: Emit;
 }
 
@@ -339,8 +340,8 @@ export class DueEvents {
   readonly #timer: DueTimer;
 
   constructor(private readonly options: DueEventsOptions) {
-    const { inOrder } = options;
-    this.#timer = new DueTimer({ run: (patienceMs) => this.#run(patienceMs), flush: () => inOrder([]) });
+    const { atomic } = options;
+    this.#timer = new DueTimer({ run: (patienceMs) => this.#run(patienceMs), flush: () => atomic([]) });
   }
 
   start(): void {
@@ -352,9 +353,9 @@ export class DueEvents {
   }
 
   async #run(patienceMs: number): Promise<number | undefined> {
-    const { scheduledQueue, prefix, inOrder, emit } = this.options;
+    const { scheduledQueue, prefix, atomic, emit } = this.options;
     try {
-      return await scheduledQueue.takeDue(prefix, inOrder, patienceMs);
+      return await scheduledQueue.takeDue(prefix, atomic, patienceMs);
     } catch (error) {
       emit({ name: 'task.failed', task: 'publish due events', error });
       return undefined;

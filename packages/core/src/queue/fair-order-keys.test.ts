@@ -3,7 +3,7 @@ import { Queue } from 'bullmq';
 import { deliveryIdOf } from '../domain/delivery';
 import type { EventId } from '../domain/event';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE, oneShard } from '../domain/queues';
-import { oneByOne } from '../platform/redis-script';
+import { atomicOneByOne } from '../platform/redis-atomic';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
@@ -55,7 +55,7 @@ it.each<[string, (arranged: Awaited<ReturnType<typeof arrange>>) => Promise<unkn
       await queueOf(DELIVERIES_QUEUE).add('d', { account_id: address.accountId }, { jobId, delay: 1 });
       const due = new DueDeliveries({
         prefix: connection.prefix,
-        inOrder: oneByOne(connection.redis),
+        atomic: atomicOneByOne(connection.redis),
         clock: () => Date.now() + 60_000,
         emit: () => {},
       });

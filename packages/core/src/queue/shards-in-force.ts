@@ -7,7 +7,7 @@ import {
 } from '../domain/queues';
 import type { Emit } from '../domain/signal';
 import { steadyClock } from '../platform/clock';
-import { type InOrder, runStep, type Step } from '../platform/redis-script';
+import type { Atomic } from '../platform/redis-atomic';
 import { WakeUpTimer } from '../platform/timers';
 import type { KnownLayout, KnownLayouts, LayoutStore } from './redis-layout-store';
 
@@ -16,7 +16,7 @@ export interface ShardsInForceOptions {
   /** The number of shards that this process is configured with. */
   readonly wanted: number;
   readonly firstPrefix: string;
-  readonly inOrder: InOrder;
+  readonly atomic: Atomic;
   readonly emit: Emit;
 }
 
@@ -70,7 +70,7 @@ export class ShardsInForce implements QueueShards {
   }
 
   async stop(): Promise<void> {
-    await this.options.inOrder([]);
+    await this.options.atomic([]);
     await this.#timer.stop();
   }
 
@@ -156,10 +156,10 @@ export class ShardsInForce implements QueueShards {
   }
 
   async #isOnly(layout: KnownLayout): Promise<boolean> {
-    const { layoutStore, inOrder } = this.options;
+    const { layoutStore, atomic } = this.options;
     const patienceMs = this.#failures === 0 ? PATIENCE_MS : 0;
-    const along = (steps: readonly Step[]) => inOrder(steps, patienceMs);
-    return await runStep(along, (target) => layoutStore.isOnly(layout, target));
+    const [isOnly] = await atomic([(target) => layoutStore.isOnly(layout, target)], patienceMs);
+    return isOnly;
   }
 
   #take(known: KnownLayouts): void {

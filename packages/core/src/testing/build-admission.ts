@@ -12,8 +12,8 @@ import { OpenBreakers } from '../endpoints/redis-stopped-endpoints';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import type { Clock } from '../platform/clock';
+import { atomicAsOne } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
-import { asOne } from '../platform/redis-script';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { OldestEvents } from '../queue/bullmq-oldest-events';
@@ -61,7 +61,7 @@ export function buildAdmission({ redis, clock, signals = recordSignals() }: Admi
     attemptStore: new AttemptStore(redis, testRetention),
     admissionStore: new AdmissionStore(redis),
     ...buildVerification(redis, 'required'),
-    inOrder: asOne(redis),
+    atomic: atomicAsOne(redis),
     openBreakers: new OpenBreakers(redis),
     deliveryQueue: new DeliveryQueue(connection.redis, oneShard(connection.prefix)),
     heldDeliveries: new HeldDeliveries(connection.redis, oneShard(connection.prefix)),

@@ -14,8 +14,8 @@ import { OverList } from '../events/redis-over-list';
 import { RecalledStore } from '../events/redis-recalled';
 import { type MoveContext, moveBatch } from '../history-mover/move-batch';
 import type { MoverContext } from '../history-mover/mover';
+import { atomicAsOne } from '../platform/redis-atomic';
 import { rowsAsOne } from '../platform/redis-rows';
-import { asOne } from '../platform/redis-script';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { buildAcceptedAttempt, buildAttempt } from './build-attempt';
 import { buildEvent } from './build-event';
@@ -106,7 +106,7 @@ export class MovingScene {
       usageRecorder: {
         note: (accountId, kind, bytes) => void this.usage.push({ accountId, kind, bytes }),
       },
-      inOrder: asOne(client),
+      atomic: atomicAsOne(client),
       forEach: rowsAsOne(client),
       retention,
       moveAfterMs: MOVE_AFTER_MS,

@@ -1,8 +1,8 @@
 import { UsageStore } from '../accounts/redis-usage-store';
 import { oneShard } from '../domain/queues';
 import { ScheduledEvents } from '../events/redis-scheduled-events';
+import { atomicAsOne } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
-import { asOne } from '../platform/redis-script';
 import { IdempotencyStore } from '../publish/redis-idempotency-store';
 import { ScheduledQueue } from '../queue/bullmq-scheduled-queue';
 import { testRetention } from './test-retention';
@@ -15,7 +15,7 @@ export function openScheduleParts(redis: RedisClient, retention = testRetention)
     usageStore: new UsageStore(redis),
     idempotencyStore: new IdempotencyStore(redis),
     retention,
-    inOrder: asOne(redis),
+    atomic: atomicAsOne(redis),
     scheduleMaxMs: 30 * 86_400_000,
   };
 }

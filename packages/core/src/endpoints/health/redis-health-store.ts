@@ -1,14 +1,9 @@
 import { ReplyError } from 'ioredis';
 import type { EndpointId } from '../../domain/endpoint';
 import { keys } from '../../domain/keys';
+import { type Atomic, createAtomic } from '../../platform/redis-atomic';
 import type { RedisClient } from '../../platform/redis-connect';
-import {
-  createInOrder,
-  defineScript,
-  groupsByCommand,
-  type InOrder,
-  runStep,
-} from '../../platform/redis-script';
+import { defineScript, groupsByCommand } from '../../platform/redis-script';
 import {
   type AttemptTally,
   decodeDurations,
@@ -131,7 +126,7 @@ export class HealthStore {
   constructor(
     private readonly redis: RedisClient,
     private readonly retentionMs: number,
-    private readonly inOrder: InOrder = createInOrder(redis),
+    private readonly atomic: Atomic = createAtomic(redis),
   ) {}
 
   /** Add to the records of some endpoints. Gives those that nothing was added to. */
@@ -148,7 +143,7 @@ export class HealthStore {
     const healthKeys = group.map(({ endpointId }) => keys.health(endpointId));
     const args = [...shared, ...group.flatMap(argumentsOf)];
     try {
-      const reply = await runStep(this.inOrder, (target) => ADD(target, healthKeys, args));
+      const [reply] = await this.atomic([(target) => ADD(target, healthKeys, args)]);
       return notAddedIn(group, reply as readonly (string | number)[]);
     } catch (error) {
       return group.map((each) => ({ added: each, error }));

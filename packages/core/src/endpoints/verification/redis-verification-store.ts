@@ -2,8 +2,9 @@ import { z } from 'zod';
 import type { AccountId } from '../../domain/account';
 import { decodeAddress, type EndpointAddress, encodeAddress } from '../../domain/endpoint';
 import { keys } from '../../domain/keys';
+import { type Atomic, createAtomic } from '../../platform/redis-atomic';
 import type { RedisClient } from '../../platform/redis-connect';
-import { createInOrder, defineScript, type InOrder } from '../../platform/redis-script';
+import { defineScript } from '../../platform/redis-script';
 import { ALL, takeOne } from '../../platform/redis-take-one';
 import { digestOfHost } from './redis-unproven-requests';
 
@@ -67,7 +68,7 @@ const scheduleKeys = [keys.verificationsDue, keys.verificationsUnderWay];
 export class VerificationStore {
   constructor(
     private readonly redis: RedisClient,
-    private readonly inOrder: InOrder = createInOrder(redis),
+    private readonly atomic: Atomic = createAtomic(redis),
   ) {}
 
   /** Ask for a try, unless one is due before. */
@@ -84,7 +85,7 @@ export class VerificationStore {
     const claimedUntil = now + TRY_CLAIM_MS;
     const claimed: ClaimedTry[] = [];
     const args = [now, most, claimedUntil];
-    await this.inOrder(
+    await this.atomic(
       [
         async (target) => {
           const addresses = addressesSchema.parse(await CLAIM_DUE(target, scheduleKeys, args));

@@ -5,7 +5,7 @@ import type { EndpointId } from '../../domain/endpoint';
 import { keys, queueKeysOf } from '../../domain/keys';
 import { createQueueLayout, DELIVERIES_QUEUE, oneShard, type QueueShard } from '../../domain/queues';
 import type { Emit } from '../../domain/signal';
-import { asOne } from '../../platform/redis-script';
+import { atomicAsOne } from '../../platform/redis-atomic';
 import { createClosables } from '../../testing/closables';
 import { recordSignals } from '../../testing/record-signals';
 import { openTestRedis } from '../../testing/test-redis';
@@ -37,7 +37,7 @@ async function arrange({ splitAgoMs = 2 * IN_FORCE_AFTER_MS } = {}) {
     layoutStore: store,
     wanted: 2,
     firstPrefix: 'bull',
-    inOrder: asOne(client),
+    atomic: atomicAsOne(client),
     emit,
   });
   willClose({ close: () => shards.stop() });

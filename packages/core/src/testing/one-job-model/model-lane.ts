@@ -6,7 +6,7 @@ import { MovedStore } from '../../events/redis-moved';
 import { MovedIds } from '../../events/redis-moved-ids';
 import { OverList } from '../../events/redis-over-list';
 import { RecalledStore } from '../../events/redis-recalled';
-import { oneByOne } from '../../platform/redis-script';
+import { atomicOneByOne } from '../../platform/redis-atomic';
 import { MateJobs } from '../../queue/bullmq-delivery-mates';
 import type { DeliveryJob } from '../../queue/bullmq-delivery-queue';
 import { DueDeliveries } from '../../queue/bullmq-due-deliveries';
@@ -40,7 +40,7 @@ export async function openModelLane() {
   // By its clock, all delayed jobs are due.
   const dueDeliveries = new DueDeliveries({
     prefix: QUEUE_PREFIX,
-    inOrder: oneByOne(redis.client),
+    atomic: atomicOneByOne(redis.client),
     clock: () => Date.now() + 2 * PUT_OFF_MS,
     emit: () => {},
   });

@@ -20,11 +20,13 @@ import type { DeliveryRequest, SendResult } from '../../domain/transport';
 import { TransformationStore } from '../../endpoints/redis-transformation-store';
 import { SigningKeyStore } from '../../endpoints/signing-keys/redis-signing-key-store';
 import { Turns } from '../../platform/batches';
-import { oneByOne, type Step } from '../../platform/redis-script';
+import { atomicOneByOne } from '../../platform/redis-atomic';
+import type { Step } from '../../platform/redis-script';
 import type { TakenMate } from '../../queue/bullmq-delivery-mates';
 import { type DeliveryJob, decodeRequest, deliveryJobSchema } from '../../queue/bullmq-delivery-queue';
 import type { LockedJob } from '../../queue/bullmq-running-jobs';
 import type { buildAdmission } from '../build-admission';
+import { atomicStepByStep, buildAtomic } from '../build-atomic';
 import { noTokens } from '../no-tokens';
 import { Stepwise } from '../stepwise';
 import { testRetention } from '../test-retention';
@@ -168,9 +170,13 @@ function stepwiseContext(
   const { deliveryStore, attemptStore, heldDeliveries } = admission;
   // What is done for each delivery of a request comes one after the other, so that it stands still at each.
   const turns = new Turns();
-  const inOrder = oneByOne(redis);
   // A record that stands still first is no call of the unit of its step, and so no guard by itself.
   let isRecorded = true;
+  const atomic = atomicStepByStep(
+    redis,
+    async () => {},
+    () => isRecorded,
+  );
   return {
     ...admission,
     retention: testRetention,
@@ -241,12 +247,12 @@ function stepwiseContext(
         return changed;
       },
     },
-    inOrder: (steps) =>
+    atomic: buildAtomic((steps) =>
       turns.take(async () => {
         isRecorded = true;
-        for (const step of steps) if (!(await inOrder([step])) || !isRecorded) return false;
-        return true;
+        return await atomic(steps);
       }),
+    ),
     transport: async (request) => {
       run.sends = eventsOf(request).map(events.indexOf);
       await events.onRequest(run);
@@ -318,7 +324,7 @@ class ModelMates implements DeliveryMates {
   async giveBack(): Promise<void> {
     if (this.run.mates.length > 0) await this.run.work.pause('what it gives back');
     const steps = this.run.mates.map((mate) => this.#end(mate, { kind: 'delayed', delayMs: 0 }));
-    for (const step of steps) await oneByOne(this.lane.redis)([step]);
+    for (const step of steps) await atomicOneByOne(this.lane.redis)([step]);
   }
 
   #read({ id: jobId, data, attemptsStarted, stalledCounter }: TakenMate): DeliveryRun {

@@ -9,8 +9,8 @@ import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
 import { type MoveContext, moveBatch } from '../../history-mover/move-batch';
 import { recall } from '../../history-mover/recall';
 import { Turns } from '../../platform/batches';
+import { atomicOneByOne } from '../../platform/redis-atomic';
 import { type InOrderForEach, type RowEnd, rowsOneByOne } from '../../platform/redis-rows';
-import { oneByOne } from '../../platform/redis-script';
 import { fanOutEvents } from '../../publish/fan-out-event';
 import { FanOuts } from '../../publish/store-fan-out';
 import type { ReleaseRequest } from '../../queue/bullmq-held-deliveries';
@@ -151,7 +151,7 @@ export class ModelScene {
       ...admission,
       eventStore,
       overList,
-      inOrder: oneByOne(this.lane.redis),
+      atomic: atomicOneByOne(this.lane.redis),
       deliveryQueue: {
         addAll: async (deliveries: readonly NewDelivery[]) => {
           await admission.deliveryQueue.addAll(deliveries);
@@ -271,7 +271,7 @@ export class ModelScene {
       historyWriter: { write: mover.before('the write', history.write) },
       openAccounts: { find: async () => ({ historyDays: undefined }) },
       usageRecorder: { note: () => {} },
-      inOrder: oneByOne(redis),
+      atomic: atomicOneByOne(redis),
       forEach: pausing(rowsOneByOne(redis), mover),
       retention: testRetention,
       moveAfterMs: 0,
@@ -307,7 +307,7 @@ export class ModelScene {
       },
       usageRecorder: { note: () => {} },
       retention: testRetention,
-      inOrder: oneByOne(redis),
+      atomic: atomicOneByOne(redis),
     };
     const { deliveryQueue, deliveryStore } = admission;
     const resendContext = {
