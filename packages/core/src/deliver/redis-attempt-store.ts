@@ -9,9 +9,9 @@ import { keys } from '../domain/keys';
 import { keysOfLimits, RATE_WINDOW_MS } from '../endpoints/flow/redis-admission-store';
 import type { LogLength } from '../events/redis-delivery-store';
 import type { Retention } from '../events/redis-event-index';
-import { LOG_LINES } from '../events/redis-log-lines';
 import type { RedisClient } from '../platform/redis-connect';
 import { defineGuard, type ScriptTarget } from '../platform/redis-script';
+import { LOG_LINES } from '../queue/libraries';
 
 export interface AttemptRecord {
   readonly delivery: DeliveryParts;

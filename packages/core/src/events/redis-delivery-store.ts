@@ -22,6 +22,7 @@ import { chunksOf } from '../platform/batches';
 import type { RedisClient } from '../platform/redis-connect';
 import { defineScript, groupsByCommand, type ScriptTarget } from '../platform/redis-script';
 import { type Mark, readTimeline, type TimeRange } from '../platform/redis-timeline';
+import { LOG_LINES } from '../queue/libraries';
 import {
   addToEach,
   type EventMark,
@@ -30,7 +31,6 @@ import {
   type Retention,
   readIndex,
 } from './redis-event-index';
-import { LOG_LINES } from './redis-log-lines';
 
 export type DeliveryCursor = EventMark;
 

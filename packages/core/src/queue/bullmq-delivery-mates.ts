@@ -17,7 +17,7 @@ import type { RedisClient } from '../platform/redis-connect';
 import { defineScript, inLua, type ScriptTarget, ScriptUnit, type Step } from '../platform/redis-script';
 import { createJobKeys, DELAYED_SCORE, jobFields } from './bullmq-layout';
 import { READ_ALONG, textIn } from './bullmq-running-jobs';
-import { COUNT_HELD } from './redis-held-counts';
+import { COUNT_HELD } from './libraries';
 
 // This many waiting jobs are looked at, page by page, as long as half of a page are the endpoint's.
 const PAGE = 50;

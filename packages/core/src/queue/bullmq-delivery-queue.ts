@@ -16,9 +16,9 @@ import type { RedisClient } from '../platform/redis-connect';
 import type { ScriptRows } from '../platform/redis-rows';
 import { defineGuard, defineScript, type ScriptTarget } from '../platform/redis-script';
 import { findInAny } from '../platform/redis-timeline';
-import { createJobKeys, type JobKeys, jobFields, PUT_BACK } from './bullmq-layout';
+import { createJobKeys, type JobKeys, jobFields } from './bullmq-layout';
 import { OnDemandQueue } from './bullmq-on-demand-queue';
-import { FAIR_ORDER } from './fair-order';
+import { FAIR_ORDER, PUT_BACK } from './libraries';
 import { byShard, PerShard } from './per-shard';
 
 export interface RequestedDelivery extends NewDelivery {

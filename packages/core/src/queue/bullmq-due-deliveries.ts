@@ -6,8 +6,8 @@ import type { Clock } from '../platform/clock';
 import { DueTimer } from '../platform/due-timer';
 import type { Atomic } from '../platform/redis-atomic';
 import { defineScript } from '../platform/redis-script';
-import { createJobKeys, DELAYED_SCORE, jobFields, PUT_BACK } from './bullmq-layout';
-import { FAIR_ORDER } from './fair-order';
+import { createJobKeys, DELAYED_SCORE, jobFields } from './bullmq-layout';
+import { FAIR_ORDER, PUT_BACK } from './libraries';
 
 export interface DueDeliveriesOptions {
   /** Of the shard. */

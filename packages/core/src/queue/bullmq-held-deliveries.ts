@@ -23,10 +23,9 @@ import {
   type TimeRange,
   timelinePages,
 } from '../platform/redis-timeline';
-import { createJobKeys, DELAYED_SCORE, jobFields, PUT_BACK } from './bullmq-layout';
-import { FAIR_ORDER } from './fair-order';
+import { createJobKeys, DELAYED_SCORE, jobFields } from './bullmq-layout';
+import { COUNT_HELD, FAIR_ORDER, PUT_BACK } from './libraries';
 import { byShard, PerShard } from './per-shard';
-import { COUNT_HELD } from './redis-held-counts';
 
 /** A held delivery, with its position among those of its endpoint. */
 export interface HeldDelivery {

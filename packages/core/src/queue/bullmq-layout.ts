@@ -72,38 +72,3 @@ export const DELAYED_SCORE = 0x1000;
  * priority.
  */
 export const PRIORITY_SCORE = 0x100000000;
-
-/**
- * For scripts that give jobs their positions, as BullMQ's own do: `put_in_place` for some jobs that are in no
- * list and whose hashes have their priorities, `put_back` for a delayed one, and `wake_workers` at the end. `queue` has the names of the queue's
- * keys.
- */
-export const PUT_BACK = `
-  local function put_in_place(queue, jobs, priorities)
-    local last, scored = redis.call('INCRBY', queue.counter, #jobs), {}
-    for i, job in ipairs(jobs) do
-      local count = last - #jobs + i
-      scored[#scored + 1] = priorities[i] * ${PRIORITY_SCORE} + count % ${PRIORITY_SCORE}
-      scored[#scored + 1] = job
-      if #scored == 2000 or i == #jobs then
-        redis.call('ZADD', queue.prioritized, unpack(scored))
-        scored = {}
-      end
-    end
-  end
-
-  local function put_back(queue, job, priority)
-    put_in_place(queue, {job}, {priority})
-    local time = redis.call('TIME')
-    local now = string.format('%d', time[1] * 1000 + math.floor(time[2] / 1000))
-    redis.call('HSET', queue.base .. job, 'priority', priority, 'delay', 0, '${jobFields.waitingSince}', now)
-    redis.call('XADD', queue.events, 'MAXLEN', '~', 10000, '*', 'event', 'waiting', 'jobId', job, 'prev', 'delayed')
-  end
-
-  local function wake_workers(queue)
-    at_end('wake workers of ' .. queue.base, function()
-      local limits = redis.call('HMGET', queue.meta, 'paused', 'concurrency')
-      local has_room = not limits[2] or redis.call('LLEN', queue.active) < tonumber(limits[2])
-      if not limits[1] and has_room then redis.call('ZADD', queue.marker, 0, '0') end
-    end)
-  end`;

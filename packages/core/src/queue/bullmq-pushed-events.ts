@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { queueKeysOf } from '../domain/keys';
 import { EVENTS_QUEUE } from '../domain/queues';
 import { defineScript } from '../platform/redis-script';
-import { createJobKeys, jobFields, PUT_BACK } from './bullmq-layout';
+import { createJobKeys, jobFields } from './bullmq-layout';
 import type { QueueConnection } from './bullmq-on-demand-queue';
-import { FAIR_ORDER } from './fair-order';
+import { FAIR_ORDER, PUT_BACK } from './libraries';
 
 // A producer's job may have a megabyte, so only small ones are parsed. In a larger one, the account is near
 // the beginning, or the job counts as one without an account.

@@ -11,9 +11,9 @@ import type { RedisClient } from '../platform/redis-connect';
 import { defineScript, type ScriptTarget } from '../platform/redis-script';
 import { type Mark, readTimeline, type TimeRange } from '../platform/redis-timeline';
 import { SCHEDULED_JOB_VERSION } from './bullmq-event-queue';
-import { createJobKeys, PUT_BACK } from './bullmq-layout';
+import { createJobKeys } from './bullmq-layout';
 import { EVENTS_FLOW } from './bullmq-pushed-events';
-import { FAIR_ORDER } from './fair-order';
+import { FAIR_ORDER, PUT_BACK } from './libraries';
 
 /** An event that waits for its time. */
 export interface ScheduledEntry {

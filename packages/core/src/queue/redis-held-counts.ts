@@ -4,38 +4,7 @@ import { decodeAddress, type EndpointAddress, encodeAddress } from '../domain/en
 import { queueKeysOf } from '../domain/keys';
 import type { QueueShard, QueueShards } from '../domain/queues';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript } from '../platform/redis-script';
-
-/**
- * For scripts that change which of an endpoint's deliveries are held:
- * `count_held(counts, counted, endpoint, left, reason)`, once per change, with the present number. All of
- * them count for one reason, that of the last one held; without a reason it stays.
- *
- * `counted` has the share of each endpoint in `counts`, so a sum can't drift: the endpoint's next change
- * corrects an error, or its next recount.
- */
-export const COUNT_HELD = `
-  local function count_held(counts, counted, endpoint, left, reason)
-    local before, many = string.match(redis.call('HGET', counted, endpoint) or '', '^(%S+) (%d+)$')
-    reason = reason or before
-    if reason == before and tonumber(many) == left then return end
-    if before and redis.call('HINCRBY', counts, before, -tonumber(many)) == 0 then
-      redis.call('HDEL', counts, before)
-    end
-    if left == 0 or not reason then
-      redis.call('HDEL', counted, endpoint)
-    else
-      redis.call('HSET', counted, endpoint, string.format('%s %d', reason, left))
-      redis.call('HINCRBY', counts, reason, left)
-    end
-  end`;
-
-// KEYS: held, counts, counted endpoints. ARGV: endpoint.
-const RECOUNT = defineScript(
-  `
-  count_held(KEYS[2], KEYS[3], ARGV[1], redis.call('ZCARD', KEYS[1]))`,
-  COUNT_HELD,
-);
+import { recountHeld } from './redis-held-counts.script';
 
 // A wrong count is rare.
 const CHECKED_AT_ONCE = 5;
@@ -86,7 +55,11 @@ export class HeldCounts {
 
   async #recountIn({ prefix }: QueueShard, address: EndpointAddress): Promise<void> {
     const { held, heldCounts, countedAsHeld } = queueKeysOf(prefix);
-    const keys = [held(address.endpointId), heldCounts, countedAsHeld];
-    await RECOUNT(this.redis, keys, [encodeAddress(address)]);
+    await recountHeld({
+      held: held(address.endpointId),
+      counts: heldCounts,
+      counted: countedAsHeld,
+      endpoint: encodeAddress(address),
+    })(this.redis);
   }
 }

@@ -4,8 +4,8 @@ import { DELIVERIES_QUEUE, EVENTS_QUEUE, type QueueShard, type QueueShards } fro
 import { chunksOf } from '../../platform/batches';
 import type { RedisClient } from '../../platform/redis-connect';
 import { defineScript } from '../../platform/redis-script';
-import { createJobKeys, type JobKeys, jobFields, PUT_BACK } from '../bullmq-layout';
-import { FAIR_ORDER } from '../fair-order';
+import { createJobKeys, type JobKeys, jobFields } from '../bullmq-layout';
+import { FAIR_ORDER, PUT_BACK } from '../libraries';
 
 // KEYS: delayed, prioritized, priority counter, meta, active, marker, events, the fair order's state,
 // weights. ARGV: prefix of the jobs' keys, then jobs.

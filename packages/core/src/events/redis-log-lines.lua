@@ -1,0 +1,25 @@
+---@const ERASED_LOG_START ../domain/delivery-log
+
+-- The one way in which a script appends to a delivery's log, so that a log whose event's payload is erased gets nothing of it
+-- again. See `linesToAppend` for the two forms of a line.
+
+--- Gives the form of the line that was appended. Nil: the log is not that long, or nothing of the line may stay.
+local function append_line(log, length, line, short_line, kept_ms)
+  if length == '0' then return redis.call('SET', log, line, 'PX', kept_ms, 'NX') and line end
+  if redis.call('STRLEN', log) ~= tonumber(length) then return end
+  if #line > #short_line then
+    local start = redis.call('GETRANGE', log, 0, #ERASED_LOG_START - 1)
+    if start == ERASED_LOG_START then line = short_line end
+  end
+  if line == '' then return end
+  redis.call('APPEND', log, line)
+  redis.call('PEXPIRE', log, kept_ms)
+  return line
+end
+
+--- Whether an attempt's line stands where a log of this length got it, whatever was appended after it: then a script comes
+--- again, since its reply was lost. No other attempt has the same line.
+local function has_line_at(log, length, line, short_line)
+  local there = redis.call('GETRANGE', log, length, length + #line - 1)
+  return there == line or string.sub(there, 1, #short_line) == short_line
+end
