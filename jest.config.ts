@@ -26,6 +26,37 @@ const common: Config = {
   },
 };
 
+/** The flows that any change may break. The others show a subject of their own, whose parts have unit tests: `test:all`. */
+const DAILY_FLOWS = [
+  'api-keys',
+  'batches',
+  'cloudevents',
+  'dead-letters',
+  'delivery',
+  'event-types',
+  'filters',
+  'groups',
+  'holding',
+  'listen-formats',
+  'producers',
+  'publishing',
+  'rate-limit',
+  'redelivery',
+  'replays',
+  'retries',
+  'scheduled-events',
+  'searching',
+  'strict-ordering',
+  'subscriptions',
+  'transformations',
+];
+
+const flows: Config = {
+  ...common,
+  globalSetup: '<rootDir>/e2e/support/start-shared-stack.ts',
+  globalTeardown: '<rootDir>/e2e/support/stop-shared-stack.ts',
+};
+
 const config: Config = {
   projects: [
     {
@@ -37,18 +68,27 @@ const config: Config = {
         '<rootDir>/apps/*/src/**/*.test.ts',
         '<rootDir>/spec/*.test.ts',
       ],
+      // All states that any number of faults can lead to: a minute.
+      testPathIgnorePatterns: ['<rootDir>/spec/all-faults'],
     },
     {
-      ...common,
+      ...flows,
       displayName: 'flows',
-      testMatch: ['<rootDir>/e2e/flows/**/*.test.ts'],
-      globalSetup: '<rootDir>/e2e/support/start-shared-stack.ts',
-      globalTeardown: '<rootDir>/e2e/support/stop-shared-stack.ts',
+      testMatch: [
+        `<rootDir>/e2e/flows/(${DAILY_FLOWS.join('|')}).test.ts`,
+        '<rootDir>/e2e/flows/pages/*.test.ts',
+      ],
+    },
+    {
+      ...flows,
+      displayName: 'more-flows',
+      testMatch: ['<rootDir>/e2e/flows/*.test.ts'],
+      testPathIgnorePatterns: [`<rootDir>/e2e/flows/(${DAILY_FLOWS.join('|')})\\.test\\.ts$`],
     },
     {
       ...common,
       displayName: 'slow',
-      testMatch: ['<rootDir>/e2e/**/*.test.ts'],
+      testMatch: ['<rootDir>/e2e/**/*.test.ts', '<rootDir>/spec/all-faults.test.ts'],
       testPathIgnorePatterns: ['<rootDir>/e2e/flows/'],
     },
   ],

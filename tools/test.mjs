@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * `npm test`: installs, compiles, lints, checks the format, and runs the unit tests and the whole flows of `e2e/flows`.
- * `npm run test:all` (`--all`): runs the other tests of `e2e`, which take longer, one flow under the Node.js of the
+ * `npm test`: installs, compiles, lints, checks the format, and runs the unit tests and the daily flows of `e2e/flows`
+ * (`jest.config.ts` has their list). `npm run test:all` (`--all`): runs the other flows and tests of `e2e`, which take longer, one flow under the Node.js of the
  * images, and some flows with a history. `npm run test:history` (`--history`): runs all that have to find no difference
  * with a history. All use a Redis of their own. Other arguments go to jest: `npm test -- deliver`. The last line is
  * `N passed, N failed`.
@@ -102,7 +102,7 @@ async function runDaily(redis) {
 
 /** @param {Record<string, string>} redis */
 async function runOthers(redis) {
-  const tested = await runTests(['slow'], redis);
+  const tested = await runTests(['more-flows', 'slow'], redis);
   if (wished.length > 0) return tested;
   const smoked = addCounts(tested, await smokeUnderImageNode(redis));
   return addCounts(smoked, await runWithHistory(HISTORY_FLOWS, redis));
@@ -117,7 +117,7 @@ async function runOthers(redis) {
 async function runWithHistory(files, redis) {
   say('test', 'running flows with a history (jest)');
   const pattern = `(${files.join('|')})\\.test\\.ts$`;
-  const selection = ['--selectProjects', 'flows', 'slow', '--testPathPatterns', pattern];
+  const selection = ['--selectProjects', 'flows', 'more-flows', 'slow', '--testPathPatterns', pattern];
   return await runJest([...wished, ...selection], { ...redis, TEST_HISTORY: '1' });
 }
 
