@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type AccessToken, END_MARGIN_MS, type TokenVersion } from '../domain/access-token';
 import type { EndpointId } from '../domain/endpoint';
 import type { Emit } from '../domain/signal';
 import { hostOf } from '../domain/target-url';
@@ -14,12 +15,7 @@ import {
   type TokenFailure,
   tokenTimeoutOf,
 } from './fetch-token';
-import {
-  type AccessToken,
-  type AccessTokenStore,
-  END_MARGIN_MS,
-  type TokenVersion,
-} from './redis-access-token-store';
+import type { AccessTokenStore } from './redis-access-token-store';
 
 export interface AccessTokensContext extends FetchTokenContext {
   readonly accessTokenStore: Pick<AccessTokenStore, 'ask' | 'keep' | 'fail' | 'unlock' | 'refuse'>;

@@ -1,8 +1,8 @@
+import type { TokenVersion } from '../domain/access-token';
 import type { ReceiverAuth } from '../domain/receiver-auth';
 import type { AccessTokens, FoundToken } from './access-tokens';
 import type { TokenFailure } from './fetch-token';
 import type { ReadyDelivery } from './load-delivery';
-import type { TokenVersion } from './redis-access-token-store';
 
 export interface AuthorizeContext {
   readonly accessTokens: Pick<AccessTokens, 'find'>;

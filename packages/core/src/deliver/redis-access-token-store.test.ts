@@ -1,9 +1,10 @@
+import { FIRST_PAUSE_MS, MAX_PAUSE_MS, REFETCH_MS } from '../domain/access-token';
 import { keys } from '../domain/keys';
 import { Sealer } from '../endpoints/seal';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
-import { AccessTokenStore, FIRST_PAUSE_MS, MAX_PAUSE_MS, REFETCH_MS } from './redis-access-token-store';
+import { AccessTokenStore } from './redis-access-token-store';
 
 let redis: TestRedis;
 beforeAll(async () => {

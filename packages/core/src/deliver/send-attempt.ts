@@ -1,4 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import type { TokenVersion } from '../domain/access-token';
 import { type Attempt, type AttemptOutcome, isAboutReceiver, type Transformed } from '../domain/attempt';
 import { type Endpoint, liveSecrets, newestSecret } from '../domain/endpoint';
 import type { AcceptedEvent, EventId } from '../domain/event';
@@ -22,7 +23,6 @@ import type { Ed25519Signatures, StandardMessage } from './ed25519-signatures';
 import { describeTokenFailure, type TokenFailure } from './fetch-token';
 import type { Concurrency, Permit } from './flow/concurrency';
 import type { ReadyDelivery } from './load-delivery';
-import type { TokenVersion } from './redis-access-token-store';
 
 export interface SendAttemptContext extends AuthorizeContext, SignWithKeyContext, ConfirmContext {
   readonly concurrency: Pick<Concurrency, 'releasePermit'>;

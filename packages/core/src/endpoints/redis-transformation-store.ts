@@ -3,10 +3,7 @@ import type { EndpointId } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import { parsedOrUndefined } from '../platform/json';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript } from '../platform/redis-script';
-
-/** So many are kept of each endpoint: the newest, of which the last is the one in force. */
-const KEPT_VERSIONS = 20;
+import { saveVersion } from './redis-transformation-store.script';
 
 const savedSchema = z.object({
   code: z.string(),
@@ -19,22 +16,13 @@ const savedSchema = z.object({
 /** A version of an endpoint's code. It never changes. */
 export type SavedVersion = Readonly<z.infer<typeof savedSchema>> & { readonly version: number };
 
-const LAST = 'last';
-
-// KEYS: the versions. ARGV: the new one. Gives its number.
-const SAVE = defineScript(`
-  local version = redis.call('HINCRBY', KEYS[1], '${LAST}', 1)
-  redis.call('HSET', KEYS[1], string.format('%d', version), ARGV[1])
-  redis.call('HDEL', KEYS[1], string.format('%d', version - ${KEPT_VERSIONS}))
-  return version`);
-
 /** The code of transformations, by endpoint and version. */
 export class TransformationStore {
   constructor(private readonly redis: RedisClient) {}
 
   /** @returns its number: 1, 2, … */
   async save(endpointId: EndpointId, saved: Omit<SavedVersion, 'version'>): Promise<number> {
-    return Number(await SAVE(this.redis, [keys.transformations(endpointId)], [JSON.stringify(saved)]));
+    return await saveVersion({ endpoint: endpointId, saved: JSON.stringify(saved) })(this.redis);
   }
 
   /** `undefined`: there is none, or none any more. */
@@ -45,7 +33,7 @@ export class TransformationStore {
 
   /** Newest first. */
   async list(endpointId: EndpointId): Promise<readonly SavedVersion[]> {
-    const { [LAST]: _last, ...texts } = await this.redis.hgetall(keys.transformations(endpointId));
+    const { last: _last, ...texts } = await this.redis.hgetall(keys.transformations(endpointId));
     return Object.entries(texts)
       .map(([version, text]) => decode(version, text))
       .toSorted((a, b) => b.version - a.version);

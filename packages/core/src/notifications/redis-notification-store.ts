@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type AccountId, accountIdSchema } from '../domain/account';
+import type { AccountId } from '../domain/account';
 import {
   type Notification,
   type NotificationId,
@@ -9,11 +9,15 @@ import {
 import { keys } from '../domain/keys';
 import { type Atomic, createAtomic } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript } from '../platform/redis-script';
 import { readNewestFirst } from '../platform/redis-timeline';
+import {
+  claimAccounts,
+  claimDueNotifications,
+  endLook,
+  settleNotification,
+  tell,
+} from './redis-notification-store.script';
 
-/** The newest of an account are kept, and those that are still to be sent. */
-const MAX_KEPT = 1_000;
 /** Longer than a look at an account takes. After this time another worker looks, if this one died. */
 export const LOOK_CLAIM_MS = 60_000;
 
@@ -23,62 +27,6 @@ export interface ClaimedAccount {
   /** Until then no other one does. Milliseconds since the Unix epoch. */
   readonly claimedUntil: number;
 }
-
-// KEYS: contact accounts. ARGV: now, how many, until when they are claimed.
-const CLAIM_ACCOUNTS = defineScript(`
-  local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[2])
-  for _, account in ipairs(due) do redis.call('ZADD', KEYS[1], ARGV[3], account) end
-  return due`);
-
-// Somebody who has asked for a look meanwhile gets it. KEYS: contact accounts. ARGV: account, until when it was
-// claimed, when the next look is due ('': never).
-const END_LOOK = defineScript(`
-  if tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1]) or '0') ~= tonumber(ARGV[2]) then return end
-  if ARGV[3] == '' then redis.call('ZREM', KEYS[1], ARGV[1]) else redis.call('ZADD', KEYS[1], ARGV[3], ARGV[1]) end`);
-
-// Nothing of it twice: what was told has a version, and who has read an older one starts again. Nothing
-// without contacts either: their account may be erased by now. KEYS: told, notifications, notification ids, due,
-// contacts. ARGV: version, JSON of what changes, how many are kept.
-const TELL = defineScript(`
-  if redis.call('EXISTS', KEYS[5]) == 0 then return 0 end
-  if (redis.call('HGET', KEYS[1], 'version') or '0') ~= ARGV[1] then return 0 end
-  local changes = cjson.decode(ARGV[2])
-  for _, field in ipairs(changes.del) do redis.call('HDEL', KEYS[1], field) end
-  for _, pair in ipairs(changes.set) do redis.call('HSET', KEYS[1], pair[1], pair[2]) end
-  redis.call('HINCRBY', KEYS[1], 'version', 1)
-  for _, each in ipairs(changes.add) do
-    redis.call('HSET', KEYS[2], each[1], each[2])
-    redis.call('ZADD', KEYS[3], 0, each[1])
-    redis.call('ZADD', KEYS[4], each[3], each[1])
-  end
-  for _, id in ipairs(redis.call('ZRANGE', KEYS[3], 0, -tonumber(ARGV[3]) - 1)) do
-    if not redis.call('ZSCORE', KEYS[4], id) then
-      redis.call('HDEL', KEYS[2], id)
-      redis.call('ZREM', KEYS[3], id)
-    end
-  end
-  return 1`);
-
-// KEYS: due, notifications. ARGV: now, how many, until when they are claimed. Gives their records.
-const CLAIM_DUE = defineScript(`
-  local records = {}
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[2])) do
-    local record = redis.call('HGET', KEYS[2], id)
-    if record then
-      redis.call('ZADD', KEYS[1], ARGV[3], id)
-      table.insert(records, record)
-    else
-      redis.call('ZREM', KEYS[1], id)
-    end
-  end
-  return records`);
-
-// KEYS: due, notifications. ARGV: until when it was claimed, id, record, when it is due again ('': never).
-const SETTLE = defineScript(`
-  if tonumber(redis.call('ZSCORE', KEYS[1], ARGV[2]) or '0') ~= tonumber(ARGV[1]) then return 0 end
-  redis.call('HSET', KEYS[2], ARGV[2], ARGV[3])
-  if ARGV[4] == '' then redis.call('ZREM', KEYS[1], ARGV[2]) else redis.call('ZADD', KEYS[1], ARGV[4], ARGV[2]) end
-  return 1`);
 
 /** The state that the contacts of an account got messages about, and its version. */
 export interface Told {
@@ -108,7 +56,6 @@ interface NotificationPage {
   readonly nextCursor: NotificationId | undefined;
 }
 
-const accountIdsSchema = z.array(accountIdSchema);
 const recordsSchema = z.array(z.string().transform((raw) => notificationSchema.parse(JSON.parse(raw))));
 
 /** The messages to contacts, and what they were told. Any worker may send any: what is due is in Redis. */
@@ -121,22 +68,13 @@ export class NotificationStore {
   /** Claim accounts whose look is due. @param patienceMs how long it may wait to go along with other scripts. */
   async claimAccounts(now: number, most: number, patienceMs = 0): Promise<readonly ClaimedAccount[]> {
     const claimedUntil = now + LOOK_CLAIM_MS;
-    let claimed: readonly AccountId[] = [];
-    await this.atomic(
-      [
-        async (target) => {
-          const found = await CLAIM_ACCOUNTS(target, [keys.contactAccounts], [now, most, claimedUntil]);
-          claimed = accountIdsSchema.parse(found);
-        },
-      ],
-      patienceMs,
-    );
+    const [claimed] = await this.atomic([claimAccounts({ now, most, claimedUntil })], patienceMs);
     return claimed.map((accountId) => ({ accountId, claimedUntil }));
   }
 
   /** @param nextAt `undefined`: the account has no contacts any more. */
   async endLook({ accountId, claimedUntil }: ClaimedAccount, nextAt: number | undefined): Promise<void> {
-    await END_LOOK(this.redis, [keys.contactAccounts], [accountId, claimedUntil, nextAt ?? '']);
+    await endLook({ account: accountId, claimedUntil, nextAt })(this.redis);
   }
 
   async readTold(accountId: AccountId): Promise<Told> {
@@ -150,13 +88,18 @@ export class NotificationStore {
 
   /** Store the new state together with its messages: all or nothing. @returns whether they were stored. */
   async tell(accountId: AccountId, { version }: Told, { set, del, add }: ToldChanges): Promise<boolean> {
-    const added = add.map(({ notification, dueAt }) => [
-      notification.id,
-      JSON.stringify(notification),
-      String(dueAt),
-    ]);
-    const changes = JSON.stringify({ set: Object.entries(set), del, add: added });
-    return (await TELL(this.redis, toldKeysOf(accountId), [version, changes, MAX_KEPT])) === 1;
+    const told = {
+      account: accountId,
+      version,
+      cleared: del,
+      fields: Object.entries(set).map(([name, value]) => ({ name, value })),
+      added: add.map(({ notification, dueAt }) => ({
+        id: notification.id,
+        record: JSON.stringify(notification),
+        dueAt,
+      })),
+    };
+    return await tell(told)(this.redis);
   }
 
   /** Messages that are due, for one caller. They are due again later, in case the caller dies. */
@@ -166,8 +109,8 @@ export class NotificationStore {
     claimedUntil: number,
     most: number,
   ): Promise<readonly Notification[]> {
-    const dueKeys = [keys.notificationsDue(accountId), keys.notifications(accountId)];
-    return recordsSchema.parse(await CLAIM_DUE(this.redis, dueKeys, [now, most, claimedUntil]));
+    const claimed = claimDueNotifications({ account: accountId, now, most, claimedUntil });
+    return recordsSchema.parse(await claimed(this.redis));
   }
 
   /** Record the result of a message, unless another process has claimed it since. @param nextAt when it is sent again. */
@@ -177,9 +120,9 @@ export class NotificationStore {
     claimedUntil: number,
     nextAt: number | undefined,
   ): Promise<void> {
-    const dueKeys = [keys.notificationsDue(accountId), keys.notifications(accountId)];
-    const args = [claimedUntil, notification.id, JSON.stringify(notification), nextAt ?? ''];
-    await SETTLE(this.redis, dueKeys, args);
+    const record = JSON.stringify(notification);
+    const settled = { account: accountId, claimedUntil, id: notification.id, record, nextAt };
+    await settleNotification(settled)(this.redis);
   }
 
   /** When the next message is due; `undefined`: there is none. */
@@ -221,14 +164,4 @@ function matches(notification: Notification, { contactId, topic, status }: Notif
     (topic === undefined || notification.topic === topic) &&
     (status === undefined || notification.status === status)
   );
-}
-
-function toldKeysOf(accountId: AccountId): string[] {
-  return [
-    keys.told(accountId),
-    keys.notifications(accountId),
-    keys.notificationIds(accountId),
-    keys.notificationsDue(accountId),
-    keys.contacts(accountId),
-  ];
 }

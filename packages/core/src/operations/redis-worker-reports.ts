@@ -3,38 +3,7 @@ import { keys } from '../domain/keys';
 import { parsedOrUndefined } from '../platform/json';
 import { type Atomic, createAtomic } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript } from '../platform/redis-script';
-
-// By Redis' clock, which is the same for all. KEYS: workers, reports. ARGV: worker, report, how long it is
-// good.
-const SAVE = defineScript(`
-  local time = redis.call('TIME')
-  local now = time[1] * 1000 + math.floor(time[2] / 1000)
-  redis.call('ZADD', KEYS[1], now, ARGV[1])
-  redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
-  for _, gone in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[3])) do
-    redis.call('ZREM', KEYS[1], gone)
-    redis.call('HDEL', KEYS[2], gone)
-  end
-  for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, ARGV[3]) end`);
-
-// KEYS: as above. ARGV: how long a report is good, how many workers. Gives id, time and report of each.
-const LIST = defineScript(`
-  local time = redis.call('TIME')
-  local now = time[1] * 1000 + math.floor(time[2] / 1000)
-  local since = string.format('(%d', now - ARGV[1])
-  local found = redis.call('ZREVRANGEBYSCORE', KEYS[1], '+inf', since, 'WITHSCORES', 'LIMIT', 0, ARGV[2])
-  local workers = {}
-  for i = 1, #found, 2 do
-    table.insert(workers, {tonumber(found[i + 1]), redis.call('HGET', KEYS[2], found[i]) or ''})
-  end
-  return workers`);
-
-// More than anybody runs.
-const MOST_WORKERS = 1_000;
-
-const listSchema = z.array(z.tuple([z.number(), z.string()]));
-const scriptKeys = [keys.workers, keys.workerReports];
+import { listReports, saveReport } from './redis-worker-reports.script';
 
 /** The recent reports of workers. */
 export class WorkerReports {
@@ -45,8 +14,8 @@ export class WorkerReports {
 
   /** @param patienceMs how long it may wait to go to Redis along with other scripts. */
   async save(report: WorkerReport, patienceMs = 0): Promise<void> {
-    const args = [report.id, JSON.stringify(report), SEEN_FOR_MS];
-    await this.atomic([(target) => SAVE(target, scriptKeys, args)], patienceMs);
+    const saved = { id: report.id, report: JSON.stringify(report), goodForMs: SEEN_FOR_MS };
+    await this.atomic([saveReport(saved)], patienceMs);
   }
 
   /** Remove the report of a worker that stops, so that it is not listed any more. */
@@ -56,8 +25,8 @@ export class WorkerReports {
 
   /** The latest first. A report that a later version has written in another form is left out. */
   async list(): Promise<readonly SeenWorker[]> {
-    const found = listSchema.parse(await LIST(this.redis, scriptKeys, [SEEN_FOR_MS, MOST_WORKERS]));
-    return found.flatMap(([seenAt, text]) => {
+    const found = await listReports({ goodForMs: SEEN_FOR_MS })(this.redis);
+    return found.flatMap(({ seenAt, text = '' }) => {
       const report = workerReportSchema.safeParse(parsedOrUndefined(text)).data;
       return report ? { ...report, seenAt } : [];
     });

@@ -1,12 +1,12 @@
 import { createClosables } from '../testing/closables';
 import { startRedisProxy } from '../testing/redis-proxy';
 import { openTestRedis } from '../testing/test-redis';
+import { countUp } from '../testing/texts.script';
 import { uniqueEndpointId } from '../testing/unique-ids';
 import { createAtomic } from './redis-atomic';
 import { type ConnectionRole, connectRedis, type RedisClient } from './redis-connect';
 import { RUN_WITHIN_MS } from './redis-deadline';
 import { nameRedisError } from './redis-errors';
-import { defineScript } from './redis-script';
 
 const { willClose, closeAll } = createClosables();
 afterEach(async () => {
@@ -14,14 +14,9 @@ afterEach(async () => {
   await closeAll();
 });
 
-const COUNT = defineScript(`return redis.call('INCR', KEYS[1])`);
-
 const ways: readonly [string, (client: RedisClient, key: string) => Promise<unknown>][] = [
-  ['a script', (client, key) => COUNT(client, [key], [])],
-  [
-    'a unit of scripts',
-    async (client, key) => (await createAtomic(client)([(target) => COUNT(target, [key], [])]))[0],
-  ],
+  ['a script', (client, counter) => countUp({ counter })(client)],
+  ['a unit of scripts', async (client, counter) => (await createAtomic(client)([countUp({ counter })]))[0]],
 ];
 
 async function arrange(role: ConnectionRole, run: (typeof ways)[number][1]) {

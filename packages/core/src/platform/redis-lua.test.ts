@@ -4,7 +4,7 @@ import { type EveryTypeInput, everyType } from '../testing/every-type.script';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { atomicAsOne } from './redis-atomic';
-import type { ScriptTarget } from './redis-script';
+import type { Step } from './redis-script';
 
 describe('a script that is a file of its own', () => {
   let redis: TestRedis;
@@ -35,20 +35,9 @@ describe('a script that is a file of its own', () => {
   }
 
   /** Both ways to run it: by itself, and with what else is asked in a turn. */
-  const ways: readonly [string, (step: (target: ScriptTarget) => Promise<unknown>) => Promise<unknown>][] = [
+  const ways: readonly [string, (step: Step) => Promise<unknown>][] = [
     ['alone', (step) => step(redis.client)],
-    [
-      'in a turn',
-      async (step) => {
-        let reply: unknown;
-        await atomicAsOne(redis.client)([
-          async (target) => {
-            reply = await step(target);
-          },
-        ]);
-        return reply;
-      },
-    ],
+    ['in a turn', async (step) => (await atomicAsOne(redis.client)([step]))[0]],
   ];
 
   it.each(ways)('gets and gives each type, %s', async (_way, run) => {

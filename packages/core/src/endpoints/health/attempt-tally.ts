@@ -42,6 +42,14 @@ export interface RecentAttempts {
   readonly hours: readonly RecentHour[];
 }
 
+/** Where an endpoint's record has what is not of one hour. */
+export const healthFields = {
+  lastSuccess: 'last-success',
+  lastFailure: 'last-failure',
+  /** Workers' limits: `worker:limit:when` of each. */
+  limits: 'limits',
+};
+
 export const HOUR_MS = 3_600_000;
 /** Whole hours, the present one included: between 23 and 24 hours. */
 export const HOURS_KEPT = 24;

@@ -1,11 +1,10 @@
-import { z } from 'zod';
 import { deliveryIdOf } from '../../domain/delivery';
 import { readLog } from '../../domain/delivery-log';
 import type { Endpoint } from '../../domain/endpoint';
 import type { EventId } from '../../domain/event';
-import { keys, queueKeysOf } from '../../domain/keys';
-import { defineScript } from '../../platform/redis-script';
+import { queueKeysOf } from '../../domain/keys';
 import type { ModelLane } from './model-lane';
+import { see } from './model-snapshot.script';
 
 const queueKeys = queueKeysOf('bull');
 
@@ -34,72 +33,40 @@ export interface Snapshot {
   readonly wakeUpDueAt: number | undefined;
 }
 
-const SEE = defineScript(`
-  local base, endpoint = ARGV[1], ARGV[2]
-  local seen = {redis.call('ZCARD', KEYS[1]), redis.call('ZSCORE', KEYS[2], endpoint) or ''}
-  for i = 3, #ARGV, 3 do
-    local job, event, log = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-    local places = {}
-    for _, list in ipairs({'wait', 'active', 'paused'}) do
-      for _ in ipairs(redis.call('LPOS', base .. list, job, 'COUNT', 0)) do table.insert(places, list) end
-    end
-    for _, set in ipairs({'prioritized', 'delayed', 'failed', 'completed'}) do
-      if redis.call('ZSCORE', base .. set, job) then table.insert(places, set) end
-    end
-    table.insert(seen, {
-      redis.call('EXISTS', base .. job), table.concat(places, ' '), redis.call('GET', base .. job .. ':lock') or '',
-      redis.call('ZSCORE', KEYS[1], event) and 1 or 0, redis.call('GET', log) or '',
-      redis.call('ZSCORE', KEYS[3], event) and 1 or 0, redis.call('ZSCORE', KEYS[4], event) and 1 or 0})
-  end
-  return seen`);
-
-const deliverySchema = z.tuple([
-  z.number(),
-  z.string(),
-  z.string(),
-  z.number(),
-  z.string(),
-  z.number(),
-  z.number(),
-]);
-const seenSchema = z.tuple([z.number(), z.string()]).rest(deliverySchema);
-
 /** Read everything that the invariants need. */
 export async function takeSnapshot(
   { redis, jobKeys, history }: ModelLane,
   { accountId, id: endpointId }: Endpoint,
   eventIds: readonly EventId[],
 ): Promise<Snapshot> {
-  const args = eventIds.flatMap((eventId) => [
-    deliveryIdOf({ eventId, endpointId }),
-    eventId,
-    keys.delivery(endpointId, eventId),
-  ]);
-  const address = `${accountId}/${endpointId}`;
-  const reply = await SEE(
-    redis,
-    [queueKeys.held(endpointId), queueKeys.wakeUps, keys.deliveries(endpointId), keys.events(accountId)],
-    [jobKeys.base, address, ...args],
-  );
-  const [heldCount, wakeUpDueAt, ...deliveries] = seenSchema.parse(reply);
+  const seen = await see({
+    account: accountId,
+    endpoint: endpointId,
+    held: queueKeys.held(endpointId),
+    wakeUps: queueKeys.wakeUps,
+    address: `${accountId}/${endpointId}`,
+    base: jobKeys.base,
+    deliveries: eventIds.map((event) => ({ job: deliveryIdOf({ eventId: event, endpointId }), event })),
+  })(redis);
   return {
-    heldCount,
-    wakeUpDueAt: wakeUpDueAt === '' ? undefined : Number(wakeUpDueAt),
-    deliveries: deliveries.map(([hasJob, where, lock, isHeld, log, isListed, isEventListed], i) => {
+    heldCount: seen.heldCount,
+    wakeUpDueAt: seen.wakeUpDueAt,
+    deliveries: seen.deliveries.map((delivery, i) => {
       const eventId = eventIds[i];
       const moved = eventId && history.logOf(accountId, { eventId, endpointId });
-      const hasMoved = moved !== undefined && log === '' && isListed === 0;
+      const { log = '', lock = '', hasJob, isHeld } = delivery;
+      const hasMoved = moved !== undefined && log === '' && !delivery.isListed;
       const { isOpen, nextAttemptAt } = readLog(hasMoved ? moved : log);
-      const inPlaces = places.filter((place) => where.split(' ').includes(place));
-      const isTwice = where.split(' ').length !== new Set(where.split(' ')).size;
+      const inPlaces = places.filter((place) => delivery.places.includes(place));
+      const isTwice = delivery.places.length !== new Set(delivery.places).size;
       return {
-        hasJob: hasJob === 1,
+        hasJob,
         places: isTwice ? [...inPlaces, ...inPlaces] : inPlaces,
         lock,
-        isHeld: isHeld === 1,
+        isHeld,
         isOpen,
         hasMoved,
-        isSettled: isEventListed === 1 || hasMoved,
+        isSettled: delivery.isEventListed || hasMoved,
         nextAttemptAt,
       };
     }),
