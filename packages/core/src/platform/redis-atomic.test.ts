@@ -208,6 +208,16 @@ describe('a turn of the event loop', () => {
     expect(sent.filter((name) => name === 'evalsha').length).toBeGreaterThan(1);
   });
 
+  it('counts what a list has, too', async () => {
+    const { client, atomic, sent } = await arrangeSent();
+    const texts = Array.from({ length: 1_200 }, (_none, i) => `member ${i}`);
+    await atomic([setText({ thing: 'known', text: 'x' }), pushTexts({ list: 'known list', texts: ['x'] })]);
+    sent.length = 0;
+    await Promise.all(['a', 'b'].map((list) => atomic([pushTexts({ list, texts })])));
+    expect(await Promise.all([client.llen('a'), client.llen('b')])).toEqual([1_200, 1_200]);
+    expect(sent.filter((name) => name === 'evalsha')).toHaveLength(2);
+  });
+
   it('passes on texts of all lengths and characters as they are', async () => {
     const { client, atomic } = await arrangeSent();
     const texts = ['', '"\\\0\r\n', 'é€😀', 'x'.repeat(31), '€'.repeat(70_000), 'x'.repeat(300_000)];

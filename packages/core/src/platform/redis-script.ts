@@ -147,7 +147,7 @@ export class ScriptUnit {
   /** Resolves with the script's reply. @throws Error when the unit is on its way. */
   add(script: Script, keys: readonly string[], args: readonly Packed[]): Promise<unknown> {
     if (this.#isClosed) throw new Error('A script was called after its unit was sent.');
-    this.#parameters += keys.length + args.length;
+    this.#parameters += keys.length + countOf(args);
     return new Promise((resolve, reject) => this.calls.push({ script, keys, args, resolve, reject }));
   }
 
@@ -187,6 +187,13 @@ export class ScriptUnit {
   fail(error: unknown): void {
     for (const { reject } of this.calls) reject(error);
   }
+}
+
+// A list counts as what it has: its script has work with each of them.
+function countOf(args: readonly Packed[]): number {
+  let count = args.length;
+  for (const arg of args) if (Array.isArray(arg)) count += countOf(arg);
+  return count;
 }
 
 /** Whether a guard with this reply keeps the later steps from running. */
