@@ -29,7 +29,20 @@
 ---@param accepted_at integer
 ---@param own_job text            of this event
 ---@param most integer            jobs that are read
-function guard_oldest(active, wait, prioritized, put_back, failed, state, base, account, event, accepted_at, own_job, most)
+function guard_oldest(
+  active,
+  wait,
+  prioritized,
+  put_back,
+  failed,
+  state,
+  base,
+  account,
+  event,
+  accepted_at,
+  own_job,
+  most
+)
   if redis.call('EXISTS', active, wait, prioritized, put_back) == 0 then return reply() end
   local event_form = '(evt_' .. string.rep('[0-9a-z]', 22) .. ')$'
   local can_compare = string.match(event, '^' .. event_form) ~= nil

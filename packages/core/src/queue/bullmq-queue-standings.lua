@@ -46,7 +46,7 @@ function since_when(wait, prioritized, base, most)
     end
   end
   local since = {}
-  for _, job in ipairs({ redis.call('LINDEX', wait, -1) or '', oldest or '' }) do
+  for _, job in ipairs { redis.call('LINDEX', wait, -1) or '', oldest or '' } do
     local times = redis.call('HMGET', base .. job, jobFields.waitingSince, jobFields.timestamp)
     since[#since + 1] = times[1] or times[2] or nil
   end

@@ -102,7 +102,8 @@ function take_due(accounts, count, prioritized, counter, meta, active, marker, s
   local now = time_now()
   local due_accounts = redis.call('ZRANGEBYSCORE', accounts, '-inf', now, 'LIMIT', 0, SCHEDULED_ACCOUNTS_AT_ONCE)
   if #due_accounts > 0 then
-    local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active, marker = marker }
+    local queue =
+      { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active, marker = marker }
     local priority_of, finish = fair_order(prioritized, state, weights)
     local each = math.floor(SCHEDULED_AT_ONCE / #due_accounts)
     local jobs, priorities = {}, {}
@@ -118,8 +119,22 @@ function take_due(accounts, count, prioritized, counter, meta, active, marker, s
           local data = '{"account_id":"' .. account .. '","id":"' .. event .. '","due_at":' .. at
           data = data .. ',"v":' .. SCHEDULED_JOB_VERSION .. '}'
           local priority = priority_of(account, EVENTS_FLOW, 1)
-          redis.call('HSET', base .. job, jobFields.name, 'scheduled', jobFields.data, data, 'opts', SCHEDULED_JOB_OPTIONS,
-            jobFields.timestamp, at, 'delay', 0, 'priority', priority)
+          redis.call(
+            'HSET',
+            base .. job,
+            jobFields.name,
+            'scheduled',
+            jobFields.data,
+            data,
+            'opts',
+            SCHEDULED_JOB_OPTIONS,
+            jobFields.timestamp,
+            at,
+            'delay',
+            0,
+            'priority',
+            priority
+          )
           redis.call('ZREM', key, event)
           jobs[#jobs + 1] = job
           priorities[#jobs] = priority
