@@ -29,8 +29,8 @@ export function writeModule(file, known, knownTypes) {
     ...fileTags.records.flatMap(recordTexts),
     ...file.scripts.flatMap(scriptTexts),
   ];
-  const head = [`// Written by \`npm run scripts\` from ${basename(path)}: change that.`, imports.text()];
-  return `${head.filter(Boolean).join('\n')}\n\n${parts.join('\n')}`;
+  const start = [`// Written by \`npm run scripts\` from ${basename(path)}: change that.`, imports.text()];
+  return `${start.filter(Boolean).join('\n')}\n\n${parts.join('\n')}`;
 
   /** @param {Helper} helper */
   function helperText(helper) {

@@ -10,6 +10,8 @@ local function run_alone(script, is_packed, keys, args)
   local late = refuse_late(args)
   if late then return late end
   local reply = script(keys, is_packed and cmsgpack.unpack(args[1]) or args)
-  run_endings()
+  for _, action in ipairs(endings) do
+    action()
+  end
   return reply
 end

@@ -15,12 +15,6 @@ end
 --- The first word of what Redis says when it takes no writes now.
 local write_refusals = { OOM = true, READONLY = true, MISCONF = true, NOREPLICAS = true }
 
---- Redis 6.2 says before a refusal where that was.
-local function text_of_error(err)
-  local text = type(err) == 'table' and err.err or tostring(err)
-  return (string.gsub(text, '^@user_script: %d+: %-', ''))
-end
-
 --- Runs the calls of a unit, up to a guard that stops those after it. Each has the number of its script, its keys and its
 --- arguments.
 local function run_calls(scripts, guards, calls, replies)
@@ -48,12 +42,16 @@ local function run_joined(scripts, guards, args)
     local replies = { false }
     local ok, err = pcall(run_calls, scripts, guards, calls, replies)
     if not ok then
-      local text = text_of_error(err)
+      local text = type(err) == 'table' and err.err or tostring(err)
+      -- Redis 6.2 says before a refusal where that was.
+      text = string.gsub(text, '^@user_script: %d+: %-', '')
       if write_refusals[string.match(text, '^%u+')] then return { err = text } end
       replies[1] = text
     end
     all[i] = replies
   end
-  run_endings()
+  for _, action in ipairs(endings) do
+    action()
+  end
   return { all, shared_texts }
 end

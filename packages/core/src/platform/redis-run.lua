@@ -3,22 +3,19 @@
 -- The beginning of each text that is sent to Redis: `redis-script-text.ts` puts it there. It imports this file, so nothing here
 -- may need its constants.
 
+-- Redis makes all of these functions again for each call, so there are few.
+
 --- For scripts that run as one: each need not repeat what is the same for all of them. Empty at the start.
 local once = {}
+--- Actions that are run when all scripts are over.
 local endings = {}
 
---- Runs an action when all scripts are over, and the first one of each name only: for that it gives true.
+--- Adds an ending, the first one of each name only: for that it gives true.
 local function at_end(name, action)
   if once[name] then return false end
   once[name] = true
   endings[#endings + 1] = action
   return true
-end
-
-local function run_endings()
-  for _, action in ipairs(endings) do
-    action()
-  end
 end
 
 --- Gives an error if the deadline has passed: then nothing is to be run. It is the last argument, in milliseconds since the Unix

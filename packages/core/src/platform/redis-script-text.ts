@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { atEnd, endings, once, refuseLate, runEndings } from './redis-run.script';
+import { atEnd, endings, once, refuseLate } from './redis-run.script';
 import { runAlone, shared as sharedAlone } from './redis-run-alone.script';
 import {
   runCalls,
@@ -7,7 +7,6 @@ import {
   shared,
   sharedNumbers,
   sharedTexts,
-  textOfError,
   writeRefusals,
 } from './redis-run-joined.script';
 import { timeNow } from './redis-time.script';
@@ -44,7 +43,7 @@ export interface LuaSource extends Library {
   readonly wrap?: (body: string) => string;
 }
 
-const RUN: readonly Library[] = [timeNow, once, endings, atEnd, runEndings, refuseLate];
+const RUN: readonly Library[] = [timeNow, once, endings, atEnd, refuseLate];
 const RUN_ALONE: readonly Library[] = [...RUN, sharedAlone, runAlone];
 const RUN_JOINED: readonly Library[] = [
   ...RUN,
@@ -52,7 +51,6 @@ const RUN_JOINED: readonly Library[] = [
   sharedNumbers,
   shared,
   writeRefusals,
-  textOfError,
   runCalls,
   runJoined,
 ];
@@ -343,6 +341,6 @@ function rowsText(calls: readonly RowCallShape[]): string {
     end
     all[row] = replies
   end
-  run_endings()
+  for _, action in ipairs(endings) do action() end
   return all`;
 }
