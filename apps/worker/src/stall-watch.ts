@@ -3,7 +3,6 @@ import type { WorkedQueue } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { Atomic } from '@hookferry/core/platform/redis-atomic';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
-import type { Step } from '@hookferry/core/platform/redis-script';
 import { answerWithin, WakeUpTimer } from '@hookferry/core/platform/timers';
 import type { QueueStandings } from '@hookferry/core/queue/bullmq-queue-standings';
 import type { ServedShards, WatchedQueue } from './shard-consumers';
@@ -73,11 +72,8 @@ export class StallWatch {
   async #check(watched: WatchedQueue): Promise<WorkedQueue | undefined> {
     const { queue, shard } = watched;
     const { standings, atomic } = this.context;
-    let hasWaiting = false;
-    const look: Step = async (target) => {
-      hasWaiting = await standings.hasWaiting(queue, shard, target);
-    };
-    await answerWithin(ALONG_MS + PATIENCE_MS, atomic([look], ALONG_MS));
+    const look = atomic([standings.hasWaiting(queue, shard)], ALONG_MS);
+    const [hasWaiting] = (await answerWithin(ALONG_MS + PATIENCE_MS, look)) ?? [false];
     const before = this.#standstills.get(watched);
     const now = watched.beginsAndEnds();
     if (!hasWaiting) {

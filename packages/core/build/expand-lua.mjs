@@ -19,7 +19,7 @@ import { readFileTags, readScriptTags, ScriptFault } from './read-tags.mjs';
 /** @typedef {{ file: LuaFile, helper: Helper }} Library */
 
 // What Redis gives a script, and what every script has here: see `platform/redis-script-text.ts`.
-const GLOBALS =
+export const GLOBALS =
   `redis string table math cjson cmsgpack tonumber tostring type error pcall ipairs pairs next unpack select
   once at_end shared reply stop keys`.split(/\s+/);
 const OF_CHANGES = ['record_act', 'was_made'];

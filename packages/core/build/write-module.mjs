@@ -29,12 +29,12 @@ export function writeModule(file, known, knownTypes) {
     ...fileTags.records.flatMap(recordTexts),
     ...file.scripts.flatMap(scriptTexts),
   ];
-  return `// Written by \`npm run scripts\` from ${basename(path)}: change that.\n${imports.text()}\n\n${parts.join('\n')}`;
+  const start = [`// Written by \`npm run scripts\` from ${basename(path)}: change that.`, imports.text()];
+  return `${start.filter(Boolean).join('\n')}\n\n${parts.join('\n')}`;
 
   /** @param {Helper} helper */
   function helperText(helper) {
-    imports.add('type Library', 'platform/redis-lua');
-    return `export const ${camelCase(helper.name)}: Library = {\n  file: '${path}',\n  line: ${helper.line},\n  body: \`${bodyOf(helper)}\`,\n};\n`;
+    return `export const ${camelCase(helper.name)} = {\n  file: '${path}',\n  line: ${helper.line},\n  body: \`${bodyOf(helper)}\`,\n};\n`;
   }
 
   /** @param {LuaScript} script */

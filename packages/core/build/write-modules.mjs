@@ -1,7 +1,7 @@
 // @ts-check
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { parseFile } from './expand-lua.mjs';
+import { GLOBALS, parseFile } from './expand-lua.mjs';
 import { ScriptFault } from './read-tags.mjs';
 import { writeModule } from './write-module.mjs';
 
@@ -20,6 +20,7 @@ export function writeModules(folder) {
   const files = new Map(
     paths.map((path) => [path, parseFile(path, readFileSync(join(folder, path), 'utf8'))]),
   );
+  requireOwnNames([...files.values()]);
   const knownTypes = findTypes(folder, names);
   for (const file of files.values()) {
     const text = writeModule(file, helpersFor(file, files), knownTypes);
@@ -30,6 +31,26 @@ export function writeModules(folder) {
     (name) => name.endsWith('.script.ts') && !files.has(name.replace(/\.script\.ts$/, '.lua')),
   );
   for (const name of stale) rmSync(join(folder, name));
+}
+
+/**
+ * Scripts that run as one are one text. There, the helper of one file would hide that of another one with the same name.
+ *
+ * @param {readonly LuaFile[]} files
+ * @throws {ScriptFault}
+ */
+function requireOwnNames(files) {
+  /** @type {Map<string, string>} */
+  const homes = new Map();
+  for (const { path, helpers } of files) {
+    for (const { name, line } of helpers) {
+      const other = homes.get(name);
+      // Those that every script has are different where it runs by itself.
+      if (other !== undefined && !GLOBALS.includes(name))
+        throw new ScriptFault(path, line, `${name} is also in ${other}: give it another name`);
+      homes.set(name, path);
+    }
+  }
 }
 
 /** The helpers that a file may call: those of each file that it includes, then its own. @param {LuaFile} file @param {ReadonlyMap<string, LuaFile>} files @returns {Library[]} */

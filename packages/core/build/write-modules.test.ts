@@ -125,6 +125,13 @@ describe('npm run scripts', () => {
     expect(text).toContain('libraries: [base, sum]');
   });
 
+  it('refuses helpers of one name in two files: as one text, one would hide the other', async () => {
+    const files = { 'a/x.lua': 'local most = 1\n', 'b/y.lua': '\nlocal most = 2\n' };
+    expect((await writeScripts(files)).fault).toBe(
+      'b/y.lua:2: most is also in a/x.lua: give it another name',
+    );
+  });
+
   it('removes what it wrote for a script that is gone, and leaves alone what is current', async () => {
     const files = { ...domain, 'a/gone.script.ts': 'export {};', 'a/x.lua': fileWith([], 'return list') };
     expect((await writeScripts(files)).written).toEqual(['a/x.script.ts']);

@@ -248,3 +248,5 @@ export function queueKeysOf(prefix: string) {
     scheduledCount: `scheduled-count:${tag}`,
   };
 }
+
+export type ShardKeys = ReturnType<typeof queueKeysOf>;

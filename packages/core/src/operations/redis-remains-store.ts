@@ -112,10 +112,8 @@ export class RemainsStore {
   }
 
   async forgetScheduledEvents(accountId: AccountId, leads: readonly Lead[]): Promise<void> {
-    await this.#scheduledQueue.remove(
-      accountId,
-      leads.map(({ eventId }) => eventId),
-    );
+    const eventIds = leads.map(({ eventId }) => eventId);
+    await this.#scheduledQueue.remove(accountId, eventIds)(this.redis);
   }
 
   /**

@@ -11,21 +11,8 @@ export const RUN_WITHIN_MS = 10_000;
 // Clocks drift apart by milliseconds in this time. A process that runs no scripts asks nothing.
 const ASK_AGAIN_MS = 10_000;
 
-/** The first word of the error of a script that came too late. Nothing of it has run. */
+/** The first word of the error of a script that came too late: `redis-run.lua` has it too. Nothing of it has run. */
 export const LATE = 'LATE';
-
-/**
- * Refuses to run a script whose deadline has passed. The deadline is its last argument: milliseconds since the Unix epoch, or
- * '' if it has none.
- */
-export const REFUSE_LATE = `
-  local deadline = tonumber(table.remove(ARGV))
-  if deadline then
-    local time = redis.call('TIME')
-    if time[1] * 1000 + math.floor(time[2] / 1000) > deadline then
-      return redis.error_reply('${LATE} The script was called too long ago. It was not run.')
-    end
-  end`;
 
 export function isLate(error: unknown): boolean {
   return error instanceof ReplyError && (error as Error).message.startsWith(`${LATE} `);

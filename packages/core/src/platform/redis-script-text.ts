@@ -1,5 +1,15 @@
 import { createHash } from 'node:crypto';
-import { REFUSE_LATE } from './redis-deadline';
+import { atEnd, endings, once, refuseLate } from './redis-run.script';
+import { runAlone, shared as sharedAlone } from './redis-run-alone.script';
+import {
+  runCalls,
+  runJoined,
+  shared,
+  sharedNumbers,
+  sharedTexts,
+  writeRefusals,
+} from './redis-run-joined.script';
+import { timeNow } from './redis-time.script';
 
 /** A script as Redis gets it, by itself or joined with others. */
 export interface Script {
@@ -33,18 +43,33 @@ export interface LuaSource extends Library {
   readonly wrap?: (body: string) => string;
 }
 
+const RUN: readonly Library[] = [timeNow, once, endings, atEnd, refuseLate];
+const RUN_ALONE: readonly Library[] = [...RUN, sharedAlone, runAlone];
+const RUN_JOINED: readonly Library[] = [
+  ...RUN,
+  sharedTexts,
+  sharedNumbers,
+  shared,
+  writeRefusals,
+  runCalls,
+  runJoined,
+];
+
+/** The text that has all libraries, each once. @param run what runs the scripts. */
+function textOf(run: readonly Library[], libraries: readonly string[], call: string): string {
+  const all = new Set([...run.map(({ body }) => body), ...libraries]);
+  return `${[...all].join('\n')}\nreturn ${call}`;
+}
+
+function functionOf(body: string): string {
+  return `function(KEYS, ARGV)\n${body}\nend`;
+}
+
 let definedScripts = 0;
 
 export function toScript(body: string, libraries: readonly string[], isGuard: boolean): Script {
   definedScripts += 1;
-  const text = `${START}
-  ${libraries.join('\n')}
-  local function script(KEYS, ARGV)
-    ${body}
-  end
-  local reply = script(KEYS, ARGV)
-  ${END}
-  return reply`;
+  const text = textOf(RUN_ALONE, libraries, `run_alone(${functionOf(body)}, false, KEYS, ARGV)`);
   return { body, libraries, text, digest: digestOf(text), isGuard, number: definedScripts };
 }
 
@@ -59,18 +84,11 @@ export function defineLua({
 }: LuaSource): Script {
   definedScripts += 1;
   const whole = wrap(body);
-  const text = `${START}
-  local function shared(text) return text end
-  ${libraries.map((library) => library.body).join('\n')}
-  local function script(KEYS, ARGV)
-${whole}
-  end
-  local reply = script(KEYS, cmsgpack.unpack(ARGV[1]))
-  ${END}
-  return reply`;
+  const bodies = libraries.map((library) => library.body);
+  const text = textOf(RUN_ALONE, bodies, `run_alone(${functionOf(whole)}, true, KEYS, ARGV)`);
   return {
     body: whole,
-    libraries: libraries.map((library) => library.body),
+    libraries: bodies,
     text,
     digest: digestOf(text),
     isGuard,
@@ -84,7 +102,8 @@ export function locateIn(text: string, scripts: readonly Script[], message: stri
   return message.replaceAll(/@?user_script:(\d+)/g, (found, line) => {
     const before = text.split('\n', Number(line) - 1);
     const at = before.reduce((sum, each) => sum + each.length + 1, 0);
-    for (const { file, line: firstLine, body } of scripts.flatMap(({ files = [] }) => files)) {
+    const files = [...RUN_ALONE, ...RUN_JOINED, ...scripts.flatMap((script) => script.files ?? [])];
+    for (const { file, line: firstLine, body } of files) {
       const start = text.indexOf(body);
       if (start !== -1 && at >= start && at < start + body.length) {
         return `${file}:${firstLine + text.slice(start, at).split('\n').length - 1}`;
@@ -93,19 +112,6 @@ export function locateIn(text: string, scripts: readonly Script[], message: stri
     return found;
   });
 }
-
-const START = `${REFUSE_LATE}
-  local once, endings = {}, {}
-  local function at_end(name, action)
-    if once[name] then return false end
-    once[name] = true
-    endings[#endings + 1] = action
-    return true
-  end`;
-const END = 'for _, action in ipairs(endings) do action() end';
-// What Redis says when it takes no writes now. Redis 6.2 says before it where that was.
-const REFUSALS = 'OOM = 1, READONLY = 1, MISCONF = 1, NOREPLICAS = 1';
-const TEXT_OF_ERROR = `(string.gsub(type(err) == 'table' and err.err or tostring(err), '^@user_script: %d+: %-', ''))`;
 
 function digestOf(text: string): string {
   return createHash('sha1').update(text).digest('hex');
@@ -117,10 +123,10 @@ export interface Joined extends Pick<Script, 'text' | 'digest'> {
 }
 
 export function join(scripts: readonly Script[]): Joined {
-  const libraries = new Set(scripts.flatMap((script) => script.libraries));
-  const functions = scripts.map(({ body }) => `function(KEYS, ARGV)\n${body}\nend`).join(',\n');
+  const functions = scripts.map(({ body }) => functionOf(body)).join(',\n');
   const guards = scripts.map(({ isGuard }) => isGuard).join(', ');
-  const text = joinedText([...libraries].join('\n'), functions, guards);
+  const libraries = scripts.flatMap((script) => script.libraries);
+  const text = textOf(RUN_JOINED, libraries, `run_joined({${functions}}, {${guards}}, ARGV)`);
   const places = new Map(scripts.map((script, i) => [script, i + 1]));
   return { text, digest: digestOf(text), places, scripts };
 }
@@ -133,7 +139,7 @@ export interface ScriptCall {
 }
 
 /**
- * The argument of the joined script: see `joinedText`. It is a single one, since each of the arguments of a
+ * The argument of the joined script: see `redis-run-joined.lua`. It is a single one, since each of the arguments of a
  * command costs this process twice of what its place in that one does.
  */
 export function argumentOf(units: readonly (readonly ScriptCall[])[], { places }: Joined): Buffer {
@@ -264,53 +270,6 @@ function isList(value: object): value is readonly Packed[] {
 
 const packer = new Packer();
 
-// ARGV: the calls of each unit, packed, each with the number of its script, its keys and its arguments. Gives
-// for each unit its error or false, and then the reply of each call that has run without one; and the texts
-// that the scripts have shared. When Redis itself refuses to write, nothing was written: that is the error of
-// all.
-//
-// `shared` is for texts that several calls may give: it gives their number, and each text is sent once.
-function joinedText(libraries: string, functions: string, guards: string): string {
-  return `${START}
-  local texts, numbers = {}, {}
-  local function shared(text)
-    if not numbers[text] then
-      texts[#texts + 1] = text
-      numbers[text] = #texts
-    end
-    return numbers[text]
-  end
-  ${libraries}
-  local scripts, guards = {${functions}}, {${guards}}
-  local refusals = {${REFUSALS}}
-  local function run(calls, replies)
-    for i, call in ipairs(calls) do
-      local script = tonumber(call[1])
-      local reply = scripts[script](call[2], call[3])
-      local first = reply
-      if type(reply) == 'table' then
-        if reply.err then error(reply) end
-        first = reply[1]
-      end
-      replies[i + 1] = reply or false
-      if guards[script] and (first == 0 or not first) then return end
-    end
-  end
-  local all = {}
-  for i, calls in ipairs(cmsgpack.unpack(ARGV[1])) do
-    local replies = {false}
-    local ok, err = pcall(run, calls, replies)
-    if not ok then
-      local text = ${TEXT_OF_ERROR}
-      if refusals[string.match(text, '^%u+')] then return {err = text} end
-      replies[1] = text
-    end
-    all[i] = replies
-  end
-  ${END}
-  return {all, texts}`;
-}
-
 /** A script that runs for each of many rows, with so many keys and arguments. */
 export interface RowCallShape {
   readonly script: Script;
@@ -330,6 +289,12 @@ export function joinRows(calls: readonly RowCallShape[]): Pick<Script, 'text' | 
   joinedRows.set(name, joined);
   return joined;
 }
+
+const REFUSALS = 'OOM = 1, READONLY = 1, MISCONF = 1, NOREPLICAS = 1';
+const TEXT_OF_ERROR = `(string.gsub(type(err) == 'table' and err.err or tostring(err), '^@user_script: %d+: %-', ''))`;
+const ROWS_START = `${RUN.map(({ body }) => body).join('\n')}
+  local late = refuse_late(ARGV)
+  if late then return late end`;
 
 // KEYS: those of the first call for each row, then those of the second one, and so on. ARGV: how many rows, then the
 // arguments in the same order. Gives for each row its error or false, and then the replies of the calls that have run.
@@ -356,7 +321,7 @@ function rowsText(calls: readonly RowCallShape[]): string {
     if type(reply) == 'table' then reply = reply[1] end
     if reply == 0 or not reply then return end`;
   });
-  return `${START}
+  return `${ROWS_START}
   ${[...libraries].join('\n')}
   ${functions.join('\n')}
   local refusals = {${REFUSALS}}
@@ -376,6 +341,6 @@ function rowsText(calls: readonly RowCallShape[]): string {
     end
     all[row] = replies
   end
-  ${END}
+  for _, action in ipairs(endings) do action() end
   return all`;
 }

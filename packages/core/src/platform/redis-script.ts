@@ -134,7 +134,7 @@ interface Call extends ScriptCall {
  */
 export class ScriptUnit {
   readonly calls: Call[] = [];
-  /** The texts that replies refer to by their number, from 1 on: see `shared` in `joinedText`. */
+  /** The texts that replies refer to by their number, from 1 on: see `shared` in `redis-run-joined.lua`. */
   texts: readonly string[] = [];
   #isClosed = false;
   #parameters = 0;

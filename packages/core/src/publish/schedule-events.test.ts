@@ -277,9 +277,8 @@ it('is brought to its home shard when the queues are split again, and keeps its 
   const split = new ScheduledQueue(redis.client, shards);
   const home = shards.homeShardOf(accountId);
   const [away = home] = shards.all().filter(({ prefix }) => prefix !== home.prefix);
-  await new ScheduledQueue(redis.client, oneShard(away.prefix)).addAll([
-    { accountId, eventId: id, deliverAt: now + HOUR_MS },
-  ]);
+  const elsewhere = new ScheduledQueue(redis.client, oneShard(away.prefix));
+  await elsewhere.addAll([{ accountId, eventId: id, deliverAt: now + HOUR_MS }])(redis.client);
   expect(await split.bringHome(away)).toBe(1);
   expect(await split.bringHome(away)).toBe(0);
   expect(await split.list(accountId, 10)).toEqual([{ accountId, eventId: id, deliverAt: now + HOUR_MS }]);

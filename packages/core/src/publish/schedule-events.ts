@@ -130,7 +130,7 @@ function stepsOf(
   const { scheduledQueue, usageStore, idempotencyStore, retention, clock } = context;
   const until = Math.max(...events.map(({ acceptedAt }) => acceptedAt));
   const [first] = events;
-  const steps: Step[] = [(target) => scheduledQueue.addAll(events.map(entryOf), target)];
+  const steps: Step[] = [scheduledQueue.addAll(events.map(entryOf))];
   if (first === undefined) return steps;
   const { accountId } = first;
   const changes = events.map(({ acceptedAt, body }) => ({
@@ -151,7 +151,9 @@ async function completeKnown(context: ScheduleContext, event: AcceptedEvent): Pr
   const { accountId, id: eventId } = event;
   const seen = await context.scheduledEvents.see(accountId, eventId);
   if (seen.state === 'waiting') {
-    await context.scheduledQueue.addAll([{ accountId, eventId, deliverAt: seen.deliverAt }]);
+    await context.atomic([
+      context.scheduledQueue.addAll([{ accountId, eventId, deliverAt: seen.deliverAt }]),
+    ]);
   }
 }
 
@@ -193,9 +195,9 @@ export async function rescheduleEvent(
   if (act) await auditLog?.record({ act, accountId, targetId: eventId, changes });
   const entry = { accountId, eventId, deliverAt };
   const isMoved = await context.atomic([
-    (target) => scheduledQueue.hasten(entry, target),
+    scheduledQueue.hasten(entry),
     (target) => scheduledEvents.move(accountId, eventId, deliverAt, target),
-    (target) => scheduledQueue.place(entry, target),
+    scheduledQueue.place(entry),
     async (target) => {
       const name = seen.answer;
       if (name !== undefined) await idempotencyStore.keepUntil({ accountId, name }, deliverAt, target);
@@ -310,7 +312,7 @@ function leaveQueue(
   return [
     (target) => eventStore.enlistAll([{ event, deliveries: 0 }], target),
     async (target) => await overList?.addAll([{ accountId, eventId: id }], cancelledAt, target),
-    (target) => scheduledQueue.remove(accountId, [id], target),
+    scheduledQueue.remove(accountId, [id]),
   ];
 }
 
@@ -331,7 +333,9 @@ export async function beginScheduled(
       // One that is gone sooner was sent before.
       return context.clock() >= deliverAt + context.retention.ageMs - PAST_MS ? 'lapsed' : undefined;
     case 'waiting':
-      await context.scheduledQueue.addAll([{ accountId, eventId, deliverAt: begun.deliverAt }]);
+      await context.atomic([
+        context.scheduledQueue.addAll([{ accountId, eventId, deliverAt: begun.deliverAt }]),
+      ]);
       return undefined;
     case 'cancelled':
       await completeCancelled(context, accountId, eventId);

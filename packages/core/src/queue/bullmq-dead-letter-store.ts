@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import {
   type DeadLetter,
   type DeadLetterId,
@@ -22,8 +21,8 @@ import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import { parsedOrUndefined } from '../platform/json';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript } from '../platform/redis-script';
 import { type ReadTimelineInput, readTimeline } from '../platform/redis-timeline';
+import { beginRedrive, claimDeadLetter } from './bullmq-dead-letter-store.script';
 import { createJobKeys, jobFields } from './bullmq-layout';
 import { OnDemandQueue } from './bullmq-on-demand-queue';
 import {
@@ -109,9 +108,9 @@ export class DeadLetterStore {
   async claim(id: DeadLetterId, act: DeadLetterAct): Promise<'claimed' | 'taken' | 'gone'> {
     const { jobId } = parseDeadLetterId(id);
     const other: DeadLetterAct = act === 'drop' ? 'redrive' : 'drop';
-    for (const { set, jobKey } of this.#partsOf(id)) {
-      const reply = await CLAIM(this.redis, [set, jobKey(jobId)], [jobId, act, other]);
-      const answer = claimAnswerSchema.parse(reply);
+    for (const { set: failed, jobKey } of this.#partsOf(id)) {
+      const claim = claimDeadLetter({ failed, job: jobKey(jobId), id: jobId, act, other });
+      const answer = await claim(this.redis);
       if (answer !== 'gone') return answer;
     }
     return 'gone';
@@ -202,9 +201,9 @@ export class DeadLetterStore {
       );
     const { job } = rejected.data;
     // Later than its present time: two redrives within a millisecond must get different ids.
-    const time = Math.max(this.clock(), job.timestamp + 1);
-    const timestamp = redrivenAtSchema.parse(await BEGIN_REDRIVE(this.redis, [key], [time]));
-    if (timestamp === null) return false;
+    const at = Math.max(this.clock(), job.timestamp + 1);
+    const timestamp = await beginRedrive({ job: key, at })(this.redis);
+    if (timestamp === undefined) return false;
     const opts = { jobId: redrivenJobId(job, timestamp), timestamp };
     // Add it there first, then remove it here: if this breaks off in between, it is put back once more, and
     // is the same event.
@@ -246,15 +245,6 @@ function distinct(newest: readonly Found[]): readonly Found[] {
   return newest.filter(({ id }) => !ids.has(id) && ids.add(id));
 }
 
-// After a crash, the next process puts back the same job with the same time: the same event. KEYS: job. ARGV:
-// the time. Gives the time that was set first.
-const BEGIN_REDRIVE = defineScript(`
-  if redis.call('EXISTS', KEYS[1]) == 0 then return nil end
-  redis.call('HSETNX', KEYS[1], 'redrivenAt', ARGV[1])
-  return redis.call('HGET', KEYS[1], 'redrivenAt')`);
-
-const redrivenAtSchema = z.string().transform(Number).nullable();
-
 const FIELDS = [jobFields.name, jobFields.data, jobFields.failedReason, jobFields.attemptsMade] as const;
 
 // Up to this size a list reads the data of each job to learn its account. Events can have megabytes. The
@@ -266,18 +256,6 @@ const LISTED_FIELDS = [
   jobFields.attemptsMade,
   ...REJECTED_FIELDS,
 ] as const;
-
-// Decides between two actions on the same job: the claimed action stays with the job as long as it is among the failed, or
-// the invalid. It includes the time of the failure, so that it is void when the job fails again. KEYS:
-// the failed, job. ARGV: job id, the action, the other action.
-const CLAIM = defineScript(`
-  local failedAt = redis.call('ZSCORE', KEYS[1], ARGV[1])
-  if not failedAt or redis.call('EXISTS', KEYS[2]) == 0 then return 'gone' end
-  if redis.call('HGET', KEYS[2], 'claim') == ARGV[3] .. ' ' .. failedAt then return 'taken' end
-  redis.call('HSET', KEYS[2], 'claim', ARGV[2] .. ' ' .. failedAt)
-  return 'claimed'`);
-
-const claimAnswerSchema = z.enum(['claimed', 'taken', 'gone']);
 
 function placesOf(queue: DeadLetterQueue | undefined): readonly DeadLetterPlace[] {
   if (queue === undefined) return deadLetterPlaces;

@@ -16,7 +16,7 @@ import { chunksOf } from '../platform/batches';
 import { sentTimeSchema } from '../platform/clock';
 import { parsedOrUndefined } from '../platform/json';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript } from '../platform/redis-script';
+import { replaceData } from './bullmq-event-queue.script';
 import { createJobKeys, jobFields } from './bullmq-layout';
 import { type NewJob, OnDemandQueue } from './bullmq-on-demand-queue';
 import { byShard, PerShard } from './per-shard';
@@ -66,7 +66,8 @@ export class EventQueue {
       webhook_ids: [],
     };
     const keys = this.#jobKeysOf(accountId, id);
-    await Promise.all(keys.map((key) => REPLACE_DATA(this.redis, [key], [JSON.stringify(data)])));
+    const text = JSON.stringify(data);
+    await Promise.all(keys.map((job) => replaceData({ job, data: text })(this.redis)));
   }
 
   async close(): Promise<void> {
@@ -89,10 +90,6 @@ export function shardsOfAccount(shards: QueueShards, accountId: AccountId): read
   const homes = shards.homeShardsOf(accountId);
   return homes.some(({ prefix }) => prefix === shards.first.prefix) ? homes : [...homes, shards.first];
 }
-
-// KEYS: job. ARGV: its new data. A job that has ended meanwhile must not come back in part.
-const REPLACE_DATA = defineScript(`
-  if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], '${jobFields.data}', ARGV[1]) end`);
 
 function jobOf({ id, accountId, type, body, acceptedAt, endpointIds, trace, group }: AcceptedEvent): NewJob {
   const data: AcceptedEventJob = {

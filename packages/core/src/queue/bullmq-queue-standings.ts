@@ -1,5 +1,4 @@
 import type { Queue } from 'bullmq';
-import { z } from 'zod';
 import type { AccountId } from '../domain/account';
 import {
   DEAD_LETTERS_QUEUE,
@@ -11,9 +10,10 @@ import {
 } from '../domain/queues';
 import { parsedOrUndefined } from '../platform/json';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript, type ScriptTarget } from '../platform/redis-script';
-import { createJobKeys, jobFields, PRIORITY_SCORE } from './bullmq-layout';
+import type { Step } from '../platform/redis-script';
+import { createJobKeys } from './bullmq-layout';
 import { openQueue } from './bullmq-on-demand-queue';
+import { hasWaiting, sampleWaiting, sinceWhen } from './bullmq-queue-standings.script';
 import { accountOfJob } from './bullmq-rejected-events';
 import { PerShard } from './per-shard';
 
@@ -57,11 +57,6 @@ const QUEUES = [...workedQueues, DEAD_LETTERS_QUEUE];
 
 // Enough to find accounts with a tenth of all, and to give their share to within a few hundredths.
 export const LOOKED_AT = 1_000;
-
-// KEYS: wait, prioritized, meta.
-const HAS_WAITING = defineScript(`
-  if redis.call('EXISTS', KEYS[1], KEYS[2]) == 0 then return 0 end
-  return 1 - redis.call('HEXISTS', KEYS[3], 'paused')`);
 
 /** The state of the queues: by counters, and by reading a bounded number of jobs. */
 export class QueueStandings {
@@ -126,16 +121,9 @@ export class QueueStandings {
     });
   }
 
-  /**
-   * Whether a queue has jobs in a shard that workers may take now. None count while it is paused.
-   */
-  async hasWaiting(
-    name: WorkedQueue,
-    { prefix }: QueueShard,
-    target: ScriptTarget = this.redis,
-  ): Promise<boolean> {
-    const { wait, prioritized, meta } = createJobKeys(prefix, name);
-    return (await HAS_WAITING(target, [wait, prioritized, meta], [])) === 1;
+  /** Whether a queue has jobs in a shard that workers may take now. None count while it is paused. */
+  hasWaiting(name: WorkedQueue, { prefix }: QueueShard): Step<boolean> {
+    return hasWaiting({ jobs: createJobKeys(prefix, name) });
   }
 
   async close(): Promise<void> {
@@ -158,17 +146,18 @@ export class QueueStandings {
   }
 
   async #oldestIn({ prefix }: QueueShard, queue: WorkedQueue, now: number): Promise<OldestWaiting> {
-    const { base, wait, prioritized } = createJobKeys(prefix, queue);
-    const reply = await OLDEST(this.redis, [wait, prioritized], [base, OLDEST_LOOKED_AT]);
-    const times = sinceSchema.parse(reply).filter((time) => time !== undefined);
+    const jobs = createJobKeys(prefix, queue);
+    const since = await sinceWhen({ jobs, base: jobs.base, most: OLDEST_LOOKED_AT })(this.redis);
+    const times = since.map(Number);
     return { queue, waitedMs: now - Math.min(...times, now) };
   }
 
   // No count by account exists. Of the deliveries that wait in the fair order, all or a random sample are
   // read.
   async #sampleIn({ prefix }: QueueShard) {
-    const { base, prioritized } = createJobKeys(prefix, DELIVERIES_QUEUE);
-    const [waiting, data] = sampleSchema.parse(await SAMPLE(this.redis, [prioritized], [base, LOOKED_AT]));
+    const jobs = createJobKeys(prefix, DELIVERIES_QUEUE);
+    const sample = sampleWaiting({ jobs, base: jobs.base, most: LOOKED_AT });
+    const { waiting, data } = await sample(this.redis);
     return { waiting, accounts: data.map((text) => accountOfJob(parsedOrUndefined(text))) };
   }
 }
@@ -195,38 +184,9 @@ async function depthsOf(queue: Queue): Promise<readonly QueueDepth[]> {
   }));
 }
 
-// KEYS: prioritized. ARGV: prefix of the jobs' keys, how many. Gives how many wait, and the data of some.
-const SAMPLE = defineScript(`
-  local data = {}
-  for _, job in ipairs(redis.call('ZRANDMEMBER', KEYS[1], ARGV[2])) do
-    table.insert(data, redis.call('HGET', ARGV[1] .. job, '${jobFields.data}') or '')
-  end
-  return {redis.call('ZCARD', KEYS[1]), data}`);
-
-const sampleSchema = z.tuple([z.number(), z.array(z.string())]);
-
 /**
  * How many of the next jobs are read. The first job of each waiting flow is among the next few rounds, so the
  * oldest of all is among these as long as at most some hundred flows wait. With more flows, the result is the
  * oldest of these.
  */
 const OLDEST_LOOKED_AT = 1_000;
-
-// A score among the prioritized counts up with each job that is put there: the lowest has waited longest.
-// Jobs without a priority are taken from the right. KEYS: wait, prioritized. ARGV: prefix of the jobs' keys,
-// how many.
-const OLDEST = defineScript(`
-  local first, oldest = nil, nil
-  local next = redis.call('ZRANGE', KEYS[2], 0, ARGV[2] - 1, 'WITHSCORES')
-  for i = 1, #next, 2 do
-    local count = tonumber(next[i + 1]) % ${PRIORITY_SCORE}
-    if not first or count < first then first, oldest = count, next[i] end
-  end
-  local since = {}
-  for _, job in ipairs({redis.call('LINDEX', KEYS[1], -1) or '', oldest or ''}) do
-    local times = redis.call('HMGET', ARGV[1] .. job, '${jobFields.waitingSince}', '${jobFields.timestamp}')
-    table.insert(since, times[1] or times[2] or '')
-  end
-  return since`);
-
-const sinceSchema = z.array(z.string().transform((text) => (text === '' ? undefined : Number(text))));

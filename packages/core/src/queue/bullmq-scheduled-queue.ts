@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { AccountId } from '../domain/account';
 import type { EventId } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
@@ -8,12 +7,16 @@ import { chunksOf } from '../platform/batches';
 import { DueTimer } from '../platform/due-timer';
 import type { Atomic } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript, type ScriptTarget } from '../platform/redis-script';
+import type { Step } from '../platform/redis-script';
 import { type Mark, readTimeline, type TimeRange } from '../platform/redis-timeline';
-import { SCHEDULED_JOB_VERSION } from './bullmq-event-queue';
 import { createJobKeys } from './bullmq-layout';
-import { EVENTS_FLOW } from './bullmq-pushed-events';
-import { FAIR_ORDER, PUT_BACK } from './libraries';
+import {
+  addScheduled,
+  placeScheduled,
+  removeScheduled,
+  scheduledStanding,
+  takeDue,
+} from './bullmq-scheduled-queue.script';
 
 /** An event that waits for its time. */
 export interface ScheduledEntry {
@@ -30,133 +33,6 @@ export interface ScheduledStanding {
   readonly overdueMs: number;
 }
 
-// For scripts: `look_at(key, accounts, account, not_before)` notes when to look at an account's events, and
-// `count(key, change)` how many there are. Neither key stays when nothing waits.
-const SCHEDULED = `
-  local function now_ms()
-    local time = redis.call('TIME')
-    return time[1] * 1000 + math.floor(time[2] / 1000)
-  end
-  local function look_at(key, accounts, account, not_before)
-    local first = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')
-    if not first[1] then
-      redis.call('ZREM', accounts, account)
-    else
-      redis.call('ZADD', accounts, string.format('%d', math.max(tonumber(first[2]), not_before)), account)
-    end
-  end
-  local function count(key, change)
-    if change ~= 0 and redis.call('INCRBY', key, change) <= 0 then redis.call('DEL', key) end
-  end`;
-
-// An entry that is there keeps its time. KEYS: the account's events, accounts, count. ARGV: account, then
-// time and event of each.
-const ADD = defineScript(
-  `
-  count(KEYS[3], redis.call('ZADD', KEYS[1], 'NX', unpack(ARGV, 2)))
-  look_at(KEYS[1], KEYS[2], ARGV[1], 0)`,
-  SCHEDULED,
-);
-
-// KEYS: as above. ARGV: account, event, time, whether only an earlier time counts, and for an event that waits here.
-const PLACE = defineScript(
-  `
-  local at = redis.call('ZSCORE', KEYS[1], ARGV[2])
-  if ARGV[4] == '1' and (not at or tonumber(at) <= tonumber(ARGV[3])) then return end
-  count(KEYS[3], redis.call('ZADD', KEYS[1], ARGV[3], ARGV[2]))
-  look_at(KEYS[1], KEYS[2], ARGV[1], 0)`,
-  SCHEDULED,
-);
-
-// Only if its time is the given one, where one is given. KEYS: as above. ARGV: account, then event and time ('': any) of each. Gives how many are gone.
-const REMOVE = defineScript(
-  `
-  local gone = 0
-  for i = 2, #ARGV, 2 do
-    if ARGV[i + 1] == '' or redis.call('ZSCORE', KEYS[1], ARGV[i]) == ARGV[i + 1] then
-      gone = gone + redis.call('ZREM', KEYS[1], ARGV[i])
-    end
-  end
-  count(KEYS[3], -gone)
-  look_at(KEYS[1], KEYS[2], ARGV[1], 0)
-  return gone`,
-  SCHEDULED,
-);
-
-/** This many events are taken at once, of this many accounts: a few milliseconds for Redis. */
-const TAKEN_AT_ONCE = 200;
-const ACCOUNTS_AT_ONCE = 50;
-/** An event whose job of before is not over yet is looked at again. */
-const AGAIN_AFTER_MS = 1_000;
-
-// Its record decides when it ends, not BullMQ.
-const JOB_OPTIONS = JSON.stringify({ attempts: 10_000 });
-
-// An account that has more due events than its part goes behind the others that have some. KEYS: accounts,
-// count, prioritized, priority counter, meta, active, marker, the fair order's state, weights. ARGV: prefix of the
-// accounts' keys, of the jobs' keys. Gives whether there may be more that is due, and in how many milliseconds
-// the next one is, -1 if there is none.
-const TAKE_DUE = defineScript(
-  `
-  local accounts, prioritized, counter, meta, active, marker = KEYS[1], unpack(KEYS, 3, 7)
-  local now = now_ms()
-  local due_accounts = redis.call('ZRANGEBYSCORE', accounts, '-inf', now, 'LIMIT', 0, ${ACCOUNTS_AT_ONCE})
-  if #due_accounts > 0 then
-    local queue = {base = ARGV[2], prioritized = prioritized, counter = counter, meta = meta, active = active, marker = marker}
-    local priority_of, finish = fair_order(prioritized, KEYS[8], KEYS[9])
-    local each = math.floor(${TAKEN_AT_ONCE} / #due_accounts)
-    local jobs, priorities = {}, {}
-    for _, account in ipairs(due_accounts) do
-      local key = ARGV[1] .. account
-      local due = redis.call('ZRANGEBYSCORE', key, '-inf', now, 'WITHSCORES', 'LIMIT', 0, each)
-      for i = 1, #due, 2 do
-        local event, at = due[i], due[i + 1]
-        local job = account .. '.' .. event .. '.due'
-        if redis.call('EXISTS', queue.base .. job) == 1 then
-          redis.call('ZADD', key, string.format('%d', now + ${AGAIN_AFTER_MS}), event)
-        else
-          local data = '{"account_id":"' .. account .. '","id":"' .. event .. '","due_at":' .. at .. ',"v":${SCHEDULED_JOB_VERSION}}'
-          local priority = priority_of(account, '${EVENTS_FLOW}', 1)
-          redis.call('HSET', queue.base .. job, 'name', 'scheduled', 'data', data, 'opts', '${JOB_OPTIONS}',
-            'timestamp', at, 'delay', 0, 'priority', priority)
-          redis.call('ZREM', key, event)
-          jobs[#jobs + 1] = job
-          priorities[#jobs] = priority
-        end
-      end
-      look_at(key, accounts, account, now)
-    end
-    if #jobs > 0 then
-      put_in_place(queue, jobs, priorities)
-      count(KEYS[2], -#jobs)
-      finish()
-      wake_workers(queue)
-    end
-  end
-  local next = redis.call('ZRANGE', accounts, 0, 0, 'WITHSCORES')
-  if not next[2] then return -1 end
-  return string.format('%d', math.max(tonumber(next[2]) - now, 0))`,
-  FAIR_ORDER,
-  PUT_BACK,
-  SCHEDULED,
-);
-
-// The events that have been due for longest are those of accounts to look at next. KEYS: accounts, count.
-// ARGV: prefix of the accounts' keys.
-const STANDING = defineScript(
-  `
-  local now, oldest = now_ms(), nil
-  for _, account in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ${ACCOUNTS_AT_ONCE})) do
-    local at = tonumber(redis.call('ZRANGE', ARGV[1] .. account, 0, 0, 'WITHSCORES')[2])
-    if at and (not oldest or at < oldest) then oldest = at end
-  end
-  return {tonumber(redis.call('GET', KEYS[2]) or '0'), oldest and math.max(now - oldest, 0) or 0}`,
-  SCHEDULED,
-);
-
-const takenSchema = z.coerce.number();
-const standingSchema = z.tuple([z.number(), z.number()]);
-
 /** An account's events go to its home shard, the one of its jobs on the events queue. */
 const AT_ONCE = 100;
 
@@ -172,34 +48,33 @@ export class ScheduledQueue {
   ) {}
 
   /** Adding an event that waits here changes nothing. */
-  async addAll(entries: readonly ScheduledEntry[], target: ScriptTarget = this.redis): Promise<void> {
-    const groups = byAccount(entries);
-    await Promise.all(
-      groups.map(async ([accountId, some]) => {
-        const { prefix } = this.shards.homeShardOf(accountId);
-        await this.#addTo(prefix, accountId, some, target);
-      }),
+  addAll(entries: readonly ScheduledEntry[]): Step<void> {
+    return allOf(
+      byAccount(entries).flatMap(([accountId, some]) =>
+        addedTo(this.shards.homeShardOf(accountId), accountId, some),
+      ),
     );
   }
 
   /** Bring an event forward, if it waits here for a later time. */
-  async hasten(entry: ScheduledEntry, target: ScriptTarget = this.redis): Promise<void> {
-    await Promise.all(
-      this.shards.homeShardsOf(entry.accountId).map(({ prefix }) => this.#place(prefix, entry, '1', target)),
+  hasten(entry: ScheduledEntry): Step<void> {
+    return allOf(
+      this.shards.homeShardsOf(entry.accountId).map((shard) => placedIn(shard, entry, { onlyHastens: true })),
     );
   }
 
   /** Set an event's time, whether it waits here or not. */
-  async place(entry: ScheduledEntry, target: ScriptTarget = this.redis): Promise<void> {
-    await this.#place(this.shards.homeShardOf(entry.accountId).prefix, entry, '0', target);
+  place(entry: ScheduledEntry): Step<void> {
+    return placedIn(this.shards.homeShardOf(entry.accountId), entry, { onlyHastens: false });
   }
 
-  async remove(accountId: AccountId, eventIds: readonly EventId[], target: ScriptTarget = this.redis) {
-    const args = eventIds.flatMap((id) => [id, '']);
-    await Promise.all(
+  remove(accountId: AccountId, eventIds: readonly EventId[]): Step<void> {
+    return allOf(
       this.shards
         .homeShardsOf(accountId)
-        .map(({ prefix }) => REMOVE(target, keysIn(prefix, accountId), [accountId, ...args])),
+        .map((shard) =>
+          removeScheduled({ ...keysIn(shard, accountId), account: accountId, events: eventIds }),
+        ),
     );
   }
 
@@ -231,82 +106,88 @@ export class ScheduledQueue {
    * @returns in how many milliseconds the next one is due, by the clock of Redis; `undefined` if none waits.
    */
   async takeDue(prefix: string, atomic: Atomic, patienceMs = 0): Promise<number | undefined> {
-    const { fairOrder, accountWeights, scheduled, scheduledAccounts, scheduledCount } = queueKeysOf(prefix);
+    const shard = queueKeysOf(prefix);
     const jobs = createJobKeys(prefix, EVENTS_QUEUE);
-    const { prioritized, priorityCounter, meta, active, marker } = jobs;
-    const queue = [prioritized, priorityCounter, meta, active, marker];
-    const taken = [scheduledAccounts, scheduledCount, ...queue, fairOrder(EVENTS_QUEUE), accountWeights];
-    const [reply] = await atomic(
-      [(target) => TAKE_DUE(target, taken, [scheduled(''), jobs.base])],
-      patienceMs,
-    );
-    const nextMs = takenSchema.parse(reply);
-    return nextMs < 0 ? undefined : nextMs;
+    const taken = takeDue({
+      shard,
+      jobs,
+      state: shard.fairOrder(EVENTS_QUEUE),
+      scheduled: shard.scheduled(''),
+      base: jobs.base,
+    });
+    const [nextMs] = await atomic([taken], patienceMs);
+    return nextMs;
   }
 
   async readStanding(): Promise<ScheduledStanding> {
     const standings = await Promise.all(
       this.shards.all().map(async ({ prefix }) => {
-        const { scheduled, scheduledAccounts, scheduledCount } = queueKeysOf(prefix);
-        const reply = await STANDING(this.redis, [scheduledAccounts, scheduledCount], [scheduled('')]);
-        return standingSchema.parse(reply);
+        const shard = queueKeysOf(prefix);
+        return await scheduledStanding({ shard, scheduled: shard.scheduled('') })(this.redis);
       }),
     );
     return {
-      waiting: standings.reduce((sum, [waiting]) => sum + waiting, 0),
-      overdueMs: Math.max(...standings.map(([, overdueMs]) => overdueMs)),
+      waiting: standings.reduce((sum, { waiting }) => sum + waiting, 0),
+      overdueMs: Math.max(...standings.map(({ overdueMs }) => overdueMs)),
     };
   }
 
   /**
    * Move all that waits in a shard and belongs to another one: first it is there, then it leaves this one. Gives how many did.
    */
-  async bringHome({ prefix }: QueueShard): Promise<number> {
-    const { scheduled, scheduledAccounts } = queueKeysOf(prefix);
+  async bringHome(shard: QueueShard): Promise<number> {
+    const { scheduled, scheduledAccounts } = queueKeysOf(shard.prefix);
     const accounts = (await this.redis.zrange(scheduledAccounts, '0', '-1')) as AccountId[];
     let moved = 0;
     for (const accountId of accounts) {
-      const home = this.shards.homeShardOf(accountId).prefix;
+      const home = this.shards.homeShardOf(accountId);
       for (;;) {
-        if (home === prefix) break;
+        if (home.prefix === shard.prefix) break;
         const flat = await this.redis.zrange(scheduled(accountId), '0', String(AT_ONCE - 1), 'WITHSCORES');
         if (flat.length === 0) break;
         const entries = entriesOf(accountId, flat);
-        await this.#addTo(home, accountId, entries, this.redis);
-        const args = entries.flatMap(({ eventId, deliverAt }) => [eventId, deliverAt]);
-        await REMOVE(this.redis, keysIn(prefix, accountId), [accountId, ...args]);
+        await allOf(addedTo(home, accountId, entries))(this.redis);
+        await removeScheduled({ ...keysIn(shard, accountId), ...listsOf(accountId, entries) })(this.redis);
         moved += entries.length;
       }
     }
     return moved;
   }
-
-  async #addTo(
-    prefix: string,
-    accountId: AccountId,
-    entries: readonly ScheduledEntry[],
-    target: ScriptTarget,
-  ): Promise<void> {
-    const added = chunksOf(entries, AT_ONCE).map((chunk) => {
-      const args = chunk.flatMap(({ eventId, deliverAt }) => [deliverAt, eventId]);
-      return ADD(target, keysIn(prefix, accountId), [accountId, ...args]);
-    });
-    await Promise.all(added);
-  }
-
-  async #place(
-    prefix: string,
-    { accountId, eventId, deliverAt }: ScheduledEntry,
-    onlyEarlier: '0' | '1',
-    target: ScriptTarget,
-  ): Promise<void> {
-    await PLACE(target, keysIn(prefix, accountId), [accountId, eventId, deliverAt, onlyEarlier]);
-  }
 }
 
-function keysIn(prefix: string, accountId: AccountId): readonly string[] {
-  const { scheduled, scheduledAccounts, scheduledCount } = queueKeysOf(prefix);
-  return [scheduled(accountId), scheduledAccounts, scheduledCount];
+function addedTo(
+  shard: QueueShard,
+  accountId: AccountId,
+  entries: readonly ScheduledEntry[],
+): readonly Step<void>[] {
+  return chunksOf(entries, AT_ONCE).map((chunk) =>
+    addScheduled({ ...keysIn(shard, accountId), ...listsOf(accountId, chunk) }),
+  );
+}
+
+function placedIn(
+  shard: QueueShard,
+  { accountId: account, eventId: event, deliverAt: time }: ScheduledEntry,
+  { onlyHastens }: { readonly onlyHastens: boolean },
+): Step<void> {
+  return placeScheduled({ ...keysIn(shard, account), account, event, time, onlyHastens });
+}
+
+function keysIn({ prefix }: QueueShard, accountId: AccountId) {
+  const shard = queueKeysOf(prefix);
+  return { shard, scheduled: shard.scheduled(accountId) };
+}
+
+function listsOf(account: AccountId, entries: readonly ScheduledEntry[]) {
+  const events = entries.map(({ eventId }) => eventId);
+  return { account, events, times: entries.map(({ deliverAt }) => deliverAt) };
+}
+
+/** Some steps as one. */
+function allOf(steps: readonly Step<void>[]): Step<void> {
+  return async (target) => {
+    await Promise.all(steps.map((step) => step(target)));
+  };
 }
 
 function byAccount(entries: readonly ScheduledEntry[]) {

@@ -22,3 +22,5 @@ export const MAX_PRIORITY = 2_097_151;
 export const FREE_STARTS = 32;
 // Positions matter while jobs wait. A forgotten flow starts again.
 export const POSITIONS_KEPT_MS = 3_600_000;
+/** The flow on the queue of events that all events of an account belong to. */
+export const EVENTS_FLOW = '*';

@@ -108,11 +108,11 @@ it('tells which shards workers take jobs from', async () => {
 it('says with one command whether there is a layout and no other', async () => {
   const { client, store, look } = await arrange();
   const { inForce } = await store.look(1, []);
-  expect(await store.isOnly(inForce)).toBe(true);
+  expect(await store.isOnly(inForce)(client)).toBe(true);
   await look(4);
-  expect(await store.isOnly(inForce)).toBe(false);
+  expect(await store.isOnly(inForce)(client)).toBe(false);
   await client.flushdb();
-  expect(await store.isOnly(inForce)).toBe(false);
+  expect(await store.isOnly(inForce)(client)).toBe(false);
 });
 
 it('says what is in force also while Redis has no memory left', async () => {

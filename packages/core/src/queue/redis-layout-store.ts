@@ -1,6 +1,7 @@
 import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../domain/queues';
+import { mapReply } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
-import type { ScriptTarget } from '../platform/redis-script';
+import type { Step } from '../platform/redis-script';
 import { createJobKeys } from './bullmq-layout';
 import { leaveLayouts, listLayouts, lookAtLayouts } from './redis-layout-store.script';
 
@@ -80,12 +81,11 @@ export class LayoutStore {
   }
 
   /** Whether this layout still exists, and no other, by one command. */
-  async isOnly(
-    { count, since }: Pick<KnownLayout, 'count' | 'since'>,
-    target: ScriptTarget = this.redis,
-  ): Promise<boolean> {
-    const layouts = await listLayouts()(target);
-    return layouts.length === 2 && layouts[0] === String(count) && Number(layouts[1]) === since;
+  isOnly({ count, since }: Pick<KnownLayout, 'count' | 'since'>): Step<boolean> {
+    return mapReply(
+      listLayouts(),
+      (layouts) => layouts.length === 2 && layouts[0] === String(count) && Number(layouts[1]) === since,
+    );
   }
 
   /**

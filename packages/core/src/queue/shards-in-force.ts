@@ -158,7 +158,7 @@ export class ShardsInForce implements QueueShards {
   async #isOnly(layout: KnownLayout): Promise<boolean> {
     const { layoutStore, atomic } = this.options;
     const patienceMs = this.#failures === 0 ? PATIENCE_MS : 0;
-    const [isOnly] = await atomic([(target) => layoutStore.isOnly(layout, target)], patienceMs);
+    const [isOnly] = await atomic([layoutStore.isOnly(layout)], patienceMs);
     return isOnly;
   }
 

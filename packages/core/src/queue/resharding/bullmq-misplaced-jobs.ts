@@ -3,41 +3,8 @@ import { queueKeysOf } from '../../domain/keys';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE, type QueueShard, type QueueShards } from '../../domain/queues';
 import { chunksOf } from '../../platform/batches';
 import type { RedisClient } from '../../platform/redis-connect';
-import { defineScript } from '../../platform/redis-script';
-import { createJobKeys, type JobKeys, jobFields } from '../bullmq-layout';
-import { FAIR_ORDER, PUT_BACK } from '../libraries';
-
-// KEYS: delayed, prioritized, priority counter, meta, active, marker, events, the fair order's state,
-// weights. ARGV: prefix of the jobs' keys, then jobs.
-const PUT_BACK_DELAYED = defineScript(
-  `
-  local delayed, prioritized, counter, meta, active, marker, events = unpack(KEYS)
-  local queue = {base = ARGV[1], prioritized = prioritized, counter = counter, meta = meta, active = active}
-  queue.marker, queue.events = marker, events
-  local priority_of, finish = fair_order(prioritized, KEYS[8], KEYS[9])
-  for i = 2, #ARGV do
-    local job = ARGV[i]
-    if redis.call('ZREM', delayed, job) == 1 then
-      local account = string.match(redis.call('HGET', ARGV[1] .. job, '${jobFields.data}') or '', '"account_id":"([%w_-]+)"') or ''
-      put_back(queue, job, priority_of(account, string.match(job, '[^.]*$'), 1))
-    end
-  end
-  finish()
-  wake_workers(queue)`,
-  FAIR_ORDER,
-  PUT_BACK,
-);
-
-// An existing job there is younger, so it stays. KEYS: job, failed. ARGV: job's id, when it failed, then its
-// fields.
-const TAKE_FAILED = defineScript(`
-  if redis.call('EXISTS', KEYS[1]) == 1 then return end
-  redis.call('HSET', KEYS[1], unpack(ARGV, 3))
-  redis.call('ZADD', KEYS[2], ARGV[2], ARGV[1])`);
-
-// KEYS: job, failed. ARGV: job's id.
-const DROP_FAILED = defineScript(`
-  if redis.call('ZREM', KEYS[2], ARGV[1]) == 1 then redis.call('DEL', KEYS[1]) end`);
+import { createJobKeys, type JobKeys } from '../bullmq-layout';
+import { dropFailed, putBackDelayed, takeFailed } from './bullmq-misplaced-jobs.script';
 
 const PAGE = 200;
 
@@ -63,15 +30,14 @@ export class MisplacedJobs {
    * were.
    */
   async putBackDelayed(): Promise<number> {
-    const { base, delayed, prioritized, priorityCounter, meta, active, marker, events } = this.#deliveries;
-    const { fairOrder, accountWeights } = queueKeysOf(this.shard.prefix);
-    const queue = [delayed, prioritized, priorityCounter, meta, active, marker, events];
-    const scriptKeys = [...queue, fairOrder(DELIVERIES_QUEUE), accountWeights];
+    const jobs = this.#deliveries;
+    const shard = queueKeysOf(this.shard.prefix);
+    const state = shard.fairOrder(DELIVERIES_QUEUE);
     let count = 0;
-    for await (const page of this.#membersOf(delayed)) {
-      const jobs = page.filter((job) => this.#isMisplaced(job));
-      count += jobs.length;
-      if (jobs.length > 0) await PUT_BACK_DELAYED(this.redis, scriptKeys, [base, ...jobs]);
+    for await (const page of this.#membersOf(jobs.delayed)) {
+      const ids = page.filter((job) => this.#isMisplaced(job));
+      count += ids.length;
+      if (ids.length > 0) await putBackDelayed({ shard, jobs, state, base: jobs.base, ids })(this.redis);
     }
     return count;
   }
@@ -120,15 +86,16 @@ export class MisplacedJobs {
   async #moveFailed(queue: string, job: string, to: QueueShard): Promise<void> {
     const [here, there] = [this.shard, to].map(({ prefix }) => createJobKeys(prefix, queue));
     if (!here || !there) return;
-    const [fields, failedAt] = await Promise.all([
+    const [stored, failedAt] = await Promise.all([
       this.redis.hgetall(here.job(job)),
       this.redis.zscore(here.failed, job),
     ]);
     if (failedAt === null) return;
     // Write there first, then remove here.
-    const args = [job, failedAt, ...Object.entries(fields).flat()];
-    if (args.length > 2) await TAKE_FAILED(this.redis, [there.job(job), there.failed], args);
-    await DROP_FAILED(this.redis, [here.job(job), here.failed], [job]);
+    const fields = Object.entries(stored).map(([name, value]) => ({ name, value }));
+    const taken = takeFailed({ job: there.job(job), failed: there.failed, id: job, failedAt, fields });
+    if (fields.length > 0) await taken(this.redis);
+    await dropFailed({ job: here.job(job), failed: here.failed, id: job })(this.redis);
   }
 
   #isMisplaced(job: string): boolean {

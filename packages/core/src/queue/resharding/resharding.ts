@@ -4,13 +4,13 @@ import { oneShard, type QueueShard, type QueueShards } from '../../domain/queues
 import type { Emit } from '../../domain/signal';
 import type { Clock } from '../../platform/clock';
 import type { RedisClient } from '../../platform/redis-connect';
-import { defineScript } from '../../platform/redis-script';
 import { WakeUpTimer } from '../../platform/timers';
 import { HeldDeliveries } from '../bullmq-held-deliveries';
 import { ScheduledQueue } from '../bullmq-scheduled-queue';
 import { IN_FORCE_AFTER_MS, type LayoutStore } from '../redis-layout-store';
 import type { ShardsInForce } from '../shards-in-force';
 import { MisplacedJobs } from './bullmq-misplaced-jobs';
+import { replaceWeights } from './resharding.script';
 
 export interface ReshardingOptions {
   readonly redis: RedisClient;
@@ -111,18 +111,15 @@ export class Resharding {
   }
 }
 
-// KEYS: weights. ARGV: accounts and weights in turn.
-const REPLACE = defineScript(`
-  redis.call('DEL', KEYS[1])
-  for i = 1, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end`);
-
 /**
  * Copy the accounts' weights from the first shard, where they are set, to all others: scripts see one shard's
  * keys only.
  */
 async function copyWeights(redis: RedisClient, shards: QueueShards): Promise<void> {
-  const weights = await redis.hgetall(queueKeysOf(shards.first.prefix).accountWeights);
-  const args = Object.entries(weights).flat();
+  const stored = await redis.hgetall(queueKeysOf(shards.first.prefix).accountWeights);
+  const all = Object.entries(stored).map(([account, weight]) => ({ account, weight }));
   const others = shards.all().filter(({ prefix }) => prefix !== shards.first.prefix);
-  await Promise.all(others.map(({ prefix }) => REPLACE(redis, [queueKeysOf(prefix).accountWeights], args)));
+  await Promise.all(
+    others.map(({ prefix }) => replaceWeights({ weights: queueKeysOf(prefix).accountWeights, all })(redis)),
+  );
 }
