@@ -33,6 +33,8 @@ end
 --- A connection that breaks may lose the reply, and ioredis sends the script again: then the log has this very line where it was
 --- appended, and the effects are read from what the first run has left. A breaker that is closed by then says no more since when
 --- it was open.
+---
+--- Of those that leave the strict order, one is told that others are held for their turn: no later one is.
 ---@guard
 ---@with endpoint EndpointId
 ---@with has_limits boolean        whether it is counted, or leaves the order
@@ -50,7 +52,7 @@ end
 ---@param line text
 ---@param short_line text          without the response
 ---@param kept_ms digits
----@param accepted_at digits       the position of the delivery in the list
+---@param accepted_at integer      the position of the delivery in the list
 ---@param verdict 'success'|'failure'|'says_nothing'  of the receiver
 ---@param now integer              the worker's
 ---@param was_open_until integer   of the breaker at the admission of the attempt; 0: it was closed
@@ -60,11 +62,11 @@ end
 ---@param must_be_listed boolean   one of which nothing is left has neither a log nor a place in the list
 ---@reply failures integer         failed attempts since the last success
 ---@reply opened_until integer?    whether this failure opened the breaker, or kept it open, and until when
----@reply failing_since integer?   when the first attempt since the last success failed. Milliseconds since the Unix epoch; none after a success
+---@reply failing_since integer?   when the first attempt since the last success failed; none after a success
 ---@reply has_closed boolean       whether this success has closed a breaker that was open
 ---@reply recovered_from integer?  when the failures began that this success ends, if the account got a message about them
 ---@reply is_rate_waited_for boolean whether deliveries are held for the rate limit
----@reply lets_others_go boolean   whether its delivery has left the strict order, and others are held for their turn. It has to wake them up: no later delivery is told of them
+---@reply lets_others_go boolean   whether it has left the strict order, and has to wake up others that are held for their turn
 function record_attempt(
   log, list, answers, breaker, recent, order, turn, rate_waiting, order_waiting,
   event, log_length, line, short_line, kept_ms, accepted_at, verdict, now, was_open_until, tells_of_failing,
@@ -148,18 +150,19 @@ end
 ---@param now integer              the worker's
 ---@param must_be_listed boolean   as above
 ---@param attempts text[]          count them for the rate limit
----@param lines {log_length digits, line text, short_line text, leaves_order boolean, events EventId[], accepted_at digits[]}[]
+---@param events EventId[]
+---@param accepted_at integer[]    of each
+---@param lines {log_length digits, line text, short_line text, leaves_order boolean, count integer}[]  each for so many of the events
 ---@reply changed EventId[]        those whose logs have changed
-function record_along(list, recent, order, turn, answers, endpoint, kept_ms, now, must_be_listed, attempts, lines)
-  local events, accepted_at, logs, line_of, new_logs, ended = {}, {}, {}, {}, {}, {}
+function record_along(list, recent, order, turn, answers, endpoint, kept_ms, now, must_be_listed, attempts, events, accepted_at, lines)
+  local logs, line_of, new_logs, ended = {}, {}, {}, {}
   local prefix = keys.deliveryPrefix(endpoint)
   for _, line in ipairs(lines) do
     local is_new = line.log_length == '0'
-    for i, event in ipairs(line.events) do
-      local n = #events + 1
-      events[n], accepted_at[n], logs[n], line_of[n] = event, line.accepted_at[i], prefix .. event, line
-      if is_new then new_logs[#new_logs + 1] = logs[n] end
-      if line.leaves_order then ended[#ended + 1] = event end
+    for i = #logs + 1, #logs + line.count do
+      logs[i], line_of[i] = prefix .. events[i], line
+      if is_new then new_logs[#new_logs + 1] = logs[i] end
+      if line.leaves_order then ended[#ended + 1] = events[i] end
     end
   end
 

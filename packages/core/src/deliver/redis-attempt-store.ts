@@ -96,12 +96,22 @@ export class AttemptStore {
    * @returns the events whose logs have changed. If there are none, all are recorded.
    */
   recordAlong(records: RecordsAlong): Guard<readonly EventId[]> {
+    const events: EventId[] = [];
+    const acceptedAt: number[] = [];
+    for (const { deliveries } of records.along) {
+      for (const delivery of deliveries) {
+        events.push(delivery.eventId);
+        acceptedAt.push(delivery.acceptedAt);
+      }
+    }
     const step = recordAlong({
       endpoint: records.endpointId,
       keptMs: this.retention.ageMs,
       now: records.now,
       mustBeListed: records.mustBeListed,
       attempts: records.attemptKeys,
+      events,
+      acceptedAt,
       lines: records.along.map(lineOf),
     });
     return mapReply(step, (reply) => reply?.changed ?? []);
@@ -110,14 +120,7 @@ export class AttemptStore {
 
 function lineOf({ fact, logLength, leavesOrder, deliveries }: RecordAlong) {
   const [line, shortLine] = linesToAppend(fact);
-  return {
-    logLength,
-    line,
-    shortLine,
-    leavesOrder,
-    events: deliveries.map(({ eventId }) => eventId),
-    acceptedAt: deliveries.map(({ acceptedAt }) => acceptedAt),
-  };
+  return { logLength, line, shortLine, leavesOrder, count: deliveries.length };
 }
 
 function verdictOf(outcome: AttemptOutcome): RecordAttemptInput['verdict'] {

@@ -12,12 +12,12 @@ local function end_of_window()
   return string.format('%d', time_now() + RATE_WINDOW_MS)
 end
 
-local function drop_expired(recent, now)
+local function drop_expired_attempts(recent, now)
   redis.call('ZREMRANGEBYSCORE', recent, '-inf', string.format('(%d', now))
 end
 
 --- In how many milliseconds the next one stops counting.
-local function next_in(recent, now)
+local function next_free_in(recent, now)
   local first = redis.call('ZRANGE', recent, 0, 0, 'WITHSCORES')
   return first[2] and math.max(tonumber(first[2]) + 1 - now, 0) or 0
 end
@@ -100,11 +100,11 @@ function admit_attempt(
   if state and state.open_until > now then return stop { kind = 'breaker_open', wait_until = state.open_until } end
   if rate_limit then
     local server_now = time_now()
-    drop_expired(recent, server_now)
+    drop_expired_attempts(recent, server_now)
     local is_behind = not has_waited and redis.call('EXISTS', rate_waiting) == 1
     if is_behind or redis.call('ZCARD', recent) >= rate_limit then
       redis.call('SET', rate_waiting, '1', 'PX', LIMITS_KEPT_MS)
-      return stop { kind = 'rate_limited', next_in_ms = next_in(recent, server_now) }
+      return stop { kind = 'rate_limited', next_in_ms = next_free_in(recent, server_now) }
     end
     redis.call('ZADD', recent, string.format('%d', server_now + lease_ms), attempt)
     redis.call('PEXPIRE', recent, lease_ms + LIMITS_KEPT_MS)
@@ -166,7 +166,7 @@ function stand(breaker, recent, order, turn, order_waiting, access_token, ready,
   local now = time_now()
   local token = redis.call('HMGET', access_token, 'open_until', 'expires_at')
   local has_token = tonumber(token[2] or 0) > now
-  if rate_limit then drop_expired(recent, now) end
+  if rate_limit then drop_expired_attempts(recent, now) end
   local holder = redis.call('GET', turn)
   local place = holder and redis.call('ZSCORE', order, holder)
   local first = place and { holder, place } or redis.call('ZRANGE', order, 0, 0, 'WITHSCORES')
@@ -175,7 +175,7 @@ function stand(breaker, recent, order, turn, order_waiting, access_token, ready,
     failures = state.failures,
     open_until = state.open_until,
     free = rate_limit and math.max(rate_limit - redis.call('ZCARD', recent), 0),
-    next_in_ms = next_in(recent, now),
+    next_in_ms = next_free_in(recent, now),
     next = first[1],
     accepted_at = tonumber(first[2] or 0),
     has_begun = place and true,

@@ -9,10 +9,10 @@
 local COALESCED_AFTER_MS = 250
 -- The others follow when these have ended.
 local COALESCED_AT_ONCE = 100
-local LOOK_EVERY_MS = 10000
+local LINES_LOOK_EVERY_MS = 10000
 local LINES_AT_ONCE = 500
 -- Nobody looks any more.
-local LOOK_KEPT_MS = 60000
+local LINES_LOOK_KEPT_MS = 60000
 
 --- Each event with its time before it.
 local function add_ready(ready, next)
@@ -69,10 +69,10 @@ end
 local function place_of_new(order, event, accepted_at)
   if redis.call('ZSCORE', order, event) then return accepted_at end
   local last = redis.call('ZRANGE', order, -1, -1, 'WITHSCORES')
-  local last_place = tonumber(last[2] or '-1')
-  local is_before = last_place > tonumber(accepted_at)
-    or last_place == tonumber(accepted_at) and last[1] > event
-  return is_before and string.format('%d', last_place + 1) or accepted_at
+  if not last[1] then return accepted_at end
+  local place, last_place = tonumber(accepted_at), tonumber(last[2])
+  if place > last_place or place == last_place and event >= last[1] then return accepted_at end
+  return string.format('%d', last_place + 1)
 end
 
 --- Puts deliveries into their lines. Those that are in one keep their position.
@@ -86,10 +86,11 @@ end
 function join_order(order, lines, events, accepted_at, line_of_each, are_new)
   for i, event in ipairs(events) do
     local line, place = line_of_each[i], accepted_at[i]
-    if are_new[i] then place = place_of_new(order .. line, event, place) end
-    redis.call('ZADD', order .. line, 'NX', place, event)
+    local line_order = order .. line
+    if are_new[i] then place = place_of_new(line_order, event, place) end
+    redis.call('ZADD', line_order, 'NX', place, event)
     if line ~= '' then
-      redis.call('PEXPIRE', order .. line, ORDER_KEPT_MS)
+      redis.call('PEXPIRE', line_order, ORDER_KEPT_MS)
       redis.call('HSET', lines, event, line)
       redis.call('PEXPIRE', lines, ORDER_KEPT_MS)
     end
@@ -172,10 +173,10 @@ end
 function look_at_lines(order, turn, lines, ready, coalescing, look)
   local now = time_now()
   local last = redis.call('HMGET', look, 'at', 'cursor')
-  if now - tonumber(last[1] or 0) < LOOK_EVERY_MS then return {} end
+  if now - tonumber(last[1] or 0) < LINES_LOOK_EVERY_MS then return {} end
   local page = redis.call('HSCAN', lines, last[2] or '0', 'COUNT', LINES_AT_ONCE)
   redis.call('HSET', look, 'at', string.format('%d', now), 'cursor', page[1])
-  redis.call('PEXPIRE', look, LOOK_KEPT_MS)
+  redis.call('PEXPIRE', look, LINES_LOOK_KEPT_MS)
   local found, seen = {}, {}
   for i = 2, #page[2], 2 do
     local event, line = page[2][i - 1], page[2][i]
