@@ -17,6 +17,7 @@ import { OverList } from '@hookferry/core/events/redis-over-list';
 import { RemainsStore } from '@hookferry/core/operations/redis-remains-store';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { createNewId } from '@hookferry/core/platform/ids';
+import { createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { RedisClock } from '@hookferry/core/platform/redis-clock';
 import {
   type ConnectionRole,
@@ -93,6 +94,7 @@ async function openStores(redis: RedisClient, config: CliConfig) {
     deliveryStore: new DeliveryStore(redis, retention),
     overList: config.HISTORY_DATABASE_URL === undefined ? undefined : new OverList(redis),
     admissionStore: new AdmissionStore(redis),
+    atomic: createAtomic(redis),
     heldDeliveries: new HeldDeliveries(redis, shards),
     replayStore: new ReplayStore(redis, config.RETENTION),
     deadLetterStore: new DeadLetterStore(redis, shards, clock),

@@ -156,7 +156,7 @@ export function openContext(process: ProcessContext) {
     receiverCertificates,
     accessTokenStore: new AccessTokenStore(redis, records.sealer),
     transformPool,
-    attemptStore: new AttemptStore(redis, records.retention),
+    attemptStore: new AttemptStore(records.retention),
     admissionStore: new AdmissionStore(redis),
     verificationPolicy: new VerificationPolicy({
       accountStore,

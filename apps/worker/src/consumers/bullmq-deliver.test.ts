@@ -528,8 +528,8 @@ describe('in a Cluster, where a record, the end of its job and the next job come
 
   it.each([
     ['before the attempt is recorded: it is made again', 0, 2],
-    ['after the record, before the end of the job', 1, 1],
-    ['after the end of the job, before the next one', 2, 1],
+    ['after the record, before the end of the job', 2, 1],
+    ['after the end of the job, before the next one', 3, 1],
   ])(
     'loses nothing, and sends nothing that is on record, when the worker dies %s',
     async (_when, stepsDone, times) => {
@@ -541,7 +541,7 @@ describe('in a Cluster, where a record, the end of its job and the next job come
         shards,
         change: {
           atomic: buildAtomic(async (steps) => {
-            const isRecord = steps.length === 3;
+            const isRecord = steps.length === 4;
             if (!isRecord) return await atomicOneByOne(redis)(steps);
             await atomicOneByOne(redis)(steps.slice(0, stepsDone));
             const isTestOver = once(death, 'end of the test');

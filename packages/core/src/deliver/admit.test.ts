@@ -276,7 +276,7 @@ describe('admit', () => {
         const { admit, admissionStore, endpoint } = await arrange({ endpoint: strict(), order });
         const first = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
         const second = { eventId: uniqueEventId(), acceptedAt: NOW };
-        await admissionStore.joinOrder(endpoint.id, [first, second]);
+        await admissionStore.joinOrder(endpoint.id, [first, second])(scene.redis.client);
         const both = who === 'the first one' ? [first, second] : [second, first];
         const answers = await Promise.all(both.map(async (each) => ({ each, ...(await admit(each)) })));
         const admitted = answers.filter(({ kind }) => kind === 'admitted');

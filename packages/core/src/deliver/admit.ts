@@ -1,14 +1,10 @@
 import { PROBE_MS, phaseOf } from '../domain/breaker';
 import type { HoldReason } from '../domain/delivery';
-import { type Endpoint, type EndpointId, lineOf } from '../domain/endpoint';
+import { type Endpoint, lineOf } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import { lacksProof } from '../domain/verification';
-import type {
-  AdmissionAnswer,
-  AdmissionRequest,
-  AdmissionStore,
-} from '../endpoints/flow/redis-admission-store';
+import type { AdmissionAnswer, AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { VerificationPolicy } from '../endpoints/verification/verify';
 import type { Clock } from '../platform/clock';
 import type { Atomic } from '../platform/redis-atomic';
@@ -148,12 +144,21 @@ export async function admitAlong(context: AdmitContext, ready: ReadyDelivery): P
   const { acceptedAt } = event;
   const leaseMs = timeoutMs + LEASE_MARGIN_MS;
   // Other deliveries that wait for the limit came later than the one that this goes with.
-  const request = { eventId: run.eventId, acceptedAt, rateLimit, attemptKey, leaseMs, hasWaited: true };
-  const { kind } = await askOnce(context, id, { ...request, ordering: 'any' });
+  const request = {
+    eventId: run.eventId,
+    acceptedAt,
+    rateLimit,
+    attemptKey,
+    leaseMs,
+    hasWaited: true,
+    ordering: 'any',
+  } as const;
+  const [{ kind }] = await context.atomic([context.admissionStore.admit(id, request, context.clock())]);
   return kind === 'admitted' ? attemptKey : undefined;
 }
 
-// An earlier event may still be on the queue. It goes before the first one in the order.
+// In the script of this turn of the event loop, together with the requests of others. An earlier event may still be on the
+// queue. It goes before the first one in the order.
 async function askInOrder(
   context: AdmitContext,
   { endpoint, event, run: { eventId, hasWaited } }: ReadyDelivery,
@@ -165,31 +170,29 @@ async function askInOrder(
   const { acceptedAt, group } = event;
   const line = lineOf(endpoint, event);
   const windowMs = group === undefined ? undefined : endpoint.coalesce?.window_ms;
-  const request = { eventId, acceptedAt, rateLimit, attemptKey, leaseMs, hasWaited, line, windowMs };
-  if (line === undefined) {
-    return await askOnce(context, id, { ...request, ordering: 'any' });
-  }
-  const isAlone = endpoint.ordering === 'group' && group === undefined;
-  if (isAlone) return await askOnce(context, id, { ...request, ordering: 'begin' });
-  let answer = undefined as AdmissionAnswer | undefined;
-  const admitAs =
-    (ordering: 'look' | 'begin'): Step =>
-    async (target) => {
-      answer = await admissionStore.admit(id, { ...request, ordering }, clock(), target);
+  const admitAs = (ordering: 'any' | 'look' | 'begin') => {
+    const request = {
+      eventId,
+      acceptedAt,
+      rateLimit,
+      attemptKey,
+      leaseMs,
+      hasWaited,
+      ordering,
+      line,
+      windowMs,
     };
+    return admissionStore.admit(id, request, clock());
+  };
+  const isAlone = line === undefined || (endpoint.ordering === 'group' && group === undefined);
+  if (isAlone) {
+    const [answer] = await atomic([admitAs(line === undefined ? 'any' : 'begin')]);
+    return answer;
+  }
   const guards = oldestEvents.guardsOldest({ accountId, id: eventId, acceptedAt });
-  await atomic([admitAs('look'), ...guards, admitAs('begin')]);
-  return answer as AdmissionAnswer;
-}
-
-// In the script of this turn of the event loop, together with the requests of others.
-async function askOnce(
-  { admissionStore, atomic, clock }: AdmitContext,
-  endpointId: EndpointId,
-  request: AdmissionRequest,
-): Promise<AdmissionAnswer> {
-  const [admission] = await atomic([(target) => admissionStore.admit(endpointId, request, clock(), target)]);
-  return admission;
+  const isOldest: Step = (target) => Promise.all(guards.map((guard) => guard(target)));
+  const [looked, , begun] = await atomic([admitAs('look'), isOldest, admitAs('begin')]);
+  return begun ?? looked;
 }
 
 export interface HoldContext {

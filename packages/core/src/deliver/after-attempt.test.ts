@@ -61,7 +61,7 @@ async function arrange({ endpoint = buildEndpoint(), isWatched = false } = {}) {
       leavesOrder: true,
       tellsOfFailing: change.tellsOfFailing ?? false,
       now: time.now,
-    });
+    })(scene.redis.client);
     if (!effect) throw new Error('Another attempt has gone on.');
     return effect;
   }
@@ -353,7 +353,9 @@ it('leaves its position in the order to the next one with the attempt’s record
   const endpoint = buildEndpoint({ ordering: 'strict' });
   const { attemptStore, admissionStore } = await arrange({ endpoint });
   const delivery = { eventId: uniqueEventId(), endpointId: endpoint.id };
-  await admissionStore.joinOrder(endpoint.id, [{ eventId: delivery.eventId, acceptedAt: NOW }]);
+  await admissionStore.joinOrder(endpoint.id, [{ eventId: delivery.eventId, acceptedAt: NOW }])(
+    scene.redis.client,
+  );
   const attempt = {
     delivery,
     fact: { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: undefined, isAborted: false },
@@ -364,7 +366,7 @@ it('leaves its position in the order to the next one with the attempt’s record
     tellsOfFailing: false,
     now: NOW,
   } as const;
-  await attemptStore.record({ ...attempt, leavesOrder: true });
+  await attemptStore.record({ ...attempt, leavesOrder: true })(scene.redis.client);
   expect((await admissionStore.stand(endpoint.id, undefined)).next).toBeUndefined();
 });
 
@@ -484,15 +486,24 @@ describe('where deliveries go one at a time', () => {
       const other = scene.willClose(buildAdmission({ redis: scene.redis.client, clock: () => NOW }));
       const own = { eventId: run.eventId, acceptedAt: event.acceptedAt };
       await admission.deliveryQueue.addAll([run]);
-      await admission.admissionStore.joinOrder(endpoint.id, [own]);
+      await admission.admissionStore.joinOrder(endpoint.id, [own])(scene.redis.client);
       admission.releaser.start();
       const attempt = { rateLimit: undefined, attemptKey: 'a', leaseMs: 1_000, hasWaited: false } as const;
       return {
         ...arranged,
         other,
-        begin: () => other.admissionStore.admit(endpoint.id, { ...attempt, ...own, ordering: 'begin' }, NOW),
+        begin: () =>
+          other.admissionStore.admit(
+            endpoint.id,
+            { ...attempt, ...own, ordering: 'begin' },
+            NOW,
+          )(scene.redis.client),
         refuse: (entry: typeof own) =>
-          other.admissionStore.admit(endpoint.id, { ...attempt, ...entry, ordering: 'look' }, NOW),
+          other.admissionStore.admit(
+            endpoint.id,
+            { ...attempt, ...entry, ordering: 'look' },
+            NOW,
+          )(scene.redis.client),
         holdNext: async (eventId?: EventId) => await scene.holdNext(arranged, eventId),
       };
     }
@@ -500,7 +511,7 @@ describe('where deliveries go one at a time', () => {
     it('is held for another reason than its turn', async () => {
       const { deliver, other, run, holdNext, admission } = await arrangeOrder();
       const { untilReleased, entry } = await holdNext();
-      await admission.admissionStore.joinOrder(run.endpointId, [entry]);
+      await admission.admissionStore.joinOrder(run.endpointId, [entry])(scene.redis.client);
       expect(await wakeUpEndpoint(other, run, 1)).toMatchObject({ left: 1 });
       await deliver();
       await untilReleased();

@@ -9,7 +9,7 @@ import {
   disableFailing,
   wasNotEnabledSince,
 } from '../endpoints/disable';
-import { RATE_WINDOW_MS } from '../endpoints/flow/redis-admission-store';
+import { RATE_WINDOW_MS } from '../endpoints/flow/limits';
 import { eventsOfAttempt, type OperationalEvents } from '../endpoints/operational-events';
 import type { OpenBreakers } from '../endpoints/redis-stopped-endpoints';
 import type { Clock } from '../platform/clock';

@@ -194,7 +194,7 @@ class Batch {
     const { id, accountId, ordering } = first.endpoint;
     if (ordering === 'none' || all.length < 2) return all;
     const entries = all.map(({ event }) => ({ eventId: event.id, acceptedAt: event.acceptedAt }));
-    await context.admissionStore.joinOrder(id, entries);
+    await context.atomic([context.admissionStore.joinOrder(id, entries)]);
     const order = await context.admissionStore.firstInOrder(id, all.length);
     const gap = all.findIndex(({ event }, i) => order[i] !== event.id);
     const next = gap === -1 ? all : all.slice(0, Math.max(gap, 1));

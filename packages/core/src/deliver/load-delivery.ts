@@ -18,6 +18,7 @@ import { graceOf, type Retention } from '../events/redis-event-index';
 import type { EventStore } from '../events/redis-event-store';
 import type { OverList } from '../events/redis-over-list';
 import { steadyClock } from '../platform/clock';
+import type { Atomic } from '../platform/redis-atomic';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { type FindSourceContext, findAccountSource } from './cloudevents';
@@ -34,6 +35,8 @@ export interface LoadDeliveryContext extends AnnounceEndContext, FindSignerConte
   readonly retention: Pick<Retention, 'ageMs'>;
   readonly deliveryQueue: Pick<DeliveryQueue, 'requestOf'>;
   readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
+  /** It runs scripts on the Redis of these stores. */
+  readonly atomic: Atomic;
   /** Absent: there is no history. */
   readonly overList?: Pick<OverList, 'add'> | undefined;
   readonly releaser: Pick<Releaser, 'wakeUpAt'>;
@@ -45,7 +48,7 @@ export type EndUnsentContext = LeaveOrderContext &
     readonly deliveryQueue: Pick<DeliveryQueue, 'requestOf'>;
     readonly overList?: Pick<OverList, 'add'> | undefined;
   };
-export type LeaveOrderContext = Pick<LoadDeliveryContext, 'admissionStore' | 'releaser' | 'clock'>;
+export type LeaveOrderContext = Pick<LoadDeliveryContext, 'admissionStore' | 'releaser' | 'atomic' | 'clock'>;
 
 /** A delivery that can be tried now, with everything that its attempt needs. */
 export interface ReadyDelivery {
@@ -210,7 +213,7 @@ async function endDelivery(
   if (endpoint || event) await context.overList?.add(run, context.clock());
   if (endpoint) await leaveOrder(context, endpoint, run.eventId);
   // It may have been entered after the endpoint's other deliveries were removed.
-  else await context.admissionStore.leaveOrder(run.endpointId, run.eventId);
+  else await context.atomic([context.admissionStore.leaveOrder(run.endpointId, run.eventId)]);
   return 'over';
 }
 
@@ -347,11 +350,11 @@ export async function endUnsent(
  * Let the next delivery follow one that has ended, if the endpoint has an order. Otherwise nothing to do.
  */
 export async function leaveOrder(
-  { admissionStore, releaser, clock }: LeaveOrderContext,
+  { admissionStore, releaser, atomic, clock }: LeaveOrderContext,
   { accountId, id, ordering }: Endpoint,
   eventId: EventId,
 ): Promise<void> {
   if (ordering === 'none') return;
-  const letsOthersGo = await admissionStore.leaveOrder(id, eventId);
+  const [letsOthersGo] = await atomic([admissionStore.leaveOrder(id, eventId)]);
   if (ordering === 'strict' || letsOthersGo) releaser.wakeUpAt(accountId, id, clock());
 }

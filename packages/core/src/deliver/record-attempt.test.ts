@@ -63,7 +63,7 @@ async function arrange({ hasHistory = false, isListed = true } = {}) {
   scene.willClose(deliveryQueue);
   const overList = new OverList(client);
   const context = {
-    attemptStore: new AttemptStore(client, testRetention),
+    attemptStore: new AttemptStore(testRetention),
     deliveryStore,
     atomic: atomicAsOne(client),
     overList: hasHistory ? overList : undefined,

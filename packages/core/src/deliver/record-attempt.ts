@@ -18,6 +18,7 @@ import type { AttemptEffect, AttemptRecord, AttemptStore } from './redis-attempt
 
 const SHORT_RESPONSE = 100;
 const NO_STEPS: readonly Step[] = [];
+const LETS_NONE_GO: Step<boolean> = async () => false;
 const NO_EFFECT = { effect: undefined, letsOthersGo: false };
 
 export interface RecordAttemptContext {
@@ -211,42 +212,34 @@ async function tryToRecord(
   const { ready, attempt, decision } = input;
   const { run } = ready;
   const record = recordOf(context, input, fact, logLength, mustBeListed);
-  const hasEnded = decision.kind !== 'retry';
-  let effect = undefined as AttemptEffect | undefined;
-  let letsOthersGo = false;
-  try {
-    await atomic([
-      async (target) => {
-        effect = await attemptStore.record(record, target);
-      },
-      ...stepsToLeave(context, ready.endpoint, hasEnded ? [run] : [], () => {
-        letsOthersGo = true;
-      }),
-      ...stepsToHistory(context, hasEnded ? [run] : [], record.now),
-      ...(run.stepsToEnd?.(endAfter(decision, attempt)) ?? []),
-    ]);
-  } catch (error) {
-    // An error that keeps the job from ending does not undo the record. It is thrown again when the run ends.
-    if (effect === undefined) throw error;
-  }
-  letsOthersGo ||= effect?.letsOthersGo === true;
-  return effect && { effect, letsOthersGo, nextAttemptAt: fact.nextAttemptAt };
+  const ended = decision.kind === 'retry' ? [] : [run];
+  const { results, error } = await atomic.tried([
+    attemptStore.record(record),
+    leaveLines(context, ready.endpoint, ended),
+    ...stepsToHistory(context, ended, record.now),
+    ...(run.stepsToEnd?.(endAfter(decision, attempt)) ?? []),
+  ]);
+  const [effect, hasLetOthersGo] = results;
+  // An error that keeps the job from ending does not undo the record. It is thrown again when the run ends.
+  if (error !== undefined && !effect) throw error;
+  if (!effect) return undefined;
+  const letsOthersGo = effect.letsOthersGo || hasLetOthersGo === true;
+  return { effect, letsOthersGo, nextAttemptAt: fact.nextAttemptAt };
 }
 
-/** Out of the lines of their groups. In strict order, the script of the record removes them. */
-export function stepsToLeave(
+/**
+ * Out of the lines of their groups. In strict order, the script of the record removes them.
+ *
+ * @returns a step that gives whether others may go.
+ */
+export function leaveLines(
   { admissionStore }: RecordAttemptContext,
   { ordering }: Endpoint,
   ended: readonly DeliveryRun[],
-  onOthersMayGo: () => void,
-): readonly Step[] {
-  if (ordering !== 'group') return NO_STEPS;
-  return ended.map(
-    ({ endpointId, eventId }): Step =>
-      async (target) => {
-        if (await admissionStore.leaveOrder(endpointId, eventId, target)) onOthersMayGo();
-      },
-  );
+): Step<boolean> {
+  if (ordering !== 'group' || ended.length === 0) return LETS_NONE_GO;
+  const steps = ended.map(({ endpointId, eventId }) => admissionStore.leaveOrder(endpointId, eventId));
+  return async (target) => (await Promise.all(steps.map((leave) => leave(target)))).includes(true);
 }
 
 // Before the job ends. A repeated run finds that the delivery has ended, and adds it then.

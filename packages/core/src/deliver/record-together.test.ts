@@ -9,6 +9,7 @@ import { DeliveryStore } from '../events/redis-delivery-store';
 import { OverList } from '../events/redis-over-list';
 import { type Atomic, atomicAsOne, atomicOneByOne } from '../platform/redis-atomic';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
+import { buildGuard } from '../testing/build-atomic';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
@@ -34,7 +35,7 @@ async function arrange(count: number, order: typeof atomicAsOne) {
   const { client } = willClose(await openTestRedis());
   const deliveryStore = new DeliveryStore(client, testRetention);
   const overList = new OverList(client);
-  const attemptStore = new AttemptStore(client, testRetention);
+  const attemptStore = new AttemptStore(testRetention);
   const endpoint = buildEndpoint();
   const { accountId, id: endpointId } = endpoint;
   const counted: [boolean, number][] = [];
@@ -203,10 +204,11 @@ it('let go of no job before all are recorded', async () => {
   const { record, attemptStore, ended, events } = await arrange(3, atomicOneByOne);
   const recordAlong = attemptStore.recordAlong.bind(attemptStore);
   const seen: number[] = [];
-  attemptStore.recordAlong = async (...args) => {
-    seen.push(ended.length);
-    return await recordAlong(...args);
-  };
+  attemptStore.recordAlong = (...args) =>
+    buildGuard(async (target) => {
+      seen.push(ended.length);
+      return await recordAlong(...args)(target);
+    });
   await record();
   expect(seen).toEqual([0]);
   expect(ended).toEqual(events.map((event) => `done ${event}`));

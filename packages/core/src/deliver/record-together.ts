@@ -8,13 +8,13 @@ import {
   countAttempt,
   endAfter,
   factOf,
+  leaveLines,
   type RecordAttemptContext,
   type RecordedAttempt,
   type RecordInput,
   recordOf,
   recordOrAddLate,
   stepsToHistory,
-  stepsToLeave,
 } from './record-attempt';
 import type {
   AttemptEffect,
@@ -38,6 +38,8 @@ export interface RecordTogetherInput {
   /** Done in the same script as the records. */
   readonly steps: readonly Step[];
 }
+
+const NONE_HAS_CHANGED: Step<readonly EventId[]> = async () => [];
 
 /** The same attempt of several deliveries whose logs are of the same length: one line says it for all of them. */
 interface Group {
@@ -119,31 +121,19 @@ async function tryAll(
   const record = recordOf(context, first, factIn(facts, first), first.ready.logLength);
   const along = alongOf(context, groups, first, record);
   const ended = inputs.filter(({ decision }) => decision.kind !== 'retry').map(({ ready }) => ready.run);
-  let effect = undefined as AttemptEffect | undefined;
-  let changed: readonly EventId[] | undefined;
-  let areAllRecorded = false;
-  let letsOthersGo = false;
-  try {
-    await context.atomic([
-      async (target) => {
-        effect = await context.attemptStore.record(record, target);
-      },
-      async (target) => {
-        if (along.along.length > 0) changed = await context.attemptStore.recordAlong(along, target);
-        areAllRecorded = changed === undefined;
-      },
-      ...stepsToLeave(context, first.ready.endpoint, ended, () => {
-        letsOthersGo = true;
-      }),
-      ...stepsToHistory(context, ended, record.now),
-      ...steps,
-      ...stepsToEndAll(groups, stepsToEnd),
-    ]);
-  } catch (error) {
-    // An error that keeps the jobs from ending does not undo the records. It is thrown again when the run ends.
-    if (effect === undefined || !areAllRecorded) throw error;
-  }
-  return { effect, changed: changed ?? [], letsOthersGo };
+  const { results, error } = await context.atomic.tried([
+    context.attemptStore.record(record),
+    along.along.length === 0 ? NONE_HAS_CHANGED : context.attemptStore.recordAlong(along),
+    leaveLines(context, first.ready.endpoint, ended),
+    ...stepsToHistory(context, ended, record.now),
+    ...steps,
+    ...stepsToEndAll(groups, stepsToEnd),
+  ]);
+  const [effect, changed, hasLetOthersGo] = results;
+  const areAllRecorded = effect !== undefined && changed?.length === 0;
+  // An error that keeps the jobs from ending does not undo the records. It is thrown again when the run ends.
+  if (error !== undefined && !areAllRecorded) throw error;
+  return { effect, changed: changed ?? [], letsOthersGo: hasLetOthersGo === true };
 }
 
 function groupsOf(inputs: readonly RecordInput[], facts: Facts): readonly Group[] {

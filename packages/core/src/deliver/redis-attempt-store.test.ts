@@ -1,3 +1,4 @@
+import { MAX_ANSWER_BYTES } from '../domain/attempt';
 import { CLOSED, FAILURES_TO_OPEN, MAX_OPEN_MS, MIN_OPEN_MS, OPEN_SHARE } from '../domain/breaker';
 import type { AttemptedFact } from '../domain/delivery-log';
 import { keys } from '../domain/keys';
@@ -10,13 +11,7 @@ import { startRedisServer } from '../testing/redis-server';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import {
-  type AttemptRecord,
-  AttemptStore,
-  MAX_ANSWER_BYTES,
-  type RecordAlong,
-  type RecordsAlong,
-} from './redis-attempt-store';
+import { type AttemptRecord, AttemptStore, type RecordAlong, type RecordsAlong } from './redis-attempt-store';
 
 type Mark = RecordAlong['deliveries'][number];
 
@@ -46,7 +41,7 @@ function by(fact: AttemptedFact, worker: string): AttemptedFact {
 
 /** A delivery that is on no list yet, of an endpoint that is well. */
 function arrange(client = redis.client) {
-  const attemptStore = new AttemptStore(client, testRetention);
+  const attemptStore = new AttemptStore(testRetention);
   const deliveryStore = new DeliveryStore(client, testRetention);
   const admissionStore = new AdmissionStore(client);
   const delivery = { endpointId: uniqueEndpointId(), eventId: uniqueEventId() };
@@ -66,7 +61,7 @@ function arrange(client = redis.client) {
       tellsOfFailing: false,
       now: NOW,
       ...change,
-    });
+    })(client);
   }
 
   return {
@@ -219,7 +214,7 @@ describe('an attempt whose log is another one by now', () => {
     await failTimes(FAILURES_TO_OPEN - 1);
     const attempt = { rateLimit: 5, attemptKey: 'a', leaseMs: 60_000, hasWaited: true } as const;
     const ordered = { eventId, acceptedAt: ACCEPTED_AT, ordering: 'begin' } as const;
-    await admissionStore.admit(endpointId, { ...attempt, ...ordered }, NOW);
+    await admissionStore.admit(endpointId, { ...attempt, ...ordered }, NOW)(redis.client);
     await redis.client.set(keys.rateWaiting(endpointId), '1');
     await fail();
     const before = await dump();
@@ -325,7 +320,7 @@ describe('the circuit breaker', () => {
         endpointId,
         { eventId, acceptedAt: ACCEPTED_AT, ordering: 'any', ...probe },
         now,
-      ),
+      )(redis.client),
     ).toEqual({ kind: 'admitted', isProbe: true });
     const failedAt = now + 10_000;
     const openMs = Math.floor((failedAt - (NOW - 60_000)) / OPEN_SHARE);
@@ -434,12 +429,13 @@ describe('a delivery that goes in order', () => {
       const { fail, succeed, admissionStore, delivery, nextInOrder } = arrange();
       const { endpointId, eventId } = delivery;
       const next = { eventId: uniqueEventId(), acceptedAt: ACCEPTED_AT + 1 };
-      await admissionStore.joinOrder(endpointId, [next]);
+      await admissionStore.joinOrder(endpointId, [next])(redis.client);
       const attempt = { rateLimit: undefined, attemptKey: 'a', leaseMs: 1_000, hasWaited: false } as const;
       const own = { eventId, acceptedAt: ACCEPTED_AT, ordering: 'begin' } as const;
-      await admissionStore.admit(endpointId, { ...attempt, ...own }, NOW);
+      await admissionStore.admit(endpointId, { ...attempt, ...own }, NOW)(redis.client);
 
-      if (wasRefused) await admissionStore.admit(endpointId, { ...attempt, ...next, ordering: 'look' }, NOW);
+      if (wasRefused)
+        await admissionStore.admit(endpointId, { ...attempt, ...next, ordering: 'look' }, NOW)(redis.client);
 
       expect(await fail()).toMatchObject({ letsOthersGo: false });
       expect(await nextInOrder()).toMatchObject({ eventId, hasBegun: true });
@@ -456,7 +452,7 @@ describe('a delivery that goes in order', () => {
     const { endpointId } = delivery;
     const other = { eventId: uniqueEventId(), acceptedAt: ACCEPTED_AT };
     const attempt = { rateLimit: undefined, attemptKey: 'a', leaseMs: 1_000, hasWaited: false } as const;
-    await admissionStore.admit(endpointId, { ...attempt, ...other, ordering: 'begin' }, NOW);
+    await admissionStore.admit(endpointId, { ...attempt, ...other, ordering: 'begin' }, NOW)(redis.client);
     await succeed();
     expect(await nextInOrder()).toEqual({ ...other, hasBegun: true });
   });
@@ -504,7 +500,7 @@ describe('attempts along with that of another delivery', () => {
   function arrangeMany(count: number) {
     const { delivery, deliveryStore, admissionStore, dump } = arrange();
     const { endpointId } = delivery;
-    const attemptStore = new AttemptStore(redis.client, testRetention);
+    const attemptStore = new AttemptStore(testRetention);
     const deliveries = Array.from({ length: count }, (_, i) => ({
       eventId: uniqueEventId(),
       acceptedAt: ACCEPTED_AT + i,
@@ -538,7 +534,7 @@ describe('attempts along with that of another delivery', () => {
           mustBeListed: false,
           now: NOW,
           ...change,
-        }),
+        })(redis.client),
     };
   }
 
@@ -558,7 +554,7 @@ describe('attempts along with that of another delivery', () => {
     const { deliveries, statesOf, recordAlong, admissionStore, endpointId } = arrangeMany(3);
     const [first, ...others] = deliveries;
     const failed = { fact: failure, leavesOrder: false, deliveries: first ? [first] : [] };
-    expect(await recordAlong([alongOf(others), alongOf([], failed)])).toBeUndefined();
+    expect(await recordAlong([alongOf(others), alongOf([], failed)])).toEqual([]);
     const [failing, ...delivered] = await statesOf();
     expect(failing).toMatchObject({ status: 'pending', attempts: [failure.attempt] });
     for (const state of delivered) expect(state).toMatchObject({ status: 'delivered' });
@@ -569,7 +565,7 @@ describe('attempts along with that of another delivery', () => {
     const { deliveries, statesOf, recordAlong, logOf } = arrangeMany(2);
     await recordAlong([alongOf(deliveries, { fact: failure, leavesOrder: false })]);
     const logLength = await redis.client.strlen(logOf(0));
-    expect(await recordAlong([alongOf(deliveries, { logLength })])).toBeUndefined();
+    expect(await recordAlong([alongOf(deliveries, { logLength })])).toEqual([]);
     for (const { attempts } of await statesOf()) expect(attempts).toEqual([failure.attempt, success.attempt]);
   });
 
@@ -592,7 +588,7 @@ describe('attempts along with that of another delivery', () => {
     await recordAlong(withAnswers);
     await redis.client.append(logOf(1), LATER_LINE);
     const before = await dump();
-    expect(await recordAlong(withAnswers)).toBeUndefined();
+    expect(await recordAlong(withAnswers)).toEqual([]);
     expect(await dump()).toEqual(before);
     expect(await redis.client.get(keys.answerBytes(endpointId))).not.toBeNull();
   });
@@ -603,7 +599,7 @@ describe('attempts along with that of another delivery', () => {
     await enlist();
     await redis.client.zrem(keys.deliveries(endpointId), second.eventId);
     expect(await recordAlong([alongOf(deliveries)], { mustBeListed: true })).toEqual([second.eventId]);
-    expect(await recordAlong([alongOf(deliveries)])).toBeUndefined();
+    expect(await recordAlong([alongOf(deliveries)])).toEqual([]);
     const list = await redis.client.zrange(keys.deliveries(endpointId), '0', '-1');
     expect(list).toEqual([first.eventId, second.eventId]);
   });
@@ -623,7 +619,7 @@ describe('attempts along with that of another delivery', () => {
   it('leave the strict order when they have ended, and keep counting for the rate limit for a second', async () => {
     const { deliveries, recordAlong, admissionStore, endpointId } = arrangeMany(3);
     const [first, second, third] = deliveries as [Mark, Mark, Mark];
-    await admissionStore.joinOrder(endpointId, deliveries);
+    await admissionStore.joinOrder(endpointId, deliveries)(redis.client);
     await redis.client.set(keys.turn(endpointId), first.eventId);
     await redis.client.zadd(keys.recentAttempts(endpointId), NOW + 60_000, 'one', NOW + 60_000, 'two');
     const left = alongOf([third], { fact: failure, leavesOrder: false });

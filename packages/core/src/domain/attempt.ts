@@ -41,6 +41,13 @@ export function isAboutReceiver(outcome: AttemptOutcome): boolean {
   return outcome !== 'token_error' && outcome !== 'transform_error' && outcome !== 'rejected_in_batch';
 }
 
+/**
+ * This many bytes of receivers' responses are kept for an endpoint, and as many again in the course of the
+ * retention: a thousand responses of 4 KiB, and from then on a few an hour. Otherwise an endpoint that fails
+ * for days would fill the store with similar responses.
+ */
+export const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
+
 /** The results of running the code of an endpoint. */
 export const transformResultKinds = ['made', 'cancelled', 'failed'] as const;
 export type TransformResultKind = (typeof transformResultKinds)[number];

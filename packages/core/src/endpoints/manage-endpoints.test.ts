@@ -11,6 +11,7 @@ import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import type { Clock } from '../platform/clock';
 import { createNewId } from '../platform/ids';
+import { atomicAsOne } from '../platform/redis-atomic';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildEndpoint } from '../testing/build-endpoint';
@@ -93,6 +94,7 @@ async function build(clock: Clock = () => NOW, verification: EndpointVerificatio
     healthStore,
     transformationStore: new TransformationStore(redis.client),
     admissionStore,
+    atomic: atomicAsOne(redis.client),
     eventStore: new EventStore(redis.client, testRetention),
     heldDeliveries,
     eventTypeStore: new EventTypeStore(redis.client),
@@ -353,7 +355,11 @@ describe("a change of what an endpoint's attempts are limited by", () => {
     const { id } = await create(accountId, { ...input, ordering: 'strict' });
     const eventId = uniqueEventId();
     const attempt = { rateLimit: undefined, attemptKey: 'a', leaseMs: 1_000, hasWaited: false } as const;
-    await admissionStore.admit(id, { eventId, acceptedAt: NOW, ...attempt, ordering: 'begin' }, NOW);
+    await admissionStore.admit(
+      id,
+      { eventId, acceptedAt: NOW, ...attempt, ordering: 'begin' },
+      NOW,
+    )(redis.client);
     await update(accountId, id, { ordering });
     const { next } = await admissionStore.stand(id, undefined);
     expect(next?.eventId === eventId && next.hasBegun).toBe(isKept);
@@ -454,7 +460,7 @@ describe('remove', () => {
       await build();
     const { id } = await create(accountId, { ...input, ordering: 'strict' });
     const delivery = { eventId: uniqueEventId(), acceptedAt: NOW };
-    await admissionStore.joinOrder(id, [delivery]);
+    await admissionStore.joinOrder(id, [delivery])(redis.client);
     await heldDeliveries.enter({ accountId, endpointId: id }, delivery, NOW + 60_000, 'disabled');
     await failOnce(id);
     await remove(accountId, id);

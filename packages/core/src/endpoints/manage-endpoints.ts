@@ -22,6 +22,7 @@ import { AppError, invalidRequest } from '../platform/app-error';
 import { chunksOf } from '../platform/batches';
 import type { Clock } from '../platform/clock';
 import type { NewId } from '../platform/ids';
+import type { Atomic } from '../platform/redis-atomic';
 import { timelinePages } from '../platform/redis-timeline';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
@@ -399,6 +400,8 @@ async function* delayedDeliveries(
 
 interface LimitsContext extends PromoteContext {
   readonly admissionStore: Pick<AdmissionStore, 'clearOrder' | 'clearCoalescing' | 'joinOrder' | 'markReady'>;
+  /** It runs scripts on the Redis of these stores. */
+  readonly atomic: Atomic;
   readonly eventStore: Pick<EventStore, 'findHead'>;
   readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp' | 'findHeld' | 'pagesOf'>;
   readonly clock: Clock;
@@ -416,7 +419,7 @@ async function applyLimits(context: LimitsContext, before: Endpoint, endpoint: E
 
 // Held deliveries get their position. Running and delayed ones get theirs when they are admitted next.
 async function changeOrder(
-  { admissionStore, eventStore, heldDeliveries }: LimitsContext,
+  { admissionStore, atomic, eventStore, heldDeliveries }: LimitsContext,
   { accountId, id, ordering }: Pick<Endpoint, 'accountId' | 'id' | 'ordering'>,
 ): Promise<void> {
   await admissionStore.clearOrder(id);
@@ -430,7 +433,7 @@ async function changeOrder(
       const line = lineOf({ ordering }, { id: each.eventId, group: heads[i]?.group });
       return line === undefined ? [] : [{ ...each, line }];
     });
-    await admissionStore.joinOrder(id, places);
+    await atomic([admissionStore.joinOrder(id, places)]);
     if (ordering === 'group') await Promise.all(held.map((each) => admissionStore.markReady(id, each)));
   }
 }

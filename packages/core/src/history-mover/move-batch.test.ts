@@ -149,7 +149,7 @@ describe('what is over', () => {
     const { event, endpointIds } = await scene.arrange();
     const endpointId = only(endpointIds);
     const place = { eventId: event.id, acceptedAt: event.acceptedAt };
-    await scene.admissionStore.joinOrder(endpointId, [place]);
+    await scene.admissionStore.joinOrder(endpointId, [place])(scene.redis.client);
     await scene.redis.client.set(keys.turn(endpointId), event.id);
     await scene.moveAfter();
     expect(await scene.keysLeft()).toEqual([]);

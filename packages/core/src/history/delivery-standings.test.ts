@@ -42,7 +42,9 @@ it('says until when the breaker is open, and that a probe is on its way afterwar
 it('says that another one goes before it, except for the one whose turn it is', async () => {
   const endpoint = buildEndpoint({ ordering: 'strict' });
   const first = uniqueEventId();
-  await new AdmissionStore(redis.client).joinOrder(endpoint.id, [{ eventId: first, acceptedAt: NOW }]);
+  await new AdmissionStore(redis.client).joinOrder(endpoint.id, [{ eventId: first, acceptedAt: NOW }])(
+    redis.client,
+  );
   expect(await explain(endpoint)).toEqual({ reason: 'ordering', until: undefined });
   expect(await explain(endpoint, first)).toEqual({ reason: 'busy', until: undefined });
 });
@@ -81,7 +83,7 @@ it('says when the rate limit lets the next one through', async () => {
     leaseMs: 5_000,
     hasWaited: false,
   };
-  await store.admit(endpoint.id, request, Date.now());
+  await store.admit(endpoint.id, request, Date.now())(redis.client);
   const { reason, until } = await explain(endpoint);
   expect(reason).toBe('rate_limited');
   expect(until).toBeGreaterThan(NOW);

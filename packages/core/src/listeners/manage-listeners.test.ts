@@ -19,6 +19,7 @@ import { EventTypeStore } from '../event-types/redis-event-type-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import { createNewId } from '../platform/ids';
+import { atomicAsOne } from '../platform/redis-atomic';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { ReplayStore } from '../replays/redis-replay-store';
@@ -79,6 +80,7 @@ async function arrange() {
     healthStore: new HealthStore(redis.client, 60_000),
     transformationStore: new TransformationStore(redis.client),
     admissionStore: new AdmissionStore(redis.client),
+    atomic: atomicAsOne(redis.client),
     eventStore: new EventStore(redis.client, testRetention),
     ...buildVerification(redis.client, 'required'),
     heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),

@@ -61,7 +61,9 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
   for (const endpoint of endpoints) {
     await new EndpointStore(client, testSealer).create(endpoint);
     await client.set(keys.breaker(endpoint.id), `1 0 ${NOW} 0`);
-    await new AdmissionStore(client).joinOrder(endpoint.id, [{ eventId: uniqueEventId(), acceptedAt: NOW }]);
+    await new AdmissionStore(client).joinOrder(endpoint.id, [{ eventId: uniqueEventId(), acceptedAt: NOW }])(
+      client,
+    );
     const tally = { hours: [], lastFailureAt: NOW, lastSuccessAt: NOW };
     await new HealthStore(client, DAY).addAll([{ endpointId: endpoint.id, tally }], NOW);
     await new ReplayStore(client, DAY).create(buildReplayOrder({ accountId, endpointId: endpoint.id }));

@@ -273,7 +273,7 @@ describe('fan out event', () => {
       // One that is there is complete.
       it.each<[string, Partial<FanOutContext>]>([
         ["the endpoints' lists", { deliveryStore: { enlistAll: broken } }],
-        ['the order', { admissionStore: { joinOrder: broken } }],
+        ['the order', { admissionStore: { joinOrder: () => broken } }],
       ])("is not in the account's list if it breaks off in a Cluster at %s", async (_where, change) => {
         const { event } = await arrange(['*']);
         await endpointStore.create(buildEndpoint({ accountId: event.accountId, ordering: 'strict' }));
@@ -285,7 +285,7 @@ describe('fan out event', () => {
       it.each<[string, (context: PublishContext) => Partial<FanOutContext>]>([
         ['before the jobs', () => ({ deliveryQueue: { addAll: broken } })],
         ['before the lists of the endpoints', () => ({ deliveryStore: { enlistAll: broken } })],
-        ['before the order', () => ({ admissionStore: { joinOrder: broken } })],
+        ['before the order', () => ({ admissionStore: { joinOrder: () => broken } })],
         [
           "before the account's list",
           ({ eventStore }) => ({ eventStore: withMethods(eventStore, { enlistAll: broken }) }),

@@ -180,7 +180,7 @@ async function listDeliveries(
       const line = lineToJoin(receiver, event);
       return line === undefined ? [] : [{ eventId, acceptedAt, line, isNew }];
     });
-    steps.push(admissionStore.joinOrder(receiver.id, places, target));
+    steps.push(admissionStore.joinOrder(receiver.id, places)(target));
   }
   await Promise.all(steps);
 }

@@ -11,6 +11,7 @@ import { oneShard } from '../domain/queues';
 import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { OverList } from '../events/redis-over-list';
+import { atomicAsOne } from '../platform/redis-atomic';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { accountOfJob } from '../queue/bullmq-rejected-events';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
@@ -79,7 +80,7 @@ describe('manage dead letters', () => {
     const replayStore = new ReplayStore(redis.client, 60_000);
     const stores = { deadLetterStore: store, deliveryStore, admissionStore, heldDeliveries, replayStore };
     const overList = new OverList(redis.client);
-    const context = { ...stores, overList, clock, emit };
+    const context = { ...stores, atomic: atomicAsOne(redis.client), overList, clock, emit };
     return {
       read: (id: DeadLetterId) => readDeadLetter(context, id),
       redrive: (id: DeadLetterId) => redriveDeadLetter(context, id),
@@ -114,7 +115,7 @@ describe('manage dead letters', () => {
         ordering: 'begin',
       },
       ACCEPTED_AT,
-    );
+    )(redis.client);
     await all.deliveryStore.enlistAll(buildNewDeliveries(eventId, [endpointId], ACCEPTED_AT));
     return {
       ...all,

@@ -18,6 +18,7 @@ import type { OverList } from '../events/redis-over-list';
 import { AppError } from '../platform/app-error';
 import { formatTime, timeSchema } from '../platform/clock';
 import { parsedOrUndefined } from '../platform/json';
+import type { Atomic } from '../platform/redis-atomic';
 import type { DeadLetterAct, DeadLetterStore } from '../queue/bullmq-dead-letter-store';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { type EndReplayContext, endReplay } from './manage-replays';
@@ -59,6 +60,8 @@ export interface DropContext extends RecordContext, EndReplayContext {
   readonly deadLetterStore: Pick<DeadLetterStore, 'find' | 'claim' | 'remove'>;
   readonly deliveryStore: Pick<DeliveryStore, 'find' | 'readWithLength' | 'appendIfUnchanged'>;
   readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
+  /** It runs scripts on the Redis of these stores. */
+  readonly atomic: Atomic;
   /** Absent: there is no history. */
   readonly overList?: Pick<OverList, 'add'> | undefined;
   readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp'>;
@@ -124,14 +127,14 @@ async function cancelDelivery(
   delivery: DeliveryParts,
   reason: string,
 ): Promise<void> {
-  const { deliveryStore, admissionStore, overList, heldDeliveries, clock } = context;
+  const { deliveryStore, admissionStore, atomic, overList, heldDeliveries, clock } = context;
   const { eventId, endpointId } = delivery;
   const listed = await deliveryStore.find(delivery);
   if (listed && (await cancelRound(deliveryStore, delivery, listed.round.number, reason))) {
     const begunAt = listed.round.requestedAt ?? listed.createdAt;
     announceEnd(context, { ...delivery, accountId }, 'cancelled', begunAt);
   }
-  await admissionStore.leaveOrder(endpointId, eventId);
+  await atomic([admissionStore.leaveOrder(endpointId, eventId)]);
   // Skip a delivery that does not exist: with the wrong account, its endpoint would look deleted.
   if (listed && accountId !== undefined) {
     await overList?.add({ ...delivery, accountId }, clock());

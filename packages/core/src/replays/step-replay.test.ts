@@ -8,6 +8,7 @@ import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import { Recent } from '../history/redis-recent';
 import { WholeHistory } from '../history/whole-history';
+import { atomicAsOne } from '../platform/redis-atomic';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
@@ -75,7 +76,8 @@ describe('step replay', () => {
     );
     const admissionStore = new AdmissionStore(redis.client);
     const stores = { replayStore, endpointStore, eventStore, deliveryStore, admissionStore, history };
-    const context = { ...stores, deliveryQueue, replayQueue, clock, emit };
+    const atomic = atomicAsOne(redis.client);
+    const context = { ...stores, atomic, deliveryQueue, replayQueue, clock, emit };
     const step = () => stepReplay(context, replay);
     return {
       endpoint,

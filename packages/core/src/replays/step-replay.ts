@@ -20,6 +20,7 @@ import type { DeliveryKey } from '../history/history-source';
 import type { WholeHistory } from '../history/whole-history';
 import { type RecallContext, whileRecalled } from '../history-mover/recall';
 import type { Clock } from '../platform/clock';
+import type { Atomic } from '../platform/redis-atomic';
 import type { Mark } from '../platform/redis-timeline';
 import { announceReplayEnd } from './manage-replays';
 import { type ResendContext, type ResendInput, resendAll } from './redeliver';
@@ -30,6 +31,8 @@ export type StepReplayContext = ChooseEventsContext &
     readonly replayStore: Pick<ReplayStore, 'find' | 'create' | 'save'>;
     readonly endpointStore: Pick<EndpointStore, 'find'>;
     readonly admissionStore: Pick<AdmissionStore, 'joinOrder'>;
+    /** It runs scripts on the Redis of these stores. */
+    readonly atomic: Atomic;
     /** Absent: there is no history that deliveries move to. */
     readonly recalling?: RecallContext | undefined;
     readonly clock: Clock;
@@ -104,10 +107,8 @@ async function send(context: StepReplayContext, replay: Replay, endpoint: Endpoi
   const inputs = dose.map((member) => toResend(replay, member));
   // First: workers run the jobs of a dose at once, and would begin with any of them. A place that is left without a job,
   // should this process die in between, is removed when the lines are looked at.
-  await context.admissionStore.joinOrder(
-    replay.endpointId,
-    members.flatMap((each) => placeOf(endpoint, each) ?? []),
-  );
+  const places = members.flatMap((each) => placeOf(endpoint, each) ?? []);
+  await context.atomic([context.admissionStore.joinOrder(replay.endpointId, places)]);
   const resent = await whileRecalled(context.recalling, replay.accountId, inputs.map(keyOf), () =>
     resendAll(context, inputs),
   );

@@ -29,6 +29,7 @@ import { storageUnavailable } from '../platform/redis-errors';
 import { openQueue } from '../queue/bullmq-on-demand-queue';
 import { TransformPool } from '../transform/transform-pool';
 import { buildAdmission } from './build-admission';
+import { buildGuard } from './build-atomic';
 import { buildAttempt } from './build-attempt';
 import { buildEndpoint } from './build-endpoint';
 import { buildEvent } from './build-event';
@@ -249,10 +250,10 @@ export class DeliveryScene {
         isSlow: (endpointId: EndpointId) => concurrency.isSlow(endpointId),
       },
       attemptStore: {
-        async record(...args: Parameters<typeof attemptStore.record>) {
+        record(...args: Parameters<typeof attemptStore.record>) {
           recordings += 1;
-          if (recordings <= recordRefusals) throw storageUnavailable(new Error('OOM'));
-          return await attemptStore.record(...args);
+          if (recordings > recordRefusals) return attemptStore.record(...args);
+          return buildGuard(() => Promise.reject(storageUnavailable(new Error('OOM'))));
         },
         recordAlong: (...args: Parameters<typeof attemptStore.recordAlong>) =>
           attemptStore.recordAlong(...args),
@@ -332,10 +333,18 @@ export class DeliveryScene {
     const { admissionStore, releaser } = admission;
     const own = { eventId: run.eventId, acceptedAt: event.acceptedAt };
     const next = await this.holdNext(arranged);
-    await admissionStore.joinOrder(run.endpointId, [own, next.entry]);
+    await admissionStore.joinOrder(run.endpointId, [own, next.entry])(this.redis.client);
     const attempt = { rateLimit: undefined, attemptKey: 'a', leaseMs: 1_000, hasWaited: false } as const;
-    await admissionStore.admit(run.endpointId, { ...attempt, ...own, ordering: 'begin' }, NOW);
-    await admissionStore.admit(run.endpointId, { ...attempt, ...next.entry, ordering: 'look' }, NOW);
+    await admissionStore.admit(
+      run.endpointId,
+      { ...attempt, ...own, ordering: 'begin' },
+      NOW,
+    )(this.redis.client);
+    await admissionStore.admit(
+      run.endpointId,
+      { ...attempt, ...next.entry, ordering: 'look' },
+      NOW,
+    )(this.redis.client);
     releaser.start();
     return {
       ...next,

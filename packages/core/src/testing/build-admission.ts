@@ -58,7 +58,7 @@ export function buildAdmission({ redis, clock, signals = recordSignals() }: Admi
     endpointStore: new EndpointStore(redis, testSealer),
     eventStore: new EventStore(redis, testRetention),
     deliveryStore: new DeliveryStore(redis, testRetention),
-    attemptStore: new AttemptStore(redis, testRetention),
+    attemptStore: new AttemptStore(testRetention),
     admissionStore: new AdmissionStore(redis),
     ...buildVerification(redis, 'required'),
     atomic: atomicAsOne(redis),

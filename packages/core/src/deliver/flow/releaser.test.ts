@@ -1,4 +1,5 @@
 import type { EndpointAddress } from '../../domain/endpoint';
+import { buildAtomic } from '../../testing/build-atomic';
 import { buildEndpoint } from '../../testing/build-endpoint';
 import { recordSignals } from '../../testing/record-signals';
 import { uniqueAccountId, uniqueEndpointId } from '../../testing/unique-ids';
@@ -50,7 +51,7 @@ function arrange({
       }),
       endRateWait: unexpected,
       awaitEnd: unexpected,
-      leaveOrder: unexpected,
+      leaveOrder: () => unexpected,
       lookAtLines: unexpected,
     },
     verificationPolicy: { isWaiting: async () => false },
@@ -58,6 +59,7 @@ function arrange({
     eventStore: { isReceiver: unexpected },
     deliveryStore: { readLogs: unexpected },
     deliveryQueue: { addAll: unexpected, requestOf: unexpected },
+    atomic: buildAtomic(unexpected),
     concurrency: { freePermits: () => freePermits, isSlow: () => isSlow },
     clock: () => Date.now(),
     emit: signals.listen,

@@ -12,6 +12,7 @@ import type { DeliveryStore } from '../../events/redis-delivery-store';
 import type { EventStore } from '../../events/redis-event-store';
 import { createLru } from '../../platform/caches';
 import type { Clock } from '../../platform/clock';
+import type { Atomic } from '../../platform/redis-atomic';
 import { settledWithin, WakeUpTimer } from '../../platform/timers';
 import type { DeliveryQueue } from '../../queue/bullmq-delivery-queue';
 import type { HeldDeliveries, Released } from '../../queue/bullmq-held-deliveries';
@@ -344,6 +345,8 @@ export interface RestoreDeliveryContext {
   readonly overList?: unknown;
   readonly deliveryQueue: Pick<DeliveryQueue, 'addAll' | 'requestOf'>;
   readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
+  /** It runs scripts on the Redis of these stores. */
+  readonly atomic: Atomic;
 }
 
 /**
@@ -357,11 +360,11 @@ async function restoreDelivery(
   { accountId, endpointId }: EndpointAddress,
   eventId: EventId,
 ): Promise<boolean> {
-  const { deliveryQueue, admissionStore } = context;
+  const { deliveryQueue, admissionStore, atomic } = context;
   const delivery = { accountId, endpointId, eventId };
   if ((await deliveryQueue.requestOf(delivery)) !== 'no_job') return false;
   if (await isUnfinished(context, delivery)) await deliveryQueue.addAll([delivery]);
-  else await admissionStore.leaveOrder(endpointId, eventId);
+  else await atomic([admissionStore.leaveOrder(endpointId, eventId)]);
   return true;
 }
 

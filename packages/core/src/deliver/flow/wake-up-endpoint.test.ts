@@ -63,7 +63,8 @@ async function arrange({
   // Held in another order than they are to be released. A job that waits is released by forgetting its entry.
   await deliveryQueue.addAll(deliveries.map(({ eventId }) => partsOf(eventId)));
   for (const each of deliveries.toReversed()) await heldDeliveries.enter(address, each, NOW, 'busy');
-  if (endpoint.ordering === 'strict' && held > 0) await admissionStore.joinOrder(endpoint.id, deliveries);
+  if (endpoint.ordering === 'strict' && held > 0)
+    await admissionStore.joinOrder(endpoint.id, deliveries)(redis.client);
   if (openUntil !== undefined) {
     await redis.client.set(keys.breaker(endpoint.id), `${FAILURES_TO_OPEN} ${openUntil} ${NOW} 0`);
   }
@@ -259,7 +260,7 @@ describe('with jobs that are put off', () => {
       await wakeUp(8);
       await wakeUp(8);
       expect(await stillHeld()).toEqual(eventIds.slice(1));
-      await admissionStore.leaveOrder(at.id, first);
+      await admissionStore.leaveOrder(at.id, first)(redis.client);
       await wakeUp(8);
       expect(await stillHeld()).toEqual(eventIds.slice(2));
     });
@@ -304,7 +305,7 @@ describe('with jobs that are put off', () => {
       } = await arrangePutOff({ endpoint: endpoint(), held: 2 });
       const first = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
       await deliveryQueue.addAll([partsOf(first.eventId)]);
-      await admissionStore.joinOrder(at.id, [first]);
+      await admissionStore.joinOrder(at.id, [first])(redis.client);
       expect(await wakeUp(8)).toEqual({ left: 2, wakeUpAgainAt: NOW + 10 });
       expect(await wakeUp(8)).toEqual({ left: 2, wakeUpAgainAt: NOW + 10_000 });
       expect(await stillHeld()).toEqual(eventIds);
@@ -322,7 +323,7 @@ describe('with jobs that are put off', () => {
         held: 1,
       });
       const lost = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
-      await admissionStore.joinOrder(at.id, [lost]);
+      await admissionStore.joinOrder(at.id, [lost])(redis.client);
       await wakeUp(1);
       expect(await deliveryQueue.requestOf(partsOf(lost.eventId))).not.toBe('no_job');
     });
@@ -339,7 +340,7 @@ describe('with jobs that are put off', () => {
       } = await arrangePutOff({ endpoint: endpoint(), held: 1 });
       const ended = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
       await deliveryStore.append(partsOf(ended.eventId), { kind: 'cancelled', reason: 'event_expired' });
-      await admissionStore.joinOrder(at.id, [ended]);
+      await admissionStore.joinOrder(at.id, [ended])(redis.client);
       expect(await wakeUp(1)).toEqual({ left: 1, wakeUpAgainAt: NOW + 10 });
       expect((await admissionStore.stand(at.id, undefined)).next).toMatchObject({ eventId: eventIds[0] });
       await wakeUp(1);
@@ -371,11 +372,13 @@ describe('with jobs that are put off', () => {
       const arranged = await arrangePutOff({ endpoint: buildEndpoint({ ordering: 'group' }), held });
       const { admissionStore, endpoint, eventIds } = arranged;
       const places = eventIds.map((eventId, i) => ({ eventId, acceptedAt: NOW + i, line: LINE }));
-      await admissionStore.joinOrder(endpoint.id, places);
+      await admissionStore.joinOrder(endpoint.id, places)(redis.client);
       return {
         ...arranged,
         join: async (eventId: EventId) =>
-          await admissionStore.joinOrder(endpoint.id, [{ eventId, acceptedAt: NOW - 1, line: LINE }]),
+          await admissionStore.joinOrder(endpoint.id, [{ eventId, acceptedAt: NOW - 1, line: LINE }])(
+            redis.client,
+          ),
       };
     }
 

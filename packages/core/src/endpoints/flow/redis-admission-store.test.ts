@@ -3,7 +3,8 @@ import type { EndpointId } from '../../domain/endpoint';
 import { keys } from '../../domain/keys';
 import { openTestRedis, type TestRedis } from '../../testing/test-redis';
 import { uniqueEndpointId, uniqueEventId } from '../../testing/unique-ids';
-import { type AdmissionRequest, AdmissionStore, RATE_WINDOW_MS } from './redis-admission-store';
+import { RATE_WINDOW_MS } from './limits';
+import { type AdmissionRequest, AdmissionStore } from './redis-admission-store';
 
 const NOW = 1_700_000_000_000;
 const LIMIT = 3;
@@ -32,7 +33,7 @@ function requestOf(change: Partial<AdmissionRequest> = {}): AdmissionRequest {
 }
 
 async function admit(id: EndpointId, change: Partial<AdmissionRequest> = {}, now = NOW) {
-  return await store.admit(id, requestOf(change), now);
+  return await store.admit(id, requestOf(change), now)(redis.client);
 }
 
 async function redisNow(): Promise<number> {
@@ -153,7 +154,7 @@ describe('the rate limit', () => {
     async function work(leaseMs: number): Promise<void> {
       while (Date.now() < until) {
         const request = requestOf({ ...limited, leaseMs });
-        const answer = await store.admit(id, request, Date.now());
+        const answer = await store.admit(id, request, Date.now())(redis.client);
         if (answer.kind !== 'admitted') continue;
         arrivals.push(await redisNow());
         await store.withdraw(id, { attemptKey: request.attemptKey, isProbe: false }, CLOSED, Date.now());
@@ -266,17 +267,17 @@ describe('the order', () => {
   it('has the one that was accepted first next, and of one millisecond the one whose id was made first', async () => {
     const id = uniqueEndpointId();
     const twin = { eventId: uniqueEventId(), acceptedAt: NOW };
-    await store.joinOrder(id, [second, twin, first]);
+    await store.joinOrder(id, [second, twin, first])(redis.client);
     expect((await store.stand(id, undefined)).next).toEqual({ ...first, hasBegun: false });
     expect((await admit(id, { ...twin, ordering: 'look' })).kind).toBe('ordering');
     const older = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
-    await store.joinOrder(id, [older]);
+    await store.joinOrder(id, [older])(redis.client);
     expect((await store.stand(id, undefined)).next).toEqual({ ...older, hasBegun: false });
   });
 
   it('tells the first one that it is, and lets it begin when it is asked to', async () => {
     const id = uniqueEndpointId();
-    await store.joinOrder(id, [first, second]);
+    await store.joinOrder(id, [first, second])(redis.client);
     expect(await admit(id, { ...first, ordering: 'look' })).toEqual({ kind: 'first' });
     expect((await store.stand(id, undefined)).next).toMatchObject({ hasBegun: false });
     expect(await admit(id, { ...first, ordering: 'begin' })).toEqual(ADMITTED);
@@ -285,7 +286,7 @@ describe('the order', () => {
 
   it('lets one begin, however many ask', async () => {
     const id = uniqueEndpointId();
-    await store.joinOrder(id, [first, second]);
+    await store.joinOrder(id, [first, second])(redis.client);
     const answers = await Promise.all(
       [second, first, second].map((each) => admit(id, { ...each, ordering: 'begin' })),
     );
@@ -295,7 +296,7 @@ describe('the order', () => {
   it('lets none begin that somebody who was accepted earlier has come before meanwhile', async () => {
     const id = uniqueEndpointId();
     expect((await admit(id, { ...second, ordering: 'look' })).kind).toBe('first');
-    await store.joinOrder(id, [first]);
+    await store.joinOrder(id, [first])(redis.client);
     expect((await admit(id, { ...second, ordering: 'begin' })).kind).toBe('ordering');
   });
 
@@ -304,16 +305,16 @@ describe('the order', () => {
     await admit(id, { ...second, ordering: 'begin' });
     expect((await admit(id, { ...first, ordering: 'begin' })).kind).toBe('ordering');
     expect(await admit(id, { ...second, ordering: 'look' })).toEqual(ADMITTED);
-    await store.leaveOrder(id, second.eventId);
+    await store.leaveOrder(id, second.eventId)(redis.client);
     expect(await admit(id, { ...first, ordering: 'look' })).toEqual({ kind: 'first' });
   });
 
   it('passes the turn once: a delivery that left before takes it from no other', async () => {
     const id = uniqueEndpointId();
     await admit(id, { ...first, ordering: 'begin' });
-    await store.leaveOrder(id, first.eventId);
+    await store.leaveOrder(id, first.eventId)(redis.client);
     await admit(id, { ...second, ordering: 'begin' });
-    await store.leaveOrder(id, first.eventId);
+    await store.leaveOrder(id, first.eventId)(redis.client);
     expect((await store.stand(id, undefined)).next).toEqual({ ...second, hasBegun: true });
   });
 
@@ -326,8 +327,8 @@ describe('the order', () => {
 
   it('keeps the place of one that joins again', async () => {
     const id = uniqueEndpointId();
-    await store.joinOrder(id, [first, second]);
-    await store.joinOrder(id, [{ ...first, acceptedAt: NOW + 9 }]);
+    await store.joinOrder(id, [first, second])(redis.client);
+    await store.joinOrder(id, [{ ...first, acceptedAt: NOW + 9 }])(redis.client);
     expect((await store.stand(id, undefined)).next).toEqual({ ...first, hasBegun: false });
   });
 
@@ -336,15 +337,15 @@ describe('the order', () => {
     const places = [0, -3_600_000, -3_599_999, 0, 1, 3_600_000, 5].map((ms) => {
       return { eventId: uniqueEventId(), acceptedAt: NOW + ms, isNew: true };
     });
-    for (const place of places) await store.joinOrder(id, [place]);
+    for (const place of places) await store.joinOrder(id, [place])(redis.client);
     // An accept that was repeated: each keeps its place.
-    await store.joinOrder(id, places.slice(0, 2));
+    await store.joinOrder(id, places.slice(0, 2))(redis.client);
     expect(await store.firstInOrder(id, 10)).toEqual(places.map(({ eventId }) => eventId));
   });
 
   it('takes nothing of the rate limit for one whose turn it is not, and no turn without one', async () => {
     const id = uniqueEndpointId();
-    await store.joinOrder(id, [first, second]);
+    await store.joinOrder(id, [first, second])(redis.client);
     await admit(id, { ...second, ordering: 'begin', rateLimit: 1 });
     expect((await store.stand(id, 1)).rate.free).toBe(1);
     await redis.client.zadd(keys.recentAttempts(id), (await redisNow()) + LEASE_MS, 'another one');

@@ -1,27 +1,14 @@
-import { z } from 'zod';
-import {
-  BREAKER_KEPT_MS,
-  type BreakerState,
-  decodeBreaker,
-  decodeFailingSince,
-  PROBE_MS,
-} from '../../domain/breaker';
+import { type BreakerState, decodeBreaker, decodeFailingSince } from '../../domain/breaker';
 import type { EndpointId } from '../../domain/endpoint';
 import type { EventId } from '../../domain/event';
 import { keys } from '../../domain/keys';
 import { chunksOf } from '../../platform/batches';
+import { mapReply } from '../../platform/redis-atomic';
 import type { RedisClient } from '../../platform/redis-connect';
-import { defineGuard, defineScript, type ScriptTarget } from '../../platform/redis-script';
-import {
-  ADD_READY,
-  COALESCE,
-  JOIN_ORDER,
-  LEAVE_ORDER,
-  LOOK_AT_LINES,
-  MARK_READY,
-  NOW,
-  ORDER_KEPT_MS,
-} from './redis-lines';
+import type { Guard, Step } from '../../platform/redis-lua';
+import { LIMITS_KEPT_MS } from './limits';
+import { type AdmitAttemptReply, admitAttempt, stand, withdrawAttempt } from './redis-admission-store.script';
+import { joinOrder, leaveOrder, lookAtLines, markReady } from './redis-lines.script';
 
 export interface AdmissionRequest {
   readonly eventId: EventId;
@@ -96,141 +83,7 @@ export interface OrderedDelivery {
   readonly hasBegun: boolean;
 }
 
-/** The rate limit counts attempts in this time. */
-export const RATE_WINDOW_MS = 1_000;
-// An endpoint without attempts leaves no keys.
-const KEPT_MS = 3_600_000;
 const REMOVED_AT_ONCE = 500;
-
-const DROP_EXPIRED = `redis.call('ZREMRANGEBYSCORE', recent, '-inf', '(' .. at(0))`;
-const NEXT_IN = `
-  local function next_in()
-    local first = redis.call('ZRANGE', recent, 0, 0, 'WITHSCORES')
-    return first[2] and math.max(tonumber(first[2]) + 1 - now, 0) or 0
-  end`;
-
-// A delivery that has begun keeps its turn as long as it is in the order. A turn without an entry in the
-// order is void. In a line that coalesces, older ones are no obstacle: they are not sent. KEYS: breaker, recent
-// attempts, order, turn, waiting for the rate limit, waiting for the turn; of an endpoint with the order within groups:
-// lines, ready, coalescing. ARGV: the worker's time, event, time of acceptance, ordering, rate limit (0: none), attempt,
-// lease, whether it has waited, its line, for how long that coalesces (0: not at all). Where one script looks and begins,
-// nothing comes between. Gives 1 for the first one, which is to begin next, or else 0; and then the answer.
-const ADMIT = defineGuard(
-  `
-  local breaker, recent, order, turn, waiting, order_waiting, lines, ready, coalescing = unpack(KEYS)
-  local event, ordering, limit, line, window = ARGV[2], ARGV[4], tonumber(ARGV[5]), ARGV[9], tonumber(ARGV[10])
-  local function refuse(answer)
-    if lines then
-      redis.call('ZREM', ready, event)
-    else
-      redis.call('SET', order_waiting, '1', 'PX', ${KEPT_MS})
-    end
-    return answer
-  end
-  if ordering ~= 'any' then order, turn = order .. line, turn .. line end
-  -- Of its line: it may be later than the time of acceptance.
-  local function place() return redis.call('ZSCORE', order, event) or ARGV[3] end
-  local is_first_still = ordering == 'begin' and once['first in ' .. order] == event
-  if ordering ~= 'any' and not is_first_still then
-    redis.call('ZADD', order, 'NX', ARGV[3], event)
-    redis.call('PEXPIRE', order, ${ORDER_KEPT_MS})
-    if lines then
-      redis.call('HSET', lines, event, line)
-      redis.call('PEXPIRE', lines, ${ORDER_KEPT_MS})
-    end
-    local holder = redis.call('GET', turn)
-    if holder ~= event then
-      local why_not = window > 0 and coalesce(coalescing, ready, line, order, event, place(), window)
-      if why_not and why_not[2] == 'superseded' then return refuse(why_not) end
-      if holder and redis.call('ZSCORE', order, holder) then return refuse({0, 'ordering', 0}) end
-      if why_not then return refuse(why_not) end
-      local is_first = window > 0 or redis.call('ZRANGE', order, 0, 0)[1] == event
-      if not is_first then return refuse({0, 'ordering', 0}) end
-      if ordering == 'look' then
-        once['first in ' .. order] = event
-        return {1, 'first', 0}
-      end
-    end
-  end
-  local failures, open_until, rest = string.match(redis.call('GET', breaker) or '0 0', '(%d+) (%d+)(.*)')
-  if tonumber(open_until) > tonumber(ARGV[1]) then return {0, 'breaker_open', tonumber(open_until)} end
-  if limit > 0 then
-    ${NOW}
-    ${NEXT_IN}
-    ${DROP_EXPIRED}
-    local is_behind = ARGV[8] == '0' and redis.call('EXISTS', waiting) == 1
-    if is_behind or redis.call('ZCARD', recent) >= limit then
-      redis.call('SET', waiting, '1', 'PX', ${KEPT_MS})
-      return {0, 'rate_limited', next_in()}
-    end
-    redis.call('ZADD', recent, at(tonumber(ARGV[7])), ARGV[6])
-    redis.call('PEXPIRE', recent, tonumber(ARGV[7]) + ${KEPT_MS})
-  end
-  if ordering ~= 'any' then redis.call('SET', turn, event) end
-  if lines then
-    redis.call('PEXPIRE', turn, ${ORDER_KEPT_MS})
-    redis.call('ZREM', ready, event)
-    if window > 0 then
-      redis.call('HDEL', coalescing, line)
-      redis.call('HSET', coalescing, line .. ' sent', place() .. ' ' .. event)
-    end
-  end
-  if open_until == '0' then return {0, 'admitted', 0} end
-  local probe_until = string.format('%d', tonumber(ARGV[1]) + ${PROBE_MS})
-  redis.call('SET', breaker, failures .. ' ' .. probe_until .. rest, 'PX', ${BREAKER_KEPT_MS})
-  return {0, 'admitted', 1}`,
-  ADD_READY,
-  COALESCE,
-);
-
-// KEYS: breaker, recent attempts. ARGV: attempt ('' if it is not counted), whether it was the probe, the
-// breaker's failures and open-until at admission, the worker's time.
-const WITHDRAW = defineScript(`${NOW}
-  if ARGV[1] ~= '' then redis.call('ZADD', KEYS[2], 'XX', at(${RATE_WINDOW_MS}), ARGV[1]) end
-  if ARGV[2] == '0' then return end
-  local failures, open_until, rest = string.match(redis.call('GET', KEYS[1]) or '0 0', '(%d+) (%d+)(.*)')
-  if failures ~= ARGV[3] or tonumber(open_until) <= tonumber(ARGV[5]) then return end
-  redis.call('SET', KEYS[1], failures .. ' ' .. ARGV[4] .. rest, 'PX', ${BREAKER_KEPT_MS})`);
-
-// KEYS: breaker, recent attempts, order, turn, waiting for the turn, access token, ready. ARGV: rate limit (0: none), how
-// many of those that are ready.
-const STAND = defineScript(`${NOW}
-  local breaker, recent, order, turn, order_waiting, access_token, ready = unpack(KEYS)
-  ${NEXT_IN}
-  local token = redis.call('HMGET', access_token, 'open_until', 'expires_at')
-  local paused_until = tonumber(token[2] or 0) > now and '0' or token[1] or '0'
-  local limit, free = tonumber(ARGV[1]), -1
-  if limit > 0 then
-    ${DROP_EXPIRED}
-    free = math.max(limit - redis.call('ZCARD', recent), 0)
-  end
-  local next, has_begun = redis.call('GET', turn), 1
-  local accepted_at = next and redis.call('ZSCORE', order, next)
-  if not accepted_at then
-    local first = redis.call('ZRANGE', order, 0, 0, 'WITHSCORES')
-    next, accepted_at, has_begun = first[1], first[2], 0
-  end
-  local waiting = ARGV[2] == '0' and {} or redis.call('ZRANGE', ready, 0, ARGV[2] - 1)
-  return {redis.call('GET', breaker) or '', free, next_in(), next or '', accepted_at or '0', has_begun, paused_until, waiting,
-    redis.call('EXISTS', order_waiting)}`);
-
-const answerSchema = z.tuple([
-  z.number(),
-  z.enum(['admitted', 'breaker_open', 'rate_limited', 'ordering', 'first', 'superseded', 'coalescing']),
-  z.number(),
-  z.string().optional(),
-]);
-const standingSchema = z.tuple([
-  z.string(),
-  z.number(),
-  z.number(),
-  z.string(),
-  z.coerce.number(),
-  z.number(),
-  z.coerce.number(),
-  z.array(z.string()),
-  z.number(),
-]);
 
 /** The keys that limit an endpoint's attempts, over all workers. They have the endpoint's hash tag. */
 export function keysOfLimits(endpointId: EndpointId): readonly string[] {
@@ -244,16 +97,6 @@ export function keysOfLimits(endpointId: EndpointId): readonly string[] {
   ];
 }
 
-/** Those of the order within groups, beside those of each line. */
-function keysOfLines(endpointId: EndpointId): readonly string[] {
-  return [keys.lines, keys.ready, keys.coalescing].map((keyOf) => keyOf(endpointId));
-}
-
-/** Of the scripts that look for who is next in a line. */
-function keysOfOrder(endpointId: EndpointId): readonly string[] {
-  return [keys.order(endpointId), keys.turn(endpointId), ...keysOfLines(endpointId)];
-}
-
 /**
  * Admits an attempt, in one step that takes everything or nothing: the circuit breaker's probe, a permit
  * within the rate limit, the turn of an endpoint with strict order, or of a group of events.
@@ -265,34 +108,21 @@ export class AdmissionStore {
   constructor(private readonly redis: RedisClient) {}
 
   /** A guard: what comes after it runs only if it is the first one, and may begin. */
-  async admit(
-    endpointId: EndpointId,
-    request: AdmissionRequest,
-    now: number,
-    target: ScriptTarget = this.redis,
-  ): Promise<AdmissionAnswer> {
-    const { eventId, acceptedAt, ordering, rateLimit = 0, attemptKey, leaseMs, hasWaited } = request;
-    const { line = '', windowMs = 0 } = request;
-    const waited = hasWaited ? 1 : 0;
-    const args = [now, eventId, acceptedAt, ordering, rateLimit, attemptKey, leaseMs, waited, line, windowMs];
-    const scriptKeys = [...keysOfLimits(endpointId), ...(line === '' ? [] : keysOfLines(endpointId))];
-    const [, kind, value, by = ''] = answerSchema.parse(await ADMIT(target, scriptKeys, args));
-    switch (kind) {
-      case 'admitted':
-        return { kind, isProbe: value === 1 };
-      case 'breaker_open':
-        return { kind, openUntil: value };
-      case 'rate_limited':
-        return { kind, nextInMs: value };
-      case 'coalescing':
-        return { kind, until: value };
-      case 'superseded':
-        return { kind, by: by as EventId };
-      case 'ordering':
-        return { kind, isSoon: value === 1 };
-      case 'first':
-        return { kind };
-    }
+  admit(endpointId: EndpointId, request: AdmissionRequest, now: number): Guard<AdmissionAnswer> {
+    const step = admitAttempt({
+      endpoint: endpointId,
+      now,
+      event: request.eventId,
+      acceptedAt: request.acceptedAt,
+      ordering: request.ordering,
+      rateLimit: request.rateLimit,
+      attempt: request.attemptKey,
+      leaseMs: request.leaseMs,
+      hasWaited: request.hasWaited,
+      line: request.line === '' ? undefined : request.line,
+      windowMs: request.windowMs ?? 0,
+    });
+    return mapReply(step, answerOf);
   }
 
   /**
@@ -305,25 +135,27 @@ export class AdmissionStore {
     { failures, openUntil }: BreakerState,
     now: number,
   ): Promise<void> {
-    const args = [attemptKey ?? '', isProbe ? 1 : 0, failures, openUntil, now];
-    await WITHDRAW(this.redis, keysOfLimits(endpointId).slice(0, 2), args);
+    await withdrawAttempt({
+      endpoint: endpointId,
+      attempt: attemptKey,
+      wasProbe: isProbe,
+      failures,
+      openUntil,
+      now,
+    })(this.redis);
   }
 
   /** @param mostReady how many are read of those that are first in their lines. */
   async stand(endpointId: EndpointId, rateLimit: number | undefined, mostReady = 0): Promise<Standing> {
-    const own = [keys.orderWaiting, keys.accessToken, keys.ready].map((keyOf) => keyOf(endpointId));
-    const scriptKeys = [...keysOfLimits(endpointId).slice(0, 4), ...own];
-    const reply = await STAND(this.redis, scriptKeys, [rateLimit ?? 0, mostReady]);
-    const [breaker, free, nextInMs, eventId, acceptedAt, hasBegun, pausedUntil, ready, isEndAwaited] =
-      standingSchema.parse(reply);
+    const found = await stand({ endpoint: endpointId, rateLimit, mostReady })(this.redis);
+    const { failures, openUntil, free = Number.POSITIVE_INFINITY, nextInMs, next, acceptedAt } = found;
     return {
-      breaker: decodeBreaker(breaker === '' ? undefined : breaker),
-      rate: { free: free < 0 ? Number.POSITIVE_INFINITY : free, nextInMs },
-      next:
-        eventId === '' ? undefined : { eventId: eventId as EventId, acceptedAt, hasBegun: hasBegun === 1 },
-      isEndAwaited: isEndAwaited === 1,
-      ready: ready as EventId[],
-      tokenPausedUntil: pausedUntil === 0 ? undefined : pausedUntil,
+      breaker: { failures, openUntil },
+      rate: { free, nextInMs },
+      next: next === undefined ? undefined : { eventId: next, acceptedAt, hasBegun: found.hasBegun },
+      isEndAwaited: found.isEndAwaited,
+      ready: found.ready,
+      tokenPausedUntil: found.pausedUntil === 0 ? undefined : found.pausedUntil,
     };
   }
 
@@ -341,16 +173,15 @@ export class AdmissionStore {
   }
 
   /** Put deliveries into their lines. Those that are in one keep their position. */
-  async joinOrder(
-    endpointId: EndpointId,
-    deliveries: readonly OrderPlace[],
-    target: ScriptTarget = this.redis,
-  ): Promise<void> {
-    if (deliveries.length === 0) return;
-    const members = deliveries.flatMap(({ eventId, acceptedAt, line = '', isNew }) => {
-      return [acceptedAt, eventId, line, isNew ? 1 : 0];
+  joinOrder(endpointId: EndpointId, deliveries: readonly OrderPlace[]): Step<void> {
+    if (deliveries.length === 0) return async () => {};
+    return joinOrder({
+      endpoint: endpointId,
+      events: deliveries.map(({ eventId }) => eventId),
+      acceptedAt: deliveries.map(({ acceptedAt }) => acceptedAt),
+      lineOfEach: deliveries.map(({ line = '' }) => line),
+      areNew: deliveries.map(({ isNew = false }) => isNew),
     });
-    await JOIN_ORDER(target, [keys.order(endpointId), keys.lines(endpointId)], members);
   }
 
   /** The first ones in the strict order. */
@@ -363,17 +194,13 @@ export class AdmissionStore {
    *
    * @returns whether others of its group may begin now.
    */
-  async leaveOrder(
-    endpointId: EndpointId,
-    eventId: EventId,
-    target: ScriptTarget = this.redis,
-  ): Promise<boolean> {
-    return (await LEAVE_ORDER(target, keysOfOrder(endpointId), [eventId])) === 1;
+  leaveOrder(endpointId: EndpointId, eventId: EventId): Step<boolean> {
+    return leaveOrder({ endpoint: endpointId, event: eventId });
   }
 
   /** A delivery is held. If no other one of its line goes before it, it may go as soon as any may. */
   async markReady(endpointId: EndpointId, { eventId, acceptedAt }: Omit<OrderPlace, 'line'>): Promise<void> {
-    await MARK_READY(this.redis, keysOfOrder(endpointId), [acceptedAt, eventId]);
+    await markReady({ endpoint: endpointId, event: eventId, acceptedAt })(this.redis);
   }
 
   /**
@@ -382,8 +209,7 @@ export class AdmissionStore {
    * @returns these, and the events that have the turn in theirs: their deliveries should have jobs, or be held.
    */
   async lookAtLines(endpointId: EndpointId): Promise<readonly EventId[]> {
-    const scriptKeys = [...keysOfOrder(endpointId), keys.linesLook(endpointId)];
-    return z.array(z.string()).parse(await LOOK_AT_LINES(this.redis, scriptKeys, [])) as EventId[];
+    return await lookAtLines({ endpoint: endpointId })(this.redis);
   }
 
   /** Other windows are in force now. */
@@ -398,7 +224,7 @@ export class AdmissionStore {
 
   /** Deliveries are held behind one that goes first in the strict order: its end is to wake the endpoint up. */
   async awaitEnd(endpointId: EndpointId): Promise<void> {
-    await this.redis.set(keys.orderWaiting(endpointId), '1', 'PX', KEPT_MS);
+    await this.redis.set(keys.orderWaiting(endpointId), '1', 'PX', LIMITS_KEPT_MS);
   }
 
   /** Forget the order: other rules apply to the endpoint's deliveries now. */
@@ -406,12 +232,34 @@ export class AdmissionStore {
     const lines = [...new Set(await this.redis.hvals(keys.lines(endpointId)))];
     const ofLines = lines.flatMap((line) => [keys.order(endpointId) + line, keys.turn(endpointId) + line]);
     for (const some of chunksOf(ofLines, REMOVED_AT_ONCE)) await this.redis.unlink(...some);
-    await this.redis.unlink(...keysOfOrder(endpointId), keys.linesLook(endpointId));
+    const { order, turn, lines: lineOfEach, ready, coalescing, linesLook } = keys;
+    const whole = [order, turn, lineOfEach, ready, coalescing, linesLook];
+    await this.redis.unlink(...whole.map((keyOf) => keyOf(endpointId)));
   }
 
   /** Remove all keys of a deleted endpoint. */
   async remove(endpointId: EndpointId): Promise<void> {
     await this.clearOrder(endpointId);
     await this.redis.unlink(...keysOfLimits(endpointId), keys.accessToken(endpointId));
+  }
+}
+
+function answerOf(reply: AdmitAttemptReply | undefined): AdmissionAnswer {
+  if (reply === undefined) throw new TypeError('An attempt was neither admitted nor refused.');
+  switch (reply.kind) {
+    case 'admitted':
+      return { kind: 'admitted', isProbe: reply.isProbe };
+    case 'breaker_open':
+      return { kind: 'breaker_open', openUntil: reply.waitUntil };
+    case 'rate_limited':
+      return { kind: 'rate_limited', nextInMs: reply.nextInMs };
+    case 'coalescing':
+      return { kind: 'coalescing', until: reply.waitUntil };
+    case 'superseded':
+      return { kind: 'superseded', by: reply.by as EventId };
+    case 'ordering':
+      return { kind: 'ordering', isSoon: reply.isSoon };
+    case 'first':
+      return { kind: 'first' };
   }
 }

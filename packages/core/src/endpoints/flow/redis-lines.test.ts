@@ -30,7 +30,7 @@ async function arrange(count: number, windowMs = 0) {
     acceptedAt: NOW + i,
     line,
   }));
-  await store.joinOrder(id, places);
+  await store.joinOrder(id, places)(redis.client);
   const at = (index: number) => places[index] ?? { eventId: uniqueEventId(), acceptedAt: NOW, line };
   return {
     id,
@@ -50,8 +50,8 @@ async function arrange(count: number, windowMs = 0) {
           windowMs,
         },
         NOW,
-      ),
-    leave: async (index: number) => await store.leaveOrder(id, at(index).eventId),
+      )(redis.client),
+    leave: async (index: number) => await store.leaveOrder(id, at(index).eventId)(redis.client),
     ready: async () => (await store.stand(id, undefined, 100)).ready,
     /** Of the lines. */
     left: async () =>
@@ -75,7 +75,7 @@ it('marks the one that has the turn ready, whoever came before it meanwhile', as
   const { id, at, begin, ready, places } = await arrange(2);
   await begin(0);
   const older = { ...at(0), eventId: uniqueEventId(), acceptedAt: NOW - 1 };
-  await store.joinOrder(id, [older]);
+  await store.joinOrder(id, [older])(redis.client);
   for (const each of [older, ...places]) await store.markReady(id, each);
   expect(await ready()).toEqual([at(0).eventId]);
 });
@@ -91,7 +91,7 @@ it('forgets one that leaves, also if it is in no line any more', async () => {
   const { id, ready } = await arrange(1);
   const lone = { eventId: uniqueEventId(), acceptedAt: NOW };
   await store.markReady(id, lone);
-  expect(await store.leaveOrder(id, lone.eventId)).toBe(false);
+  expect(await store.leaveOrder(id, lone.eventId)(redis.client)).toBe(false);
   expect(await ready()).toEqual([]);
 });
 
@@ -99,7 +99,7 @@ it('leaves nothing behind when all have ended, in whatever order', async () => {
   for (const windowMs of [0, WINDOW_MS]) {
     const { id, ids, begin, left } = await arrange(5, windowMs);
     await begin(0);
-    for (const index of [3, 0, 4, 2, 1]) await store.leaveOrder(id, ids[index] as EventId);
+    for (const index of [3, 0, 4, 2, 1]) await store.leaveOrder(id, ids[index] as EventId)(redis.client);
     expect(await left()).toEqual([]);
   }
 });
@@ -108,7 +108,9 @@ describe('looking at the lines', () => {
   it('finds who has the turn in each, and marks who may go in the others', async () => {
     const { id, at, begin, ready } = await arrange(2);
     const other = { eventId: uniqueEventId(), acceptedAt: NOW, line: ':other' };
-    await store.joinOrder(id, [other, { ...other, eventId: uniqueEventId(), acceptedAt: NOW + 1 }]);
+    await store.joinOrder(id, [other, { ...other, eventId: uniqueEventId(), acceptedAt: NOW + 1 }])(
+      redis.client,
+    );
     await begin(0);
     expect(await store.lookAtLines(id)).toEqual([at(0).eventId, other.eventId]);
     expect(await ready()).toEqual([other.eventId]);
@@ -129,7 +131,7 @@ describe('looking at the lines', () => {
       acceptedAt: NOW,
       line: `:${i}`,
     }));
-    await store.joinOrder(id, places);
+    await store.joinOrder(id, places)(redis.client);
     let looks = 0;
     while ((await redis.client.zcard(keys.ready(id))) < places.length && looks < 50) {
       await store.lookAtLines(id);
@@ -164,7 +166,7 @@ describe('in a line that coalesces', () => {
     const { id, places, begin, at } = await arrange(2, WINDOW_MS);
     await store.clearOrder(id);
     for (const [i, place] of places.entries()) {
-      await store.joinOrder(id, [{ ...place, acceptedAt: NOW - 3_600_000 * i, isNew: true }]);
+      await store.joinOrder(id, [{ ...place, acceptedAt: NOW - 3_600_000 * i, isNew: true }])(redis.client);
     }
     await begin(0);
     await wait(WINDOW_MS + AFTER_MS);

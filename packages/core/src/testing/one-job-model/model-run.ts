@@ -26,7 +26,7 @@ import type { TakenMate } from '../../queue/bullmq-delivery-mates';
 import { type DeliveryJob, decodeRequest, deliveryJobSchema } from '../../queue/bullmq-delivery-queue';
 import type { LockedJob } from '../../queue/bullmq-running-jobs';
 import type { buildAdmission } from '../build-admission';
-import { atomicStepByStep, buildAtomic } from '../build-atomic';
+import { atomicStepByStep, buildAtomicOf, buildGuard } from '../build-atomic';
 import { noTokens } from '../no-tokens';
 import { Stepwise } from '../stepwise';
 import { testRetention } from '../test-retention';
@@ -232,25 +232,27 @@ function stepwiseContext(
         }),
     },
     attemptStore: {
-      async record(attempt) {
-        await work.pause('its record');
-        const effect = await attemptStore.record(attempt);
-        isRecorded = effect !== undefined;
-        if (effect) await work.pause('what follows');
-        return effect;
-      },
-      async recordAlong(records) {
-        await work.pause('the records along');
-        const changed = await attemptStore.recordAlong(records);
-        isRecorded = changed === undefined;
-        if (isRecorded) await work.pause('what follows');
-        return changed;
-      },
+      record: (attempt) =>
+        buildGuard(async () => {
+          await work.pause('its record');
+          const effect = await attemptStore.record(attempt)(redis);
+          isRecorded = effect !== undefined;
+          if (effect) await work.pause('what follows');
+          return effect;
+        }),
+      recordAlong: (records) =>
+        buildGuard(async () => {
+          await work.pause('the records along');
+          const changed = await attemptStore.recordAlong(records)(redis);
+          isRecorded = changed.length === 0;
+          if (isRecorded) await work.pause('what follows');
+          return changed;
+        }),
     },
-    atomic: buildAtomic((steps) =>
+    atomic: buildAtomicOf((steps) =>
       turns.take(async () => {
         isRecorded = true;
-        return await atomic(steps);
+        return await atomic.tried(steps);
       }),
     ),
     transport: async (request) => {
