@@ -73,11 +73,9 @@ export class StallWatch {
   async #check(watched: WatchedQueue): Promise<WorkedQueue | undefined> {
     const { queue, shard } = watched;
     const { standings, atomic } = this.context;
-    let hasWaiting = false;
-    const look: Step = async (target) => {
-      hasWaiting = await standings.hasWaiting(queue, shard, target);
-    };
-    await answerWithin(ALONG_MS + PATIENCE_MS, atomic([look], ALONG_MS));
+    const look: Step<boolean> = (target) => standings.hasWaiting(queue, shard, target);
+    const looked = await answerWithin(ALONG_MS + PATIENCE_MS, atomic([look], ALONG_MS));
+    const hasWaiting = looked?.[0] === true;
     const before = this.#standstills.get(watched);
     const now = watched.beginsAndEnds();
     if (!hasWaiting) {
