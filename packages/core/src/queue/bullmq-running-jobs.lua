@@ -142,20 +142,21 @@ function take_job(wait, prioritized, counter, active, delayed, meta, marker, bas
   }
 end
 
---- Gives those of some jobs that are still the worker's; they are not active any more.
+--- Gives those of some jobs that are still the worker's, and their locks; they are not active any more.
 local function let_go(base, active, stalled, ids, tokens)
-  local locks, ours = {}, {}
-  for i, id in ipairs(ids) do
-    locks[i] = base .. id .. ':lock'
+  local locks, ours, own_locks = {}, {}, {}
+  for i = 1, #ids do
+    locks[i] = base .. ids[i] .. ':lock'
   end
-  for i, holder in ipairs(redis.call('MGET', unpack(locks))) do
-    if holder == tokens[i] then
-      ours[#ours + 1] = ids[i]
-      redis.call('LREM', active, -1, ids[i])
+  local holders = redis.call('MGET', unpack(locks))
+  for i = 1, #ids do
+    if holders[i] == tokens[i] then
+      ours[#ours + 1], own_locks[#own_locks + 1] = ids[i], locks[i]
+      redis.call('LREM', active, '-1', ids[i])
     end
   end
   if #ours > 0 then redis.call('SREM', stalled, unpack(ours)) end
-  return ours
+  return ours, own_locks
 end
 
 --- As BullMQ's own moveToFinished for jobs that are removed at their end. Stops if none of them is still the worker's.
@@ -167,11 +168,10 @@ end
 ---@param ids text[]
 ---@param tokens text[]           what each is locked with
 function end_jobs(active, stalled, base, ids, tokens)
-  local ours, gone = let_go(base, active, stalled, ids, tokens), {}
+  local ours, gone = let_go(base, active, stalled, ids, tokens)
   if #ours == 0 then return stop() end
   for _, id in ipairs(ours) do
     gone[#gone + 1] = base .. id
-    gone[#gone + 1] = base .. id .. ':lock'
   end
   redis.call('DEL', unpack(gone))
   return reply()
@@ -193,12 +193,12 @@ end
 ---@param ids text[]
 ---@param tokens text[]           what each is locked with
 function delay_jobs(active, stalled, delayed, wait, prioritized, marker, base, due_at, delay, failure, ids, tokens)
-  local ours = let_go(base, active, stalled, ids, tokens)
+  local ours, own_locks = let_go(base, active, stalled, ids, tokens)
   local lowest = due_at * DELAYED_SCORE
   local highest = lowest + DELAYED_SCORE - 1
-  for _, id in ipairs(ours) do
+  for i, id in ipairs(ours) do
     local key = base .. id
-    redis.call('DEL', key .. ':lock')
+    redis.call('DEL', own_locks[i])
     if redis.call('EXISTS', key) == 1 then
       redis.call('HSET', key, 'delay', delay)
       if failure then
