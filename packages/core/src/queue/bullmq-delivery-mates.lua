@@ -52,7 +52,9 @@ function take_mates(
 )
   local endpoint, account = string.sub(suffix, 2), nil
   local soon = (tonumber(now) + DUE_WITHIN_MS) * DELAYED_SCORE
-  local taken, jobs, events, logs, leaving = {}, {}, {}, {}, {}
+  -- Of each that is taken, in the same order.
+  local jobs, events, stored, starts, event_texts, logs = {}, {}, {}, {}, {}, {}
+  local leaving = {}
   local room, is_full = max_bytes, false
   local tied, leader = tied_to(base, first, suffix)
 
@@ -74,8 +76,9 @@ function take_mates(
   local function take(event, is_in_front)
     if event == first or #jobs >= most or is_full then return false end
     local job = event .. suffix
-    local started, stalled, data, with, holds = unpack(redis.call('HMGET', base .. job, jobFields.attemptsStarted,
-      jobFields.stalledCount, jobFields.data, jobFields.firstMate, jobFields.holds))
+    local fields = redis.call('HMGET', base .. job, jobFields.attemptsStarted, jobFields.stalledCount, jobFields.data,
+      jobFields.firstMate, jobFields.holds)
+    local data, with = fields[3], fields[4]
     account = account or data and string.match(data, '"account_id":"([%w_-]+)"')
     if not data or not account then return end
     if with and not tied and tied_to(base, event, suffix) then return false end
@@ -86,15 +89,10 @@ function take_mates(
     end
     if is_in_front then leaving[#leaving + 1] = job elseif not remove(job, event) then return end
     room = room - (text and #text or 0)
-    jobs[#jobs + 1], events[#events + 1] = job, event
-    logs[#logs + 1] = keys.delivery(endpoint, event)
-    taken[#taken + 1] = {
-      started = (tonumber(started) or 0) + 1,
-      stalled = tonumber(stalled) or 0,
-      data = data,
-      holds = holds,
-      text = text,
-    }
+    local i = #jobs + 1
+    jobs[i], events[i], stored[i], event_texts[i] = job, event, fields, text
+    starts[i] = (tonumber(fields[1]) or 0) + 1
+    logs[i] = keys.delivery(endpoint, event)
     return true
   end
 
@@ -128,18 +126,18 @@ function take_mates(
     end
   end
 
-  local breaker, endpoint_text, texts = nil, nil, {}
+  local breaker, endpoint_text, log_texts = nil, nil, {}
   if #jobs > 0 then
     if #leaving > 0 then redis.call('ZREM', prioritized, unpack(leaving)) end
     redis.call('ZREM', held, unpack(events))
     redis.call('LPUSH', active, unpack(jobs))
     for i, job in ipairs(jobs) do
       redis.call('SET', base .. job .. ':lock', token, 'PX', lock_ms)
-      redis.call('HSET', base .. job, 'processedOn', now, jobFields.attemptsStarted, taken[i].started, jobFields.firstMate,
+      redis.call('HSET', base .. job, 'processedOn', now, jobFields.attemptsStarted, starts[i], jobFields.firstMate,
         tied and leader or first)
     end
     if reads_along then
-      texts = redis.call('MGET', unpack(logs))
+      log_texts = redis.call('MGET', unpack(logs))
       breaker = redis.call('GET', keys.breaker(endpoint))
       endpoint_text = read_once('HGET', keys.endpoints(account), endpoint)
     end
@@ -151,15 +149,15 @@ function take_mates(
   count_held(counts, counted, address, redis.call('ZCARD', held))
 
   local mates = {}
-  for i, each in ipairs(taken) do
+  for i, fields in ipairs(stored) do
     mates[i] = mate {
       event = events[i],
-      attempts_started = each.started,
-      stalled_count = each.stalled,
-      data = each.data,
-      holds = each.holds,
-      log = texts[i],
-      event_text = each.text,
+      attempts_started = starts[i],
+      stalled_count = tonumber(fields[2]),
+      data = fields[3],
+      holds = fields[5],
+      log = log_texts[i],
+      event_text = event_texts[i],
     }
   end
   return reply { tied = tied, busy = busy, breaker = breaker, endpoint_text = endpoint_text, mates = mates }
