@@ -82,7 +82,7 @@ export class DeliveryJobMates implements DeliveryMates {
 
   async follow(endpointId: EndpointId, event: EventId): Promise<boolean> {
     const { mateJobs, atomic } = this.context;
-    const [follows] = await atomic([(target) => mateJobs.follows(target, endpointId, event)]);
+    const [follows] = await atomic([mateJobs.follows(endpointId, event)]);
     return follows;
   }
 

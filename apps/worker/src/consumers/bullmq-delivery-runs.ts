@@ -38,7 +38,7 @@ export class DeliveryRuns {
       wasTakenOver: job.stalledCounter > 0,
       ownedUntil: (job.processedOn ?? 0) + lockDurationMs - Math.min(LOCK_MARGIN_MS, lockDurationMs / 4),
       takenAt: this.worker.takenAt(job),
-      keepJob: (target) => this.worker.keep(job, target),
+      keepJob: (target) => this.worker.keep(job)(target),
       request: decodeRequest(data),
       stepsToEnd: (end) => this.stepsToEnd([job], end),
     };

@@ -4,12 +4,13 @@ import { deliveryIdOf, type JobEnd } from '@hookferry/core/domain/delivery';
 import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
 import { createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { connectRedis } from '@hookferry/core/platform/redis-connect';
-import { defineGuard, type Step } from '@hookferry/core/platform/redis-script';
+import { type Step } from '@hookferry/core/platform/redis-script';
 import { MateJobs } from '@hookferry/core/queue/bullmq-delivery-mates';
 import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
+import { setOnce } from '@hookferry/core/testing/set-once.script';
 import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import { type Job, Queue, UnrecoverableError } from 'bullmq';
@@ -25,8 +26,6 @@ afterEach(closeAll);
 const LOCK_MS = 120_000;
 const DONE: JobEnd = { kind: 'done' };
 const DELAYED: JobEnd = { kind: 'delayed', delayMs: 60_000, failure: 'http_5xx' };
-
-const RECORD = defineGuard(`return redis.call('SETNX', KEYS[1], '1')`);
 
 interface Scene {
   readonly worker: DeliveryWorker;
@@ -57,8 +56,7 @@ async function arrange(run: Run, { lockDurationMs = LOCK_MS, concurrency = 1 } =
       if (!abortSignal) throw new Error('arranged otherwise');
       begun.push(job.id ?? '');
       const record = async (recorded: Job, steps: readonly Step[]) =>
-        (await atomic([(target) => RECORD(target, [`record:${recorded.id}`], []), ...steps])).length >
-        steps.length;
+        (await atomic([setOnce({ thing: `record:${recorded.id}` }), ...steps])).length > steps.length;
       try {
         return await run(job, { worker, abortSignal, record });
       } catch (error) {

@@ -3,7 +3,8 @@ import type { EndpointAddress } from '@hookferry/core/domain/endpoint';
 import type { EventId } from '@hookferry/core/domain/event';
 import { CACHED_FOR_MS } from '@hookferry/core/events/redis-event-store';
 import { steadyClock } from '@hookferry/core/platform/clock';
-import { type ScriptTarget, type Step } from '@hookferry/core/platform/redis-script';
+import { mapReply } from '@hookferry/core/platform/redis-atomic';
+import { type Step } from '@hookferry/core/platform/redis-script';
 import type { MateJobs, MatesToTake, TakenMates } from '@hookferry/core/queue/bullmq-delivery-mates';
 import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
 import type { RunningJobs, Taken, TakenJob } from '@hookferry/core/queue/bullmq-running-jobs';
@@ -79,10 +80,10 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   }
 
   /** Ask Redis whether a job is still this worker's. */
-  async keep(job: JobRef, target: ScriptTarget): Promise<boolean> {
+  keep(job: JobRef): Step<boolean> {
     const run = this.#runs.get(job);
-    if (run === undefined || run.isOver) return false;
-    return await this.#runningJobs.keep(target, { jobId: job.id ?? '', token: run.token });
+    if (run === undefined || run.isOver) return async () => false;
+    return this.#runningJobs.keep({ jobId: job.id ?? '', token: run.token });
   }
 
   /** The steps that let go of running jobs, and take the next one in the place of one that counts as running. */
@@ -92,18 +93,18 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
       return run === undefined || run.isOver ? [] : [{ job, run, jobId: job.id ?? '', token: run.token }];
     });
     if (owned.length === 0) return [];
-    const letGo: Step = async (target) => {
-      await this.#runningJobs.end(target, owned, end);
+    const letGo = mapReply(this.#runningJobs.end(owned, end), () => {
       for (const { run, jobId } of owned) {
         run.isOver = true;
         this.disown(jobId);
       }
-    };
+    });
     const next = this.closing || this.paused ? undefined : owned.find(({ run }) => run.mayTakeNext());
     if (next === undefined) return [letGo];
-    const takeNext: Step = async (target) => {
-      next.run.taken = await this.#runningJobs.take(target, this.#newToken(), this.#knownEvent(next.job));
-    };
+    const take = this.#runningJobs.take(this.#newToken(), this.#knownEvent(next.job));
+    const takeNext = mapReply(take, (taken) => {
+      next.run.taken = taken;
+    });
     return [letGo, takeNext];
   }
 
@@ -112,8 +113,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     const first = parseDeliveryId(job.id ?? '')?.eventId;
     if (first === undefined) return { tied: [], busy: [], jobs: [] };
     const token = this.#newToken();
-    const take = (target: ScriptTarget) => this.#mateJobs.take(target, address, first, token, wanted);
-    const [{ tied, busy, jobs }] = await this.atomic([take]);
+    const [{ tied, busy, jobs }] = await this.atomic([this.#mateJobs.take(address, first, token, wanted)]);
     for (const mate of jobs) {
       this.own(mate.id, token);
       this.#runs.set(
@@ -146,7 +146,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   }
 
   protected override async takeJob(token: string): Promise<Job<DeliveryJob, JobEnd> | undefined> {
-    const [taken] = await this.atomic([(target) => this.#runningJobs.take(target, token)]);
+    const [taken] = await this.atomic([this.#runningJobs.take(token)]);
     return this.#begin(taken);
   }
 
@@ -204,9 +204,9 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   }
 
   /** Its deliveries are neighbours on the queue: this process may still have what it has read for the last one. */
-  #knownEvent(job: JobRef): EventId | '' {
-    if (asGoodAsNew(this.#texts.get(job)) === undefined) return '';
-    return parseDeliveryId(job.id ?? '')?.eventId ?? '';
+  #knownEvent(job: JobRef): EventId | undefined {
+    if (asGoodAsNew(this.#texts.get(job)) === undefined) return undefined;
+    return parseDeliveryId(job.id ?? '')?.eventId;
   }
 }
 

@@ -2,9 +2,9 @@ import { setImmediate as immediate, setTimeout as wait } from 'node:timers/promi
 import { steadyClock } from '@hookferry/core/platform/clock';
 import type { Atomic } from '@hookferry/core/platform/redis-atomic';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
-import { defineScript } from '@hookferry/core/platform/redis-script';
 import { answerWithin, WakeUpTimer } from '@hookferry/core/platform/timers';
-import { createJobKeys, DELAYED_SCORE, type JobKeys } from '@hookferry/core/queue/bullmq-layout';
+import { createJobKeys, type JobKeys } from '@hookferry/core/queue/bullmq-layout';
+import { extendLocks, hasRunning, restWhenDrained } from '@hookferry/core/queue/bullmq-worker.script';
 import {
   DelayedError,
   Job,
@@ -14,7 +14,6 @@ import {
   Worker,
   type WorkerOptions,
 } from 'bullmq';
-import { z } from 'zod';
 import type { SharedCapacity, Sharer } from '../capacity';
 
 export interface BullmqWorkerOptions
@@ -30,35 +29,6 @@ export interface BullmqWorkerOptions
   /** How long `stop` waits for running jobs before it cancels them. Milliseconds; absent: for ever. */
   readonly stopDeadlineMs?: number | undefined;
 }
-
-// BullMQ's own script sets each lock again, which Redis refuses while it is out of memory. A worker that has
-// sent a request then and can't record it would lose its job to another one, which sends it again. KEYS:
-// stalled. ARGV: prefix of the jobs' keys, for how long, then the id and the token of each. Gives the ids of
-// the jobs that this worker has lost.
-const EXTEND_LOCKS = defineScript(`
-  local lost = {}
-  for i = 3, #ARGV, 2 do
-    local lock = ARGV[1] .. ARGV[i] .. ':lock'
-    if redis.call('GET', lock) == ARGV[i + 1] and redis.call('PEXPIRE', lock, ARGV[2]) == 1 then
-      redis.call('SREM', KEYS[1], ARGV[i])
-    else
-      table.insert(lost, ARGV[i])
-    end
-  end
-  return lost`);
-
-// Removes the marker that wakes workers if nothing waits: then it gives when the next delayed job is due, or
-// 0. KEYS: wait, prioritized, delayed, marker.
-const REST_WHEN_DRAINED = defineScript(`
-  if redis.call('EXISTS', KEYS[1], KEYS[2]) > 0 then return false end
-  redis.call('ZREM', KEYS[4], '0')
-  local next_delayed = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')
-  if not next_delayed[2] then return 0 end
-  return math.floor(tonumber(next_delayed[2]) / ${DELAYED_SCORE})`);
-
-const IS_ACTIVE = defineScript(`return redis.call('EXISTS', KEYS[1])`);
-
-const lostSchema = z.array(z.string());
 
 // A type that BullMQ doesn't have leads to the `backoffStrategy`.
 const OUR_BACKOFF = { type: 'custom' };
@@ -272,9 +242,9 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
   }
 
   override async extendJobLocks(jobIds: string[], tokens: string[], durationMs: number): Promise<string[]> {
-    const pairs = jobIds.flatMap((jobId, i) => [jobId, tokens[i] ?? '']);
-    const args = [this.#keys.base, durationMs, ...pairs];
-    return lostSchema.parse(await EXTEND_LOCKS(this.#redis, [this.#keys.stalled], args));
+    const jobs = this.#keys;
+    const locks = { jobs, base: jobs.base, lockMs: durationMs, ids: jobIds, tokens };
+    return [...(await extendLocks(locks)(this.#redis))];
   }
 
   protected override createLockManager(): void {
@@ -365,18 +335,16 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
 
   /** While nobody runs a job of the queue there is none to find. */
   async #checkStalled(): Promise<void> {
-    const [isActive] = await this.atomic([(target) => IS_ACTIVE(target, [this.#keys.active], [])]);
-    if (isActive !== 0 && !this.closing) await this.#private.moveStalledJobsToWait();
+    const [isRunning] = await this.atomic([hasRunning({ jobs: this.#keys })]);
+    if (isRunning && !this.closing) await this.#private.moveStalledJobsToWait();
   }
 
   /** When the next delayed job is due, or 0; `undefined` if a job can be fetched, or that is not known. */
   async #restWhenDrained(): Promise<number | undefined> {
     // After the fetch that goes out in this turn of the event loop.
     await immediate();
-    const { wait: waiting, prioritized, delayed, marker } = this.#keys;
     try {
-      const nextDueAt = await REST_WHEN_DRAINED(this.#redis, [waiting, prioritized, delayed, marker], []);
-      return nextDueAt === null ? undefined : Number(nextDueAt);
+      return await restWhenDrained({ jobs: this.#keys })(this.#redis);
     } catch {
       // The fetch fails too, or the next one, and reports the reason.
       return undefined;

@@ -3,7 +3,6 @@ import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
 import { atomicAsOne } from '../platform/redis-atomic';
-import { type ScriptTarget } from '../platform/redis-script';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
@@ -44,27 +43,28 @@ async function arrange(count: number) {
     address,
     /** As a worker does that takes its next job. */
     async takeNext(): Promise<EventId> {
-      const { job } = await runningJobs.take(client, 'worker:1');
+      const { job } = await runningJobs.take('worker:1')(client);
       return (job?.jobId ?? '').split('.')[0] as EventId;
     },
     async end(eventId: EventId, token: string, delayMs?: number) {
       const end =
         delayMs === undefined ? ({ kind: 'done' } as const) : ({ kind: 'delayed', delayMs } as const);
-      await atomic([(target) => runningJobs.end(target, [{ jobId: jobIdOf(eventId), token }], end)]);
+      await atomic([runningJobs.end([{ jobId: jobIdOf(eventId), token }], end)]);
     },
     async hold(eventId: EventId) {
       const entry = { eventId, acceptedAt: acceptedAt(eventId) };
       await heldDeliveries.enter(address, entry, ACCEPTED_AT, 'batching');
     },
     async takeMates(first: EventId, wanted: Partial<typeof WANTED> = {}) {
-      const taken = await mateJobs.take(client, address, first, 'worker:mates', { ...WANTED, ...wanted });
+      const all = { ...WANTED, ...wanted };
+      const taken = await mateJobs.take(address, first, 'worker:mates', all)(client);
       return { ...taken, events: taken.jobs.map(({ eventId }) => eventId) };
     },
     /** As a worker does it: what they need is read along. */
     async readMates(first: EventId, wanted: Partial<typeof WANTED> = {}) {
       const all = { ...WANTED, ...wanted };
-      const take = (target: ScriptTarget) => mateJobs.take(target, address, first, 'worker:mates', all);
-      return (await atomic([take]))[0].jobs;
+      const [{ jobs }] = await atomic([mateJobs.take(address, first, 'worker:mates', all)]);
+      return jobs;
     },
     /** What their attempts need. */
     async store(...some: readonly EventId[]) {
@@ -77,7 +77,7 @@ async function arrange(count: number) {
     },
     tie: (...some: readonly EventId[]) => atomic([mateJobs.tie(endpointId, some)]),
     untie: (first: EventId) => atomic([mateJobs.untie(endpointId, first)]),
-    follows: (eventId: EventId) => mateJobs.follows(client, endpointId, eventId),
+    follows: (eventId: EventId) => mateJobs.follows(endpointId, eventId)(client),
     jobCount: async () => (await client.keys(`${jobKeys.base}*.${endpointId}`)).length,
     heldCount: () => heldDeliveries.count(endpointId),
     lockOf: (eventId: EventId) => client.get(jobKeys.lock(jobIdOf(eventId))),

@@ -1,5 +1,5 @@
 import { Job, type JobJson, Queue, Worker } from 'bullmq';
-import type { Redis } from 'ioredis';
+import { Cluster, type Redis } from 'ioredis';
 import { type DeliveryTexts, deliveryIdOf } from '../domain/delivery';
 import { keys } from '../domain/keys';
 import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
@@ -18,7 +18,7 @@ import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { DeliveryQueue } from './bullmq-delivery-queue';
 import { DELAYED_SCORE } from './bullmq-layout';
-import { RunningJobs, type Taken } from './bullmq-running-jobs';
+import { RunningJobs } from './bullmq-running-jobs';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
@@ -113,19 +113,19 @@ async function isDone(act: Promise<unknown>): Promise<boolean> {
 async function openOurs(client: Redis, runningJobs: RunningJobs): Promise<Side> {
   const { queue } = await openSide(client, 'ours');
   const atomic = atomicAsOne(client);
-  const end = async (jobId: string, token: string, how: Parameters<RunningJobs['end']>[2]) =>
+  const end = async (jobId: string, token: string, how: Parameters<RunningJobs['end']>[1]) =>
     (
       await atomic([
-        (target) => runningJobs.end(target, [{ jobId, token }], how),
+        runningJobs.end([{ jobId, token }], how),
         // Whether it is run shows whether the end was a guard that let it through.
-        (target) => new RunningJobs(client, { prefix: 'none' }, LOCK_MS).take(target, token),
+        new RunningJobs(client, { prefix: 'none' }, LOCK_MS).take(token),
       ])
     ).length === 2;
   return {
     client,
     queue,
     async take() {
-      const { job, nextDueAt } = await runningJobs.take(client, TOKEN);
+      const { job, nextDueAt } = await runningJobs.take(TOKEN)(client);
       if (!job) return { job, nextDueAt };
       return { job: seenOf(Job.fromJSON(queue, job.json as JobJson, job.jobId)), nextDueAt: undefined };
     },
@@ -420,7 +420,7 @@ describe('a worker lets go of several jobs at once', () => {
       for (const _ of ids) await ours.take();
       const held = ids.map((jobId) => ({ jobId, token: TOKEN }));
       const sets = isTogether ? [held] : held.map((each) => [each]);
-      for (const set of sets) await atomic([(target) => runningJobs.end(target, set, end)]);
+      for (const set of sets) await atomic([runningJobs.end(set, end)]);
       dumps.push(await dumpOf(client, 'ours'));
     }
     expect(dumps[0]).toEqual(dumps[1]);
@@ -434,9 +434,8 @@ describe('a worker lets go of several jobs at once', () => {
       { jobId: 'one', token: 'worker:2' },
       { jobId: 'two', token: TOKEN },
     ];
-    const end = (jobs: typeof held) =>
-      atomic([(target) => runningJobs.end(target, jobs, { kind: 'done' }), async () => {}]);
-    expect(await end(held)).toBe(true);
+    const end = (jobs: typeof held) => atomic([runningJobs.end(jobs, { kind: 'done' }), async () => {}]);
+    expect(await end(held)).toHaveLength(2);
     expect(await ours.queue.getJobCounts('active')).toEqual({ active: 1 });
     expect((await ours.queue.getJobs('active')).map(({ id }) => id)).toEqual(['one']);
   });
@@ -449,14 +448,14 @@ describe('the workers that rest are woken', () => {
     const { ours, runningJobs, client, markersOfOurs } = await arrange();
     for (const id of ['one', 'two']) await add(ours, id, { priority: 1 });
     await client.del(ours.queue.toKey('marker'));
-    expect(await runningJobs.take(client, TOKEN)).toMatchObject({ areMoreWaiting: true });
+    expect(await runningJobs.take(TOKEN)(client)).toMatchObject({ areMoreWaiting: true });
     expect(await markersOfOurs()).toEqual(JOBS_WAIT);
-    expect(await runningJobs.take(client, TOKEN)).toMatchObject({ areMoreWaiting: false });
+    expect(await runningJobs.take(TOKEN)(client)).toMatchObject({ areMoreWaiting: false });
     expect(await markersOfOurs()).toEqual([]);
     await add(ours, 'three');
     expect(await markersOfOurs()).toEqual(JOBS_WAIT);
-    await runningJobs.take(client, TOKEN);
-    expect(await runningJobs.take(client, TOKEN)).toEqual({ areMoreWaiting: false, nextDueAt: 0 });
+    await runningJobs.take(TOKEN)(client);
+    expect(await runningJobs.take(TOKEN)(client)).toEqual({ areMoreWaiting: false, nextDueAt: 0 });
     expect(await markersOfOurs()).toEqual([]);
   });
 
@@ -465,7 +464,7 @@ describe('the workers that rest are woken', () => {
     for (const id of ['one', 'two']) await add(ours, id, { priority: 1, delay: 1_000 });
     await client.del(ours.queue.toKey('marker'));
     now += 2_000;
-    expect(await runningJobs.take(client, TOKEN)).toMatchObject({ areMoreWaiting: true });
+    expect(await runningJobs.take(TOKEN)(client)).toMatchObject({ areMoreWaiting: true });
     expect(await markersOfOurs()).toEqual(JOBS_WAIT);
   });
 
@@ -483,7 +482,7 @@ describe('the workers that rest are woken', () => {
     await ours.take();
     await ours.delay('one', 5_000);
     expect(await markersOfOurs()).toEqual(JOBS_WAIT);
-    const last = await runningJobs.take(client, TOKEN);
+    const last = await runningJobs.take(TOKEN)(client);
     expect(last).toMatchObject({ job: { jobId: 'two' }, areMoreWaiting: false, nextDueAt: NOW + 5_000 });
   });
 
@@ -495,11 +494,11 @@ describe('the workers that rest are woken', () => {
       const delivery = { accountId, eventId: uniqueEventId(), endpointId: uniqueEndpointId() };
       await deliveryQueue.addAll([delivery], target);
     };
-    let taken: Taken | undefined;
-    const takeOne: Step = async (target) => {
-      taken = await runningJobs.take(target, TOKEN);
-    };
-    await Promise.all([atomic([addOne]), atomic([takeOne]), atomic([addOne])]);
+    const [, [taken]] = await Promise.all([
+      atomic([addOne]),
+      atomic([runningJobs.take(TOKEN)]),
+      atomic([addOne]),
+    ]);
     expect(taken).toMatchObject({ job: { token: TOKEN }, areMoreWaiting: false });
     expect(await markersOfOurs()).toEqual(JOBS_WAIT);
   });
@@ -509,7 +508,7 @@ describe('the workers that rest are woken', () => {
     await add(ours, 'one');
     await ours.queue.pause();
     await client.del(ours.queue.toKey('marker'));
-    await runningJobs.take(client, TOKEN);
+    await runningJobs.take(TOKEN)(client);
     expect(await markersOfOurs()).toEqual([]);
   });
 });
@@ -537,18 +536,13 @@ describe('what a delivery needs is read along with its job', () => {
       sent,
       ...{ client, ours, endpointStore, eventStore, deliveryStore, endpoint, event, addJob },
       delivery: { accountId, endpointId, eventId: event.id },
-      async takeAll(count: number, known: Parameters<RunningJobs['take']>[2] = '') {
-        const texts: (DeliveryTexts | undefined)[] = [];
-        const takes = Array.from({ length: count }, () =>
-          atomic([
-            async (target) => {
-              texts.push((await runningJobs.take(target, TOKEN, known)).job?.texts);
-              if (target instanceof ScriptUnit) sent.push(target.texts);
-            },
-          ]),
-        );
-        await Promise.all(takes);
-        return texts;
+      async takeAll(count: number, known?: Parameters<RunningJobs['take']>[1]) {
+        const takeOne: Step<DeliveryTexts | undefined> = async (target) => {
+          const { job } = await runningJobs.take(TOKEN, known)(target);
+          if (target instanceof ScriptUnit) sent.push(target.texts);
+          return job?.texts;
+        };
+        return (await Promise.all(Array.from({ length: count }, () => atomic([takeOne])))).flat();
       },
     };
   }
@@ -630,10 +624,11 @@ describe('what a delivery needs is read along with its job', () => {
     expect(await scene.ours.queue.getActiveCount()).toBe(1);
   });
 
-  it('by those alone that are one script with others: in a Cluster it is on other nodes', async () => {
+  it('but not in a Cluster, where it is on other nodes', async () => {
     const { client, addJob, delivery } = await arrangeDeliveries();
     await addJob(delivery);
-    const alone = new RunningJobs(client, { prefix: 'ours' }, LOCK_MS);
-    expect((await alone.take(client, TOKEN)).job).toMatchObject({ texts: undefined });
+    const cluster = new Cluster([], { lazyConnect: true });
+    const ofCluster = new RunningJobs(cluster, { prefix: 'ours' }, LOCK_MS);
+    expect((await ofCluster.take(TOKEN)(client)).job).toMatchObject({ texts: undefined });
   });
 });

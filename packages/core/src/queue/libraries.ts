@@ -3,10 +3,8 @@ import type { Library } from '../platform/redis-lua';
 import { timeNow } from '../platform/redis-time.script';
 import { putBack, putInPlace, wakeWorkers } from './bullmq-put-back.script';
 import { fairOrder } from './fair-order.script';
-import { countHeld } from './redis-held-counts.script';
 
 const textOf = (...libraries: Library[]) => libraries.map(({ body }) => body).join('\n');
 export const FAIR_ORDER = textOf(fairOrder);
 export const PUT_BACK = textOf(timeNow, putInPlace, putBack, wakeWorkers);
-export const COUNT_HELD = textOf(countHeld);
 export const LOG_LINES = textOf(appendLine, hasLineAt);

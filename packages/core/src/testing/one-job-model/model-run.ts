@@ -294,7 +294,7 @@ class ModelMates implements DeliveryMates {
     if (first === undefined) return [];
     const token = `${run.token}:mates`;
     const all = { ...wanted, ties: true };
-    const { tied, busy, jobs } = await lane.mateJobs.take(lane.redis, address, first, token, all);
+    const { tied, busy, jobs } = await lane.mateJobs.take(address, first, token, all)(lane.redis);
     this.#areNew = tied.length === 0 && busy.length === 0;
     this.#tied = this.#areNew ? [first, ...jobs.map(({ eventId }) => eventId)] : tied;
     run.mates = jobs.map(({ id, eventId }) => ({ jobId: id, token, of: events.indexOf(eventId) }));
@@ -305,7 +305,7 @@ class ModelMates implements DeliveryMates {
   }
 
   async follow(endpointId: EndpointId, event: EventId): Promise<boolean> {
-    return await this.lane.mateJobs.follows(this.lane.redis, endpointId, event);
+    return await this.lane.mateJobs.follows(endpointId, event)(this.lane.redis);
   }
 
   tie(endpointId: EndpointId, events: readonly EventId[]): readonly Step[] {
@@ -339,7 +339,7 @@ class ModelMates implements DeliveryMates {
     return async (target) => {
       const isDelayed = end.kind === 'delayed';
       this.events.onPutOff(mate.of, isDelayed ? 'retry' : undefined);
-      await this.lane.runningJobs.end(target, [mate], isDelayed ? { ...end, delayMs: PUT_OFF_MS } : end);
+      await this.lane.runningJobs.end([mate], isDelayed ? { ...end, delayMs: PUT_OFF_MS } : end)(target);
       this.run.mates = this.run.mates.filter((other) => other !== mate);
     };
   }

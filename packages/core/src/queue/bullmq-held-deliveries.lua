@@ -1,0 +1,218 @@
+---@include ./fair-order.lua
+---@include ./bullmq-put-back.lua
+---@include ./redis-held-counts.lua
+---@const DELAYED_SCORE, jobFields ./bullmq-layout
+---@type JobKeys ./bullmq-layout
+
+-- `base` is the prefix of the jobs' keys, and `suffix` is that of the ids of an endpoint's jobs.
+
+--- The job tells why it is held, once for each reason, to the attempt that follows.
+local function note_hold(job, hold, previous_started_at)
+  -- Redis stores a job in another form, which takes more memory, once a field of it is longer than 64 bytes.
+  local most_bytes = 64 - #hold
+  local stored, known = unpack(redis.call('HMGET', job, jobFields.timestamp, jobFields.holds))
+  if not stored then return end
+  if not known or string.sub(known, -8) < previous_started_at then
+    redis.call('HSET', job, jobFields.holds, hold)
+  elseif string.sub(known, -9, -9) ~= string.sub(hold, 1, 1) and #known <= most_bytes then
+    redis.call('HSET', job, jobFields.holds, known .. hold)
+  end
+end
+
+--- Some of the endpoint's jobs that wait, those next in order, with when their events were accepted. One that was put back is left
+--- alone: there is room for it.
+local function find_along(prioritized, base, suffix, most)
+  -- So many are read at a time, as long as half of them are the endpoint's.
+  local page_size, seen, is_enough = 50, 0, false
+  local along, accepted = {}, {}
+  while not is_enough do
+    local page = redis.call('ZRANGE', prioritized, seen, seen + page_size - 1)
+    local before = #along
+    for _, job in ipairs(page) do
+      if string.sub(job, -#suffix) == suffix and #along < most then
+        local known = redis.call('HMGET', base .. job, jobFields.acceptedAt, jobFields.waitingSince)
+        if known[1] and known[1] ~= '' and not known[2] then
+          along[#along + 1], accepted[#accepted + 1] = job, known[1]
+        end
+      end
+    end
+    seen = seen + #page
+    is_enough = #page < page_size or (#along - before) * 2 < #page or #along >= most
+  end
+  return along, accepted
+end
+
+--- An earlier wake-up stays. A job that is held along moves from waiting to delayed together with its entry, as if a worker had
+--- taken it for that, its count of starts included: its worker must know later that it has waited.
+---@with jobs JobKeys
+---@key held
+---@key wake_ups
+---@key counts
+---@key counted
+---@key prioritized = jobs.prioritized
+---@key delayed = jobs.delayed
+---@param base text
+---@param suffix text
+---@param event EventId
+---@param accepted_at digits
+---@param endpoint text           its address
+---@param wake_up_at digits
+---@param reason text
+---@param hold text               as the jobs tell it
+---@param previous_started_at text   when the former attempt began, as the job's holds tell times
+---@param now integer
+---@param along_for_ms integer?   for how long others are delayed; absent: none are held along
+---@return text[]                 the ids of the jobs that were held along
+function enter_held(
+  held, wake_ups, counts, counted, prioritized, delayed,
+  base, suffix, event, accepted_at, endpoint, wake_up_at, reason, hold, previous_started_at, now, along_for_ms
+)
+  -- The most of the delay between jobs that are held along: they must not come back together.
+  local most_along, spread_ms = 200, 15000
+  redis.call('ZADD', held, 'NX', accepted_at, event)
+  redis.call('ZADD', wake_ups, 'LT', wake_up_at, endpoint)
+  note_hold(base .. event .. suffix, hold, previous_started_at)
+
+  local along, accepted = {}, {}
+  if along_for_ms then
+    along, accepted = find_along(prioritized, base, suffix, most_along)
+  end
+  for i, job in ipairs(along) do
+    local delay = along_for_ms + math.floor(i * math.min(spread_ms, along_for_ms / most_along))
+    redis.call('ZREM', prioritized, job)
+    redis.call('ZADD', delayed, string.format('%d', (now + delay) * DELAYED_SCORE), job)
+    redis.call('HSET', base .. job, 'delay', string.format('%d', delay), jobFields.holds, hold)
+    redis.call('HINCRBY', base .. job, jobFields.attemptsStarted, 1)
+    redis.call('ZADD', held, 'NX', accepted[i], string.sub(job, 1, -#suffix - 1))
+  end
+  count_held(counts, counted, endpoint, redis.call('ZCARD', held), reason)
+  return along
+end
+
+--- The caller has changed something that a running wake-up may not have seen. So this always changes the time, and the running
+--- wake-up sees the difference at the end.
+---@key wake_ups
+---@param endpoint text
+---@param at integer
+function ask_for_wake_up(wake_ups, endpoint, at)
+  local due = tonumber(redis.call('ZSCORE', wake_ups, endpoint) or 'inf')
+  redis.call('ZADD', wake_ups, string.format('%d', math.min(due - 1, at)), endpoint)
+end
+
+--- An entry is removed together with the move of its job from delayed to waiting. The move works as BullMQ's own `promote`, except
+--- that the job gets its position in the present fair order. The entry is also removed when the job is waiting already or is gone.
+--- A worker that runs the job may be about to delay it: then the entry stays, and another wake-up follows soon. The same goes for
+--- a job whose worker died, which BullMQ puts back.
+---
+--- The time of the next wake-up only changes if no other was asked for meanwhile. Of those that go together in requests, the last
+--- few are left alone then: several processes wake up at the same time, and the first one has released for all of them.
+---@with jobs JobKeys
+---@key held
+---@key wake_ups
+---@key counts
+---@key counted
+---@key order_state
+---@key weights
+---@key delayed = jobs.delayed
+---@key prioritized = jobs.prioritized
+---@key counter = jobs.priorityCounter
+---@key meta = jobs.meta
+---@key active = jobs.active
+---@key marker = jobs.marker
+---@key events = jobs.events
+---@param base text
+---@param suffix text
+---@param endpoint text           its address
+---@param most integer            to release
+---@param per_request integer     how many go in one request
+---@param was_due_at digits?      when the wake-up was due
+---@param again_at digits         when the next one is due
+---@param soon_at digits          when it is due instead if a worker is at one of the jobs
+---@param only EventId[]          of these alone; none: of all
+---@reply released integer
+---@reply left integer            how many are still held
+---@reply missing EventId[]       those that were asked for and have no job at all
+function release_held(
+  held, wake_ups, counts, counted, order_state, weights, delayed, prioritized, counter, meta, active, marker, events,
+  base, suffix, endpoint, most, per_request, was_due_at, again_at, soon_at, only
+)
+  local account, flow = string.match(endpoint, '^(.*)/(.*)$')
+  -- What has waited already goes by an order of its own, not behind those of the endpoint that came later.
+  flow = flow .. ':held'
+  local queue = {base = base, prioritized = prioritized, counter = counter, meta = meta, active = active}
+  queue.marker, queue.events = marker, events
+  local priority_of, finish = fair_order(prioritized, order_state, weights)
+  local released, missing, is_busy = 0, {}, false
+  local due = redis.call('ZSCORE', wake_ups, endpoint)
+  local is_unchanged = (due and string.format('%d', due) or nil) == was_due_at
+  if per_request > 1 then
+    local requests = redis.call('ZCARD', held) / per_request
+    most = math.min(most, is_unchanged and math.ceil(requests) or math.floor(requests))
+  end
+
+  local function release(event)
+    local job = event .. suffix
+    if redis.call('ZREM', delayed, job) == 1 then
+      put_back(queue, job, priority_of(account, flow, 1))
+      released = released + 1
+    elseif redis.call('EXISTS', base .. job) == 0 then
+      missing[#missing + 1] = event
+    elseif redis.call('LPOS', active, job) then
+      is_busy = true
+      return
+    end
+    redis.call('ZREM', held, event)
+  end
+
+  if #only > 0 then
+    for _, event in ipairs(only) do
+      if released >= math.max(most, 1) then break end
+      if redis.call('ZSCORE', held, event) then
+        release(event)
+      elseif most > 0 and redis.call('EXISTS', base .. event .. suffix) == 0 then
+        missing[#missing + 1] = event
+      end
+    end
+  elseif most > 0 then
+    for _, event in ipairs(redis.call('ZRANGE', held, 0, most + 19)) do
+      if released >= most then break end
+      release(event)
+    end
+  end
+  if released > 0 then
+    finish()
+    wake_workers(queue)
+  end
+
+  local left = redis.call('ZCARD', held)
+  count_held(counts, counted, endpoint, left)
+  if left > 0 then
+    redis.call('ZADD', wake_ups, is_unchanged and 'CH' or 'LT', is_busy and soon_at or again_at, endpoint)
+  elseif is_unchanged then
+    redis.call('ZREM', wake_ups, endpoint)
+  end
+  return reply { released = released, left = left, missing = missing }
+end
+
+---@key held
+---@key counts
+---@key counted
+---@param event EventId
+---@param endpoint text           its address
+function forget_held(held, counts, counted, event, endpoint)
+  if redis.call('ZREM', held, event) == 0 then return end
+  count_held(counts, counted, endpoint, redis.call('ZCARD', held))
+end
+
+---@key wake_ups
+---@param now digits
+---@param most digits
+---@param again_at digits         when they are due again
+---@return text[]
+function claim_due_wake_ups(wake_ups, now, most, again_at)
+  local due = redis.call('ZRANGEBYSCORE', wake_ups, '-inf', now, 'LIMIT', 0, most)
+  for _, endpoint in ipairs(due) do
+    redis.call('ZADD', wake_ups, again_at, endpoint)
+  end
+  return due
+end

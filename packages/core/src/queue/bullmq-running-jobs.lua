@@ -1,0 +1,233 @@
+---@const DELAYED_SCORE, PRIORITY_SCORE, jobFields ./bullmq-layout
+---@type JobKeys ./bullmq-layout
+---@record attempt_texts {log text?, breaker text?, endpoint shared?, event shared?, is_event_known boolean}
+---@record former_runs {attempts_made text?, stalled_count text?, deferred_failure text?, failed_reason text?, stacktrace text?, holds text?}
+---@record job_record {id text, attempts_started integer, name text?, data text?, opts text?, timestamp text?, delay text?, priority text?, former former_runs?, texts attempt_texts?}
+
+--- Its text is given once for all scripts that run together: an endpoint's deliveries come together, and so do those of an event.
+local function read_once(command, key, ...)
+  local name = table.concat({ key, ... }, ' ')
+  if once[name] == nil then
+    local text = redis.call(command, key, ...)
+    once[name] = text and shared(text)
+  end
+  return once[name]
+end
+
+--- The records that the attempt of a job needs. Nil: it is no delivery's.
+local function read_along(job, data, known)
+  local event, endpoint = string.match(job, '^(.*)%.([^.]*)$')
+  local account = string.match(data or '', '"account_id":"([%w_-]+)"')
+  if not event or not account then return end
+  local texts = redis.call('MGET', keys.delivery(endpoint, event), keys.breaker(endpoint))
+  return attempt_texts {
+    log = texts[1],
+    breaker = texts[2],
+    endpoint = read_once('HGET', keys.endpoints(account), endpoint),
+    event = event ~= known and read_once('GET', keys.event(account, event)),
+    is_event_known = event == known,
+  }
+end
+
+--- Delayed jobs that are overdue are put back with the priority that they had: `DueDeliveries` puts them back before.
+local function put_back_overdue(base, now, wait, prioritized, counter, delayed)
+  local until_score = (tonumber(now) + 1) * DELAYED_SCORE - 1
+  for _, job in ipairs(redis.call('ZRANGEBYSCORE', delayed, 0, until_score, 'LIMIT', 0, 1000)) do
+    redis.call('ZREM', delayed, job)
+    redis.call('HSET', base .. job, 'delay', 0)
+    local priority = tonumber(redis.call('HGET', base .. job, 'priority')) or 0
+    if priority == 0 then
+      redis.call('LPUSH', wait, job)
+    else
+      local count = redis.call('INCR', counter)
+      redis.call('ZADD', prioritized, priority * PRIORITY_SCORE + count % PRIORITY_SCORE, job)
+    end
+  end
+end
+
+--- What BullMQ keeps of the runs of a job. Only one that ran before has any of it, and a field that is missing costs Redis the most.
+local function runs_before(key)
+  local fields = redis.call('HMGET', key, jobFields.attemptsMade, jobFields.stalledCount, 'defa', jobFields.failedReason,
+    'stacktrace', jobFields.holds)
+  return former_runs {
+    attempts_made = fields[1],
+    stalled_count = fields[2],
+    deferred_failure = fields[3],
+    failed_reason = fields[4],
+    stacktrace = fields[5],
+    holds = fields[6],
+  }
+end
+
+--- As BullMQ's own moveToActive: without its rate limiter, which nothing here sets, and without entries in its stream of events,
+--- which nobody reads. Jobs without a priority come first. Workers that rest are woken if more jobs wait in the end: scripts of
+--- the same turn may add some after the last one was taken.
+---@with jobs JobKeys
+---@key wait = jobs.wait
+---@key prioritized = jobs.prioritized
+---@key counter = jobs.priorityCounter
+---@key active = jobs.active
+---@key delayed = jobs.delayed
+---@key meta = jobs.meta
+---@key marker = jobs.marker
+---@param base text               the prefix of the jobs' keys
+---@param now digits
+---@param token text              what the job is locked with
+---@param lock_ms digits          how long the lock holds
+---@param known EventId?          an event that the worker knows
+---@param reads_along boolean     what the attempt needs
+---@reply job job_record?
+---@reply are_more_waiting boolean
+---@reply next_due_at integer     when the first delayed job is due, if no more are waiting; 0: there is none
+function take_job(wait, prioritized, counter, active, delayed, meta, marker, base, now, token, lock_ms, known, reads_along)
+  local queue = once[base]
+  if not queue then
+    local limits = redis.call('HMGET', meta, 'paused', 'concurrency')
+    queue = { is_paused = limits[1], most_active = tonumber(limits[2]) }
+    once[base] = queue
+    put_back_overdue(base, now, wait, prioritized, counter, delayed)
+    queue.unsorted, queue.sorted = redis.call('LLEN', wait), redis.call('ZCARD', prioritized)
+  end
+  if queue.is_paused or (queue.most_active and redis.call('LLEN', active) >= queue.most_active) then return reply {} end
+
+  local job
+  if queue.unsorted > 0 then
+    job = redis.call('RPOPLPUSH', wait, active)
+    queue.unsorted = queue.unsorted - 1
+  end
+  if not job then
+    job = redis.call('ZPOPMIN', prioritized)[1]
+    queue.sorted = queue.sorted - 1
+    if job then redis.call('LPUSH', active, job) end
+  end
+  local are_more_waiting = queue.unsorted > 0 or queue.sorted > 0
+  at_end('marker ' .. base, function()
+    if redis.call('EXISTS', wait, prioritized) > 0 then
+      redis.call('ZADD', marker, 0, '0')
+    else
+      redis.call('ZREM', marker, '0')
+    end
+  end)
+  local next_due_at = 0
+  if not are_more_waiting then
+    local first = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2]
+    next_due_at = first and math.floor(tonumber(first) / DELAYED_SCORE)
+  end
+  if not job then
+    redis.call('DEL', counter)
+    return reply { next_due_at = next_due_at }
+  end
+
+  local key = base .. job
+  redis.call('SET', key .. ':lock', token, 'PX', lock_ms)
+  local fields = redis.call('HMGET', key, jobFields.attemptsStarted, jobFields.name, jobFields.data, 'opts',
+    jobFields.timestamp, 'delay', 'priority')
+  local started = (tonumber(fields[1]) or 0) + 1
+  redis.call('HSET', key, 'processedOn', now, jobFields.attemptsStarted, started)
+  return reply {
+    job = job_record {
+      id = job,
+      attempts_started = started,
+      name = fields[2],
+      data = fields[3],
+      opts = fields[4],
+      timestamp = fields[5],
+      delay = fields[6],
+      priority = fields[7],
+      former = started > 1 and runs_before(key),
+      texts = reads_along and read_along(job, fields[3], known),
+    },
+    are_more_waiting = are_more_waiting,
+    next_due_at = next_due_at,
+  }
+end
+
+--- Gives those of some jobs that are still the worker's, and their locks; they are not active any more.
+local function let_go(base, active, stalled, ids, tokens)
+  local locks, ours, own_locks = {}, {}, {}
+  for i = 1, #ids do
+    locks[i] = base .. ids[i] .. ':lock'
+  end
+  local holders = redis.call('MGET', unpack(locks))
+  for i = 1, #ids do
+    if holders[i] == tokens[i] then
+      ours[#ours + 1], own_locks[#own_locks + 1] = ids[i], locks[i]
+      redis.call('LREM', active, '-1', ids[i])
+    end
+  end
+  if #ours > 0 then redis.call('SREM', stalled, unpack(ours)) end
+  return ours, own_locks
+end
+
+--- As BullMQ's own moveToFinished for jobs that are removed at their end. Stops if none of them is still the worker's.
+---@guard
+---@with jobs JobKeys
+---@key active = jobs.active
+---@key stalled = jobs.stalled
+---@param base text               the prefix of the jobs' keys
+---@param ids text[]
+---@param tokens text[]           what each is locked with
+function end_jobs(active, stalled, base, ids, tokens)
+  local ours, gone = let_go(base, active, stalled, ids, tokens)
+  if #ours == 0 then return stop() end
+  for _, id in ipairs(ours) do
+    gone[#gone + 1] = base .. id
+  end
+  redis.call('DEL', unpack(gone))
+  return reply()
+end
+
+--- As BullMQ's own moveToDelayed. Stops if none of them is still the worker's.
+---@guard
+---@with jobs JobKeys
+---@key active = jobs.active
+---@key stalled = jobs.stalled
+---@key delayed = jobs.delayed
+---@key wait = jobs.wait
+---@key prioritized = jobs.prioritized
+---@key marker = jobs.marker
+---@param base text               the prefix of the jobs' keys
+---@param due_at integer
+---@param delay digits
+---@param failure text?           why their attempts failed; absent: there were none
+---@param ids text[]
+---@param tokens text[]           what each is locked with
+function delay_jobs(active, stalled, delayed, wait, prioritized, marker, base, due_at, delay, failure, ids, tokens)
+  local ours, own_locks = let_go(base, active, stalled, ids, tokens)
+  local lowest = due_at * DELAYED_SCORE
+  local highest = lowest + DELAYED_SCORE - 1
+  for i, id in ipairs(ours) do
+    local key = base .. id
+    redis.call('DEL', own_locks[i])
+    if redis.call('EXISTS', key) == 1 then
+      redis.call('HSET', key, 'delay', delay)
+      if failure then
+        redis.call('HSET', key, jobFields.failedReason, failure)
+        redis.call('HINCRBY', key, jobFields.attemptsMade, 1)
+      end
+      local last = redis.call('ZREVRANGEBYSCORE', delayed, highest, lowest, 'WITHSCORES', 'LIMIT', 0, 1)[2]
+      redis.call('ZADD', delayed, last and math.min(tonumber(last) + 1, highest) or lowest, id)
+    end
+  end
+  if #ours == 0 then return stop() end
+  if redis.call('EXISTS', wait, prioritized) == 0 then
+    local first = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2]
+    if first then redis.call('ZADD', marker, tonumber(first) / DELAYED_SCORE, '1') end
+  end
+  return reply()
+end
+
+--- Gives whether a job is still the worker's; if so, its lock holds for its full time again.
+---@with jobs JobKeys
+---@key lock
+---@key stalled = jobs.stalled
+---@param job text
+---@param token text              what it is locked with
+---@param lock_ms digits
+---@return boolean
+function keep_job(lock, stalled, job, token, lock_ms)
+  if redis.call('GET', lock) ~= token then return false end
+  redis.call('PEXPIRE', lock, lock_ms)
+  redis.call('SREM', stalled, job)
+  return true
+end
