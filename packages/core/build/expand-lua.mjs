@@ -7,7 +7,10 @@ import { readFileTags, readScriptTags, ScriptFault } from './read-tags.mjs';
 /** @typedef {import('./read-tags.mjs').Member} Member */
 /** @typedef {any} Node of luaparse, whose own types know no scopes */
 /** @typedef {{ name: string, line: number, node: Node }} Helper a local function, or a local value */
-/** @typedef {{ name: string, line: number, node: Node, tags: ScriptTags }} LuaScript */
+/**
+ * @typedef {{ name: string, line: number, node: Node, tags: ScriptTags, stopsWithout: boolean }} LuaScript `stopsWithout`:
+ *   whether it may stop without the members of its reply
+ */
 /**
  * @typedef {object} LuaFile
  * @property {string} path
@@ -51,12 +54,21 @@ export function parseFile(path, text) {
     } else if (node.type === 'FunctionDeclaration' && node.identifier?.type === 'Identifier') {
       const comment = commentAbove(lines, line);
       const tags = readScriptTags(path, comment, line - comment.length);
-      scripts.push({ name: node.identifier.name, line, node, tags });
+      scripts.push({ name: node.identifier.name, line, node, tags, stopsWithout: stopsWithout(node) });
     } else throw new ScriptFault(path, line, 'a file has functions, and local values that they share');
   }
   const file = { path, text, tags: readFileTags(path, lines), helpers, scripts };
   for (const script of scripts) checkScript(file, script);
   return file;
+}
+
+/** @param {Node} node */
+function stopsWithout(node) {
+  let found = false;
+  walk(node, (each) => {
+    if (isCallOf(each, ['stop']) && !tableOf(each)) found = true;
+  });
+  return found;
 }
 
 /** @param {readonly string[]} lines @param {number} line of the function @returns {readonly string[]} */
