@@ -8,9 +8,10 @@ const CODE = /\.[cm]?[jt]sx?$/;
 const MANIFEST = /^(packages\/[^/]+)\/package\.json$/;
 /** Written by tools, or by others. */
 const FOREIGN = /^(\..*|node_modules|dist|coverage)$/;
-/** The code of a package or an app, with its helpers for tests, but without its tests. */
-/** By `npm run scripts`, of all that scripts have. */
+/** By `npm run scripts`: of what they export, the calls of scripts need a user. */
 const WRITTEN = /\.script\.ts$/;
+const CALL = /^export function (\w+)\(.*\): (?:Step|Guard|Change)</gm;
+/** The code of a package or an app, with its helpers for tests, but without its tests. */
 const SOURCE = /^((?:packages|apps)\/[^/]+)\/src\/(?!.*\.(?:test|d)\.).*\.tsx?$/;
 /** Not types: whoever gets a value of one may need its name some day. */
 const EXPORT =
@@ -33,9 +34,9 @@ export async function findUnusedExports(project) {
     for (const word of new Set(text.match(WORD))) uses.set(word, (uses.get(word) ?? 0) + 1);
   }
   return code
-    .filter(({ path }) => SOURCE.test(path) && !WRITTEN.test(path) && !offered.has(path))
+    .filter(({ path }) => SOURCE.test(path) && !offered.has(path))
     .flatMap(({ path, text }) => {
-      const names = [...text.matchAll(EXPORT)].map(([, name = '']) => name);
+      const names = [...text.matchAll(WRITTEN.test(path) ? CALL : EXPORT)].map(([, name = '']) => name);
       return names.filter((name) => uses.get(name) === 1).map((name) => ({ path, name }));
     });
 }

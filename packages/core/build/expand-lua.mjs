@@ -85,14 +85,10 @@ function checkScript({ path }, { name, line, node, tags }) {
   if (declared !== expected)
     throw new ScriptFault(path, line, `by its comment, ${name} has the parameters (${expected})`);
   if (tags.keys.length === 0) throw new ScriptFault(path, line, `${name} has no key`);
-  /** @type {Map<string, number>} */
-  const uses = new Map();
-  walk(node, (each) => each.type === 'Identifier' && uses.set(each.name, (uses.get(each.name) ?? 0) + 1));
-  // The first key also says where Redis has the others.
-  const unused = [...tags.keys.slice(1), ...tags.params].find((each) => (uses.get(each.name) ?? 0) < 2);
-  if (unused) throw new ScriptFault(path, line, `${unused.name} is not used`);
-  const isAsked = uses.has('was_made') && uses.has('record_act');
-  if (tags.isChange && !isAsked)
+  /** @type {Set<string>} */
+  const used = new Set();
+  walk(node, (each) => each.type === 'Identifier' && used.add(each.name));
+  if (tags.isChange && !(used.has('was_made') && used.has('record_act')))
     throw new ScriptFault(path, line, `${name} has to call was_made and record_act`);
   const needsReply = tags.isGuard || tags.replies.length > 0 || tags.returns;
   if (needsReply && node.body.at(-1)?.type !== 'ReturnStatement') {
@@ -355,7 +351,7 @@ function walk(node, see) {
 }
 
 /** @param {Node} node @returns {Node[]} */
-function childrenOf(node) {
+export function childrenOf(node) {
   return Object.entries(node)
     .filter(([name]) => name !== 'globals' && name !== 'loc' && name !== 'range')
     .flatMap(([, value]) => value)

@@ -352,7 +352,7 @@ function interfaceText(name, members) {
 }
 
 /** @param {string} name */
-function camelCase(name) {
+export function camelCase(name) {
   return name.replaceAll(/[-_](\w)/g, (_, letter) => letter.toUpperCase());
 }
 

@@ -100,7 +100,5 @@ end
 function keep_request_until(request, at)
   local kept = at - time_now()
   local present = redis.call('PTTL', request)
-  if present ~= -2 and present < kept then
-    redis.call('PEXPIRE', request, string.format('%d', kept))
-  end
+  if present ~= -2 and present < kept then redis.call('PEXPIRE', request, string.format('%d', kept)) end
 end
