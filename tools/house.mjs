@@ -111,7 +111,7 @@ function printCodeFigures() {
       `${found.strings} strings, ${found.lines} lines, ${found.positions} positional keys and arguments`,
     );
   print('ways to run one', String(figures.waysToRun));
-  print('patches', `${figures.patches} of prototypes`);
+  print('patches', `${figures.patches} places that change prototypes`);
   print('closures', `${figures.closures} steps whose results leave by a variable`);
   print('auth basic', `${figures.filesOfAuth} files name it`);
   print('a signal', `${figures.filesOfSignal} files name it (median)`);

@@ -31,7 +31,10 @@ export async function readCodeFigures(files) {
     luaOfTests: await findLua(services.filter(({ path }) => OF_TESTS.test(path))),
     luaOfRunner: await findLua(all.filter(({ path }) => RUNNER.test(path))),
     waysToRun: countAll(product, /(?<!function )\brunText\(/g),
-    patches: countAll(product, /\.prototype(?:\.(?!constructor\b)\w+|\[\w+\]) = /g),
+    patches: countAll(
+      product,
+      /\.prototype(?:\.(?!constructor\b)\w+|\[\w+\]) = |\bdefineProperty\(prototype\b/g,
+    ),
     closures: await countClosures(services.filter(({ path }) => !OF_TESTS.test(path))),
     filesOfAuth: product.filter(({ text }) => /\bbasic\b/.test(text) && /auth/i.test(text)).length,
     filesOfSignal: filesOfSignal(product),
