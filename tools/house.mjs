@@ -27,7 +27,7 @@ const OTHERS = ['apps/admin/src', 'apps/portal/src'];
 /** As long as what could stand in the file that imports it. */
 const SHORT_LINES = 40;
 /** How much Lua may stand in strings of TypeScript: what is there today, until all of it is in files. */
-const MOST_LUA = { strings: 115, positions: 631, stringsOfTests: 24, positionsOfTests: 56 };
+const MOST_LUA = { strings: 147, positions: 690 };
 const PAGE = 'docs/architecture.md';
 const COMMAND = 'npm run house -- --write';
 
@@ -98,18 +98,11 @@ function printFigures() {
 }
 
 function printCodeFigures() {
-  const { scripts, lua, luaOfTests, luaOfRunner } = figures;
+  const { scripts, lua, luaOfTests } = figures;
   const lines = scripts.reduce((sum, { text }) => sum + text.split('\n').length - 1, 0);
   print('Lua in files', `${scripts.length} files, ${lines} lines`);
-  for (const [where, found] of /** @type {const} */ ([
-    ['Lua in strings', lua],
-    ['  of tests', luaOfTests],
-    ['  of the runner', luaOfRunner],
-  ]))
-    print(
-      where,
-      `${found.strings} strings, ${found.lines} lines, ${found.positions} positional keys and arguments`,
-    );
+  print('Lua in strings', sayLua(lua));
+  print('  of tests', sayLua(luaOfTests));
   print('ways to run one', String(figures.waysToRun));
   print('patches', `${figures.patches} places that change prototypes`);
   print('closures', `${figures.closures} steps whose results leave by a variable`);
@@ -117,13 +110,17 @@ function printCodeFigures() {
   print('a signal', `${figures.filesOfSignal} files name it (median)`);
 }
 
+/** @param {import('./house/code-figures.mjs').LuaFigures} found */
+function sayLua({ strings, lines, positions }) {
+  return `${strings} strings, ${lines} lines, ${positions} positional keys and arguments`;
+}
+
+/** With those of tests. */
 function findLuaFaults() {
   const { lua, luaOfTests } = figures;
   return /** @type {const} */ ([
-    ['strings of Lua', lua.strings, MOST_LUA.strings],
-    ['positional keys and arguments', lua.positions, MOST_LUA.positions],
-    ['strings of Lua in tests', luaOfTests.strings, MOST_LUA.stringsOfTests],
-    ['positional keys and arguments in tests', luaOfTests.positions, MOST_LUA.positionsOfTests],
+    ['strings of Lua', lua.strings + luaOfTests.strings, MOST_LUA.strings],
+    ['positional keys and arguments', lua.positions + luaOfTests.positions, MOST_LUA.positions],
   ])
     .filter(([, count, most]) => count > most)
     .map(([what, count, most]) => `${count} ${what}, ${most} are allowed: scripts stand in .lua files`);

@@ -210,10 +210,8 @@ void atomic([async (target) => { got = await GET(target); }, async (target) => {
     write(`${CORE}/low/d.ts`, lua);
     write(`${CORE}/low/d.test.ts`, lua);
     expect(house('--check').faults).toEqual([
-      expect.stringMatching(/^200 strings of Lua, \d+ are allowed/),
-      expect.stringMatching(/^800 positional keys and arguments, \d+ are allowed/),
-      expect.stringMatching(/^200 strings of Lua in tests, \d+ are allowed/),
-      expect.stringMatching(/^800 positional keys and arguments in tests, \d+ are allowed/),
+      expect.stringMatching(/^400 strings of Lua, \d+ are allowed/),
+      expect.stringMatching(/^1600 positional keys and arguments, \d+ are allowed/),
     ]);
   });
 

@@ -9,11 +9,9 @@ import { WRITTEN } from './read-project.mjs';
 const SOURCE = /^(?:packages|apps)\/[^/]+\/src\/.*(?<!\.d)\.tsx?$/;
 const OF_SERVICES = /^(?:packages\/core|apps\/(?:api|worker|admin))\/src\//;
 const OF_TESTS = /\.test\.tsx?$|\/testing\//;
-/** What scripts run in. It is made of them, and has no rule of the business. */
-const RUNNER = /^packages\/core\/src\/platform\/redis-(?:script-text|deadline)\.ts$/;
-/** Neither English nor JavaScript. */
+/** Neither English nor JavaScript, nor what only puts scripts together: `function(KEYS, ARGV) … end`. */
 const LUA =
-  /\bredis\.(?:call|pcall|error_reply)\(|\blocal (?:function \w+|\w+(?:, \w+)* =)|\b(?:KEYS|ARGV)\b|\bif\b[^]*\bthen\b[^]*\bend\b/;
+  /\bredis\.(?:call|pcall|error_reply)\(|\blocal (?:function \w+|\w+(?:, \w+)* =)|\b(?:KEYS|ARGV)\[|\bif\b[^]*\bthen\b[^]*\bend\b/;
 /** What is counted in a list instead of having a name. */
 const POSITION = /#?\b(?:KEYS|ARGV)\[|#(?:KEYS|ARGV)\b|\bunpack\((?:KEYS|ARGV)\b/g;
 
@@ -24,12 +22,11 @@ const POSITION = /#?\b(?:KEYS|ARGV)\[|#(?:KEYS|ARGV)\b|\bunpack\((?:KEYS|ARGV)\b
 export async function readCodeFigures(files) {
   const all = files.filter(({ path }) => SOURCE.test(path) && !WRITTEN.test(path));
   const product = all.filter(({ path }) => !OF_TESTS.test(path));
-  const services = all.filter(({ path }) => OF_SERVICES.test(path) && !RUNNER.test(path));
+  const services = all.filter(({ path }) => OF_SERVICES.test(path));
   return {
     scripts: files.filter(({ path }) => path.endsWith('.lua')),
     lua: await findLua(services.filter(({ path }) => !OF_TESTS.test(path))),
     luaOfTests: await findLua(services.filter(({ path }) => OF_TESTS.test(path))),
-    luaOfRunner: await findLua(all.filter(({ path }) => RUNNER.test(path))),
     waysToRun: countAll(product, /(?<!function )\brunText\(/g),
     patches: countAll(
       product,
