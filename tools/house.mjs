@@ -10,6 +10,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { readCodeFigures } from './house/code-figures.mjs';
+import { readProject, WRITTEN } from './house/read-project.mjs';
 import { findCircles, readSourceGraph } from './house/source-graph.mjs';
 import { findUnusedExports } from './house/unused-exports.mjs';
 import { drawTable, withTable } from './page-table.mjs';
@@ -24,6 +26,8 @@ const PRODUCT = [CORE, 'apps/api/src', 'apps/worker/src'];
 const OTHERS = ['apps/admin/src', 'apps/portal/src'];
 /** As long as what could stand in the file that imports it. */
 const SHORT_LINES = 40;
+/** How much Lua may stand in strings of TypeScript: what is there today, until all of it is in files. */
+const MOST_LUA = { strings: 147, positions: 690 };
 const PAGE = 'docs/architecture.md';
 const COMMAND = 'npm run house -- --write';
 
@@ -39,6 +43,8 @@ const tables = readTables(page);
 const walks = readWalks(page);
 const circles = findCircles(graph);
 const written = tables.reduce(withUses, page);
+const code = await readProject(project);
+const figures = await readCodeFigures(code);
 
 if (values.write) {
   await writeFile(pagePath, written);
@@ -49,9 +55,8 @@ if (values.write) {
     ...sources.flatMap(findImportFaults),
     ...circles.map((members) => `circular imports: ${members.join(', ')}`),
     ...walks.flatMap(findWalkFaults),
-    ...(await findUnusedExports(project)).map(
-      ({ path, name }) => `${path}: exports ${name}, which no other file names`,
-    ),
+    ...findUnusedExports(code).map(({ path, name }) => `${path}: exports ${name}, which no other file names`),
+    ...findLuaFaults(),
     ...(written === page ? [] : [`${PAGE} is outdated. Update it: ${COMMAND}`]),
   ];
   for (const fault of faults) process.stderr.write(`${fault}\n`);
@@ -62,7 +67,7 @@ if (values.write) {
 }
 
 function printFigures() {
-  const product = sources.filter(({ root }) => PRODUCT.includes(root));
+  const product = sources.filter(({ root, path }) => PRODUCT.includes(root) && !WRITTEN.test(path));
   const lines = product.map((source) => source.lines).toSorted((a, b) => a - b);
   const at = (/** @type {number} */ share) => lines[Math.ceil(lines.length * share) - 1];
   const single = product.flatMap((source) => {
@@ -74,7 +79,7 @@ function printFigures() {
   );
   print(
     'files',
-    `${product.length} (${PRODUCT.map((root) => `${root} ${sourcesOf(root).length}`).join(', ')})`,
+    `${product.length} (${PRODUCT.map((root) => `${root} ${product.filter((source) => source.root === root).length}`).join(', ')})`,
   );
   print('lines', String(lines.reduce((sum, count) => sum + count, 0)));
   print('lines of a file', `median ${at(0.5)}, p90 ${at(0.9)}, maximum ${at(1)}`);
@@ -89,6 +94,36 @@ function printFigures() {
   for (const walk of walks) {
     print(`walk: ${walk.name}`, `${walk.files.length} files`);
   }
+  printCodeFigures();
+}
+
+function printCodeFigures() {
+  const { scripts, lua, luaOfTests } = figures;
+  const lines = scripts.reduce((sum, { text }) => sum + text.split('\n').length - 1, 0);
+  print('Lua in files', `${scripts.length} files, ${lines} lines`);
+  print('Lua in strings', sayLua(lua));
+  print('  of tests', sayLua(luaOfTests));
+  print('ways to run one', String(figures.waysToRun));
+  print('patches', `${figures.patches} places that change prototypes`);
+  print('closures', `${figures.closures} steps whose results leave by a variable`);
+  print('auth basic', `${figures.filesOfAuth} files name it`);
+  print('a signal', `${figures.filesOfSignal} files name it (median)`);
+}
+
+/** @param {import('./house/code-figures.mjs').LuaFigures} found */
+function sayLua({ strings, lines, positions }) {
+  return `${strings} strings, ${lines} lines, ${positions} positional keys and arguments`;
+}
+
+/** With those of tests. */
+function findLuaFaults() {
+  const { lua, luaOfTests } = figures;
+  return /** @type {const} */ ([
+    ['strings of Lua', lua.strings + luaOfTests.strings, MOST_LUA.strings],
+    ['positional keys and arguments', lua.positions + luaOfTests.positions, MOST_LUA.positions],
+  ])
+    .filter(([, count, most]) => count > most)
+    .map(([what, count, most]) => `${count} ${what}, ${most} are allowed: scripts stand in .lua files`);
 }
 
 /** @param {string} what @param {string} figure */

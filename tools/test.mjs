@@ -48,6 +48,10 @@ const CHECKS = [
     command: [installedProgram('biome'), 'ci', `--colors=${process.stdout.isTTY ? 'force' : 'off'}`, '.'],
   },
   {
+    what: 'checking the scripts of Redis (StyLua)',
+    command: [process.execPath, join(projectFolder, 'packages/core/build/lint-lua.mjs')],
+  },
+  {
     what: 'checking the structure (house)',
     command: [process.execPath, join(projectFolder, 'tools/house.mjs'), '--check'],
   },

@@ -171,6 +171,50 @@ describe('npm run house', () => {
     ]);
   });
 
+  it('finds a script that nobody calls', () => {
+    const written = (name: string) =>
+      `export function ${name}(): Step<void> {}\nexport function read${name}() {}\n`;
+    write(`${CORE}/low/store.script.ts`, written('lone') + written('called'));
+    write(`${CORE}/low/store.ts`, "import { called } from './store.script';\ncalled();\n");
+    expect(house('--check').faults).toEqual([
+      `${CORE}/low/store.script.ts: exports lone, which no other file names`,
+    ]);
+  });
+
+  it('counts what readers of scripts can not see through', () => {
+    write(`${CORE}/low/store.lua`, 'function get(list)\n  return list\nend\n');
+    write(`${CORE}/low/store.script.ts`, "const body = `redis.call('GET', KEYS[1])`;\n");
+    write(
+      `${CORE}/low/store.ts`,
+      `// A local variable and \`KEYS[1]\` of a comment.
+const SAY = 'It is local: then this is the end.';
+const GET = defineScript(\`
+  local key, \${name} = unpack(KEYS)
+
+  return redis.call('GET', KEYS[#KEYS])\`);
+let got;
+void atomic([async (target) => { got = await GET(target); }, async (target) => { const own = await GET(target); }]);
+`,
+    );
+    write(`${CORE}/low/store.test.ts`, "const DEL = `redis.call('DEL', KEYS[1], ARGV[1])`;\n");
+    const { said } = house();
+    expect(said).toMatch(/Lua in files +1 files, 3 lines\n/);
+    expect(said).toMatch(/Lua in strings +1 strings, 2 lines, 3 positional/);
+    expect(said).toMatch(/ of tests +1 strings, 1 lines, 2 positional/);
+    expect(said).toMatch(/closures +1 steps/);
+    expect(said).toMatch(/files +6 \(packages\/core\/src 4,/);
+  });
+
+  it('finds that there is more Lua in strings than there was', () => {
+    const lua = "const A = `redis.call('SET', KEYS[1], ARGV[1], ARGV[2], ARGV[3])`;\n".repeat(200);
+    write(`${CORE}/low/d.ts`, lua);
+    write(`${CORE}/low/d.test.ts`, lua);
+    expect(house('--check').faults).toEqual([
+      expect.stringMatching(/^400 strings of Lua, \d+ are allowed/),
+      expect.stringMatching(/^1600 positional keys and arguments, \d+ are allowed/),
+    ]);
+  });
+
   it('finds that the page shows other imports, and brings it up to date', () => {
     const page = join(project, 'docs/architecture.md');
     change('docs/architecture.md', '| low   ', '| –     ');

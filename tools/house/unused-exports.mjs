@@ -1,16 +1,11 @@
 // @ts-check
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { CODE, MANIFEST, WRITTEN } from './read-project.mjs';
 
-/** @typedef {{ readonly path: string, readonly text: string }} ProjectFile its path from the project's root, with slashes */
+/** @typedef {import('./read-project.mjs').ProjectFile} ProjectFile */
 
-const CODE = /\.[cm]?[jt]sx?$/;
-const MANIFEST = /^(packages\/[^/]+)\/package\.json$/;
-/** Written by tools, or by others. */
-const FOREIGN = /^(\..*|node_modules|dist|coverage)$/;
+/** What a written module exports that needs a user: the calls of scripts. */
+const CALL = /^export function (\w+)\(.*\): (?:Step|Guard|Change)</gm;
 /** The code of a package or an app, with its helpers for tests, but without its tests. */
-/** By `npm run scripts`, of all that scripts have. */
-const WRITTEN = /\.script\.ts$/;
 const SOURCE = /^((?:packages|apps)\/[^/]+)\/src\/(?!.*\.(?:test|d)\.).*\.tsx?$/;
 /** Not types: whoever gets a value of one may need its name some day. */
 const EXPORT =
@@ -20,11 +15,10 @@ const WORD = /[A-Za-z_$][\w$]*/g;
 /**
  * Find what a source exports although no other file names it, be it code of the product, a test or a tool. What a package
  * offers to the outside needs no user here.
- * @param {string} project
- * @returns {Promise<readonly { readonly path: string, readonly name: string }[]>}
+ * @param {readonly ProjectFile[]} files
+ * @returns {readonly { readonly path: string, readonly name: string }[]}
  */
-export async function findUnusedExports(project) {
-  const files = await readFiles(project);
+export function findUnusedExports(files) {
   const offered = new Set(files.flatMap(readOffered));
   const code = files.filter(({ path }) => CODE.test(path));
   /** In how many files each word stands. @type {Map<string, number>} */
@@ -33,28 +27,11 @@ export async function findUnusedExports(project) {
     for (const word of new Set(text.match(WORD))) uses.set(word, (uses.get(word) ?? 0) + 1);
   }
   return code
-    .filter(({ path }) => SOURCE.test(path) && !WRITTEN.test(path) && !offered.has(path))
+    .filter(({ path }) => SOURCE.test(path) && !offered.has(path))
     .flatMap(({ path, text }) => {
-      const names = [...text.matchAll(EXPORT)].map(([, name = '']) => name);
+      const names = [...text.matchAll(WRITTEN.test(path) ? CALL : EXPORT)].map(([, name = '']) => name);
       return names.filter((name) => uses.get(name) === 1).map((name) => ({ path, name }));
     });
-}
-
-/**
- * @param {string} project
- * @returns {Promise<readonly ProjectFile[]>}
- */
-async function readFiles(project, folder = '') {
-  const entries = await readdir(join(project, folder), { withFileTypes: true });
-  const found = await Promise.all(
-    entries.map(async (entry) => {
-      const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
-      if (entry.isDirectory()) return FOREIGN.test(entry.name) ? [] : await readFiles(project, path);
-      if (!entry.isFile() || !(CODE.test(path) || MANIFEST.test(path))) return [];
-      return [{ path, text: await readFile(join(project, path), 'utf8') }];
-    }),
-  );
-  return found.flat();
 }
 
 /**

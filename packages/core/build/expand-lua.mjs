@@ -7,7 +7,10 @@ import { readFileTags, readScriptTags, ScriptFault } from './read-tags.mjs';
 /** @typedef {import('./read-tags.mjs').Member} Member */
 /** @typedef {any} Node of luaparse, whose own types know no scopes */
 /** @typedef {{ name: string, line: number, node: Node }} Helper a local function, or a local value */
-/** @typedef {{ name: string, line: number, node: Node, tags: ScriptTags }} LuaScript */
+/**
+ * @typedef {{ name: string, line: number, node: Node, tags: ScriptTags, stopsWithout: boolean }} LuaScript `stopsWithout`:
+ *   whether it may stop without the members of its reply
+ */
 /**
  * @typedef {object} LuaFile
  * @property {string} path
@@ -51,12 +54,21 @@ export function parseFile(path, text) {
     } else if (node.type === 'FunctionDeclaration' && node.identifier?.type === 'Identifier') {
       const comment = commentAbove(lines, line);
       const tags = readScriptTags(path, comment, line - comment.length);
-      scripts.push({ name: node.identifier.name, line, node, tags });
+      scripts.push({ name: node.identifier.name, line, node, tags, stopsWithout: stopsWithout(node) });
     } else throw new ScriptFault(path, line, 'a file has functions, and local values that they share');
   }
   const file = { path, text, tags: readFileTags(path, lines), helpers, scripts };
   for (const script of scripts) checkScript(file, script);
   return file;
+}
+
+/** @param {Node} node */
+function stopsWithout(node) {
+  let found = false;
+  walk(node, (each) => {
+    if (isCallOf(each, ['stop']) && !tableOf(each)) found = true;
+  });
+  return found;
 }
 
 /** @param {readonly string[]} lines @param {number} line of the function @returns {readonly string[]} */
@@ -73,14 +85,10 @@ function checkScript({ path }, { name, line, node, tags }) {
   if (declared !== expected)
     throw new ScriptFault(path, line, `by its comment, ${name} has the parameters (${expected})`);
   if (tags.keys.length === 0) throw new ScriptFault(path, line, `${name} has no key`);
-  /** @type {Map<string, number>} */
-  const uses = new Map();
-  walk(node, (each) => each.type === 'Identifier' && uses.set(each.name, (uses.get(each.name) ?? 0) + 1));
-  // The first key also says where Redis has the others.
-  const unused = [...tags.keys.slice(1), ...tags.params].find((each) => (uses.get(each.name) ?? 0) < 2);
-  if (unused) throw new ScriptFault(path, line, `${unused.name} is not used`);
-  const isAsked = uses.has('was_made') && uses.has('record_act');
-  if (tags.isChange && !isAsked)
+  /** @type {Set<string>} */
+  const used = new Set();
+  walk(node, (each) => each.type === 'Identifier' && used.add(each.name));
+  if (tags.isChange && !(used.has('was_made') && used.has('record_act')))
     throw new ScriptFault(path, line, `${name} has to call was_made and record_act`);
   const needsReply = tags.isGuard || tags.replies.length > 0 || tags.returns;
   if (needsReply && node.body.at(-1)?.type !== 'ReturnStatement') {
@@ -343,7 +351,7 @@ function walk(node, see) {
 }
 
 /** @param {Node} node @returns {Node[]} */
-function childrenOf(node) {
+export function childrenOf(node) {
   return Object.entries(node)
     .filter(([name]) => name !== 'globals' && name !== 'loc' && name !== 'range')
     .flatMap(([, value]) => value)

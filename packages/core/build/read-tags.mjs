@@ -52,8 +52,8 @@
  */
 /**
  * @typedef {object} FileTags
- * @property {string[]} includes
- * @property {{ name: string, from: string }[]} constants
+ * @property {{ name: string, line: number }[]} includes
+ * @property {{ name: string, from: string, line: number }[]} constants
  * @property {{ name: string, from: string }[]} types
  * @property {{ name: string, members: readonly Member[] }[]} records
  */
@@ -73,7 +73,7 @@ const FILE_TAGS = ['include', 'const', 'type', 'record'];
 export function readFileTags(path, lines) {
   /** @type {FileTags} */
   const tags = { includes: [], constants: [], types: [], records: [] };
-  eachTag(path, lines, 1, (tag, rest) => readFileTag(tags, tag, rest));
+  eachTag(path, lines, 1, (tag, rest, line) => readFileTag(tags, tag, rest, line));
   return tags;
 }
 
@@ -100,23 +100,23 @@ export function readScriptTags(path, comment, line) {
   return tags;
 }
 
-/** @param {string} path @param {readonly string[]} lines @param {number} line @param {(tag: string, rest: string) => void} read */
+/** @param {string} path @param {readonly string[]} lines @param {number} line @param {(tag: string, rest: string, line: number) => void} read */
 function eachTag(path, lines, line, read) {
   for (const [i, text] of lines.entries()) {
     const [, tag, rest = ''] = TAG.exec(text) ?? [];
     if (tag === undefined) continue;
     try {
-      read(tag, rest);
+      read(tag, rest, line + i);
     } catch (error) {
       throw new ScriptFault(path, line + i, error instanceof Error ? error.message : String(error));
     }
   }
 }
 
-/** @param {FileTags} tags @param {string} tag @param {string} rest */
-function readFileTag(tags, tag, rest) {
-  if (tag === 'include') tags.includes.push(rest);
-  if (tag === 'const') tags.constants.push(...namesFrom(rest));
+/** @param {FileTags} tags @param {string} tag @param {string} rest @param {number} line */
+function readFileTag(tags, tag, rest, line) {
+  if (tag === 'include') tags.includes.push({ name: rest, line });
+  if (tag === 'const') tags.constants.push(...namesFrom(rest).map((each) => ({ ...each, line })));
   if (tag === 'type') tags.types.push(...namesFrom(rest));
   if (tag !== 'record') return;
   const { name, type } = readMember(rest);

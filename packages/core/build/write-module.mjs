@@ -112,10 +112,10 @@ export function writeModule(file, known, knownTypes) {
   }
 
   /** @param {LuaScript} script */
-  function replyTypeText({ name, tags }) {
+  function replyTypeText({ name, tags, stopsWithout }) {
     if (tags.returns) return typeText(tags.returns);
     if (tags.replies.length === 0) return tags.isGuard ? 'boolean' : 'void';
-    return tags.isGuard ? `${pascalCase(name)}Reply | undefined` : `${pascalCase(name)}Reply`;
+    return stopsWithout ? `${pascalCase(name)}Reply | undefined` : `${pascalCase(name)}Reply`;
   }
 
   /** @param {LuaScript} script */
@@ -169,7 +169,7 @@ export function writeModule(file, known, knownTypes) {
 
   /** @param {LuaScript} script */
   function readText(script) {
-    const { name, tags } = script;
+    const { name, tags, stopsWithout } = script;
     const head = `function read${pascalCase(name)}(`;
     if (tags.returns) {
       return `${head}reply: unknown${textsParameter([tags.returns])}): ${replyTypeText(script)} {\n  return ${readValue(tags.returns, 'reply')};\n}\n`;
@@ -181,7 +181,7 @@ export function writeModule(file, known, knownTypes) {
     }
     const offset = tags.isGuard ? 1 : 0;
     const texts = textsParameter(tags.replies.map(({ type }) => type));
-    const stopped = tags.isGuard ? '  if (reply.length === 1) return undefined;\n' : '';
+    const stopped = stopsWithout ? '  if (reply.length === 1) return undefined;\n' : '';
     return `${head}reply: readonly unknown[]${texts}): ${replyTypeText(script)} {\n${stopped}  return {\n${membersText(tags.replies, 'reply', offset)}  };\n}\n`;
   }
 
@@ -352,7 +352,7 @@ function interfaceText(name, members) {
 }
 
 /** @param {string} name */
-function camelCase(name) {
+export function camelCase(name) {
   return name.replaceAll(/[-_](\w)/g, (_, letter) => letter.toUpperCase());
 }
 

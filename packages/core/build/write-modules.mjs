@@ -15,12 +15,9 @@ import { writeModule } from './write-module.mjs';
  * @throws {ScriptFault}
  */
 export function writeModules(folder) {
-  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted();
-  const paths = names.filter((name) => name.endsWith('.lua'));
-  const files = new Map(
-    paths.map((path) => [path, parseFile(path, readFileSync(join(folder, path), 'utf8'))]),
-  );
+  const files = readLuaFiles(folder);
   requireOwnNames([...files.values()]);
+  const names = namesIn(folder);
   const knownTypes = findTypes(folder, names);
   for (const file of files.values()) {
     const text = writeModule(file, helpersFor(file, files), knownTypes);
@@ -53,14 +50,25 @@ function requireOwnNames(files) {
   }
 }
 
+/** By their path below the folder. @param {string} folder @returns {ReadonlyMap<string, LuaFile>} @throws {ScriptFault} */
+export function readLuaFiles(folder) {
+  const paths = namesIn(folder).filter((name) => name.endsWith('.lua'));
+  return new Map(paths.map((path) => [path, parseFile(path, readFileSync(join(folder, path), 'utf8'))]));
+}
+
+/** @param {string} folder */
+function namesIn(folder) {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted();
+}
+
 /** The helpers that a file may call: those of each file that it includes, then its own. @param {LuaFile} file @param {ReadonlyMap<string, LuaFile>} files @returns {Library[]} */
-function helpersFor(file, files) {
+export function helpersFor(file, files) {
   /** @type {Map<import('./expand-lua.mjs').Helper, Library>} */
   const found = new Map();
-  for (const include of file.tags.includes) {
-    const path = join(dirname(file.path), include);
+  for (const { name, line } of file.tags.includes) {
+    const path = join(dirname(file.path), name);
     const included = files.get(path);
-    if (!included) throw new ScriptFault(file.path, 1, `there is no ${path} to include`);
+    if (!included) throw new ScriptFault(file.path, line, `there is no ${path} to include`);
     for (const library of helpersFor(included, files)) found.set(library.helper, library);
   }
   for (const helper of file.helpers) found.set(helper, { file, helper });

@@ -51,11 +51,6 @@ describe('npm run scripts', () => {
   it.each<[what: string, text: string, fault: string]>([
     ['a name that nobody has', fileWith([], 'return nobody(list)'), '6: nothing is called nobody'],
     [
-      'an argument that is not used',
-      fileWith(['---@param other text'], 'return list', 'list, other'),
-      '5: other is not used',
-    ],
-    [
       'other parameters than those of the comment',
       fileWith(['---@param other text'], 'return list'),
       '5: by its comment, do_it has the parameters (list, other)',
@@ -116,6 +111,17 @@ describe('npm run scripts', () => {
       ', list',
       '',
     ]);
+  });
+
+  it('gives no undefined for a guard that always stops with a reply', async () => {
+    const tags = ['---@guard', '---@reply a text'];
+    const typeWith = async (stop: string) => {
+      const body = `if list then return ${stop} end return reply { a = list }`;
+      const { text } = await writeScripts({ ...domain, 'a/x.lua': fileWith(tags, body) });
+      return /doIt\(.*\): (.*) \{/.exec(text)?.[1];
+    };
+    expect(await typeWith('stop { a = list }')).toBe('Guard<DoItReply>');
+    expect(await typeWith('stop()')).toBe('Guard<DoItReply | undefined>');
   });
 
   it('gives a script the helpers that it calls, and those that they call', async () => {

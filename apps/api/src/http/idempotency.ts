@@ -89,14 +89,14 @@ export async function answerOnce(
   const seed = newId('seed');
   const fingerprint = digest(`${request.originalUrl}\n${bodyText}`);
   const [claim] = await (assumption ?? { atomic }).atomic([
-    (target) => idempotencyStore.claim(slot, fingerprint, seed, clock(), target),
+    idempotencyStore.claim(slot, fingerprint, seed, clock()),
   ]);
   switch (claim.state) {
     case 'claimed':
       return await workOnce(context, { slot, seal, seed, isFirst: claim.seed === seed }, () =>
         work({
           ...originOf(claim, slot, seal.apiKey),
-          requireClaim: (target) => idempotencyStore.requireHolder(slot, seed, target),
+          requireClaim: idempotencyStore.requireHolder(slot, seed),
         }),
       );
     case 'answered':

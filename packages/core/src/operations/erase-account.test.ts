@@ -71,7 +71,7 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
   const ids = endpoints.map(({ id }) => id);
   const events = Array.from({ length: eventCount }, (_, i) => buildEvent({ accountId, acceptedAt: NOW + i }));
   for (const { id, ...event } of events) {
-    await new EventClaimStore(client, DAY).claim({ accountId, id, acceptedAt: NOW }, 'digest');
+    await new EventClaimStore(client, DAY).claim({ accountId, id, acceptedAt: NOW }, 'digest')(client);
     await eventStore.save({ id, ...event });
     await eventStore.enlistAll([{ event: { id, ...event }, deliveries: 0 }]);
     await eventStore.addReceivers(accountId, id, ids);
@@ -89,9 +89,9 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
     await eventStore.save(event);
   }
   // What no list leads to at all.
-  await new EventClaimStore(client, DAY).claim({ ...unlisted[2], acceptedAt: NOW }, 'digest');
+  await new EventClaimStore(client, DAY).claim({ ...unlisted[2], acceptedAt: NOW }, 'digest')(client);
   await eventStore.addReceivers(accountId, unlisted[2].id, ids);
-  await new IdempotencyStore(client).claim({ accountId, name: 'slot' }, 'digest', 'seed', NOW);
+  await new IdempotencyStore(client).claim({ accountId, name: 'slot' }, 'digest', 'seed', NOW)(client);
   if (endpointId) {
     await deliveryStore.enlistAll(buildNewDeliveries(unlisted[0].id, [endpointId], NOW));
     const heldDeliveries = new HeldDeliveries(client, oneShard('bull'));

@@ -132,11 +132,13 @@ it('takes the digest of the payload away, and nobody else gets the id', async ()
   const { event, eventStore, erase } = arrange();
   const { accountId, id } = event;
   const claims = new EventClaimStore(redis.client, testRetention.ageMs);
-  await claims.claim({ accountId, id, acceptedAt: NOW }, 'digest');
+  await claims.claim({ accountId, id, acceptedAt: NOW }, 'digest')(redis.client);
   await eventStore.save(event);
   await erase();
   expect(await redis.client.exists(keys.eventClaim(accountId, id))).toBe(0);
-  expect(await claims.claim({ accountId, id, acceptedAt: NOW }, 'digest')).toEqual({ state: 'stored' });
+  expect(await claims.claim({ accountId, id, acceptedAt: NOW }, 'digest')(redis.client)).toEqual({
+    state: 'stored',
+  });
 });
 
 describe('an event that is still on the queue', () => {

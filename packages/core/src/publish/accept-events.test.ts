@@ -10,7 +10,7 @@ import { AppError } from '../platform/app-error';
 import { createNewId } from '../platform/ids';
 import { atomicOneByOne } from '../platform/redis-atomic';
 import { nameRedisError } from '../platform/redis-errors';
-import { type ScriptTarget, ScriptUnit, type Step } from '../platform/redis-script';
+import { ScriptUnit, type Step } from '../platform/redis-script';
 import { buildAtomic } from '../testing/build-atomic';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { createClosables } from '../testing/closables';
@@ -337,8 +337,8 @@ describe('accept events, with a history', () => {
       const store = new IdempotencyStore(client);
       const slot = { accountId, name: 'slot' };
       const claim = async (seed: string) => {
-        expect(await store.claim(slot, 'request', seed, NOW)).toMatchObject({ state: 'claimed' });
-        return (target: ScriptTarget) => store.requireHolder(slot, seed, target);
+        expect(await store.claim(slot, 'request', seed, NOW)(client)).toMatchObject({ state: 'claimed' });
+        return store.requireHolder(slot, seed);
       };
       const stalled = await claim('first');
       await store.release(slot, 'first');

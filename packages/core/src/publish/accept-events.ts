@@ -18,7 +18,7 @@ import type { EventStore } from '../events/redis-event-store';
 import { digestOf, isOfDigest, type MovedIds, type Settled } from '../events/redis-moved-ids';
 import { AppError } from '../platform/app-error';
 import type { NewId } from '../platform/ids';
-import type { Step } from '../platform/redis-script';
+import type { ScriptTarget } from '../platform/redis-script';
 import { type DispatchEventsContext, dispatchEvents, type EventsPremise } from './fan-out-event';
 import type { EventClaim, EventClaimStore } from './redis-event-claim-store';
 import { isPast, type ScheduleEventsContext, scheduleEvents, scheduleOf } from './schedule-events';
@@ -158,37 +158,54 @@ async function scheduleFor(
   return scheduleOf(deliverAt, receivedAt, scheduleMaxMs);
 }
 
+interface ClaimedId {
+  readonly candidate: Candidate;
+  readonly claim: EventClaim;
+  /** The history has its event: this claim is to go. */
+  readonly isMoved: boolean;
+}
+
 /** All ids that clients chose, in one step. */
 async function claimIds(
   context: AcceptEventsContext,
   prepared: readonly (Candidate | AppError)[],
   { assumption }: AcceptEventsInput,
 ): Promise<readonly (Candidate | AppError)[]> {
-  if (!prepared.some(isClaimable)) return prepared;
-  const claims = new Map<Candidate, EventClaim>();
-  const alreadyMoved: AcceptedEvent[] = [];
-  const steps: readonly Step[] = [
-    (target) =>
-      Promise.all(
-        prepared.filter(isClaimable).map(async (candidate) => {
-          const { event } = candidate;
-          const digest = digestOf(event.body, event.endpointIds);
-          // Both fail when Redis is down. An unhandled rejection would end the process.
-          const [claim, settled] = await Promise.all([
-            context.eventClaims.claim(event, digest, target),
-            context.movedIds?.look(event.accountId, event.id, publishedAtOf(event), target),
-          ]);
-          if (settled?.moved && claim.state === 'open') alreadyMoved.push(event);
-          claims.set(candidate, settled ? claimAgainstHistory(event, settled, claim, digest) : claim);
-        }),
-      ),
-  ];
-  await (assumption ? assumption.atomic(steps) : context.atomic(steps));
-  await takeBack(context, alreadyMoved);
+  const claimable = prepared.filter(isClaimable);
+  if (claimable.length === 0) return prepared;
+  const [claimed] = await (assumption ?? context).atomic([
+    (target) => Promise.all(claimable.map((candidate) => claimId(context, candidate, target))),
+  ]);
+  const alreadyMoved = claimed.filter(({ isMoved }) => isMoved);
+  await takeBack(
+    context,
+    alreadyMoved.map(({ candidate }) => candidate.event),
+  );
+  const claims = new Map(claimed.map(({ candidate, claim }) => [candidate, claim]));
   return await eachGood(prepared, async (candidate) => {
     const claim = claims.get(candidate);
     return claim ? await applyClaim(context, candidate, claim) : candidate;
   });
+}
+
+async function claimId(
+  { eventClaims, movedIds }: AcceptEventsContext,
+  candidate: Candidate,
+  target: ScriptTarget,
+): Promise<ClaimedId> {
+  const { event } = candidate;
+  const digest = digestOf(event.body, event.endpointIds);
+  // Both fail when Redis is down. An unhandled rejection would end the process.
+  const [claim, settled] = await Promise.all([
+    eventClaims.claim(event, digest)(target),
+    movedIds?.look(event.accountId, event.id, publishedAtOf(event), target),
+  ]);
+  if (settled === undefined) return { candidate, claim, isMoved: false };
+  return {
+    candidate,
+    claim: claimAgainstHistory(event, settled, claim, digest),
+    isMoved: settled.moved !== undefined && claim.state === 'open',
+  };
 }
 
 // The history has these events. Redis keeps their ids for as long as ids are known.
@@ -265,20 +282,13 @@ async function markQueued(
   { eventClaims, atomic }: AcceptEventsContext,
   candidates: readonly (Candidate | AppError)[],
 ): Promise<ReadonlySet<Candidate>> {
-  if (!candidates.some(isClaimable)) return NONE;
-  const first = new Set<Candidate>();
   const open = candidates.filter(isClaimable).filter(({ claimState }) => claimState === 'open');
-  if (open.length === 0) return first;
-  await atomic([
+  if (open.length === 0) return NONE;
+  const [isFirst] = await atomic([
     (target) =>
-      Promise.all(
-        open.map(async (candidate) => {
-          const { accountId, id } = candidate.event;
-          if (await eventClaims.markQueued(accountId, id, target)) first.add(candidate);
-        }),
-      ),
+      Promise.all(open.map(({ event: { accountId, id } }) => eventClaims.markQueued(accountId, id)(target))),
   ]);
-  return first;
+  return new Set(open.filter((_candidate, i) => isFirst[i]));
 }
 
 function conclude(

@@ -5,13 +5,11 @@ import { keys } from '../domain/keys';
 import { AppError } from '../platform/app-error';
 import { type Atomic, atomicAsOne } from '../platform/redis-atomic';
 import { storageUnavailable } from '../platform/redis-errors';
-import { defineScript } from '../platform/redis-script';
 import { buildApiKey } from '../testing/build-api-key';
 import { buildAtomic } from '../testing/build-atomic';
+import { addNote } from '../testing/redis-notes.script';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { Assumptions, NoLongerTrue } from './redis-assumption';
-
-const NOTE = defineScript(`return redis.call('RPUSH', KEYS[1], ARGV[1])`);
 
 describe('an assumption', () => {
   let redis: TestRedis;
@@ -37,8 +35,7 @@ describe('an assumption', () => {
     });
     const apiKeyRecord = JSON.stringify(apiKey);
     const again = () => assumptions.make({ accountId, apiKey, apiKeyRecord, endpointsVersion: '0' });
-    const store = (text: string) => (target: Parameters<typeof NOTE>[0]) =>
-      NOTE(target, [`stored:${apiKey.id}`], [text]);
+    const store = (text: string) => addNote({ notes: `stored:${apiKey.id}`, text });
     return {
       accountId,
       again,

@@ -1,14 +1,15 @@
 import { Cluster, ReplyError } from 'ioredis';
 import { parseStanding, type Standing } from '../accounts/redis-usage-store';
 import type { AccountId, ApiKey } from '../domain/account';
-import { keys } from '../domain/keys';
 import type { EndpointsVersion } from '../endpoints/subscriptions';
 import { AppError } from '../platform/app-error';
-import type { Atomic, Results } from '../platform/redis-atomic';
+import { type Atomic, mapReply, type Results } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
 import { isLate } from '../platform/redis-deadline';
 import { isUnavailable } from '../platform/redis-errors';
-import { defineGuard, type ScriptTarget, type Step } from '../platform/redis-script';
+import type { Guard } from '../platform/redis-lua';
+import type { Step } from '../platform/redis-script';
+import { compareAssumed } from './redis-assumption.script';
 
 /** The cached facts by which a publish request is admitted: its key and its account. */
 export interface Assumed {
@@ -18,16 +19,6 @@ export interface Assumed {
   readonly apiKeyRecord: string;
   readonly endpointsVersion: EndpointsVersion;
 }
-
-// KEYS: api-key, version of the endpoints, used bytes, quota. ARGV: the assumed record and version, and the
-// quota of an account that has none of its own. Gives whether both are still the same and the account has
-// room, then the used bytes and the account's own quota.
-const COMPARE = defineGuard(`
-  local now = redis.call('MGET', KEYS[1], KEYS[2], KEYS[3], KEYS[4])
-  local quota = tonumber(now[4] or ARGV[3])
-  local is_over = quota > 0 and tonumber(now[3] or 0) >= quota
-  local is_same = now[1] == ARGV[1] and (now[2] or '0') == ARGV[2]
-  return {is_same and not is_over and 1 or 0, now[3], now[4]}`);
 
 export interface AssumptionsOptions {
   /** Runs a step on this Redis. */
@@ -54,26 +45,22 @@ export class Assumptions {
   }
 
   make(assumed: Assumed): Assumption {
-    return new Assumption(assumed, this.options.atomic, (target) => this.compare(target, assumed));
+    return new Assumption(assumed, this.options.atomic, () => this.#compare(assumed));
   }
 
-  /** As a step, it keeps the later ones from running when it gives `false`. */
-  async compare(target: ScriptTarget, assumed: Assumed): Promise<boolean> {
-    const { accountId, apiKey, apiKeyRecord, endpointsVersion } = assumed;
-    const compared = [
-      keys.apiKey(apiKey.id),
-      keys.endpointsVersion(accountId),
-      keys.usedBytes(accountId),
-      keys.quota(accountId),
-    ];
-    const reply = await COMPARE(target, compared, [
-      apiKeyRecord,
-      endpointsVersion,
-      this.options.defaultQuotaBytes,
-    ]);
-    const [holds, used, quota] = reply as readonly [number, string | null, string | null];
-    this.options.noteStanding(accountId, parseStanding(used, quota));
-    return holds === 1;
+  /** Gives whether they hold. If not, the steps after it do not run. */
+  #compare({ accountId, apiKey, apiKeyRecord, endpointsVersion }: Assumed): Guard<boolean> {
+    const step = compareAssumed({
+      account: accountId,
+      id: apiKey.id,
+      assumedKey: apiKeyRecord,
+      assumedVersion: endpointsVersion,
+      defaultQuota: this.options.defaultQuotaBytes,
+    });
+    return mapReply(step, ({ holds, usedBytes, ownQuota }) => {
+      this.options.noteStanding(accountId, parseStanding(usedBytes, ownQuota));
+      return holds;
+    });
   }
 }
 
@@ -89,7 +76,7 @@ export class Assumption {
   constructor(
     readonly assumed: Assumed,
     private readonly runAtomic: Atomic,
-    private readonly compare: (target: ScriptTarget) => Promise<boolean>,
+    private readonly compare: () => Guard<boolean>,
   ) {}
 
   /** Assumptions with the same name have the same facts, and the same state of comparison. */
@@ -101,19 +88,23 @@ export class Assumption {
   /**
    * Run steps in their order, the first ones only if the assumption holds.
    *
-   * @param others of the same name, whose steps these are as well.
+   * @param sharers assumptions of the same name, whose steps these are as well.
    * @throws NoLongerTrue
    */
   async atomic<const Steps extends readonly Step[]>(
     steps: Steps,
-    others: readonly Assumption[] = [],
+    sharers: readonly Assumption[] = [],
   ): Promise<Results<Steps>> {
     if (this.#isConfirmed) return await this.runAtomic(steps);
-    const [, ...results] = await this.runAtomic([this.#confirm, ...steps]);
-    if (!this.#isConfirmed) throw new NoLongerTrue();
-    for (const other of others) other.#isConfirmed = true;
-    // The types know one list of steps, not one with a step before it.
-    return results as Results<Steps>;
+    const { results, error } = await this.runAtomic.tried([this.compare(), ...steps]);
+    const [holds, ...others] = results;
+    if (holds === false) throw new NoLongerTrue();
+    // Also when a later step has failed.
+    this.#isConfirmed = holds === true;
+    if (error !== undefined) throw error;
+    for (const same of sharers) same.#isConfirmed = true;
+    // It holds: so what follows it was not left out.
+    return others as Results<Steps>;
   }
 
   /** Compare now, unless that was done. @throws NoLongerTrue */
@@ -137,10 +128,6 @@ export class Assumption {
       throw error;
     }
   }
-
-  readonly #confirm: Step = async (target) => {
-    this.#isConfirmed = await this.compare(target);
-  };
 }
 
 // Redis would not answer a second request either, and the client would wait twice as long. And of what came too late it is

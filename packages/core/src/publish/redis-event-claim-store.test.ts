@@ -19,13 +19,13 @@ afterAll(() => redis.close());
 describe('EventClaimStore', () => {
   it('gives later claims of the same content the time of the first, open until it is marked as queued', async () => {
     const event = buildEvent({ acceptedAt: 1_000 });
-    expect(await claims.claim(event, 'digest')).toEqual({ state: 'open', acceptedAt: 1_000 });
-    expect(await claims.claim({ ...event, acceptedAt: 2_000 }, 'digest')).toEqual({
+    expect(await claims.claim(event, 'digest')(redis.client)).toEqual({ state: 'open', acceptedAt: 1_000 });
+    expect(await claims.claim({ ...event, acceptedAt: 2_000 }, 'digest')(redis.client)).toEqual({
       state: 'open',
       acceptedAt: 1_000,
     });
-    await claims.markQueued(event.accountId, event.id);
-    expect(await claims.claim({ ...event, acceptedAt: 3_000 }, 'digest')).toEqual({
+    await claims.markQueued(event.accountId, event.id)(redis.client);
+    expect(await claims.claim({ ...event, acceptedAt: 3_000 }, 'digest')(redis.client)).toEqual({
       state: 'queued',
       acceptedAt: 1_000,
     });
@@ -33,17 +33,17 @@ describe('EventClaimStore', () => {
 
   it('is taken for other content, queued or not', async () => {
     const event = buildEvent();
-    await claims.claim(event, 'digest');
-    expect(await claims.claim(event, 'other')).toEqual({ state: 'taken' });
-    await claims.markQueued(event.accountId, event.id);
-    expect(await claims.claim(event, 'other')).toEqual({ state: 'taken' });
+    await claims.claim(event, 'digest')(redis.client);
+    expect(await claims.claim(event, 'other')(redis.client)).toEqual({ state: 'taken' });
+    await claims.markQueued(event.accountId, event.id)(redis.client);
+    expect(await claims.claim(event, 'other')(redis.client)).toEqual({ state: 'taken' });
   });
 
   it('lets one alone be the first to say that it is queued', async () => {
     const event = buildEvent();
-    await claims.claim(event, 'digest');
+    await claims.claim(event, 'digest')(redis.client);
     const said = await Promise.all(
-      Array.from({ length: 20 }, () => claims.markQueued(event.accountId, event.id)),
+      Array.from({ length: 20 }, () => claims.markQueued(event.accountId, event.id)(redis.client)),
     );
     expect(said.filter(Boolean)).toHaveLength(1);
   });
@@ -51,31 +51,36 @@ describe('EventClaimStore', () => {
   it('knows an event that came in by the queue', async () => {
     const event = buildEvent();
     await new EventStore(redis.client, testRetention).save(event);
-    expect(await claims.claim(event, 'digest')).toEqual({ state: 'stored' });
+    expect(await claims.claim(event, 'digest')(redis.client)).toEqual({ state: 'stored' });
   });
 
   it('lets accounts use the same id', async () => {
     const event = buildEvent();
-    await claims.claim(event, 'digest');
-    expect(await claims.claim({ ...event, accountId: uniqueAccountId() }, 'other')).toMatchObject({
+    await claims.claim(event, 'digest')(redis.client);
+    expect(
+      await claims.claim({ ...event, accountId: uniqueAccountId() }, 'other')(redis.client),
+    ).toMatchObject({
       state: 'open',
     });
   });
 
   it('is kept for the retention, and not brought back by a late word that it is queued', async () => {
     const event = buildEvent();
-    await claims.claim(event, 'digest');
+    await claims.claim(event, 'digest')(redis.client);
     const key = keys.eventClaim(event.accountId, event.id);
     expect(await redis.client.pttl(key)).toBeGreaterThan(RETENTION_MS / 2);
     await redis.client.del(key);
-    expect(await claims.markQueued(event.accountId, event.id)).toBe(false);
+    expect(await claims.markQueued(event.accountId, event.id)(redis.client)).toBe(false);
     expect(await redis.client.exists(key)).toBe(0);
   });
 
   it('is kept for the retention from when its event is due', async () => {
     const publishedAt = 1_700_000_000_000;
     const event = buildScheduledEvent({ deliverAt: publishedAt + 10 * RETENTION_MS });
-    expect(await claims.claim(event, 'digest')).toEqual({ state: 'open', acceptedAt: publishedAt });
+    expect(await claims.claim(event, 'digest')(redis.client)).toEqual({
+      state: 'open',
+      acceptedAt: publishedAt,
+    });
     const keptMs = await redis.client.pttl(keys.eventClaim(event.accountId, event.id));
     expect(keptMs).toBeGreaterThan(10.5 * RETENTION_MS);
     expect(keptMs).toBeLessThanOrEqual(11 * RETENTION_MS);

@@ -1,8 +1,14 @@
 import type { AccountId } from '../domain/account';
 import { type AcceptedEvent, type EventId, publishedAtOf } from '../domain/event';
-import { keys } from '../domain/keys';
+import { mapReply } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript, type ScriptTarget } from '../platform/redis-script';
+import type { Step } from '../platform/redis-script';
+import {
+  type ClaimEventReply,
+  claimEvent,
+  markEventQueued,
+  takeBackEventClaim,
+} from './redis-event-claim-store.script';
 
 /**
  * - `open`: the id belongs to this content, and no request has yet said that its event is queued. Queue it:
@@ -19,28 +25,6 @@ export type EventClaim =
 /** What a claim is made for: the id, and how long it is kept. */
 type ClaimedEvent = Pick<AcceptedEvent, 'accountId' | 'id' | 'acceptedAt' | 'schedule'>;
 
-// KEYS: event-claim, event. ARGV: digest, accepted_at, retention.
-const CLAIM = defineScript(`
-  local claim = redis.call('HMGET', KEYS[1], 'digest', 'accepted_at', 'queued')
-  if claim[1] then
-    if claim[1] ~= ARGV[1] then return {'taken'} end
-    return {claim[3] and 'queued' or 'open', claim[2]}
-  end
-  if redis.call('EXISTS', KEYS[2]) == 1 then return {'stored'} end
-  redis.call('HSET', KEYS[1], 'digest', ARGV[1], 'accepted_at', ARGV[2])
-  redis.call('PEXPIRE', KEYS[1], ARGV[3])
-  return {'open', ARGV[2]}`);
-
-// Never creates a claim: that one would have no expiry.
-const MARK_QUEUED = defineScript(`
-  if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
-  return redis.call('HSETNX', KEYS[1], 'queued', '1')`);
-
-// KEYS: event-claim. ARGV: digest, accepted_at.
-const TAKE_BACK = defineScript(`
-  local claim = redis.call('HMGET', KEYS[1], 'digest', 'accepted_at', 'queued')
-  if claim[1] == ARGV[1] and claim[2] == ARGV[2] and not claim[3] then redis.call('DEL', KEYS[1]) end`);
-
 /** The event ids that clients have chosen, and the content of each. */
 export class EventClaimStore {
   constructor(
@@ -49,26 +33,32 @@ export class EventClaimStore {
   ) {}
 
   /** Claim the id for the content with this digest, unless it is taken: for the retention, from when its event is due. */
-  async claim(event: ClaimedEvent, digest: string, target: ScriptTarget = this.redis): Promise<EventClaim> {
+  claim(event: ClaimedEvent, digest: string): Step<EventClaim> {
     const { accountId, id, acceptedAt } = event;
-    const claimKeys = [keys.eventClaim(accountId, id), keys.event(accountId, id)];
     const publishedAt = publishedAtOf(event);
-    const keptMs = this.retentionMs + Math.max(acceptedAt - publishedAt, 0);
-    const reply = (await CLAIM(target, claimKeys, [digest, publishedAt, keptMs])) as
-      | ['open' | 'queued', string]
-      | ['taken' | 'stored'];
-    const [state] = reply;
-    if (state === 'taken' || state === 'stored') return { state };
-    return { state, acceptedAt: Number(reply[1]) };
+    const step = claimEvent({
+      account: accountId,
+      id,
+      digest,
+      acceptedAt: publishedAt,
+      keptMs: this.retentionMs + Math.max(acceptedAt - publishedAt, 0),
+    });
+    return mapReply(step, claimOf);
   }
 
   /** Remove a claim of an id that belongs to an event of the history. */
   async takeBack(event: ClaimedEvent, digest: string): Promise<void> {
-    await TAKE_BACK(this.redis, [keys.eventClaim(event.accountId, event.id)], [digest, publishedAtOf(event)]);
+    const { accountId, id } = event;
+    const step = takeBackEventClaim({ account: accountId, id, digest, acceptedAt: publishedAtOf(event) });
+    await step(this.redis);
   }
 
   /** Give whether this call is the first to mark it. */
-  async markQueued(accountId: AccountId, id: EventId, target: ScriptTarget = this.redis): Promise<boolean> {
-    return (await MARK_QUEUED(target, [keys.eventClaim(accountId, id)], [])) === 1;
+  markQueued(accountId: AccountId, id: EventId): Step<boolean> {
+    return markEventQueued({ account: accountId, id });
   }
+}
+
+function claimOf({ state, acceptedAt }: ClaimEventReply): EventClaim {
+  return state === 'taken' || state === 'stored' ? { state } : { state, acceptedAt };
 }

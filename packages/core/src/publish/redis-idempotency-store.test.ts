@@ -27,7 +27,7 @@ describe('IdempotencyStore', () => {
   it('lets one of many claim a request', async () => {
     const slot = newSlot();
     const results = await Promise.all(
-      Array.from({ length: 20 }, (_, i) => store.claim(slot, 'request', `seed-${i}`, NOW)),
+      Array.from({ length: 20 }, (_, i) => store.claim(slot, 'request', `seed-${i}`, NOW)(redis.client)),
     );
     expect(results.filter(({ state }) => state === 'claimed')).toHaveLength(1);
     expect(results.filter(({ state }) => state === 'running')).toHaveLength(19);
@@ -35,37 +35,40 @@ describe('IdempotencyStore', () => {
 
   it('gives the first answer to the same request, and to no other one', async () => {
     const slot = newSlot();
-    await store.claim(slot, 'request', 'seed', NOW);
+    await store.claim(slot, 'request', 'seed', NOW)(redis.client);
     await store.answer(slot, 'first');
     await store.answer(slot, 'second');
-    expect(await store.claim(slot, 'request', 'seed', NOW)).toEqual({ state: 'answered', answer: 'first' });
-    expect(await store.claim(slot, 'another', 'seed', NOW)).toEqual({ state: 'other' });
+    expect(await store.claim(slot, 'request', 'seed', NOW)(redis.client)).toEqual({
+      state: 'answered',
+      answer: 'first',
+    });
+    expect(await store.claim(slot, 'another', 'seed', NOW)(redis.client)).toEqual({ state: 'other' });
   });
 
   it('hands the claim of one who broke off to a retry, with the seed and the time of the first', async () => {
     const slot = newSlot();
-    await store.claim(slot, 'request', 'seed-1', NOW);
+    await store.claim(slot, 'request', 'seed-1', NOW)(redis.client);
     await endLease(slot);
-    expect(await store.claim(slot, 'another', 'seed-2', NOW + 1)).toEqual({ state: 'other' });
+    expect(await store.claim(slot, 'another', 'seed-2', NOW + 1)(redis.client)).toEqual({ state: 'other' });
     const claimed = { state: 'claimed', seed: 'seed-1', claimedAt: NOW };
-    expect(await store.claim(slot, 'request', 'seed-2', NOW + 1)).toEqual(claimed);
-    expect(await store.claim(slot, 'request', 'seed-3', NOW + 1)).toEqual({ state: 'running' });
+    expect(await store.claim(slot, 'request', 'seed-2', NOW + 1)(redis.client)).toEqual(claimed);
+    expect(await store.claim(slot, 'request', 'seed-3', NOW + 1)(redis.client)).toEqual({ state: 'running' });
   });
 
   it('takes no running request over by the clock of one API, and leaves none to another for days', async () => {
     const slot = newSlot();
-    await store.claim(slot, 'request', 'seed-1', Date.now() + 15 * DAY_MS);
+    await store.claim(slot, 'request', 'seed-1', Date.now() + 15 * DAY_MS)(redis.client);
     expect(await leasedUntil(slot)).toBeLessThan(Date.now() + 60_000);
-    expect(await store.claim(slot, 'request', 'seed-2', Date.now() + 30 * DAY_MS)).toEqual({
+    expect(await store.claim(slot, 'request', 'seed-2', Date.now() + 30 * DAY_MS)(redis.client)).toEqual({
       state: 'running',
     });
   });
 
   it('lets the next one try at once when it was released, with the seed of the first', async () => {
     const slot = newSlot();
-    await store.claim(slot, 'request', 'seed-1', NOW);
+    await store.claim(slot, 'request', 'seed-1', NOW)(redis.client);
     await store.release(slot, 'seed-1');
-    expect(await store.claim(slot, 'request', 'seed-2', NOW)).toMatchObject({
+    expect(await store.claim(slot, 'request', 'seed-2', NOW)(redis.client)).toMatchObject({
       state: 'claimed',
       seed: 'seed-1',
     });
@@ -75,21 +78,23 @@ describe('IdempotencyStore', () => {
     'a request that has lost the claim does not %s it for the one that has it',
     async (end) => {
       const slot = newSlot();
-      await store.claim(slot, 'request', 'seed-1', NOW);
+      await store.claim(slot, 'request', 'seed-1', NOW)(redis.client);
       await endLease(slot);
-      await store.claim(slot, 'request', 'seed-2', NOW);
+      await store.claim(slot, 'request', 'seed-2', NOW)(redis.client);
       await store[end](slot, 'seed-1');
-      expect(await store.claim(slot, 'request', 'seed-3', NOW)).toEqual({ state: 'running' });
+      expect(await store.claim(slot, 'request', 'seed-3', NOW)(redis.client)).toEqual({ state: 'running' });
       await store.answer(slot, 'first');
       await store[end](slot, 'seed-1');
-      expect(await store.claim(slot, 'request', 'seed-3', NOW)).toMatchObject({ state: 'answered' });
+      expect(await store.claim(slot, 'request', 'seed-3', NOW)(redis.client)).toMatchObject({
+        state: 'answered',
+      });
     },
   );
 
   it('is kept for a day', async () => {
     const slot = newSlot();
     const key = keys.idempotency(slot.accountId, slot.name);
-    await store.claim(slot, 'request', 'seed', NOW);
+    await store.claim(slot, 'request', 'seed', NOW)(redis.client);
     expect(await redis.client.pttl(key)).toBeGreaterThan(DAY_MS - 60_000);
     await store.answer(slot, 'first');
     const remainingMs = await redis.client.pttl(key);

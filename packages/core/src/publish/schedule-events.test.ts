@@ -181,7 +181,7 @@ describe.each([
     const { context, now, usedBytes } = open();
     const event = buildScheduledEvent({ deliverAt: now + HOUR_MS });
     const { accountId, id } = event;
-    await context.idempotencyStore.claim({ accountId, name: 'slot' }, 'print', 'seed', now);
+    await context.idempotencyStore.claim({ accountId, name: 'slot' }, 'print', 'seed', now)(redis.client);
     await scheduleEvents(context, [event], { answer: 'slot' });
     const before = await usedBytes(accountId);
     const movedTo = now + HOUR_MS + byMs;

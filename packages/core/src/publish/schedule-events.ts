@@ -141,7 +141,7 @@ function stepsOf(
   steps.push((target) => usageStore.count(accountId, changes, clock(), target));
   if (answer !== undefined && idempotencyStore) {
     const slot = { accountId, name: answer };
-    steps.push((target) => idempotencyStore.keepUntil(slot, until, target));
+    steps.push(idempotencyStore.keepUntil(slot, until));
   }
   return steps;
 }
@@ -200,7 +200,7 @@ export async function rescheduleEvent(
     scheduledQueue.place(entry),
     async (target) => {
       const name = seen.answer;
-      if (name !== undefined) await idempotencyStore.keepUntil({ accountId, name }, deliverAt, target);
+      if (name !== undefined) await idempotencyStore.keepUntil({ accountId, name }, deliverAt)(target);
     },
     (target) => countMoved(context, accountId, seen, deliverAt, target),
   ]);

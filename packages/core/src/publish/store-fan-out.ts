@@ -11,7 +11,7 @@ import { chunksOf } from '../platform/batches';
 import type { Clock } from '../platform/clock';
 import { GatheredWork } from '../platform/end-of-turn';
 import type { Atomic } from '../platform/redis-atomic';
-import { isDataError, type ScriptTarget, type Step } from '../platform/redis-script';
+import { isDataError, type Step } from '../platform/redis-script';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { Assumption } from './redis-assumption';
 
@@ -99,14 +99,14 @@ async function take(context: StoreFanOutContext, parts: readonly Part[]): Promis
       batch.map(({ event }) => event),
       context.clock(),
     ) ?? []),
-    (target) => Promise.all(batch.map((portion) => store(context, portion, target))),
+    together(batch.map((portion) => store(context, portion))),
     (target) => context.deliveryQueue.addAll(batch.flatMap(deliveriesOf), target),
-    (target) => listDeliveries(context, batch, target),
-    (target) => listEvents(context, batch, target),
+    together(listDeliveries(context, batch)),
+    together(listEvents(context, batch)),
   ];
   const [first, ...others] = parts.flatMap(({ assumption }) => assumption ?? []);
-  const isWhole = await (first ? first.atomic(steps, others) : context.atomic(steps));
-  if (!isWhole) await takeOthers(context, parts);
+  const results = await (first ? first.atomic(steps, others) : context.atomic(steps));
+  if (results.length < steps.length) await takeOthers(context, parts);
 }
 
 // An event of the same id waits for its time, was cancelled, or was sent before: then the later one is the same
@@ -137,14 +137,15 @@ async function nextOf(
   return head.schedule === undefined || head.schedule.state === 'due' ? 'store' : 'refuse';
 }
 
-async function store(
-  { eventStore }: StoreFanOutContext,
-  { event, receivers, isFirst }: Portion,
-  target: ScriptTarget,
-): Promise<void> {
+/** One step of several that do not wait for each other. */
+function together(steps: readonly Step[]): Step {
+  return (target) => Promise.all(steps.map((step) => step(target)));
+}
+
+function store({ eventStore }: StoreFanOutContext, { event, receivers, isFirst }: Portion): Step {
   const endpointIds = receivers.map(({ id }) => id);
-  if (isFirst) await eventStore.save(event, endpointIds, target);
-  else await eventStore.addReceivers(event.accountId, event.id, endpointIds, target);
+  if (isFirst) return (target) => eventStore.save(event, endpointIds, target);
+  return (target) => eventStore.addReceivers(event.accountId, event.id, endpointIds, target);
 }
 
 /** An endpoint with what it gets. */
@@ -154,11 +155,10 @@ interface Listed {
 }
 
 // One call for all events of an endpoint.
-async function listDeliveries(
+function listDeliveries(
   { deliveryStore, admissionStore }: StoreFanOutContext,
   batch: readonly Portion[],
-  target: ScriptTarget,
-): Promise<void> {
+): readonly Step[] {
   const byReceiver = new Map<EndpointId, Listed>();
   for (const portion of batch) {
     for (const receiver of portion.receivers) {
@@ -172,7 +172,7 @@ async function listDeliveries(
     endpointId: receiver.id,
     marks: portions.map(({ event: { id: eventId, acceptedAt: createdAt } }) => ({ eventId, createdAt })),
   }));
-  const steps = [deliveryStore.enlistAll(lists, target)];
+  const steps: Step[] = [(target) => deliveryStore.enlistAll(lists, target)];
   for (const { receiver, portions } of byReceiver.values()) {
     if (receiver.ordering === 'none') continue;
     const places = portions.flatMap(({ event, isNew }) => {
@@ -180,32 +180,26 @@ async function listDeliveries(
       const line = lineToJoin(receiver, event);
       return line === undefined ? [] : [{ eventId, acceptedAt, line, isNew }];
     });
-    steps.push(admissionStore.joinOrder(receiver.id, places)(target));
+    steps.push(admissionStore.joinOrder(receiver.id, places));
   }
-  await Promise.all(steps);
+  return steps;
 }
 
 // Last: an event in its account's list is complete, and a fan-out of it that is repeated has nothing to do.
-async function listEvents(
+function listEvents(
   { eventStore, overList, clock }: StoreFanOutContext,
   batch: readonly Portion[],
-  target: ScriptTarget,
-): Promise<void> {
-  const complete: { readonly event: AcceptedEvent; readonly deliveries: number }[] = [];
-  for (const { event, total } of batch) {
-    if (total !== undefined) complete.push({ event, deliveries: total });
-  }
-  if (complete.length === 0) return;
-  await Promise.all([
-    eventStore.enlistAll(complete, target),
-    overList?.addAll(
-      complete
-        .filter(({ deliveries }) => deliveries === 0)
-        .map(({ event: { accountId, id } }) => ({ accountId, eventId: id })),
-      clock(),
-      target,
-    ),
-  ]);
+): readonly Step[] {
+  const complete = batch.flatMap(({ event, total }) =>
+    total === undefined ? [] : [{ event, deliveries: total }],
+  );
+  if (complete.length === 0) return [];
+  const steps: Step[] = [(target) => eventStore.enlistAll(complete, target)];
+  const over = complete
+    .filter(({ deliveries }) => deliveries === 0)
+    .map(({ event: { accountId, id } }) => ({ accountId, eventId: id }));
+  if (overList) steps.push((target) => overList.addAll(over, clock(), target));
+  return steps;
 }
 
 function portionsOf({ event, receivers, isNew }: RoutedEvent): readonly Portion[] {

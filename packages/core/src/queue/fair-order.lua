@@ -9,8 +9,8 @@
 --- The state is a hash: `base` is the position with priority 1, `last` the largest so far. Beside it is a sorted set for each
 --- account: flow → position of its last job, and `''` → how many of its flows have begun.
 local function fair_order(prioritized, state, weights)
-  local known = once['fair order ' .. state]
-  if known then return known.priority_of, known.finish, known.look_up end
+  local made = once['fair order ' .. state]
+  if made then return made.priority_of, made.finish, made.look_up end
   local kept = redis.call('HMGET', state, 'base', 'last')
   local base, last = tonumber(kept[1] or '0'), tonumber(kept[2] or '0')
   local head = redis.call('ZRANGE', prioritized, 0, 0, 'WITHSCORES')
