@@ -35,7 +35,7 @@ export interface StoreFanOutContext {
   readonly eventStore: Pick<EventStore, 'save' | 'enlistAll' | 'addReceivers' | 'findHead'>;
   readonly deliveryStore: Pick<DeliveryStore, 'enlistAll'>;
   readonly admissionStore: Pick<AdmissionStore, 'joinOrder'>;
-  readonly deliveryQueue: Pick<DeliveryQueue, 'addAll'>;
+  readonly deliveryQueue: Pick<DeliveryQueue, 'stepToAdd'>;
   /** Absent: there is no history that an event moves to. */
   readonly overList?: Pick<OverList, 'addAll'> | undefined;
   /** The same. */
@@ -100,7 +100,7 @@ async function take(context: StoreFanOutContext, parts: readonly Part[]): Promis
       context.clock(),
     ) ?? []),
     (target) => Promise.all(batch.map((portion) => store(context, portion, target))),
-    (target) => context.deliveryQueue.addAll(batch.flatMap(deliveriesOf), target),
+    context.deliveryQueue.stepToAdd(batch.flatMap(deliveriesOf)),
     (target) => listDeliveries(context, batch, target),
     (target) => listEvents(context, batch, target),
   ];

@@ -491,15 +491,15 @@ describe('the workers that rest are woken', () => {
     const { client, atomic, runningJobs, markersOfOurs } = await arrange();
     const deliveryQueue = willClose(new DeliveryQueue(client, oneShard('ours')));
     const accountId = uniqueAccountId();
-    const addOne: Step = async (target) => {
+    const addOne = () => {
       const delivery = { accountId, eventId: uniqueEventId(), endpointId: uniqueEndpointId() };
-      await deliveryQueue.addAll([delivery], target);
+      return deliveryQueue.stepToAdd([delivery]);
     };
     let taken: Taken | undefined;
     const takeOne: Step = async (target) => {
       taken = await runningJobs.take(target, TOKEN);
     };
-    await Promise.all([atomic([addOne]), atomic([takeOne]), atomic([addOne])]);
+    await Promise.all([atomic([addOne()]), atomic([takeOne]), atomic([addOne()])]);
     expect(taken).toMatchObject({ job: { token: TOKEN }, areMoreWaiting: false });
     expect(await markersOfOurs()).toEqual(JOBS_WAIT);
   });
