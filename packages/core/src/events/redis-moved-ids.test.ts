@@ -7,14 +7,7 @@ import { buildEvent } from '../testing/build-event';
 import { keepMovedId } from '../testing/keep-moved-id';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEventId } from '../testing/unique-ids';
-import {
-  digestOf,
-  isOfDigest,
-  type KeptId,
-  type MovedId,
-  MovedIds,
-  staysKnown,
-} from './redis-moved-ids';
+import { digestOf, isOfDigest, type KeptId, type MovedId, MovedIds, staysKnown } from './redis-moved-ids';
 
 const NOW = 1_700_000_000_000;
 const DAY = 86_400_000;
@@ -41,7 +34,10 @@ const keep = (accountId: AccountId, eventId: EventId, { acceptedAt, ...movedId }
 it('knows nothing of any other event', async () => {
   const accountId = uniqueAccountId();
   await keep(accountId, uniqueEventId(), buildMoved());
-  expect(await movedIds.look(accountId, uniqueEventId(), NOW)(redis.client)).toEqual({ isListed: false, moved: undefined });
+  expect(await movedIds.look(accountId, uniqueEventId(), NOW)(redis.client)).toEqual({
+    isListed: false,
+    moved: undefined,
+  });
 });
 
 it.each(['claimed', 'queued'] as const)('tells what a %s id stands for', async (kind) => {

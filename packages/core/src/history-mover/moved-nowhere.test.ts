@@ -257,7 +257,9 @@ async function expectMoved(history: History, arranged: Arranged): Promise<void> 
   );
   expect(await scene.movedStore.countsOf(accountId, id)).toEqual({ delivered: 1, exhausted: 1 });
   for (const { event } of [claimed, queued]) {
-    expect((await scene.movedIds.look(accountId, event.id, scene.now)(scene.redis.client)).moved).toBeDefined();
+    expect(
+      (await scene.movedIds.look(accountId, event.id, scene.now)(scene.redis.client)).moved,
+    ).toBeDefined();
   }
   await expectAllThere(history, arranged);
 }

@@ -117,9 +117,7 @@ export class OverSweep {
 
   async #overAmong(deliveries: readonly NewDelivery[]): Promise<readonly OverEntry[]> {
     const { movedStore, atomic } = this.context;
-    const seen = await Promise.all(
-      deliveries.map((delivery) => atomic([movedStore.seeDelivery(delivery)])),
-    );
+    const seen = await Promise.all(deliveries.map((delivery) => atomic([movedStore.seeDelivery(delivery)])));
     return deliveries.filter((_delivery, i) => {
       const log = seen[i]?.[0].log;
       return log !== undefined && !readSummary(log).isOpen;

@@ -3,8 +3,8 @@ import { Redis } from 'ioredis';
 import { type DeliveryRequested, deliveryIdOf, type NewDelivery } from '../domain/delivery';
 import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
-import { nameRedisError } from '../platform/redis-errors';
 import { atomicAsOne } from '../platform/redis-atomic';
+import { nameRedisError } from '../platform/redis-errors';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
@@ -202,7 +202,10 @@ describe('bullmq delivery queue', () => {
     it('lets everything follow where nothing will send the delivery', async () => {
       const arranged = await arrange();
       await arranged.deliveryQueue.addAll([buildDelivery()]);
-      expect(await runGuarded(arranged, buildDelivery())).toMatchObject({ results: 2, state: expect.stringMatching(WAITS) });
+      expect(await runGuarded(arranged, buildDelivery())).toMatchObject({
+        results: 2,
+        state: expect.stringMatching(WAITS),
+      });
     });
 
     /** Whether what follows has run: the next delivery has a job. */

@@ -94,12 +94,11 @@ export class DeliveryQueue {
   /** Whether nothing will send a delivery: it has no job in any state, failed ones included, and is not held. */
   guardUnplaced({ endpointId, eventId }: DeliveryParts): Guard {
     const id = deliveryIdOf({ endpointId, eventId });
-    const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
-    return together(
-      shards.map(({ keys, held }) =>
-        checkUnplaced({ job: keys.job(id), held: held(endpointId), event: eventId }),
-      ),
-    );
+    const checks = this.#shards
+      .inEach(this.shards.homeShardsOf(endpointId))
+      .map(({ keys, held }) => checkUnplaced({ job: keys.job(id), held: held(endpointId), event: eventId }));
+    const [check] = checks;
+    return check && checks.length === 1 ? check : together(checks);
   }
 
   /** Whether a worker runs it now. */
@@ -156,10 +155,7 @@ export class DeliveryQueue {
 
   #stepToAdd(deliveries: readonly DeliveryToAdd[]): Step<void> {
     const groups = byShard(deliveries, ({ endpointId }) => this.shards.homeShardOf(endpointId));
-    return mapReply(
-      together(groups.map(([shard, some]) => addJobs(this.#shards.in(shard), some))),
-      () => {},
-    );
+    return mapReply(together(groups.map(([shard, some]) => addJobs(this.#shards.in(shard), some))), () => {});
   }
 
   async #inEach<Found>(
