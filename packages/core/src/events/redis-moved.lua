@@ -148,7 +148,7 @@ end
 ---@with event EventId
 ---@key event_key = event(account, event)
 ---@return boolean
-function is_erased(event_key)
+function is_event_erased(event_key)
   return is_payload_erased(event_key) ~= false
 end
 

@@ -12,7 +12,7 @@ import {
   checkUnchanged,
   type DropEventReply,
   dropEvent,
-  isErased,
+  isEventErased,
   leaveList,
   raiseReach,
   releaseReceiver,
@@ -180,7 +180,7 @@ export class MovedStore {
 
   /** Whether the payload of an event was erased, or the event is gone. */
   isErased({ accountId, eventId }: EventPlace): Step<boolean> {
-    return isErased({ account: accountId, event: eventId });
+    return isEventErased({ account: accountId, event: eventId });
   }
 
   /** How many of the event's deliveries have moved, while the event itself is in Redis. */
