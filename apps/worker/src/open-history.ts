@@ -4,7 +4,6 @@ import {
   type OpenMovedHistoryContext,
   openMovedHistory,
 } from '@hookferry/core/history-mover/open-moved-history';
-import { createForEach } from '@hookferry/core/platform/redis-rows';
 import type { WorkerConfig } from './config';
 
 /** What the worker has besides, if there is a history. */
@@ -27,11 +26,10 @@ export function openHistory(context: OpenHistoryContext) {
     writers: WRITERS,
   });
   if (!parts) return undefined;
-  const { config, redis, clock } = context;
+  const { config, clock } = context;
   return {
     ...parts,
     historyWriter: new HistoryWriter(parts.historyDatabase, clock),
-    forEach: createForEach(redis),
     moveAfterMs: config.HISTORY_MOVE_AFTER,
     keepDays: config.HISTORY_RETENTION / DAY_MS,
   };

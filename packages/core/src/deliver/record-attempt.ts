@@ -9,7 +9,7 @@ import { tellsOfFailing } from '../endpoints/operational-events';
 import type { DeliveryStore, LogLength } from '../events/redis-delivery-store';
 import type { OverList } from '../events/redis-over-list';
 import type { Clock } from '../platform/clock';
-import type { Atomic } from '../platform/redis-atomic';
+import { type Atomic, mapReply, together } from '../platform/redis-atomic';
 import type { Step } from '../platform/redis-script';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { Decision } from './decide-next';
@@ -239,7 +239,7 @@ export function leaveLines(
 ): Step<boolean> {
   if (ordering !== 'group' || ended.length === 0) return LETS_NONE_GO;
   const steps = ended.map(({ endpointId, eventId }) => admissionStore.leaveOrder(endpointId, eventId));
-  return async (target) => (await Promise.all(steps.map((leave) => leave(target)))).includes(true);
+  return mapReply(together(steps), (letOthersGo) => letOthersGo.includes(true));
 }
 
 // Before the job ends. A repeated run finds that the delivery has ended, and adds it then.

@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto';
 import type { AccountId } from '../domain/account';
 import type { AcceptedEvent, EventId } from '../domain/event';
 import { keys } from '../domain/keys';
+import { mapReply, together } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
-import { RUN_WITHIN_MS } from '../platform/redis-deadline';
-import type { ScriptRows } from '../platform/redis-rows';
-import { defineGuard, defineScript, type ScriptTarget, type Step } from '../platform/redis-script';
+import type { Guard } from '../platform/redis-lua';
+import type { Step } from '../platform/redis-script';
+import { eraseDigest, guardUnrepeated, guardUnsettled, keepId, lookAtId } from './redis-moved-ids.script';
 
 /** The id of an event that has moved to the history, and what it stands for. */
 export interface MovedId {
@@ -45,72 +46,8 @@ export interface Settled {
 const BUCKETS = 1_024;
 const FIELD_BYTES = 9;
 const DIGEST_LENGTH = 22;
-/** Looked at for each one that is added. So an eighth of those that are kept have lapsed. */
-const LOOKED_AT = 8;
-/**
- * For so long after an event has moved, what stored it may come again over a connection that broke: no script runs later
- * than its deadline, `RUN_WITHIN_MS`. Twice that, as the nodes of a Cluster have clocks of their own.
- */
-export const REPEATED_WITHIN_MS = 2 * RUN_WITHIN_MS;
-/** What was accepted longer ago was stored longer ago than that, unless its process stood still in between. */
+/** What was accepted longer ago was stored longer ago than a script runs late, unless its process stood still in between. */
 const YOUNG_MS = 600_000;
-
-// Never later than by the clock of Redis: a process whose own clock is ahead would forget ids that others still need.
-const NOT_AHEAD = `
-  local function not_ahead(now)
-    local time = redis.call('TIME')
-    return math.min(now, time[1] * 1000 + math.floor(time[2] / 1000))
-  end`;
-
-// KEYS: the account's events, bucket. ARGV: event, field.
-const LOOK = defineScript(`
-  return {redis.call('ZSCORE', KEYS[1], ARGV[1]) and 1 or 0, redis.call('HGET', KEYS[2], ARGV[2]) or ''}`);
-
-// KEYS: the account's events, bucket. ARGV: event, field, now, after how long those that were accepted have lapsed.
-const GUARD_UNSETTLED = defineGuard(
-  `
-  if redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
-  local accepted_at = string.match(redis.call('HGET', KEYS[2], ARGV[2]) or '', '^%a(%d+)')
-  return accepted_at and tonumber(accepted_at) >= not_ahead(ARGV[3]) - ARGV[4] and 0 or 1`,
-  NOT_AHEAD,
-);
-
-// KEYS: the account's events, young ones that have moved. ARGV: events.
-const GUARD_UNREPEATED = defineGuard(`
-  for _, key in ipairs(KEYS) do
-    for _, score in ipairs(redis.call('ZMSCORE', key, unpack(ARGV))) do
-      if score then return 0 end
-    end
-  end
-  return 1`);
-
-// KEYS: bucket, young ones that have moved. ARGV: field, value or '', how long to keep it, now, event, '1' if it is young or ''.
-const KEEP = defineScript(
-  `
-  local now = not_ahead(ARGV[4])
-  if ARGV[2] ~= '' then
-    redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
-    redis.call('PEXPIRE', KEYS[1], ARGV[3])
-    local some = redis.call('HRANDFIELD', KEYS[1], ${LOOKED_AT}, 'WITHVALUES')
-    for i = 1, #some, 2 do
-      local accepted_at = tonumber(string.match(some[i + 1], '^%a(%d+)'))
-      if accepted_at and accepted_at < now - ARGV[3] then redis.call('HDEL', KEYS[1], some[i]) end
-    end
-  end
-  if ARGV[6] == '1' then
-    local time = redis.call('TIME')
-    local moved_at = time[1] * 1000 + math.floor(time[2] / 1000)
-    redis.call('ZADD', KEYS[2], string.format('%d', moved_at), ARGV[5])
-    redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('%d', moved_at - ${REPEATED_WITHIN_MS}))
-    redis.call('PEXPIRE', KEYS[2], ${REPEATED_WITHIN_MS})
-  end`,
-  NOT_AHEAD,
-);
-
-// KEYS: bucket. ARGV: field.
-const ERASE_DIGEST = defineScript(`
-  local value = redis.call('HGET', KEYS[1], ARGV[1])
-  if value then redis.call('HSET', KEYS[1], ARGV[1], string.match(value, '^%a%d+ ')) end`);
 
 /**
  * The ids of events that have moved to the history, for as long as an id that is published again is known:
@@ -123,18 +60,13 @@ export class MovedIds {
     private readonly retentionMs: number,
   ) {}
 
-  async look(
-    accountId: AccountId,
-    id: EventId,
-    now: number,
-    target: ScriptTarget = this.redis,
-  ): Promise<Settled> {
-    const { bucket, field } = placeOf(accountId, id);
-    const reply = await LOOK(target, [keys.events(accountId), bucket], [id, field]);
-    const [isListed, value] = reply as readonly [number, string];
-    const moved = decode(value);
-    const isKept = moved !== undefined && moved.acceptedAt >= now - this.retentionMs;
-    return { isListed: isListed === 1, moved: isKept ? moved : undefined };
+  look(accountId: AccountId, id: EventId, now: number): Step<Settled> {
+    const { part, field } = placeOf(id);
+    return mapReply(lookAtId({ account: accountId, part, event: id, field }), ({ isListed, value }) => {
+      const moved = decode(value ?? '');
+      const isKept = moved !== undefined && moved.acceptedAt >= now - this.retentionMs;
+      return { isListed, moved: isKept ? moved : undefined };
+    });
   }
 
   /**
@@ -142,65 +74,57 @@ export class MovedIds {
    * have sent or cancelled one that was published with its id, and it may have moved, since it was looked at. And Redis
    * may have run this very request before, over a connection that broke.
    */
-  guardsUnsettled(events: readonly AcceptedEvent[], now: number): readonly Step[] {
+  guardsUnsettled(events: readonly AcceptedEvent[], now: number): readonly Guard[] {
     const known = events.filter(mayBeKnown);
     const others = events.filter((event) => !mayBeKnown(event));
-    const guards: Step[] = [];
-    if (known.length > 0) {
-      guards.push((target) => Promise.all(known.map((event) => this.guardUnsettled(event, now, target))));
-    }
-    if (others.length > 0) guards.push((target) => this.guardUnrepeated(others, target));
-    return guards;
+    const [first] = others;
+    return [
+      ...(known.length > 0 ? [together(known.map((event) => this.#guardUnsettled(event, now)))] : []),
+      ...(first ? [this.#guardUnrepeated(first.accountId, others)] : []),
+    ];
   }
 
   /** Whether one of these guards would have stopped at this event. */
   async isSettled(event: Known, now: number): Promise<boolean> {
-    if (!mayBeKnown(event)) return !(await this.guardUnrepeated([event], this.redis));
-    const { isListed, moved } = await this.look(event.accountId, event.id, now);
+    const { accountId, id } = event;
+    if (!mayBeKnown(event)) return !(await this.#guardUnrepeated(accountId, [event])(this.redis));
+    const { isListed, moved } = await this.look(accountId, id, now)(this.redis);
     return isListed || moved !== undefined;
   }
 
-  /** A guard: whether one that may have been published before is not there, and has not moved. */
-  async guardUnsettled({ accountId, id }: Known, now: number, target: ScriptTarget): Promise<void> {
-    const { bucket, field } = placeOf(accountId, id);
-    await GUARD_UNSETTLED(target, [keys.events(accountId), bucket], [id, field, now, this.retentionMs]);
-  }
-
-  /** A guard: whether Redis has stored none of an account's events, whose ids the API made. */
-  async guardUnrepeated(events: readonly Known[], target: ScriptTarget): Promise<boolean> {
-    const [first] = events;
-    if (first === undefined) return true;
-    const lists = [keys.events(first.accountId), keys.youngMoved(first.accountId)];
-    const ids = events.map(({ id }) => id);
-    return (await GUARD_UNREPEATED(target, lists, ids)) === 1;
-  }
-
-  async keep(rows: readonly KeptId[], now: number, target: ScriptRows): Promise<void> {
-    const { retentionMs } = this;
-    await target.call(
-      KEEP,
-      rows,
-      ({ accountId, eventId }) => [placeOf(accountId, eventId).bucket, keys.youngMoved(accountId)],
-      ({ accountId, eventId, acceptedAt, movedId }) => [
-        placeOf(accountId, eventId).field,
-        movedId === undefined ? '' : encode({ ...movedId, acceptedAt }),
-        retentionMs,
-        now,
-        eventId,
-        isYoung(acceptedAt, now) ? '1' : '',
-      ],
-    );
+  keep({ accountId, eventId, acceptedAt, movedId }: KeptId, now: number): Step<void> {
+    const { part, field } = placeOf(eventId);
+    return keepId({
+      account: accountId,
+      part,
+      field,
+      value: movedId && encode(movedId, acceptedAt),
+      keptMs: this.retentionMs,
+      now,
+      event: eventId,
+      isYoung: isYoung(acceptedAt, now),
+    });
   }
 
   /** Its id stays taken. */
   async eraseDigest(accountId: AccountId, id: EventId): Promise<void> {
-    const { bucket, field } = placeOf(accountId, id);
-    await ERASE_DIGEST(this.redis, [bucket], [field]);
+    await eraseDigest({ account: accountId, ...placeOf(id) })(this.redis);
   }
 
   async removeAll(accountId: AccountId): Promise<void> {
     const buckets = Array.from({ length: BUCKETS }, (_, i) => keys.movedIds(accountId, i));
     await this.redis.unlink(...buckets, keys.youngMoved(accountId));
+  }
+
+  // One that may have been published before is not there, and has not moved.
+  #guardUnsettled({ accountId, id }: Known, now: number): Guard<boolean> {
+    const { part, field } = placeOf(id);
+    return guardUnsettled({ account: accountId, part, event: id, field, now, keptMs: this.retentionMs });
+  }
+
+  // Redis has stored none of the account's events, whose ids the API made.
+  #guardUnrepeated(account: AccountId, events: readonly Known[]): Guard<boolean> {
+    return guardUnrepeated({ account, ids: events.map(({ id }) => id) });
   }
 }
 
@@ -231,17 +155,17 @@ export function digestOf(body: string, endpointIds: readonly string[] = []): str
 }
 
 // Nobody can choose ids so that they all come into one bucket.
-function placeOf(accountId: AccountId, id: EventId): { readonly bucket: string; readonly field: string } {
+function placeOf(id: EventId): { readonly part: number; readonly field: string } {
   const digest = createHash('sha256').update(id).digest();
   return {
-    bucket: keys.movedIds(accountId, digest.readUInt16BE(0) % BUCKETS),
+    part: digest.readUInt16BE(0) % BUCKETS,
     field: digest.toString('base64url', 2, 2 + FIELD_BYTES),
   };
 }
 
 const KINDS = { claimed: 'c', queued: 'q' } as const;
 
-function encode({ kind, acceptedAt, digest = '' }: MovedId): string {
+function encode({ kind, digest = '' }: Omit<MovedId, 'acceptedAt'>, acceptedAt: number): string {
   return `${KINDS[kind]}${acceptedAt} ${digest.slice(0, DIGEST_LENGTH)}`;
 }
 

@@ -273,7 +273,7 @@ describePostgres('metrics of deliveries that move to the history, and come back'
   async function move(crashes: boolean): Promise<void> {
     const historyWriter = new HistoryWriter(test.database, () => scene.now);
     const movedStore = withMethods(scene.movedStore, {
-      raiseReach: async () => {
+      raiseReach: () => async () => {
         throw new Error('It dies.');
       },
     });

@@ -103,7 +103,7 @@ describe('what is over', () => {
       head: { erasedAt: scene.now - MOVE_AFTER_MS },
       dataText: undefined,
     });
-    const { moved } = await scene.movedIds.look(event.accountId, event.id, scene.now);
+    const { moved } = await scene.movedIds.look(event.accountId, event.id, scene.now)(scene.redis.client);
     expect(moved).toMatchObject({ digest: undefined });
     expect(await scene.keysLeft()).toEqual([]);
   });
@@ -205,7 +205,11 @@ describe('an id', () => {
     const claim = { digest: digestOf(event.body), accepted_at: event.acceptedAt };
     await scene.redis.client.hset(keys.eventClaim(event.accountId, event.id), claim);
     await scene.moveAfter();
-    const { moved, isListed } = await scene.movedIds.look(event.accountId, event.id, scene.now);
+    const { moved, isListed } = await scene.movedIds.look(
+      event.accountId,
+      event.id,
+      scene.now,
+    )(scene.redis.client);
     expect([moved?.kind, moved?.acceptedAt, isListed]).toEqual(['claimed', event.acceptedAt, false]);
     expect(moved && isOfDigest(moved, digestOf(event.body))).toBe(true);
     expect(await scene.keysLeft()).toEqual([]);
@@ -214,7 +218,7 @@ describe('an id', () => {
   it('stays known if its event came by the queue', async () => {
     const { event } = await scene.arrange([[DELIVERED]], { isQueued: true });
     await scene.moveAfter();
-    const { moved } = await scene.movedIds.look(event.accountId, event.id, scene.now);
+    const { moved } = await scene.movedIds.look(event.accountId, event.id, scene.now)(scene.redis.client);
     expect(moved?.kind).toBe('queued');
     expect(moved && isOfDigest(moved, digestOf(event.body))).toBe(true);
   });
@@ -222,7 +226,9 @@ describe('an id', () => {
   it('is forgotten if the API made it', async () => {
     const { event } = await scene.arrange();
     await scene.moveAfter(600_000);
-    expect((await scene.movedIds.look(event.accountId, event.id, scene.now)).moved).toBeUndefined();
+    expect(
+      (await scene.movedIds.look(event.accountId, event.id, scene.now)(scene.redis.client)).moved,
+    ).toBeUndefined();
     expect(await scene.redis.client.keys('*moved*')).toEqual([]);
   });
 

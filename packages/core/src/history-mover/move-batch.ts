@@ -4,7 +4,7 @@ import { ERASED_LOG_START } from '../domain/delivery-log';
 import type { MovedEvent } from '../domain/moved-event';
 import type { MovedStore } from '../events/redis-moved';
 import type { OverList } from '../events/redis-over-list';
-import { askForEach } from '../platform/redis-rows';
+import { forEachRow } from './for-each-row';
 import {
   type JudgedEntry,
   judgeOver,
@@ -20,7 +20,7 @@ import { Settlement, type SettlementContext } from './settlement';
 export interface MoveContext extends ReadOverContext, RemoveMovedContext, SettlementContext {
   readonly movedStore: ReadOverContext['movedStore'] &
     RemoveMovedContext['movedStore'] &
-    Pick<MovedStore, 'erasures' | 'areErased'>;
+    Pick<MovedStore, 'erasures' | 'isErased'>;
   readonly overList: SettlementContext['overList'] & Pick<OverList, 'claim'>;
   readonly historyWriter: Pick<HistoryWriter, 'write'>;
   /** For how many days after its acceptance an event is kept, unless its account has a time of its own. */
@@ -115,12 +115,14 @@ function judgeAll({ clock }: MoveContext, event: OverEvent, settlement: Settleme
  * Look for what is erased while the batch is under way. An erasure counts itself when Redis has nothing of the payload any
  * more, and before it erases in the history.
  */
-async function erasuresFromNowOn({ movedStore, forEach }: MoveContext): Promise<FindErased> {
+async function erasuresFromNowOn({ movedStore, atomic }: MoveContext): Promise<FindErased> {
   const before = await movedStore.erasures();
   return async (events) => {
     if ((await movedStore.erasures()) === before) return new Set();
-    const places = events.map(({ accountId, id: eventId }) => ({ accountId, eventId }));
-    const areErased = await askForEach(forEach, places, (rows, target) => movedStore.areErased(rows, target));
+    const areErased = await forEachRow(events, async ({ accountId, id: eventId }) => {
+      const [isErased] = await atomic([movedStore.isErased({ accountId, eventId })]);
+      return isErased;
+    });
     return new Set(events.filter((event, i) => areErased[i] !== false && !wasReadErased(event)));
   };
 }

@@ -5,7 +5,6 @@ import { keys } from '../domain/keys';
 import { digestOf } from '../events/redis-moved-ids';
 import type { DeliveryKey } from '../history/history-source';
 import { atomicAsOne, atomicOneByOne } from '../platform/redis-atomic';
-import { type RowStep, rowsAsOne, rowsOneByOne } from '../platform/redis-rows';
 import { buildAtomic } from '../testing/build-atomic';
 import {
   type ArrangedEvent,
@@ -20,6 +19,7 @@ import {
 import { hasPostgres, NO_POSTGRES } from '../testing/postgres-server';
 import { openTestHistory, type TestHistory } from '../testing/test-history';
 import { uniqueAccountId } from '../testing/unique-ids';
+import { withMethods } from '../testing/with-methods';
 import type { MoveContext } from './move-batch';
 import { type RecallContext, recall } from './recall';
 
@@ -94,31 +94,27 @@ type Parts = Pick<MoveContext, 'historyWriter'> & Pick<RecallContext, 'pgHistory
 
 /** In a Cluster each step is a command of its own; one server takes those of a turn as one. */
 const servers = {
-  'a Cluster': (killer: Killer, parts: Parts) => ({
-    ...watched(killer, parts),
-    overList: killer.watch(scene.overList),
-    movedStore: killer.watch(scene.movedStore),
-    movedIds: killer.watch(scene.movedIds),
-    recalledStore: killer.watch(scene.context.recalledStore),
-    deliveryQueue: killer.watch(scene.context.deliveryQueue),
-    atomic: atomicOneByOne(scene.redis.client),
-    forEach: rowsOneByOne(scene.redis.client),
-  }),
-  'one server': (killer: Killer, parts: Parts) => {
-    const atomic = atomicAsOne(scene.redis.client);
-    const forEach = rowsAsOne(scene.redis.client);
-    const overList: MoveContext['overList'] = {
-      claim: (...args) => scene.overList.claim(...args),
-      add: (...args) => scene.overList.add(...args),
-      setAside: (...args) => scene.overList.setAside(...args),
-      settle: (...args) => killer.step(() => scene.overList.settle(...args)),
-    };
+  'a Cluster': (killer: Killer, parts: Parts) => {
+    const atomic = atomicOneByOne(scene.redis.client);
     return {
       ...watched(killer, parts),
-      overList: { ...overList, addAll: scene.overList.addAll.bind(scene.overList) },
+      atomic: buildAtomic(async (steps) => {
+        const results: unknown[] = [];
+        for (const step of steps) {
+          // The second one is left out when the first is a guard that stops.
+          const ran = await killer.step(() => atomic([step, async () => {}]));
+          results.push(ran[0]);
+          if (ran.length < 2) break;
+        }
+        return results;
+      }),
+    };
+  },
+  'one server': (killer: Killer, parts: Parts) => {
+    const atomic = atomicAsOne(scene.redis.client);
+    return {
+      ...watched(killer, parts),
       atomic: buildAtomic((...args) => killer.step(() => atomic(...args))),
-      forEach: <Row>(rows: readonly Row[], steps: readonly RowStep<Row>[]) =>
-        killer.step(() => forEach(rows, steps)),
     };
   },
 };
@@ -126,6 +122,11 @@ const servers = {
 function watched(killer: Killer, { historyWriter, pgHistory }: Parts) {
   return {
     ...scene.context,
+    // What runs by itself. The others are steps of `atomic`.
+    overList: withMethods(scene.overList, {
+      settle: (...args: Parameters<typeof scene.overList.settle>) =>
+        killer.step(() => scene.overList.settle(...args)),
+    }),
     historyWriter: killer.watch(historyWriter),
     pgHistory: killer.watch(pgHistory),
   };
@@ -256,7 +257,9 @@ async function expectMoved(history: History, arranged: Arranged): Promise<void> 
   );
   expect(await scene.movedStore.countsOf(accountId, id)).toEqual({ delivered: 1, exhausted: 1 });
   for (const { event } of [claimed, queued]) {
-    expect((await scene.movedIds.look(accountId, event.id, scene.now)).moved).toBeDefined();
+    expect(
+      (await scene.movedIds.look(accountId, event.id, scene.now)(scene.redis.client)).moved,
+    ).toBeDefined();
   }
   await expectAllThere(history, arranged);
 }

@@ -2,15 +2,16 @@ import type { OpenAccounts } from '../accounts/resolve-account';
 import { decodeHead } from '../events/redis-event-store';
 import type { MovedStore, SeenEvent } from '../events/redis-moved';
 import type { ClaimedEntry } from '../events/redis-over-list';
-import { askForEach, type InOrderForEach } from '../platform/redis-rows';
+import type { Atomic } from '../platform/redis-atomic';
+import { forEachRow } from './for-each-row';
 import type { OverEntryRead, OverEvent } from './judge-over';
 import type { Settlement } from './settlement';
 
 export interface ReadOverContext {
-  readonly movedStore: Pick<MovedStore, 'seeEvents' | 'seeDeliveries'>;
+  readonly movedStore: Pick<MovedStore, 'seeEvent' | 'seeDelivery'>;
   readonly openAccounts: Pick<OpenAccounts, 'find'>;
-  /** It runs scripts on the Redis of these stores. */
-  readonly forEach: InOrderForEach;
+  /** On the Redis of these stores. */
+  readonly atomic: Atomic;
 }
 
 const BATCH_BYTES = 8 * 1024 * 1024;
@@ -59,14 +60,14 @@ function groupByEvent(entries: readonly ClaimedEntry[]): readonly EntriesOfEvent
 }
 
 async function readEvents(
-  { movedStore, forEach }: ReadOverContext,
+  { movedStore, atomic }: ReadOverContext,
   groups: readonly EntriesOfEvent[],
   settlement: Settlement,
 ): Promise<readonly OverEvent[]> {
   const listed = groups.flatMap(({ entries }) => entries.flatMap(toListed));
   const [events, deliveries] = await Promise.all([
-    askForEach(forEach, groups, (rows, target) => movedStore.seeEvents(rows, target)),
-    askForEach(forEach, listed, (rows, target) => movedStore.seeDeliveries(rows, target)),
+    forEachRow(groups, async (group) => (await atomic([movedStore.seeEvent(group)]))[0]),
+    forEachRow(listed, async (row) => (await atomic([movedStore.seeDelivery(row)]))[0]),
   ]);
   const deliveryOf = new Map(listed.map(({ entry }, i) => [entry, deliveries[i]]));
   const read: OverEvent[] = [];

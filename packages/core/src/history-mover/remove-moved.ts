@@ -15,9 +15,9 @@ import { digestOf, type KeptId, type MovedIds, staysKnown } from '../events/redi
 import type { ClaimedEntry } from '../events/redis-over-list';
 import type { Clock } from '../platform/clock';
 import type { Atomic } from '../platform/redis-atomic';
-import type { InOrderForEach, RowStep } from '../platform/redis-rows';
 import type { Step } from '../platform/redis-script';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
+import { forEachRow } from './for-each-row';
 import type { MovingEvent } from './judge-over';
 import type { Settlement } from './settlement';
 
@@ -30,9 +30,8 @@ export interface RemoveMovedContext {
   readonly deliveryQueue: Pick<DeliveryQueue, 'guardUnplaced'>;
   readonly usageRecorder: Pick<UsageRecorder, 'note'>;
   readonly retention: { readonly ageMs: number };
-  /** On the Redis of these, as is the next. */
+  /** On the Redis of these stores. */
   readonly atomic: Atomic;
-  readonly forEach: InOrderForEach;
   readonly clock: Clock;
 }
 
@@ -65,12 +64,9 @@ async function raiseReaches(
       attemptAt: Math.max(attemptAt, ...newest),
     });
   }
-  const steps = [...reaches].map(
-    ([accountId, reach]): Step =>
-      (target) =>
-        movedStore.raiseReach(accountId, reach, target),
+  await Promise.all(
+    [...reaches].map(([accountId, reach]) => atomic([movedStore.raiseReach(accountId, reach)])),
   );
-  await Promise.all(steps.map((step) => atomic([step])));
 }
 
 function timeOf({ listedAt, head }: MovingEvent): number {
@@ -89,23 +85,21 @@ async function removeDeliveries(
   events: readonly MovingEvent[],
   settlement: Settlement,
 ): Promise<void> {
-  const { deliveryQueue, movedStore, forEach } = context;
-  const removed = new Set<Removal>();
+  const { deliveryQueue, movedStore, atomic } = context;
   const removals = events.flatMap(removalsOf);
-  const ends = await forEach(removals, [
-    (rows, target) => deliveryQueue.guardUnplaced(rows, target),
-    (rows, target) => movedStore.guardUnchanged(rows, target),
-    (rows, target) => movedStore.release(rows, target),
-    async (rows, target) => {
-      const isRemoved = await movedStore.remove(rows, target);
-      for (const [i, removal] of rows.entries()) if (isRemoved[i]) removed.add(removal);
-    },
-  ]);
-  for (const [i, removal] of removals.entries()) {
-    const { event, entry, log } = removal;
-    const end = ends[i];
-    if (end instanceof Error) await settlement.setAside(entry, 'redis', String(end));
-    else if (!removed.has(removal)) settlement.later(entry, patienceOf(context, event));
+  const areRemoved = await forEachRow(removals, async (removal) => {
+    const [, , , isRemoved] = await atomic([
+      deliveryQueue.guardUnplaced(removal),
+      movedStore.guardUnchanged(removal),
+      movedStore.release(removal),
+      movedStore.remove(removal),
+    ]);
+    return isRemoved;
+  });
+  for (const [i, { event, entry, log }] of removals.entries()) {
+    const isRemoved = areRemoved[i];
+    if (isRemoved instanceof Error) await settlement.setAside(entry, 'redis', String(isRemoved));
+    else if (!isRemoved) settlement.later(entry, patienceOf(context, event));
     else {
       settlement.hasMoved(entry);
       if (log !== undefined) noteRemoved(context, event, log);
@@ -128,51 +122,36 @@ interface Leaving extends DroppedEvent, KeptId {
   readonly first: ClaimedEntry;
 }
 
-/** An event's id is kept before it goes, and its place in the account's list goes last. */
 async function removeEvents(
   context: RemoveMovedContext,
   events: readonly MovingEvent[],
   settlement: Settlement,
 ): Promise<void> {
-  const { movedStore, movedIds, forEach, clock } = context;
-  const outcomes = new Map<Leaving, Dropped | Error>();
-  const now = clock();
-  const keep: RowStep<Leaving> = (rows, target) => movedIds.keep(rows, now, target);
-  const drop: RowStep<Leaving> = async (rows, target) => {
-    const dropped = await movedStore.drop(rows, target);
-    for (const [i, row] of rows.entries()) {
-      const { outcome, bytes } = dropped[i] ?? { outcome: 'later', bytes: 0 };
-      outcomes.set(row, outcome);
-      if (outcome === 'dropped') noteDropped(context, row.event, bytes);
-    }
-  };
-  const guardGone: RowStep<Leaving> = (rows, target) => movedStore.guardGone(rows, target);
-  const leave: RowStep<Leaving> = (rows, target) => movedStore.leave(rows, target);
-  async function run(rows: readonly Leaving[], steps: readonly RowStep<Leaving>[]): Promise<void> {
-    const ends = await forEach(rows, steps);
-    for (const [i, row] of rows.entries()) {
-      const end = ends[i];
-      if (end instanceof Error) outcomes.set(row, end);
-    }
-  }
+  const now = context.clock();
   const leaving = events.flatMap(leavingOf);
-  const here = leaving.filter(({ event }) => event.text !== undefined);
-  await Promise.all([
-    run(
-      here.filter((row) => staysKnown(row, now)),
-      [keep, drop, leave],
-    ),
-    run(
-      here.filter((row) => !staysKnown(row, now)),
-      [drop, leave],
-    ),
-    run(leaving.filter(isGone), [guardGone, leave]),
-  ]);
-  for (const row of leaving) {
-    const outcome = outcomes.get(row) ?? 'dropped';
+  const outcomes = await forEachRow(leaving, (row) => removeEvent(context, row, now));
+  for (const [i, row] of leaving.entries()) {
+    const outcome = outcomes[i] ?? 'later';
     if (outcome instanceof Error) await settlement.setAside(row.first, 'redis', String(outcome));
     else await settleEvent(row, outcome, settlement);
   }
+}
+
+const NOTHING: Step<void> = async () => {};
+
+/** An event's id is kept before it goes, and its place in the account's list goes last. */
+async function removeEvent(context: RemoveMovedContext, row: Leaving, now: number): Promise<Dropped> {
+  const { movedStore, movedIds, atomic } = context;
+  if (row.event.text === undefined) {
+    if (isGone(row)) await atomic([movedStore.guardGone(row), movedStore.leave(row)]);
+    return 'dropped';
+  }
+  const keep = staysKnown(row, now) ? movedIds.keep(row, now) : NOTHING;
+  const { results, error } = await atomic.tried([keep, movedStore.drop(row), movedStore.leave(row)]);
+  const [, dropped] = results;
+  if (dropped?.outcome === 'dropped') noteDropped(context, row.event, dropped.bytes);
+  if (error !== undefined) throw error;
+  return dropped?.outcome ?? 'later';
 }
 
 function leavingOf(event: MovingEvent): readonly Leaving[] {

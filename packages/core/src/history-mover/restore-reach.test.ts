@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { HistoryWriter } from '../database/pg-history-writer';
 import { MovedStore } from '../events/redis-moved';
+import { atomicAsOne } from '../platform/redis-atomic';
 import { buildAcceptedAttempt } from '../testing/build-attempt';
 import { buildMovedDelivery, buildMovedEvent } from '../testing/build-moved-event';
 import { hasPostgres, NO_POSTGRES } from '../testing/postgres-server';
@@ -39,6 +40,7 @@ describePostgres('how far what has moved reaches', () => {
     const one = new ReachRestore({
       historyDatabase: history.database,
       movedStore,
+      atomic: atomicAsOne(redis.client),
       openAccounts: { find: async (id) => (erased.has(id) ? undefined : { historyDays: undefined }) },
       redis: reconnects as never,
       emit: listen,
@@ -65,7 +67,7 @@ describePostgres('how far what has moved reaches', () => {
   it('is told to a Redis that is older than what has moved, for each account', async () => {
     const one = await move(NOW - 2 * DAY_MS, NOW - 5_000, NOW - 9_000);
     const other = await move(NOW - DAY_MS);
-    await movedStore.raiseReach(one, { acceptedAt: NOW - 60_000, attemptAt: NOW });
+    await movedStore.raiseReach(one, { acceptedAt: NOW - 60_000, attemptAt: NOW })(redis.client);
     await build().runOnce();
     expect(await movedStore.reach(one)).toBe(NOW - 5_000);
     expect(await movedStore.reach(other)).toBe(NOW - DAY_MS);
@@ -75,7 +77,7 @@ describePostgres('how far what has moved reaches', () => {
 
   it('is never taken back', async () => {
     const accountId = await move(NOW - 5_000);
-    await movedStore.raiseReach(accountId, { acceptedAt: NOW, attemptAt: NOW });
+    await movedStore.raiseReach(accountId, { acceptedAt: NOW, attemptAt: NOW })(redis.client);
     await build().runOnce();
     expect(await movedStore.reach(accountId)).toBe(NOW);
   });

@@ -4,6 +4,7 @@ import { type AccountReach, readReaches } from '../database/pg-reach';
 import type { Emit } from '../domain/signal';
 import type { MovedStore } from '../events/redis-moved';
 import { chunksOf } from '../platform/batches';
+import type { Atomic } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
 import { settledWithin, WakeUpTimer } from '../platform/timers';
 
@@ -11,6 +12,8 @@ export interface RestoreReachContext {
   readonly historyDatabase: PgDatabase;
   readonly movedStore: Pick<MovedStore, 'raiseReach'>;
   readonly openAccounts: Pick<OpenAccounts, 'find'>;
+  /** On the Redis of this store. */
+  readonly atomic: Atomic;
   /** After a reconnect, this may be a Redis that does not know the last moves. */
   readonly redis: Pick<RedisClient, 'on' | 'off'>;
   readonly emit: Emit;
@@ -49,9 +52,9 @@ export class ReachRestore {
   }
 
   async #raise({ accountId, ...reach }: AccountReach): Promise<void> {
-    const { movedStore, openAccounts } = this.context;
+    const { movedStore, openAccounts, atomic } = this.context;
     // No record of an erased account may come back.
-    if (await openAccounts.find(accountId)) await movedStore.raiseReach(accountId, reach);
+    if (await openAccounts.find(accountId)) await atomic([movedStore.raiseReach(accountId, reach)]);
   }
 
   async #restore(): Promise<void> {

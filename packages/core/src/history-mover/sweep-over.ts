@@ -9,17 +9,17 @@ import type { EventStore } from '../events/redis-event-store';
 import type { MovedStore } from '../events/redis-moved';
 import type { OverEntry, OverList } from '../events/redis-over-list';
 import type { Clock } from '../platform/clock';
-import { askForEach, type InOrderForEach } from '../platform/redis-rows';
+import type { Atomic } from '../platform/redis-atomic';
 import type { Mark } from '../platform/redis-timeline';
 import { settledWithin, WakeUpTimer } from '../platform/timers';
 
 export interface SweepOverContext {
   readonly accountStore: Pick<AccountStore, 'list'>;
   readonly eventStore: Pick<EventStore, 'listFrom' | 'listReceivers'>;
-  readonly movedStore: Pick<MovedStore, 'seeDeliveries'>;
+  readonly movedStore: Pick<MovedStore, 'seeDelivery'>;
   readonly overList: Pick<OverList, 'addMissing' | 'leaseSweep'>;
-  /** It runs scripts on the Redis of these stores. */
-  readonly forEach: InOrderForEach;
+  /** On the Redis of these stores. */
+  readonly atomic: Atomic;
   readonly workerId: string;
   readonly clock: Clock;
   readonly emit: Emit;
@@ -116,14 +116,11 @@ export class OverSweep {
   }
 
   async #overAmong(deliveries: readonly NewDelivery[]): Promise<readonly OverEntry[]> {
-    const { movedStore, forEach } = this.context;
-    const seen = await askForEach(forEach, deliveries, (rows, target) =>
-      movedStore.seeDeliveries(rows, target),
-    );
+    const { movedStore, atomic } = this.context;
+    const seen = await Promise.all(deliveries.map((delivery) => atomic([movedStore.seeDelivery(delivery)])));
     return deliveries.filter((_delivery, i) => {
-      const one = seen[i];
-      if (one instanceof Error) throw one;
-      return one?.log !== undefined && !readSummary(one.log).isOpen;
+      const log = seen[i]?.[0].log;
+      return log !== undefined && !readSummary(log).isOpen;
     });
   }
 

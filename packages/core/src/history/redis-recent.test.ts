@@ -5,8 +5,8 @@ import { oneShard } from '../domain/queues';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
-import { type DroppedEvent, fenceOf, MovedStore } from '../events/redis-moved';
-import { type RowStep, rowsAsOne } from '../platform/redis-rows';
+import { fenceOf, MovedStore } from '../events/redis-moved';
+import { atomicAsOne } from '../platform/redis-atomic';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAcceptedAttempt } from '../testing/build-attempt';
 import { buildEvent } from '../testing/build-event';
@@ -46,11 +46,9 @@ async function arrange({ delivered = 1, untried = 0 } = {}) {
   async function move(endpointId: EndpointId, status: EndStatus = 'delivered') {
     const parts = { endpointId, eventId };
     const log = (await redis.client.get(keys.delivery(endpointId, eventId))) ?? '';
-    const ends = await rowsAsOne(redis.client)(
-      [{ ...parts, accountId, status, fence: fenceOf(log) }],
-      [(rows, target) => movedStore.release(rows, target), (rows, target) => movedStore.remove(rows, target)],
-    );
-    expect(ends).toEqual(['ran']);
+    const removed = { ...parts, accountId, status, fence: fenceOf(log) };
+    const steps = [movedStore.release(removed), movedStore.remove(removed)] as const;
+    expect(await atomicAsOne(redis.client)(steps)).toEqual([undefined, true]);
   }
 
   async function moveAll() {
@@ -58,9 +56,8 @@ async function arrange({ delivered = 1, untried = 0 } = {}) {
   }
 
   async function dropEvent() {
-    const drop: RowStep<DroppedEvent> = async (rows, target) =>
-      expect(await movedStore.drop(rows, target)).toMatchObject([{ outcome: 'dropped' }]);
-    expect(await rowsAsOne(redis.client)([{ accountId, eventId, isErased: false }], [drop])).toEqual(['ran']);
+    const drop = movedStore.drop({ accountId, eventId, isErased: false });
+    expect(await drop(redis.client)).toMatchObject({ outcome: 'dropped' });
   }
 
   return {

@@ -114,11 +114,11 @@ describePostgres('an erasure of what has moved to the history', () => {
     );
 
   it('of a payload takes it from there, with what its id stood for; the id stays taken', async () => {
-    const { move, erase, movedIds, signals } = await arrange();
+    const { move, erase, movedIds, client, signals } = await arrange();
     const event = await move();
     await erase(event.accountId, event.id);
     expect(await dataOf(event)).toEqual([{ data: null, erased: true }]);
-    const { moved } = await movedIds.look(event.accountId, event.id, NOW);
+    const { moved } = await movedIds.look(event.accountId, event.id, NOW)(client);
     expect(moved).toMatchObject({ kind: 'claimed', digest: undefined });
     expect(signals.named('event.payload_erased')).toHaveLength(1);
   });
@@ -146,7 +146,7 @@ describePostgres('an erasure of what has moved to the history', () => {
     const { accountId } = await move();
     const other = await move();
     await move({ accountId });
-    await movedStore.raiseReach(accountId, { acceptedAt: NOW, attemptAt: NOW });
+    await movedStore.raiseReach(accountId, { acceptedAt: NOW, attemptAt: NOW })(client);
     await accountStore.create({ id: accountId, createdAt: NOW, weight: 1 });
     await accountStore.markErasing(accountId, NOW - 60_000);
 

@@ -7,7 +7,6 @@ import { keys } from '../domain/keys';
 import { oneShard } from '../domain/queues';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { endRecall, recall } from '../history-mover/recall';
-import { type InOrderForEach, type RowEnd, rowsOneByOne } from '../platform/redis-rows';
 import { EventQueue } from '../queue/bullmq-event-queue';
 import { atomicStepByStep } from '../testing/build-atomic';
 import {
@@ -89,24 +88,9 @@ class Interruption {
 
   /** Each step by itself, as in a Cluster. */
   function movingParts(interruption = nothing) {
-    const { client } = scene.redis;
-    const rowsOne = rowsOneByOne(client);
-    const atomic = atomicStepByStep(client, () => interruption.next());
-    const forEach: InOrderForEach = async (rows, steps) => {
-      const ends: RowEnd[] = rows.map(() => 'ran');
-      for (const step of steps) {
-        await interruption.next();
-        const left = [...rows.entries()].filter(([at]) => ends[at] === 'ran');
-        const found = await rowsOne(
-          left.map(([, row]) => row),
-          [step],
-        );
-        for (const [i, [at]] of left.entries()) ends[at] = found[i] ?? 'stopped';
-      }
-      return ends;
-    };
+    const atomic = atomicStepByStep(scene.redis.client, () => interruption.next());
     const historyWriter = interruption.watch(new HistoryWriter(test.database, () => scene.now));
-    return { historyWriter, atomic, forEach };
+    return { historyWriter, atomic };
   }
 
   const move = (interruption = nothing) => scene.moveAfter(MOVE_AFTER_MS, movingParts(interruption));

@@ -117,3 +117,10 @@ export function mapReply<From, To>(step: Step<From>, to: (reply: From) => To): S
 export function mapReply<From, To>(step: Step<From>, to: (reply: From) => To): Step<To> {
   return async (target) => to(await step(target));
 }
+
+/** Several steps as one: they know nothing of each other, and in a Cluster they run at the same time. */
+export function together<Reply>(steps: readonly Guard<Reply>[]): Guard<readonly Reply[]>;
+export function together<Reply>(steps: readonly Step<Reply>[]): Step<readonly Reply[]>;
+export function together<Reply>(steps: readonly Step<Reply>[]): Step<readonly Reply[]> {
+  return (target) => Promise.all(steps.map((step) => step(target)));
+}

@@ -19,11 +19,11 @@ import {
 export type ScriptTarget = RedisClient | ScriptUnit;
 
 /** Run a script over keys that share one hash tag. Numbers are passed as texts. */
-export interface RunScript {
-  (target: ScriptTarget, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
-  /** For those who run it for many rows at once. */
-  readonly script: Script;
-}
+export type RunScript = (
+  target: ScriptTarget,
+  keys: readonly string[],
+  args: readonly (string | number)[],
+) => Promise<unknown>;
 
 /**
  * A script that is called by its digest: its text is sent only to a server that does not know it yet.
@@ -48,15 +48,10 @@ export function defineGuard(body: string, ...libraries: readonly string[]): RunS
 }
 
 function runnerOf(script: Script): RunScript {
-  async function runScript(
-    target: ScriptTarget,
-    keys: readonly string[],
-    args: readonly (string | number)[],
-  ): Promise<unknown> {
+  return async function runScript(target, keys, args) {
     if (target instanceof ScriptUnit) return await target.add(script, keys, args);
     return await runAlone(target, { script, keys, args });
-  }
-  return Object.assign(runScript, { script });
+  };
 }
 
 /** A key as an expression of a script: `<name>` stands for the variable of that name. */
@@ -81,7 +76,7 @@ export function groupsByCommand<Item>(
  *
  * @throws ReplyError also when the connection gives deadlines and Redis gets it too late: then nothing of it has run.
  */
-export async function runText(
+async function runText(
   redis: RedisClient,
   { text, digest }: Pick<Script, 'text' | 'digest'>,
   keyCount: number,
@@ -197,7 +192,7 @@ function countOf(args: readonly Packed[]): number {
 }
 
 /** Whether a guard with this reply keeps the later steps from running. */
-export function isStop(reply: unknown): boolean {
+function isStop(reply: unknown): boolean {
   const first: unknown = Array.isArray(reply) ? reply[0] : reply;
   return first === 0 || first === null;
 }

@@ -146,14 +146,16 @@ async function prepare(
 
 // The time was checked when the event was first published. A repeated request is not refused because of it.
 async function scheduleFor(
-  { eventStore, movedIds, scheduleMaxMs }: AcceptEventsContext,
+  { eventStore, movedIds, atomic, scheduleMaxMs }: AcceptEventsContext,
   { id, deliverAt }: PublishedEvent,
   { accountId, receivedAt }: AcceptEventsInput,
 ): Promise<Schedule | undefined> {
   if (id !== undefined && deliverAt !== undefined && isPast(deliverAt, receivedAt)) {
     const head = await eventStore.findHead(accountId, id);
     if (head?.schedule) return { state: 'waiting', publishedAt: receivedAt, deliverAt };
-    if (head || (await movedIds?.look(accountId, id, receivedAt))?.moved) return undefined;
+    if (head) return undefined;
+    const settled = movedIds && (await atomic([movedIds.look(accountId, id, receivedAt)]))[0];
+    if (settled?.moved) return undefined;
   }
   return scheduleOf(deliverAt, receivedAt, scheduleMaxMs);
 }
@@ -198,7 +200,7 @@ async function claimId(
   // Both fail when Redis is down. An unhandled rejection would end the process.
   const [claim, settled] = await Promise.all([
     eventClaims.claim(event, digest)(target),
-    movedIds?.look(event.accountId, event.id, publishedAtOf(event), target),
+    movedIds?.look(event.accountId, event.id, publishedAtOf(event))(target),
   ]);
   if (settled === undefined) return { candidate, claim, isMoved: false };
   return {

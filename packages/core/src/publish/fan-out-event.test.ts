@@ -234,7 +234,9 @@ describe('fan out event', () => {
 
       it('has stored the event, and no job, when the jobs could not be added', async () => {
         const { event } = await arrange(['*']);
-        const { fanOutEvent, eventStore } = buildBroken(() => ({ deliveryQueue: { addAll: broken } }));
+        const { fanOutEvent, eventStore } = buildBroken(() => ({
+          deliveryQueue: { stepToAdd: () => broken },
+        }));
         await expect(fanOutEvent(event)).rejects.toThrow('killed');
         expect(await eventStore.find(event.accountId, event.id)).toEqual(event);
         expect(await waitingIds()).toEqual([]);
@@ -254,7 +256,7 @@ describe('fan out event', () => {
         let chunks = 0;
         const { fanOutEvent, deliveryStore } = buildBroken((context) => ({
           deliveryQueue: {
-            async addAll(deliveries) {
+            stepToAdd: (deliveries) => async () => {
               chunks += 1;
               if (chunks === 2) throw new Error('killed');
               await context.deliveryQueue.addAll(deliveries);
@@ -283,7 +285,7 @@ describe('fan out event', () => {
       });
 
       it.each<[string, (context: PublishContext) => Partial<FanOutContext>]>([
-        ['before the jobs', () => ({ deliveryQueue: { addAll: broken } })],
+        ['before the jobs', () => ({ deliveryQueue: { stepToAdd: () => broken } })],
         ['before the lists of the endpoints', () => ({ deliveryStore: { enlistAll: broken } })],
         ['before the order', () => ({ admissionStore: { joinOrder: () => broken } })],
         [
@@ -557,7 +559,9 @@ describe('dispatch events', () => {
     it('announces no event that is not complete', async () => {
       const { dispatch, dispatchWith, publish, signals } = await arrange(1);
       const event = publish();
-      await expect(dispatchWith({ deliveryQueue: { addAll: broken } })([event])).rejects.toThrow('killed');
+      await expect(dispatchWith({ deliveryQueue: { stepToAdd: () => broken } })([event])).rejects.toThrow(
+        'killed',
+      );
       expect(signals.named('event.fanned_out')).toEqual([]);
       await dispatch([event]);
       expect(signals.named('event.fanned_out')).toMatchObject([{ eventId: event.id, deliveries: 1 }]);

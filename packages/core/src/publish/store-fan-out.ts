@@ -10,7 +10,7 @@ import type { OverList } from '../events/redis-over-list';
 import { chunksOf } from '../platform/batches';
 import type { Clock } from '../platform/clock';
 import { GatheredWork } from '../platform/end-of-turn';
-import type { Atomic } from '../platform/redis-atomic';
+import { type Atomic, together } from '../platform/redis-atomic';
 import { isDataError, type Step } from '../platform/redis-script';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { Assumption } from './redis-assumption';
@@ -35,7 +35,7 @@ export interface StoreFanOutContext {
   readonly eventStore: Pick<EventStore, 'save' | 'enlistAll' | 'addReceivers' | 'findHead'>;
   readonly deliveryStore: Pick<DeliveryStore, 'enlistAll'>;
   readonly admissionStore: Pick<AdmissionStore, 'joinOrder'>;
-  readonly deliveryQueue: Pick<DeliveryQueue, 'addAll'>;
+  readonly deliveryQueue: Pick<DeliveryQueue, 'stepToAdd'>;
   /** Absent: there is no history that an event moves to. */
   readonly overList?: Pick<OverList, 'addAll'> | undefined;
   /** The same. */
@@ -100,7 +100,7 @@ async function take(context: StoreFanOutContext, parts: readonly Part[]): Promis
       context.clock(),
     ) ?? []),
     together(batch.map((portion) => store(context, portion))),
-    (target) => context.deliveryQueue.addAll(batch.flatMap(deliveriesOf), target),
+    context.deliveryQueue.stepToAdd(batch.flatMap(deliveriesOf)),
     together(listDeliveries(context, batch)),
     together(listEvents(context, batch)),
   ];
@@ -135,11 +135,6 @@ async function nextOf(
   // One that was stored before and is gone was sent, and has moved.
   if (head === undefined) return isStored ? 'refuse' : 'store';
   return head.schedule === undefined || head.schedule.state === 'due' ? 'store' : 'refuse';
-}
-
-/** One step of several that do not wait for each other. */
-function together(steps: readonly Step[]): Step {
-  return (target) => Promise.all(steps.map((step) => step(target)));
 }
 
 function store({ eventStore }: StoreFanOutContext, { event, receivers, isFirst }: Portion): Step {

@@ -3,9 +3,8 @@ import { Redis } from 'ioredis';
 import { type DeliveryRequested, deliveryIdOf, type NewDelivery } from '../domain/delivery';
 import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
+import { atomicAsOne } from '../platform/redis-atomic';
 import { nameRedisError } from '../platform/redis-errors';
-import { rowsAsOne } from '../platform/redis-rows';
-import { defineScript } from '../platform/redis-script';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
@@ -197,32 +196,24 @@ describe('bullmq delivery queue', () => {
       const arranged = await arrange();
       const delivery = buildDelivery();
       await place(arranged, delivery);
-      expect(await runGuarded(arranged, delivery)).toEqual({ hasRun: false, follows: null });
+      expect(await runGuarded(arranged, delivery)).toEqual({ results: 1, state: 'unknown' });
     });
 
     it('lets everything follow where nothing will send the delivery', async () => {
       const arranged = await arrange();
       await arranged.deliveryQueue.addAll([buildDelivery()]);
-      expect(await runGuarded(arranged, buildDelivery())).toEqual({ hasRun: true, follows: '1' });
+      expect(await runGuarded(arranged, buildDelivery())).toMatchObject({
+        results: 2,
+        state: expect.stringMatching(WAITS),
+      });
     });
 
-    const FOLLOW = defineScript(`return redis.call('SET', KEYS[1], '1')`);
-
-    async function runGuarded({ deliveryQueue, client }: Arranged, delivery: NewDelivery) {
-      const [end] = await rowsAsOne(client)(
-        [delivery],
-        [
-          (rows, target) => deliveryQueue.guardUnplaced(rows, target),
-          (rows, target) =>
-            target.call(
-              FOLLOW,
-              rows,
-              () => ['follows'],
-              () => [],
-            ),
-        ],
-      );
-      return { hasRun: end === 'ran', follows: await client.get('follows') };
+    /** Whether what follows has run: the next delivery has a job. */
+    async function runGuarded({ deliveryQueue, client, stateOf }: Arranged, delivery: NewDelivery) {
+      const next = buildDelivery();
+      const steps = [deliveryQueue.guardUnplaced(delivery), deliveryQueue.stepToAdd([next])] as const;
+      const results = await atomicAsOne(client)(steps);
+      return { results: results.length, state: await stateOf(next) };
     }
   });
 

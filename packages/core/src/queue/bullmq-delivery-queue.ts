@@ -12,13 +12,14 @@ import type { EventId } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
 import { parsedOrUndefined } from '../platform/json';
+import { mapReply, together } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
-import type { ScriptRows } from '../platform/redis-rows';
-import { defineGuard, defineScript, type ScriptTarget } from '../platform/redis-script';
+import type { Guard } from '../platform/redis-lua';
+import type { Step } from '../platform/redis-script';
 import { findInAny } from '../platform/redis-timeline';
+import { addDeliveries, checkUnplaced, nextPriority } from './bullmq-delivery-queue.script';
 import { createJobKeys, type JobKeys, jobFields } from './bullmq-layout';
 import { OnDemandQueue } from './bullmq-on-demand-queue';
-import { FAIR_ORDER, PUT_BACK } from './libraries';
 import { byShard, PerShard } from './per-shard';
 
 export interface RequestedDelivery extends NewDelivery {
@@ -33,8 +34,9 @@ interface Shard {
   readonly queue: OnDemandQueue;
   readonly keys: JobKeys;
   readonly held: (endpointId: EndpointId) => string;
-  readonly addKeys: readonly string[];
-  readonly priorityKeys: readonly string[];
+  /** The state of the fair order. */
+  readonly order: string;
+  readonly weights: string;
 }
 
 /**
@@ -53,19 +55,19 @@ export class DeliveryQueue {
   }
 
   /** When it throws, the jobs may still be on the queue. */
-  async addAll(deliveries: readonly NewDelivery[], target: ScriptTarget = this.redis): Promise<void> {
-    await this.#addToHomeShards(
-      deliveries.map((delivery) => toAdd(delivery)),
-      target,
-    );
+  async addAll(deliveries: readonly NewDelivery[]): Promise<void> {
+    await this.stepToAdd(deliveries)(this.redis);
+  }
+
+  /** As `addAll`, along with other steps. */
+  stepToAdd(deliveries: readonly NewDelivery[]): Step<void> {
+    return this.#stepToAdd(deliveries.map((delivery) => toAdd(delivery)));
   }
 
   /** Add each with its request. A delivery that has a job already is ignored: see `requestOf`. */
   async addRequested(deliveries: readonly RequestedDelivery[]): Promise<void> {
-    await this.#addToHomeShards(
-      deliveries.map(({ request, ...delivery }) => toAdd(delivery, request)),
-      this.redis,
-    );
+    const requested = deliveries.map(({ request, ...delivery }) => toAdd(delivery, request));
+    await this.#stepToAdd(requested)(this.redis);
   }
 
   /**
@@ -79,7 +81,7 @@ export class DeliveryQueue {
     ...delivery
   }: NewDelivery & { readonly request?: DeliveryRequested | undefined }): Promise<boolean> {
     const homeShard = this.#shards.in(this.shards.homeShardOf(delivery.endpointId));
-    if ((await addJobs(homeShard, [toAdd(delivery, request)], this.redis)) === 1) return true;
+    if ((await addJobs(homeShard, [toAdd(delivery, request)])(this.redis)) === 1) return true;
     await this.#putBackFailedIn(homeShard, delivery);
     return !(await this.#isRunningIn(homeShard, delivery)) && (await this.#hasJobIn(homeShard, delivery));
   }
@@ -89,30 +91,14 @@ export class DeliveryQueue {
     return requests.find((request) => request !== 'no_job') ?? 'no_job';
   }
 
-  /**
-   * A guard: what comes after it runs only for deliveries that nothing will send. They have no job in any
-   * state, failed ones included, and are not held.
-   */
-  async guardUnplaced(rows: readonly DeliveryParts[], target: ScriptRows): Promise<void> {
-    const homes = new Map(
-      rows.map(({ endpointId }) => [endpointId, this.#shards.inEach(this.shards.homeShardsOf(endpointId))]),
-    );
-    const most = Math.max(...[...homes.values()].map((shards) => shards.length));
-    const asked = Array.from({ length: most }, (_, i) =>
-      target.call(
-        UNPLACED,
-        rows,
-        ({ endpointId, eventId }) => {
-          // Each row has as many calls: where there are fewer homes, one is asked once more.
-          const shards = homes.get(endpointId) ?? [];
-          const shard = shards[i % shards.length];
-          const id = deliveryIdOf({ endpointId, eventId });
-          return shard ? [shard.keys.job(id), shard.held(endpointId)] : [];
-        },
-        ({ eventId }) => [eventId],
-      ),
-    );
-    await Promise.all(asked);
+  /** Whether nothing will send a delivery: it has no job in any state, failed ones included, and is not held. */
+  guardUnplaced({ endpointId, eventId }: DeliveryParts): Guard {
+    const id = deliveryIdOf({ endpointId, eventId });
+    const checks = this.#shards
+      .inEach(this.shards.homeShardsOf(endpointId))
+      .map(({ keys, held }) => checkUnplaced({ job: keys.job(id), held: held(endpointId), event: eventId }));
+    const [check] = checks;
+    return check && checks.length === 1 ? check : together(checks);
   }
 
   /** Whether a worker runs it now. */
@@ -167,9 +153,9 @@ export class DeliveryQueue {
     await Promise.all(this.#shards.made().map(({ queue }) => queue.close()));
   }
 
-  async #addToHomeShards(deliveries: readonly DeliveryToAdd[], target: ScriptTarget): Promise<void> {
+  #stepToAdd(deliveries: readonly DeliveryToAdd[]): Step<void> {
     const groups = byShard(deliveries, ({ endpointId }) => this.shards.homeShardOf(endpointId));
-    await Promise.all(groups.map(([shard, some]) => addJobs(this.#shards.in(shard), some, target)));
+    return mapReply(together(groups.map(([shard, some]) => addJobs(this.#shards.in(shard), some))), () => {});
   }
 
   async #inEach<Found>(
@@ -204,13 +190,14 @@ export class DeliveryQueue {
   }
 
   // BullMQ would give it its original position: behind all of today's jobs, or before them.
-  async #placeAnew({ queue, keys, priorityKeys }: Shard, delivery: DeliveryParts): Promise<void> {
+  async #placeAnew({ queue, keys, order, weights }: Shard, delivery: DeliveryParts): Promise<void> {
     const jobId = deliveryIdOf(delivery);
     const stored = await this.redis.hget(keys.job(jobId), jobFields.data);
     const accountId = deliveryJobSchema.safeParse(parsedOrUndefined(stored ?? '')).data?.account_id;
     if (accountId === undefined) return;
-    const priority = await PRIORITY(this.redis, priorityKeys, [accountId, delivery.endpointId]);
-    await queue.changePriority(jobId, z.number().parse(priority));
+    const { endpointId: endpoint } = delivery;
+    const flow = { jobs: keys, orderState: order, weights, account: accountId, endpoint };
+    await queue.changePriority(jobId, await nextPriority(flow)(this.redis));
   }
 
   // Most deliveries have no job, which one command tells. A job that is taken next is left alone: it ends by
@@ -229,15 +216,13 @@ export class DeliveryQueue {
 
 function openShard(redis: RedisClient, prefix: string): Shard {
   const keys = createJobKeys(prefix, DELIVERIES_QUEUE);
-  const { prioritized, priorityCounter, meta, active, marker } = keys;
   const { fairOrder, accountWeights, held } = queueKeysOf(prefix);
-  const order = [fairOrder(DELIVERIES_QUEUE), accountWeights];
   return {
     queue: new OnDemandQueue(DELIVERIES_QUEUE, { redis, prefix }),
     keys,
     held,
-    addKeys: [prioritized, priorityCounter, meta, active, marker, ...order],
-    priorityKeys: [prioritized, ...order],
+    order: fairOrder(DELIVERIES_QUEUE),
+    weights: accountWeights,
   };
 }
 
@@ -259,91 +244,21 @@ function toAdd(delivery: NewDelivery, request?: DeliveryRequested): DeliveryToAd
   return { data, step: request?.trigger === 'replay' ? STEP_OF_REPLAYS : ONE_STEP, ...delivery };
 }
 
-/** A short name, since each pending delivery repeats it. The job's id carries the rest. */
-const JOB_NAME = 'd';
-
-// The retry policy decides when a delivery ends. BullMQ only has to be far from deciding it first. Each job
-// stores its options, so this has only the needed one: settings that are equal for all jobs (removal,
-// backoff) are the worker's.
-const JOB_OPTIONS = JSON.stringify({ attempts: 10_000 });
-
-// As BullMQ's own `add`, but each job gets its position in the fair order, all in one step, and without the
-// parts for parents and children, and the entry in a stream of events that nobody reads. KEYS: prioritized,
-// priority counter, meta, active, marker, the fair order's state, weights. ARGV: prefix of the jobs' keys, then account, endpoint, job, data, length of
-// its step and time of acceptance ('' if unknown) of each. Gives how many were added.
-const ADD = defineScript(
-  `
-  local prioritized, counter, meta, active, marker = unpack(KEYS)
-  local queue = {base = ARGV[1], prioritized = prioritized, counter = counter, meta = meta, active = active, marker = marker}
-  local priority_of, finish, look_up = fair_order(prioritized, KEYS[6], KEYS[7])
-  local added, priorities, jobs, seen, flows_of = {}, {}, {}, {}, {}
-  local time = redis.call('TIME')
-  local now = string.format('%d', time[1] * 1000 + math.floor(time[2] / 1000))
-  for i = 2, #ARGV, 6 do
-    local account, endpoint, job = unpack(ARGV, i, i + 2)
-    jobs[#jobs + 1] = queue.base .. job
-    local flows = flows_of[account] or {}
-    flows_of[account] = flows
-    -- Often all are an endpoint's.
-    if flows[#flows] ~= endpoint then flows[#flows + 1] = endpoint end
-  end
-  for account, flows in pairs(flows_of) do look_up(account, flows) end
-  -- Mostly none of them is there.
-  local is_any_there = redis.call('EXISTS', unpack(jobs)) > 0
-  for i = 2, #ARGV, 6 do
-    local account, endpoint, job, data, step, accepted_at = unpack(ARGV, i, i + 5)
-    if not seen[job] and (not is_any_there or redis.call('EXISTS', queue.base .. job) == 0) then
-      seen[job] = true
-      local priority = priority_of(account, endpoint, tonumber(step))
-      redis.call('HSET', queue.base .. job, 'name', '${JOB_NAME}', 'data', data, 'opts', '${JOB_OPTIONS}',
-        'timestamp', now, 'delay', 0, 'priority', priority, '${jobFields.acceptedAt}', accepted_at)
-      added[#added + 1] = job
-      priorities[#added] = priority
-    end
-  end
-  if #added > 0 then
-    put_in_place(queue, added, priorities)
-    finish()
-    wake_workers(queue)
-  end
-  return #added`,
-  FAIR_ORDER,
-  PUT_BACK,
-);
-
-// KEYS: job, held. ARGV: event.
-const UNPLACED = defineGuard(`
-  if redis.call('EXISTS', KEYS[1]) == 1 or redis.call('ZSCORE', KEYS[2], ARGV[1]) then return 0 end
-  return 1`);
-
-// Made once: it costs more than a use of it.
-const addedSchema = z.number();
-
-/** Give deliveries their jobs. An existing job stays, in any state. @returns how many had none before. */
-async function addJobs(
-  { keys, addKeys }: Shard,
-  deliveries: readonly DeliveryToAdd[],
-  target: ScriptTarget,
-): Promise<number> {
-  if (deliveries.length === 0) return 0;
-  const args = deliveries.flatMap(argumentsOf);
-  return addedSchema.parse(await ADD(target, addKeys, [keys.base, ...args]));
+/** Give deliveries their jobs. An existing job stays, in any state. Gives how many had none before. */
+function addJobs({ keys, order, weights }: Shard, deliveries: readonly DeliveryToAdd[]): Step<number> {
+  return addDeliveries({
+    jobs: keys,
+    orderState: order,
+    weights,
+    base: keys.base,
+    accounts: deliveries.map(({ accountId }) => accountId),
+    endpoints: deliveries.map(({ endpointId }) => endpointId),
+    ids: deliveries.map(deliveryIdOf),
+    data: deliveries.map(({ data }) => JSON.stringify(data)),
+    steps: deliveries.map(({ step }) => step),
+    acceptedAt: deliveries.map(({ acceptedAt }) => acceptedAt),
+  });
 }
-
-function argumentsOf({ data, step, ...delivery }: DeliveryToAdd): readonly (string | number)[] {
-  const { accountId, endpointId, acceptedAt = '' } = delivery;
-  return [accountId, endpointId, deliveryIdOf(delivery), JSON.stringify(data), step, acceptedAt];
-}
-
-// The priority for BullMQ to put a job back with. KEYS: prioritized, state, weights. ARGV: account, flow.
-const PRIORITY = defineScript(
-  `
-  local priority_of, finish = fair_order(KEYS[1], KEYS[2], KEYS[3])
-  local priority = priority_of(ARGV[1], ARGV[2], 1)
-  finish()
-  return priority`,
-  FAIR_ORDER,
-);
 
 /**
  * A delivery's job: its id is the delivery's id, so it carries little more than the account. Never payload,

@@ -490,14 +490,14 @@ describe('the workers that rest are woken', () => {
     const { client, atomic, runningJobs, markersOfOurs } = await arrange();
     const deliveryQueue = willClose(new DeliveryQueue(client, oneShard('ours')));
     const accountId = uniqueAccountId();
-    const addOne: Step = async (target) => {
+    const addOne = () => {
       const delivery = { accountId, eventId: uniqueEventId(), endpointId: uniqueEndpointId() };
-      await deliveryQueue.addAll([delivery], target);
+      return deliveryQueue.stepToAdd([delivery]);
     };
     const [, [taken]] = await Promise.all([
-      atomic([addOne]),
+      atomic([addOne()]),
       atomic([runningJobs.take(TOKEN)]),
-      atomic([addOne]),
+      atomic([addOne()]),
     ]);
     expect(taken).toMatchObject({ job: { token: TOKEN }, areMoreWaiting: false });
     expect(await markersOfOurs()).toEqual(JOBS_WAIT);

@@ -5,7 +5,7 @@ import { EVENTS_QUEUE, type QueueShard, type QueueShards } from '../domain/queue
 import type { Emit } from '../domain/signal';
 import { chunksOf } from '../platform/batches';
 import { DueTimer } from '../platform/due-timer';
-import type { Atomic } from '../platform/redis-atomic';
+import { type Atomic, together } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
 import type { Step } from '../platform/redis-script';
 import { type Mark, readTimeline, type TimeRange } from '../platform/redis-timeline';
@@ -48,8 +48,8 @@ export class ScheduledQueue {
   ) {}
 
   /** Adding an event that waits here changes nothing. */
-  addAll(entries: readonly ScheduledEntry[]): Step<void> {
-    return allOf(
+  addAll(entries: readonly ScheduledEntry[]): Step {
+    return together(
       byAccount(entries).flatMap(([accountId, some]) =>
         addedTo(this.shards.homeShardOf(accountId), accountId, some),
       ),
@@ -57,8 +57,8 @@ export class ScheduledQueue {
   }
 
   /** Bring an event forward, if it waits here for a later time. */
-  hasten(entry: ScheduledEntry): Step<void> {
-    return allOf(
+  hasten(entry: ScheduledEntry): Step {
+    return together(
       this.shards.homeShardsOf(entry.accountId).map((shard) => placedIn(shard, entry, { onlyHastens: true })),
     );
   }
@@ -68,8 +68,8 @@ export class ScheduledQueue {
     return placedIn(this.shards.homeShardOf(entry.accountId), entry, { onlyHastens: false });
   }
 
-  remove(accountId: AccountId, eventIds: readonly EventId[]): Step<void> {
-    return allOf(
+  remove(accountId: AccountId, eventIds: readonly EventId[]): Step {
+    return together(
       this.shards
         .homeShardsOf(accountId)
         .map((shard) =>
@@ -146,7 +146,7 @@ export class ScheduledQueue {
         const flat = await this.redis.zrange(scheduled(accountId), '0', String(AT_ONCE - 1), 'WITHSCORES');
         if (flat.length === 0) break;
         const entries = entriesOf(accountId, flat);
-        await allOf(addedTo(home, accountId, entries))(this.redis);
+        await together(addedTo(home, accountId, entries))(this.redis);
         await removeScheduled({ ...keysIn(shard, accountId), ...listsOf(accountId, entries) })(this.redis);
         moved += entries.length;
       }
@@ -181,13 +181,6 @@ function keysIn({ prefix }: QueueShard, accountId: AccountId) {
 function listsOf(account: AccountId, entries: readonly ScheduledEntry[]) {
   const events = entries.map(({ eventId }) => eventId);
   return { account, events, times: entries.map(({ deliverAt }) => deliverAt) };
-}
-
-/** Some steps as one. */
-function allOf(steps: readonly Step<void>[]): Step<void> {
-  return async (target) => {
-    await Promise.all(steps.map((step) => step(target)));
-  };
 }
 
 function byAccount(entries: readonly ScheduledEntry[]) {

@@ -1,6 +1,5 @@
 import type { KeptId, MovedIds } from '../events/redis-moved-ids';
 import type { RedisClient } from '../platform/redis-connect';
-import { rowsAsOne } from '../platform/redis-rows';
 
 /** As a mover does when an event leaves Redis. */
 export async function keepMovedId(
@@ -9,5 +8,5 @@ export async function keepMovedId(
   kept: KeptId,
   now: number,
 ): Promise<void> {
-  await rowsAsOne(client)([kept], [(rows, target) => movedIds.keep(rows, now, target)]);
+  await movedIds.keep(kept, now)(client);
 }

@@ -15,7 +15,6 @@ import { RecalledStore } from '../events/redis-recalled';
 import { type MoveContext, moveBatch } from '../history-mover/move-batch';
 import type { MoverContext } from '../history-mover/mover';
 import { atomicAsOne } from '../platform/redis-atomic';
-import { rowsAsOne } from '../platform/redis-rows';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { buildAcceptedAttempt, buildAttempt } from './build-attempt';
 import { buildEvent } from './build-event';
@@ -107,7 +106,6 @@ export class MovingScene {
         note: (accountId, kind, bytes) => void this.usage.push({ accountId, kind, bytes }),
       },
       atomic: atomicAsOne(client),
-      forEach: rowsAsOne(client),
       retention,
       moveAfterMs: MOVE_AFTER_MS,
       keepDays: KEEP_DAYS,

@@ -9,12 +9,13 @@ import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
 import { type MoveContext, moveBatch } from '../../history-mover/move-batch';
 import { recall } from '../../history-mover/recall';
 import { Turns } from '../../platform/batches';
-import { atomicOneByOne } from '../../platform/redis-atomic';
-import { type InOrderForEach, type RowEnd, rowsOneByOne } from '../../platform/redis-rows';
+import { type Atomic, atomicOneByOne } from '../../platform/redis-atomic';
+import type { RedisClient } from '../../platform/redis-connect';
 import { fanOutEvents } from '../../publish/fan-out-event';
 import { FanOuts } from '../../publish/store-fan-out';
 import type { ReleaseRequest } from '../../queue/bullmq-held-deliveries';
 import { resend } from '../../replays/redeliver';
+import { atomicStepByStep, buildAtomic } from '../build-atomic';
 import { buildEndpoint } from '../build-endpoint';
 import { buildEvent } from '../build-event';
 import { readHeld } from '../read-held';
@@ -140,7 +141,7 @@ export class ModelScene {
     const { admission, eventStore, overList, movedIds } = this.lane;
     const { accountId, id } = delivery.event;
     // As a worker does that takes the event from the queue once more.
-    const { isListed, moved } = await movedIds.look(accountId, id, admission.clock());
+    const { isListed, moved } = await movedIds.look(accountId, id, admission.clock())(this.lane.redis);
     if (isListed || moved) {
       delivery.isAcknowledged = true;
       return;
@@ -153,7 +154,7 @@ export class ModelScene {
       overList,
       atomic: atomicOneByOne(this.lane.redis),
       deliveryQueue: {
-        addAll: async (deliveries: readonly NewDelivery[]) => {
+        stepToAdd: (deliveries: readonly NewDelivery[]) => async () => {
           await admission.deliveryQueue.addAll(deliveries);
           delivery.isAdded = true;
           await publish.pause('the lists');
@@ -271,8 +272,7 @@ export class ModelScene {
       historyWriter: { write: mover.before('the write', history.write) },
       openAccounts: { find: async () => ({ historyDays: undefined }) },
       usageRecorder: { note: () => {} },
-      atomic: atomicOneByOne(redis),
-      forEach: pausing(rowsOneByOne(redis), mover),
+      atomic: pausing(redis, mover),
       retention: testRetention,
       moveAfterMs: 0,
       keepDays: KEPT_DAYS,
@@ -446,18 +446,16 @@ export class ModelScene {
 }
 
 /** One after the other, and standing still before the last of several steps. */
-function pausing(forEach: InOrderForEach, work: Stepwise): InOrderForEach {
+function pausing(redis: RedisClient, work: Stepwise): Atomic {
   const turns = new Turns();
-  return (rows, steps) =>
+  return buildAtomic((steps) =>
     turns.take(async () => {
-      const ends: RowEnd[] = rows.map(() => 'ran');
-      for (const [i, step] of steps.entries()) {
-        const left = [...rows.entries()].filter(([at]) => ends[at] === 'ran');
-        if (left.length === 0) break;
-        if (i > 0 && i === steps.length - 1) await work.pause('the removal');
-        const leftRows = left.map(([, row]) => row);
-        for (const [of, end] of (await forEach(leftRows, [step])).entries()) ends[left[of]?.[0] ?? -1] = end;
-      }
-      return ends;
-    });
+      let left = steps.length;
+      const atomic = atomicStepByStep(redis, async () => {
+        left -= 1;
+        if (left === 0 && steps.length > 1) await work.pause('the removal');
+      });
+      return await atomic(steps);
+    }),
+  );
 }
