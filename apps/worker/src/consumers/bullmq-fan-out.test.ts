@@ -4,7 +4,7 @@ import { deadLetterIdOf } from '@hookferry/core/domain/dead-letter';
 import type { AcceptedEvent } from '@hookferry/core/domain/event';
 import { keys, queueKeysOf } from '@hookferry/core/domain/keys';
 import { EVENTS_QUEUE, oneShard } from '@hookferry/core/domain/queues';
-import { isNotedAsQueued } from '@hookferry/core/events/redis-event-store';
+import { isNotedAsQueued } from '@hookferry/core/events/event-text';
 import { digestOf, MovedIds } from '@hookferry/core/events/redis-moved-ids';
 import type { Step } from '@hookferry/core/platform/redis-script';
 import { DeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';

@@ -20,7 +20,7 @@ const newIndex = () => `index:{${uniqueEndpointId()}}`;
 const markOf = (number: number) => ({ eventId: `evt_${number}` as EventId, createdAt: NOW + number });
 
 async function add(index: string, entry: EventMark, retention: Retention = RETENTION): Promise<void> {
-  await addToEach(redis.client, [{ index, entries: [entry] }], retention);
+  await addToEach([{ index, entries: [entry] }], retention)(redis.client);
 }
 
 const ENDED = '{"c":"x"}\n';
@@ -68,7 +68,7 @@ describe('an index', () => {
       index,
       entries: Array.from({ length: i + 1 }, (_, j) => markOf(10 + j)),
     }));
-    const pruned = await addToEach(redis.client, additions, { ageMs: 1_000, count: 3 });
+    const pruned = await addToEach(additions, { ageMs: 1_000, count: 3 })(redis.client);
     expect(pruned).toEqual([[], [0, 1].map((number) => ({ ...markOf(number), logBytes: ENDED.length })), []]);
     expect(await Promise.all(indexes.map(idsIn))).toEqual([
       ['evt_10'],
@@ -117,7 +117,7 @@ describe('an index', () => {
     const key = newIndex();
     const old = markOf(-5_000);
     await setLog(key, old, ENDED);
-    await keepListed(redis.client, key, old, 60_000);
+    await keepListed(key, old, 60_000)(redis.client);
     await fill(key, [0, 1, 2]);
     expect(await idsIn(key)).toContain(old.eventId);
     const kept = key.replace('index', 'kept-longer');

@@ -6,6 +6,8 @@ import { keys } from '../domain/keys';
 import type { RedisClient } from '../platform/redis-connect';
 import type { ScriptRows } from '../platform/redis-rows';
 import { defineGuard, defineScript, type ScriptTarget } from '../platform/redis-script';
+import { hasMember, isHeadErased } from './redis-event-head.script';
+import { isFormer, isFormerErased } from './redis-former-head.script';
 
 /** An event as it is stored, and the digest of its claim if a client chose its id. */
 export interface SeenEvent {
@@ -113,24 +115,32 @@ const REMOVE = defineGuard(
   IS_UNCHANGED,
 );
 
+const HEADS = [isFormer, isFormerErased, hasMember, isHeadErased].map(({ body }) => body).join('\n');
+
 // KEYS: event, receivers, pin, event-claim, moved, scheduled-for. ARGV: whether its payload was erased. Gives 1 and
 // the bytes that are gone; 0 and 1 if it is to be tried again.
-const DROP = defineGuard(`
+const DROP = defineGuard(
+  `
   local event, receivers, pin, claim, moved, scheduled_for = unpack(KEYS)
   if redis.call('EXISTS', receivers, pin) > 0 then return {0, 1 - redis.call('EXISTS', receivers)} end
   local head = string.match(redis.call('GETRANGE', event, 0, ${EVENT_HEAD_BYTES - 1}), '^[^\\n]+') or ''
-  if (string.find(head, ' !%d+$') ~= nil) ~= (ARGV[1] == '1') then return {0, 1} end
+  if is_head_erased(head) ~= (ARGV[1] == '1') then return {0, 1} end
   local bytes = redis.call('STRLEN', event)
   redis.call('UNLINK', event, claim, moved, scheduled_for)
-  return {1, bytes}`);
+  return {1, bytes}`,
+  HEADS,
+);
 
 // KEYS: event.
 const IS_GONE = defineGuard(`return 1 - redis.call('EXISTS', KEYS[1])`);
 
 // KEYS: event. Gives 1 as well if it is gone.
-const IS_ERASED = defineScript(`
+const IS_ERASED = defineScript(
+  `
   local head = string.match(redis.call('GETRANGE', KEYS[1], 0, ${EVENT_HEAD_BYTES - 1}), '^[^\\n]+')
-  return (not head or string.find(head, ' !%d+$')) and 1 or 0`);
+  return (not head or is_head_erased(head)) and 1 or 0`,
+  HEADS,
+);
 
 // KEYS: the account's events. ARGV: event.
 const LEAVE = defineScript(`redis.call('ZREM', KEYS[1], ARGV[1])`);

@@ -42,7 +42,7 @@ export function openMovedHistory(
     overList: new OverList(redis),
     movedStore: new MovedStore(redis, retention),
     movedIds: new MovedIds(redis, retention.ageMs),
-    recalledStore: new RecalledStore(redis, retention),
+    recalledStore: new RecalledStore(retention),
   };
   const stores = { eventStore, deliveryStore, retention, usageRecorder };
   const recalling: RecallContext = { ...moved, ...stores, atomic, clock };

@@ -105,8 +105,8 @@ async function take(context: StoreFanOutContext, parts: readonly Part[]): Promis
     (target) => listEvents(context, batch, target),
   ];
   const [first, ...others] = parts.flatMap(({ assumption }) => assumption ?? []);
-  const isWhole = await (first ? first.atomic(steps, others) : context.atomic(steps));
-  if (!isWhole) await takeOthers(context, parts);
+  const results = await (first ? first.atomic(steps, others) : context.atomic(steps));
+  if (results.length < steps.length) await takeOthers(context, parts);
 }
 
 // An event of the same id waits for its time, was cancelled, or was sent before: then the later one is the same
@@ -143,8 +143,8 @@ async function store(
   target: ScriptTarget,
 ): Promise<void> {
   const endpointIds = receivers.map(({ id }) => id);
-  if (isFirst) await eventStore.save(event, endpointIds, target);
-  else await eventStore.addReceivers(event.accountId, event.id, endpointIds, target);
+  if (isFirst) await eventStore.save(event, endpointIds)(target);
+  else await eventStore.addReceivers(event.accountId, event.id, endpointIds)(target);
 }
 
 /** An endpoint with what it gets. */
@@ -172,7 +172,7 @@ async function listDeliveries(
     endpointId: receiver.id,
     marks: portions.map(({ event: { id: eventId, acceptedAt: createdAt } }) => ({ eventId, createdAt })),
   }));
-  const steps = [deliveryStore.enlistAll(lists, target)];
+  const steps = [deliveryStore.enlistAll(lists)(target)];
   for (const { receiver, portions } of byReceiver.values()) {
     if (receiver.ordering === 'none') continue;
     const places = portions.flatMap(({ event, isNew }) => {
@@ -197,14 +197,13 @@ async function listEvents(
   }
   if (complete.length === 0) return;
   await Promise.all([
-    eventStore.enlistAll(complete, target),
+    eventStore.enlistAll(complete)(target),
     overList?.addAll(
       complete
         .filter(({ deliveries }) => deliveries === 0)
         .map(({ event: { accountId, id } }) => ({ accountId, eventId: id })),
       clock(),
-      target,
-    ),
+    )(target),
   ]);
 }
 

@@ -8,6 +8,7 @@ import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import { Recent } from '../history/redis-recent';
 import { WholeHistory } from '../history/whole-history';
+import { createAtomic } from '../platform/redis-atomic';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
@@ -45,7 +46,10 @@ describe('step replay', () => {
       buildEvent({ accountId, acceptedAt: 1_000 + i, body: JSON.stringify({ data: { number: i } }) }),
     );
     await Promise.all(
-      events.flatMap((event) => [eventStore.save(event), eventStore.enlistAll([{ event, deliveries: 0 }])]),
+      events.flatMap((event) => [
+        eventStore.save(event)(redis.client),
+        eventStore.enlistAll([{ event, deliveries: 0 }])(redis.client),
+      ]),
     );
     const replay = buildReplayOrder({ accountId, endpointId, mode: 'missing', ...order });
     await replayStore.create(replay);
@@ -75,7 +79,8 @@ describe('step replay', () => {
     );
     const admissionStore = new AdmissionStore(redis.client);
     const stores = { replayStore, endpointStore, eventStore, deliveryStore, admissionStore, history };
-    const context = { ...stores, deliveryQueue, replayQueue, clock, emit };
+    const atomic = createAtomic(redis.client);
+    const context = { ...stores, deliveryQueue, replayQueue, atomic, clock, emit };
     const step = () => stepReplay(context, replay);
     return {
       endpoint,

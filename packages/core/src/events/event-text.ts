@@ -1,0 +1,127 @@
+import type { AccountId } from '../domain/account';
+import type { AcceptedEvent, EventHead, EventId, Schedule, StoredEvent } from '../domain/event';
+import { formatTraceparent, parseTraceparent } from '../domain/trace';
+import { parsedOrUndefined } from '../platform/json';
+import {
+  decodeFormerHead,
+  encodeFormerEvent,
+  encodeFormerHead,
+  encodeFormerStored,
+  isFormer,
+  isFormerNotedAsQueued,
+} from './former-event-text';
+
+/**
+ * How an event is stored: its head, which is a line of JSON, and the unchanged body. Scripts look for members in it: see
+ * `redis-event-head.lua`.
+ */
+interface StoredHead {
+  /** Of an event that was published to be sent later. */
+  readonly state?: Schedule['state'] | undefined;
+  /** When it would have been due that was cancelled. */
+  readonly deliver_at?: number | undefined;
+  /** Its place in time: see `Schedule`. Milliseconds since the Unix epoch, as are all times here. */
+  readonly at: number;
+  readonly type: string;
+  /** It is aimed at certain endpoints. */
+  readonly aimed?: true | undefined;
+  /** It is noted that a worker fans it out. */
+  readonly queued?: true | undefined;
+  /** Of an event that was published to be sent later. */
+  readonly published_at?: number | undefined;
+  readonly group?: string | undefined;
+  readonly traceparent?: string | undefined;
+  /** When its payload was erased. */
+  readonly erased_at?: number | undefined;
+}
+
+/** `former`: the one that the version before can read as well. */
+export type EventForm = 'json' | 'former';
+
+export function encodeEvent(event: AcceptedEvent, form: EventForm = 'json'): string {
+  if (form === 'former') return encodeFormerEvent(event);
+  const { acceptedAt, type, body, endpointIds, isQueued, trace, schedule, group } = event;
+  const isAimed = endpointIds !== undefined;
+  return `${textOf({ acceptedAt, type, isAimed, trace, schedule, group }, isQueued)}\n${body}`;
+}
+
+/** An event by its head. @param body '' once it was erased. */
+export function encodeStored(head: EventHead, body: string, form: EventForm = 'json'): string {
+  return form === 'former' ? encodeFormerStored(head, body) : `${textOf(head)}\n${body}`;
+}
+
+export function encodeHead(head: EventHead, form: EventForm = 'json'): string {
+  return form === 'former' ? encodeFormerHead(head) : textOf(head);
+}
+
+/** What of an event its head tells. */
+type Told = { readonly [Name in keyof EventHead]: EventHead[Name] | undefined } & Pick<
+  EventHead,
+  'acceptedAt' | 'type'
+>;
+
+function textOf({ acceptedAt, type, isAimed, erasedAt, trace, schedule, group }: Told, isQueued?: true) {
+  const head: StoredHead = {
+    state: schedule?.state,
+    deliver_at: schedule?.state === 'cancelled' ? schedule.deliverAt : undefined,
+    at: acceptedAt,
+    type,
+    aimed: isAimed || undefined,
+    queued: isQueued,
+    published_at: schedule?.publishedAt,
+    group,
+    traceparent: trace && formatTraceparent(trace),
+    erased_at: erasedAt,
+  };
+  return JSON.stringify(head);
+}
+
+/** Whether a stored event notes that a worker fans it out. */
+export function isNotedAsQueued(stored: string): boolean {
+  return isFormer(stored) ? isFormerNotedAsQueued(stored) : parseHead(stored).queued === true;
+}
+
+export function decodeStored(accountId: AccountId, id: EventId, stored: string): StoredEvent {
+  const { type, acceptedAt, erasedAt, trace, schedule, group } = decodeHead(stored);
+  const known = {
+    id,
+    accountId,
+    type,
+    acceptedAt,
+    ...(trace === undefined ? {} : { trace }),
+    ...(schedule === undefined ? {} : { schedule }),
+    ...(group === undefined ? {} : { group }),
+  };
+  return erasedAt === undefined
+    ? { body: stored.slice(stored.indexOf('\n') + 1), ...known }
+    : { erasedAt, ...known };
+}
+
+/** @param stored an event, or its beginning. */
+export function decodeHead(stored: string): EventHead {
+  if (isFormer(stored)) return decodeFormerHead(stored);
+  const head = parseHead(stored);
+  const { at: acceptedAt, type, aimed, erased_at: erasedAt, group, traceparent } = head;
+  const trace = traceparent === undefined ? undefined : parseTraceparent(traceparent);
+  const schedule = scheduleOf(head);
+  return {
+    acceptedAt,
+    type,
+    isAimed: aimed === true,
+    ...(erasedAt === undefined ? {} : { erasedAt }),
+    ...(trace === undefined ? {} : { trace }),
+    ...(schedule === undefined ? {} : { schedule }),
+    ...(group === undefined ? {} : { group }),
+  };
+}
+
+function scheduleOf({ state, at, published_at: publishedAt, deliver_at: deliverAt = at }: StoredHead) {
+  if (state === undefined || publishedAt === undefined) return undefined;
+  return { state, publishedAt, deliverAt };
+}
+
+// Only this product writes it. Any other text is an event without a time and a type.
+function parseHead(stored: string): StoredHead {
+  const parsed = parsedOrUndefined(stored.slice(0, stored.indexOf('\n')));
+  return (parsed as StoredHead | undefined) ?? { at: Number.NaN, type: '' };
+}
