@@ -6,7 +6,7 @@ import { decodeHead, decodeStored, encodeEvent, encodeStored, isNotedAsQueued } 
 
 const AT = 1_700_000_000_000;
 const trace = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), isSampled: true };
-const forms = ['json', 'former'] as const;
+const forms = ['current', 'former'] as const;
 
 const aTime = fc.integer({ min: AT, max: AT + 10 ** 9 });
 // None of these may be taken for a member of the head.

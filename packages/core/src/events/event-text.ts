@@ -1,5 +1,6 @@
 import type { AccountId } from '../domain/account';
 import type { AcceptedEvent, EventHead, EventId, Schedule, StoredEvent } from '../domain/event';
+import type { RecordForm } from '../domain/record-form';
 import { formatTraceparent, parseTraceparent } from '../domain/trace';
 import { parsedOrUndefined } from '../platform/json';
 import {
@@ -35,10 +36,7 @@ interface StoredHead {
   readonly erased_at?: number | undefined;
 }
 
-/** `former`: the one that the version before can read as well. */
-export type EventForm = 'json' | 'former';
-
-export function encodeEvent(event: AcceptedEvent, form: EventForm = 'json'): string {
+export function encodeEvent(event: AcceptedEvent, form: RecordForm = 'current'): string {
   if (form === 'former') return encodeFormerEvent(event);
   const { acceptedAt, type, body, endpointIds, isQueued, trace, schedule, group } = event;
   const isAimed = endpointIds !== undefined;
@@ -46,11 +44,11 @@ export function encodeEvent(event: AcceptedEvent, form: EventForm = 'json'): str
 }
 
 /** An event by its head. @param body '' once it was erased. */
-export function encodeStored(head: EventHead, body: string, form: EventForm = 'json'): string {
+export function encodeStored(head: EventHead, body: string, form: RecordForm = 'current'): string {
   return form === 'former' ? encodeFormerStored(head, body) : `${textOf(head)}\n${body}`;
 }
 
-export function encodeHead(head: EventHead, form: EventForm = 'json'): string {
+export function encodeHead(head: EventHead, form: RecordForm = 'current'): string {
   return form === 'former' ? encodeFormerHead(head) : textOf(head);
 }
 

@@ -6,7 +6,7 @@ import {
   type DeliveryFact,
   type DeliveryState,
   type DeliverySummary,
-  encodeFact,
+  encodeFactIn,
   eraseAnswers,
   type FoundAttempt,
   findAttempt,
@@ -18,6 +18,7 @@ import {
 import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
+import type { RecordForm } from '../domain/record-form';
 import { chunksOf } from '../platform/batches';
 import { mapReply } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
@@ -96,6 +97,8 @@ export class DeliveryStore {
       pruned: readonly Pruned[],
       endpointId: EndpointId,
     ) => void = () => {},
+    /** In which lines are written. */
+    private readonly form: RecordForm = 'current',
   ) {}
 
   /** Read the state of a delivery, without its earlier attempts. */
@@ -189,7 +192,7 @@ export class DeliveryStore {
   }
 
   async append({ endpointId, eventId }: DeliveryParts, fact: DeliveryFact): Promise<void> {
-    const [line, shortLine] = linesToAppend(fact);
+    const [line, shortLine] = linesToAppend(fact, this.form);
     const { ageMs: keptMs } = this.retention;
     await append({ endpoint: endpointId, event: eventId, line, shortLine, keptMs })(this.redis);
   }
@@ -200,7 +203,7 @@ export class DeliveryStore {
     fact: DeliveryFact,
     length: LogLength,
   ): Promise<boolean> {
-    const [line, shortLine] = linesToAppend(fact);
+    const [line, shortLine] = linesToAppend(fact, this.form);
     const { ageMs: keptMs } = this.retention;
     const appended = { endpoint: endpointId, event: eventId, length, line, shortLine, keptMs };
     return await appendIfUnchanged(appended)(this.redis);
@@ -218,7 +221,7 @@ export class DeliveryStore {
     return await appendIfListed({
       endpoint: endpointId,
       event: eventId,
-      line: encodeFact(fact),
+      line: encodeFactIn(this.form, fact),
       keptMs: this.retention.ageMs,
     })(this.redis);
   }
@@ -240,7 +243,7 @@ export class DeliveryStore {
       endpoint: endpointId,
       event: eventId,
       length,
-      line: encodeFact(fact),
+      line: encodeFactIn(this.form, fact),
       keptMs: this.retention.ageMs,
       mustBeListed,
     })(this.redis);

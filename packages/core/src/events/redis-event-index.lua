@@ -1,5 +1,6 @@
 ---@include ../accounts/redis-usage-store.lua
 ---@include ../platform/redis-time.lua
+---@const letters ../domain/delivery-line
 
 ---@record pruned_entry {place integer, event EventId, created_at integer, log_bytes integer?}
 
@@ -24,10 +25,13 @@ end
 --- A log ends with the time of the next attempt, with a request, or with what the next attempt sends, as long as its delivery
 --- is open.
 local function is_open_after(tail, log)
-  if string.find(tail, '"[rt]":%d+}\n$') or string.find(tail, '{"w":%d+}\n$') then return true end
+  local last = string.match(tail, '"([^"]+)":%d+}\n$')
+  if last == letters.nextAttemptAt or last == letters.time then return true end
+  -- Of what was made before. The version before wrote it with the second one.
+  if string.find(tail, '{"[' .. letters.version .. letters.timings .. ']":%d+}\n$') then return true end
   -- Attempts may end like this, too.
-  if not string.find(tail, '"v":%d+}\n$') then return false end
-  return string.find('\n' .. redis.call('GET', log), '\n{"m":[^\n]*\n$') ~= nil
+  if last ~= letters.version then return false end
+  return string.find('\n' .. redis.call('GET', log), '\n{"' .. letters.madeBody .. '":[^\n]*\n$') ~= nil
 end
 
 --- Whether a delivery is open, and the bytes of its log. Nil: there is none yet.

@@ -11,6 +11,7 @@ import {
   type StoredEvent,
 } from '../domain/event';
 import { keys } from '../domain/keys';
+import type { RecordForm } from '../domain/record-form';
 import { DELIVERY_BYTES, EVENT_BYTES, lapseOf } from '../domain/usage';
 import { createLru } from '../platform/caches';
 import { steadyClock } from '../platform/clock';
@@ -19,7 +20,7 @@ import type { RedisClient } from '../platform/redis-connect';
 import type { Guard } from '../platform/redis-lua';
 import type { Step } from '../platform/redis-script';
 import { type Mark, readNewestFirst, readTimeline, type TimeRange } from '../platform/redis-timeline';
-import { decodeHead, decodeStored, type EventForm, encodeEvent, encodeHead } from './event-text';
+import { decodeHead, decodeStored, encodeEvent, encodeHead } from './event-text';
 import {
   addCounted,
   type CountedEntry,
@@ -76,8 +77,8 @@ export interface EventStoreOptions {
   readonly onPruned?: (accountId: AccountId, pruned: readonly Pruned[]) => void;
   /** Called with the size of an erased payload, and when its event was accepted. */
   readonly onErased?: (accountId: AccountId, bytes: number, acceptedAt: number) => void;
-  /** In which new events are written. Default: `json`. */
-  readonly form?: EventForm;
+  /** In which new events are written. Default: `current`. */
+  readonly form?: RecordForm | undefined;
 }
 
 /**

@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => redis.close());
 
 // Events that the version before has stored stay for their RETENTION, and those that wait for longer.
-describe.each(['json', 'former'] as const)('a scheduled event in the form %s', (form) => {
+describe.each(['current', 'former'] as const)('a scheduled event in the form %s', (form) => {
   async function arrange({ dueInMs = HOUR_MS, group }: { dueInMs?: number; group?: string } = {}) {
     const now = Date.now();
     const deliverAt = now + dueInMs;
@@ -126,7 +126,7 @@ it('is gone when there is none', async () => {
   expect(await scheduled.move(accountId, id, Date.now())(redis.client)).toBe(false);
 });
 
-describe.each(['json', 'former'] as const)('an event in the form %s', (form) => {
+describe.each(['current', 'former'] as const)('an event in the form %s', (form) => {
   it('has its payload erased, keeps all else, and keeps the time of the first erasure', async () => {
     const event = buildEvent({ group: '"erased_at":1 !2', endpointIds: [] });
     const { accountId, id } = event;

@@ -1,9 +1,10 @@
 import type { AccountId } from '../domain/account';
 import { type EndpointId, endpointIdSchema } from '../domain/endpoint';
 import { type AcceptedEvent, type EventId, publishedAtOf, type StoredEvent } from '../domain/event';
+import type { RecordForm } from '../domain/record-form';
 import type { RedisClient } from '../platform/redis-connect';
 import type { Guard } from '../platform/redis-lua';
-import { decodeStored, type EventForm, encodeEvent } from './event-text';
+import { decodeStored, encodeEvent } from './event-text';
 import { storedMsOf } from './redis-event-index';
 import {
   beginScheduled,
@@ -49,7 +50,7 @@ export class ScheduledEvents {
   constructor(
     private readonly redis: RedisClient,
     private readonly retention: { readonly ageMs: number },
-    private readonly form: EventForm = 'json',
+    private readonly form: RecordForm = 'current',
   ) {}
 
   /**

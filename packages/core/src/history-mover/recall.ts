@@ -4,6 +4,7 @@ import type { AccountId } from '../domain/account';
 import { endStatuses, readSummary } from '../domain/delivery-log';
 import { bodyOf } from '../domain/event';
 import type { MovedDelivery, MovedEvent } from '../domain/moved-event';
+import type { RecordForm } from '../domain/record-form';
 import { COUNTED_LOG_BYTES, DELIVERY_BYTES, EVENT_BYTES, type UsageKind } from '../domain/usage';
 import { encodeStored } from '../events/event-text';
 import type { DeliveryStore } from '../events/redis-delivery-store';
@@ -28,6 +29,8 @@ export interface RecallContext {
   readonly usageRecorder: Pick<UsageRecorder, 'note'>;
   readonly retention: { readonly ageMs: number };
   /** It runs scripts on the Redis of these stores. */
+  /** In which events are written. Default: `current`. */
+  readonly recordForm?: RecordForm | undefined;
   readonly atomic: Atomic;
   readonly clock: Clock;
 }
@@ -114,7 +117,7 @@ export async function endRecall(
 async function bringBack(context: RecallContext, event: MovedEvent): Promise<void> {
   const { recalledStore, overList, atomic, clock } = context;
   const { accountId, id: eventId, createdAt, deliveries } = event;
-  const text = textOf(event);
+  const text = textOf(event, context.recordForm);
   const counts = await countsOf(context, event);
   const entries =
     deliveries.length === 0
@@ -163,9 +166,9 @@ async function countsOf({ pgHistory }: RecallContext, { accountId, id }: MovedEv
   );
 }
 
-function textOf({ head, dataText, createdAt }: MovedEvent): string {
+function textOf({ head, dataText, createdAt }: MovedEvent, form: RecordForm | undefined): string {
   const body = dataText === undefined ? '' : bodyOf(head.type, dataText);
-  return encodeStored({ ...head, acceptedAt: createdAt }, body);
+  return encodeStored({ ...head, acceptedAt: createdAt }, body, form);
 }
 
 function note(
