@@ -52,26 +52,27 @@ export function encodeHead(head: EventHead, form: RecordForm = 'current'): strin
   return form === 'former' ? encodeFormerHead(head) : textOf(head);
 }
 
+type Writable<Type> = { -readonly [Name in keyof Type]: Type[Name] };
+
 /** What of an event its head tells. */
 type Told = { readonly [Name in keyof EventHead]: EventHead[Name] | undefined } & Pick<
   EventHead,
   'acceptedAt' | 'type'
 >;
 
-function textOf({ acceptedAt, type, isAimed, erasedAt, trace, schedule, group }: Told, isQueued?: true) {
-  const head: StoredHead = {
-    state: schedule?.state,
-    deliver_at: schedule?.state === 'cancelled' ? schedule.deliverAt : undefined,
-    at: acceptedAt,
-    type,
-    aimed: isAimed || undefined,
-    queued: isQueued,
-    published_at: schedule?.publishedAt,
-    group,
-    traceparent: trace && formatTraceparent(trace),
-    erased_at: erasedAt,
-  };
-  return JSON.stringify(head);
+// Member by member: one JSON.stringify of all of them takes seven times as long, and each event is written once.
+function textOf(told: Told, isQueued?: true): string {
+  const { acceptedAt, type, isAimed, erasedAt, trace, schedule, group } = told;
+  let text = schedule === undefined ? '{' : `{"state":"${schedule.state}",`;
+  if (schedule?.state === 'cancelled') text += `"deliver_at":${schedule.deliverAt},`;
+  text += `"at":${acceptedAt},"type":${JSON.stringify(type)}`;
+  if (isAimed) text += ',"aimed":true';
+  if (isQueued) text += ',"queued":true';
+  if (schedule !== undefined) text += `,"published_at":${schedule.publishedAt}`;
+  if (group !== undefined) text += `,"group":${JSON.stringify(group)}`;
+  if (trace !== undefined) text += `,"traceparent":"${formatTraceparent(trace)}"`;
+  if (erasedAt !== undefined) text += `,"erased_at":${erasedAt}`;
+  return `${text}}`;
 }
 
 /** Whether a stored event notes that a worker fans it out. */
@@ -81,36 +82,30 @@ export function isNotedAsQueued(stored: string): boolean {
 
 export function decodeStored(accountId: AccountId, id: EventId, stored: string): StoredEvent {
   const { type, acceptedAt, erasedAt, trace, schedule, group } = decodeHead(stored);
-  const known = {
-    id,
-    accountId,
-    type,
-    acceptedAt,
-    ...(trace === undefined ? {} : { trace }),
-    ...(schedule === undefined ? {} : { schedule }),
-    ...(group === undefined ? {} : { group }),
-  };
-  return erasedAt === undefined
-    ? { body: stored.slice(stored.indexOf('\n') + 1), ...known }
-    : { erasedAt, ...known };
+  const known: Writable<Omit<AcceptedEvent, 'body'>> = { id, accountId, type, acceptedAt };
+  if (trace !== undefined) known.trace = trace;
+  if (schedule !== undefined) known.schedule = schedule;
+  if (group !== undefined) known.group = group;
+  if (erasedAt !== undefined) return Object.assign(known, { erasedAt });
+  return Object.assign(known, { body: stored.slice(stored.indexOf('\n') + 1) });
 }
 
 /** @param stored an event, or its beginning. */
 export function decodeHead(stored: string): EventHead {
   if (isFormer(stored)) return decodeFormerHead(stored);
-  const head = parseHead(stored);
-  const { at: acceptedAt, type, aimed, erased_at: erasedAt, group, traceparent } = head;
-  const trace = traceparent === undefined ? undefined : parseTraceparent(traceparent);
-  const schedule = scheduleOf(head);
-  return {
-    acceptedAt,
-    type,
-    isAimed: aimed === true,
-    ...(erasedAt === undefined ? {} : { erasedAt }),
-    ...(trace === undefined ? {} : { trace }),
-    ...(schedule === undefined ? {} : { schedule }),
-    ...(group === undefined ? {} : { group }),
+  const told = parseHead(stored);
+  const head: Writable<EventHead> = {
+    type: told.type,
+    acceptedAt: told.at,
+    isAimed: told.aimed === true,
   };
+  if (told.erased_at !== undefined) head.erasedAt = told.erased_at;
+  const trace = told.traceparent === undefined ? undefined : parseTraceparent(told.traceparent);
+  if (trace !== undefined) head.trace = trace;
+  const schedule = scheduleOf(told);
+  if (schedule !== undefined) head.schedule = schedule;
+  if (told.group !== undefined) head.group = told.group;
+  return head;
 }
 
 function scheduleOf({ state, at, published_at: publishedAt, deliver_at: deliverAt = at }: StoredHead) {

@@ -15,11 +15,13 @@ const ERASED = '!';
 const GROUPED = '=';
 const SCHEDULE_MARKS = { waiting: '~', due: '+', cancelled: '-' } as const;
 const SCHEDULE = /^([~+-])(\d+)(?:,(\d+))?$/;
-const DIGIT = /^\d/;
+const ZERO = 0x30;
+const NINE = 0x39;
 
 /** @param stored an event, or its beginning. */
 export function isFormer(stored: string): boolean {
-  return DIGIT.test(stored);
+  const first = stored.charCodeAt(0);
+  return first >= ZERO && first <= NINE;
 }
 
 export function encodeFormerEvent(event: AcceptedEvent): string {
