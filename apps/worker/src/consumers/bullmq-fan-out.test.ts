@@ -97,7 +97,7 @@ it('lets those who deliver in order know of an event that is put back, until it 
       runs += 1;
       if (runs === 1) throw new Error('OOM');
       await hasLooked;
-      return [];
+      return steps.map(() => undefined);
     }),
   });
   await willClose(new EventQueue(context.redis, shards)).add(event);
