@@ -684,8 +684,8 @@ describe('what the history has refused', () => {
       eventId: uniqueEventId(),
       endpointId: uniqueEndpointId(),
     }));
-    await overList.addAll(entries, 0);
-    const claim = await overList.claim(0, count, 1);
+    await overList.addAll(entries, 0)(redis.client);
+    const claim = await overList.claim(0, count, 1)(redis.client);
     const since = Date.UTC(2026, 10, 24);
     for (const entry of claim.entries) await overList.setAside(claim, entry, { since, reason: REASON });
   }

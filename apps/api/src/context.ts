@@ -175,11 +175,12 @@ function openStores(process: ProcessContext) {
     { name: 'history database', stop: async () => await historyParts?.historyDatabase.close() },
   ];
   const eventStore = new EventStore(redis, retention, steadyClock, {
+    form: config.RECORD_FORM,
     onPruned: letGo,
     onErased: (accountId, bytes, acceptedAt) =>
       usageRecorder.note(accountId, 'events', -bytes, acceptedAt, retention.ageMs),
   });
-  const deliveryStore = new DeliveryStore(redis, retention, letGo);
+  const deliveryStore = new DeliveryStore(redis, retention, letGo, config.RECORD_FORM);
   const heldDeliveries = new HeldDeliveries(redis, shards);
   const heavyTurns = new HeavyTurns();
   const inTurn: InTurn = (accountId, work) => heavyTurns.run(accountId, work);
@@ -238,7 +239,7 @@ function openStores(process: ProcessContext) {
     eventTypeStore: new EventTypeStore(redis),
     allowanceStore: new AllowanceStore(redis),
     eventStore,
-    scheduledEvents: new ScheduledEvents(redis, retention),
+    scheduledEvents: new ScheduledEvents(redis, retention, config.RECORD_FORM),
     eventClaims: new EventClaimStore(redis, config.RETENTION),
     idempotencyStore: new IdempotencyStore(redis, (accountId, bytes) =>
       usageRecorder.note(accountId, 'answers', bytes, clock(), KEPT_MS),

@@ -311,12 +311,13 @@ function openRecords({ config, redis, clock, emit }: ProcessContext) {
     subscriptions: new Subscriptions(endpointStore),
     accountStore: new AccountStore(redis),
     eventStore: new EventStore(redis, retention, steadyClock, {
+      form: config.RECORD_FORM,
       onPruned: letGo,
       onErased: (accountId, bytes, acceptedAt) =>
         usageRecorder.note(accountId, 'events', -bytes, acceptedAt, retention.ageMs),
     }),
-    deliveryStore: new DeliveryStore(redis, retention, letGo),
-    scheduledEvents: new ScheduledEvents(redis, retention),
+    deliveryStore: new DeliveryStore(redis, retention, letGo, config.RECORD_FORM),
+    scheduledEvents: new ScheduledEvents(redis, retention, config.RECORD_FORM),
   };
   const usageRecorders: readonly Stoppable[] = [
     { name: 'event releaser', stop: () => eventReleaser.stop() },

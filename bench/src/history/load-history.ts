@@ -86,14 +86,14 @@ export async function loadHistory(options: LoadOptions): Promise<History> {
     const [first, ...rest] = attemptsOf(isFailing, acceptedAt, event.type);
     // As one command for all that are put together.
     await atomic([
-      (target) => events.save(event, [endpointId], target),
-      (target) => log.enlistAll(buildNewDeliveries(id, [endpointId], acceptedAt), target),
-      (target) => events.enlistAll([{ event, deliveries: 1 }], target),
+      events.save(event, [endpointId]),
+      log.enlistAll(buildNewDeliveries(id, [endpointId], acceptedAt)),
+      events.enlistAll([{ event, deliveries: 1 }]),
     ]);
     if (first) await log.append(parts, first);
     for (const fact of rest) await log.append(parts, fact);
     await options.onPut?.(event);
-    if (overList) await atomic([(target) => overList.add({ accountId, ...parts }, acceptedAt, target)]);
+    if (overList) await atomic([overList.addAll([{ accountId, ...parts }], acceptedAt)]);
   }
 
   let next = 0;
@@ -148,14 +148,14 @@ export async function loadFanOut({ redis, accountId, endpoints: count }: FanOutO
   const event = buildEvent({ accountId, acceptedAt: Date.now() });
   const attempt = buildAcceptedAttempt({ startedAt: event.acceptedAt });
   const fact = { kind: 'attempted', attempt, nextAttemptAt: undefined, eventType: event.type } as const;
-  await events.save(event);
-  await events.enlistAll([{ event, deliveries: count }]);
+  await events.save(event)(redis);
+  await events.enlistAll([{ event, deliveries: count }])(redis);
   for (let done = 0; done < count; done += TOGETHER) {
     const some = Array.from({ length: Math.min(TOGETHER, count - done) }, () => buildEndpoint({ accountId }));
     const ids = some.map(({ id }) => id);
     await Promise.all(some.map((endpoint) => endpointStore.create(endpoint, count)));
-    await events.addReceivers(accountId, event.id, ids);
-    await log.enlistAll(buildNewDeliveries(event.id, ids, event.acceptedAt));
+    await events.addReceivers(accountId, event.id, ids)(redis);
+    await log.enlistAll(buildNewDeliveries(event.id, ids, event.acceptedAt))(redis);
     await Promise.all(ids.map((endpointId) => log.append({ endpointId, eventId: event.id }, fact)));
   }
 }

@@ -61,8 +61,8 @@ describe('reading', () => {
     const event = buildEvent({ accountId: endpoint.accountId, acceptedAt, body });
     const parts = { eventId: event.id, endpointId: endpoint.id };
     const deliveryStore = new DeliveryStore(api.redis.client, testRetention);
-    await new EventStore(api.redis.client, testRetention).save(event);
-    await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpoint.id], acceptedAt));
+    await new EventStore(api.redis.client, testRetention).save(event)(api.redis.client);
+    await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpoint.id], acceptedAt))(api.redis.client);
     for (const fact of log) await deliveryStore.append(parts, fact);
     return { id: deliveryIdOf(parts), eventId: event.id };
   }
@@ -353,10 +353,10 @@ describe('the export', () => {
     const deliveryStore = new DeliveryStore(api.redis.client, testRetention);
     const eventStore = new EventStore(api.redis.client, testRetention);
     const parts = { eventId: event.id, endpointId };
-    await eventStore.save(event);
-    await eventStore.enlistAll([{ event, deliveries: 0 }]);
-    await eventStore.addReceivers(accountId, event.id, [endpointId]);
-    await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], acceptedAt));
+    await eventStore.save(event)(api.redis.client);
+    await eventStore.enlistAll([{ event, deliveries: 0 }])(api.redis.client);
+    await eventStore.addReceivers(accountId, event.id, [endpointId])(api.redis.client);
+    await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], acceptedAt))(api.redis.client);
     for (let number = 1; number <= attempts; number += 1) {
       const attempt = buildAttempt({ number, startedAt: acceptedAt + number });
       await deliveryStore.append(parts, { kind: 'attempted', attempt, nextAttemptAt: acceptedAt + 60_000 });

@@ -279,8 +279,8 @@ describe('reading', () => {
 
   async function saved(change: Partial<AcceptedEvent> = {}): Promise<AcceptedEvent> {
     const event = buildEvent({ accountId, acceptedAt: ACCEPTED_AT, ...change });
-    await stores().events.save(event);
-    await stores().events.enlistAll([{ event, deliveries: 0 }]);
+    await stores().events.save(event)(api.redis.client);
+    await stores().events.enlistAll([{ event, deliveries: 0 }])(api.redis.client);
     return event;
   }
 
@@ -296,8 +296,8 @@ describe('reading', () => {
       .toSorted()
       .toReversed();
     const { events, deliveries } = stores();
-    await events.addReceivers(accountId, event.id, endpointIds);
-    await deliveries.enlistAll(buildNewDeliveries(event.id, endpointIds, event.acceptedAt));
+    await events.addReceivers(accountId, event.id, endpointIds)(api.redis.client);
+    await deliveries.enlistAll(buildNewDeliveries(event.id, endpointIds, event.acceptedAt))(api.redis.client);
     const [first, second, third] = endpointIds.map((endpointId) => ({ endpointId, eventId: event.id }));
     if (!first || !second || !third) throw new Error('arranged otherwise');
     const accepted = {

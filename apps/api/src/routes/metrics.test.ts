@@ -34,8 +34,8 @@ async function deliver(startedAt: number, redis = api.redis) {
   const deliveryStore = new DeliveryStore(redis.client, testRetention);
   const endpointId = uniqueEndpointId();
   const event = buildEvent({ accountId, acceptedAt: startedAt });
-  await eventStore.save(event, [endpointId]);
-  await eventStore.enlistAll([{ event, deliveries: 1 }]);
+  await eventStore.save(event, [endpointId])(redis.client);
+  await eventStore.enlistAll([{ event, deliveries: 1 }])(redis.client);
   const attempt = buildAcceptedAttempt({ startedAt, durationMs: 100 });
   await deliveryStore.append(
     { eventId: event.id, endpointId },
@@ -191,8 +191,8 @@ describePostgres('with a history', () => {
     // It is about to be sent again: it is in both places.
     const eventStore = new EventStore(withHistory.redis.client, testRetention);
     const back = buildEvent({ accountId, id, type: head.type, acceptedAt: now - 26 * HOUR_MS });
-    await eventStore.save(back, []);
-    await eventStore.enlistAll([{ event: back, deliveries: 0 }]);
+    await eventStore.save(back, [])(api.redis.client);
+    await eventStore.enlistAll([{ event: back, deliveries: 0 }])(api.redis.client);
     const readEvents = async (query: string) => {
       const answer = await request(withHistory.url)
         .get(`/v1/metrics/events${query}`)

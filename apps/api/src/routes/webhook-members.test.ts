@@ -237,8 +237,8 @@ describe('filters', () => {
   async function saved(at: number, data: string, type = 'keyword.quick_win'): Promise<AcceptedEvent> {
     const body = `{"type":"${type}","data":${data}}`;
     const event = buildEvent({ accountId, type, body, acceptedAt: ACCEPTED_AT + at });
-    await store().save(event);
-    await store().enlistAll([{ event, deliveries: 0 }]);
+    await store().save(event)(api.redis.client);
+    await store().enlistAll([{ event, deliveries: 0 }])(api.redis.client);
     return event;
   }
 

@@ -152,8 +152,8 @@ async function arrange(url?: string, shards = oneShard('bull')) {
     async addDelivery({ accountId, id: endpointId } = endpoint): Promise<NewDelivery> {
       const event = buildEvent({ accountId, acceptedAt: systemClock() });
       const delivery = { accountId, endpointId, eventId: event.id };
-      await eventStore.save(event);
-      await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], event.acceptedAt));
+      await eventStore.save(event)(client);
+      await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], event.acceptedAt))(client);
       await deliveryQueue.addAll([delivery]);
       return delivery;
     },
@@ -166,7 +166,14 @@ async function arrange(url?: string, shards = oneShard('bull')) {
     },
     resend: (delivery: NewDelivery, trigger: RequestTrigger) =>
       resend(
-        { eventStore, deliveryStore, deliveryQueue, clock: systemClock, emit: () => {} },
+        {
+          eventStore,
+          deliveryStore,
+          deliveryQueue,
+          atomic: createAtomic(client),
+          clock: systemClock,
+          emit: () => {},
+        },
         { ...delivery, acceptedAt: systemClock(), trigger, requestId: 'rdl_1' },
       ),
     async untilGone(...deliveries: readonly NewDelivery[]): Promise<void> {

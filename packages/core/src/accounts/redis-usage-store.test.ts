@@ -57,8 +57,8 @@ function build() {
 it('counts an event with its body and its deliveries when it comes into the list of its account, once', async () => {
   const { accountId, eventStore, look, standing } = build();
   const event = buildEvent({ accountId, acceptedAt: NOW, body: 'é'.repeat(500) });
-  await eventStore.enlistAll([{ event, deliveries: 3 }]);
-  await eventStore.enlistAll([{ event, deliveries: 3 }]);
+  await eventStore.enlistAll([{ event, deliveries: 3 }])(redis.client);
+  await eventStore.enlistAll([{ event, deliveries: 3 }])(redis.client);
   const bytes = {
     events: EVENT_BYTES + 1_000,
     deliveries: 3 * DELIVERY_BYTES,
@@ -75,10 +75,10 @@ it('takes off what has lapsed, soon after Redis has let go of it and never befor
   const { accountId, eventStore, look, standing } = build();
   await eventStore.enlistAll([
     { event: buildEvent({ accountId, acceptedAt: NOW, body: 'x' }), deliveries: 0 },
-  ]);
+  ])(redis.client);
   await eventStore.enlistAll([
     { event: buildEvent({ accountId, acceptedAt: NOW + DAY / 2, body: 'x' }), deliveries: 0 },
-  ]);
+  ])(redis.client);
   expect((await look(NOW + DAY - 1)).usedBytes).toBe(2 * (EVENT_BYTES + 1));
   const lapsedAt = lapseOf(NOW, DAY);
   expect(lapsedAt - (NOW + DAY)).toBeLessThanOrEqual(DAY / 32);
@@ -180,7 +180,9 @@ describe('portal sessions', () => {
 
 it('leaves nothing behind for longer than what it counts is kept', async () => {
   const { accountId, eventStore, look } = build();
-  await eventStore.enlistAll([{ event: buildEvent({ accountId, acceptedAt: NOW }), deliveries: 1 }]);
+  await eventStore.enlistAll([{ event: buildEvent({ accountId, acceptedAt: NOW }), deliveries: 1 }])(
+    redis.client,
+  );
   await look();
   for (const key of [keys.usage(accountId), keys.usedBytes(accountId)]) {
     const left = await redis.client.pttl(key);
@@ -205,6 +207,6 @@ it('adds no command to the ones that publishing an event needs anyway', async ()
   await new EndpointStore(noted, testSealer).version(accountId);
   await new EventStore(noted, { ageMs: DAY, count: 100 }).enlistAll([
     { event: buildEvent({ accountId }), deliveries: 1 },
-  ]);
+  ])(redis.client);
   expect(commands).toEqual(['mget', 'evalsha']);
 });

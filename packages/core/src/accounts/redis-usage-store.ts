@@ -4,17 +4,7 @@ import { keys } from '../domain/keys';
 import { type AccountUsage, ALL_CODE_COUNTED, type UsageChange } from '../domain/usage';
 import type { RedisClient } from '../platform/redis-connect';
 import type { ScriptTarget } from '../platform/redis-script';
-import {
-  addUsage,
-  codeBytes,
-  countUsage,
-  keepFor,
-  lookAtUsage,
-  writeUsage,
-} from './redis-usage-store.script';
-
-/** For scripts that are no files yet. */
-export const COUNT_USAGE = [keepFor, writeUsage, countUsage].map(({ body }) => body).join('\n');
+import { addUsage, codeBytes, lookAtUsage } from './redis-usage-store.script';
 
 /** The usage as read beside other keys, without subtracting lapsed parts: never less than the real usage. */
 export interface Standing {

@@ -1,12 +1,7 @@
 import { hash } from 'node:crypto';
 import { isIPv4 } from 'node:net';
-import {
-  type AttemptLine,
-  type DeliveryStatus,
-  ERASED_LOG_START,
-  isAttempt,
-  stepsOf,
-} from '../domain/delivery-log';
+import { type AttemptLine, isAttempt } from '../domain/delivery-line';
+import { type DeliveryStatus, ERASED_LOG_START, stepsOf } from '../domain/delivery-log';
 import type { MovedEvent } from '../domain/moved-event';
 import type { TokenErrorCode } from '../domain/receiver-auth';
 import { formatTraceparent } from '../domain/trace';

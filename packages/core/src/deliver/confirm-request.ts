@@ -11,8 +11,8 @@ import type { ReadyDelivery } from './load-delivery';
 export interface ConfirmContext {
   /** It runs scripts on the Redis of these stores. */
   readonly atomic: Atomic;
-  readonly deliveryStore: Pick<DeliveryStore, 'lengthInStep'>;
-  readonly eventStore: Pick<EventStore, 'findHeadInStep'>;
+  readonly deliveryStore: Pick<DeliveryStore, 'lengthOf'>;
+  readonly eventStore: Pick<EventStore, 'headOf'>;
   readonly endpointStore: Pick<EndpointStore, 'findInStep'>;
   readonly signingKeyStore: Pick<SigningKeyStore, 'find'>;
   readonly clock: Clock;
@@ -119,10 +119,7 @@ async function isUnchanged(
   { run, logLength }: ReadyDelivery,
 ): Promise<boolean> {
   const { accountId, eventId } = run;
-  const [length, head] = await atomic([
-    (target) => deliveryStore.lengthInStep(run, target),
-    (target) => eventStore.findHeadInStep(accountId, eventId, target),
-  ]);
+  const [length, head] = await atomic([deliveryStore.lengthOf(run), eventStore.headOf(accountId, eventId)]);
   const isThere = head !== undefined && head.erasedAt === undefined && head.schedule?.state !== 'cancelled';
   return isThere && length === logLength;
 }

@@ -60,9 +60,11 @@ async function arrange() {
   const parts = { eventId: event.id, endpointId: endpoint.id };
   const address = { accountId: endpoint.accountId, endpointId: endpoint.id };
   await stores.endpointStore.create(endpoint, 1);
-  await stores.eventStore.save(event);
-  await stores.eventStore.addReceivers(event.accountId, event.id, [endpoint.id]);
-  await stores.deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpoint.id], event.acceptedAt));
+  await stores.eventStore.save(event)(redis.client);
+  await stores.eventStore.addReceivers(event.accountId, event.id, [endpoint.id])(redis.client);
+  await stores.deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpoint.id], event.acceptedAt))(
+    redis.client,
+  );
   const context = {
     ...stores,
     history: new WholeHistory(new Recent(stores)),

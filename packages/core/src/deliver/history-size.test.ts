@@ -51,9 +51,9 @@ async function fanOut(dataLength: number) {
   const ids = Array.from({ length: COUNT }, () => newId('evt') as EventId);
   for (const [i, id] of ids.entries()) {
     const body = JSON.stringify({ type: 'keyword.quick_win', data: 'x'.repeat(dataLength) });
-    await events.save(buildEvent({ id, accountId, body, acceptedAt: NOW + i }));
-    await events.addReceivers(accountId, id, [endpointId]);
-    await deliveries.enlistAll(buildNewDeliveries(id, [endpointId], NOW + i));
+    await events.save(buildEvent({ id, accountId, body, acceptedAt: NOW + i }))(redis.client);
+    await events.addReceivers(accountId, id, [endpointId])(redis.client);
+    await deliveries.enlistAll(buildNewDeliveries(id, [endpointId], NOW + i))(redis.client);
   }
   const [eventId] = ids;
   if (eventId === undefined) throw new Error('arranged otherwise');

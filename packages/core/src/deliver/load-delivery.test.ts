@@ -88,7 +88,7 @@ describe("the account's source of CloudEvents", () => {
 
 describe('with a history, notes that a delivery is over', () => {
   const noted: unknown[] = [];
-  const overList = { add: async (...args: unknown[]) => void noted.push(args), addAll: async () => {} };
+  const overList = { add: async (...args: unknown[]) => void noted.push(args), addAll: () => async () => {} };
   beforeEach(() => void noted.splice(0));
 
   it('when it is cancelled', async () => {
@@ -115,7 +115,7 @@ describe('with a history, notes that a delivery is over', () => {
 
 // A worker that stood still for longer than its lock: another one has delivered it meanwhile, and all of it has moved.
 describe('with a history, a delivery that has moved since its job was taken', () => {
-  const overList = { add: async () => {}, addAll: async () => {} };
+  const overList = { add: async () => {}, addAll: () => async () => {} };
 
   async function arrangeMoved(given: Parameters<DeliveryScene['arrange']>[0]) {
     const arranged = await scene.arrange({ overList, ...given });
@@ -185,7 +185,7 @@ describe('a delivery that can not be tried any more', () => {
     });
     // By another process, so that it is in no memory here.
     const other = new EventStore(scene.redis.client, testRetention);
-    await other.save(event);
+    await other.save(event)(scene.redis.client);
     await other.erasePayload(event.accountId, event.id, NOW);
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(requests).toEqual([]);
@@ -407,7 +407,7 @@ describe('a delivery that is still open when its retention is over', () => {
     await passTime(arranged, RETENTION_MS);
     // Others have come since: they push what is old out of the lists.
     const newer = { eventId: buildEvent().id, createdAt: LATE };
-    await scene.deliveryStore.enlistAll([{ endpointId: run.endpointId, marks: [newer] }]);
+    await scene.deliveryStore.enlistAll([{ endpointId: run.endpointId, marks: [newer] }])(scene.redis.client);
 
     expect(await deliver()).toEqual({ kind: 'done' });
     expect(requests).toEqual([]);
@@ -416,7 +416,7 @@ describe('a delivery that is still open when its retention is over', () => {
     for (const createdAt of [LATE + 1, LATE + 2]) {
       await scene.deliveryStore.enlistAll([
         { endpointId: run.endpointId, marks: [{ eventId: buildEvent().id, createdAt }] },
-      ]);
+      ])(scene.redis.client);
       expect(await readRecord()).toMatchObject({ status: 'cancelled', createdAt: event.acceptedAt });
     }
     const { marks } = await scene.eventStore.list(run.accountId, 10);

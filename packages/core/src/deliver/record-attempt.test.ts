@@ -56,7 +56,7 @@ async function arrange({ hasHistory = false, isListed = true } = {}) {
   };
   const deliveryStore = new DeliveryStore(client, testRetention);
   const list = buildNewDeliveries(eventId, [endpoint.id], event.acceptedAt);
-  if (isListed) await deliveryStore.enlistAll(list);
+  if (isListed) await deliveryStore.enlistAll(list)(client);
   const health: EndedAttempt[] = [];
   const time = { now: NOW };
   const deliveryQueue = new DeliveryQueue(client, oneShard('bull'));
@@ -117,7 +117,7 @@ async function arrange({ hasHistory = false, isListed = true } = {}) {
     health,
     deliveryStore,
     deliveryQueue,
-    readOver: async () => (await overList.claim(Number.POSITIVE_INFINITY, 10, NOW)).entries,
+    readOver: async () => (await overList.claim(Number.POSITIVE_INFINITY, 10, NOW)(client)).entries,
     prepare,
     recordOf,
     record: async (change: Partial<Attempt>, decision: Decision) =>

@@ -249,7 +249,7 @@ export function stepsToHistory(
   now: number,
 ): readonly Step[] {
   if (!overList || ended.length === 0) return NO_STEPS;
-  return [(target) => overList.addAll(ended, now, target)];
+  return [overList.addAll(ended, now)];
 }
 
 export function endAfter(decision: Decision, { outcome }: Attempt): JobEnd {

@@ -95,7 +95,7 @@ async function arrange(count: number, order: typeof atomicAsOne) {
   const events = inputs.map(({ ready }) => ready.event.id);
   await deliveryStore.enlistAll([
     { endpointId, marks: events.map((eventId) => ({ eventId, createdAt: NOW })) },
-  ]);
+  ])(client);
   return {
     events,
     counted,
@@ -113,7 +113,9 @@ async function arrange(count: number, order: typeof atomicAsOne) {
     statusOf: async (eventId: EventId) =>
       (await deliveryStore.readWithLength(endpointId, eventId)).state.status,
     readOver: async () =>
-      (await overList.claim(Number.POSITIVE_INFINITY, 100, NOW)).entries.map(({ eventId }) => eventId),
+      (await overList.claim(Number.POSITIVE_INFINITY, 100, NOW)(client)).entries.map(
+        ({ eventId }) => eventId,
+      ),
   };
 }
 

@@ -7,7 +7,7 @@ local KEPT_MS = 600000
 local FAILING_KEPT_MS = 7 * 86400000
 
 --- Milliseconds since the Unix epoch; 0: there is none.
-local function time_of(stored)
+local function ms_of(stored)
   return tonumber(stored or 0)
 end
 
@@ -29,7 +29,7 @@ end
 ---@reply is_usable boolean       attempts may go on with the token if there will be no other
 ---@reply token kept_token?       the present one, if it is valid
 function ask_for_token(access_token, auth_changed_at, now, owner, lock_ms)
-  local known = time_of(redis.call('HGET', access_token, 'state'))
+  local known = ms_of(redis.call('HGET', access_token, 'state'))
   if known > auth_changed_at then return reply { kind = 'paused', paused_until = now + FIRST_PAUSE_MS } end
   if known < auth_changed_at then
     local refetched_at = redis.call('HGET', access_token, 'refetched_at') or '0'
@@ -39,8 +39,8 @@ function ask_for_token(access_token, auth_changed_at, now, owner, lock_ms)
   local sealed, version, refused, refetched_for, lock, refresh_at, taken_until, refetched_at, open_until, lock_until =
     unpack(redis.call('HMGET', access_token, 'sealed', 'version', 'refused', 'refetched_for', 'lock', 'refresh_at',
       'expires_at', 'refetched_at', 'open_until', 'lock_until'))
-  refresh_at, taken_until = time_of(refresh_at), time_of(taken_until)
-  refetched_at, open_until, lock_until = time_of(refetched_at), time_of(open_until), time_of(lock_until)
+  refresh_at, taken_until = ms_of(refresh_at), ms_of(taken_until)
+  refetched_at, open_until, lock_until = ms_of(refetched_at), ms_of(open_until), ms_of(lock_until)
 
   local is_valid = sealed and taken_until > now
   local is_refused = is_valid and refused == version

@@ -186,7 +186,7 @@ describe('a recorded attempt', () => {
     const { fail, deliveryStore, delivery } = arrange();
     await deliveryStore.enlistAll(
       buildNewDeliveries(uniqueEventId(), [delivery.endpointId], ACCEPTED_AT - 5),
-    );
+    )(redis.client);
     await fail();
     expect(await deliveryStore.find(delivery)).toMatchObject({ createdAt: ACCEPTED_AT });
   });
@@ -201,7 +201,7 @@ describe('a recorded attempt', () => {
     const { fail, deliveryStore, delivery } = arrange();
     await deliveryStore.enlistAll(
       buildNewDeliveries(delivery.eventId, [delivery.endpointId], ACCEPTED_AT - 5),
-    );
+    )(redis.client);
     await fail();
     expect(await deliveryStore.find(delivery)).toMatchObject({ createdAt: ACCEPTED_AT - 5 });
   });
@@ -519,7 +519,7 @@ describe('attempts along with that of another delivery', () => {
             endpointId,
             marks: deliveries.map(({ eventId, acceptedAt }) => ({ eventId, createdAt: acceptedAt })),
           },
-        ]),
+        ])(redis.client),
       statesOf: async () =>
         await Promise.all(
           deliveries.map(

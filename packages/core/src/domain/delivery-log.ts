@@ -1,15 +1,27 @@
-import { parsedOrUndefined } from '../platform/json';
 import {
   type Attempt,
   type AttemptOutcome,
   type AttemptTimings,
-  attemptOutcomes,
   type TokenError,
   type Transformed,
 } from './attempt';
-import { decodeHolds, encodeHold, type RequestTrigger, type Trigger, triggers } from './delivery';
+import { decodeHolds, encodeHold, type RequestTrigger, type Trigger } from './delivery';
+import {
+  type AttemptLine,
+  isAttempt,
+  isCancelled,
+  isRequest,
+  isReused,
+  isTransformed,
+  type Line,
+  type RequestedLine,
+  type ReusedLine,
+  readLine,
+  type TransformedLine,
+  writeLine,
+} from './delivery-line';
 import type { EventId } from './event';
-import type { TokenErrorCode } from './receiver-auth';
+import type { RecordForm } from './record-form';
 import { formatTraceparent, parseTraceparent } from './trace';
 
 /**
@@ -153,14 +165,14 @@ export function readLog(log: string): DeliveryState {
   const requestIds = lines.filter(isRequest).map(({ q }) => q);
   const attempts = lines.filter(isAttempt).map((line) => toAttempt(line, made));
   const ended = lines.findLast(isCancelled);
-  const supersededBy = summary.status === 'superseded' ? ended?.i : undefined;
+  const supersededBy = summary.status === 'superseded' ? ended?.si : undefined;
   const cancelReason =
     summary.status === 'cancelled' ? cancelReasons.find((known) => known === ended?.c) : undefined;
   return {
     ...summary,
     attempts,
     requestIds,
-    ...(supersededBy === undefined ? {} : { supersededBy: supersededBy as EventId }),
+    ...(supersededBy === undefined ? {} : { supersededBy }),
     ...(cancelReason === undefined ? {} : { cancelReason }),
     transformed: made.at(-1),
     round,
@@ -272,7 +284,7 @@ function statusAfter(
 ): DeliveryStatus {
   if (status === 'delivered') return 'delivered';
   if (isRequest(line)) return 'pending';
-  if (!isAttempt(line)) return line.i === undefined ? 'cancelled' : 'superseded';
+  if (!isAttempt(line)) return line.si === undefined ? 'cancelled' : 'superseded';
   if (line.o === undefined) return 'delivered';
   if (line.a) return 'aborted';
   return line.r === undefined ? 'exhausted' : 'pending';
@@ -287,7 +299,7 @@ function roundAfter(round: Round, line: Line, summary: DeliverySummary, made: re
     return round.attempts > 0 ? { ...round, trigger } : { ...round, trigger, requestedAt };
   }
   if (isTransformed(line)) return { ...round, content: { transformed: toTransformed(line) } };
-  if (isReused(line)) return { ...round, content: { transformed: madeBy(line.w, made) } };
+  if (isReused(line)) return { ...round, content: { transformed: madeBy(line.v, made) } };
   if (!isAttempt(line) || line.l || !isOf(line, round.number)) return round;
   const next = { ...round, trigger: 'schedule', attempts: round.attempts + 1 } as const;
   if (line.o === 'transform_error' || round.content) return next;
@@ -336,55 +348,6 @@ export interface RequestedFact {
   readonly requestedAt: number;
 }
 
-/** A line of a delivery's log: one fact, as JSON. Names are short because there are millions of lines. */
-export type Line = AttemptLine | TransformedLine | ReusedLine | CancelledLine | RequestedLine;
-
-export interface AttemptLine {
-  readonly n: number; // number
-  readonly t: number; // started at
-  readonly d: number; // duration
-  readonly o?: AttemptOutcome | undefined; // outcome; absent: delivered
-  readonly s?: number | undefined; // response status
-  readonly e?: string | undefined; // error
-  readonly b?: string | undefined; // response body
-  readonly u?: readonly [status: number | null, code: TokenErrorCode | null] | undefined; // answer of the token URL
-  readonly a?: 1 | undefined; // aborted: the receiver asked for that
-  readonly w?: readonly (number | null)[] | undefined; // timings: first byte, connect, TLS, DNS; absent ones at the end are left out
-  readonly g?: Trigger | undefined; // trigger; absent: schedule
-  readonly k?: string | undefined; // worker
-  readonly j?: string | undefined; // remote address
-  readonly ho?: string | undefined; // holds before it, as `encodeHold` writes each
-  readonly x?: string | undefined; // names of the headers that the endpoint added to the request
-  readonly f?: Readonly<Record<string, string>> | undefined; // format: headers that described the body; absent: the usual one
-  readonly h?: Readonly<Record<string, string>> | undefined; // response headers
-  readonly y?: string | undefined; // the event's type; in the first attempt's line only
-  readonly p?: string | undefined; // position in a trace, as a traceparent
-  readonly i?: string | undefined; // id of the request, if that was for several events
-  readonly l?: 1 | undefined; // late: another worker had continued the delivery by then
-  readonly ro?: number | undefined; // round; absent: that at its place in the log. A late line has it.
-  readonly v?: number | undefined; // version of the transformation that made what it sent
-  // Next attempt at; absent: this was the last attempt. Redis finds it at the end of a log, so keep it the
-  // last member.
-  readonly r?: number | undefined;
-}
-export interface TransformedLine {
-  readonly m: string; // the body that was made
-  readonly h?: Readonly<Record<string, string>> | undefined; // headers that were made
-  readonly v: number; // version of the code
-}
-export interface ReusedLine {
-  readonly w: number; // version of the code that made it
-}
-export interface CancelledLine {
-  readonly c: string; // why
-  readonly i?: string | undefined; // superseded: id of the newer event that is sent in place of it
-}
-export interface RequestedLine {
-  readonly q: string; // id
-  readonly g: RequestTrigger; // what for
-  readonly t: number; // when; keep it the last member, as above
-}
-
 /**
  * The start of a log whose event's payload is erased. It is the only line that is put before others, so that
  * Redis finds it. Receivers' responses may repeat the payload, so from then on no line has a response. It is
@@ -396,15 +359,22 @@ export const ERASED_LOG_START = '{"z":';
 const NAME_SEPARATOR = ',';
 
 export function encodeFact(fact: DeliveryFact): string {
-  return `${JSON.stringify(toLine(fact))}\n`;
+  return encodeFactIn('current', fact);
+}
+
+export function encodeFactIn(form: RecordForm, fact: DeliveryFact): string {
+  return `${writeLine(toLine(fact), form)}\n`;
 }
 
 /**
  * The line of a fact, and the line that a log gets where the event's payload is erased, or has no room for receivers' responses.
  * That is '' if nothing of it may stay.
  */
-export function linesToAppend(fact: DeliveryFact): readonly [line: string, shortLine: string] {
-  const line = encodeFact(fact);
+export function linesToAppend(
+  fact: DeliveryFact,
+  form: RecordForm = 'current',
+): readonly [line: string, shortLine: string] {
+  const line = encodeFactIn(form, fact);
   if (fact.kind === 'transformed') return [line, ''];
   const short = withoutAnswer(fact);
   return [line, short === fact ? line : encodeFact(short)];
@@ -463,8 +433,10 @@ export function eraseAnswer(text: string): string | undefined {
   const line = readLine(text);
   // What was made of the payload goes with it.
   if (line === undefined || isTransformed(line)) return undefined;
-  const { b: _body, h: _headers, ...rest } = { b: undefined, h: undefined, ...line };
-  if (!isAttempt(line) || line.e === undefined) return JSON.stringify(rest);
+  // No other line has anything of an answer.
+  if (!isAttempt(line)) return text;
+  const { b: _body, h: _headers, ...rest } = line;
+  if (line.e === undefined) return JSON.stringify(rest);
   return JSON.stringify({ ...rest, e: withoutCodeText(line.o, line.e) });
 }
 
@@ -475,50 +447,7 @@ export function withoutCodeText(outcome: string | undefined, error: string): str
   return `${place}The message is erased with the payload.`;
 }
 
-/** Gives `undefined` for a text that is not a line of a log. */
-function readLine(text: string): Line | undefined {
-  const line = parsedOrUndefined(text);
-  return isLine(line) ? line : undefined;
-}
-
-// Only this product writes the lines, and a page has hundreds to read, so the check only tells the
-// kinds apart.
-function isLine(value: unknown): value is Line {
-  if (typeof value !== 'object' || value === null) return false;
-  if ('c' in value) return typeof value.c === 'string';
-  if ('m' in value) return typeof value.m === 'string' && 'v' in value && typeof value.v === 'number';
-  if ('w' in value && !('n' in value)) return typeof value.w === 'number';
-  if (!('t' in value) || typeof value.t !== 'number') return false;
-  if ('q' in value) return typeof value.q === 'string' && 'g' in value && knownTriggers.has(value.g);
-  const hasNumbers =
-    'n' in value && typeof value.n === 'number' && 'd' in value && typeof value.d === 'number';
-  return hasNumbers && (!('o' in value) || failures.has(value.o));
-}
-
-const knownTriggers: ReadonlySet<unknown> = new Set(triggers);
-const failures: ReadonlySet<unknown> = new Set(attemptOutcomes.filter((outcome) => outcome !== 'delivered'));
-
-export function isAttempt(line: Line): line is AttemptLine {
-  return 'n' in line;
-}
-
-function isCancelled(line: Line): line is CancelledLine {
-  return 'c' in line;
-}
-
-function isRequest(line: Line): line is RequestedLine {
-  return 'q' in line;
-}
-
-function isTransformed(line: Line): line is TransformedLine {
-  return 'm' in line;
-}
-
-function isReused(line: Line): line is ReusedLine {
-  return 'w' in line && !('n' in line);
-}
-
-function toTransformed({ m: body, h: headers = {}, v: version }: TransformedLine): Transformed {
+function toTransformed({ m: body, mh: headers = {}, v: version }: TransformedLine): Transformed {
   return { version, body, headers };
 }
 
@@ -549,13 +478,13 @@ function toAttempt(line: AttemptLine, made: readonly Transformed[]): Attempt {
 
 function toLine(fact: DeliveryFact): Line {
   if (fact.kind === 'cancelled') return { c: fact.reason };
-  if (fact.kind === 'superseded') return { c: 'superseded', i: fact.by };
+  if (fact.kind === 'superseded') return { c: 'superseded', si: fact.by };
   if (fact.kind === 'requested') return { q: fact.requestId, g: fact.trigger, t: fact.requestedAt };
   if (fact.kind === 'transformed') {
     const { body, headers, version } = fact.transformed;
-    return { m: body, h: Object.keys(headers).length === 0 ? undefined : headers, v: version };
+    return { m: body, mh: Object.keys(headers).length === 0 ? undefined : headers, v: version };
   }
-  if (fact.kind === 'reused') return { w: fact.version };
+  if (fact.kind === 'reused') return { v: fact.version };
   const { attempt, round, nextAttemptAt, isAborted, isLate, eventType } = fact;
   return {
     n: attempt.number,

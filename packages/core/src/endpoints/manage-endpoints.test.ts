@@ -436,7 +436,7 @@ describe('remove', () => {
   it('takes the list of its deliveries along', async () => {
     const { create, remove, read, accountId, deliveryStore } = await build();
     const { id } = await create(accountId, input);
-    await deliveryStore.enlistAll(buildNewDeliveries(uniqueEventId(), [id], NOW));
+    await deliveryStore.enlistAll(buildNewDeliveries(uniqueEventId(), [id], NOW))(redis.client);
     await remove(accountId, id);
     await expect(read(accountId, id)).rejects.toMatchObject(NOT_FOUND);
     expect(await deliveryStore.list(id, 10)).toMatchObject({ deliveries: [] });
@@ -447,7 +447,7 @@ describe('remove', () => {
       await build();
     const { id } = await create(accountId, input);
     const delivery = { eventId: uniqueEventId(), acceptedAt: NOW };
-    await deliveryStore.enlistAll(buildNewDeliveries(delivery.eventId, [id], NOW));
+    await deliveryStore.enlistAll(buildNewDeliveries(delivery.eventId, [id], NOW))(redis.client);
     await heldDeliveries.enter({ accountId, endpointId: id }, delivery, NOW + 60_000, 'disabled');
     const findDelayed = () => Promise.reject(new Error('no Redis'));
     await removeWith({ deliveryQueue: { findDelayed, promote: async () => {} } }, accountId, id);
@@ -480,7 +480,7 @@ describe('remove', () => {
   it("leaves another account's deliveries alone", async () => {
     const { create, remove, accountId, deliveryStore } = await build();
     const { id } = await create(accountId, input);
-    await deliveryStore.enlistAll(buildNewDeliveries(uniqueEventId(), [id], NOW));
+    await deliveryStore.enlistAll(buildNewDeliveries(uniqueEventId(), [id], NOW))(redis.client);
     await expect(remove(uniqueAccountId(), id)).rejects.toMatchObject(NOT_FOUND);
     expect((await deliveryStore.list(id, 10)).deliveries).toHaveLength(1);
   });

@@ -31,7 +31,7 @@ async function enlistAt(store: Store, times: readonly number[]) {
   const newId = createNewId(() => NOW);
   const entries = times.map((createdAt) => ({ createdAt, eventId: newId('evt') as EventId }));
   for (const { eventId, createdAt } of entries) {
-    await store.enlistAll(buildNewDeliveries(eventId, [endpointId], createdAt));
+    await store.enlistAll(buildNewDeliveries(eventId, [endpointId], createdAt))(redis.client);
   }
   return { endpointId, entries };
 }
@@ -84,7 +84,7 @@ describe('retention by count', () => {
     const ids = entries.map(({ eventId }) => eventId);
     for (const eventId of ids) for (const fact of log) await store.append({ endpointId, eventId }, fact);
     expect(await logsOf(endpointId, ids)).toBe(1);
-    await store.enlistAll(buildNewDeliveries(uniqueEventId(), [endpointId], NOW + 1));
+    await store.enlistAll(buildNewDeliveries(uniqueEventId(), [endpointId], NOW + 1))(redis.client);
     expect(await logsOf(endpointId, ids)).toBe(expected);
     expect((await store.list(endpointId, 10)).deliveries).toHaveLength(1 + expected);
   });
@@ -95,7 +95,7 @@ describe('enlist', () => {
     const store = openStore();
     const eventId = uniqueEventId();
     const endpointIds = [uniqueEndpointId(), uniqueEndpointId()];
-    await store.enlistAll(buildNewDeliveries(eventId, endpointIds, NOW));
+    await store.enlistAll(buildNewDeliveries(eventId, endpointIds, NOW))(redis.client);
     for (const endpointId of endpointIds) {
       expect(await store.list(endpointId, 10)).toEqual({
         deliveries: [{ eventId, createdAt: NOW, ...readSummary('') }],
@@ -108,7 +108,7 @@ describe('enlist', () => {
     const store = openStore();
     const { endpointId, entries } = await enlistAt(store, [NOW]);
     for (const { eventId } of entries) {
-      await store.enlistAll(buildNewDeliveries(eventId, [endpointId], NOW + 5_000));
+      await store.enlistAll(buildNewDeliveries(eventId, [endpointId], NOW + 5_000))(redis.client);
     }
     expect((await store.list(endpointId, 10)).deliveries).toMatchObject(entries);
   });
@@ -117,7 +117,7 @@ describe('enlist', () => {
     const store = openStore({ count: 3 });
     const { endpointId, entries } = await enlistAt(store, [NOW + 4, NOW, NOW + 1, NOW + 3, NOW + 2]);
     for (const { eventId } of entries) await store.append({ endpointId, eventId }, ENDED);
-    await store.enlistAll([{ endpointId, marks: entries.slice(0, 1) }]);
+    await store.enlistAll([{ endpointId, marks: entries.slice(0, 1) }])(redis.client);
     const kept = [entries[0], entries[3], entries[4]].map((entry) => entry?.eventId);
     expect(await readPages(store, endpointId, 10)).toEqual([kept]);
   });
@@ -140,7 +140,9 @@ describe('enlist', () => {
 
   it('keeps the list for the retention after its last delivery', async () => {
     const { endpointId } = await enlistAt(openStore({ ageMs: 1_000 }), [NOW]);
-    await openStore({ ageMs: DAY }).enlistAll(buildNewDeliveries(uniqueEventId(), [endpointId], NOW));
+    await openStore({ ageMs: DAY }).enlistAll(buildNewDeliveries(uniqueEventId(), [endpointId], NOW))(
+      redis.client,
+    );
     const remainingMs = await redis.client.pttl(keys.deliveries(endpointId));
     expect(remainingMs).toBeGreaterThan(DAY / 2);
     expect(remainingMs).toBeLessThanOrEqual(DAY);
@@ -175,7 +177,7 @@ describe('append and find', () => {
     const [tried, untried] = entries.map(({ eventId }) => eventId);
     const other = uniqueEndpointId();
     if (!tried || !untried) throw new Error('arranged otherwise');
-    await store.enlistAll(buildNewDeliveries(tried, [other], NOW));
+    await store.enlistAll(buildNewDeliveries(tried, [other], NOW))(redis.client);
     await store.append({ endpointId, eventId: tried }, { kind: 'cancelled', reason: 'endpoint_deleted' });
 
     expect(await store.find({ endpointId, eventId: tried })).toMatchObject({ status: 'cancelled' });
@@ -250,7 +252,7 @@ describe('list', () => {
     const store = openStore();
     const { endpointId, entries } = await enlistAt(store, [NOW, NOW + 1, NOW + 2]);
     const { nextCursor } = await store.list(endpointId, 2);
-    await store.enlistAll(buildNewDeliveries(uniqueEventId(), [endpointId], NOW + 3));
+    await store.enlistAll(buildNewDeliveries(uniqueEventId(), [endpointId], NOW + 3))(redis.client);
     const { deliveries } = await store.list(endpointId, 2, nextCursor);
     expect(deliveries.map(({ eventId }) => eventId)).toEqual([entries[0]?.eventId]);
   });

@@ -6,7 +6,7 @@ import {
   type DeliveryFact,
   type DeliveryState,
   type DeliverySummary,
-  encodeFact,
+  encodeFactIn,
   eraseAnswers,
   type FoundAttempt,
   findAttempt,
@@ -18,11 +18,22 @@ import {
 import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
+import type { RecordForm } from '../domain/record-form';
 import { chunksOf } from '../platform/batches';
+import { mapReply } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript, groupsByCommand, type ScriptTarget } from '../platform/redis-script';
+import { groupsByCommand, type Step } from '../platform/redis-script';
 import { type Mark, readTimeline, type TimeRange } from '../platform/redis-timeline';
-import { LOG_LINES } from '../queue/libraries';
+import {
+  append,
+  appendBeforeSending,
+  appendIfListed,
+  appendIfUnchanged,
+  lengthOfLog,
+  replaceIfUnchanged,
+  type SeeDeliveryReply,
+  seeDelivery,
+} from './redis-delivery-store.script';
 import {
   addToEach,
   type EventMark,
@@ -73,53 +84,6 @@ export interface DeliveryWithBreaker extends ReadDelivery {
 // logs are read and parsed before other work runs.
 const LOGS_AT_ONCE = 25;
 
-// KEYS: the log. ARGV: its length, the line, the short line, how long to keep it.
-const APPEND_IF_UNCHANGED = defineScript(
-  `return append_line(KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4]) and 1 or 0`,
-  LOG_LINES,
-);
-
-// KEYS: the log, the list. ARGV: the line, how long to keep it, the event. Gives 1; 2 if there is a log; 0 if it is not listed.
-const APPEND_IF_LISTED = defineScript(
-  `
-  if redis.call('EXISTS', KEYS[1]) == 1 then return 2 end
-  if not redis.call('ZSCORE', KEYS[2], ARGV[3]) then return 0 end
-  return append_line(KEYS[1], '0', ARGV[1], ARGV[1], ARGV[2]) and 1 or 2`,
-  LOG_LINES,
-);
-
-// KEYS: the log, the list. ARGV: the length of the log, the line, how long to keep it, the event, 1 if a delivery without
-// a log must be in the list: one of which nothing is left has neither. Gives the new length.
-const APPEND_BEFORE_SENDING = defineScript(
-  `
-  if ARGV[1] == '0' and ARGV[5] == '1' and not redis.call('ZSCORE', KEYS[2], ARGV[4]) then return 0 end
-  return append_line(KEYS[1], ARGV[1], ARGV[2], '', ARGV[3]) and redis.call('STRLEN', KEYS[1]) or 0`,
-  LOG_LINES,
-);
-
-// KEYS: the log. ARGV: the line, the short line, how long to keep it.
-const APPEND = defineScript(
-  `append_line(KEYS[1], tostring(redis.call('STRLEN', KEYS[1])), ARGV[1], ARGV[2], ARGV[3])`,
-  LOG_LINES,
-);
-
-// KEYS: the log, the list. ARGV: the expected text ('' for none), the new text, how long to keep a new one, the
-// event ('': a log may be made for a delivery that is in no list).
-const REPLACE_IF_UNCHANGED = defineScript(`
-  local log = redis.call('GET', KEYS[1])
-  if not log and ARGV[4] ~= '' and not redis.call('ZSCORE', KEYS[2], ARGV[4]) then return 1 end
-  if (log or '') ~= ARGV[1] then return 0 end
-  if log then redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL') else redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
-  return 1`);
-
-// KEYS: the log, the list. ARGV: the event. Gives the log and the time in the list, each '' if there is none. In
-// one step: a delivery may move to the history, and come back, at any moment.
-const SEE = defineScript(`
-  return {redis.call('GET', KEYS[1]) or '', redis.call('ZSCORE', KEYS[2], ARGV[1]) or ''}`);
-
-// KEYS: the log.
-const LENGTH = defineScript(`return redis.call('STRLEN', KEYS[1])`);
-
 /**
  * An endpoint's list of deliveries and each delivery's log. Both have the endpoint's hash tag. A delivery
  * that is pending and was never tried consists of its entry in the list only.
@@ -133,6 +97,8 @@ export class DeliveryStore {
       pruned: readonly Pruned[],
       endpointId: EndpointId,
     ) => void = () => {},
+    /** In which lines are written. */
+    private readonly form: RecordForm = 'current',
   ) {}
 
   /** Read the state of a delivery, without its earlier attempts. */
@@ -156,9 +122,9 @@ export class DeliveryStore {
     return { ...readDelivery(log), breaker: decodeBreaker(breaker) };
   }
 
-  /** How long the log of a delivery is now, as a step. */
-  async lengthInStep({ endpointId, eventId }: DeliveryParts, target: ScriptTarget): Promise<LogLength> {
-    return (await LENGTH(target, [keys.delivery(endpointId, eventId)], [])) as LogLength;
+  /** How long the log of a delivery is now. */
+  lengthOf({ endpointId, eventId }: DeliveryParts): Step<LogLength> {
+    return lengthOfLog({ endpoint: endpointId, event: eventId });
   }
 
   async readWithLength(endpointId: EndpointId, eventId: EventId): Promise<ReadDelivery> {
@@ -194,36 +160,41 @@ export class DeliveryStore {
   }
 
   /** Put events into the lists of their endpoints. Idempotent. */
-  async enlistAll(lists: readonly NewDeliveries[], target: ScriptTarget = this.redis): Promise<void> {
-    await Promise.all(groupsByCommand(this.redis, lists).map((group) => this.#enlistGroup(group, target)));
+  enlistAll(lists: readonly NewDeliveries[]): Step<void> {
+    const steps = groupsByCommand(this.redis, lists).map((group) => this.#enlistGroup(group));
+    return async (target) => {
+      await Promise.all(steps.map((step) => step(target)));
+    };
   }
 
-  async #enlistGroup(lists: readonly NewDeliveries[], target: ScriptTarget): Promise<void> {
+  #enlistGroup(lists: readonly NewDeliveries[]): Step<void> {
     const additions = lists.map(({ endpointId, marks }) => ({
       index: keys.deliveries(endpointId),
       entries: marks,
     }));
-    const pruned = await addToEach(target, additions, this.retention);
-    for (const [i, { accountId, endpointId }] of lists.entries()) {
-      const some = pruned[i] ?? [];
-      if (accountId !== undefined && some.length > 0) this.onPruned(accountId, some, endpointId);
-    }
+    return mapReply(addToEach(additions, this.retention), (pruned) => {
+      for (const [i, { accountId, endpointId }] of lists.entries()) {
+        const some = pruned[i] ?? [];
+        if (accountId !== undefined && some.length > 0) this.onPruned(accountId, some, endpointId);
+      }
+    });
   }
 
   /** Show a delivery in its endpoint's list for its RETENTION again, from now on, however old its event is. Idempotent. */
   async keepListed(endpointId: EndpointId, mark: EventMark): Promise<void> {
-    await keepListed(this.redis, keys.deliveries(endpointId), mark, this.retention.ageMs);
+    await keepListed(keys.deliveries(endpointId), mark, this.retention.ageMs)(this.redis);
   }
 
   /** Read the state of a delivery. `undefined`: it has no log, and is not in the list. */
   async readIfAny(parts: DeliveryParts): Promise<DeliveryState | undefined> {
-    const [log, createdAt] = await this.#see(parts);
-    return log === '' && createdAt === '' ? undefined : readLog(log);
+    const { text, createdAt } = await this.#see(parts);
+    return text === undefined && createdAt === undefined ? undefined : readLog(text ?? '');
   }
 
   async append({ endpointId, eventId }: DeliveryParts, fact: DeliveryFact): Promise<void> {
-    const args = [...linesToAppend(fact), this.retention.ageMs];
-    await APPEND(this.redis, [keys.delivery(endpointId, eventId)], args);
+    const [line, shortLine] = linesToAppend(fact, this.form);
+    const { ageMs: keptMs } = this.retention;
+    await append({ endpoint: endpointId, event: eventId, line, shortLine, keptMs })(this.redis);
   }
 
   /** Give whether it was appended: not if another line was appended since the log was read. */
@@ -232,8 +203,10 @@ export class DeliveryStore {
     fact: DeliveryFact,
     length: LogLength,
   ): Promise<boolean> {
-    const args = [length, ...linesToAppend(fact), this.retention.ageMs];
-    return (await APPEND_IF_UNCHANGED(this.redis, [keys.delivery(endpointId, eventId)], args)) === 1;
+    const [line, shortLine] = linesToAppend(fact, this.form);
+    const { ageMs: keptMs } = this.retention;
+    const appended = { endpoint: endpointId, event: eventId, length, line, shortLine, keptMs };
+    return await appendIfUnchanged(appended)(this.redis);
   }
 
   /**
@@ -245,14 +218,12 @@ export class DeliveryStore {
     { endpointId, eventId }: DeliveryParts,
     fact: DeliveryFact,
   ): Promise<'appended' | 'changed' | 'not_listed'> {
-    const deliveryKeys = [keys.delivery(endpointId, eventId), keys.deliveries(endpointId)];
-    const reply = await APPEND_IF_LISTED(this.redis, deliveryKeys, [
-      encodeFact(fact),
-      this.retention.ageMs,
-      eventId,
-    ]);
-    if (reply === 0) return 'not_listed';
-    return reply === 1 ? 'appended' : 'changed';
+    return await appendIfListed({
+      endpoint: endpointId,
+      event: eventId,
+      line: encodeFactIn(this.form, fact),
+      keptMs: this.retention.ageMs,
+    })(this.redis);
   }
 
   /**
@@ -268,9 +239,15 @@ export class DeliveryStore {
     length: LogLength,
     mustBeListed: boolean,
   ): Promise<LogLength | undefined> {
-    const deliveryKeys = [keys.delivery(endpointId, eventId), keys.deliveries(endpointId)];
-    const args = [length, encodeFact(fact), this.retention.ageMs, eventId, mustBeListed ? 1 : 0];
-    return Number(await APPEND_BEFORE_SENDING(this.redis, deliveryKeys, args)) || undefined;
+    const newLength = await appendBeforeSending({
+      endpoint: endpointId,
+      event: eventId,
+      length,
+      line: encodeFactIn(this.form, fact),
+      keptMs: this.retention.ageMs,
+      mustBeListed,
+    })(this.redis);
+    return newLength || undefined;
   }
 
   /**
@@ -283,18 +260,23 @@ export class DeliveryStore {
     erasedAt: number,
     { mayHaveMoved = false } = {},
   ): Promise<void> {
-    const deliveryKeys = [keys.delivery(endpointId, eventId), keys.deliveries(endpointId)];
     for (let isDone = false; !isDone; ) {
       const log = (await this.redis.get(keys.delivery(endpointId, eventId))) ?? '';
-      const args = [log, eraseAnswers(log, erasedAt), this.retention.ageMs, mayHaveMoved ? eventId : ''];
-      isDone = (await REPLACE_IF_UNCHANGED(this.redis, deliveryKeys, args)) === 1;
+      isDone = await replaceIfUnchanged({
+        endpoint: endpointId,
+        event: eventId,
+        expected: log,
+        text: eraseAnswers(log, erasedAt),
+        keptMs: this.retention.ageMs,
+        mustBeListed: mayHaveMoved,
+      })(this.redis);
     }
   }
 
   async find(parts: DeliveryParts): Promise<RecordedDelivery | undefined> {
-    const [log, createdAt] = await this.#see(parts);
-    if (createdAt === '') return undefined;
-    return { eventId: parts.eventId, createdAt: Number(createdAt), ...readLog(log) };
+    const { text = '', createdAt } = await this.#see(parts);
+    if (createdAt === undefined) return undefined;
+    return { eventId: parts.eventId, createdAt, ...readLog(text) };
   }
 
   /** Newest first. `before` is the last delivery of the page before. */
@@ -336,9 +318,8 @@ export class DeliveryStore {
     await this.redis.unlink(keys.deliveries(endpointId));
   }
 
-  async #see({ endpointId, eventId }: DeliveryParts): Promise<readonly [log: string, createdAt: string]> {
-    const deliveryKeys = [keys.delivery(endpointId, eventId), keys.deliveries(endpointId)];
-    return (await SEE(this.redis, deliveryKeys, [eventId])) as [string, string];
+  async #see({ endpointId, eventId }: DeliveryParts): Promise<SeeDeliveryReply> {
+    return await seeDelivery({ endpoint: endpointId, event: eventId })(this.redis);
   }
 
   async #readSome(endpointId: EndpointId, marks: readonly EventMark[]): Promise<readonly ListedDelivery[]> {

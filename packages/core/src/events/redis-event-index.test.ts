@@ -1,4 +1,4 @@
-import { type DeliveryFact, encodeFact } from '../domain/delivery-log';
+import { type DeliveryFact, encodeFact, encodeFactIn } from '../domain/delivery-log';
 import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
@@ -20,7 +20,7 @@ const newIndex = () => `index:{${uniqueEndpointId()}}`;
 const markOf = (number: number) => ({ eventId: `evt_${number}` as EventId, createdAt: NOW + number });
 
 async function add(index: string, entry: EventMark, retention: Retention = RETENTION): Promise<void> {
-  await addToEach(redis.client, [{ index, entries: [entry] }], retention);
+  await addToEach([{ index, entries: [entry] }], retention)(redis.client);
 }
 
 const ENDED = '{"c":"x"}\n';
@@ -68,7 +68,7 @@ describe('an index', () => {
       index,
       entries: Array.from({ length: i + 1 }, (_, j) => markOf(10 + j)),
     }));
-    const pruned = await addToEach(redis.client, additions, { ageMs: 1_000, count: 3 });
+    const pruned = await addToEach(additions, { ageMs: 1_000, count: 3 })(redis.client);
     expect(pruned).toEqual([[], [0, 1].map((number) => ({ ...markOf(number), logBytes: ENDED.length })), []]);
     expect(await Promise.all(indexes.map(idsIn))).toEqual([
       ['evt_10'],
@@ -93,22 +93,25 @@ describe('an index', () => {
     expect(await idsIn(key)).not.toContain('evt_0');
   });
 
-  it.each<[string, DeliveryFact]>([
-    ['was made', { kind: 'transformed', transformed: { version: 1, body: '"x"', headers: {} } }],
-    ['was made before', { kind: 'reused', version: 1 }],
-  ])('keeps deliveries that are about to send what %s, until they have ended', async (_what, fact) => {
+  const MADE: DeliveryFact = { kind: 'transformed', transformed: { version: 1, body: '"x"', headers: {} } };
+  const REUSED: DeliveryFact = { kind: 'reused', version: 1 };
+  it.each([
+    ['was made', encodeFact(MADE)],
+    ['was made before', encodeFact(REUSED)],
+    ['was made before, in the former form', encodeFactIn('former', REUSED)],
+  ])('keeps deliveries that are about to send what %s, until they have ended', async (_what, line) => {
     const key = newIndex();
     const few = { ageMs: 1_000_000, count: 3 };
     const [first, second] = [0, 1].map(markOf) as [EventMark, EventMark];
-    await setLog(key, first, encodeFact(fact));
-    await setLog(key, second, OPEN + encodeFact(fact));
+    await setLog(key, first, line);
+    await setLog(key, second, OPEN + line);
     for (const mark of [first, second]) await add(key, mark, few);
     await fill(key, [2, 3, 4, 5], few);
     expect(await idsIn(key)).toEqual(expect.arrayContaining([first.eventId, second.eventId]));
     const transformed = { version: 1, body: '"x"', headers: {} };
     const attempt = buildAttempt({ outcome: 'delivered', transformed });
     const sent = encodeFact({ kind: 'attempted', attempt, nextAttemptAt: undefined });
-    for (const mark of [first, second]) await setLog(key, mark, encodeFact(fact) + sent);
+    for (const mark of [first, second]) await setLog(key, mark, line + sent);
     await fill(key, [6, 7, 8, 9], few);
     expect(await idsIn(key)).toEqual(['evt_9', 'evt_8', 'evt_7']);
   });
@@ -117,7 +120,7 @@ describe('an index', () => {
     const key = newIndex();
     const old = markOf(-5_000);
     await setLog(key, old, ENDED);
-    await keepListed(redis.client, key, old, 60_000);
+    await keepListed(key, old, 60_000)(redis.client);
     await fill(key, [0, 1, 2]);
     expect(await idsIn(key)).toContain(old.eventId);
     const kept = key.replace('index', 'kept-longer');

@@ -47,10 +47,12 @@ function build() {
     async fanOut(...endpointIds: EndpointId[]): Promise<AcceptedEvent> {
       number += 1;
       const event = buildEvent({ accountId, acceptedAt: NOW + number });
-      await eventStore.save(event);
-      await deliveryStore.enlistAll(buildNewDeliveries(event.id, endpointIds, event.acceptedAt, accountId));
-      await eventStore.enlistAll([{ event, deliveries: endpointIds.length }]);
-      await eventStore.addReceivers(accountId, event.id, endpointIds);
+      await eventStore.save(event)(redis.client);
+      await deliveryStore.enlistAll(buildNewDeliveries(event.id, endpointIds, event.acceptedAt, accountId))(
+        redis.client,
+      );
+      await eventStore.enlistAll([{ event, deliveries: endpointIds.length }])(redis.client);
+      await eventStore.addReceivers(accountId, event.id, endpointIds)(redis.client);
       return event;
     },
     async deliver(event: AcceptedEvent, endpointId: EndpointId, nextAttemptAt?: number) {

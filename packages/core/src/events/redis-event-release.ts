@@ -7,9 +7,9 @@ import { keys } from '../domain/keys';
 import type { Emit } from '../domain/signal';
 import { COUNTED_LOG_BYTES, DELIVERY_BYTES, EVENT_BYTES } from '../domain/usage';
 import type { RedisClient } from '../platform/redis-connect';
-import { defineScript } from '../platform/redis-script';
 import { WakeUpTimer } from '../platform/timers';
 import type { Pruned } from './redis-event-index';
+import { releaseEvents } from './redis-event-release.script';
 
 export interface EventReleaserOptions {
   readonly eventRelease: EventRelease;
@@ -103,21 +103,6 @@ export interface LetGo {
   readonly endpointId: EndpointId | undefined;
 }
 
-// KEYS: event and receivers of each. ARGV: the endpoint of each, or ''. Gives the size of each event, 0 for
-// those that stay: an endpoint's list still has them, or a delivery has not ended.
-const RELEASE = defineScript(`
-  local freed = {}
-  for i = 1, #ARGV do
-    local event, receivers = KEYS[2 * i - 1], KEYS[2 * i]
-    if ARGV[i] ~= '' then redis.call('ZREM', receivers, ARGV[i]) end
-    freed[i] = 0
-    if redis.call('EXISTS', receivers) == 0 then
-      freed[i] = redis.call('STRLEN', event)
-      redis.call('UNLINK', event)
-    end
-  end
-  return freed`);
-
 /** Removes events' bodies once no list has them. */
 export class EventRelease {
   // In a Cluster each event has a slot of its own.
@@ -133,12 +118,12 @@ export class EventRelease {
     return (await Promise.all(some.map((one) => this.#releaseTogether([one])))).flat();
   }
 
-  async #releaseTogether(some: readonly LetGo[]): Promise<number[]> {
+  async #releaseTogether(some: readonly LetGo[]): Promise<readonly number[]> {
     const eventKeys = some.flatMap(({ accountId, eventId }) => [
       keys.event(accountId, eventId),
       keys.receivers(accountId, eventId),
     ]);
-    const endpointIds = some.map(({ endpointId = '' }) => endpointId);
-    return (await RELEASE(this.redis, eventKeys, endpointIds)) as number[];
+    const endpoints = some.map(({ endpointId = '' }) => endpointId);
+    return await releaseEvents({ eventKeys, endpoints })(this.redis);
   }
 }

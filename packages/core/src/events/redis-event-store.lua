@@ -1,8 +1,4 @@
----@const EVENT_HEAD_BYTES ../domain/event
-
-local function start_of(event_key)
-  return redis.call('GETRANGE', event_key, 0, EVENT_HEAD_BYTES - 1)
-end
+---@include ./redis-event-head.lua
 
 --- A payload that was erased stays erased. The claim has a digest of the payload; an existing event holds its id.
 ---@change
@@ -18,20 +14,20 @@ end
 ---@reply accepted_at integer
 function erase_payload(event_key, claim, erased_at, head, kept_ms)
   if was_made() then return reply { is_there = true } end
-  local known = string.match(start_of(event_key), '^[^\n]+')
+  local known = head_of(event_key)
   if not known and not head then return reply {} end
   local before = redis.call('STRLEN', event_key)
   redis.call('UNLINK', claim)
   if not known then
-    redis.call('SET', event_key, head .. ' !' .. erased_at .. '\n', 'PX', kept_ms)
-  elseif not string.find(known, ' !%d+$') then
-    redis.call('SET', event_key, known .. ' !' .. erased_at .. '\n', 'KEEPTTL')
+    redis.call('SET', event_key, erased_head(head, erased_at) .. '\n', 'PX', kept_ms)
+  elseif not is_head_erased(known) then
+    redis.call('SET', event_key, erased_head(known, erased_at) .. '\n', 'KEEPTTL')
   end
   record_act()
   return reply {
     is_there = true,
     bytes = math.max(before - redis.call('STRLEN', event_key), 0),
-    accepted_at = tonumber(string.match(known or head, '^%d+')),
+    accepted_at = tonumber(time_of(known or head)),
   }
 end
 
@@ -49,8 +45,8 @@ end
 ---@param endpoints EndpointId[]
 function save_event(receivers, event_key, kept_ms, text, endpoints)
   if event_key and not (text and redis.call('SET', event_key, text, 'PX', kept_ms, 'NX')) then
-    local head = string.match(start_of(event_key), '^[^\n]*')
-    if head == '' or string.find(head, ' [~-]%d') then return stop() end
+    local head = head_of(event_key)
+    if not head or is_put_off(head) then return stop() end
   end
   if #endpoints > 0 then
     local scored = {}
@@ -75,7 +71,8 @@ end
 ---@reply endpoints EndpointId[]
 function open_event(event_key, receivers, event_type, first, most)
   local start = start_of(event_key)
-  if event_type and string.match(start, '^%d+ ([^ \n]+)') ~= event_type then return reply { start = start } end
+  local head = string.match(start, '^[^\n]+')
+  if event_type and not (head and type_of(head) == event_type) then return reply { start = start } end
   return reply {
     start = start,
     endpoints = redis.call('ZREVRANGEBYLEX', receivers, first, '-', 'LIMIT', 0, most),

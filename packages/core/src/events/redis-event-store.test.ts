@@ -23,7 +23,7 @@ describe('EventStore', () => {
   ])('gives a body that is %s back byte for byte, to every process', async (_what, body) => {
     const event = buildEvent({ body });
     const store = openStore();
-    await store.save(event);
+    await store.save(event)(redis.client);
     expect(await store.find(event.accountId, event.id)).toEqual(event);
     expect(await openStore().find(event.accountId, event.id)).toEqual(event);
   });
@@ -34,7 +34,7 @@ describe('EventStore', () => {
   ])('keeps the place in a trace of an event that %s, its payload erased or not', async (_what, change) => {
     const trace = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), isSampled: true };
     const event = buildEvent({ trace, ...change });
-    await openStore().save(event);
+    await openStore().save(event)(redis.client);
     expect(await openStore().find(event.accountId, event.id)).toMatchObject({ body: event.body, trace });
     await openStore().erasePayload(event.accountId, event.id, 7);
     expect(await openStore().find(event.accountId, event.id)).toMatchObject({ erasedAt: 7, trace });
@@ -42,7 +42,7 @@ describe('EventStore', () => {
 
   it('gives the head alone, whatever the body', async () => {
     const event = buildEvent({ body: `{"data":"${'🚀'.repeat(1_000)}"}` });
-    await openStore().save(event);
+    await openStore().save(event)(redis.client);
     expect(await openStore().findHead(event.accountId, event.id)).toEqual({
       type: event.type,
       acceptedAt: event.acceptedAt,
@@ -53,7 +53,7 @@ describe('EventStore', () => {
   it("finds neither what is not there nor another account's event", async () => {
     const { accountId, id } = buildEvent();
     const store = openStore();
-    await store.save(buildEvent({ accountId, id }));
+    await store.save(buildEvent({ accountId, id }))(redis.client);
     for (const [account, event] of [
       [accountId, uniqueEventId()],
       [uniqueAccountId(), id],
@@ -66,22 +66,22 @@ describe('EventStore', () => {
   it('keeps an event for the retention, and as long as it takes to end its deliveries, from the first time it was saved', async () => {
     const event = buildEvent();
     const key = keys.event(event.accountId, event.id);
-    await openStore().save(event);
+    await openStore().save(event)(redis.client);
     const remainingMs = await redis.client.pttl(key);
     expect(remainingMs).toBeGreaterThan(RETENTION_MS);
     expect(remainingMs).toBeLessThanOrEqual(2 * RETENTION_MS);
 
     await redis.client.pexpire(key, 1_000);
-    await openStore().save(event);
+    await openStore().save(event)(redis.client);
     expect(await redis.client.pttl(key)).toBeLessThanOrEqual(1_000);
   });
 
   it('keeps the first body under an id, so that every attempt of every worker sends the same bytes', async () => {
     const event = buildEvent();
     const store = openStore();
-    await store.save(event);
+    await store.save(event)(redis.client);
     for (const worker of [store, openStore()]) {
-      await worker.save({ ...event, body: '{"other":true}' });
+      await worker.save({ ...event, body: '{"other":true}' })(redis.client);
       expect(await worker.find(event.accountId, event.id)).toEqual(event);
     }
   });
@@ -90,8 +90,8 @@ describe('EventStore', () => {
     const first = buildEvent({ body: '{"of":"first"}' });
     const second = buildEvent({ id: first.id, body: '{"of":"second"}' });
     const store = openStore();
-    await store.save(first);
-    await store.save(second);
+    await store.save(first)(redis.client);
+    await store.save(second)(redis.client);
     expect(await store.find(first.accountId, first.id)).toEqual(first);
     expect(await store.find(second.accountId, second.id)).toEqual(second);
   });
@@ -106,7 +106,7 @@ describe('the index of an account', () => {
     const accountId = uniqueAccountId();
     const events = [5, 1, 3, 3, 3, 9].map((ms) => buildEvent({ accountId, acceptedAt: 1_000 + ms }));
     for (const event of [...events, buildEvent({ acceptedAt: 1_003 })]) {
-      await store.enlistAll([{ event, deliveries: 0 }]);
+      await store.enlistAll([{ event, deliveries: 0 }])(redis.client);
     }
     const sorted = events.toSorted((a, b) => a.acceptedAt - b.acceptedAt || (a.id < b.id ? -1 : 1));
 
@@ -124,8 +124,10 @@ describe('the index of an account', () => {
   it('has each of them once, however often it is told', async () => {
     const store = openStore();
     const event = buildEvent();
-    await store.enlistAll([{ event, deliveries: 0 }]);
-    await store.enlistAll([{ event: { ...event, acceptedAt: event.acceptedAt + 1 }, deliveries: 0 }]);
+    await store.enlistAll([{ event, deliveries: 0 }])(redis.client);
+    await store.enlistAll([{ event: { ...event, acceptedAt: event.acceptedAt + 1 }, deliveries: 0 }])(
+      redis.client,
+    );
     expect(await store.listFrom(event.accountId, SPAN, 10)).toEqual([{ id: event.id, at: event.acceptedAt }]);
   });
 
@@ -133,7 +135,7 @@ describe('the index of an account', () => {
     const store = openStore();
     const accountId = uniqueAccountId();
     const enlist = async (acceptedAt: number) =>
-      await store.enlistAll([{ event: buildEvent({ accountId, acceptedAt }), deliveries: 0 }]);
+      await store.enlistAll([{ event: buildEvent({ accountId, acceptedAt }), deliveries: 0 }])(redis.client);
     for (let i = 0; i < 15; i += 1) await enlist(i);
     const count = async () => (await store.listFrom(accountId, SPAN, 100)).length;
     await enlist(RETENTION_MS + 100);
@@ -144,7 +146,7 @@ describe('the index of an account', () => {
 
   it('says which events were aimed at certain endpoints', async () => {
     const aimed = buildEvent({ endpointIds: [uniqueEndpointId()] });
-    await openStore().save(aimed);
+    await openStore().save(aimed)(redis.client);
     expect(await openStore().findHead(aimed.accountId, aimed.id)).toMatchObject({
       type: aimed.type,
       isAimed: true,

@@ -8,17 +8,19 @@ import {
   EVENT_HEAD_BYTES,
   type EventHead,
   type EventId,
-  type Schedule,
   type StoredEvent,
 } from '../domain/event';
 import { keys } from '../domain/keys';
-import { formatTraceparent, parseTraceparent } from '../domain/trace';
+import type { RecordForm } from '../domain/record-form';
 import { DELIVERY_BYTES, EVENT_BYTES, lapseOf } from '../domain/usage';
 import { createLru } from '../platform/caches';
 import { steadyClock } from '../platform/clock';
+import { mapReply } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
-import type { ScriptTarget } from '../platform/redis-script';
+import type { Guard } from '../platform/redis-lua';
+import type { Step } from '../platform/redis-script';
 import { type Mark, readNewestFirst, readTimeline, type TimeRange } from '../platform/redis-timeline';
+import { decodeHead, decodeStored, encodeEvent, encodeHead } from './event-text';
 import {
   addCounted,
   type CountedEntry,
@@ -70,19 +72,18 @@ const CACHED_EVENTS = 64;
  */
 export const CACHED_FOR_MS = 250;
 
-export interface EventStoreListeners {
+export interface EventStoreOptions {
   /** Called with the events that an account's list has pruned. */
   readonly onPruned?: (accountId: AccountId, pruned: readonly Pruned[]) => void;
   /** Called with the size of an erased payload, and when its event was accepted. */
   readonly onErased?: (accountId: AccountId, bytes: number, acceptedAt: number) => void;
+  /** In which new events are written. Default: `current`. */
+  readonly form?: RecordForm | undefined;
 }
 
 /**
- * Keeps each event's body once, whatever the number of its endpoints. Layout: the time of acceptance, a
- * space, the type, a space and an @ if it is aimed at certain endpoints, a space and an & if it is noted that
- * a worker fans it out, its schedule if it has one, a space, a ^ and a traceparent if it is traced, a space, an ! and the time if its payload was erased, a line feed, the unchanged body. A
- * schedule is a space, then ~ while it waits, + once it is due, - once it was cancelled, the time at which it was published and, for one
- * that was cancelled, a comma and the time at which it would have been due. Beside it: its receivers, and for each account a list of its events.
+ * Keeps each event's body once, whatever the number of its endpoints: see `event-text.ts`. Beside it: its receivers, and for
+ * each account a list of its events.
  */
 export class EventStore {
   readonly #cache = createLru<string, { readonly event: AcceptedEvent; readonly readAt: number }>(
@@ -93,38 +94,31 @@ export class EventStore {
     private readonly redis: RedisClient,
     private readonly retention: Retention,
     private readonly now = steadyClock,
-    private readonly options: EventStoreListeners = {},
+    private readonly options: EventStoreOptions = {},
   ) {}
 
   /**
    * Store an event, and some of its endpoints. Repeating it changes nothing, nor does another event under the
-   * same id. Adding an endpoint again changes nothing. As a step, it keeps the later ones from running when
-   * the event of this id waits for its time, or was cancelled; and also when one that was stored before is gone.
+   * same id. Adding an endpoint again changes nothing. It keeps the later steps from running when the event of this id waits
+   * for its time, or was cancelled; and also when one that was stored before is gone.
    */
-  async save(
-    event: AcceptedEvent,
-    endpointIds: readonly EndpointId[] = [],
-    target: ScriptTarget = this.redis,
-  ): Promise<void> {
+  save(event: AcceptedEvent, endpointIds: readonly EndpointId[] = []): Guard<boolean> {
     const { accountId, id, isStored } = event;
-    await saveEvent({
+    return saveEvent({
       account: accountId,
       event: id,
       isStored: true,
       keptMs: storedMsOf(this.retention),
-      text: isStored ? undefined : encode(event),
+      text: isStored ? undefined : encodeEvent(event, this.options.form),
       endpoints: endpointIds,
-    })(target);
+    });
   }
 
   /**
    * Put events into the lists of their accounts, and count them for the accounts, with their deliveries. Idempotent. It takes one
    * call for those of an account that lapse at the same time, which all do mostly.
    */
-  async enlistAll(
-    all: readonly { readonly event: Enlisted; readonly deliveries: number }[],
-    target: ScriptTarget = this.redis,
-  ): Promise<void> {
+  enlistAll(all: readonly { readonly event: Enlisted; readonly deliveries: number }[]): Step<void> {
     const { ageMs } = this.retention;
     const groups = new Map<string, EnlistedTogether>();
     for (const { event, deliveries } of all) {
@@ -133,14 +127,17 @@ export class EventStore {
       const name = `${lapsesAt} ${accountId}`;
       // One that has waited for its time was counted when it was published.
       const isCounted = body === undefined || event.schedule !== undefined;
-      const ownBytes = isCounted ? 0 : EVENT_BYTES + Buffer.byteLength(body);
-      const bytes = [ownBytes, DELIVERY_BYTES * deliveries];
-      const entry: CountedEntry = { eventId, createdAt, bytes };
+      const eventBytes = isCounted ? 0 : EVENT_BYTES + Buffer.byteLength(body);
+      const deliveryBytes = DELIVERY_BYTES * deliveries;
+      const entry: CountedEntry = { eventId, createdAt, eventBytes, deliveryBytes };
       const group = groups.get(name);
       if (group) group.entries.push(entry);
       else groups.set(name, { accountId, lapsesAt, entries: [entry] });
     }
-    await Promise.all([...groups.values()].map((group) => this.#enlist(group, target)));
+    const steps = [...groups.values()].map((group) => this.#enlist(group));
+    return async (target) => {
+      await Promise.all(steps.map((step) => step(target)));
+    };
   }
 
   /**
@@ -183,7 +180,7 @@ export class EventStore {
       account: accountId,
       event: id,
       erasedAt: String(erasedAt),
-      head: queued === undefined ? undefined : encodeHead(queued),
+      head: queued === undefined ? undefined : encodeHead(queued, this.options.form),
       keptMs: storedMsOf(this.retention),
     });
     const recorded = act && { act, accountId, targetId: id };
@@ -208,7 +205,7 @@ export class EventStore {
 
   /** Show an event in its account's list for its RETENTION again, from now on, however old it is. Idempotent. */
   async keepListed(accountId: AccountId, mark: EventMark): Promise<void> {
-    await keepListed(this.redis, keys.events(accountId), mark, this.retention.ageMs);
+    await keepListed(keys.events(accountId), mark, this.retention.ageMs)(this.redis);
   }
 
   async findHead(accountId: AccountId, id: EventId): Promise<EventHead | undefined> {
@@ -217,13 +214,9 @@ export class EventStore {
   }
 
   /** The same as a step. */
-  async findHeadInStep(
-    accountId: AccountId,
-    id: EventId,
-    target: ScriptTarget,
-  ): Promise<EventHead | undefined> {
-    const start = await readStart({ account: accountId, event: id })(target);
-    return start === '' ? undefined : decodeHead(start);
+  headOf(accountId: AccountId, id: EventId): Step<EventHead | undefined> {
+    const step = readStart({ account: accountId, event: id });
+    return mapReply(step, (start) => (start === '' ? undefined : decodeHead(start)));
   }
 
   /**
@@ -279,20 +272,15 @@ export class EventStore {
   }
 
   /** Adding an endpoint again changes nothing. */
-  async addReceivers(
-    accountId: AccountId,
-    id: EventId,
-    endpointIds: readonly EndpointId[],
-    target: ScriptTarget = this.redis,
-  ): Promise<void> {
-    await saveEvent({
+  addReceivers(accountId: AccountId, id: EventId, endpointIds: readonly EndpointId[]): Step<boolean> {
+    return saveEvent({
       account: accountId,
       event: id,
       isStored: false,
       keptMs: storedMsOf(this.retention),
       text: undefined,
       endpoints: endpointIds,
-    })(target);
+    });
   }
 
   /** An event's receivers, those registered last first. `before` is the last one of the page before. */
@@ -306,18 +294,13 @@ export class EventStore {
     return page as ReceiverPage;
   }
 
-  async #enlist({ accountId, lapsesAt, entries }: EnlistedTogether, target: ScriptTarget): Promise<void> {
-    const { ageMs } = this.retention;
+  #enlist({ accountId, lapsesAt, entries }: EnlistedTogether): Step<void> {
     let oldest = Number.POSITIVE_INFINITY;
     for (const { createdAt } of entries) oldest = Math.min(oldest, createdAt);
-    const counted = {
-      usageKey: keys.usage(accountId),
-      usedBytesKey: keys.usedBytes(accountId),
-      fields: [`events:${lapsesAt}`, `deliveries:${lapsesAt}`],
-      keptMs: Math.max(lapsesAt - oldest, ageMs),
-    };
-    const pruned = await addCounted(target, keys.events(accountId), entries, this.retention, counted);
-    if (pruned.length > 0) this.options.onPruned?.(accountId, pruned);
+    const keptMs = Math.max(lapsesAt - oldest, this.retention.ageMs);
+    return mapReply(addCounted(accountId, entries, this.retention, { lapsesAt, keptMs }), (pruned) => {
+      if (pruned.length > 0) this.options.onPruned?.(accountId, pruned);
+    });
   }
 }
 
@@ -330,102 +313,4 @@ interface EnlistedTogether {
   readonly accountId: AccountId;
   readonly lapsesAt: number;
   readonly entries: CountedEntry[];
-}
-
-const AIMED = '@';
-const QUEUED = '&';
-const TRACED = '^';
-const ERASED = '!';
-const GROUPED = '=';
-const SCHEDULE_MARKS = { waiting: '~', due: '+', cancelled: '-' } as const;
-const SCHEDULE = /^([~+-])(\d+)(?:,(\d+))?$/;
-
-/** The text that is stored. */
-export function encode({
-  acceptedAt,
-  type,
-  body,
-  endpointIds,
-  isQueued,
-  trace,
-  schedule,
-  group,
-}: AcceptedEvent): string {
-  const head = encodeHead({ acceptedAt, type, isAimed: endpointIds !== undefined });
-  const queued = isQueued ? ` ${QUEUED}` : '';
-  const traced = trace === undefined ? '' : ` ${TRACED}${formatTraceparent(trace)}`;
-  return `${head}${queued}${encodeSchedule(schedule)}${encodeGroup(group)}${traced}\n${body}`;
-}
-
-function encodeGroup(group: string | undefined): string {
-  return group === undefined ? '' : ` ${GROUPED}${encodeURIComponent(group)}`;
-}
-
-function encodeSchedule(schedule: Schedule | undefined): string {
-  if (schedule === undefined) return '';
-  const { state, publishedAt, deliverAt } = schedule;
-  const wouldHaveBeen = state === 'cancelled' ? `,${deliverAt}` : '';
-  return ` ${SCHEDULE_MARKS[state]}${publishedAt}${wouldHaveBeen}`;
-}
-
-function decodeSchedule(marks: readonly string[], acceptedAt: number): Schedule | undefined {
-  for (const text of marks) {
-    const [, mark, publishedAt, deliverAt] = SCHEDULE.exec(text) ?? [];
-    if (mark === undefined) continue;
-    const state = mark === '~' ? 'waiting' : mark === '+' ? 'due' : 'cancelled';
-    return { state, publishedAt: Number(publishedAt), deliverAt: Number(deliverAt ?? acceptedAt) };
-  }
-  return undefined;
-}
-
-/** Whether a stored event notes that a worker fans it out. */
-export function isNotedAsQueued(stored: string): boolean {
-  return stored.slice(0, stored.indexOf('\n')).split(' ').includes(QUEUED);
-}
-
-function encodeHead({ acceptedAt, type, isAimed }: EventHead): string {
-  return `${acceptedAt} ${type}${isAimed ? ` ${AIMED}` : ''}`;
-}
-
-/** The stored form of an event by its head. @param body '' once it was erased. */
-export function encodeStored(head: EventHead, body: string): string {
-  const { trace, erasedAt, schedule, group } = head;
-  const traced = trace === undefined ? '' : ` ${TRACED}${formatTraceparent(trace)}`;
-  const erased = erasedAt === undefined ? '' : ` ${ERASED}${erasedAt}`;
-  return `${encodeHead(head)}${encodeSchedule(schedule)}${encodeGroup(group)}${traced}${erased}\n${body}`;
-}
-
-export function decodeStored(accountId: AccountId, id: EventId, stored: string): StoredEvent {
-  const { type, acceptedAt, erasedAt, trace, schedule, group } = decodeHead(stored);
-  const known = {
-    id,
-    accountId,
-    type,
-    acceptedAt,
-    ...(trace === undefined ? {} : { trace }),
-    ...(schedule === undefined ? {} : { schedule }),
-    ...(group === undefined ? {} : { group }),
-  };
-  return erasedAt === undefined
-    ? { body: stored.slice(stored.indexOf('\n') + 1), ...known }
-    : { erasedAt, ...known };
-}
-
-/** @param stored an event, or its beginning. */
-export function decodeHead(stored: string): EventHead {
-  const [acceptedAt, type = '', ...marks] = stored.slice(0, stored.indexOf('\n')).split(' ');
-  const erased = marks.find((mark) => mark.startsWith(ERASED));
-  const traced = marks.find((mark) => mark.startsWith(TRACED));
-  const trace = traced === undefined ? undefined : parseTraceparent(traced.slice(TRACED.length));
-  const schedule = decodeSchedule(marks, Number(acceptedAt));
-  const grouped = marks.find((mark) => mark.startsWith(GROUPED));
-  return {
-    acceptedAt: Number(acceptedAt),
-    type,
-    isAimed: marks.includes(AIMED),
-    ...(erased === undefined ? {} : { erasedAt: Number(erased.slice(ERASED.length)) }),
-    ...(trace === undefined ? {} : { trace }),
-    ...(schedule === undefined ? {} : { schedule }),
-    ...(grouped === undefined ? {} : { group: decodeURIComponent(grouped.slice(GROUPED.length)) }),
-  };
 }

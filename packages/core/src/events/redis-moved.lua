@@ -1,3 +1,4 @@
+---@include ./redis-event-head.lua
 ---@include ./redis-event-store.lua
 ---@const ERASED_LOG_START ../domain/delivery-log
 
@@ -107,9 +108,10 @@ function remove_delivery(pin, log, list, order, turn, length, is_erased, event)
 end
 
 --- Nil: there is no event.
+--- Nil: there is no event.
 local function is_payload_erased(event_key)
-  local head = string.match(start_of(event_key), '^[^\n]+')
-  return head and string.find(head, ' !%d+$') ~= nil
+  local head = head_of(event_key)
+  return head and is_head_erased(head)
 end
 
 ---@guard

@@ -22,24 +22,26 @@ const buildEntry = (): OverEntry => ({
   endpointId: uniqueEndpointId(),
 });
 
-const claimAll = (until = UNTIL) => list.claim(Number.POSITIVE_INFINITY, 100, until);
+const claimAll = (until = UNTIL) => list.claim(Number.POSITIVE_INFINITY, 100, until)(redis.client);
 
 it('gives what was over first, up to a time and a number', async () => {
   const [first, second, third, late] = [buildEntry(), buildEntry(), buildEntry(), buildEntry()];
   await list.add(second, NOW + 2);
   await list.add(first, NOW + 1);
-  await list.addAll([third], NOW + 3);
+  await list.addAll([third], NOW + 3)(redis.client);
   await list.add(late, NOW + 9);
-  expect((await list.claim(NOW + 5, 2, UNTIL)).entries).toEqual([
+  expect((await list.claim(NOW + 5, 2, UNTIL)(redis.client)).entries).toEqual([
     { ...first, overAt: NOW + 1 },
     { ...second, overAt: NOW + 2 },
   ]);
-  expect((await list.claim(NOW + 5, 2, UNTIL)).entries).toEqual([{ ...third, overAt: NOW + 3 }]);
+  expect((await list.claim(NOW + 5, 2, UNTIL)(redis.client)).entries).toEqual([
+    { ...third, overAt: NOW + 3 },
+  ]);
 });
 
 it('gives an event without deliveries without an endpoint', async () => {
   const { accountId, eventId } = buildEntry();
-  await list.addAll([{ accountId, eventId }], NOW);
+  await list.addAll([{ accountId, eventId }], NOW)(redis.client);
   expect((await claimAll()).entries).toEqual([{ accountId, eventId, overAt: NOW }]);
 });
 
@@ -55,13 +57,13 @@ it('gives what a process has claimed that died to another one, after a while', a
   const entry = buildEntry();
   await list.add(entry, NOW);
   await claimAll();
-  expect((await list.claim(UNTIL - 1, 10, UNTIL + 1)).entries).toEqual([]);
-  expect((await list.claim(UNTIL, 10, UNTIL + 1)).entries).toMatchObject([entry]);
+  expect((await list.claim(UNTIL - 1, 10, UNTIL + 1)(redis.client)).entries).toEqual([]);
+  expect((await list.claim(UNTIL, 10, UNTIL + 1)(redis.client)).entries).toMatchObject([entry]);
 });
 
 it('ends a claim: what is done is gone, the rest comes again when it is told to', async () => {
   const [done, postponed] = [buildEntry(), buildEntry()];
-  await list.addAll([done, postponed], NOW);
+  await list.addAll([done, postponed], NOW)(redis.client);
   const claim = await claimAll();
   await list.settle(claim, [
     { entry: done, overAt: undefined },
@@ -72,9 +74,9 @@ it('ends a claim: what is done is gone, the rest comes again when it is told to'
 
 it('keeps what was over once more while it was claimed', async () => {
   const [first, second] = [buildEntry(), buildEntry()];
-  await list.addAll([first, second], NOW);
+  await list.addAll([first, second], NOW)(redis.client);
   const claim = await claimAll();
-  await list.addAll([first, second], NOW + 60);
+  await list.addAll([first, second], NOW + 60)(redis.client);
   await list.settle(claim, [
     { entry: first, overAt: undefined },
     { entry: second, overAt: NOW + 50 },
@@ -86,7 +88,7 @@ it('lets nobody settle what another one has claimed since', async () => {
   const entry = buildEntry();
   await list.add(entry, NOW);
   const claim = await claimAll();
-  await list.claim(UNTIL, 10, UNTIL + 1);
+  await list.claim(UNTIL, 10, UNTIL + 1)(redis.client);
   await list.settle(claim, [{ entry, overAt: undefined }]);
   expect(await list.count()).toBe(1);
 });
@@ -101,8 +103,8 @@ it('is empty without anything', async () => {
 describe('what was set aside', () => {
   async function setAside(count: number, since: number): Promise<readonly OverEntry[]> {
     const entries = Array.from({ length: count }, buildEntry);
-    await list.addAll(entries, NOW);
-    const claim = await list.claim(NOW, count, UNTIL);
+    await list.addAll(entries, NOW)(redis.client);
+    const claim = await list.claim(NOW, count, UNTIL)(redis.client);
     for (const entry of claim.entries)
       await list.setAside(claim, entry, { since, reason: '23514: no  luck' });
     return entries;
@@ -131,7 +133,7 @@ describe('what was set aside', () => {
     const [moved, other] = await setAside(2, NOW);
     if (!moved || !other) throw new Error('There are two.');
     await list.addMissing([moved], NOW);
-    const claim = await list.claim(NOW, 1, UNTIL);
+    const claim = await list.claim(NOW, 1, UNTIL)(redis.client);
     await list.settle(
       claim,
       claim.entries.map((entry) => ({ entry, overAt: undefined })),

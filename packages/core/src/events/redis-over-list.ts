@@ -3,8 +3,9 @@ import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { formatTime } from '../platform/clock';
+import { mapReply } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
-import type { ScriptTarget } from '../platform/redis-script';
+import type { Step } from '../platform/redis-script';
 import {
   addMissingOver,
   addOver,
@@ -59,12 +60,12 @@ export class OverList {
   constructor(private readonly redis: RedisClient) {}
 
   /** @param at when it finished. An existing entry gets this time. */
-  async add(entry: OverEntry, at: number, target: ScriptTarget = this.redis): Promise<void> {
-    await addOver({ at, entries: [memberOf(entry)] })(target);
+  async add(entry: OverEntry, at: number): Promise<void> {
+    await addOver({ at, entries: [memberOf(entry)] })(this.redis);
   }
 
-  async addAll(entries: readonly OverEntry[], at: number, target: ScriptTarget = this.redis): Promise<void> {
-    if (entries.length > 0) await addOver({ at, entries: entries.map(memberOf) })(target);
+  addAll(entries: readonly OverEntry[], at: number): Step<void> {
+    return entries.length === 0 ? async () => {} : addOver({ at, entries: entries.map(memberOf) });
   }
 
   /** Add the entries that are missing in the list. */
@@ -83,18 +84,14 @@ export class OverList {
    * @param overUntil entries that finished later are left out.
    * @param until see `OverClaim`.
    */
-  async claim(
-    overUntil: number,
-    most: number,
-    until: number,
-    target: ScriptTarget = this.redis,
-  ): Promise<OverClaim> {
-    const flat = await claimOver({ dueUntil: overUntil, most, dueAgainAt: until })(target);
-    const entries: ClaimedEntry[] = [];
-    for (let i = 0; i < flat.length; i += 2) {
-      entries.push({ ...entryOf(flat[i] ?? ''), overAt: Number(flat[i + 1]) });
-    }
-    return { entries, until };
+  claim(overUntil: number, most: number, until: number): Step<OverClaim> {
+    return mapReply(claimOver({ dueUntil: overUntil, most, dueAgainAt: until }), (flat) => {
+      const entries: ClaimedEntry[] = [];
+      for (let i = 0; i < flat.length; i += 2) {
+        entries.push({ ...entryOf(flat[i] ?? ''), overAt: Number(flat[i + 1]) });
+      }
+      return { entries, until };
+    });
   }
 
   /**

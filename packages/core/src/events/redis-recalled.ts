@@ -3,8 +3,7 @@ import type { DeliveryParts } from '../domain/delivery';
 import type { EndStatus } from '../domain/delivery-log';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
-import type { RedisClient } from '../platform/redis-connect';
-import type { ScriptTarget } from '../platform/redis-script';
+import type { Step } from '../platform/redis-script';
 import { storedMsOf } from './redis-event-index';
 import type { MovedCounts } from './redis-moved';
 import {
@@ -32,80 +31,59 @@ export const PINNED_FOR_MS = 60_000;
 
 /** What Redis gets back from the history, to send it again. Each step is harmless when repeated. */
 export class RecalledStore {
-  constructor(
-    private readonly redis: RedisClient,
-    private readonly retention: { readonly ageMs: number },
-  ) {}
+  constructor(private readonly retention: { readonly ageMs: number }) {}
 
   /**
-   * Keep what is about to be sent again from moving for a minute.
-   *
-   * @returns whether all there is of event and delivery is here.
+   * Keep what is about to be sent again from moving for a minute. Gives whether all there is of event and delivery is here.
    */
-  async pin(
-    accountId: AccountId,
-    { endpointId, eventId }: DeliveryParts,
-    target: ScriptTarget = this.redis,
-  ): Promise<boolean> {
-    const [event, hasDelivery] = await Promise.all([
-      pinEvent({ account: accountId, event: eventId, pinnedMs: PINNED_FOR_MS })(target),
-      pinDelivery({ endpoint: endpointId, event: eventId, pinnedMs: PINNED_FOR_MS })(target),
-    ]);
-    return event.isHere && (hasDelivery || !event.haveSomeMoved);
+  pin(accountId: AccountId, { endpointId, eventId }: DeliveryParts): Step<boolean> {
+    const ofEvent = pinEvent({ account: accountId, event: eventId, pinnedMs: PINNED_FOR_MS });
+    const ofDelivery = pinDelivery({ endpoint: endpointId, event: eventId, pinnedMs: PINNED_FOR_MS });
+    return async (target) => {
+      const [event, hasDelivery] = await Promise.all([ofEvent(target), ofDelivery(target)]);
+      return event.isHere && (hasDelivery || !event.haveSomeMoved);
+    };
   }
 
   /** Once what was pinned has its job, or is not sent. */
-  async unpin(
-    accountId: AccountId,
-    { endpointId, eventId }: DeliveryParts,
-    target: ScriptTarget = this.redis,
-  ): Promise<void> {
-    await Promise.all([
-      unpin({ pinned: keys.pinnedEvent(accountId, eventId) })(target),
-      unpin({ pinned: keys.pinned(endpointId, eventId) })(target),
-    ]);
+  unpin(accountId: AccountId, { endpointId, eventId }: DeliveryParts): Step<void> {
+    const ofEvent = unpin({ pinned: keys.pinnedEvent(accountId, eventId) });
+    const ofDelivery = unpin({ pinned: keys.pinned(endpointId, eventId) });
+    return async (target) => {
+      await Promise.all([ofEvent(target), ofDelivery(target)]);
+    };
   }
 
   /** Put an event back, unless it is here. Gives whether it is back. */
-  async returnEvent(
-    { accountId, eventId, text, counts }: ReturnedEvent,
-    target: ScriptTarget = this.redis,
-  ): Promise<boolean> {
-    const moved = { statuses: Object.keys(counts), counts: Object.values(counts) };
-    const keptMs = storedMsOf(this.retention);
-    return await returnEvent({ account: accountId, event: eventId, text, keptMs, ...moved })(target);
+  returnEvent({ accountId, eventId, text, counts }: ReturnedEvent): Step<boolean> {
+    return returnEvent({
+      account: accountId,
+      event: eventId,
+      text,
+      keptMs: storedMsOf(this.retention),
+      statuses: Object.keys(counts),
+      counts: Object.values(counts),
+    });
   }
 
   /** Put an endpoint back among an event's receivers. It is not counted as moved any more. */
-  async returnReceiver(
+  returnReceiver(
     accountId: AccountId,
     { endpointId, eventId }: DeliveryParts,
     status: EndStatus,
-    target: ScriptTarget = this.redis,
-  ): Promise<void> {
-    const receiver = { account: accountId, event: eventId, endpoint: endpointId };
-    await returnReceiver({ ...receiver, keptMs: storedMsOf(this.retention), status })(target);
+  ): Step<void> {
+    const keptMs = storedMsOf(this.retention);
+    return returnReceiver({ account: accountId, event: eventId, endpoint: endpointId, keptMs, status });
   }
 
   /** Put a delivery's log back, unless there is one. Gives whether it is back. */
-  async returnLog(
-    { endpointId, eventId }: DeliveryParts,
-    log: string,
-    createdAt: number,
-    target: ScriptTarget = this.redis,
-  ): Promise<boolean> {
-    const delivery = { endpoint: endpointId, event: eventId };
-    return await returnLog({ ...delivery, text: log, keptMs: this.retention.ageMs, createdAt })(target);
+  returnLog({ endpointId, eventId }: DeliveryParts, log: string, createdAt: number): Step<boolean> {
+    const keptMs = this.retention.ageMs;
+    return returnLog({ endpoint: endpointId, event: eventId, text: log, keptMs, createdAt });
   }
 
   /** Put an event back into its account's list. */
-  async listAgain(
-    accountId: AccountId,
-    id: EventId,
-    createdAt: number,
-    target: ScriptTarget = this.redis,
-  ): Promise<void> {
-    const keptMs = this.retention.ageMs;
-    await listEventAgain({ account: accountId, event: id, createdAt, keptMs })(target);
+  listAgain(accountId: AccountId, id: EventId, createdAt: number): Step<void> {
+    return listEventAgain({ account: accountId, event: id, createdAt, keptMs: this.retention.ageMs });
   }
 }

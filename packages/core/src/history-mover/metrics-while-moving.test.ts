@@ -161,10 +161,10 @@ describePostgres('metrics of deliveries that move to the history, and come back'
         acceptedAt: scene.now,
       });
       const endpointIds = ENDPOINTS.slice(0, count);
-      await scene.eventStore.addReceivers(this.accountId, event.id, endpointIds);
+      await scene.eventStore.addReceivers(this.accountId, event.id, endpointIds)(scene.redis.client);
       await scene.deliveryStore.enlistAll(
         buildNewDeliveries(event.id, endpointIds, event.acceptedAt, this.accountId),
-      );
+      )(scene.redis.client);
       for (const [i, endpointId] of endpointIds.entries()) {
         const delivery = { eventId: event.id, createdAt: event.acceptedAt, endpointId, type, facts: [] };
         this.known.push(delivery);

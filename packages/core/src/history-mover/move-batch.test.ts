@@ -124,10 +124,10 @@ describe('what is over', () => {
     const { scheduledEvents } = openScheduleParts(scene.redis.client);
     const waiting = buildScheduledEvent({ deliverAt: scene.now, endpointIds: [uniqueEndpointId()] });
     const { accountId, id } = waiting;
-    await scheduledEvents.save(waiting, 'response');
+    await scheduledEvents.save(waiting, 'response')(scene.redis.client);
     await scene.eventStore.enlistAll([
       { event: eventOf(await scheduledEvents.begin(accountId, id, scene.now)), deliveries: 0 },
-    ]);
+    ])(scene.redis.client);
     await scene.overList.add({ accountId, eventId: id }, scene.now);
     expect(await scene.moveAfter()).toMatchObject({ moved: 1 });
     expect(scene.history.find(accountId, id)?.head).toMatchObject({
@@ -279,7 +279,7 @@ describe('what is not over', () => {
     const { event } = await scene.arrange();
     await scene.redis.client.zrem(keys.events(event.accountId), event.id);
     expect(await scene.moveAfter()).toMatchObject({ moved: 0 });
-    await scene.eventStore.enlistAll([{ event, deliveries: 1 }]);
+    await scene.eventStore.enlistAll([{ event, deliveries: 1 }])(scene.redis.client);
     expect(await scene.moveAfter()).toMatchObject({ moved: 1 });
 
     const broken = await scene.arrange();
@@ -372,7 +372,7 @@ describe('what changes while it moves', () => {
 
   it('stays: what is about to be sent again, and moves later if it is not', async () => {
     const { parts, accountId } = await arrangeChange((delivery) =>
-      scene.context.recalledStore.pin(delivery.accountId, delivery),
+      scene.context.recalledStore.pin(delivery.accountId, delivery)(scene.redis.client),
     );
     expect(await scene.moveAfter()).toMatchObject({ moved: 0 });
     expect(await scene.logInRedis(parts)).not.toBeNull();
@@ -391,7 +391,11 @@ describe('what changes while it moves', () => {
       accountId,
       event: published,
     } = await arrangeChange((delivery) =>
-      scene.eventStore.addReceivers(delivery.accountId, delivery.eventId, other.endpointIds),
+      scene.eventStore.addReceivers(
+        delivery.accountId,
+        delivery.eventId,
+        other.endpointIds,
+      )(scene.redis.client),
     );
     expect(await scene.moveAfter()).toMatchObject({ moved: 1 });
     expect(await scene.eventStore.find(accountId, parts.eventId)).toMatchObject({ body: published.body });

@@ -51,7 +51,7 @@ export async function moveBatch(context: MoveContext, patienceMs = 0): Promise<B
   const { overList, atomic, moveAfterMs, clock, emit } = context;
   const startedAt = clock();
   const [claim] = await atomic(
-    [(target) => overList.claim(startedAt - moveAfterMs, BATCH, startedAt + CLAIMED_FOR_MS, target)],
+    [overList.claim(startedAt - moveAfterMs, BATCH, startedAt + CLAIMED_FOR_MS)],
     patienceMs,
   );
   const isFull = claim.entries.length === BATCH;

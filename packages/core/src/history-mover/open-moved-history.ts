@@ -2,6 +2,7 @@ import type { UsageRecorder } from '../accounts/account-quota';
 import { PgAuditLog } from '../database/pg-audit-log';
 import { PgDatabase, type PgDatabaseOptions } from '../database/pg-database';
 import { PgHistory } from '../database/pg-history';
+import type { RecordForm } from '../domain/record-form';
 import type { Emit } from '../domain/signal';
 import type { Retention } from '../events/redis-event-index';
 import { MovedStore } from '../events/redis-moved';
@@ -14,7 +15,10 @@ import type { RedisClient } from '../platform/redis-connect';
 import type { RecallContext } from './recall';
 
 export interface OpenMovedHistoryContext extends Pick<RecallContext, 'eventStore' | 'deliveryStore'> {
-  readonly config: { readonly HISTORY_DATABASE_URL?: string | undefined };
+  readonly config: {
+    readonly HISTORY_DATABASE_URL?: string | undefined;
+    readonly RECORD_FORM?: RecordForm | undefined;
+  };
   readonly redis: RedisClient;
   /** On this Redis. */
   readonly atomic: Atomic;
@@ -42,9 +46,9 @@ export function openMovedHistory(
     overList: new OverList(redis),
     movedStore: new MovedStore(redis, retention),
     movedIds: new MovedIds(redis, retention.ageMs),
-    recalledStore: new RecalledStore(redis, retention),
+    recalledStore: new RecalledStore(retention),
   };
   const stores = { eventStore, deliveryStore, retention, usageRecorder };
-  const recalling: RecallContext = { ...moved, ...stores, atomic, clock };
+  const recalling: RecallContext = { ...moved, ...stores, recordForm: config.RECORD_FORM, atomic, clock };
   return { ...moved, historyDatabase, recalling };
 }

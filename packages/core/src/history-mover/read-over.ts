@@ -1,5 +1,5 @@
 import type { OpenAccounts } from '../accounts/resolve-account';
-import { decodeHead } from '../events/redis-event-store';
+import { decodeHead } from '../events/event-text';
 import type { MovedStore, SeenEvent } from '../events/redis-moved';
 import type { ClaimedEntry } from '../events/redis-over-list';
 import type { Atomic } from '../platform/redis-atomic';

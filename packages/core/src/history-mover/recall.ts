@@ -4,9 +4,11 @@ import type { AccountId } from '../domain/account';
 import { endStatuses, readSummary } from '../domain/delivery-log';
 import { bodyOf } from '../domain/event';
 import type { MovedDelivery, MovedEvent } from '../domain/moved-event';
+import type { RecordForm } from '../domain/record-form';
 import { COUNTED_LOG_BYTES, DELIVERY_BYTES, EVENT_BYTES, type UsageKind } from '../domain/usage';
+import { encodeStored } from '../events/event-text';
 import type { DeliveryStore } from '../events/redis-delivery-store';
-import { type EventStore, encodeStored } from '../events/redis-event-store';
+import type { EventStore } from '../events/redis-event-store';
 import type { MovedCounts } from '../events/redis-moved';
 import type { OverList } from '../events/redis-over-list';
 import type { RecalledStore } from '../events/redis-recalled';
@@ -27,6 +29,8 @@ export interface RecallContext {
   readonly usageRecorder: Pick<UsageRecorder, 'note'>;
   readonly retention: { readonly ageMs: number };
   /** It runs scripts on the Redis of these stores. */
+  /** In which events are written. Default: `current`. */
+  readonly recordForm?: RecordForm | undefined;
   readonly atomic: Atomic;
   readonly clock: Clock;
 }
@@ -46,9 +50,7 @@ export async function recall(
   keys: readonly DeliveryKey[],
 ): Promise<void> {
   const { recalledStore, pgHistory, atomic } = context;
-  const isHere = await Promise.all(
-    keys.map((key) => atomic([(target) => recalledStore.pin(accountId, key, target)])),
-  );
+  const isHere = await Promise.all(keys.map((key) => atomic([recalledStore.pin(accountId, key)])));
   const away = keys.filter((_key, i) => !isHere[i]?.[0]);
   if (away.length === 0) return;
   const events = await pgHistory.readForRecall(accountId, away);
@@ -108,14 +110,14 @@ export async function endRecall(
   accountId: AccountId,
   keys: readonly DeliveryKey[],
 ): Promise<void> {
-  await Promise.all(keys.map((key) => atomic([(target) => recalledStore.unpin(accountId, key, target)])));
+  await Promise.all(keys.map((key) => atomic([recalledStore.unpin(accountId, key)])));
 }
 
 // A receiver is listed when its log is there.
 async function bringBack(context: RecallContext, event: MovedEvent): Promise<void> {
   const { recalledStore, overList, atomic, clock } = context;
   const { accountId, id: eventId, createdAt, deliveries } = event;
-  const text = textOf(event);
+  const text = textOf(event, context.recordForm);
   const counts = await countsOf(context, event);
   const entries =
     deliveries.length === 0
@@ -123,11 +125,11 @@ async function bringBack(context: RecallContext, event: MovedEvent): Promise<voi
       : deliveries.map(({ endpointId }) => ({ accountId, eventId, endpointId }));
   const steps: readonly Step[] = [
     // First: whatever becomes of this process, it moves again.
-    (target) => overList.addAll(entries, clock(), target),
+    overList.addAll(entries, clock()),
     // An event that is in no list counts as one that is still fanned out.
-    (target) => recalledStore.listAgain(accountId, eventId, createdAt, target),
+    recalledStore.listAgain(accountId, eventId, createdAt),
     async (target) => {
-      const isBack = await recalledStore.returnEvent({ accountId, eventId, text, counts }, target);
+      const isBack = await recalledStore.returnEvent({ accountId, eventId, text, counts })(target);
       if (isBack) note(context, event, 'events', EVENT_BYTES + Buffer.byteLength(text));
     },
     ...deliveries.flatMap((delivery) => stepsFor(context, event, delivery)),
@@ -146,12 +148,12 @@ function stepsFor(
   const { status } = readSummary(log);
   return [
     async (target) => {
-      const isBack = await recalledStore.returnLog(parts, log, createdAt, target);
+      const isBack = await recalledStore.returnLog(parts, log, createdAt)(target);
       const bytes = DELIVERY_BYTES + Math.max(Buffer.byteLength(log) - COUNTED_LOG_BYTES, 0);
       if (isBack) note(context, event, 'deliveries', bytes);
     },
     async (target) => {
-      if (status !== 'pending') await recalledStore.returnReceiver(accountId, parts, status, target);
+      if (status !== 'pending') await recalledStore.returnReceiver(accountId, parts, status)(target);
     },
   ];
 }
@@ -164,9 +166,9 @@ async function countsOf({ pgHistory }: RecallContext, { accountId, id }: MovedEv
   );
 }
 
-function textOf({ head, dataText, createdAt }: MovedEvent): string {
+function textOf({ head, dataText, createdAt }: MovedEvent, form: RecordForm | undefined): string {
   const body = dataText === undefined ? '' : bodyOf(head.type, dataText);
-  return encodeStored({ ...head, acceptedAt: createdAt }, body);
+  return encodeStored({ ...head, acceptedAt: createdAt }, body, form);
 }
 
 function note(

@@ -2,7 +2,7 @@ import type { UsageRecorder } from '../accounts/account-quota';
 import type { AccountId } from '../domain/account';
 import { newestTimeOf } from '../domain/delivery-log';
 import { COUNTED_LOG_BYTES, DELIVERY_BYTES, EVENT_BYTES } from '../domain/usage';
-import { isNotedAsQueued } from '../events/redis-event-store';
+import { isNotedAsQueued } from '../events/event-text';
 import {
   type Dropped,
   type DroppedEvent,

@@ -34,7 +34,11 @@ const build = (workerId = 'a') =>
 const forget = () => scene.redis.client.del(keys.over);
 
 async function readOver() {
-  const { entries } = await scene.overList.claim(Number.POSITIVE_INFINITY, 1_000, scene.now + 30_000);
+  const { entries } = await scene.overList.claim(
+    Number.POSITIVE_INFINITY,
+    1_000,
+    scene.now + 30_000,
+  )(scene.redis.client);
   return entries.map(({ eventId, endpointId }) => `${eventId}.${endpointId ?? ''}`).toSorted();
 }
 

@@ -24,7 +24,7 @@ async function arrangeMany(receivers: number) {
   const heldDeliveries = new HeldDeliveries(redis.client, oneShard('bull'));
   const [accountId, eventId] = [uniqueAccountId(), uniqueEventId()];
   const endpointIds = Array.from({ length: receivers }, uniqueEndpointId);
-  await eventStore.addReceivers(accountId, eventId, endpointIds);
+  await eventStore.addReceivers(accountId, eventId, endpointIds)(redis.client);
   const readSummary = jest.spyOn(deliveryStore, 'readSummary');
   let now = 0;
   const counter = new DeliveryCounter({ eventStore, deliveryStore, heldDeliveries, now: () => now });

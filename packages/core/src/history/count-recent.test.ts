@@ -54,9 +54,9 @@ function arrange(mostDeliveries?: number) {
     readonly durationMs?: number;
   }): Promise<void> {
     const event = buildEvent({ accountId, acceptedAt, type });
-    await eventStore.save(event, [endpointId]);
-    await eventStore.enlistAll([{ event, deliveries: 1 }]);
-    await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], acceptedAt));
+    await eventStore.save(event, [endpointId])(redis.client);
+    await eventStore.enlistAll([{ event, deliveries: 1 }])(redis.client);
+    await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], acceptedAt))(redis.client);
     const parts = { eventId: event.id, endpointId };
     for (const [i, startedAt] of failedAt.entries()) {
       const attempt = buildAttempt({ number: i + 1, startedAt, durationMs, outcome: 'http_5xx' });

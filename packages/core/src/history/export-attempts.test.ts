@@ -47,10 +47,10 @@ async function arrange() {
     attempts = 1,
   ) {
     const event = buildEvent({ accountId, acceptedAt });
-    await stores.eventStore.save(event);
-    await stores.eventStore.enlistAll([{ event, deliveries: 0 }]);
-    await stores.eventStore.addReceivers(accountId, event.id, endpointIds);
-    await stores.deliveryStore.enlistAll(buildNewDeliveries(event.id, endpointIds, acceptedAt));
+    await stores.eventStore.save(event)(redis.client);
+    await stores.eventStore.enlistAll([{ event, deliveries: 0 }])(redis.client);
+    await stores.eventStore.addReceivers(accountId, event.id, endpointIds)(redis.client);
+    await stores.deliveryStore.enlistAll(buildNewDeliveries(event.id, endpointIds, acceptedAt))(redis.client);
     for (const endpointId of endpointIds) {
       for (let number = 1; number <= attempts; number += 1)
         await attempt({ endpointId, eventId: event.id }, number);
@@ -195,9 +195,9 @@ it("shows nothing of another account's, whatever its cursor says", async () => {
   const eventId = await theirs.publish(ACCEPTED_AT);
   // An id that publishers choose may be another account's event as well.
   const event = buildEvent({ id: eventId, accountId: mine.accountId, acceptedAt: ACCEPTED_AT });
-  await mine.eventStore.save(event);
-  await mine.eventStore.enlistAll([{ event, deliveries: 0 }]);
-  await mine.eventStore.addReceivers(mine.accountId, eventId, [mine.endpoint.id]);
+  await mine.eventStore.save(event)(redis.client);
+  await mine.eventStore.enlistAll([{ event, deliveries: 0 }])(redis.client);
+  await mine.eventStore.addReceivers(mine.accountId, eventId, [mine.endpoint.id])(redis.client);
 
   const cursor = { createdAt: ACCEPTED_AT, eventId, endpointId: theirs.endpoint.id, attempts: 0 };
   expect(await mine.exported(cursor)).toEqual([]);
@@ -223,7 +223,7 @@ it('stops when nobody wants it any more, also where it finds nothing for long', 
   for (let i = 0; i < 210; i += 1)
     await eventStore.enlistAll([
       { event: buildEvent({ accountId, acceptedAt: ACCEPTED_AT + i }), deliveries: 0 },
-    ]);
+    ])(redis.client);
   const end = new AbortController();
   const listFrom = eventStore.listFrom.bind(eventStore);
   const listed = jest.spyOn(eventStore, 'listFrom').mockImplementation((...page) => {

@@ -1,4 +1,5 @@
-import { ERASED_LOG_START, eraseAnswers, isAttempt, type LogStep, stepsOf } from '../domain/delivery-log';
+import { isAttempt } from '../domain/delivery-line';
+import { ERASED_LOG_START, eraseAnswers, type LogStep, stepsOf } from '../domain/delivery-log';
 
 /**
  * The log of a delivery of which two are known: the recorded one, and the one that goes on. Mostly the other one

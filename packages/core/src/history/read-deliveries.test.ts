@@ -68,9 +68,11 @@ async function arrange({ endpoints: count = 3 } = {}) {
     { ending = 'delivered', ...change }: Partial<AcceptedEvent> & { readonly ending?: Ending } = {},
   ): Promise<readonly string[]> {
     const event = buildEvent({ accountId, acceptedAt: NOW, ...change });
-    await stores.eventStore.save(event, receivers);
-    await stores.eventStore.enlistAll([{ event, deliveries: receivers.length }]);
-    await stores.deliveryStore.enlistAll(buildNewDeliveries(event.id, receivers, event.acceptedAt));
+    await stores.eventStore.save(event, receivers)(redis.client);
+    await stores.eventStore.enlistAll([{ event, deliveries: receivers.length }])(redis.client);
+    await stores.deliveryStore.enlistAll(buildNewDeliveries(event.id, receivers, event.acceptedAt))(
+      redis.client,
+    );
     for (const endpointId of receivers) await end(event, endpointId, ending);
     return receivers
       .toSorted()
@@ -286,8 +288,10 @@ async function arrangeArrived() {
   const parts = { endpointId: endpoint.id, eventId: event.id };
   const attempt = buildAcceptedAttempt();
   await stores.endpointStore.create(endpoint);
-  await stores.eventStore.save(event);
-  await stores.deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpoint.id], event.acceptedAt));
+  await stores.eventStore.save(event)(redis.client);
+  await stores.deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpoint.id], event.acceptedAt))(
+    redis.client,
+  );
   await stores.deliveryStore.append(parts, { kind: 'attempted', attempt, nextAttemptAt: undefined });
   const delivery = {
     id: deliveryIdOf(parts),
@@ -326,7 +330,7 @@ describe('the list of an endpoint', () => {
     const { listOfEndpoint, endpoint, deliveryStore, eventStore } = await arrangeArrived();
     const { accountId, id: endpointId } = endpoint;
     const parts = { endpointId, eventId: uniqueEventId() };
-    await deliveryStore.enlistAll(buildNewDeliveries(parts.eventId, [endpointId], 1));
+    await deliveryStore.enlistAll(buildNewDeliveries(parts.eventId, [endpointId], 1))(redis.client);
     const attempt = buildAttempt();
     const failed = { kind: 'attempted', attempt, nextAttemptAt: 2 } as const;
     await deliveryStore.append(parts, { ...failed, eventType: 'brief.created' });
@@ -339,7 +343,9 @@ describe('the list of an endpoint', () => {
 
   it('leaves out what was never tried and whose event is gone', async () => {
     const { listOfEndpoint, endpoint, delivery, deliveryStore } = await arrangeArrived();
-    await deliveryStore.enlistAll(buildNewDeliveries(uniqueEventId(), [endpoint.id], delivery.createdAt + 1));
+    await deliveryStore.enlistAll(buildNewDeliveries(uniqueEventId(), [endpoint.id], delivery.createdAt + 1))(
+      redis.client,
+    );
     expect((await listOfEndpoint(endpoint.accountId, endpoint.id, {}, 10)).deliveries).toEqual([delivery]);
   });
 
@@ -365,8 +371,10 @@ describe('a delivery that is read alone', () => {
     const { accountId, id: endpointId } = endpoint;
     const event = buildEvent({ accountId });
     const parts = { endpointId, eventId: event.id };
-    await eventStore.save(event);
-    await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], event.acceptedAt + 1));
+    await eventStore.save(event)(redis.client);
+    await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], event.acceptedAt + 1))(
+      redis.client,
+    );
     const failed = { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: 1 } as const;
     await deliveryStore.append(parts, failed);
     expect(await read(accountId, deliveryIdOf(parts))).toMatchObject({
@@ -403,7 +411,7 @@ describe('a delivery that is read alone', () => {
     const refusal = { code: 'not_found', message: 'There is no delivery with this id.' };
     const { accountId, id: endpointId } = endpoint;
     const expired = uniqueEventId();
-    await deliveryStore.enlistAll(buildNewDeliveries(expired, [endpointId], 1));
+    await deliveryStore.enlistAll(buildNewDeliveries(expired, [endpointId], 1))(redis.client);
     for (const [account, id] of [
       [uniqueAccountId(), delivery.id],
       [accountId, deliveryIdOf({ eventId: uniqueEventId(), endpointId })],

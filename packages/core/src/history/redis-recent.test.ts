@@ -35,9 +35,9 @@ async function arrange({ delivered = 1, untried = 0 } = {}) {
   };
   const movedStore = new MovedStore(redis.client, testRetention);
   const endpointIds = Array.from({ length: delivered + untried }, uniqueEndpointId);
-  await stores.eventStore.save(event, endpointIds);
-  await stores.eventStore.enlistAll([{ event, deliveries: endpointIds.length }]);
-  await stores.deliveryStore.enlistAll(buildNewDeliveries(eventId, endpointIds, acceptedAt));
+  await stores.eventStore.save(event, endpointIds)(redis.client);
+  await stores.eventStore.enlistAll([{ event, deliveries: endpointIds.length }])(redis.client);
+  await stores.deliveryStore.enlistAll(buildNewDeliveries(eventId, endpointIds, acceptedAt))(redis.client);
   const fact = { kind: 'attempted', attempt: buildAcceptedAttempt(), nextAttemptAt: undefined } as const;
   const over = endpointIds.slice(0, delivered);
   for (const endpointId of over) await stores.deliveryStore.append({ endpointId, eventId }, fact);

@@ -1,6 +1,7 @@
 import type { AccountId } from '../domain/account';
 import type { Attempt } from '../domain/attempt';
-import { type AttemptLine, isAttempt, stepsOf } from '../domain/delivery-log';
+import { type AttemptLine, isAttempt } from '../domain/delivery-line';
+import { stepsOf } from '../domain/delivery-log';
 import type { WalkedDelivery } from './history-source';
 
 /** What rollups are grouped by. */

@@ -37,9 +37,11 @@ async function arrange(datas: readonly string[], receivers = 1) {
     const body = `{"type":"order.paid","data":${data}}`;
     const event = buildEvent({ accountId, type: 'order.paid', body, acceptedAt: NOW + i });
     const endpointIds = Array.from({ length: receivers }, uniqueEndpointId);
-    await stores.eventStore.save(event, endpointIds);
-    await stores.eventStore.enlistAll([{ event, deliveries: receivers }]);
-    await stores.deliveryStore.enlistAll(buildNewDeliveries(event.id, endpointIds, event.acceptedAt));
+    await stores.eventStore.save(event, endpointIds)(redis.client);
+    await stores.eventStore.enlistAll([{ event, deliveries: receivers }])(redis.client);
+    await stores.deliveryStore.enlistAll(buildNewDeliveries(event.id, endpointIds, event.acceptedAt))(
+      redis.client,
+    );
     ids.push(event.id);
   }
   const find = jest.spyOn(stores.eventStore, 'find');

@@ -71,11 +71,11 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
   const ids = endpoints.map(({ id }) => id);
   const events = Array.from({ length: eventCount }, (_, i) => buildEvent({ accountId, acceptedAt: NOW + i }));
   for (const { id, ...event } of events) {
-    await new EventClaimStore(client, DAY).claim({ accountId, id, acceptedAt: NOW }, 'digest')(client);
-    await eventStore.save({ id, ...event });
-    await eventStore.enlistAll([{ event: { id, ...event }, deliveries: 0 }]);
-    await eventStore.addReceivers(accountId, id, ids);
-    await deliveryStore.enlistAll(buildNewDeliveries(id, ids, NOW));
+    await new EventClaimStore(client, DAY).claim({ accountId, id, acceptedAt: NOW }, 'digest')(redis.client);
+    await eventStore.save({ id, ...event })(redis.client);
+    await eventStore.enlistAll([{ event: { id, ...event }, deliveries: 0 }])(redis.client);
+    await eventStore.addReceivers(accountId, id, ids)(redis.client);
+    await deliveryStore.enlistAll(buildNewDeliveries(id, ids, NOW))(redis.client);
     for (const endpointId of ids) {
       await deliveryStore.append(
         { eventId: id, endpointId },
@@ -86,14 +86,14 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
   const [endpointId] = ids;
   const unlisted = [buildEvent({ accountId }), buildEvent({ accountId }), buildEvent({ accountId })] as const;
   for (const event of unlisted) {
-    await eventStore.save(event);
+    await eventStore.save(event)(redis.client);
   }
   // What no list leads to at all.
-  await new EventClaimStore(client, DAY).claim({ ...unlisted[2], acceptedAt: NOW }, 'digest')(client);
-  await eventStore.addReceivers(accountId, unlisted[2].id, ids);
-  await new IdempotencyStore(client).claim({ accountId, name: 'slot' }, 'digest', 'seed', NOW)(client);
+  await new EventClaimStore(client, DAY).claim({ ...unlisted[2], acceptedAt: NOW }, 'digest')(redis.client);
+  await eventStore.addReceivers(accountId, unlisted[2].id, ids)(redis.client);
+  await new IdempotencyStore(client).claim({ accountId, name: 'slot' }, 'digest', 'seed', NOW)(redis.client);
   if (endpointId) {
-    await deliveryStore.enlistAll(buildNewDeliveries(unlisted[0].id, [endpointId], NOW));
+    await deliveryStore.enlistAll(buildNewDeliveries(unlisted[0].id, [endpointId], NOW))(redis.client);
     const heldDeliveries = new HeldDeliveries(client, oneShard('bull'));
     await heldDeliveries.enter(
       { accountId, endpointId },

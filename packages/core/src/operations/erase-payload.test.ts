@@ -73,7 +73,7 @@ function arrange(change: Partial<AcceptedEvent> = {}) {
 it('keeps the event recorded without its payload, for as long as it would have been', async () => {
   const { event, eventStore, erase, signals } = arrange();
   const { accountId, id, type, acceptedAt } = event;
-  await eventStore.save(event);
+  await eventStore.save(event)(redis.client);
   await redis.client.pexpire(keys.event(accountId, id), 5_000);
   await erase();
   const { body: _body, ...rest } = event;
@@ -90,7 +90,7 @@ it('keeps the event recorded without its payload, for as long as it would have b
 
 it('changes nothing when it is done again, and still knows the endpoints that the event was aimed at', async () => {
   const { event, endpointId, eventStore, erase } = arrange();
-  await eventStore.save({ ...event, endpointIds: [endpointId] });
+  await eventStore.save({ ...event, endpointIds: [endpointId] })(redis.client);
   await erase();
   const stored = await redis.client.get(keys.event(event.accountId, event.id));
   await erase();
@@ -101,7 +101,7 @@ it('changes nothing when it is done again, and still knows the endpoints that th
 it("finds neither what is not there nor another account's event", async () => {
   const { event, eventStore, erase } = arrange();
   await expect(erase()).rejects.toMatchObject({ code: 'not_found' });
-  await eventStore.save({ ...event, accountId: uniqueAccountId() });
+  await eventStore.save({ ...event, accountId: uniqueAccountId() })(redis.client);
   await expect(erase()).rejects.toMatchObject({ code: 'not_found' });
 });
 
@@ -109,7 +109,7 @@ it('has waited until no process has the body in its memory any more', async () =
   const { event, eventStore, openEventStore, erase } = arrange();
   const { accountId, id } = event;
   const other = openEventStore();
-  await eventStore.save(event);
+  await eventStore.save(event)(redis.client);
   await other.find(accountId, id);
   await erase();
   expect((await other.find(accountId, id))?.body).toBeUndefined();
@@ -119,7 +119,7 @@ it('is found from memory for a moment only', async () => {
   const { event, openEventStore, pass } = arrange();
   const { accountId, id } = event;
   const store = openEventStore();
-  await store.save(event);
+  await store.save(event)(redis.client);
   await store.find(accountId, id);
   await redis.client.del(keys.event(accountId, id));
   pass(CACHED_FOR_MS - 1);
@@ -133,7 +133,7 @@ it('takes the digest of the payload away, and nobody else gets the id', async ()
   const { accountId, id } = event;
   const claims = new EventClaimStore(redis.client, testRetention.ageMs);
   await claims.claim({ accountId, id, acceptedAt: NOW }, 'digest')(redis.client);
-  await eventStore.save(event);
+  await eventStore.save(event)(redis.client);
   await erase();
   expect(await redis.client.exists(keys.eventClaim(accountId, id))).toBe(0);
   expect(await claims.claim({ accountId, id, acceptedAt: NOW }, 'digest')(redis.client)).toEqual({
@@ -154,7 +154,7 @@ describe('an event that is still on the queue', () => {
       webhook_ids: [],
     });
     // By a worker that had taken it before.
-    await eventStore.save(event);
+    await eventStore.save(event)(redis.client);
     expect(await eventStore.find(event.accountId, event.id)).toMatchObject({ erasedAt: NOW });
   });
 
@@ -173,8 +173,8 @@ describe("receivers' answers", () => {
 
   it('are erased; what happened stays recorded', async () => {
     const { event, endpointId, eventStore, deliveryStore, delivery, log, erase } = arrange();
-    await eventStore.save(event);
-    await eventStore.addReceivers(event.accountId, event.id, [endpointId]);
+    await eventStore.save(event)(redis.client);
+    await eventStore.addReceivers(event.accountId, event.id, [endpointId])(redis.client);
     await deliveryStore.append(delivery, { kind: 'attempted', attempt: failed, nextAttemptAt: 5 });
     const before = await readState({ endpointId, eventId: event.id });
     await erase();
@@ -185,8 +185,8 @@ describe("receivers' answers", () => {
 
   it('are not recorded any more by attempts that were under way, the first or a later one', async () => {
     const { event, endpointId, eventStore, deliveryStore, delivery, log, erase } = arrange();
-    await eventStore.save(event);
-    await eventStore.addReceivers(event.accountId, event.id, [endpointId]);
+    await eventStore.save(event)(redis.client);
+    await eventStore.addReceivers(event.accountId, event.id, [endpointId])(redis.client);
     await erase();
     const attempts = [failed, { ...buildAcceptedAttempt(), number: 2, responseBody: 'marker' }];
     for (const attempt of attempts) {
@@ -201,8 +201,8 @@ describe("receivers' answers", () => {
 
   it('are not recorded where a history has other deliveries, and this one, in no list any more, is sent first', async () => {
     const { event, endpointId, eventStore, deliveryStore, delivery, log, erase } = arrange();
-    await eventStore.save(event);
-    await eventStore.addReceivers(event.accountId, event.id, [endpointId]);
+    await eventStore.save(event)(redis.client);
+    await eventStore.addReceivers(event.accountId, event.id, [endpointId])(redis.client);
     const deliveryQueue = { ...noOrder.deliveryQueue, requestOf: async () => 'no_request' as const };
     await erase({ deliveryQueue, historyDatabase: { transact: async () => false as never } });
     await deliveryStore.append(delivery, { kind: 'attempted', attempt: failed, nextAttemptAt: 5 });
@@ -212,8 +212,8 @@ describe("receivers' answers", () => {
   it('of other events stay', async () => {
     const { event, endpointId, eventStore, deliveryStore, erase } = arrange();
     const other = { endpointId, eventId: uniqueEventId() };
-    await eventStore.save(event);
-    await eventStore.addReceivers(event.accountId, event.id, [endpointId]);
+    await eventStore.save(event)(redis.client);
+    await eventStore.addReceivers(event.accountId, event.id, [endpointId])(redis.client);
     for (const _ of [1, 2]) {
       await deliveryStore.append(other, { kind: 'attempted', attempt: failed, nextAttemptAt: undefined });
     }

@@ -147,7 +147,7 @@ class Interruption {
     const { event, endpointIds } = arranged;
     const { accountId, id: eventId } = event;
     const text = await scene.redis.client.get(keys.event(accountId, eventId));
-    expect(text ?? ' !0\n').toMatch(/ !\d+\n$/);
+    expect(text ?? ',"erased_at":0}\n').toMatch(/,"erased_at":\d+\}\n$/);
     const logs = await Promise.all(
       endpointIds.map((endpointId) => scene.logInRedis({ eventId, endpointId })),
     );

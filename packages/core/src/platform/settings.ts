@@ -120,6 +120,12 @@ export const commonSettings = {
     .min(1)
     .default(100_000)
     .describe("how many deliveries a webhook's list holds, and how many events an account's"),
+  RECORD_FORM: z
+    .enum(['current', 'former'])
+    .optional()
+    .describe(
+      'the form in which events and attempts are stored in Redis: `former` while processes of the version before run, see [upgrading](upgrading.md#upgrading); unless set, `current`',
+    ),
   SCHEDULE_MAX: positiveDurationSchema
     .prefault('30d')
     .describe('how far ahead an event may be published to be [sent later](scheduled-events.md)'),

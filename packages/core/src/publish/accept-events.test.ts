@@ -237,7 +237,7 @@ describe('accept events', () => {
       const id = uniqueEventId();
       const event = published({ id });
       const body = `{"type":"${type}","data":${event.dataText}}`;
-      await eventStore.save({ id, accountId, type, body, acceptedAt: 1 });
+      await eventStore.save({ id, accountId, type, body, acceptedAt: 1 })(redis.client);
       expect(await accept(event)).toMatchObject([{ isNew: false, event: { id, acceptedAt: 1 } }]);
       expect(isNewOf(await accept({ ...event, dataText: '{"other":true}' }))).toEqual(['event_id_conflict']);
       expect(added).toEqual([]);

@@ -131,7 +131,7 @@ describe('fan out event', () => {
       const overList = new OverList(redis.client);
       await build(() => ({ overList })).fanOutEvent(none.event, some.event);
       const { accountId, id: eventId } = none.event;
-      const { entries } = await overList.claim(Number.POSITIVE_INFINITY, 10, NOW + 30_000);
+      const { entries } = await overList.claim(Number.POSITIVE_INFINITY, 10, NOW + 30_000)(redis.client);
       expect(entries).toEqual([{ accountId, eventId, overAt: NOW }]);
     });
 
@@ -228,6 +228,7 @@ describe('fan out event', () => {
       const broken = async () => {
         throw new Error('killed');
       };
+      const brokenStep = () => broken;
       // What comes after a break is not done.
       const buildBroken = (change: (context: PublishContext) => Partial<FanOutContext>) =>
         build((context) => ({ atomic: atomicOneByOne(redis.client), ...change(context) }));
@@ -245,7 +246,9 @@ describe('fan out event', () => {
       // A list must not show a delivery that nothing works on.
       it('has the jobs before any list shows their deliveries', async () => {
         const { event, endpointIds } = await arrange(['*']);
-        const { fanOutEvent, deliveryStore } = buildBroken(() => ({ deliveryStore: { enlistAll: broken } }));
+        const { fanOutEvent, deliveryStore } = buildBroken(() => ({
+          deliveryStore: { enlistAll: brokenStep },
+        }));
         await expect(fanOutEvent(event)).rejects.toThrow('killed');
         expect(await waitingIds()).toEqual(idsFor(event, endpointIds));
         for (const id of endpointIds) expect((await deliveryStore.list(id, 10)).deliveries).toEqual([]);
@@ -274,7 +277,7 @@ describe('fan out event', () => {
 
       // One that is there is complete.
       it.each<[string, Partial<FanOutContext>]>([
-        ["the endpoints' lists", { deliveryStore: { enlistAll: broken } }],
+        ["the endpoints' lists", { deliveryStore: { enlistAll: brokenStep } }],
         ['the order', { admissionStore: { joinOrder: () => broken } }],
       ])("is not in the account's list if it breaks off in a Cluster at %s", async (_where, change) => {
         const { event } = await arrange(['*']);
@@ -286,15 +289,15 @@ describe('fan out event', () => {
 
       it.each<[string, (context: PublishContext) => Partial<FanOutContext>]>([
         ['before the jobs', () => ({ deliveryQueue: { stepToAdd: () => broken } })],
-        ['before the lists of the endpoints', () => ({ deliveryStore: { enlistAll: broken } })],
+        ['before the lists of the endpoints', () => ({ deliveryStore: { enlistAll: brokenStep } })],
         ['before the order', () => ({ admissionStore: { joinOrder: () => broken } })],
         [
           "before the account's list",
-          ({ eventStore }) => ({ eventStore: withMethods(eventStore, { enlistAll: broken }) }),
+          ({ eventStore }) => ({ eventStore: withMethods(eventStore, { enlistAll: brokenStep }) }),
         ],
         [
           'before it is stored',
-          ({ eventStore }) => ({ eventStore: withMethods(eventStore, { save: broken }) }),
+          ({ eventStore }) => ({ eventStore: withMethods(eventStore, { save: brokenStep }) }),
         ],
       ])('%s is completed by the same again, with one job each', async (_where, change) => {
         const { event, endpointIds } = await arrange(['*']);
@@ -526,12 +529,15 @@ describe('dispatch events', () => {
     const broken = async () => {
       throw new Error('killed');
     };
+    const brokenStep = () => broken;
 
     it('leaves the jobs when the lists could not be written, and is completed by the same again', async () => {
       const { dispatch, dispatchWith, publish, deliveryJobs, jobIdsOf, deliveryStore, endpointIds } =
         await arrange(3);
       const event = publish();
-      await expect(dispatchWith({ deliveryStore: { enlistAll: broken } })([event])).rejects.toThrow('killed');
+      await expect(dispatchWith({ deliveryStore: { enlistAll: brokenStep } })([event])).rejects.toThrow(
+        'killed',
+      );
       expect((await deliveryJobs()).toSorted()).toEqual(jobIdsOf(event).toSorted());
       const areListed = () =>
         Promise.all(endpointIds.map((endpointId) => isListed(deliveryStore, event, endpointId)));

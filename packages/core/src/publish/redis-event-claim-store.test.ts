@@ -50,7 +50,7 @@ describe('EventClaimStore', () => {
 
   it('knows an event that came in by the queue', async () => {
     const event = buildEvent();
-    await new EventStore(redis.client, testRetention).save(event);
+    await new EventStore(redis.client, testRetention).save(event)(redis.client);
     expect(await claims.claim(event, 'digest')(redis.client)).toEqual({ state: 'stored' });
   });
 

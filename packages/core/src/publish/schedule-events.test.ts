@@ -1,6 +1,7 @@
 import type { AcceptedEvent } from '../domain/event';
 import { keys, queueKeysOf } from '../domain/keys';
 import { createQueueLayout, oneShard, shardsAmong } from '../domain/queues';
+import { decodeHead } from '../events/event-text';
 import { atomicOneByOne } from '../platform/redis-atomic';
 import { ScheduledQueue } from '../queue/bullmq-scheduled-queue';
 import { buildAtomic } from '../testing/build-atomic';
@@ -49,8 +50,11 @@ function arrange() {
 /** By when it is due in Redis, as its queue and its record say. */
 async function timesOf({ accountId, id }: AcceptedEvent) {
   const inQueue = await redis.client.zscore(queueKeysOf('bull').scheduled(accountId), id);
-  const record = (await redis.client.get(keys.event(accountId, id))) ?? '';
-  return { inQueue: inQueue === null ? undefined : Number(inQueue), inRecord: Number(record.split(' ')[0]) };
+  const record = await redis.client.get(keys.event(accountId, id));
+  return {
+    inQueue: inQueue === null ? undefined : Number(inQueue),
+    inRecord: record === null ? undefined : decodeHead(record).acceptedAt,
+  };
 }
 
 describe('scheduleOf', () => {
@@ -159,7 +163,7 @@ it('goes to those that it is aimed at', async () => {
 it('waits on when its queue brings it up before its time', async () => {
   const { context, now } = arrange();
   const event = buildScheduledEvent({ deliverAt: now + HOUR_MS });
-  await context.scheduledEvents.save(event);
+  await context.scheduledEvents.save(event)(redis.client);
   const entry = { accountId: event.accountId, eventId: event.id, deliverAt: now };
   expect(await beginScheduled(context, entry)).toBeUndefined();
   expect(await timesOf(event)).toEqual({ inQueue: now + HOUR_MS, inRecord: now + HOUR_MS });
@@ -263,7 +267,7 @@ describe.each([
   it('is known to its queue after a publish that broke off in between was repeated', async () => {
     const { context, now } = open();
     const event = buildScheduledEvent({ deliverAt: now + HOUR_MS });
-    await context.scheduledEvents.save(event);
+    await context.scheduledEvents.save(event)(redis.client);
     await scheduleEvents(context, [event]);
     expect(await timesOf(event)).toEqual({ inQueue: now + HOUR_MS, inRecord: now + HOUR_MS });
   });

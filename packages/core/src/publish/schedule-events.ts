@@ -100,22 +100,23 @@ export async function scheduleEvents(
   } = {},
 ): Promise<void> {
   if (events.length === 0) return;
-  const atomic = (steps: readonly Step[]) => (assumption ?? context).atomic(steps);
-  const saved = new Set<AcceptedEvent>();
-  const save = async (event: AcceptedEvent, target: ScriptTarget) => {
-    if (await context.scheduledEvents.save(event, answer, target)) saved.add(event);
-  };
-  const saveAll = (some: readonly AcceptedEvent[]): readonly Step[] => [
+  const guardsOf = (some: readonly AcceptedEvent[]): readonly Step[] => [
     ...(requireClaim === undefined ? [] : [requireClaim]),
     // One may have been sent or cancelled, and have moved, since its id was looked up.
     ...(context.movedIds?.guardsUnsettled(some, context.clock()) ?? []),
-    (target) => Promise.all(some.map((event) => save(event, target))),
   ];
-  const isWhole = await atomic([...saveAll(events), ...stepsOf(context, events, answer)]);
-  for (const event of events) {
+  const save = (event: AcceptedEvent) => context.scheduledEvents.save(event, answer);
+  const run = async (steps: readonly Step[]) => {
+    const results = await (assumption ?? context).atomic(steps);
+    return { results, isWhole: results.length === steps.length };
+  };
+  const guards = guardsOf(events);
+  const all = await run([...guards, ...events.map(save), ...stepsOf(context, events, answer)]);
+  for (const [i, event] of events.entries()) {
     // One that is known has kept all others from what comes after that.
-    const own = stepsOf(context, [event], answer);
-    const isNew = isWhole || (await atomic([...(saved.has(event) ? [] : saveAll([event])), ...own]));
+    const isSaved = all.results[guards.length + i] === true;
+    const first = isSaved ? [] : [...guardsOf([event]), save(event)];
+    const isNew = all.isWhole || (await run([...first, ...stepsOf(context, [event], answer)])).isWhole;
     if (isNew) announce(context, event);
     else await completeKnown(context, event);
   }
@@ -194,9 +195,9 @@ export async function rescheduleEvent(
   const changes = [{ field: 'deliver_at', from: formatTime(seen.deliverAt), to: formatTime(deliverAt) }];
   if (act) await auditLog?.record({ act, accountId, targetId: eventId, changes });
   const entry = { accountId, eventId, deliverAt };
-  const isMoved = await context.atomic([
+  const [, isMoved] = await context.atomic([
     scheduledQueue.hasten(entry),
-    (target) => scheduledEvents.move(accountId, eventId, deliverAt, target),
+    scheduledEvents.move(accountId, eventId, deliverAt),
     scheduledQueue.place(entry),
     async (target) => {
       const name = seen.answer;
@@ -283,7 +284,7 @@ async function cancelWaiting(
   now: number,
 ): Promise<boolean> {
   const [isCancelled] = await context.atomic([
-    (target) => context.scheduledEvents.cancel(accountId, eventId, now, target),
+    context.scheduledEvents.cancel(accountId, eventId, now),
     ...leaveQueue(context, accountId, eventId, now),
     (target) => countMoved(context, accountId, seen, now, target),
   ]);
@@ -310,8 +311,8 @@ function leaveQueue(
 ): readonly Step[] {
   const event = { accountId, id, acceptedAt: cancelledAt };
   return [
-    (target) => eventStore.enlistAll([{ event, deliveries: 0 }], target),
-    async (target) => await overList?.addAll([{ accountId, eventId: id }], cancelledAt, target),
+    eventStore.enlistAll([{ event, deliveries: 0 }]),
+    ...(overList ? [overList.addAll([{ accountId, eventId: id }], cancelledAt)] : []),
     scheduledQueue.remove(accountId, [id]),
   ];
 }

@@ -139,8 +139,9 @@ async function nextOf(
 
 function store({ eventStore }: StoreFanOutContext, { event, receivers, isFirst }: Portion): Step {
   const endpointIds = receivers.map(({ id }) => id);
-  if (isFirst) return (target) => eventStore.save(event, endpointIds, target);
-  return (target) => eventStore.addReceivers(event.accountId, event.id, endpointIds, target);
+  return isFirst
+    ? eventStore.save(event, endpointIds)
+    : eventStore.addReceivers(event.accountId, event.id, endpointIds);
 }
 
 /** An endpoint with what it gets. */
@@ -167,7 +168,7 @@ function listDeliveries(
     endpointId: receiver.id,
     marks: portions.map(({ event: { id: eventId, acceptedAt: createdAt } }) => ({ eventId, createdAt })),
   }));
-  const steps: Step[] = [(target) => deliveryStore.enlistAll(lists, target)];
+  const steps: Step[] = [deliveryStore.enlistAll(lists)];
   for (const { receiver, portions } of byReceiver.values()) {
     if (receiver.ordering === 'none') continue;
     const places = portions.flatMap(({ event, isNew }) => {
@@ -189,11 +190,11 @@ function listEvents(
     total === undefined ? [] : [{ event, deliveries: total }],
   );
   if (complete.length === 0) return [];
-  const steps: Step[] = [(target) => eventStore.enlistAll(complete, target)];
+  const steps: Step[] = [eventStore.enlistAll(complete)];
   const over = complete
     .filter(({ deliveries }) => deliveries === 0)
     .map(({ event: { accountId, id } }) => ({ accountId, eventId: id }));
-  if (overList) steps.push((target) => overList.addAll(over, clock(), target));
+  if (overList) steps.push(overList.addAll(over, clock()));
   return steps;
 }
 

@@ -552,7 +552,7 @@ describe('what a delivery needs is read along with its job', () => {
     const { delivery, endpoint, event, endpointStore, eventStore, deliveryStore } = scene;
     const { accountId, endpointId, eventId } = delivery;
     await endpointStore.create(endpoint);
-    await eventStore.save(event);
+    await eventStore.save(event)(scene.client);
     await deliveryStore.append(delivery, {
       kind: 'attempted',
       attempt: buildAttempt(),
@@ -581,18 +581,18 @@ describe('what a delivery needs is read along with its job', () => {
   });
 
   it('without the event, if the worker knows that', async () => {
-    const { addJob, delivery, eventStore, event, takeAll } = await arrangeDeliveries();
-    await eventStore.save(event);
+    const { client, addJob, delivery, eventStore, event, takeAll } = await arrangeDeliveries();
+    await eventStore.save(event)(client);
     await addJob(delivery);
     expect(await takeAll(1, event.id)).toMatchObject([{ event: undefined, endpoint: null }]);
   });
 
   it('once for several jobs of one script that need the same', async () => {
-    const { addJob, delivery, endpointStore, eventStore, endpoint, event, takeAll, sent } =
+    const { client, addJob, delivery, endpointStore, eventStore, endpoint, event, takeAll, sent } =
       await arrangeDeliveries();
     const other = { ...event, id: uniqueEventId(), type: 'keyword.lost' };
     await endpointStore.create(endpoint);
-    for (const each of [event, other]) await eventStore.save(each);
+    for (const each of [event, other]) await eventStore.save(each)(client);
     await addJob(delivery);
     await addJob({ ...delivery, endpointId: uniqueEndpointId() });
     await addJob({ ...delivery, eventId: other.id });

@@ -116,7 +116,7 @@ describe('manage dead letters', () => {
       },
       ACCEPTED_AT,
     )(redis.client);
-    await all.deliveryStore.enlistAll(buildNewDeliveries(eventId, [endpointId], ACCEPTED_AT));
+    await all.deliveryStore.enlistAll(buildNewDeliveries(eventId, [endpointId], ACCEPTED_AT))(redis.client);
     return {
       ...all,
       accountId,
@@ -174,7 +174,7 @@ describe('manage dead letters', () => {
         await deliveryStore.append(delivery, { kind: 'attempted', attempt, nextAttemptAt: undefined });
       }
       await drop(deadLetter.id);
-      const { entries } = await overList.claim(Number.POSITIVE_INFINITY, 100, NOW + 30_000);
+      const { entries } = await overList.claim(Number.POSITIVE_INFINITY, 100, NOW + 30_000)(redis.client);
       expect(entries).toContainEqual({ ...delivery, accountId, overAt: NOW });
     });
 

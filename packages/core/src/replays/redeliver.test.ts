@@ -8,6 +8,7 @@ import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import { Recent } from '../history/redis-recent';
 import { WholeHistory } from '../history/whole-history';
+import { createAtomic } from '../platform/redis-atomic';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAttempt } from '../testing/build-attempt';
@@ -63,6 +64,7 @@ async function arrange() {
     admissionStore: new AdmissionStore(client),
     ...buildVerification(client),
     deliveryQueue: willClose(new DeliveryQueue(client, oneShard('bull'))),
+    atomic: createAtomic(client),
     clock: () => NOW,
     emit: signals.listen,
   };
@@ -128,8 +130,10 @@ describe('redeliver', () => {
     const all = await arrange();
     const { endpointStore, eventStore, deliveryStore, deliveryQueue } = all.context;
     await endpointStore.create(all.endpoint);
-    if (isEventKept) await eventStore.save(all.event);
-    await deliveryStore.enlistAll(buildNewDeliveries(all.event.id, [all.endpoint.id], all.event.acceptedAt));
+    if (isEventKept) await eventStore.save(all.event)(redis.client);
+    await deliveryStore.enlistAll(buildNewDeliveries(all.event.id, [all.endpoint.id], all.event.acceptedAt))(
+      redis.client,
+    );
     await all.append(last);
     return {
       ...all,
@@ -201,7 +205,7 @@ describe('bring forward', () => {
     const { context, delivery, event } = all;
     await context.deliveryStore.enlistAll(
       buildNewDeliveries(delivery.eventId, [delivery.endpointId], event.acceptedAt),
-    );
+    )(redis.client);
     await all.append(failed);
     await all.delayJob({});
     return {

@@ -14,6 +14,7 @@ import { type ReadDeliveryContext, readDelivery } from '../history/read-deliveri
 import { type RecallContext, whileRecalled } from '../history-mover/recall';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
+import type { Atomic } from '../platform/redis-atomic';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 
 export type RedeliverContext = ReadDeliveryContext &
@@ -144,6 +145,8 @@ export interface ResendContext {
   readonly deliveryQueue: Pick<DeliveryQueue, 'addRequested' | 'requestOf' | 'putBackFailed'>;
   /** Absent: usage is not counted. */
   readonly noteUsage?: NoteUsage;
+  /** On the Redis of all of these. */
+  readonly atomic: Atomic;
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -215,10 +218,10 @@ async function conclude(context: ResendContext, input: ResendInput): Promise<Res
 }
 
 async function enlist(
-  { eventStore, deliveryStore }: ResendContext,
+  { eventStore, deliveryStore, atomic }: ResendContext,
   { accountId, endpointId, eventId, acceptedAt }: ResendInput,
 ): Promise<'resent'> {
-  await Promise.all([
+  await atomic([
     deliveryStore.enlistAll([{ accountId, endpointId, marks: [{ eventId, createdAt: acceptedAt }] }]),
     eventStore.addReceivers(accountId, eventId, [endpointId]),
   ]);

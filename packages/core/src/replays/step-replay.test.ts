@@ -46,7 +46,10 @@ describe('step replay', () => {
       buildEvent({ accountId, acceptedAt: 1_000 + i, body: JSON.stringify({ data: { number: i } }) }),
     );
     await Promise.all(
-      events.flatMap((event) => [eventStore.save(event), eventStore.enlistAll([{ event, deliveries: 0 }])]),
+      events.flatMap((event) => [
+        eventStore.save(event)(redis.client),
+        eventStore.enlistAll([{ event, deliveries: 0 }])(redis.client),
+      ]),
     );
     const replay = buildReplayOrder({ accountId, endpointId, mode: 'missing', ...order });
     await replayStore.create(replay);

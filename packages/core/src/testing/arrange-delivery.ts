@@ -178,8 +178,10 @@ export class DeliveryScene {
       ...job,
     };
     if (given.endpoint !== 'deleted') await endpointStore.create(endpoint);
-    if (given.event !== 'expired') await eventStore.save(event);
-    await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpoint.id], event.acceptedAt));
+    if (given.event !== 'expired') await eventStore.save(event)(redis.client);
+    await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpoint.id], event.acceptedAt))(
+      redis.client,
+    );
     for (const fact of log) await deliveryStore.append(run, fact);
 
     let now = NOW;

@@ -94,7 +94,7 @@ export class MovingScene {
       deliveryStore: this.deliveryStore,
       overList: this.overList,
       movedStore: this.movedStore,
-      recalledStore: new RecalledStore(client, retention),
+      recalledStore: new RecalledStore(retention),
       movedIds: this.movedIds,
       deliveryQueue: new DeliveryQueue(client, oneShard('bull')),
       historyWriter: this.history,
@@ -131,9 +131,11 @@ export class MovingScene {
   ): Promise<ArrangedEvent> {
     const event = buildEvent({ acceptedAt: this.now, ...change });
     const { accountId, id: eventId, acceptedAt } = event;
-    await this.eventStore.save(event, endpointIds);
-    await this.deliveryStore.enlistAll(buildNewDeliveries(eventId, endpointIds, acceptedAt, accountId));
-    await this.eventStore.enlistAll([{ event, deliveries: endpointIds.length }]);
+    await this.eventStore.save(event, endpointIds)(this.redis.client);
+    await this.deliveryStore.enlistAll(buildNewDeliveries(eventId, endpointIds, acceptedAt, accountId))(
+      this.redis.client,
+    );
+    await this.eventStore.enlistAll([{ event, deliveries: endpointIds.length }])(this.redis.client);
     for (const [i, endpointId] of endpointIds.entries()) {
       for (const fact of facts[i] ?? []) await this.deliveryStore.append({ eventId, endpointId }, fact);
       if (!(await this.isOpen({ eventId, endpointId }))) {

@@ -102,7 +102,7 @@ describe('with a history, one that is held and has no job', () => {
   async function arrangeLost() {
     const { heldDeliveries, eventStore, deliveryQueue, address, partsOf, ...admission } = await arrange();
     const event = buildEvent({ accountId: address.accountId, acceptedAt: NOW });
-    await eventStore.save(event, [address.endpointId]);
+    await eventStore.save(event, [address.endpointId])(redis.client);
     await heldDeliveries.enter(address, { eventId: event.id, acceptedAt: NOW }, NOW, 'busy');
     const context = { ...admission, heldDeliveries, eventStore, deliveryQueue, overList: {} };
     return {

@@ -77,7 +77,7 @@ export async function openModelLane() {
     history: new MemoryHistory(),
     overList: new OverList(redis.client),
     movedStore: new MovedStore(redis.client, testRetention),
-    recalledStore: new RecalledStore(redis.client, testRetention),
+    recalledStore: new RecalledStore(testRetention),
     movedIds: new MovedIds(redis.client, testRetention.ageMs),
     time,
     admission,

@@ -219,7 +219,7 @@ function stepwiseContext(
       appendIfUnchanged: (...args) => deliveryStore.appendIfUnchanged(...args),
       appendTransformed: (...args) => deliveryStore.appendTransformed(...args),
       keepListed: (...args) => deliveryStore.keepListed(...args),
-      lengthInStep: (...args) => deliveryStore.lengthInStep(...args),
+      lengthOf: (...args) => deliveryStore.lengthOf(...args),
       readWithLength: (...args) =>
         turns.take(async () => {
           await work.pause('a second look at its log');
