@@ -23,6 +23,22 @@ function counted(samples: readonly string[]): string[] {
   );
 }
 
+/** One that counts for connections that were kept alive, too. */
+const { connectMs: _connectMs, ...attemptedAgain } = signalSamples['delivery.attempted'];
+const everySignal: readonly Signal[] = [...Object.values(signalSamples), attemptedAgain];
+
+describe.each([
+  ['the API', apiSignalMetrics],
+  ['a worker', workerSignalMetrics],
+])('each of the metrics of %s', (_process, metrics) => {
+  it.each(metrics.map((metric) => [metric.name, metric] as const))(
+    'counts a signal: %s',
+    async (_name, metric) => {
+      expect(await scrape([metric], everySignal)).not.toEqual(await scrape([metric], []));
+    },
+  );
+});
+
 describe('the metrics of the API', () => {
   it('times requests by method, route and status', async () => {
     const completed = signalSamples['request.completed'];
