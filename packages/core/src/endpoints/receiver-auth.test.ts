@@ -200,6 +200,11 @@ describe('a change of auth', () => {
   });
 });
 
+it('has no member that two types share: in a patch, the name alone tells its bounds', () => {
+  const names = authTypes.flatMap(authMembersOf).map(([name]) => name);
+  expect(new Set(names).size).toBe(names.length);
+});
+
 describe.each(authTypes)('auth of the type %s', (type) => {
   const [credential] = authCredentialsOf(type);
   const members = authMembersOf(type).filter(([name, each]) => !each.credential || name === credential?.[0]);

@@ -7,7 +7,7 @@ export interface AuthKind {
   /** For people. Its schemas in the description of the API are called `…Auth` by it. */
   readonly name: string;
   readonly description: string;
-  /** In the order of requests and of the form, by their names on the wire. */
+  /** In the order of requests and of the form, by their names on the wire, which no other kind has. */
   readonly members: Readonly<Record<string, AuthMember>>;
   /** Of a kind with members of which one is the credential. Responses show which of them there is, in a member `credential`. */
   readonly credential?: { readonly description: string; readonly field: AuthField };
