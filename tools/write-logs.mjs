@@ -3,17 +3,17 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { levelsOf, logEvents } from '../packages/core/dist/telemetry/log-events.js';
+import { levelsOf, signals } from '../packages/core/dist/domain/signal.js';
 import { drawTable, withTable } from './page-table.mjs';
 import { projectFolder } from './project-folders.mjs';
 
 const { values } = parseArgs({ options: { page: { type: 'string' } } });
 const path = values.page ?? join(projectFolder, 'docs/logs.md');
 
-const names = /** @type {(keyof typeof logEvents)[]} */ (Object.keys(logEvents));
+const names = /** @type {(keyof typeof signals)[]} */ (Object.keys(signals));
 const rows = names
   .map((name) => {
-    const { means, act } = logEvents[name];
+    const { means, act } = signals[name];
     // The code's endpoint is called a webhook outside.
     return [`\`${name.replace(/^endpoint\b/, 'webhook')}\``, levelsOf(name).join(', '), means, act ?? '–'];
   })

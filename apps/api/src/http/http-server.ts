@@ -8,7 +8,8 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import type { Socket } from 'node:net';
-import type { ConnectionRefusal, Emit } from '@hookferry/core/domain/signal';
+import type { Emit } from '@hookferry/core/domain/signal';
+import type { ConnectionRefusal } from '@hookferry/core/domain/signals/requests';
 import { AppError } from '@hookferry/core/platform/app-error';
 import type { NewId } from '@hookferry/core/platform/ids';
 import { PROBLEM_TYPE, presentProblem } from './problem';

@@ -1,7 +1,7 @@
 import { createClosables } from '@hookferry/core/testing/closables';
 import express from 'express';
 import request from 'supertest';
-import { boundsOf, JsonBodyReader, searchJsonFault, type TextPlace } from './json-body';
+import { boundsOf, JsonBodyReader, placeOfFault, type TextPlace } from './json-body';
 import { JsonWalk } from './json-walk';
 import { beginRequests } from './request-state';
 import type { Route } from './route';
@@ -88,11 +88,12 @@ describe('body bounds', () => {
 
 describe('json fault', () => {
   function findJsonFault(text: string): TextPlace | undefined {
-    const search = searchJsonFault(text);
-    for (;;) {
-      const step = search.next();
-      if (step.done === true) return step.value;
+    try {
+      JSON.parse(text);
+    } catch (error) {
+      return placeOfFault(text, error as SyntaxError);
     }
+    throw new Error('It is JSON.');
   }
 
   it.each([
@@ -104,53 +105,28 @@ describe('json fault', () => {
     ['{\n  "a": 1\n  "b": 2\n}', 3, 3],
     ['{"a":1}}', 1, 8],
     ['{"a":01}', 1, 7],
-    ['"ab', 1, 1],
-    ['nul', 1, 1],
+    ['"ab', 1, 4],
+    ['nul', 1, 4],
     ['[1}', 1, 3],
+    ['{"a":tru}', 1, 9],
+    ['[1,2,3,4,5,6,7,,8]', 1, 16],
+    ['{"what": "is at the end", "a": x}', 1, 32],
+    [`[${'1,'.repeat(50)}]`, 1, 102],
     ['', 1, 1],
     ['1 2', 1, 3],
-    ['{"a":tru}', 1, 6],
+    ['[NaN, "and", "what", "follows"]', 1, 2],
+    ['{"what": "is before",\n"a": undefined, "and": "what follows"}', 2, 6],
+    ['{"what": "is before",\n"a\\" b": "d",\n"a":}', 3, 5],
   ])('finds where %j stops being JSON', (text, line, column) => {
     expect(findJsonFault(text)).toEqual({ line, column });
   });
 
-  it('finds a fault exactly where JSON.parse does, whatever is changed in a text', () => {
-    const text = '{"a":[1,-2.5e3,"x\\u00e9\\n",true,null],"b":{"c":{},"d":[]}, "e" : 0}';
-    const changes = ['', '"', ',', '{', '}', '[', ']', ':', '0', '\\', '-', 'e', ' ', '\n', '\u0001'];
-    for (let at = 0; at <= text.length; at += 1) {
-      for (const change of changes) {
-        for (const cut of [0, 1]) {
-          const changed = text.slice(0, at) + change + text.slice(at + cut);
-          expect([changed, findJsonFault(changed) === undefined]).toEqual([changed, isJson(changed)]);
-        }
-      }
-    }
+  it('gives no place that an error does not tell', () => {
+    expect(placeOfFault('x'.repeat(50), new SyntaxError('Wrong.'))).toBeUndefined();
   });
 
-  function isJson(text: string): boolean {
-    try {
-      JSON.parse(text);
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
-  it('reads a text of millions of characters', () => {
+  it('finds the place in a text of millions of characters', () => {
     expect(findJsonFault(`{"a":"${'x\\n'.repeat(2_000_000)}"`)).toEqual({ line: 1, column: 6_000_008 });
-    expect(findJsonFault(`[${'1,'.repeat(1_000_000)}1]`)).toBeUndefined();
     expect(findJsonFault(`${'\n'.repeat(5_000_000)} }`)).toEqual({ line: 5_000_001, column: 2 });
-  });
-
-  it.each([
-    ['many tokens', `[${'1,'.repeat(50_000)}}`, { line: 1, column: 100_002 }],
-    ['many lines', `[${'\n'.repeat(500_000)}}`, { line: 500_001, column: 1 }],
-  ])('lets others have their turn while it looks through %s', (_what, text, place) => {
-    const search = searchJsonFault(text);
-    let pieces = 1;
-    let step = search.next();
-    for (; step.done !== true; step = search.next()) pieces += 1;
-    expect(step.value).toEqual(place);
-    expect(pieces).toBeGreaterThanOrEqual(5);
   });
 });

@@ -1,6 +1,7 @@
 import type { Principal } from '@hookferry/core/domain/account';
 import type { Act } from '@hookferry/core/domain/audit';
-import { type Emit, httpMethodOf } from '@hookferry/core/domain/signal';
+import type { Emit } from '@hookferry/core/domain/signal';
+import { httpMethodOf } from '@hookferry/core/domain/signals/requests';
 import { type BeginSpan, parseTraceparent, type RequestSpan } from '@hookferry/core/domain/trace';
 import type { EndpointsVersion } from '@hookferry/core/endpoints/subscriptions';
 import { AppError, type ErrorCode } from '@hookferry/core/platform/app-error';

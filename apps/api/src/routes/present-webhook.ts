@@ -1,7 +1,6 @@
 import { breakerPhases } from '@hookferry/core/domain/breaker';
 import { disabledReasons, type Endpoint, endpointStatusSchema } from '@hookferry/core/domain/endpoint';
 import { camelCase, type SettingName, settingsBut } from '@hookferry/core/domain/endpoint-settings';
-import type { OAuth2, ReceiverAuth } from '@hookferry/core/domain/receiver-auth';
 import { shownSettings } from '@hookferry/core/domain/setting-schemas';
 import {
   verificationErrorSchema,
@@ -12,7 +11,7 @@ import { ENDPOINT_MEMBERS, versionOf } from '@hookferry/core/endpoints/endpoint-
 import { MASKED_VALUE } from '@hookferry/core/endpoints/endpoint-options';
 import { payloadFilterSchema } from '@hookferry/core/endpoints/filters/payload-filter';
 import { concurrencyReasons, type Health } from '@hookferry/core/endpoints/health/read-health';
-import { AUTH_MEMBERS, AUTH_TYPES } from '@hookferry/core/endpoints/receiver-auth';
+import { presentAuth, shownAuthSchema } from '@hookferry/core/endpoints/receiver-auth';
 import { summarizeCertificate } from '@hookferry/core/endpoints/tls/certificate';
 import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
 import { formatDuration } from '@hookferry/core/platform/duration';
@@ -37,33 +36,6 @@ const tlsSchema = z
       .describe('The certificate that the service shows to the receiver. Absent: none.'),
   })
   .meta({ id: 'WebhookTls' });
-
-const authSchema = z
-  .discriminatedUnion('type', [
-    z
-      .object({
-        type: z.literal('oauth2').describe(AUTH_TYPES.oauth2),
-        token_url: z
-          .string()
-          .meta({ format: 'uri', example: 'https://auth.example.com/token' })
-          .describe(AUTH_MEMBERS.token_url),
-        client_id: z.string().describe(AUTH_MEMBERS.client_id),
-        credential: z
-          .enum(['client_secret', 'private_key'])
-          .describe('How the service authenticates at the token URL. No response shows the credential.'),
-        scope: z.string().optional().describe(AUTH_MEMBERS.scope),
-        audience: z.string().optional().describe(AUTH_MEMBERS.audience),
-      })
-      .meta({ id: 'OAuth2Auth' }),
-    z
-      .object({
-        type: z.literal('basic').describe(AUTH_TYPES.basic),
-        username: z.string().describe(AUTH_MEMBERS.username),
-      })
-      .meta({ id: 'BasicAuth' }),
-    z.object({ type: z.literal('bearer').describe(AUTH_TYPES.bearer) }).meta({ id: 'BearerAuth' }),
-  ])
-  .meta({ id: 'WebhookAuth' });
 
 /** Whether the receiver has proved that it wants the requests. */
 const verificationSchema = z
@@ -115,7 +87,7 @@ export const webhookSchema = z
       .record(z.string(), z.literal(MASKED_VALUE))
       .optional()
       .describe('The headers that each request to it carries. Each value is masked.'),
-    auth: authSchema
+    auth: shownAuthSchema
       .optional()
       .describe('What its requests carry in `Authorization`, without the secrets. Absent: nothing.'),
     transformation: z
@@ -183,23 +155,6 @@ function presentTls({ ca, certificate }: NonNullable<Endpoint['tls']>) {
   return {
     ...(ca === undefined ? {} : { ca: presentCertificate(ca) }),
     ...(certificate === undefined ? {} : { client_certificate: presentCertificate(certificate) }),
-  };
-}
-
-/** Members are listed one by one, so that a secret that is added later is not shown by mistake. */
-function presentAuth(auth: ReceiverAuth): z.infer<typeof authSchema> {
-  if (auth.type === 'oauth2') return presentOAuth2(auth);
-  return auth.type === 'basic' ? { type: auth.type, username: auth.username } : { type: auth.type };
-}
-
-function presentOAuth2({ type, tokenUrl, clientId, clientSecret, scope, audience }: OAuth2) {
-  return {
-    type,
-    token_url: tokenUrl,
-    client_id: clientId,
-    credential: clientSecret === undefined ? ('private_key' as const) : ('client_secret' as const),
-    ...(scope === undefined ? {} : { scope }),
-    ...(audience === undefined ? {} : { audience }),
   };
 }
 

@@ -1,6 +1,6 @@
 import { deliveryIdOf } from '@hookferry/core/domain/delivery';
 import { endpointRefSchema } from '@hookferry/core/domain/endpoint';
-import { streamEnds } from '@hookferry/core/domain/signal';
+import { streamEnds } from '@hookferry/core/domain/signals/requests';
 import { readEndpoint } from '@hookferry/core/endpoints/manage-endpoints';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { formatTime, formatTimeOrNull } from '@hookferry/core/platform/clock';

@@ -1,5 +1,6 @@
 import { DatabaseError, Pool, type PoolClient, type PoolConfig, type QueryConfig } from 'pg';
-import type { Emit, HistoryReadKind, HistoryReadResult } from '../domain/signal';
+import type { Emit } from '../domain/signal';
+import type { HistoryReadKind, HistoryReadResult } from '../domain/signals/work';
 import { AppError } from '../platform/app-error';
 import { steadyClock } from '../platform/clock';
 import { settledWithin } from '../platform/timers';

@@ -1,5 +1,6 @@
 import type { TokenVersion } from '../domain/access-token';
-import type { ReceiverAuth } from '../domain/receiver-auth';
+import type { OAuth2, ReceiverAuth } from '../domain/receiver-auth';
+import { authKinds } from '../domain/receiver-auth/kinds';
 import type { AccessTokens, FoundToken } from './access-tokens';
 import type { TokenFailure } from './fetch-token';
 import type { ReadyDelivery } from './load-delivery';
@@ -39,7 +40,10 @@ export async function authorize(
   return { kind: 'authorized', header: `Bearer ${token}`, version, expiresAt, wasAwaited: found.wasAwaited };
 }
 
-function headerOf(auth: Exclude<ReceiverAuth, { type: 'oauth2' }>): string {
-  if (auth.type === 'bearer') return `Bearer ${auth.token}`;
-  return `Basic ${Buffer.from(`${auth.username}:${auth.password}`).toString('base64')}`;
+type FixedAuth = Exclude<ReceiverAuth, OAuth2>;
+
+function headerOf(auth: FixedAuth): string {
+  // Each takes the members of its own kind.
+  const header = authKinds[auth.type].header as (auth: FixedAuth) => string;
+  return header(auth);
 }

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { type CamelCase, camelCase } from './endpoint-settings';
+import { type AuthKinds, type AuthType, authMembersOf, authTypes } from './receiver-auth/kinds';
 
 /** The algorithms that sign a client assertion (RFC 7518, RFC 8037): the first of each kind of key is its own. */
 export const assertionAlgorithms = {
@@ -11,44 +13,77 @@ export const assertionAlgorithms = {
 export type AssertionKeyKind = keyof typeof assertionAlgorithms;
 export type AssertionAlgorithm = (typeof assertionAlgorithms)[AssertionKeyKind][number];
 
-/** When it was last changed: an access token belongs to one state of it. Milliseconds since the Unix epoch. */
-const changedAt = z.number();
+type Members<Type extends AuthType> = AuthKinds[Type]['members'];
+type MayLack = { readonly isOptional: true } | { readonly credential: string };
 
-const oauth2Schema = z.object({
-  type: z.literal('oauth2'),
-  changedAt,
-  tokenUrl: z.string(),
-  clientId: z.string(),
-  /** It has this one or the next one. */
-  clientSecret: z.string().optional(),
-  /** PKCS #8 in PEM. */
-  privateKey: z.string().optional(),
+// As it stands in a record: by the names in code.
+type Stored<Type extends AuthType> = {
+  readonly type: Type;
+  /** When it was last changed: an access token belongs to one state of it. Milliseconds since the Unix epoch. */
+  readonly changedAt: number;
+} & {
+  readonly [Name in keyof Members<Type> as Members<Type>[Name] extends MayLack
+    ? never
+    : CamelCase<Name>]: string;
+} & {
+  readonly [Name in keyof Members<Type> as Members<Type>[Name] extends MayLack ? CamelCase<Name> : never]?:
+    | string
+    | undefined;
+};
+
+export type OAuth2 = Stored<'oauth2'> & {
   /** Of the private key. */
-  algorithm: z.enum(Object.values(assertionAlgorithms).flat()).optional(),
+  readonly algorithm?: AssertionAlgorithm | undefined;
   /** The name of the private key (`kid`), if it has one. */
-  keyId: z.string().optional(),
-  scope: z.string().optional(),
-  audience: z.string().optional(),
-});
-
-const basicSchema = z.object({
-  type: z.literal('basic'),
-  changedAt,
-  username: z.string(),
-  password: z.string(),
-});
-
-const bearerSchema = z.object({ type: z.literal('bearer'), changedAt, token: z.string() });
+  readonly keyId?: string | undefined;
+};
 
 /** What requests to a receiver carry in `Authorization`, beside their signatures. */
-export const receiverAuthSchema = z.discriminatedUnion('type', [oauth2Schema, basicSchema, bearerSchema]);
-export type ReceiverAuth = Readonly<z.infer<typeof receiverAuthSchema>>;
-export type OAuth2 = Readonly<z.infer<typeof oauth2Schema>>;
+export type ReceiverAuth =
+  | OAuth2
+  | { readonly [Type in Exclude<AuthType, 'oauth2'>]: Stored<Type> }[Exclude<AuthType, 'oauth2'>];
 
-export const authTypes = ['oauth2', 'basic', 'bearer'] as const;
+const keyShape = {
+  algorithm: z.enum(Object.values(assertionAlgorithms).flat()).optional(),
+  keyId: z.string().optional(),
+};
 
-/** Its members that are secrets: stored sealed, and never shown again. */
-export const authSecrets = ['clientSecret', 'privateKey', 'password', 'token'] as const;
+function storedSchema(type: AuthType) {
+  const members = authMembersOf(type).map(([name, { isOptional, credential }]) => [
+    camelCase(name),
+    isOptional || credential !== undefined ? z.string().optional() : z.string(),
+  ]);
+  const hasKey = authMembersOf(type).some(([, { kind }]) => kind === 'private_key');
+  return z.object({
+    type: z.literal(type),
+    changedAt: z.number(),
+    ...(Object.fromEntries(members) as Readonly<Record<string, z.ZodType>>),
+    ...(hasKey && keyShape),
+  });
+}
+
+const [first, ...others] = authTypes.map(storedSchema);
+
+export const receiverAuthSchema = z.discriminatedUnion('type', [
+  first as NonNullable<typeof first>,
+  ...others,
+]) as unknown as z.ZodType<ReceiverAuth, ReceiverAuth>;
+
+const secrets: ReadonlyMap<AuthType, ReadonlySet<string>> = new Map(
+  authTypes.map((type) => [
+    type,
+    new Set(
+      authMembersOf(type)
+        .filter(([, { isSecret }]) => isSecret)
+        .map(([name]) => camelCase(name)),
+    ),
+  ]),
+);
+
+/** Whether a member, by its name in code, is stored sealed and never shown again. */
+export function isAuthSecret(type: AuthType, name: string): boolean {
+  return secrets.get(type)?.has(name) === true;
+}
 
 /**
  * The error codes of a token request that are passed on: those that are registered, and two that are common. An

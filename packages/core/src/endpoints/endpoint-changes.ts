@@ -11,6 +11,8 @@ import type { FieldChange } from '../domain/audit';
 import type { Endpoint } from '../domain/endpoint';
 import { camelCase, settingNames } from '../domain/endpoint-settings';
 import type { ReceiverAuth } from '../domain/receiver-auth';
+import type { AuthMember } from '../domain/receiver-auth/kind';
+import { authMembersOf } from '../domain/receiver-auth/kinds';
 import type { Verification } from '../domain/verification';
 
 /** The changed fields of an endpoint, for the audit log. Values of fields that are not known to be open are left out. */
@@ -62,14 +64,18 @@ function fieldsOfMember(name: string, value: unknown): (readonly [string, Field]
   return Object.entries(value as object).map(([member, each]) => [`${shownName}.${member}`, hidden(each)]);
 }
 
-const OPEN_IN_AUTH: ReadonlySet<string> = new Set(['type', 'clientId', 'scope', 'audience', 'username']);
+function fieldsOfAuth(shownName: string, auth: ReceiverAuth): [string, Field][] {
+  const members = new Map(authMembersOf(auth.type));
+  return Object.entries(auth)
+    .filter(([name]) => name !== 'changedAt')
+    .map(([name, value]) => [snakeCase(name), value] as const)
+    .map(([name, value]) => [`${shownName}.${name}`, fieldOfAuth(name, members.get(name), value)]);
+}
 
-function fieldsOfAuth(shownName: string, { changedAt: _internal, ...auth }: ReceiverAuth): [string, Field][] {
-  return Object.entries(auth).map(([member, value]) => {
-    const name = `${shownName}.${snakeCase(member)}`;
-    if (member === 'tokenUrl') return [name, plainUrl(String(value))];
-    return [name, OPEN_IN_AUTH.has(member) ? plain(value) : hidden(value)];
-  });
+function fieldOfAuth(name: string, member: AuthMember | undefined, value: unknown): Field {
+  if (name === 'type') return plain(value);
+  if (member === undefined || member.isSecret) return hidden(value);
+  return member.kind === 'url' ? plainUrl(String(value)) : plain(value);
 }
 
 /** What clients see of it, without when. */

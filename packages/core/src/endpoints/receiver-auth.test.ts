@@ -1,10 +1,12 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { createSecretKey, generateKeyPairSync } from 'node:crypto';
 import type { Endpoint } from '../domain/endpoint';
+import { authCredentialsOf, authMembersOf, authTypes } from '../domain/receiver-auth/kinds';
 import { validationErrorsOf } from '../platform/app-error';
 import { inWords } from '../platform/zod-words';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildTargetUrlRules } from '../testing/build-target-url-rules';
 import { costlyRsaKey } from '../testing/costly-keys';
+import { createdFields } from './endpoint-changes';
 import {
   type EndpointPatch,
   endpointPatchSchema,
@@ -12,6 +14,8 @@ import {
   movedSecrets,
   newEndpointSchema,
 } from './endpoint-input';
+import { presentAuth } from './receiver-auth';
+import { decodeEndpoint, encodeEndpoint, Sealer } from './seal';
 
 const rules = buildTargetUrlRules();
 const patchSchema = endpointPatchSchema(rules);
@@ -196,6 +200,50 @@ describe('a change of auth', () => {
   });
 });
 
+it('has no member that two types share: in a patch, the name alone tells its bounds', () => {
+  const names = authTypes.flatMap(authMembersOf).map(([name]) => name);
+  expect(new Set(names).size).toBe(names.length);
+});
+
+describe.each(authTypes)('auth of the type %s', (type) => {
+  const [credential] = authCredentialsOf(type);
+  const members = authMembersOf(type).filter(([name, each]) => !each.credential || name === credential?.[0]);
+  const sampleOf = ([name, member]: (typeof members)[number]) => {
+    if (member.kind === 'private_key') return pemOf('ed25519');
+    return member.kind === 'url' ? member.example : (member.example ?? `the-${name}`);
+  };
+  const samples = members.map((member) => [member[0], sampleOf(member)] as const);
+  const endpoint = withAuth({ type, ...Object.fromEntries(samples) });
+  const secretNames = members.filter(([, { isSecret }]) => isSecret).map(([name]) => name);
+  const secrets = samples.filter(([name]) => secretNames.includes(name)).map(([, value]) => value);
+
+  it('has secrets', () => {
+    expect(secrets).not.toEqual([]);
+  });
+
+  it('is shown, told to the audit log and stored without its secrets', () => {
+    const sealer = new Sealer([{ id: 'k1', key: createSecretKey(Buffer.alloc(32, 1)) }]);
+    const stored = encodeEndpoint(endpoint, sealer);
+    expect(decodeEndpoint(stored, sealer).auth).toEqual(endpoint.auth);
+    const shown = endpoint.auth && presentAuth(endpoint.auth);
+    expect(shown).toMatchObject({ type });
+    for (const text of [stored, shown, createdFields(endpoint)].map((each) => JSON.stringify(each))) {
+      for (const secret of secrets) expect(text).not.toContain(JSON.stringify(secret).slice(1, -1));
+    }
+  });
+
+  it('shows its other members', () => {
+    const others = samples.filter(([name]) => !secretNames.includes(name));
+    expect(endpoint.auth && presentAuth(endpoint.auth)).toMatchObject(Object.fromEntries(others));
+  });
+
+  it('asks for its secrets again where a change would take them elsewhere', () => {
+    const change = patchOf({ url: 'https://elsewhere.example.com/hooks' });
+    const faults = movedSecrets(endpoint, mergeEndpoint(endpoint, change, NOW), change);
+    expect(faults.map(({ pointer }) => pointer)).toEqual(secretNames.map((name) => `/auth/${name}`));
+  });
+});
+
 describe('secrets of auth that a change would take elsewhere', () => {
   const before = withAuth(oauth2);
   const pointersOf = (from: Endpoint, patch: object) => {
@@ -225,14 +273,9 @@ describe('secrets of auth that a change would take elsewhere', () => {
     expect(pointersOf(before, patch)).toEqual(pointers);
   });
 
-  it.each([
-    [{ type: 'basic', username: 'u', password: 'p' }, ['/auth/password']],
-    [{ type: 'bearer', token: 't' }, ['/auth/token']],
-    [
-      { type: 'oauth2', token_url: oauth2.token_url, client_id: 'c', private_key: pemOf('ed25519') },
-      ['/auth/private_key'],
-    ],
-  ])('are those of its type: %#', (auth, pointers) => {
-    expect(pointersOf(withAuth(auth), { url: 'https://elsewhere.example.com/hooks' })).toEqual(pointers);
+  it('are the credential that it has', () => {
+    const { client_secret: _secret, ...client } = oauth2;
+    const keyed = withAuth({ ...client, private_key: pemOf('ed25519') });
+    expect(pointersOf(keyed, { url: 'https://elsewhere.example.com/hooks' })).toEqual(['/auth/private_key']);
   });
 });

@@ -1,5 +1,5 @@
 import { type Endpoint, endpointSchema } from '../domain/endpoint';
-import { authSecrets, type ReceiverAuth } from '../domain/receiver-auth';
+import { isAuthSecret, type ReceiverAuth } from '../domain/receiver-auth';
 import type { Emit } from '../domain/signal';
 import { AppError } from '../platform/app-error';
 import { decrypt, encrypt, type SealingKey } from '../platform/sealing-key';
@@ -105,10 +105,9 @@ function mapTls({ ca, certificate, key }: NonNullable<Endpoint['tls']>, map: Map
 }
 
 function mapAuth(auth: ReceiverAuth, map: MapText, owner: string): ReceiverAuth {
-  const secrets: readonly string[] = authSecrets;
   const mapped = Object.entries(auth).map(([name, value]) => [
     name,
-    typeof value === 'string' && secrets.includes(name) ? map(value, `${owner}/auth.${name}`) : value,
+    typeof value === 'string' && isAuthSecret(auth.type, name) ? map(value, `${owner}/auth.${name}`) : value,
   ]);
   return Object.fromEntries(mapped) as ReceiverAuth;
 }

@@ -1,4 +1,4 @@
-import type { StreamEnd } from '../domain/signal';
+import type { StreamEnd } from '../domain/signals/requests';
 import { type Change, type ChangeEntry, endpointOf } from './redis-change-store';
 
 /** The messages to a follower of an account's changes. */

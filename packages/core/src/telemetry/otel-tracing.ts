@@ -47,7 +47,8 @@ import {
   ATTR_MESSAGING_SYSTEM,
 } from '@opentelemetry/semantic-conventions/incubating';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../domain/queues';
-import { OTHER_METHOD, type Signal, type SignalListener, type SignalNamed } from '../domain/signal';
+import type { Signal, SignalListener, SignalNamed } from '../domain/signal';
+import { OTHER_METHOD } from '../domain/signals/requests';
 import type { AttemptSpan, BeginSpan, RequestSpan, Span, TraceContext } from '../domain/trace';
 import type { SamplerName, TracingConfig } from '../platform/settings';
 import { settledWithin } from '../platform/timers';

@@ -7,20 +7,12 @@ import { endStatuses } from '../domain/delivery-log';
 import { disabledReasons } from '../domain/endpoint';
 import { workedQueues } from '../domain/queues';
 import { replayEndStatuses, replayModes } from '../domain/replay';
-import {
-  brokenParts,
-  connectionRefusals,
-  createEmit,
-  eventSources,
-  historyReadKinds,
-  historyReadResults,
-  httpMethods,
-  notificationResults,
-  type Signal,
-  type SignalListener,
-  type SignalNamed,
-  tokenResults,
-} from '../domain/signal';
+import { createEmit, type Signal, type SignalListener, type SignalNamed } from '../domain/signal';
+import { brokenParts, tokenResults } from '../domain/signals/deliveries';
+import { notificationResults } from '../domain/signals/endpoints';
+import { eventSources } from '../domain/signals/events';
+import { connectionRefusals, httpMethods } from '../domain/signals/requests';
+import { historyReadKinds, historyReadResults } from '../domain/signals/work';
 import { doors } from '../domain/usage';
 import { verificationErrors, verificationMethods } from '../domain/verification';
 import type { LabelValues, MetricDefinition, MetricLabels } from './prom-gauges';

@@ -1,5 +1,6 @@
 import { createLogger, format, type LogEntry, type Logger, transports } from 'winston';
-import { levelOf, type Signal, type SignalLevel, type SignalListener } from '../domain/signal';
+import { levelOf, type Signal, type SignalListener } from '../domain/signal';
+import type { SignalLevel } from '../domain/signals/define';
 
 export interface LogOptions {
   readonly level: SignalLevel;

@@ -1,5 +1,12 @@
 import { createPrivateKey, generateKeyPairSync, type JsonWebKey } from 'node:crypto';
-import { DER_INTEGER, DER_OBJECT_ID, DER_OCTET_STRING, DER_SEQUENCE } from '../endpoints/tls/client-key';
+
+// Tags of values in DER (X.690).
+const DER_INTEGER = 0x02;
+export const DER_OCTET_STRING = 0x04;
+export const DER_OBJECT_ID = 0x06;
+export const DER_SEQUENCE = 0x30;
+/** `[0]`, the tag in front of optional values. */
+export const DER_CONTEXT_0 = 0xa0;
 
 /**
  * A private RSA key of 2,048 bits with these values instead of its numbers (base64url), in a form that

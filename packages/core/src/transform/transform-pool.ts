@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import type { AccountId } from '../domain/account';
-import type { BrokenPart, Emit } from '../domain/signal';
+import type { Emit } from '../domain/signal';
+import type { BrokenPart } from '../domain/signals/deliveries';
 import { AppError } from '../platform/app-error';
 import type { SandboxEnd, SandboxInput, SandboxOptions, SandboxRun, ThreadMessage } from './sandbox-thread';
 

@@ -1,3 +1,11 @@
+import type { AuthMember } from '@hookferry/core/domain/receiver-auth/kind';
+import {
+  type AuthType,
+  authCredentialsOf,
+  authKindOf,
+  authMembersOf,
+  authTypes,
+} from '@hookferry/core/domain/receiver-auth/kinds';
 import type { ValidationError } from '../../api/problem';
 import type { NewWebhook, Webhook } from '../../api/webhook-queries';
 
@@ -6,104 +14,90 @@ type NewAuth = NonNullable<NewWebhook['auth']>;
 
 /** A webhook's `auth` as a form has it. */
 export interface AuthDraft {
-  readonly type: '' | Auth['type'];
-  readonly tokenUrl: string;
-  readonly clientId: string;
-  readonly credential: 'client_secret' | 'private_key';
-  readonly scope: string;
-  readonly audience: string;
-  readonly username: string;
-  /** Whichever the type has. Empty: the one that is there stays. */
-  readonly secret: string;
+  readonly type: '' | AuthType;
+  /** The name of the chosen credential. Some kinds have none. */
+  readonly credential: string;
+  /** By the names of the members. Of a secret that is empty, the one that is there stays. */
+  readonly members: Readonly<Record<string, string>>;
 }
 
-export const NO_AUTH: AuthDraft = {
-  type: '',
-  tokenUrl: '',
-  clientId: '',
-  credential: 'client_secret',
-  scope: '',
-  audience: '',
-  username: '',
-  secret: '',
-};
+export const NO_AUTH: AuthDraft = { type: '', credential: '', members: {} };
 
-export const AUTH_CHOICES: Readonly<Record<AuthDraft['type'], string>> = {
-  '': 'Only the signature',
-  basic: 'A name and a password (HTTP Basic)',
-  bearer: 'A token that you have (Bearer)',
-  oauth2: 'Access tokens from an authorization server (OAuth2 client credentials)',
-};
+// Those that need no other server are first.
+const offered = [...authTypes].sort((one, other) => Number(isFetched(one)) - Number(isFetched(other)));
+
+function isFetched(type: AuthType): boolean {
+  return authKindOf(type).header === undefined;
+}
+
+export const AUTH_CHOICES: readonly (readonly [type: AuthDraft['type'], label: string])[] = [
+  ['', 'Only the signature'],
+  ...offered.map((type) => [type, authKindOf(type).choice] as const),
+];
 
 export function authDraftOf(auth: Auth | undefined): AuthDraft {
-  if (auth?.type === 'basic') return { ...NO_AUTH, type: auth.type, username: auth.username };
-  if (auth?.type !== 'oauth2') return { ...NO_AUTH, type: auth?.type ?? '' };
-  const { type, token_url: tokenUrl, client_id: clientId, credential, scope = '', audience = '' } = auth;
-  return { ...NO_AUTH, type, tokenUrl, clientId, credential, scope, audience };
+  if (auth === undefined) return NO_AUTH;
+  const { type, ...shown } = auth;
+  const { credential = '', ...members }: Readonly<Record<string, string>> = shown;
+  return { type, credential, members };
+}
+
+/** Another kind begins without the secrets of the one before. */
+export function withType({ credential, members }: AuthDraft, type: AuthDraft['type']): AuthDraft {
+  const names = credentialsOf(type);
+  const isOne = names.length === 0 || names.includes(credential);
+  return { type, credential: isOne ? credential : (names[0] ?? ''), members: withoutSecrets(members) };
+}
+
+function credentialsOf(type: AuthDraft['type']): readonly string[] {
+  return type === '' ? [] : authCredentialsOf(type).map(([name]) => name);
+}
+
+export function withCredential(draft: AuthDraft, credential: string): AuthDraft {
+  return { ...draft, credential, members: withoutSecrets(draft.members) };
+}
+
+function withoutSecrets(members: AuthDraft['members']): AuthDraft['members'] {
+  const secrets = authTypes.flatMap(authMembersOf).filter(([, { isSecret }]) => isSecret);
+  const names = new Set(secrets.map(([name]) => name));
+  return Object.fromEntries(Object.entries(members).filter(([name]) => !names.has(name)));
+}
+
+/** The members that the form asks for, of credentials the chosen one. */
+export function askedMembers({ type, credential }: AuthDraft): ReturnType<typeof authMembersOf> {
+  if (type === '') return [];
+  return authMembersOf(type).filter(([name, member]) => !member.credential || name === credential);
 }
 
 /** The `auth` of a request; an unchanged secret is left out. */
 export function authOf(draft: AuthDraft): NewAuth | undefined {
-  const { type, tokenUrl, clientId, credential, scope, audience, username, secret } = draft;
-  switch (type) {
-    case '':
-      return undefined;
-    case 'basic':
-      return { type, username, ...said('password', secret) } as NewAuth;
-    case 'bearer':
-      return { type, ...said('token', secret.trim()) } as NewAuth;
-    case 'oauth2':
-      return {
-        type,
-        token_url: tokenUrl.trim(),
-        client_id: clientId,
-        ...said(credential, secret),
-        ...said('scope', scope.trim()),
-        ...said('audience', audience.trim()),
-      };
-  }
+  const { type, members } = draft;
+  if (type === '') return undefined;
+  const said = askedMembers(draft)
+    .map(([name, member]) => [name, member, written(member, members[name] ?? '')] as const)
+    .filter(([, { isSecret, isOptional }, text]) => text !== '' || !(isSecret || isOptional))
+    .map(([name, , text]) => [name, text]);
+  return { type, ...Object.fromEntries(said) } as NewAuth;
 }
 
-function said(name: string, text: string): Readonly<Record<string, string>> {
-  return text === '' ? {} : { [name]: text };
+// White space at the ends of a text that can't begin with any is a slip of the hand.
+function written(member: AuthMember, text: string): string {
+  const mayBeginWithSpace =
+    member.kind === 'text' ? member.form.pattern.test(' x') : member.kind === 'private_key';
+  return mayBeginWithSpace ? text : text.trim();
 }
 
 /** True if the webhook has a secret, which stays if none is typed. */
 export function hasSecret(draft: AuthDraft, before: AuthDraft): boolean {
-  return draft.type === before.type && (draft.type !== 'oauth2' || draft.credential === before.credential);
+  const hasOther = credentialsOf(draft.type).length > 0 && draft.credential !== before.credential;
+  return draft.type === before.type && !hasOther;
 }
 
 /** Missing; what else is wrong the service says. */
 export function faultsOfAuth(draft: AuthDraft, before: AuthDraft): readonly ValidationError[] {
-  const members = membersOf(draft);
-  const missing = members.filter(([name, value]) => value.trim() === '' && !isKept(name, draft, before));
-  return missing.map(([name]) => ({ pointer: `/auth/${name}`, detail: 'is required' }));
-}
-
-const SECRETS: readonly string[] = ['password', 'token', 'client_secret', 'private_key'];
-
-function isKept(name: string, draft: AuthDraft, before: AuthDraft): boolean {
-  return SECRETS.includes(name) && hasSecret(draft, before);
-}
-
-/** Those that the type must have. */
-function membersOf(draft: AuthDraft): readonly (readonly [string, string])[] {
-  const { type, tokenUrl, clientId, credential, username, secret } = draft;
-  switch (type) {
-    case '':
-      return [];
-    case 'basic':
-      return [
-        ['username', username],
-        ['password', secret],
-      ];
-    case 'bearer':
-      return [['token', secret]];
-    case 'oauth2':
-      return [
-        ['token_url', tokenUrl],
-        ['client_id', clientId],
-        [credential, secret],
-      ];
-  }
+  const keepsSecret = hasSecret(draft, before);
+  return askedMembers(draft)
+    .filter(([, { isOptional, isSecret }]) => !(isOptional || (isSecret && keepsSecret)))
+    .filter(([name]) => (draft.members[name] ?? '').trim() === '')
+    .map(([name]) => ({ pointer: `/auth/${name}`, detail: 'is required' }));
 }

@@ -1,6 +1,9 @@
+import type { AuthMember } from '@hookferry/core/domain/receiver-auth/kind';
+import { authCredentialsOf, authKindOf } from '@hookferry/core/domain/receiver-auth/kinds';
+import { Fragment } from 'react';
 import type { ValidationError } from '../../api/problem';
 import { SelectField, TextAreaField, TextField } from '../../components/field';
-import { AUTH_CHOICES, type AuthDraft } from './auth-draft';
+import { AUTH_CHOICES, type AuthDraft, askedMembers, withCredential, withType } from './auth-draft';
 import { faultAt } from './draft-faults';
 import styles from './webhook-form.module.css';
 
@@ -16,24 +19,6 @@ const STAYS = 'Empty: no change. It is never shown again.';
 
 /** The kind of `auth`, and the fields of that kind. */
 export function AuthField({ auth, hasSecret, validationErrors, onChange }: AuthFieldProps) {
-  const change = (part: Partial<AuthDraft>) => onChange({ ...auth, ...part });
-  const fieldOf = (
-    name: Exclude<keyof AuthDraft, 'type' | 'credential'>,
-    label: string,
-    hint: string,
-    member: string,
-  ) => (
-    <TextField
-      label={label}
-      hint={hint}
-      autoComplete="off"
-      value={auth[name]}
-      error={faultAt(validationErrors, `/auth/${member}`)}
-      onChange={(event) => change({ [name]: event.target.value })}
-    />
-  );
-  const secretOf = (label: string, hint: string, member: string) =>
-    fieldOf('secret', label, hasSecret ? STAYS : hint, member);
   return (
     <fieldset className={styles['pairs']}>
       <legend>Authentication at the receiver</legend>
@@ -41,62 +26,77 @@ export function AuthField({ auth, hasSecret, validationErrors, onChange }: AuthF
         label="Requests carry"
         hint="In the header Authorization, in addition to the signature."
         value={auth.type}
-        onChange={(event) => change({ type: event.target.value as AuthDraft['type'], secret: '' })}
+        onChange={(event) => onChange(withType(auth, event.target.value as AuthDraft['type']))}
       >
-        {Object.entries(AUTH_CHOICES).map(([type, label]) => (
+        {AUTH_CHOICES.map(([type, label]) => (
           <option key={type} value={type}>
             {label}
           </option>
         ))}
       </SelectField>
-      {auth.type === 'basic' && (
-        <>
-          {fieldOf('username', 'Name', 'Without a colon.', 'username')}
-          {secretOf('Password', 'It is never shown again.', 'password')}
-        </>
-      )}
-      {auth.type === 'bearer' &&
-        secretOf('Token', 'The token after Bearer. It is never shown again.', 'token')}
-      {auth.type === 'oauth2' && (
-        <>
-          {fieldOf('tokenUrl', 'Token URL', 'The token endpoint of the authorization server.', 'token_url')}
-          {fieldOf(
-            'clientId',
-            'Client id',
-            'The id of this service at the authorization server.',
-            'client_id',
-          )}
-          <SelectField
-            label="It authenticates with"
-            hint="The method that is registered at the authorization server."
-            value={auth.credential}
-            onChange={(event) =>
-              change({ credential: event.target.value as AuthDraft['credential'], secret: '' })
-            }
-          >
-            <option value="client_secret">A client secret</option>
-            <option value="private_key">A private key, which signs an assertion</option>
-          </SelectField>
-          {auth.credential === 'client_secret' ? (
-            secretOf('Client secret', 'It is never shown again.', 'client_secret')
-          ) : (
-            <TextAreaField
-              label="Private key"
-              hint={hasSecret ? STAYS : 'PKCS #8 in PEM. It is never shown again.'}
-              value={auth.secret}
-              error={faultAt(validationErrors, '/auth/private_key')}
-              onChange={(event) => change({ secret: event.target.value })}
-            />
-          )}
-          {fieldOf(
-            'scope',
-            'Scope',
-            'The scopes to ask for, with spaces between them. Empty: the default of the server.',
-            'scope',
-          )}
-          {fieldOf('audience', 'Audience', 'The audience to ask for, if the server needs one.', 'audience')}
-        </>
-      )}
+      {askedMembers(auth).map(([name, member]) => (
+        <Fragment key={name}>
+          {member.credential && <CredentialField auth={auth} onChange={onChange} />}
+          <MemberField
+            member={member}
+            isKept={hasSecret && member.isSecret === true}
+            value={auth.members[name] ?? ''}
+            error={faultAt(validationErrors, `/auth/${name}`)}
+            onChange={(value) => onChange({ ...auth, members: { ...auth.members, [name]: value } })}
+          />
+        </Fragment>
+      ))}
     </fieldset>
+  );
+}
+
+/** Which of the credentials of its kind it has. */
+function CredentialField({ auth, onChange }: Pick<AuthFieldProps, 'auth' | 'onChange'>) {
+  const { type } = auth;
+  if (type === '') return null;
+  return (
+    <SelectField
+      label={authKindOf(type).credential?.field.label ?? ''}
+      hint={authKindOf(type).credential?.field.hint ?? ''}
+      value={auth.credential}
+      onChange={(event) => onChange(withCredential(auth, event.target.value))}
+    >
+      {authCredentialsOf(type).map(([name, { credential }]) => (
+        <option key={name} value={name}>
+          {credential}
+        </option>
+      ))}
+    </SelectField>
+  );
+}
+
+interface MemberFieldProps {
+  readonly member: AuthMember;
+  readonly isKept: boolean;
+  readonly value: string;
+  readonly error: string | undefined;
+  readonly onChange: (value: string) => void;
+}
+
+function MemberField({ member: { kind, field }, isKept, value, error, onChange }: MemberFieldProps) {
+  const labels = { label: field.label, hint: isKept ? STAYS : field.hint };
+  if (kind === 'private_key') {
+    return (
+      <TextAreaField
+        {...labels}
+        value={value}
+        error={error}
+        onChange={(event) => onChange(event.target.value)}
+      />
+    );
+  }
+  return (
+    <TextField
+      {...labels}
+      autoComplete="off"
+      value={value}
+      error={error}
+      onChange={(event) => onChange(event.target.value)}
+    />
   );
 }

@@ -1,3 +1,4 @@
+import { type AuthDraft, hasSecret, withCredential, withType } from './auth-draft';
 import { bodyOf, draftOf, emptyDraft, newBodyOf } from './draft';
 import { faultAt, faultsOfDraft } from './draft-faults';
 import { patchOf } from './patch-of';
@@ -109,39 +110,49 @@ describe('the authentication of a webhook', () => {
     scope: 'hooks',
   } as const;
   const tokened = draftOf({ ...webhook, events: [], retry_schedule: [], auth: oauth2 });
-  const change = (part: Partial<typeof tokened.auth>) => ({ ...tokened, auth: { ...tokened.auth, ...part } });
+  const { auth } = tokened;
+  const change = (part: AuthDraft) => ({ ...tokened, auth: part });
+  const typed = (members: AuthDraft['members'], before = auth) =>
+    change({ ...before, members: { ...before.members, ...members } });
 
   it('asks for nothing where nothing was typed: the secret stays', () => {
-    expect(patchOf(bodyOf(tokened), bodyOf(change({})))).toEqual({});
+    expect(patchOf(bodyOf(tokened), bodyOf(change({ ...auth })))).toEqual({});
     expect(faultsOfDraft(tokened, undefined, tokened.auth)).toEqual(
       faultsOfDraft({ ...tokened, auth: emptyDraft.auth }),
     );
   });
 
   it('asks for what was changed alone', () => {
-    const changed = change({ scope: '', audience: 'https://api.example.com', secret: 'new' });
+    const changed = typed({ scope: '', audience: ' https://api.example.com', client_secret: 'new' });
     expect(patchOf(bodyOf(tokened), bodyOf(changed))).toEqual({
       auth: { scope: null, audience: 'https://api.example.com', client_secret: 'new' },
     });
-    const keyed = change({ credential: 'private_key', secret: 'a PEM' });
+    const keyed = typed({ private_key: 'a PEM' }, withCredential(auth, 'private_key'));
     expect(patchOf(bodyOf(tokened), bodyOf(keyed))).toEqual({ auth: { private_key: 'a PEM' } });
   });
 
+  it('keeps its secret, of the same kind, where another type was chosen for a while', () => {
+    const keyed = { ...auth, credential: 'private_key' };
+    const back = withType(withType(keyed, 'basic'), 'oauth2');
+    expect(hasSecret(back, keyed)).toBe(true);
+    expect(hasSecret(withType(back, 'basic'), withType(auth, 'basic'))).toBe(true);
+  });
+
   it('is replaced as a whole by another type, and removed by none', () => {
-    const basic = change({ type: 'basic', username: 'u', secret: 'p' });
+    const basic = typed({ username: 'u', password: 'p ' }, withType(auth, 'basic'));
     expect(patchOf(bodyOf(tokened), bodyOf(basic))).toEqual({
-      auth: { type: 'basic', username: 'u', password: 'p' },
+      auth: { type: 'basic', username: 'u', password: 'p ' },
     });
-    expect(patchOf(bodyOf(tokened), bodyOf(change({ type: '' })))).toEqual({ auth: null });
+    expect(patchOf(bodyOf(tokened), bodyOf(change(withType(auth, ''))))).toEqual({ auth: null });
   });
 
   it.each([
-    [{ type: 'bearer' }, '/auth/token'],
-    [{ type: 'basic', username: 'u' }, '/auth/password'],
-    [{ credential: 'private_key' }, '/auth/private_key'],
-    [{ tokenUrl: ' ' }, '/auth/token_url'],
-  ] as const)('needs what is not there yet: %j', (part, pointer) => {
-    const validationErrors = faultsOfDraft(change(part), undefined, tokened.auth);
+    [withType(auth, 'bearer'), '/auth/token'],
+    [typed({ username: 'u' }, withType(auth, 'basic')).auth, '/auth/password'],
+    [withCredential(auth, 'private_key'), '/auth/private_key'],
+    [typed({ token_url: ' ' }).auth, '/auth/token_url'],
+  ])('needs what is not there yet: %j', (part, pointer) => {
+    const validationErrors = faultsOfDraft(change(part), undefined, auth);
     expect(faultAt(validationErrors, pointer)).toBe('is required');
   });
 });

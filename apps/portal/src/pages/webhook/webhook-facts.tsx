@@ -5,6 +5,7 @@ import {
   settingNames,
   valueAt,
 } from '@hookferry/core/domain/endpoint-settings';
+import { authKindOf } from '@hookferry/core/domain/receiver-auth/kinds';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { WebhookWithHealth } from '../../api/webhook-queries';
@@ -49,7 +50,7 @@ export function WebhookFacts({ webhook }: { readonly webhook: WebhookWithHealth 
           </>
         ),
         Headers: headers && Object.keys(headers).join(', '),
-        Authentication: auth && <code>{describeAuth(auth)}</code>,
+        Authentication: auth && <code>{authKindOf(auth.type).fact(auth)}</code>,
         Metadata:
           metadata &&
           Object.entries(metadata)
@@ -61,19 +62,6 @@ export function WebhookFacts({ webhook }: { readonly webhook: WebhookWithHealth 
       }}
     />
   );
-}
-
-function describeAuth(auth: NonNullable<WebhookWithHealth['auth']>): string {
-  switch (auth.type) {
-    case 'basic':
-      return `Basic, as ${auth.username}`;
-    case 'bearer':
-      return 'Bearer, a token';
-    case 'oauth2':
-      return ['OAuth2, tokens from', auth.token_url, 'for', auth.client_id, auth.scope && `(${auth.scope})`]
-        .filter(Boolean)
-        .join(' ');
-  }
 }
 
 function settingFacts(webhook: Pick<WebhookWithHealth, SettingName>) {

@@ -7,6 +7,7 @@ import {
   settingsBut,
   withParts,
 } from '@hookferry/core/domain/endpoint-settings';
+import { authKindOf, authTypes } from '@hookferry/core/domain/receiver-auth/kinds';
 import { type Command, Option } from 'commander';
 import { UsageError } from '../../failures/usage-error';
 import {
@@ -37,6 +38,10 @@ export interface EndpointFlags {
 const FIRST = ['description', 'uid'] as const;
 const REST = [...settingsBut(...FIRST, 'ordering'), 'ordering'] as const;
 
+const AUTH_NAMES = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(
+  authTypes.map((type) => authKindOf(type).name),
+);
+
 const METHODS = ['challenge', 'cloudevents'] satisfies NonNullable<NewWebhook['verification']>[];
 
 export function addEndpointFlags(command: Command): Command {
@@ -53,7 +58,7 @@ export function addEndpointFlags(command: Command): Command {
     .option('--metadata <name=value>', 'a note of your own; may be repeated', parseMember)
     .option(
       '--auth <json>',
-      "how requests authenticate at the receiver: OAuth2, Basic or Bearer, as in the API. JSON, @FILE or '-'; null removes",
+      `how requests authenticate at the receiver: ${AUTH_NAMES}, as in the API. JSON, @FILE or '-'; null removes`,
     );
   for (const part of partsOf(REST)) command.addOption(flagOf(part));
   command.addOption(

@@ -7,8 +7,19 @@ import {
   sign,
   verify,
 } from 'node:crypto';
-import { costlyDsaKey, costlyRsaKey, integer, rsaKeyWith, tlv, toPem } from '../../testing/costly-keys';
-import { DER_CONTEXT_0, DER_OBJECT_ID, DER_OCTET_STRING, DER_SEQUENCE, readClientKey } from './client-key';
+import {
+  costlyDsaKey,
+  costlyRsaKey,
+  DER_CONTEXT_0,
+  DER_OBJECT_ID,
+  DER_OCTET_STRING,
+  DER_SEQUENCE,
+  integer,
+  rsaKeyWith,
+  tlv,
+  toPem,
+} from '../../testing/costly-keys';
+import { readClientKey } from './client-key';
 
 const P256 = Buffer.from('2a8648ce3d030107', 'hex');
 

@@ -1,4 +1,4 @@
-import { createECDH, createPrivateKey, type KeyObject } from 'node:crypto';
+import { createECDH, createPrivateKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { MAX_EXPONENT_BITS } from './receiver-certificate';
 
 export type ClientKey =
@@ -10,164 +10,122 @@ export type ClientKey =
 const UNKNOWN =
   'must be a private key in PEM that is not encrypted: RSA, EC on P-256, P-384 or P-521, or Ed25519';
 
+const BLOCK = /-----BEGIN ((?:RSA |EC )?PRIVATE KEY)-----([A-Za-z0-9+/=\s]+)-----END \1-----/;
+
 /**
- * Read a private key of a client certificate, which each new connection uses. Only understood parts go to
- * OpenSSL, so that its cost is known: RSA with 4,096 bits is the most expensive.
+ * Read a private key of a client certificate, which each new connection uses: the first one in the text. Only understood parts
+ * go to OpenSSL, so that its cost is known: RSA with 4,096 bits is the most expensive. For a DSA key OpenSSL would compute the
+ * public one with numbers of any size, which takes half a minute.
  */
 export function readClientKey(pem: string): ClientKey {
-  const parts = readPrivateKeyParts(pem);
-  if (!parts) return { kind: 'bad', fault: UNKNOWN };
-  const fault = parts.kind === 'rsa' ? faultOfRsa(parts.numbers) : undefined;
+  const [, label = '', base64 = ''] = BLOCK.exec(pem) ?? [];
+  const der = Buffer.from(base64, 'base64').toString('hex');
+  const numbers = readRsa(label, der);
+  const fault = numbers && faultOfRsa(numbers);
   if (fault !== undefined) return { kind: 'bad', fault };
   try {
-    return { kind: 'good', pem: build(parts).export({ type: 'pkcs8', format: 'pem' }).toString() };
+    const key = numbers ? rsaKey(numbers) : (readEc(label, der) ?? readEd25519(label, der));
+    if (key) return { kind: 'good', pem: key.export({ type: 'pkcs8', format: 'pem' }).toString() };
   } catch {
-    return { kind: 'bad', fault: UNKNOWN };
+    // Numbers that OpenSSL does not take either.
   }
+  return { kind: 'bad', fault: UNKNOWN };
 }
 
-function build(parts: PrivateKeyParts): KeyObject {
-  switch (parts.kind) {
-    case 'rsa':
-      return createPrivateKey({ format: 'jwk', key: { kty: 'RSA', ...toJwk(parts.numbers) } });
-    case 'ec':
-      return createPrivateKey({ format: 'jwk', key: { kty: 'EC', ...ecJwk(parts.curve, parts.scalar) } });
-    case 'ed25519':
-      return createPrivateKey({ format: 'der', type: 'pkcs8', key: ed25519Der(parts.seed) });
+// Keys in DER (X.690), in hex: the start of a value of this kind, with a length of up to two bytes, and object identifiers.
+const startOf = (tag: string) => `${tag}(?:[0-7].|81..|82....)`;
+const SEQUENCE = startOf('30');
+const OCTETS = startOf('04');
+const RSA = '06092a864886f70d010101';
+const EC = '06072a8648ce3d0201';
+const ED25519 = '06032b6570';
+
+// RFC 5958: what the key of an algorithm begins after.
+const startOfPkcs8 = (algorithm: string) => `^${SEQUENCE}02010[01]30[0-7].${algorithm}${OCTETS}`;
+
+const PKCS8_RSA = new RegExp(`${startOfPkcs8(`${RSA}(?:0500)?`)}(?=30)`);
+const RSA_KEY = new RegExp(`^${SEQUENCE}(?=02)`);
+
+// RFC 8017, A.1.2. One with more than two primes has another version.
+function readRsa(label: string, der: string): RsaNumbers | undefined {
+  if (label !== 'RSA PRIVATE KEY' && !PKCS8_RSA.test(der)) return undefined;
+  const integers = integersIn(der.replace(PKCS8_RSA, '').replace(RSA_KEY, ''));
+  if (integers.length !== 9 || integers[0] !== 0n) return undefined;
+  const [, n, e, d, p, q, dp, dq, qi] = integers;
+  return { n, e, d, p, q, dp, dq, qi } as RsaNumbers;
+}
+
+const INTEGER = /^02(?:([0-7].)|81(..)|82(....))/;
+
+/** The numbers in front, none of which is negative. */
+function integersIn(der: string): bigint[] {
+  const integers: bigint[] = [];
+  let rest = der;
+  for (let start = INTEGER.exec(rest); start; start = INTEGER.exec(rest)) {
+    const end = start[0].length + 2 * Number.parseInt(start[1] ?? start[2] ?? start[3] ?? '', 16);
+    const digits = rest.slice(start[0].length, end);
+    if (rest.length < end || !/^[0-7]/.test(digits)) return [];
+    integers.push(BigInt(`0x${digits}`));
+    rest = rest.slice(end);
   }
+  return integers;
 }
 
-function toJwk(numbers: RsaNumbers): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(numbers).map(([name, number]) => [name, toBase64Url(number as bigint)]),
-  );
+function rsaKey(numbers: RsaNumbers): KeyObject {
+  const members = Object.entries(numbers).map(([name, number]) => [name, base64UrlOf(number)]);
+  const key: JsonWebKey = { kty: 'RSA', ...Object.fromEntries(members) };
+  return createPrivateKey({ format: 'jwk', key });
 }
 
-function toBase64Url(number: bigint): string {
+function base64UrlOf(number: bigint): string {
   const hex = number.toString(16);
   return Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex').toString('base64url');
 }
 
-// The public key is computed: an attached one could belong to another key.
-function ecJwk({ name, openSslName, scalarBytes }: Curve, scalar: Buffer): Record<string, string> {
-  const ecdh = createECDH(openSslName);
-  ecdh.setPrivateKey(scalar);
-  // A byte that says that both coordinates follow.
-  const point = ecdh.getPublicKey().subarray(1);
-  const [x, y] = [point.subarray(0, scalarBytes), point.subarray(scalarBytes)];
+const CURVES = [
+  { crv: 'P-256', name: 'prime256v1', id: '06082a8648ce3d030107', bytes: 32 },
+  { crv: 'P-384', name: 'secp384r1', id: '06052b81040022', bytes: 48 },
+  { crv: 'P-521', name: 'secp521r1', id: '06052b81040023', bytes: 66 },
+].map((curve) => {
+  // RFC 5915. The curve is named: in front within PKCS #8, else behind.
+  const key = `${SEQUENCE}02010104${curve.bytes.toString(16)}(.{${2 * curve.bytes}})`;
   return {
-    crv: name,
-    x: x.toString('base64url'),
-    y: y.toString('base64url'),
-    d: scalar.toString('base64url'),
+    ...curve,
+    pkcs8: new RegExp(`${startOfPkcs8(EC + curve.id)}${key}`),
+    sec1: new RegExp(`^${key}a0..${curve.id}`),
   };
-}
+});
 
-function ed25519Der(seed: Buffer): Buffer {
-  const algorithm = writeDer(DER_SEQUENCE, writeDer(DER_OBJECT_ID, Buffer.from(ED25519, 'hex')));
-  const key = writeDer(DER_OCTET_STRING, writeDer(DER_OCTET_STRING, seed));
-  return writeDer(DER_SEQUENCE, writeDer(DER_INTEGER, Buffer.of(0)), algorithm, key);
-}
-
-/** The parts of a private key. */
-export type PrivateKeyParts =
-  | { readonly kind: 'rsa'; readonly numbers: RsaNumbers }
-  | { readonly kind: 'ec'; readonly curve: Curve; readonly scalar: Buffer }
-  | { readonly kind: 'ed25519'; readonly seed: Buffer };
-
-export interface Curve {
-  readonly name: string;
-  readonly openSslName: string;
-  /** Its object identifier, in hex. */
-  readonly id: string;
-  readonly scalarBytes: number;
-}
-
-// Object identifiers, in hex.
-const RSA = '2a864886f70d010101';
-const EC = '2a8648ce3d0201';
-const ED25519 = '2b6570';
-const ED25519_SEED_BYTES = 32;
-
-const CURVES: readonly Curve[] = [
-  { name: 'P-256', openSslName: 'prime256v1', id: '2a8648ce3d030107', scalarBytes: 32 },
-  { name: 'P-384', openSslName: 'secp384r1', id: '2b81040022', scalarBytes: 48 },
-  { name: 'P-521', openSslName: 'secp521r1', id: '2b81040023', scalarBytes: 66 },
-];
-
-const BLOCK = /-----BEGIN ((?:RSA |EC )?PRIVATE KEY)-----([A-Za-z0-9+/=\s]+)-----END \1-----/;
-
-/**
- * Parse a private key in PEM, the first one in the text, without OpenSSL: for a DSA key OpenSSL would compute
- * the public one with numbers of any size, which takes half a minute. Gives `undefined` for all other kinds,
- * and for encrypted keys, RSA keys with more than two primes, and curves that are described instead of named.
- */
-function readPrivateKeyParts(pem: string): PrivateKeyParts | undefined {
-  const [, label, base64 = ''] = BLOCK.exec(pem) ?? [];
-  const der = Buffer.from(base64, 'base64');
-  if (label === 'PRIVATE KEY') return readPkcs8(der);
-  if (label === 'RSA PRIVATE KEY') return readRsa(der);
-  if (label === 'EC PRIVATE KEY') return readEc(der, undefined);
+function readEc(label: string, der: string): KeyObject | undefined {
+  for (const { crv, name, bytes, pkcs8, sec1 } of CURVES) {
+    const [, digits] = (label === 'EC PRIVATE KEY' ? sec1 : pkcs8).exec(der) ?? [];
+    if (digits === undefined) continue;
+    const scalar = Buffer.from(digits, 'hex');
+    // The public key is computed: an attached one could belong to another key.
+    const ecdh = createECDH(name);
+    ecdh.setPrivateKey(scalar);
+    // A byte that says that both coordinates follow.
+    const point = ecdh.getPublicKey().subarray(1);
+    const [x, y, d] = [point.subarray(0, bytes), point.subarray(bytes), scalar].map((each) =>
+      each.toString('base64url'),
+    );
+    return createPrivateKey({ format: 'jwk', key: { kty: 'EC', crv, x, y, d } as JsonWebKey });
+  }
   return undefined;
 }
 
-// RFC 5958.
-function readPkcs8(der: Buffer): PrivateKeyParts | undefined {
-  const [, algorithm, key] = readSequence(der) ?? [];
-  if (algorithm?.tag !== DER_SEQUENCE || key?.tag !== DER_OCTET_STRING) return undefined;
-  const [id, parameter] = readDer(algorithm.content) ?? [];
-  const kind = objectIdOf(id);
-  if (kind === RSA) return readRsa(key.content);
-  if (kind === EC) return readEc(key.content, curveOf(parameter));
-  return kind === ED25519 ? readEd25519(key.content) : undefined;
-}
-
-// RFC 8017, A.1.2.
-function readRsa(der: Buffer): PrivateKeyParts | undefined {
-  const integers = readSequence(der)?.map(readInteger) ?? [];
-  if (integers.length !== 9 || integers.includes(undefined)) return undefined;
-  const [version, n, e, d, p, q, dp, dq, qi] = integers as typeof integers & bigint[];
-  if (version !== 0n) return undefined;
-  return { kind: 'rsa', numbers: { n, e, d, p, q, dp, dq, qi } as RsaNumbers };
-}
-
-// RFC 5915. Within PKCS #8 the curve is outside, and may be here too.
-function readEc(der: Buffer, outer: Curve | undefined): PrivateKeyParts | undefined {
-  const [version, scalar, ...optional] = readSequence(der) ?? [];
-  if (!version || readInteger(version) !== 1n || scalar?.tag !== DER_OCTET_STRING) return undefined;
-  const inner = optional.find(({ tag }) => tag === DER_CONTEXT_0);
-  const curve = inner ? curveOf(readDer(inner.content)?.[0]) : outer;
-  if (!curve || (outer && outer !== curve) || scalar.content.length !== curve.scalarBytes) return undefined;
-  return { kind: 'ec', curve, scalar: scalar.content };
-}
+const PKCS8_ED25519 = new RegExp(`${startOfPkcs8(ED25519)}0420(.{64})`);
+const BEFORE_SEED = '302e020100300506032b657004220420';
 
 // RFC 8410.
-function readEd25519(der: Buffer): PrivateKeyParts | undefined {
-  const [seed, ...others] = readDer(der) ?? [];
-  const isSeed = seed?.tag === DER_OCTET_STRING && seed.content.length === ED25519_SEED_BYTES;
-  return isSeed && others.length === 0 ? { kind: 'ed25519', seed: seed.content } : undefined;
-}
-
-function curveOf(value: DerValue | undefined): Curve | undefined {
-  const id = objectIdOf(value);
-  return CURVES.find((curve) => curve.id === id);
-}
-
-function objectIdOf(value: DerValue | undefined): string | undefined {
-  return value?.tag === DER_OBJECT_ID ? value.content.toString('hex') : undefined;
+function readEd25519(label: string, der: string): KeyObject | undefined {
+  const [, seed] = (label === 'PRIVATE KEY' && PKCS8_ED25519.exec(der)) || [];
+  if (seed === undefined) return undefined;
+  return createPrivateKey({ format: 'der', type: 'pkcs8', key: Buffer.from(BEFORE_SEED + seed, 'hex') });
 }
 
 /** The numbers of a private RSA key with two primes, by their names in RFC 8017. */
-export interface RsaNumbers {
-  readonly n: bigint;
-  readonly e: bigint;
-  readonly d: bigint;
-  readonly p: bigint;
-  readonly q: bigint;
-  readonly dp: bigint;
-  readonly dq: bigint;
-  readonly qi: bigint;
-}
+type RsaNumbers = Readonly<Record<'n' | 'e' | 'd' | 'p' | 'q' | 'dp' | 'dq' | 'qi', bigint>>;
 
 // The limits of today's certificate authorities.
 const MIN_BITS = 2_048;
@@ -207,63 +165,4 @@ function isOneKey({ n, e, d, p, q, dp, dq, qi }: RsaNumbers, bits: number): bool
 
 function bitsOf(number: bigint): number {
   return number.toString(2).length;
-}
-
-/** A value in DER (X.690): its tag, and the bytes of its content. */
-export interface DerValue {
-  readonly tag: number;
-  readonly content: Buffer;
-}
-
-export const DER_INTEGER = 0x02;
-export const DER_OCTET_STRING = 0x04;
-export const DER_OBJECT_ID = 0x06;
-export const DER_SEQUENCE = 0x30;
-/** `[0]`, the tag in front of optional values. */
-export const DER_CONTEXT_0 = 0xa0;
-
-// For a length longer than a byte: the number of its bytes.
-const LONG_FORM = 0x80;
-// 64 KiB and less; accepted keys are shorter.
-const MAX_LENGTH_BYTES = 2;
-
-/** The sequence of values in these bytes; `undefined` when they are not valid. */
-function readDer(bytes: Buffer): readonly DerValue[] | undefined {
-  const values: DerValue[] = [];
-  for (let rest = bytes; rest.length > 0; ) {
-    const head = readHead(rest);
-    if (!head || rest.length < head.contentAt + head.length) return undefined;
-    const end = head.contentAt + head.length;
-    values.push({ tag: head.tag, content: rest.subarray(head.contentAt, end) });
-    rest = rest.subarray(end);
-  }
-  return values;
-}
-
-/** The content of a sequence, if the bytes are one sequence and nothing else. */
-function readSequence(bytes: Buffer): readonly DerValue[] | undefined {
-  const [sequence, ...others] = readDer(bytes) ?? [];
-  return sequence?.tag === DER_SEQUENCE && others.length === 0 ? readDer(sequence.content) : undefined;
-}
-
-/** A number that is not negative. */
-function readInteger({ tag, content }: DerValue): bigint | undefined {
-  const [first] = content;
-  if (tag !== DER_INTEGER || first === undefined || first >= 0x80) return undefined;
-  return BigInt(`0x${content.toString('hex')}`);
-}
-
-/** The inverse of `readDer`, for contents of up to 127 bytes. */
-function writeDer(tag: number, ...contents: readonly Buffer[]): Buffer {
-  const content = Buffer.concat(contents);
-  return Buffer.concat([Buffer.of(tag, content.length), content]);
-}
-
-function readHead(bytes: Buffer) {
-  const [tag, first] = bytes;
-  if (tag === undefined || first === undefined) return undefined;
-  if (first < LONG_FORM) return { tag, contentAt: 2, length: first };
-  const count = first - LONG_FORM;
-  if (count < 1 || count > MAX_LENGTH_BYTES || bytes.length < 2 + count) return undefined;
-  return { tag, contentAt: 2 + count, length: bytes.readUIntBE(2, count) };
 }
