@@ -5,9 +5,13 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { createClosables } from '@hookferry/core/testing/closables';
 import { hasPostgres } from '@hookferry/core/testing/postgres-server';
 import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { until } from '../support/until';
+
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
 
 const MAIN = join(__dirname, '..', '..', 'bench', 'dist', 'main.js');
 const BUSY = join(__dirname, '..', '..', 'bench', 'dist', 'path', 'stage.js');
@@ -25,12 +29,12 @@ it('runs the benchmark of the drain, in its short form, and prints both rates an
 }, 180_000);
 
 it('runs the benchmark of the history in Redis, in its short form, and prints how long each way to read it takes', async () => {
-  const redis = await openTestRedis();
+  const redis = willClose(await openTestRedis());
   const { stdout } = await promisify(execFile)(
     process.execPath,
     [MAIN, 'history', '--scene', 'redis', '--short', '--deliveries', '2000', '--rounds', '5'],
     { env: { ...process.env, BENCH_REDIS_URL: redis.url } },
-  ).finally(() => redis.close());
+  );
 
   const rowsOf = (title: string) => {
     const table = stdout.slice(stdout.indexOf(title)).split('\n\n')[1] ?? '';

@@ -236,7 +236,7 @@ export function expandLua({ path, text, tags: fileTags }, part, known) {
       if (table || tags.returns) throw fault(each, 'this script has no @reply');
       return `${first[0] ?? '1'}${restOfLines(each)}`;
     }
-    if (!table && isStop) return `{0}${restOfLines(each)}`;
+    if (!table && isStop && each.arguments?.length === 0) return `{0}${restOfLines(each)}`;
     if (!table) throw fault(each, 'a reply is a table of its members');
     return `{${[...first, ...fieldsOf(table, 'reply', tags.replies)].join(', ')}}${restOfLines(each)}`;
   }

@@ -63,6 +63,14 @@ describe('npm run scripts', () => {
       fileWith(['---@reply a integer'], 'return reply { b = list }'),
       '6: reply has no member b',
     ],
+    [
+      'a stop with what is no table of members',
+      fileWith(
+        ['---@guard', '---@reply a integer'],
+        'if list then return stop(list) end\n  return reply { a = 1 }',
+      ),
+      '6: a reply is a table of its members',
+    ],
     ['a member that the reply lacks', fileWith(['---@reply a text'], 'return reply {}'), '6: reply needs a'],
     [
       'a reply that may be missing',

@@ -27,7 +27,7 @@ end
 local function count_usage(usage, used, field, bytes, kept_ms)
   local counted = once['usage ' .. usage]
   if not counted then
-    counted = {used = used, fields = {}, kept_ms = 0}
+    counted = { used = used, fields = {}, kept_ms = 0 }
     once['usage ' .. usage] = counted
   end
   local change = bytes
@@ -38,7 +38,9 @@ local function count_usage(usage, used, field, bytes, kept_ms)
   if change == 0 then return end
   counted.fields[field] = (counted.fields[field] or 0) + change
   counted.kept_ms = math.max(counted.kept_ms, kept_ms)
-  at_end('write usage ' .. usage, function() write_usage(usage) end)
+  at_end('write usage ' .. usage, function()
+    write_usage(usage)
+  end)
 end
 
 --- Not idempotent: a repetition counts twice.
@@ -50,9 +52,7 @@ end
 function add_usage(usage, used, now, changes)
   for _, change in ipairs(changes) do
     local kept_ms = tonumber(change.lapses_at) - now
-    if kept_ms > 0 then
-      count_usage(usage, used, change.kind .. ':' .. change.lapses_at, change.bytes, kept_ms)
-    end
+    if kept_ms > 0 then count_usage(usage, used, change.kind .. ':' .. change.lapses_at, change.bytes, kept_ms) end
   end
 end
 

@@ -66,8 +66,6 @@ end
 ---@param account AccountId
 function forget_refusals_of(refusals, account)
   for _, member in ipairs(redis.call('ZRANGE', refusals, 0, -1)) do
-    if string.find(member, '"accountId":"' .. account .. '"', 1, true) then
-      redis.call('ZREM', refusals, member)
-    end
+    if string.find(member, '"accountId":"' .. account .. '"', 1, true) then redis.call('ZREM', refusals, member) end
   end
 end

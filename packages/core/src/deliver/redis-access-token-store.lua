@@ -37,8 +37,22 @@ function ask_for_token(access_token, auth_changed_at, now, owner, lock_ms)
     redis.call('HSET', access_token, 'state', auth_changed_at, 'refetched_at', refetched_at)
   end
   local sealed, version, refused, refetched_for, lock, refresh_at, taken_until, refetched_at, open_until, lock_until =
-    unpack(redis.call('HMGET', access_token, 'sealed', 'version', 'refused', 'refetched_for', 'lock', 'refresh_at',
-      'expires_at', 'refetched_at', 'open_until', 'lock_until'))
+    unpack(
+      redis.call(
+        'HMGET',
+        access_token,
+        'sealed',
+        'version',
+        'refused',
+        'refetched_for',
+        'lock',
+        'refresh_at',
+        'expires_at',
+        'refetched_at',
+        'open_until',
+        'lock_until'
+      )
+    )
   refresh_at, taken_until = ms_of(refresh_at), ms_of(taken_until)
   refetched_at, open_until, lock_until = ms_of(refetched_at), ms_of(open_until), ms_of(lock_until)
 
@@ -73,7 +87,18 @@ end
 ---@return boolean
 function keep_token(access_token, auth_changed_at, owner, sealed, version, refresh_at, taken_until, expires_in)
   if not holds_lock(access_token, auth_changed_at, owner) then return false end
-  redis.call('HSET', access_token, 'sealed', sealed, 'version', version, 'refresh_at', refresh_at, 'expires_at', taken_until)
+  redis.call(
+    'HSET',
+    access_token,
+    'sealed',
+    sealed,
+    'version',
+    version,
+    'refresh_at',
+    refresh_at,
+    'expires_at',
+    taken_until
+  )
   redis.call('HDEL', access_token, 'lock', 'lock_until', 'failures', 'open_until', 'failing_since')
   redis.call('PEXPIRE', access_token, math.max(expires_in, KEPT_MS))
   return true
@@ -103,9 +128,7 @@ end
 ---@key access_token = accessToken(endpoint)
 ---@param owner text              of the lock
 function unlock_token(access_token, owner)
-  if redis.call('HGET', access_token, 'lock') == owner then
-    redis.call('HDEL', access_token, 'lock', 'lock_until')
-  end
+  if redis.call('HGET', access_token, 'lock') == owner then redis.call('HDEL', access_token, 'lock', 'lock_until') end
 end
 
 ---@with endpoint EndpointId

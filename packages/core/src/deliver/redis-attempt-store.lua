@@ -68,9 +68,28 @@ end
 ---@reply is_rate_waited_for boolean whether deliveries are held for the rate limit
 ---@reply lets_others_go boolean   whether it has left the strict order, and has to wake up others that are held for their turn
 function record_attempt(
-  log, list, answers, breaker, recent, order, turn, rate_waiting, order_waiting,
-  event, log_length, line, short_line, kept_ms, accepted_at, verdict, now, was_open_until, tells_of_failing,
-  attempt, leaves_order, must_be_listed
+  log,
+  list,
+  answers,
+  breaker,
+  recent,
+  order,
+  turn,
+  rate_waiting,
+  order_waiting,
+  event,
+  log_length,
+  line,
+  short_line,
+  kept_ms,
+  accepted_at,
+  verdict,
+  now,
+  was_open_until,
+  tells_of_failing,
+  attempt,
+  leaves_order,
+  must_be_listed
 )
   local is_listed = redis.call('ZSCORE', list, event)
   if must_be_listed and not is_listed and log_length == '0' then return stop() end
@@ -154,7 +173,21 @@ end
 ---@param accepted_at integer[]    of each
 ---@param lines {log_length digits, line text, short_line text, leaves_order boolean, count integer}[]  each for so many of the events
 ---@reply changed EventId[]        those whose logs have changed
-function record_along(list, recent, order, turn, answers, endpoint, kept_ms, now, must_be_listed, attempts, events, accepted_at, lines)
+function record_along(
+  list,
+  recent,
+  order,
+  turn,
+  answers,
+  endpoint,
+  kept_ms,
+  now,
+  must_be_listed,
+  attempts,
+  events,
+  accepted_at,
+  lines
+)
   local logs, line_of, new_logs, ended = {}, {}, {}, {}
   local prefix = keys.deliveryPrefix(endpoint)
   for _, line in ipairs(lines) do

@@ -399,8 +399,8 @@ export interface FoundAttempt {
 }
 
 /**
- * Find an attempt that may have been recorded, wherever its line stands, and whatever number it has. A worker makes no two
- * attempts of a delivery at the same time.
+ * Find an attempt that may have been recorded, wherever its line stands, and whatever number it has. A worker whose lock was lost
+ * can make two of a delivery at what its clock calls the same time: those that ended alike need not be told apart.
  */
 export function findAttempt(log: string, attempt: Attempt): FoundAttempt | undefined {
   let place = 0;
@@ -414,8 +414,14 @@ export function findAttempt(log: string, attempt: Attempt): FoundAttempt | undef
   return undefined;
 }
 
-function isLineOf({ t, d, k }: AttemptLine, { startedAt, durationMs, worker }: Attempt): boolean {
-  return t === startedAt && d === durationMs && k === worker;
+function isLineOf(line: AttemptLine, attempt: Attempt): boolean {
+  return (
+    line.t === attempt.startedAt &&
+    line.d === attempt.durationMs &&
+    line.k === attempt.worker &&
+    (line.o ?? 'delivered') === attempt.outcome &&
+    line.s === attempt.responseStatus
+  );
 }
 
 /**

@@ -16,7 +16,20 @@
 ---@param most integer
 ---@param subscription text
 ---@return 'saved'|'changed'|'uid_taken'|'too_many'
-function save_endpoint(endpoints, ids, version_key, uids, subscriptions, id, before, after, uid_before, uid, most, subscription)
+function save_endpoint(
+  endpoints,
+  ids,
+  version_key,
+  uids,
+  subscriptions,
+  id,
+  before,
+  after,
+  uid_before,
+  uid,
+  most,
+  subscription
+)
   if was_made() then return 'saved' end
   if redis.call('HGET', endpoints, id) ~= (before or false) then return 'changed' end
   if uid and (redis.call('HGET', uids, uid) or id) ~= id then return 'uid_taken' end

@@ -47,7 +47,9 @@ end
 --- stays, others of those that are too old or too many are tried, by chance: so they go, however many stay. Scripts that run as
 --- one look for old entries once. The removed entries are added to `pruned`.
 local function prune_index(pruned, place, index, entries, newest, most, kept_ms, has_logs)
-  local is_first = at_end('expire ' .. index, function() redis.call('PEXPIRE', index, kept_ms) end)
+  local is_first = at_end('expire ' .. index, function()
+    redis.call('PEXPIRE', index, kept_ms)
+  end)
   local excess = redis.call('ZCARD', index) - most
   if excess <= 0 and not is_first then return end
   local now = time_now()
@@ -92,7 +94,7 @@ function keep_listed(index, event, created_at, kept_ms)
   local kept = kept_longer_of(index)
   redis.call('ZADD', index, 'NX', created_at, event)
   redis.call('ZADD', kept, string.format('%d', time_now() + tonumber(kept_ms)), event)
-  for _, key in ipairs({ index, kept }) do
+  for _, key in ipairs { index, kept } do
     if redis.call('PTTL', key) < tonumber(kept_ms) then redis.call('PEXPIRE', key, kept_ms) end
   end
 end
@@ -140,7 +142,20 @@ end
 ---@param event_bytes integer[]
 ---@param delivery_bytes integer[]
 ---@return pruned_entry[]
-function add_counted(index, usage, used, newest, most, kept_ms, counted_ms, lapses_at, events, times, event_bytes, delivery_bytes)
+function add_counted(
+  index,
+  usage,
+  used,
+  newest,
+  most,
+  kept_ms,
+  counted_ms,
+  lapses_at,
+  events,
+  times,
+  event_bytes,
+  delivery_bytes
+)
   local pruned, of_events, of_deliveries = {}, 0, 0
   for i, event in ipairs(events) do
     if redis.call('ZADD', index, 'NX', times[i], event) == 1 then

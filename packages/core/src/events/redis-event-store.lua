@@ -86,7 +86,7 @@ end
 ---@key receivers = receivers(account, event)
 ---@param kept_ms integer       from now on
 function keep_event(event_key, receivers, kept_ms)
-  for _, key in ipairs({ event_key, receivers }) do
+  for _, key in ipairs { event_key, receivers } do
     local left = redis.call('PTTL', key)
     if left > 0 and left < kept_ms then redis.call('PEXPIRE', key, kept_ms) end
   end

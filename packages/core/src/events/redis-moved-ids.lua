@@ -43,7 +43,7 @@ end
 ---@key young = youngMoved(account)
 ---@param ids EventId[]
 function guard_unrepeated(events, young, ids)
-  for _, key in ipairs({ events, young }) do
+  for _, key in ipairs { events, young } do
     for _, score in ipairs(redis.call('ZMSCORE', key, unpack(ids))) do
       if score then return stop() end
     end

@@ -1,5 +1,4 @@
 ---@include ./redis-event-head.lua
----@include ./redis-event-store.lua
 ---@const ERASED_LOG_START ../domain/delivery-log
 
 ---@with account AccountId
@@ -45,7 +44,7 @@ end
 ---@param attempt_at digits
 function raise_reach(reach, attempt_reach, accepted_at, attempt_at)
   local times = { accepted_at, attempt_at }
-  for i, key in ipairs({ reach, attempt_reach }) do
+  for i, key in ipairs { reach, attempt_reach } do
     if tonumber(redis.call('GET', key) or '0') < tonumber(times[i]) then redis.call('SET', key, times[i]) end
   end
 end

@@ -55,7 +55,7 @@ function move_scheduled(event_key, claim, scheduled_for, deliver_at, kept_ms)
   if state_of(head) ~= 'waiting' or tonumber(time_of(head)) <= now then return stop() end
   redis.call('SETRANGE', event_key, place_of_time(head), string.format('%d', deliver_at))
   local kept = string.format('%d', math.max(deliver_at - now, 0) + kept_ms)
-  for _, key in ipairs({ event_key, claim, scheduled_for }) do
+  for _, key in ipairs { event_key, claim, scheduled_for } do
     redis.call('PEXPIRE', key, kept)
   end
   return reply()

@@ -5,11 +5,11 @@ local function shared(text)
   return text
 end
 
---- Runs a script by itself. @param is_packed whether its arguments come in one.
-local function run_alone(script, is_packed, keys, args)
+--- Runs a script by itself. Its arguments come packed, in one.
+local function run_alone(script, keys, args)
   local late = refuse_late(args)
   if late then return late end
-  local reply = script(keys, is_packed and cmsgpack.unpack(args[1]) or args)
+  local reply = script(keys, cmsgpack.unpack(args[1]))
   for _, action in ipairs(endings) do
     action()
   end

@@ -23,8 +23,8 @@ export interface Script {
   readonly isGuard: boolean;
   /** Scripts that run together are in the order of their definition. */
   readonly number: number;
-  /** The files that it is made of, if it is a file of its own. Its arguments come packed, also when it runs by itself. */
-  readonly files?: readonly Library[];
+  /** The pieces that it is made of, its own last. */
+  readonly files: readonly Library[];
 }
 
 /** The Lua of a file. */
@@ -67,13 +67,11 @@ function functionOf(body: string): string {
 
 let definedScripts = 0;
 
-export function toScript(body: string, libraries: readonly string[], isGuard: boolean): Script {
-  definedScripts += 1;
-  const text = textOf(RUN_ALONE, libraries, `run_alone(${functionOf(body)}, false, KEYS, ARGV)`);
-  return { body, libraries, text, digest: digestOf(text), isGuard, number: definedScripts };
-}
-
-/** A script that is a file of its own. */
+/**
+ * A script that is called by its digest: its text is sent only to a server that does not know it yet.
+ *
+ * Several may run as one: see `redis-run.lua` for what they share then.
+ */
 export function defineLua({
   file,
   line,
@@ -85,7 +83,7 @@ export function defineLua({
   definedScripts += 1;
   const whole = wrap(body);
   const bodies = libraries.map((library) => library.body);
-  const text = textOf(RUN_ALONE, bodies, `run_alone(${functionOf(whole)}, true, KEYS, ARGV)`);
+  const text = textOf(RUN_ALONE, bodies, `run_alone(${functionOf(whole)}, KEYS, ARGV)`);
   return {
     body: whole,
     libraries: bodies,
@@ -102,7 +100,7 @@ export function locateIn(text: string, scripts: readonly Script[], message: stri
   return message.replaceAll(/@?user_script:(\d+)/g, (found, line) => {
     const before = text.split('\n', Number(line) - 1);
     const at = before.reduce((sum, each) => sum + each.length + 1, 0);
-    const files = [...RUN_ALONE, ...RUN_JOINED, ...scripts.flatMap((script) => script.files ?? [])];
+    const files = [...RUN_ALONE, ...RUN_JOINED, ...scripts.flatMap((script) => script.files)];
     for (const { file, line: firstLine, body } of files) {
       const start = text.indexOf(body);
       if (start !== -1 && at >= start && at < start + body.length) {

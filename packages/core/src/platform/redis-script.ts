@@ -12,47 +12,10 @@ import {
   pack,
   type Script,
   type ScriptCall,
-  toScript,
 } from './redis-script-text';
 
 /** The target of a script: Redis, or a unit of scripts that goes there at the end of this turn. */
 export type ScriptTarget = RedisClient | ScriptUnit;
-
-/** Run a script over keys that share one hash tag. Numbers are passed as texts. */
-export type RunScript = (
-  target: ScriptTarget,
-  keys: readonly string[],
-  args: readonly (string | number)[],
-) => Promise<unknown>;
-
-/**
- * A script that is called by its digest: its text is sent only to a server that does not know it yet.
- *
- * Several may run as one: see `ScriptTurn`. So that each does not repeat what is the same for all of them,
- * they have `once`, a table that is empty at the start, and `at_end(name, action)`, which runs an action when
- * all of them are over, and the first one of each name only: for that it gives true.
- *
- * @param body a function's, of `KEYS` and `ARGV`.
- * @param libraries local functions that it calls. Each is there once, however many scripts have it.
- */
-export function defineScript(body: string, ...libraries: readonly string[]): RunScript {
-  return runnerOf(toScript(body, libraries, false));
-}
-
-/**
- * A script that decides whether the steps after it run: not if it replies with 0, or with a list that begins
- * with 0.
- */
-export function defineGuard(body: string, ...libraries: readonly string[]): RunScript {
-  return runnerOf(toScript(body, libraries, true));
-}
-
-function runnerOf(script: Script): RunScript {
-  return async function runScript(target, keys, args) {
-    if (target instanceof ScriptUnit) return await target.add(script, keys, args);
-    return await runAlone(target, { script, keys, args });
-  };
-}
 
 /** A key as an expression of a script: `<name>` stands for the variable of that name. */
 export function inLua(key: string): string {
@@ -93,11 +56,10 @@ async function runText(
   }
 }
 
-/** Run a script by itself. The error of one that is a file of its own has the place in that file. */
+/** Run a script by itself. Its error has the place in its file. */
 export async function runAlone(redis: RedisClient, { script, keys, args }: ScriptCall): Promise<unknown> {
-  const parameters = script.files ? [pack(args)] : args.map(String);
   try {
-    return await runText(redis, script, keys.length, [...keys, ...parameters]);
+    return await runText(redis, script, keys.length, [...keys, pack(args)]);
   } catch (error) {
     if (error instanceof Error) error.message = locateIn(script.text, [script], error.message);
     throw error;
@@ -170,7 +132,7 @@ export class ScriptUnit {
   settle([error, ...replies]: readonly unknown[], { text, scripts }: Joined): void {
     for (const [i, reply] of replies.entries()) this.calls[i]?.resolve(reply);
     if (typeof error !== 'string') return;
-    const file = this.calls[replies.length]?.script.files?.at(-1)?.file;
+    const file = this.calls[replies.length]?.script.files.at(-1)?.file;
     const message = locateIn(text, scripts, error);
     // A command's own error has no line here.
     this.fail(

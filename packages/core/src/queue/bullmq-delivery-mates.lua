@@ -47,8 +47,25 @@ end
 ---@reply endpoint_text shared?
 ---@reply mates mate[]
 function take_mates(
-  held, counts, counted, prioritized, delayed, active, wait,
-  base, suffix, address, first, most, max_bytes, is_in_order, ties, now, token, lock_ms, reads_along
+  held,
+  counts,
+  counted,
+  prioritized,
+  delayed,
+  active,
+  wait,
+  base,
+  suffix,
+  address,
+  first,
+  most,
+  max_bytes,
+  is_in_order,
+  ties,
+  now,
+  token,
+  lock_ms,
+  reads_along
 )
   local endpoint, account = string.sub(suffix, 2), nil
   local soon = (tonumber(now) + DUE_WITHIN_MS) * DELAYED_SCORE
@@ -76,8 +93,15 @@ function take_mates(
   local function take(event, is_in_front)
     if event == first or #jobs >= most or is_full then return false end
     local job = event .. suffix
-    local fields = redis.call('HMGET', base .. job, jobFields.attemptsStarted, jobFields.stalledCount, jobFields.data,
-      jobFields.firstMate, jobFields.holds)
+    local fields = redis.call(
+      'HMGET',
+      base .. job,
+      jobFields.attemptsStarted,
+      jobFields.stalledCount,
+      jobFields.data,
+      jobFields.firstMate,
+      jobFields.holds
+    )
     local data, with = fields[3], fields[4]
     account = account or data and string.match(data, '"account_id":"([%w_-]+)"')
     if not data or not account then return end
@@ -87,7 +111,11 @@ function take_mates(
       is_full = true
       return false
     end
-    if is_in_front then leaving[#leaving + 1] = job elseif not remove(job, event) then return end
+    if is_in_front then
+      leaving[#leaving + 1] = job
+    elseif not remove(job, event) then
+      return
+    end
     room = room - (text and #text or 0)
     local i = #jobs + 1
     jobs[i], events[i], stored[i], event_texts[i] = job, event, fields, text
@@ -133,8 +161,16 @@ function take_mates(
     redis.call('LPUSH', active, unpack(jobs))
     for i, job in ipairs(jobs) do
       redis.call('SET', base .. job .. ':lock', token, 'PX', lock_ms)
-      redis.call('HSET', base .. job, 'processedOn', now, jobFields.attemptsStarted, starts[i], jobFields.firstMate,
-        tied and leader or first)
+      redis.call(
+        'HSET',
+        base .. job,
+        'processedOn',
+        now,
+        jobFields.attemptsStarted,
+        starts[i],
+        jobFields.firstMate,
+        tied and leader or first
+      )
     end
     if reads_along then
       log_texts = redis.call('MGET', unpack(logs))
@@ -144,7 +180,7 @@ function take_mates(
   end
   local job = base .. first .. suffix
   if ties and not tied and #busy == 0 and redis.call('EXISTS', job) == 1 then
-    redis.call('HSET', job, jobFields.firstMate, first, jobFields.mates, table.concat({first, unpack(events)}, ' '))
+    redis.call('HSET', job, jobFields.firstMate, first, jobFields.mates, table.concat({ first, unpack(events) }, ' '))
   end
   count_held(counts, counted, address, redis.call('ZCARD', held))
 

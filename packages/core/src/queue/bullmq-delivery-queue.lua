@@ -24,7 +24,22 @@
 ---@param steps integer[]          how much of its account's turn each takes
 ---@param accepted_at digits?[]    unknown for jobs of versions before
 ---@return integer
-function add_deliveries(prioritized, counter, meta, active, marker, order_state, weights, base, accounts, endpoints, ids, data, steps, accepted_at)
+function add_deliveries(
+  prioritized,
+  counter,
+  meta,
+  active,
+  marker,
+  order_state,
+  weights,
+  base,
+  accounts,
+  endpoints,
+  ids,
+  data,
+  steps,
+  accepted_at
+)
   local queue = {
     base = base,
     prioritized = prioritized,
@@ -55,8 +70,24 @@ function add_deliveries(prioritized, counter, meta, active, marker, order_state,
       local priority = priority_of(accounts[i], endpoints[i], steps[i])
       -- Each pending delivery repeats its name, and its options. The retry policy decides when a delivery ends: BullMQ only
       -- has to be far from deciding it first. Settings that are equal for all jobs (removal, backoff) are the worker's.
-      redis.call('HSET', job, 'name', 'd', 'data', data[i], 'opts', '{"attempts":10000}',
-        'timestamp', now, 'delay', 0, 'priority', priority, jobFields.acceptedAt, accepted_at[i] or '')
+      redis.call(
+        'HSET',
+        job,
+        'name',
+        'd',
+        'data',
+        data[i],
+        'opts',
+        '{"attempts":10000}',
+        'timestamp',
+        now,
+        'delay',
+        0,
+        'priority',
+        priority,
+        jobFields.acceptedAt,
+        accepted_at[i] or ''
+      )
       added[#added + 1] = ids[i]
       priorities[#added] = priority
     end

@@ -18,11 +18,24 @@
 ---@param most digits
 ---@reply count integer           how many were put back
 ---@reply next_due_at integer?
-function put_back_due(delayed, prioritized, counter, meta, active, marker, events, order_state, weights, base, due_until, most)
+function put_back_due(
+  delayed,
+  prioritized,
+  counter,
+  meta,
+  active,
+  marker,
+  events,
+  order_state,
+  weights,
+  base,
+  due_until,
+  most
+)
   local until_score = (due_until + 1) * DELAYED_SCORE - 1
   local jobs = redis.call('ZRANGEBYSCORE', delayed, 0, until_score, 'LIMIT', 0, most)
   if #jobs > 0 then
-    local queue = {base = base, prioritized = prioritized, counter = counter, meta = meta, active = active}
+    local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
     queue.marker, queue.events = marker, events
     local priority_of, finish = fair_order(prioritized, order_state, weights)
     redis.call('ZREM', delayed, unpack(jobs))

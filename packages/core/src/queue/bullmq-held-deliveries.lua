@@ -64,8 +64,23 @@ end
 ---@param along_for_ms integer?   for how long others are delayed; absent: none are held along
 ---@return text[]                 the ids of the jobs that were held along
 function enter_held(
-  held, wake_ups, counts, counted, prioritized, delayed,
-  base, suffix, event, accepted_at, endpoint, wake_up_at, reason, hold, previous_started_at, now, along_for_ms
+  held,
+  wake_ups,
+  counts,
+  counted,
+  prioritized,
+  delayed,
+  base,
+  suffix,
+  event,
+  accepted_at,
+  endpoint,
+  wake_up_at,
+  reason,
+  hold,
+  previous_started_at,
+  now,
+  along_for_ms
 )
   -- The most of the delay between jobs that are held along: they must not come back together.
   local most_along, spread_ms = 200, 15000
@@ -133,13 +148,33 @@ end
 ---@reply left integer            how many are still held
 ---@reply missing EventId[]       those that were asked for and have no job at all
 function release_held(
-  held, wake_ups, counts, counted, order_state, weights, delayed, prioritized, counter, meta, active, marker, events,
-  base, suffix, endpoint, most, per_request, was_due_at, again_at, soon_at, only
+  held,
+  wake_ups,
+  counts,
+  counted,
+  order_state,
+  weights,
+  delayed,
+  prioritized,
+  counter,
+  meta,
+  active,
+  marker,
+  events,
+  base,
+  suffix,
+  endpoint,
+  most,
+  per_request,
+  was_due_at,
+  again_at,
+  soon_at,
+  only
 )
   local account, flow = string.match(endpoint, '^(.*)/(.*)$')
   -- What has waited already goes by an order of its own, not behind those of the endpoint that came later.
   flow = flow .. ':held'
-  local queue = {base = base, prioritized = prioritized, counter = counter, meta = meta, active = active}
+  local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
   queue.marker, queue.events = marker, events
   local priority_of, finish = fair_order(prioritized, order_state, weights)
   local released, missing, is_busy = 0, {}, false

@@ -19,7 +19,7 @@ end
 
 --- For a delayed job.
 local function put_back(queue, job, priority)
-  put_in_place(queue, {job}, {priority})
+  put_in_place(queue, { job }, { priority })
   local now = string.format('%d', time_now())
   redis.call('HSET', queue.base .. job, 'priority', priority, 'delay', 0, jobFields.waitingSince, now)
   redis.call('XADD', queue.events, 'MAXLEN', '~', 10000, '*', 'event', 'waiting', 'jobId', job, 'prev', 'delayed')

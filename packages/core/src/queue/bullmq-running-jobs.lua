@@ -47,8 +47,16 @@ end
 
 --- What BullMQ keeps of the runs of a job. Only one that ran before has any of it, and a field that is missing costs Redis the most.
 local function runs_before(key)
-  local fields = redis.call('HMGET', key, jobFields.attemptsMade, jobFields.stalledCount, 'defa', jobFields.failedReason,
-    'stacktrace', jobFields.holds)
+  local fields = redis.call(
+    'HMGET',
+    key,
+    jobFields.attemptsMade,
+    jobFields.stalledCount,
+    'defa',
+    jobFields.failedReason,
+    'stacktrace',
+    jobFields.holds
+  )
   return former_runs {
     attempts_made = fields[1],
     stalled_count = fields[2],
@@ -79,7 +87,21 @@ end
 ---@reply job job_record?
 ---@reply are_more_waiting boolean
 ---@reply next_due_at integer     when the first delayed job is due, if no more are waiting; 0: there is none
-function take_job(wait, prioritized, counter, active, delayed, meta, marker, base, now, token, lock_ms, known, reads_along)
+function take_job(
+  wait,
+  prioritized,
+  counter,
+  active,
+  delayed,
+  meta,
+  marker,
+  base,
+  now,
+  token,
+  lock_ms,
+  known,
+  reads_along
+)
   local queue = once[base]
   if not queue then
     local limits = redis.call('HMGET', meta, 'paused', 'concurrency')
@@ -120,8 +142,17 @@ function take_job(wait, prioritized, counter, active, delayed, meta, marker, bas
 
   local key = base .. job
   redis.call('SET', key .. ':lock', token, 'PX', lock_ms)
-  local fields = redis.call('HMGET', key, jobFields.attemptsStarted, jobFields.name, jobFields.data, 'opts',
-    jobFields.timestamp, 'delay', 'priority')
+  local fields = redis.call(
+    'HMGET',
+    key,
+    jobFields.attemptsStarted,
+    jobFields.name,
+    jobFields.data,
+    'opts',
+    jobFields.timestamp,
+    'delay',
+    'priority'
+  )
   local started = (tonumber(fields[1]) or 0) + 1
   redis.call('HSET', key, 'processedOn', now, jobFields.attemptsStarted, started)
   return reply {

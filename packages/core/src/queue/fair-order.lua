@@ -15,7 +15,11 @@ local function fair_order(prioritized, state, weights)
   local base, last = tonumber(kept[1] or '0'), tonumber(kept[2] or '0')
   local head = redis.call('ZRANGE', prioritized, 0, 0, 'WITHSCORES')
   local now = last
-  if head[2] then now = base + math.max(math.floor(tonumber(head[2]) / PRIORITY_SCORE) - 1, 0) else base = last end
+  if head[2] then
+    now = base + math.max(math.floor(tonumber(head[2]) / PRIORITY_SCORE) - 1, 0)
+  else
+    base = last
+  end
   local accounts = {}
 
   local function account_of(account)
@@ -45,7 +49,7 @@ local function fair_order(prioritized, state, weights)
   local function priority_of(account, flow, step)
     local known = account_of(account)
     local step_length = step / known.weight
-    if known.positions[flow] == nil then look_up(account, {flow}) end
+    if known.positions[flow] == nil then look_up(account, { flow }) end
     local mine = known.positions[flow]
     local position
     if mine then
@@ -79,9 +83,13 @@ local function fair_order(prioritized, state, weights)
 
   local function store()
     redis.call('HSET', state, 'base', string.format('%.3f', base), 'last', string.format('%.3f', last))
-    for _, known in pairs(accounts) do store_positions(known) end
+    for _, known in pairs(accounts) do
+      store_positions(known)
+    end
   end
-  local function finish() at_end('store ' .. state, store) end
-  once['fair order ' .. state] = {priority_of = priority_of, finish = finish, look_up = look_up}
+  local function finish()
+    at_end('store ' .. state, store)
+  end
+  once['fair order ' .. state] = { priority_of = priority_of, finish = finish, look_up = look_up }
   return priority_of, finish, look_up
 end

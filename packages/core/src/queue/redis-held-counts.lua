@@ -7,9 +7,7 @@ local function count_held(counts, counted, endpoint, left, reason)
   local before, many = string.match(redis.call('HGET', counted, endpoint) or '', '^(%S+) (%d+)$')
   reason = reason or before
   if reason == before and tonumber(many) == left then return end
-  if before and redis.call('HINCRBY', counts, before, -tonumber(many)) == 0 then
-    redis.call('HDEL', counts, before)
-  end
+  if before and redis.call('HINCRBY', counts, before, -tonumber(many)) == 0 then redis.call('HDEL', counts, before) end
   if left == 0 or not reason then
     redis.call('HDEL', counted, endpoint)
   else

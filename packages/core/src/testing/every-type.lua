@@ -30,7 +30,22 @@
 ---@reply constants text
 ---@reply key text
 ---@reply order text?
-function every_type(event_key, own, order, event, endpoint, fails, stops, text, count, large, choice, maybe, rows, names)
+function every_type(
+  event_key,
+  own,
+  order,
+  event,
+  endpoint,
+  fails,
+  stops,
+  text,
+  count,
+  large,
+  choice,
+  maybe,
+  rows,
+  names
+)
   if stops then return stop() end
   redis.call('SET', own, text)
   if fails then redis.call('HGET', own, 'no hash') end

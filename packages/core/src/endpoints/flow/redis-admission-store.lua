@@ -56,8 +56,25 @@ end
 ---@reply is_soon boolean         of `ordering`
 ---@reply by EventId?             of `superseded`
 function admit_attempt(
-  breaker, recent, whole_order, whole_turn, rate_waiting, order_waiting, lines, ready, coalescing,
-  now, event, accepted_at, ordering, rate_limit, attempt, lease_ms, has_waited, line, window_ms
+  breaker,
+  recent,
+  whole_order,
+  whole_turn,
+  rate_waiting,
+  order_waiting,
+  lines,
+  ready,
+  coalescing,
+  now,
+  event,
+  accepted_at,
+  ordering,
+  rate_limit,
+  attempt,
+  lease_ms,
+  has_waited,
+  line,
+  window_ms
 )
   local order, turn = whole_order .. (line or ''), whole_turn .. (line or '')
   local function refuse(why)
@@ -85,10 +102,10 @@ function admit_attempt(
     if holder ~= event then
       local why_not = window_ms > 0 and coalesce(coalescing, ready, line, order, event, place(), window_ms)
       if why_not and why_not.kind == 'superseded' then return refuse(why_not) end
-      if holder and redis.call('ZSCORE', order, holder) then return refuse({ kind = 'ordering' }) end
+      if holder and redis.call('ZSCORE', order, holder) then return refuse { kind = 'ordering' } end
       if why_not then return refuse(why_not) end
       local is_first = window_ms > 0 or redis.call('ZRANGE', order, 0, 0)[1] == event
-      if not is_first then return refuse({ kind = 'ordering' }) end
+      if not is_first then return refuse { kind = 'ordering' } end
       if ordering == 'look' then
         once['first in ' .. order] = event
         return reply { kind = 'first' }

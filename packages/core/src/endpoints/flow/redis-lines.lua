@@ -28,10 +28,7 @@ local function coalesce(coalescing, ready, line, order, event, place, window_ms)
   local sent = redis.call('HGET', coalescing, line .. ' sent')
   local sent_at, sent_event = string.match(sent or '', '^(%d+) (.*)$')
   local is_newer = sent_at
-    and (
-      tonumber(sent_at) > tonumber(place)
-      or tonumber(sent_at) == tonumber(place) and sent_event > event
-    )
+    and (tonumber(sent_at) > tonumber(place) or tonumber(sent_at) == tonumber(place) and sent_event > event)
   if is_newer then return { kind = 'superseded', by = sent_event } end
   local now = time_now()
   redis.call('HSETNX', coalescing, line, string.format('%d', now + window_ms))
@@ -123,16 +120,8 @@ function leave_order(order, turn, lines, ready, coalescing, event)
   end
   if sent then
     local until_sent = string.match(sent, '^%d+')
-    local older = redis.call(
-      'ZRANGEBYSCORE',
-      order .. line,
-      '-inf',
-      until_sent,
-      'WITHSCORES',
-      'LIMIT',
-      0,
-      COALESCED_AT_ONCE
-    )
+    local older =
+      redis.call('ZRANGEBYSCORE', order .. line, '-inf', until_sent, 'WITHSCORES', 'LIMIT', 0, COALESCED_AT_ONCE)
     for i = 1, #older, 2 do
       table.insert(next, older[i + 1])
       table.insert(next, older[i])

@@ -49,8 +49,22 @@ end
 ---@param failures integer[]
 ---@param durations text[]
 ---@return refusal[]
-function add_to_health(healths, first_kept, kept_ms, worker, now, too_old, last_successes, last_failures, limits,
-    hour_counts, hours, successes, failures, durations)
+function add_to_health(
+  healths,
+  first_kept,
+  kept_ms,
+  worker,
+  now,
+  too_old,
+  last_successes,
+  last_failures,
+  limits,
+  hour_counts,
+  hours,
+  successes,
+  failures,
+  durations
+)
   local function add(health, number, first, last)
     local fields, n = { healthFields.limits, healthFields.lastSuccess, healthFields.lastFailure }, 3
     for i = first, last do

@@ -2,12 +2,12 @@
 
 local function places_of(base, job)
   local places = {}
-  for _, list in ipairs({ 'wait', 'active', 'paused' }) do
+  for _, list in ipairs { 'wait', 'active', 'paused' } do
     for _ in ipairs(redis.call('LPOS', base .. list, job, 'COUNT', 0)) do
       table.insert(places, list)
     end
   end
-  for _, set in ipairs({ 'prioritized', 'delayed', 'failed', 'completed' }) do
+  for _, set in ipairs { 'prioritized', 'delayed', 'failed', 'completed' } do
     if redis.call('ZSCORE', base .. set, job) then table.insert(places, set) end
   end
   return places
