@@ -207,6 +207,6 @@ it('adds no command to the ones that publishing an event needs anyway', async ()
   await new EndpointStore(noted, testSealer).version(accountId);
   await new EventStore(noted, { ageMs: DAY, count: 100 }).enlistAll([
     { event: buildEvent({ accountId }), deliveries: 1 },
-  ])(redis.client);
+  ])(noted);
   expect(commands).toEqual(['mget', 'evalsha']);
 });

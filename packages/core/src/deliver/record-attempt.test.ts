@@ -417,6 +417,15 @@ describe('an attempt that is recorded again, since nobody knows that it is', () 
     expect(await read()).toEqual(before);
   });
 
+  // A run whose lock was lost, and the one that took its job over: one process, and a clock that has not moved.
+  it('is not taken for another one of the same worker at the same time that ended otherwise', async () => {
+    const { prepare, recordOf, read } = await arrange();
+    const [first, second] = [await prepare(), await prepare()];
+    await recordOf(first, FAILED, RETRY);
+    await recordOf(second, ACCEPTED, { kind: 'delivered' });
+    expect(await read()).toMatchObject({ status: 'delivered', isOpen: false, attemptCount: 2 });
+  });
+
   it('stands there once as a late one, wherever that is', async () => {
     const { prepare, recordOf, request, read } = await arrange();
     const [mine, theirs] = [await prepare(), await prepare()];

@@ -11,7 +11,7 @@ import { createNewId } from '../platform/ids';
 import { atomicOneByOne } from '../platform/redis-atomic';
 import { nameRedisError } from '../platform/redis-errors';
 import { ScriptUnit, type Step } from '../platform/redis-script';
-import { buildAtomic } from '../testing/build-atomic';
+import { buildAtomic, buildGuard } from '../testing/build-atomic';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { createClosables } from '../testing/closables';
 import { keepMovedId } from '../testing/keep-moved-id';
@@ -53,10 +53,12 @@ describe('accept events', () => {
         },
       },
       eventStore: withMethods(eventStore, {
-        async save(event: AcceptedEvent) {
-          await add();
-          added.push(event);
-        },
+        save: (event: AcceptedEvent) =>
+          buildGuard(async () => {
+            await add();
+            added.push(event);
+            return true;
+          }),
       }),
     };
     const acceptAt = (receivedAt: number, ...events: (PublishedEvent | AppError)[]) =>
