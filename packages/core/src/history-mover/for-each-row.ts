@@ -1,5 +1,5 @@
 import { chunksOf } from '../platform/batches';
-import { isDataError } from '../platform/redis-script';
+import { isOwnDataError } from '../platform/redis-script';
 
 // What waits for a reply lives through several collections of garbage: with thousands of rows at once, those take as long
 // as all of the rest.
@@ -27,6 +27,6 @@ export async function forEachRow<Row, Result>(
 
 // A key of an unexpected type must not stop all others.
 function errorOfRow(error: unknown): Error {
-  if (error instanceof Error && isDataError(error)) return error;
+  if (isOwnDataError(error)) return error;
   throw error;
 }

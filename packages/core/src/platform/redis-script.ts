@@ -76,6 +76,14 @@ export function isDataError(error: unknown): boolean {
   return error instanceof ReplyError && !isUnavailable(error);
 }
 
+/** Errors of whole commands: no unit of theirs is to blame by itself. */
+const errorsOfAll = new WeakSet<object>();
+
+/** The same, and it is the fault of the own data, not of what went to Redis along with it. */
+export function isOwnDataError(error: unknown): error is Error {
+  return error instanceof Error && isDataError(error) && !errorsOfAll.has(error);
+}
+
 /** Call its scripts on the target, before it waits for anything. */
 export type Step<Reply = unknown> = (target: ScriptTarget) => Promise<Reply>;
 
@@ -227,6 +235,7 @@ export class ScriptTurn {
         settled(reply[0] === null ? reply.length - 1 : unit.calls.length);
       }
     } catch (error) {
+      if (error instanceof Error) errorsOfAll.add(error);
       for (const { unit, settled } of units) {
         unit.fail(error);
         settled(unit.calls.length);

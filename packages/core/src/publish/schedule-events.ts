@@ -18,7 +18,7 @@ import type { ScheduledEvents, SeenScheduled } from '../events/redis-scheduled-e
 import { AppError } from '../platform/app-error';
 import { type Clock, formatTime } from '../platform/clock';
 import { formatDuration } from '../platform/duration';
-import type { Atomic } from '../platform/redis-atomic';
+import { type Atomic, mapReply, together } from '../platform/redis-atomic';
 import type { ScriptTarget, Step } from '../platform/redis-script';
 import type { Mark, TimeRange } from '../platform/redis-timeline';
 import type { ScheduledEntry, ScheduledQueue } from '../queue/bullmq-scheduled-queue';
@@ -105,18 +105,25 @@ export async function scheduleEvents(
     // One may have been sent or cancelled, and have moved, since its id was looked up.
     ...(context.movedIds?.guardsUnsettled(some, context.clock()) ?? []),
   ];
-  const save = (event: AcceptedEvent) => context.scheduledEvents.save(event, answer);
+  const saved = new Set<AcceptedEvent>();
+  // Together: in a Cluster each is a round trip.
+  const save = (some: readonly AcceptedEvent[]): Step =>
+    together(
+      some.map((event) =>
+        mapReply(context.scheduledEvents.save(event, answer), (isSaved) => {
+          if (isSaved) saved.add(event);
+        }),
+      ),
+    );
   const run = async (steps: readonly Step[]) => {
     const results = await (assumption ?? context).atomic(steps);
-    return { results, isWhole: results.length === steps.length };
+    return results.length === steps.length;
   };
-  const guards = guardsOf(events);
-  const all = await run([...guards, ...events.map(save), ...stepsOf(context, events, answer)]);
-  for (const [i, event] of events.entries()) {
+  const isWhole = await run([...guardsOf(events), save(events), ...stepsOf(context, events, answer)]);
+  for (const event of events) {
     // One that is known has kept all others from what comes after that.
-    const isSaved = all.results[guards.length + i] === true;
-    const first = isSaved ? [] : [...guardsOf([event]), save(event)];
-    const isNew = all.isWhole || (await run([...first, ...stepsOf(context, [event], answer)])).isWhole;
+    const first = saved.has(event) ? [] : [...guardsOf([event]), save([event])];
+    const isNew = isWhole || (await run([...first, ...stepsOf(context, [event], answer)]));
     if (isNew) announce(context, event);
     else await completeKnown(context, event);
   }
