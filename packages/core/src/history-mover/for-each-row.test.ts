@@ -105,3 +105,18 @@ describe.each([
     }
   });
 });
+
+// Otherwise each of them would be set aside, until somebody has looked at it.
+it('fail as a whole when Redis refuses the command that they share', async () => {
+  const server = await startRedisServer();
+  const own = await openTestRedis(server.url);
+  try {
+    await own.client.acl('SETUSER', 'default', '-eval', '-evalsha');
+    const atomic = atomicAsOne(own.client);
+    const seen = forEachRow([buildRow(), buildRow()], (row) => atomic([movedStore.seeEvent(row)]));
+    await expect(seen).rejects.toThrow('NOPERM');
+  } finally {
+    await own.close();
+    await server.close();
+  }
+});

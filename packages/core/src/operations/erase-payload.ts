@@ -158,9 +158,9 @@ async function endInOrder(
   endpointIds: readonly EndpointId[],
 ): Promise<void> {
   const endpoints = await endpointStore.findAll(accountId, endpointIds);
-  const atomic = endpoints.filter(({ ordering }) => ordering !== 'none');
+  const ordered = endpoints.filter(({ ordering }) => ordering !== 'none');
   await Promise.all(
-    atomic.map(async ({ id: endpointId }) => {
+    ordered.map(async ({ id: endpointId }) => {
       if (await heldDeliveries.isHeld(endpointId, eventId)) return;
       await deliveryQueue.promote({ endpointId, eventId });
     }),

@@ -315,6 +315,28 @@ async function bytesOfKeys(): Promise<number> {
   return sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
 }
 
+// In a Cluster, each step waits for the one before.
+it('takes no more steps for many events than for one', async () => {
+  const { context, now } = arrange();
+  const counts: number[] = [];
+  const atomic = buildAtomic(async (steps) => {
+    counts.push(steps.length);
+    return await context.atomic(steps);
+  });
+  const accountId = uniqueAccountId();
+  const events = Array.from({ length: 5 }, () =>
+    buildScheduledEvent({ accountId, deliverAt: now + HOUR_MS }),
+  );
+  await scheduleEvents({ ...context, atomic }, events.slice(0, 1));
+  await scheduleEvents({ ...context, atomic }, events.slice(1));
+  const [ofOne, ofFour] = counts;
+  expect(counts).toHaveLength(2);
+  expect(ofFour).toBe(ofOne);
+  expect(await Promise.all(events.map(({ id }) => context.eventStore.findHead(accountId, id)))).not.toContain(
+    undefined,
+  );
+});
+
 // Redis runs a script that it knows before one that was sent earlier, and whose text it has to be sent first.
 describe('a step that another request overtakes on its way to Redis', () => {
   function overtakenBy(context: ReturnType<typeof arrange>['context'], other: () => Promise<void>) {
