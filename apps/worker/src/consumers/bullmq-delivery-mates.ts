@@ -4,7 +4,7 @@ import type { EndpointAddress, EndpointId } from '@hookferry/core/domain/endpoin
 import type { EventId } from '@hookferry/core/domain/event';
 import { parsedOrUndefined } from '@hookferry/core/platform/json';
 import type { Atomic } from '@hookferry/core/platform/redis-atomic';
-import { type Step } from '@hookferry/core/platform/redis-script';
+import type { Step } from '@hookferry/core/platform/redis-script';
 import type {
   MateJobs,
   MatesToTake,

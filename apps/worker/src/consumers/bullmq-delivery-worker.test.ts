@@ -4,7 +4,7 @@ import { deliveryIdOf, type JobEnd } from '@hookferry/core/domain/delivery';
 import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
 import { createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { connectRedis } from '@hookferry/core/platform/redis-connect';
-import { type Step } from '@hookferry/core/platform/redis-script';
+import type { Step } from '@hookferry/core/platform/redis-script';
 import { MateJobs } from '@hookferry/core/queue/bullmq-delivery-mates';
 import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';

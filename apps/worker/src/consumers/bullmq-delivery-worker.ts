@@ -4,7 +4,7 @@ import type { EventId } from '@hookferry/core/domain/event';
 import { CACHED_FOR_MS } from '@hookferry/core/events/redis-event-store';
 import { steadyClock } from '@hookferry/core/platform/clock';
 import { mapReply } from '@hookferry/core/platform/redis-atomic';
-import { type Step } from '@hookferry/core/platform/redis-script';
+import type { Step } from '@hookferry/core/platform/redis-script';
 import type { MateJobs, MatesToTake, TakenMates } from '@hookferry/core/queue/bullmq-delivery-mates';
 import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
 import type { RunningJobs, Taken, TakenJob } from '@hookferry/core/queue/bullmq-running-jobs';

@@ -3,7 +3,7 @@ import type { EndpointId } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import { type AccountUsage, ALL_CODE_COUNTED, type UsageChange } from '../domain/usage';
 import type { RedisClient } from '../platform/redis-connect';
-import type { ScriptTarget } from '../platform/redis-script';
+import type { Step } from '../platform/redis-script';
 import { addUsage, codeBytes, lookAtUsage } from './redis-usage-store.script';
 
 /** The usage as read beside other keys, without subtracting lapsed parts: never less than the real usage. */
@@ -18,13 +18,13 @@ export class UsageStore {
   constructor(private readonly redis: RedisClient) {}
 
   /** Not idempotent: a repetition counts twice. */
-  async count(
-    accountId: AccountId,
-    changes: readonly UsageChange[],
-    now: number,
-    target: ScriptTarget = this.redis,
-  ): Promise<void> {
-    await addUsage({ account: accountId, now, changes })(target);
+  async count(accountId: AccountId, changes: readonly UsageChange[], now: number): Promise<void> {
+    await this.stepToCount(accountId, changes, now)(this.redis);
+  }
+
+  /** The same, along with other steps. */
+  stepToCount(accountId: AccountId, changes: readonly UsageChange[], now: number): Step<void> {
+    return addUsage({ account: accountId, now, changes });
   }
 
   /** Count the versions of an endpoint's code, after one was saved. */

@@ -7,8 +7,7 @@ import { lacksProof } from '../domain/verification';
 import type { AdmissionAnswer, AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import type { VerificationPolicy } from '../endpoints/verification/verify';
 import type { Clock } from '../platform/clock';
-import type { Atomic } from '../platform/redis-atomic';
-import { type Step } from '../platform/redis-script';
+import { type Atomic, together } from '../platform/redis-atomic';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import type { OldestEvents } from '../queue/bullmq-oldest-events';
 import type { Concurrency, Permit } from './flow/concurrency';
@@ -190,8 +189,7 @@ async function askInOrder(
     return answer;
   }
   const guards = oldestEvents.guardsOldest({ accountId, id: eventId, acceptedAt });
-  const isOldest: Step = (target) => Promise.all(guards.map((guard) => guard(target)));
-  const [looked, , begun] = await atomic([admitAs('look'), isOldest, admitAs('begin')]);
+  const [looked, , begun] = await atomic([admitAs('look'), together(guards), admitAs('begin')]);
   return begun ?? looked;
 }
 

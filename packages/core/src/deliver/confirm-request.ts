@@ -13,7 +13,7 @@ export interface ConfirmContext {
   readonly atomic: Atomic;
   readonly deliveryStore: Pick<DeliveryStore, 'lengthOf'>;
   readonly eventStore: Pick<EventStore, 'headOf'>;
-  readonly endpointStore: Pick<EndpointStore, 'findInStep'>;
+  readonly endpointStore: Pick<EndpointStore, 'stepToFind'>;
   readonly signingKeyStore: Pick<SigningKeyStore, 'find'>;
   readonly clock: Clock;
 }
@@ -133,7 +133,7 @@ async function isEndpointUnchanged(
   const { endpoint, signer, run } = first;
   const { accountId, endpointId } = run;
   const [[current], signingKeys] = await Promise.all([
-    atomic([(target) => endpointStore.findInStep(accountId, endpointId, target)]),
+    atomic([endpointStore.stepToFind(accountId, endpointId)]),
     signer && signingKeyStore.find(accountId),
   ]);
   const kid = signingKeys && signingKeyAt(signingKeys, clock()).kid;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ScriptTarget, Step } from '../platform/redis-script';
+import type { Step } from '../platform/redis-script';
 import type { AccountId } from './account';
 import { type EndpointAddress, type EndpointId, endpointIdSchema } from './endpoint';
 import { type EventId, eventIdSchema } from './event';
@@ -73,7 +73,7 @@ export interface DeliveryRun {
    * Ask Redis, which needs no clock of this process, whether it still owns the job; if so, it does for as long again.
    * Absent: `ownedUntil` alone tells.
    */
-  readonly keepJob?: (target: ScriptTarget) => Promise<boolean>;
+  readonly keepJob?: Step<boolean>;
   /** The request that the job was added for, if a client requested the delivery once more. */
   readonly request?: DeliveryRequested | undefined;
   /** Records that were read together with the job. Absent: the attempt reads them. */

@@ -6,8 +6,9 @@ import { type Endpoint, type EndpointId, type EndpointRef, isEndpointId } from '
 import { keys } from '../domain/keys';
 import { AppError } from '../platform/app-error';
 import { ParsedCache } from '../platform/caches';
+import { mapReply } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
-import type { ScriptTarget } from '../platform/redis-script';
+import type { Step } from '../platform/redis-script';
 import { readNewestFirst } from '../platform/redis-timeline';
 import { changedFields, createdFields } from './endpoint-changes';
 import {
@@ -65,13 +66,9 @@ export class EndpointStore {
   }
 
   /** The same as a step. Gives the same object as before if nothing about it has changed. */
-  async findInStep(
-    accountId: AccountId,
-    id: EndpointId,
-    target: ScriptTarget,
-  ): Promise<Endpoint | undefined> {
-    const text = await findEndpoint({ account: accountId, id })(target);
-    return this.decode(accountId, id, text ?? null);
+  stepToFind(accountId: AccountId, id: EndpointId): Step<Endpoint | undefined> {
+    const step = findEndpoint({ account: accountId, id });
+    return mapReply(step, (text) => this.decode(accountId, id, text ?? null));
   }
 
   /** The same from the stored text. */

@@ -20,7 +20,7 @@ import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import type { RecordForm } from '../domain/record-form';
 import { chunksOf } from '../platform/batches';
-import { mapReply } from '../platform/redis-atomic';
+import { mapReply, together } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
 import { groupsByCommand, type Step } from '../platform/redis-script';
 import { type Mark, readTimeline, type TimeRange } from '../platform/redis-timeline';
@@ -160,11 +160,8 @@ export class DeliveryStore {
   }
 
   /** Put events into the lists of their endpoints. Idempotent. */
-  enlistAll(lists: readonly NewDeliveries[]): Step<void> {
-    const steps = groupsByCommand(this.redis, lists).map((group) => this.#enlistGroup(group));
-    return async (target) => {
-      await Promise.all(steps.map((step) => step(target)));
-    };
+  enlistAll(lists: readonly NewDeliveries[]): Step {
+    return together(groupsByCommand(this.redis, lists).map((group) => this.#enlistGroup(group)));
   }
 
   #enlistGroup(lists: readonly NewDeliveries[]): Step<void> {

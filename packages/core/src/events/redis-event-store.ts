@@ -15,7 +15,7 @@ import type { RecordForm } from '../domain/record-form';
 import { DELIVERY_BYTES, EVENT_BYTES, lapseOf } from '../domain/usage';
 import { createLru } from '../platform/caches';
 import { steadyClock } from '../platform/clock';
-import { mapReply } from '../platform/redis-atomic';
+import { mapReply, together } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
 import type { Guard } from '../platform/redis-lua';
 import type { Step } from '../platform/redis-script';
@@ -118,7 +118,7 @@ export class EventStore {
    * Put events into the lists of their accounts, and count them for the accounts, with their deliveries. Idempotent. It takes one
    * call for those of an account that lapse at the same time, which all do mostly.
    */
-  enlistAll(all: readonly { readonly event: Enlisted; readonly deliveries: number }[]): Step<void> {
+  enlistAll(all: readonly { readonly event: Enlisted; readonly deliveries: number }[]): Step {
     const { ageMs } = this.retention;
     const groups = new Map<string, EnlistedTogether>();
     for (const { event, deliveries } of all) {
@@ -134,10 +134,7 @@ export class EventStore {
       if (group) group.entries.push(entry);
       else groups.set(name, { accountId, lapsesAt, entries: [entry] });
     }
-    const steps = [...groups.values()].map((group) => this.#enlist(group));
-    return async (target) => {
-      await Promise.all(steps.map((step) => step(target)));
-    };
+    return together([...groups.values()].map((group) => this.#enlist(group)));
   }
 
   /**

@@ -3,6 +3,7 @@ import type { DeliveryParts } from '../domain/delivery';
 import type { EndStatus } from '../domain/delivery-log';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
+import { together } from '../platform/redis-atomic';
 import type { Step } from '../platform/redis-script';
 import { storedMsOf } from './redis-event-index';
 import type { MovedCounts } from './redis-moved';
@@ -46,12 +47,9 @@ export class RecalledStore {
   }
 
   /** Once what was pinned has its job, or is not sent. */
-  unpin(accountId: AccountId, { endpointId, eventId }: DeliveryParts): Step<void> {
-    const ofEvent = unpin({ pinned: keys.pinnedEvent(accountId, eventId) });
-    const ofDelivery = unpin({ pinned: keys.pinned(endpointId, eventId) });
-    return async (target) => {
-      await Promise.all([ofEvent(target), ofDelivery(target)]);
-    };
+  unpin(accountId: AccountId, { endpointId, eventId }: DeliveryParts): Step {
+    const pinned = [keys.pinnedEvent(accountId, eventId), keys.pinned(endpointId, eventId)];
+    return together(pinned.map((key) => unpin({ pinned: key })));
   }
 
   /** Put an event back, unless it is here. Gives whether it is back. */

@@ -15,7 +15,7 @@ import type { RecalledStore } from '../events/redis-recalled';
 import type { DeliveryKey } from '../history/history-source';
 import type { Clock } from '../platform/clock';
 import type { Atomic } from '../platform/redis-atomic';
-import { type Step } from '../platform/redis-script';
+import type { Step } from '../platform/redis-script';
 
 export interface RecallContext {
   readonly recalledStore: Pick<
@@ -28,9 +28,9 @@ export interface RecallContext {
   readonly pgHistory: Pick<PgHistory, 'readForRecall' | 'countDeliveries' | 'readHeads'>;
   readonly usageRecorder: Pick<UsageRecorder, 'note'>;
   readonly retention: { readonly ageMs: number };
-  /** It runs scripts on the Redis of these stores. */
   /** In which events are written. Default: `current`. */
   readonly recordForm?: RecordForm | undefined;
+  /** It runs scripts on the Redis of these stores. */
   readonly atomic: Atomic;
   readonly clock: Clock;
 }

@@ -18,7 +18,8 @@ import type { EventStore } from '../events/redis-event-store';
 import { digestOf, isOfDigest, type MovedIds, type Settled } from '../events/redis-moved-ids';
 import { AppError } from '../platform/app-error';
 import type { NewId } from '../platform/ids';
-import type { ScriptTarget } from '../platform/redis-script';
+import { together } from '../platform/redis-atomic';
+import type { Step } from '../platform/redis-script';
 import { type DispatchEventsContext, dispatchEvents, type EventsPremise } from './fan-out-event';
 import type { EventClaim, EventClaimStore } from './redis-event-claim-store';
 import { isPast, type ScheduleEventsContext, scheduleEvents, scheduleOf } from './schedule-events';
@@ -176,7 +177,7 @@ async function claimIds(
   const claimable = prepared.filter(isClaimable);
   if (claimable.length === 0) return prepared;
   const [claimed] = await (assumption ?? context).atomic([
-    (target) => Promise.all(claimable.map((candidate) => claimId(context, candidate, target))),
+    together(claimable.map((candidate) => claimId(context, candidate))),
   ]);
   const alreadyMoved = claimed.filter(({ isMoved }) => isMoved);
   await takeBack(
@@ -190,23 +191,20 @@ async function claimIds(
   });
 }
 
-async function claimId(
-  { eventClaims, movedIds }: AcceptEventsContext,
-  candidate: Candidate,
-  target: ScriptTarget,
-): Promise<ClaimedId> {
+function claimId({ eventClaims, movedIds }: AcceptEventsContext, candidate: Candidate): Step<ClaimedId> {
   const { event } = candidate;
   const digest = digestOf(event.body, event.endpointIds);
-  // Both fail when Redis is down. An unhandled rejection would end the process.
-  const [claim, settled] = await Promise.all([
-    eventClaims.claim(event, digest)(target),
-    movedIds?.look(event.accountId, event.id, publishedAtOf(event))(target),
-  ]);
-  if (settled === undefined) return { candidate, claim, isMoved: false };
-  return {
-    candidate,
-    claim: claimAgainstHistory(event, settled, claim, digest),
-    isMoved: settled.moved !== undefined && claim.state === 'open',
+  const toClaim = eventClaims.claim(event, digest);
+  const toLook = movedIds?.look(event.accountId, event.id, publishedAtOf(event));
+  return async (target) => {
+    // Both fail when Redis is down. An unhandled rejection would end the process.
+    const [claim, settled] = await Promise.all([toClaim(target), toLook?.(target)]);
+    if (settled === undefined) return { candidate, claim, isMoved: false };
+    return {
+      candidate,
+      claim: claimAgainstHistory(event, settled, claim, digest),
+      isMoved: settled.moved !== undefined && claim.state === 'open',
+    };
   };
 }
 
@@ -287,8 +285,7 @@ async function markQueued(
   const open = candidates.filter(isClaimable).filter(({ claimState }) => claimState === 'open');
   if (open.length === 0) return NONE;
   const [isFirst] = await atomic([
-    (target) =>
-      Promise.all(open.map(({ event: { accountId, id } }) => eventClaims.markQueued(accountId, id)(target))),
+    together(open.map(({ event: { accountId, id } }) => eventClaims.markQueued(accountId, id))),
   ]);
   return new Set(open.filter((_candidate, i) => isFirst[i]));
 }

@@ -19,7 +19,7 @@ import { AppError } from '../platform/app-error';
 import { type Clock, formatTime } from '../platform/clock';
 import { formatDuration } from '../platform/duration';
 import { type Atomic, mapReply, together } from '../platform/redis-atomic';
-import type { ScriptTarget, Step } from '../platform/redis-script';
+import type { Step } from '../platform/redis-script';
 import type { Mark, TimeRange } from '../platform/redis-timeline';
 import type { ScheduledEntry, ScheduledQueue } from '../queue/bullmq-scheduled-queue';
 import type { Assumption } from './redis-assumption';
@@ -29,7 +29,7 @@ import type { IdempotencyStore } from './redis-idempotency-store';
 export interface ScheduleContext {
   readonly scheduledEvents: ScheduledEvents;
   readonly scheduledQueue: Pick<ScheduledQueue, 'addAll' | 'hasten' | 'place' | 'remove'>;
-  readonly usageStore: Pick<UsageStore, 'count'>;
+  readonly usageStore: Pick<UsageStore, 'stepToCount'>;
   /** How long events are kept after they were due. */
   readonly retention: { readonly ageMs: number };
   /** On the Redis of all of these. */
@@ -146,7 +146,7 @@ function stepsOf(
     bytes: EVENT_BYTES + Buffer.byteLength(body),
     lapsesAt: lapseOf(acceptedAt, retention.ageMs),
   }));
-  steps.push((target) => usageStore.count(accountId, changes, clock(), target));
+  steps.push(usageStore.stepToCount(accountId, changes, clock()));
   if (answer !== undefined && idempotencyStore) {
     const slot = { accountId, name: answer };
     steps.push(idempotencyStore.keepUntil(slot, until));
@@ -202,15 +202,13 @@ export async function rescheduleEvent(
   const changes = [{ field: 'deliver_at', from: formatTime(seen.deliverAt), to: formatTime(deliverAt) }];
   if (act) await auditLog?.record({ act, accountId, targetId: eventId, changes });
   const entry = { accountId, eventId, deliverAt };
+  const { answer: name } = seen;
   const [, isMoved] = await context.atomic([
     scheduledQueue.hasten(entry),
     scheduledEvents.move(accountId, eventId, deliverAt),
     scheduledQueue.place(entry),
-    async (target) => {
-      const name = seen.answer;
-      if (name !== undefined) await idempotencyStore.keepUntil({ accountId, name }, deliverAt)(target);
-    },
-    (target) => countMoved(context, accountId, seen, deliverAt, target),
+    ...(name === undefined ? [] : [idempotencyStore.keepUntil({ accountId, name }, deliverAt)]),
+    countMoved(context, accountId, seen, deliverAt),
   ]);
   if (!isMoved) {
     requireWaiting(await scheduledEvents.see(accountId, eventId));
@@ -220,20 +218,19 @@ export async function rescheduleEvent(
 }
 
 /** Its bytes count until it lapses, which is at another time now. */
-async function countMoved(
+function countMoved(
   { usageStore, retention, clock }: ScheduleContext,
   accountId: AccountId,
   { deliverAt, bytes: ofBody }: SeenScheduled,
   movedTo: number,
-  target: ScriptTarget,
-): Promise<void> {
+): Step<void> {
   const bytes = EVENT_BYTES + ofBody;
   const change = (sign: 1 | -1, at: number): UsageChange => ({
     kind: 'events',
     bytes: sign * bytes,
     lapsesAt: lapseOf(at, retention.ageMs),
   });
-  await usageStore.count(accountId, [change(-1, deliverAt), change(1, movedTo)], clock(), target);
+  return usageStore.stepToCount(accountId, [change(-1, deliverAt), change(1, movedTo)], clock());
 }
 
 function requireWaiting({ state }: SeenScheduled): void {
@@ -293,7 +290,7 @@ async function cancelWaiting(
   const [isCancelled] = await context.atomic([
     context.scheduledEvents.cancel(accountId, eventId, now),
     ...leaveQueue(context, accountId, eventId, now),
-    (target) => countMoved(context, accountId, seen, now, target),
+    countMoved(context, accountId, seen, now),
   ]);
   return isCancelled;
 }

@@ -196,9 +196,9 @@ export class DeliveryScene {
     let updates = 0;
     let recordings = 0;
     let admissions = 0;
-    const changingStore: Pick<EndpointStore, 'find' | 'findInStep' | 'decode' | 'update'> = {
+    const changingStore: Pick<EndpointStore, 'find' | 'stepToFind' | 'decode' | 'update'> = {
       find: (...args) => endpointStore.find(...args),
-      findInStep: (...args) => endpointStore.findInStep(...args),
+      stepToFind: (...args) => endpointStore.stepToFind(...args),
       decode: (...args) => endpointStore.decode(...args),
       async update(...args) {
         updates += 1;
