@@ -1,4 +1,4 @@
-import { HistoryWriter } from '@hookferry/core/database/pg-history-writer';
+import { HistoryWriter } from '@hookferry/core/history/database/pg-history-writer';
 import { systemClock } from '@hookferry/core/platform/clock';
 import { buildMovedEvent } from '@hookferry/core/testing/build-moved-event';
 import { hasPostgres, NO_POSTGRES } from '@hookferry/core/testing/postgres-server';

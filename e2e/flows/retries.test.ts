@@ -79,12 +79,13 @@ function waitsBetween(attempts: readonly { started_at: string; duration_ms: numb
 }
 
 it('cancels what is still open when the retention is over, and lists it with its attempts', async () => {
-  const stack = await Stack.start({ environment: { RETENTION: '4s', RETRY_SCHEDULE: '1h' } });
+  // What is cancelled is shown for as long again.
+  const stack = await Stack.start({ environment: { RETENTION: '12s', RETRY_SCHEDULE: '1h' } });
   const receiver = await Receiver.start(() => 500);
-  const tooLong = { url: receiver.url, events: ['*'], retry_schedule: ['5s'] };
+  const tooLong = { url: receiver.url, events: ['*'], retry_schedule: ['15s'] };
   const { body: refusal } = await stack.client.expect<object>(422, 'POST', '/v1/webhooks', tooLong);
   expect(refusal).toMatchObject({
-    errors: [{ pointer: '/retry_schedule', detail: expect.stringContaining('within 4s (RETENTION)') }],
+    errors: [{ pointer: '/retry_schedule', detail: expect.stringContaining('within 12s (RETENTION)') }],
   });
 
   const failing = await stack.client.register(receiver.url);

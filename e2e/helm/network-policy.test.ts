@@ -1,3 +1,4 @@
+import { AddressPolicy, isIsatap } from '@hookferry/core/deliver/egress/address-policy';
 import {
   CLOUD_METADATA,
   GLOBAL_UNICAST_IPV6,
@@ -5,7 +6,6 @@ import {
   REFUSED_IPV4,
   REFUSED_IPV6,
 } from '@hookferry/core/domain/address-ranges';
-import { AddressPolicy, isIsatap } from '@hookferry/core/egress/address-policy';
 import ipaddr from 'ipaddr.js';
 import { describeChart } from './chart-tools';
 import { findObject, renderChart, type Values, valueAt } from './render-chart';

@@ -1,6 +1,6 @@
-import { AuditSettler } from '@hookferry/core/audit/audit-settler';
-import { AuditLog } from '@hookferry/core/audit/redis-audit-log';
-import { makeChange } from '@hookferry/core/audit/redis-recorded-change';
+import { AuditSettler } from '@hookferry/core/accounts/audit/audit-settler';
+import { AuditLog } from '@hookferry/core/accounts/audit/redis-audit-log';
+import { makeChange } from '@hookferry/core/accounts/audit/redis-recorded-change';
 import type { AuditEntry } from '@hookferry/core/domain/audit';
 import { keys } from '@hookferry/core/domain/keys';
 import { buildAct } from '@hookferry/core/testing/build-act';

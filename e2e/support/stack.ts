@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { PgDatabase } from '@hookferry/core/database/pg-database';
-import { migrate } from '@hookferry/core/database/pg-schema';
+import { PgDatabase } from '@hookferry/core/history/database/pg-database';
+import { migrate } from '@hookferry/core/history/database/pg-schema';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { hasPostgres, PostgresServer } from '@hookferry/core/testing/postgres-server';
 import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';

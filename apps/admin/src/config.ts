@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { auditSettings } from '@hookferry/core/audit/audit-settings';
-import { historySettings } from '@hookferry/core/database/history-settings';
-import { proxyUrlSchema, SOURCE_ADDRESSES } from '@hookferry/core/egress/egress-settings';
+import { auditSettings } from '@hookferry/core/accounts/audit/audit-settings';
+import { proxyUrlSchema, SOURCE_ADDRESSES } from '@hookferry/core/deliver/egress/egress-settings';
+import { historySettings } from '@hookferry/core/history/database/history-settings';
 import {
   commonSettings,
   type Environment,

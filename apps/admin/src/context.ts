@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { userInfo } from 'node:os';
 import { ensureDefaultAccount } from '@hookferry/core/accounts/api-keys';
+import { auditBoundsOf } from '@hookferry/core/accounts/audit/audit-settings';
+import { AuditLog } from '@hookferry/core/accounts/audit/redis-audit-log';
+import { RefusalStore } from '@hookferry/core/accounts/audit/refusals';
 import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
-import { auditBoundsOf } from '@hookferry/core/audit/audit-settings';
-import { AuditLog } from '@hookferry/core/audit/redis-audit-log';
-import { RefusalStore } from '@hookferry/core/audit/refusals';
 import { type Act, AUDIT_ID_PREFIX, type AuditAction, type AuditEntry } from '@hookferry/core/domain/audit';
 import { createQueueLayout, type QueueShards, shardsAmong } from '@hookferry/core/domain/queues';
-import { AdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
+import { AdmissionStore } from '@hookferry/core/endpoints/admission/redis-admission-store';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { Sealer } from '@hookferry/core/endpoints/seal';
 import { VerificationStore } from '@hookferry/core/endpoints/verification/redis-verification-store';

@@ -1,9 +1,13 @@
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import {
+  DeliveryHttpAgent,
+  DeliveryHttpsAgent,
+  IdleSockets,
+} from '@hookferry/core/deliver/egress/delivery-agents';
+import { lookUpName, NameCache } from '@hookferry/core/deliver/egress/resolve-name';
+import { DirectRoute, ProxyRoute, type Route } from '@hookferry/core/deliver/egress/routes';
 import { isWithin, parseAddress, parseKnownRange } from '@hookferry/core/domain/address-ranges';
-import { DeliveryHttpAgent, DeliveryHttpsAgent, IdleSockets } from '@hookferry/core/egress/delivery-agents';
-import { lookUpName, NameCache } from '@hookferry/core/egress/resolve-name';
-import { DirectRoute, ProxyRoute, type Route } from '@hookferry/core/egress/routes';
 import { steadyClock } from '@hookferry/core/platform/clock';
 import type { Command } from 'commander';
 import { z } from 'zod';

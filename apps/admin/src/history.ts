@@ -1,7 +1,7 @@
-import { PgDatabase } from '@hookferry/core/database/pg-database';
-import { migrate } from '@hookferry/core/database/pg-schema';
 import { deliveryIdOf } from '@hookferry/core/domain/delivery';
 import { type AsideEntry, OverList } from '@hookferry/core/events/redis-over-list';
+import { PgDatabase } from '@hookferry/core/history/database/pg-database';
+import { migrate } from '@hookferry/core/history/database/pg-schema';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { formatTime } from '@hookferry/core/platform/clock';
 import type { Command } from 'commander';

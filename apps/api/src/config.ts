@@ -1,9 +1,13 @@
-import { auditSettings } from '@hookferry/core/audit/audit-settings';
-import { historySettings } from '@hookferry/core/database/history-settings';
+import { auditSettings } from '@hookferry/core/accounts/audit/audit-settings';
 import { cloudEventsSettings } from '@hookferry/core/deliver/cloudevents';
+import {
+  egressSettings,
+  SOURCE_ADDRESSES,
+  trustProxySchema,
+} from '@hookferry/core/deliver/egress/egress-settings';
 import { idOfKey } from '@hookferry/core/domain/account';
-import { egressSettings, SOURCE_ADDRESSES, trustProxySchema } from '@hookferry/core/egress/egress-settings';
 import { disableSettings } from '@hookferry/core/endpoints/disable';
+import { historySettings } from '@hookferry/core/history/database/history-settings';
 import { mailSettings } from '@hookferry/core/notifications/notification-settings';
 import {
   accountAllowanceSchema,

@@ -1,13 +1,13 @@
-import type { PgDatabase } from '@hookferry/core/database/pg-database';
-import { readKnownEvents, readRollups } from '@hookferry/core/database/pg-rollups';
-import { requireSchema } from '@hookferry/core/database/pg-schema';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { MovedEvents } from '@hookferry/core/history/count-events';
-import type { MovedAttempts } from '@hookferry/core/history/read-metrics';
+import type { PgDatabase } from '@hookferry/core/history/database/pg-database';
+import { readKnownEvents, readRollups } from '@hookferry/core/history/database/pg-rollups';
+import { requireSchema } from '@hookferry/core/history/database/pg-schema';
 import {
   type OpenMovedHistoryContext,
   openMovedHistory,
-} from '@hookferry/core/history-mover/open-moved-history';
+} from '@hookferry/core/history/mover/open-moved-history';
+import type { MovedAttempts } from '@hookferry/core/history/read-metrics';
 import { AppError } from '@hookferry/core/platform/app-error';
 
 // A page takes milliseconds.

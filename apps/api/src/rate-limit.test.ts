@@ -1,6 +1,6 @@
+import { keywordQuickWin } from '@hookferry/core/accounts/event-types/built-in';
 import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import type { AccountId } from '@hookferry/core/domain/account';
-import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import type { Environment } from '@hookferry/core/platform/settings';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { createClosables } from '@hookferry/core/testing/closables';

@@ -1,8 +1,8 @@
-import { auditSettings } from '@hookferry/core/audit/audit-settings';
-import { historySettings, moverSettings } from '@hookferry/core/database/history-settings';
+import { auditSettings } from '@hookferry/core/accounts/audit/audit-settings';
 import { cloudEventsSettings } from '@hookferry/core/deliver/cloudevents';
-import { egressSettings, proxyUrlSchema } from '@hookferry/core/egress/egress-settings';
+import { egressSettings, proxyUrlSchema } from '@hookferry/core/deliver/egress/egress-settings';
 import { disableSettings } from '@hookferry/core/endpoints/disable';
+import { historySettings, moverSettings } from '@hookferry/core/history/database/history-settings';
 import { notificationSettings } from '@hookferry/core/notifications/notification-settings';
 import { positiveDurationSchema } from '@hookferry/core/platform/duration';
 import {

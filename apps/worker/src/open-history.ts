@@ -1,9 +1,9 @@
-import { HistoryWriter } from '@hookferry/core/database/pg-history-writer';
 import { DAY_MS } from '@hookferry/core/domain/history-retention';
+import { HistoryWriter } from '@hookferry/core/history/database/pg-history-writer';
 import {
   type OpenMovedHistoryContext,
   openMovedHistory,
-} from '@hookferry/core/history-mover/open-moved-history';
+} from '@hookferry/core/history/mover/open-moved-history';
 import type { WorkerConfig } from './config';
 
 /** What the worker has besides, if there is a history. */

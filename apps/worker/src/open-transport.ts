@@ -1,9 +1,9 @@
+import { AddressPolicy } from '@hookferry/core/deliver/egress/address-policy';
+import { lookUpName, NameCache } from '@hookferry/core/deliver/egress/resolve-name';
+import { DirectRoute, ProxyRoute } from '@hookferry/core/deliver/egress/routes';
 import { GotTransport } from '@hookferry/core/deliver/got-transport';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { Transport } from '@hookferry/core/domain/transport';
-import { AddressPolicy } from '@hookferry/core/egress/address-policy';
-import { lookUpName, NameCache } from '@hookferry/core/egress/resolve-name';
-import { DirectRoute, ProxyRoute } from '@hookferry/core/egress/routes';
 import type { ReceiverCertificates } from '@hookferry/core/endpoints/tls/redis-receiver-certificates';
 import { HandOver } from '@hookferry/core/listeners/hand-over';
 import { ListenerStore } from '@hookferry/core/listeners/redis-listener-store';

@@ -2,7 +2,7 @@ import type { AccountId } from '@hookferry/core/domain/account';
 import type { Endpoint } from '@hookferry/core/domain/endpoint';
 import type { EventId } from '@hookferry/core/domain/event';
 import { createQueueLayout, shardsAmong } from '@hookferry/core/domain/queues';
-import { AdmissionStore } from '@hookferry/core/endpoints/flow/redis-admission-store';
+import { AdmissionStore } from '@hookferry/core/endpoints/admission/redis-admission-store';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventStore } from '@hookferry/core/events/redis-event-store';

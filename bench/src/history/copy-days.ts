@@ -1,4 +1,4 @@
-import { DAILY_TABLES, provideDay, ROLLUPS } from '@hookferry/core/database/pg-days';
+import { DAILY_TABLES, provideDay, ROLLUPS } from '@hookferry/core/history/database/pg-days';
 import { DAY_MS, FAILED_TYPE, ID_AT, ID_DIGITS, yesterday } from './move-all';
 import { ACCOUNT, KEEP_DAYS, tell, type WithHistory } from './moved-stage';
 

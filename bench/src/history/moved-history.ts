@@ -1,5 +1,5 @@
-import { ROLLUPS } from '@hookferry/core/database/pg-days';
-import { PACKED_AFTER_MS, packDays } from '@hookferry/core/database/pg-pack-days';
+import { ROLLUPS } from '@hookferry/core/history/database/pg-days';
+import { PACKED_AFTER_MS, packDays } from '@hookferry/core/history/database/pg-pack-days';
 import { hasPostgres, NO_POSTGRES } from '@hookferry/core/testing/postgres-server';
 import { PostgresProcess } from '../processes/postgres-process';
 import { percentile, printTable, writeJson } from '../report';

@@ -1,7 +1,7 @@
-import { PgDatabase } from '@hookferry/core/database/pg-database';
 import type { AccountId } from '@hookferry/core/domain/account';
 import type { EndpointId } from '@hookferry/core/domain/endpoint';
 import { OverList } from '@hookferry/core/events/redis-over-list';
+import { PgDatabase } from '@hookferry/core/history/database/pg-database';
 import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
 import { BuiltService } from '../processes/built-service';
 import { RedisProcess } from '../processes/measured-process';

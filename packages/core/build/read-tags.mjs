@@ -5,7 +5,7 @@
  *   --- What it does: the comment of the TypeScript function that calls it.
  *   ---@guard                       what comes after it runs only if it returns `reply`, not `stop`
  *   ---@change                      makes a change that the audit log is to have: it asks `was_made()` first, and calls
- *                                   `record_act()` where it makes it. See `audit/redis-recorded-change.ts`
+ *                                   `record_act()` where it makes it. See `accounts/audit/redis-recorded-change.ts`
  *   ---@with endpoint EndpointId    what the caller gives for the keys alone
  *   ---@key log = delivery(endpoint, event)   a key of `domain/keys.ts`, or `= accounts`, or `= jobs.wait`, a member of what
  *                                   the caller gives; `if counts` behind it: only then. `---@key lock`: the caller's own text

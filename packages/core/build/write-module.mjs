@@ -259,7 +259,7 @@ export function writeModule(file, known, knownTypes) {
   }
 }
 
-const CHANGES = 'audit/redis-recorded-change';
+const CHANGES = 'accounts/audit/redis-recorded-change';
 
 /** What a module imports. */
 class Imports {

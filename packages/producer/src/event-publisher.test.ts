@@ -2,7 +2,7 @@ import {
   type EventData,
   type KnownEventType,
   publishableTypeNames,
-} from '@hookferry/core/event-types/built-in';
+} from '@hookferry/core/accounts/event-types/built-in';
 import { readEventJob } from '@hookferry/core/publish/read-event-job';
 import { buildReadContext } from '@hookferry/core/testing/build-read-context';
 import { createClosables } from '@hookferry/core/testing/closables';

@@ -1,5 +1,5 @@
 import { request as send } from 'node:http';
-import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
+import { keywordQuickWin } from '@hookferry/core/accounts/event-types/built-in';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
 import { startApi, startTestApi, type TestApi, untilReady } from '../testing/start-test-api';

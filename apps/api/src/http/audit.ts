@@ -1,4 +1,4 @@
-import type { Refusals } from '@hookferry/core/audit/refusals';
+import type { Refusals } from '@hookferry/core/accounts/audit/refusals';
 import { DEFAULT_ACCOUNT, type Principal } from '@hookferry/core/domain/account';
 import {
   type Act,

@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
+import { keywordQuickWin } from '@hookferry/core/accounts/event-types/built-in';
 import { type AccountId, DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
 import { keys } from '@hookferry/core/domain/keys';
 import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
-import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import { openQueue } from '@hookferry/core/queue/bullmq-on-demand-queue';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { createClosables } from '@hookferry/core/testing/closables';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { catalogue } from '@hookferry/core/event-types/built-in';
+import { catalogue } from '@hookferry/core/accounts/event-types/built-in';
 import { routes } from '../routes/index';
 import { pointerTo } from '../testing/check-response';
 import { createDescriptionAjv, DESCRIPTION } from '../testing/description-ajv';

@@ -1,4 +1,4 @@
-import { catalogue, type EventType } from '@hookferry/core/event-types/built-in';
+import { catalogue, type EventType } from '@hookferry/core/accounts/event-types/built-in';
 import { z } from 'zod';
 import { problemSchema } from '../http/problem';
 import type { Route } from '../http/route';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { keywordQuickWin } from '@hookferry/core/accounts/event-types/built-in';
 import { DEFAULT_ACCOUNT, scopes } from '@hookferry/core/domain/account';
 import { keys } from '@hookferry/core/domain/keys';
-import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import { uniqueAccountId } from '@hookferry/core/testing/unique-ids';
 import request, { type Test } from 'supertest';
 import { readProblem } from '../testing/read-problem';

@@ -1,8 +1,8 @@
 import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
-import type { PgDatabase } from '@hookferry/core/database/pg-database';
-import { readBytes } from '@hookferry/core/database/pg-usage';
 import { ACCOUNT_ID_PREFIX, type AccountId, accountIdSchema } from '@hookferry/core/domain/account';
 import type { AccountUsage } from '@hookferry/core/domain/usage';
+import type { PgDatabase } from '@hookferry/core/history/database/pg-database';
+import { readBytes } from '@hookferry/core/history/database/pg-usage';
 import * as erasure from '@hookferry/core/operations/erase-account';
 import * as accounts from '@hookferry/core/operations/manage-accounts';
 import { AppError } from '@hookferry/core/platform/app-error';

@@ -1,6 +1,5 @@
+import { type AuditQuery, readAuditLog } from '@hookferry/core/accounts/audit/read-audit-log';
 import { requireOperator } from '@hookferry/core/accounts/resolve-account';
-import { type AuditQuery, readAuditLog } from '@hookferry/core/audit/read-audit-log';
-import { historyUnavailable } from '@hookferry/core/database/pg-database';
 import { accountIdSchema, type Principal } from '@hookferry/core/domain/account';
 import {
   type AuditEntry,
@@ -9,6 +8,7 @@ import {
   fieldChangeSchema,
   targetTypeOf,
 } from '@hookferry/core/domain/audit';
+import { historyUnavailable } from '@hookferry/core/history/database/pg-database';
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
 import type { Connection } from '@hookferry/core/platform/recheck';
 import { z } from 'zod';

@@ -1,3 +1,4 @@
+import { keywordQuickWin } from '@hookferry/core/accounts/event-types/built-in';
 import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
 import type { ApiKey } from '@hookferry/core/domain/account';
 import {
@@ -11,7 +12,6 @@ import type { Endpoint } from '@hookferry/core/domain/endpoint';
 import { keys } from '@hookferry/core/domain/keys';
 import { oneShard } from '@hookferry/core/domain/queues';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
-import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
 import { Recent } from '@hookferry/core/history/redis-recent';

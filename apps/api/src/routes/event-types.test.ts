@@ -1,6 +1,6 @@
+import { catalogue, operationalTypes } from '@hookferry/core/accounts/event-types/built-in';
+import { EventTypeStore } from '@hookferry/core/accounts/event-types/redis-event-type-store';
 import { type AccountId, DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
-import { catalogue, operationalTypes } from '@hookferry/core/event-types/built-in';
-import { EventTypeStore } from '@hookferry/core/event-types/redis-event-type-store';
 import request, { type Response } from 'supertest';
 import { readAcceptedEvents } from '../testing/read-accepted-events';
 import { readProblem } from '../testing/read-problem';

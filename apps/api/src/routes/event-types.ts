@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
-import { EVENT_TYPE_NAME_FORM, eventTypeNameSchema } from '@hookferry/core/domain/event';
-import { removeEventType as remove } from '@hookferry/core/endpoints/filters/event-filters';
-import { eventTypeInputSchema } from '@hookferry/core/event-types/custom-event-type';
+import { eventTypeInputSchema } from '@hookferry/core/accounts/event-types/custom-event-type';
 import {
   eventTypeViewSchema,
   listEventTypes as listAll,
   putEventType as put,
   readEventType as read,
-} from '@hookferry/core/event-types/event-types';
+} from '@hookferry/core/accounts/event-types/event-types';
+import { EVENT_TYPE_NAME_FORM, eventTypeNameSchema } from '@hookferry/core/domain/event';
+import { removeEventType as remove } from '@hookferry/core/endpoints/filters/event-filters';
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
 import { etagOf, versionsOf } from '../http/send-reply';

@@ -1,3 +1,8 @@
+import {
+  keywordQuickWin,
+  publishableTypeNames,
+  publishableTypes,
+} from '@hookferry/core/accounts/event-types/built-in';
 import type { AccountId } from '@hookferry/core/domain/account';
 import { deliveryIdOf } from '@hookferry/core/domain/delivery';
 import type { EndpointId } from '@hookferry/core/domain/endpoint';
@@ -5,11 +10,6 @@ import type { AcceptedEvent } from '@hookferry/core/domain/event';
 import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
 import { endpointUidSchema } from '@hookferry/core/domain/setting-schemas';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
-import {
-  keywordQuickWin,
-  publishableTypeNames,
-  publishableTypes,
-} from '@hookferry/core/event-types/built-in';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
 import { buildAcceptedAttempt, buildAttempt } from '@hookferry/core/testing/build-attempt';

@@ -1,3 +1,4 @@
+import { catalogue } from '@hookferry/core/accounts/event-types/built-in';
 import type { AccountId } from '@hookferry/core/domain/account';
 import { endpointRefsSchema } from '@hookferry/core/domain/endpoint';
 import {
@@ -11,7 +12,6 @@ import {
   publishedAtOf,
   statusOfEvent,
 } from '@hookferry/core/domain/event';
-import { catalogue } from '@hookferry/core/event-types/built-in';
 import type { DeliveryCounts, ListedEvent } from '@hookferry/core/history/history-source';
 import * as history from '@hookferry/core/history/read-events';
 import * as erasure from '@hookferry/core/operations/erase-payload';

@@ -1,3 +1,4 @@
+import { keywordQuickWin } from '@hookferry/core/accounts/event-types/built-in';
 import { EVENT_TYPE_NAME_FORM, eventIdSchema } from '@hookferry/core/domain/event';
 import { eventsSchema } from '@hookferry/core/endpoints/endpoint-options';
 import {
@@ -5,7 +6,6 @@ import {
   type Explained,
   payloadFilterSchema,
 } from '@hookferry/core/endpoints/filters/payload-filter';
-import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import { type Trial, type TrySource, tryFilter as tryOut } from '@hookferry/core/history/try-filter';
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
 import { z } from 'zod';

@@ -1,8 +1,8 @@
-import { HistoryWriter } from '@hookferry/core/database/pg-history-writer';
 import type { AccountId } from '@hookferry/core/domain/account';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
 import { MovedStore } from '@hookferry/core/events/redis-moved';
+import { HistoryWriter } from '@hookferry/core/history/database/pg-history-writer';
 import { buildAcceptedAttempt } from '@hookferry/core/testing/build-attempt';
 import { buildEvent } from '@hookferry/core/testing/build-event';
 import { buildMovedDelivery, buildMovedEvent } from '@hookferry/core/testing/build-moved-event';

@@ -1,9 +1,9 @@
+import { keywordQuickWin } from '@hookferry/core/accounts/event-types/built-in';
 import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import type { AccountId, ApiKey } from '@hookferry/core/domain/account';
 import { keys } from '@hookferry/core/domain/keys';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
-import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import type { Environment } from '@hookferry/core/platform/settings';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';

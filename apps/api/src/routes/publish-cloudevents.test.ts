@@ -1,5 +1,5 @@
+import { keywordQuickWin } from '@hookferry/core/accounts/event-types/built-in';
 import type { AccountId } from '@hookferry/core/domain/account';
-import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import { CloudEvent, HTTP, type Message } from 'cloudevents';
 import { readAcceptedEvents } from '../testing/read-accepted-events';
 import { startTestApi, type TestApi } from '../testing/start-test-api';

@@ -1,5 +1,5 @@
+import { keywordQuickWin } from '@hookferry/core/accounts/event-types/built-in';
 import { type AccountId, DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
-import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import { type BoundsCase, readBoundsCorpus } from '@hookferry/core/testing/bounds-corpus';
 import request, { type Test } from 'supertest';
 import { z } from 'zod';

@@ -1,8 +1,8 @@
+import { keywordQuickWin } from '@hookferry/core/accounts/event-types/built-in';
 import { endpointRefSchema } from '@hookferry/core/domain/endpoint';
 import { EVENT_TYPE_NAME_FORM, eventIdSchema } from '@hookferry/core/domain/event';
 import { readEndpoint } from '@hookferry/core/endpoints/manage-endpoints';
 import type { SavedVersion } from '@hookferry/core/endpoints/redis-transformation-store';
-import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import { type TryTransformationSource, tryTransformation } from '@hookferry/core/history/try-transformation';
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
 import {

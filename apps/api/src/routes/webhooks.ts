@@ -1,3 +1,4 @@
+import { keywordQuickWin } from '@hookferry/core/accounts/event-types/built-in';
 import { maySeeSecrets } from '@hookferry/core/domain/account';
 import { deliveryIdOf } from '@hookferry/core/domain/delivery';
 import {
@@ -25,7 +26,6 @@ import {
 } from '@hookferry/core/endpoints/manage-endpoints';
 import { ROTATION_ID_PREFIX, secretRotationSchema } from '@hookferry/core/endpoints/rotate-secret';
 import { requestVerification } from '@hookferry/core/endpoints/verification/request-verification';
-import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
 import { testEndpoint } from '@hookferry/core/publish/test-endpoint';
 import { z } from 'zod';

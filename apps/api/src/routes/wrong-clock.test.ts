@@ -1,4 +1,4 @@
-import { keywordQuickWin } from '@hookferry/core/event-types/built-in';
+import { keywordQuickWin } from '@hookferry/core/accounts/event-types/built-in';
 import request from 'supertest';
 import { readProblem } from '../testing/read-problem';
 import { startTestApi, type TestApi } from '../testing/start-test-api';

@@ -1,6 +1,4 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
-import { changesBetween, type Fields, plainFields } from '../audit/field-changes';
-import { makeChange, type Recorded } from '../audit/redis-recorded-change';
 import {
   type Account,
   type AccountId,
@@ -14,6 +12,8 @@ import type { EndpointVerification } from '../domain/verification';
 import { ParsedCache } from '../platform/caches';
 import type { RedisClient } from '../platform/redis-connect';
 import { idOfMember, readNewestFirst, timedMember } from '../platform/redis-timeline';
+import { changesBetween, type Fields, plainFields } from './audit/field-changes';
+import { makeChange, type Recorded } from './audit/redis-recorded-change';
 import { createAccount, removeAccount, replaceAccount } from './redis-account-store.script';
 
 export interface AccountPage {

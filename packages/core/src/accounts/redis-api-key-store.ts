@@ -1,5 +1,3 @@
-import { newFields } from '../audit/field-changes';
-import { makeChange } from '../audit/redis-recorded-change';
 import { type AccountId, type ApiKey, apiKeySchema } from '../domain/account';
 import type { Act } from '../domain/audit';
 import { keys } from '../domain/keys';
@@ -7,6 +5,8 @@ import { ParsedCache, type Remembered } from '../platform/caches';
 import { formatTime } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
 import { idOfMember, readNewestFirst, timedMember } from '../platform/redis-timeline';
+import { newFields } from './audit/field-changes';
+import { makeChange } from './audit/redis-recorded-change';
 import { leaveApiKeys, noteApiKeyUse, removeApiKey, saveApiKey } from './redis-api-key-store.script';
 
 export interface ListedApiKey extends ApiKey {

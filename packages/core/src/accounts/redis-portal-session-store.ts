@@ -1,5 +1,3 @@
-import { newFields } from '../audit/field-changes';
-import { makeChange, type Recorded } from '../audit/redis-recorded-change';
 import {
   type AccountId,
   type Exchange,
@@ -15,6 +13,8 @@ import { lapseOfSession } from '../domain/usage';
 import { formatTime } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
 import { type Mark, readTimeline } from '../platform/redis-timeline';
+import { newFields } from './audit/field-changes';
+import { makeChange, type Recorded } from './audit/redis-recorded-change';
 import {
   exchangePortalSession,
   listPortalSession,

@@ -4,7 +4,7 @@ import { type Endpoint, lineOf } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import { lacksProof } from '../domain/verification';
-import type { AdmissionAnswer, AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import type { AdmissionAnswer, AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import type { VerificationPolicy } from '../endpoints/verification/verify';
 import type { Clock } from '../platform/clock';
 import { type Atomic, together } from '../platform/redis-atomic';

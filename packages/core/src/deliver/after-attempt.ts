@@ -3,13 +3,13 @@ import type { Attempt } from '../domain/attempt';
 import { deliveryIdOf } from '../domain/delivery';
 import type { DisabledReason, Endpoint } from '../domain/endpoint';
 import type { Emit } from '../domain/signal';
+import { RATE_WINDOW_MS } from '../endpoints/admission/limits';
 import {
   type DisableFailingContext,
   disable,
   disableFailing,
   wasNotEnabledSince,
 } from '../endpoints/disable';
-import { RATE_WINDOW_MS } from '../endpoints/flow/limits';
 import { eventsOfAttempt, type OperationalEvents } from '../endpoints/operational-events';
 import type { OpenBreakers } from '../endpoints/redis-stopped-endpoints';
 import type { Clock } from '../platform/clock';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { DUE_WITHIN_MS, type JobEnd } from '../domain/delivery';
 import type { BatchLimits } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
-import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { eventsOfAttempt } from '../endpoints/operational-events';
 import type { Step } from '../platform/redis-script';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';

@@ -10,7 +10,7 @@ import {
 import { deliveryIdOf } from '../domain/delivery';
 import type { DeliveryFact, EndStatus } from '../domain/delivery-log';
 import { oneShard } from '../domain/queues';
-import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';

@@ -1,5 +1,5 @@
 import type { DeliveryRun } from '../domain/delivery';
-import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import { type AdmitContext, type Admitted, type Coalesced, type HoldContext, hold } from './admit';
 import type { ConcludeContext } from './after-attempt';

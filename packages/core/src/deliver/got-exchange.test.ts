@@ -3,11 +3,11 @@ import { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { SendResult } from '../domain/transport';
-import type { ResolveName } from '../egress/resolve-name';
-import { DirectRoute, type Route } from '../egress/routes';
 import { buildGuard } from '../testing/build-guard';
 import { findClosedPort, type LocalServer, startHttpServer, startTcpServer } from '../testing/local-server';
 import { TransportScene } from '../testing/transport-scene';
+import type { ResolveName } from './egress/resolve-name';
+import { DirectRoute, type Route } from './egress/routes';
 import { classifyNetworkError, describeNetworkError } from './got-exchange';
 
 const SHORT_MS = 100;

@@ -6,7 +6,7 @@ import type { Request, Response } from 'got';
 import { type AttemptTimings, keptHeaders, type TransportFailure } from '../domain/attempt';
 import { hostOf } from '../domain/target-url';
 import type { DeliveryRequest, Permission, SendResult } from '../domain/transport';
-import { PROXY_FAULT_CODE, type Route } from '../egress/routes';
+import { PROXY_FAULT_CODE, type Route } from './egress/routes';
 
 export interface ExchangeLimits {
   /** For the DNS lookup, connecting and the TLS handshake together. */

@@ -1,11 +1,11 @@
 import type { LookupFunction } from 'node:net';
-import { lookUpName, type ResolvedAddress, type ResolveName } from '../egress/resolve-name';
-import { DirectRoute } from '../egress/routes';
 import { buildGuard, type GuardChanges } from '../testing/build-guard';
 import { type DnsAnswer, startDnsServer } from '../testing/dns-server';
 import { startTcpServer } from '../testing/local-server';
 import { recordSignals } from '../testing/record-signals';
 import { TransportScene } from '../testing/transport-scene';
+import { lookUpName, type ResolvedAddress, type ResolveName } from './egress/resolve-name';
+import { DirectRoute } from './egress/routes';
 
 const BLOCKED = { kind: 'failed', reason: 'blocked_address' };
 const ANSWERED = { kind: 'responded', status: 204 };

@@ -1,13 +1,13 @@
 import { createServer } from 'node:https';
 import type { TlsMaterial } from '../domain/transport';
-import { type EgressProxy, proxyUrlSchema } from '../egress/egress-settings';
-import { DirectRoute, ProxyRoute } from '../egress/routes';
 import { buildGuard } from '../testing/build-guard';
 import { buildTransportOptions } from '../testing/build-transport-options';
 import { CertificateAuthority, hasOpenssl } from '../testing/certificate-authority';
 import { type ConnectProxyOptions, startConnectProxy } from '../testing/connect-proxy';
 import { findClosedPort, listen, startHttpServer, startTcpServer } from '../testing/local-server';
 import { TransportScene } from '../testing/transport-scene';
+import { type EgressProxy, proxyUrlSchema } from './egress/egress-settings';
+import { DirectRoute, ProxyRoute } from './egress/routes';
 import { type GotTransportOptions } from './got-transport';
 
 const SHORT_MS = 200;

@@ -5,12 +5,12 @@ import type { PeerCertificate } from 'node:tls';
 import { urlToHttpOptions } from 'node:url';
 import { got, type Options, type Request } from 'got';
 import type { DeliveryRequest, TlsMaterial, Transport } from '../domain/transport';
-import { DeliveryHttpAgent, DeliveryHttpsAgent, IdleSockets } from '../egress/delivery-agents';
-import type { Route } from '../egress/routes';
 import { createTlsFaults } from '../endpoints/tls/certificate';
 import { checkReceiver } from '../endpoints/tls/receiver-certificate';
 import type { Validity } from '../endpoints/tls/redis-receiver-certificates';
 import { ParsedCache } from '../platform/caches';
+import { DeliveryHttpAgent, DeliveryHttpsAgent, IdleSockets } from './egress/delivery-agents';
+import type { Route } from './egress/routes';
 import { Exchange, type ExchangeLimits } from './got-exchange';
 
 export interface GotTransportOptions extends ExchangeLimits {

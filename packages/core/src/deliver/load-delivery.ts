@@ -6,7 +6,7 @@ import type { DeliveryFact, DeliveryState } from '../domain/delivery-log';
 import type { Endpoint } from '../domain/endpoint';
 import type { AcceptedEvent, EventId, StoredEvent } from '../domain/event';
 import type { TraceContext } from '../domain/trace';
-import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import {
   type FindSignerContext,

@@ -7,7 +7,7 @@ import type { EndpointId } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import { oneShard } from '../domain/queues';
 import type { SendResult } from '../domain/transport';
-import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import type { EndedAttempt } from '../endpoints/health/attempt-tally';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { OverList } from '../events/redis-over-list';

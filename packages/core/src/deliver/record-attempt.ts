@@ -3,7 +3,7 @@ import type { DeliveryRun, JobEnd } from '../domain/delivery';
 import type { AttemptedFact, DeliveryState, FoundAttempt } from '../domain/delivery-log';
 import type { Endpoint } from '../domain/endpoint';
 import { ATTEMPT_BYTES, type NoteUsage } from '../domain/usage';
-import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import type { HealthRecorder } from '../endpoints/health/health-recorder';
 import { tellsOfFailing } from '../endpoints/operational-events';
 import type { DeliveryStore, LogLength } from '../events/redis-delivery-store';

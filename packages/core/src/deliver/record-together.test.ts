@@ -3,7 +3,7 @@ import type { JobEnd } from '../domain/delivery';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { oneShard } from '../domain/queues';
-import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import type { EndedAttempt } from '../endpoints/health/attempt-tally';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { OverList } from '../events/redis-over-list';

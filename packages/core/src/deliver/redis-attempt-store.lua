@@ -1,5 +1,5 @@
----@include ../endpoints/flow/redis-admission-store.lua
----@include ../endpoints/flow/redis-breaker.lua
+---@include ../endpoints/admission/redis-admission-store.lua
+---@include ../endpoints/admission/redis-breaker.lua
 ---@include ../events/redis-log-lines.lua
 ---@const MAX_ANSWER_BYTES ../domain/attempt
 

@@ -48,7 +48,7 @@ export function phaseOf({ openUntil }: BreakerState, now: number): BreakerPhase 
 /**
  * The record of a breaker in Redis: failures, open-until, failing since, and 1 if the account was told,
  * separated by spaces. A closed breaker without failures has no record. Older records have the first two
- * fields only. Only scripts write it: see `endpoints/flow/redis-breaker.lua`.
+ * fields only. Only scripts write it: see `endpoints/admission/redis-breaker.lua`.
  */
 export function decodeBreaker(stored: string | null | undefined): BreakerState {
   if (stored == null) return CLOSED;

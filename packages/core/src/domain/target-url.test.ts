@@ -1,4 +1,4 @@
-import { AddressPolicy } from '../egress/address-policy';
+import { AddressPolicy } from '../deliver/egress/address-policy';
 import { buildTargetUrlRules } from '../testing/build-target-url-rules';
 import { targetUrlSchema } from './target-url';
 

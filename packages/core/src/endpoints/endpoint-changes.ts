@@ -6,7 +6,7 @@ import {
   plain,
   plainUrl,
   snakeCase,
-} from '../audit/field-changes';
+} from '../accounts/audit/field-changes';
 import type { FieldChange } from '../domain/audit';
 import type { Endpoint } from '../domain/endpoint';
 import { camelCase, settingNames } from '../domain/endpoint-settings';

@@ -1,3 +1,4 @@
+import { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
 import { AccountStore } from '../accounts/redis-account-store';
 import type { AccountId } from '../domain/account';
 import { CLOSED } from '../domain/breaker';
@@ -6,7 +7,6 @@ import { keys, queueKeysOf } from '../domain/keys';
 import { oneShard } from '../domain/queues';
 import { endpointUidSchema } from '../domain/setting-schemas';
 import type { EndpointVerification } from '../domain/verification';
-import { EventTypeStore } from '../event-types/redis-event-type-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import type { Clock } from '../platform/clock';
@@ -33,8 +33,8 @@ import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { AdmissionStore } from './admission/redis-admission-store';
 import type { EndpointPatch } from './endpoint-input';
-import { AdmissionStore } from './flow/redis-admission-store';
 import { tallyOf } from './health/attempt-tally';
 import { HealthStore } from './health/redis-health-store';
 import {

@@ -26,6 +26,7 @@ import type { Atomic } from '../platform/redis-atomic';
 import { timelinePages } from '../platform/redis-timeline';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
+import type { AdmissionStore } from './admission/redis-admission-store';
 import { asEnabled, type DisableContext, disable, updateTime } from './disable';
 import {
   type EndpointPatch,
@@ -35,7 +36,6 @@ import {
   requireVersion,
 } from './endpoint-input';
 import { type KnownFiltersContext, matchesType, requireKnownFilters } from './filters/event-filters';
-import type { AdmissionStore } from './flow/redis-admission-store';
 import type { HealthStore } from './health/redis-health-store';
 import { type OperationalEvents, webhookDisabledEvent } from './operational-events';
 import type { EndpointPage, EndpointStore } from './redis-endpoint-store';

@@ -1,5 +1,5 @@
+import { operationalTypes } from '../accounts/event-types/built-in';
 import { type AcceptedEvent, eventIdSchema } from '../domain/event';
-import { operationalTypes } from '../event-types/built-in';
 import { formatTime } from '../platform/clock';
 import { buildAct } from '../testing/build-act';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
+import { isOperational, type operationalTypes } from '../accounts/event-types/built-in';
 import type { AccountId } from '../domain/account';
 import type { Attempt } from '../domain/attempt';
 import type { AuditEntry } from '../domain/audit';
@@ -7,7 +8,6 @@ import { type DeliveryParts, deliveryIdOf } from '../domain/delivery';
 import type { DisabledReason, Endpoint, EndpointId } from '../domain/endpoint';
 import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId } from '../domain/event';
 import type { Emit } from '../domain/signal';
-import { isOperational, type operationalTypes } from '../event-types/built-in';
 import { createLru } from '../platform/caches';
 import { type Clock, formatTime } from '../platform/clock';
 import { encodeBytes, encodeTime } from '../platform/ids';

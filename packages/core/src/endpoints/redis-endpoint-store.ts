@@ -1,5 +1,5 @@
+import { makeChange } from '../accounts/audit/redis-recorded-change';
 import { parseStanding, type Standing } from '../accounts/redis-usage-store';
-import { makeChange } from '../audit/redis-recorded-change';
 import type { AccountId } from '../domain/account';
 import type { Act, FieldChange } from '../domain/audit';
 import { type Endpoint, type EndpointId, type EndpointRef, isEndpointId } from '../domain/endpoint';

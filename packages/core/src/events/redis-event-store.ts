@@ -1,4 +1,4 @@
-import { makeChange } from '../audit/redis-recorded-change';
+import { makeChange } from '../accounts/audit/redis-recorded-change';
 import type { AccountId } from '../domain/account';
 import type { Act } from '../domain/audit';
 import type { DeliveryParts } from '../domain/delivery';

@@ -1,7 +1,7 @@
 import type { PastHold } from '../domain/delivery';
 import type { Endpoint } from '../domain/endpoint';
 import { keys } from '../domain/keys';
-import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildVerification } from '../testing/build-verification';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';

@@ -16,7 +16,7 @@ import {
 } from '../domain/delivery-log';
 import { batchLimitsOf, type Endpoint, type EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
-import type { AdmissionStore, Standing as Limits } from '../endpoints/flow/redis-admission-store';
+import type { AdmissionStore, Standing as Limits } from '../endpoints/admission/redis-admission-store';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { isUnreadableSecret } from '../endpoints/seal';
 import type { VerificationPolicy } from '../endpoints/verification/verify';

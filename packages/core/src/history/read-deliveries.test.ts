@@ -3,7 +3,7 @@ import { deliveryIdOf } from '../domain/delivery';
 import type { EndpointId, EndpointRef } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
 import { oneShard } from '../domain/queues';
-import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';

@@ -1,4 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
+import { type ReadEventTypeContext, readNamedEventType } from '../accounts/event-types/event-types';
+import type { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
 import type { AccountId } from '../domain/account';
 import { dataOf, type EventId, type StoredEvent } from '../domain/event';
 import {
@@ -7,8 +9,6 @@ import {
   requireKnownFilters,
 } from '../endpoints/filters/event-filters';
 import type { Explained, PayloadFilter } from '../endpoints/filters/payload-filter';
-import { type ReadEventTypeContext, readNamedEventType } from '../event-types/event-types';
-import type { EventTypeStore } from '../event-types/redis-event-type-store';
 import { invalidRequest } from '../platform/app-error';
 import { scanPage } from '../platform/batches';
 import type { ListedEvent, ListMark } from './history-source';

@@ -1,6 +1,6 @@
+import { type ReadEventTypeContext, readNamedEventType } from '../accounts/event-types/event-types';
 import type { AccountId } from '../domain/account';
 import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId } from '../domain/event';
-import { type ReadEventTypeContext, readNamedEventType } from '../event-types/event-types';
 import { invalidRequest } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import {

@@ -1,8 +1,9 @@
+import { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
 import { AccountStore } from '../accounts/redis-account-store';
 import type { EndpointId } from '../domain/endpoint';
 import { oneShard } from '../domain/queues';
 import type { ReplayOrder } from '../domain/replay';
-import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { HealthStore } from '../endpoints/health/redis-health-store';
 import {
   createEndpoint,
@@ -15,7 +16,6 @@ import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { TransformationStore } from '../endpoints/redis-transformation-store';
 import { newSecret } from '../endpoints/rotate-secret';
 import { SigningKeyStore } from '../endpoints/signing-keys/redis-signing-key-store';
-import { EventTypeStore } from '../event-types/redis-event-type-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import { createNewId } from '../platform/ids';

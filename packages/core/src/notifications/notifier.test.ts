@@ -19,8 +19,8 @@ import {
 import type { Endpoint } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import type { DeliveryRequest, SendResult } from '../domain/transport';
+import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { disable } from '../endpoints/disable';
-import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
 import { hourOf, NO_DURATIONS } from '../endpoints/health/attempt-tally';
 import { HealthStore } from '../endpoints/health/redis-health-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { makeChange } from '../audit/redis-recorded-change';
+import { makeChange } from '../accounts/audit/redis-recorded-change';
 import type { AccountId } from '../domain/account';
 import type { Act, FieldChange } from '../domain/audit';
 import { type Contact, type ContactId, contactSchema } from '../domain/contact';

@@ -5,7 +5,7 @@ import type { AccountId } from '../domain/account';
 import type { DeliveryParts } from '../domain/delivery';
 import { keys } from '../domain/keys';
 import { oneShard } from '../domain/queues';
-import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { HealthStore } from '../endpoints/health/redis-health-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';

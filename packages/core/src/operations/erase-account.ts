@@ -1,8 +1,5 @@
 import type { AccountStore } from '../accounts/redis-account-store';
 import { OPEN_REMEMBERED_FOR_MS } from '../accounts/resolve-account';
-import type { PgDatabase } from '../database/pg-database';
-import { eraseAccount as eraseInHistory } from '../database/pg-erase';
-import { WRITTEN_WITHIN_MS } from '../database/pg-writing-lock';
 import { type Account, type AccountId, accountNotFound, DEFAULT_ACCOUNT } from '../domain/account';
 import type { Act } from '../domain/audit';
 import type { EndpointId } from '../domain/endpoint';
@@ -11,6 +8,9 @@ import type { Emit } from '../domain/signal';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { MovedIds } from '../events/redis-moved-ids';
 import type { OverList } from '../events/redis-over-list';
+import type { PgDatabase } from '../history/database/pg-database';
+import { eraseAccount as eraseInHistory } from '../history/database/pg-erase';
+import { WRITTEN_WITHIN_MS } from '../history/database/pg-writing-lock';
 import { AppError } from '../platform/app-error';
 import { chunksOf } from '../platform/batches';
 import type { Clock } from '../platform/clock';

@@ -1,5 +1,4 @@
 import { AccountStore } from '../accounts/redis-account-store';
-import { HistoryWriter } from '../database/pg-history-writer';
 import type { AccountId } from '../domain/account';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
@@ -10,6 +9,7 @@ import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import { MovedStore } from '../events/redis-moved';
 import { MovedIds } from '../events/redis-moved-ids';
+import { HistoryWriter } from '../history/database/pg-history-writer';
 import { EventQueue } from '../queue/bullmq-event-queue';
 import { buildMovedDelivery, buildMovedEvent } from '../testing/build-moved-event';
 import { createClosables } from '../testing/closables';

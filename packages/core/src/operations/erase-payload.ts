@@ -1,6 +1,4 @@
-import { entryOf } from '../audit/redis-recorded-change';
-import type { PgDatabase } from '../database/pg-database';
-import { erasePayload as eraseInHistory } from '../database/pg-erase';
+import { entryOf } from '../accounts/audit/redis-recorded-change';
 import type { AccountId } from '../domain/account';
 import type { Act, AuditEntry } from '../domain/audit';
 import type { DeliveryParts } from '../domain/delivery';
@@ -11,6 +9,8 @@ import type { DeliveryStore } from '../events/redis-delivery-store';
 import { CACHED_FOR_MS, type EventStore } from '../events/redis-event-store';
 import type { MovedStore } from '../events/redis-moved';
 import type { MovedIds } from '../events/redis-moved-ids';
+import type { PgDatabase } from '../history/database/pg-database';
+import { erasePayload as eraseInHistory } from '../history/database/pg-erase';
 import { AppError } from '../platform/app-error';
 import { type CancelContext, cancelEvent } from '../publish/schedule-events';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';

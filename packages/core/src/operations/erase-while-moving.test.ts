@@ -1,12 +1,12 @@
 import { EventEmitter, once } from 'node:events';
 import type { PoolClient } from 'pg';
 import { AccountStore } from '../accounts/redis-account-store';
-import { PgDatabase } from '../database/pg-database';
-import { HistoryWriter } from '../database/pg-history-writer';
 import { keys } from '../domain/keys';
 import { oneShard } from '../domain/queues';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
-import { endRecall, recall } from '../history-mover/recall';
+import { PgDatabase } from '../history/database/pg-database';
+import { HistoryWriter } from '../history/database/pg-history-writer';
+import { endRecall, recall } from '../history/mover/recall';
 import { EventQueue } from '../queue/bullmq-event-queue';
 import { atomicStepByStep } from '../testing/build-atomic';
 import {

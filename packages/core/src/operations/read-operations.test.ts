@@ -1,6 +1,6 @@
 import type { Endpoint } from '../domain/endpoint';
 import { keys } from '../domain/keys';
-import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DisabledEndpoints, OpenBreakers } from '../endpoints/redis-stopped-endpoints';
 import { Sealer } from '../endpoints/seal';

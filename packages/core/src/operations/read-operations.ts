@@ -9,7 +9,7 @@ import {
   type EndpointAddress,
   type EndpointId,
 } from '../domain/endpoint';
-import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { DisabledEndpoints, OpenBreakers } from '../endpoints/redis-stopped-endpoints';
 import { isUnreadableSecret } from '../endpoints/seal';

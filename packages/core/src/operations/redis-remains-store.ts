@@ -1,10 +1,10 @@
-import { AuditLog } from '../audit/redis-audit-log';
+import { AuditLog } from '../accounts/audit/redis-audit-log';
 import type { AccountId } from '../domain/account';
 import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys, queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE, type QueueShards } from '../domain/queues';
-import { keysOfLimits } from '../endpoints/flow/redis-admission-store';
+import { keysOfLimits } from '../endpoints/admission/redis-admission-store';
 import { mastersOf, type RedisClient } from '../platform/redis-connect';
 import { storageUnavailable } from '../platform/redis-errors';
 import { idOfMember } from '../platform/redis-timeline';

@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
+import { keywordQuickWin } from '../accounts/event-types/built-in';
 import type { AccountId } from '../domain/account';
 import { type EndpointRef, isEndpointId } from '../domain/endpoint';
 import type { AcceptedEvent, EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { Subscriptions } from '../endpoints/subscriptions';
-import { keywordQuickWin } from '../event-types/built-in';
 import { digestOf, type MovedId, MovedIds } from '../events/redis-moved-ids';
 import { AppError } from '../platform/app-error';
 import { createNewId } from '../platform/ids';

@@ -1,5 +1,5 @@
+import { keywordQuickWin } from '../accounts/event-types/built-in';
 import { eventIdSchema } from '../domain/event';
-import { keywordQuickWin } from '../event-types/built-in';
 import type { EventJob } from '../queue/bullmq-event-queue';
 import { buildEvent } from '../testing/build-event';
 import { buildReadContext } from '../testing/build-read-context';

@@ -1,5 +1,5 @@
+import type { AuditLog } from '../accounts/audit/redis-audit-log';
 import type { UsageStore } from '../accounts/redis-usage-store';
-import type { AuditLog } from '../audit/redis-audit-log';
 import type { AccountId } from '../domain/account';
 import type { Act } from '../domain/audit';
 import {

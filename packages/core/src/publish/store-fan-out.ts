@@ -1,7 +1,7 @@
 import type { NewDelivery } from '../domain/delivery';
 import { type EndpointId, lineToJoin } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
-import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import type { Subscriber } from '../endpoints/redis-subscriptions';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import type { EventStore } from '../events/redis-event-store';

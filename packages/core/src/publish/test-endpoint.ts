@@ -1,4 +1,12 @@
-import type { AuditLog } from '../audit/redis-audit-log';
+import type { AuditLog } from '../accounts/audit/redis-audit-log';
+import { keywordQuickWin } from '../accounts/event-types/built-in';
+import {
+  type EventTypeView,
+  listEventTypes,
+  readEventType,
+  readNamedEventType,
+} from '../accounts/event-types/event-types';
+import type { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
 import type { AccountId } from '../domain/account';
 import type { Act } from '../domain/audit';
 import type { DeliveryParts } from '../domain/delivery';
@@ -7,14 +15,6 @@ import { EVENT_ID_PREFIX, type EventId } from '../domain/event';
 import type { TraceContext } from '../domain/trace';
 import { EVERY_EVENT, matchesType } from '../endpoints/filters/event-filters';
 import { type ReadEndpointContext, readEndpoint } from '../endpoints/manage-endpoints';
-import { keywordQuickWin } from '../event-types/built-in';
-import {
-  type EventTypeView,
-  listEventTypes,
-  readEventType,
-  readNamedEventType,
-} from '../event-types/event-types';
-import type { EventTypeStore } from '../event-types/redis-event-type-store';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import { AppError } from '../platform/app-error';
 import type { NewId } from '../platform/ids';

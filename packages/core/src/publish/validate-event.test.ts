@@ -1,4 +1,4 @@
-import { operationalTypes, publishableTypeNames, publishableTypes } from '../event-types/built-in';
+import { operationalTypes, publishableTypeNames, publishableTypes } from '../accounts/event-types/built-in';
 import { buildReadContext } from '../testing/build-read-context';
 import {
   type UncheckedEvent,

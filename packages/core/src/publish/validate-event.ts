@@ -1,10 +1,10 @@
 import type { z } from 'zod';
+import { isOperational, publishableTypeNames, publishableTypes } from '../accounts/event-types/built-in';
+import type { CheckData } from '../accounts/event-types/compile-data-schema';
+import { MAX_DEPTH } from '../accounts/event-types/custom-event-type';
+import { listNames } from '../accounts/event-types/event-types';
+import type { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
 import { bodyOf, eventTypeNameSchema } from '../domain/event';
-import { isOperational, publishableTypeNames, publishableTypes } from '../event-types/built-in';
-import type { CheckData } from '../event-types/compile-data-schema';
-import { MAX_DEPTH } from '../event-types/custom-event-type';
-import { listNames } from '../event-types/event-types';
-import type { EventTypeStore } from '../event-types/redis-event-type-store';
 import { AppError, shorten, type ValidationError, validationErrorsOf } from '../platform/app-error';
 import { depthOf } from '../platform/json';
 import { inWords } from '../platform/zod-words';

@@ -8,7 +8,7 @@ import {
 } from '../domain/dead-letter';
 import { deliveryIdOf } from '../domain/delivery';
 import { oneShard } from '../domain/queues';
-import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { OverList } from '../events/redis-over-list';
 import { atomicAsOne } from '../platform/redis-atomic';

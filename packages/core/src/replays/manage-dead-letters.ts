@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AuditLog } from '../audit/redis-audit-log';
+import type { AuditLog } from '../accounts/audit/redis-audit-log';
 import { type AccountId, DEFAULT_ACCOUNT } from '../domain/account';
 import { announceEnd } from '../domain/announce-end';
 import type { Act } from '../domain/audit';
@@ -12,7 +12,7 @@ import {
 import { type DeliveryParts, parseDeliveryId } from '../domain/delivery';
 import { DELIVERIES_QUEUE, REPLAYS_QUEUE } from '../domain/queues';
 import { replayIdSchema } from '../domain/replay';
-import type { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import type { OverList } from '../events/redis-over-list';
 import { AppError } from '../platform/app-error';

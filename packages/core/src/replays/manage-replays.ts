@@ -1,4 +1,4 @@
-import type { Recorded } from '../audit/redis-recorded-change';
+import type { Recorded } from '../accounts/audit/redis-recorded-change';
 import type { AccountId } from '../domain/account';
 import type { Act } from '../domain/audit';
 import type { EndpointRef } from '../domain/endpoint';

@@ -2,7 +2,7 @@ import { Queue } from 'bullmq';
 import { deliveryIdOf } from '../domain/delivery';
 import { type DeliveryFact, FULL_LOG_BYTES } from '../domain/delivery-log';
 import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
-import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';

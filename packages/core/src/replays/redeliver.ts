@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { AuditLog } from '../audit/redis-audit-log';
+import type { AuditLog } from '../accounts/audit/redis-audit-log';
 import type { AccountId } from '../domain/account';
 import type { Act } from '../domain/audit';
 import { type DeliveryParts, deliveryIdOf, type NewDelivery, type RequestTrigger } from '../domain/delivery';
@@ -10,8 +10,8 @@ import { ATTEMPT_BYTES, type NoteUsage } from '../domain/usage';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import type { EventStore } from '../events/redis-event-store';
 import type { DeliveryWithAttempts } from '../history/delivery-standings';
+import { type RecallContext, whileRecalled } from '../history/mover/recall';
 import { type ReadDeliveryContext, readDelivery } from '../history/read-deliveries';
-import { type RecallContext, whileRecalled } from '../history-mover/recall';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import type { Atomic } from '../platform/redis-atomic';

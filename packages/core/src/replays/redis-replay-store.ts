@@ -1,5 +1,5 @@
-import { newFields } from '../audit/field-changes';
-import { makeChange, type Recorded } from '../audit/redis-recorded-change';
+import { newFields } from '../accounts/audit/field-changes';
+import { makeChange, type Recorded } from '../accounts/audit/redis-recorded-change';
 import type { AccountId } from '../domain/account';
 import type { Act } from '../domain/audit';
 import type { EndpointId } from '../domain/endpoint';

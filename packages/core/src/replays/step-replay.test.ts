@@ -2,7 +2,7 @@ import { type DeliveryFact, encodeFact, readLog } from '../domain/delivery-log';
 import type { Endpoint } from '../domain/endpoint';
 import { oneShard } from '../domain/queues';
 import type { ReplayMode, ReplayOrder } from '../domain/replay';
-import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';

@@ -11,14 +11,14 @@ import {
   type ReplayProgress,
 } from '../domain/replay';
 import type { Emit } from '../domain/signal';
+import type { AdmissionStore, OrderPlace } from '../endpoints/admission/redis-admission-store';
 import { matchesType } from '../endpoints/filters/event-filters';
 import { type PayloadFilter, readStoredFilter } from '../endpoints/filters/payload-filter';
-import type { AdmissionStore, OrderPlace } from '../endpoints/flow/redis-admission-store';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { EventMark } from '../events/redis-event-index';
 import type { DeliveryKey } from '../history/history-source';
+import { type RecallContext, whileRecalled } from '../history/mover/recall';
 import type { WholeHistory } from '../history/whole-history';
-import { type RecallContext, whileRecalled } from '../history-mover/recall';
 import type { Clock } from '../platform/clock';
 import type { Atomic } from '../platform/redis-atomic';
 import type { Mark } from '../platform/redis-timeline';

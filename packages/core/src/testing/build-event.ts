@@ -1,5 +1,5 @@
+import { keywordQuickWin } from '../accounts/event-types/built-in';
 import type { AcceptedEvent } from '../domain/event';
-import { keywordQuickWin } from '../event-types/built-in';
 import { uniqueAccountId, uniqueEventId } from './unique-ids';
 
 /** A `keyword.quick_win` event, in an account of its own unless `change` names one. */

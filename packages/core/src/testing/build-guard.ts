@@ -1,6 +1,6 @@
-import { type AddressExceptions, AddressPolicy } from '../egress/address-policy';
-import { UnresolvedNameError } from '../egress/resolve-name';
-import type { DirectRouteContext } from '../egress/routes';
+import { type AddressExceptions, AddressPolicy } from '../deliver/egress/address-policy';
+import { UnresolvedNameError } from '../deliver/egress/resolve-name';
+import type { DirectRouteContext } from '../deliver/egress/routes';
 
 export interface GuardChanges extends Partial<AddressExceptions>, Partial<DirectRouteContext> {}
 

@@ -1,6 +1,6 @@
+import { compileDataSchema } from '../accounts/event-types/compile-data-schema';
+import type { CustomEventType } from '../accounts/event-types/custom-event-type';
 import { isEndpointId } from '../domain/endpoint';
-import { compileDataSchema } from '../event-types/compile-data-schema';
-import type { CustomEventType } from '../event-types/custom-event-type';
 import { systemClock } from '../platform/clock';
 import type { ReadEventJobContext } from '../publish/read-event-job';
 

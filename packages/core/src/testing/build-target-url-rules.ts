@@ -1,4 +1,4 @@
-import { AddressPolicy } from '../egress/address-policy';
+import { AddressPolicy } from '../deliver/egress/address-policy';
 import type { EndpointRules } from '../endpoints/endpoint-input';
 
 /** The rules of a service in production: https, public addresses, public names. */

@@ -1,5 +1,5 @@
+import { DirectRoute } from '../deliver/egress/routes';
 import type { GotTransportOptions } from '../deliver/got-transport';
-import { DirectRoute } from '../egress/routes';
 import { buildGuard } from './build-guard';
 
 const LONG_MS = 30_000;

@@ -1,11 +1,11 @@
-import type { PgHistory } from '../database/pg-history';
 import type { AccountId } from '../domain/account';
 import type { DeliveryParts } from '../domain/delivery';
 import { readSummary } from '../domain/delivery-log';
 import type { EventId } from '../domain/event';
 import type { MovedEvent } from '../domain/moved-event';
+import type { PgHistory } from '../history/database/pg-history';
 import { noDeliveries } from '../history/history-source';
-import type { MoveContext } from '../history-mover/move-batch';
+import type { MoveContext } from '../history/mover/move-batch';
 
 /** What is in the history: in memory, with the rules of the real one. */
 export class MemoryHistory {

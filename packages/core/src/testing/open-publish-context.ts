@@ -1,8 +1,8 @@
+import { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
 import { oneShard } from '../domain/queues';
-import { AdmissionStore } from '../endpoints/flow/redis-admission-store';
+import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { Subscriptions } from '../endpoints/subscriptions';
-import { EventTypeStore } from '../event-types/redis-event-type-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import { Turns } from '../platform/batches';

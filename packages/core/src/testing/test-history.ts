@@ -1,9 +1,9 @@
-import { PgDatabase } from '../database/pg-database';
-import { PgHistory } from '../database/pg-history';
-import { HistoryWriter } from '../database/pg-history-writer';
-import { migrate } from '../database/pg-schema';
 import type { AccountId } from '../domain/account';
 import type { MovedEvent } from '../domain/moved-event';
+import { PgDatabase } from '../history/database/pg-database';
+import { PgHistory } from '../history/database/pg-history';
+import { HistoryWriter } from '../history/database/pg-history-writer';
+import { migrate } from '../history/database/pg-schema';
 import type { DeliveryKey } from '../history/history-source';
 import { systemClock } from '../platform/clock';
 import { PostgresServer } from './postgres-server';

@@ -5,7 +5,7 @@ import { readSummary } from '../../domain/delivery-log';
 import { batchLimitsOf, type Endpoint, type EndpointAddress, type EndpointId } from '../../domain/endpoint';
 import type { EventId } from '../../domain/event';
 import type { Emit } from '../../domain/signal';
-import type { AdmissionStore, OrderedDelivery } from '../../endpoints/flow/redis-admission-store';
+import type { AdmissionStore, OrderedDelivery } from '../../endpoints/admission/redis-admission-store';
 import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
 import type { VerificationPolicy } from '../../endpoints/verification/verify';
 import type { DeliveryStore } from '../../events/redis-delivery-store';

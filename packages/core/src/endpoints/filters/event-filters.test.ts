@@ -1,4 +1,4 @@
-import { eventTypeNames } from '../../event-types/built-in';
+import { eventTypeNames } from '../../accounts/event-types/built-in';
 import { isKnownFilter, matchesType, requireKnownFilters } from './event-filters';
 
 describe('event filter', () => {

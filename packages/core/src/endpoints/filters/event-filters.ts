@@ -1,10 +1,10 @@
+import { eventTypeNames, isOperational } from '../../accounts/event-types/built-in';
+import { listNames, readEventType } from '../../accounts/event-types/event-types';
+import type { EventTypeStore } from '../../accounts/event-types/redis-event-type-store';
 import type { AccountStore } from '../../accounts/redis-account-store';
 import type { AccountId } from '../../domain/account';
 import type { Act } from '../../domain/audit';
 import type { EndpointId } from '../../domain/endpoint';
-import { eventTypeNames, isOperational } from '../../event-types/built-in';
-import { listNames, readEventType } from '../../event-types/event-types';
-import type { EventTypeStore } from '../../event-types/redis-event-type-store';
 import { AppError, invalidRequest, shorten } from '../../platform/app-error';
 import type { EndpointStore } from '../redis-endpoint-store';
 

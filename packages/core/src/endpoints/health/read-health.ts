@@ -1,8 +1,8 @@
 import { type BreakerPhase, phaseOf } from '../../domain/breaker';
 import type { Endpoint, EndpointId } from '../../domain/endpoint';
 import type { Clock } from '../../platform/clock';
+import type { AdmissionStore } from '../admission/redis-admission-store';
 import { type DisablePolicy, disabledFrom } from '../disable';
-import type { AdmissionStore } from '../flow/redis-admission-store';
 import { type AttemptTally, type RecentAttempts, recentAttempts } from './attempt-tally';
 import type { HealthStore } from './redis-health-store';
 

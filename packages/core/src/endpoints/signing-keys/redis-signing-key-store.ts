@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
-import { makeChange } from '../../audit/redis-recorded-change';
+import { makeChange } from '../../accounts/audit/redis-recorded-change';
 import type { AccountId } from '../../domain/account';
 import type { Act } from '../../domain/audit';
 import { keys } from '../../domain/keys';

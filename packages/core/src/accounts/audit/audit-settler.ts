@@ -1,0 +1,74 @@
+import type { AuditBounds, AuditEntry } from '../../domain/audit';
+import type { Emit } from '../../domain/signal';
+import type { Clock } from '../../platform/clock';
+import { settledWithin, WakeUpTimer } from '../../platform/timers';
+import type { AuditLog, IndexedEntry } from './redis-audit-log';
+
+export interface AuditSettlerContext {
+  readonly auditLog: Pick<AuditLog, 'isSpread' | 'listUnsettled' | 'settle' | 'forgetUnsettled'>;
+  readonly auditBounds: AuditBounds;
+  readonly onRecorded: (entry: AuditEntry) => void;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+const AT_ONCE = 500;
+const EVERY_MS = 5_000;
+/** The process that made a change settles its entry right after it, in less than this time. */
+const LEFT_MS = 10_000;
+/** A change whose entry is listed is made, or has failed, long before. */
+const PENDING_MS = 5 * 60_000;
+const STOP_PATIENCE_MS = 4_000;
+
+/**
+ * Puts entries into their logs whose process has ended between their change and that, which happens in a Cluster alone.
+ * Any number of workers may do so at the same time.
+ */
+export class AuditSettler {
+  readonly #timer = new WakeUpTimer(() => this.#run());
+  #isStopping = false;
+
+  constructor(private readonly context: AuditSettlerContext) {}
+
+  start(): void {
+    if (this.context.auditLog.isSpread) this.#timer.wakeUpIn(EVERY_MS);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await settledWithin(STOP_PATIENCE_MS, this.#timer.stop());
+  }
+
+  /** Settle all that were left. */
+  async runOnce(): Promise<void> {
+    const { auditLog, clock } = this.context;
+    const until = clock() - LEFT_MS;
+    let after: string | undefined;
+    do {
+      const listed = await auditLog.listUnsettled(until, AT_ONCE, after);
+      await this.#settle(listed);
+      after = listed.length < AT_ONCE ? undefined : listed.at(-1)?.member;
+    } while (after !== undefined && !this.#isStopping);
+  }
+
+  async #settle(listed: readonly IndexedEntry[]): Promise<void> {
+    const { auditLog, auditBounds, onRecorded, clock } = this.context;
+    for (const { member, entry } of listed) {
+      if (!entry) continue;
+      await auditLog.settle(member, entry, auditBounds);
+      onRecorded(entry);
+    }
+    const isOver = ({ entry, at }: IndexedEntry) => entry === undefined && at < clock() - PENDING_MS;
+    await auditLog.forgetUnsettled(listed.filter(isOver).map(({ member }) => member));
+  }
+
+  async #run(): Promise<void> {
+    try {
+      await this.runOnce();
+    } catch (error) {
+      if (!this.#isStopping)
+        this.context.emit({ name: 'task.failed', task: 'complete the audit log', error });
+    }
+    this.#timer.wakeUpIn(EVERY_MS);
+  }
+}

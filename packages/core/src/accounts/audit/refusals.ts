@@ -1,0 +1,97 @@
+import type { AuditBounds, AuditEntry } from '../../domain/audit';
+import { keys } from '../../domain/keys';
+import type { Emit } from '../../domain/signal';
+import type { Clock } from '../../platform/clock';
+import type { RedisClient } from '../../platform/redis-connect';
+import { settledWithin } from '../../platform/timers';
+import { addEntry } from './redis-audit-entries.script';
+import { oldestId } from './redis-recorded-change';
+
+/** Refusals are kept apart from changes, so that no number of refusals displaces a change. */
+export class RefusalStore {
+  constructor(private readonly redis: RedisClient) {}
+
+  async add(entry: AuditEntry, ageMs: number): Promise<void> {
+    const { id, at, accountId } = entry;
+    const oldest = oldestId(at - ageMs);
+    const added = { id, text: JSON.stringify(entry), oldest, keptMs: ageMs };
+    await addEntry({ log: keys.allAuditRefusals, most: KEPT_OF_ALL, ...added })(this.redis);
+    if (accountId === undefined) return;
+    await addEntry({ log: keys.auditRefusals(accountId), most: KEPT_OF_ACCOUNT, ...added })(this.redis);
+  }
+}
+
+export const KEPT_OF_ACCOUNT = 1_000;
+const KEPT_OF_ALL = 10_000;
+
+interface RefusalsOptions {
+  readonly refusalStore: Pick<RefusalStore, 'add'>;
+  readonly bounds: Pick<AuditBounds, 'ageMs'>;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+const SECOND_MS = 1_000;
+// A person who mistypes stays below it, and a flood costs no more than this.
+const MOST_OF_ONE = 10;
+const MOST_OF_ALL = 100;
+const STOP_PATIENCE_MS = 1_000;
+
+/**
+ * Records what was refused. Nothing waits for it: a flood of requests without a key must not cost Redis more than a
+ * hundred entries a second of each process, ten of each account or address. More than that are counted, and left out.
+ */
+export class Refusals {
+  readonly #underWay = new Set<Promise<void>>();
+  #second = 0;
+  #noted = new Map<string, number>();
+  #all = 0;
+  #leftOut = 0;
+
+  constructor(private readonly options: RefusalsOptions) {}
+
+  note(entry: AuditEntry): void {
+    if (!this.#hasRoomFor(entry)) {
+      this.#leftOut += 1;
+      return;
+    }
+    const { refusalStore, bounds, emit } = this.options;
+    const adding = refusalStore
+      .add(entry, bounds.ageMs)
+      .catch((error: unknown) =>
+        emit({ name: 'task.failed', task: 'write a refusal to the audit log', error }),
+      )
+      .finally(() => this.#underWay.delete(adding));
+    this.#underWay.add(adding);
+  }
+
+  /** Give running ones a moment to reach Redis. */
+  async stop(): Promise<void> {
+    this.#tellLeftOut();
+    await settledWithin(STOP_PATIENCE_MS, Promise.all(this.#underWay));
+  }
+
+  #hasRoomFor({ accountId, address = '' }: AuditEntry): boolean {
+    const second = Math.floor(this.options.clock() / SECOND_MS);
+    if (second !== this.#second) this.#begin(second);
+    const one = accountId ?? address;
+    const ofOne = (this.#noted.get(one) ?? 0) + 1;
+    if (ofOne > MOST_OF_ONE || this.#all >= MOST_OF_ALL) return false;
+    this.#noted.set(one, ofOne);
+    this.#all += 1;
+    return true;
+  }
+
+  #begin(second: number): void {
+    this.#second = second;
+    this.#noted = new Map();
+    this.#all = 0;
+    this.#tellLeftOut();
+  }
+
+  #tellLeftOut(): void {
+    if (this.#leftOut === 0) return;
+    this.options.emit({ name: 'audit.refusals_left_out', count: this.#leftOut });
+    this.#leftOut = 0;
+  }
+}

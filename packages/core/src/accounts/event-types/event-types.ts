@@ -1,0 +1,154 @@
+import { z } from 'zod';
+import type { Act } from '../../domain/audit';
+import { eventTypeNameSchema } from '../../domain/event';
+import { AppError, invalidRequest, shorten } from '../../platform/app-error';
+import type { Clock } from '../../platform/clock';
+import { catalogue, type EventType } from './built-in';
+import { compileDataSchema } from './compile-data-schema';
+import type { CustomEventType, EventTypeInput } from './custom-event-type';
+import type { EventTypeStore } from './redis-event-type-store';
+
+/** An event type as clients see it. */
+export const eventTypeViewSchema = z
+  .object({
+    name: z.string().describe('The name of the event type.'),
+    description: z.string().describe('What has happened when such an event is published, for people.'),
+    schema: z
+      .union([z.boolean(), z.record(z.string(), z.unknown())])
+      .describe('The schema of `data`: JSON Schema 2020-12.'),
+    example: z.unknown().describe('An example of `data`, which matches the schema.'),
+    deprecated: z
+      .boolean()
+      .describe('Whether new producers should not use the type. Its events are still accepted.'),
+    origin: z
+      .enum(['built_in', 'operational', 'custom'])
+      .describe(
+        '`built_in`: part of Hookferry. `operational`: part of Hookferry, and published by Hookferry alone. `custom`: added by the operator.',
+      ),
+    version: z
+      .int()
+      .optional()
+      .describe(
+        'The version of a custom type: 1, and one more with each replacement. Absent for all others.',
+      ),
+  })
+  .meta({ id: 'EventType' });
+export type EventTypeView = Readonly<z.infer<typeof eventTypeViewSchema>>;
+
+/** The catalogue of event types: the built-in ones, and those that operators added. */
+const builtInViews = catalogue.map(viewOfBuiltIn);
+
+export interface ListEventTypesContext {
+  readonly eventTypeStore: Pick<EventTypeStore, 'list'>;
+}
+
+/** Built-in types first, then by name. */
+export async function listEventTypes({
+  eventTypeStore,
+}: ListEventTypesContext): Promise<readonly EventTypeView[]> {
+  return [...builtInViews, ...(await eventTypeStore.list()).map(viewOfCustom)];
+}
+
+export interface ReadEventTypeContext {
+  readonly eventTypeStore: Pick<EventTypeStore, 'find'>;
+}
+
+/** @throws AppError `not_found`. */
+export async function readEventType(
+  { eventTypeStore }: ReadEventTypeContext,
+  name: string,
+): Promise<EventTypeView> {
+  const found = builtInViews.find((type) => type.name === name);
+  if (found) return found;
+  const custom = await eventTypeStore.find(name);
+  if (!custom) throw new AppError('not_found', `There is no event type "${shorten(name)}".`);
+  return viewOfCustom(custom);
+}
+
+/** The same for a type that a member of a request names. @throws AppError `invalid_request`, for that member. */
+export async function readNamedEventType(
+  context: ReadEventTypeContext,
+  name: string,
+  pointer: string,
+): Promise<EventTypeView> {
+  try {
+    return await readEventType(context, name);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
+    throw invalidRequest(
+      [{ pointer, detail: 'is not a known event type; GET /v1/event-types lists them' }],
+      error,
+    );
+  }
+}
+
+export interface PutEventTypeContext {
+  readonly eventTypeStore: Pick<EventTypeStore, 'replace'>;
+  readonly clock: Clock;
+}
+
+/**
+ * Add an event type, or replace one that was added. In force at once, everywhere.
+ *
+ * @throws AppError `conflict` for a built-in one, `invalid_request` when its name or its schema is invalid or
+ *   its example does not match the schema, `limit_reached` when there are too many.
+ */
+export async function putEventType(
+  { eventTypeStore, clock }: PutEventTypeContext,
+  name: string,
+  input: EventTypeInput,
+  act?: Act,
+): Promise<EventTypeView> {
+  if (builtInViews.some((type) => type.name === name)) {
+    throw new AppError('conflict', `The event type "${name}" is built in and can't be replaced.`);
+  }
+  requireName(name);
+  requireFittingExample(input);
+  return viewOfCustom(await eventTypeStore.replace({ name, ...input, updatedAt: clock() }, act));
+}
+
+function requireName(name: string): void {
+  const { error } = eventTypeNameSchema.safeParse(name);
+  if (!error) return;
+  const validationErrors = error.issues.map(({ message }) => ({ pointer: '{name}', detail: message }));
+  throw new AppError('invalid_request', 'The name of the event type is not valid: see "errors".', {
+    validationErrors,
+  });
+}
+
+function requireFittingExample({ schema, example }: EventTypeInput): void {
+  const validationErrors = compileDataSchema(schema)(example);
+  if (validationErrors.length === 0) return;
+  throw new AppError('invalid_request', 'The example does not match the schema: see "errors".', {
+    validationErrors: validationErrors.map(({ pointer, detail }) => ({
+      pointer: pointer.replace(/^\/data/, '/example'),
+      detail,
+    })),
+  });
+}
+
+function viewOfBuiltIn(eventType: EventType): EventTypeView {
+  const { name, description, data, example, isOperational } = eventType;
+  const origin = isOperational ? 'operational' : 'built_in';
+  return { name, description, schema: z.toJSONSchema(data), example, deprecated: false, origin };
+}
+
+function viewOfCustom({
+  name,
+  description,
+  schema,
+  example,
+  deprecated,
+  version,
+}: CustomEventType): EventTypeView {
+  return { name, description, schema, example, deprecated, origin: 'custom', version };
+}
+
+const MOST_NAMED = 50;
+
+/** Names of event types for the text of an error: no more than people read. */
+export function listNames(names: readonly string[]): string {
+  const named = names.slice(0, MOST_NAMED).join(', ');
+  const others = names.length - MOST_NAMED;
+  return others > 0 ? `${named} and ${others} more, which GET /v1/event-types lists` : named;
+}

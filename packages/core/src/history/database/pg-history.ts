@@ -1,0 +1,337 @@
+import type { AccountId } from '../../domain/account';
+import type { DeliveryParts } from '../../domain/delivery';
+import { type DeliveryState, type EndStatus, readLog } from '../../domain/delivery-log';
+import type { EndpointId } from '../../domain/endpoint';
+import { bodyOf, type EventHead, type EventId, type StoredEvent } from '../../domain/event';
+import type { MovedEvent } from '../../domain/moved-event';
+import { parseTraceparent } from '../../domain/trace';
+import type { RecordedDelivery } from '../../events/redis-delivery-store';
+import type { EventMark } from '../../events/redis-event-index';
+import type { TimeRange } from '../../platform/redis-timeline';
+import type { TypedStanding } from '../delivery-standings';
+import type {
+  DeliveryCounts,
+  DeliveryKey,
+  DeliveryQuery,
+  EventKey,
+  EventQuery,
+  HistorySource,
+  ListedEvent,
+  ListSpan,
+  SourceBatch,
+  WalkedDelivery,
+  WalkQuery,
+} from '../history-source';
+import { noDeliveries } from '../history-source';
+import { type AttemptColumns, type DeliveryRow, deliveryKeyOf, type EventRow, toLog } from './history-rows';
+import type { PgDatabase } from './pg-database';
+import {
+  batchOf,
+  deliveryListOf,
+  deliveryWalkOf,
+  type EventKeyRow,
+  eventListOf,
+  eventWalkOf,
+  isEnd,
+  type KeyRow,
+  LISTED,
+  type ListedRow,
+  listedOf,
+  markOf,
+  NOTHING,
+  PLACED,
+  STANDING,
+  type StandingRow,
+  scheduleOf,
+  standingOf,
+  WALKED,
+  walkedOf,
+} from './pg-lists';
+import { SELECT_ATTEMPT, SELECT_DELIVERY, SELECT_EVENT } from './pg-rows';
+import { type MakeList, type SearchResult, SearchTurns, search } from './pg-search';
+import { readList } from './read-list';
+
+/** The history in PostgreSQL, as its readers see it. */
+export class PgHistory implements HistorySource {
+  readonly #searchTurns = new SearchTurns();
+
+  constructor(private readonly database: PgDatabase) {}
+
+  async listDeliveries(query: DeliveryQuery, span: ListSpan): Promise<SourceBatch<TypedStanding>> {
+    // Only finished deliveries are here.
+    if (query.status !== undefined && !isEnd(query.status)) return NOTHING;
+    const range = query.eventId === undefined ? query : await this.#rangeOf(query.eventId, query);
+    if (range === undefined) return NOTHING;
+    const listOf: MakeList = (part) => deliveryListOf(query, { ...query, ...span, ...range, ...part });
+    const { rows, endsAfter } = await this.#readRows<StandingRow>(query, span, listOf, STANDING);
+    return batchOf(rows, span, standingOf, endsAfter);
+  }
+
+  async listEvents(query: EventQuery, span: ListSpan): Promise<SourceBatch<ListedEvent>> {
+    const listOf: MakeList = (part) => eventListOf(query, { ...query, ...span, ...part });
+    const { rows, endsAfter } = await this.#readRows<ListedRow>(query, span, listOf, LISTED);
+    return batchOf(rows, span, listedOf, endsAfter);
+  }
+
+  async walkDeliveries(query: WalkQuery, span: ListSpan): Promise<SourceBatch<WalkedDelivery>> {
+    const rows = await readList<KeyRow>(
+      (asked) => this.database.read(asked),
+      () => deliveryWalkOf({ ...query, ...span }),
+      (list, days) => list.build(WALKED, days),
+    );
+    return batchOf(rows, span, walkedOf);
+  }
+
+  async walkEvents(query: WalkQuery, span: ListSpan): Promise<SourceBatch<EventMark>> {
+    const { endpointId } = query;
+    if (endpointId !== undefined) {
+      // An event has one delivery to an endpoint, so these are its events.
+      const { entries, nextCursor } = await this.walkDeliveries(query, span);
+      return {
+        entries: entries.map(({ mark: { createdAt, eventId } }) => ({
+          mark: { createdAt, eventId },
+          row: { createdAt, eventId },
+        })),
+        nextCursor,
+      };
+    }
+    const rows = await readList<EventKeyRow>(
+      (asked) => this.database.read(asked),
+      () => eventWalkOf({ ...query, ...span }),
+      (list, days) => list.build(PLACED, days),
+    );
+    return batchOf(rows, span, markOf);
+  }
+
+  async findEvent(accountId: AccountId, id: EventId): Promise<StoredEvent | undefined> {
+    const text = `SELECT ${SELECT_EVENT} FROM webhook_events AS e WHERE e.account_id = $1 AND e.event_id = $2
+      ORDER BY e.accepted_at DESC LIMIT 1`;
+    const [row] = await this.database.read<EventRow>({ name: 'find-event', text, values: [accountId, id] });
+    if (!row) return undefined;
+    const { type, erasedAt, trace, acceptedAt, schedule, group } = headOf(row);
+    const known = {
+      id,
+      accountId,
+      type,
+      acceptedAt,
+      ...(trace && { trace }),
+      ...(schedule && { schedule }),
+      ...(group !== undefined && { group }),
+    };
+    return row.data == null
+      ? { ...known, erasedAt: erasedAt ?? known.acceptedAt }
+      : { ...known, body: bodyOf(type, row.data) };
+  }
+
+  async findDelivery(accountId: AccountId, parts: DeliveryParts): Promise<RecordedDelivery | undefined> {
+    const { eventId, endpointId } = parts;
+    const createdAt = (await this.#timesOf(accountId, eventId)).at(-1);
+    if (createdAt === undefined) return undefined;
+    const [state] = await this.readStates(accountId, [{ eventId, endpointId, createdAt }]);
+    return state && { eventId, createdAt, ...state };
+  }
+
+  async readHeads(
+    accountId: AccountId,
+    events: readonly EventKey[],
+  ): Promise<readonly (EventHead | undefined)[]> {
+    const rows = await this.#readEvents(accountId, events);
+    const heads = new Map(rows.map((row) => [row.event_id, headOf(row)]));
+    return events.map(({ eventId }) => heads.get(eventId));
+  }
+
+  async readStates(
+    accountId: AccountId,
+    keys: readonly DeliveryKey[],
+  ): Promise<readonly (DeliveryState | undefined)[]> {
+    const records = await this.#readRecords(accountId, keys);
+    return keys.map(({ eventId, endpointId }) => {
+      const record = records.get(`${eventId}.${endpointId}`);
+      return record && readLog(record.log);
+    });
+  }
+
+  async countDeliveries(accountId: AccountId, id: EventId): Promise<DeliveryCounts> {
+    const values = [accountId, id];
+    const rows = await this.database.read<{ status: EndStatus; count: number }>({
+      name: 'count-deliveries',
+      text: COUNT_DELIVERIES,
+      values,
+    });
+    const counts = noDeliveries();
+    for (const { status, count } of rows) {
+      counts[status] += count;
+      counts.total += count;
+    }
+    return counts;
+  }
+
+  /**
+   * What it takes to send these deliveries again, or for the first time: the events that are here, with those
+   * of the deliveries that are.
+   */
+  async readForRecall(accountId: AccountId, keys: readonly DeliveryKey[]): Promise<readonly MovedEvent[]> {
+    const records = await this.#readRecords(accountId, keys);
+    const marks = new Map(keys.map(({ eventId, createdAt }) => [eventId, { eventId, createdAt }]));
+    const events = await this.#readEvents(accountId, [...marks.values()], SELECT_EVENT);
+    return events.map((event) => ({
+      accountId,
+      id: event.event_id as EventId,
+      createdAt: Date.parse(event.accepted_at),
+      head: headOf(event),
+      dataText: event.data ?? undefined,
+      keepDays: event.keep_days,
+      deliveries: [...records.values()]
+        .filter(({ row }) => row.event_id === event.event_id && row.accepted_at === event.accepted_at)
+        .map(({ row, log }) => ({ endpointId: row.webhook_id as EndpointId, log })),
+    }));
+  }
+
+  /** When the event was accepted, or the events that had this id one after the other. */
+  async #timesOf(accountId: AccountId, eventId: EventId): Promise<readonly number[]> {
+    const text =
+      'SELECT accepted_at FROM webhook_events WHERE account_id = $1 AND event_id = $2 ORDER BY accepted_at';
+    const values = [accountId, eventId];
+    const rows = await this.database.read<{ accepted_at: Date }>({ name: 'times-of-event', text, values });
+    return rows.map(({ accepted_at: acceptedAt }) => acceptedAt.getTime());
+  }
+
+  async #readRows<Row extends KeyRow | ListedRow>(
+    query: EventQuery,
+    span: ListSpan,
+    listOf: MakeList,
+    columns: string,
+  ): Promise<SearchResult<Row>> {
+    const { database } = this;
+    if (query.data !== undefined) {
+      const input = { ...query, ...span, pattern: query.data };
+      return await this.#searchTurns.take(query.accountId, () =>
+        search<Row>(database, listOf, columns, input),
+      );
+    }
+    const rows = await readList<Row>(
+      (asked) => database.read(asked),
+      () => listOf({}),
+      (list, days) => list.build(columns, days),
+    );
+    return { rows };
+  }
+
+  /** The span of time in which to look for an event's deliveries. `undefined`: it has none. */
+  async #rangeOf(eventId: EventId, query: DeliveryQuery): Promise<TimeRange | undefined> {
+    const times = await this.#timesOf(query.accountId, eventId);
+    const [first, last] = [times[0], times.at(-1)];
+    if (first === undefined || last === undefined) return undefined;
+    return {
+      since: Math.max(first, query.since ?? first),
+      until: Math.min(last + 1, query.until ?? last + 1),
+    };
+  }
+
+  /** Of two events under one id, the later one is the last one. */
+  async #readEvents(
+    accountId: AccountId,
+    events: readonly EventKey[],
+    columns = SELECT_HEAD,
+  ): Promise<readonly EventRow[]> {
+    const places = events.map(({ eventId, createdAt }) => ({
+      event_id: eventId,
+      accepted_at: createdAt === undefined ? null : new Date(createdAt).toISOString(),
+    }));
+    const isPlaced = events.every(({ createdAt }) => createdAt !== undefined);
+    const text = isPlaced ? readPlaced(columns) : readAnywhere(columns);
+    const name = `${isPlaced ? 'read-placed' : 'read-anywhere'}-${columns === SELECT_HEAD ? 'heads' : 'events'}`;
+    return await this.database.read<EventRow>({ name, text, values: [accountId, JSON.stringify(places)] });
+  }
+
+  async #readRecords(
+    accountId: AccountId,
+    keys: readonly DeliveryKey[],
+  ): Promise<ReadonlyMap<string, Logged>> {
+    if (keys.length === 0) return new Map();
+    const given = keys.map(({ createdAt, eventId, endpointId }) => ({
+      accepted_at: new Date(createdAt).toISOString(),
+      delivery_key: deliveryKeyOf(`${eventId}.${endpointId}`),
+    }));
+    const values = [accountId, JSON.stringify(given)];
+    const rows = await this.database.read<RecordRow>({ name: 'read-records', text: READ_RECORDS, values });
+    return new Map(
+      rows.map((row) => [`${row.event_id}.${row.webhook_id}`, { row, log: toLog(row, row.attempts ?? []) }]),
+    );
+  }
+}
+
+interface Logged {
+  readonly row: RecordRow;
+  readonly log: string;
+}
+
+interface RecordRow extends DeliveryRow {
+  readonly attempts: readonly AttemptColumns[] | null;
+}
+
+// One after the other by their keys, however large the tables are: a join of them would be planned for their
+// sizes.
+const READ_RECORDS = `
+  SELECT d.*, (
+    SELECT json_agg(attempt) FROM (
+      SELECT ${SELECT_ATTEMPT} FROM webhook_attempts AS a
+      WHERE a.account_id = $1 AND a.accepted_at = g.accepted_at AND a.delivery_key = g.delivery_key AND a.keep_days = k.keep_days
+    ) AS attempt
+  ) AS attempts
+  FROM json_to_recordset($2) AS g (accepted_at timestamptz, delivery_key bigint)
+  CROSS JOIN webhook_retentions AS k
+  CROSS JOIN LATERAL (
+    SELECT ${SELECT_DELIVERY} FROM webhook_deliveries AS d
+    WHERE d.account_id = $1 AND d.accepted_at = g.accepted_at AND d.delivery_key = g.delivery_key
+      AND d.keep_days = k.keep_days LIMIT 1
+  ) AS d
+  ORDER BY d.attempt_count`;
+
+const PLACES = 'json_to_recordset($2) AS g (event_id text COLLATE "C", accepted_at timestamptz)';
+const SELECT_HEAD = SELECT_EVENT.replace('e.data AS data', 'NULL AS data');
+
+const readPlaced = (columns: string) => `
+  SELECT e.* FROM ${PLACES} CROSS JOIN webhook_retentions AS k
+  CROSS JOIN LATERAL (
+    SELECT ${columns} FROM webhook_events AS e
+    WHERE e.account_id = $1 AND e.event_id = g.event_id AND e.accepted_at = g.accepted_at AND e.keep_days = k.keep_days
+    LIMIT 1
+  ) AS e`;
+
+// In all days: an id does not tell its day.
+const readAnywhere = (columns: string) => `
+  SELECT e.* FROM ${PLACES}
+  CROSS JOIN LATERAL (
+    SELECT ${columns} FROM webhook_events AS e WHERE e.account_id = $1 AND e.event_id = g.event_id
+    ORDER BY e.accepted_at DESC LIMIT 1
+  ) AS e`;
+
+const COUNT_DELIVERIES = `
+  SELECT d.status, count(*)::int FROM (
+    SELECT accepted_at, keep_days FROM webhook_events WHERE account_id = $1 AND event_id = $2
+    ORDER BY accepted_at DESC LIMIT 1
+  ) AS e
+  JOIN webhook_deliveries AS d ON d.account_id = $1 AND d.accepted_at = e.accepted_at
+    AND d.keep_days = e.keep_days AND d.event_id = $2
+  GROUP BY d.status`;
+
+function headOf(row: EventRow): EventHead {
+  const { type, is_aimed, erased_at, trace } = row;
+  const position = parseTraceparent(trace ?? undefined);
+  const acceptedAt = Date.parse(row.accepted_at);
+  const schedule = scheduleOf(acceptedAt, parsed(row.published_at), parsed(row.cancelled_due_at));
+  return {
+    acceptedAt,
+    type,
+    isAimed: is_aimed,
+    ...(erased_at == null ? {} : { erasedAt: Date.parse(erased_at) }),
+    ...(position === undefined ? {} : { trace: position }),
+    ...(schedule === undefined ? {} : { schedule }),
+    ...(row.event_group == null ? {} : { group: row.event_group }),
+  };
+}
+
+function parsed(time: string | null | undefined): number | undefined {
+  return time == null ? undefined : Date.parse(time);
+}

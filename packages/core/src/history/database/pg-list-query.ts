@@ -1,0 +1,203 @@
+import { createHash } from 'node:crypto';
+import type { AccountId } from '../../domain/account';
+import type { TimeOrder, TimeRange } from '../../platform/redis-timeline';
+import type { ListMark, ListSpan } from '../history-source';
+import type { NamedQuery } from './pg-database';
+
+export interface ListQueryInput extends TimeRange, ListSpan {
+  readonly accountId: AccountId;
+  readonly table: 'webhook_events' | 'webhook_deliveries';
+  readonly order: TimeOrder;
+}
+
+export interface ScanInput {
+  readonly pattern: string;
+  /** Of those that are kept for so many days. */
+  readonly keepDays: number;
+  readonly mostBytes: number;
+}
+
+/** A condition with its values, which become parameters. */
+export interface Condition {
+  readonly texts: readonly string[];
+  readonly values: readonly unknown[];
+}
+
+export function sql(texts: TemplateStringsArray, ...values: readonly unknown[]): Condition {
+  return { texts, values };
+}
+
+const ALWAYS = 'infinity';
+const NEVER = '-infinity';
+
+/**
+ * The query for a part of a list, of rows `l`. All bounds are always there: so there are few statements to prepare,
+ * and each leaves out the days that they exclude. What is kept for equally long is in order by itself: its days come
+ * one after the other, and no more of them are opened than the part takes.
+ */
+export class ListQuery {
+  readonly #values: unknown[] = [];
+  readonly #conditions: string[] = [];
+
+  constructor(readonly input: ListQueryInput) {
+    const { since = NEVER, until = ALWAYS } = input;
+    this.where(sql`l.account_id = ${input.accountId}`);
+    this.where(
+      sql`l.accepted_at >= ${timeOf(since)}::timestamptz AND l.accepted_at < ${timeOf(until)}::timestamptz`,
+    );
+    if (input.order === 'newest_first') this.#boundNewestFirst(input);
+    else this.#boundOldestFirst(input);
+  }
+
+  where({ texts, values }: Condition): this {
+    const parameters = values.map((value) => this.#parameter(value));
+    this.#conditions.push(texts.map((text, i) => text + (parameters[i] ?? '')).join(''));
+    return this;
+  }
+
+  /** Those that are kept for so many days. */
+  build(columns: string, keepDays: number): NamedQuery {
+    const { table, limit } = this.input;
+    this.where(sql`l.keep_days = ${keepDays}::smallint`);
+    return queryOf(
+      `SELECT ${columns} FROM ${table} AS l WHERE ${this.#conditions.join(' AND ')}
+      ORDER BY ${this.#orderOf('l')} LIMIT ${this.#parameter(limit)}`,
+      this.#values,
+    );
+  }
+
+  /**
+   * The same rows, each with the columns `bytes`, the length of its event's data, and `matches`: whether these contain the
+   * pattern. It is null behind so many bytes: those are not looked at. The length is known without reading the data.
+   */
+  buildScan(columns: string, { pattern, keepDays, mostBytes }: ScanInput): NamedQuery {
+    const wanted = this.#parameter(patternFor(this.input, pattern));
+    const matches = this.#ofEvent(
+      (row) => `CASE WHEN ${row}.is_searchable THEN ${containing(row, wanted)} ELSE false END`,
+    );
+    const bytes = this.#ofEvent((row) => `coalesce(octet_length(${row}.data), 0)`);
+    const before = `sum(${bytes}) OVER (ORDER BY ${this.#orderOf('l')} ROWS UNBOUNDED PRECEDING) - ${bytes}`;
+    const looked = `CASE WHEN ${before} < ${this.#parameter(mostBytes)}::bigint THEN ${matches} END`;
+    return this.build(`${columns}, ${bytes} AS bytes, ${looked} AS matches`, keepDays);
+  }
+
+  #ofEvent(expressionOf: (row: string) => string): string {
+    if (this.input.table === 'webhook_events') return expressionOf('l');
+    return `(SELECT ${expressionOf('e')} FROM webhook_events AS e WHERE (e.account_id, e.event_id, e.accepted_at, e.keep_days)
+            = (l.account_id, l.event_id, l.accepted_at, l.keep_days))`;
+  }
+
+  /**
+   * The rows alone whose event's data contains the pattern: of those that are kept for so many days. Each comes with
+   * `hits`: how many events contain it, whatever else is asked of them. If they are more than `mostHits`, there is one row
+   * with that alone, which is the same if there is none that matches. The index of what events contain has the account
+   * as well: a condition that an index knows would lead to that index. Where PostgreSQL takes another one all the same, it
+   * parses no data of other accounts.
+   */
+  buildSearch(columns: string, pattern: string, keepDays: number, mostHits: number): NamedQuery {
+    const { table, since, until = ALWAYS, after, limit } = this.input;
+    const days = this.#parameter(keepDays);
+    const account = this.#parameter(this.input.accountId);
+    const most = this.#parameter(mostHits);
+    const [from, to] = [since ?? NEVER, after?.createdAt ?? until].map((time) =>
+      this.#parameter(timeOf(time)),
+    );
+    const hits = `SELECT e.account_id, e.event_id, e.accepted_at, e.keep_days, e.type, e.erased_at, e.published_at, e.cancelled_due_at FROM webhook_events AS e
+        WHERE e.keep_days = ${days}::smallint AND e.is_searchable AND e.account_id || '' = ${account}
+          AND e.accepted_at >= ${from}::timestamptz AND e.accepted_at <= ${to}::timestamptz
+          AND ${containing('e', this.#parameter(patternFor(this.input, pattern)))}
+        LIMIT ${most}::int + 1`;
+    const rows =
+      table === 'webhook_events'
+        ? 'hits AS l'
+        : `hits AS h CROSS JOIN LATERAL (
+            SELECT * FROM webhook_deliveries AS d WHERE d.account_id = h.account_id AND d.accepted_at = h.accepted_at
+              AND d.event_id = h.event_id AND d.keep_days = h.keep_days OFFSET 0
+          ) AS l`;
+    return queryOf(
+      `WITH hits AS MATERIALIZED (${hits}), counted AS MATERIALIZED (SELECT count(*)::int AS hits FROM hits)
+      SELECT counted.hits, p.* FROM counted LEFT JOIN LATERAL (
+        SELECT ${columns} FROM ${rows}
+        WHERE (SELECT hits FROM counted) <= ${most} AND ${this.#conditions.join(' AND ')}
+        ORDER BY ${this.#orderOf('l')} LIMIT ${this.#parameter(limit)}
+      ) AS p ON true`,
+      this.#values,
+    );
+  }
+
+  #parameter(value: unknown): string {
+    return `$${this.#values.push(value)}`;
+  }
+
+  #orderOf(row: string): string {
+    const { table, order } = this.input;
+    const along = order === 'newest_first' ? 'DESC' : 'ASC';
+    const ofEvent = `${row}.accepted_at ${along}, ${row}.event_id ${along}`;
+    return table === 'webhook_events' ? ofEvent : `${ofEvent}, ${row}.webhook_id DESC`;
+  }
+
+  #boundNewestFirst({ table, after, last }: ListQueryInput): void {
+    const [from, to] = [boundOf(after, ALWAYS), boundOf(last, NEVER)];
+    this.where(sql`l.accepted_at <= ${from.time}::timestamptz AND l.accepted_at >= ${to.time}::timestamptz`);
+    if (table === 'webhook_events') {
+      this.where(sql`(l.accepted_at, l.event_id) < (${from.time}::timestamptz, ${from.event})`);
+      this.where(sql`(l.accepted_at, l.event_id) >= (${to.time}::timestamptz, ${to.event})`);
+    } else {
+      this.where(
+        sql`(l.accepted_at, l.event_id, l.webhook_id) < (${from.time}::timestamptz, ${from.event}, ${from.endpoint})`,
+      );
+      this.where(
+        sql`(l.accepted_at, l.event_id, l.webhook_id) >= (${to.time}::timestamptz, ${to.event}, ${to.endpoint})`,
+      );
+    }
+  }
+
+  // Of one event, deliveries come the other way round, so no row can be compared as a whole.
+  #boundOldestFirst({ table, after, last }: ListQueryInput): void {
+    const [from, to] = [boundOf(after, NEVER), boundOf(last, ALWAYS)];
+    this.where(sql`l.accepted_at >= ${from.time}::timestamptz AND l.accepted_at <= ${to.time}::timestamptz`);
+    if (table === 'webhook_events') {
+      this.where(sql`(l.accepted_at, l.event_id) > (${from.time}::timestamptz, ${from.event})`);
+      this.where(sql`(l.accepted_at, l.event_id) <= (${to.time}::timestamptz, ${to.event})`);
+    } else {
+      this.where(sql`((l.accepted_at, l.event_id) > (${from.time}::timestamptz, ${from.event})
+        OR (l.accepted_at = ${from.time}::timestamptz AND l.event_id = ${from.event} AND l.webhook_id < ${from.endpoint}))`);
+      this.where(sql`((l.accepted_at, l.event_id) < (${to.time}::timestamptz, ${to.event})
+        OR (l.accepted_at = ${to.time}::timestamptz AND l.event_id = ${to.event} AND l.webhook_id >= ${to.endpoint}))`);
+    }
+  }
+}
+
+// Without an endpoint it is behind all of the event's deliveries, whose ids go down.
+function boundOf(mark: ListMark | undefined, otherwise: string) {
+  return {
+    time: timeOf(mark?.createdAt ?? otherwise),
+    event: mark?.eventId ?? '',
+    endpoint: mark?.endpointId ?? '',
+  };
+}
+
+// Times beyond these are neither in a list nor in PostgreSQL.
+const EARLIEST = 0;
+const LATEST = Date.UTC(9999, 11, 31);
+
+/** A time as PostgreSQL reads it. */
+function timeOf(time: number | string): string {
+  if (typeof time === 'string') return time;
+  if (time < EARLIEST) return NEVER;
+  return time > LATEST ? ALWAYS : new Date(time).toISOString();
+}
+
+// As the index has it: a pattern of one account is in no other one's data.
+function containing(row: string, pattern: string): string {
+  return `('{"' || ${row}.account_id || '":' || ${row}.data || '}')::jsonb @> ${pattern}::jsonb`;
+}
+
+function patternFor({ accountId }: ListQueryInput, pattern: string): string {
+  return `{"${accountId}":${pattern}}`;
+}
+
+/** A statement is prepared under the same name whenever it has the same text. */
+function queryOf(text: string, values: unknown[]): NamedQuery {
+  return { name: createHash('sha256').update(text).digest('base64url').slice(0, 20), text, values };
+}

@@ -1,0 +1,219 @@
+import { keys } from '../../domain/keys';
+import { PINNED_FOR_MS } from '../../events/redis-recalled';
+import {
+  type ArrangedEvent,
+  DELIVERED,
+  DELIVERED_THEN,
+  EXHAUSTED,
+  FAILED,
+  MOVE_AFTER_MS,
+  MovingScene,
+} from '../../testing/moving-scene';
+import { uniqueEndpointId } from '../../testing/unique-ids';
+import { withMethods } from '../../testing/with-methods';
+import { historyUnavailable } from '../database/pg-database';
+import type { DeliveryKey } from '../history-source';
+import { endRecall, recall } from './recall';
+
+let scene: MovingScene;
+beforeEach(async () => {
+  scene = await MovingScene.open();
+});
+afterEach(() => scene.close());
+
+const keysOf = ({ event, endpointIds }: ArrangedEvent): readonly DeliveryKey[] =>
+  endpointIds.map((endpointId) => ({ eventId: event.id, createdAt: event.acceptedAt, endpointId }));
+
+const recallAll = (arranged: ArrangedEvent, wanted = keysOf(arranged)) =>
+  recall({ ...scene.context, pgHistory: scene.history }, arranged.event.accountId, wanted);
+
+/** All that Redis has of some events, with how long it is kept. */
+async function dump() {
+  const found = (await scene.keysLeft()).filter((key) => !key.startsWith('pinned:') && key !== keys.over);
+  return new Map(
+    await Promise.all(
+      found.map(async (key) => {
+        const { client } = scene.redis;
+        const value =
+          (await client.type(key)) === 'zset'
+            ? await client.zrange(key, '0', '-1', 'WITHSCORES')
+            : await client.get(key);
+        return [key, [value, (await client.pttl(key)) > 0]] as const;
+      }),
+    ),
+  );
+}
+
+it('brings back what has moved, as it was', async () => {
+  const arranged = await scene.arrange([[FAILED, DELIVERED_THEN], [EXHAUSTED]]);
+  const before = await dump();
+  await scene.moveAfter();
+  expect(await scene.keysLeft()).toEqual([]);
+  await recallAll(arranged);
+  expect(await dump()).toEqual(before);
+  const { accountId, id } = arranged.event;
+  expect(await scene.movedStore.countsOf(accountId, id)).toEqual({});
+  // It counts for the account again.
+  expect(scene.usage.reduce((sum, { bytes }) => sum + bytes, 0)).toBe(0);
+});
+
+it('brings back one delivery of many, and the event with the number of the others', async () => {
+  const arranged = await scene.arrange([[DELIVERED], [EXHAUSTED], [DELIVERED]]);
+  await scene.moveAfter();
+  await recallAll(arranged, keysOf(arranged).slice(0, 1));
+  const { accountId, id } = arranged.event;
+  expect((await scene.eventStore.listReceivers(accountId, id, 10)).members).toEqual([
+    arranged.endpointIds[0],
+  ]);
+  expect(await scene.movedStore.countsOf(accountId, id)).toEqual({ delivered: 1, exhausted: 1 });
+});
+
+it('brings back a delivery whose event has stayed', async () => {
+  const arranged = await scene.arrange([[DELIVERED], [FAILED]]);
+  await scene.moveAfter();
+  const { accountId, id } = arranged.event;
+  expect(await scene.movedStore.countsOf(accountId, id)).toEqual({ delivered: 1 });
+  await recallAll(arranged);
+  expect(await scene.movedStore.countsOf(accountId, id)).toEqual({});
+  expect((await scene.eventStore.listReceivers(accountId, id, 10)).members).toHaveLength(2);
+});
+
+it('brings back an event for an endpoint that has not got it', async () => {
+  const arranged = await scene.arrange([[DELIVERED]]);
+  await scene.moveAfter();
+  const { accountId, id, acceptedAt, body } = arranged.event;
+  const endpointId = uniqueEndpointId();
+  await recallAll(arranged, [{ eventId: id, createdAt: acceptedAt, endpointId }]);
+  expect(await scene.eventStore.find(accountId, id)).toMatchObject({ body });
+  expect((await scene.eventStore.listReceivers(accountId, id, 10)).members).toEqual([]);
+  expect(await scene.movedStore.countsOf(accountId, id)).toEqual({ delivered: 1 });
+  expect(await scene.redis.client.exists(keys.delivery(endpointId, id))).toBe(0);
+  await unpin();
+  await scene.moveAll();
+  expect(await scene.keysLeft()).toEqual([]);
+});
+
+it('brings back an erased event without a payload', async () => {
+  const arranged = await scene.arrange([[DELIVERED]]);
+  const { accountId, id } = arranged.event;
+  await scene.eventStore.erasePayload(accountId, id, 77);
+  await scene.moveAfter();
+  await recallAll(arranged);
+  expect(await scene.eventStore.findHead(accountId, id)).toMatchObject({ erasedAt: 77 });
+  expect(await scene.redis.client.get(keys.event(accountId, id))).toMatch(/,"erased_at":77\}\n$/);
+});
+
+it('asks the history for nothing that is in Redis, and keeps it from moving', async () => {
+  const arranged = await scene.arrange([[EXHAUSTED], [FAILED], []]);
+  const away = jest.fn(async () => {
+    throw historyUnavailable();
+  });
+  const pgHistory = { readForRecall: away, countDeliveries: away, readHeads: away };
+  // A replay may want it for an endpoint that has not got it.
+  const missing = { ...keysOf(arranged)[0], endpointId: uniqueEndpointId() } as DeliveryKey;
+  const wanted = [...keysOf(arranged), missing];
+  await recall({ ...scene.context, pgHistory }, arranged.event.accountId, wanted);
+  expect(away).not.toHaveBeenCalled();
+  expect(await scene.moveAfter()).toMatchObject({ moved: 0 });
+});
+
+it('says when the history is away, and leaves nothing behind', async () => {
+  const arranged = await scene.arrange();
+  await scene.moveAfter();
+  const readForRecall = async () => {
+    throw historyUnavailable();
+  };
+  const pgHistory = withMethods(scene.history, { readForRecall });
+  const recalled = recall({ ...scene.context, pgHistory }, arranged.event.accountId, keysOf(arranged));
+  await expect(recalled).rejects.toMatchObject({ code: 'history_unavailable' });
+  await unpin();
+  expect(await scene.keysLeft()).toEqual([]);
+});
+
+it('leaves alone what the history does not know', async () => {
+  const arranged = await scene.arrange([]);
+  const unknown = { eventId: arranged.event.id, createdAt: 1, endpointId: uniqueEndpointId() };
+  await scene.redis.client.flushdb();
+  await recallAll(arranged, [unknown]);
+  await unpin();
+  expect(await scene.keysLeft()).toEqual([]);
+});
+
+describe('what was brought back', () => {
+  it('stays for as long as it has a job, and moves again with what has happened since', async () => {
+    const arranged = await scene.arrange([[EXHAUSTED]]);
+    await scene.moveAfter();
+    await recallAll(arranged);
+    const { accountId, id: eventId } = arranged.event;
+    const [endpointId = uniqueEndpointId()] = arranged.endpointIds;
+    const delivery = { accountId, eventId, endpointId };
+    const request = { requestId: 'r', trigger: 'manual', requestedAt: scene.now } as const;
+    await scene.context.deliveryQueue.addRequested([{ ...delivery, request }]);
+    await unpin();
+    expect(await scene.moveAfter()).toMatchObject({ moved: 0 });
+
+    await scene.deliveryStore.append(delivery, { kind: 'requested', ...request });
+    await scene.deliveryStore.append(delivery, DELIVERED_THEN);
+    await scene.redis.client.del(...(await scene.redis.client.keys('*bull*')));
+    await scene.overList.add(delivery, scene.now);
+    expect(await scene.moveAfter()).toMatchObject({ moved: 1 });
+    expect(await scene.keysLeft()).toEqual([]);
+    expect(scene.history.logOf(accountId, delivery)?.split('\n')).toHaveLength(4);
+  });
+
+  it('moves again once nobody is about to send it', async () => {
+    const arranged = await scene.arrange();
+    await scene.moveAfter();
+    await recallAll(arranged);
+    await recallAll(arranged);
+    const { accountId } = arranged.event;
+    await endRecall(scene.context, accountId, keysOf(arranged));
+    expect(await scene.moveAfter()).toMatchObject({ moved: 0 });
+    await endRecall(scene.context, accountId, keysOf(arranged));
+    await endRecall(scene.context, accountId, keysOf(arranged));
+    expect(await scene.redis.client.keys('pinned:*')).toEqual([]);
+    expect(await scene.moveAfter()).toMatchObject({ moved: 1 });
+    expect(await scene.keysLeft()).toEqual([]);
+  });
+
+  it('keeps its place in the list of events, though a process that moves others has seen that it was gone', async () => {
+    const arranged = await scene.arrange();
+    await scene.moveAfter();
+    const { accountId, id: eventId } = arranged.event;
+    // A process may die before it takes it off the list of what is to move.
+    await scene.overList.addAll(
+      arranged.endpointIds.map((endpointId) => ({ accountId, eventId, endpointId })),
+      scene.now,
+    )(scene.redis.client);
+    await scene.arrange([[EXHAUSTED]]);
+    scene.history.onWrite = async () => {
+      scene.history.onWrite = async () => {};
+      await recallAll(arranged);
+    };
+    await scene.moveAfter();
+    expect(await scene.redis.client.zscore(keys.events(accountId), eventId)).not.toBeNull();
+    await unpin();
+    await scene.moveAll();
+    expect(await scene.keysLeft()).toEqual([]);
+  });
+
+  it('moves again after a minute if nobody sends it', async () => {
+    const arranged = await scene.arrange();
+    await scene.moveAfter();
+    await recallAll(arranged);
+    const pins = await scene.redis.client.keys('pinned:*');
+    const ttls = await Promise.all(pins.map((key) => scene.redis.client.pttl(key)));
+    expect(ttls).toHaveLength(2);
+    for (const ttl of ttls) expect(ttl).toBeLessThanOrEqual(PINNED_FOR_MS);
+    for (const ttl of ttls) expect(ttl).toBeGreaterThan(0);
+    expect(await scene.moveAfter(MOVE_AFTER_MS)).toMatchObject({ moved: 0 });
+    await unpin();
+    await scene.moveAll();
+    expect(await scene.keysLeft()).toEqual([]);
+  });
+});
+
+/** As when a minute has gone by. */
+async function unpin(): Promise<void> {
+  await scene.redis.client.del(...(await scene.redis.client.keys('pinned:*')));
+}

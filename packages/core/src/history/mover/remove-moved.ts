@@ -1,0 +1,216 @@
+import type { UsageRecorder } from '../../accounts/account-quota';
+import type { AccountId } from '../../domain/account';
+import { newestTimeOf } from '../../domain/delivery-log';
+import { COUNTED_LOG_BYTES, DELIVERY_BYTES, EVENT_BYTES } from '../../domain/usage';
+import { isNotedAsQueued } from '../../events/event-text';
+import {
+  type Dropped,
+  type DroppedEvent,
+  fenceOf,
+  type MovedReach,
+  type MovedStore,
+  type RemovedDelivery,
+} from '../../events/redis-moved';
+import { digestOf, type KeptId, type MovedIds, staysKnown } from '../../events/redis-moved-ids';
+import type { ClaimedEntry } from '../../events/redis-over-list';
+import type { Clock } from '../../platform/clock';
+import type { Atomic } from '../../platform/redis-atomic';
+import type { Step } from '../../platform/redis-script';
+import type { DeliveryQueue } from '../../queue/bullmq-delivery-queue';
+import { forEachRow } from './for-each-row';
+import type { MovingEvent } from './judge-over';
+import type { Settlement } from './settlement';
+
+export interface RemoveMovedContext {
+  readonly movedStore: Pick<
+    MovedStore,
+    'raiseReach' | 'guardUnchanged' | 'release' | 'remove' | 'drop' | 'guardGone' | 'leave'
+  >;
+  readonly movedIds: Pick<MovedIds, 'keep'>;
+  readonly deliveryQueue: Pick<DeliveryQueue, 'guardUnplaced'>;
+  readonly usageRecorder: Pick<UsageRecorder, 'note'>;
+  readonly retention: { readonly ageMs: number };
+  /** On the Redis of these stores. */
+  readonly atomic: Atomic;
+  readonly clock: Clock;
+}
+
+// A delivery that has a job, or changed while it moved, is tried again after an eighth of its age.
+const PATIENCE_SHARE = 8;
+const SOONEST_MS = 5_000;
+const LATEST_MS = 3_600_000;
+
+/** Remove deliveries from Redis that are in the history, unless they have changed since they were read. */
+export async function removeMoved(
+  context: RemoveMovedContext,
+  events: readonly MovingEvent[],
+  settlement: Settlement,
+): Promise<void> {
+  await raiseReaches(context, events);
+  await removeDeliveries(context, events, settlement);
+  await removeEvents(context, events, settlement);
+}
+
+async function raiseReaches(
+  { movedStore, atomic }: RemoveMovedContext,
+  events: readonly MovingEvent[],
+): Promise<void> {
+  const reaches = new Map<AccountId, MovedReach>();
+  for (const event of events) {
+    const { acceptedAt, attemptAt } = reaches.get(event.accountId) ?? { acceptedAt: 0, attemptAt: 0 };
+    const newest = event.entries.map(({ delivery }) => newestTimeOf(delivery?.log ?? ''));
+    reaches.set(event.accountId, {
+      acceptedAt: Math.max(acceptedAt, timeOf(event)),
+      attemptAt: Math.max(attemptAt, ...newest),
+    });
+  }
+  await Promise.all(
+    [...reaches].map(([accountId, reach]) => atomic([movedStore.raiseReach(accountId, reach)])),
+  );
+}
+
+function timeOf({ listedAt, head }: MovingEvent): number {
+  return listedAt ?? head?.acceptedAt ?? 0;
+}
+
+interface Removal extends RemovedDelivery {
+  readonly event: MovingEvent;
+  readonly entry: ClaimedEntry;
+  readonly log: string | undefined;
+}
+
+/** The receiver leaves first: an event's receivers lead to deliveries that have their logs. */
+async function removeDeliveries(
+  context: RemoveMovedContext,
+  events: readonly MovingEvent[],
+  settlement: Settlement,
+): Promise<void> {
+  const { deliveryQueue, movedStore, atomic } = context;
+  const removals = events.flatMap(removalsOf);
+  const areRemoved = await forEachRow(removals, async (removal) => {
+    const [, , , isRemoved] = await atomic([
+      deliveryQueue.guardUnplaced(removal),
+      movedStore.guardUnchanged(removal),
+      movedStore.release(removal),
+      movedStore.remove(removal),
+    ]);
+    return isRemoved;
+  });
+  for (const [i, { event, entry, log }] of removals.entries()) {
+    const isRemoved = areRemoved[i];
+    if (isRemoved instanceof Error) await settlement.setAside(entry, 'redis', String(isRemoved));
+    else if (!isRemoved) settlement.later(entry, patienceOf(context, event));
+    else {
+      settlement.hasMoved(entry);
+      if (log !== undefined) noteRemoved(context, event, log);
+    }
+  }
+}
+
+function removalsOf(event: MovingEvent): readonly Removal[] {
+  return event.entries.flatMap(({ entry, judgement, delivery }) => {
+    const { accountId, eventId, endpointId } = entry;
+    if ((judgement.kind !== 'move' && judgement.kind !== 'moved') || endpointId === undefined) return [];
+    const log = delivery?.log;
+    const status = judgement.kind === 'move' ? judgement.status : undefined;
+    return { accountId, eventId, endpointId, fence: fenceOf(log ?? ''), status, event, entry, log };
+  });
+}
+
+interface Leaving extends DroppedEvent, KeptId {
+  readonly event: MovingEvent;
+  readonly first: ClaimedEntry;
+}
+
+async function removeEvents(
+  context: RemoveMovedContext,
+  events: readonly MovingEvent[],
+  settlement: Settlement,
+): Promise<void> {
+  const now = context.clock();
+  const leaving = events.flatMap(leavingOf);
+  const outcomes = await forEachRow(leaving, (row) => removeEvent(context, row, now));
+  for (const [i, row] of leaving.entries()) {
+    const outcome = outcomes[i] ?? 'later';
+    if (outcome instanceof Error) await settlement.setAside(row.first, 'redis', String(outcome));
+    else await settleEvent(row, outcome, settlement);
+  }
+}
+
+const NOTHING: Step<void> = async () => {};
+
+/** An event's id is kept before it goes, and its place in the account's list goes last. */
+async function removeEvent(context: RemoveMovedContext, row: Leaving, now: number): Promise<Dropped> {
+  const { movedStore, movedIds, atomic } = context;
+  if (row.event.text === undefined) {
+    if (isGone(row)) await atomic([movedStore.guardGone(row), movedStore.leave(row)]);
+    return 'dropped';
+  }
+  const keep = staysKnown(row, now) ? movedIds.keep(row, now) : NOTHING;
+  const { results, error } = await atomic.tried([keep, movedStore.drop(row), movedStore.leave(row)]);
+  const [, dropped] = results;
+  if (dropped?.outcome === 'dropped') noteDropped(context, row.event, dropped.bytes);
+  if (error !== undefined) throw error;
+  return dropped?.outcome ?? 'later';
+}
+
+function leavingOf(event: MovingEvent): readonly Leaving[] {
+  const { accountId, eventId, head, entries } = event;
+  const [first] = entries;
+  if (!first) return [];
+  const isErased = head?.erasedAt !== undefined;
+  const known = { acceptedAt: timeOf(event), movedId: movedIdOf(event) };
+  return [{ accountId, eventId, isErased, event, first: first.entry, ...known }];
+}
+
+// With a log it has expired, and stays known as complete.
+function isGone({ event: { text, entries } }: Leaving): boolean {
+  return text === undefined && entries.every(({ delivery }) => delivery?.log === undefined);
+}
+
+async function settleEvent(
+  { event: { entries }, first }: Leaving,
+  outcome: Dropped,
+  settlement: Settlement,
+): Promise<void> {
+  for (const { entry, judgement } of entries) {
+    if (judgement.kind === 'gone') settlement.done(entry);
+    if (judgement.kind !== 'move_event') continue;
+    if (outcome === 'dropped') settlement.hasMoved(entry);
+    else if (outcome === 'needed') settlement.done(entry);
+    else settlement.later(entry, SOONEST_MS);
+  }
+  const isEntry = entries.some(({ judgement }) => judgement.kind === 'move_event');
+  if (outcome === 'later' && !isEntry) await settlement.addEvent(first, SOONEST_MS);
+}
+
+// Clients do not publish again with an id that the API generated.
+function movedIdOf({ head, text, digest }: MovingEvent): KeptId['movedId'] {
+  if (head === undefined || text === undefined) return undefined;
+  if (digest !== undefined) return { kind: 'claimed', digest };
+  if (head.erasedAt !== undefined) return { kind: 'claimed', digest: undefined };
+  if (!isNotedAsQueued(text)) return undefined;
+  return { kind: 'queued', digest: digestOf(text.slice(text.indexOf('\n') + 1)) };
+}
+
+function noteRemoved(
+  { usageRecorder, retention }: RemoveMovedContext,
+  event: MovingEvent,
+  log: string,
+): void {
+  const bytes = DELIVERY_BYTES + Math.max(Buffer.byteLength(log) - COUNTED_LOG_BYTES, 0);
+  usageRecorder.note(event.accountId, 'deliveries', -bytes, timeOf(event), retention.ageMs);
+}
+
+function noteDropped(
+  { usageRecorder, retention }: RemoveMovedContext,
+  event: MovingEvent,
+  bytes: number,
+): void {
+  usageRecorder.note(event.accountId, 'events', -(bytes + EVENT_BYTES), timeOf(event), retention.ageMs);
+}
+
+function patienceOf({ clock }: RemoveMovedContext, event: MovingEvent): number {
+  const age = clock() - timeOf(event);
+  return Math.min(Math.max(age / PATIENCE_SHARE, SOONEST_MS), LATEST_MS);
+}

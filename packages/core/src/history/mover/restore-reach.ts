@@ -1,0 +1,69 @@
+import type { OpenAccounts } from '../../accounts/resolve-account';
+import type { Emit } from '../../domain/signal';
+import type { MovedStore } from '../../events/redis-moved';
+import { chunksOf } from '../../platform/batches';
+import type { Atomic } from '../../platform/redis-atomic';
+import type { RedisClient } from '../../platform/redis-connect';
+import { settledWithin, WakeUpTimer } from '../../platform/timers';
+import type { PgDatabase } from '../database/pg-database';
+import { type AccountReach, readReaches } from '../database/pg-reach';
+
+export interface RestoreReachContext {
+  readonly historyDatabase: PgDatabase;
+  readonly movedStore: Pick<MovedStore, 'raiseReach'>;
+  readonly openAccounts: Pick<OpenAccounts, 'find'>;
+  /** On the Redis of this store. */
+  readonly atomic: Atomic;
+  /** After a reconnect, this may be a Redis that does not know the last moves. */
+  readonly redis: Pick<RedisClient, 'on' | 'off'>;
+  readonly emit: Emit;
+}
+
+const ACCOUNTS_AT_ONCE = 100;
+const TRY_AGAIN_MS = 5_000;
+const EVERY_MS = 3_600_000;
+const STOP_PATIENCE_MS = 1_000;
+
+/**
+ * Restores in Redis the newest times of moved deliveries, from the history. After a fail-over, or from a backup, Redis has
+ * older times, and readers would miss records that only the history has.
+ */
+export class ReachRestore {
+  readonly #timer = new WakeUpTimer(() => this.#restore());
+  readonly #onReady = () => this.#timer.wakeUpIn(0);
+
+  constructor(private readonly context: RestoreReachContext) {}
+
+  start(): void {
+    this.context.redis.on('ready', this.#onReady);
+    this.#timer.wakeUpIn(0);
+  }
+
+  async stop(): Promise<void> {
+    this.context.redis.off('ready', this.#onReady);
+    await settledWithin(STOP_PATIENCE_MS, this.#timer.stop());
+  }
+
+  async runOnce(): Promise<void> {
+    const { historyDatabase } = this.context;
+    for (const some of chunksOf(await readReaches(historyDatabase), ACCOUNTS_AT_ONCE)) {
+      await Promise.all(some.map((reach) => this.#raise(reach)));
+    }
+  }
+
+  async #raise({ accountId, ...reach }: AccountReach): Promise<void> {
+    const { movedStore, openAccounts, atomic } = this.context;
+    // No record of an erased account may come back.
+    if (await openAccounts.find(accountId)) await atomic([movedStore.raiseReach(accountId, reach)]);
+  }
+
+  async #restore(): Promise<void> {
+    try {
+      await this.runOnce();
+      this.#timer.wakeUpIn(EVERY_MS);
+    } catch (error) {
+      this.context.emit({ name: 'task.failed', task: 'restore the bounds of moved records', error });
+      this.#timer.wakeUpIn(TRY_AGAIN_MS);
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { AccountStore } from '../../accounts/redis-account-store';
+import type { AccountId } from '../../domain/account';
+import type { NewDelivery } from '../../domain/delivery';
+import { readSummary } from '../../domain/delivery-log';
+import type { EventId } from '../../domain/event';
+import type { Emit } from '../../domain/signal';
+import type { EventStore } from '../../events/redis-event-store';
+import type { MovedStore } from '../../events/redis-moved';
+import type { OverEntry, OverList } from '../../events/redis-over-list';
+import type { Clock } from '../../platform/clock';
+import type { Atomic } from '../../platform/redis-atomic';
+import type { Mark } from '../../platform/redis-timeline';
+import { settledWithin, WakeUpTimer } from '../../platform/timers';
+
+export interface SweepOverContext {
+  readonly accountStore: Pick<AccountStore, 'list'>;
+  readonly eventStore: Pick<EventStore, 'listFrom' | 'listReceivers'>;
+  readonly movedStore: Pick<MovedStore, 'seeDelivery'>;
+  readonly overList: Pick<OverList, 'addMissing' | 'leaseSweep'>;
+  /** On the Redis of these stores. */
+  readonly atomic: Atomic;
+  readonly workerId: string;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+const ACCOUNTS_AT_ONCE = 100;
+const EVENTS_AT_ONCE = 100;
+const RECEIVERS_AT_ONCE = 250;
+const DELIVERIES_PER_SECOND = 2_000;
+const EVERY_MS = 3_600_000;
+const LEASED_FOR_MS = 60_000;
+const STOP_PATIENCE_MS = 1_000;
+
+/**
+ * Finds finished deliveries that the list `over` lacks: from before there was a history, or left out by a process that died
+ * in a Cluster. It runs at the start and then every hour, slowly, in one worker at a time. A worker that takes over begins
+ * again, because the found deliveries have moved by then.
+ */
+export class OverSweep {
+  readonly #stop = new AbortController();
+  readonly #timer = new WakeUpTimer(() => this.#sweep());
+
+  constructor(private readonly context: SweepOverContext) {}
+
+  start(): void {
+    this.#timer.wakeUpIn(0);
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await settledWithin(STOP_PATIENCE_MS, this.#timer.stop());
+  }
+
+  async #sweep(): Promise<void> {
+    try {
+      await this.runOnce();
+    } catch (error) {
+      if (!this.#stop.signal.aborted)
+        this.context.emit({ name: 'task.failed', task: 'find finished deliveries', error });
+    }
+    this.#timer.wakeUpIn(EVERY_MS);
+  }
+
+  /** Go through all events of all accounts, unless another worker does. Gives how many entries it added. */
+  async runOnce(): Promise<number> {
+    const { accountStore } = this.context;
+    let found = 0;
+    let before: string | undefined;
+    do {
+      if (!(await this.#isLeader())) return found;
+      const { accounts, nextCursor } = await accountStore.list(ACCOUNTS_AT_ONCE, before);
+      for (const { id, erasingSince } of accounts) {
+        if (erasingSince === undefined) found += await this.#sweepAccount(id);
+      }
+      before = nextCursor;
+    } while (before !== undefined);
+    return found;
+  }
+
+  async #isLeader(): Promise<boolean> {
+    const { overList, workerId } = this.context;
+    return await overList.leaseSweep(workerId, LEASED_FOR_MS);
+  }
+
+  async #sweepAccount(accountId: AccountId): Promise<number> {
+    const { eventStore } = this.context;
+    let found = 0;
+    let after: Mark | undefined;
+    do {
+      if (!(await this.#isLeader())) return found;
+      const marks = await eventStore.listFrom(accountId, {}, EVENTS_AT_ONCE, after);
+      for (const { id } of marks) found += await this.#sweepEvent(accountId, id as EventId);
+      after = marks.length < EVENTS_AT_ONCE ? undefined : marks.at(-1);
+    } while (after !== undefined);
+    return found;
+  }
+
+  async #sweepEvent(accountId: AccountId, eventId: EventId): Promise<number> {
+    const { eventStore, overList, clock } = this.context;
+    let found = 0;
+    let before: string | undefined;
+    do {
+      const page = await eventStore.listReceivers(accountId, eventId, RECEIVERS_AT_ONCE, before);
+      const deliveries = page.members.map((endpointId) => ({ accountId, eventId, endpointId }));
+      // An event without deliveries, or whose deliveries have all moved.
+      const isEmpty = deliveries.length === 0 && before === undefined;
+      const over = isEmpty ? [{ accountId, eventId }] : await this.#overAmong(deliveries);
+      await overList.addMissing(over, clock());
+      found += over.length;
+      await this.#pace(deliveries.length + 1);
+      before = page.nextCursor;
+    } while (before !== undefined);
+    return found;
+  }
+
+  async #overAmong(deliveries: readonly NewDelivery[]): Promise<readonly OverEntry[]> {
+    const { movedStore, atomic } = this.context;
+    const seen = await Promise.all(deliveries.map((delivery) => atomic([movedStore.seeDelivery(delivery)])));
+    return deliveries.filter((_delivery, i) => {
+      const log = seen[i]?.[0].log;
+      return log !== undefined && !readSummary(log).isOpen;
+    });
+  }
+
+  #owed = 0;
+
+  async #pace(deliveries: number): Promise<void> {
+    this.#owed += deliveries;
+    if (this.#owed < EVENTS_AT_ONCE) return;
+    const durationMs = (this.#owed / DELIVERIES_PER_SECOND) * 1_000;
+    this.#owed = 0;
+    await wait(durationMs, undefined, { signal: this.#stop.signal, ref: false });
+  }
+}
