@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { auditSettings } from '@hookferry/core/accounts/audit/audit-settings';
 import { proxyUrlSchema, SOURCE_ADDRESSES } from '@hookferry/core/deliver/egress/egress-settings';
+import { disableSettings } from '@hookferry/core/endpoints/disable';
 import { historySettings } from '@hookferry/core/history/database/history-settings';
 import {
   commonSettings,
@@ -11,14 +12,11 @@ import {
 } from '@hookferry/core/platform/settings';
 import { z } from 'zod';
 
-const { REDIS_URL, RETENTION, RETENTION_COUNT } = commonSettings;
-
 const schema = z.object({
-  REDIS_URL,
-  RETENTION,
-  RETENTION_COUNT,
+  ...commonSettings,
   ...historySettings,
   ...auditSettings,
+  ...disableSettings,
   // What changes webhooks opens their records.
   SECRETS_ENCRYPTION_KEY: secretsSettings.SECRETS_ENCRYPTION_KEY,
   SOURCE_ADDRESSES,

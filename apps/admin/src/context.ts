@@ -2,19 +2,10 @@ import { once } from 'node:events';
 import { userInfo } from 'node:os';
 import { ensureDefaultAccount } from '@hookferry/core/accounts/api-keys';
 import { auditBoundsOf } from '@hookferry/core/accounts/audit/audit-settings';
-import { AuditLog } from '@hookferry/core/accounts/audit/redis-audit-log';
 import { RefusalStore } from '@hookferry/core/accounts/audit/refusals';
-import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
-import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { openCore } from '@hookferry/core/core/open-core';
 import { type Act, AUDIT_ID_PREFIX, type AuditAction, type AuditEntry } from '@hookferry/core/domain/audit';
 import { createQueueLayout, type QueueShards, shardsAmong } from '@hookferry/core/domain/queues';
-import { AdmissionStore } from '@hookferry/core/endpoints/admission/redis-admission-store';
-import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
-import { Sealer } from '@hookferry/core/endpoints/seal';
-import { VerificationStore } from '@hookferry/core/endpoints/verification/redis-verification-store';
-import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
-import { OverList } from '@hookferry/core/events/redis-over-list';
-import { RemainsStore } from '@hookferry/core/operations/redis-remains-store';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { createNewId } from '@hookferry/core/platform/ids';
 import { createAtomic } from '@hookferry/core/platform/redis-atomic';
@@ -27,18 +18,15 @@ import {
 } from '@hookferry/core/platform/redis-connect';
 import { storageUnavailable } from '@hookferry/core/platform/redis-errors';
 import { settledWithin } from '@hookferry/core/platform/timers';
-import { DeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
-import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
 import { PausedQueues } from '@hookferry/core/queue/bullmq-paused-queues';
-import { ErasureQueue } from '@hookferry/core/queue/bullmq-work-queues';
 import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
-import { ReplayStore } from '@hookferry/core/replays/redis-replay-store';
 import type { CliConfig } from './config';
 
 /** What the commands work with: the same as the API's use cases. */
-export type AdminContext = Awaited<ReturnType<typeof openStores>>;
+export type AdminContext = Awaited<ReturnType<typeof openContext>>;
 
 const CONNECT_PATIENCE_MS = 5_000;
+const DATABASE = { applicationName: 'hookferry-admin', readers: 1, writers: 1 };
 
 // A command prints its own messages.
 const emit = () => {};
@@ -49,14 +37,14 @@ export async function withContext(
   action: (context: AdminContext) => Promise<void>,
 ): Promise<void> {
   await withRedis('answering', config.REDIS_URL, async (redis) => {
-    const context = await openStores(redis, config);
+    const context = await openContext(redis, config);
     try {
       await action(context);
     } catch (error) {
       await noteRefusal(context, error);
       throw error;
     } finally {
-      await Promise.all([context.deadLetterStore.close(), context.erasureQueue.close()]);
+      for (const part of context.connections) await part.stop();
     }
   });
 }
@@ -72,36 +60,25 @@ async function noteRefusal({ refusalStore, acting, newId, clock, config }: Admin
   await refusalStore.add(entry, auditBoundsOf(config).ageMs);
 }
 
-async function openStores(redis: RedisClient, config: CliConfig) {
+async function openContext(redis: RedisClient, config: CliConfig) {
   const redisClock = new RedisClock({ redis, emit });
   await settledWithin(CONNECT_PATIENCE_MS, redisClock.start());
   await redisClock.stop();
   const clock = redisClock.now;
   const newId = createNewId(clock);
-  const accountStore = new AccountStore(redis);
   const shards = await findShards(redis, queuePrefix(config.REDIS_URL));
-  await ensureDefaultAccount(accountStore, clock);
-  const retention = { ageMs: config.RETENTION, count: config.RETENTION_COUNT };
+  const atomic = createAtomic(redis);
+  const { stores, ...core } = openCore({ config, redis, shards, atomic, clock, emit, database: DATABASE });
+  await ensureDefaultAccount(stores.accountStore, clock);
   const acting: { last?: Omit<AuditEntry, 'id' | 'at'> } = {};
   return {
+    ...stores,
+    ...core,
     config,
     redis,
-    accountStore,
-    apiKeyStore: new ApiKeyStore(redis),
-    remainsStore: new RemainsStore(redis, shards),
-    endpointStore: new EndpointStore(redis, new Sealer(config.SECRETS_ENCRYPTION_KEY)),
-    verificationStore: new VerificationStore(redis),
-    deliveryStore: new DeliveryStore(redis, retention),
-    overList: config.HISTORY_DATABASE_URL === undefined ? undefined : new OverList(redis),
-    admissionStore: new AdmissionStore(redis),
-    atomic: createAtomic(redis),
-    heldDeliveries: new HeldDeliveries(redis, shards),
-    replayStore: new ReplayStore(redis, config.RETENTION),
-    deadLetterStore: new DeadLetterStore(redis, shards, clock),
-    erasureQueue: new ErasureQueue(redis, shards),
+    atomic,
     pausedQueues: new PausedQueues(redis, shards),
     newId,
-    auditLog: new AuditLog(redis),
     refusalStore: new RefusalStore(redis),
     acting,
     /** @param on whose log it belongs to, and what it is about, should it be refused. */

@@ -9,13 +9,10 @@ import {
 import { AppError } from '@hookferry/core/platform/app-error';
 import type { DeadLetterMark } from '@hookferry/core/queue/bullmq-dead-letter-store';
 import {
-  dropDeadLetter,
   type ListedDeadLetterView,
   presentDeadLetter,
   presentListedDeadLetter,
-  readDeadLetter,
-  redriveDeadLetter,
-} from '@hookferry/core/replays/manage-dead-letters';
+} from '@hookferry/core/replays/dead-letters';
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
 import {
@@ -78,7 +75,7 @@ export function addShowDeadLetter(deadLetters: Command, { output, withContext }:
     .action(async (givenId: unknown) => {
       const id = parseDeadLetterId(givenId);
       await withContext(async (context) => {
-        const deadLetter = await withAdvice('not_found', HOW_TO_LIST, readDeadLetter(context, id));
+        const deadLetter = await withAdvice('not_found', HOW_TO_LIST, context.deadLetters.read(id));
         output.out(indented(presentDeadLetter(deadLetter)));
       });
     });
@@ -100,8 +97,7 @@ export function addDropDeadLetters(deadLetters: Command, cli: Cli): void {
     description: 'Drop dead letters for good. The delivery or replay of a dropped job is cancelled.',
     done: ['Dropped', 'dropped'],
     act: (context, id) =>
-      dropDeadLetter(
-        context,
+      context.deadLetters.drop(
         id,
         context.actOf('dead-letters drop', 'dead_letter.drop', { accountId: DEFAULT_ACCOUNT, targetId: id }),
       ),
@@ -115,8 +111,7 @@ export function addRedriveDeadLetters(deadLetters: Command, cli: Cli): void {
       'Put dead letters back onto their queues. A job that fails again becomes a dead letter again.',
     done: ['Put back', 'redriven'],
     act: (context, id) =>
-      redriveDeadLetter(
-        context,
+      context.deadLetters.redrive(
         id,
         context.actOf('dead-letters redrive', 'dead_letter.redrive', {
           accountId: DEFAULT_ACCOUNT,
@@ -218,7 +213,7 @@ function readDeadLetterPage(
   queue: DeadLetterQueue | undefined,
 ): ReadPage<ListedDeadLetter, DeadLetterMark> {
   return async (limit, before) => {
-    const page = await context.deadLetterStore.list(queue, limit, before);
+    const page = await context.deadLetters.list(queue, limit, before);
     return [page.deadLetters, page.nextCursor];
   };
 }

@@ -1,38 +1,30 @@
 import type { Emit } from '@hookferry/core/domain/signal';
+import type { MovedStore } from '@hookferry/core/events/redis-moved';
 import type { MovedEvents } from '@hookferry/core/history/count-events';
 import type { PgDatabase } from '@hookferry/core/history/database/pg-database';
 import { readKnownEvents, readRollups } from '@hookferry/core/history/database/pg-rollups';
 import { requireSchema } from '@hookferry/core/history/database/pg-schema';
-import {
-  type OpenMovedHistoryContext,
-  openMovedHistory,
-} from '@hookferry/core/history/mover/open-moved-history';
 import type { MovedAttempts } from '@hookferry/core/history/read-metrics';
 import { AppError } from '@hookferry/core/platform/app-error';
 
-// A page takes milliseconds.
-const READERS = 5;
-// For erasures.
-const WRITERS = 1;
+interface Moved {
+  readonly historyDatabase: PgDatabase;
+  readonly movedStore: MovedStore;
+}
 
-/** Open the history, if there is one. It connects when it is asked first. */
-export function openHistory(context: OpenMovedHistoryContext) {
-  const parts = openMovedHistory(context, {
-    applicationName: 'hookferry-api',
-    readers: READERS,
-    writers: WRITERS,
-  });
-  if (!parts) return undefined;
-  const movedAttempts: MovedAttempts = {
-    read: (query) => readRollups(parts.historyDatabase, query),
-    reach: (accountId) => parts.movedStore.attemptReach(accountId),
+export function movedAttemptsOf({ historyDatabase, movedStore }: Moved): MovedAttempts {
+  return {
+    read: (query) => readRollups(historyDatabase, query),
+    reach: (accountId) => movedStore.attemptReach(accountId),
   };
-  const movedEvents: MovedEvents = {
-    read: (query) => readRollups(parts.historyDatabase, query),
-    reach: (accountId) => parts.movedStore.reach(accountId),
-    known: (accountId, events) => readKnownEvents(parts.historyDatabase, accountId, events),
+}
+
+export function movedEventsOf({ historyDatabase, movedStore }: Moved): MovedEvents {
+  return {
+    read: (query) => readRollups(historyDatabase, query),
+    reach: (accountId) => movedStore.reach(accountId),
+    known: (accountId, events) => readKnownEvents(historyDatabase, accountId, events),
   };
-  return { ...parts, movedAttempts, movedEvents };
 }
 
 interface CheckHistoryContext {

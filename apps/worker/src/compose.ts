@@ -214,7 +214,7 @@ const LOADS_KEPT_MS = 1_000;
 function showGauges(registry: Registry, context: WorkerContext, shares: AccountShares): void {
   const { redis, workerId, quota, standings, heldCounts, scheduledQueue, openBreakers, clock, redisClock } =
     context;
-  const { slots, concurrency, overList, moveAfterMs = 0 } = context;
+  const { slots, concurrency, overList, moveAfterMs } = context;
   registerPromGauges(registry, processGauges, {
     standings: () => quota.standings(),
     ping: () => redis.ping(),

@@ -1,13 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { AccountQuota, UsageRecorder } from '@hookferry/core/accounts/account-quota';
-import { auditBoundsOf } from '@hookferry/core/accounts/audit/audit-settings';
 import { AuditSettler } from '@hookferry/core/accounts/audit/audit-settler';
-import { AuditLog } from '@hookferry/core/accounts/audit/redis-audit-log';
-import { EventTypeStore } from '@hookferry/core/accounts/event-types/redis-event-type-store';
-import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
-import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
-import { UsageStore } from '@hookferry/core/accounts/redis-usage-store';
 import { OpenAccounts } from '@hookferry/core/accounts/resolve-account';
+import { openCore } from '@hookferry/core/core/open-core';
 import { AccessTokens } from '@hookferry/core/deliver/access-tokens';
 import { Ed25519Signatures } from '@hookferry/core/deliver/ed25519-signatures';
 import { BatchSizes } from '@hookferry/core/deliver/flow/batch-sizes';
@@ -17,41 +11,23 @@ import { measureTurn, Slots } from '@hookferry/core/deliver/flow/slots';
 import { AccessTokenStore } from '@hookferry/core/deliver/redis-access-token-store';
 import { AttemptStore } from '@hookferry/core/deliver/redis-attempt-store';
 import { Verifier } from '@hookferry/core/deliver/verify-endpoint';
-import type { AuditEntry } from '@hookferry/core/domain/audit';
+import { DAY_MS } from '@hookferry/core/domain/history-retention';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { BeginSpan } from '@hookferry/core/domain/trace';
-import type { NoteUsage } from '@hookferry/core/domain/usage';
-import { AdmissionStore } from '@hookferry/core/endpoints/admission/redis-admission-store';
-import { disablePolicyOf } from '@hookferry/core/endpoints/disable';
 import { HealthRecorder } from '@hookferry/core/endpoints/health/health-recorder';
-import { HealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
-import { auditRecordedEvent, OperationalEvents } from '@hookferry/core/endpoints/operational-events';
-import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
-import { DisabledEndpoints, OpenBreakers } from '@hookferry/core/endpoints/redis-stopped-endpoints';
-import { TransformationStore } from '@hookferry/core/endpoints/redis-transformation-store';
-import { provideSealer } from '@hookferry/core/endpoints/seal';
-import { SigningKeyStore } from '@hookferry/core/endpoints/signing-keys/redis-signing-key-store';
-import { Subscriptions } from '@hookferry/core/endpoints/subscriptions';
 import { ReceiverCertificates } from '@hookferry/core/endpoints/tls/redis-receiver-certificates';
 import { UnprovenRequests } from '@hookferry/core/endpoints/verification/redis-unproven-requests';
-import { VerificationStore } from '@hookferry/core/endpoints/verification/redis-verification-store';
-import { VerificationPolicy } from '@hookferry/core/endpoints/verification/verify';
-import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
-import { EventRelease, EventReleaser } from '@hookferry/core/events/redis-event-release';
-import { EventStore } from '@hookferry/core/events/redis-event-store';
-import { ScheduledEvents } from '@hookferry/core/events/redis-scheduled-events';
+import type { PgDatabase } from '@hookferry/core/history/database/pg-database';
+import { HistoryWriter } from '@hookferry/core/history/database/pg-history-writer';
 import { AuditMover } from '@hookferry/core/history/mover/audit-mover';
 import { Mover } from '@hookferry/core/history/mover/mover';
 import { ReachRestore } from '@hookferry/core/history/mover/restore-reach';
 import { OverSweep } from '@hookferry/core/history/mover/sweep-over';
 import { HistoryUpkeep } from '@hookferry/core/history/mover/upkeep';
-import { Recent } from '@hookferry/core/history/redis-recent';
-import { WholeHistory } from '@hookferry/core/history/whole-history';
 import { Mailer } from '@hookferry/core/notifications/nodemailer-mailer';
 import { Notifier } from '@hookferry/core/notifications/notifier';
 import { ContactStore } from '@hookferry/core/notifications/redis-contact-store';
 import { NotificationStore } from '@hookferry/core/notifications/redis-notification-store';
-import { RemainsStore } from '@hookferry/core/operations/redis-remains-store';
 import { Turns } from '@hookferry/core/platform/batches';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
 import { createNewId } from '@hookferry/core/platform/ids';
@@ -62,25 +38,20 @@ import type { Stoppable } from '@hookferry/core/platform/timers';
 import { PROJECT_URL, VERSION } from '@hookferry/core/platform/version';
 import { FanOuts } from '@hookferry/core/publish/store-fan-out';
 import { AccountJobs } from '@hookferry/core/queue/bullmq-account-jobs';
-import { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
-import { EventQueue } from '@hookferry/core/queue/bullmq-event-queue';
-import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
 import { OldestEvents } from '@hookferry/core/queue/bullmq-oldest-events';
-import { QueueStandings } from '@hookferry/core/queue/bullmq-queue-standings';
 import { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
-import { ScheduledQueue } from '@hookferry/core/queue/bullmq-scheduled-queue';
 import { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
-import { HeldCounts } from '@hookferry/core/queue/redis-held-counts';
 import type { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
-import { ReplayStore } from '@hookferry/core/replays/redis-replay-store';
 import { TransformPool } from '@hookferry/core/transform/transform-pool';
 import { transformLimitsOf } from '@hookferry/core/transform/transform-settings';
 import { SharedCapacity } from './capacity';
 import type { WorkerConfig } from './config';
 import { FAN_OUT_CONCURRENCY } from './consumers/bullmq-fan-out';
-import { type HistoryParts, openHistory } from './open-history';
 import { openTransport } from './open-transport';
 import { ServedShards, type ShardContext } from './shard-consumers';
+
+// Two movers, which write at the same time, and one that makes days, drops them, or erases; the readers are for replays.
+const DATABASE = { applicationName: 'hookferry-worker', readers: 3, writers: 3 };
 
 // The slots bound how many runs wait.
 const BOUND_BY_SLOTS = {
@@ -118,68 +89,33 @@ export type WorkerContext = ReturnType<typeof openContext>['context'];
  * in which they must stop.
  */
 export function openContext(process: ProcessContext) {
-  const { config, redis, shards, atomic, workerId, clock, emit } = process;
-  const { records, usageRecorders } = openRecords(process);
-  const { accountStore, subscriptions } = records;
-  const eventQueue = new EventQueue(redis, shards);
-  const scheduledQueue = new ScheduledQueue(redis, shards);
-  const deliveryQueue = new DeliveryQueue(redis, shards);
+  const { config, redis, shards, workerId, clock, emit } = process;
+  const { stores: core, ...opened } = openCore({
+    ...process,
+    database: DATABASE,
+    servedShards: () => servedShards.list(),
+  });
+  const { accountStore, healthStore, deliveryQueue, sealer } = core;
   const deadLetters = new RejectedEvents(redis, shards, clock);
   const accountJobs = new AccountJobs(redis, shards);
-  const standings = new QueueStandings(redis, shards);
-  const healthStore = new HealthStore(redis, healthRetentionOf(config), atomic);
-  const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
   const receiverCertificates = new ReceiverCertificates(process);
   const transport = openTransport({ ...process, receiverCertificates });
   const transformPool = new TransformPool({ limits: transformLimitsOf(config, BOUND_BY_SLOTS), emit });
-  const historyParts = openHistory({ ...process, ...records });
-  const heldDeliveries = new HeldDeliveries(redis, shards, () => servedShards.list(), atomic, clock);
   const stores = {
     ...process,
-    ...records,
-    ...historyParts,
-    eventQueue,
-    scheduledQueue,
-    deliveryQueue,
+    ...core,
+    moveAfterMs: config.HISTORY_MOVE_AFTER,
     deadLetters,
     accountJobs,
-    standings,
-    healthStore,
-    operationalEvents,
-    auditLog: new AuditLog(redis),
-    auditBounds: auditBoundsOf(config),
-    onRecorded: (entry: AuditEntry) => {
-      if (entry.accountId) operationalEvents.raise(entry.accountId, [auditRecordedEvent(entry)]);
-    },
-    eventTypeStore: new EventTypeStore(redis),
-    transformationStore: new TransformationStore(redis),
     receiverCertificates,
-    accessTokenStore: new AccessTokenStore(redis, records.sealer),
+    accessTokenStore: new AccessTokenStore(redis, sealer),
     transformPool,
-    attemptStore: new AttemptStore(records.retention),
-    admissionStore: new AdmissionStore(redis),
-    verificationPolicy: new VerificationPolicy({
-      accountStore,
-      byDefault: config.ENDPOINT_VERIFICATION,
-      requestOrigin: config.WEBHOOK_REQUEST_ORIGIN,
-    }),
-    verificationStore: new VerificationStore(redis, atomic),
+    attemptStore: new AttemptStore(core.retention),
     unprovenRequests: new UnprovenRequests(redis),
-    apiKeyStore: new ApiKeyStore(redis),
-    contactStore: new ContactStore(redis, records.sealer),
-    notificationStore: new NotificationStore(redis, atomic),
-    openBreakers: new OpenBreakers(redis),
-    disabledEndpoints: new DisabledEndpoints(redis),
-    heldCounts: new HeldCounts(redis, shards),
-    heldDeliveries,
-    history: new WholeHistory(
-      new Recent({ ...records, heldDeliveries }, historyParts?.movedStore),
-      historyParts && { source: historyParts.pgHistory, reach: historyParts.movedStore },
-    ),
+    contactStore: new ContactStore(redis, sealer),
+    notificationStore: new NotificationStore(redis, process.atomic),
     oldestEvents: new OldestEvents(redis, shards),
     placement: new DeliveryPlacement(redis, shards, deliveryQueue),
-    replayStore: new ReplayStore(redis, config.RETENTION),
-    remainsStore: new RemainsStore(redis, shards),
     random: Math.random,
   };
   const accessTokens = new AccessTokens({
@@ -206,7 +142,6 @@ export function openContext(process: ProcessContext) {
     ed25519Signatures: new Ed25519Signatures(),
     eventCapacity: new SharedCapacity(FAN_OUT_CONCURRENCY),
     maxEventBytes: config.MAX_EVENT_BYTES,
-    scheduleMaxMs: config.SCHEDULE_MAX,
     routingTurns: new Turns(),
     fanOuts: new FanOuts(),
     fanOutTurns: new Turns(),
@@ -220,7 +155,6 @@ export function openContext(process: ProcessContext) {
       tellsTrace: config.TRACEPARENT_TO_RECEIVERS,
       cloudEvents: { source: config.SOURCE, publicUrl: config.PUBLIC_URL },
     },
-    disablePolicy: disablePolicyOf(config),
     openAccounts: new OpenAccounts(accountStore, steadyClock),
     newId: createNewId(clock),
     mailer: openMailer(config),
@@ -231,18 +165,20 @@ export function openContext(process: ProcessContext) {
   };
   const servedShards: ServedShards = new ServedShards(context satisfies ShardContext, config.WORKER_SHARDS);
   const recorders: readonly Stoppable[] = [
-    { name: 'operational events', stop: () => operationalEvents.stop() },
     { name: 'health recorder', stop: () => healthRecorder.stop() },
-    ...usageRecorders,
+    ...opened.recorders,
   ];
-  const queues = [deliveryQueue, eventQueue, deadLetters, accountJobs, standings];
+  const queues = [deadLetters, accountJobs];
   const connections: readonly Stoppable[] = [
     { name: 'access tokens', stop: async () => accessTokens.close() },
     { name: 'mail', stop: async () => context.mailer?.close() },
     { name: 'transport', stop: () => transport.close() },
     { name: 'transformations', stop: () => transformPool.close() },
-    { name: 'history database', stop: async () => await historyParts?.historyDatabase.close() },
-    { name: 'queues', stop: async () => void (await Promise.all(queues.map((queue) => queue.close()))) },
+    {
+      name: 'queues of the worker',
+      stop: async () => void (await Promise.all(queues.map((queue) => queue.close()))),
+    },
+    ...opened.connections,
   ];
   return {
     context,
@@ -250,7 +186,7 @@ export function openContext(process: ProcessContext) {
     verifier: new Verifier(context),
     auditSettler: new AuditSettler(context),
     notifier: new Notifier(context),
-    historyUpkeep: historyParts && openUpkeep({ ...context, ...historyParts }),
+    historyUpkeep: core.movedHistory && openUpkeep({ ...context, ...core.movedHistory }),
     recorders,
     connections,
   };
@@ -260,75 +196,29 @@ function openMailer({ SMTP_URL: smtpUrl, MAIL_FROM: from }: WorkerConfig): Maile
   return smtpUrl === undefined || from === undefined ? undefined : new Mailer({ smtpUrl, from });
 }
 
-function openUpkeep(
-  context: ProcessContext &
-    HistoryParts &
-    ConstructorParameters<typeof AuditMover>[0] &
-    ConstructorParameters<typeof Mover>[0] &
-    ConstructorParameters<typeof OverSweep>[0],
-): HistoryUpkeep {
-  const writers = [
-    new Mover(context),
-    new OverSweep(context),
-    new ReachRestore(context),
-    new AuditMover(context),
-  ];
-  return new HistoryUpkeep({ ...context, database: context.historyDatabase, writers });
-}
-
-/** Accounts, endpoints, events and deliveries, with the recorder of their usage. */
-function openRecords({ config, redis, clock, emit }: ProcessContext) {
-  // What is over moves: until then none of it is let go of because there is much of it.
-  const hasHistory = config.HISTORY_DATABASE_URL !== undefined;
-  const count = hasHistory ? Number.MAX_SAFE_INTEGER : config.RETENTION_COUNT;
-  const retention = { ageMs: config.RETENTION, count };
-  const usageStore = new UsageStore(redis);
-  const usageRecorder = new UsageRecorder({ usageStore, clock, emit });
-  const noteUsage: NoteUsage = (accountId, kind, bytes) =>
-    usageRecorder.note(accountId, kind, bytes, clock(), retention.ageMs);
-  const quota = new AccountQuota({ usageStore, defaultBytes: config.ACCOUNT_QUOTA_BYTES, clock, emit });
-  const sealer = provideSealer(config.SECRETS_ENCRYPTION_KEY, emit);
-  const endpointStore = new EndpointStore(redis, sealer, (accountId, standing) =>
-    quota.note(accountId, standing),
-  );
-  const signingKeyStore = new SigningKeyStore(redis, sealer);
-  const eventReleaser = new EventReleaser({
-    eventRelease: new EventRelease(redis),
-    usageRecorder,
-    retentionMs: retention.ageMs,
-    emit,
-  });
-  const letGo = eventReleaser.add.bind(eventReleaser);
-  const records = {
-    retention,
-    usageStore,
-    usageRecorder,
-    noteUsage,
-    quota,
-    endpointStore,
-    signingKeyStore,
-    sealer,
-    subscriptions: new Subscriptions(endpointStore),
-    accountStore: new AccountStore(redis),
-    eventStore: new EventStore(redis, retention, steadyClock, {
-      form: config.RECORD_FORM,
-      onPruned: letGo,
-      onErased: (accountId, bytes, acceptedAt) =>
-        usageRecorder.note(accountId, 'events', -bytes, acceptedAt, retention.ageMs),
-    }),
-    deliveryStore: new DeliveryStore(redis, retention, letGo, config.RECORD_FORM),
-    scheduledEvents: new ScheduledEvents(redis, retention, config.RECORD_FORM),
+type UpkeepContext = ProcessContext &
+  Omit<ConstructorParameters<typeof Mover>[0], 'historyWriter' | 'moveAfterMs' | 'keepDays'> &
+  Omit<ConstructorParameters<typeof OverSweep>[0], 'moveAfterMs'> &
+  ConstructorParameters<typeof ReachRestore>[0] &
+  Omit<ConstructorParameters<typeof AuditMover>[0], 'historyWriter' | 'keepDays'> & {
+    readonly historyDatabase: PgDatabase;
   };
-  const usageRecorders: readonly Stoppable[] = [
-    { name: 'event releaser', stop: () => eventReleaser.stop() },
-    { name: 'usage recorder', stop: () => usageRecorder.stop() },
-  ];
-  return { records, usageRecorders };
-}
 
-// A forgotten last success counts as none: it must stay as long as it prevents the disabling.
-function healthRetentionOf({ DISABLE_AFTER, RETENTION }: WorkerConfig): number {
-  return DISABLE_AFTER === 'never' ? RETENTION : Math.max(RETENTION, DISABLE_AFTER);
+function openUpkeep(context: UpkeepContext): HistoryUpkeep {
+  const { config, historyDatabase, clock } = context;
+  const moving = {
+    ...context,
+    historyWriter: new HistoryWriter(historyDatabase, clock),
+    moveAfterMs: config.HISTORY_MOVE_AFTER,
+    keepDays: config.HISTORY_RETENTION / DAY_MS,
+  };
+  const writers = [
+    new Mover(moving),
+    new OverSweep(moving),
+    new ReachRestore(moving),
+    new AuditMover(moving),
+  ];
+  return new HistoryUpkeep({ ...moving, database: historyDatabase, writers });
 }
 
 // One endpoint may use a quarter of the slots, and all of them while no other endpoint needs any.

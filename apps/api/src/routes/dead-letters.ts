@@ -1,5 +1,10 @@
 import { deadLetterIdSchema, deadLetterQueues } from '@hookferry/core/domain/dead-letter';
-import * as deadLetters from '@hookferry/core/replays/manage-dead-letters';
+import {
+  deadLetterSchema,
+  listedDeadLetterSchema,
+  presentDeadLetter,
+  presentListedDeadLetter,
+} from '@hookferry/core/replays/dead-letters';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
@@ -26,14 +31,14 @@ export const listDeadLetters = defineRoute({
   responses: {
     200: {
       description: 'A page of dead letters.',
-      schema: pageOf(deadLetters.listedDeadLetterSchema, 'DeadLetterPage'),
+      schema: pageOf(listedDeadLetterSchema, 'DeadLetterPage'),
     },
   },
-  async handle({ query: { queue, limit, cursor } }, context) {
-    const page = await context.deadLetterStore.list(queue, limit, cursor);
+  async handle({ query: { queue, limit, cursor } }, core) {
+    const page = await core.deadLetters.list(queue, limit, cursor);
     return {
       status: 200,
-      body: presentPage(page.deadLetters.map(deadLetters.presentListedDeadLetter), page.nextCursor),
+      body: presentPage(page.deadLetters.map(presentListedDeadLetter), page.nextCursor),
     };
   },
 });
@@ -47,13 +52,10 @@ export const readDeadLetter = defineRoute({
   operatorOnly: true,
   request: { params: deadLetterParams },
   responses: {
-    200: { description: 'The dead letter.', schema: deadLetters.deadLetterSchema },
+    200: { description: 'The dead letter.', schema: deadLetterSchema },
   },
-  async handle({ params }, context) {
-    return {
-      status: 200,
-      bodyText: deadLetters.presentDeadLetter(await deadLetters.readDeadLetter(context, params.id)),
-    };
+  async handle({ params }, core) {
+    return { status: 200, bodyText: presentDeadLetter(await core.deadLetters.read(params.id)) };
   },
 });
 
@@ -74,8 +76,8 @@ export const redriveDeadLetter = defineRoute({
     202: { description: 'The job is back on its queue. It is no longer a dead letter.' },
   },
   problems: ['conflict'],
-  async handle({ params, act }, context) {
-    await deadLetters.redriveDeadLetter(context, params.id, act);
+  async handle({ params, act }, core) {
+    await core.deadLetters.redrive(params.id, act);
     return { status: 202 };
   },
 });
@@ -95,8 +97,8 @@ export const dropDeadLetter = defineRoute({
     },
   },
   problems: ['conflict'],
-  async handle({ params, act }, context) {
-    await deadLetters.dropDeadLetter(context, params.id, act);
+  async handle({ params, act }, core) {
+    await core.deadLetters.drop(params.id, act);
     return { status: 204 };
   },
 });

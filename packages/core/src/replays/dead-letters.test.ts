@@ -1,3 +1,4 @@
+import { AuditLog } from '../accounts/audit/redis-audit-log';
 import type { AccountId } from '../domain/account';
 import {
   type DeadLetter,
@@ -12,24 +13,18 @@ import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { OverList } from '../events/redis-over-list';
 import { atomicAsOne } from '../platform/redis-atomic';
+import type { DeadLetterStore } from '../queue/bullmq-dead-letter-store';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { accountOfJob } from '../queue/bullmq-rejected-events';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildNewDeliveries } from '../testing/build-new-deliveries';
 import { buildReplayOrder } from '../testing/build-replay';
+import { fake } from '../testing/fake';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import {
-  type DropContext,
-  dropDeadLetter,
-  presentDeadLetter,
-  presentListedDeadLetter,
-  type RedriveContext,
-  readDeadLetter,
-  redriveDeadLetter,
-} from './manage-dead-letters';
+import { DeadLetters, presentDeadLetter, presentListedDeadLetter } from './dead-letters';
 import { ReplayStore } from './redis-replay-store';
 
 describe('manage dead letters', () => {
@@ -46,12 +41,12 @@ describe('manage dead letters', () => {
   function holdDeadLetters(deadLetters: readonly DeadLetter[]) {
     const held = new Map(deadLetters.map((deadLetter) => [deadLetter.id, deadLetter]));
     const take = async (id: DeadLetterId) => held.delete(id);
-    const store: (RedriveContext & DropContext)['deadLetterStore'] = {
+    const store = fake<DeadLetterStore>({
       find: async (id) => held.get(id),
       claim: async (id) => (held.has(id) ? 'claimed' : 'gone'),
       putBack: take,
       remove: take,
-    };
+    });
     return { store, held };
   }
 
@@ -80,11 +75,13 @@ describe('manage dead letters', () => {
     const replayStore = new ReplayStore(redis.client, 60_000);
     const stores = { deadLetterStore: store, deliveryStore, admissionStore, heldDeliveries, replayStore };
     const overList = new OverList(redis.client);
-    const context = { ...stores, atomic: atomicAsOne(redis.client), overList, clock, emit };
+    const auditLog = new AuditLog(redis.client);
+    const parts = { ...stores, auditLog, atomic: atomicAsOne(redis.client), overList, clock, emit };
+    const deadLetters = new DeadLetters(parts);
     return {
-      read: (id: DeadLetterId) => readDeadLetter(context, id),
-      redrive: (id: DeadLetterId) => redriveDeadLetter(context, id),
-      drop: (id: DeadLetterId) => dropDeadLetter(context, id),
+      read: (id: DeadLetterId) => deadLetters.read(id),
+      redrive: (id: DeadLetterId) => deadLetters.redrive(id),
+      drop: (id: DeadLetterId) => deadLetters.drop(id),
       store,
       held,
       signals,

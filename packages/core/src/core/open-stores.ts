@@ -1,0 +1,195 @@
+import type { z } from 'zod';
+import { AccountQuota, UsageRecorder } from '../accounts/account-quota';
+import { auditBoundsOf, type auditSettings } from '../accounts/audit/audit-settings';
+import { AuditLog } from '../accounts/audit/redis-audit-log';
+import { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
+import { AccountStore } from '../accounts/redis-account-store';
+import { ApiKeyStore } from '../accounts/redis-api-key-store';
+import { PortalSessionStore } from '../accounts/redis-portal-session-store';
+import { UsageStore } from '../accounts/redis-usage-store';
+import type { AuditEntry } from '../domain/audit';
+import type { QueueShard, QueueShards } from '../domain/queues';
+import type { Emit } from '../domain/signal';
+import type { NoteUsage } from '../domain/usage';
+import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import { disablePolicyOf, type disableSettings } from '../endpoints/disable';
+import { HealthStore } from '../endpoints/health/redis-health-store';
+import { auditRecordedEvent, OperationalEvents } from '../endpoints/operational-events';
+import { EndpointStore } from '../endpoints/redis-endpoint-store';
+import { DisabledEndpoints, OpenBreakers } from '../endpoints/redis-stopped-endpoints';
+import { TransformationStore } from '../endpoints/redis-transformation-store';
+import { provideSealer } from '../endpoints/seal';
+import { SigningKeyStore } from '../endpoints/signing-keys/redis-signing-key-store';
+import { Subscriptions } from '../endpoints/subscriptions';
+import { VerificationStore } from '../endpoints/verification/redis-verification-store';
+import { VerificationPolicy } from '../endpoints/verification/verify';
+import { DeliveryStore } from '../events/redis-delivery-store';
+import { EventRelease, EventReleaser } from '../events/redis-event-release';
+import { EventStore } from '../events/redis-event-store';
+import { ScheduledEvents } from '../events/redis-scheduled-events';
+import type { historySettings } from '../history/database/history-settings';
+import type { PgDatabaseOptions } from '../history/database/pg-database';
+import type { InTurn } from '../history/history-source';
+import { openMovedHistory } from '../history/mover/open-moved-history';
+import { Recent } from '../history/redis-recent';
+import { WholeHistory } from '../history/whole-history';
+import { RemainsStore } from '../operations/redis-remains-store';
+import { type Clock, steadyClock } from '../platform/clock';
+import type { Atomic } from '../platform/redis-atomic';
+import type { RedisClient } from '../platform/redis-connect';
+import type { commonSettings, secretsSettings } from '../platform/settings';
+import type { Stoppable } from '../platform/timers';
+import { EventClaimStore } from '../publish/redis-event-claim-store';
+import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
+import { EventQueue } from '../queue/bullmq-event-queue';
+import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
+import { QueueStandings } from '../queue/bullmq-queue-standings';
+import { ScheduledQueue } from '../queue/bullmq-scheduled-queue';
+import { HeldCounts } from '../queue/redis-held-counts';
+import { ReplayStore } from '../replays/redis-replay-store';
+
+type SettingsOf<Shape extends z.core.$ZodShape> = z.infer<z.ZodObject<Shape>>;
+
+/** What the settings of all processes say of the stores. */
+export type StoreSettings = SettingsOf<typeof commonSettings> &
+  SettingsOf<typeof auditSettings> &
+  SettingsOf<typeof historySettings> &
+  SettingsOf<typeof disableSettings> &
+  Pick<SettingsOf<typeof secretsSettings>, 'SECRETS_ENCRYPTION_KEY'>;
+
+export interface StoreParts {
+  readonly config: StoreSettings;
+  readonly redis: RedisClient;
+  readonly shards: QueueShards;
+  readonly atomic: Atomic;
+  /** That of Redis. */
+  readonly clock: Clock;
+  readonly emit: Emit;
+  /** The connections to the history's database. */
+  readonly database: Pick<PgDatabaseOptions, 'applicationName' | 'readers' | 'writers'>;
+  /** The shards whose held deliveries this process looks at. Absent: all. */
+  readonly servedShards?: () => readonly QueueShard[];
+  /** How the heavy part of a request is put into its account's turn. Absent: at once. */
+  readonly inTurn?: InTurn | undefined;
+}
+
+export type Stores = ReturnType<typeof openStores>;
+
+/** Open the stores and queues that API, worker and commands have in common, over an open connection. Nothing is started. */
+export function openStores(parts: StoreParts) {
+  const { config, redis, shards, atomic, clock, emit, servedShards, inTurn } = parts;
+  // What is over moves: until then none of it is let go of because there is much of it.
+  const hasHistory = config.HISTORY_DATABASE_URL !== undefined;
+  const count = hasHistory ? Number.MAX_SAFE_INTEGER : config.RETENTION_COUNT;
+  const retention = { ageMs: config.RETENTION, count };
+  const usageStore = new UsageStore(redis);
+  const usageRecorder = new UsageRecorder({ usageStore, clock, emit });
+  const noteUsage: NoteUsage = (accountId, kind, bytes) =>
+    usageRecorder.note(accountId, kind, bytes, clock(), retention.ageMs);
+  const quota = new AccountQuota({ usageStore, defaultBytes: config.ACCOUNT_QUOTA_BYTES, clock, emit });
+  const sealer = provideSealer(config.SECRETS_ENCRYPTION_KEY, emit);
+  const endpointStore = new EndpointStore(redis, sealer, (accountId, standing) =>
+    quota.note(accountId, standing),
+  );
+  const subscriptions = new Subscriptions(endpointStore);
+  const accountStore = new AccountStore(redis);
+  const eventRelease = new EventRelease(redis);
+  const eventReleaser = new EventReleaser({
+    eventRelease,
+    usageRecorder,
+    retentionMs: retention.ageMs,
+    emit,
+  });
+  const letGo = eventReleaser.add.bind(eventReleaser);
+  const eventStore = new EventStore(redis, retention, steadyClock, {
+    form: config.RECORD_FORM,
+    onPruned: letGo,
+    onErased: (accountId, bytes, acceptedAt) =>
+      usageRecorder.note(accountId, 'events', -bytes, acceptedAt, retention.ageMs),
+  });
+  const deliveryStore = new DeliveryStore(redis, retention, letGo, config.RECORD_FORM);
+  const eventQueue = new EventQueue(redis, shards);
+  const deliveryQueue = new DeliveryQueue(redis, shards);
+  const standings = new QueueStandings(redis, shards);
+  const heldDeliveries = new HeldDeliveries(redis, shards, servedShards, atomic, clock);
+  const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
+  const movedHistory = openMovedHistory(
+    { config, redis, atomic, retention, usageRecorder, eventStore, deliveryStore, clock, emit },
+    parts.database,
+  );
+  return {
+    ...movedHistory,
+    /** All that there is of the history; `undefined`: there is none. */
+    movedHistory,
+    retention,
+    usageStore,
+    usageRecorder,
+    noteUsage,
+    quota,
+    sealer,
+    endpointStore,
+    signingKeyStore: new SigningKeyStore(redis, sealer),
+    subscriptions,
+    accountStore,
+    apiKeyStore: new ApiKeyStore(redis),
+    portalSessionStore: new PortalSessionStore(redis),
+    eventTypeStore: new EventTypeStore(redis),
+    auditLog: new AuditLog(redis),
+    auditBounds: auditBoundsOf(config),
+    operationalEvents,
+    onRecorded: (entry: AuditEntry) => {
+      if (entry.accountId) operationalEvents.raise(entry.accountId, [auditRecordedEvent(entry)]);
+    },
+    eventReleaser,
+    eventStore,
+    deliveryStore,
+    scheduledEvents: new ScheduledEvents(redis, retention, config.RECORD_FORM),
+    scheduleMaxMs: config.SCHEDULE_MAX,
+    eventClaims: new EventClaimStore(redis, config.RETENTION),
+    eventQueue,
+    scheduledQueue: new ScheduledQueue(redis, shards),
+    deliveryQueue,
+    standings,
+    heldDeliveries,
+    heldCounts: new HeldCounts(redis, shards),
+    verificationPolicy: new VerificationPolicy({
+      accountStore,
+      byDefault: config.ENDPOINT_VERIFICATION,
+      requestOrigin: config.WEBHOOK_REQUEST_ORIGIN,
+    }),
+    verificationStore: new VerificationStore(redis, atomic),
+    admissionStore: new AdmissionStore(redis),
+    healthStore: new HealthStore(redis, healthRetentionOf(config), atomic),
+    transformationStore: new TransformationStore(redis),
+    openBreakers: new OpenBreakers(redis),
+    disabledEndpoints: new DisabledEndpoints(redis),
+    disablePolicy: disablePolicyOf(config),
+    history: new WholeHistory(
+      new Recent(
+        { endpointStore, eventStore, deliveryStore, heldDeliveries, ...(inTurn && { inTurn }) },
+        movedHistory?.movedStore,
+      ),
+      movedHistory && { source: movedHistory.pgHistory, reach: movedHistory.movedStore },
+    ),
+    replayStore: new ReplayStore(redis, config.RETENTION, noteUsage),
+    remainsStore: new RemainsStore(redis, shards),
+  };
+}
+
+/** These still write when a process stops. In the order in which they must stop. */
+export function recordersOf({
+  operationalEvents,
+  eventReleaser,
+  usageRecorder,
+}: Stores): readonly Stoppable[] {
+  return [
+    { name: 'operational events', stop: () => operationalEvents.stop() },
+    { name: 'event releaser', stop: () => eventReleaser.stop() },
+    { name: 'usage recorder', stop: () => usageRecorder.stop() },
+  ];
+}
+
+// A forgotten last success counts as none: it must stay as long as it prevents the disabling.
+function healthRetentionOf({ DISABLE_AFTER, RETENTION }: StoreSettings): number {
+  return DISABLE_AFTER === 'never' ? RETENTION : Math.max(RETENTION, DISABLE_AFTER);
+}
