@@ -56,16 +56,23 @@ export const clockFaults: readonly FaultKind[] = directions.flatMap(({ name, sig
 
 /** Until its log says that the clock is wrong. */
 async function setClock(scene: FaultScene, victim: ServiceProcess, clockMs: number): Promise<void> {
-  const before = await countTold(scene, victim);
+  const before = await count(scene, victim, 'clock.skewed');
   await victim.tamper({ clockMs });
-  const isTold = await within(TOLD_WITHIN_MS, async () => (await countTold(scene, victim)) > before);
+  const isTold = await within(
+    TOLD_WITHIN_MS,
+    async () => (await count(scene, victim, 'clock.skewed')) > before,
+  );
   if (!isTold) report(scene, `${victim.name} did not say that its clock is ${clockMs} ms off`);
 }
 
-/** Until it is ready, which it gets by itself. */
+/** Until it is ready and says so, which it does by itself. It would not tell of the next wrong time before. */
 async function setRight(scene: FaultScene, victim: ServiceProcess): Promise<void> {
+  const before = await count(scene, victim, 'clock.right');
   await victim.tamper({ clockMs: 0 });
-  const isReady = await within(TOLD_WITHIN_MS, async () => (await statusOf(victim)) === 200);
+  const isReady = await within(
+    TOLD_WITHIN_MS,
+    async () => (await count(scene, victim, 'clock.right')) > before && (await statusOf(victim)) === 200,
+  );
   if (!isReady) report(scene, `${victim.name} was not ready again after its clock was set right`);
 }
 
@@ -81,9 +88,13 @@ async function checkRefused(scene: FaultScene, { name, url }: ServiceProcess): P
   if (!isRefused) report(scene, `${name} answered ${answer.status} with its clock 15 days off: ${text}`);
 }
 
-async function countTold({ service }: FaultScene, { name }: ServiceProcess): Promise<number> {
+async function count(
+  { service }: FaultScene,
+  { name }: ServiceProcess,
+  signal: 'clock.skewed' | 'clock.right',
+): Promise<number> {
   const log = await readFile(join(service.folder, `${name.replace(' ', '-')}.log`), 'utf8');
-  return log.split('"clock.skewed"').length - 1;
+  return log.split(`"${signal}"`).length - 1;
 }
 
 async function statusOf({ url }: ServiceProcess): Promise<number | undefined> {

@@ -28,7 +28,7 @@ const targets: Readonly<Record<string, readonly Target[]>> = {
   'worker-cut': ["worker's connections"],
   'worker-stall': ["worker's connections"],
   'worker-half-open': ["worker's connections"],
-  // Such a worker says so, and is ready again, by what Redis tells it.
+  // Such a process says so, and is ready again, by what Redis tells it.
   'worker-clock-ahead': ['worker', "worker's connections", 'Redis', "Redis' memory", "Redis' clients"],
   'worker-clock-behind': ['worker', "worker's connections", 'Redis', "Redis' memory", "Redis' clients"],
   'api-kill': ['api'],
@@ -38,6 +38,8 @@ const targets: Readonly<Record<string, readonly Target[]>> = {
   'api-cut': ["api's connections"],
   'api-stall': ["api's connections"],
   'api-half-open': ["api's connections"],
+  'api-clock-ahead': ['api', "api's connections", 'Redis', "Redis' memory", "Redis' clients"],
+  'api-clock-behind': ['api', "api's connections", 'Redis', "Redis' memory", "Redis' clients"],
   'redis-stop-2s': ['Redis'],
   'redis-outage-1s': ['Redis'],
   'redis-outage-7s': ['Redis'],

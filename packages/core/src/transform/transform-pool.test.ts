@@ -363,6 +363,19 @@ describe('turns', () => {
     expect(order.indexOf(B)).toBeLessThanOrEqual(1);
   });
 
+  it('leave a thread to others when code has taken long', async () => {
+    const fresh = open({ limits: { ...testTransformLimits, threads: 2 } });
+    const start = (id: AccountId | undefined, code: string) =>
+      fresh.run({ accountId: id ?? accountId, code, input: INPUT });
+    // Both threads are there, and A is known for its code.
+    await Promise.all([start(A, LOOP), start(B, TRIVIAL)]);
+    const order: (AccountId | undefined)[] = [];
+    const flood = [A, A, A].map((id) => start(id, LOOP).then(() => order.push(id)));
+    for (let i = 0; i < 3; i += 1) await start(B, TRIVIAL).then(() => order.push(B));
+    await Promise.all(flood);
+    expect(order).toEqual([B, B, B, A, A, A]);
+  });
+
   it('go round among those who have used the same', async () => {
     const fresh = open({ limits: { ...testTransformLimits, timeoutMs: 10_000, threads: 4 } });
     const start = (id: AccountId | undefined, code: string) =>

@@ -73,6 +73,10 @@ const FIRST_PAUSE_MS = 30_000;
 const LONGEST_PAUSE_MS = 120_000;
 const FORGOTTEN_AFTER_MS = 600_000;
 
+// Several times what usual code takes.
+const SLOW_FROM_MS = 25;
+const SLOW_FOR_MS = 60_000;
+
 export interface TransformPoolOptions {
   readonly limits: TransformLimits;
   readonly emit: Emit;
@@ -87,12 +91,18 @@ export interface TransformPoolOptions {
  * used much, so code that takes all its time delays another account's by what runs at that moment. Accounts that have
  * used the same take turns. All that a run costs is used by its account: also a thread that has to be ended, and the
  * start of the next one. An account whose code goes on breaking threads is paused.
+ *
+ * Accounts whose code took long, or broke its sandbox, within the last minute leave one thread to the others: their code
+ * would hold it for many times as long as a usual run.
  */
 export class TransformPool {
   readonly #threads = new Set<SandboxThread>();
   /** Whose turn was the longest ago is first. */
   readonly #accounts = new Map<AccountId, Account>();
   readonly #breaks = new Map<AccountId, Breaks>();
+  /** Until when an account counts as slow, by `now`. */
+  readonly #slowUntil = new Map<AccountId, number>();
+  #slowRuns = 0;
   /** Those whose code broke a thread that has no successor yet. */
   readonly #owing: AccountId[] = [];
   readonly #limits: TransformLimits;
@@ -141,10 +151,26 @@ export class TransformPool {
 
   #next(): void {
     while (this.#waiting > 0) {
-      const thread = [...this.#threads].find(({ isFree }) => isFree) ?? this.#startThread();
-      if (!thread) return;
-      void this.#runIn(thread, this.#take());
+      const id = this.#findNext();
+      const thread = id && ([...this.#threads].find(({ isFree }) => isFree) ?? this.#startThread());
+      if (!id || !thread) return;
+      void this.#runIn(thread, this.#take(id));
     }
+  }
+
+  /** Whose turn it is. `undefined`: nobody's that may begin now. */
+  #findNext(): AccountId | undefined {
+    const mayBeSlow = this.#slowRuns < Math.max(this.#limits.threads - 1, 1);
+    let next: { readonly id: AccountId; readonly usedMs: number } | undefined;
+    for (const [id, { waiting, usedMs }] of this.#accounts) {
+      const isBefore = next === undefined || usedMs < next.usedMs;
+      if (waiting.length > 0 && isBefore && (mayBeSlow || !this.#isSlow(id))) next = { id, usedMs };
+    }
+    return next?.id;
+  }
+
+  #isSlow(id: AccountId): boolean {
+    return (this.#slowUntil.get(id) ?? 0) > this.#now();
   }
 
   #startThread(): SandboxThread | undefined {
@@ -156,33 +182,33 @@ export class TransformPool {
     return thread;
   }
 
-  #take(): Waiting {
-    let next: { readonly id: AccountId; readonly account: Account } | undefined;
-    for (const [id, account] of this.#accounts) {
-      const isBefore = next === undefined || account.usedMs < next.account.usedMs;
-      if (account.waiting.length > 0 && isBefore) next = { id, account };
-    }
-    const run = next?.account.waiting.shift();
-    if (!next || !run) throw new TypeError('Nothing waits.');
+  #take(id: AccountId): Waiting {
+    const account = this.#accountOf(id);
+    const run = account.waiting.shift();
+    if (!run) throw new TypeError('Nothing waits.');
     // Behind those who have used as much.
-    this.#accounts.delete(next.id);
-    this.#accounts.set(next.id, next.account);
+    this.#accounts.delete(id);
+    this.#accounts.set(id, account);
     this.#waiting -= 1;
-    this.#usedMs = Math.max(this.#usedMs, next.account.usedMs);
+    this.#usedMs = Math.max(this.#usedMs, account.usedMs);
     return run;
   }
 
   async #runIn(thread: SandboxThread, waiting: Waiting): Promise<void> {
     const { accountId, code, input, resolve, reject } = waiting;
     const { timeoutMs, maxOutput } = this.#limits;
+    const wasSlow = this.#isSlow(accountId);
+    if (wasSlow) this.#slowRuns += 1;
     try {
       const { broke, ...result } = await thread.run({ code, input, timeoutMs, maxOutput });
       this.#charge(accountId, result.tookMs);
+      if (broke || result.tookMs >= SLOW_FROM_MS) this.#noteSlow(accountId);
       if (broke) this.#noteBreak(accountId, broke, result.tookMs);
       resolve(result);
     } catch (error) {
       reject(error);
     }
+    if (wasSlow) this.#slowRuns -= 1;
     if (!thread.isFree) this.#threads.delete(thread);
     if (!this.#isClosed) this.#next();
   }
@@ -194,6 +220,12 @@ export class TransformPool {
     for (const [id, { usedMs, waiting }] of this.#accounts) {
       if (waiting.length === 0 && usedMs <= this.#usedMs) this.#accounts.delete(id);
     }
+  }
+
+  #noteSlow(accountId: AccountId): void {
+    const now = this.#now();
+    for (const [id, until] of this.#slowUntil) if (until <= now) this.#slowUntil.delete(id);
+    this.#slowUntil.set(accountId, now + SLOW_FOR_MS);
   }
 
   #noteBreak(accountId: AccountId, part: BrokenPart, tookMs: number): void {

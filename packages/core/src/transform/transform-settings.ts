@@ -21,8 +21,13 @@ export const transformSettings = {
     .min(1)
     .max(64)
     .optional()
-    .describe('how many run at the same time, each in a thread; unless set, half of the processors'),
+    .describe(
+      'how many run at the same time, each in a thread; unless set, half of the processors, at least two',
+    ),
 };
+
+// One is for accounts whose code takes no time.
+const LEAST_THREADS = 2;
 
 /** Of a body that code makes, in characters: as long as an event may be by default. */
 const MAX_TRANSFORMED = 256 * 1024;
@@ -34,7 +39,8 @@ export function transformLimitsOf(
   config: TransformConfig,
   waiting: Pick<TransformLimits, 'maxWaiting' | 'maxWaitingOfAccount'>,
 ): TransformLimits {
-  const { TRANSFORM_THREADS: threads = Math.max(Math.floor(availableParallelism() / 2), 1) } = config;
+  const { TRANSFORM_THREADS: threads = Math.max(Math.floor(availableParallelism() / 2), LEAST_THREADS) } =
+    config;
   return {
     timeoutMs: config.TRANSFORM_TIMEOUT,
     memoryBytes: config.TRANSFORM_MEMORY_MB * 1024 * 1024,
