@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net';
+import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
 import type { Principal } from '@hookferry/core/domain/account';
 import type { Act } from '@hookferry/core/domain/audit';
 import {
@@ -76,7 +77,7 @@ class RouteServer {
       const reply = assumption
         ? await this.#replyAsAssumed(request, response, assumption)
         : await this.#reply(request, response, this.context.newId);
-      if (reply) await sendReply(this.context, this.route, response, reply);
+      if (reply) await sendReply(this.context.unreadAnswers, this.route, response, reply);
     } catch (error) {
       noteRefusal(this.context, this.route, request, state, error);
       throw error;
@@ -149,7 +150,7 @@ class RouteServer {
     state.receivedAt ??= clock();
     const { receivedAt } = state;
     const work = async (origin: Origin): Promise<RouteReply> => {
-      if (!assumption) await requireRoomFor(context, route, state);
+      if (!assumption) await requireRoomFor(context.quota, route, state);
       const parts = parseRequest(request, form, sent.value);
       return await form.handle(
         toRouteRequest(context, route, { request, response, parts, sent, origin, assumption }),
@@ -236,7 +237,7 @@ class SameIds {
  *
  * @throws AppError `quota_exceeded`.
  */
-async function requireRoomFor({ quota }: ApiContext, { stores }: Route, state: RequestState): Promise<void> {
+async function requireRoomFor(quota: AccountQuota, { stores }: Route, state: RequestState): Promise<void> {
   if (stores === undefined) return;
   const { accountId } = apiKeyOf(state);
   if (stores === 'other') return await quota.requireRoom(accountId, 'http');

@@ -99,7 +99,7 @@ export const REQUEST_ID = 'x-request-id';
 const REQUEST_ID_PREFIX = 'req';
 const ACCEPTABLE = /^[A-Za-z0-9_-]{1,64}$/;
 
-interface BeginContext {
+interface RequestParts {
   readonly drain: { readonly isDraining: boolean };
   readonly newId: NewId;
   /** Absent: traces are not wanted. */
@@ -112,8 +112,7 @@ interface BeginContext {
  * The first handler of each request. Gives it its state and an id, or keeps a proxy's id; refuses a bad head;
  * announces it once its response is out, or the client is gone.
  */
-export function beginRequests(context: BeginContext): RequestHandler {
-  const { drain, newId, beginSpan, clock, emit } = context;
+export function beginRequests({ drain, newId, beginSpan, clock, emit }: RequestParts): RequestHandler {
   function announce(this: Response): void {
     const state = requestStateOf(this);
     state.onClose?.();
