@@ -1,14 +1,18 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { newAccountSchema, presentAccount } from '@hookferry/core/accounts/accounts';
 import {
-  ACCOUNT_ID_PREFIX,
   type Account,
   type AccountId,
   accountIdSchema,
   DEFAULT_ACCOUNT,
 } from '@hookferry/core/domain/account';
 import { eraseAccount } from '@hookferry/core/operations/erase-account';
-import { readRemains } from '@hookferry/core/operations/manage-accounts';
+import {
+  createAccount,
+  newAccountSchema,
+  presentAccount,
+  readAccount,
+  readRemains,
+} from '@hookferry/core/operations/manage-accounts';
 import { pauseAccount, resumeAccount } from '@hookferry/core/operations/pause-account';
 import { AppError } from '@hookferry/core/platform/app-error';
 import type { Command } from 'commander';
@@ -34,9 +38,10 @@ export function addCreateAccount(accounts: Command, { output, withContext }: Cli
         const account = await withAdvice(
           'conflict',
           advice,
-          context.accounts.create(
+          createAccount(
+            context,
             input,
-            context.newId(ACCOUNT_ID_PREFIX),
+            undefined,
             context.actOf('accounts create', 'account.create', {
               accountId: DEFAULT_ACCOUNT,
               ...(input.id === undefined ? {} : { targetId: input.id }),
@@ -57,9 +62,9 @@ export function addListAccounts(accounts: Command, { output, withContext }: Cli)
     .addOption(jsonOption())
     .action(async (given: unknown) => {
       const { json } = parseFlags(listFlagsSchema, given);
-      await withContext(async (context) => {
+      await withContext(async ({ accountStore }) => {
         const all = await readAllPages(async (limit, before) => {
-          const page = await context.accounts.list(limit, before);
+          const page = await accountStore.list(limit, before);
           return [page.accounts, page.nextCursor];
         });
         output.out(json ? formatJson(all.map(presentAccount)) : accountTable(all));
@@ -121,7 +126,7 @@ export function addPauseAccount(accounts: Command, { output, withContext }: Cli)
     .action(async (givenId: unknown) => {
       const id = parseId(givenId);
       await withContext(async (context) => {
-        await withAdvice('not_found', 'See: hookferry-admin accounts list', context.accounts.read(id));
+        await withAdvice('not_found', 'See: hookferry-admin accounts list', readAccount(context, id));
         const actOf = () => context.actOf('accounts pause', 'webhook.disable', { accountId: id });
         const count = await withAdvice('secret_unreadable', HOW_TO_OPEN, pauseAccount(context, id, actOf));
         output.out(
@@ -165,7 +170,7 @@ async function untilErased(context: AdminContext, id: AccountId, output: Output)
 /** In words; `undefined` once the account is gone. */
 async function readLeft(context: AdminContext, id: AccountId): Promise<string | undefined> {
   try {
-    const remains = await readRemains(context, await context.accounts.read(id));
+    const remains = await readRemains(context, await readAccount(context, id));
     if (!remains) return undefined;
     if (remains.endpoints + remains.events > 0) {
       return `Left: ${remains.endpoints} webhooks, ${remains.events} events.`;

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { userInfo } from 'node:os';
+import { ensureDefaultAccount } from '@hookferry/core/accounts/api-keys';
 import { openCore } from '@hookferry/core/core/open-core';
 import { type Act, AUDIT_ID_PREFIX, type AuditAction, type AuditEntry } from '@hookferry/core/domain/audit';
 import { createQueueLayout, type QueueShards, shardsAmong } from '@hookferry/core/domain/queues';
@@ -65,7 +66,7 @@ async function openContext(redis: RedisClient, config: CliConfig) {
   const shards = await findShards(redis, queuePrefix(config.REDIS_URL));
   const atomic = createAtomic(redis);
   const { stores, ...core } = openCore({ config, redis, shards, atomic, clock, emit, database: DATABASE });
-  await core.accounts.ensureDefault();
+  await ensureDefaultAccount(stores.accountStore, clock);
   const acting: { last?: Omit<AuditEntry, 'id' | 'at'> } = {};
   return {
     ...stores,

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { ensureDefaultAccount } from '@hookferry/core/accounts/api-keys';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
 import { AccountLoads } from '@hookferry/core/operations/account-loads';
 import { DayStore } from '@hookferry/core/operations/redis-day-store';
@@ -114,7 +115,7 @@ export async function composeApi(
     emit,
   });
   const bootstrap = repeatUntilDone(async () => {
-    await context.accounts.ensureDefault();
+    await ensureDefaultAccount(context.accountStore, clock);
     const key = config.BOOTSTRAP_API_KEY;
     if (key !== undefined) await context.apiKeys.ensureBootstrapKey(key);
   });

@@ -131,7 +131,6 @@ function openParts(process: ProcessContext) {
     notificationStore: new NotificationStore(redis, atomic),
     sendsMail: config.MAIL_FROM !== undefined,
     hasPublicUrl: config.PUBLIC_URL !== undefined,
-    allowanceStore: new AllowanceStore(redis),
     idempotencyStore: new IdempotencyStore(redis, (accountId, bytes) =>
       usageRecorder.note(accountId, 'answers', bytes, clock(), KEPT_MS),
     ),
@@ -168,7 +167,7 @@ type StoresContext = ProcessContext & ReturnType<typeof openParts>['stores'];
 
 /** The parts with a state in memory. */
 function openUseCases(stores: StoresContext) {
-  const { config, redis, connectionHealth, allowanceStore, clock, emit } = stores;
+  const { config, redis, connectionHealth, clock, emit } = stores;
   const context = stores;
   const mailbox = new RedisMailbox({
     redis,
@@ -187,7 +186,7 @@ function openUseCases(stores: StoresContext) {
   watchListeners.start();
   return {
     rateLimit: new RateLimit({
-      allowanceStore,
+      allowanceStore: new AllowanceStore(redis),
       ofKey: config.RATE_LIMIT,
       ofAccount: config.ACCOUNT_RATE_LIMIT === SAME_AS_KEY ? config.RATE_LIMIT : config.ACCOUNT_RATE_LIMIT,
       clock,

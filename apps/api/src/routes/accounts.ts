@@ -1,18 +1,13 @@
-import {
-  accountPatchSchema,
-  accountViewSchema,
-  newAccountSchema,
-  presentAccount,
-} from '@hookferry/core/accounts/accounts';
+import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
 import { ACCOUNT_ID_PREFIX, type AccountId, accountIdSchema } from '@hookferry/core/domain/account';
 import type { AccountUsage } from '@hookferry/core/domain/usage';
+import type { PgDatabase } from '@hookferry/core/history/database/pg-database';
 import { readBytes } from '@hookferry/core/history/database/pg-usage';
 import * as erasure from '@hookferry/core/operations/erase-account';
-import { readRemains } from '@hookferry/core/operations/manage-accounts';
+import * as accounts from '@hookferry/core/operations/manage-accounts';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { newestFirstCursorSchema } from '@hookferry/core/platform/redis-timeline';
 import { z } from 'zod';
-import type { ApiContext } from '../context';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
 
@@ -24,18 +19,18 @@ export const createAccount = defineRoute({
   scope: 'admin',
   audit: 'account.create',
   operatorOnly: true,
-  request: { body: newAccountSchema, example: { name: 'Example Ltd' } },
+  request: { body: accounts.newAccountSchema, example: { name: 'Example Ltd' } },
   creates: true,
   responses: {
-    201: { description: 'The account.', schema: accountViewSchema },
+    201: { description: 'The account.', schema: accounts.accountViewSchema },
   },
   problems: ['conflict'],
-  async handle({ body, newId, act }, core) {
-    const account = await core.accounts.create(body, newId(ACCOUNT_ID_PREFIX), act);
+  async handle({ body, newId, act }, context) {
+    const account = await accounts.createAccount(context, body, newId(ACCOUNT_ID_PREFIX), act);
     return {
       status: 201,
       headers: { location: `/v1/accounts/${account.id}` },
-      body: presentAccount(account),
+      body: accounts.presentAccount(account),
     };
   },
 });
@@ -75,16 +70,22 @@ const usageSchema = z
   })
   .meta({ id: 'AccountUsage' });
 
+interface UsageContext {
+  readonly quota: Pick<AccountQuota, 'look'>;
+  /** Absent: there is no history. */
+  readonly historyDatabase?: PgDatabase | undefined;
+}
+
 /** The usage and quota of each account. */
-async function readUsages(core: ApiContext, accountIds: readonly AccountId[]) {
-  const historyBytes = await readHistoryBytes(core, accountIds);
-  const usages = await Promise.all(accountIds.map((id) => core.quota.look(id)));
+async function readUsages(context: UsageContext, accountIds: readonly AccountId[]) {
+  const historyBytes = await readHistoryBytes(context, accountIds);
+  const usages = await Promise.all(accountIds.map((id) => context.quota.look(id)));
   return usages.map((usage, i) => presentUsage(usage, historyBytes[i]));
 }
 
 /** `null` each while the history is away; `undefined` without one. */
 async function readHistoryBytes(
-  { historyDatabase }: ApiContext,
+  { historyDatabase }: UsageContext,
   accountIds: readonly AccountId[],
 ): Promise<readonly (number | null | undefined)[]> {
   if (!historyDatabase) return accountIds.map(() => undefined);
@@ -123,7 +124,7 @@ const querySchema = pageQuery(newestFirstCursorSchema).extend({
     .describe('`usage`: each account of the list has its usage. Default: none has.'),
 });
 
-const listedAccountSchema = accountViewSchema
+const listedAccountSchema = accounts.accountViewSchema
   .extend({
     usage: usageSchema.optional().describe('How much the account stores. Present with `include=usage`.'),
   })
@@ -140,12 +141,12 @@ export const listAccounts = defineRoute({
   responses: {
     200: { description: 'A page of accounts.', schema: pageOf(listedAccountSchema, 'AccountPage') },
   },
-  async handle({ query }, core) {
-    const page = await core.accounts.list(query.limit, query.cursor);
-    const shown = page.accounts.map(presentAccount);
+  async handle({ query }, context) {
+    const page = await context.accountStore.list(query.limit, query.cursor);
+    const shown = page.accounts.map((account) => accounts.presentAccount(account));
     if (query.include !== 'usage') return { status: 200, body: presentPage(shown, page.nextCursor) };
     const ids = page.accounts.map(({ id }) => id);
-    const usages = await readUsages(core, ids);
+    const usages = await readUsages(context, ids);
     const listed = shown.map((account, i) => ({ ...account, usage: usages[i] }));
     return { status: 200, body: presentPage(listed, page.nextCursor) };
   },
@@ -160,12 +161,12 @@ export const readAccount = defineRoute({
   operatorOnly: true,
   request: { params: z.object({ id: accountIdSchema }) },
   responses: {
-    200: { description: 'The account.', schema: accountViewSchema },
+    200: { description: 'The account.', schema: accounts.accountViewSchema },
   },
-  async handle({ params }, core) {
-    const account = await core.accounts.read(params.id);
-    const remains = await readRemains(core, account);
-    return { status: 200, body: presentAccount({ ...account, remains }) };
+  async handle({ params }, context) {
+    const account = await accounts.readAccount(context, params.id);
+    const remains = await accounts.readRemains(context, account);
+    return { status: 200, body: accounts.presentAccount({ ...account, remains }) };
   },
 });
 
@@ -179,14 +180,17 @@ export const updateAccount = defineRoute({
   operatorOnly: true,
   request: {
     params: z.object({ id: accountIdSchema }),
-    body: accountPatchSchema,
+    body: accounts.accountPatchSchema,
     example: { weight: 2 },
   },
   responses: {
-    200: { description: 'The account.', schema: accountViewSchema },
+    200: { description: 'The account.', schema: accounts.accountViewSchema },
   },
-  async handle({ params, body, act }, core) {
-    return { status: 200, body: presentAccount(await core.accounts.update(params.id, body, act)) };
+  async handle({ params, body, act }, context) {
+    return {
+      status: 200,
+      body: accounts.presentAccount(await accounts.updateAccount(context, params.id, body, act)),
+    };
   },
 });
 
@@ -203,13 +207,13 @@ export const eraseAccount = defineRoute({
   responses: {
     202: {
       description: 'The account. Its keys and webhooks are deleted; the rest is erased in the background.',
-      schema: accountViewSchema,
+      schema: accounts.accountViewSchema,
     },
   },
   problems: ['conflict'],
-  async handle({ params, act }, core) {
-    const account = await erasure.eraseAccount(core, params.id, act);
-    return { status: 202, body: presentAccount(account) };
+  async handle({ params, act }, context) {
+    const account = await erasure.eraseAccount(context, params.id, act);
+    return { status: 202, body: accounts.presentAccount(account) };
   },
 });
 
@@ -223,8 +227,8 @@ export const readAccountUsage = defineRoute({
   responses: {
     200: { description: 'The usage of the account.', schema: usageSchema },
   },
-  async handle({ apiKey }, core) {
-    const [usage] = await readUsages(core, [apiKey.accountId]);
+  async handle({ apiKey }, context) {
+    const [usage] = await readUsages(context, [apiKey.accountId]);
     return { status: 200, body: usage };
   },
 });

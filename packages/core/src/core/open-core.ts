@@ -1,4 +1,3 @@
-import { Accounts } from '../accounts/accounts';
 import { ApiKeys } from '../accounts/api-keys';
 import { Audit } from '../accounts/audit/audit';
 import { RefusalStore, Refusals } from '../accounts/audit/refusals';
@@ -45,7 +44,6 @@ export function openCore(parts: CoreParts) {
     stores: all,
     recorders: [{ name: 'refusals', stop: () => refusals.stop() }, ...recordersOf(stores)],
     connections,
-    accounts: new Accounts(all),
     apiKeys: new ApiKeys(all),
     audit: new Audit({ auditLog, movedAuditLog: pgAuditLog }),
     authentication,

@@ -1,10 +1,236 @@
-import type { Account } from '../domain/account';
+import { z } from 'zod';
+import type { AccountStore } from '../accounts/redis-account-store';
+import {
+  ACCOUNT_ID_PREFIX,
+  type Account,
+  type AccountId,
+  accountIdSchema,
+  accountNotFound,
+  accountQuotaSchema,
+  accountWeightSchema,
+  defaultSigningSchema,
+  displayNameSchema,
+  isThere,
+} from '../domain/account';
+import type { Act } from '../domain/audit';
+import { accountHistoryRetentionSchema, formatHistoryRetention } from '../domain/history-retention';
+import { cloudEventsSourceSchema } from '../domain/setting-schemas';
+import { endpointVerificationSchema } from '../domain/verification';
+import { AppError } from '../platform/app-error';
+import { type Clock, formatTime, timeSchema } from '../platform/clock';
+import type { NewId } from '../platform/ids';
 import type { Remains, RemainsStore } from './redis-remains-store';
+
+export interface CreateAccountContext {
+  readonly accountStore: Pick<AccountStore, 'create' | 'find'>;
+  readonly newId: NewId;
+  readonly clock: Clock;
+}
+
+/**
+ * Create an account. Repeating a creation gives the account that it made.
+ *
+ * @param creation the account's id, if the client has chosen none.
+ * @throws AppError `conflict` when an account with this id exists, or existed until recently.
+ */
+export async function createAccount(
+  { accountStore, newId, clock }: CreateAccountContext,
+  input: NewAccount,
+  creation = newId(ACCOUNT_ID_PREFIX),
+  act?: Act,
+): Promise<Account> {
+  const { id, name, weight, quota_bytes: quotaBytes, history_retention: historyDays } = input;
+  const { default_signing: defaultSigning, cloudevents_source: cloudEventsSource } = input;
+  const { endpoint_verification: endpointVerification } = input;
+  const account: Account = {
+    id: id ?? (creation as AccountId),
+    creation,
+    ...(name === undefined ? {} : { name }),
+    ...(weight === undefined ? {} : { weight }),
+    ...(quotaBytes === undefined ? {} : { quotaBytes }),
+    ...(historyDays === undefined ? {} : { historyDays }),
+    ...(defaultSigning === undefined ? {} : { defaultSigning }),
+    ...(cloudEventsSource === undefined ? {} : { cloudEventsSource }),
+    ...(endpointVerification === undefined ? {} : { endpointVerification }),
+    createdAt: clock(),
+  };
+  if (await accountStore.create(account, act)) return account;
+  const existing = await accountStore.find(account.id);
+  if (existing?.creation === creation) return existing;
+  throw new AppError(
+    'conflict',
+    existing
+      ? 'There is already an account with this id.'
+      : 'An account with this id was erased. The id can be used again when its last records are gone.',
+  );
+}
+
+/**
+ * Change an account, for events published and webhooks registered from then on. @throws AppError `not_found`, also while it is being
+ * erased.
+ */
+export async function updateAccount(
+  { accountStore }: { readonly accountStore: Pick<AccountStore, 'change' | 'find'> },
+  id: AccountId,
+  {
+    weight,
+    quota_bytes: quotaBytes,
+    history_retention: historyDays,
+    default_signing: defaultSigning,
+    cloudevents_source: cloudEventsSource,
+    endpoint_verification: endpointVerification,
+  }: AccountPatch,
+  act?: Act,
+): Promise<Account> {
+  const change = {
+    weight,
+    quotaBytes,
+    historyDays,
+    defaultSigning,
+    cloudEventsSource,
+    endpointVerification,
+  };
+  const isChanged = Object.values(change).some((value) => value !== undefined);
+  const account = isChanged ? await accountStore.change(id, change, act) : await accountStore.find(id);
+  if (!isThere(account)) throw accountNotFound();
+  return account;
+}
+
+/** @throws AppError `not_found`. */
+export async function readAccount(
+  { accountStore }: { readonly accountStore: Pick<AccountStore, 'find'> },
+  id: AccountId,
+): Promise<Account> {
+  const account = await accountStore.find(id);
+  if (!account) throw accountNotFound();
+  return account;
+}
 
 /** Read how much is left of an account that is being erased; `undefined` for any other. */
 export async function readRemains(
-  { remainsStore }: { readonly remainsStore: RemainsStore },
+  { remainsStore }: { readonly remainsStore: Pick<RemainsStore, 'count'> },
   { id, erasingSince }: Account,
 ): Promise<Remains | undefined> {
   return erasingSince === undefined ? undefined : await remainsStore.count(id);
+}
+
+export const WEIGHT = "The account's share of the workers, relative to other accounts: 1 to 100.";
+const QUOTA = 'How many bytes the account may store in Redis. 0: no limit.';
+const RETENTION = 'How long the history of the account is kept: whole days, such as `30d`; 1 to 10,000.';
+const SIGNING = 'How webhooks are signed that do not set `signing` themselves.';
+const SOURCE = 'The `source` of CloudEvents of webhooks that do not set one themselves.';
+const VERIFICATION =
+  'Whether new and changed webhooks must be verified before they get deliveries: `required` or `off`.';
+
+/** The input for a new account. Without an id it is given one. */
+export const newAccountSchema = z
+  .strictObject({
+    id: accountIdSchema.optional().describe('An id of your own. Default: a generated one.'),
+    name: displayNameSchema
+      .optional()
+      .describe('A name for people, of at most 100 characters. Default: none.'),
+    weight: accountWeightSchema.optional().describe(`${WEIGHT} Default: 1.`),
+    quota_bytes: accountQuotaSchema.optional().describe(`${QUOTA} Default: the one of the service.`),
+    history_retention: accountHistoryRetentionSchema.optional().describe(`${RETENTION} Default: as for all.`),
+    default_signing: defaultSigningSchema.optional().describe(`${SIGNING} Default: \`hmac\`.`),
+    cloudevents_source: cloudEventsSourceSchema
+      .optional()
+      .describe(`${SOURCE} Default: the one of the service.`),
+    endpoint_verification: endpointVerificationSchema
+      .optional()
+      .describe(`${VERIFICATION} Default: as the service has it.`),
+  })
+  .meta({ id: 'NewAccount' });
+export type NewAccount = z.output<typeof newAccountSchema>;
+
+/** The members of an account that can change. */
+export const accountPatchSchema = z
+  .strictObject({
+    weight: accountWeightSchema.optional().describe(WEIGHT),
+    quota_bytes: accountQuotaSchema.nullish().describe(`${QUOTA} \`null\`: the one of the service.`),
+    history_retention: accountHistoryRetentionSchema
+      .nullish()
+      .describe(`${RETENTION} \`null\`: as for all accounts.`),
+    default_signing: defaultSigningSchema.optional().describe(SIGNING),
+    cloudevents_source: cloudEventsSourceSchema
+      .nullish()
+      .describe(`${SOURCE} \`null\`: the one of the service.`),
+    endpoint_verification: endpointVerificationSchema
+      .nullish()
+      .describe(`${VERIFICATION} \`null\`: as the service has it.`),
+  })
+  .meta({ id: 'AccountPatch' });
+export type AccountPatch = z.output<typeof accountPatchSchema>;
+
+const erasureSchema = z
+  .object({
+    requested_at: timeSchema.describe('When the erasure was requested.'),
+    webhooks_left: z.int().optional().describe('How many webhooks are not erased yet. Absent in lists.'),
+    events_left: z.int().optional().describe('How many events are not erased yet. Absent in lists.'),
+  })
+  .meta({ id: 'Erasure' });
+
+export const accountViewSchema = z
+  .object({
+    id: z.string().describe('The id of the account, for the header `X-Account-Id`.'),
+    name: z.string().optional().describe('The name of the account, for people. Absent: it has none.'),
+    weight: z.int().describe(WEIGHT),
+    quota_bytes: z.int().optional().describe(`${QUOTA} Absent: the one of the service.`),
+    history_retention: z
+      .string()
+      .optional()
+      .meta({ example: '30d' })
+      .describe(`${RETENTION} Absent: as for all accounts.`),
+    default_signing: defaultSigningSchema.describe(SIGNING),
+    cloudevents_source: z.string().optional().describe(`${SOURCE} Absent: the one of the service.`),
+    endpoint_verification: endpointVerificationSchema
+      .optional()
+      .describe(`${VERIFICATION} Absent: as the service has it.`),
+    status: z.enum(['active', 'erasing']).describe('`active`, or `erasing` while its data is being erased.'),
+    created_at: timeSchema.describe('When the account was created.'),
+    erasure: erasureSchema.optional().meta({
+      description: 'The progress of the erasure. Absent: the account is not being erased.',
+    }),
+  })
+  .meta({ id: 'Account' });
+
+interface AccountWithRemains extends Account {
+  /** How much is left of it, if that was counted. */
+  readonly remains?: Remains | undefined;
+}
+
+/** An account as the API and the command line show it. */
+export function presentAccount({
+  id,
+  name,
+  weight = 1,
+  quotaBytes,
+  historyDays,
+  defaultSigning = 'hmac',
+  cloudEventsSource,
+  endpointVerification,
+  createdAt,
+  erasingSince,
+  remains,
+}: AccountWithRemains): z.infer<typeof accountViewSchema> {
+  return {
+    id,
+    ...(name === undefined ? {} : { name }),
+    weight,
+    ...(quotaBytes === undefined ? {} : { quota_bytes: quotaBytes }),
+    ...(historyDays === undefined ? {} : { history_retention: formatHistoryRetention(historyDays) }),
+    default_signing: defaultSigning,
+    ...(cloudEventsSource === undefined ? {} : { cloudevents_source: cloudEventsSource }),
+    ...(endpointVerification === undefined ? {} : { endpoint_verification: endpointVerification }),
+    status: erasingSince === undefined ? 'active' : 'erasing',
+    created_at: formatTime(createdAt),
+    ...(erasingSince === undefined ? {} : { erasure: presentErasure(erasingSince, remains) }),
+  };
+}
+
+function presentErasure(erasingSince: number, remains: Remains | undefined) {
+  return {
+    requested_at: formatTime(erasingSince),
+    ...(remains === undefined ? {} : { webhooks_left: remains.endpoints, events_left: remains.events }),
+  };
 }
