@@ -1,8 +1,6 @@
 import { once } from 'node:events';
 import { userInfo } from 'node:os';
 import { ensureDefaultAccount } from '@hookferry/core/accounts/api-keys';
-import { auditBoundsOf } from '@hookferry/core/accounts/audit/audit-settings';
-import { RefusalStore } from '@hookferry/core/accounts/audit/refusals';
 import { openCore } from '@hookferry/core/core/open-core';
 import { type Act, AUDIT_ID_PREFIX, type AuditAction, type AuditEntry } from '@hookferry/core/domain/audit';
 import { createQueueLayout, type QueueShards, shardsAmong } from '@hookferry/core/domain/queues';
@@ -50,14 +48,13 @@ export async function withContext(
 }
 
 /** Record in the audit log that the command's last action was refused or failed. */
-async function noteRefusal({ refusalStore, acting, newId, clock, config }: AdminContext, error: unknown) {
+async function noteRefusal({ refusals, acting, newId, clock }: AdminContext, error: unknown) {
   const refusal = error instanceof AppError ? error : error instanceof Error ? error.cause : undefined;
   if (acting.last === undefined || !(refusal instanceof AppError)) return;
   const { code } = refusal;
   // There is nothing to write it to.
   if (code === 'storage_unavailable') return;
-  const entry = { ...acting.last, id: newId(AUDIT_ID_PREFIX), at: clock(), code };
-  await refusalStore.add(entry, auditBoundsOf(config).ageMs);
+  await refusals.record({ ...acting.last, id: newId(AUDIT_ID_PREFIX), at: clock(), code });
 }
 
 async function openContext(redis: RedisClient, config: CliConfig) {
@@ -79,13 +76,12 @@ async function openContext(redis: RedisClient, config: CliConfig) {
     atomic,
     pausedQueues: new PausedQueues(redis, shards),
     newId,
-    refusalStore: new RefusalStore(redis),
     acting,
     /** @param on whose log it belongs to, and what it is about, should it be refused. */
     actOf: (command: string, action: AuditAction, on: Pick<AuditEntry, 'accountId' | 'targetId'>): Act => {
       const actor = { type: 'admin_command', command, system_user: systemUser() } as const;
       acting.last = { actor, action, ...on };
-      return { id: newId(AUDIT_ID_PREFIX), at: clock(), actor, action, bounds: auditBoundsOf(config) };
+      return { id: newId(AUDIT_ID_PREFIX), at: clock(), actor, action, bounds: stores.auditBounds };
     },
     clock,
     emit,

@@ -1,10 +1,4 @@
-import {
-  issueApiKey,
-  newApiKey,
-  presentApiKey,
-  revokeApiKey,
-  scopeListSchema,
-} from '@hookferry/core/accounts/api-keys';
+import { newApiKey, presentApiKey, scopeListSchema } from '@hookferry/core/accounts/api-keys';
 import {
   accountIdSchema,
   apiKeyIdSchema,
@@ -56,8 +50,7 @@ export function addCreateKey(keys: Command, { output, withContext }: Cli): void 
         const createdAt = context.clock();
         const expiry = expires === undefined ? {} : { expiresAt: createdAt + expires };
         const input = { name, scopes: flags.scopes, ...expiry };
-        const issued = issueApiKey(
-          context,
+        const issued = context.apiKeys.issue(
           account,
           input,
           { key: newApiKey(context.newId), createdAt },
@@ -87,7 +80,7 @@ export function addListKeys(keys: Command, { output, withContext }: Cli): void {
       await withContext(async (context) => {
         await withAdvice('not_found', 'See: hookferry-admin accounts list', readAccount(context, account));
         const all = await readAllPages(async (limit, before) => {
-          const page = await context.apiKeyStore.list(account, limit, before);
+          const page = await context.apiKeys.list(account, limit, before);
           return [page.apiKeys, page.nextCursor];
         });
         const shown = all.map(presentApiKey);
@@ -119,7 +112,7 @@ export function addRevokeKey(keys: Command, { output, withContext }: Cli): void 
       const id = parseId(givenId);
       const { account, last, json } = parseFlags(revokeFlagsSchema, given);
       await withContext(async (context) => {
-        const revoked = revokeApiKey(context, account, id, {
+        const revoked = context.apiKeys.revoke(account, id, {
           mayBeLast: last,
           act: context.actOf('keys revoke', 'api_key.revoke', { accountId: account, targetId: id }),
         });

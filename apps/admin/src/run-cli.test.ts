@@ -3,7 +3,6 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { userInfo } from 'node:os';
 import { AuditLog } from '@hookferry/core/accounts/audit/redis-audit-log';
-import { authenticate as authenticateBy } from '@hookferry/core/accounts/authenticate';
 import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { type Account, type AccountId, accountIdSchema } from '@hookferry/core/domain/account';
@@ -17,7 +16,7 @@ import { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { startConnectProxy } from '@hookferry/core/testing/connect-proxy';
 import { findClosedPort, startTcpServer } from '@hookferry/core/testing/local-server';
-import { noSessions } from '@hookferry/core/testing/no-sessions';
+import { openAuthentication } from '@hookferry/core/testing/open-authentication';
 import { hasPostgres, NO_POSTGRES, PostgresServer } from '@hookferry/core/testing/postgres-server';
 import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
 import { TEST_ENCRYPTION_KEY, testSealer } from '@hookferry/core/testing/test-sealer';
@@ -53,8 +52,7 @@ async function runJson(commandLine: string) {
 }
 
 function authenticate(key: string) {
-  const apiKeyStore = new ApiKeyStore(redis.client);
-  return authenticateBy({ ...noSessions, apiKeyStore, clock: Date.now }, `Bearer ${key}`);
+  return openAuthentication(redis.client).authenticateAgain(`Bearer ${key}`);
 }
 
 describe('keys create', () => {

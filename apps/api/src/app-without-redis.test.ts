@@ -1,3 +1,4 @@
+import { Authentication } from '@hookferry/core/accounts/authentication';
 import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
 import { queueKeysOf } from '@hookferry/core/domain/keys';
@@ -184,7 +185,7 @@ describe('when Redis falls silent after a key was found', () => {
     const known = open({ ...process, redis: keysRedis, atomic: createAtomic(keysRedis) });
     const silent = open(process);
     const apiKeyStore = withMethods(silent.apiKeyStore, { find: (id: string) => known.apiKeyStore.find(id) });
-    return createApp({ ...silent, apiKeyStore });
+    return createApp({ ...silent, authentication: new Authentication({ ...silent, apiKeyStore }) });
   }
 
   function open(process: ProcessContext): ApiContext {

@@ -1,7 +1,6 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type Express } from 'express';
 import type { ApiContext } from './context';
-import { setHeads } from './http/answer-head';
 import { mountContactPages } from './http/contact-pages';
 import { mountDocs } from './http/docs';
 import type { MessageClasses } from './http/http-server';
@@ -12,6 +11,7 @@ import { answerProblems, refuseUnknownRoute } from './http/problem';
 import { mountQueueInspector } from './http/queue-inspector';
 import { DOCS_FOLDER, mountReceivePage } from './http/receive-page';
 import { beginRequests } from './http/request-state';
+import { setHeads } from './http/send-reply';
 import { describeApi } from './openapi/document';
 import { routes } from './routes/index';
 
@@ -44,7 +44,7 @@ export function createApp(context: ApiContext): Express {
       retryDelaysMs: config.RETRY_SCHEDULE,
     });
   }
-  if (inspectedQueues) mountQueueInspector(app, inspectedQueues, context);
+  if (inspectedQueues) mountQueueInspector(app, inspectedQueues, context.authentication);
   app.use(refuseUnknownRoute);
   app.use(answerProblems(emit));
   return app;

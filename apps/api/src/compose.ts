@@ -1,7 +1,5 @@
 import { once } from 'node:events';
-import { ensureBootstrapKey, ensureDefaultAccount } from '@hookferry/core/accounts/api-keys';
-import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
-import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { ensureDefaultAccount } from '@hookferry/core/accounts/api-keys';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
 import { AccountLoads } from '@hookferry/core/operations/account-loads';
 import { DayStore } from '@hookferry/core/operations/redis-day-store';
@@ -89,12 +87,6 @@ export async function composeApi(
   const wanted = config.QUEUE_SHARDS;
   const shards = new ShardsInForce({ layoutStore, wanted, firstPrefix, atomic, emit });
 
-  const apiKeyStore = new ApiKeyStore(redis);
-  const bootstrap = repeatUntilDone(async () => {
-    await ensureDefaultAccount(new AccountStore(redis), clock);
-    const key = config.BOOTSTRAP_API_KEY;
-    if (key !== undefined) await ensureBootstrapKey(key, apiKeyStore, clock);
-  });
   const drain = new Drain(config.DRAIN_DELAY);
 
   const scrapes = new Scrapes(clock);
@@ -121,6 +113,11 @@ export async function composeApi(
     clock,
     redisClock,
     emit,
+  });
+  const bootstrap = repeatUntilDone(async () => {
+    await ensureDefaultAccount(context.accountStore, clock);
+    const key = config.BOOTSTRAP_API_KEY;
+    if (key !== undefined) await context.apiKeys.ensureBootstrapKey(key);
   });
   warnOfAnyHost(config, emit);
   await Promise.all([shards.start(), bootstrap.tried, checkHistory(context)]);

@@ -1,10 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { RefusalStore, Refusals } from '@hookferry/core/accounts/audit/refusals';
-import { AuthFailures } from '@hookferry/core/accounts/auth-failures';
-import { KeyUses } from '@hookferry/core/accounts/authenticate';
+import { AuthFailures } from '@hookferry/core/accounts/authentication';
 import { RateLimit } from '@hookferry/core/accounts/limit-rate';
 import { AllowanceStore } from '@hookferry/core/accounts/redis-allowance-store';
-import { KnownAccounts } from '@hookferry/core/accounts/resolve-account';
 import { openCore } from '@hookferry/core/core/open-core';
 import { AddressPolicy } from '@hookferry/core/deliver/egress/address-policy';
 import type { QueueShards } from '@hookferry/core/domain/queues';
@@ -95,15 +92,21 @@ function openParts(process: ProcessContext) {
   const { config, redis, shards, clock, emit, atomic } = process;
   const heavyTurns = new HeavyTurns();
   const inTurn: InTurn = (accountId, work) => heavyTurns.run(accountId, work);
-  const { stores, recorders, connections, ...modules } = openCore({ ...process, database: DATABASE, inTurn });
-  const { quota, usageRecorder, eventStore, deliveryStore, auditBounds, movedHistory } = stores;
+  const authFailures = config.AUTH_FAILURE_LIMIT
+    ? new AuthFailures({ allowance: config.AUTH_FAILURE_LIMIT, clock })
+    : undefined;
+  const { stores, recorders, connections, ...modules } = openCore({
+    ...process,
+    database: DATABASE,
+    inTurn,
+    authFailures,
+  });
+  const { quota, usageRecorder, eventStore, deliveryStore, movedHistory } = stores;
   const inspectedQueues = config.QUEUE_INSPECTOR_ENABLED ? new InspectedQueues(redis, shards) : undefined;
   const transformPool = new TransformPool({ limits: transformLimitsOf(config, TRIALS_WAITING), emit });
-  const refusals = new Refusals({ refusalStore: new RefusalStore(redis), bounds: auditBounds, clock, emit });
   const parts: readonly Stoppable[] = [
     { name: 'queue inspector', stop: async () => await inspectedQueues?.close() },
     { name: 'transformations', stop: () => transformPool.close() },
-    { name: 'refusals', stop: () => refusals.stop() },
     ...recorders,
     ...connections,
   ];
@@ -124,13 +127,10 @@ function openParts(process: ProcessContext) {
     fanOutTurns: new Turns(),
     keyLeadMs: config.SIGNING_KEY_LEAD,
     inspectedQueues,
-    movedAuditLog: stores.pgAuditLog,
-    refusals,
     contactStore: new ContactStore(redis, stores.sealer),
     notificationStore: new NotificationStore(redis, atomic),
     sendsMail: config.MAIL_FROM !== undefined,
     hasPublicUrl: config.PUBLIC_URL !== undefined,
-    allowanceStore: new AllowanceStore(redis),
     idempotencyStore: new IdempotencyStore(redis, (accountId, bytes) =>
       usageRecorder.note(accountId, 'answers', bytes, clock(), KEPT_MS),
     ),
@@ -141,7 +141,6 @@ function openParts(process: ProcessContext) {
     transformPool,
     workerReports: new WorkerReports(redis),
     dayStore: new DayStore(redis),
-    knownAccounts: new KnownAccounts(),
     longAnswers: new LongAnswers(),
     wait: (ms: number) => wait(ms),
     unreadAnswers: new UnreadAnswers(),
@@ -168,7 +167,7 @@ type StoresContext = ProcessContext & ReturnType<typeof openParts>['stores'];
 
 /** The parts with a state in memory. */
 function openUseCases(stores: StoresContext) {
-  const { config, redis, connectionHealth, allowanceStore, clock, emit } = stores;
+  const { config, redis, connectionHealth, clock, emit } = stores;
   const context = stores;
   const mailbox = new RedisMailbox({
     redis,
@@ -186,12 +185,8 @@ function openUseCases(stores: StoresContext) {
   const watchListeners = new WatchListeners(context);
   watchListeners.start();
   return {
-    keyUses: new KeyUses(stores.apiKeyStore, clock),
-    authFailures: config.AUTH_FAILURE_LIMIT
-      ? new AuthFailures({ allowance: config.AUTH_FAILURE_LIMIT, clock })
-      : undefined,
     rateLimit: new RateLimit({
-      allowanceStore,
+      allowanceStore: new AllowanceStore(redis),
       ofKey: config.RATE_LIMIT,
       ofAccount: config.ACCOUNT_RATE_LIMIT === SAME_AS_KEY ? config.RATE_LIMIT : config.ACCOUNT_RATE_LIMIT,
       clock,

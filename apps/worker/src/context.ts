@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { AuditSettler } from '@hookferry/core/accounts/audit/audit-settler';
-import { OpenAccounts } from '@hookferry/core/accounts/resolve-account';
+import { OpenAccounts } from '@hookferry/core/accounts/open-accounts';
 import { openCore } from '@hookferry/core/core/open-core';
 import { AccessTokens } from '@hookferry/core/deliver/access-tokens';
 import { Ed25519Signatures } from '@hookferry/core/deliver/ed25519-signatures';

@@ -1,31 +1,16 @@
-import type { Refusals } from '@hookferry/core/accounts/audit/refusals';
 import { DEFAULT_ACCOUNT, type Principal } from '@hookferry/core/domain/account';
-import {
-  type Act,
-  AUDIT_ID_PREFIX,
-  type AuditActor,
-  type AuditBounds,
-  type AuditEntry,
-} from '@hookferry/core/domain/audit';
+import { type Act, AUDIT_ID_PREFIX, type AuditActor } from '@hookferry/core/domain/audit';
 import { AppError, type ErrorCode } from '@hookferry/core/platform/app-error';
-import type { Clock } from '@hookferry/core/platform/clock';
-import type { NewId } from '@hookferry/core/platform/ids';
 import type { Request } from 'express';
+import type { ApiContext } from '../context';
 import { statusOf } from './problem';
 import type { RequestState } from './request-state';
 import { actionOf, type Route } from './route';
 
-interface ActContext {
-  readonly auditBounds: AuditBounds;
-  readonly onRecorded: (entry: AuditEntry) => void;
-  /** Not the request's own: one that is repeated under the same ids is another act. */
-  readonly newId: NewId;
-  readonly clock: Clock;
-}
-
 /** The facts of a request for the audit log that are known before its handler runs. */
 export function actOf(
-  { auditBounds: bounds, onRecorded, newId, clock }: ActContext,
+  // Not the request's own `newId`: one that is repeated under the same ids is another act.
+  { auditBounds: bounds, onRecorded, newId, clock }: ApiContext,
   route: Route,
   state: RequestState,
 ): Act | undefined {
@@ -50,13 +35,13 @@ const MAX_TARGET_LENGTH = 128;
 
 /** Record that a request was refused. Nothing of its body is in the record. */
 export function noteRefusal(
-  { refusals, ...context }: ActContext & { readonly refusals: Pick<Refusals, 'note'> },
+  core: ApiContext,
   route: Route,
   request: Request,
   state: RequestState,
   error: unknown,
 ): void {
-  const act = actOf(context, route, state);
+  const act = actOf(core, route, state);
   if (act === undefined || !(error instanceof AppError)) return;
   const { code } = error;
   if (statusOf(code) >= 500 || NO_REFUSALS.includes(code)) return;
@@ -65,7 +50,7 @@ export function noteRefusal(
   const known = state.apiKey ?? state.spender;
   const accountId = known && (route.operatorOnly ? DEFAULT_ACCOUNT : known.accountId);
   const target = request.params.id ?? request.params.name;
-  refusals.note({
+  core.refusals.note({
     ...facts,
     actor: actorOf(known),
     code,

@@ -1,39 +1,20 @@
-import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
-import { type AuthenticateClientContext, authenticateClient } from '@hookferry/core/accounts/auth-failures';
-import { isLiveKey, keyIn } from '@hookferry/core/accounts/authenticate';
-import type { RateLimit, RateStanding } from '@hookferry/core/accounts/limit-rate';
-import type { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
-import {
-  type KnownAccounts,
-  type ResolveAccountContext,
-  requireOperator,
-  resolveAccount,
-} from '@hookferry/core/accounts/resolve-account';
-import {
-  type AccountId,
-  type Capability,
-  idOfKey,
-  type Principal,
-  type Scope,
-} from '@hookferry/core/domain/account';
-import type { EndpointsVersion, Subscriptions } from '@hookferry/core/endpoints/subscriptions';
+import { keyIn, requireOperator } from '@hookferry/core/accounts/authentication';
+import type { RateStanding } from '@hookferry/core/accounts/limit-rate';
+import type { AccountId, Capability, Principal, Scope } from '@hookferry/core/domain/account';
+import type { EndpointsVersion } from '@hookferry/core/endpoints/subscriptions';
 import { AppError } from '@hookferry/core/platform/app-error';
-import type { Assumption, Assumptions } from '@hookferry/core/publish/redis-assumption';
+import type { Assumption } from '@hookferry/core/publish/redis-assumption';
 import type { Request, Response } from 'express';
+import type { ApiContext } from '../context';
 import { LARGE_BYTES } from './heavy-turns';
 import { type RequestState, requestStateOf } from './request-state';
 import type { Route } from './route';
-
-interface AdmitContext extends SpendContext, ResolveAccountContext, AuthenticateClientContext {
-  readonly knownAccounts: KnownAccounts;
-  readonly subscriptions: Pick<Subscriptions, 'readVersion'>;
-}
 
 type GuardedRoute = Pick<Route, 'scope' | 'operatorOnly' | 'handlesSecret' | 'capability' | 'stores'>;
 
 /** Let only requests pass whose API key, or portal session, may use the route, and note the account. */
 export async function admit(
-  context: AdmitContext,
+  core: ApiContext,
   route: GuardedRoute,
   request: Request,
   response: Response,
@@ -42,20 +23,12 @@ export async function admit(
   const { authorization } = request.headers;
   const isPublishing = route.stores === 'event';
   // Publishing needs it next: it is read together with the key, which saves a round trip.
-  const early = isPublishing ? readEarly(context, authorization) : undefined;
-  const apiKey = await authenticateClient(context, authorization, state.clientAddress);
-  context.knownAccounts.note(apiKey);
-  await letIn(context, route, request, response, apiKey);
+  const early = isPublishing ? readEarly(core, authorization) : undefined;
+  const apiKey = await core.authentication.authenticate(authorization, state.clientAddress);
+  await letIn(core, route, request, response, apiKey);
   if (!isPublishing) return;
   const { accountId } = state.apiKey ?? apiKey;
-  state.endpointsVersion = early?.accountId === accountId ? early.version : readVersion(context, accountId);
-}
-
-interface AssumeContext extends AdmitContext {
-  readonly assumptions: Assumptions;
-  readonly apiKeyStore: AdmitContext['apiKeyStore'] & Pick<ApiKeyStore, 'lastRead'>;
-  readonly subscriptions: AdmitContext['subscriptions'] & Pick<Subscriptions, 'knownVersion'>;
-  readonly quota: Pick<AccountQuota, 'hadRoom'>;
+  state.endpointsVersion = early?.accountId === accountId ? early.version : readVersion(core, accountId);
 }
 
 /**
@@ -65,24 +38,19 @@ interface AssumeContext extends AdmitContext {
  * @throws AppError `rate_limited` for an address that failed too often.
  */
 export function assume(
-  context: AssumeContext,
+  { assumptions, authentication, subscriptions, quota }: ApiContext,
   request: Request,
   { clientAddress }: RequestState,
 ): Assumption | undefined {
-  const { assumptions, apiKeyStore, subscriptions, quota, authFailures, keyUses, clock } = context;
   if (!assumptions.arePossible || !isShort(request)) return undefined;
-  const { authorization } = request.headers;
-  authFailures?.refuseBlocked(clientAddress, authorization);
-  const key = keyIn(authorization) ?? '';
-  const known = apiKeyStore.lastRead(idOfKey(key) ?? '');
-  if (!known || !isLiveKey(known.parsed, key, clock())) return undefined;
+  const known = authentication.assumeApiKey(request.headers.authorization, clientAddress);
+  if (!known) return undefined;
   const { accountId } = known.parsed;
   const account = request.headers['x-account-id'];
   if (account !== undefined && account !== accountId) return undefined;
   const endpointsVersion = subscriptions.knownVersion(accountId);
   if (endpointsVersion === undefined || !quota.hadRoom(accountId)) return undefined;
-  authFailures?.noteGood(known.parsed);
-  keyUses.note(known.parsed);
+  authentication.noteUse(known.parsed);
   return assumptions.make({ accountId, apiKey: known.parsed, apiKeyRecord: known.raw, endpointsVersion });
 }
 
@@ -93,7 +61,7 @@ function isShort({ headers }: Request): boolean {
 
 /** Count the request, and let it pass if its key, or session, may use the route. */
 export async function letIn(
-  context: SpendContext & ResolveAccountContext,
+  core: ApiContext,
   { scope, operatorOnly, handlesSecret, capability }: GuardedRoute,
   request: Request,
   response: Response,
@@ -102,31 +70,28 @@ export async function letIn(
   const state = requestStateOf(response);
   // Only now: a client that knows the id of a key, but not the key, must not use up its requests.
   state.spender = apiKey;
-  await spend(context, response, 1);
+  await spend(core, response, 1);
   if (capability && apiKey.capabilities) requireCapability(apiKey.capabilities, capability);
   else if (scope !== 'any' && scope !== 'none') requireScope(apiKey, scope);
   if (handlesSecret && apiKey.capabilities) requireCapability(apiKey.capabilities, 'secrets');
   if (operatorOnly) requireOperator(apiKey);
-  state.apiKey = await resolveAccount(context, apiKey, request.get('x-account-id'));
+  state.apiKey = await core.authentication.resolveAccount(apiKey, request.get('x-account-id'));
 }
 
 /** Undo the effects of a request whose key or account differs from the cached one. */
-export function withdraw(
-  { rateLimit }: { readonly rateLimit: Pick<RateLimit, 'giveBack'> },
-  response: Response,
-): void {
+export function withdraw({ rateLimit }: ApiContext, response: Response): void {
   const state = requestStateOf(response);
   const { spender, spent } = state;
   if (spender && spent) rateLimit.giveBack(spender, spent.points, spent.windows);
   state.letOut();
 }
 
-function readEarly(context: AdmitContext, authorization: string | undefined) {
-  const accountId = context.knownAccounts.of(authorization);
-  return accountId === undefined ? undefined : { accountId, version: readVersion(context, accountId) };
+function readEarly(core: ApiContext, authorization: string | undefined) {
+  const accountId = core.authentication.accountOf(authorization);
+  return accountId === undefined ? undefined : { accountId, version: readVersion(core, accountId) };
 }
 
-function readVersion({ subscriptions }: AdmitContext, accountId: AccountId): Promise<EndpointsVersion> {
+function readVersion({ subscriptions }: ApiContext, accountId: AccountId): Promise<EndpointsVersion> {
   const version = subscriptions.readVersion(accountId);
   // Its user gets the failure. A refused request does not need it any more.
   version.catch(() => {});
@@ -136,10 +101,6 @@ function readVersion({ subscriptions }: AdmitContext, accountId: AccountId): Pro
 /** The key, or token, as the client sent it. It is stored nowhere. */
 export function presentedKeyOf(request: Request): string {
   return keyIn(request.headers.authorization) ?? '';
-}
-
-interface SpendContext {
-  readonly rateLimit: Pick<RateLimit, 'spend'>;
 }
 
 const EXHAUSTED: Readonly<Record<RateStanding['limitOf'], string>> = {
@@ -155,7 +116,7 @@ const EXHAUSTED: Readonly<Record<RateStanding['limitOf'], string>> = {
  *
  * @throws AppError `rate_limited` when it was too much.
  */
-export async function spend({ rateLimit }: SpendContext, response: Response, points: number): Promise<void> {
+export async function spend({ rateLimit }: ApiContext, response: Response, points: number): Promise<void> {
   const state = requestStateOf(response);
   const standing = state.spender && (await rateLimit.spend(state.spender, points));
   if (!standing) return;

@@ -1,5 +1,4 @@
-import { type AuthenticateContext, authenticate } from '@hookferry/core/accounts/authenticate';
-import { type ResolveAccountContext, resolveAccount } from '@hookferry/core/accounts/resolve-account';
+import type { Authentication } from '@hookferry/core/accounts/authentication';
 import type { AccountId, Scope } from '@hookferry/core/domain/account';
 import { AppError, type ErrorCode } from '@hookferry/core/platform/app-error';
 import { type Connection, Recheck } from '@hookferry/core/platform/recheck';
@@ -68,20 +67,18 @@ export function credentialsIn(header: (name: string) => string | undefined, scop
 
 const NO_MORE: readonly ErrorCode[] = ['unauthenticated', 'operator_only', 'not_found'];
 
-interface MayGoOnContext extends ResolveAccountContext, AuthenticateContext {}
-
 /**
  * Whether a long-running request would still be let in.
  *
  * @throws AppError when that can't be checked: `storage_unavailable`, for example.
  */
 export async function mayGoOn(
-  context: MayGoOnContext,
+  authentication: Authentication,
   { authorization, account, scope }: Credentials,
 ): Promise<boolean> {
   try {
-    // It counts no failures: this check of a key that was valid before is no attempt to guess one.
-    const { scopes } = await resolveAccount(context, await authenticate(context, authorization), account);
+    const principal = await authentication.authenticateAgain(authorization);
+    const { scopes } = await authentication.resolveAccount(principal, account);
     return scopes.includes(scope);
   } catch (error) {
     if (error instanceof AppError && NO_MORE.includes(error.code)) return false;

@@ -1,4 +1,4 @@
-import { isIPv6 } from 'node:net';
+import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
 import type { Principal } from '@hookferry/core/domain/account';
 import type { Act } from '@hookferry/core/domain/audit';
 import {
@@ -20,7 +20,7 @@ import { admit, assume, letIn, spend, withdraw } from './authenticate';
 import { LARGE_BYTES, Turn } from './heavy-turns';
 import { answerOnce, IDEMPOTENCY_KEY, type Origin } from './idempotency';
 import { boundsOf, JSON_TYPES, type JsonBody, JsonBodyReader, mediaTypeOf, NO_BODY } from './json-body';
-import { apiKeyOf, type RequestState, requestStateOf } from './request-state';
+import { apiKeyOf, originOf, type RequestState, requestStateOf } from './request-state';
 import {
   type BodyForm,
   nothing,
@@ -76,7 +76,7 @@ class RouteServer {
       const reply = assumption
         ? await this.#replyAsAssumed(request, response, assumption)
         : await this.#reply(request, response, this.context.newId);
-      if (reply) await sendReply(this.context, this.route, response, reply);
+      if (reply) await sendReply(this.context.unreadAnswers, this.route, response, reply);
     } catch (error) {
       noteRefusal(this.context, this.route, request, state, error);
       throw error;
@@ -149,7 +149,7 @@ class RouteServer {
     state.receivedAt ??= clock();
     const { receivedAt } = state;
     const work = async (origin: Origin): Promise<RouteReply> => {
-      if (!assumption) await requireRoomFor(context, route, state);
+      if (!assumption) await requireRoomFor(context.quota, route, state);
       const parts = parseRequest(request, form, sent.value);
       return await form.handle(
         toRouteRequest(context, route, { request, response, parts, sent, origin, assumption }),
@@ -236,7 +236,7 @@ class SameIds {
  *
  * @throws AppError `quota_exceeded`.
  */
-async function requireRoomFor({ quota }: ApiContext, { stores }: Route, state: RequestState): Promise<void> {
+async function requireRoomFor(quota: AccountQuota, { stores }: Route, state: RequestState): Promise<void> {
   if (stores === undefined) return;
   const { accountId } = apiKeyOf(state);
   if (stores === 'other') return await quota.requireRoom(accountId, 'http');
@@ -371,38 +371,4 @@ function parseBody(body: unknown, schema: z.ZodType, { hasEventData }: RequestSh
   const validationErrors = hasEventData ? [] : prototypeErrors(body);
   if (validationErrors.length > 0) throw invalidRequest(validationErrors);
   return parsed.data;
-}
-
-/** A request's protocol and host from Express: HTTP/1.0 has no host. */
-interface Named {
-  readonly protocol: string;
-  readonly host: string | undefined;
-}
-
-const HOST =
-  /^(?:(?<name>[A-Za-z0-9_](?:[A-Za-z0-9._-]*))|\[(?<address>[0-9A-Fa-f:.]+)\])(?::(?<port>\d{1,5}))?$/;
-const MAX_HOST_LENGTH = 260;
-const MAX_PORT = 65_535;
-
-/**
- * The origin that a request was sent to, such as `https://hooks.example.com`, as the request or a trusted
- * proxy states it. Anybody can name any host, so this makes sure that the prefix of a link is one origin and
- * nothing more.
- *
- * @throws AppError `malformed_request` when it names no host, or not a host of a URL.
- */
-export function originOf({ protocol, host = '' }: Named): string {
-  if (isHost(host)) return `${protocol}://${host.toLowerCase()}`;
-  throw new AppError(
-    'malformed_request',
-    'The header "Host" or "X-Forwarded-Host" must be a host, with or without a port: links begin with it.',
-  );
-}
-
-/** RFC 3986, 3.2.2 and 3.2.3, restricted to names that hosts have. */
-function isHost(text: string): boolean {
-  if (text.length > MAX_HOST_LENGTH) return false;
-  const { name, address, port = '0' } = HOST.exec(text)?.groups ?? {};
-  if (Number(port) > MAX_PORT) return false;
-  return name === undefined ? address !== undefined && isIPv6(address) : !name.includes('..');
 }

@@ -8,10 +8,10 @@ import { buffer } from 'node:stream/consumers';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import express, { type Express } from 'express';
 import request from 'supertest';
-import { setHeads } from './answer-head';
 import { mountPortal } from './portal';
 import { answerProblems, refuseUnknownRoute } from './problem';
 import { beginRequests } from './request-state';
+import { setHeads } from './send-reply';
 
 describe('portal', () => {
   const PAGE = '<!doctype html><title>Portal</title>';

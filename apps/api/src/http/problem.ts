@@ -3,8 +3,8 @@ import { AppError, type ErrorCode, validationErrorSchema } from '@hookferry/core
 import { nameRedisError } from '@hookferry/core/platform/redis-errors';
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import { z } from 'zod';
-import { sendText } from './answer-head';
 import { requestStateOf } from './request-state';
+import { sendText } from './send-reply';
 
 /** The only place that knows which status an error has. */
 export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; readonly title: string }>> = {

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { createBullBoard } from '@bull-board/api';
-import { type AuthenticateClientContext, authenticateClient } from '@hookferry/core/accounts/auth-failures';
-import { requireOperator } from '@hookferry/core/accounts/resolve-account';
+import { type Authentication, requireOperator } from '@hookferry/core/accounts/authentication';
 import type { InspectedQueue, InspectedQueues } from '@hookferry/core/queue/bullmq-inspected-queues';
 import { type Express, type RequestHandler, Router, static as serveFiles } from 'express';
 import { contentSecurityPolicy } from 'helmet';
@@ -35,7 +34,7 @@ const PLACE = /<%[=-] (\w+) %>/g;
 export function mountQueueInspector(
   app: Express,
   queues: InspectedQueues,
-  context: AuthenticateClientContext,
+  authentication: Authentication,
 ): void {
   let opened: ReturnType<typeof openBoard> | undefined;
   const showCurrent: RequestHandler = async (request, response, next) => {
@@ -45,7 +44,7 @@ export function mountQueueInspector(
     show(queues.list());
     router(request, response, next);
   };
-  app.use(PATH, requireOperatorOf(context), pageSecurity, showCurrent);
+  app.use(PATH, requireOperatorOf(authentication), pageSecurity, showCurrent);
 }
 
 // On first use: it takes six megabytes, and most processes never show it.
@@ -69,10 +68,11 @@ async function openBoard() {
 
 // Browsers ask for a name and a password, and send them with each request from then on: the key is the
 // password.
-function requireOperatorOf(context: AuthenticateClientContext): RequestHandler {
+function requireOperatorOf(authentication: Authentication): RequestHandler {
   return async (request, response, next) => {
     response.set('www-authenticate', 'Basic realm="queues", charset="UTF-8"');
-    requireOperator(await authenticateClient(context, asBearer(request.headers.authorization), request.ip));
+    const authorization = asBearer(request.headers.authorization);
+    requireOperator(await authentication.authenticate(authorization, request.ip));
     response.removeHeader('www-authenticate');
     next();
   };

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import express, { type Express } from 'express';
 import request from 'supertest';
-import { setHeads } from './answer-head';
 import { answerProblems, refuseUnknownRoute } from './problem';
 import { DOCS_FOLDER, mountReceivePage, type ReceivePageOptions, renderMarkdown } from './receive-page';
 import { beginRequests } from './request-state';
+import { setHeads } from './send-reply';
 
 const SCHEDULE = ['5s', '5m', '30m', '2h', '5h', '10h', '14h', '20h', '24h'];
 const usual: ReceivePageOptions = {

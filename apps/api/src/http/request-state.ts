@@ -1,3 +1,4 @@
+import { isIPv6 } from 'node:net';
 import type { Principal } from '@hookferry/core/domain/account';
 import type { Act } from '@hookferry/core/domain/audit';
 import type { Emit } from '@hookferry/core/domain/signal';
@@ -99,7 +100,7 @@ export const REQUEST_ID = 'x-request-id';
 const REQUEST_ID_PREFIX = 'req';
 const ACCEPTABLE = /^[A-Za-z0-9_-]{1,64}$/;
 
-interface BeginContext {
+interface RequestParts {
   readonly drain: { readonly isDraining: boolean };
   readonly newId: NewId;
   /** Absent: traces are not wanted. */
@@ -112,8 +113,7 @@ interface BeginContext {
  * The first handler of each request. Gives it its state and an id, or keeps a proxy's id; refuses a bad head;
  * announces it once its response is out, or the client is gone.
  */
-export function beginRequests(context: BeginContext): RequestHandler {
-  const { drain, newId, beginSpan, clock, emit } = context;
+export function beginRequests({ drain, newId, beginSpan, clock, emit }: RequestParts): RequestHandler {
   function announce(this: Response): void {
     const state = requestStateOf(this);
     state.onClose?.();
@@ -180,4 +180,38 @@ function spanOf(request: Request, beginSpan: BeginSpan, startedAt: number): Requ
 
 function whoIs({ accountId, id, capabilities }: Principal) {
   return capabilities === undefined ? { accountId, keyId: id } : { accountId, sessionId: id };
+}
+
+/** A request's protocol and host from Express: HTTP/1.0 has no host. */
+interface Named {
+  readonly protocol: string;
+  readonly host: string | undefined;
+}
+
+const HOST =
+  /^(?:(?<name>[A-Za-z0-9_](?:[A-Za-z0-9._-]*))|\[(?<address>[0-9A-Fa-f:.]+)\])(?::(?<port>\d{1,5}))?$/;
+const MAX_HOST_LENGTH = 260;
+const MAX_PORT = 65_535;
+
+/**
+ * The origin that a request was sent to, such as `https://hooks.example.com`, as the request or a trusted
+ * proxy states it. Anybody can name any host, so this makes sure that the prefix of a link is one origin and
+ * nothing more.
+ *
+ * @throws AppError `malformed_request` when it names no host, or not a host of a URL.
+ */
+export function originOf({ protocol, host = '' }: Named): string {
+  if (isHost(host)) return `${protocol}://${host.toLowerCase()}`;
+  throw new AppError(
+    'malformed_request',
+    'The header "Host" or "X-Forwarded-Host" must be a host, with or without a port: links begin with it.',
+  );
+}
+
+/** RFC 3986, 3.2.2 and 3.2.3, restricted to names that hosts have. */
+function isHost(text: string): boolean {
+  if (text.length > MAX_HOST_LENGTH) return false;
+  const { name, address, port = '0' } = HOST.exec(text)?.groups ?? {};
+  if (Number(port) > MAX_PORT) return false;
+  return name === undefined ? address !== undefined && isIPv6(address) : !name.includes('..');
 }

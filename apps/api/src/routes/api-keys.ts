@@ -1,11 +1,16 @@
-import * as apiKeys from '@hookferry/core/accounts/api-keys';
+import {
+  apiKeyViewSchema,
+  newApiKey,
+  newApiKeySchema,
+  presentApiKey,
+} from '@hookferry/core/accounts/api-keys';
 import { apiKeyIdSchema } from '@hookferry/core/domain/account';
 import { newestFirstCursorSchema } from '@hookferry/core/platform/redis-timeline';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
 
-const issuedApiKeySchema = apiKeys.apiKeyViewSchema
+const issuedApiKeySchema = apiKeyViewSchema
   .extend({
     key: z.string().describe('The API key, to send as `Authorization: Bearer`. No other response shows it.'),
   })
@@ -20,7 +25,7 @@ export const createApiKey = defineRoute({
   scope: 'admin',
   audit: 'api_key.create',
   request: {
-    body: ({ clock }) => apiKeys.newApiKeySchema(clock),
+    body: ({ clock }) => newApiKeySchema(clock),
     example: { name: 'ci', scopes: ['events:write', 'webhooks:read'], expires_at: '2099-01-01T00:00:00Z' },
   },
   creates: true,
@@ -28,10 +33,10 @@ export const createApiKey = defineRoute({
   responses: {
     201: { description: 'The key. No other response shows it.', schema: issuedApiKeySchema },
   },
-  async handle({ apiKey: { accountId }, body, newId, secretBytes, receivedAt, act }, context) {
-    const issue = { key: apiKeys.newApiKey(newId, secretBytes), createdAt: receivedAt };
-    const { key, apiKey } = await apiKeys.issueApiKey(context, accountId, body, issue, act);
-    return { status: 201, body: { ...apiKeys.presentApiKey(apiKey), key } };
+  async handle({ apiKey: { accountId }, body, newId, secretBytes, receivedAt, act }, core) {
+    const issue = { key: newApiKey(newId, secretBytes), createdAt: receivedAt };
+    const { key, apiKey } = await core.apiKeys.issue(accountId, body, issue, act);
+    return { status: 201, body: { ...presentApiKey(apiKey), key } };
   },
 });
 
@@ -43,11 +48,11 @@ export const listApiKeys = defineRoute({
   scope: 'admin',
   request: { query: pageQuery(newestFirstCursorSchema) },
   responses: {
-    200: { description: 'A page of API keys.', schema: pageOf(apiKeys.apiKeyViewSchema, 'ApiKeyPage') },
+    200: { description: 'A page of API keys.', schema: pageOf(apiKeyViewSchema, 'ApiKeyPage') },
   },
-  async handle({ apiKey, query }, context) {
-    const page = await context.apiKeyStore.list(apiKey.accountId, query.limit, query.cursor);
-    return { status: 200, body: presentPage(page.apiKeys.map(apiKeys.presentApiKey), page.nextCursor) };
+  async handle({ apiKey, query }, core) {
+    const page = await core.apiKeys.list(apiKey.accountId, query.limit, query.cursor);
+    return { status: 200, body: presentPage(page.apiKeys.map(presentApiKey), page.nextCursor) };
   },
 });
 
@@ -73,9 +78,9 @@ export const revokeApiKey = defineRoute({
     204: { description: 'The key is revoked. It is refused from the next request on.' },
   },
   problems: ['last_admin_key'],
-  async handle({ apiKey, params, query, act }, context) {
+  async handle({ apiKey, params, query, act }, core) {
     const mayBeLast = query.last === 'true';
-    await apiKeys.revokeApiKey(context, apiKey.accountId, params.id, { mayBeLast, act });
+    await core.apiKeys.revoke(apiKey.accountId, params.id, { mayBeLast, act });
     return { status: 204 };
   },
 });

@@ -1,5 +1,5 @@
-import { type AuditQuery, readAuditLog } from '@hookferry/core/accounts/audit/read-audit-log';
-import { requireOperator } from '@hookferry/core/accounts/resolve-account';
+import type { Audit, AuditQuery } from '@hookferry/core/accounts/audit/audit';
+import { requireOperator } from '@hookferry/core/accounts/authentication';
 import { accountIdSchema, type Principal } from '@hookferry/core/domain/account';
 import {
   type AuditEntry,
@@ -12,7 +12,6 @@ import { historyUnavailable } from '@hookferry/core/history/database/pg-database
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
 import type { Connection } from '@hookferry/core/platform/recheck';
 import { z } from 'zod';
-import type { ApiContext } from '../context';
 import { credentialsIn, mayGoOn, whileAllowed } from '../http/long-requests';
 import {
   cursorSchema,
@@ -122,9 +121,9 @@ export const listAuditLog = defineRoute({
     },
   },
   problems: ['operator_only'],
-  async handle({ apiKey, query }, context) {
+  async handle({ apiKey, query }, core) {
     const { limit, cursor } = query;
-    const page = await readAuditLog(context, queryFor(apiKey, query), limit, cursor);
+    const page = await core.audit.list(queryFor(apiKey, query), limit, cursor);
     const nextCursor = page.nextBefore;
     return {
       status: 200,
@@ -214,18 +213,18 @@ export const exportAuditLog = defineRoute({
     },
   },
   problems: ['history_unavailable', 'operator_only'],
-  async handle({ apiKey, query, header }, context) {
+  async handle({ apiKey, query, header }, core) {
     const { accountId } = apiKey;
     const asked = queryFor(apiKey, query);
     const credentials = credentialsIn(header, SCOPE);
     const lines = ({ signal }: Connection) =>
-      linesOf(context, asked, { limit: query.limit, before: query.cursor, signal });
+      linesOf(core.audit, asked, { limit: query.limit, before: query.cursor, signal });
     return {
       status: 200,
       lines: (connection) =>
-        context.longAnswers.limit(
+        core.longAnswers.limit(
           { operation: 'exportAuditLog', accountId, most: MOST_AT_ONCE },
-          whileAllowed(lines, connection, () => mayGoOn(context, credentials)),
+          whileAllowed(lines, connection, () => mayGoOn(core.authentication, credentials)),
         ),
     };
   },
@@ -238,7 +237,7 @@ interface ExportBounds {
 }
 
 async function* linesOf(
-  context: ApiContext,
+  audit: Audit,
   query: AuditQuery,
   { limit = Number.POSITIVE_INFINITY, before: start, signal }: ExportBounds,
 ): AsyncGenerator<string, void> {
@@ -246,7 +245,7 @@ async function* linesOf(
   let left = limit;
   do {
     signal.throwIfAborted();
-    const page = await readAuditLog(context, query, Math.min(PAGE, left), before);
+    const page = await audit.list(query, Math.min(PAGE, left), before);
     // An export that lacks the older part would look whole.
     if (page.isCutShort) throw historyUnavailable();
     left -= page.entries.length;

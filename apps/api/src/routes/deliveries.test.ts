@@ -1,5 +1,5 @@
 import { keywordQuickWin } from '@hookferry/core/accounts/event-types/built-in';
-import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
+import type { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import type { ApiKey } from '@hookferry/core/domain/account';
 import {
   type DeliveryId,
@@ -23,7 +23,8 @@ import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { buildEvent } from '@hookferry/core/testing/build-event';
 import { buildNewDeliveries } from '@hookferry/core/testing/build-new-deliveries';
 import { createClosables } from '@hookferry/core/testing/closables';
-import { noSessions } from '@hookferry/core/testing/no-sessions';
+import { fake } from '@hookferry/core/testing/fake';
+import { openAuthentication } from '@hookferry/core/testing/open-authentication';
 import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
 import { testRetention } from '@hookferry/core/testing/test-retention';
 import { testSealer } from '@hookferry/core/testing/test-sealer';
@@ -469,10 +470,10 @@ describe('the export', () => {
       ...stores,
       history: new WholeHistory(new Recent(stores)),
       longAnswers: new LongAnswers(),
-      accountStore: new AccountStore(client),
-      ...noSessions,
+      authentication: openAuthentication(client, {
+        apiKeyStore: fake<ApiKeyStore>({ find: findKey, noteUse: async () => {} }),
+      }),
       key: usedKey,
-      apiKeyStore: { find: findKey },
       clock: Date.now,
     };
   }

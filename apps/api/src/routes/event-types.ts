@@ -1,11 +1,6 @@
 import { createHash } from 'node:crypto';
 import { eventTypeInputSchema } from '@hookferry/core/accounts/event-types/custom-event-type';
-import {
-  eventTypeViewSchema,
-  listEventTypes as listAll,
-  putEventType as put,
-  readEventType as read,
-} from '@hookferry/core/accounts/event-types/event-types';
+import { eventTypeViewSchema } from '@hookferry/core/accounts/event-types/event-types';
 import { EVENT_TYPE_NAME_FORM, eventTypeNameSchema } from '@hookferry/core/domain/event';
 import { removeEventType as remove } from '@hookferry/core/endpoints/filters/event-filters';
 import { z } from 'zod';
@@ -31,8 +26,8 @@ export const listEventTypes = defineRoute({
   responses: {
     200: { description: 'Every event type.', schema: eventTypesSchema },
   },
-  async handle(_request, context) {
-    return { status: 200, body: { data: await listAll(context) } };
+  async handle(_request, core) {
+    return { status: 200, body: { data: await core.eventTypes.list() } };
   },
 });
 
@@ -46,8 +41,8 @@ export const readEventType = defineRoute({
   responses: {
     200: { description: 'The event type.', schema: eventTypeViewSchema },
   },
-  async handle({ params }, context) {
-    return { status: 200, body: await read(context, params.name) };
+  async handle({ params }, core) {
+    return { status: 200, body: await core.eventTypes.read(params.name) };
   },
 });
 
@@ -71,8 +66,8 @@ export const readEventTypeSchema = defineRoute({
     304: { description: 'The schema has not changed since the ETag in `If-None-Match`.' },
   },
   problems: ['not_found', 'storage_unavailable'],
-  async handle({ params, header }, context) {
-    const { schema } = await read(context, params.name);
+  async handle({ params, header }, core) {
+    const { schema } = await core.eventTypes.read(params.name);
     const bodyText = JSON.stringify(schema);
     const version = createHash('sha256').update(bodyText).digest('base64url');
     const headers = { 'cache-control': CACHE_CONTROL, etag: etagOf(version) };
@@ -112,8 +107,8 @@ export const putEventType = defineRoute({
     200: { description: 'The event type as it is now.', schema: eventTypeViewSchema },
   },
   problems: ['conflict', 'limit_reached'],
-  async handle({ params, body, act }, context) {
-    return { status: 200, body: await put(context, params.name, body, act) };
+  async handle({ params, body, act }, core) {
+    return { status: 200, body: await core.eventTypes.put(params.name, body, act) };
   },
 });
 
@@ -131,8 +126,8 @@ export const deleteEventType = defineRoute({
     204: { description: 'The event type is deleted. Its events stay, and are delivered.' },
   },
   problems: ['conflict'],
-  async handle({ params, act }, context) {
-    await remove(context, params.name, act);
+  async handle({ params, act }, core) {
+    await remove(core, params.name, act);
     return { status: 204 };
   },
 });

@@ -86,7 +86,7 @@ export const exportDeliveries = defineRoute({
         context.longAnswers.limit(
           { operation: 'exportDeliveries', accountId, most: MOST_AT_ONCE },
           // An export lasts as long as its client reads, and its key may end before.
-          whileAllowed(lines, connection, () => mayGoOn(context, credentials)),
+          whileAllowed(lines, connection, () => mayGoOn(context.authentication, credentials)),
         ),
     };
   },

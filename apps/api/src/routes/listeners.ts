@@ -145,7 +145,7 @@ export const streamListener = defineRoute({
     const options = {
       parallel: query.parallel,
       maxMs: (query.max_seconds ?? MAX_SECONDS) * 1_000,
-      isAllowed: () => mayGoOn(context, credentials),
+      isAllowed: () => mayGoOn(context.authentication, credentials),
     };
     return {
       status: 200,

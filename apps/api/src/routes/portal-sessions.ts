@@ -1,10 +1,10 @@
 import { newPortalCode } from '@hookferry/core/accounts/api-keys';
-import { exchangeClientCode } from '@hookferry/core/accounts/auth-failures';
-import * as portalSessions from '@hookferry/core/accounts/portal-sessions';
 import {
+  CAPABILITIES,
   newPortalSessionSchema,
   type OpenedSession,
   portalThemeSchema,
+  THEME,
 } from '@hookferry/core/accounts/portal-sessions';
 import type { FoundSession } from '@hookferry/core/accounts/redis-portal-session-store';
 import { capabilitySchema, portalSessionIdSchema } from '@hookferry/core/domain/account';
@@ -51,11 +51,11 @@ export const createPortalSession = defineRoute({
     },
   },
   problems: ['limit_reached'],
-  async handle({ apiKey: principal, body: input, newId, secretBytes, receivedAt, origin, act }, context) {
+  async handle({ apiKey: principal, body: input, newId, secretBytes, receivedAt, origin, act }, core) {
     // First: without a valid link no session is made.
-    const base = context.config.PUBLIC_URL ?? origin();
+    const base = core.config.PUBLIC_URL ?? origin();
     const code = newPortalCode(newId, secretBytes);
-    const session = await portalSessions.createPortalSession(context, {
+    const session = await core.portalSessions.create({
       principal,
       input,
       code,
@@ -77,7 +77,7 @@ const sessionSchema = z
   .object({
     id: z.string().describe('The id of the session.'),
     account_id: z.string().describe('The account whose webhooks the session shows.'),
-    capabilities: z.array(capabilitySchema).readonly().describe(portalSessions.CAPABILITIES),
+    capabilities: z.array(capabilitySchema).readonly().describe(CAPABILITIES),
     label: z.string().nullable().describe('The label of the session. Null: it has none.'),
     created_at: timeSchema.describe('When the link was created.'),
     expires_at: timeSchema.describe('When the session ends.'),
@@ -100,13 +100,8 @@ export const listPortalSessions = defineRoute({
       schema: pageOf(sessionSchema, 'PortalSessionPage'),
     },
   },
-  async handle({ apiKey, query }, context) {
-    const page = await context.portalSessionStore.list(
-      apiKey.accountId,
-      context.clock(),
-      query.limit,
-      query.cursor,
-    );
+  async handle({ apiKey, query }, core) {
+    const page = await core.portalSessions.list(apiKey.accountId, query.limit, query.cursor);
     return { status: 200, body: presentPage(page.sessions.map(present), page.nextCursor) };
   },
 });
@@ -135,8 +130,8 @@ export const revokePortalSession = defineRoute({
   responses: {
     204: { description: 'The session has ended. Its token is refused from the next request on.' },
   },
-  async handle({ apiKey, params, act }, context) {
-    await portalSessions.revokePortalSession(context, apiKey, params.id, act);
+  async handle({ apiKey, params, act }, core) {
+    await core.portalSessions.revoke(apiKey, params.id, act);
     return { status: 204 };
   },
 });
@@ -152,10 +147,10 @@ const openedSchema = z
     token: z.string().describe('The token to send as `Authorization: Bearer`. No other response shows it.'),
     id: z.string().describe('The id of the session.'),
     account_id: z.string().describe('The account whose webhooks the session shows.'),
-    capabilities: z.array(capabilitySchema).readonly().describe(portalSessions.CAPABILITIES),
+    capabilities: z.array(capabilitySchema).readonly().describe(CAPABILITIES),
     expires_at: timeSchema.describe('When the session ends.'),
     return_url: z.string().nullable().describe('The URL that the portal links back to. Null: none.'),
-    theme: portalThemeSchema.describe(portalSessions.THEME),
+    theme: portalThemeSchema.describe(THEME),
   })
   .meta({ id: 'OpenedPortalSession' });
 
@@ -178,8 +173,8 @@ export const exchangePortalCode = defineRoute({
       schema: openedSchema,
     },
   },
-  async handle({ body, clientAddress, act }, context) {
-    const opened = await exchangeClientCode(context, body.code, clientAddress(), act);
+  async handle({ body, clientAddress, act }, core) {
+    const opened = await core.portalSessions.exchange(body.code, clientAddress(), act);
     return { status: 200, body: presentOpened(opened) };
   },
 });

@@ -140,7 +140,7 @@ export const streamChanges = defineRoute({
       // A browser that reconnects sends it beside the query that it began with.
       after: cursorIn(header('last-event-id')) ?? query.last_event_id,
       maxMs: seconds * 1_000,
-      isAllowed: () => mayGoOn(context, credentials),
+      isAllowed: () => mayGoOn(context.authentication, credentials),
     };
     return {
       status: 200,

@@ -1,4 +1,4 @@
-import type { OpenAccounts } from '@hookferry/core/accounts/resolve-account';
+import type { OpenAccounts } from '@hookferry/core/accounts/open-accounts';
 import type { AcceptedEvent, EventId } from '@hookferry/core/domain/event';
 import { EVENTS_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
 import type { Subscriptions } from '@hookferry/core/endpoints/subscriptions';

@@ -1,8 +1,10 @@
 import type { AccountId } from '../domain/account';
 import { lapseOf, type UsageChange } from '../domain/usage';
+import { fake } from '../testing/fake';
 import { recordSignals } from '../testing/record-signals';
 import { uniqueAccountId } from '../testing/unique-ids';
 import { AccountQuota, UsageRecorder } from './account-quota';
+import type { UsageStore } from './redis-usage-store';
 
 describe('account quota', () => {
   const QUOTA = 1_000;
@@ -17,14 +19,14 @@ describe('account quota', () => {
     const looks: AccountId[] = [];
     const signals = recordSignals();
     const quota = new AccountQuota({
-      usageStore: {
+      usageStore: fake<UsageStore>({
         async look(accountId) {
           looks.push(accountId);
           const { usedBytes = 0, own } = stored.get(accountId) ?? {};
           const bytes = { events: usedBytes, deliveries: 0, answers: 0, replays: 0, sessions: 0 };
           return { usedBytes, ownQuotaBytes: own, bytes, events: 0, webhooks: 0, apiKeys: 0 };
         },
-      },
+      }),
       defaultBytes,
       clock: () => now,
       emit: signals.listen,
@@ -116,12 +118,12 @@ describe('usage recorder', () => {
     const signals = recordSignals();
     let isAway = false;
     const recorder = new UsageRecorder({
-      usageStore: {
+      usageStore: fake<UsageStore>({
         async count(accountId, changes) {
           if (isAway) throw new Error('no Redis');
           counted.push({ accountId, changes });
         },
-      },
+      }),
       clock: () => 0,
       emit: signals.listen,
     });

@@ -14,17 +14,20 @@ import type { Clock } from '../platform/clock';
 import { settledWithin, WakeUpTimer } from '../platform/timers';
 import type { Standing, UsageStore } from './redis-usage-store';
 
-export interface AccountQuotaOptions {
-  readonly usageStore: Pick<UsageStore, 'look'>;
+export interface AccountQuotaParts {
+  readonly usageStore: UsageStore;
   /** The default quota of an account; 0: unlimited. */
   readonly defaultBytes: number;
   readonly clock: Clock;
   readonly emit: Emit;
 }
 
-interface Known {
+interface QuotaUsage {
   usedBytes: number;
   quotaBytes: number | undefined;
+}
+
+interface Known extends QuotaUsage {
   /** Whether lapsed parts are subtracted. */
   isExact: boolean;
   at: number;
@@ -45,7 +48,7 @@ const NEAR_SHARE = 0.8;
 export class AccountQuota {
   readonly #known = createLru<AccountId, Known>(REMEMBERED_ACCOUNTS);
 
-  constructor(private readonly options: AccountQuotaOptions) {}
+  constructor(private readonly parts: AccountQuotaParts) {}
 
   /** Note how much an account stores, as just read. */
   note(accountId: AccountId, standing: Standing): void {
@@ -53,7 +56,7 @@ export class AccountQuota {
   }
 
   async look(accountId: AccountId): Promise<AccountUsage> {
-    const { usageStore, clock } = this.options;
+    const { usageStore, clock } = this.parts;
     const { ownQuotaBytes, ...usage } = await usageStore.look(accountId, clock());
     const { quotaBytes } = this.#remember(accountId, { usedBytes: usage.usedBytes, ownQuotaBytes }, true);
     return { ...usage, quotaBytes };
@@ -67,7 +70,7 @@ export class AccountQuota {
   async requireRoomAsKnown(accountId: AccountId, door: Door): Promise<void> {
     const then = this.#known.get(accountId);
     if (then === undefined || !isOver(then)) return;
-    const isFresh = then.isExact && this.options.clock() - then.at < LOOKED_AT_EVERY_MS;
+    const isFresh = then.isExact && this.parts.clock() - then.at < LOOKED_AT_EVERY_MS;
     this.#refuseIfOver(accountId, isFresh ? then : await this.look(accountId), door);
   }
 
@@ -84,7 +87,7 @@ export class AccountQuota {
 
   /** The standings of the accounts that were noted within the last hour. */
   standings(): QuotaStandings {
-    const since = this.options.clock() - SHOWN_FOR_MS;
+    const since = this.parts.clock() - SHOWN_FOR_MS;
     const recent = [...this.#known.values()].filter(({ at }) => at >= since);
     return {
       usedBytes: recent.reduce((sum, { usedBytes }) => sum + usedBytes, 0),
@@ -94,7 +97,7 @@ export class AccountQuota {
   }
 
   #remember(accountId: AccountId, { usedBytes, ownQuotaBytes }: Standing, isExact: boolean): Known {
-    const { clock, defaultBytes } = this.options;
+    const { clock, defaultBytes } = this.parts;
     const quotaBytes = ownQuotaBytes ?? defaultBytes;
     // 0 means no quota.
     const now = { usedBytes, quotaBytes: quotaBytes === 0 ? undefined : quotaBytes, isExact, at: clock() };
@@ -105,9 +108,9 @@ export class AccountQuota {
     return now;
   }
 
-  #refuseIfOver(accountId: AccountId, usage: Usage, door: Door): void {
+  #refuseIfOver(accountId: AccountId, usage: QuotaUsage, door: Door): void {
     if (!isOver(usage)) return;
-    this.options.emit({ name: 'quota.exceeded', accountId, door });
+    this.parts.emit({ name: 'quota.exceeded', accountId, door });
     throw new AppError(
       'quota_exceeded',
       `The account stores ${usage.usedBytes} bytes, and its quota is ${usage.quotaBytes}. Wait until stored data expires, or ask the operator for a larger quota: see GET /v1/account/usage.`,
@@ -115,18 +118,16 @@ export class AccountQuota {
   }
 }
 
-type Usage = Pick<Known, 'usedBytes' | 'quotaBytes'>;
-
-function isOver({ usedBytes, quotaBytes = Number.POSITIVE_INFINITY }: Usage): boolean {
+function isOver({ usedBytes, quotaBytes = Number.POSITIVE_INFINITY }: QuotaUsage): boolean {
   return usedBytes >= quotaBytes;
 }
 
-function isNear({ usedBytes, quotaBytes = Number.POSITIVE_INFINITY }: Usage): boolean {
+function isNear({ usedBytes, quotaBytes = Number.POSITIVE_INFINITY }: QuotaUsage): boolean {
   return usedBytes >= quotaBytes * NEAR_SHARE;
 }
 
-export interface UsageRecorderOptions {
-  readonly usageStore: Pick<UsageStore, 'count'>;
+export interface UsageRecorderParts {
+  readonly usageStore: UsageStore;
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -146,7 +147,7 @@ export class UsageRecorder {
   #changes = new Map<AccountId, Map<string, UsageChange>>();
   readonly #timer = new WakeUpTimer(() => this.#writeAll());
 
-  constructor(private readonly options: UsageRecorderOptions) {}
+  constructor(private readonly parts: UsageRecorderParts) {}
 
   /**
    * @param bytes below 0 for data that is removed before its time.
@@ -172,18 +173,18 @@ export class UsageRecorder {
   async #writeAll(): Promise<void> {
     const taken = this.#changes;
     this.#changes = new Map();
-    const validationErrors = await Promise.all(
+    const failures = await Promise.all(
       [...taken].map(([id, changes]) => this.#write(id, [...changes.values()])),
     );
-    const error = validationErrors.find((fault) => fault !== undefined);
+    const error = failures.find((failure) => failure !== undefined);
     if (error === undefined) return;
-    this.options.emit({ name: 'task.failed', task: 'count stored bytes', error });
+    this.parts.emit({ name: 'task.failed', task: 'count stored bytes', error });
     this.#timer.wakeUpIn(FLUSH_AFTER_MS);
   }
 
   async #write(accountId: AccountId, changes: readonly UsageChange[]): Promise<unknown> {
     try {
-      await this.options.usageStore.count(accountId, changes, this.options.clock());
+      await this.parts.usageStore.count(accountId, changes, this.parts.clock());
       return undefined;
     } catch (error) {
       for (const change of changes) this.#add(accountId, change);

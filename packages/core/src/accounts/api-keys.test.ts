@@ -2,19 +2,10 @@ import { type AccountId, DEFAULT_ACCOUNT, idOfKey, scopes } from '../domain/acco
 import { validationErrorsOf } from '../platform/app-error';
 import { createNewId, createSeededNewId, createSeededSecretBytes } from '../platform/ids';
 import { buildApiKey } from '../testing/build-api-key';
-import { noSessions } from '../testing/no-sessions';
+import { openAuthentication } from '../testing/open-authentication';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId } from '../testing/unique-ids';
-import {
-  ensureBootstrapKey,
-  issueApiKey,
-  type NewApiKey,
-  newApiKey,
-  newApiKeySchema,
-  type Revocation,
-  revokeApiKey,
-} from './api-keys';
-import { authenticate } from './authenticate';
+import { ApiKeys, type NewApiKey, newApiKey, newApiKeySchema, type Revocation } from './api-keys';
 import { AccountStore } from './redis-account-store';
 import { ApiKeyStore } from './redis-api-key-store';
 
@@ -33,14 +24,15 @@ describe('manage api keys', () => {
   });
   afterAll(() => redis.close());
 
+  const open = () => new ApiKeys({ apiKeyStore, accountStore, clock });
   const apiKeys = {
     issue: (accountId: AccountId, input: NewApiKey, issue = { key: newApiKey(newId), createdAt: NOW }) =>
-      issueApiKey({ apiKeyStore, accountStore }, accountId, input, issue),
-    revoke: (accountId: AccountId, id: string, how?: Revocation) =>
-      revokeApiKey({ apiKeyStore, clock }, accountId, id, how),
-    list: (accountId: AccountId, limit: number, before?: string) =>
-      apiKeyStore.list(accountId, limit, before),
+      open().issue(accountId, input, issue),
+    revoke: (accountId: AccountId, id: string, how?: Revocation) => open().revoke(accountId, id, how),
+    list: (accountId: AccountId, limit: number, before?: string) => open().list(accountId, limit, before),
   };
+  const authenticate = (key: string) =>
+    openAuthentication(redis.client, { clock }).authenticateAgain(`Bearer ${key}`);
 
   async function createAccount() {
     const id = uniqueAccountId();
@@ -56,8 +48,7 @@ describe('manage api keys', () => {
         scopes: ['events:write'],
         expiresAt: NOW + 1,
       });
-      const context = { ...noSessions, apiKeyStore, clock };
-      expect(await authenticate(context, `Bearer ${key}`)).toEqual(apiKey);
+      expect(await authenticate(key)).toEqual(apiKey);
       expect(apiKey).toEqual({
         id: key.slice(4, 20),
         accountId,
@@ -87,11 +78,10 @@ describe('manage api keys', () => {
       await apiKeys.issue(accountId, input, { key: never, createdAt: NOW });
       const shown = `${never.slice(0, 21)}${newApiKey(newId).slice(21)}`;
       await apiKeys.issue(accountId, input, { key: shown, createdAt: NOW });
-      const context = { ...noSessions, apiKeyStore, clock };
-      await expect(authenticate(context, `Bearer ${never}`)).rejects.toMatchObject({
+      await expect(authenticate(never)).rejects.toMatchObject({
         code: 'unauthenticated',
       });
-      expect(await authenticate(context, `Bearer ${shown}`)).toMatchObject({ accountId });
+      expect(await authenticate(shown)).toMatchObject({ accountId });
       expect((await apiKeys.list(accountId, 10)).apiKeys).toHaveLength(1);
     });
   });
@@ -270,13 +260,18 @@ describe('bootstrap', () => {
   }
 
   function authenticateNow(authorization: string) {
-    return authenticate({ ...noSessions, apiKeyStore: store, clock: () => NOW }, authorization);
+    return openAuthentication(redis.client, { clock: () => NOW }).authenticateAgain(authorization);
+  }
+
+  function ensureBootstrapKey(key: string, clock = () => NOW) {
+    const accountStore = new AccountStore(redis.client);
+    return new ApiKeys({ apiKeyStore: store, accountStore, clock }).ensureBootstrapKey(key);
   }
 
   describe('ensureBootstrapKey', () => {
     it('creates the key, with every scope, for the default account', async () => {
       const { key, record } = buildApiKey();
-      await ensureBootstrapKey(key, store, () => NOW);
+      await ensureBootstrapKey(key);
       expect(await authenticateNow(`Bearer ${key}`)).toEqual({
         id: record.id,
         accountId: DEFAULT_ACCOUNT,
@@ -289,21 +284,21 @@ describe('bootstrap', () => {
 
     it('leaves the key as it is when it is there already', async () => {
       const { key, record } = await issued();
-      await ensureBootstrapKey(key, store, () => NOW + 1);
+      await ensureBootstrapKey(key, () => NOW + 1);
       expect(await store.find(record.id)).toEqual(record);
     });
 
     it('gives the key the scopes that have come since an earlier version made it', async () => {
       const { key, record } = buildApiKey({ accountId: DEFAULT_ACCOUNT, scopes: ['admin'] });
       await store.save({ ...record, name: 'bootstrap' });
-      await ensureBootstrapKey(key, store, () => NOW);
+      await ensureBootstrapKey(key);
       expect(await store.find(record.id)).toEqual({ ...record, name: 'bootstrap', scopes: [...scopes] });
     });
 
     it('replaces a key of the same id that has another secret part', async () => {
       const { key, record } = await issued();
       const newKey = key.slice(0, 21) + buildApiKey().key.slice(21);
-      await ensureBootstrapKey(newKey, store, () => NOW);
+      await ensureBootstrapKey(newKey);
       expect(await authenticateNow(`Bearer ${newKey}`)).toMatchObject({ id: record.id, name: 'bootstrap' });
       await expect(authenticateNow(`Bearer ${key}`)).rejects.toMatchObject({ code: 'unauthenticated' });
     });
@@ -313,16 +308,14 @@ describe('bootstrap', () => {
       const { key, record } = await issued();
       const newKey = key.slice(0, 21) + buildApiKey().key.slice(21);
       const times = [NOW, NOW + 1, NOW + 2];
-      await Promise.all(times.map((time) => ensureBootstrapKey(newKey, store, () => time)));
+      await Promise.all(times.map((time) => ensureBootstrapKey(newKey, () => time)));
       const { apiKeys } = await store.list(DEFAULT_ACCOUNT, 10);
       expect(apiKeys.map(({ id }) => id)).toEqual([record.id]);
       expect((await store.list(record.accountId, 10)).apiKeys).toEqual([]);
     });
 
     it('does not repeat a key that has not the form of one', async () => {
-      await expect(ensureBootstrapKey('whk_mine', store, () => NOW)).rejects.toThrow(
-        /^BOOTSTRAP_API_KEY(?!.*mine)/,
-      );
+      await expect(ensureBootstrapKey('whk_mine')).rejects.toThrow(/^BOOTSTRAP_API_KEY(?!.*mine)/);
     });
   });
 });

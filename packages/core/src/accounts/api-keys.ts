@@ -16,7 +16,7 @@ import { AppError } from '../platform/app-error';
 import { type Clock, formatTime, formatTimeOrNull, timeSchema } from '../platform/clock';
 import { encodeBytes, type NewId, newSecretBytes, type SecretBytes } from '../platform/ids';
 import type { AccountStore } from './redis-account-store';
-import type { ApiKeyStore, ListedApiKey } from './redis-api-key-store';
+import type { ApiKeyPage, ApiKeyStore, ListedApiKey } from './redis-api-key-store';
 
 /** The input of a new key. The same input gives the same key, once. */
 export interface Issue {
@@ -30,38 +30,9 @@ export interface IssuedApiKey {
   readonly apiKey: ApiKey;
 }
 
-export interface IssueContext {
-  readonly apiKeyStore: Pick<ApiKeyStore, 'save' | 'remove'>;
-  readonly accountStore: Pick<AccountStore, 'find'>;
-}
-
-/**
- * Issue a key. It is in force once the promise has resolved.
- *
- * @throws AppError `not_found` when the account is gone, or being erased.
- */
-export async function issueApiKey(
-  { apiKeyStore, accountStore }: IssueContext,
-  accountId: AccountId,
-  input: NewApiKey,
-  { key, createdAt }: Issue,
-  act?: Act,
-): Promise<IssuedApiKey> {
-  const id = idOfKey(key);
-  if (id === undefined) throw new AppError('internal_error', 'A new API key does not have the form of one.');
-  const apiKey: ApiKey = { ...input, id, accountId, sha256: hashKey(key), createdAt };
-  await apiKeyStore.save(apiKey, act);
-  // Check only now: the erasure first marks the account and then removes its keys, so one of the two sees
-  // this key. During a slow request the account may be long gone.
-  if (!isThere(await accountStore.find(accountId))) {
-    await apiKeyStore.remove(apiKey);
-    throw accountNotFound();
-  }
-  return { key, apiKey };
-}
-
-export interface RevokeContext {
-  readonly apiKeyStore: Pick<ApiKeyStore, 'find' | 'leave' | 'list' | 'remove'>;
+export interface ApiKeysParts {
+  readonly apiKeyStore: ApiKeyStore;
+  readonly accountStore: AccountStore;
   readonly clock: Clock;
 }
 
@@ -72,44 +43,101 @@ export interface Revocation {
   readonly act?: Act;
 }
 
-/**
- * Revoke a key. It is refused once the promise has resolved.
- *
- * @throws AppError `not_found`; `last_admin_key` if only the operator could issue a key for the account
- *   afterwards.
- */
-export async function revokeApiKey(
-  context: RevokeContext,
-  accountId: AccountId,
-  id: string,
-  { mayBeLast = false, act }: Revocation = {},
-): Promise<void> {
-  const { apiKeyStore, clock } = context;
-  const apiKey = await apiKeyStore.find(id);
-  if (apiKey?.accountId !== accountId) throw keyNotFound();
-  if (canIssue(apiKey, clock())) await leave(context, apiKey, mayBeLast);
-  if (!(await apiKeyStore.remove(apiKey, act))) throw keyNotFound();
-}
-
-async function leave(context: RevokeContext, apiKey: ApiKey, mayBeLast: boolean): Promise<void> {
-  const { apiKeyStore, clock } = context;
-  if (mayBeLast) return void (await apiKeyStore.leave(apiKey));
-  for await (const other of keysOf(apiKeyStore, apiKey.accountId)) {
-    const isAnother = other.id !== apiKey.id && canIssue(other, clock());
-    if (isAnother && (await apiKeyStore.leave(apiKey, other.id))) return;
-  }
-  throw lastAdminKey();
-}
-
 const KEYS_AT_ONCE = 100;
 
-async function* keysOf(apiKeyStore: Pick<ApiKeyStore, 'list'>, accountId: AccountId): AsyncGenerator<ApiKey> {
-  let cursor: string | undefined;
-  do {
-    const page = await apiKeyStore.list(accountId, KEYS_AT_ONCE, cursor);
-    yield* page.apiKeys;
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
+/** The API keys of accounts. */
+export class ApiKeys {
+  constructor(private readonly parts: ApiKeysParts) {}
+
+  /**
+   * Issue a key. It is in force once the promise has resolved.
+   *
+   * @throws AppError `not_found` when the account is gone, or being erased.
+   */
+  async issue(
+    accountId: AccountId,
+    input: NewApiKey,
+    { key, createdAt }: Issue,
+    act?: Act,
+  ): Promise<IssuedApiKey> {
+    const { apiKeyStore, accountStore } = this.parts;
+    const id = idOfKey(key);
+    if (id === undefined)
+      throw new AppError('internal_error', 'A new API key does not have the form of one.');
+    const apiKey: ApiKey = { ...input, id, accountId, sha256: hashKey(key), createdAt };
+    await apiKeyStore.save(apiKey, act);
+    // Check only now: the erasure first marks the account and then removes its keys, so one of the two sees
+    // this key. During a slow request the account may be long gone.
+    if (!isThere(await accountStore.find(accountId))) {
+      await apiKeyStore.remove(apiKey);
+      throw accountNotFound();
+    }
+    return { key, apiKey };
+  }
+
+  /** Newest first; `before` is the `nextCursor` of the page before. */
+  async list(accountId: AccountId, limit: number, before?: string): Promise<ApiKeyPage> {
+    return await this.parts.apiKeyStore.list(accountId, limit, before);
+  }
+
+  /**
+   * Revoke a key. It is refused once the promise has resolved.
+   *
+   * @throws AppError `not_found`; `last_admin_key` if only the operator could issue a key for the account
+   *   afterwards.
+   */
+  async revoke(accountId: AccountId, id: string, { mayBeLast = false, act }: Revocation = {}): Promise<void> {
+    const { apiKeyStore, clock } = this.parts;
+    const apiKey = await apiKeyStore.find(id);
+    if (apiKey?.accountId !== accountId) throw keyNotFound();
+    if (canIssue(apiKey, clock())) await this.#leave(apiKey, mayBeLast);
+    if (!(await apiKeyStore.remove(apiKey, act))) throw keyNotFound();
+  }
+
+  /**
+   * Create the key that an operator gave in the environment, with every scope, unless it exists. A key of an
+   * earlier version gets the scopes that were added since.
+   */
+  async ensureBootstrapKey(key: string): Promise<void> {
+    const { apiKeyStore, clock } = this.parts;
+    const id = idOfKey(key);
+    if (id === undefined) throw new Error('BOOTSTRAP_API_KEY does not have the form of an API key.');
+    const sha256 = hashKey(key);
+    const stored = await apiKeyStore.find(id);
+    if (stored?.sha256 === sha256) {
+      if (lacksScopes(stored)) await apiKeyStore.save({ ...stored, scopes });
+      return;
+    }
+    if (stored) await apiKeyStore.remove(stored);
+    const createdAt = clock();
+    await apiKeyStore.save({ id, accountId: DEFAULT_ACCOUNT, sha256, scopes, name: BOOTSTRAP, createdAt });
+  }
+
+  async #leave(apiKey: ApiKey, mayBeLast: boolean): Promise<void> {
+    const { apiKeyStore, clock } = this.parts;
+    if (mayBeLast) return void (await apiKeyStore.leave(apiKey));
+    for await (const other of this.#keysOf(apiKey.accountId)) {
+      const isAnother = other.id !== apiKey.id && canIssue(other, clock());
+      if (isAnother && (await apiKeyStore.leave(apiKey, other.id))) return;
+    }
+    throw lastAdminKey();
+  }
+
+  async *#keysOf(accountId: AccountId): AsyncGenerator<ApiKey> {
+    let cursor: string | undefined;
+    do {
+      const page = await this.list(accountId, KEYS_AT_ONCE, cursor);
+      yield* page.apiKeys;
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+  }
+}
+
+const BOOTSTRAP = 'bootstrap';
+
+// A key of another name was issued by a client, with the scopes that it should have.
+function lacksScopes({ name, scopes: had }: ApiKey): boolean {
+  return name === BOOTSTRAP && scopes.some((scope) => !had.includes(scope));
 }
 
 function canIssue({ scopes: may, expiresAt = Number.POSITIVE_INFINITY }: ApiKey, now: number): boolean {
@@ -203,44 +231,6 @@ function credentialOf(prefix: string, id: string, secretBytes: SecretBytes): str
   return `${prefix}_${id}_${encodeBytes(secretBytes(SECRET_CHARACTERS), SECRET_CHARACTERS)}`;
 }
 
-/**
- * Create the key that an operator gave in the environment, with every scope, unless it exists. A key of an
- * earlier version gets the scopes that were added since.
- */
-export async function ensureBootstrapKey(
-  key: string,
-  apiKeyStore: Pick<ApiKeyStore, 'find' | 'save' | 'remove'>,
-  clock: Clock,
-): Promise<void> {
-  const id = idOfKey(key);
-  if (id === undefined) throw new Error('BOOTSTRAP_API_KEY does not have the form of an API key.');
-  const sha256 = hashKey(key);
-  const stored = await apiKeyStore.find(id);
-  if (stored?.sha256 === sha256) {
-    if (lacksScopes(stored)) await apiKeyStore.save({ ...stored, scopes });
-    return;
-  }
-  if (stored) await apiKeyStore.remove(stored);
-  await apiKeyStore.save({
-    id,
-    accountId: DEFAULT_ACCOUNT,
-    sha256,
-    scopes,
-    name: BOOTSTRAP,
-    createdAt: clock(),
-  });
-}
-
-const BOOTSTRAP = 'bootstrap';
-
-// A key of another name was issued by a client, with the scopes that it should have.
-function lacksScopes({ name, scopes: had }: ApiKey): boolean {
-  return name === BOOTSTRAP && scopes.some((scope) => !had.includes(scope));
-}
-
-export async function ensureDefaultAccount(
-  accountStore: Pick<AccountStore, 'create'>,
-  clock: Clock,
-): Promise<void> {
+export async function ensureDefaultAccount(accountStore: AccountStore, clock: Clock): Promise<void> {
   await accountStore.create({ id: DEFAULT_ACCOUNT, createdAt: clock() });
 }

@@ -1,13 +1,14 @@
+import { fake } from '../testing/fake';
 import { uniqueAccountId } from '../testing/unique-ids';
-import { RateLimit, type RateLimitOptions, type Spender } from './limit-rate';
-import type { Usage, Window } from './redis-allowance-store';
+import { RateLimit, type RateLimitParts, type Spender } from './limit-rate';
+import type { AllowanceStore, Usage, Window } from './redis-allowance-store';
 
 const WINDOW_MS = 1_000;
 const ACCOUNT = uniqueAccountId();
 const allow = (count: number) => ({ count, windowMs: WINDOW_MS });
 const keyOf = (id: string, accountId = ACCOUNT): Spender => ({ id, accountId });
 
-type Limits = Pick<RateLimitOptions, 'ofKey' | 'ofAccount'>;
+type Limits = Pick<RateLimitParts, 'ofKey' | 'ofAccount'>;
 
 /** Processes that share their counts, in a time that stands still until it is moved. */
 function buildLimits(limits: Limits) {
@@ -23,12 +24,12 @@ function buildLimits(limits: Limits) {
     return { taken: window.taken, resetsInMs: window.endsAt - now };
   }
 
-  const allowanceStore = {
-    async take(accountId: Spender['accountId'], of: readonly Window[]) {
+  const allowanceStore = fake<AllowanceStore>({
+    async take(accountId, of) {
       asked.push(of);
       return of.map(({ apiKeyId = '', points }) => takeOne(`${accountId}/${apiKeyId}`, points));
     },
-  };
+  });
   const startProcess = () => new RateLimit({ allowanceStore, ...limits, clock: () => now });
   return { startProcess, asked, move: (ms: number) => void (now += ms) };
 }
@@ -127,7 +128,7 @@ describe('RateLimit', () => {
       .mockRejectedValueOnce(new Error('no luck'))
       .mockResolvedValue([{ taken: 1, resetsInMs: 1_000 }]);
     const rateLimit = new RateLimit({
-      allowanceStore: { take },
+      allowanceStore: fake<AllowanceStore>({ take }),
       ofKey: allow(5),
       ofAccount: undefined,
       clock: () => 0,

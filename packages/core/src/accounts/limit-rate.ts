@@ -4,8 +4,8 @@ import type { Clock } from '../platform/clock';
 import type { Allowance } from '../platform/duration';
 import type { AllowanceStore, Usage, Window } from './redis-allowance-store';
 
-export interface RateLimitOptions {
-  readonly allowanceStore: Pick<AllowanceStore, 'take'>;
+export interface RateLimitParts {
+  readonly allowanceStore: AllowanceStore;
   /** Of one API key or portal session; `undefined` for no limit. */
   readonly ofKey: Allowance | undefined;
   /** Of the whole account. */
@@ -45,7 +45,7 @@ const LEASED_WINDOWS = 20_000;
 export class RateLimit {
   readonly #leases = createLru<string, Lease>(LEASED_WINDOWS);
 
-  constructor(private readonly options: RateLimitOptions) {}
+  constructor(private readonly parts: RateLimitParts) {}
 
   /** Spend points and give the spender's standing; `undefined` without any limit. */
   async spend(spender: Spender, points = 1): Promise<RateStanding | undefined> {
@@ -67,7 +67,7 @@ export class RateLimit {
   }
 
   #limitsOf({ id, accountId }: Spender): readonly Limit[] {
-    const { ofKey, ofAccount } = this.options;
+    const { ofKey, ofAccount } = this.parts;
     const limits: Limit[] = [];
     if (ofKey) limits.push(this.#limitOf('key', id, `${accountId}/${id}`, ofKey));
     if (ofAccount) limits.push(this.#limitOf('account', undefined, accountId, ofAccount));
@@ -85,7 +85,7 @@ export class RateLimit {
 
   /** Check and spend in one step: requests that wake up together must see what earlier ones have spent. */
   #spendLeased(limits: readonly Limit[], points: number): RateStanding | undefined {
-    const now = this.options.clock();
+    const now = this.parts.clock();
     const exhausted = limits.find(({ lease }) => lease.has(points, now) === 'too little');
     if (exhausted) return standingOf(exhausted, limits, false, now);
     if (limits.some(({ lease }) => lease.has(points, now) === 'unknown')) return undefined;
@@ -102,7 +102,7 @@ export class RateLimit {
     for (const { lease } of limits) lease.want(points);
     try {
       for (;;) {
-        const lacking = limits.filter(({ lease }) => lease.has(points, this.options.clock()) === 'unknown');
+        const lacking = limits.filter(({ lease }) => lease.has(points, this.parts.clock()) === 'unknown');
         const unasked = lacking.filter(({ lease }) => lease.renewal === undefined);
         if (unasked.length > 0) this.#renew(accountId, unasked);
         await Promise.all(lacking.flatMap(({ lease }) => lease.renewal ?? []));
@@ -123,8 +123,8 @@ export class RateLimit {
 
   async #take(accountId: Spender['accountId'], limits: readonly Limit[]): Promise<void> {
     const windows = limits.map(({ window, lease }) => ({ ...window, points: lease.points }));
-    const usages = await this.options.allowanceStore.take(accountId, windows);
-    const now = this.options.clock();
+    const usages = await this.parts.allowanceStore.take(accountId, windows);
+    const now = this.parts.clock();
     for (const [index, usage] of usages.entries()) {
       limits[index]?.lease.add(windows[index]?.points ?? 0, usage, now);
     }

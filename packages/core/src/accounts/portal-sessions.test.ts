@@ -1,29 +1,22 @@
 import {
   type Account,
-  type AccountId,
   type Capability,
   DEFAULT_ACCOUNT,
   hashKey,
   idOfCode,
-  type Principal,
   type Scope,
 } from '../domain/account';
 import { keys } from '../domain/keys';
 import { systemClock } from '../platform/clock';
 import { createNewId } from '../platform/ids';
-import type { Mark } from '../platform/redis-timeline';
 import { buildApiKey } from '../testing/build-api-key';
+import { fake } from '../testing/fake';
+import { openAuthentication } from '../testing/open-authentication';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId } from '../testing/unique-ids';
+import type { AccountQuota } from './account-quota';
 import { newPortalCode, newPortalToken } from './api-keys';
-import { authenticate as authenticateBy } from './authenticate';
-import {
-  createPortalSession,
-  exchangeCode,
-  type NewSession,
-  newPortalSessionSchema,
-  revokePortalSession,
-} from './portal-sessions';
+import { newPortalSessionSchema, PortalSessions } from './portal-sessions';
 import { AccountStore } from './redis-account-store';
 import { ApiKeyStore } from './redis-api-key-store';
 import { PortalSessionStore } from './redis-portal-session-store';
@@ -55,27 +48,19 @@ async function setUp(maker: Maker = {}) {
   const { record: principal } = buildApiKey(maker);
   const { accountId } = principal;
   await Promise.all([accountStore.create({ id: accountId, createdAt: now }), apiKeyStore.save(principal)]);
-  const deps = {
+  const authentication = openAuthentication(client, { portalSessionStore, accountStore, apiKeyStore, clock });
+  const quota = fake<AccountQuota>({ requireRoom: async () => {} });
+  const sessions = new PortalSessions({ portalSessionStore, accountStore, authentication, quota, clock });
+  return {
     portalSessionStore,
     accountStore,
     apiKeyStore,
-    keyUses: { note: () => {} },
-    quota: { requireRoom: async () => {} },
     clock,
-  };
-  const sessions = {
-    create: (session: NewSession) => createPortalSession(deps, session),
-    list: (id: AccountId, limit: number, after?: Mark) => portalSessionStore.list(id, clock(), limit, after),
-    revoke: (by: Principal, id: string) => revokePortalSession(deps, by, id),
-  };
-  return {
-    ...deps,
     accountId,
     principal,
-    apiKeyStore,
     sessions,
-    exchange: (code: string) => exchangeCode(deps, code),
-    authenticate: (token: string) => authenticateBy(deps, `Bearer ${token}`),
+    exchange: (code: string) => sessions.exchange(code, undefined),
+    authenticate: (token: string) => authentication.authenticateAgain(`Bearer ${token}`),
     move: (ms: number) => void (now += ms),
     async create(input: Readonly<Record<string, unknown>> = {}) {
       const code = newPortalCode(newId, (count) => Buffer.alloc(count, 7));

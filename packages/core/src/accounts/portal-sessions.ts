@@ -21,11 +21,12 @@ import type { Act, AuditActor } from '../domain/audit';
 import { PORTAL_SESSION_BYTES } from '../domain/usage';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
+import type { Mark } from '../platform/redis-timeline';
 import type { AccountQuota } from './account-quota';
 import { newPortalToken } from './api-keys';
-import { type LiveSessionContext, requireLiveSession } from './authenticate';
-import type { FoundSession, PortalSessionStore } from './redis-portal-session-store';
-import { type ResolveAccountContext, requireOperator, resolveAccount } from './resolve-account';
+import { type Authentication, type AuthFailures, requireOperator } from './authentication';
+import type { AccountStore } from './redis-account-store';
+import type { FoundSession, PortalSessionPage, PortalSessionStore } from './redis-portal-session-store';
 
 /** The input of a new session. The same input gives the same session, once. */
 export interface NewSession {
@@ -43,53 +44,110 @@ const MAX_LIVE_SESSIONS = 1_000;
 // A link is followed at once, and may lie in a history or a chat for ever.
 const CODE_MS = 10 * 60_000;
 
-export interface CreateSessionContext extends ResolveAccountContext {
-  readonly portalSessionStore: Pick<PortalSessionStore, 'save' | 'remove'>;
-  readonly quota: Pick<AccountQuota, 'requireRoom'>;
+export interface PortalSessionsParts {
+  readonly portalSessionStore: PortalSessionStore;
+  readonly accountStore: AccountStore;
+  readonly authentication: Authentication;
+  /** Absent: failed exchanges are not limited. */
+  readonly authFailures?: AuthFailures | undefined;
+  readonly quota: AccountQuota;
   readonly clock: Clock;
 }
 
-/**
- * Create a portal session. It is in force once the promise has resolved.
- *
- * @throws AppError `operator_only` for another account or the capability `operate`, `insufficient_scope` for the
- *   capabilities `publish` and `transform`, `not_found` when the
- *   account is gone or being erased, `limit_reached`, `quota_exceeded` for the account that it is for.
- */
-export async function createPortalSession(
-  context: CreateSessionContext,
-  { principal, input, code, createdAt, act }: NewSession,
-): Promise<PortalSession> {
-  const { portalSessionStore, accountStore, quota, clock } = context;
-  const { accountId } = await resolveAccount(context, principal, input.account);
-  if (input.capabilities.includes('operate')) requireOperator(principal);
-  requireGiver(principal, input.capabilities);
-  if (accountId !== principal.accountId) await quota.requireRoom(accountId, 'http');
-  const page = pageOf(input);
-  const session = sessionOf({ principal, input, code, createdAt }, accountId, page);
-  if (!(await portalSessionStore.save(session, page, MAX_LIVE_SESSIONS, clock(), act))) throw tooMany();
-  // Check only now: the erasure first marks the account and then ends its sessions, so one of the two sees
-  // this session.
-  if (!isThere(await accountStore.find(accountId))) {
-    await portalSessionStore.remove(session);
-    throw accountNotFound();
-  }
-  return session;
+export interface OpenedSession {
+  /** The page sends it from now on. It is not stored: this is the only time that it can be shown. */
+  readonly token: string;
+  readonly session: PortalSession;
+  readonly page: PortalPage;
 }
 
-/**
- * Revoke a session of the account, or one that this very key has made for another. @throws AppError
- * `not_found`.
- */
-export async function revokePortalSession(
-  { portalSessionStore }: { readonly portalSessionStore: Pick<PortalSessionStore, 'find' | 'remove'> },
-  principal: Principal,
-  id: string,
-  act?: Act,
-): Promise<void> {
-  const session = await portalSessionStore.find(id);
-  if (!isOf(session, principal) || !(await portalSessionStore.remove(session, act))) {
-    throw new AppError('not_found', 'There is no portal session with this id.');
+/** Links that open the portal for an account, and the sessions that they begin. */
+export class PortalSessions {
+  constructor(private readonly parts: PortalSessionsParts) {}
+
+  /**
+   * Create a portal session. It is in force once the promise has resolved.
+   *
+   * @throws AppError `operator_only` for another account or the capability `operate`, `insufficient_scope` for
+   *   the capabilities `publish` and `transform`, `not_found` when the account is gone or being erased,
+   *   `limit_reached`, `quota_exceeded` for the account that it is for.
+   */
+  async create({ principal, input, code, createdAt, act }: NewSession): Promise<PortalSession> {
+    const { portalSessionStore, accountStore, authentication, quota, clock } = this.parts;
+    const { accountId } = await authentication.resolveAccount(principal, input.account);
+    if (input.capabilities.includes('operate')) requireOperator(principal);
+    requireGiver(principal, input.capabilities);
+    if (accountId !== principal.accountId) await quota.requireRoom(accountId, 'http');
+    const page = pageOf(input);
+    const session = sessionOf({ principal, input, code, createdAt }, accountId, page);
+    if (!(await portalSessionStore.save(session, page, MAX_LIVE_SESSIONS, clock(), act))) throw tooMany();
+    // Check only now: the erasure first marks the account and then ends its sessions, so one of the two sees
+    // this session.
+    if (!isThere(await accountStore.find(accountId))) {
+      await portalSessionStore.remove(session);
+      throw accountNotFound();
+    }
+    return session;
+  }
+
+  /** Those that have not ended. The one that ends last comes first. */
+  async list(accountId: AccountId, limit: number, after?: Mark): Promise<PortalSessionPage> {
+    const { portalSessionStore, clock } = this.parts;
+    return await portalSessionStore.list(accountId, clock(), limit, after);
+  }
+
+  /**
+   * Revoke a session of the account, or one that this very key has made for another. @throws AppError
+   * `not_found`.
+   */
+  async revoke(principal: Principal, id: string, act?: Act): Promise<void> {
+    const { portalSessionStore } = this.parts;
+    const session = await portalSessionStore.find(id);
+    if (!isOf(session, principal) || !(await portalSessionStore.remove(session, act))) {
+      throw new AppError('not_found', 'There is no portal session with this id.');
+    }
+  }
+
+  /**
+   * Exchange the code in a link for the token of its session, once: of several at the same time, one succeeds.
+   * If the response is lost, so is the token, and another link is needed: a code that could be used again could
+   * be stolen. A client that had no valid key or code too often recently is refused before anything is looked
+   * up.
+   *
+   * @throws AppError `rate_limited`; `unauthenticated`: its detail tells a client that has the whole code why
+   *   it is no longer valid.
+   */
+  async exchange(code: string, clientAddress: string | undefined, act?: Act): Promise<OpenedSession> {
+    const { authFailures } = this.parts;
+    authFailures?.refuseBlocked(clientAddress);
+    try {
+      return await this.#exchange(await this.#findByCode(code), act);
+    } catch (error) {
+      authFailures?.noteError(error, clientAddress);
+      throw error;
+    }
+  }
+
+  async #findByCode(code: string): Promise<FoundSession> {
+    const id = idOfCode(code);
+    const session = id === undefined ? undefined : await this.parts.portalSessionStore.find(id);
+    if (isSameKey(session ? { sha256: session.codeSha256 } : NO_CODE, code) && session) return session;
+    throw unauthenticated('The link is not valid, or its session has ended. Ask for a new one.');
+  }
+
+  async #exchange(session: FoundSession, act: Act | undefined): Promise<OpenedSession> {
+    const { portalSessionStore, authentication, clock } = this.parts;
+    if (session.exchange) throw usedUp();
+    if (session.codeExpiresAt <= clock())
+      throw unauthenticated('The link was not used in time. Ask for a new one.');
+    await authentication.requireLiveSession(session);
+    // Reads that could fail come before the one step that can't be repeated.
+    const page = await portalSessionStore.readPage(session.id);
+    const token = newPortalToken(session.id);
+    const exchange = { tokenSha256: hashKey(token), exchangedAt: clock() };
+    const login = act && { ...act, actor: actorOf(session) };
+    if (!(await portalSessionStore.exchange(session, exchange, login))) throw usedUp();
+    return { token, session, page };
   }
 }
 
@@ -145,6 +203,23 @@ function tooMany(): AppError {
     'limit_reached',
     `The account has ${MAX_LIVE_SESSIONS} portal sessions, as many as it may. End some, or let new ones end sooner ("expires_in").`,
   );
+}
+
+// Compared with when no such session exists, so that it takes as long as for a code whose secret part is
+// wrong.
+const NO_CODE = { sha256: '0'.repeat(64) };
+
+// The holder of the code is the session's user from now on.
+function actorOf({ id, label }: PortalSession): AuditActor {
+  return { type: 'portal_session', id, ...(label === undefined ? {} : { label }) };
+}
+
+function usedUp(): AppError {
+  return unauthenticated('The link was used already. Each link works once: ask for a new one.');
+}
+
+function unauthenticated(detail: string): AppError {
+  return new AppError('unauthenticated', detail);
 }
 
 const MIN_SECONDS = 60;
@@ -232,67 +307,4 @@ function isOfOperatorIfItOperates(input: {
   readonly capabilities: readonly Capability[];
 }): boolean {
   return !input.capabilities.includes('operate') || (input.account ?? DEFAULT_ACCOUNT) === DEFAULT_ACCOUNT;
-}
-
-export interface ExchangeCodeContext extends LiveSessionContext {
-  readonly portalSessionStore: Pick<PortalSessionStore, 'find' | 'exchange' | 'readPage'>;
-}
-
-export interface OpenedSession {
-  /** The page sends it from now on. It is not stored: this is the only time that it can be shown. */
-  readonly token: string;
-  readonly session: PortalSession;
-  readonly page: PortalPage;
-}
-
-// Compared with when no such session exists, so that it takes as long as for a code whose secret part is
-// wrong.
-const NO_CODE = { sha256: '0'.repeat(64) };
-
-/**
- * Exchange the code in a link for the token of its session, once: of several at the same time, one succeeds.
- * If the response is lost, so is the token, and another link is needed: a code that could be used again could
- * be stolen.
- *
- * @throws AppError `unauthenticated`: its detail tells a client that has the whole code why it is no longer
- *   valid.
- */
-export async function exchangeCode(
-  context: ExchangeCodeContext,
-  code: string,
-  act?: Act,
-): Promise<OpenedSession> {
-  const { portalSessionStore, clock } = context;
-  const session = await findByCode(context, code);
-  if (session.exchange) throw usedUp();
-  if (session.codeExpiresAt <= clock())
-    throw unauthenticated('The link was not used in time. Ask for a new one.');
-  await requireLiveSession(context, session);
-  // Reads that could fail come before the one step that can't be repeated.
-  const page = await portalSessionStore.readPage(session.id);
-  const token = newPortalToken(session.id);
-  const exchange = { tokenSha256: hashKey(token), exchangedAt: clock() };
-  const login = act && { ...act, actor: actorOf(session) };
-  if (!(await portalSessionStore.exchange(session, exchange, login))) throw usedUp();
-  return { token, session, page };
-}
-
-// The holder of the code is the session's user from now on.
-function actorOf({ id, label }: PortalSession): AuditActor {
-  return { type: 'portal_session', id, ...(label === undefined ? {} : { label }) };
-}
-
-async function findByCode({ portalSessionStore }: ExchangeCodeContext, code: string): Promise<FoundSession> {
-  const id = idOfCode(code);
-  const session = id === undefined ? undefined : await portalSessionStore.find(id);
-  if (isSameKey(session ? { sha256: session.codeSha256 } : NO_CODE, code) && session) return session;
-  throw unauthenticated('The link is not valid, or its session has ended. Ask for a new one.');
-}
-
-function usedUp(): AppError {
-  return unauthenticated('The link was used already. Each link works once: ask for a new one.');
-}
-
-function unauthenticated(detail: string): AppError {
-  return new AppError('unauthenticated', detail);
 }

@@ -1,10 +1,19 @@
+import { ApiKeys } from '../accounts/api-keys';
+import { Audit } from '../accounts/audit/audit';
+import { RefusalStore, Refusals } from '../accounts/audit/refusals';
+import { Authentication, type AuthFailures } from '../accounts/authentication';
+import { EventTypes } from '../accounts/event-types/event-types';
+import { PortalSessions } from '../accounts/portal-sessions';
 import type { Stoppable } from '../platform/timers';
 import { DeadLetterStore } from '../queue/bullmq-dead-letter-store';
 import { ErasureQueue, ReplayQueue } from '../queue/bullmq-work-queues';
 import { DeadLetters } from '../replays/dead-letters';
 import { openStores, recordersOf, type StoreParts } from './open-stores';
 
-export type CoreParts = StoreParts;
+export interface CoreParts extends StoreParts {
+  /** Absent: failed authentications are not limited. */
+  readonly authFailures?: AuthFailures | undefined;
+}
 
 /** What the service does, by subject: routes, commands and consumers call these. */
 export type Core = ReturnType<typeof openCore>;
@@ -16,17 +25,31 @@ export type Core = ReturnType<typeof openCore>;
  *   and need `connections` until then. Both are in the order in which they must stop.
  */
 export function openCore(parts: CoreParts) {
-  const { redis, shards, atomic, clock, emit } = parts;
+  const { redis, shards, atomic, authFailures, clock, emit } = parts;
   const stores = openStores(parts);
   const deadLetterStore = new DeadLetterStore(redis, shards, clock);
   const replayQueue = new ReplayQueue(redis, shards);
   const erasureQueue = new ErasureQueue(redis, shards);
-  const all = { ...stores, deadLetterStore, replayQueue, erasureQueue, atomic, clock, emit };
+  const all = { ...stores, authFailures, deadLetterStore, replayQueue, erasureQueue, atomic, clock, emit };
+  const { auditLog, pgAuditLog, auditBounds } = stores;
+  const authentication = new Authentication(all);
+  const refusals = new Refusals({ refusalStore: new RefusalStore(redis), auditBounds, clock, emit });
   const { eventQueue, deliveryQueue, standings } = stores;
   const queues = [eventQueue, deliveryQueue, replayQueue, erasureQueue, deadLetterStore, standings];
   const connections: readonly Stoppable[] = [
     { name: 'queues', stop: async () => void (await Promise.all(queues.map((queue) => queue.close()))) },
     { name: 'history database', stop: async () => await stores.movedHistory?.historyDatabase.close() },
   ];
-  return { stores: all, recorders: recordersOf(stores), connections, deadLetters: new DeadLetters(all) };
+  return {
+    stores: all,
+    recorders: [{ name: 'refusals', stop: () => refusals.stop() }, ...recordersOf(stores)],
+    connections,
+    apiKeys: new ApiKeys(all),
+    audit: new Audit({ auditLog, movedAuditLog: pgAuditLog }),
+    authentication,
+    deadLetters: new DeadLetters(all),
+    eventTypes: new EventTypes(all),
+    portalSessions: new PortalSessions({ ...all, authentication }),
+    refusals,
+  };
 }

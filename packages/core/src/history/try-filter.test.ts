@@ -1,8 +1,9 @@
+import type { EventTypes } from '../accounts/event-types/event-types';
 import type { EventId, StoredEvent } from '../domain/event';
 import { compilePayloadFilter } from '../endpoints/filters/payload-filter';
 import { buildEvent } from '../testing/build-event';
+import { fake } from '../testing/fake';
 import { uniqueAccountId } from '../testing/unique-ids';
-
 import { type LastEvents, type TryFilterContext, tryFilter } from './try-filter';
 
 const accountId = uniqueAccountId();
@@ -29,10 +30,10 @@ function arrange(events: readonly StoredEvent[]) {
         return { found, nextCursor: isMore ? { eventId: last.id, createdAt: last.createdAt } : undefined };
       },
     },
-    eventTypeStore: {
-      find: async () => Promise.reject(new Error('Nobody asked for a type.')),
-      names: async () => [],
-    },
+    eventTypes: fake<EventTypes>({
+      readNamed: async () => Promise.reject(new Error('Nobody asked for a type.')),
+    }),
+    eventTypeStore: { names: async () => [] },
   };
   const tryOnLast = (last: Omit<LastEvents, 'kind'>) =>
     tryFilter(context, accountId, filter, { kind: 'last', ...last });

@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { type ReadEventTypeContext, readNamedEventType } from '../accounts/event-types/event-types';
-import type { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
+import type { EventTypes } from '../accounts/event-types/event-types';
 import type { AccountId } from '../domain/account';
 import { dataOf, type EventId, type StoredEvent } from '../domain/event';
 import {
@@ -39,9 +38,9 @@ export interface Trial {
   readonly because: readonly Explained[];
 }
 
-export interface TryFilterContext extends KnownFiltersContext, ReadEventTypeContext {
+export interface TryFilterContext extends KnownFiltersContext {
   readonly history: Pick<WholeHistory, 'findEvent' | 'listEvents'>;
-  readonly eventTypeStore: Pick<EventTypeStore, 'find' | 'names'>;
+  readonly eventTypes: EventTypes;
 }
 
 // Ends the search where hardly any of the last events matches the types, and where they are long.
@@ -63,7 +62,7 @@ export async function tryFilter(
     case 'data':
       return [tryOn(filter, source.data)];
     case 'example': {
-      const { name: type, example } = await readNamedEventType(context, source.type, '/event_type');
+      const { name: type, example } = await context.eventTypes.readNamed(source.type, '/event_type');
       return [{ type, ...tryOn(filter, example) }];
     }
     case 'event':

@@ -1,4 +1,4 @@
-import { type ReadEventTypeContext, readNamedEventType } from '../accounts/event-types/event-types';
+import type { EventTypes } from '../accounts/event-types/event-types';
 import type { AccountId } from '../domain/account';
 import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId } from '../domain/event';
 import { invalidRequest } from '../platform/app-error';
@@ -20,8 +20,8 @@ export type TryTransformationSource =
 
 export interface TryTransformationContext
   extends RunTransformationContext,
-    ReadEventTypeContext,
     Pick<TryFilterContext, 'history'> {
+  readonly eventTypes: EventTypes;
   readonly clock: Clock;
 }
 
@@ -55,7 +55,7 @@ async function eventOf(
     case 'given':
       return madeUp(context, accountId, source.type, source.data);
     case 'example': {
-      const { name, example } = await readNamedEventType(context, source.type, '/type');
+      const { name, example } = await context.eventTypes.readNamed(source.type, '/type');
       return madeUp(context, accountId, name, example);
     }
     case 'event': {

@@ -1,12 +1,6 @@
 import type { AuditLog } from '../accounts/audit/redis-audit-log';
 import { keywordQuickWin } from '../accounts/event-types/built-in';
-import {
-  type EventTypeView,
-  listEventTypes,
-  readEventType,
-  readNamedEventType,
-} from '../accounts/event-types/event-types';
-import type { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
+import type { EventTypes, EventTypeView } from '../accounts/event-types/event-types';
 import type { AccountId } from '../domain/account';
 import type { Act } from '../domain/audit';
 import type { DeliveryParts } from '../domain/delivery';
@@ -23,7 +17,7 @@ import { type AcceptEventsContext, acceptEvents } from './accept-events';
 
 export interface TestEndpointContext extends AcceptEventsContext, ReadEndpointContext {
   readonly endpointStore: AcceptEventsContext['endpointStore'] & ReadEndpointContext['endpointStore'];
-  readonly eventTypeStore: Pick<EventTypeStore, 'find' | 'names' | 'list'>;
+  readonly eventTypes: EventTypes;
   readonly deliveryStore: Pick<DeliveryStore, 'append' | 'enlistAll'>;
   readonly auditLog?: Pick<AuditLog, 'record'>;
 }
@@ -82,13 +76,13 @@ export async function testEndpoint(
 }
 
 async function chooseType(
-  context: TestEndpointContext,
+  { eventTypes }: TestEndpointContext,
   { events }: Endpoint,
   wanted: string | undefined,
 ): Promise<EventTypeView> {
-  if (wanted !== undefined) return await readNamedEventType(context, wanted, '/type');
+  if (wanted !== undefined) return await eventTypes.readNamed(wanted, '/type');
   // Through `*`, since that matches no operational event.
-  const types = (await listEventTypes(context)).filter(({ name }) => matchesType(EVERY_EVENT, name));
+  const types = (await eventTypes.list()).filter(({ name }) => matchesType(EVERY_EVENT, name));
   const asked = types.find(({ name }) => events.some((filter) => matchesType(filter, name)));
-  return asked ?? (await readEventType(context, keywordQuickWin.name));
+  return asked ?? (await eventTypes.read(keywordQuickWin.name));
 }

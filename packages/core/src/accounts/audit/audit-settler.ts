@@ -4,8 +4,8 @@ import type { Clock } from '../../platform/clock';
 import { settledWithin, WakeUpTimer } from '../../platform/timers';
 import type { AuditLog, IndexedEntry } from './redis-audit-log';
 
-export interface AuditSettlerContext {
-  readonly auditLog: Pick<AuditLog, 'isSpread' | 'listUnsettled' | 'settle' | 'forgetUnsettled'>;
+export interface AuditSettlerParts {
+  readonly auditLog: AuditLog;
   readonly auditBounds: AuditBounds;
   readonly onRecorded: (entry: AuditEntry) => void;
   readonly clock: Clock;
@@ -28,10 +28,10 @@ export class AuditSettler {
   readonly #timer = new WakeUpTimer(() => this.#run());
   #isStopping = false;
 
-  constructor(private readonly context: AuditSettlerContext) {}
+  constructor(private readonly parts: AuditSettlerParts) {}
 
   start(): void {
-    if (this.context.auditLog.isSpread) this.#timer.wakeUpIn(EVERY_MS);
+    if (this.parts.auditLog.isSpread) this.#timer.wakeUpIn(EVERY_MS);
   }
 
   async stop(): Promise<void> {
@@ -41,7 +41,7 @@ export class AuditSettler {
 
   /** Settle all that were left. */
   async runOnce(): Promise<void> {
-    const { auditLog, clock } = this.context;
+    const { auditLog, clock } = this.parts;
     const until = clock() - LEFT_MS;
     let after: string | undefined;
     do {
@@ -52,7 +52,7 @@ export class AuditSettler {
   }
 
   async #settle(listed: readonly IndexedEntry[]): Promise<void> {
-    const { auditLog, auditBounds, onRecorded, clock } = this.context;
+    const { auditLog, auditBounds, onRecorded, clock } = this.parts;
     for (const { member, entry } of listed) {
       if (!entry) continue;
       await auditLog.settle(member, entry, auditBounds);
@@ -66,8 +66,7 @@ export class AuditSettler {
     try {
       await this.runOnce();
     } catch (error) {
-      if (!this.#isStopping)
-        this.context.emit({ name: 'task.failed', task: 'complete the audit log', error });
+      if (!this.#isStopping) this.parts.emit({ name: 'task.failed', task: 'complete the audit log', error });
     }
     this.#timer.wakeUpIn(EVERY_MS);
   }

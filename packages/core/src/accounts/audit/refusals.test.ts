@@ -23,7 +23,7 @@ function arrange() {
   const signals = recordSignals();
   const refusals = new Refusals({
     refusalStore: new RefusalStore(redis.client),
-    bounds: { ageMs: AGE_MS },
+    auditBounds: { count: 100, ageMs: AGE_MS },
     clock: () => now,
     emit: signals.listen,
   });

@@ -24,9 +24,9 @@ export class RefusalStore {
 export const KEPT_OF_ACCOUNT = 1_000;
 const KEPT_OF_ALL = 10_000;
 
-interface RefusalsOptions {
-  readonly refusalStore: Pick<RefusalStore, 'add'>;
-  readonly bounds: Pick<AuditBounds, 'ageMs'>;
+export interface RefusalsParts {
+  readonly refusalStore: RefusalStore;
+  readonly auditBounds: AuditBounds;
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -37,10 +37,7 @@ const MOST_OF_ONE = 10;
 const MOST_OF_ALL = 100;
 const STOP_PATIENCE_MS = 1_000;
 
-/**
- * Records what was refused. Nothing waits for it: a flood of requests without a key must not cost Redis more than a
- * hundred entries a second of each process, ten of each account or address. More than that are counted, and left out.
- */
+/** Records in the audit log what was refused. */
 export class Refusals {
   readonly #underWay = new Set<Promise<void>>();
   #second = 0;
@@ -48,18 +45,26 @@ export class Refusals {
   #all = 0;
   #leftOut = 0;
 
-  constructor(private readonly options: RefusalsOptions) {}
+  constructor(private readonly parts: RefusalsParts) {}
 
+  async record(entry: AuditEntry): Promise<void> {
+    const { refusalStore, auditBounds } = this.parts;
+    await refusalStore.add(entry, auditBounds.ageMs);
+  }
+
+  /**
+   * The same for a request. Nothing waits for it: a flood of requests without a key must not cost Redis more than a
+   * hundred entries a second of each process, ten of each account or address. More than that are counted, and left
+   * out.
+   */
   note(entry: AuditEntry): void {
     if (!this.#hasRoomFor(entry)) {
       this.#leftOut += 1;
       return;
     }
-    const { refusalStore, bounds, emit } = this.options;
-    const adding = refusalStore
-      .add(entry, bounds.ageMs)
+    const adding = this.record(entry)
       .catch((error: unknown) =>
-        emit({ name: 'task.failed', task: 'write a refusal to the audit log', error }),
+        this.parts.emit({ name: 'task.failed', task: 'write a refusal to the audit log', error }),
       )
       .finally(() => this.#underWay.delete(adding));
     this.#underWay.add(adding);
@@ -72,7 +77,7 @@ export class Refusals {
   }
 
   #hasRoomFor({ accountId, address = '' }: AuditEntry): boolean {
-    const second = Math.floor(this.options.clock() / SECOND_MS);
+    const second = Math.floor(this.parts.clock() / SECOND_MS);
     if (second !== this.#second) this.#begin(second);
     const one = accountId ?? address;
     const ofOne = (this.#noted.get(one) ?? 0) + 1;
@@ -91,7 +96,7 @@ export class Refusals {
 
   #tellLeftOut(): void {
     if (this.#leftOut === 0) return;
-    this.options.emit({ name: 'audit.refusals_left_out', count: this.#leftOut });
+    this.parts.emit({ name: 'audit.refusals_left_out', count: this.#leftOut });
     this.#leftOut = 0;
   }
 }

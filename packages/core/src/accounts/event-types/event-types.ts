@@ -35,76 +35,59 @@ export const eventTypeViewSchema = z
   .meta({ id: 'EventType' });
 export type EventTypeView = Readonly<z.infer<typeof eventTypeViewSchema>>;
 
-/** The catalogue of event types: the built-in ones, and those that operators added. */
 const builtInViews = catalogue.map(viewOfBuiltIn);
 
-export interface ListEventTypesContext {
-  readonly eventTypeStore: Pick<EventTypeStore, 'list'>;
-}
-
-/** Built-in types first, then by name. */
-export async function listEventTypes({
-  eventTypeStore,
-}: ListEventTypesContext): Promise<readonly EventTypeView[]> {
-  return [...builtInViews, ...(await eventTypeStore.list()).map(viewOfCustom)];
-}
-
-export interface ReadEventTypeContext {
-  readonly eventTypeStore: Pick<EventTypeStore, 'find'>;
-}
-
-/** @throws AppError `not_found`. */
-export async function readEventType(
-  { eventTypeStore }: ReadEventTypeContext,
-  name: string,
-): Promise<EventTypeView> {
-  const found = builtInViews.find((type) => type.name === name);
-  if (found) return found;
-  const custom = await eventTypeStore.find(name);
-  if (!custom) throw new AppError('not_found', `There is no event type "${shorten(name)}".`);
-  return viewOfCustom(custom);
-}
-
-/** The same for a type that a member of a request names. @throws AppError `invalid_request`, for that member. */
-export async function readNamedEventType(
-  context: ReadEventTypeContext,
-  name: string,
-  pointer: string,
-): Promise<EventTypeView> {
-  try {
-    return await readEventType(context, name);
-  } catch (error) {
-    if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
-    throw invalidRequest(
-      [{ pointer, detail: 'is not a known event type; GET /v1/event-types lists them' }],
-      error,
-    );
-  }
-}
-
-export interface PutEventTypeContext {
-  readonly eventTypeStore: Pick<EventTypeStore, 'replace'>;
+export interface EventTypesParts {
+  readonly eventTypeStore: EventTypeStore;
   readonly clock: Clock;
 }
 
-/**
- * Add an event type, or replace one that was added. In force at once, everywhere.
- *
- * @throws AppError `conflict` for a built-in one, `invalid_request` when its name or its schema is invalid or
- *   its example does not match the schema, `limit_reached` when there are too many.
- */
-export async function putEventType(
-  { eventTypeStore, clock }: PutEventTypeContext,
-  name: string,
-  input: EventTypeInput,
-  act?: Act,
-): Promise<EventTypeView> {
-  if (builtInViews.some((type) => type.name === name)) {
-    throw new AppError('conflict', `The event type "${name}" is built in and can't be replaced.`);
+/** The catalogue: built-in types, and those that operators added. */
+export class EventTypes {
+  constructor(private readonly parts: EventTypesParts) {}
+
+  /** Built-in types first, then by name. */
+  async list(): Promise<readonly EventTypeView[]> {
+    return [...builtInViews, ...(await this.parts.eventTypeStore.list()).map(viewOfCustom)];
   }
-  requireName(name);
-  requireFittingExample(input);
-  return viewOfCustom(await eventTypeStore.replace({ name, ...input, updatedAt: clock() }, act));
+
+  /** @throws AppError `not_found`. */
+  async read(name: string): Promise<EventTypeView> {
+    const found = builtInViews.find((type) => type.name === name);
+    if (found) return found;
+    const custom = await this.parts.eventTypeStore.find(name);
+    if (!custom) throw new AppError('not_found', `There is no event type "${shorten(name)}".`);
+    return viewOfCustom(custom);
+  }
+
+  /** The same for a type that a member of a request names. @throws AppError `invalid_request`, for that member. */
+  async readNamed(name: string, pointer: string): Promise<EventTypeView> {
+    try {
+      return await this.read(name);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
+      throw invalidRequest(
+        [{ pointer, detail: 'is not a known event type; GET /v1/event-types lists them' }],
+        error,
+      );
+    }
+  }
+
+  /**
+   * Add an event type, or replace one that was added. In force at once, everywhere.
+   *
+   * @throws AppError `conflict` for a built-in one, `invalid_request` when its name or its schema is invalid or
+   *   its example does not match the schema, `limit_reached` when there are too many.
+   */
+  async put(name: string, input: EventTypeInput, act?: Act): Promise<EventTypeView> {
+    const { eventTypeStore, clock } = this.parts;
+    if (builtInViews.some((type) => type.name === name)) {
+      throw new AppError('conflict', `The event type "${name}" is built in and can't be replaced.`);
+    }
+    requireName(name);
+    requireFittingExample(input);
+    return viewOfCustom(await eventTypeStore.replace({ name, ...input, updatedAt: clock() }, act));
+  }
 }
 
 function requireName(name: string): void {

@@ -1,5 +1,5 @@
 import { eventTypeNames, isOperational } from '../../accounts/event-types/built-in';
-import { listNames, readEventType } from '../../accounts/event-types/event-types';
+import { type EventTypes, listNames } from '../../accounts/event-types/event-types';
 import type { EventTypeStore } from '../../accounts/event-types/redis-event-type-store';
 import type { AccountStore } from '../../accounts/redis-account-store';
 import type { AccountId } from '../../domain/account';
@@ -26,7 +26,8 @@ export function isKnownFilter(filter: string, typeNames: readonly string[]): boo
 }
 
 export interface RemoveEventTypeContext {
-  readonly eventTypeStore: Pick<EventTypeStore, 'find' | 'names' | 'remove'>;
+  readonly eventTypes: EventTypes;
+  readonly eventTypeStore: Pick<EventTypeStore, 'names' | 'remove'>;
   readonly accountStore: Pick<AccountStore, 'list'>;
   readonly endpointStore: Pick<EndpointStore, 'listSubscribersByPage'>;
 }
@@ -57,8 +58,8 @@ export async function removeEventType(
   name: string,
   act?: Act,
 ): Promise<void> {
-  const { eventTypeStore } = context;
-  const { origin } = await readEventType(context, name);
+  const { eventTypes, eventTypeStore } = context;
+  const { origin } = await eventTypes.read(name);
   if (origin !== 'custom') {
     throw new AppError('conflict', `The event type "${name}" is built in and can't be removed.`);
   }

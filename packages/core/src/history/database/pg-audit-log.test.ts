@@ -1,4 +1,4 @@
-import { readAuditLog } from '../../accounts/audit/read-audit-log';
+import { Audit, type AuditQuery } from '../../accounts/audit/audit';
 import { AuditLog } from '../../accounts/audit/redis-audit-log';
 import type { Act } from '../../domain/audit';
 import { keys } from '../../domain/keys';
@@ -18,10 +18,12 @@ let redis: TestRedis;
 let test: TestHistory;
 let auditLog: AuditLog;
 let pgAuditLog: PgAuditLog;
+let audit: Audit;
 beforeAll(async () => {
   [redis, test] = await Promise.all([openTestRedis(), openTestHistory()]);
   auditLog = new AuditLog(redis.client);
   pgAuditLog = new PgAuditLog(test.database);
+  audit = new Audit({ auditLog, movedAuditLog: pgAuditLog });
 });
 afterAll(async () => {
   await Promise.all([redis.close(), test.close()]);
@@ -44,11 +46,11 @@ function actAt(at: number, change: Partial<Act> = {}): Act {
 }
 
 /** Read page by page, as a client does. */
-async function readAll(query: Parameters<typeof readAuditLog>[1], limit = 2): Promise<readonly string[]> {
+async function readAll(query: AuditQuery, limit = 2): Promise<readonly string[]> {
   const ids: string[] = [];
   let before: string | undefined;
   do {
-    const page = await readAuditLog({ auditLog, movedAuditLog: pgAuditLog }, query, limit, before);
+    const page = await audit.list(query, limit, before);
     ids.push(...page.entries.map(({ id }) => id));
     before = page.nextBefore;
   } while (before !== undefined);
@@ -157,7 +159,7 @@ it('says that older entries are out of reach while the history is away', async (
   await auditLog.record({ act, accountId });
   await test.server.query('ALTER TABLE webhook_audit RENAME TO webhook_audit_away');
   try {
-    const page = await readAuditLog({ auditLog, movedAuditLog: pgAuditLog }, { of: accountId }, 10);
+    const page = await audit.list({ of: accountId }, 10);
     expect(page).toEqual({
       entries: [expect.objectContaining({ id: act.id })],
       nextBefore: undefined,

@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg';
-import { type AuditQuery, type MovedAuditLog, namesOf } from '../../accounts/audit/read-audit-log';
+import { type AuditQuery, type MovedAuditLog, namesOf } from '../../accounts/audit/audit';
 import type { AuditPart } from '../../accounts/audit/redis-audit-log';
 import { oldestId } from '../../accounts/audit/redis-recorded-change';
 import { type AuditEntry, auditEntrySchema } from '../../domain/audit';

@@ -1,4 +1,4 @@
-import type { OpenAccounts } from '../../accounts/resolve-account';
+import type { OpenAccounts } from '../../accounts/open-accounts';
 import { decodeHead } from '../../events/event-text';
 import type { MovedStore, SeenEvent } from '../../events/redis-moved';
 import type { ClaimedEntry } from '../../events/redis-over-list';

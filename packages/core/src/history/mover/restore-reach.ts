@@ -1,4 +1,4 @@
-import type { OpenAccounts } from '../../accounts/resolve-account';
+import type { OpenAccounts } from '../../accounts/open-accounts';
 import type { Emit } from '../../domain/signal';
 import type { MovedStore } from '../../events/redis-moved';
 import { chunksOf } from '../../platform/batches';

@@ -4,13 +4,16 @@ import { AppError } from '../../platform/app-error';
 import type { AuditLog, AuditPart, AuditWindow } from './redis-audit-log';
 
 /** Which entries a reader asks for. */
-export interface AuditQuery extends Pick<AuditWindow, 'since' | 'until'> {
+export interface AuditQuery {
   readonly of: AccountId | 'everybody';
   /** The id of a key or a session, the system user of an admin command, or the type of actor. */
   readonly actor?: string | undefined;
   /** Or a noun: `webhook.*`. */
   readonly action?: string | undefined;
   readonly target?: string | undefined;
+  /** From this time on, and before that one. Milliseconds since the Unix epoch. */
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
 }
 
 /** A part of what matches, newest first. `nextBefore` is where the reader stands, whether or not the part is full. */
@@ -24,8 +27,8 @@ export interface MovedAuditLog {
   list(query: AuditQuery, before: string | undefined, limit: number): Promise<AuditPart>;
 }
 
-export interface ReadAuditLogContext {
-  readonly auditLog: Pick<AuditLog, 'listDone' | 'listAllDone' | 'listRefused'>;
+export interface AuditParts {
+  readonly auditLog: AuditLog;
   /** Absent: there is no history. */
   readonly movedAuditLog?: MovedAuditLog | undefined;
 }
@@ -36,38 +39,38 @@ const READ_AT_ONCE = 500;
 // What a page costs has a bound, however few of the entries match. Then the page is not full, and goes on behind it.
 const MOST_LOOKED_AT = 10_000;
 
-/**
- * A page of the audit log: what was done and what was refused, in Redis and in the history, each entry once. What is
- * moving meanwhile is in both for a moment: so Redis is read first.
- */
-export async function readAuditLog(
-  { auditLog, movedAuditLog }: ReadAuditLogContext,
-  query: AuditQuery,
-  limit: number,
-  before?: string,
-): Promise<AuditPage> {
-  const { of } = query;
-  const done: ReadPart = (window, count) =>
-    of === 'everybody' ? auditLog.listAllDone(window, count) : auditLog.listDone(of, window, count);
-  const refused: ReadPart = (window, count) => auditLog.listRefused(of, window, count);
-  const recent = await Promise.all([done, refused].map((read) => findMatching(read, query, limit, before)));
-  const moved = await readMoved(movedAuditLog, query, limit, before);
-  const page = merge(moved ? [...recent, moved] : recent, limit);
-  return movedAuditLog && !moved ? { ...page, isCutShort: true } : page;
-}
+/** Reads what was done and what was refused. */
+export class Audit {
+  constructor(private readonly parts: AuditParts) {}
 
-/** `undefined`: there is no history, or it is away. */
-async function readMoved(
-  movedAuditLog: MovedAuditLog | undefined,
-  query: AuditQuery,
-  limit: number,
-  before: string | undefined,
-): Promise<AuditPart | undefined> {
-  try {
-    return await movedAuditLog?.list(query, before, limit + 1);
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'history_unavailable') return undefined;
-    throw error;
+  /**
+   * A page of the audit log, from Redis and from the history, each entry once. What is moving meanwhile is in both
+   * for a moment: so Redis is read first.
+   */
+  async list(query: AuditQuery, limit: number, before?: string): Promise<AuditPage> {
+    const { auditLog, movedAuditLog } = this.parts;
+    const { of } = query;
+    const done: ReadPart = (window, count) =>
+      of === 'everybody' ? auditLog.listAllDone(window, count) : auditLog.listDone(of, window, count);
+    const refused: ReadPart = (window, count) => auditLog.listRefused(of, window, count);
+    const recent = await Promise.all([done, refused].map((read) => findMatching(read, query, limit, before)));
+    const moved = await this.#listMoved(query, limit, before);
+    const page = merge(moved ? [...recent, moved] : recent, limit);
+    return movedAuditLog && !moved ? { ...page, isCutShort: true } : page;
+  }
+
+  /** `undefined`: there is no history, or it is away. */
+  async #listMoved(
+    query: AuditQuery,
+    limit: number,
+    before: string | undefined,
+  ): Promise<AuditPart | undefined> {
+    try {
+      return await this.parts.movedAuditLog?.list(query, before, limit + 1);
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'history_unavailable') return undefined;
+      throw error;
+    }
   }
 }
 

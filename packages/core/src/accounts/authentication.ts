@@ -1,0 +1,362 @@
+import {
+  type AccountId,
+  type ApiKey,
+  accountIdSchema,
+  accountNotFound,
+  DEFAULT_ACCOUNT,
+  hashKey,
+  idOfKey,
+  idOfToken,
+  isSameKey,
+  isThere,
+  type PortalSession,
+  type Principal,
+  scopesOf,
+} from '../domain/account';
+import { type Address, parseAddress } from '../domain/address-ranges';
+import { AppError } from '../platform/app-error';
+import { createLru, type Remembered } from '../platform/caches';
+import { type Clock, formatTime } from '../platform/clock';
+import type { Allowance } from '../platform/duration';
+import type { AccountStore } from './redis-account-store';
+import type { ApiKeyStore } from './redis-api-key-store';
+import type { PortalSessionStore } from './redis-portal-session-store';
+
+export interface AuthenticationParts {
+  readonly apiKeyStore: ApiKeyStore;
+  readonly portalSessionStore: PortalSessionStore;
+  readonly accountStore: AccountStore;
+  /** Absent: failed authentications are not limited. */
+  readonly authFailures?: AuthFailures | undefined;
+  readonly clock: Clock;
+}
+
+const REMEMBERED_KEYS = 10_000;
+
+/** Tells who sends a request, and for which account: by an API key, or by the token of a portal session. */
+export class Authentication {
+  readonly #keyUses: KeyUses;
+  /** Of API keys that were valid here: a key never changes its account. It may be invalid by now. */
+  readonly #accounts = createLru<string, AccountId>(REMEMBERED_KEYS);
+
+  constructor(private readonly parts: AuthenticationParts) {
+    this.#keyUses = new KeyUses(parts.apiKeyStore, parts.clock);
+  }
+
+  /**
+   * Tell the principal of a request by its `Authorization` header, but refuse a client that failed too often
+   * recently before anything is looked up, whatever key it names. Each process counts for itself. A client
+   * with a whole key that this process has seen to be valid passes all the same: otherwise one broken client
+   * could lock out all clients of its address, those behind the same NAT or an unknown proxy.
+   *
+   * @throws AppError `rate_limited`; `unauthenticated`, the same for an unknown key and for one whose secret
+   *   part is wrong. Only a client that has the whole key is told that it has expired.
+   */
+  async authenticate(
+    authorization: string | undefined,
+    clientAddress: string | undefined,
+  ): Promise<Principal> {
+    const { authFailures } = this.parts;
+    authFailures?.refuseBlocked(clientAddress, authorization);
+    try {
+      const principal = await this.authenticateAgain(authorization);
+      authFailures?.noteGood(principal);
+      this.#noteAccount(principal);
+      return principal;
+    } catch (error) {
+      authFailures?.noteError(error, clientAddress, authorization);
+      throw error;
+    }
+  }
+
+  /**
+   * The same for a request that was let in before and is still running. It counts no failure: a key that was
+   * valid before is no attempt to guess one.
+   *
+   * @throws AppError `unauthenticated`.
+   */
+  async authenticateAgain(authorization: string | undefined): Promise<Principal> {
+    const key = keyIn(authorization);
+    if (key === undefined) throw unauthenticated('Send your API key as "Authorization: Bearer whk_…".');
+    return await (idOfToken(key) === undefined ? this.#findApiKey(key) : this.#findSession(key));
+  }
+
+  /**
+   * The API key of a request as this process read it last: it had this secret part, and has not expired. It
+   * may be revoked by now. `undefined`: it has to be read.
+   *
+   * @throws AppError `rate_limited`.
+   */
+  assumeApiKey(
+    authorization: string | undefined,
+    clientAddress: string | undefined,
+  ): Remembered<ApiKey> | undefined {
+    const { apiKeyStore, authFailures, clock } = this.parts;
+    authFailures?.refuseBlocked(clientAddress, authorization);
+    const key = keyIn(authorization) ?? '';
+    const known = apiKeyStore.lastRead(idOfKey(key) ?? '');
+    if (!known || !isSameKey(known.parsed, key)) return undefined;
+    return clock() < (known.parsed.expiresAt ?? Number.POSITIVE_INFINITY) ? known : undefined;
+  }
+
+  /** A request begins by such a key: that counts as its use. */
+  noteUse(apiKey: ApiKey): void {
+    this.parts.authFailures?.noteGood(apiKey);
+    this.#keyUses.note(apiKey);
+  }
+
+  /** The account of the API key that a header names, if the key was valid here before. By its id alone. */
+  accountOf(authorization: string | undefined): AccountId | undefined {
+    const id = idOfKey(keyIn(authorization) ?? '');
+    return id === undefined ? undefined : this.#accounts.get(id);
+  }
+
+  /**
+   * Resolve the account that a request is for: the key's own, or the one that an operator names. The scopes
+   * stay unchanged.
+   *
+   * @throws AppError `operator_only` for any other key, before the account is looked up; `not_found` when the
+   *   account does not exist, or is being erased.
+   */
+  async resolveAccount(principal: Principal, account: string | undefined): Promise<Principal> {
+    if (account === undefined || account === principal.accountId) return principal;
+    requireOperator(principal);
+    const id = accountIdSchema.safeParse(account).data;
+    const found = id === undefined ? undefined : await this.parts.accountStore.find(id);
+    if (id === undefined || !isThere(found)) throw accountNotFound();
+    return { ...principal, accountId: id };
+  }
+
+  /**
+   * Require a session that may still be used. It ends with the API key that created it, when that key is
+   * revoked or expires. So revoking a lost key ends every session that was made with it.
+   *
+   * @throws AppError `unauthenticated`.
+   */
+  async requireLiveSession({ apiKeyId, expiresAt }: PortalSession): Promise<void> {
+    const { apiKeyStore, clock } = this.parts;
+    if (expiresAt > clock()) {
+      const apiKey = await apiKeyStore.find(apiKeyId);
+      if (apiKey && (apiKey.expiresAt ?? Number.POSITIVE_INFINITY) > clock()) return;
+    }
+    throw sessionEnded();
+  }
+
+  async #findApiKey(key: string): Promise<ApiKey> {
+    const id = idOfKey(key);
+    const stored = id === undefined ? undefined : await this.parts.apiKeyStore.find(id);
+    if (!isSameKey(stored ?? NOTHING, key) || !stored)
+      throw unauthenticated('The API key is unknown or was revoked.');
+    refuseExpired(stored, this.parts.clock());
+    this.#keyUses.note(stored);
+    return stored;
+  }
+
+  async #findSession(token: string): Promise<Principal> {
+    const named = idOfToken(token);
+    const session = named === undefined ? undefined : await this.parts.portalSessionStore.find(named);
+    const sha256 = session?.exchange?.tokenSha256;
+    if (!isSameKey(sha256 === undefined ? NOTHING : { sha256 }, token) || !session || !sha256)
+      throw sessionEnded();
+    await this.requireLiveSession(session);
+    const { id, accountId, capabilities, label } = session;
+    const who = { id, accountId, scopes: scopesOf(capabilities), sha256, capabilities };
+    return label === undefined ? who : { ...who, label };
+  }
+
+  #noteAccount({ id, accountId, capabilities }: Principal): void {
+    // Not of sessions, which come and go.
+    if (capabilities === undefined && this.#accounts.get(id) === undefined) this.#accounts.set(id, accountId);
+  }
+}
+
+const BEARER = /^Bearer +(\S+)$/i;
+
+/** The key, or token, in an `Authorization` header, whatever its form. */
+export function keyIn(authorization: string | undefined): string | undefined {
+  return authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
+}
+
+// Compared with when there is no such key or session, so that it takes as long as for one whose secret part is wrong.
+const NOTHING = { sha256: '0'.repeat(64) };
+
+function refuseExpired({ expiresAt }: ApiKey, now: number): void {
+  if (expiresAt === undefined || now < expiresAt) return;
+  throw unauthenticated(`The API key expired at ${formatTime(expiresAt)}. Use another one.`);
+}
+
+function unauthenticated(detail: string): AppError {
+  return new AppError('unauthenticated', detail);
+}
+
+function sessionEnded(): AppError {
+  return unauthenticated('The portal session has ended. Ask for a new link.');
+}
+
+/**
+ * Require a key that may administer any other account.
+ *
+ * @throws AppError `operator_only`.
+ */
+export function requireOperator({ accountId, scopes }: Principal): void {
+  if (accountId === DEFAULT_ACCOUNT && scopes.includes('admin')) return;
+  throw new AppError(
+    'operator_only',
+    `Only a key of the account "${DEFAULT_ACCOUNT}" with the scope "admin" may do this.`,
+  );
+}
+
+const NOTE_EVERY_MS = 60_000;
+
+/** Records that a key was used, at most once a minute for each key. Nothing waits for it. */
+class KeyUses {
+  readonly #notedAt = createLru<string, number>(REMEMBERED_KEYS);
+
+  constructor(
+    private readonly apiKeyStore: ApiKeyStore,
+    private readonly clock: Clock,
+  ) {}
+
+  note({ id }: ApiKey): void {
+    const now = this.clock();
+    if (now - (this.#notedAt.get(id) ?? -Infinity) < NOTE_EVERY_MS) return;
+    this.#notedAt.set(id, now);
+    // The next note makes up for a lost one, and the connection announces its own errors.
+    this.apiKeyStore.noteUse(id, now).catch(() => {});
+  }
+}
+
+// About 2 MB each when they are full.
+const MAX_WATCHED = 10_000;
+const MAX_BLOCKED = 10_000;
+
+export interface AuthFailuresOptions {
+  /** For each client; a wide network has more. */
+  readonly allowance: Allowance;
+  readonly clock: Clock;
+}
+
+interface Failures {
+  count: number;
+  /** Milliseconds since the Unix epoch. */
+  readonly endsAt: number;
+}
+
+/**
+ * Counts failed authentications by network. Blocked networks are kept apart from counted ones, so nobody gets
+ * free by failures from many other addresses: those push out counts only, the longest unused first. When
+ * there is no more room for blocked networks, no further one is blocked until the time of one is over.
+ */
+export class AuthFailures {
+  readonly #watched = createLru<string, Failures>(MAX_WATCHED);
+  /** Until when. */
+  readonly #blocked = new Map<string, number>();
+  /** No block ends sooner. Used only when there is no more room. */
+  #firstEndsAt = 0;
+  /** By the hash of the whole key: its id alone is no secret. */
+  readonly #goodKeys = createLru<string, true>(REMEMBERED_KEYS);
+
+  constructor(private readonly options: AuthFailuresOptions) {}
+
+  /** For how long the address is still blocked; 0 if it is not. */
+  blockedForMs(address: string | undefined): number {
+    // Spares the usual request all the rest.
+    if (this.#blocked.size === 0) return 0;
+    const ends = clientNetworksOf(address).map(({ name }) => this.#blocked.get(name) ?? 0);
+    return Math.max(...ends.map((endsAt) => endsAt - this.options.clock()), 0);
+  }
+
+  /** @throws AppError `rate_limited`, unless the request has a key that was good. */
+  refuseBlocked(address: string | undefined, authorization?: string): void {
+    const retryAfterMs = this.blockedForMs(address);
+    if (retryAfterMs === 0 || this.#goodKeys.has(hashOf(authorization))) return;
+    throw new AppError(
+      'rate_limited',
+      'Too many requests from your address had no valid API key. Try again later.',
+      {
+        retryAfterMs,
+      },
+    );
+  }
+
+  /** Remember that a key is good. */
+  noteGood({ sha256 }: Principal): void {
+    // Asking for it counts as its use, and costs less than noting it again.
+    if (!this.#goodKeys.get(sha256)) this.#goodKeys.set(sha256, true);
+  }
+
+  /**
+   * Count the error of a request if it says that the client is not authenticated. A key that was valid before,
+   * and is revoked or has expired, does not pass any more.
+   */
+  noteError(error: unknown, address: string | undefined, authorization?: string): void {
+    if (!(error instanceof AppError) || error.code !== 'unauthenticated') return;
+    this.#goodKeys.delete(hashOf(authorization));
+    for (const network of clientNetworksOf(address)) this.#count(network);
+  }
+
+  #count({ name, clients }: ClientNetwork): void {
+    const { allowance, clock } = this.options;
+    const now = clock();
+    const before = this.#watched.get(name);
+    const isOver = before === undefined || before.endsAt <= now;
+    const failures = isOver ? { count: 0, endsAt: now + allowance.windowMs } : before;
+    failures.count += 1;
+    this.#watched.set(name, failures);
+    if (failures.count >= allowance.count * clients) this.#block(name, failures.endsAt, now);
+  }
+
+  #block(name: string, endsAt: number, now: number): void {
+    if (this.#blocked.size >= MAX_BLOCKED) this.#forgetOver(now);
+    if (this.#blocked.size >= MAX_BLOCKED) return;
+    this.#watched.delete(name);
+    this.#blocked.set(name, endsAt);
+    this.#firstEndsAt = Math.min(this.#firstEndsAt, endsAt);
+  }
+
+  // Run only once at least one block can be over, not for each failure that finds no room.
+  #forgetOver(now: number): void {
+    if (now < this.#firstEndsAt) return;
+    for (const [name, endsAt] of this.#blocked) if (endsAt <= now) this.#blocked.delete(name);
+    this.#firstEndsAt = Math.min(...this.#blocked.values());
+  }
+}
+
+function hashOf(authorization: string | undefined): string {
+  return hashKey(keyIn(authorization) ?? '');
+}
+
+/** The network that an address belongs to. */
+export interface ClientNetwork {
+  readonly name: string;
+  /** It may have the failures of this many single clients. */
+  readonly clients: number;
+}
+
+// Far more than the clients that get their key wrong at the same time by chance.
+const WIDE_NETWORK_CLIENTS = 16;
+
+/**
+ * The networks that a client's failures count for, the narrowest first. For IPv4 its address and its /24, the
+ * smallest that is routed. For IPv6 its /64, the least that a provider gives to one customer, and its /48,
+ * the most (RFC 6177). All invalid addresses share one network.
+ */
+export function clientNetworksOf(address = ''): readonly ClientNetwork[] {
+  const parsed = parseAddress(address);
+  if (!parsed) return [{ name: 'unknown', clients: 1 }];
+  const [narrow, wide] = 'parts' in parsed && !parsed.isIPv4MappedAddress() ? [64, 48] : [32, 24];
+  const bytes = bytesOf(parsed);
+  return [
+    { name: networkOf(bytes, narrow), clients: 1 },
+    { name: networkOf(bytes, wide), clients: WIDE_NETWORK_CLIENTS },
+  ];
+}
+
+function bytesOf(address: Address): Buffer {
+  const isMapped = 'parts' in address && address.isIPv4MappedAddress();
+  return Buffer.from((isMapped ? address.toIPv4Address() : address).toByteArray());
+}
+
+function networkOf(bytes: Buffer, bits: number): string {
+  return `${bytes.toString('hex', 0, bits / 8)}/${bits}`;
+}
