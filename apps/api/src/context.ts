@@ -10,7 +10,6 @@ import { AddressPolicy } from '@hookferry/core/deliver/egress/address-policy';
 import type { QueueShards } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { BeginSpan } from '@hookferry/core/domain/trace';
-import { countDisabled } from '@hookferry/core/endpoints/disable';
 import { EventCounter } from '@hookferry/core/history/count-events';
 import { RecentAttempts } from '@hookferry/core/history/count-recent';
 import type { InTurn } from '@hookferry/core/history/history-source';
@@ -41,6 +40,7 @@ import { ChangeStreams } from '@hookferry/core/stream/change-streams';
 import { ChangeStore } from '@hookferry/core/stream/redis-change-store';
 import { TransformPool } from '@hookferry/core/transform/transform-pool';
 import { transformLimitsOf } from '@hookferry/core/transform/transform-settings';
+import { Transformations } from '@hookferry/core/transform/transformations';
 import type { ApiConfig } from './config';
 import { HeavyTurns } from './http/heavy-turns';
 import { LongAnswers, UnreadAnswers } from './http/long-requests';
@@ -122,7 +122,6 @@ function openParts(process: ProcessContext) {
     routingTurns: new Turns(),
     fanOuts: new FanOuts(),
     fanOutTurns: new Turns(),
-    keyLeadMs: config.SIGNING_KEY_LEAD,
     inspectedQueues,
     movedAuditLog: stores.pgAuditLog,
     refusals,
@@ -139,6 +138,7 @@ function openParts(process: ProcessContext) {
     changeStore: new ChangeStore(redis),
     listenerStore: new ListenerStore(redis),
     transformPool,
+    transformations: new Transformations({ ...stores, transformPool }),
     workerReports: new WorkerReports(redis),
     dayStore: new DayStore(redis),
     knownAccounts: new KnownAccounts(),
@@ -147,7 +147,6 @@ function openParts(process: ProcessContext) {
     unreadAnswers: new UnreadAnswers(),
     heavyTurns,
     urlRules: urlRulesOf(config),
-    maxEndpoints: config.MAX_WEBHOOKS,
   };
   return { stores: context, parts };
 }
@@ -200,7 +199,10 @@ function openUseCases(stores: StoresContext) {
     watchListeners,
     mailbox,
     changeStreams: new ChangeStreams(context),
-    operationsReader: new OperationsReader({ ...context, countDisabled: () => countDisabled(context) }),
+    operationsReader: new OperationsReader({
+      ...context,
+      countDisabled: () => stores.endpointHealth.countDisabled(),
+    }),
     dayReader: new DayReader(context),
   };
 }

@@ -3,9 +3,11 @@ import { systemClock } from '../platform/clock';
 import { sealingKeysSchema } from '../platform/sealing-key';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { createClosables } from '../testing/closables';
+import { fake } from '../testing/fake';
 import { openTestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
-import { asDisabled, asEnabled, countDisabled, hasFailedForTooLong, updateTime } from './disable';
+import { asDisabled, asEnabled, hasFailedForTooLong, updateTime } from './disable';
+import { EndpointHealth, type EndpointHealthParts } from './health/endpoint-health';
 import { EndpointStore } from './redis-endpoint-store';
 import { DisabledEndpoints } from './redis-stopped-endpoints';
 import { Sealer } from './seal';
@@ -110,6 +112,9 @@ describe('change status', () => {
     });
   });
 });
+
+const countDisabled = (parts: Partial<EndpointHealthParts>) =>
+  new EndpointHealth(fake<EndpointHealthParts>(parts)).countDisabled();
 
 describe('count disabled', () => {
   const { willClose, closeAll } = createClosables();

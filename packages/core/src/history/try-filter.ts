@@ -3,11 +3,7 @@ import { type ReadEventTypeContext, readNamedEventType } from '../accounts/event
 import type { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
 import type { AccountId } from '../domain/account';
 import { dataOf, type EventId, type StoredEvent } from '../domain/event';
-import {
-  type KnownFiltersContext,
-  matchesType,
-  requireKnownFilters,
-} from '../endpoints/filters/event-filters';
+import { matchesType, requireKnownFilters } from '../endpoints/filters/event-filters';
 import type { Explained, PayloadFilter } from '../endpoints/filters/payload-filter';
 import { invalidRequest } from '../platform/app-error';
 import { scanPage } from '../platform/batches';
@@ -39,7 +35,7 @@ export interface Trial {
   readonly because: readonly Explained[];
 }
 
-export interface TryFilterContext extends KnownFiltersContext, ReadEventTypeContext {
+export interface TryFilterContext extends ReadEventTypeContext {
   readonly history: Pick<WholeHistory, 'findEvent' | 'listEvents'>;
   readonly eventTypeStore: Pick<EventTypeStore, 'find' | 'names'>;
 }

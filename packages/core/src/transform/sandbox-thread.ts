@@ -14,6 +14,7 @@ import {
   type QuickJSRuntime,
   type QuickJSWASMModule,
 } from 'quickjs-emscripten-core';
+import type { CodeInput } from './code-runner';
 import {
   type CodeError,
   type Envelope,
@@ -28,20 +29,9 @@ import {
 export interface SandboxRun extends OutputBounds {
   readonly code: string;
   /** Absent: the code is only loaded, to see whether it can be. */
-  readonly input?: SandboxInput | undefined;
+  readonly input?: CodeInput | undefined;
   /** Of processor time, where the system tells it; else of time. */
   readonly timeoutMs: number;
-}
-
-export interface SandboxInput {
-  /** The event's `{"type", "data"}`, as a text of JSON. */
-  readonly body: string;
-  /** The event's other members, as a text of JSON. */
-  readonly rest: string;
-  /** The present for the code. Milliseconds since the Unix epoch. */
-  readonly now: number;
-  /** Of its random numbers: the same seed gives the same ones. */
-  readonly seed: number;
 }
 
 /** The result of a run. Only texts come from the code. */

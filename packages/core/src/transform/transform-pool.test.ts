@@ -4,7 +4,8 @@ import { Worker } from 'node:worker_threads';
 import type { AccountId } from '../domain/account';
 import type { Signal } from '../domain/signal';
 import { testTransformLimits } from '../testing/test-transform-limits';
-import { TransformPool, type TransformPoolOptions, type TransformRun } from './transform-pool';
+import type { CodeRun } from './code-runner';
+import { TransformPool, type TransformPoolParts } from './transform-pool';
 
 const EVENT = { type: 'order.created', data: { order: { id: 4711, total: 12.5 }, note: 'Zoë 🚀' } };
 const ACCEPTED_AT = '2026-11-26T12:00:00.000Z';
@@ -31,7 +32,7 @@ const pool = open({ now: () => (nowMs += 3_600_000) });
 afterEach(() => signals.splice(0));
 afterAll(() => Promise.all(pools.map((each) => each.close())));
 
-function open(options: Partial<TransformPoolOptions> = {}): TransformPool {
+function open(options: Partial<TransformPoolParts> = {}): TransformPool {
   const opened = new TransformPool({
     limits: testTransformLimits,
     emit: (signal) => signals.push(signal),
@@ -41,7 +42,7 @@ function open(options: Partial<TransformPoolOptions> = {}): TransformPool {
   return opened;
 }
 
-async function run(code: string, more: Partial<TransformRun> = {}) {
+async function run(code: string, more: Partial<CodeRun> = {}) {
   return await pool.run({ accountId, code, input: INPUT, ...more });
 }
 
