@@ -202,9 +202,9 @@ describe('the subscriptions of records that the version before has written', () 
 
   it('are never those of before, however many of both versions write and read at the same time', async () => {
     const accountId = uniqueAccountId();
-    const endpoints = await Promise.all(Array.from({ length: 300 }, () => saved({ accountId })));
+    const all = await Promise.all(Array.from({ length: 300 }, () => saved({ accountId })));
     const stores = Array.from({ length: 4 }, () => new EndpointStore(redis.client, testSealer));
-    const work = endpoints.slice(0, 60).map(async (endpoint, index) => {
+    const work = all.slice(0, 60).map(async (endpoint, index) => {
       const reader = stores[index % 4]?.listSubscribers(accountId);
       const events = [`type.${index}`];
       if (index % 2 === 0) await former.save({ ...endpoint, events });

@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import type { AccountId } from '../domain/account';
 import type { Signal } from '../domain/signal';
@@ -465,6 +467,16 @@ describe('runs that wait', () => {
 });
 
 describe('threads', () => {
+  it('alone load the engine, and not the process that opens a pool', async () => {
+    const program = `
+      const { TransformPool } = require('./transform-pool');
+      new TransformPool({ limits: {}, emit() {} });
+      console.log(Object.keys(require.cache).filter((path) => /transform-pool|quickjs/.test(path)).length);`;
+    const args = ['--require', 'esbuild-register', '-e', program];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: __dirname });
+    expect(stdout.trim()).toBe('1');
+  });
+
   it('go after the event loop, where the system tells', async () => {
     await run('export default () => ({ body: 1 })');
     const threads = process.platform === 'linux' ? readdirSync('/proc/self/task') : [];
