@@ -45,9 +45,12 @@ export type RunEnd =
   | ({ readonly kind: 'failed' } & CodeFault);
 
 /** The error of the code, without facts about the host. */
-export interface CodeFault {
+export interface CodeFault extends CodePlace {
   readonly message: string;
-  /** 1, 2, …; absent: nobody knows where. */
+}
+
+/** Of the code's own. 1, 2, …; absent: nobody knows where. */
+export interface CodePlace {
   readonly line?: number;
   readonly column?: number;
 }

@@ -14,7 +14,7 @@ import {
   type QuickJSRuntime,
   type QuickJSWASMModule,
 } from 'quickjs-emscripten-core';
-import type { CodeInput } from './code-runner';
+import type { CodeInput, CodePlace } from './code-runner';
 import {
   type CodeError,
   type Envelope,
@@ -46,12 +46,10 @@ export type SandboxReply = SandboxEnd & {
 export type SandboxEnd =
   | { readonly kind: 'loaded' }
   | Exclude<Envelope, { kind: 'refused' }>
-  | ({ readonly kind: 'threw'; readonly message: string } & Place)
-  | ({ readonly kind: 'took_too_long' | 'took_too_much_memory' } & Place)
+  | ({ readonly kind: 'threw'; readonly message: string } & CodePlace)
+  | ({ readonly kind: 'took_too_long' | 'took_too_much_memory' } & CodePlace)
   /** It brought the sandbox down before it ended. */
   | { readonly kind: 'too_deep' };
-
-type Place = Pick<CodeError, 'line' | 'column'>;
 
 const FILE = 'transformation.js';
 // Less than what WebAssembly has of a thread's stack: deeper recursion is an error there, not the end of the thread.

@@ -4,17 +4,20 @@ import type { AccountId } from '../domain/account';
 import type { Emit } from '../domain/signal';
 import type { BrokenPart } from '../domain/signals/deliveries';
 import { AppError } from '../platform/app-error';
-import type { CodeFault, CodeRun, CodeRunner, RunEnd, RunResult } from './code-runner';
+import type { CodePlace, CodeRun, CodeRunner, RunEnd, RunResult } from './code-runner';
 import type { SandboxEnd, SandboxOptions, SandboxRun, ThreadMessage } from './sandbox-thread';
 
 /** The bounds of a run, and of what runs at once. */
-export interface TransformLimits extends SandboxOptions {
+export interface TransformLimits extends SandboxOptions, WaitingLimits {
   /** Of processor time, for a run. */
   readonly timeoutMs: number;
   /** Of what a run returns, in characters. */
   readonly maxOutput: number;
   readonly threads: number;
-  /** The most runs that wait, of one account and of all; more are refused. */
+}
+
+/** The most runs that wait, of one account and of all; more are refused. */
+export interface WaitingLimits {
   readonly maxWaitingOfAccount: number;
   readonly maxWaiting: number;
 }
@@ -378,7 +381,7 @@ function endOf(reply: SandboxEnd, run: SandboxRun, { memoryBytes }: SandboxOptio
   }
 }
 
-function placeOf({ line, column }: Omit<CodeFault, 'message'>) {
+function placeOf({ line, column }: CodePlace) {
   return { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
 }
 
