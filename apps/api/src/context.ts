@@ -7,7 +7,6 @@ import { AddressPolicy } from '@hookferry/core/deliver/egress/address-policy';
 import type { QueueShards } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { BeginSpan } from '@hookferry/core/domain/trace';
-import { countDisabled } from '@hookferry/core/endpoints/disable';
 import { EventCounter } from '@hookferry/core/history/count-events';
 import { RecentAttempts } from '@hookferry/core/history/count-recent';
 import type { InTurn } from '@hookferry/core/history/history-source';
@@ -38,6 +37,7 @@ import { ChangeStreams } from '@hookferry/core/stream/change-streams';
 import { ChangeStore } from '@hookferry/core/stream/redis-change-store';
 import { TransformPool } from '@hookferry/core/transform/transform-pool';
 import { transformLimitsOf } from '@hookferry/core/transform/transform-settings';
+import { Transformations } from '@hookferry/core/transform/transformations';
 import type { ApiConfig } from './config';
 import { HeavyTurns } from './http/heavy-turns';
 import { LongAnswers, UnreadAnswers } from './http/long-requests';
@@ -125,7 +125,6 @@ function openParts(process: ProcessContext) {
     routingTurns: new Turns(),
     fanOuts: new FanOuts(),
     fanOutTurns: new Turns(),
-    keyLeadMs: config.SIGNING_KEY_LEAD,
     inspectedQueues,
     contactStore: new ContactStore(redis, stores.sealer),
     notificationStore: new NotificationStore(redis, atomic),
@@ -139,6 +138,7 @@ function openParts(process: ProcessContext) {
     changeStore: new ChangeStore(redis),
     listenerStore: new ListenerStore(redis),
     transformPool,
+    transformations: new Transformations({ ...stores, transformPool }),
     workerReports: new WorkerReports(redis),
     dayStore: new DayStore(redis),
     longAnswers: new LongAnswers(),
@@ -146,7 +146,6 @@ function openParts(process: ProcessContext) {
     unreadAnswers: new UnreadAnswers(),
     heavyTurns,
     urlRules: urlRulesOf(config),
-    maxEndpoints: config.MAX_WEBHOOKS,
   };
   return { stores: context, parts };
 }
@@ -195,7 +194,10 @@ function openUseCases(stores: StoresContext) {
     watchListeners,
     mailbox,
     changeStreams: new ChangeStreams(context),
-    operationsReader: new OperationsReader({ ...context, countDisabled: () => countDisabled(context) }),
+    operationsReader: new OperationsReader({
+      ...context,
+      countDisabled: () => stores.endpointHealth.countDisabled(),
+    }),
     dayReader: new DayReader(context),
   };
 }

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { longestOf } from '@hookferry/core/domain/retry-schedule';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
-import { countDisabled } from '@hookferry/core/endpoints/disable';
 import { AccountLoads } from '@hookferry/core/operations/account-loads';
 import { DaySampler } from '@hookferry/core/operations/day-sampler';
 import { DayStore } from '@hookferry/core/operations/redis-day-store';
@@ -228,7 +227,7 @@ function showGauges(registry: Registry, context: WorkerContext, shares: AccountS
     readOldestWaiting: () => standings.readOldestWaiting(clock()),
     readHeld: () => heldCounts.read(),
     readScheduled: createKeepFor(LOADS_KEPT_MS, () => scheduledQueue.readStanding(), steadyClock),
-    countDisabledEndpoints: () => countDisabled(context),
+    countDisabledEndpoints: () => context.endpointHealth.countDisabled(),
     countOpenBreakers: () => openBreakers.count(clock()),
     readRedisLoads: createKeepFor(LOADS_KEPT_MS, () => readRedisLoads(redis), steadyClock),
     history: overList && {

@@ -104,6 +104,7 @@ export function openContext(process: ProcessContext) {
   const stores = {
     ...process,
     ...core,
+    endpointHealth: opened.endpointHealth,
     moveAfterMs: config.HISTORY_MOVE_AFTER,
     deadLetters,
     accountJobs,

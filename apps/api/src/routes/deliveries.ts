@@ -3,7 +3,6 @@ import { attemptOutcomeSchema } from '@hookferry/core/domain/attempt';
 import { DELIVERY_ID_FORM } from '@hookferry/core/domain/delivery';
 import { endpointIdSchema, endpointRefSchema } from '@hookferry/core/domain/endpoint';
 import { eventIdSchema, eventNotFound, eventTypeNameSchema } from '@hookferry/core/domain/event';
-import { readEndpoint } from '@hookferry/core/endpoints/manage-endpoints';
 import { type RecordFilter, shownStatuses, statusClasses } from '@hookferry/core/history/delivery-standings';
 import * as history from '@hookferry/core/history/read-deliveries';
 import { redeliver } from '@hookferry/core/replays/redeliver';
@@ -205,7 +204,7 @@ export const readDeliveryContent = defineRoute({
   problems: ['history_unavailable'],
   async handle({ apiKey: { accountId }, params }, context) {
     const { eventId, endpointId, attempts } = await history.readDelivery(context, accountId, params.id);
-    const endpoint = await readEndpoint(context, accountId, endpointId);
+    const endpoint = await context.endpoints.read(accountId, endpointId);
     const event = (await context.history.findCounted(accountId, eventId))?.event;
     if (!event) throw eventNotFound();
     if (event.body === undefined) return { status: 200, body: { headers: {}, body: null } };

@@ -10,7 +10,7 @@ import {
 import { ENDPOINT_MEMBERS, versionOf } from '@hookferry/core/endpoints/endpoint-input';
 import { MASKED_VALUE } from '@hookferry/core/endpoints/endpoint-options';
 import { payloadFilterSchema } from '@hookferry/core/endpoints/filters/payload-filter';
-import { concurrencyReasons, type Health } from '@hookferry/core/endpoints/health/read-health';
+import { concurrencyReasons, type Health } from '@hookferry/core/endpoints/health/endpoint-health';
 import { presentAuth, shownAuthSchema } from '@hookferry/core/endpoints/receiver-auth';
 import { summarizeCertificate } from '@hookferry/core/endpoints/tls/certificate';
 import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';

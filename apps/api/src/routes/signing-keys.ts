@@ -1,16 +1,10 @@
 import { accountIdSchema } from '@hookferry/core/domain/account';
-import {
-  formatPublicKey,
-  type PublishedKey,
-  publishedKeys,
-  signingKeyStatuses,
-} from '@hookferry/core/domain/signing-key';
+import { formatPublicKey, type PublishedKey, signingKeyStatuses } from '@hookferry/core/domain/signing-key';
 import {
   KEY_ROTATION_ID_PREFIX,
   keyRotationSchema,
-  rotateSigningKey as rotate,
   toJwks,
-} from '@hookferry/core/endpoints/signing-keys/manage-signing-keys';
+} from '@hookferry/core/endpoints/signing-keys/signing-keys';
 import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
 import { z } from 'zod';
 import { defineRoute } from '../http/route';
@@ -72,10 +66,8 @@ export const listSigningKeys = defineRoute({
       schema: signingKeysSchema,
     },
   },
-  async handle({ apiKey: { accountId } }, { signingKeyStore, clock }) {
-    const signingKeys = await signingKeyStore.find(accountId);
-    const published = signingKeys ? publishedKeys(signingKeys, clock()) : [];
-    return { status: 200, body: present(accountId, published) };
+  async handle({ apiKey: { accountId } }, core) {
+    return { status: 200, body: present(accountId, await core.signingKeys.list(accountId)) };
   },
 });
 
@@ -93,8 +85,9 @@ export const rotateSigningKey = defineRoute({
     200: { description: 'The public keys as they are now, newest first.', schema: signingKeysSchema },
   },
   problems: ['conflict'],
-  async handle({ apiKey: { accountId }, body, newId, act }, context) {
-    const published = await rotate(context, accountId, body, newId(KEY_ROTATION_ID_PREFIX), act);
+  async handle({ apiKey: { accountId }, body, newId, act }, core) {
+    const rotation = newId(KEY_ROTATION_ID_PREFIX);
+    const published = await core.signingKeys.rotate(accountId, body, rotation, act);
     return { status: 200, body: present(accountId, published) };
   },
 });
@@ -134,10 +127,9 @@ export const readJwks = defineRoute({
     304: { description: 'The keys have not changed since the ETag in `If-None-Match`.' },
   },
   problems: ['storage_unavailable'],
-  async handle({ params, header }, { signingKeyStore, clock }) {
+  async handle({ params, header }, core) {
     const accountId = accountIdSchema.safeParse(params.account_id).data;
-    const signingKeys = accountId === undefined ? undefined : await signingKeyStore.find(accountId);
-    const jwks = toJwks(signingKeys, clock());
+    const jwks = toJwks(accountId === undefined ? [] : await core.signingKeys.list(accountId));
     const version = versionOf(jwks);
     const headers = { 'cache-control': CACHE_CONTROL, etag: etagOf(version) };
     const isKnown = versionsOf(header('if-none-match') ?? '')?.includes(version) ?? true;

@@ -1,7 +1,6 @@
 import { deliveryIdOf } from '@hookferry/core/domain/delivery';
 import { endpointRefSchema } from '@hookferry/core/domain/endpoint';
 import { streamEnds } from '@hookferry/core/domain/signals/requests';
-import { readEndpoint } from '@hookferry/core/endpoints/manage-endpoints';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { formatTime, formatTimeOrNull } from '@hookferry/core/platform/clock';
 import type { StreamMessage } from '@hookferry/core/stream/change-reader';
@@ -136,7 +135,7 @@ export const streamChanges = defineRoute({
     const { webhook_id: ref, max_seconds: seconds = MAX_SECONDS } = query;
     const credentials = credentialsIn(header, SCOPE);
     const options = {
-      endpointId: ref === undefined ? undefined : (await readEndpoint(context, accountId, ref)).id,
+      endpointId: ref === undefined ? undefined : (await context.endpoints.read(accountId, ref)).id,
       // A browser that reconnects sends it beside the query that it began with.
       after: cursorIn(header('last-event-id')) ?? query.last_event_id,
       maxMs: seconds * 1_000,

@@ -1,21 +1,12 @@
 import { keywordQuickWin } from '@hookferry/core/accounts/event-types/built-in';
 import { endpointRefSchema } from '@hookferry/core/domain/endpoint';
 import { EVENT_TYPE_NAME_FORM, eventIdSchema } from '@hookferry/core/domain/event';
-import { readEndpoint } from '@hookferry/core/endpoints/manage-endpoints';
 import type { SavedVersion } from '@hookferry/core/endpoints/redis-transformation-store';
 import { type TryTransformationSource, tryTransformation } from '@hookferry/core/history/try-transformation';
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
-import {
-  codeSchema,
-  listVersions,
-  putTransformation,
-  readTransformation,
-  removeTransformation,
-  restoreVersion,
-  type Transformation,
-} from '@hookferry/core/transform/manage-transformations';
 import type { TransformResult } from '@hookferry/core/transform/run-transformation';
 import { transformationTemplates } from '@hookferry/core/transform/templates';
+import { codeSchema, type Transformation } from '@hookferry/core/transform/transformations';
 import { z } from 'zod';
 import { requireScope } from '../http/authenticate';
 import { defineRoute } from '../http/route';
@@ -83,10 +74,10 @@ export const putWebhookTransformation = defineRoute({
   stores: 'other',
   responses: current,
   isHeavy: true,
-  async handle({ apiKey, params, body, act }, context) {
+  async handle({ apiKey, params, body, act }, core) {
     const { code, enabled: isEnabled } = body;
     const by = { savedBy: apiKey.id, act };
-    const put = await putTransformation(context, apiKey.accountId, params.id, { code, isEnabled }, by);
+    const put = await core.transformations.put(apiKey.accountId, params.id, { code, isEnabled }, by);
     return { status: 200, body: present(put) };
   },
 });
@@ -99,8 +90,8 @@ export const readWebhookTransformation = defineRoute({
   scope: 'webhooks:read',
   request: { params: webhookParams },
   responses: current,
-  async handle({ apiKey, params }, context) {
-    return { status: 200, body: present(await readTransformation(context, apiKey.accountId, params.id)) };
+  async handle({ apiKey, params }, core) {
+    return { status: 200, body: present(await core.transformations.read(apiKey.accountId, params.id)) };
   },
 });
 
@@ -118,8 +109,8 @@ export const deleteWebhookTransformation = defineRoute({
       description: 'The transformation is removed: the webhook gets events unchanged. The versions stay.',
     },
   },
-  async handle({ apiKey, params, act }, context) {
-    await removeTransformation(context, apiKey.accountId, params.id, act);
+  async handle({ apiKey, params, act }, core) {
+    await core.transformations.remove(apiKey.accountId, params.id, act);
     return { status: 204 };
   },
 });
@@ -139,8 +130,8 @@ export const listTransformationVersions = defineRoute({
         .meta({ id: 'TransformationVersions' }),
     },
   },
-  async handle({ apiKey, params }, context) {
-    const versions = await listVersions(context, apiKey.accountId, params.id);
+  async handle({ apiKey, params }, core) {
+    const versions = await core.transformations.listVersions(apiKey.accountId, params.id);
     return { status: 200, body: { data: versions.map(presentVersion) } };
   },
 });
@@ -157,9 +148,14 @@ export const restoreTransformationVersion = defineRoute({
   stores: 'other',
   responses: current,
   isHeavy: true,
-  async handle({ apiKey, params, act }, context) {
+  async handle({ apiKey, params, act }, core) {
     const by = { savedBy: apiKey.id, act };
-    const restored = await restoreVersion(context, apiKey.accountId, params.id, params.version, by);
+    const restored = await core.transformations.restoreVersion(
+      apiKey.accountId,
+      params.id,
+      params.version,
+      by,
+    );
     return { status: 200, body: present(restored) };
   },
 });
@@ -260,16 +256,16 @@ export const tryWebhookTransformation = defineRoute({
   responses: tried,
   problems: ['history_unavailable'],
   isHeavy: true,
-  async handle({ apiKey, params, body }, context) {
+  async handle({ apiKey, params, body }, core) {
     const source = sourceOf(body);
     // The response shows parts of the event.
     if (source.kind === 'event') requireScope(apiKey, 'deliveries:read');
     const { accountId } = apiKey;
-    const endpoint = await readEndpoint(context, accountId, params.id);
-    const code = body.code ?? (await readTransformation(context, accountId, params.id)).code;
+    const endpoint = await core.endpoints.read(accountId, params.id);
+    const code = body.code ?? (await core.transformations.read(accountId, params.id)).code;
     return {
       status: 200,
-      body: presentTried(await tryTransformation(context, accountId, { code, source, endpoint })),
+      body: presentTried(await tryTransformation(core, accountId, { code, source, endpoint })),
     };
   },
 });

@@ -11,25 +11,13 @@ import {
   newestSecret,
 } from '@hookferry/core/domain/endpoint';
 import { EVENT_TYPE_NAME_FORM } from '@hookferry/core/domain/event';
-import { formatPublicKey, signingKeyAt } from '@hookferry/core/domain/signing-key';
+import { formatPublicKey } from '@hookferry/core/domain/signing-key';
 import { endpointPatchSchema, newEndpointSchema } from '@hookferry/core/endpoints/endpoint-input';
-import { readHealth } from '@hookferry/core/endpoints/health/read-health';
-import {
-  createEndpoint,
-  disableEndpoint,
-  enableEndpoint,
-  listEndpoints,
-  readEndpoint,
-  removeEndpoint,
-  rotateEndpointSecret,
-  updateEndpoint,
-} from '@hookferry/core/endpoints/manage-endpoints';
 import { ROTATION_ID_PREFIX, secretRotationSchema } from '@hookferry/core/endpoints/rotate-secret';
-import { requestVerification } from '@hookferry/core/endpoints/verification/request-verification';
+import type { SigningKeys } from '@hookferry/core/endpoints/signing-keys/signing-keys';
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
 import { testEndpoint } from '@hookferry/core/publish/test-endpoint';
 import { z } from 'zod';
-import type { ApiContext } from '../context';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
 import { versionsOf } from '../http/send-reply';
@@ -56,12 +44,9 @@ const publicKeyShape = {
     .describe('The public key that verifies its `v1a` signatures at present. Absent if `signing` is `hmac`.'),
 };
 
-async function readPublicKey(
-  { signingKeyStore, clock }: Pick<ApiContext, 'signingKeyStore' | 'clock'>,
-  { accountId, signing }: Endpoint,
-) {
-  const signingKeys = signing === 'hmac' ? undefined : await signingKeyStore.find(accountId);
-  return signingKeys && { public_key: formatPublicKey(signingKeyAt(signingKeys, clock())) };
+async function readPublicKey(signingKeys: SigningKeys, { accountId, signing }: Endpoint) {
+  const key = signing === 'hmac' ? undefined : await signingKeys.readCurrent(accountId);
+  return key && { public_key: formatPublicKey(key) };
 }
 
 const createdWebhookSchema = webhookSchema
@@ -92,15 +77,15 @@ export const createWebhook = defineRoute({
     },
   },
   problems: ['conflict', 'limit_reached'],
-  async handle({ apiKey, body, newId, act }, context) {
+  async handle({ apiKey, body, newId, act }, core) {
     const id = newId(ENDPOINT_ID_PREFIX) as EndpointId;
-    const endpoint = await createEndpoint(context, apiKey.accountId, body, id, act);
+    const endpoint = await core.endpoints.create(apiKey.accountId, body, id, act);
     return {
       status: 201,
       headers: { location: `/v1/webhooks/${endpoint.id}`, ...tagOf(endpoint) },
       body: {
         ...presentWebhook(endpoint),
-        ...(await readPublicKey(context, endpoint)),
+        ...(await readPublicKey(core.signingKeys, endpoint)),
         secret: newestSecret(endpoint).secret,
       },
     };
@@ -136,14 +121,14 @@ export const listWebhooks = defineRoute({
   responses: {
     200: { description: 'A page of webhooks.', schema: pageOf(listedWebhookSchema, 'WebhookPage') },
   },
-  async handle({ apiKey, query }, context) {
+  async handle({ apiKey, query }, core) {
     const filter = { status: query.status, eventType: query.event_type };
-    const page = await listEndpoints(context, apiKey.accountId, filter, query.limit, query.cursor);
+    const page = await core.endpoints.list(apiKey.accountId, filter, query.limit, query.cursor);
     const webhooks = await Promise.all(
       page.endpoints.map(async (endpoint) => {
         const webhook = presentWebhook(endpoint);
         if (query.include !== 'health') return webhook;
-        return { ...webhook, health: presentHealth(await readHealth(context, endpoint)) };
+        return { ...webhook, health: presentHealth(await core.endpointHealth.read(endpoint)) };
       }),
     );
     return { status: 200, body: presentPage(webhooks, page.nextCursor) };
@@ -165,10 +150,10 @@ export const readWebhook = defineRoute({
   responses: {
     200: { description: 'The webhook.', schema: webhookWithHealthSchema },
   },
-  async handle({ apiKey, params }, context) {
-    const endpoint = await readEndpoint(context, apiKey.accountId, params.id);
-    const health = presentHealth(await readHealth(context, endpoint));
-    const publicKey = await readPublicKey(context, endpoint);
+  async handle({ apiKey, params }, core) {
+    const endpoint = await core.endpoints.read(apiKey.accountId, params.id);
+    const health = presentHealth(await core.endpointHealth.read(endpoint));
+    const publicKey = await readPublicKey(core.signingKeys, endpoint);
     const body = { ...presentWebhook(endpoint), ...publicKey, health };
     return { status: 200, headers: tagOf(endpoint), body };
   },
@@ -194,8 +179,8 @@ export const updateWebhook = defineRoute({
     200: { description: 'The webhook as it is now.', schema: webhookSchema },
   },
   problems: ['conflict', 'precondition_failed'],
-  async handle({ apiKey, params, body, header, act }, context) {
-    const endpoint = await updateEndpoint(context, apiKey.accountId, params.id, body, {
+  async handle({ apiKey, params, body, header, act }, core) {
+    const endpoint = await core.endpoints.update(apiKey.accountId, params.id, body, {
       versions: versionsOf(header('if-match')),
       mayMoveSecrets: maySeeSecrets(apiKey),
       act,
@@ -215,8 +200,8 @@ export const deleteWebhook = defineRoute({
   responses: {
     204: { description: 'The webhook is deleted, and its pending deliveries are cancelled.' },
   },
-  async handle({ apiKey, params, act }, context) {
-    await removeEndpoint(context, apiKey.accountId, params.id, act);
+  async handle({ apiKey, params, act }, core) {
+    await core.endpoints.remove(apiKey.accountId, params.id, act);
     return { status: 204 };
   },
 });
@@ -233,8 +218,8 @@ export const enableWebhook = defineRoute({
   responses: {
     200: { description: 'The webhook as it is now.', schema: webhookSchema },
   },
-  async handle({ apiKey, params, act }, context) {
-    const endpoint = await enableEndpoint(context, apiKey.accountId, params.id, act);
+  async handle({ apiKey, params, act }, core) {
+    const endpoint = await core.endpoints.enable(apiKey.accountId, params.id, act);
     return { status: 200, headers: tagOf(endpoint), body: presentWebhook(endpoint) };
   },
 });
@@ -251,8 +236,8 @@ export const disableWebhook = defineRoute({
   responses: {
     200: { description: 'The webhook as it is now.', schema: webhookSchema },
   },
-  async handle({ apiKey, params, act }, context) {
-    const endpoint = await disableEndpoint(context, apiKey.accountId, params.id, act);
+  async handle({ apiKey, params, act }, core) {
+    const endpoint = await core.endpoints.disable(apiKey.accountId, params.id, act);
     return { status: 200, headers: tagOf(endpoint), body: presentWebhook(endpoint) };
   },
 });
@@ -273,8 +258,8 @@ export const verifyWebhook = defineRoute({
     },
   },
   problems: ['conflict'],
-  async handle({ apiKey, params, act }, context) {
-    const endpoint = await requestVerification(context, apiKey.accountId, params.id, act);
+  async handle({ apiKey, params, act }, core) {
+    const endpoint = await core.endpoints.verify(apiKey.accountId, params.id, act);
     return { status: 202, headers: tagOf(endpoint), body: presentWebhook(endpoint) };
   },
 });
@@ -346,8 +331,8 @@ export const readWebhookSecret = defineRoute({
   responses: {
     200: { description: 'The newest secret that signs.', schema: secretViewSchema },
   },
-  async handle({ apiKey, params }, context) {
-    const endpoint = await readEndpoint(context, apiKey.accountId, params.id);
+  async handle({ apiKey, params }, core) {
+    const endpoint = await core.endpoints.read(apiKey.accountId, params.id);
     return {
       status: 200,
       body: { secret: newestSecret(endpoint).secret },
@@ -384,9 +369,8 @@ export const rotateWebhookSecret = defineRoute({
     },
   },
   problems: ['conflict'],
-  async handle({ apiKey, params, body, newId, act }, context) {
-    const { secret, previousExpiresAt } = await rotateEndpointSecret(
-      context,
+  async handle({ apiKey, params, body, newId, act }, core) {
+    const { secret, previousExpiresAt } = await core.endpoints.rotateSecret(
       apiKey.accountId,
       params.id,
       body,

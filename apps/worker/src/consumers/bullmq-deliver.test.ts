@@ -18,7 +18,6 @@ import {
 } from '@hookferry/core/domain/queues';
 import type { DeliveryRequest, SendResult } from '@hookferry/core/domain/transport';
 import { disable } from '@hookferry/core/endpoints/disable';
-import { enableEndpoint } from '@hookferry/core/endpoints/manage-endpoints';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { TransformationStore } from '@hookferry/core/endpoints/redis-transformation-store';
 import { SigningKeyStore } from '@hookferry/core/endpoints/signing-keys/redis-signing-key-store';
@@ -37,6 +36,7 @@ import { buildAdmission } from '@hookferry/core/testing/build-admission';
 import { buildAtomic } from '@hookferry/core/testing/build-atomic';
 import { buildAcceptedAttempt } from '@hookferry/core/testing/build-attempt';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
+import { buildEndpoints } from '@hookferry/core/testing/build-endpoints';
 import { buildEvent } from '@hookferry/core/testing/build-event';
 import { buildNewDeliveries } from '@hookferry/core/testing/build-new-deliveries';
 import { createClosables } from '@hookferry/core/testing/closables';
@@ -359,7 +359,7 @@ describe('a delivery that is asked for once more, before a worker that had stood
     expect(await ask(delivery, 'manual')).toBe('resent');
     goOn();
     while ((await admission.heldDeliveries.count(endpointId)) === 0);
-    await enableEndpoint(admission, accountId, endpointId);
+    await buildEndpoints(client, admission).enable(accountId, endpointId);
     await wakeUpEndpoint({ ...admission, ...rest }, { accountId, endpointId }, 1);
     await rest.untilGone(delivery);
     expect(stalled.sentIds()).toEqual([delivery.eventId, delivery.eventId]);

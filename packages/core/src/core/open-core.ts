@@ -4,16 +4,29 @@ import { RefusalStore, Refusals } from '../accounts/audit/refusals';
 import { Authentication, type AuthFailures } from '../accounts/authentication';
 import { EventTypes } from '../accounts/event-types/event-types';
 import { PortalSessions } from '../accounts/portal-sessions';
+import { Endpoints } from '../endpoints/endpoints';
+import { EndpointHealth } from '../endpoints/health/endpoint-health';
+import { SigningKeys } from '../endpoints/signing-keys/signing-keys';
+import { WaitingDeliveries } from '../endpoints/waiting-deliveries';
 import type { Stoppable } from '../platform/timers';
 import { DeadLetterStore } from '../queue/bullmq-dead-letter-store';
 import { ErasureQueue, ReplayQueue } from '../queue/bullmq-work-queues';
 import { DeadLetters } from '../replays/dead-letters';
-import { openStores, recordersOf, type StoreParts } from './open-stores';
+import { openStores, recordersOf, type StoreParts, type StoreSettings } from './open-stores';
 
 export interface CoreParts extends StoreParts {
+  readonly config: CoreSettings;
   /** Absent: failed authentications are not limited. */
   readonly authFailures?: AuthFailures | undefined;
 }
+
+/** Those besides are of the process that creates webhooks and rotates keys: no other one has them. */
+export interface CoreSettings extends StoreSettings {
+  readonly MAX_WEBHOOKS?: number;
+  readonly SIGNING_KEY_LEAD?: number;
+}
+
+const DAY_MS = 86_400_000;
 
 /** What the service does, by subject: routes, commands and consumers call these. */
 export type Core = ReturnType<typeof openCore>;
@@ -25,7 +38,7 @@ export type Core = ReturnType<typeof openCore>;
  *   and need `connections` until then. Both are in the order in which they must stop.
  */
 export function openCore(parts: CoreParts) {
-  const { redis, shards, atomic, authFailures, clock, emit } = parts;
+  const { config, redis, shards, atomic, authFailures, clock, emit } = parts;
   const stores = openStores(parts);
   const deadLetterStore = new DeadLetterStore(redis, shards, clock);
   const replayQueue = new ReplayQueue(redis, shards);
@@ -40,6 +53,9 @@ export function openCore(parts: CoreParts) {
     { name: 'queues', stop: async () => void (await Promise.all(queues.map((queue) => queue.close()))) },
     { name: 'history database', stop: async () => await stores.movedHistory?.historyDatabase.close() },
   ];
+  const signingKeys = new SigningKeys({ ...all, keyLeadMs: config.SIGNING_KEY_LEAD ?? DAY_MS });
+  const waitingDeliveries = new WaitingDeliveries(all);
+  const maxEndpoints = config.MAX_WEBHOOKS ?? 0;
   return {
     stores: all,
     recorders: [{ name: 'refusals', stop: () => refusals.stop() }, ...recordersOf(stores)],
@@ -48,8 +64,11 @@ export function openCore(parts: CoreParts) {
     audit: new Audit({ auditLog, movedAuditLog: pgAuditLog }),
     authentication,
     deadLetters: new DeadLetters(all),
+    endpoints: new Endpoints({ ...all, signingKeys, waitingDeliveries, maxEndpoints }),
+    endpointHealth: new EndpointHealth(all),
     eventTypes: new EventTypes(all),
     portalSessions: new PortalSessions({ ...all, authentication }),
     refusals,
+    signingKeys,
   };
 }

@@ -4,12 +4,7 @@ import { deliveryIdOf } from '../domain/delivery';
 import type { DisabledReason, Endpoint } from '../domain/endpoint';
 import type { Emit } from '../domain/signal';
 import { RATE_WINDOW_MS } from '../endpoints/admission/limits';
-import {
-  type DisableFailingContext,
-  disable,
-  disableFailing,
-  wasNotEnabledSince,
-} from '../endpoints/disable';
+import { type DisableFailingParts, disable, disableFailing, wasNotEnabledSince } from '../endpoints/disable';
 import { eventsOfAttempt, type OperationalEvents } from '../endpoints/operational-events';
 import type { OpenBreakers } from '../endpoints/redis-stopped-endpoints';
 import type { Clock } from '../platform/clock';
@@ -24,7 +19,7 @@ import type { RecordedAttempt } from './record-attempt';
 import type { AttemptEffect } from './redis-attempt-store';
 import type { SentAttempt } from './send-attempt';
 
-export interface AfterAttemptContext extends DisableFailingContext {
+export interface AfterAttemptContext extends DisableFailingParts {
   readonly concurrency: Pick<Concurrency, 'freePermits' | 'isSlow'>;
   readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp'>;
   readonly openBreakers: Pick<OpenBreakers, 'enter' | 'leave'>;

@@ -1,7 +1,7 @@
 import { sign } from 'node:crypto';
 import { promisify } from 'node:util';
 import { LRUCache } from 'lru-cache';
-import type { Signer } from '../endpoints/signing-keys/manage-signing-keys';
+import type { Signer } from '../endpoints/signing-keys/signing-keys';
 
 // With a callback, Node signs in its thread pool.
 const signInPool = promisify(sign);

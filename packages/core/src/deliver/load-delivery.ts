@@ -8,11 +8,7 @@ import type { AcceptedEvent, EventId, StoredEvent } from '../domain/event';
 import type { TraceContext } from '../domain/trace';
 import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
-import {
-  type FindSignerContext,
-  findSigner,
-  type Signer,
-} from '../endpoints/signing-keys/manage-signing-keys';
+import { findSigner, type Signer, type SignerParts } from '../endpoints/signing-keys/signing-keys';
 import type { DeliveryStore, DeliveryWithBreaker, LogLength } from '../events/redis-delivery-store';
 import { graceOf, type Retention } from '../events/redis-event-index';
 import type { EventStore } from '../events/redis-event-store';
@@ -24,7 +20,7 @@ import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { type FindSourceContext, findAccountSource } from './cloudevents';
 import type { Releaser } from './flow/releaser';
 
-export interface LoadDeliveryContext extends AnnounceEndContext, FindSignerContext, FindSourceContext {
+export interface LoadDeliveryContext extends AnnounceEndContext, SignerParts, FindSourceContext {
   readonly eventStore: Pick<EventStore, 'find' | 'decode' | 'leftOf' | 'keep' | 'keepListed'>;
   readonly endpointStore: Pick<EndpointStore, 'find' | 'decode'>;
   readonly deliveryStore: Pick<

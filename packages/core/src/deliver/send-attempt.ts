@@ -13,7 +13,7 @@ import type {
   SentResult,
   Transport,
 } from '../domain/transport';
-import type { Signer } from '../endpoints/signing-keys/manage-signing-keys';
+import type { Signer } from '../endpoints/signing-keys/signing-keys';
 import { ParsedCache } from '../platform/caches';
 import type { Clock } from '../platform/clock';
 import { type AuthorizeContext, authorize } from './authorize';

@@ -6,16 +6,13 @@ import type { DeliveryStore } from '../events/redis-delivery-store';
 import type { OverList } from '../events/redis-over-list';
 import { AppError } from '../platform/app-error';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
-import {
-  describeFault,
-  type RunTransformationContext,
-  runTransformation,
-  type TransformResult,
-} from '../transform/run-transformation';
+import type { CodeRunner } from '../transform/code-runner';
+import { describeFault, runTransformation, type TransformResult } from '../transform/run-transformation';
 import { type EndUnsentContext, endUnsent, isGone, type ReadyDelivery } from './load-delivery';
 import { attemptWithoutRequest, type SentAttempt, type UnsentRequest } from './send-attempt';
 
-export interface TransformContext extends EndUnsentContext, RunTransformationContext {
+export interface TransformContext extends EndUnsentContext {
+  readonly transformPool: CodeRunner;
   readonly transformationStore: Pick<TransformationStore, 'find'>;
   readonly deliveryStore: Pick<DeliveryStore, 'appendTransformed' | 'appendIfListed' | 'appendIfUnchanged'>;
   readonly deliveryQueue: Pick<DeliveryQueue, 'requestOf'>;

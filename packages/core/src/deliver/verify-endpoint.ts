@@ -8,12 +8,12 @@ import type { DeliveryRequest, Permission, SentResult, Transport } from '../doma
 import { lacksProof, type Verification, type VerificationError } from '../domain/verification';
 import { type OperationalEvents, verificationEvents } from '../endpoints/operational-events';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
-import { type FindSignerContext, findSigner } from '../endpoints/signing-keys/manage-signing-keys';
+import { findSigner, type SignerParts } from '../endpoints/signing-keys/signing-keys';
 import type { UnprovenRequests } from '../endpoints/verification/redis-unproven-requests';
 import type { ClaimedTry, VerificationStore } from '../endpoints/verification/redis-verification-store';
-import { CHANGE_MS } from '../endpoints/verification/request-verification';
 import {
   afterTry,
+  CHANGE_MS,
   MIN_ALLOWED_RATE,
   type TryResult,
   type VerificationPolicy,
@@ -28,7 +28,7 @@ import { type AuthorizeContext, authorize } from './authorize';
 import { NATIVE_HEADERS } from './cloudevents';
 import { prepareRequest, type RequestStyle, type SignWithKeyContext, signWithKey } from './send-attempt';
 
-export interface VerifyEndpointContext extends FindSignerContext, SignWithKeyContext, AuthorizeContext {
+export interface VerifyEndpointContext extends SignerParts, SignWithKeyContext, AuthorizeContext {
   readonly endpointStore: Pick<EndpointStore, 'find' | 'update'>;
   readonly unprovenRequests: Pick<UnprovenRequests, 'take'>;
   readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp'>;

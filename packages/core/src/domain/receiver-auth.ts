@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type CamelCase, camelCase } from './endpoint-settings';
-import { type AuthKinds, type AuthType, authMembersOf, authTypes } from './receiver-auth/kinds';
+import { type AuthKinds, type AuthType, authMembersOf, authTypes, mayLack } from './receiver-auth/kinds';
 
 /** The algorithms that sign a client assertion (RFC 7518, RFC 8037): the first of each kind of key is its own. */
 export const assertionAlgorithms = {
@@ -31,34 +31,33 @@ type Stored<Type extends AuthType> = {
     | undefined;
 };
 
-export type OAuth2 = Stored<'oauth2'> & {
-  /** Of the private key. */
-  readonly algorithm?: AssertionAlgorithm | undefined;
-  /** The name of the private key (`kid`), if it has one. */
-  readonly keyId?: string | undefined;
+/** What is stored of a private key beside its text. */
+const keyFacts = {
+  algorithm: z.enum(Object.values(assertionAlgorithms).flat()).optional(),
+  /** Its name (`kid`), if it has one. */
+  keyId: z.string().optional(),
 };
+export type KeyFacts = Readonly<z.infer<z.ZodObject<typeof keyFacts>>>;
+export const keyFactNames = Object.keys(keyFacts);
+
+export type OAuth2 = Stored<'oauth2'> & KeyFacts;
 
 /** What requests to a receiver carry in `Authorization`, beside their signatures. */
 export type ReceiverAuth =
   | OAuth2
   | { readonly [Type in Exclude<AuthType, 'oauth2'>]: Stored<Type> }[Exclude<AuthType, 'oauth2'>];
 
-const keyShape = {
-  algorithm: z.enum(Object.values(assertionAlgorithms).flat()).optional(),
-  keyId: z.string().optional(),
-};
-
 function storedSchema(type: AuthType) {
-  const members = authMembersOf(type).map(([name, { isOptional, credential }]) => [
+  const members = authMembersOf(type).map(([name, member]) => [
     camelCase(name),
-    isOptional || credential !== undefined ? z.string().optional() : z.string(),
+    mayLack(member) ? z.string().optional() : z.string(),
   ]);
   const hasKey = authMembersOf(type).some(([, { kind }]) => kind === 'private_key');
   return z.object({
     type: z.literal(type),
     changedAt: z.number(),
     ...(Object.fromEntries(members) as Readonly<Record<string, z.ZodType>>),
-    ...(hasKey && keyShape),
+    ...(hasKey && keyFacts),
   });
 }
 

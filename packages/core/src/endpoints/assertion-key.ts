@@ -1,6 +1,11 @@
 import { createPrivateKey } from 'node:crypto';
 import { z } from 'zod';
-import { type AssertionAlgorithm, type AssertionKeyKind, assertionAlgorithms } from '../domain/receiver-auth';
+import {
+  type AssertionAlgorithm,
+  type AssertionKeyKind,
+  assertionAlgorithms,
+  type KeyFacts,
+} from '../domain/receiver-auth';
 import { readClientKey } from './tls/client-key';
 
 const MAX_KEY_CHARACTERS = 16 * 1024;
@@ -23,11 +28,7 @@ const jwkSchema = z.looseObject({
 });
 
 /** A private key that signs client assertions. */
-export interface AssertionKey {
-  readonly privateKey: string;
-  readonly algorithm: AssertionAlgorithm;
-  readonly keyId: string | undefined;
-}
+export type AssertionKey = KeyFacts & { readonly privateKey: string };
 
 /** A key that signs assertions, as PKCS #8 in PEM or as a JWK. */
 export const assertionKeySchema = z.union([pemSchema, jwkSchema]).transform((key, context): AssertionKey => {

@@ -7,10 +7,8 @@ import type { Clock } from '../platform/clock';
 import { durationOrNeverSchema, durationSchema } from '../platform/duration';
 import type { HealthStore } from './health/redis-health-store';
 import type { EndpointStore } from './redis-endpoint-store';
-import type { DisabledEndpoints } from './redis-stopped-endpoints';
-import { isUnreadableSecret } from './seal';
 
-export interface DisableContext {
+export interface DisableParts {
   readonly endpointStore: Pick<EndpointStore, 'update'>;
   readonly clock: Clock;
   readonly emit: Emit;
@@ -30,7 +28,7 @@ export interface Disabling {
  * @param act absent: nobody has asked for it.
  */
 export async function disable(
-  { endpointStore, clock, emit }: DisableContext,
+  { endpointStore, clock, emit }: DisableParts,
   accountId: AccountId,
   id: EndpointId,
   reason: DisabledReason,
@@ -52,8 +50,8 @@ export function wasNotEnabledSince({ enabledAt }: Endpoint): (current: Endpoint)
   return (current) => current.enabledAt === enabledAt;
 }
 
-export interface DisableFailingContext extends DisableContext {
-  readonly healthStore: Pick<HealthStore, 'readLastSuccess'>;
+export interface DisableFailingParts extends DisableParts {
+  readonly healthStore: HealthStore;
   /** `never`: failing endpoints are tried for ever. */
   readonly disablePolicy: DisablePolicy | 'never';
 }
@@ -63,18 +61,18 @@ export interface DisableFailingContext extends DisableContext {
  * Costs nothing at an endpoint that began to fail recently.
  */
 export async function disableFailing(
-  context: DisableFailingContext,
+  parts: DisableFailingParts,
   endpoint: Endpoint,
   failingSince: number,
 ): Promise<boolean> {
-  const { healthStore, disablePolicy, clock } = context;
+  const { healthStore, disablePolicy, clock } = parts;
   const now = clock();
-  if (disablePolicy === 'never' || !isSpanOver(disablePolicy, { failingSince, now })) return false;
+  if (disablePolicy === 'never' || !isSpanOver(disablePolicy, failingSince, now)) return false;
   const lastSuccessAt = await healthStore.readLastSuccess(endpoint.id);
   const enabledAt = endpoint.enabledAt ?? endpoint.createdAt;
   if (!hasFailedForTooLong(disablePolicy, { failingSince, lastSuccessAt, enabledAt, now })) return false;
   const { accountId, id } = endpoint;
-  return (await disable(context, accountId, id, 'failing', wasNotEnabledSince(endpoint))).hasChanged;
+  return (await disable(parts, accountId, id, 'failing', wasNotEnabledSince(endpoint))).hasChanged;
 }
 
 /** Workers disable by them, and the API tells when that will be. */
@@ -120,10 +118,7 @@ export interface FailureHistory {
 /**
  * Whether its failures are far enough apart. Decided without reading the last success, and hardly ever true.
  */
-function isSpanOver(
-  { failureSpanMs }: DisablePolicy,
-  { failingSince, now }: Pick<FailureHistory, 'failingSince' | 'now'>,
-): boolean {
+function isSpanOver({ failureSpanMs }: DisablePolicy, failingSince: number, now: number): boolean {
   return now - failingSince >= failureSpanMs;
 }
 
@@ -158,37 +153,4 @@ export function asEnabled(endpoint: Endpoint, now: number): Endpoint {
 /** Two changes within a millisecond still differ, so that no two versions look the same. */
 export function updateTime({ updatedAt }: Endpoint, now: number): number {
   return Math.max(now, updatedAt + 1);
-}
-
-export interface CountDisabledContext {
-  readonly disabledEndpoints: Pick<DisabledEndpoints, 'count' | 'some' | 'leave'>;
-  readonly endpointStore: Pick<EndpointStore, 'find'>;
-}
-
-// A stale entry is rare: it takes a process that dies within a millisecond.
-const CHECKED_AT_ONCE = 5;
-
-/** The number of disabled endpoints. Each call checks some of them and removes stale entries. */
-export async function countDisabled({
-  disabledEndpoints,
-  endpointStore,
-}: CountDisabledContext): Promise<number> {
-  const some = await disabledEndpoints.some(CHECKED_AT_ONCE);
-  await Promise.all(
-    some.map(async ({ accountId, endpointId, since }) => {
-      const isDisabled = await endpointStore
-        .find(accountId, endpointId)
-        .then((endpoint) => endpoint?.status === 'disabled', staysCounted);
-      if (!isDisabled) await disabledEndpoints.leave(accountId, endpointId, since);
-    }),
-  );
-  return await disabledEndpoints.count();
-}
-
-/**
- * An endpoint with unreadable secrets may well be disabled, and must not keep all others from being counted.
- */
-function staysCounted(error: unknown): true {
-  if (isUnreadableSecret(error)) return true;
-  throw error;
 }

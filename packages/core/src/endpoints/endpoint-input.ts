@@ -24,6 +24,7 @@ import {
   movedAuthSecrets,
   newAuthSchema,
   requireOneAuthorization,
+  type Sent,
 } from './receiver-auth';
 import { newSecretSchema } from './rotate-secret';
 import { checkTls, newTlsSchema, tlsPatchSchema } from './tls/certificate';
@@ -264,8 +265,6 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-type Sent = Pick<Endpoint, 'url' | 'headers' | 'tls' | 'auth'>;
-
 /** What is said of a secret that a change would take along. */
 export const GIVE_AGAIN =
   'must be given again or removed: this change sends requests elsewhere (url, tls.ca, auth.token_url), and a portal session without the capability "secrets" must not take stored secrets there';
@@ -275,18 +274,14 @@ export const GIVE_AGAIN =
  * which are sent as they are, the key that proves who calls, and those of `auth`. Another place is any other URL, as one host may serve
  * many customers by path, and any other authority, as one that the client chose can vouch for whoever is in between.
  */
-export function movedSecrets(
-  before: Sent,
-  after: Sent,
-  patch: Pick<EndpointPatch, 'headers' | 'tls' | 'auth'>,
-): ValidationError[] {
+export function movedSecrets(before: Sent, after: Sent, patch: EndpointPatch): ValidationError[] {
   const pointers = movedAuthSecrets(before, after, patch.auth);
   if (before.url !== after.url || before.tls?.ca !== after.tls?.ca)
     pointers.unshift(...keptSecrets(before, patch));
   return pointers.map((pointer) => ({ pointer, detail: GIVE_AGAIN }));
 }
 
-function keptSecrets(before: Sent, patch: Pick<EndpointPatch, 'headers' | 'tls'>): string[] {
+function keptSecrets(before: Sent, patch: EndpointPatch): string[] {
   const headers = Object.keys(before.headers ?? {}).filter((name) => isKept(patch.headers, name));
   const pointers = headers.map((name) => jsonPointer(['headers', name]));
   if (before.tls?.key !== undefined && isKept(patch.tls, 'key')) pointers.push('/tls/client_key');
@@ -300,7 +295,7 @@ function isKept(patch: object | null | undefined, name: string): boolean {
 }
 
 /** What tells one state of an endpoint's settings from every other. */
-export function versionOf({ updatedAt }: Pick<Endpoint, 'updatedAt'>): string {
+export function versionOf({ updatedAt }: Endpoint): string {
   return updatedAt.toString(36);
 }
 

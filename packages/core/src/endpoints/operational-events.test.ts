@@ -1,10 +1,12 @@
 import { operationalTypes } from '../accounts/event-types/built-in';
 import { type AcceptedEvent, eventIdSchema } from '../domain/event';
 import { formatTime } from '../platform/clock';
+import type { EventQueue } from '../queue/bullmq-event-queue';
 import { buildAct } from '../testing/build-act';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
+import { fake } from '../testing/fake';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
@@ -47,7 +49,7 @@ describe('operational events', () => {
     let add = async (event: AcceptedEvent): Promise<void> => void queued.push(event);
     const operationalEvents = new OperationalEvents({
       subscriptions: new Subscriptions(endpointStore),
-      eventQueue: { add: (event) => add(event) },
+      eventQueue: fake<EventQueue>({ add: (event) => add(event) }),
       clock: () => now,
       emit: signals.listen,
     });

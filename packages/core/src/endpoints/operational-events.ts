@@ -15,9 +15,9 @@ import { settledWithin } from '../platform/timers';
 import type { EventQueue } from '../queue/bullmq-event-queue';
 import type { Subscriptions } from './subscriptions';
 
-export interface OperationalEventsOptions {
-  readonly subscriptions: Pick<Subscriptions, 'current'>;
-  readonly eventQueue: Pick<EventQueue, 'add'>;
+export interface OperationalEventsParts {
+  readonly subscriptions: Subscriptions;
+  readonly eventQueue: EventQueue;
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -38,7 +38,7 @@ export class OperationalEvents {
   readonly #underWay = new Set<Promise<void>>();
   readonly #raised = createLru<EventId, true>(REMEMBERED);
 
-  constructor(private readonly options: OperationalEventsOptions) {}
+  constructor(private readonly parts: OperationalEventsParts) {}
 
   readonly raise: RaiseEvents = (accountId, events) => {
     for (const event of events) this.#track(this.#raiseOne(accountId, event));
@@ -50,7 +50,7 @@ export class OperationalEvents {
   }
 
   async #raiseOne(accountId: AccountId, event: OperationalEvent): Promise<void> {
-    const { subscriptions, eventQueue, clock, emit } = this.options;
+    const { subscriptions, eventQueue, clock, emit } = this.parts;
     const { type, data } = event;
     const acceptedAt = clock();
     const id = operationalEventId(accountId, event, acceptedAt);
@@ -65,7 +65,7 @@ export class OperationalEvents {
   #track(raising: Promise<void>): void {
     const tracked = raising
       .catch((error: unknown) =>
-        this.options.emit({ name: 'task.failed', task: 'publish an operational event', error }),
+        this.parts.emit({ name: 'task.failed', task: 'publish an operational event', error }),
       )
       .finally(() => this.#underWay.delete(tracked));
     this.#underWay.add(tracked);

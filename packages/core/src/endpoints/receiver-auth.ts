@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Endpoint } from '../domain/endpoint';
 import { camelCase } from '../domain/endpoint-settings';
-import { type ReceiverAuth, receiverAuthSchema } from '../domain/receiver-auth';
+import { keyFactNames, type ReceiverAuth, receiverAuthSchema } from '../domain/receiver-auth';
 import type { AuthMember } from '../domain/receiver-auth/kind';
 import {
   type AuthType,
@@ -9,6 +9,7 @@ import {
   authKindOf,
   authMembersOf,
   authTypes,
+  mayLack,
 } from '../domain/receiver-auth/kinds';
 import { type TargetUrlRules, targetUrlSchema } from '../domain/target-url';
 import { invalidRequest, type ValidationError } from '../platform/app-error';
@@ -56,10 +57,6 @@ function sentSchema(member: AuthMember, rules: TargetUrlRules): z.ZodType {
   }
 }
 
-function mayLack({ isOptional, credential }: AuthMember): boolean {
-  return isOptional === true || credential !== undefined;
-}
-
 /** The `auth` of a patch. Which members go together is known once they are merged. */
 export function authPatchSchema(rules: TargetUrlRules) {
   const members = authTypes.flatMap(authMembersOf).map(([name, member]) => {
@@ -85,12 +82,7 @@ export interface AuthPatch {
   readonly [name: string]: unknown;
 }
 
-interface AuthInput {
-  readonly type?: AuthType | undefined;
-  readonly [name: string]: unknown;
-}
-
-function toAuthPatch({ type, ...members }: AuthInput): AuthPatch {
+function toAuthPatch({ type, ...members }: AuthPatch): AuthPatch {
   const patch = Object.entries(members).flatMap(([name, value]) =>
     typeof value === 'object' && value !== null ? Object.entries(value) : [[camelCase(name), value]],
   );
@@ -178,7 +170,7 @@ function withoutReplaced(before: ReceiverAuth, patch: AuthPatch): object {
 
 /** The names in code of what a record has of a member. */
 function storedNames([name, { kind }]: readonly [string, AuthMember]): string[] {
-  return kind === 'private_key' ? [camelCase(name), 'algorithm', 'keyId'] : [camelCase(name)];
+  return kind === 'private_key' ? [camelCase(name), ...keyFactNames] : [camelCase(name)];
 }
 
 /** The members of all types, by what records have of them. */
@@ -218,13 +210,14 @@ function faultOfCredentials(type: AuthType, merged: ReadonlyMap<string, unknown>
 }
 
 /** Both would say what is in the same header. */
-export function requireOneAuthorization({ auth, headers }: Pick<Endpoint, 'auth' | 'headers'>): void {
+export function requireOneAuthorization({ auth, headers }: Endpoint): void {
   if (auth === undefined || headers?.authorization === undefined) return;
   const detail = 'must be removed if auth is given, which sets this header';
   throw invalidRequest([{ pointer: '/headers/authorization', detail }]);
 }
 
-type Sent = Pick<Endpoint, 'url' | 'auth' | 'tls'>;
+/** What an endpoint's requests take with them, and to where. */
+export type Sent = Pick<Endpoint, 'url' | 'headers' | 'auth' | 'tls'>;
 
 /**
  * Pointers to the secrets of `auth` that a change would take to another place than they were given for: another

@@ -2,20 +2,21 @@ import type { AccountId } from '../domain/account';
 import type { Endpoint, EndpointId } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import { buildEndpoint } from '../testing/build-endpoint';
+import { buildEndpoints } from '../testing/build-endpoints';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
-import { listEndpoints } from './manage-endpoints';
+import type { Endpoints } from './endpoints';
 import { EndpointStore } from './redis-endpoint-store';
 import { encodeEndpoint } from './seal';
 
 let redis: TestRedis;
 let store: EndpointStore;
-let context: { readonly endpointStore: EndpointStore };
+let endpoints: Endpoints;
 beforeAll(async () => {
   redis = await openTestRedis();
   store = new EndpointStore(redis.client, testSealer);
-  context = { endpointStore: store };
+  endpoints = buildEndpoints(redis.client, { endpointStore: store, clock: () => 0 });
 });
 afterAll(() => redis.close());
 
@@ -201,9 +202,9 @@ describe('the subscriptions of records that the version before has written', () 
 
   it('are never those of before, however many of both versions write and read at the same time', async () => {
     const accountId = uniqueAccountId();
-    const endpoints = await Promise.all(Array.from({ length: 300 }, () => saved({ accountId })));
+    const all = await Promise.all(Array.from({ length: 300 }, () => saved({ accountId })));
     const stores = Array.from({ length: 4 }, () => new EndpointStore(redis.client, testSealer));
-    const work = endpoints.slice(0, 60).map(async (endpoint, index) => {
+    const work = all.slice(0, 60).map(async (endpoint, index) => {
       const reader = stores[index % 4]?.listSubscribers(accountId);
       const events = [`type.${index}`];
       if (index % 2 === 0) await former.save({ ...endpoint, events });
@@ -230,7 +231,7 @@ describe('a list of the matching ones', () => {
     ];
     for (const { id } of others) await redis.client.hset(keys.endpoints(accountId), id, 'spoilt');
     const filter = { status: 'enabled', eventType: 'brief.created' } as const;
-    expect(await listEndpoints(context, accountId, filter, 10)).toEqual({
+    expect(await endpoints.list(accountId, filter, 10)).toEqual({
       endpoints: [wanted],
       nextCursor: undefined,
     });
@@ -241,7 +242,7 @@ describe('a list of the matching ones', () => {
     const { accountId } = wanted;
     const other = buildEndpoint({ accountId, events: ['keyword.*'] });
     for (const endpoint of [wanted, other]) await former.save(endpoint);
-    const list = () => listEndpoints(context, accountId, { eventType: 'brief.created' }, 10);
+    const list = () => endpoints.list(accountId, { eventType: 'brief.created' }, 10);
     expect(await list()).toMatchObject({ endpoints: [wanted] });
     await redis.client.hset(keys.endpoints(accountId), other.id, 'spoilt');
     expect(await list()).toMatchObject({ endpoints: [wanted] });
@@ -251,12 +252,12 @@ describe('a list of the matching ones', () => {
     const accountId = uniqueAccountId();
     for (let i = 0; i < 300; i += 1)
       await saved({ accountId, status: i % 100 === 0 ? 'disabled' : 'enabled' });
-    const all = await listEndpoints(context, accountId, { status: 'disabled' }, 10);
+    const all = await endpoints.list(accountId, { status: 'disabled' }, 10);
     expect(all.endpoints).toHaveLength(3);
     const pages: EndpointId[] = [];
     let before: EndpointId | undefined;
     do {
-      const page = await listEndpoints(context, accountId, { status: 'disabled' }, 1, before);
+      const page = await endpoints.list(accountId, { status: 'disabled' }, 1, before);
       pages.push(...page.endpoints.map(({ id }) => id));
       before = page.nextCursor;
     } while (before !== undefined);

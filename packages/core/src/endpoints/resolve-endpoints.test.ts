@@ -1,8 +1,10 @@
 import type { EndpointRef } from '../domain/endpoint';
 import { endpointUidSchema } from '../domain/setting-schemas';
 import { caughtFrom } from '../testing/caught-from';
+import { fake } from '../testing/fake';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
-import { type LookUpEndpointsContext, lookUpEndpoints } from './resolve-endpoints';
+import type { EndpointStore } from './redis-endpoint-store';
+import { lookUpEndpoints } from './resolve-endpoints';
 
 const [first, second] = [uniqueEndpointId(), uniqueEndpointId()];
 const uid = endpointUidSchema.parse('main');
@@ -14,15 +16,14 @@ const byRef = new Map<EndpointRef, typeof first>([
 
 function build() {
   const asked: (readonly EndpointRef[])[] = [];
-  const context: LookUpEndpointsContext = {
-    endpointStore: {
-      async findIds(_accountId, refs) {
-        asked.push(refs);
-        return refs.map((ref) => byRef.get(ref));
-      },
+  const endpointStore = fake<EndpointStore>({
+    async findIds(_accountId, refs) {
+      asked.push(refs);
+      return refs.map((ref) => byRef.get(ref));
     },
-  };
-  const lookUp = (refs: readonly EndpointRef[]) => lookUpEndpoints(context, uniqueAccountId(), refs);
+  });
+  const lookUp = (refs: readonly EndpointRef[]) =>
+    lookUpEndpoints({ endpointStore }, uniqueAccountId(), refs);
   return { lookUp, asked };
 }
 

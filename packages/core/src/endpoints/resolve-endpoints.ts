@@ -1,5 +1,11 @@
 import type { AccountId } from '../domain/account';
-import { type EndpointId, type EndpointRef, endpointNotFound, isAsleep } from '../domain/endpoint';
+import {
+  type Endpoint,
+  type EndpointId,
+  type EndpointRef,
+  endpointNotFound,
+  isAsleep,
+} from '../domain/endpoint';
 import { AppError } from '../platform/app-error';
 import type { EndpointStore } from './redis-endpoint-store';
 
@@ -10,13 +16,9 @@ import type { EndpointStore } from './redis-endpoint-store';
  */
 export type ResolvedEndpoints = (refs: readonly EndpointRef[]) => readonly EndpointId[];
 
-export interface LookUpEndpointsContext {
-  readonly endpointStore: Pick<EndpointStore, 'findIds'>;
-}
-
 /** Look up all endpoints that a request names at once, however many of its events name the same ones. */
 export async function lookUpEndpoints(
-  { endpointStore }: LookUpEndpointsContext,
+  { endpointStore }: { readonly endpointStore: Pick<EndpointStore, 'findIds'> },
   accountId: AccountId,
   refs: readonly EndpointRef[],
 ): Promise<ResolvedEndpoints> {
@@ -47,8 +49,18 @@ function notThere(named: readonly { readonly ref: EndpointRef; readonly id: Endp
   });
 }
 
-export interface RequireEndpointContext {
+interface EndpointRecords {
   readonly endpointStore: Pick<EndpointStore, 'find' | 'idOf'>;
+}
+
+/** @throws AppError `not_found`, also for another account's endpoint. */
+export async function readEndpoint(
+  { endpointStore }: EndpointRecords,
+  accountId: AccountId,
+  ref: EndpointRef,
+): Promise<Endpoint> {
+  const id = await endpointStore.idOf(accountId, ref);
+  return mustExist(id && (await endpointStore.find(accountId, id)));
 }
 
 /**
@@ -57,12 +69,15 @@ export interface RequireEndpointContext {
  * @throws AppError `not_found` when the account has no such endpoint.
  */
 export async function requireEndpoint(
-  { endpointStore }: RequireEndpointContext,
+  records: EndpointRecords,
   accountId: AccountId,
   ref: EndpointRef,
 ): Promise<EndpointId> {
-  const id = await endpointStore.idOf(accountId, ref);
-  const endpoint = id && (await endpointStore.find(accountId, id));
+  return (await readEndpoint(records, accountId, ref)).id;
+}
+
+/** A listener that is asleep has to be created again. @throws AppError `not_found`. */
+export function mustExist(endpoint: Endpoint | undefined): Endpoint {
   if (!endpoint || isAsleep(endpoint)) throw endpointNotFound();
-  return endpoint.id;
+  return endpoint;
 }

@@ -1,6 +1,7 @@
 import type { AccountId } from '../domain/account';
 import type { EndpointId } from '../domain/endpoint';
 import { buildEndpoint } from '../testing/build-endpoint';
+import { fake } from '../testing/fake';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
@@ -37,13 +38,15 @@ function asked(subscriptions: Subscriptions) {
 /** Subscriptions that tell for which accounts the endpoints were loaded. */
 function buildSubscriptions() {
   const loads: AccountId[] = [];
-  const subscriptions = new Subscriptions({
-    version: (account) => store.version(account),
-    listSubscribers(accountId) {
-      loads.push(accountId);
-      return store.listSubscribers(accountId);
-    },
-  });
+  const subscriptions = new Subscriptions(
+    fake<EndpointStore>({
+      version: (account) => store.version(account),
+      listSubscribers(accountId) {
+        loads.push(accountId);
+        return store.listSubscribers(accountId);
+      },
+    }),
+  );
   return { ...asked(subscriptions), loads };
 }
 
@@ -118,14 +121,16 @@ describe('subscribersOf', () => {
     const first = await saved(accountId, '*');
     let second: EndpointId | undefined;
     const { subscribersOf } = asked(
-      new Subscriptions({
-        version: (account) => store.version(account),
-        async listSubscribers(account) {
-          const endpoints = await store.listSubscribers(account);
-          second ??= await saved(accountId, '*');
-          return endpoints;
-        },
-      }),
+      new Subscriptions(
+        fake<EndpointStore>({
+          version: (account) => store.version(account),
+          async listSubscribers(account) {
+            const endpoints = await store.listSubscribers(account);
+            second ??= await saved(accountId, '*');
+            return endpoints;
+          },
+        }),
+      ),
     );
     expect(idsOf(await subscribersOf(accountId, 'keyword.quick_win'))).toEqual([first]);
     const found = await subscribersOf(accountId, 'keyword.quick_win');
@@ -162,13 +167,15 @@ describe('a version that was read already', () => {
     const accountId = uniqueAccountId();
     const first = await saved(accountId, '*');
     let reads = 0;
-    const subscriptions = new Subscriptions({
-      listSubscribers: (account) => store.listSubscribers(account),
-      version: async (account) => {
-        reads += 1;
-        return await store.version(account);
-      },
-    });
+    const subscriptions = new Subscriptions(
+      fake<EndpointStore>({
+        listSubscribers: (account) => store.listSubscribers(account),
+        version: async (account) => {
+          reads += 1;
+          return await store.version(account);
+        },
+      }),
+    );
     const known = await subscriptions.current(accountId, subscriptions.readVersion(accountId));
     expect(idsOf(known.subscribedTo('brief.created').subscribers)).toEqual([first]);
     expect(reads).toBe(1);

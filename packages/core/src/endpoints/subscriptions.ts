@@ -75,7 +75,7 @@ export class Subscriptions {
     this.#load(accountId, version),
   );
 
-  constructor(private readonly endpointStore: Pick<EndpointStore, 'version' | 'listSubscribers'>) {}
+  constructor(private readonly endpointStore: EndpointStore) {}
 
   async readVersion(accountId: AccountId): Promise<EndpointsVersion> {
     return await this.endpointStore.version(accountId);

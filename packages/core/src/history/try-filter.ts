@@ -2,11 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { EventTypes } from '../accounts/event-types/event-types';
 import type { AccountId } from '../domain/account';
 import { dataOf, type EventId, type StoredEvent } from '../domain/event';
-import {
-  type KnownFiltersContext,
-  matchesType,
-  requireKnownFilters,
-} from '../endpoints/filters/event-filters';
+import { matchesType, requireKnownFilters } from '../endpoints/filters/event-filters';
 import type { Explained, PayloadFilter } from '../endpoints/filters/payload-filter';
 import { invalidRequest } from '../platform/app-error';
 import { scanPage } from '../platform/batches';
@@ -38,7 +34,7 @@ export interface Trial {
   readonly because: readonly Explained[];
 }
 
-export interface TryFilterContext extends KnownFiltersContext {
+export interface TryFilterContext {
   readonly history: Pick<WholeHistory, 'findEvent' | 'listEvents'>;
   readonly eventTypes: EventTypes;
 }

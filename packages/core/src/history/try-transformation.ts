@@ -3,8 +3,8 @@ import type { AccountId } from '../domain/account';
 import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId } from '../domain/event';
 import { invalidRequest } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
+import type { CodeRunner } from '../transform/code-runner';
 import {
-  type RunTransformationContext,
   runTransformation,
   type TransformResult,
   type TransformSource,
@@ -18,9 +18,8 @@ export type TryTransformationSource =
   | { readonly kind: 'example'; readonly type: string }
   | { readonly kind: 'event'; readonly id: EventId };
 
-export interface TryTransformationContext
-  extends RunTransformationContext,
-    Pick<TryFilterContext, 'history'> {
+export interface TryTransformationContext extends Pick<TryFilterContext, 'history'> {
+  readonly transformPool: CodeRunner;
   readonly eventTypes: EventTypes;
   readonly clock: Clock;
 }

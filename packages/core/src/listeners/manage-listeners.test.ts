@@ -1,33 +1,15 @@
-import { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
 import { AccountStore } from '../accounts/redis-account-store';
 import type { EndpointId } from '../domain/endpoint';
-import { oneShard } from '../domain/queues';
 import type { ReplayOrder } from '../domain/replay';
-import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
-import { HealthStore } from '../endpoints/health/redis-health-store';
-import {
-  createEndpoint,
-  enableEndpoint,
-  listEndpoints,
-  readEndpoint,
-  updateEndpoint,
-} from '../endpoints/manage-endpoints';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
-import { TransformationStore } from '../endpoints/redis-transformation-store';
 import { newSecret } from '../endpoints/rotate-secret';
-import { SigningKeyStore } from '../endpoints/signing-keys/redis-signing-key-store';
-import { DeliveryStore } from '../events/redis-delivery-store';
-import { EventStore } from '../events/redis-event-store';
 import { createNewId } from '../platform/ids';
-import { atomicAsOne } from '../platform/redis-atomic';
-import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
-import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { ReplayStore } from '../replays/redis-replay-store';
+import { buildEndpoints } from '../testing/build-endpoints';
 import { buildVerification } from '../testing/build-verification';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
-import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
-import { uniqueAccountId } from '../testing/unique-ids';
+import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
 import {
   ASLEEP_MS,
   connectListener,
@@ -68,31 +50,19 @@ async function arrange() {
       ordered.push(order);
     },
   };
-  const context = {
-    endpointStore,
-    signingKeyStore: new SigningKeyStore(redis.client, testSealer),
-    accountStore,
-    listenerStore,
-    replayQueue,
-    replayStore,
-    deliveryStore: new DeliveryStore(redis.client, testRetention),
-    deliveryQueue: new DeliveryQueue(redis.client, oneShard('bull')),
-    healthStore: new HealthStore(redis.client, 60_000),
-    transformationStore: new TransformationStore(redis.client),
-    admissionStore: new AdmissionStore(redis.client),
-    atomic: atomicAsOne(redis.client),
-    eventStore: new EventStore(redis.client, testRetention),
+  const endpoints = buildEndpoints(redis.client, {
     ...buildVerification(redis.client, 'required'),
-    heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),
-    eventTypeStore: new EventTypeStore(redis.client),
-    newId: createNewId(clock),
-    maxEndpoints: 5,
+    endpointStore,
+    accountStore,
     clock,
     emit,
-  };
+  });
+  const newId = createNewId(clock);
+  const context = { endpoints, endpointStore, listenerStore, replayQueue, replayStore, newId, clock, emit };
   const addressOf = (endpointId: EndpointId) => ({ accountId, endpointId });
   return {
     context,
+    endpoints,
     listenerStore,
     ordered,
     accountId,
@@ -107,7 +77,7 @@ async function arrange() {
     wakeUp: (id: EndpointId) => wakeUpListener(context, addressOf(id)),
     isDue: async (id: EndpointId) =>
       (await listenerStore.listDue(now, 1_000)).some(({ endpointId }) => endpointId === id),
-    read: (id: EndpointId) => readEndpoint(context, accountId, id),
+    read: (id: EndpointId) => endpoints.read(accountId, id),
     addressOf,
     pass: (ms: number) => void (now += ms),
     setQueueAway: (to: boolean) => void (isQueueAway = to),
@@ -147,7 +117,7 @@ it('is the same one when it is made again, with its secret and what is said of i
 });
 
 it('falls asleep a minute after it was lost: it gets no events, and is not there for clients', async () => {
-  const { create, connect, hangUp, wakeUp, isDue, read, pass, context, accountId, addressOf } =
+  const { create, connect, hangUp, wakeUp, isDue, read, pass, context, endpoints, accountId, addressOf } =
     await arrange();
   const { id } = await create();
   await connect(id, 'one');
@@ -158,9 +128,9 @@ it('falls asleep a minute after it was lost: it gets no events, and is not there
   expect(await isDue(id)).toBe(true);
   await wakeUp(id);
   await expect(read(id)).rejects.toMatchObject(NOT_FOUND);
-  await expect(updateEndpoint(context, accountId, id, { events: ['*'] })).rejects.toMatchObject(NOT_FOUND);
+  await expect(endpoints.update(accountId, id, { events: ['*'] })).rejects.toMatchObject(NOT_FOUND);
   await expect(requireAwake(context, addressOf(id))).rejects.toMatchObject(NOT_FOUND);
-  expect((await listEndpoints(context, accountId, {}, 10)).endpoints).toEqual([]);
+  expect((await endpoints.list(accountId, {}, 10)).endpoints).toEqual([]);
 });
 
 it('is brought what it missed while it was asleep when somebody comes back', async () => {
@@ -224,10 +194,10 @@ it('is lost when the process that has it dies, and removed a day after it fell a
 });
 
 it('leaves a webhook alone that has the name, and cannot be enabled while nobody is connected', async () => {
-  const { create, context, accountId, accountId: owner } = await arrange();
+  const { create, endpoints, accountId } = await arrange();
   const { id } = await create();
-  await expect(enableEndpoint(context, accountId, id)).rejects.toMatchObject({ code: 'conflict' });
+  await expect(endpoints.enable(accountId, id)).rejects.toMatchObject({ code: 'conflict' });
   const uid = 'listener.other' as never;
-  await createEndpoint(context, owner, { url: 'https://example.com/', events: ['*'], uid });
+  await endpoints.create(accountId, { url: 'https://example.com/', events: ['*'], uid }, uniqueEndpointId());
   await expect(create({ name: 'other' })).rejects.toMatchObject({ code: 'conflict' });
 });

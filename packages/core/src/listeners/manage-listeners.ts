@@ -2,8 +2,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { AccountId } from '../domain/account';
 import type { Act } from '../domain/audit';
 import {
+  ENDPOINT_ID_PREFIX,
   type Endpoint,
   type EndpointAddress,
+  type EndpointId,
   endpointNotFound,
   isAsleep,
   type Listener,
@@ -13,16 +15,7 @@ import type { EndpointUid } from '../domain/setting-schemas';
 import type { Emit } from '../domain/signal';
 import { asDisabled, updateTime } from '../endpoints/disable';
 import type { NewEndpoint } from '../endpoints/endpoint-input';
-import {
-  type CreateEndpointContext,
-  createEndpoint,
-  type EnableEndpointContext,
-  enableEndpoint,
-  type RemoveEndpointContext,
-  removeEndpoint,
-  type UpdateEndpointContext,
-  updateEndpoint,
-} from '../endpoints/manage-endpoints';
+import type { Endpoints } from '../endpoints/endpoints';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
@@ -41,12 +34,9 @@ interface LoseListenerContext extends ChangeListenerContext {
   readonly listenerStore: Pick<ListenerStore, 'watch'>;
 }
 
-export interface CreateListenerContext
-  extends LoseListenerContext,
-    CreateReplayContext,
-    CreateEndpointContext,
-    UpdateEndpointContext {
-  readonly endpointStore: Pick<EndpointStore, 'create' | 'find' | 'idOf' | 'takeBack' | 'update'>;
+export interface CreateListenerContext extends LoseListenerContext, CreateReplayContext {
+  readonly endpoints: Endpoints;
+  readonly endpointStore: Pick<EndpointStore, 'find' | 'idOf' | 'update'>;
   readonly newId: NewId;
   readonly clock: Clock;
 }
@@ -109,7 +99,7 @@ export async function createListener(
   const woken = await wake(context, address, events, since);
   await bringMissed(context, woken);
   if (known === undefined) return woken;
-  return await updateEndpoint(context, accountId, endpointId, patch, act ? { act } : {});
+  return await context.endpoints.update(accountId, endpointId, patch, act ? { act } : {});
 }
 
 async function make(
@@ -125,7 +115,8 @@ async function make(
   const url = `https://${name}.listener.invalid/`;
   const listener: Listener = { lostAt: context.clock() };
   const endpoint = { ...rest, uid, url, status: 'disabled', listener } as const;
-  return await createEndpoint(context, accountId, endpoint, undefined, act);
+  const id = context.newId(ENDPOINT_ID_PREFIX) as EndpointId;
+  return await context.endpoints.create(accountId, endpoint, id, act);
 }
 
 // From here on it gets events again. The missed range stays noted until a replay of it is running.
@@ -218,8 +209,8 @@ export async function caughtUp(
   }
 }
 
-export interface ConnectListenerContext extends LoseListenerContext, EnableEndpointContext {
-  readonly endpointStore: EnableEndpointContext['endpointStore'] & Pick<EndpointStore, 'update'>;
+export interface ConnectListenerContext extends LoseListenerContext {
+  readonly endpoints: Endpoints;
   readonly clock: Clock;
 }
 
@@ -234,7 +225,7 @@ export async function connectListener(
     ...endpoint,
     listener: { ...listener, stream },
   }));
-  await enableEndpoint(context, address.accountId, address.endpointId);
+  await context.endpoints.enable(address.accountId, address.endpointId);
 }
 
 /** From now on its deliveries are held. Do nothing if another stream has taken over. */
@@ -261,8 +252,9 @@ async function lose(context: LoseListenerContext, address: EndpointAddress, stre
   await context.listenerStore.watch(address, now + LOST_MS);
 }
 
-export interface WakeUpListenerContext extends LoseListenerContext, RemoveEndpointContext {
-  readonly endpointStore: Pick<EndpointStore, 'find' | 'idOf' | 'remove' | 'update'>;
+export interface WakeUpListenerContext extends LoseListenerContext {
+  readonly endpoints: Endpoints;
+  readonly endpointStore: Pick<EndpointStore, 'find' | 'update'>;
   readonly listenerStore: Pick<ListenerStore, 'findHolder' | 'forget' | 'watch'>;
   readonly clock: Clock;
 }
@@ -282,7 +274,7 @@ export async function wakeUpListener(
     return await lose(context, address, stream);
   }
   if (!isAsleep(endpoint)) return await fallAsleep(context, address);
-  await removeEndpoint(context, address.accountId, address.endpointId);
+  await context.endpoints.remove(address.accountId, address.endpointId);
   await listenerStore.forget(address);
 }
 

@@ -3,6 +3,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { AccountQuota } from '../accounts/account-quota';
+import type { AccountStore } from '../accounts/redis-account-store';
 import { ApiKeyStore } from '../accounts/redis-api-key-store';
 import { UsageStore } from '../accounts/redis-usage-store';
 import { AccessTokenStore } from '../deliver/redis-access-token-store';
@@ -24,14 +25,15 @@ import { disable } from '../endpoints/disable';
 import { hourOf, NO_DURATIONS } from '../endpoints/health/attempt-tally';
 import { HealthStore } from '../endpoints/health/redis-health-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
-import { rotateSigningKey } from '../endpoints/signing-keys/manage-signing-keys';
 import { SigningKeyStore } from '../endpoints/signing-keys/redis-signing-key-store';
+import { SigningKeys } from '../endpoints/signing-keys/signing-keys';
 import { ReceiverCertificates } from '../endpoints/tls/redis-receiver-certificates';
 import { UNPROVEN_A_MINUTE, UnprovenRequests } from '../endpoints/verification/redis-unproven-requests';
 import { createNewId } from '../platform/ids';
 import { buildApiKey } from '../testing/build-api-key';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { expiredCertificate } from '../testing/certificates';
+import { fake } from '../testing/fake';
 import { findClosedPort } from '../testing/local-server';
 import { recordSignals, type SignalRecord } from '../testing/record-signals';
 import { SMTP_PASSWORD, startSmtpServer, type TestSmtpServer } from '../testing/smtp-server';
@@ -479,8 +481,9 @@ describe('what expires or is used up', () => {
     await lookAfter(scene, 0, DEFAULT_ACCOUNT);
     deadLetterAt = now;
     const account = { id: DEFAULT_ACCOUNT, createdAt: START };
-    const rotating = { ...scene, accountStore: { find: async () => account }, keyLeadMs: HOUR };
-    await rotateSigningKey(rotating, DEFAULT_ACCOUNT, { immediate: true }, 'rot_1');
+    const accountStore = fake<AccountStore>({ find: async () => account });
+    const signingKeys = new SigningKeys({ ...scene, accountStore, keyLeadMs: HOUR });
+    await signingKeys.rotate(DEFAULT_ACCOUNT, { immediate: true }, 'rot_1');
     await lookAfter(scene, HOUR, DEFAULT_ACCOUNT);
     const [mail] = smtp.mails;
     expect(mail?.raw).toMatch(/signing key has been rotated/);
@@ -542,8 +545,9 @@ describe('a message', () => {
       from: START - 90 * DAY,
       until: START + 7 * DAY,
     });
-    const rotating = { ...scene, accountStore: { find: async () => account }, keyLeadMs: HOUR };
-    await rotateSigningKey(rotating, DEFAULT_ACCOUNT, { immediate: true }, 'rot_1');
+    const accountStore = fake<AccountStore>({ find: async () => account });
+    const signingKeys = new SigningKeys({ ...scene, accountStore, keyLeadMs: HOUR });
+    await signingKeys.rotate(DEFAULT_ACCOUNT, { immediate: true }, 'rot_1');
     deadLetterAt = now;
     usedBytes = 85;
     await lookAfter(scene, 20 * MINUTE, DEFAULT_ACCOUNT);

@@ -1,5 +1,5 @@
-import type { AccountStore } from '../accounts/redis-account-store';
 import { OPEN_REMEMBERED_FOR_MS } from '../accounts/open-accounts';
+import type { AccountStore } from '../accounts/redis-account-store';
 import { type Account, type AccountId, accountNotFound, DEFAULT_ACCOUNT } from '../domain/account';
 import type { Act } from '../domain/audit';
 import type { EndpointId } from '../domain/endpoint';

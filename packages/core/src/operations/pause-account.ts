@@ -1,12 +1,12 @@
 import type { AccountId } from '../domain/account';
 import type { Act } from '../domain/audit';
 import type { Endpoint, EndpointId } from '../domain/endpoint';
-import { type DisableContext, disable } from '../endpoints/disable';
-import { type EnableEndpointContext, enableEndpoint } from '../endpoints/manage-endpoints';
+import { type DisableParts, disable } from '../endpoints/disable';
+import type { Endpoints } from '../endpoints/endpoints';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 
 interface PausedRecords {
-  readonly endpointStore: Pick<EndpointStore, 'list' | 'find' | 'idOf' | 'update'>;
+  readonly endpointStore: EndpointStore;
 }
 
 /** Endpoints of a page. */
@@ -20,7 +20,7 @@ const PAGE = 100;
  * @returns how many this call disabled.
  */
 export async function pauseAccount(
-  context: PausedRecords & DisableContext,
+  context: PausedRecords & DisableParts,
   accountId: AccountId,
   actOf: () => Act,
 ): Promise<number> {
@@ -39,14 +39,14 @@ export async function pauseAccount(
  * @returns how many this call enabled.
  */
 export async function resumeAccount(
-  context: PausedRecords & EnableEndpointContext,
+  context: PausedRecords & { readonly endpoints: Endpoints },
   accountId: AccountId,
   actOf: () => Act,
 ): Promise<number> {
   let count = 0;
   for await (const { id, disabledReason } of eachEndpoint(context, accountId)) {
     if (disabledReason !== 'operator') continue;
-    await enableEndpoint(context, accountId, id, actOf());
+    await context.endpoints.enable(accountId, id, actOf());
     count += 1;
   }
   return count;

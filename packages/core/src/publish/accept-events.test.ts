@@ -4,6 +4,7 @@ import type { AccountId } from '../domain/account';
 import { type EndpointRef, isEndpointId } from '../domain/endpoint';
 import type { AcceptedEvent, EventId } from '../domain/event';
 import { keys } from '../domain/keys';
+import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { Subscriptions } from '../endpoints/subscriptions';
 import { digestOf, type MovedId, MovedIds } from '../events/redis-moved-ids';
 import { AppError } from '../platform/app-error';
@@ -14,6 +15,7 @@ import { ScriptUnit, type Step } from '../platform/redis-script';
 import { buildAtomic, buildGuard } from '../testing/build-atomic';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { createClosables } from '../testing/closables';
+import { fake } from '../testing/fake';
 import { keepMovedId } from '../testing/keep-moved-id';
 import { openPublishContext } from '../testing/open-publish-context';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -44,7 +46,9 @@ describe('accept events', () => {
     const context = {
       ...opened,
       atomic: atomicOneByOne(redis.client),
-      subscriptions: new Subscriptions({ version: async () => '1', listSubscribers: async () => [] }),
+      subscriptions: new Subscriptions(
+        fake<EndpointStore>({ version: async () => '1', listSubscribers: async () => [] }),
+      ),
       // The account's endpoints do not matter to this test, except for one that it does not have.
       endpointStore: {
         async findIds(_accountId: AccountId, refs: readonly EndpointRef[]) {

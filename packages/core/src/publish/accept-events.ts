@@ -9,11 +9,8 @@ import {
   type Schedule,
 } from '../domain/event';
 import type { TraceContext } from '../domain/trace';
-import {
-  type LookUpEndpointsContext,
-  lookUpEndpoints,
-  type ResolvedEndpoints,
-} from '../endpoints/resolve-endpoints';
+import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import { lookUpEndpoints, type ResolvedEndpoints } from '../endpoints/resolve-endpoints';
 import type { EventStore } from '../events/redis-event-store';
 import { digestOf, isOfDigest, type MovedIds, type Settled } from '../events/redis-moved-ids';
 import { AppError } from '../platform/app-error';
@@ -27,9 +24,9 @@ import { type UncheckedEvent, type ValidateEventContext, validateEvent } from '.
 
 export interface AcceptEventsContext
   extends DispatchEventsContext,
-    LookUpEndpointsContext,
     ScheduleEventsContext,
     ValidateEventContext {
+  readonly endpointStore: Pick<EndpointStore, 'findIds'>;
   readonly eventStore: Pick<EventStore, 'find'> & DispatchEventsContext['eventStore'];
   /** Absent: there is no history that an event moves to. */
   readonly movedIds?: Pick<MovedIds, 'look' | 'isSettled' | 'guardsUnsettled'> | undefined;

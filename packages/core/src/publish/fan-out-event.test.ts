@@ -17,6 +17,7 @@ import { buildAtomic } from '../testing/build-atomic';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { createClosables } from '../testing/closables';
+import { fake } from '../testing/fake';
 import { openPublishContext, type PublishContext } from '../testing/open-publish-context';
 import { startRedisServer } from '../testing/redis-server';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -585,10 +586,9 @@ describe('route event', () => {
   }
 
   async function route(event: ReturnType<typeof eventWith>, subscribers: readonly Subscriber[]) {
-    const subscriptions = new Subscriptions({
-      version: async () => '1',
-      listSubscribers: async () => subscribers,
-    });
+    const subscriptions = new Subscriptions(
+      fake<EndpointStore>({ version: async () => '1', listSubscribers: async () => subscribers }),
+    );
     const { receivers } = await routeEvent(
       { routingTurns: new Turns() },
       event,

@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import type { AccountQuota } from '../accounts/account-quota';
 import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId } from '../domain/event';
-import { type LookUpEndpointsContext, lookUpEndpoints } from '../endpoints/resolve-endpoints';
+import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import { lookUpEndpoints } from '../endpoints/resolve-endpoints';
 import { AppError, validationErrorsOf } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import { derivedId } from '../platform/ids';
@@ -16,7 +17,8 @@ export interface ReadEvent {
   readonly source: 'http' | 'queue';
 }
 
-export interface ReadEventJobContext extends ValidateEventContext, LookUpEndpointsContext {
+export interface ReadEventJobContext extends ValidateEventContext {
+  readonly endpointStore: Pick<EndpointStore, 'findIds'>;
   readonly quota: Pick<AccountQuota, 'requireRoomAsKnown'>;
   /** How far ahead `deliver_at` may be. */
   readonly scheduleMaxMs: number;

@@ -8,15 +8,16 @@ import type { Endpoint, EndpointRef } from '../domain/endpoint';
 import { EVENT_ID_PREFIX, type EventId } from '../domain/event';
 import type { TraceContext } from '../domain/trace';
 import { EVERY_EVENT, matchesType } from '../endpoints/filters/event-filters';
-import { type ReadEndpointContext, readEndpoint } from '../endpoints/manage-endpoints';
+import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import { readEndpoint } from '../endpoints/resolve-endpoints';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import { AppError } from '../platform/app-error';
 import type { NewId } from '../platform/ids';
 import type { Step } from '../platform/redis-script';
 import { type AcceptEventsContext, acceptEvents } from './accept-events';
 
-export interface TestEndpointContext extends AcceptEventsContext, ReadEndpointContext {
-  readonly endpointStore: AcceptEventsContext['endpointStore'] & ReadEndpointContext['endpointStore'];
+export interface TestEndpointContext extends AcceptEventsContext {
+  readonly endpointStore: AcceptEventsContext['endpointStore'] & Pick<EndpointStore, 'find' | 'idOf'>;
   readonly eventTypes: EventTypes;
   readonly deliveryStore: Pick<DeliveryStore, 'append' | 'enlistAll'>;
   readonly auditLog?: Pick<AuditLog, 'record'>;

@@ -10,13 +10,15 @@ import {
   type ReplayProgress,
 } from '../domain/replay';
 import type { Emit } from '../domain/signal';
-import { type RequireEndpointContext, requireEndpoint } from '../endpoints/resolve-endpoints';
+import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import { requireEndpoint } from '../endpoints/resolve-endpoints';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import type { ReplayQueue } from '../queue/bullmq-work-queues';
 import type { ReplayPage, ReplayStore } from './redis-replay-store';
 
-export interface CreateReplayContext extends RequireEndpointContext {
+export interface CreateReplayContext {
+  readonly endpointStore: Pick<EndpointStore, 'find' | 'idOf'>;
   readonly replayStore: Pick<ReplayStore, 'admit' | 'create' | 'find'>;
   readonly replayQueue: Pick<ReplayQueue, 'add'>;
   readonly clock: Clock;
@@ -67,7 +69,8 @@ export async function readReplay(
   return replay;
 }
 
-export interface ListReplaysContext extends RequireEndpointContext {
+export interface ListReplaysContext {
+  readonly endpointStore: Pick<EndpointStore, 'find' | 'idOf'>;
   readonly replayStore: Pick<ReplayStore, 'list'>;
 }
 

@@ -5,11 +5,7 @@ import type { AcceptedEvent } from '../domain/event';
 import { customHeadersSchema, MAX_HEADERS } from '../endpoints/endpoint-options';
 import { validationErrorsOf } from '../platform/app-error';
 import { formatTime } from '../platform/clock';
-import type { CodeFault, RunResult, TransformPool } from './transform-pool';
-
-export interface RunTransformationContext {
-  readonly transformPool: Pick<TransformPool, 'run'>;
-}
+import type { CodeFault, CodeRunner, RunFacts, RunResult } from './code-runner';
 
 /** The input of the code. */
 export interface TransformSource {
@@ -21,7 +17,7 @@ export interface TransformSource {
 }
 
 /** The result of the run. */
-export type TransformResult = TransformEnd & Pick<RunResult, 'logs' | 'tookMs'>;
+export type TransformResult = TransformEnd & RunFacts;
 
 export type TransformEnd =
   | {
@@ -40,7 +36,7 @@ export type TransformEnd =
  * @throws AppError `rate_limited` when too many runs wait.
  */
 export async function runTransformation(
-  { transformPool }: RunTransformationContext,
+  { transformPool }: { readonly transformPool: CodeRunner },
   code: string,
   { event, endpoint, attempt }: TransformSource,
 ): Promise<TransformResult> {

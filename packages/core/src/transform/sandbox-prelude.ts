@@ -3,6 +3,7 @@
  * border. Customers' code may change every object and function that the language has.
  */
 import { isJsonType, parsedOrUndefined } from '../platform/json';
+import type { CodePlace } from './code-runner';
 
 /** Of the text that the code prints, in characters. */
 const MAX_LOG = 4_096;
@@ -162,12 +163,9 @@ export function readLogs(output: string): readonly string[] {
 }
 
 /** The error of the code, in its own words. */
-export interface CodeError {
+export interface CodeError extends CodePlace {
   readonly name: string;
   readonly message: string;
-  /** 1, 2, …; of the first line of the code's own, if the stack names one. */
-  readonly line?: number;
-  readonly column?: number;
 }
 
 /** Read what `describe` gave. */
@@ -186,7 +184,8 @@ function plainText(value: unknown): string {
   return text.slice(0, MAX_MESSAGE).replaceAll(/[\p{Cc}\p{Cs}]+/gu, ' ');
 }
 
-function placeIn(stack: string): Pick<CodeError, 'line' | 'column'> {
+// Of the first line of the code's own, if the stack names one.
+function placeIn(stack: string): CodePlace {
   const place = /transformation\.js:(\d{1,6})(?::(\d{1,6}))?/.exec(stack);
   if (!place) return {};
   const [, line, column] = place;

@@ -14,6 +14,7 @@ import {
   type QuickJSRuntime,
   type QuickJSWASMModule,
 } from 'quickjs-emscripten-core';
+import type { CodeInput, CodePlace } from './code-runner';
 import {
   type CodeError,
   type Envelope,
@@ -28,20 +29,9 @@ import {
 export interface SandboxRun extends OutputBounds {
   readonly code: string;
   /** Absent: the code is only loaded, to see whether it can be. */
-  readonly input?: SandboxInput | undefined;
+  readonly input?: CodeInput | undefined;
   /** Of processor time, where the system tells it; else of time. */
   readonly timeoutMs: number;
-}
-
-export interface SandboxInput {
-  /** The event's `{"type", "data"}`, as a text of JSON. */
-  readonly body: string;
-  /** The event's other members, as a text of JSON. */
-  readonly rest: string;
-  /** The present for the code. Milliseconds since the Unix epoch. */
-  readonly now: number;
-  /** Of its random numbers: the same seed gives the same ones. */
-  readonly seed: number;
 }
 
 /** The result of a run. Only texts come from the code. */
@@ -56,12 +46,10 @@ export type SandboxReply = SandboxEnd & {
 export type SandboxEnd =
   | { readonly kind: 'loaded' }
   | Exclude<Envelope, { kind: 'refused' }>
-  | ({ readonly kind: 'threw'; readonly message: string } & Place)
-  | ({ readonly kind: 'took_too_long' | 'took_too_much_memory' } & Place)
+  | ({ readonly kind: 'threw'; readonly message: string } & CodePlace)
+  | ({ readonly kind: 'took_too_long' | 'took_too_much_memory' } & CodePlace)
   /** It brought the sandbox down before it ended. */
   | { readonly kind: 'too_deep' };
-
-type Place = Pick<CodeError, 'line' | 'column'>;
 
 const FILE = 'transformation.js';
 // Less than what WebAssembly has of a thread's stack: deeper recursion is an error there, not the end of the thread.

@@ -1,10 +1,13 @@
+import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import type { AccountId } from '../domain/account';
 import type { Signal } from '../domain/signal';
 import { testTransformLimits } from '../testing/test-transform-limits';
-import { TransformPool, type TransformPoolOptions, type TransformRun } from './transform-pool';
+import type { CodeRun } from './code-runner';
+import { TransformPool, type TransformPoolParts } from './transform-pool';
 
 const EVENT = { type: 'order.created', data: { order: { id: 4711, total: 12.5 }, note: 'Zoë 🚀' } };
 const ACCEPTED_AT = '2026-11-26T12:00:00.000Z';
@@ -31,7 +34,7 @@ const pool = open({ now: () => (nowMs += 3_600_000) });
 afterEach(() => signals.splice(0));
 afterAll(() => Promise.all(pools.map((each) => each.close())));
 
-function open(options: Partial<TransformPoolOptions> = {}): TransformPool {
+function open(options: Partial<TransformPoolParts> = {}): TransformPool {
   const opened = new TransformPool({
     limits: testTransformLimits,
     emit: (signal) => signals.push(signal),
@@ -41,7 +44,7 @@ function open(options: Partial<TransformPoolOptions> = {}): TransformPool {
   return opened;
 }
 
-async function run(code: string, more: Partial<TransformRun> = {}) {
+async function run(code: string, more: Partial<CodeRun> = {}) {
   return await pool.run({ accountId, code, input: INPUT, ...more });
 }
 
@@ -477,6 +480,16 @@ describe('runs that wait', () => {
 });
 
 describe('threads', () => {
+  it('alone load the engine, and not the process that opens a pool', async () => {
+    const program = `
+      const { TransformPool } = require('./transform-pool');
+      new TransformPool({ limits: {}, emit() {} });
+      console.log(Object.keys(require.cache).filter((path) => /transform-pool|quickjs/.test(path)).length);`;
+    const args = ['--require', 'esbuild-register', '-e', program];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: __dirname });
+    expect(stdout.trim()).toBe('1');
+  });
+
   it('go after the event loop, where the system tells', async () => {
     await run('export default () => ({ body: 1 })');
     const threads = process.platform === 'linux' ? readdirSync('/proc/self/task') : [];

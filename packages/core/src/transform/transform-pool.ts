@@ -4,51 +4,25 @@ import type { AccountId } from '../domain/account';
 import type { Emit } from '../domain/signal';
 import type { BrokenPart } from '../domain/signals/deliveries';
 import { AppError } from '../platform/app-error';
-import type { SandboxEnd, SandboxInput, SandboxOptions, SandboxRun, ThreadMessage } from './sandbox-thread';
+import type { CodePlace, CodeRun, CodeRunner, RunEnd, RunResult } from './code-runner';
+import type { SandboxEnd, SandboxOptions, SandboxRun, ThreadMessage } from './sandbox-thread';
 
 /** The bounds of a run, and of what runs at once. */
-export interface TransformLimits extends SandboxOptions {
+export interface TransformLimits extends SandboxOptions, WaitingLimits {
   /** Of processor time, for a run. */
   readonly timeoutMs: number;
   /** Of what a run returns, in characters. */
   readonly maxOutput: number;
   readonly threads: number;
-  /** The most runs that wait, of one account and of all; more are refused. */
+}
+
+/** The most runs that wait, of one account and of all; more are refused. */
+export interface WaitingLimits {
   readonly maxWaitingOfAccount: number;
   readonly maxWaiting: number;
 }
 
-export interface TransformRun {
-  /** Whose time is used. */
-  readonly accountId: AccountId;
-  readonly code: string;
-  /** Absent: the code is only loaded, to see whether it can be. */
-  readonly input?: SandboxInput | undefined;
-}
-
-/** The result of a run, as far as the sandbox knows it. */
-export type RunResult = RunEnd & {
-  /** The output of the code's `console`, 4 KB at most. */
-  readonly logs: readonly string[];
-  /** Of processor time. */
-  readonly tookMs: number;
-};
-
-export type RunEnd =
-  | { readonly kind: 'loaded' }
-  | { readonly kind: 'cancelled' }
-  | { readonly kind: 'returned'; readonly text: string; readonly headers: Readonly<Record<string, string>> }
-  | ({ readonly kind: 'failed' } & CodeFault);
-
-/** The error of the code, without facts about the host. */
-export interface CodeFault {
-  readonly message: string;
-  /** 1, 2, …; absent: nobody knows where. */
-  readonly line?: number;
-  readonly column?: number;
-}
-
-interface Waiting extends TransformRun {
+interface Waiting extends CodeRun {
   readonly resolve: (result: RunResult) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -77,7 +51,7 @@ const FORGOTTEN_AFTER_MS = 600_000;
 const SLOW_FROM_MS = 25;
 const SLOW_FOR_MS = 60_000;
 
-export interface TransformPoolOptions {
+export interface TransformPoolParts {
   readonly limits: TransformLimits;
   readonly emit: Emit;
   /** In milliseconds, since any time. */
@@ -95,7 +69,7 @@ export interface TransformPoolOptions {
  * Accounts whose code took long, or broke its sandbox, within the last minute leave one thread to the others: their code
  * would hold it for many times as long as a usual run.
  */
-export class TransformPool {
+export class TransformPool implements CodeRunner {
   readonly #threads = new Set<SandboxThread>();
   /** Whose turn was the longest ago is first. */
   readonly #accounts = new Map<AccountId, Account>();
@@ -113,14 +87,13 @@ export class TransformPool {
   #usedMs = 0;
   #isClosed = false;
 
-  constructor({ limits, emit, now = () => performance.now() }: TransformPoolOptions) {
+  constructor({ limits, emit, now = () => performance.now() }: TransformPoolParts) {
     this.#limits = limits;
     this.#emit = emit;
     this.#now = now;
   }
 
-  /** @throws AppError `rate_limited` when too many runs wait, the account is paused, or this process ends. */
-  async run(run: TransformRun): Promise<RunResult> {
+  async run(run: CodeRun): Promise<RunResult> {
     const { maxWaiting, maxWaitingOfAccount } = this.#limits;
     const pauseMs = this.#pauseMsOf(run.accountId);
     if (pauseMs > 0) throw paused(pauseMs);
@@ -440,7 +413,7 @@ function endOf(reply: SandboxEnd, run: SandboxRun, { memoryBytes }: SandboxOptio
   }
 }
 
-function placeOf({ line, column }: Omit<CodeFault, 'message'>) {
+function placeOf({ line, column }: CodePlace) {
   return { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
 }
 

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { positiveDurationSchema } from '../platform/duration';
-import type { TransformLimits } from './transform-pool';
+import type { TransformLimits, WaitingLimits } from './transform-pool';
 
 /** Of the code that webhooks have: for the API, which tries it, and the worker, which runs it for each delivery. */
 export const transformSettings = {
@@ -34,11 +34,7 @@ const MAX_TRANSFORMED = 256 * 1024;
 
 export type TransformConfig = z.infer<z.ZodObject<typeof transformSettings>>;
 
-/** @param waiting how many runs may wait for others, of one account and of all; more are refused. */
-export function transformLimitsOf(
-  config: TransformConfig,
-  waiting: Pick<TransformLimits, 'maxWaiting' | 'maxWaitingOfAccount'>,
-): TransformLimits {
+export function transformLimitsOf(config: TransformConfig, waiting: WaitingLimits): TransformLimits {
   const { TRANSFORM_THREADS: threads = Math.max(Math.floor(availableParallelism() / 2), LEAST_THREADS) } =
     config;
   return {

@@ -19,6 +19,11 @@ export function authMembersOf(type: AuthType): readonly (readonly [name: string,
   return Object.entries(authKindOf(type).members);
 }
 
+/** Whether a webhook of its kind may be without it. */
+export function mayLack({ isOptional, credential }: AuthMember): boolean {
+  return isOptional === true || credential !== undefined;
+}
+
 /** Those of which a webhook has exactly one; none if its kind has no such members. */
 export function authCredentialsOf(type: AuthType): readonly (readonly [name: string, member: AuthMember])[] {
   return authMembersOf(type).filter(([, { credential }]) => credential !== undefined);

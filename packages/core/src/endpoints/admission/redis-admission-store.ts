@@ -52,8 +52,14 @@ export type AdmissionAnswer =
   /** For `look`: no delivery has begun, and this is the first one. */
   | { readonly kind: 'first' };
 
+interface Ordered {
+  readonly eventId: EventId;
+  /** Milliseconds since the Unix epoch. */
+  readonly acceptedAt: number;
+}
+
 /** A delivery in the line that it waits in. */
-export interface OrderPlace extends Pick<OrderedDelivery, 'eventId' | 'acceptedAt'> {
+export interface OrderPlace extends Ordered {
   /** Absent: that of the whole endpoint. */
   readonly line?: string;
   /** Whether it was accepted just now: then it goes behind all others of its line. */
@@ -75,10 +81,7 @@ export interface Standing {
   readonly tokenPausedUntil?: number | undefined;
 }
 
-export interface OrderedDelivery {
-  readonly eventId: EventId;
-  /** Milliseconds since the Unix epoch. */
-  readonly acceptedAt: number;
+export interface OrderedDelivery extends Ordered {
   /** Whether it has begun. */
   readonly hasBegun: boolean;
 }

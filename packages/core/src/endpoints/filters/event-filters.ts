@@ -25,11 +25,11 @@ export function isKnownFilter(filter: string, typeNames: readonly string[]): boo
   return typeNames.some((type) => matchesType(filter, type));
 }
 
-export interface RemoveEventTypeContext {
+export interface RemoveEventTypeParts {
   readonly eventTypes: EventTypes;
-  readonly eventTypeStore: Pick<EventTypeStore, 'names' | 'remove'>;
-  readonly accountStore: Pick<AccountStore, 'list'>;
-  readonly endpointStore: Pick<EndpointStore, 'listSubscribersByPage'>;
+  readonly eventTypeStore: EventTypeStore;
+  readonly accountStore: AccountStore;
+  readonly endpointStore: EndpointStore;
 }
 
 /** How many of an account's endpoints would be left with a filter that matches nothing. */
@@ -53,34 +53,30 @@ const ACCOUNTS_NAMED = 5;
  * @throws AppError `not_found`; `conflict` for a built-in type, or one with subscribers whose filter matches
  *   no other type.
  */
-export async function removeEventType(
-  context: RemoveEventTypeContext,
-  name: string,
-  act?: Act,
-): Promise<void> {
-  const { eventTypes, eventTypeStore } = context;
+export async function removeEventType(parts: RemoveEventTypeParts, name: string, act?: Act): Promise<void> {
+  const { eventTypes, eventTypeStore } = parts;
   const { origin } = await eventTypes.read(name);
   if (origin !== 'custom') {
     throw new AppError('conflict', `The event type "${name}" is built in and can't be removed.`);
   }
   const others = [...eventTypeNames, ...(await eventTypeStore.names()).filter((other) => other !== name)];
   const isOfNothingElse = (filter: string) => matchesType(filter, name) && !isKnownFilter(filter, others);
-  const subscribers = await findSubscribers(context, isOfNothingElse);
+  const subscribers = await findSubscribers(parts, isOfNothingElse);
   if (subscribers.length > 0) throw stillAskedFor(name, subscribers);
   await eventTypeStore.remove(name, act);
 }
 
 async function findSubscribers(
-  context: RemoveEventTypeContext,
+  { accountStore, endpointStore }: RemoveEventTypeParts,
   isOfNothingElse: (filter: string) => boolean,
 ): Promise<readonly AccountSubscribers[]> {
   const found: AccountSubscribers[] = [];
   let before: string | undefined;
   do {
-    const { accounts, nextCursor } = await context.accountStore.list(ACCOUNTS_AT_ONCE, before);
+    const { accounts, nextCursor } = await accountStore.list(ACCOUNTS_AT_ONCE, before);
     const counted = accounts.map(async ({ id }) => ({
       accountId: id,
-      count: await countSubscribers(context, id, isOfNothingElse),
+      count: await countSubscribers(endpointStore, id, isOfNothingElse),
     }));
     found.push(...(await Promise.all(counted)).filter(({ count }) => count > 0));
     before = nextCursor;
@@ -89,7 +85,7 @@ async function findSubscribers(
 }
 
 async function countSubscribers(
-  { endpointStore }: RemoveEventTypeContext,
+  endpointStore: EndpointStore,
   accountId: AccountId,
   isOfNothingElse: (filter: string) => boolean,
 ): Promise<number> {
@@ -115,17 +111,13 @@ function stillAskedFor(name: string, subscribers: readonly AccountSubscribers[])
   );
 }
 
-export interface KnownFiltersContext {
-  readonly eventTypeStore: Pick<EventTypeStore, 'names'>;
-}
-
 /**
  * Make sure that the event types of an endpoint's filters exist; types that operators added count as well.
  *
  * @throws AppError `invalid_request`, which names the filters without a match.
  */
 export async function requireKnownFilters(
-  { eventTypeStore }: KnownFiltersContext,
+  { eventTypeStore }: { readonly eventTypeStore: Pick<EventTypeStore, 'names'> },
   filters: readonly string[],
 ): Promise<void> {
   if (filters.every((filter) => isKnownFilter(filter, eventTypeNames))) return;

@@ -1,9 +1,10 @@
 import type { EndpointId } from '../../domain/endpoint';
+import { fake } from '../../testing/fake';
 import { recordSignals } from '../../testing/record-signals';
 import { uniqueEndpointId } from '../../testing/unique-ids';
 import { type AttemptTally, countDuration, hourOf } from './attempt-tally';
 import { HealthRecorder } from './health-recorder';
-import type { AddedTally } from './redis-health-store';
+import type { AddedTally, HealthStore } from './redis-health-store';
 
 const NOW = 1_700_000_000_000;
 
@@ -16,7 +17,7 @@ function arrange() {
   const calls: number[] = [];
   let answer: (added: AddedTally) => Promise<void> = async () => {};
   const recorder = new HealthRecorder({
-    healthStore: {
+    healthStore: fake<HealthStore>({
       async addAll(some) {
         calls.push(some.length);
         const notAdded = await Promise.all(
@@ -33,7 +34,7 @@ function arrange() {
         );
         return notAdded.flat();
       },
-    },
+    }),
     workerId: 'f00d42',
     limitOf: (id) => limits.get(id),
     clock: () => NOW,

@@ -7,8 +7,8 @@ import { settledWithin, WakeUpTimer } from '../../platform/timers';
 import { type AttemptTally, addTallies, type EndedAttempt, tallyOf } from './attempt-tally';
 import type { HealthStore } from './redis-health-store';
 
-export interface HealthRecorderOptions {
-  readonly healthStore: Pick<HealthStore, 'addAll'>;
+export interface HealthRecorderParts {
+  readonly healthStore: HealthStore;
   readonly workerId: string;
   /** How many attempts this worker allows an endpoint to have running; `undefined`: not known. */
   readonly limitOf: (endpointId: EndpointId) => number | undefined;
@@ -38,7 +38,7 @@ export class HealthRecorder {
   readonly #tallies = createLru<EndpointId, AttemptTally>(MAX_ENDPOINTS);
   readonly #timer = new WakeUpTimer(() => this.#writeAll());
 
-  constructor(private readonly options: HealthRecorderOptions) {}
+  constructor(private readonly parts: HealthRecorderParts) {}
 
   /** @param times of how many deliveries it was the attempt. */
   record(endpointId: EndpointId, attempt: EndedAttempt, times = 1): void {
@@ -59,7 +59,7 @@ export class HealthRecorder {
   }
 
   async #writeAll(): Promise<void> {
-    const { healthStore, workerId, limitOf, clock, emit } = this.options;
+    const { healthStore, workerId, limitOf, clock, emit } = this.parts;
     const taken = [...this.#tallies.entries()];
     this.#tallies.clear();
     let error: unknown;

@@ -18,7 +18,7 @@ export interface Validity {
   readonly until: number;
 }
 
-export interface ReceiverCertificatesContext {
+export interface ReceiverCertificatesParts {
   readonly redis: RedisClient;
   readonly clock: Clock;
   readonly emit: Emit;
@@ -34,22 +34,22 @@ export class ReceiverCertificates {
     REMEMBERED_HOSTS,
   );
 
-  constructor(private readonly context: ReceiverCertificatesContext) {}
+  constructor(private readonly parts: ReceiverCertificatesParts) {}
 
   /** Note what a receiver has shown. It waits for nothing. */
   note(host: string, validity: Validity): void {
-    const now = this.context.clock();
+    const now = this.parts.clock();
     const seen = this.#seen.get(host);
     if (seen !== undefined && seen.until > now && seen.expiresAt === validity.until) return;
     this.#seen.set(host, { until: now + DAY_MS, expiresAt: validity.until });
     this.#write(host, validity, now).catch((error: unknown) => {
       this.#seen.delete(host);
-      this.context.emit({ name: 'task.failed', task: 'store the expiry of certificates', error });
+      this.parts.emit({ name: 'task.failed', task: 'store the expiry of certificates', error });
     });
   }
 
   async #write(host: string, validity: Validity, now: number): Promise<void> {
-    const { redis } = this.context;
+    const { redis } = this.parts;
     const key = keys.expiringCertificates;
     if (!isExpiring(validity, now)) return void (await redis.zrem(key, host));
     await redis.zadd(key, validity.until, host);
@@ -58,7 +58,7 @@ export class ReceiverCertificates {
 
   /** Host → when its certificate expires, of those that do so soon. Milliseconds since the Unix epoch. */
   async list(): Promise<ReadonlyMap<string, number>> {
-    const { redis, clock } = this.context;
+    const { redis, clock } = this.parts;
     const from = clock();
     const found = await redis.zrangebyscore(
       ...([keys.expiringCertificates, from, '+inf', 'WITHSCORES', 'LIMIT', 0, MOST_LISTED] as const),

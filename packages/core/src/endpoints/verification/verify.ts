@@ -11,8 +11,11 @@ import {
 import { AppError, invalidRequest } from '../../platform/app-error';
 import { updateTime } from '../disable';
 
-export interface VerificationPolicyOptions {
-  readonly accountStore: Pick<AccountStore, 'find'>;
+/** A change of an endpoint's record may take this long. */
+export const CHANGE_MS = 3_000;
+
+export interface VerificationPolicyParts {
+  readonly accountStore: AccountStore;
   /** For accounts without a setting of their own. */
   readonly byDefault: EndpointVerification;
   /** Names this service to receivers that are asked for permission. `undefined`: they can't be asked. */
@@ -21,10 +24,10 @@ export interface VerificationPolicyOptions {
 
 /** Whether new and changed endpoints have to be verified, and unverified ones get nothing. */
 export class VerificationPolicy {
-  constructor(private readonly options: VerificationPolicyOptions) {}
+  constructor(private readonly parts: VerificationPolicyParts) {}
 
   get requestOrigin(): string | undefined {
-    return this.options.requestOrigin;
+    return this.parts.requestOrigin;
   }
 
   /**
@@ -37,8 +40,8 @@ export class VerificationPolicy {
   }
 
   async isRequired(accountId: AccountId): Promise<boolean> {
-    const account = await this.options.accountStore.find(accountId);
-    return (account?.endpointVerification ?? this.options.byDefault) === 'required';
+    const account = await this.parts.accountStore.find(accountId);
+    return (account?.endpointVerification ?? this.parts.byDefault) === 'required';
   }
 
   /** Whether it gets nothing now. Reads nothing for one that was never asked, or is verified. */

@@ -4,8 +4,8 @@ import type { Endpoint, EndpointAddress } from '../../domain/endpoint';
 import type { AcceptedEvent } from '../../domain/event';
 import { keys } from '../../domain/keys';
 import { disable } from '../../endpoints/disable';
-import { enableEndpoint, removeEndpoint } from '../../endpoints/manage-endpoints';
 import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
+import type { TransformationStore } from '../../endpoints/redis-transformation-store';
 import { type MoveContext, moveBatch } from '../../history/mover/move-batch';
 import { recall } from '../../history/mover/recall';
 import { Turns } from '../../platform/batches';
@@ -17,7 +17,9 @@ import type { ReleaseRequest } from '../../queue/bullmq-held-deliveries';
 import { resend } from '../../replays/redeliver';
 import { atomicStepByStep, buildAtomic } from '../build-atomic';
 import { buildEndpoint } from '../build-endpoint';
+import { buildEndpoints } from '../build-endpoints';
 import { buildEvent } from '../build-event';
+import { fake } from '../fake';
 import { readHeld } from '../read-held';
 import { Stepwise } from '../stepwise';
 import { testRetention } from '../test-retention';
@@ -358,14 +360,14 @@ export class ModelScene {
     this.enabling = enabling;
     const { admission } = this.lane;
     const { endpointStore } = admission;
-    const stepwise = {
-      find: endpointStore.find.bind(endpointStore),
-      idOf: endpointStore.idOf.bind(endpointStore),
-      update: enabling.before('the record', endpointStore.update.bind(endpointStore)),
-    };
-    const context = { ...admission, endpointStore: stepwise };
+    const endpoints = buildEndpoints(this.lane.redis, {
+      ...admission,
+      endpointStore: withMethods(endpointStore, {
+        update: enabling.before('the record', endpointStore.update.bind(endpointStore)),
+      }),
+    });
     await enabling.start(async () => {
-      await enableEndpoint(context, this.endpoint.accountId, this.endpoint.id);
+      await endpoints.enable(this.endpoint.accountId, this.endpoint.id);
       this.isEnabled = true;
       this.enabling = undefined;
     });
@@ -373,9 +375,9 @@ export class ModelScene {
 
   async remove(): Promise<void> {
     this.isDeleted = true;
-    const transformationStore = { remove: () => Promise.resolve() };
-    const context = { ...this.lane.admission, transformationStore };
-    await removeEndpoint(context, this.endpoint.accountId, this.endpoint.id);
+    const transformationStore = fake<TransformationStore>({ remove: () => Promise.resolve() });
+    const endpoints = buildEndpoints(this.lane.redis, { ...this.lane.admission, transformationStore });
+    await endpoints.remove(this.endpoint.accountId, this.endpoint.id);
   }
 
   async openBreaker(): Promise<void> {

@@ -1,13 +1,14 @@
-import type { Endpoint } from '../../domain/endpoint';
-import type { Verification } from '../../domain/verification';
-import { buildEndpoint } from '../../testing/build-endpoint';
-import { recordSignals } from '../../testing/record-signals';
-import { openTestRedis, type TestRedis } from '../../testing/test-redis';
-import { testSealer } from '../../testing/test-sealer';
-import { uniqueAccountId } from '../../testing/unique-ids';
-import { EndpointStore } from '../redis-endpoint-store';
-import { ASKED_AN_HOUR, VerificationStore } from './redis-verification-store';
-import { requestVerification } from './request-verification';
+import type { Endpoint } from '../domain/endpoint';
+import type { Verification } from '../domain/verification';
+import { buildEndpoint } from '../testing/build-endpoint';
+import { fake } from '../testing/fake';
+import { recordSignals } from '../testing/record-signals';
+import { openTestRedis, type TestRedis } from '../testing/test-redis';
+import { testSealer } from '../testing/test-sealer';
+import { uniqueAccountId } from '../testing/unique-ids';
+import { Endpoints, type EndpointsParts } from './endpoints';
+import { EndpointStore } from './redis-endpoint-store';
+import { ASKED_AN_HOUR, VerificationStore } from './verification/redis-verification-store';
 
 const NOW = 1_700_000_000_000;
 const GIVEN_UP: Verification = {
@@ -38,8 +39,8 @@ function open() {
     await context.endpointStore.create(endpoint);
     return endpoint;
   };
-  const ask = ({ accountId, id }: Pick<Endpoint, 'accountId' | 'id'>) =>
-    requestVerification(context, accountId, id);
+  const endpoints = new Endpoints(fake<EndpointsParts>(context));
+  const ask = ({ accountId, id }: Pick<Endpoint, 'accountId' | 'id'>) => endpoints.verify(accountId, id);
   return { context, signals, create, ask };
 }
 

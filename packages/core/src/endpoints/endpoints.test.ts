@@ -1,20 +1,18 @@
-import { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
 import { AccountStore } from '../accounts/redis-account-store';
 import type { AccountId } from '../domain/account';
 import { CLOSED } from '../domain/breaker';
-import type { EndpointId } from '../domain/endpoint';
+import { ENDPOINT_ID_PREFIX, type EndpointId } from '../domain/endpoint';
 import { keys, queueKeysOf } from '../domain/keys';
 import { oneShard } from '../domain/queues';
 import { endpointUidSchema } from '../domain/setting-schemas';
 import type { EndpointVerification } from '../domain/verification';
 import { DeliveryStore } from '../events/redis-delivery-store';
-import { EventStore } from '../events/redis-event-store';
 import type { Clock } from '../platform/clock';
 import { createNewId } from '../platform/ids';
-import { atomicAsOne } from '../platform/redis-atomic';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildEndpoint } from '../testing/build-endpoint';
+import { buildEndpoints, TEST_MAX_ENDPOINTS } from '../testing/build-endpoints';
 import { buildNewDeliveries } from '../testing/build-new-deliveries';
 import { buildVerification } from '../testing/build-verification';
 import {
@@ -27,6 +25,7 @@ import {
   weakKey,
 } from '../testing/certificates';
 import { costlyDsaKey } from '../testing/costly-keys';
+import { fake } from '../testing/fake';
 import { recordRaised } from '../testing/record-raised';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -35,28 +34,17 @@ import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { AdmissionStore } from './admission/redis-admission-store';
 import type { EndpointPatch } from './endpoint-input';
+import type { EndpointFilter, EndpointInput } from './endpoint-rules';
+import type { UpdateBounds } from './endpoints';
 import { tallyOf } from './health/attempt-tally';
 import { HealthStore } from './health/redis-health-store';
-import {
-  createEndpoint,
-  disableEndpoint,
-  enableEndpoint,
-  listEndpoints,
-  type RemoveEndpointContext,
-  readEndpoint,
-  removeEndpoint,
-  rotateEndpointSecret,
-  updateEndpoint,
-} from './manage-endpoints';
+import type { OperationalEvents } from './operational-events';
 import { EndpointStore } from './redis-endpoint-store';
-import { TransformationStore } from './redis-transformation-store';
-import { newSecret } from './rotate-secret';
-import { SigningKeyStore } from './signing-keys/redis-signing-key-store';
+import { newSecret, ROTATION_ID_PREFIX, type SecretRotation } from './rotate-secret';
 import { summarizeCertificate } from './tls/certificate';
 
 const queueKeys = queueKeysOf('bull');
 
-const MAX_ENDPOINTS = 5;
 const NOW = 1_700_000_000_000;
 const NOT_FOUND = { code: 'not_found', message: 'There is no webhook with this id.' };
 
@@ -65,14 +53,6 @@ beforeAll(async () => {
   redis = await openTestRedis();
 });
 afterAll(() => redis.close());
-
-/** The same functions, without their context. */
-function bind<Context, Args extends readonly unknown[], Result>(
-  context: Context,
-  use: (context: Context, ...args: Args) => Result,
-) {
-  return (...args: Args) => use(context, ...args);
-}
 
 async function build(clock: Clock = () => NOW, verification: EndpointVerification = 'off') {
   const deliveryStore = new DeliveryStore(redis.client, testRetention);
@@ -85,37 +65,35 @@ async function build(clock: Clock = () => NOW, verification: EndpointVerificatio
   const accountStore = new AccountStore(redis.client);
   const accountId = uniqueAccountId();
   await accountStore.create({ id: accountId, createdAt: NOW });
-  const context = {
-    endpointStore,
-    signingKeyStore: new SigningKeyStore(redis.client, testSealer),
-    accountStore,
-    deliveryStore,
-    deliveryQueue: new DeliveryQueue(redis.client, oneShard('bull')),
-    healthStore,
-    transformationStore: new TransformationStore(redis.client),
-    admissionStore,
-    atomic: atomicAsOne(redis.client),
-    eventStore: new EventStore(redis.client, testRetention),
-    heldDeliveries,
-    eventTypeStore: new EventTypeStore(redis.client),
-    newId: createNewId(clock),
-    emit: signals.listen,
-    maxEndpoints: MAX_ENDPOINTS,
-    clock,
-    operationalEvents: raised,
+  const deliveryQueue = new DeliveryQueue(redis.client, oneShard('bull'));
+  const newId = createNewId(clock);
+  const endpoints = buildEndpoints(redis.client, {
     ...buildVerification(redis.client, verification),
-  };
+    endpointStore,
+    accountStore,
+    admissionStore,
+    healthStore,
+    deliveryStore,
+    heldDeliveries,
+    deliveryQueue,
+    operationalEvents: fake<OperationalEvents>({ raise: raised.raise }),
+    clock,
+    emit: signals.listen,
+  });
   return {
-    create: bind(context, createEndpoint),
-    read: bind(context, readEndpoint),
-    list: bind(context, listEndpoints),
-    update: bind(context, updateEndpoint),
-    rotateSecret: bind(context, rotateEndpointSecret),
-    disable: bind(context, disableEndpoint),
-    enable: bind(context, enableEndpoint),
-    remove: bind(context, removeEndpoint),
-    removeWith: (parts: Partial<RemoveEndpointContext>, account: AccountId, id: EndpointId) =>
-      removeEndpoint({ ...context, ...parts }, account, id),
+    create: (account: AccountId, input: EndpointInput, id = newId(ENDPOINT_ID_PREFIX) as EndpointId) =>
+      endpoints.create(account, input, id),
+    read: (account: AccountId, id: EndpointId) => endpoints.read(account, id),
+    list: (account: AccountId, filter: EndpointFilter, limit: number) =>
+      endpoints.list(account, filter, limit),
+    update: (account: AccountId, id: EndpointId, patch: EndpointPatch, bounds?: UpdateBounds) =>
+      endpoints.update(account, id, patch, bounds),
+    rotateSecret: (account: AccountId, id: EndpointId, rotation: SecretRotation) =>
+      endpoints.rotateSecret(account, id, rotation, newId(ROTATION_ID_PREFIX)),
+    disable: (account: AccountId, id: EndpointId) => endpoints.disable(account, id),
+    enable: (account: AccountId, id: EndpointId) => endpoints.enable(account, id),
+    remove: (account: AccountId, id: EndpointId) => endpoints.remove(account, id),
+    deliveryQueue,
     endpointStore,
     deliveryStore,
     admissionStore,
@@ -443,14 +421,14 @@ describe('remove', () => {
   });
 
   it('is whole though what waits for another attempt can not be looked at sooner', async () => {
-    const { create, removeWith, accountId, heldDeliveries, deliveryStore, wakeUpDueAt, signals } =
+    const { create, remove, accountId, heldDeliveries, deliveryStore, deliveryQueue, wakeUpDueAt, signals } =
       await build();
     const { id } = await create(accountId, input);
     const delivery = { eventId: uniqueEventId(), acceptedAt: NOW };
     await deliveryStore.enlistAll(buildNewDeliveries(delivery.eventId, [id], NOW))(redis.client);
     await heldDeliveries.enter({ accountId, endpointId: id }, delivery, NOW + 60_000, 'disabled');
-    const findDelayed = () => Promise.reject(new Error('no Redis'));
-    await removeWith({ deliveryQueue: { findDelayed, promote: async () => {} } }, accountId, id);
+    jest.spyOn(deliveryQueue, 'findDelayed').mockRejectedValue(new Error('no Redis'));
+    await remove(accountId, id);
     expect(await wakeUpDueAt(id)).toBe(NOW);
     expect(signals.named('task.failed')).toMatchObject([{ task: 'send waiting deliveries sooner' }]);
   });
@@ -515,6 +493,6 @@ it('makes no more endpoints than an account may have, however many are asked for
   const { create, list, accountId } = await build();
   const results = await Promise.allSettled(Array.from({ length: 12 }, () => create(accountId, input)));
   const refused = results.filter((result) => result.status === 'rejected').map(({ reason }) => reason.code);
-  expect(refused).toEqual(Array(12 - MAX_ENDPOINTS).fill('limit_reached'));
-  expect((await list(accountId, {}, 50)).endpoints).toHaveLength(MAX_ENDPOINTS);
+  expect(refused).toEqual(Array(12 - TEST_MAX_ENDPOINTS).fill('limit_reached'));
+  expect((await list(accountId, {}, 50)).endpoints).toHaveLength(TEST_MAX_ENDPOINTS);
 });

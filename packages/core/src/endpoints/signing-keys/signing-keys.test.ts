@@ -7,8 +7,8 @@ import { openTestRedis, type TestRedis } from '../../testing/test-redis';
 import { testSealer } from '../../testing/test-sealer';
 import { uniqueAccountId } from '../../testing/unique-ids';
 import { Sealer } from '../seal';
-import { ensureSigningKeys, findSigner, rotateSigningKey, toJwks } from './manage-signing-keys';
 import { SigningKeyStore } from './redis-signing-key-store';
+import { findSigner, SigningKeys, toJwks } from './signing-keys';
 
 let redis: TestRedis;
 beforeAll(async () => {
@@ -34,18 +34,20 @@ async function arrange({ sealer = testSealer } = {}) {
     clock: () => now,
     emit: signals.listen,
   };
-  const jwks = async () => toJwks(await signingKeyStore.find(accountId), now);
+  const signingKeys = new SigningKeys(context);
+  const jwks = async () => toJwks(await signingKeys.list(accountId));
   return {
     accountId,
     accountStore,
     signingKeyStore,
     context,
+    signingKeys,
     signals,
     jwks,
     kids: async () => (await jwks()).keys.map(({ kid }) => kid),
     signer: async () => (await findSigner(context, accountId)).kid,
     rotate: (immediate = false, rotation = `rot_${(rotations += 1)}`) =>
-      rotateSigningKey(context, accountId, { immediate }, rotation),
+      signingKeys.rotate(accountId, { immediate }, rotation),
     pass(ms: number) {
       now += ms;
     },
@@ -80,14 +82,14 @@ describe('the first key', () => {
   });
 
   it('is sealed, for its own account alone', async () => {
-    const { context, accountId, raw, signingKeyStore } = await arrange();
+    const { context, signingKeys, accountId, raw, signingKeyStore } = await arrange();
     const { privateKey } = await findSigner(context, accountId);
     const der = privateKey.export({ format: 'der', type: 'pkcs8' });
     expect(await raw()).toContain('"privateKey":"sealed.v1.');
     for (const encoding of ['base64', 'base64url', 'hex'] as const) {
       expect(await raw()).not.toContain(der.subarray(-32).toString(encoding));
     }
-    const [key] = (await ensureSigningKeys(context, accountId)).keys;
+    const [key] = (await signingKeys.ensure(accountId)).keys;
     if (!key) throw new Error('no key');
     expect(() => signingKeyStore.open(uniqueAccountId(), key)).toThrow(
       expect.objectContaining({ code: 'secret_unreadable' }),

@@ -1,0 +1,99 @@
+import type { AccountId } from '../domain/account';
+import { type Endpoint, type EndpointId, lineOf } from '../domain/endpoint';
+import type { EventId } from '../domain/event';
+import type { Emit } from '../domain/signal';
+import type { DeliveryStore } from '../events/redis-delivery-store';
+import type { EventStore } from '../events/redis-event-store';
+import { chunksOf } from '../platform/batches';
+import type { Clock } from '../platform/clock';
+import type { Atomic } from '../platform/redis-atomic';
+import { timelinePages } from '../platform/redis-timeline';
+import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
+import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
+import type { AdmissionStore } from './admission/redis-admission-store';
+import { hasSameWindow } from './endpoint-rules';
+
+export interface WaitingDeliveriesParts {
+  readonly admissionStore: AdmissionStore;
+  readonly eventStore: EventStore;
+  readonly deliveryStore: DeliveryStore;
+  readonly deliveryQueue: DeliveryQueue;
+  readonly heldDeliveries: HeldDeliveries;
+  /** It runs scripts on the Redis of these stores. */
+  readonly atomic: Atomic;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+const LISTED_AT_ONCE = 250;
+const PROMOTED_AT_ONCE = 25;
+// The others go when their time comes.
+const MOST_PROMOTED = 1_000;
+
+/** The deliveries of an endpoint that are held, or wait for another attempt, when the endpoint changes. */
+export class WaitingDeliveries {
+  constructor(private readonly parts: WaitingDeliveriesParts) {}
+
+  /** The former order has no meaning any more, and other rules may apply to held deliveries now. */
+  async applyLimits(before: Endpoint, endpoint: Endpoint): Promise<void> {
+    const { admissionStore, heldDeliveries, clock } = this.parts;
+    const { accountId, id, ordering } = endpoint;
+    const isSameWindow = hasSameWindow(before, endpoint);
+    if (before.ordering !== ordering) await this.#changeOrder(accountId, id, ordering);
+    else if (!isSameWindow) await admissionStore.clearCoalescing(id);
+    await heldDeliveries.askForWakeUp({ accountId, endpointId: id }, clock());
+    if (!isSameWindow) await this.promoteDelayed(id);
+  }
+
+  /**
+   * Let the workers look again at what waits for a time that may not be right any more and is not held, the oldest first. If
+   * that fails, it goes when its time comes.
+   */
+  async promoteDelayed(endpointId: EndpointId): Promise<void> {
+    const { deliveryQueue, emit } = this.parts;
+    let left = MOST_PROMOTED;
+    try {
+      for await (const delayed of this.#delayed(endpointId)) {
+        for (const some of chunksOf(delayed.slice(0, left), PROMOTED_AT_ONCE)) {
+          await Promise.all(some.map((eventId) => deliveryQueue.promote({ endpointId, eventId })));
+        }
+        left -= delayed.length;
+        if (left <= 0) return;
+      }
+    } catch (error) {
+      emit({ name: 'task.failed', task: 'send waiting deliveries sooner', error });
+    }
+  }
+
+  async *#delayed(endpointId: EndpointId): AsyncGenerator<readonly EventId[], void> {
+    const { deliveryStore, deliveryQueue, heldDeliveries } = this.parts;
+    const pages = timelinePages(LISTED_AT_ONCE, (limit, after) =>
+      deliveryStore.listFrom(endpointId, {}, limit, after),
+    );
+    for await (const page of pages) {
+      const eventIds = page.map(({ id }) => id as EventId);
+      const delayed = await deliveryQueue.findDelayed(endpointId, eventIds);
+      const held = await heldDeliveries.findHeld(endpointId, delayed);
+      yield delayed.filter((eventId) => !held.has(eventId));
+    }
+  }
+
+  // Held deliveries get their position. Running and delayed ones get theirs when they are admitted next.
+  async #changeOrder(accountId: AccountId, id: EndpointId, ordering: Endpoint['ordering']): Promise<void> {
+    const { admissionStore, atomic, eventStore, heldDeliveries } = this.parts;
+    await admissionStore.clearOrder(id);
+    if (ordering === 'none') return;
+    for await (const held of heldDeliveries.pagesOf(id)) {
+      const heads =
+        ordering === 'strict'
+          ? []
+          : await Promise.all(held.map(({ eventId }) => eventStore.findHead(accountId, eventId)));
+      const places = held.flatMap((each, i) => {
+        const line = lineOf({ ordering }, { id: each.eventId, group: heads[i]?.group });
+        return line === undefined ? [] : [{ ...each, line }];
+      });
+      await atomic([admissionStore.joinOrder(id, places)]);
+      if (ordering === 'group') await Promise.all(held.map((each) => admissionStore.markReady(id, each)));
+    }
+  }
+}
