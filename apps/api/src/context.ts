@@ -24,7 +24,6 @@ import { DayReader } from '@hookferry/core/operations/read-day';
 import { OperationsReader } from '@hookferry/core/operations/read-operations';
 import { DayStore } from '@hookferry/core/operations/redis-day-store';
 import { WorkerReports } from '@hookferry/core/operations/redis-worker-reports';
-import { Turns } from '@hookferry/core/platform/batches';
 import { type Clock } from '@hookferry/core/platform/clock';
 import { SAME_AS_KEY } from '@hookferry/core/platform/duration';
 import type { NewId } from '@hookferry/core/platform/ids';
@@ -34,8 +33,6 @@ import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-c
 import type { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
 import type { Stoppable } from '@hookferry/core/platform/timers';
 import { Assumptions } from '@hookferry/core/publish/redis-assumption';
-import { IdempotencyStore, KEPT_MS } from '@hookferry/core/publish/redis-idempotency-store';
-import { FanOuts } from '@hookferry/core/publish/store-fan-out';
 import { InspectedQueues } from '@hookferry/core/queue/bullmq-inspected-queues';
 import { ChangeStreams } from '@hookferry/core/stream/change-streams';
 import { ChangeStore } from '@hookferry/core/stream/redis-change-store';
@@ -95,8 +92,13 @@ function openParts(process: ProcessContext) {
   const { config, redis, shards, clock, emit, atomic } = process;
   const heavyTurns = new HeavyTurns();
   const inTurn: InTurn = (accountId, work) => heavyTurns.run(accountId, work);
-  const { stores, recorders, connections, ...modules } = openCore({ ...process, database: DATABASE, inTurn });
-  const { quota, usageRecorder, eventStore, deliveryStore, auditBounds, movedHistory } = stores;
+  const { stores, recorders, connections, ...modules } = openCore({
+    ...process,
+    maxEventBytes: config.MAX_EVENT_BYTES,
+    database: DATABASE,
+    inTurn,
+  });
+  const { quota, eventStore, deliveryStore, auditBounds, movedHistory } = stores;
   const inspectedQueues = config.QUEUE_INSPECTOR_ENABLED ? new InspectedQueues(redis, shards) : undefined;
   const transformPool = new TransformPool({ limits: transformLimitsOf(config, TRIALS_WAITING), emit });
   const refusals = new Refusals({ refusalStore: new RefusalStore(redis), bounds: auditBounds, clock, emit });
@@ -113,15 +115,11 @@ function openParts(process: ProcessContext) {
     ...modules,
     movedAttempts: movedHistory && movedAttemptsOf(movedHistory),
     movedEvents,
-    maxEventBytes: config.MAX_EVENT_BYTES,
     assumptions: new Assumptions(redis, {
       atomic,
       defaultQuotaBytes: config.ACCOUNT_QUOTA_BYTES,
       noteStanding: (accountId, standing) => quota.note(accountId, standing),
     }),
-    routingTurns: new Turns(),
-    fanOuts: new FanOuts(),
-    fanOutTurns: new Turns(),
     keyLeadMs: config.SIGNING_KEY_LEAD,
     inspectedQueues,
     movedAuditLog: stores.pgAuditLog,
@@ -131,9 +129,6 @@ function openParts(process: ProcessContext) {
     sendsMail: config.MAIL_FROM !== undefined,
     hasPublicUrl: config.PUBLIC_URL !== undefined,
     allowanceStore: new AllowanceStore(redis),
-    idempotencyStore: new IdempotencyStore(redis, (accountId, bytes) =>
-      usageRecorder.note(accountId, 'answers', bytes, clock(), KEPT_MS),
-    ),
     recentAttempts: new RecentAttempts({ eventStore, deliveryStore, inTurn }),
     eventCounter: new EventCounter({ eventStore, movedEvents, clock }),
     changeStore: new ChangeStore(redis),

@@ -27,7 +27,6 @@ import {
 import { ROTATION_ID_PREFIX, secretRotationSchema } from '@hookferry/core/endpoints/rotate-secret';
 import { requestVerification } from '@hookferry/core/endpoints/verification/request-verification';
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
-import { testEndpoint } from '@hookferry/core/publish/test-endpoint';
 import { z } from 'zod';
 import type { ApiContext } from '../context';
 import { pageOf, pageQuery, presentPage } from '../http/page';
@@ -316,20 +315,10 @@ export const testWebhook = defineRoute({
     202: { description: 'Accepted: the event and its delivery.', schema: testSentSchema },
   },
   problems: ['clock_skewed'],
-  async handle({ apiKey, params, body, requestId, trace, receivedAt, newId, requireClaim, act }, context) {
-    const { accountId } = apiKey;
-    if (!context.redisClock.isTrusted) await context.redisClock.requireTrusted();
-    const delivery = await testEndpoint(context, {
-      accountId,
-      ref: params.id,
-      type: body.type,
-      requestId,
-      trace,
-      receivedAt,
-      newId,
-      requireClaim,
-      act,
-    });
+  async handle(request, core) {
+    const { params, body } = request;
+    if (!core.redisClock.isTrusted) await core.redisClock.requireTrusted();
+    const delivery = await core.publishing.test(request, params.id, body.type);
     return { status: 202, body: { event_id: delivery.eventId, delivery_id: deliveryIdOf(delivery) } };
   },
 });

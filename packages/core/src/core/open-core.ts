@@ -1,10 +1,20 @@
+import type { BeginSpan } from '../domain/trace';
+import { Turns } from '../platform/batches';
 import type { Stoppable } from '../platform/timers';
+import { Publishing } from '../publish/publishing';
+import { FanOuts, type PublishingParts } from '../publish/publishing-parts';
+import { ScheduledEvents } from '../publish/scheduled-events';
 import { DeadLetterStore } from '../queue/bullmq-dead-letter-store';
 import { ErasureQueue, ReplayQueue } from '../queue/bullmq-work-queues';
 import { DeadLetters } from '../replays/dead-letters';
 import { openStores, recordersOf, type StoreParts } from './open-stores';
 
-export type CoreParts = StoreParts;
+export interface CoreParts extends StoreParts {
+  /** The most bytes of an event's body in UTF-8. Absent: this process takes no events. */
+  readonly maxEventBytes?: number;
+  /** Absent: traces are not wanted. */
+  readonly beginSpan?: BeginSpan | undefined;
+}
 
 /** What the service does, by subject: routes, commands and consumers call these. */
 export type Core = ReturnType<typeof openCore>;
@@ -28,5 +38,21 @@ export function openCore(parts: CoreParts) {
     { name: 'queues', stop: async () => void (await Promise.all(queues.map((queue) => queue.close()))) },
     { name: 'history database', stop: async () => await stores.movedHistory?.historyDatabase.close() },
   ];
-  return { stores: all, recorders: recordersOf(stores), connections, deadLetters: new DeadLetters(all) };
+  const publishingParts: PublishingParts = {
+    maxEventBytes: parts.maxEventBytes ?? 0,
+    beginSpan: parts.beginSpan,
+    routingTurns: new Turns(),
+    fanOutTurns: new Turns(),
+    fanOuts: new FanOuts(),
+    ...all,
+  };
+  const scheduledEvents = new ScheduledEvents(publishingParts);
+  return {
+    stores: all,
+    recorders: recordersOf(stores),
+    connections,
+    publishing: new Publishing(publishingParts, scheduledEvents),
+    scheduledEvents,
+    deadLetters: new DeadLetters(all),
+  };
 }
