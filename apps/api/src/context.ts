@@ -32,7 +32,6 @@ import type { RedisClock } from '@hookferry/core/platform/redis-clock';
 import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
 import type { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
 import type { Stoppable } from '@hookferry/core/platform/timers';
-import { Assumptions } from '@hookferry/core/publish/redis-assumption';
 import { InspectedQueues } from '@hookferry/core/queue/bullmq-inspected-queues';
 import { ChangeStreams } from '@hookferry/core/stream/change-streams';
 import { ChangeStore } from '@hookferry/core/stream/redis-change-store';
@@ -98,7 +97,7 @@ function openParts(process: ProcessContext) {
     database: DATABASE,
     inTurn,
   });
-  const { quota, eventStore, deliveryStore, auditBounds, movedHistory } = stores;
+  const { eventStore, deliveryStore, auditBounds, movedHistory } = stores;
   const inspectedQueues = config.QUEUE_INSPECTOR_ENABLED ? new InspectedQueues(redis, shards) : undefined;
   const transformPool = new TransformPool({ limits: transformLimitsOf(config, TRIALS_WAITING), emit });
   const refusals = new Refusals({ refusalStore: new RefusalStore(redis), bounds: auditBounds, clock, emit });
@@ -115,11 +114,6 @@ function openParts(process: ProcessContext) {
     ...modules,
     movedAttempts: movedHistory && movedAttemptsOf(movedHistory),
     movedEvents,
-    assumptions: new Assumptions(redis, {
-      atomic,
-      defaultQuotaBytes: config.ACCOUNT_QUOTA_BYTES,
-      noteStanding: (accountId, standing) => quota.note(accountId, standing),
-    }),
     keyLeadMs: config.SIGNING_KEY_LEAD,
     inspectedQueues,
     movedAuditLog: stores.pgAuditLog,

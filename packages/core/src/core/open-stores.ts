@@ -39,6 +39,7 @@ import type { Atomic } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
 import type { commonSettings, secretsSettings } from '../platform/settings';
 import type { Stoppable } from '../platform/timers';
+import { Assumptions } from '../publish/redis-assumption';
 import { EventClaimStore } from '../publish/redis-event-claim-store';
 import { IdempotencyStore, KEPT_MS } from '../publish/redis-idempotency-store';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
@@ -147,6 +148,11 @@ export function openStores(parts: StoreParts) {
     scheduledEventStore: new ScheduledEventStore(redis, retention, config.RECORD_FORM),
     scheduleMaxMs: config.SCHEDULE_MAX,
     eventClaims: new EventClaimStore(redis, config.RETENTION),
+    assumptions: new Assumptions(redis, {
+      atomic,
+      defaultQuotaBytes: config.ACCOUNT_QUOTA_BYTES,
+      noteStanding: (accountId, standing) => quota.note(accountId, standing),
+    }),
     idempotencyStore: new IdempotencyStore(redis, (accountId, bytes) =>
       usageRecorder.note(accountId, 'answers', bytes, clock(), KEPT_MS),
     ),

@@ -66,15 +66,15 @@ export interface PublishingParts {
   readonly emit: Emit;
 }
 
-/** The known facts about the events of a request before they are stored. */
+/** The known facts about a request that publishes, before its events are stored. */
 export interface Premise {
-  /** The version of the account's endpoints, if its read has begun since the events arrived. */
+  /** The version of its account's endpoints, if it was read together with the key: since the request came. */
   readonly endpointsVersion?: Promise<EndpointsVersion> | undefined;
-  /** Instead: the cached facts by which their request was admitted. Redis compares them before it stores anything. */
+  /** Instead: the cached facts by which the request was admitted. Redis compares them before it stores anything. */
   readonly assumption?: Assumption | undefined;
-  /** Fails when another request has taken this one over. Nothing is stored then. */
+  /** A step that fails once another request has taken this one over, if it has an Idempotency-Key. */
   readonly requireClaim?: Step | undefined;
-  /** The name of the idempotent response to it, if it has an Idempotency-Key. */
+  /** The name of the response that is kept, if it has one. */
   readonly answer?: string | undefined;
 }
 

@@ -50,7 +50,7 @@ export interface PublishRequest extends Premise {
 }
 
 export interface TestRequest extends PublishRequest {
-  /** Absent: it is on no record. */
+  /** Absent: it is not recorded. */
   readonly act?: Act;
 }
 
