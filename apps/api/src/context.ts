@@ -20,7 +20,6 @@ import { DayReader } from '@hookferry/core/operations/read-day';
 import { OperationsReader } from '@hookferry/core/operations/read-operations';
 import { DayStore } from '@hookferry/core/operations/redis-day-store';
 import { WorkerReports } from '@hookferry/core/operations/redis-worker-reports';
-import { Turns } from '@hookferry/core/platform/batches';
 import { type Clock } from '@hookferry/core/platform/clock';
 import { SAME_AS_KEY } from '@hookferry/core/platform/duration';
 import type { NewId } from '@hookferry/core/platform/ids';
@@ -29,9 +28,6 @@ import type { RedisClock } from '@hookferry/core/platform/redis-clock';
 import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
 import type { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
 import type { Stoppable } from '@hookferry/core/platform/timers';
-import { Assumptions } from '@hookferry/core/publish/redis-assumption';
-import { IdempotencyStore, KEPT_MS } from '@hookferry/core/publish/redis-idempotency-store';
-import { FanOuts } from '@hookferry/core/publish/store-fan-out';
 import { InspectedQueues } from '@hookferry/core/queue/bullmq-inspected-queues';
 import { ChangeStreams } from '@hookferry/core/stream/change-streams';
 import { ChangeStore } from '@hookferry/core/stream/redis-change-store';
@@ -97,11 +93,12 @@ function openParts(process: ProcessContext) {
     : undefined;
   const { stores, recorders, connections, ...modules } = openCore({
     ...process,
+    maxEventBytes: config.MAX_EVENT_BYTES,
     database: DATABASE,
     inTurn,
     authFailures,
   });
-  const { quota, usageRecorder, eventStore, deliveryStore, movedHistory } = stores;
+  const { eventStore, deliveryStore, movedHistory } = stores;
   const inspectedQueues = config.QUEUE_INSPECTOR_ENABLED ? new InspectedQueues(redis, shards) : undefined;
   const transformPool = new TransformPool({ limits: transformLimitsOf(config, TRIALS_WAITING), emit });
   const parts: readonly Stoppable[] = [
@@ -116,23 +113,11 @@ function openParts(process: ProcessContext) {
     ...modules,
     movedAttempts: movedHistory && movedAttemptsOf(movedHistory),
     movedEvents,
-    maxEventBytes: config.MAX_EVENT_BYTES,
-    assumptions: new Assumptions(redis, {
-      atomic,
-      defaultQuotaBytes: config.ACCOUNT_QUOTA_BYTES,
-      noteStanding: (accountId, standing) => quota.note(accountId, standing),
-    }),
-    routingTurns: new Turns(),
-    fanOuts: new FanOuts(),
-    fanOutTurns: new Turns(),
     inspectedQueues,
     contactStore: new ContactStore(redis, stores.sealer),
     notificationStore: new NotificationStore(redis, atomic),
     sendsMail: config.MAIL_FROM !== undefined,
     hasPublicUrl: config.PUBLIC_URL !== undefined,
-    idempotencyStore: new IdempotencyStore(redis, (accountId, bytes) =>
-      usageRecorder.note(accountId, 'answers', bytes, clock(), KEPT_MS),
-    ),
     recentAttempts: new RecentAttempts({ eventStore, deliveryStore, inTurn }),
     eventCounter: new EventCounter({ eventStore, movedEvents, clock }),
     changeStore: new ChangeStore(redis),

@@ -28,7 +28,6 @@ import { Mailer } from '@hookferry/core/notifications/nodemailer-mailer';
 import { Notifier } from '@hookferry/core/notifications/notifier';
 import { ContactStore } from '@hookferry/core/notifications/redis-contact-store';
 import { NotificationStore } from '@hookferry/core/notifications/redis-notification-store';
-import { Turns } from '@hookferry/core/platform/batches';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
 import { createNewId } from '@hookferry/core/platform/ids';
 import type { Atomic } from '@hookferry/core/platform/redis-atomic';
@@ -36,7 +35,6 @@ import type { RedisClock } from '@hookferry/core/platform/redis-clock';
 import type { ConnectOptions, RedisClient } from '@hookferry/core/platform/redis-connect';
 import type { Stoppable } from '@hookferry/core/platform/timers';
 import { PROJECT_URL, VERSION } from '@hookferry/core/platform/version';
-import { FanOuts } from '@hookferry/core/publish/store-fan-out';
 import { AccountJobs } from '@hookferry/core/queue/bullmq-account-jobs';
 import { OldestEvents } from '@hookferry/core/queue/bullmq-oldest-events';
 import { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
@@ -92,6 +90,7 @@ export function openContext(process: ProcessContext) {
   const { config, redis, shards, workerId, clock, emit } = process;
   const { stores: core, ...opened } = openCore({
     ...process,
+    maxEventBytes: config.MAX_EVENT_BYTES,
     database: DATABASE,
     servedShards: () => servedShards.list(),
   });
@@ -142,10 +141,7 @@ export function openContext(process: ProcessContext) {
     accessTokens,
     ed25519Signatures: new Ed25519Signatures(),
     eventCapacity: new SharedCapacity(FAN_OUT_CONCURRENCY),
-    maxEventBytes: config.MAX_EVENT_BYTES,
-    routingTurns: new Turns(),
-    fanOuts: new FanOuts(),
-    fanOutTurns: new Turns(),
+    publishing: opened.publishing,
     lockDurationMs: config.JOB_LOCK_DURATION,
     stopDeadlineMs: config.SHUTDOWN_TIMEOUT,
     attemptTimeoutMs: config.DELIVERY_TIMEOUT,

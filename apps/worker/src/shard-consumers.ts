@@ -7,9 +7,9 @@ import {
 import { DueEvents, type DueEventsOptions } from '@hookferry/core/queue/bullmq-scheduled-queue';
 import type { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
 import { DeliveryConsumer, type DeliveryConsumerContext } from './consumers/bullmq-deliver';
-import { type EventWorkerContext, openEventWorker } from './consumers/bullmq-fan-out';
+import { type EventWorkerParts, openEventWorker } from './consumers/bullmq-fan-out';
 
-export type ShardContext = EventWorkerContext &
+export type ShardContext = EventWorkerParts &
   DeliveryConsumerContext & { readonly scheduledQueue: DueEventsOptions['scheduledQueue'] };
 
 export interface WatchedQueue {

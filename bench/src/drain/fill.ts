@@ -12,10 +12,11 @@ import { createNewId } from '@hookferry/core/platform/ids';
 import { createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { connectRedis, queuePrefix } from '@hookferry/core/platform/redis-connect';
 import { fanOutEvents } from '@hookferry/core/publish/fan-out-event';
-import { FanOuts } from '@hookferry/core/publish/store-fan-out';
+import { FanOuts, type PublishingParts } from '@hookferry/core/publish/publishing-parts';
 import { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
+import { fake } from '@hookferry/core/testing/fake';
 import { testSealer } from '@hookferry/core/testing/test-sealer';
 import { EVENT_TYPE, textOf } from '../traffic/events';
 
@@ -50,7 +51,7 @@ export async function fill(filling: Filling): Promise<void> {
   const deliveryQueue = new DeliveryQueue(redis, shards);
   const endpointStore = new EndpointStore(redis, testSealer);
   const subscribers = await createEndpoints(endpointStore, filling);
-  const context = {
+  const parts = fake<PublishingParts>({
     eventStore: new EventStore(redis, RETENTION),
     deliveryStore: new DeliveryStore(redis, RETENTION),
     admissionStore: new AdmissionStore(redis),
@@ -60,7 +61,7 @@ export async function fill(filling: Filling): Promise<void> {
     fanOutTurns: new Turns(),
     clock: systemClock,
     emit: () => {},
-  };
+  });
   const newId = createNewId(systemClock);
   const choose = chooser(subscribers, filling.isSkewed ?? false);
   for (let start = 0; start < deliveries; start += AT_ONCE) {
@@ -68,7 +69,7 @@ export async function fill(filling: Filling): Promise<void> {
       choose(start + i),
     );
     await fanOutEvents(
-      context,
+      parts,
       receivers.flatMap((receiver, i) => {
         if (!receiver) return [];
         const id = newId('evt') as EventId;

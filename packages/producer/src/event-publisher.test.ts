@@ -4,8 +4,8 @@ import {
   publishableTypeNames,
 } from '@hookferry/core/accounts/event-types/built-in';
 import { readEventJob } from '@hookferry/core/publish/read-event-job';
-import { buildReadContext } from '@hookferry/core/testing/build-read-context';
 import { createClosables } from '@hookferry/core/testing/closables';
+import { fakePublishingParts } from '@hookferry/core/testing/fake-publishing-parts';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
 import { type RedisServer, startRedisServer } from '@hookferry/core/testing/redis-server';
@@ -102,7 +102,7 @@ describe('publish', () => {
     const published = await ofTest().publish({ ...event, accountId });
     const [job] = await jobs.getWaiting();
     const { id = '', name, timestamp, data } = job ?? { name: '', timestamp: 0, data: null };
-    expect(await readEventJob(buildReadContext(), { id, name, timestamp, data })).toMatchObject({
+    expect(await readEventJob(fakePublishingParts(), { id, name, timestamp, data })).toMatchObject({
       source: 'queue',
       event: { accountId, id: published.id, type: event.type, body: JSON.stringify(event) },
     });

@@ -1,12 +1,10 @@
 import type { Capability, Principal, Scope } from '@hookferry/core/domain/account';
 import type { Act, AuditAction } from '@hookferry/core/domain/audit';
 import type { TraceContext } from '@hookferry/core/domain/trace';
-import type { EndpointsVersion } from '@hookferry/core/endpoints/subscriptions';
 import type { ErrorCode } from '@hookferry/core/platform/app-error';
 import type { NewId, SecretBytes } from '@hookferry/core/platform/ids';
 import type { Connection } from '@hookferry/core/platform/recheck';
-import type { Step } from '@hookferry/core/platform/redis-script';
-import type { Assumption } from '@hookferry/core/publish/redis-assumption';
+import type { Premise } from '@hookferry/core/publish/publishing-parts';
 import { z } from 'zod';
 import type { ApiContext } from '../context';
 import type { JsonPath } from './json-walk';
@@ -32,8 +30,8 @@ export interface RequestShape {
   readonly mayLackBody?: true;
 }
 
-/** A request that was authenticated and has the declared shape. */
-export interface RouteRequest<Shape extends RequestShape = RequestShape> {
+/** A request that was authenticated and has the declared shape. If it publishes: with what is known of its account. */
+export interface RouteRequest<Shape extends RequestShape = RequestShape> extends Premise {
   readonly params: Parsed<Shape['params']>;
   readonly query: Parsed<Shape['query']>;
   readonly body: Parsed<Shape['body']>;
@@ -43,10 +41,6 @@ export interface RouteRequest<Shape extends RequestShape = RequestShape> {
   readonly apiKey: Principal;
   /** What it does, for the audit log. Absent where its route names no action. */
   readonly act: Act;
-  /** The version of its account's endpoints, for publishing, if it could be read together with the key. */
-  readonly endpointsVersion: Promise<EndpointsVersion> | undefined;
-  /** The cached facts by which a publish request was admitted, if nothing was read. */
-  readonly assumption: Assumption | undefined;
   /** A header of the request, by its name in lower case. */
   readonly header: (name: string) => string | undefined;
   /** Those whose names begin so, in lower case. */
@@ -67,10 +61,6 @@ export interface RouteRequest<Shape extends RequestShape = RequestShape> {
   readonly newId: NewId;
   /** For secrets of new objects; the same ones likewise. */
   readonly secretBytes: SecretBytes;
-  /** The name of the response that is kept, if it has an Idempotency-Key. */
-  readonly answer?: string | undefined;
-  /** A step that fails once another request has taken it over, if it has an Idempotency-Key. */
-  readonly requireClaim?: Step | undefined;
   /** When it came in; the first time, if it has an Idempotency-Key. Milliseconds since the Unix epoch. */
   readonly receivedAt: number;
 }

@@ -1,11 +1,7 @@
-import { catalogue } from '@hookferry/core/accounts/event-types/built-in';
 import type { AccountId } from '@hookferry/core/domain/account';
-import { endpointRefsSchema } from '@hookferry/core/domain/endpoint';
 import {
-  EVENT_TYPE_NAME_FORM,
   type EventId,
   type EventStatus,
-  eventGroupSchema,
   eventIdSchema,
   eventStatuses,
   eventTypeNameSchema,
@@ -15,15 +11,11 @@ import {
 import type { DeliveryCounts, ListedEvent } from '@hookferry/core/history/history-source';
 import * as history from '@hookferry/core/history/read-events';
 import * as erasure from '@hookferry/core/operations/erase-payload';
-import { AppError, invalidRequest, validationErrorsOf } from '@hookferry/core/platform/app-error';
+import { AppError } from '@hookferry/core/platform/app-error';
 import { formatTime, formatTimeOrNull, sentTimeSchema, timeSchema } from '@hookferry/core/platform/clock';
-import { inWords } from '@hookferry/core/platform/zod-words';
-import type { PublishedEvent } from '@hookferry/core/publish/accept-events';
-import * as scheduling from '@hookferry/core/publish/schedule-events';
-import { invalidEvent } from '@hookferry/core/publish/validate-event';
+import { alreadyCancelled, alreadyDue, type ScheduledPage } from '@hookferry/core/publish/scheduled-events';
 import { z } from 'zod';
 import type { ApiContext } from '../context';
-import { EACH } from '../http/json-walk';
 import {
   dataQuery,
   eventCursorSchema,
@@ -35,172 +27,8 @@ import {
   timeRangeQuery,
 } from '../http/page';
 import { defineRoute } from '../http/route';
-import {
-  acceptedSchema,
-  MAX_BATCH_BYTES,
-  MAX_EVENTS,
-  outcomesSchema,
-  presentOutcomes,
-  presentSingle,
-  publish,
-  spendOnOthers,
-} from './publish';
-import { cloudEventForms, cloudEventsOutcome } from './publish-cloudevents';
 
 const eventParams = z.object({ id: eventIdSchema });
-
-/** An event as clients publish it. The catalogue decides the form of `data`. */
-const publishedEventSchema = z
-  .strictObject({
-    type: z
-      .string()
-      .meta(EVENT_TYPE_NAME_FORM)
-      .describe('The event type: one of `GET /v1/event-types`, but no operational one.'),
-    data: z
-      .unknown()
-      .describe('The payload. It must match the schema of the event type, and is delivered byte for byte.'),
-    id: eventIdSchema
-      .optional()
-      .describe(
-        'An id of your own. A later event with the same id is not delivered again. Default: a generated one.',
-      ),
-    webhook_ids: endpointRefsSchema
-      .optional()
-      .describe(
-        'The only webhooks that get the event: their ids or `uid`s, 1 to 100. Default: all webhooks that get its type.',
-      ),
-    deliver_at: sentTimeSchema
-      .optional()
-      .describe(
-        'When to send it, at most `SCHEDULE_MAX` of the service ahead. A time of up to a minute ago means now. Default: at once.',
-      ),
-    group: eventGroupSchema
-      .optional()
-      .describe(
-        'The group of the event, such as the id of an order. A webhook with `"ordering": "group"` gets the events of a group in their order. At most 256 bytes. Default: none.',
-      ),
-  })
-  .meta({ id: 'NewEvent' });
-
-const [firstExample, ...otherExamples] = catalogue.map(({ name, example }) => ({
-  type: name,
-  data: example,
-}));
-
-/** 202 is sent only after Redis has the event; 200 when it had it before, under the client's id. */
-export const publishEvent = defineRoute({
-  operationId: 'publishEvent',
-  summary: 'Publish an event',
-  method: 'post',
-  path: '/v1/events',
-  scope: 'events:write',
-  capability: 'publish',
-  audit: { notAudited: 'An event is a record of its own.' },
-  request: { body: publishedEventSchema, hasEventData: true, dataAt: ['data'], example: firstExample },
-  creates: true,
-  stores: 'event',
-  mayAssume: true,
-  responses: {
-    202: { description: 'Accepted: the event is stored and will be delivered.', schema: acceptedSchema },
-    200: {
-      description: 'An event with this id was accepted before. It is not delivered again.',
-      schema: acceptedSchema,
-    },
-    207: cloudEventsOutcome,
-  },
-  problems: ['event_id_conflict', 'deliver_at_in_past', 'deliver_at_too_far', 'clock_skewed'],
-  otherForms: cloudEventForms,
-  async handle(request, context) {
-    const { body, dataTexts } = request;
-    const [outcome] = await publish(request, context, [toPublishedEvent(body, dataTexts[0] ?? '')]);
-    return presentSingle(outcome);
-  },
-});
-
-/** @param dataText the JSON that its data were parsed from. */
-function toPublishedEvent(
-  { type, data, id, webhook_ids, deliver_at, group }: z.infer<typeof publishedEventSchema>,
-  dataText: string,
-): PublishedEvent {
-  return {
-    type,
-    data,
-    dataText,
-    ...(id === undefined ? {} : { id }),
-    ...(webhook_ids === undefined ? {} : { endpointRefs: webhook_ids }),
-    ...(deliver_at === undefined ? {} : { deliverAt: deliver_at }),
-    ...(group === undefined ? {} : { group }),
-  };
-}
-
-const bodySchema = batchOf(z.unknown());
-// As many as the deliveries of a request that the API makes itself.
-const MAX_AIMED_AT = 1_000;
-/**
- * Each event has a result of its own, as if it had been published alone; a refused one does not affect the
- * others.
- */
-export const publishBatch = defineRoute({
-  operationId: 'publishBatch',
-  summary: 'Publish up to 500 events',
-  method: 'post',
-  path: '/v1/events/batch',
-  scope: 'events:write',
-  audit: { notAudited: 'An event is a record of its own.' },
-  request: {
-    body: bodySchema,
-    // Errors of a single event are in its own result.
-    describedBody: batchOf(publishedEventSchema).meta({ id: 'EventBatch' }),
-    hasEventData: true,
-    dataAt: ['events', EACH, 'data'],
-    example: { events: [{ ...firstExample, id: 'quick-win-4711' }, ...otherExamples] },
-  },
-  maxBodyBytes: MAX_BATCH_BYTES,
-  creates: true,
-  stores: 'event',
-  mayAssume: true,
-  responses: {
-    200: { description: 'The outcome of each event, in the order of the request.', schema: outcomesSchema },
-  },
-  problems: ['clock_skewed'],
-  async handle(request, context) {
-    const { body, dataTexts } = request;
-    await spendOnOthers(request, body.events.length);
-    requireFewAimedAt(body.events);
-    const events = body.events.map((item, index) => readItem(item, dataTexts[index] ?? ''));
-    const outcomes = await publish(request, context, events);
-    return { status: 200, body: presentOutcomes(outcomes, '/events') };
-  },
-});
-
-function batchOf<Item extends z.ZodType>(item: Item) {
-  return z.strictObject({
-    events: z
-      .array(item)
-      .min(1)
-      .max(MAX_EVENTS)
-      .describe('The events to publish: 1 to 500. Each is accepted or refused by itself.'),
-  });
-}
-
-function readItem(item: unknown, dataText: string): PublishedEvent | AppError {
-  const parsed = publishedEventSchema.safeParse(item, inWords);
-  return parsed.success
-    ? toPublishedEvent(parsed.data, dataText)
-    : invalidEvent(validationErrorsOf(parsed.error));
-}
-
-// Before the events are checked: a body has room for hundreds of thousands.
-function requireFewAimedAt(items: readonly unknown[]): void {
-  let named = 0;
-  for (const item of items) {
-    const refs = (item as { readonly webhook_ids?: unknown } | null)?.webhook_ids;
-    if (Array.isArray(refs)) named += refs.length;
-  }
-  if (named <= MAX_AIMED_AT) return;
-  const detail = `must name at most ${MAX_AIMED_AT} webhooks in all "webhook_ids" together`;
-  throw invalidRequest([{ pointer: '/events', detail }]);
-}
 
 const querySchema = pageQuery(eventCursorSchema)
   .extend({
@@ -279,11 +107,11 @@ export const listEvents = defineRoute({
     200: { description: 'A page of events.', schema: historyPageOf(listedEventSchema, 'EventPage') },
   },
   problems: ['history_unavailable'],
-  async handle({ apiKey, query: { status, limit, cursor, ...filter } }, context) {
+  async handle({ apiKey, query: { status, limit, cursor, ...filter } }, core) {
     if (status === 'scheduled') {
       const { since, until } = filter;
       const after = cursor && { id: cursor.eventId, at: cursor.createdAt };
-      const { found, nextCursor } = await scheduling.listScheduled(context, apiKey.accountId, limit, {
+      const { found, nextCursor } = await core.scheduledEvents.list(apiKey.accountId, limit, {
         since,
         until,
         after,
@@ -291,7 +119,7 @@ export const listEvents = defineRoute({
       const next = nextCursor && { createdAt: nextCursor.at, eventId: nextCursor.id };
       return { status: 200, body: presentPage(found.map(presentScheduled), next) };
     }
-    const page = await context.history.listEvents({ accountId: apiKey.accountId, ...filter }, limit, cursor);
+    const page = await core.history.listEvents({ accountId: apiKey.accountId, ...filter }, limit, cursor);
     return { status: 200, body: presentHistoryPage(page.found.map(presentListedEvent), page) };
   },
 });
@@ -307,16 +135,13 @@ export const readEvent = defineRoute({
     200: { description: 'The event.', schema: eventSchema },
   },
   problems: ['history_unavailable'],
-  async handle({ apiKey, params }, context) {
-    const event = await history.readEvent(context, apiKey.accountId, params.id);
+  async handle({ apiKey, params }, core) {
+    const event = await history.readEvent(core, apiKey.accountId, params.id);
     return { status: 200, bodyText: presentEvent(event) };
   },
 });
 
-function presentScheduled({
-  id,
-  head,
-}: scheduling.ScheduledPage['found'][number]): z.infer<typeof listedEventSchema> {
+function presentScheduled({ id, head }: ScheduledPage['found'][number]): z.infer<typeof listedEventSchema> {
   return { ...presentHead({ id, createdAt: head.acceptedAt, ...head }), delivery_count: 0 };
 }
 
@@ -372,15 +197,15 @@ export const rescheduleEvent = defineRoute({
     200: { description: 'The event, with its new time.', schema: eventSchema },
   },
   problems: ['already_due', 'conflict', 'deliver_at_in_past', 'deliver_at_too_far', 'history_unavailable'],
-  async handle({ apiKey, act, params, body }, context) {
+  async handle({ apiKey, act, params, body }, core) {
     const { accountId } = apiKey;
-    await scheduling
-      .rescheduleEvent(context, accountId, params.id, body.deliver_at, act)
-      .catch(async (error: unknown) => {
-        const status = await statusOfMoved(context, accountId, params.id, error);
-        throw status === 'cancelled' ? scheduling.alreadyCancelled() : scheduling.alreadyDue();
-      });
-    const event = await history.readEvent(context, apiKey.accountId, params.id);
+    try {
+      await core.scheduledEvents.reschedule(accountId, params.id, body.deliver_at, act);
+    } catch (error) {
+      const status = await statusOfMoved(core, accountId, params.id, error);
+      throw status === 'cancelled' ? alreadyCancelled() : alreadyDue();
+    }
+    const event = await history.readEvent(core, accountId, params.id);
     return { status: 200, bodyText: presentEvent(event) };
   },
 });
@@ -399,13 +224,13 @@ export const cancelEvent = defineRoute({
     204: { description: 'The event is cancelled: it is not delivered, and stays in the list of events.' },
   },
   problems: ['already_due', 'history_unavailable'],
-  async handle({ apiKey, act, params }, context) {
+  async handle({ apiKey, act, params }, core) {
     const { accountId } = apiKey;
     try {
-      await scheduling.cancelEvent(context, accountId, params.id, act);
+      await core.scheduledEvents.cancel(accountId, params.id, act);
     } catch (error) {
-      const status = await statusOfMoved(context, accountId, params.id, error);
-      if (status !== 'cancelled') throw scheduling.alreadyDue();
+      const status = await statusOfMoved(core, accountId, params.id, error);
+      if (status !== 'cancelled') throw alreadyDue();
     }
     return { status: 204 };
   },
@@ -413,13 +238,13 @@ export const cancelEvent = defineRoute({
 
 /** Of an event that waits no longer, and that the history has. @throws the error for any other event. */
 async function statusOfMoved(
-  context: ApiContext,
+  core: ApiContext,
   accountId: AccountId,
   eventId: EventId,
   error: unknown,
 ): Promise<EventStatus> {
   if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
-  return statusOfEvent(await history.readEvent(context, accountId, eventId));
+  return statusOfEvent(await history.readEvent(core, accountId, eventId));
 }
 
 /** The event stays recorded without it. Repeating it changes nothing. */
@@ -435,8 +260,8 @@ export const erasePayload = defineRoute({
     204: { description: 'The payload is erased for good. Pending deliveries of the event are cancelled.' },
   },
   problems: ['history_unavailable'],
-  async handle({ apiKey, params, act }, context) {
-    await erasure.erasePayload(context, apiKey.accountId, params.id, act);
+  async handle({ apiKey, params, act }, core) {
+    await erasure.erasePayload(core, apiKey.accountId, params.id, act);
     return { status: 204 };
   },
 });

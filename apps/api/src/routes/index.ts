@@ -33,15 +33,7 @@ import {
   readEventType,
   readEventTypeSchema,
 } from './event-types';
-import {
-  cancelEvent,
-  erasePayload,
-  listEvents,
-  publishBatch,
-  publishEvent,
-  readEvent,
-  rescheduleEvent,
-} from './events';
+import { cancelEvent, erasePayload, listEvents, readEvent, rescheduleEvent } from './events';
 import { exportDeliveries } from './export';
 import { tryFilter } from './filters';
 import { answerListener, createListener, streamListener } from './listeners';
@@ -54,6 +46,7 @@ import {
   listPortalSessions,
   revokePortalSession,
 } from './portal-sessions';
+import { publishBatch, publishEvent } from './publish';
 import { cancelReplay, createReplay, listReplays, readReplay } from './replays';
 import { listSigningKeys, readJwks, rotateSigningKey } from './signing-keys';
 import { readSourceAddresses } from './source-addresses';

@@ -1,23 +1,12 @@
 import { createHash } from 'node:crypto';
-import { CLOUDEVENTS_TYPE } from '@hookferry/core/deliver/cloudevents';
 import { EVENT_TYPE_NAME_FORM, eventGroupSchema, eventIdSchema } from '@hookferry/core/domain/event';
 import { cloudEventsSourceSchema } from '@hookferry/core/domain/setting-schemas';
 import { AppError, type ValidationError, validationErrorsOf } from '@hookferry/core/platform/app-error';
 import { inWords, textSchema } from '@hookferry/core/platform/zod-words';
-import type { PublishedEvent } from '@hookferry/core/publish/accept-events';
+import type { PublishedEvent } from '@hookferry/core/publish/publishing';
 import { invalidEvent } from '@hookferry/core/publish/validate-event';
 import { z } from 'zod';
-import { EACH } from '../http/json-walk';
-import type { BodyForm, RouteRequest } from '../http/route';
-import {
-  MAX_BATCH_BYTES,
-  MAX_EVENTS,
-  outcomesSchema,
-  presentOutcomes,
-  presentSingle,
-  publish,
-  spendOnOthers,
-} from './publish';
+import type { RouteRequest } from '../http/route';
 
 const NOT_KEPT = 'is an attribute that is not kept: leave it out, or move its value into the data';
 
@@ -52,7 +41,7 @@ const cloudEventSchema = z
   .catchall(z.custom<never>(() => false, NOT_KEPT));
 
 /** The same for the API's description. */
-const describedSchema = z
+export const newCloudEventSchema = z
   .strictObject({
     specversion: z.literal('1.0').describe('The version of CloudEvents.'),
     id: idSchema.describe(
@@ -81,9 +70,7 @@ const describedSchema = z
   })
   .meta({ id: 'NewCloudEvent' });
 
-const batchSchema = z.array(describedSchema).min(1).max(MAX_EVENTS).meta({ id: 'NewCloudEventBatch' });
-
-const example = {
+export const cloudEventExample = {
   specversion: '1.0',
   id: '4711',
   source: 'https://shop.example.com/orders',
@@ -93,73 +80,10 @@ const example = {
   data: { brief_id: 'brf_82h1', title: 'How to choose running shoes' },
 };
 
-const structured: BodyForm = {
-  mediaType: CLOUDEVENTS_TYPE,
-  request: {
-    body: z.unknown(),
-    describedBody: describedSchema,
-    hasEventData: true,
-    dataAt: ['data'],
-    example,
-  },
-  async handle(request, context) {
-    const event = readCloudEvent(request.body, request.dataTexts[0] ?? '');
-    const [outcome] = await publish(request, context, [event]);
-    return presentSingle(outcome);
-  },
-};
-
-const BATCH_TYPE = 'application/cloudevents-batch+json';
-
-const batch: BodyForm = {
-  mediaType: BATCH_TYPE,
-  request: {
-    body: z.array(z.unknown()).min(1).max(MAX_EVENTS),
-    describedBody: batchSchema,
-    hasEventData: true,
-    dataAt: [EACH, 'data'],
-    example: [example, { ...example, id: '4712' }],
-  },
-  maxBodyBytes: MAX_BATCH_BYTES,
-  async handle(request, context) {
-    const items = request.body as readonly unknown[];
-    await spendOnOthers(request, items.length);
-    const events = items.map((item, index) => readCloudEvent(item, request.dataTexts[index] ?? ''));
-    return { status: 207, body: presentOutcomes(await publish(request, context, events), '') };
-  },
-};
-
-const PREFIX = 'ce-';
-
-const binary: BodyForm = {
-  mediaType: 'application/json',
-  header: { name: 'ce-specversion', prefix: PREFIX },
-  description:
-    'With the header `ce-specversion: 1.0`, a body of `application/json` is the data alone, and the attributes of the CloudEvent are headers: `ce-id`, `ce-source`, `ce-type`, `ce-time`, `ce-partitionkey`, percent-encoded where they are not ASCII.',
-  // The body is the data.
-  request: { body: z.unknown(), hasEventData: true, dataAt: [] },
-  async handle(request, context) {
-    try {
-      const event = readCloudEvent(withAttributes(request), request.dataTexts[0] ?? '');
-      const [outcome] = await publish(request, context, [event]);
-      return presentSingle(outcome);
-    } catch (error) {
-      throw error instanceof AppError ? inParts(error) : error;
-    }
-  },
-};
-
-/** The forms of `POST /v1/events` that are CloudEvents 1.0. */
-export const cloudEventForms = [structured, batch, binary] as const;
-
-/** What a batch of CloudEvents is answered with. */
-export const cloudEventsOutcome = {
-  description: `The outcome of each event of a batch (\`${BATCH_TYPE}\`), in their order.`,
-  schema: outcomesSchema,
-};
+export const CLOUDEVENT_PREFIX = 'ce-';
 
 /** Its id is made of `source` and `id`, which are unique together: published again, it is the same event. */
-function readCloudEvent(item: unknown, dataText: string): PublishedEvent | AppError {
+export function readCloudEvent(item: unknown, dataText: string): PublishedEvent | AppError {
   const parsed = cloudEventSchema.safeParse(withoutNull(item), inWords);
   if (!parsed.success) return invalidEvent(validationErrorsOf(parsed.error));
   const { source, id, type, data, partitionkey } = parsed.data;
@@ -182,14 +106,18 @@ function withoutNull(item: unknown): unknown {
   );
 }
 
-/** The data with the attributes that are headers. */
-function withAttributes({ body, headersWith }: RouteRequest): Readonly<Record<string, unknown>> {
-  const attributes = Object.entries(headersWith(PREFIX)).map(([name, value]) => [
-    name.slice(PREFIX.length),
+/** One whose body is the data alone, and whose attributes are headers. */
+export function readCloudEventInHeaders({
+  body,
+  dataTexts,
+  headersWith,
+}: RouteRequest): PublishedEvent | AppError {
+  const attributes = Object.entries(headersWith(CLOUDEVENT_PREFIX)).map(([name, value]) => [
+    name.slice(CLOUDEVENT_PREFIX.length),
     decodeAttribute(value),
   ]);
   // As the body's own media type says.
-  return { ...Object.fromEntries(attributes), data: body };
+  return readCloudEvent({ ...Object.fromEntries(attributes), data: body }, dataTexts[0] ?? '');
 }
 
 const QUOTED = /^"((?:[^"\\]|\\.)*)"$/s;
@@ -204,11 +132,13 @@ function decodeAttribute(value: string): string {
   }
 }
 
-/** With errors that point at headers, and into a body that is the data alone. */
-function inParts(error: AppError): AppError {
+/** The same error of such a one: it points at headers, and into a body that is the data alone. */
+export function pointingIntoHeaders(error: AppError): AppError {
   const validationErrors = error.validationErrors.map(
     ({ pointer, detail }): ValidationError => ({
-      pointer: /^\/data(\/|$)/.test(pointer) ? pointer.slice('/data'.length) : PREFIX + pointer.slice(1),
+      pointer: /^\/data(\/|$)/.test(pointer)
+        ? pointer.slice('/data'.length)
+        : CLOUDEVENT_PREFIX + pointer.slice(1),
       detail,
     }),
   );

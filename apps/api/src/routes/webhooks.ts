@@ -16,7 +16,6 @@ import { endpointPatchSchema, newEndpointSchema } from '@hookferry/core/endpoint
 import { ROTATION_ID_PREFIX, secretRotationSchema } from '@hookferry/core/endpoints/rotate-secret';
 import type { SigningKeys } from '@hookferry/core/endpoints/signing-keys/signing-keys';
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
-import { testEndpoint } from '@hookferry/core/publish/test-endpoint';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
@@ -301,20 +300,10 @@ export const testWebhook = defineRoute({
     202: { description: 'Accepted: the event and its delivery.', schema: testSentSchema },
   },
   problems: ['clock_skewed'],
-  async handle({ apiKey, params, body, requestId, trace, receivedAt, newId, requireClaim, act }, context) {
-    const { accountId } = apiKey;
-    if (!context.redisClock.isTrusted) await context.redisClock.requireTrusted();
-    const delivery = await testEndpoint(context, {
-      accountId,
-      ref: params.id,
-      type: body.type,
-      requestId,
-      trace,
-      receivedAt,
-      newId,
-      requireClaim,
-      act,
-    });
+  async handle(request, core) {
+    const { params, body } = request;
+    if (!core.redisClock.isTrusted) await core.redisClock.requireTrusted();
+    const delivery = await core.publishing.test(request, params.id, body.type);
     return { status: 202, body: { event_id: delivery.eventId, delivery_id: deliveryIdOf(delivery) } };
   },
 });

@@ -14,7 +14,7 @@ import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { TransformationStore } from '@hookferry/core/endpoints/redis-transformation-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
-import { ScheduledEvents } from '@hookferry/core/events/redis-scheduled-events';
+import { ScheduledEventStore } from '@hookferry/core/events/redis-scheduled-event-store';
 import { ListenerStore } from '@hookferry/core/listeners/redis-listener-store';
 import { ContactStore, confirmationsKeyOf } from '@hookferry/core/notifications/redis-contact-store';
 import { NotificationStore } from '@hookferry/core/notifications/redis-notification-store';
@@ -578,7 +578,7 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
     new ListenerStore(client).hold(listener.id, { process: 'other', stream: LISTENER_STREAM }),
     eventStore.save(event, [endpoint.id])(client),
     eventStore.enlistAll([{ event, deliveries: 0 }])(client),
-    new ScheduledEvents(client, testRetention).save(scheduled)(client),
+    new ScheduledEventStore(client, testRetention).save(scheduled)(client),
     new EventTypeStore(client).replace(CUSTOM_TYPE),
     deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpoint.id], event.acceptedAt))(client),
     new ReplayStore(client, 60_000).create(replay),

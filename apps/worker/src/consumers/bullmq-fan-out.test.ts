@@ -1,4 +1,6 @@
 import { EventEmitter, once } from 'node:events';
+import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
+import type { OpenAccounts } from '@hookferry/core/accounts/resolve-account';
 import type { AccountId } from '@hookferry/core/domain/account';
 import { deadLetterIdOf } from '@hookferry/core/domain/dead-letter';
 import type { AcceptedEvent } from '@hookferry/core/domain/event';
@@ -7,6 +9,9 @@ import { EVENTS_QUEUE, oneShard } from '@hookferry/core/domain/queues';
 import { isNotedAsQueued } from '@hookferry/core/events/event-text';
 import { digestOf, MovedIds } from '@hookferry/core/events/redis-moved-ids';
 import type { Step } from '@hookferry/core/platform/redis-script';
+import { Publishing } from '@hookferry/core/publish/publishing';
+import type { PublishingParts } from '@hookferry/core/publish/publishing-parts';
+import { ScheduledEvents } from '@hookferry/core/publish/scheduled-events';
 import { DeadLetterStore } from '@hookferry/core/queue/bullmq-dead-letter-store';
 import { EventQueue } from '@hookferry/core/queue/bullmq-event-queue';
 import { OldestEvents } from '@hookferry/core/queue/bullmq-oldest-events';
@@ -14,14 +19,15 @@ import { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
 import { buildAtomic } from '@hookferry/core/testing/build-atomic';
 import { buildEvent } from '@hookferry/core/testing/build-event';
 import { createClosables } from '@hookferry/core/testing/closables';
+import { fake } from '@hookferry/core/testing/fake';
 import { keepMovedId } from '@hookferry/core/testing/keep-moved-id';
-import { openPublishContext } from '@hookferry/core/testing/open-publish-context';
+import { openPublishingParts } from '@hookferry/core/testing/open-publishing-parts';
 import { testRetention } from '@hookferry/core/testing/test-retention';
 import { Queue, QueueEvents } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { SharedCapacity } from '../capacity';
 import { openTestQueues, type TestQueues } from '../testing/open-test-queues';
-import { type EventWorkerContext, openEventWorker } from './bullmq-fan-out';
+import { type EventWorkerParts, openEventWorker } from './bullmq-fan-out';
 
 const queueKeys = queueKeysOf('bull');
 
@@ -30,17 +36,21 @@ afterEach(closeAll);
 
 const shards = oneShard('bull');
 
-type Parts = Pick<EventWorkerContext, 'oldestEvents' | 'deadLetters' | 'openAccounts'> &
-  Partial<EventWorkerContext>;
+type ConsumerParts = Pick<EventWorkerParts, 'oldestEvents' | 'deadLetters' | 'openAccounts'> &
+  Partial<PublishingParts>;
+
+const everyAccount = fake<OpenAccounts>({ takesEvents: async () => true });
+const noDeadLetters = fake<RejectedEvents>({ keep: async () => [] });
 
 // The worker's look for jobs of dead ones is one.
 const isFanOut = (steps: readonly Step[]) => steps.length > 1;
 
 /** Takes one event at a time. */
-function openConsumer({ context, shard }: TestQueues, parts: Parts): { start(): void } {
-  const publishing = willClose(openPublishContext(context.redis));
+function openConsumer({ context, shard }: TestQueues, given: ConsumerParts): { start(): void } {
+  const parts = { ...willClose(openPublishingParts(context.redis)), ...context, ...given };
+  const publishing = new Publishing(parts, new ScheduledEvents(parts));
   const eventCapacity = new SharedCapacity(1);
-  return willClose(openEventWorker({ ...publishing, ...context, ...parts, eventCapacity }, shard));
+  return willClose(openEventWorker({ ...parts, publishing, eventCapacity }, shard));
 }
 
 it('drops what comes for an account that is erased, an event or not, and says so', async () => {
@@ -54,9 +64,9 @@ it('drops what comes for an account that is erased, an event or not, and says so
   };
   const consumer = openConsumer(queues, {
     oldestEvents: new OldestEvents(context.redis, shards),
-    deadLetters: { keep: unexpected },
-    openAccounts: { takesEvents: async (accountId) => accountId !== event.accountId },
-    quota: { requireRoomAsKnown: unexpected },
+    deadLetters: fake<RejectedEvents>({ keep: unexpected }),
+    openAccounts: fake<OpenAccounts>({ takesEvents: async (accountId) => accountId !== event.accountId }),
+    quota: fake<AccountQuota>({ requireRoomAsKnown: unexpected }),
     atomic: buildAtomic(unexpected),
   });
   await willClose(new EventQueue(context.redis, shards)).add(event);
@@ -90,8 +100,8 @@ it('lets those who deliver in order know of an event that is put back, until it 
   const hasLooked = once(test, 'looked');
   const consumer = openConsumer(queues, {
     oldestEvents,
-    deadLetters: { keep: async () => [] },
-    openAccounts: { takesEvents: async () => true },
+    deadLetters: noDeadLetters,
+    openAccounts: everyAccount,
     atomic: buildAtomic(async (steps) => {
       if (!isFanOut(steps)) return await context.atomic(steps);
       runs += 1;
@@ -132,8 +142,8 @@ describe('with a history', () => {
     let fanOuts = 0;
     const consumer = openConsumer(queues, {
       oldestEvents: new OldestEvents(context.redis, shards),
-      deadLetters: { keep: async () => [] },
-      openAccounts: { takesEvents: async () => true },
+      deadLetters: noDeadLetters,
+      openAccounts: everyAccount,
       movedIds,
       atomic: buildAtomic(async (steps) => {
         if (isFanOut(steps)) fanOuts += 1;
@@ -183,7 +193,7 @@ describe('a scheduled event without a record', () => {
     const { accountId, id: eventId } = buildEvent();
     const consumer = openConsumer(queues, {
       clock: Date.now,
-      openAccounts: { takesEvents: async () => true },
+      openAccounts: everyAccount,
       oldestEvents: new OldestEvents(context.redis, shards),
       deadLetters: willClose(new RejectedEvents(context.redis, shards, Date.now)),
     });
@@ -216,7 +226,7 @@ it('keeps an invalid event that is nested too deeply to be written again, and ho
   const { client, context, signals } = queues;
   const events = willClose(new Queue(EVENTS_QUEUE, { connection: client }));
   const consumer = openConsumer(queues, {
-    openAccounts: { takesEvents: async () => true },
+    openAccounts: everyAccount,
     oldestEvents: new OldestEvents(context.redis, shards),
     deadLetters: willClose(new RejectedEvents(context.redis, shards, Date.now)),
   });

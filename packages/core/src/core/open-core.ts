@@ -4,11 +4,16 @@ import { RefusalStore, Refusals } from '../accounts/audit/refusals';
 import { Authentication, type AuthFailures } from '../accounts/authentication';
 import { EventTypes } from '../accounts/event-types/event-types';
 import { PortalSessions } from '../accounts/portal-sessions';
+import type { BeginSpan } from '../domain/trace';
 import { Endpoints } from '../endpoints/endpoints';
 import { EndpointHealth } from '../endpoints/health/endpoint-health';
 import { SigningKeys } from '../endpoints/signing-keys/signing-keys';
 import { WaitingDeliveries } from '../endpoints/waiting-deliveries';
+import { Turns } from '../platform/batches';
 import type { Stoppable } from '../platform/timers';
+import { Publishing } from '../publish/publishing';
+import { FanOuts, type PublishingParts } from '../publish/publishing-parts';
+import { ScheduledEvents } from '../publish/scheduled-events';
 import { DeadLetterStore } from '../queue/bullmq-dead-letter-store';
 import { ErasureQueue, ReplayQueue } from '../queue/bullmq-work-queues';
 import { DeadLetters } from '../replays/dead-letters';
@@ -16,6 +21,10 @@ import { openStores, recordersOf, type StoreParts, type StoreSettings } from './
 
 export interface CoreParts extends StoreParts {
   readonly config: CoreSettings;
+  /** The most bytes of an event's body in UTF-8. Absent: this process takes no events. */
+  readonly maxEventBytes?: number;
+  /** Absent: traces are not wanted. */
+  readonly beginSpan?: BeginSpan | undefined;
   /** Absent: failed authentications are not limited. */
   readonly authFailures?: AuthFailures | undefined;
 }
@@ -56,6 +65,17 @@ export function openCore(parts: CoreParts) {
   const signingKeys = new SigningKeys({ ...all, keyLeadMs: config.SIGNING_KEY_LEAD ?? DAY_MS });
   const waitingDeliveries = new WaitingDeliveries(all);
   const maxEndpoints = config.MAX_WEBHOOKS ?? 0;
+  const eventTypes = new EventTypes(all);
+  const publishingParts: PublishingParts = {
+    eventTypes,
+    maxEventBytes: parts.maxEventBytes ?? 0,
+    beginSpan: parts.beginSpan,
+    routingTurns: new Turns(),
+    fanOutTurns: new Turns(),
+    fanOuts: new FanOuts(),
+    ...all,
+  };
+  const scheduledEvents = new ScheduledEvents(publishingParts);
   return {
     stores: all,
     recorders: [{ name: 'refusals', stop: () => refusals.stop() }, ...recordersOf(stores)],
@@ -66,9 +86,11 @@ export function openCore(parts: CoreParts) {
     deadLetters: new DeadLetters(all),
     endpoints: new Endpoints({ ...all, signingKeys, waitingDeliveries, maxEndpoints }),
     endpointHealth: new EndpointHealth(all),
-    eventTypes: new EventTypes(all),
+    eventTypes,
     portalSessions: new PortalSessions({ ...all, authentication }),
+    publishing: new Publishing(publishingParts, scheduledEvents),
     refusals,
+    scheduledEvents,
     signingKeys,
   };
 }

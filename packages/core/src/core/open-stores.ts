@@ -26,7 +26,7 @@ import { VerificationPolicy } from '../endpoints/verification/verify';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventRelease, EventReleaser } from '../events/redis-event-release';
 import { EventStore } from '../events/redis-event-store';
-import { ScheduledEvents } from '../events/redis-scheduled-events';
+import { ScheduledEventStore } from '../events/redis-scheduled-event-store';
 import type { historySettings } from '../history/database/history-settings';
 import type { PgDatabaseOptions } from '../history/database/pg-database';
 import type { InTurn } from '../history/history-source';
@@ -39,7 +39,9 @@ import type { Atomic } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
 import type { commonSettings, secretsSettings } from '../platform/settings';
 import type { Stoppable } from '../platform/timers';
+import { Assumptions } from '../publish/redis-assumption';
 import { EventClaimStore } from '../publish/redis-event-claim-store';
+import { IdempotencyStore, KEPT_MS } from '../publish/redis-idempotency-store';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { EventQueue } from '../queue/bullmq-event-queue';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
@@ -143,9 +145,17 @@ export function openStores(parts: StoreParts) {
     eventReleaser,
     eventStore,
     deliveryStore,
-    scheduledEvents: new ScheduledEvents(redis, retention, config.RECORD_FORM),
+    scheduledEventStore: new ScheduledEventStore(redis, retention, config.RECORD_FORM),
     scheduleMaxMs: config.SCHEDULE_MAX,
     eventClaims: new EventClaimStore(redis, config.RETENTION),
+    assumptions: new Assumptions(redis, {
+      atomic,
+      defaultQuotaBytes: config.ACCOUNT_QUOTA_BYTES,
+      noteStanding: (accountId, standing) => quota.note(accountId, standing),
+    }),
+    idempotencyStore: new IdempotencyStore(redis, (accountId, bytes) =>
+      usageRecorder.note(accountId, 'answers', bytes, clock(), KEPT_MS),
+    ),
     eventQueue,
     scheduledQueue: new ScheduledQueue(redis, shards),
     deliveryQueue,

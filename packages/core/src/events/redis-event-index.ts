@@ -11,9 +11,13 @@ import {
   type PrunedEntry,
 } from './redis-event-index.script';
 
-/** How long and how many events are kept. */
-export interface Retention {
+interface Age {
+  /** How long events are kept. */
   readonly ageMs: number;
+}
+
+/** How long and how many events are kept. */
+export interface Retention extends Age {
   /** The number of events that one index keeps, the newest. */
   readonly count: number;
 }
@@ -24,12 +28,12 @@ const DAY_MS = 86_400_000;
  * What is still open when its RETENTION is over is cancelled, and shown for that long again. Until somebody has found it, its
  * event has to be there: for a day, or for as long again where that is less. Milliseconds.
  */
-export function graceOf({ ageMs }: Pick<Retention, 'ageMs'>): number {
+export function graceOf({ ageMs }: Age): number {
   return Math.min(ageMs, DAY_MS);
 }
 
 /** How long the record of an event is stored. Milliseconds. */
-export function storedMsOf(retention: Pick<Retention, 'ageMs'>): number {
+export function storedMsOf(retention: Age): number {
   return retention.ageMs + graceOf(retention);
 }
 

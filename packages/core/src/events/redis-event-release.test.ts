@@ -1,3 +1,4 @@
+import type { UsageRecorder } from '../accounts/account-quota';
 import type { EndpointId } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
 import { keys } from '../domain/keys';
@@ -5,6 +6,7 @@ import type { UsageKind } from '../domain/usage';
 import { buildAttempt } from '../testing/build-attempt';
 import { buildEvent } from '../testing/build-event';
 import { buildNewDeliveries } from '../testing/build-new-deliveries';
+import { fake } from '../testing/fake';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
@@ -30,7 +32,7 @@ function build() {
   const noted: { kind: UsageKind; bytes: number }[] = [];
   const releaser = new EventReleaser({
     eventRelease: new EventRelease(client),
-    usageRecorder: { note: (_id, kind, bytes) => void noted.push({ kind, bytes }) },
+    usageRecorder: fake<UsageRecorder>({ note: (_id, kind, bytes) => void noted.push({ kind, bytes }) }),
     retentionMs: DAY,
     emit: signals.listen,
   });

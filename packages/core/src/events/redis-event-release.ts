@@ -13,7 +13,7 @@ import { releaseEvents } from './redis-event-release.script';
 
 export interface EventReleaserOptions {
   readonly eventRelease: EventRelease;
-  readonly usageRecorder: Pick<UsageRecorder, 'note'>;
+  readonly usageRecorder: UsageRecorder;
   readonly retentionMs: number;
   readonly emit: Emit;
 }

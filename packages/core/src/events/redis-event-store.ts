@@ -8,6 +8,7 @@ import {
   EVENT_HEAD_BYTES,
   type EventHead,
   type EventId,
+  type Schedule,
   type StoredEvent,
 } from '../domain/event';
 import { keys } from '../domain/keys';
@@ -301,9 +302,14 @@ export class EventStore {
   }
 }
 
-/** @property body absent: the event is counted already. */
-type Enlisted = Pick<AcceptedEvent, 'accountId' | 'id' | 'acceptedAt'> &
-  Pick<Partial<AcceptedEvent>, 'body' | 'schedule'>;
+interface Enlisted {
+  readonly accountId: AccountId;
+  readonly id: EventId;
+  readonly acceptedAt: number;
+  /** Absent: the event is counted already. */
+  readonly body?: string | undefined;
+  readonly schedule?: Schedule;
+}
 
 /** Events of an account whose usage counts for equally long. */
 interface EnlistedTogether {

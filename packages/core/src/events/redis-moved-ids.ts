@@ -138,7 +138,7 @@ function isYoung(acceptedAt: number, now: number): boolean {
 }
 
 /** Whether an event may have been accepted before. One whose id the API made was not. */
-export function mayBeKnown({ isClaimed, isQueued }: Pick<AcceptedEvent, 'isClaimed' | 'isQueued'>): boolean {
+export function mayBeKnown({ isClaimed, isQueued }: Known): boolean {
   return isClaimed === true || isQueued === true;
 }
 

@@ -10,12 +10,13 @@ import { EventStore } from '../events/redis-event-store';
 import { MovedStore } from '../events/redis-moved';
 import { MovedIds } from '../events/redis-moved-ids';
 import { HistoryWriter } from '../history/database/pg-history-writer';
+import { ScheduledEvents } from '../publish/scheduled-events';
 import { EventQueue } from '../queue/bullmq-event-queue';
 import { buildMovedDelivery, buildMovedEvent } from '../testing/build-moved-event';
 import { createClosables } from '../testing/closables';
 import { keepMovedId } from '../testing/keep-moved-id';
 import { noOrder } from '../testing/no-order';
-import { openScheduleParts } from '../testing/open-schedule-parts';
+import { openPublishingParts } from '../testing/open-publishing-parts';
 import { hasPostgres, NO_POSTGRES } from '../testing/postgres-server';
 import { recordSignals } from '../testing/record-signals';
 import { openTestHistory, type TestHistory } from '../testing/test-history';
@@ -71,7 +72,11 @@ describePostgres('an erasure of what has moved to the history', () => {
           {
             ...common,
             ...noOrder,
-            ...openScheduleParts(client),
+            scheduledEvents: new ScheduledEvents({
+              ...willClose(openPublishingParts(client)),
+              clock: () => NOW,
+              emit: signals.listen,
+            }),
             eventStore: new EventStore(client, testRetention),
             deliveryStore: new DeliveryStore(client, testRetention),
             eventQueue: willClose(new EventQueue(client, oneShard('bull'))),

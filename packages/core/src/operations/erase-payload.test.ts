@@ -7,12 +7,13 @@ import { oneShard } from '../domain/queues';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { CACHED_FOR_MS, EventStore } from '../events/redis-event-store';
 import { EventClaimStore } from '../publish/redis-event-claim-store';
+import { ScheduledEvents } from '../publish/scheduled-events';
 import { EventQueue } from '../queue/bullmq-event-queue';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEvent } from '../testing/build-event';
 import { createClosables } from '../testing/closables';
 import { noOrder } from '../testing/no-order';
-import { openScheduleParts } from '../testing/open-schedule-parts';
+import { openPublishingParts } from '../testing/open-publishing-parts';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
@@ -43,9 +44,10 @@ function arrange(change: Partial<AcceptedEvent> = {}) {
   const deliveryStore = new DeliveryStore(redis.client, testRetention);
   const queue = { redis: redis.client, prefix: 'bull' };
   const signals = recordSignals();
+  const parts = willClose(openPublishingParts(redis.client));
   const context = {
     ...noOrder,
-    ...openScheduleParts(redis.client),
+    scheduledEvents: new ScheduledEvents({ ...parts, eventStore, clock: () => NOW, emit: signals.listen }),
     eventStore,
     deliveryStore,
     eventQueue: new EventQueue(queue.redis, oneShard(queue.prefix)),

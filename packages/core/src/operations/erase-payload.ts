@@ -4,6 +4,7 @@ import type { Act, AuditEntry } from '../domain/audit';
 import type { DeliveryParts } from '../domain/delivery';
 import type { EndpointId } from '../domain/endpoint';
 import { type EventHead, type EventId, eventNotFound } from '../domain/event';
+import type { Emit } from '../domain/signal';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import { CACHED_FOR_MS, type EventStore } from '../events/redis-event-store';
@@ -12,13 +13,15 @@ import type { MovedIds } from '../events/redis-moved-ids';
 import type { PgDatabase } from '../history/database/pg-database';
 import { erasePayload as eraseInHistory } from '../history/database/pg-erase';
 import { AppError } from '../platform/app-error';
-import { type CancelContext, cancelEvent } from '../publish/schedule-events';
+import type { Clock } from '../platform/clock';
+import type { ScheduledEvents } from '../publish/scheduled-events';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { EventQueue } from '../queue/bullmq-event-queue';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 
-export interface ErasePayloadContext extends CancelContext {
-  readonly eventStore: Pick<EventStore, 'erasePayload' | 'listReceivers'> & CancelContext['eventStore'];
+export interface ErasePayloadContext {
+  readonly scheduledEvents: ScheduledEvents;
+  readonly eventStore: Pick<EventStore, 'erasePayload' | 'listReceivers'>;
   readonly deliveryStore: Pick<DeliveryStore, 'eraseAnswersOf'>;
   readonly endpointStore: Pick<EndpointStore, 'findAll'>;
   readonly heldDeliveries: Pick<HeldDeliveries, 'isHeld'>;
@@ -29,6 +32,8 @@ export interface ErasePayloadContext extends CancelContext {
   readonly movedIds?: Pick<MovedIds, 'eraseDigest'> | undefined;
   readonly movedStore?: Pick<MovedStore, 'noteErasure'> | undefined;
   readonly wait: (ms: number) => Promise<unknown>;
+  readonly clock: Clock;
+  readonly emit: Emit;
 }
 
 // Twice as long as any process may use a body that it has in memory, so that it does not hang on how timers
@@ -79,12 +84,12 @@ export async function erasePayload(
 
 // Without its payload there is nothing to wait for.
 async function cancelIfWaiting(
-  context: ErasePayloadContext,
+  { scheduledEvents }: ErasePayloadContext,
   accountId: AccountId,
   id: EventId,
 ): Promise<void> {
   try {
-    await cancelEvent(context, accountId, id);
+    await scheduledEvents.cancel(accountId, id);
   } catch (error) {
     const isOver = error instanceof AppError && ['not_found', 'already_due'].includes(error.code);
     if (!isOver) throw error;

@@ -7,6 +7,7 @@ import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { PgDatabase } from '../history/database/pg-database';
 import { HistoryWriter } from '../history/database/pg-history-writer';
 import { endRecall, recall } from '../history/mover/recall';
+import { ScheduledEvents } from '../publish/scheduled-events';
 import { EventQueue } from '../queue/bullmq-event-queue';
 import { atomicStepByStep } from '../testing/build-atomic';
 import {
@@ -17,7 +18,7 @@ import {
   MovingScene,
 } from '../testing/moving-scene';
 import { noOrder } from '../testing/no-order';
-import { openScheduleParts } from '../testing/open-schedule-parts';
+import { type OpenedPublishingParts, openPublishingParts } from '../testing/open-publishing-parts';
 import { hasPostgres, NO_POSTGRES } from '../testing/postgres-server';
 import { openTestHistory, type TestHistory } from '../testing/test-history';
 import { testSealer } from '../testing/test-sealer';
@@ -73,13 +74,16 @@ class Interruption {
   let test: TestHistory;
   let scene: MovingScene;
   let eventQueue: EventQueue;
+  let publishingParts: OpenedPublishingParts;
   beforeAll(async () => {
     test = await openTestHistory();
     scene = await MovingScene.open();
     eventQueue = new EventQueue(scene.redis.client, oneShard('bull'));
+    publishingParts = openPublishingParts(scene.redis.client);
   });
   afterAll(async () => {
     await eventQueue.close();
+    await publishingParts.close();
     await scene.close();
     await test.close();
   });
@@ -111,7 +115,11 @@ class Interruption {
     erasePayload(
       {
         ...noOrder,
-        ...openScheduleParts(scene.redis.client),
+        scheduledEvents: new ScheduledEvents({
+          ...publishingParts,
+          eventStore: interruption.watch(scene.eventStore),
+          clock: () => scene.now,
+        }),
         eventStore: interruption.watch(scene.eventStore),
         deliveryStore: interruption.watch(scene.deliveryStore),
         eventQueue,

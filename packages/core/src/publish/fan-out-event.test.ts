@@ -5,30 +5,34 @@ import type { Endpoint, EndpointId } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
 import { keys } from '../domain/keys';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../domain/queues';
+import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { Subscriber } from '../endpoints/redis-subscriptions';
 import { Subscriptions } from '../endpoints/subscriptions';
+import type { DeliveryStore } from '../events/redis-delivery-store';
 import { MovedIds } from '../events/redis-moved-ids';
 import { OverList } from '../events/redis-over-list';
 import { Turns } from '../platform/batches';
 import { atomicAsOne, atomicOneByOne } from '../platform/redis-atomic';
 import type { Step } from '../platform/redis-script';
+import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { buildAtomic } from '../testing/build-atomic';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { createClosables } from '../testing/closables';
 import { fake } from '../testing/fake';
-import { openPublishContext, type PublishContext } from '../testing/open-publish-context';
+import { type OpenedPublishingParts, openPublishingParts } from '../testing/open-publishing-parts';
 import { startRedisServer } from '../testing/redis-server';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
 import { readWaitingIds, WAITING } from '../testing/waiting-jobs';
 import { withMethods } from '../testing/with-methods';
-import { dispatchEvents, type FanOutContext, fanOutEvents, routeEvent } from './fan-out-event';
+import { dispatchEvents, fanOutEvents, routeEvent } from './fan-out-event';
+import type { PublishingParts } from './publishing-parts';
 
 async function isListed(
-  deliveryStore: PublishContext['deliveryStore'],
+  deliveryStore: DeliveryStore,
   event: AcceptedEvent,
   endpointId: EndpointId,
 ): Promise<boolean> {
@@ -57,15 +61,15 @@ describe('fan out event', () => {
     await redis.close();
   });
 
-  function build(change: (context: PublishContext) => Partial<FanOutContext> = () => ({})) {
-    const opened = willClose(openPublishContext(redis.client));
-    const context = { ...opened, clock: () => NOW, ...change(opened) };
+  function build(change: (parts: OpenedPublishingParts) => Partial<PublishingParts> = () => ({})) {
+    const opened = willClose(openPublishingParts(redis.client));
+    const parts = { ...opened, clock: () => NOW, ...change(opened) };
     const route = async (event: AcceptedEvent) =>
-      await routeEvent(context, event, await context.subscriptions.current(event.accountId));
+      await routeEvent(parts, event, await parts.subscriptions.current(event.accountId));
     return {
       ...opened,
       fanOutEvent: async (...events: AcceptedEvent[]) =>
-        await fanOutEvents(context, await Promise.all(events.map(route))),
+        await fanOutEvents(parts, await Promise.all(events.map(route))),
     };
   }
 
@@ -231,13 +235,13 @@ describe('fan out event', () => {
       };
       const brokenStep = () => broken;
       // What comes after a break is not done.
-      const buildBroken = (change: (context: PublishContext) => Partial<FanOutContext>) =>
-        build((context) => ({ atomic: atomicOneByOne(redis.client), ...change(context) }));
+      const buildBroken = (change: (parts: OpenedPublishingParts) => Partial<PublishingParts>) =>
+        build((parts) => ({ atomic: atomicOneByOne(redis.client), ...change(parts) }));
 
       it('has stored the event, and no job, when the jobs could not be added', async () => {
         const { event } = await arrange(['*']);
         const { fanOutEvent, eventStore } = buildBroken(() => ({
-          deliveryQueue: { stepToAdd: () => broken },
+          deliveryQueue: fake<DeliveryQueue>({ stepToAdd: () => broken }),
         }));
         await expect(fanOutEvent(event)).rejects.toThrow('killed');
         expect(await eventStore.find(event.accountId, event.id)).toEqual(event);
@@ -248,7 +252,7 @@ describe('fan out event', () => {
       it('has the jobs before any list shows their deliveries', async () => {
         const { event, endpointIds } = await arrange(['*']);
         const { fanOutEvent, deliveryStore } = buildBroken(() => ({
-          deliveryStore: { enlistAll: brokenStep },
+          deliveryStore: fake<DeliveryStore>({ enlistAll: brokenStep }),
         }));
         await expect(fanOutEvent(event)).rejects.toThrow('killed');
         expect(await waitingIds()).toEqual(idsFor(event, endpointIds));
@@ -258,14 +262,14 @@ describe('fan out event', () => {
       it('lists no delivery that has no job, when only some of the jobs could be added', async () => {
         const { event, endpointIds } = await arrange(...Array.from({ length: 501 }, () => ['*']));
         let chunks = 0;
-        const { fanOutEvent, deliveryStore } = buildBroken((context) => ({
-          deliveryQueue: {
+        const { fanOutEvent, deliveryStore } = buildBroken((parts) => ({
+          deliveryQueue: fake<DeliveryQueue>({
             stepToAdd: (deliveries) => async () => {
               chunks += 1;
               if (chunks === 2) throw new Error('killed');
-              await context.deliveryQueue.addAll(deliveries);
+              await parts.deliveryQueue.addAll(deliveries);
             },
-          },
+          }),
         }));
         await expect(fanOutEvent(event)).rejects.toThrow('killed');
         const withJobs = new Set(await waitingIds());
@@ -277,9 +281,9 @@ describe('fan out event', () => {
       });
 
       // One that is there is complete.
-      it.each<[string, Partial<FanOutContext>]>([
-        ["the endpoints' lists", { deliveryStore: { enlistAll: brokenStep } }],
-        ['the order', { admissionStore: { joinOrder: () => broken } }],
+      it.each<[string, Partial<PublishingParts>]>([
+        ["the endpoints' lists", { deliveryStore: fake<DeliveryStore>({ enlistAll: brokenStep }) }],
+        ['the order', { admissionStore: fake<AdmissionStore>({ joinOrder: () => broken }) }],
       ])("is not in the account's list if it breaks off in a Cluster at %s", async (_where, change) => {
         const { event } = await arrange(['*']);
         await endpointStore.create(buildEndpoint({ accountId: event.accountId, ordering: 'strict' }));
@@ -288,10 +292,13 @@ describe('fan out event', () => {
         expect((await eventStore.list(event.accountId, 10)).marks).toEqual([]);
       });
 
-      it.each<[string, (context: PublishContext) => Partial<FanOutContext>]>([
-        ['before the jobs', () => ({ deliveryQueue: { stepToAdd: () => broken } })],
-        ['before the lists of the endpoints', () => ({ deliveryStore: { enlistAll: brokenStep } })],
-        ['before the order', () => ({ admissionStore: { joinOrder: () => broken } })],
+      it.each<[string, (parts: OpenedPublishingParts) => Partial<PublishingParts>]>([
+        ['before the jobs', () => ({ deliveryQueue: fake<DeliveryQueue>({ stepToAdd: () => broken }) })],
+        [
+          'before the lists of the endpoints',
+          () => ({ deliveryStore: fake<DeliveryStore>({ enlistAll: brokenStep }) }),
+        ],
+        ['before the order', () => ({ admissionStore: fake<AdmissionStore>({ joinOrder: () => broken }) })],
         [
           "before the account's list",
           ({ eventStore }) => ({ eventStore: withMethods(eventStore, { enlistAll: brokenStep }) }),
@@ -332,15 +339,15 @@ describe('dispatch events', () => {
     const { client } = willClose(await openTestRedis());
     const accountId = uniqueAccountId();
     const endpoints = Array.from({ length: endpointCount }, () => buildEndpoint({ accountId, ...each }));
-    const context = willClose(openPublishContext(client));
-    await Promise.all(endpoints.map((endpoint) => context.endpointStore.create(endpoint)));
+    const parts = willClose(openPublishingParts(client));
+    await Promise.all(endpoints.map((endpoint) => parts.endpointStore.create(endpoint)));
     const endpointIds = endpoints.map(({ id }) => id);
     const deliveries = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
     const events = willClose(new Queue(EVENTS_QUEUE, { connection: client }));
-    const dispatchWith = (change: Partial<FanOutContext>) => (all: readonly AcceptedEvent[]) =>
-      dispatchEvents({ ...context, ...change }, all);
+    const dispatchWith = (change: Partial<PublishingParts>) => (all: readonly AcceptedEvent[]) =>
+      dispatchEvents({ ...parts, ...change }, all);
     return {
-      ...context,
+      ...parts,
       redis: client,
       accountId,
       endpointIds,
@@ -536,9 +543,9 @@ describe('dispatch events', () => {
       const { dispatch, dispatchWith, publish, deliveryJobs, jobIdsOf, deliveryStore, endpointIds } =
         await arrange(3);
       const event = publish();
-      await expect(dispatchWith({ deliveryStore: { enlistAll: brokenStep } })([event])).rejects.toThrow(
-        'killed',
-      );
+      await expect(
+        dispatchWith({ deliveryStore: fake<DeliveryStore>({ enlistAll: brokenStep }) })([event]),
+      ).rejects.toThrow('killed');
       expect((await deliveryJobs()).toSorted()).toEqual(jobIdsOf(event).toSorted());
       const areListed = () =>
         Promise.all(endpointIds.map((endpointId) => isListed(deliveryStore, event, endpointId)));
@@ -556,9 +563,9 @@ describe('dispatch events', () => {
       const server = willClose(await startRedisServer());
       const { client } = willClose(await openTestRedis(server.url));
       const movedIds = hasHistory ? new MovedIds(client, 60_000) : undefined;
-      const context = { ...willClose(openPublishContext(client)), movedIds, atomic: atomicAsOne(client) };
+      const parts = { ...willClose(openPublishingParts(client)), movedIds, atomic: atomicAsOne(client) };
       await server.fillUp();
-      const dispatched = dispatchEvents(context, [buildEvent()]);
+      const dispatched = dispatchEvents(parts, [buildEvent()]);
       await expect(dispatched).rejects.toThrow('OOM');
       await server.makeRoom();
     });
@@ -566,9 +573,9 @@ describe('dispatch events', () => {
     it('announces no event that is not complete', async () => {
       const { dispatch, dispatchWith, publish, signals } = await arrange(1);
       const event = publish();
-      await expect(dispatchWith({ deliveryQueue: { stepToAdd: () => broken } })([event])).rejects.toThrow(
-        'killed',
-      );
+      await expect(
+        dispatchWith({ deliveryQueue: fake<DeliveryQueue>({ stepToAdd: () => broken }) })([event]),
+      ).rejects.toThrow('killed');
       expect(signals.named('event.fanned_out')).toEqual([]);
       await dispatch([event]);
       expect(signals.named('event.fanned_out')).toMatchObject([{ eventId: event.id, deliveries: 1 }]);
@@ -590,7 +597,7 @@ describe('route event', () => {
       fake<EndpointStore>({ version: async () => '1', listSubscribers: async () => subscribers }),
     );
     const { receivers } = await routeEvent(
-      { routingTurns: new Turns() },
+      fake<PublishingParts>({ routingTurns: new Turns() }),
       event,
       await subscriptions.current(event.accountId),
     );

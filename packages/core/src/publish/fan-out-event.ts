@@ -1,30 +1,23 @@
 import { setImmediate } from 'node:timers/promises';
+import type { NewDelivery } from '../domain/delivery';
+import { type EndpointId, lineToJoin } from '../domain/endpoint';
 import { type AcceptedEvent, dataOf } from '../domain/event';
-import type { Emit } from '../domain/signal';
 import type { BeginSpan, Span } from '../domain/trace';
 import type { Subscriber } from '../endpoints/redis-subscriptions';
-import type { AccountSubscriptions, EndpointsVersion, Subscriptions } from '../endpoints/subscriptions';
-import type { Turns } from '../platform/batches';
+import type { AccountSubscriptions } from '../endpoints/subscriptions';
+import { mayBeKnown } from '../events/redis-moved-ids';
+import { chunksOf } from '../platform/batches';
 import { steadyClock } from '../platform/clock';
-import type { Step } from '../platform/redis-script';
-import type { EventQueue } from '../queue/bullmq-event-queue';
-import type { Assumption } from './redis-assumption';
-import { batchesOf, type RoutedEvent, type StoreFanOutContext, storeAlong } from './store-fan-out';
-
-export interface DispatchEventsContext extends RouteEventContext, FanOutContext {
-  readonly subscriptions: Pick<Subscriptions, 'current'>;
-  readonly eventQueue: Pick<EventQueue, 'addAll'>;
-}
-
-/** The known facts about the events' account before they are dispatched. */
-export interface EventsPremise {
-  /** The version of the account's endpoints, if its read has begun since the events arrived. */
-  readonly endpointsVersion?: Promise<EndpointsVersion> | undefined;
-  /** Instead: the cached facts by which their request was admitted. Redis compares them before it stores anything. */
-  readonly assumption?: Assumption | undefined;
-  /** Fails when another request has taken this one over. Nothing is stored then. */
-  readonly requireClaim?: Step | undefined;
-}
+import { together } from '../platform/redis-atomic';
+import { isDataError, type Step } from '../platform/redis-script';
+import {
+  type GatheredPortions,
+  type Portion,
+  type Premise,
+  type PublishingParts,
+  type RoutedEvent,
+  STORED_AT_ONCE,
+} from './publishing-parts';
 
 /** A worker fans out an event with more receivers than these: its publisher does not wait for that. */
 const MOST_RECEIVERS = 32;
@@ -42,28 +35,26 @@ const MOST_FILTERED_CHARACTERS = 16 * 1024;
  * @throws NoLongerTrue when the assumption does not hold; then nothing was stored.
  */
 export async function dispatchEvents(
-  context: DispatchEventsContext,
+  parts: PublishingParts,
   events: readonly AcceptedEvent[],
-  { endpointsVersion, assumption, requireClaim }: EventsPremise = {},
+  premise: Premise = {},
 ): Promise<void> {
   const [first] = events;
   if (first === undefined) return;
+  const { endpointsVersion, assumption } = premise;
   const version = assumption?.assumed.endpointsVersion ?? endpointsVersion;
-  const subscriptions = await context.subscriptions.current(first.accountId, version);
-  const { here, elsewhere } = await divide(context, events, subscriptions);
+  const subscriptions = await parts.subscriptions.current(first.accountId, version);
+  const { here, elsewhere } = await divide(parts, events, subscriptions);
   if (elsewhere.length > 0) {
     // Before both parts. Otherwise one part would be stored although the assumption does not hold.
     await assumption?.confirm();
-    await Promise.all([
-      fanOutEvents(context, here, { assumption, requireClaim }),
-      enqueue(context, elsewhere),
-    ]);
-  } else await fanOutEvents(context, here, { assumption, requireClaim });
+    await Promise.all([fanOutEvents(parts, here, premise), enqueue(parts, elsewhere)]);
+  } else await fanOutEvents(parts, here, premise);
 }
 
 // Split at the first event that exceeds the limit, so that an account's events keep their order.
 async function divide(
-  context: RouteEventContext,
+  parts: PublishingParts,
   events: readonly AcceptedEvent[],
   subscriptions: AccountSubscriptions,
 ) {
@@ -73,7 +64,7 @@ async function divide(
   for (const [index, event] of events.entries()) {
     filtering += filteringOf(event, subscriptions);
     const routed =
-      filtering > MOST_FILTER_CHARACTERS ? undefined : await routeEvent(context, event, subscriptions);
+      filtering > MOST_FILTER_CHARACTERS ? undefined : await routeEvent(parts, event, subscriptions);
     deliveries += routed?.receivers.length ?? 0;
     if (!routed || routed.receivers.length > MOST_RECEIVERS || deliveries > MOST_DELIVERIES) {
       return { here, elsewhere: events.slice(index) };
@@ -84,7 +75,7 @@ async function divide(
 }
 
 async function enqueue(
-  { eventQueue, beginSpan, clock, emit }: DispatchEventsContext,
+  { eventQueue, beginSpan, clock, emit }: PublishingParts,
   events: readonly AcceptedEvent[],
 ): Promise<void> {
   const startedAt = clock();
@@ -112,10 +103,6 @@ function filteringOf(
   return length > 0 && body.length > MOST_FILTERED_CHARACTERS ? Number.POSITIVE_INFINITY : length;
 }
 
-export interface RouteEventContext {
-  readonly routingTurns: Turns;
-}
-
 // Other work waits for this long at most, apart from a single filter, and parsing the data.
 const SLICE_MS = 5;
 
@@ -127,7 +114,7 @@ const SLICE_MS = 5;
  * Where many have a filter, other work runs in between; then the events are routed one after the other.
  */
 export async function routeEvent(
-  { routingTurns }: RouteEventContext,
+  { routingTurns }: PublishingParts,
   event: AcceptedEvent,
   subscriptions: AccountSubscriptions,
 ): Promise<RoutedEvent> {
@@ -170,13 +157,6 @@ function takeSlice(
   return at;
 }
 
-export interface FanOutContext extends StoreFanOutContext {
-  readonly fanOutTurns: Turns;
-  /** Absent: traces are not wanted. */
-  readonly beginSpan?: BeginSpan | undefined;
-  readonly emit: Emit;
-}
-
 /**
  * Make a delivery of each event for each of its receivers. It may be run again, completely or after it broke
  * off anywhere: every step is harmless when repeated.
@@ -185,18 +165,18 @@ export interface FanOutContext extends StoreFanOutContext {
  * delivery. So an interrupted run leaves no delivery that looks pending and is never sent.
  */
 export async function fanOutEvents(
-  context: FanOutContext,
+  parts: PublishingParts,
   routed: readonly RoutedEvent[],
-  premise: Pick<EventsPremise, 'assumption' | 'requireClaim'> = {},
+  premise: Premise = {},
 ): Promise<void> {
-  const { fanOutTurns, beginSpan, clock, emit } = context;
+  const { fanOutTurns, beginSpan, clock, emit } = parts;
   const startedAt = clock();
   const traced = routed.map((route) => ({ ...route, ...traceEvent(route.event, beginSpan, startedAt) }));
   const batches = batchesOf(traced);
   const refused = new Set<AcceptedEvent>();
   for (const batch of batches) {
     const portions = refused.size === 0 ? batch : batch.filter(({ event }) => !refused.has(event));
-    const store = () => storeAlong(context, portions, premise);
+    const store = () => storeAlong(parts, portions, premise);
     const some = batches.length === 1 ? await store() : await fanOutTurns.take(store);
     for (const event of some) refused.add(event);
   }
@@ -232,4 +212,169 @@ function traceEvent(event: AcceptedEvent, beginSpan: BeginSpan | undefined, star
   if (beginSpan === undefined) return { event };
   const span = beginSpan({ parent: event.trace, startedAt });
   return { event: { ...event, trace: span.context }, span };
+}
+
+/**
+ * Store one batch, along with others of the same turn of the event loop. It is harmless when repeated.
+ *
+ * @returns the events of it that are not sent: one of the same id waits for its time, was cancelled, or was
+ *   sent to all its receivers before.
+ */
+async function storeAlong(
+  parts: PublishingParts,
+  portions: readonly Portion[],
+  premise: Premise,
+): Promise<readonly AcceptedEvent[]> {
+  const own: GatheredPortions = { portions, premise, refused: [], isAlone: true };
+  const name = premise.assumption?.name ?? portions[0]?.event.accountId ?? '';
+  try {
+    await parts.fanOuts.add(name, own, sizeOf(portions), (gathered) => storeAll(parts, gathered));
+  } catch (error) {
+    // What failed may have been the data of another one.
+    if (own.isAlone || !isDataError(error)) throw error;
+    await storeAll(parts, [own]);
+  }
+  return own.refused;
+}
+
+async function storeAll(parts: PublishingParts, gathered: readonly GatheredPortions[]): Promise<void> {
+  if (gathered.length > 1) for (const one of gathered) one.isAlone = false;
+  const batch = gathered.flatMap(({ portions }) => portions);
+  const steps: readonly Step[] = [
+    ...gathered.flatMap(({ premise }) => premise.requireClaim ?? []),
+    ...(parts.movedIds?.guardsUnsettled(
+      batch.map(({ event }) => event),
+      parts.clock(),
+    ) ?? []),
+    together(batch.map((portion) => stepToStore(parts, portion))),
+    parts.deliveryQueue.stepToAdd(batch.flatMap(deliveriesOf)),
+    together(listDeliveries(parts, batch)),
+    together(listEvents(parts, batch)),
+  ];
+  const [first, ...others] = gathered.flatMap(({ premise }) => premise.assumption ?? []);
+  const results = await (first ? first.atomic(steps, others) : parts.atomic(steps));
+  if (results.length < steps.length) await storeOthers(parts, gathered);
+}
+
+// An event of the same id waits for its time, was cancelled, or was sent before: then the later one is the same
+// event, and is not sent. Its guard has kept all others from being stored as well.
+async function storeOthers(parts: PublishingParts, gathered: readonly GatheredPortions[]): Promise<void> {
+  const left: GatheredPortions[] = [];
+  for (const one of gathered) {
+    const next = await Promise.all(one.portions.map(({ event }) => nextOf(parts, event)));
+    one.refused.push(...one.portions.filter((_portion, i) => next[i] === 'refuse').map(({ event }) => event));
+    const portions = one.portions.filter((_portion, i) => next[i] === 'store');
+    if (portions.length > 0) left.push({ ...one, portions });
+  }
+  if (left.length > 0) await storeAll(parts, left);
+}
+
+/** `done`: Redis has run this very request before, over a connection that broke. */
+async function nextOf(
+  { eventStore, movedIds, clock }: PublishingParts,
+  event: AcceptedEvent,
+): Promise<'store' | 'refuse' | 'done'> {
+  const { accountId, id, isStored } = event;
+  if (await movedIds?.isSettled(event, clock())) return mayBeKnown(event) ? 'refuse' : 'done';
+  const head = await eventStore.findHead(accountId, id);
+  // One that was stored before and is gone was sent, and has moved.
+  if (head === undefined) return isStored ? 'refuse' : 'store';
+  return head.schedule === undefined || head.schedule.state === 'due' ? 'store' : 'refuse';
+}
+
+function stepToStore({ eventStore }: PublishingParts, { event, receivers, isFirst }: Portion): Step {
+  const endpointIds = receivers.map(({ id }) => id);
+  return isFirst
+    ? eventStore.save(event, endpointIds)
+    : eventStore.addReceivers(event.accountId, event.id, endpointIds);
+}
+
+/** An endpoint with what it gets. */
+interface Listed {
+  readonly receiver: Subscriber;
+  readonly portions: RoutedEvent[];
+}
+
+// One call for all events of an endpoint.
+function listDeliveries(
+  { deliveryStore, admissionStore }: PublishingParts,
+  batch: readonly Portion[],
+): readonly Step[] {
+  const byReceiver = new Map<EndpointId, Listed>();
+  for (const portion of batch) {
+    for (const receiver of portion.receivers) {
+      const listed = byReceiver.get(receiver.id);
+      if (listed) listed.portions.push(portion);
+      else byReceiver.set(receiver.id, { receiver, portions: [portion] });
+    }
+  }
+  const lists = [...byReceiver.values()].map(({ receiver, portions }) => ({
+    accountId: portions[0]?.event.accountId,
+    endpointId: receiver.id,
+    marks: portions.map(({ event: { id: eventId, acceptedAt: createdAt } }) => ({ eventId, createdAt })),
+  }));
+  const steps: Step[] = [deliveryStore.enlistAll(lists)];
+  for (const { receiver, portions } of byReceiver.values()) {
+    if (receiver.ordering === 'none') continue;
+    const places = portions.flatMap(({ event, isNew }) => {
+      const { id: eventId, acceptedAt } = event;
+      const line = lineToJoin(receiver, event);
+      return line === undefined ? [] : [{ eventId, acceptedAt, line, isNew }];
+    });
+    steps.push(admissionStore.joinOrder(receiver.id, places));
+  }
+  return steps;
+}
+
+// Last: an event in its account's list is complete, and a fan-out of it that is repeated has nothing to do.
+function listEvents(
+  { eventStore, overList, clock }: PublishingParts,
+  batch: readonly Portion[],
+): readonly Step[] {
+  const complete = batch.flatMap(({ event, total }) =>
+    total === undefined ? [] : [{ event, deliveries: total }],
+  );
+  if (complete.length === 0) return [];
+  const steps: Step[] = [eventStore.enlistAll(complete)];
+  const over = complete
+    .filter(({ deliveries }) => deliveries === 0)
+    .map(({ event: { accountId, id } }) => ({ accountId, eventId: id }));
+  if (overList) steps.push(overList.addAll(over, clock()));
+  return steps;
+}
+
+function portionsOf({ event, receivers, isNew }: RoutedEvent): readonly Portion[] {
+  const chunks = receivers.length === 0 ? [[]] : chunksOf(receivers, STORED_AT_ONCE);
+  return chunks.map((chunk, i) => ({
+    event,
+    receivers: chunk,
+    isNew,
+    isFirst: i === 0,
+    total: i === chunks.length - 1 ? receivers.length : undefined,
+  }));
+}
+
+/** What is stored, in batches. Small portions go together. */
+function batchesOf(routed: readonly RoutedEvent[]): readonly (readonly Portion[])[] {
+  const batches: Portion[][] = [];
+  let size = Number.POSITIVE_INFINITY;
+  for (const portion of routed.flatMap(portionsOf)) {
+    const ownSize = sizeOf([portion]);
+    if (size + ownSize > STORED_AT_ONCE + 1) {
+      batches.push([]);
+      size = 0;
+    }
+    batches.at(-1)?.push(portion);
+    size += ownSize;
+  }
+  return batches;
+}
+
+function sizeOf(portions: readonly Portion[]): number {
+  return portions.reduce((size, { receivers }) => size + 1 + receivers.length, 0);
+}
+
+function deliveriesOf({ event, receivers }: Portion): readonly NewDelivery[] {
+  const { accountId, id: eventId, acceptedAt } = event;
+  return receivers.map(({ id: endpointId }) => ({ accountId, eventId, endpointId, acceptedAt }));
 }

@@ -2,13 +2,13 @@ import { keywordQuickWin } from '../accounts/event-types/built-in';
 import { eventIdSchema } from '../domain/event';
 import type { EventJob } from '../queue/bullmq-event-queue';
 import { buildEvent } from '../testing/build-event';
-import { buildReadContext } from '../testing/build-read-context';
+import { fakePublishingParts } from '../testing/fake-publishing-parts';
 import { uniqueEndpointId } from '../testing/unique-ids';
 import { readEventJob } from './read-event-job';
 
 const NOW = 1_800_000_000_000;
 const { name: type, example } = keywordQuickWin;
-const context = buildReadContext({ maxEventBytes: 1_024, clock: () => NOW });
+const parts = fakePublishingParts({ maxEventBytes: 1_024, clock: () => NOW });
 
 function buildJob(data: unknown, change: Partial<EventJob> = {}): EventJob {
   return { id: '17', name: type, timestamp: 1_700_000_000_000, data, ...change };
@@ -28,11 +28,11 @@ describe('readEventJob', () => {
       body: event.body,
       accepted_at: event.acceptedAt,
     };
-    expect(await readEventJob(context, buildJob(data))).toEqual({ event, source: 'http' });
+    expect(await readEventJob(parts, buildJob(data))).toEqual({ event, source: 'http' });
   });
 
   it('makes an event of what a producer has pushed', async () => {
-    expect(await readEventJob(context, buildJob({ ...published, id: 'order-17' }))).toEqual({
+    expect(await readEventJob(parts, buildJob({ ...published, id: 'order-17' }))).toEqual({
       source: 'queue',
       event: {
         id: 'order-17',
@@ -47,23 +47,23 @@ describe('readEventJob', () => {
   it.each(['nonsense', '', 17, null, { traceId: 'a'.repeat(32) }])(
     'refuses no event for the sake of its trace, such as %j',
     async (trace) => {
-      const { event } = await readEventJob(context, buildJob({ ...published, trace }));
+      const { event } = await readEventJob(parts, buildJob({ ...published, trace }));
       expect(event).not.toHaveProperty('trace');
     },
   );
 
   it("takes a producer's place in a trace", async () => {
     const trace = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
-    const { event } = await readEventJob(context, buildJob({ ...published, trace }));
+    const { event } = await readEventJob(parts, buildJob({ ...published, trace }));
     expect(event.trace).toEqual({ traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), isSampled: true });
   });
 
   it('counts an event that its producer has put off from when it was to come', async () => {
     const delay = 30 * 86_400_000;
-    const { event } = await readEventJob(context, buildJob(published, { delay }));
+    const { event } = await readEventJob(parts, buildJob(published, { delay }));
     expect(event.acceptedAt).toBe(1_700_000_000_000 + delay);
     const { event: undelayed } = await readEventJob(
-      context,
+      parts,
       buildJob(published, { timestamp: 1_700_000_000_000 + delay }),
     );
     expect(event.id.slice(0, 14)).toBe(undelayed.id.slice(0, 14));
@@ -72,7 +72,7 @@ describe('readEventJob', () => {
   it.each([{ timestamp: NOW + 1 }, { timestamp: 1.7e18 }, { timestamp: NOW - 1, delay: 60_000 }])(
     'takes no event for one that is yet to come, however its producer counts: %j',
     async (change) => {
-      const { event } = await readEventJob(context, buildJob(published, change));
+      const { event } = await readEventJob(parts, buildJob(published, change));
       expect(event.acceptedAt).toBe(NOW);
     },
   );
@@ -81,7 +81,7 @@ describe('readEventJob', () => {
     const webhook_ids = [uniqueEndpointId(), uniqueEndpointId()];
     const accepted = { account_id: 'default', id: 'order-17', body: '{}', accepted_at: 1 };
     for (const data of [published, accepted]) {
-      const { event } = await readEventJob(context, buildJob({ ...data, webhook_ids }));
+      const { event } = await readEventJob(parts, buildJob({ ...data, webhook_ids }));
       expect(event.endpointIds).toEqual(webhook_ids);
     }
   });
@@ -89,7 +89,7 @@ describe('readEventJob', () => {
   it('refuses data that is too deep to be written again', async () => {
     const depth = 100_000;
     const data: unknown = JSON.parse('['.repeat(depth) + ']'.repeat(depth));
-    await expect(readEventJob(context, buildJob({ ...published, data }))).rejects.toMatchObject({
+    await expect(readEventJob(parts, buildJob({ ...published, data }))).rejects.toMatchObject({
       code: 'invalid_request',
       validationErrors: [{ pointer: '/data', detail: 'is more than 100 levels deep' }],
     });
@@ -97,7 +97,7 @@ describe('readEventJob', () => {
 
   it('checks a type that an operator has added', async () => {
     const schema = { type: 'object', required: ['id'] };
-    const withInvoices = buildReadContext({ eventTypes: [{ name: 'invoice.paid', schema }] });
+    const withInvoices = fakePublishingParts({ eventTypes: [{ name: 'invoice.paid', schema }] });
     const invoice = { account_id: 'default', type: 'invoice.paid' };
     const { event } = await readEventJob(withInvoices, buildJob({ ...invoice, data: { id: 1 } }));
     expect(event.body).toBe('{"type":"invoice.paid","data":{"id":1}}');
@@ -108,7 +108,7 @@ describe('readEventJob', () => {
 
   // What is copied are texts, so nothing gets it for its prototype.
   it('takes a member named __proto__ in data whose type takes any, and keeps it', async () => {
-    const withInvoices = buildReadContext({
+    const withInvoices = fakePublishingParts({
       eventTypes: [{ name: 'invoice.paid', schema: { type: 'object' } }],
     });
     const json = '{"__proto__":{"id":1},"a":[{"__proto__":null}]}';
@@ -120,7 +120,7 @@ describe('readEventJob', () => {
 
   describe('when the producer gave no id', () => {
     const idOf = async (change: Partial<EventJob>) =>
-      (await readEventJob(context, buildJob(published, change))).event.id;
+      (await readEventJob(parts, buildJob(published, change))).event.id;
 
     it('gives the same id to the same job each time it is processed', async () => {
       const id = await idOf({});
@@ -163,7 +163,7 @@ describe('readEventJob', () => {
       ['/type', '/data', '/body', '/accepted_at'],
     ],
   ])('refuses %s, and points there', async (_what, data, pointers) => {
-    await expect(readEventJob(context, buildJob(data))).rejects.toMatchObject({
+    await expect(readEventJob(parts, buildJob(data))).rejects.toMatchObject({
       name: 'AppError',
       code: 'invalid_request',
       validationErrors: pointers.map((pointer) => expect.objectContaining({ pointer })),
@@ -172,7 +172,7 @@ describe('readEventJob', () => {
 
   it('refuses a body over the limit', async () => {
     const data = { ...published, data: { ...example, keyword: 'k'.repeat(1_000) } };
-    await expect(readEventJob(context, buildJob(data))).rejects.toMatchObject({
+    await expect(readEventJob(parts, buildJob(data))).rejects.toMatchObject({
       code: 'payload_too_large',
     });
   });

@@ -1,28 +1,18 @@
 import type { z } from 'zod';
-import type { AccountQuota } from '../accounts/account-quota';
 import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId } from '../domain/event';
-import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { lookUpEndpoints } from '../endpoints/resolve-endpoints';
 import { AppError, validationErrorsOf } from '../platform/app-error';
-import type { Clock } from '../platform/clock';
 import { derivedId } from '../platform/ids';
 import { inWords } from '../platform/zod-words';
 import { acceptedEventSchema, type EventJob, publishedEventSchema } from '../queue/bullmq-event-queue';
-import { scheduleOf } from './schedule-events';
-import { tooDeep, type ValidateEventContext, validateEvent } from './validate-event';
+import type { PublishingParts } from './publishing-parts';
+import { scheduleOf } from './scheduled-events';
+import { tooDeep, validateEvent } from './validate-event';
 
 export interface ReadEvent {
   readonly event: AcceptedEvent;
   /** How the event arrived. */
   readonly source: 'http' | 'queue';
-}
-
-export interface ReadEventJobContext extends ValidateEventContext {
-  readonly endpointStore: Pick<EndpointStore, 'findIds'>;
-  readonly quota: Pick<AccountQuota, 'requireRoomAsKnown'>;
-  /** How far ahead `deliver_at` may be. */
-  readonly scheduleMaxMs: number;
-  readonly clock: Clock;
 }
 
 /**
@@ -32,11 +22,11 @@ export interface ReadEventJobContext extends ValidateEventContext {
  * @throws AppError `invalid_request` or `payload_too_large` when it is not a valid event, `quota_exceeded`
  *   when its account stores as much as it may: never for events that the API has accepted.
  */
-export async function readEventJob(context: ReadEventJobContext, job: EventJob): Promise<ReadEvent> {
+export async function readEventJob(parts: PublishingParts, job: EventJob): Promise<ReadEvent> {
   const accepted = acceptedEventSchema.safeParse(job.data);
   return accepted.success
     ? { event: readAccepted(job, accepted.data), source: 'http' }
-    : { event: await readPublished(context, job), source: 'queue' };
+    : { event: await readPublished(parts, job), source: 'queue' };
 }
 
 // The API has looked up the endpoints. One that was deleted since then gets nothing, as at any other time.
@@ -56,7 +46,7 @@ function readAccepted(
   };
 }
 
-async function readPublished(context: ReadEventJobContext, job: EventJob): Promise<AcceptedEvent> {
+async function readPublished(parts: PublishingParts, job: EventJob): Promise<AcceptedEvent> {
   const {
     id = idOfJob(job),
     account_id: accountId,
@@ -68,12 +58,16 @@ async function readPublished(context: ReadEventJobContext, job: EventJob): Promi
     group,
   } = parsePublished(job);
   // With a producer's clock that is ahead, all earlier events would soon count as too old to keep.
-  const acceptedAt = Math.min(publishedAt(job), context.clock());
+  const acceptedAt = Math.min(publishedAt(job), parts.clock());
   // By the time at which it was pushed, because the queue may have stood still since.
-  const schedule = scheduleOf(deliver_at, acceptedAt, context.scheduleMaxMs);
-  await context.quota.requireRoomAsKnown(accountId, 'queue');
-  const body = await validateEvent(context, { type, data, dataText: textOf(data) });
-  const endpointIds = webhook_ids && (await lookUpEndpoints(context, accountId, webhook_ids))(webhook_ids);
+  const schedule = scheduleOf(deliver_at, acceptedAt, parts.scheduleMaxMs);
+  await parts.quota.requireRoomAsKnown(accountId, 'queue');
+  const body = await validateEvent(parts.eventTypeStore, parts.maxEventBytes, {
+    type,
+    data,
+    dataText: textOf(data),
+  });
+  const endpointIds = webhook_ids && (await lookUpEndpoints(parts, accountId, webhook_ids))(webhook_ids);
   return {
     id,
     accountId,

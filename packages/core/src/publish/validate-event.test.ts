@@ -1,13 +1,15 @@
 import { operationalTypes, publishableTypeNames, publishableTypes } from '../accounts/event-types/built-in';
-import { buildReadContext } from '../testing/build-read-context';
-import {
-  type UncheckedEvent,
-  type ValidateEventContext,
-  validateEvent as validateUnchecked,
-} from './validate-event';
+import type { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
+import { fake } from '../testing/fake';
+import { fakePublishingParts } from '../testing/fake-publishing-parts';
+import type { PublishingParts } from './publishing-parts';
+import { type UncheckedEvent, validateEvent as validateBy } from './validate-event';
 
 describe('validate event', () => {
-  const context = buildReadContext();
+  const parts = fakePublishingParts();
+
+  const validateUnchecked = ({ eventTypeStore, maxEventBytes }: PublishingParts, event: UncheckedEvent) =>
+    validateBy(eventTypeStore, maxEventBytes, event);
 
   const examples: Readonly<Record<string, object>> = Object.fromEntries(
     publishableTypes.map(({ name, example }) => [name, example]),
@@ -16,7 +18,7 @@ describe('validate event', () => {
   /** As if it came in as JSON.stringify writes it. */
   function validateEvent(
     event: Omit<UncheckedEvent, 'dataText'>,
-    by: ValidateEventContext = context,
+    by: PublishingParts = parts,
   ): Promise<string> {
     return validateUnchecked(by, { ...event, dataText: JSON.stringify(event.data) ?? '' });
   }
@@ -122,7 +124,7 @@ describe('validate event', () => {
       '{"keyword":"first","keyword":"second","position":1,"volume":0}',
     ])('gives data as it was written, byte for byte: %s', async (dataText) => {
       const event = { type: 'keyword.quick_win', data: JSON.parse(dataText) as unknown, dataText };
-      expect(await validateUnchecked(context, event)).toBe(`{"type":"keyword.quick_win","data":${dataText}}`);
+      expect(await validateUnchecked(parts, event)).toBe(`{"type":"keyword.quick_win","data":${dataText}}`);
     });
 
     it('refuses a number beyond what any number can be', async () => {
@@ -143,7 +145,7 @@ describe('validate event', () => {
     it.each([101, 100_000])('refuses data of %d levels', async (depth) => {
       const dataText = '['.repeat(depth) + ']'.repeat(depth);
       const event = { type: 'keyword.quick_win', data: JSON.parse(dataText) as unknown, dataText };
-      expect(await rejectionOf(validateUnchecked(context, event))).toMatchObject({
+      expect(await rejectionOf(validateUnchecked(parts, event))).toMatchObject({
         code: 'invalid_request',
         validationErrors: [{ pointer: '/data', detail: 'is more than 100 levels deep' }],
       });
@@ -153,7 +155,7 @@ describe('validate event', () => {
       const event = { type: 'keyword.quick_win', data: { keyword: 'Zoë 🚀', position: 1, volume: 0 } };
       const bytes = Buffer.byteLength(JSON.stringify(event));
       const limitedTo = (maxBytes: number) =>
-        validateEvent(event, buildReadContext({ maxEventBytes: maxBytes }));
+        validateEvent(event, fakePublishingParts({ maxEventBytes: maxBytes }));
       expect(await limitedTo(bytes)).toHaveLength(bytes - 3);
       expect(await rejectionOf(limitedTo(bytes - 1))).toMatchObject({
         code: 'payload_too_large',
@@ -168,7 +170,7 @@ describe('validate event', () => {
         required: ['amount'],
         additionalProperties: false,
       };
-      const withInvoices = buildReadContext({ eventTypes: [{ name: 'invoice.paid', schema }] });
+      const withInvoices = fakePublishingParts({ eventTypes: [{ name: 'invoice.paid', schema }] });
       const of = (data: unknown) => validateEvent({ type: 'invoice.paid', data }, withInvoices);
 
       it('keeps data as they were written, byte for byte', async () => {
@@ -194,7 +196,7 @@ describe('validate event', () => {
       });
 
       it('refuses data that are missing or too deep, even if the schema takes anything', async () => {
-        const anything = buildReadContext({ eventTypes: [{ name: 'any.thing', schema: true }] });
+        const anything = fakePublishingParts({ eventTypes: [{ name: 'any.thing', schema: true }] });
         for (const data of [undefined, JSON.parse('['.repeat(101) + ']'.repeat(101))]) {
           const validation = validateEvent({ type: 'any.thing', data }, anything);
           expect(await rejectionOf(validation)).toMatchObject({ validationErrors: [{ pointer: '/data' }] });
@@ -212,11 +214,11 @@ describe('validate event', () => {
     it('looks nobody up for a type that is built in, or that can be none', async () => {
       const names: string[] = [];
       const recording = {
-        eventTypeStore: {
+        ...parts,
+        eventTypeStore: fake<EventTypeStore>({
           find: async (name: string) => void names.push(name),
           names: async () => [],
-        },
-        maxEventBytes: 1_024,
+        }),
       };
       for (const type of ['keyword.quick_win', 'webhook.disabled', 'x'.repeat(1_000), 'no.such']) {
         await rejectionOf(validateEvent({ type, data: examples[type] }, recording));

@@ -17,12 +17,6 @@ export interface UncheckedEvent {
   readonly dataText: string;
 }
 
-export interface ValidateEventContext {
-  readonly eventTypeStore: Pick<EventTypeStore, 'find' | 'names'>;
-  /** The most bytes of a body in UTF-8. */
-  readonly maxEventBytes: number;
-}
-
 const builtIn = new Map<string, CheckData>(publishableTypes.map(({ name, data }) => [name, checkBy(data)]));
 
 /**
@@ -31,32 +25,30 @@ const builtIn = new Map<string, CheckData>(publishableTypes.map(({ name, data })
  * to every endpoint. Only a type that is not built in is read from the store, each time, so that it is in
  * force at once.
  *
+ * @param maxBytes the most bytes of a body in UTF-8.
  * @throws AppError `invalid_request` for a type that can't be published or invalid data, `payload_too_large`
  *   for a body over the limit.
  */
-export async function validateEvent(context: ValidateEventContext, event: UncheckedEvent): Promise<string> {
-  const { eventTypeStore, maxEventBytes } = context;
+export async function validateEvent(
+  eventTypeStore: EventTypeStore,
+  maxBytes: number,
+  event: UncheckedEvent,
+): Promise<string> {
   const check = builtIn.get(event.type) ?? (await findCustom(eventTypeStore, event.type));
   if (!check) throw invalidEvent([await wrongType(eventTypeStore, event.type)]);
   if (event.dataText === '') throw invalidEvent([{ pointer: '/data', detail: 'is required' }]);
   if (depthOf(event.dataText) > MAX_DEPTH) throw tooDeep();
   const validationErrors = check(event.data);
   if (validationErrors.length > 0) throw invalidEvent(validationErrors);
-  return serialise(event, maxEventBytes);
+  return serialise(event, maxBytes);
 }
 
-async function findCustom(
-  eventTypeStore: Pick<EventTypeStore, 'find'>,
-  type: string,
-): Promise<CheckData | undefined> {
+async function findCustom(eventTypeStore: EventTypeStore, type: string): Promise<CheckData | undefined> {
   if (isOperational(type) || !eventTypeNameSchema.safeParse(type).success) return undefined;
   return (await eventTypeStore.find(type))?.check;
 }
 
-async function wrongType(
-  eventTypeStore: Pick<EventTypeStore, 'names'>,
-  type: string,
-): Promise<ValidationError> {
+async function wrongType(eventTypeStore: EventTypeStore, type: string): Promise<ValidationError> {
   const custom = (await eventTypeStore.names()).toSorted();
   const problem = isOperational(type)
     ? 'is an operational event type, which Hookferry alone publishes; you can publish'

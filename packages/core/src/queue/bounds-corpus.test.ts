@@ -3,10 +3,10 @@ import { PublishError } from '../../../producer/src/index';
 import { AppError } from '../platform/app-error';
 import { readEventJob } from '../publish/read-event-job';
 import { type BoundsCase, readBoundsCorpus } from '../testing/bounds-corpus';
-import { buildReadContext } from '../testing/build-read-context';
+import { fakePublishingParts } from '../testing/fake-publishing-parts';
 
 const { settings, cases } = readBoundsCorpus();
-const context = buildReadContext({ maxEventBytes: Number(settings.MAX_EVENT_BYTES) });
+const parts = fakePublishingParts({ maxEventBytes: Number(settings.MAX_EVENT_BYTES) });
 
 // What can be published over HTTP can be pushed, and what is refused there is a dead letter.
 const events = cases.filter(({ request }) => request.path === '/v1/events' && request.headers === undefined);
@@ -29,7 +29,7 @@ async function endingOf(body: Body) {
     timestamp: 1_700_000_000_000,
     data: { account_id: 'default', ...body },
   };
-  const fault: unknown = await readEventJob(context, job).then(
+  const fault: unknown = await readEventJob(parts, job).then(
     () => undefined,
     (error: unknown) => error,
   );

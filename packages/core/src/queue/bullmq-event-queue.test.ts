@@ -5,8 +5,8 @@ import { type ConnectionRole, connectRedis, type RedisClient } from '../platform
 import { nameRedisError } from '../platform/redis-errors';
 import { readEventJob } from '../publish/read-event-job';
 import { buildEvent } from '../testing/build-event';
-import { buildReadContext } from '../testing/build-read-context';
 import { createClosables } from '../testing/closables';
+import { fakePublishingParts } from '../testing/fake-publishing-parts';
 import { findClosedPort, startTcpServer } from '../testing/local-server';
 import { startRedisProxy } from '../testing/redis-proxy';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -51,7 +51,7 @@ describe('bullmq event queue', () => {
       const [job] = await jobs.getWaiting();
       expect(job).toMatchObject({ id: `${event.accountId}.${event.id}`, name: event.type });
       const { name, timestamp, data } = job ?? { name: '', timestamp: 0, data: null };
-      const read = await readEventJob(buildReadContext(), { id: '', name, timestamp, data });
+      const read = await readEventJob(fakePublishingParts(), { id: '', name, timestamp, data });
       expect(read).toEqual({ event, source: 'http' });
     });
 
@@ -77,10 +77,10 @@ describe('bullmq event queue', () => {
     it('adds more events than one chunk has, each as add would', async () => {
       const events = Array.from({ length: 250 }, () => buildEvent());
       await openQueue(redis.client).addAll(events);
-      const context = buildReadContext();
+      const parts = fakePublishingParts();
       const waiting = await jobs.getWaiting();
       const read = await Promise.all(
-        waiting.map(({ name, timestamp, data }) => readEventJob(context, { id: '', name, timestamp, data })),
+        waiting.map(({ name, timestamp, data }) => readEventJob(parts, { id: '', name, timestamp, data })),
       );
       expect(new Set(read.map(({ event }) => event.id))).toEqual(new Set(events.map(({ id }) => id)));
       expect(read).toContainEqual({ event: events[0], source: 'http' });

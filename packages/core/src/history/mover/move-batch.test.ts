@@ -4,7 +4,7 @@ import { type AcceptedEvent, bodyOf, dataOf } from '../../domain/event';
 import { keys } from '../../domain/keys';
 import { EVENT_BYTES } from '../../domain/usage';
 import { digestOf, isOfDigest } from '../../events/redis-moved-ids';
-import type { Begun } from '../../events/redis-scheduled-events';
+import { type Begun, ScheduledEventStore } from '../../events/redis-scheduled-event-store';
 import { fanOutEvents } from '../../publish/fan-out-event';
 import { buildEvent, buildScheduledEvent } from '../../testing/build-event';
 import {
@@ -15,8 +15,8 @@ import {
   MOVE_AFTER_MS,
   MovingScene,
 } from '../../testing/moving-scene';
-import { openPublishContext } from '../../testing/open-publish-context';
-import { openScheduleParts } from '../../testing/open-schedule-parts';
+import { openPublishingParts } from '../../testing/open-publishing-parts';
+import { testRetention } from '../../testing/test-retention';
 import { uniqueAccountId, uniqueEndpointId } from '../../testing/unique-ids';
 import { withMethods } from '../../testing/with-methods';
 import { BATCH } from './move-batch';
@@ -128,12 +128,12 @@ describe('what is over', () => {
   });
 
   it('moves with what tells where an event goes that was to be sent later', async () => {
-    const { scheduledEvents } = openScheduleParts(scene.redis.client);
+    const scheduled = new ScheduledEventStore(scene.redis.client, testRetention);
     const waiting = buildScheduledEvent({ deliverAt: scene.now, endpointIds: [uniqueEndpointId()] });
     const { accountId, id } = waiting;
-    await scheduledEvents.save(waiting, 'response')(scene.redis.client);
+    await scheduled.save(waiting, 'response')(scene.redis.client);
     await scene.eventStore.enlistAll([
-      { event: eventOf(await scheduledEvents.begin(accountId, id, scene.now)), deliveries: 0 },
+      { event: eventOf(await scheduled.begin(accountId, id, scene.now)), deliveries: 0 },
     ])(scene.redis.client);
     await scene.overList.add({ accountId, eventId: id }, scene.now);
     expect(await scene.moveAfter()).toMatchObject({ moved: 1 });
@@ -242,16 +242,16 @@ describe('an id', () => {
   it('stays known for some seconds if the API made it: its connection may break, and repeat what stored it', async () => {
     const { client } = scene.redis;
     const { overList, movedIds } = scene;
-    const context = { ...openPublishContext(client), overList, movedIds, clock: () => scene.now };
+    const parts = { ...openPublishingParts(client), overList, movedIds, clock: () => scene.now };
     const event = buildEvent({ acceptedAt: scene.now });
-    const publish = async () => await fanOutEvents(context, [{ event, receivers: [] }]);
+    const publish = async () => await fanOutEvents(parts, [{ event, receivers: [] }]);
     await publish();
     await scene.moveAfter(1_000, { moveAfterMs: 0 });
     expect(await scene.eventStore.findHead(event.accountId, event.id)).toBeUndefined();
     await publish();
     expect(await scene.eventStore.findHead(event.accountId, event.id)).toBeUndefined();
     expect(await client.zcard(keys.events(event.accountId))).toBe(0);
-    await context.close();
+    await parts.close();
   });
 });
 

@@ -1,5 +1,5 @@
 import { wakeUpEndpoint } from '../../deliver/flow/releaser';
-import { deliveryIdOf, type NewDelivery } from '../../domain/delivery';
+import { deliveryIdOf } from '../../domain/delivery';
 import type { Endpoint, EndpointAddress } from '../../domain/endpoint';
 import type { AcceptedEvent } from '../../domain/event';
 import { keys } from '../../domain/keys';
@@ -12,7 +12,8 @@ import { Turns } from '../../platform/batches';
 import { type Atomic, atomicOneByOne } from '../../platform/redis-atomic';
 import type { RedisClient } from '../../platform/redis-connect';
 import { fanOutEvents } from '../../publish/fan-out-event';
-import { FanOuts } from '../../publish/store-fan-out';
+import { FanOuts, type PublishingParts } from '../../publish/publishing-parts';
+import type { DeliveryQueue } from '../../queue/bullmq-delivery-queue';
 import type { ReleaseRequest } from '../../queue/bullmq-held-deliveries';
 import { resend } from '../../replays/redeliver';
 import { atomicStepByStep, buildAtomic } from '../build-atomic';
@@ -150,24 +151,24 @@ export class ModelScene {
     }
     const publish = new Stepwise();
     delivery.publish = publish;
-    const context = {
+    const parts = fake<PublishingParts>({
       ...admission,
       eventStore,
       overList,
       atomic: atomicOneByOne(this.lane.redis),
-      deliveryQueue: {
-        stepToAdd: (deliveries: readonly NewDelivery[]) => async () => {
+      deliveryQueue: fake<DeliveryQueue>({
+        stepToAdd: (deliveries) => async () => {
           await admission.deliveryQueue.addAll(deliveries);
           delivery.isAdded = true;
           await publish.pause('the lists');
         },
-      },
+      }),
       fanOuts: new FanOuts(),
       fanOutTurns: new Turns(),
-    };
+    });
     await publish.start(async () => {
       const event = { ...delivery.event, isQueued: true } as const;
-      await fanOutEvents(context, [{ event, receivers: [this.endpoint] }]);
+      await fanOutEvents(parts, [{ event, receivers: [this.endpoint] }]);
       delivery.isListedLate ||= !(await admission.deliveryStore.readSummary(this.endpoint.id, event.id))
         .isOpen;
       delivery.isAcknowledged = true;

@@ -4,7 +4,7 @@ import { buildEvent } from '../testing/build-event';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { encodeEvent } from './event-text';
 import { EventStore } from './redis-event-store';
-import { ScheduledEvents } from './redis-scheduled-events';
+import { ScheduledEventStore } from './redis-scheduled-event-store';
 
 const RETENTION = { ageMs: 60_000, count: 100 };
 const HOUR_MS = 3_600_000;
@@ -26,7 +26,7 @@ describe.each(['current', 'former'] as const)('a scheduled event in the form %s'
       ...(group === undefined ? {} : { group }),
     };
     const { accountId, id } = event;
-    const scheduled = new ScheduledEvents(redis.client, RETENTION, form);
+    const scheduled = new ScheduledEventStore(redis.client, RETENTION, form);
     const store = new EventStore(redis.client, RETENTION, undefined, { form });
     await scheduled.save(event)(redis.client);
     return {
@@ -115,7 +115,7 @@ describe.each(['current', 'former'] as const)('a scheduled event in the form %s'
 
 it('is gone when there is none', async () => {
   const { accountId, id } = buildEvent();
-  const scheduled = new ScheduledEvents(redis.client, RETENTION);
+  const scheduled = new ScheduledEventStore(redis.client, RETENTION);
   expect(await scheduled.see(accountId, id)).toEqual({
     state: 'gone',
     deliverAt: 0,

@@ -1,35 +1,39 @@
+import type { AccountQuota } from '../accounts/account-quota';
 import { compileDataSchema } from '../accounts/event-types/compile-data-schema';
 import type { CustomEventType } from '../accounts/event-types/custom-event-type';
+import type { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
 import { isEndpointId } from '../domain/endpoint';
+import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { systemClock } from '../platform/clock';
-import type { ReadEventJobContext } from '../publish/read-event-job';
+import type { PublishingParts } from '../publish/publishing-parts';
+import { fake } from './fake';
 
-export interface ReadContextOptions extends Partial<Pick<ReadEventJobContext, 'maxEventBytes' | 'clock'>> {
+export interface FakePublishingOptions extends Partial<Pick<PublishingParts, 'maxEventBytes' | 'clock'>> {
   /** The types that an operator has added. */
   readonly eventTypes?: readonly Pick<CustomEventType, 'name' | 'schema'>[];
 }
 
-/** The context to read a worker's jobs, without Redis: every id belongs to an existing endpoint. */
-export function buildReadContext({
+/** The parts that check events, without Redis: every id belongs to an existing endpoint. */
+export function fakePublishingParts({
   maxEventBytes = Number.POSITIVE_INFINITY,
   clock = systemClock,
   eventTypes = [],
-}: ReadContextOptions = {}): ReadEventJobContext {
+}: FakePublishingOptions = {}): PublishingParts {
   const compiled = eventTypes.map(({ name, schema }) => ({
     ...{ name, schema, check: compileDataSchema(schema) },
     ...{ description: 'A test.', example: null, deprecated: false, version: 1, updatedAt: 0 },
   }));
-  return {
+  return fake<PublishingParts>({
     maxEventBytes,
     scheduleMaxMs: 30 * 86_400_000,
     clock,
-    eventTypeStore: {
+    eventTypeStore: fake<EventTypeStore>({
       find: async (wanted) => compiled.find(({ name }) => name === wanted),
       names: async () => compiled.map(({ name }) => name),
-    },
-    endpointStore: {
+    }),
+    endpointStore: fake<EndpointStore>({
       findIds: async (_accountId, refs) => refs.map((ref) => (isEndpointId(ref) ? ref : undefined)),
-    },
-    quota: { requireRoomAsKnown: async () => {} },
-  };
+    }),
+    quota: fake<AccountQuota>({ requireRoomAsKnown: async () => {} }),
+  });
 }

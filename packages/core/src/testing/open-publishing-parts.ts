@@ -1,48 +1,68 @@
+import type { AccountQuota } from '../accounts/account-quota';
+import { AuditLog } from '../accounts/audit/redis-audit-log';
+import { EventTypes } from '../accounts/event-types/event-types';
 import { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
+import { UsageStore } from '../accounts/redis-usage-store';
 import { oneShard } from '../domain/queues';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { Subscriptions } from '../endpoints/subscriptions';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
+import { ScheduledEventStore } from '../events/redis-scheduled-event-store';
 import { Turns } from '../platform/batches';
+import { atomicAsOne } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
+import { FanOuts, type PublishingParts } from '../publish/publishing-parts';
 import { EventClaimStore } from '../publish/redis-event-claim-store';
-import { FanOuts } from '../publish/store-fan-out';
+import { IdempotencyStore } from '../publish/redis-idempotency-store';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { EventQueue } from '../queue/bullmq-event-queue';
-import { openScheduleParts } from './open-schedule-parts';
-import { recordSignals } from './record-signals';
+import { ScheduledQueue } from '../queue/bullmq-scheduled-queue';
+import { fake } from './fake';
+import { recordSignals, type SignalRecord } from './record-signals';
 import { testRetention } from './test-retention';
 import { testSealer } from './test-sealer';
 
 const RETENTION_MS = 60_000;
 
-export type PublishContext = ReturnType<typeof openPublishContext>;
+export interface OpenedPublishingParts extends PublishingParts {
+  readonly signals: SignalRecord;
+  close(): Promise<void>;
+}
 
-/** The context of publishing, in this Redis. It has room for everything. */
-export function openPublishContext(redis: RedisClient) {
+/** The parts of publishing, in this Redis. The account has room for everything. */
+export function openPublishingParts(redis: RedisClient): OpenedPublishingParts {
   const shards = oneShard('bull');
   const endpointStore = new EndpointStore(redis, testSealer);
   const eventQueue = new EventQueue(redis, shards);
   const deliveryQueue = new DeliveryQueue(redis, shards);
   const signals = recordSignals();
+  const eventTypeStore = new EventTypeStore(redis);
   return {
+    eventTypes: new EventTypes({ eventTypeStore, clock: () => 0 }),
+    eventTypeStore,
     endpointStore,
     subscriptions: new Subscriptions(endpointStore),
-    eventTypeStore: new EventTypeStore(redis),
+    quota: fake<AccountQuota>({ requireRoomAsKnown: async () => {} }),
+    usageStore: new UsageStore(redis),
+    auditLog: new AuditLog(redis),
+    eventClaims: new EventClaimStore(redis, RETENTION_MS),
+    idempotencyStore: new IdempotencyStore(redis),
     eventStore: new EventStore(redis, testRetention),
     deliveryStore: new DeliveryStore(redis, testRetention),
     admissionStore: new AdmissionStore(redis),
-    eventClaims: new EventClaimStore(redis, RETENTION_MS),
+    scheduledEventStore: new ScheduledEventStore(redis, testRetention),
     eventQueue,
     deliveryQueue,
-    quota: { requireRoomAsKnown: async () => {} },
-    ...openScheduleParts(redis),
+    scheduledQueue: new ScheduledQueue(redis, shards),
+    atomic: atomicAsOne(redis),
     maxEventBytes: 1_024,
+    scheduleMaxMs: 30 * 86_400_000,
+    retention: testRetention,
     routingTurns: new Turns(),
-    fanOuts: new FanOuts(),
     fanOutTurns: new Turns(),
+    fanOuts: new FanOuts(),
     clock: () => 0,
     emit: signals.listen,
     signals,

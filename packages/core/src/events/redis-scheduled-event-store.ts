@@ -12,7 +12,7 @@ import {
   moveScheduled,
   saveScheduled,
   seeScheduled,
-} from './redis-scheduled-events.script';
+} from './redis-scheduled-event-store.script';
 
 /**
  * What an id stands for:
@@ -45,7 +45,7 @@ export type Begun =
  * The records of events that were published to be sent later. Whether such an event waits, is due or was
  * cancelled is decided here, in one step for each event: queues may bring it up more than once, or too early.
  */
-export class ScheduledEvents {
+export class ScheduledEventStore {
   /** @param form in which new events are written. */
   constructor(
     private readonly redis: RedisClient,

@@ -17,13 +17,19 @@ import { buildEndpoint } from '../testing/build-endpoint';
 import { createClosables } from '../testing/closables';
 import { fake } from '../testing/fake';
 import { keepMovedId } from '../testing/keep-moved-id';
-import { openPublishContext } from '../testing/open-publish-context';
+import { openPublishingParts } from '../testing/open-publishing-parts';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { withMethods } from '../testing/with-methods';
-import { type Acceptance, acceptEvents, type PublishedEvent } from './accept-events';
 import { dispatchEvents } from './fan-out-event';
+import { type Acceptance, type PublishedEvent, Publishing } from './publishing';
+import type { PublishingParts } from './publishing-parts';
 import { IdempotencyStore } from './redis-idempotency-store';
+import { ScheduledEvents } from './scheduled-events';
+
+function open(parts: PublishingParts): Publishing {
+  return new Publishing(parts, new ScheduledEvents(parts));
+}
 
 describe('accept events', () => {
   const NOW = 1_700_000_000_000;
@@ -41,21 +47,21 @@ describe('accept events', () => {
     const added: AcceptedEvent[] = [];
     const lookedUp: (readonly EndpointRef[])[] = [];
     const accountId = uniqueAccountId();
-    const opened = willClose(openPublishContext(redis.client));
+    const opened = willClose(openPublishingParts(redis.client));
     const { signals, eventStore } = opened;
-    const context = {
+    const publishing = open({
       ...opened,
       atomic: atomicOneByOne(redis.client),
       subscriptions: new Subscriptions(
         fake<EndpointStore>({ version: async () => '1', listSubscribers: async () => [] }),
       ),
       // The account's endpoints do not matter to this test, except for one that it does not have.
-      endpointStore: {
+      endpointStore: fake<EndpointStore>({
         async findIds(_accountId: AccountId, refs: readonly EndpointRef[]) {
           lookedUp.push(refs);
           return refs.map((ref) => (isEndpointId(ref) && ref !== MISSING_ENDPOINT ? ref : undefined));
         },
-      },
+      }),
       eventStore: withMethods(eventStore, {
         save: (event: AcceptedEvent) =>
           buildGuard(async () => {
@@ -64,15 +70,12 @@ describe('accept events', () => {
             return true;
           }),
       }),
-    };
+    });
     const acceptAt = (receivedAt: number, ...events: (PublishedEvent | AppError)[]) =>
-      acceptEvents(context, {
-        accountId,
-        requestId: 'req_1',
-        receivedAt,
-        newId: createNewId(() => NOW),
+      publishing.accept(
+        { apiKey: { accountId }, requestId: 'req_1', receivedAt, newId: createNewId(() => NOW) },
         events,
-      });
+      );
     const accept = (...events: (PublishedEvent | AppError)[]) => acceptAt(NOW, ...events);
     return { accept, acceptAt, accountId, added, lookedUp, signals, eventStore };
   }
@@ -87,7 +90,7 @@ describe('accept events', () => {
   const isNewOf = (outcomes: readonly (Acceptance | AppError)[]) =>
     outcomes.map((outcome) => (outcome instanceof AppError ? outcome.code : outcome.isNew));
 
-  describe('acceptEvents', () => {
+  describe('accept', () => {
     it('queues an event with its body sealed, and gives the same event', async () => {
       const { accept, accountId, added } = build();
       const [outcome] = await accept(published({ dataText: ' {"as it":"came"} ' }));
@@ -263,14 +266,14 @@ describe('accept events, with a history', () => {
 
   async function arrange() {
     const { client } = willClose(await openTestRedis());
-    const context = willClose(openPublishContext(client));
+    const parts = willClose(openPublishingParts(client));
     const movedIds = new MovedIds(client, RETENTION_MS);
     const accountId = uniqueAccountId();
     const { id: endpointId } = buildEndpoint({ accountId });
-    await context.endpointStore.create(buildEndpoint({ accountId, id: endpointId }));
+    await parts.endpointStore.create(buildEndpoint({ accountId, id: endpointId }));
     const event = { id: uniqueEventId(), type, data, dataText } as const;
     return {
-      ...context,
+      ...parts,
       client,
       accountId,
       endpointId,
@@ -290,18 +293,18 @@ describe('accept events, with a history', () => {
         ),
       async accept(
         change: Omit<Partial<PublishedEvent>, 'id'> & { readonly id?: EventId | undefined } = {},
-        atomic = context.atomic,
+        atomic = parts.atomic,
         requireClaim?: Step,
       ) {
-        const input = {
-          accountId,
+        const request = {
+          apiKey: { accountId },
           requestId: 'req_1',
           receivedAt: NOW,
           newId: createNewId(() => NOW),
           requireClaim,
         };
         const events = [{ ...event, ...change } as PublishedEvent];
-        const [outcome] = await acceptEvents({ ...context, movedIds, atomic }, { ...input, events });
+        const [outcome] = await open({ ...parts, movedIds, atomic }).accept(request, events);
         if (outcome instanceof AppError) return outcome.code;
         return outcome && { isNew: outcome.isNew, acceptedAt: outcome.event.acceptedAt };
       },
@@ -417,22 +420,22 @@ describe('accept events, with a history', () => {
   });
 
   it('makes no delivery of one that a worker fans out too late, and all of the others of its turn', async () => {
-    const { movedIds, keep, accountId, event, jobs, ...context } = await arrange();
+    const { movedIds, keep, accountId, event, jobs, ...parts } = await arrange();
     await keep({ kind: 'queued' });
     const common = { accountId, type, body, acceptedAt: NOW, isQueued: true } as const;
     const other = uniqueEventId();
     await dispatchEvents(
-      { ...context, movedIds },
+      { ...parts, movedIds },
       [event.id, other].map((id) => ({ ...common, id })),
     );
     expect(await jobs()).toBe(1);
-    expect(context.signals.named('event.fanned_out')).toMatchObject([{ eventId: other, deliveries: 1 }]);
+    expect(parts.signals.named('event.fanned_out')).toMatchObject([{ eventId: other, deliveries: 1 }]);
   });
 
   it('makes no delivery of a scheduled one whose id nobody chose, once it was sent and is gone', async () => {
-    const { movedIds, accountId, event, jobs, client, ...context } = await arrange();
+    const { movedIds, accountId, event, jobs, client, ...parts } = await arrange();
     const common = { accountId, type, body, acceptedAt: NOW, isQueued: true } as const;
-    await dispatchEvents({ ...context, movedIds }, [{ ...common, id: event.id, isStored: true }]);
+    await dispatchEvents({ ...parts, movedIds }, [{ ...common, id: event.id, isStored: true }]);
     expect(await jobs()).toBe(0);
     expect(await client.exists(keys.event(accountId, event.id))).toBe(0);
   });
