@@ -3,6 +3,7 @@ import { ensureBootstrapKey, ensureDefaultAccount } from '@hookferry/core/accoun
 import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
+import { checkHistory } from '@hookferry/core/history/moved-history';
 import { AccountLoads } from '@hookferry/core/operations/account-loads';
 import { DayStore } from '@hookferry/core/operations/redis-day-store';
 import { steadyClock } from '@hookferry/core/platform/clock';
@@ -35,7 +36,6 @@ import type { ApiConfig } from './config';
 import { openContext } from './context';
 import { HttpServer } from './http/http-server';
 import { Drain, Scrapes } from './http/probes';
-import { checkHistory } from './open-history';
 
 export interface Api {
   readonly emit: Emit;
@@ -123,7 +123,9 @@ export async function composeApi(
     emit,
   });
   warnOfAnyHost(config, emit);
-  await Promise.all([shards.start(), bootstrap.tried, checkHistory(context)]);
+  const { movedHistory } = context;
+  const checked = movedHistory && checkHistory(movedHistory, emit);
+  await Promise.all([shards.start(), bootstrap.tried, checked]);
   registerPromGauges(registry, processGauges, {
     standings: () => context.quota.standings(),
     ping: () => redis.ping(),

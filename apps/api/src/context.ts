@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { RefusalStore, Refusals } from '@hookferry/core/accounts/audit/refusals';
 import { AuthFailures } from '@hookferry/core/accounts/auth-failures';
 import { KeyUses } from '@hookferry/core/accounts/authenticate';
+import { HeavyTurns } from '@hookferry/core/accounts/heavy-turns';
 import { RateLimit } from '@hookferry/core/accounts/limit-rate';
 import { AllowanceStore } from '@hookferry/core/accounts/redis-allowance-store';
 import { KnownAccounts } from '@hookferry/core/accounts/resolve-account';
@@ -11,9 +12,7 @@ import type { QueueShards } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { BeginSpan } from '@hookferry/core/domain/trace';
 import { countDisabled } from '@hookferry/core/endpoints/disable';
-import { EventCounter } from '@hookferry/core/history/count-events';
-import { RecentAttempts } from '@hookferry/core/history/count-recent';
-import type { InTurn } from '@hookferry/core/history/history-source';
+import { Trials } from '@hookferry/core/history/trials';
 import { ListenerStreams } from '@hookferry/core/listeners/listener-streams';
 import { WatchListeners } from '@hookferry/core/listeners/manage-listeners';
 import { ListenerStore } from '@hookferry/core/listeners/redis-listener-store';
@@ -42,10 +41,8 @@ import { ChangeStore } from '@hookferry/core/stream/redis-change-store';
 import { TransformPool } from '@hookferry/core/transform/transform-pool';
 import { transformLimitsOf } from '@hookferry/core/transform/transform-settings';
 import type { ApiConfig } from './config';
-import { HeavyTurns } from './http/heavy-turns';
 import { LongAnswers, UnreadAnswers } from './http/long-requests';
 import type { Drain, ProbeOptions } from './http/probes';
-import { movedAttemptsOf, movedEventsOf } from './open-history';
 
 /** The parts of the process before it opens anything in Redis. */
 export interface ProcessContext {
@@ -94,9 +91,12 @@ const TRIALS_WAITING = { maxWaitingOfAccount: 8, maxWaiting: 100 };
 function openParts(process: ProcessContext) {
   const { config, redis, shards, clock, emit, atomic } = process;
   const heavyTurns = new HeavyTurns();
-  const inTurn: InTurn = (accountId, work) => heavyTurns.run(accountId, work);
-  const { stores, recorders, connections, ...modules } = openCore({ ...process, database: DATABASE, inTurn });
-  const { quota, usageRecorder, eventStore, deliveryStore, auditBounds, movedHistory } = stores;
+  const { stores, recorders, connections, ...modules } = openCore({
+    ...process,
+    database: DATABASE,
+    heavyTurns,
+  });
+  const { quota, usageRecorder, auditBounds } = stores;
   const inspectedQueues = config.QUEUE_INSPECTOR_ENABLED ? new InspectedQueues(redis, shards) : undefined;
   const transformPool = new TransformPool({ limits: transformLimitsOf(config, TRIALS_WAITING), emit });
   const refusals = new Refusals({ refusalStore: new RefusalStore(redis), bounds: auditBounds, clock, emit });
@@ -107,12 +107,9 @@ function openParts(process: ProcessContext) {
     ...recorders,
     ...connections,
   ];
-  const movedEvents = movedHistory && movedEventsOf(movedHistory);
   const context = {
     ...stores,
     ...modules,
-    movedAttempts: movedHistory && movedAttemptsOf(movedHistory),
-    movedEvents,
     maxEventBytes: config.MAX_EVENT_BYTES,
     assumptions: new Assumptions(redis, {
       atomic,
@@ -134,11 +131,10 @@ function openParts(process: ProcessContext) {
     idempotencyStore: new IdempotencyStore(redis, (accountId, bytes) =>
       usageRecorder.note(accountId, 'answers', bytes, clock(), KEPT_MS),
     ),
-    recentAttempts: new RecentAttempts({ eventStore, deliveryStore, inTurn }),
-    eventCounter: new EventCounter({ eventStore, movedEvents, clock }),
     changeStore: new ChangeStore(redis),
     listenerStore: new ListenerStore(redis),
     transformPool,
+    trials: new Trials({ ...stores, transformPool }),
     workerReports: new WorkerReports(redis),
     dayStore: new DayStore(redis),
     knownAccounts: new KnownAccounts(),

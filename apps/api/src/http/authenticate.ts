@@ -1,6 +1,7 @@
 import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
 import { type AuthenticateClientContext, authenticateClient } from '@hookferry/core/accounts/auth-failures';
 import { isLiveKey, keyIn } from '@hookferry/core/accounts/authenticate';
+import { LARGE_BYTES } from '@hookferry/core/accounts/heavy-turns';
 import type { RateLimit, RateStanding } from '@hookferry/core/accounts/limit-rate';
 import type { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import {
@@ -20,7 +21,6 @@ import type { EndpointsVersion, Subscriptions } from '@hookferry/core/endpoints/
 import { AppError } from '@hookferry/core/platform/app-error';
 import type { Assumption, Assumptions } from '@hookferry/core/publish/redis-assumption';
 import type { Request, Response } from 'express';
-import { LARGE_BYTES } from './heavy-turns';
 import { type RequestState, requestStateOf } from './request-state';
 import type { Route } from './route';
 

@@ -13,10 +13,11 @@ import {
   statusOfEvent,
 } from '@hookferry/core/domain/event';
 import type { DeliveryCounts, ListedEvent } from '@hookferry/core/history/history-source';
-import * as history from '@hookferry/core/history/read-events';
+import type { CountedEvent } from '@hookferry/core/history/whole-history';
 import * as erasure from '@hookferry/core/operations/erase-payload';
 import { AppError, invalidRequest, validationErrorsOf } from '@hookferry/core/platform/app-error';
 import { formatTime, formatTimeOrNull, sentTimeSchema, timeSchema } from '@hookferry/core/platform/clock';
+import { textOfMember } from '@hookferry/core/platform/json';
 import { inWords } from '@hookferry/core/platform/zod-words';
 import type { PublishedEvent } from '@hookferry/core/publish/accept-events';
 import * as scheduling from '@hookferry/core/publish/schedule-events';
@@ -279,11 +280,11 @@ export const listEvents = defineRoute({
     200: { description: 'A page of events.', schema: historyPageOf(listedEventSchema, 'EventPage') },
   },
   problems: ['history_unavailable'],
-  async handle({ apiKey, query: { status, limit, cursor, ...filter } }, context) {
+  async handle({ apiKey, query: { status, limit, cursor, ...filter } }, core) {
     if (status === 'scheduled') {
       const { since, until } = filter;
       const after = cursor && { id: cursor.eventId, at: cursor.createdAt };
-      const { found, nextCursor } = await scheduling.listScheduled(context, apiKey.accountId, limit, {
+      const { found, nextCursor } = await scheduling.listScheduled(core, apiKey.accountId, limit, {
         since,
         until,
         after,
@@ -291,7 +292,7 @@ export const listEvents = defineRoute({
       const next = nextCursor && { createdAt: nextCursor.at, eventId: nextCursor.id };
       return { status: 200, body: presentPage(found.map(presentScheduled), next) };
     }
-    const page = await context.history.listEvents({ accountId: apiKey.accountId, ...filter }, limit, cursor);
+    const page = await core.history.listEvents({ accountId: apiKey.accountId, ...filter }, limit, cursor);
     return { status: 200, body: presentHistoryPage(page.found.map(presentListedEvent), page) };
   },
 });
@@ -307,9 +308,9 @@ export const readEvent = defineRoute({
     200: { description: 'The event.', schema: eventSchema },
   },
   problems: ['history_unavailable'],
-  async handle({ apiKey, params }, context) {
-    const event = await history.readEvent(context, apiKey.accountId, params.id);
-    return { status: 200, bodyText: presentEvent(event) };
+  async handle({ apiKey, params }, core) {
+    const found = await core.history.readEvent(apiKey.accountId, params.id);
+    return { status: 200, bodyText: presentEvent(found) };
   },
 });
 
@@ -326,12 +327,14 @@ function presentListedEvent(event: ListedEvent): z.infer<typeof listedEventSchem
 }
 
 /** A single event as JSON text: its data is the sent text, byte for byte, which parsing would lose. */
-function presentEvent({ dataText, deliveries, group, ...event }: history.PublishedEvent): string {
+function presentEvent({ event, counts: deliveries }: CountedEvent): string {
+  const { acceptedAt: createdAt, group = null, body } = event;
   const shown: Omit<z.infer<typeof eventSchema>, 'data'> = {
-    ...presentHead(event),
-    group: group ?? null,
+    ...presentHead({ ...event, createdAt }),
+    group,
     deliveries,
   };
+  const dataText = (body === undefined ? undefined : textOfMember(body, 'data')) ?? 'null';
   return `${JSON.stringify(shown).slice(0, -1)},"data":${dataText}}`;
 }
 
@@ -372,16 +375,16 @@ export const rescheduleEvent = defineRoute({
     200: { description: 'The event, with its new time.', schema: eventSchema },
   },
   problems: ['already_due', 'conflict', 'deliver_at_in_past', 'deliver_at_too_far', 'history_unavailable'],
-  async handle({ apiKey, act, params, body }, context) {
+  async handle({ apiKey, act, params, body }, core) {
     const { accountId } = apiKey;
     await scheduling
-      .rescheduleEvent(context, accountId, params.id, body.deliver_at, act)
+      .rescheduleEvent(core, accountId, params.id, body.deliver_at, act)
       .catch(async (error: unknown) => {
-        const status = await statusOfMoved(context, accountId, params.id, error);
+        const status = await statusOfMoved(core, accountId, params.id, error);
         throw status === 'cancelled' ? scheduling.alreadyCancelled() : scheduling.alreadyDue();
       });
-    const event = await history.readEvent(context, apiKey.accountId, params.id);
-    return { status: 200, bodyText: presentEvent(event) };
+    const found = await core.history.readEvent(apiKey.accountId, params.id);
+    return { status: 200, bodyText: presentEvent(found) };
   },
 });
 
@@ -399,12 +402,12 @@ export const cancelEvent = defineRoute({
     204: { description: 'The event is cancelled: it is not delivered, and stays in the list of events.' },
   },
   problems: ['already_due', 'history_unavailable'],
-  async handle({ apiKey, act, params }, context) {
+  async handle({ apiKey, act, params }, core) {
     const { accountId } = apiKey;
     try {
-      await scheduling.cancelEvent(context, accountId, params.id, act);
+      await scheduling.cancelEvent(core, accountId, params.id, act);
     } catch (error) {
-      const status = await statusOfMoved(context, accountId, params.id, error);
+      const status = await statusOfMoved(core, accountId, params.id, error);
       if (status !== 'cancelled') throw scheduling.alreadyDue();
     }
     return { status: 204 };
@@ -413,13 +416,13 @@ export const cancelEvent = defineRoute({
 
 /** Of an event that waits no longer, and that the history has. @throws the error for any other event. */
 async function statusOfMoved(
-  context: ApiContext,
+  core: ApiContext,
   accountId: AccountId,
   eventId: EventId,
   error: unknown,
 ): Promise<EventStatus> {
   if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
-  return statusOfEvent(await history.readEvent(context, accountId, eventId));
+  return statusOfEvent((await core.history.readEvent(accountId, eventId)).event);
 }
 
 /** The event stays recorded without it. Repeating it changes nothing. */

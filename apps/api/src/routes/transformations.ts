@@ -3,7 +3,7 @@ import { endpointRefSchema } from '@hookferry/core/domain/endpoint';
 import { EVENT_TYPE_NAME_FORM, eventIdSchema } from '@hookferry/core/domain/event';
 import { readEndpoint } from '@hookferry/core/endpoints/manage-endpoints';
 import type { SavedVersion } from '@hookferry/core/endpoints/redis-transformation-store';
-import { type TryTransformationSource, tryTransformation } from '@hookferry/core/history/try-transformation';
+import type { TryTransformationSource } from '@hookferry/core/history/trials';
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
 import {
   codeSchema,
@@ -267,10 +267,8 @@ export const tryWebhookTransformation = defineRoute({
     const { accountId } = apiKey;
     const endpoint = await readEndpoint(context, accountId, params.id);
     const code = body.code ?? (await readTransformation(context, accountId, params.id)).code;
-    return {
-      status: 200,
-      body: presentTried(await tryTransformation(context, accountId, { code, source, endpoint })),
-    };
+    const result = await context.trials.runCode(accountId, { code, source, endpoint });
+    return { status: 200, body: presentTried(result) };
   },
 });
 
@@ -293,7 +291,7 @@ export const tryNewTransformation = defineRoute({
   async handle({ apiKey, body }, context) {
     const source = sourceOf(body);
     if (source.kind === 'event') requireScope(apiKey, 'deliveries:read');
-    const result = await tryTransformation(context, apiKey.accountId, { code: body.code, source });
+    const result = await context.trials.runCode(apiKey.accountId, { code: body.code, source });
     return { status: 200, body: presentTried(result) };
   },
 });

@@ -1,3 +1,7 @@
+import { Deliveries } from '../history/deliveries';
+import { Exports } from '../history/exports';
+import { Metrics } from '../history/metrics';
+import { RecentAttempts } from '../history/recent-attempts';
 import type { Stoppable } from '../platform/timers';
 import { DeadLetterStore } from '../queue/bullmq-dead-letter-store';
 import { ErasureQueue, ReplayQueue } from '../queue/bullmq-work-queues';
@@ -16,7 +20,7 @@ export type Core = ReturnType<typeof openCore>;
  *   and need `connections` until then. Both are in the order in which they must stop.
  */
 export function openCore(parts: CoreParts) {
-  const { redis, shards, atomic, clock, emit } = parts;
+  const { redis, shards, atomic, clock, emit, heavyTurns } = parts;
   const stores = openStores(parts);
   const deadLetterStore = new DeadLetterStore(redis, shards, clock);
   const replayQueue = new ReplayQueue(redis, shards);
@@ -28,5 +32,13 @@ export function openCore(parts: CoreParts) {
     { name: 'queues', stop: async () => void (await Promise.all(queues.map((queue) => queue.close()))) },
     { name: 'history database', stop: async () => await stores.movedHistory?.historyDatabase.close() },
   ];
-  return { stores: all, recorders: recordersOf(stores), connections, deadLetters: new DeadLetters(all) };
+  return {
+    stores: all,
+    recorders: recordersOf(stores),
+    connections,
+    deadLetters: new DeadLetters(all),
+    deliveries: new Deliveries(all),
+    exports: new Exports(all),
+    metrics: new Metrics({ ...all, recentAttempts: new RecentAttempts({ ...all, heavyTurns }) }),
+  };
 }
