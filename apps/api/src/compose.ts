@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { ensureDefaultAccount } from '@hookferry/core/accounts/api-keys';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
+import { checkHistory } from '@hookferry/core/history/moved-history';
 import { AccountLoads } from '@hookferry/core/operations/account-loads';
 import { DayStore } from '@hookferry/core/operations/redis-day-store';
 import { steadyClock } from '@hookferry/core/platform/clock';
@@ -33,7 +34,6 @@ import type { ApiConfig } from './config';
 import { openContext } from './context';
 import { HttpServer } from './http/http-server';
 import { Drain, Scrapes } from './http/probes';
-import { checkHistory } from './open-history';
 
 export interface Api {
   readonly emit: Emit;
@@ -120,7 +120,9 @@ export async function composeApi(
     if (key !== undefined) await context.apiKeys.ensureBootstrapKey(key);
   });
   warnOfAnyHost(config, emit);
-  await Promise.all([shards.start(), bootstrap.tried, checkHistory(context)]);
+  const { movedHistory } = context;
+  const checked = movedHistory && checkHistory(movedHistory, emit);
+  await Promise.all([shards.start(), bootstrap.tried, checked]);
   registerPromGauges(registry, processGauges, {
     standings: () => context.quota.standings(),
     ping: () => redis.ping(),

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { AuthFailures } from '@hookferry/core/accounts/authentication';
+import { HeavyTurns } from '@hookferry/core/accounts/heavy-turns';
 import { RateLimit } from '@hookferry/core/accounts/limit-rate';
 import { AllowanceStore } from '@hookferry/core/accounts/redis-allowance-store';
 import { openCore } from '@hookferry/core/core/open-core';
@@ -7,9 +8,7 @@ import { AddressPolicy } from '@hookferry/core/deliver/egress/address-policy';
 import type { QueueShards } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { BeginSpan } from '@hookferry/core/domain/trace';
-import { EventCounter } from '@hookferry/core/history/count-events';
-import { RecentAttempts } from '@hookferry/core/history/count-recent';
-import type { InTurn } from '@hookferry/core/history/history-source';
+import { Trials } from '@hookferry/core/history/trials';
 import { ListenerStreams } from '@hookferry/core/listeners/listener-streams';
 import { WatchListeners } from '@hookferry/core/listeners/manage-listeners';
 import { ListenerStore } from '@hookferry/core/listeners/redis-listener-store';
@@ -35,10 +34,8 @@ import { TransformPool } from '@hookferry/core/transform/transform-pool';
 import { transformLimitsOf } from '@hookferry/core/transform/transform-settings';
 import { Transformations } from '@hookferry/core/transform/transformations';
 import type { ApiConfig } from './config';
-import { HeavyTurns } from './http/heavy-turns';
 import { LongAnswers, UnreadAnswers } from './http/long-requests';
 import type { Drain, ProbeOptions } from './http/probes';
-import { movedAttemptsOf, movedEventsOf } from './open-history';
 
 /** The parts of the process before it opens anything in Redis. */
 export interface ProcessContext {
@@ -87,7 +84,6 @@ const TRIALS_WAITING = { maxWaitingOfAccount: 8, maxWaiting: 100 };
 function openParts(process: ProcessContext) {
   const { config, redis, shards, clock, emit, atomic } = process;
   const heavyTurns = new HeavyTurns();
-  const inTurn: InTurn = (accountId, work) => heavyTurns.run(accountId, work);
   const authFailures = config.AUTH_FAILURE_LIMIT
     ? new AuthFailures({ allowance: config.AUTH_FAILURE_LIMIT, clock })
     : undefined;
@@ -95,10 +91,9 @@ function openParts(process: ProcessContext) {
     ...process,
     maxEventBytes: config.MAX_EVENT_BYTES,
     database: DATABASE,
-    inTurn,
+    heavyTurns,
     authFailures,
   });
-  const { eventStore, deliveryStore, movedHistory } = stores;
   const inspectedQueues = config.QUEUE_INSPECTOR_ENABLED ? new InspectedQueues(redis, shards) : undefined;
   const transformPool = new TransformPool({ limits: transformLimitsOf(config, TRIALS_WAITING), emit });
   const parts: readonly Stoppable[] = [
@@ -107,23 +102,19 @@ function openParts(process: ProcessContext) {
     ...recorders,
     ...connections,
   ];
-  const movedEvents = movedHistory && movedEventsOf(movedHistory);
   const context = {
     ...stores,
     ...modules,
-    movedAttempts: movedHistory && movedAttemptsOf(movedHistory),
-    movedEvents,
     inspectedQueues,
     contactStore: new ContactStore(redis, stores.sealer),
     notificationStore: new NotificationStore(redis, atomic),
     sendsMail: config.MAIL_FROM !== undefined,
     hasPublicUrl: config.PUBLIC_URL !== undefined,
-    recentAttempts: new RecentAttempts({ eventStore, deliveryStore, inTurn }),
-    eventCounter: new EventCounter({ eventStore, movedEvents, clock }),
     changeStore: new ChangeStore(redis),
     listenerStore: new ListenerStore(redis),
     transformPool,
     transformations: new Transformations({ ...stores, transformPool }),
+    trials: new Trials({ ...stores, eventTypes: modules.eventTypes, transformPool }),
     workerReports: new WorkerReports(redis),
     dayStore: new DayStore(redis),
     longAnswers: new LongAnswers(),

@@ -17,12 +17,6 @@ import type { BeginSpan } from '@hookferry/core/domain/trace';
 import { HealthRecorder } from '@hookferry/core/endpoints/health/health-recorder';
 import { ReceiverCertificates } from '@hookferry/core/endpoints/tls/redis-receiver-certificates';
 import { UnprovenRequests } from '@hookferry/core/endpoints/verification/redis-unproven-requests';
-import type { PgDatabase } from '@hookferry/core/history/database/pg-database';
-import { HistoryWriter } from '@hookferry/core/history/database/pg-history-writer';
-import { AuditMover } from '@hookferry/core/history/mover/audit-mover';
-import { Mover } from '@hookferry/core/history/mover/mover';
-import { ReachRestore } from '@hookferry/core/history/mover/restore-reach';
-import { OverSweep } from '@hookferry/core/history/mover/sweep-over';
 import { HistoryUpkeep } from '@hookferry/core/history/mover/upkeep';
 import { Mailer } from '@hookferry/core/notifications/nodemailer-mailer';
 import { Notifier } from '@hookferry/core/notifications/notifier';
@@ -71,7 +65,7 @@ export interface ProcessContext {
   readonly beginSpan?: BeginSpan | undefined;
   /** That of Redis. */
   readonly clock: Clock;
-  readonly redisClock: Pick<RedisClock, 'isTrusted' | 'known' | 'skewMs'>;
+  readonly redisClock: RedisClock;
   readonly emit: Emit;
 }
 
@@ -94,7 +88,7 @@ export function openContext(process: ProcessContext) {
     database: DATABASE,
     servedShards: () => servedShards.list(),
   });
-  const { accountStore, healthStore, deliveryQueue, sealer } = core;
+  const { accountStore, healthStore, deliveryQueue, sealer, movedHistory } = core;
   const deadLetters = new RejectedEvents(redis, shards, clock);
   const accountJobs = new AccountJobs(redis, shards);
   const receiverCertificates = new ReceiverCertificates(process);
@@ -105,6 +99,7 @@ export function openContext(process: ProcessContext) {
     ...core,
     endpointHealth: opened.endpointHealth,
     moveAfterMs: config.HISTORY_MOVE_AFTER,
+    keepDays: config.HISTORY_RETENTION / DAY_MS,
     deadLetters,
     accountJobs,
     receiverCertificates,
@@ -183,7 +178,7 @@ export function openContext(process: ProcessContext) {
     verifier: new Verifier(context),
     auditSettler: new AuditSettler(context),
     notifier: new Notifier(context),
-    historyUpkeep: core.movedHistory && openUpkeep({ ...context, ...core.movedHistory }),
+    historyUpkeep: movedHistory && new HistoryUpkeep({ ...context, ...movedHistory }),
     recorders,
     connections,
   };
@@ -191,31 +186,6 @@ export function openContext(process: ProcessContext) {
 
 function openMailer({ SMTP_URL: smtpUrl, MAIL_FROM: from }: WorkerConfig): Mailer | undefined {
   return smtpUrl === undefined || from === undefined ? undefined : new Mailer({ smtpUrl, from });
-}
-
-type UpkeepContext = ProcessContext &
-  Omit<ConstructorParameters<typeof Mover>[0], 'historyWriter' | 'moveAfterMs' | 'keepDays'> &
-  Omit<ConstructorParameters<typeof OverSweep>[0], 'moveAfterMs'> &
-  ConstructorParameters<typeof ReachRestore>[0] &
-  Omit<ConstructorParameters<typeof AuditMover>[0], 'historyWriter' | 'keepDays'> & {
-    readonly historyDatabase: PgDatabase;
-  };
-
-function openUpkeep(context: UpkeepContext): HistoryUpkeep {
-  const { config, historyDatabase, clock } = context;
-  const moving = {
-    ...context,
-    historyWriter: new HistoryWriter(historyDatabase, clock),
-    moveAfterMs: config.HISTORY_MOVE_AFTER,
-    keepDays: config.HISTORY_RETENTION / DAY_MS,
-  };
-  const writers = [
-    new Mover(moving),
-    new OverSweep(moving),
-    new ReachRestore(moving),
-    new AuditMover(moving),
-  ];
-  return new HistoryUpkeep({ ...moving, database: historyDatabase, writers });
 }
 
 // One endpoint may use a quarter of the slots, and all of them while no other endpoint needs any.

@@ -1,4 +1,5 @@
 import { keyIn, requireOperator } from '@hookferry/core/accounts/authentication';
+import { LARGE_BYTES } from '@hookferry/core/accounts/heavy-turns';
 import type { RateStanding } from '@hookferry/core/accounts/limit-rate';
 import type { AccountId, Capability, Principal, Scope } from '@hookferry/core/domain/account';
 import type { EndpointsVersion } from '@hookferry/core/endpoints/subscriptions';
@@ -6,7 +7,6 @@ import { AppError } from '@hookferry/core/platform/app-error';
 import type { Assumption } from '@hookferry/core/publish/redis-assumption';
 import type { Request, Response } from 'express';
 import type { ApiContext } from '../context';
-import { LARGE_BYTES } from './heavy-turns';
 import { type RequestState, requestStateOf } from './request-state';
 import type { Route } from './route';
 

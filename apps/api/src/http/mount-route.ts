@@ -1,4 +1,5 @@
 import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
+import { LARGE_BYTES, Turn } from '@hookferry/core/accounts/heavy-turns';
 import type { Principal } from '@hookferry/core/domain/account';
 import type { Act } from '@hookferry/core/domain/audit';
 import {
@@ -17,7 +18,6 @@ import { z } from 'zod';
 import type { ApiContext } from '../context';
 import { actOf, noteRefusal } from './audit';
 import { admit, assume, letIn, spend, withdraw } from './authenticate';
-import { LARGE_BYTES, Turn } from './heavy-turns';
 import { answerOnce, IDEMPOTENCY_KEY, type Origin } from './idempotency';
 import { boundsOf, JSON_TYPES, type JsonBody, JsonBodyReader, mediaTypeOf, NO_BODY } from './json-body';
 import { apiKeyOf, originOf, type RequestState, requestStateOf } from './request-state';

@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net';
+import type { Turn } from '@hookferry/core/accounts/heavy-turns';
 import type { Principal } from '@hookferry/core/domain/account';
 import type { Act } from '@hookferry/core/domain/audit';
 import type { Emit } from '@hookferry/core/domain/signal';
@@ -9,7 +10,6 @@ import { AppError, type ErrorCode } from '@hookferry/core/platform/app-error';
 import type { Clock } from '@hookferry/core/platform/clock';
 import type { NewId } from '@hookferry/core/platform/ids';
 import type { Request, RequestHandler, Response } from 'express';
-import type { Turn } from './heavy-turns';
 
 // Requests without a route share one label. Otherwise unknown clients could make as many time series as they
 // like.

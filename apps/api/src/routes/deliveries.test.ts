@@ -14,6 +14,7 @@ import { oneShard } from '@hookferry/core/domain/queues';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
+import { Exports } from '@hookferry/core/history/exports';
 import { Recent } from '@hookferry/core/history/redis-recent';
 import { WholeHistory } from '@hookferry/core/history/whole-history';
 import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
@@ -468,7 +469,7 @@ describe('the export', () => {
     };
     return {
       ...stores,
-      history: new WholeHistory(new Recent(stores)),
+      exports: new Exports({ ...stores, history: new WholeHistory(new Recent(stores)) }),
       longAnswers: new LongAnswers(),
       authentication: openAuthentication(client, {
         apiKeyStore: fake<ApiKeyStore>({ find: findKey, noteUse: async () => {} }),

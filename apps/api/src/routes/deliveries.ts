@@ -2,9 +2,8 @@ import { contentOf, findAccountSource } from '@hookferry/core/deliver/cloudevent
 import { attemptOutcomeSchema } from '@hookferry/core/domain/attempt';
 import { DELIVERY_ID_FORM } from '@hookferry/core/domain/delivery';
 import { endpointIdSchema, endpointRefSchema } from '@hookferry/core/domain/endpoint';
-import { eventIdSchema, eventNotFound, eventTypeNameSchema } from '@hookferry/core/domain/event';
+import { eventIdSchema, eventTypeNameSchema } from '@hookferry/core/domain/event';
 import { type RecordFilter, shownStatuses, statusClasses } from '@hookferry/core/history/delivery-standings';
-import * as history from '@hookferry/core/history/read-deliveries';
 import { redeliver } from '@hookferry/core/replays/redeliver';
 import { z } from 'zod';
 import {
@@ -81,18 +80,12 @@ export const listDeliveries = defineRoute({
     200: { description: 'A page of deliveries.', schema: historyPageOf(deliverySchema, 'DeliveryPage') },
   },
   problems: ['history_unavailable'],
-  async handle({ apiKey, query }, context) {
+  async handle({ apiKey, query }, core) {
     const { limit, cursor, webhook_id: endpoint, event_id: eventId, event_type: eventType } = query;
     const { data, since, until } = query;
     const filter = { ...standingFilterOf(query), eventType, data, since, until };
-    const page = await history.listDeliveries(
-      context,
-      apiKey.accountId,
-      { endpoint, eventId },
-      filter,
-      limit,
-      cursor,
-    );
+    const scope = { endpoint, eventId };
+    const page = await core.deliveries.list(apiKey.accountId, scope, filter, limit, cursor);
     return { status: 200, body: presentHistoryPage(page.deliveries.map(presentDelivery), page) };
   },
 });
@@ -110,17 +103,10 @@ export const listEventDeliveries = defineRoute({
     200: { description: 'A page of deliveries.', schema: historyPageOf(deliverySchema, 'DeliveryPage') },
   },
   problems: ['history_unavailable'],
-  async handle({ apiKey, params, query }, context) {
+  async handle({ apiKey, params, query }, core) {
     const { limit, cursor } = query;
     const filter = standingFilterOf(query);
-    const page = await history.listDeliveriesOfEvent(
-      context,
-      apiKey.accountId,
-      params.id,
-      filter,
-      limit,
-      cursor,
-    );
+    const page = await core.deliveries.listOfEvent(apiKey.accountId, params.id, filter, limit, cursor);
     return { status: 200, body: presentHistoryPage(page.deliveries.map(presentDelivery), page) };
   },
 });
@@ -145,17 +131,11 @@ export const listWebhookDeliveries = defineRoute({
     200: { description: 'A page of deliveries.', schema: historyPageOf(deliverySchema, 'DeliveryPage') },
   },
   problems: ['history_unavailable'],
-  async handle({ apiKey, params, query }, context) {
+  async handle({ apiKey, params, query }, core) {
     const { limit, cursor, event_type: eventType, data, since, until } = query;
     const filter = { ...standingFilterOf(query), eventType, data, since, until };
-    const page = await history.listDeliveries(
-      context,
-      apiKey.accountId,
-      { endpoint: params.id },
-      filter,
-      limit,
-      cursor,
-    );
+    const scope = { endpoint: params.id };
+    const page = await core.deliveries.list(apiKey.accountId, scope, filter, limit, cursor);
     return { status: 200, body: presentHistoryPage(page.deliveries.map(presentDelivery), page) };
   },
 });
@@ -171,8 +151,8 @@ export const readDelivery = defineRoute({
     200: { description: 'The delivery.', schema: deliveryWithAttemptsSchema },
   },
   problems: ['history_unavailable'],
-  async handle({ apiKey, params }, context) {
-    const delivery = await history.readDelivery(context, apiKey.accountId, params.id);
+  async handle({ apiKey, params }, core) {
+    const delivery = await core.deliveries.read(apiKey.accountId, params.id);
     return { status: 200, body: presentDeliveryWithAttempts(delivery) };
   },
 });
@@ -202,14 +182,13 @@ export const readDeliveryContent = defineRoute({
     },
   },
   problems: ['history_unavailable'],
-  async handle({ apiKey: { accountId }, params }, context) {
-    const { eventId, endpointId, attempts } = await history.readDelivery(context, accountId, params.id);
-    const endpoint = await context.endpoints.read(accountId, endpointId);
-    const event = (await context.history.findCounted(accountId, eventId))?.event;
-    if (!event) throw eventNotFound();
+  async handle({ apiKey: { accountId }, params }, core) {
+    const { eventId, endpointId, attempts } = await core.deliveries.read(accountId, params.id);
+    const endpoint = await core.endpoints.read(accountId, endpointId);
+    const { event } = await core.history.readEvent(accountId, eventId);
     if (event.body === undefined) return { status: 200, body: { headers: {}, body: null } };
-    const { SOURCE: source, PUBLIC_URL: publicUrl } = context.config;
-    const accountSource = await findAccountSource(context, endpoint);
+    const { SOURCE: source, PUBLIC_URL: publicUrl } = core.config;
+    const accountSource = await findAccountSource(core, endpoint);
     const transformed = attempts.at(-1)?.transformed;
     const content = contentOf({ event, endpoint, transformed, accountSource }, { source, publicUrl });
     return { status: 200, body: content };
@@ -233,9 +212,9 @@ export const redeliverDelivery = defineRoute({
     202: { description: 'The delivery as it is now.', schema: deliveryWithAttemptsSchema },
   },
   problems: ['conflict', 'payload_erased', 'limit_reached', 'history_unavailable'],
-  async handle({ apiKey, params, newId, act }, context) {
+  async handle({ apiKey, params, newId, act }, core) {
     const request = newId(REQUEST_ID_PREFIX);
-    const delivery = await redeliver(context, apiKey.accountId, params.id, request, act);
+    const delivery = await redeliver(core, apiKey.accountId, params.id, request, act);
     return { status: 202, body: presentDeliveryWithAttempts(delivery) };
   },
 });

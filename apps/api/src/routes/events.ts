@@ -9,10 +9,11 @@ import {
   statusOfEvent,
 } from '@hookferry/core/domain/event';
 import type { DeliveryCounts, ListedEvent } from '@hookferry/core/history/history-source';
-import * as history from '@hookferry/core/history/read-events';
+import type { CountedEvent } from '@hookferry/core/history/whole-history';
 import * as erasure from '@hookferry/core/operations/erase-payload';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { formatTime, formatTimeOrNull, sentTimeSchema, timeSchema } from '@hookferry/core/platform/clock';
+import { textOfMember } from '@hookferry/core/platform/json';
 import { alreadyCancelled, alreadyDue, type ScheduledPage } from '@hookferry/core/publish/scheduled-events';
 import { z } from 'zod';
 import type { ApiContext } from '../context';
@@ -136,8 +137,8 @@ export const readEvent = defineRoute({
   },
   problems: ['history_unavailable'],
   async handle({ apiKey, params }, core) {
-    const event = await history.readEvent(core, apiKey.accountId, params.id);
-    return { status: 200, bodyText: presentEvent(event) };
+    const found = await core.history.readEvent(apiKey.accountId, params.id);
+    return { status: 200, bodyText: presentEvent(found) };
   },
 });
 
@@ -151,12 +152,14 @@ function presentListedEvent(event: ListedEvent): z.infer<typeof listedEventSchem
 }
 
 /** A single event as JSON text: its data is the sent text, byte for byte, which parsing would lose. */
-function presentEvent({ dataText, deliveries, group, ...event }: history.PublishedEvent): string {
+function presentEvent({ event, counts: deliveries }: CountedEvent): string {
+  const { acceptedAt: createdAt, group = null, body } = event;
   const shown: Omit<z.infer<typeof eventSchema>, 'data'> = {
-    ...presentHead(event),
-    group: group ?? null,
+    ...presentHead({ ...event, createdAt }),
+    group,
     deliveries,
   };
+  const dataText = (body === undefined ? undefined : textOfMember(body, 'data')) ?? 'null';
   return `${JSON.stringify(shown).slice(0, -1)},"data":${dataText}}`;
 }
 
@@ -205,8 +208,8 @@ export const rescheduleEvent = defineRoute({
       const status = await statusOfMoved(core, accountId, params.id, error);
       throw status === 'cancelled' ? alreadyCancelled() : alreadyDue();
     }
-    const event = await history.readEvent(core, accountId, params.id);
-    return { status: 200, bodyText: presentEvent(event) };
+    const found = await core.history.readEvent(accountId, params.id);
+    return { status: 200, bodyText: presentEvent(found) };
   },
 });
 
@@ -244,7 +247,7 @@ async function statusOfMoved(
   error: unknown,
 ): Promise<EventStatus> {
   if (!(error instanceof AppError) || error.code !== 'not_found') throw error;
-  return statusOfEvent(await history.readEvent(core, accountId, eventId));
+  return statusOfEvent((await core.history.readEvent(accountId, eventId)).event);
 }
 
 /** The event stays recorded without it. Repeating it changes nothing. */

@@ -1,6 +1,6 @@
 import { endpointIdSchema, endpointRefSchema } from '@hookferry/core/domain/endpoint';
 import { eventIdSchema } from '@hookferry/core/domain/event';
-import { type ExportedAttempt, exportAttempts } from '@hookferry/core/history/export-attempts';
+import type { ExportedAttempt } from '@hookferry/core/history/exports';
 import { formatTime } from '@hookferry/core/platform/clock';
 import { z } from 'zod';
 import { credentialsIn, mayGoOn, whileAllowed } from '../http/long-requests';
@@ -73,20 +73,20 @@ export const exportDeliveries = defineRoute({
     },
   },
   problems: ['history_unavailable'],
-  async handle({ apiKey, query, header, receivedAt }, context) {
+  async handle({ apiKey, query, header, receivedAt }, core) {
     const { since = 0, until = Number.POSITIVE_INFINITY, webhook_id: endpoint, limit, cursor } = query;
     const end = Math.min(until, receivedAt + CLOCK_SKEW_MS);
     const scope = { range: { since, until: end }, endpoint, limit };
     const { accountId } = apiKey;
     const credentials = credentialsIn(header, SCOPE);
-    const lines: Parts = ({ signal }) => linesOf(exportAttempts(context, accountId, scope, cursor, signal));
+    const lines: Parts = ({ signal }) => linesOf(core.exports.attempts(accountId, scope, cursor, signal));
     return {
       status: 200,
       lines: (connection) =>
-        context.longAnswers.limit(
+        core.longAnswers.limit(
           { operation: 'exportDeliveries', accountId, most: MOST_AT_ONCE },
           // An export lasts as long as its client reads, and its key may end before.
-          whileAllowed(lines, connection, () => mayGoOn(context.authentication, credentials)),
+          whileAllowed(lines, connection, () => mayGoOn(core.authentication, credentials)),
         ),
     };
   },

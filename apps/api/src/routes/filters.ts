@@ -6,7 +6,7 @@ import {
   type Explained,
   payloadFilterSchema,
 } from '@hookferry/core/endpoints/filters/payload-filter';
-import { type Trial, type TrySource, tryFilter as tryOut } from '@hookferry/core/history/try-filter';
+import type { Trial, TrySource } from '@hookferry/core/history/trials';
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
 import { z } from 'zod';
 import { requireScope } from '../http/authenticate';
@@ -106,11 +106,11 @@ export const tryFilter = defineRoute({
   },
   problems: ['history_unavailable'],
   isHeavy: true,
-  async handle({ apiKey, body }, context) {
+  async handle({ apiKey, body }, core) {
     const source = sourceOf(body);
     // The response shows parts of published events.
     if (source.kind === 'event' || source.kind === 'last') requireScope(apiKey, 'deliveries:read');
-    const trials = await tryOut(context, apiKey.accountId, compilePayloadFilter(body.filter), source);
+    const trials = await core.trials.runFilter(apiKey.accountId, compilePayloadFilter(body.filter), source);
     return { status: 200, body: presentTrials(trials) };
   },
 });

@@ -1,13 +1,8 @@
 import { attemptOutcomes } from '@hookferry/core/domain/attempt';
 import { endpointIdSchema } from '@hookferry/core/domain/endpoint';
 import { eventTypeNameSchema } from '@hookferry/core/domain/event';
-import {
-  type MetricsPoint,
-  MOST_POINTS,
-  metricsIntervals,
-  type OnlyOne,
-  readMetrics,
-} from '@hookferry/core/history/read-metrics';
+import type { OnlyOne } from '@hookferry/core/history/metrics';
+import { type MetricsPoint, MOST_POINTS, metricsIntervals } from '@hookferry/core/history/metrics-points';
 import { type RollupDimension, rollupDimensions, rollupGrains } from '@hookferry/core/history/rollups';
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
 import { z } from 'zod';
@@ -139,16 +134,17 @@ export const readDeliveryMetrics = defineRoute({
       schema: metricsSchema,
     },
   },
-  async handle({ apiKey, query }, context) {
+  async handle({ apiKey, query }, core) {
     const { interval, group_by: groupBy, since, until } = query;
     const only = onlyOf(query);
-    const metrics = await readMetrics(context, apiKey.accountId, { interval, groupBy, only, since, until });
+    const asked = { interval, groupBy, only, since, until };
+    const counts = await core.metrics.countAttempts(apiKey.accountId, asked);
     const body: z.infer<typeof metricsSchema> = {
-      data: metrics.points.map((point) => presentPoint(point, groupBy)),
+      data: counts.points.map((point) => presentPoint(point, groupBy)),
       interval,
-      since: formatTime(metrics.since),
-      until: formatTime(metrics.until),
-      source: context.movedAttempts ? 'history' : 'recent',
+      since: formatTime(counts.since),
+      until: formatTime(counts.until),
+      source: counts.source,
     };
     return { status: 200, body };
   },
@@ -218,8 +214,8 @@ export const readEventMetrics = defineRoute({
       schema: eventMetricsSchema,
     },
   },
-  async handle({ apiKey, query }, { eventCounter }) {
-    const counts = await eventCounter.count(apiKey.accountId, query);
+  async handle({ apiKey, query }, core) {
+    const counts = await core.metrics.countEvents(apiKey.accountId, query);
     const body: z.infer<typeof eventMetricsSchema> = {
       data: counts.points.map(({ start, events }) => ({ start: formatTime(start), events })),
       interval: query.interval,

@@ -5,11 +5,8 @@ import { type CancelReason, cancelReasons } from '@hookferry/core/domain/deliver
 import { eventIdSchema } from '@hookferry/core/domain/event';
 import { tokenErrorCodes } from '@hookferry/core/domain/receiver-auth';
 import { MASKED_VALUE } from '@hookferry/core/endpoints/endpoint-options';
-import {
-  type Delivery,
-  type DeliveryWithAttempts,
-  shownStatuses,
-} from '@hookferry/core/history/delivery-standings';
+import type { Delivery, DeliveryWithAttempts } from '@hookferry/core/history/deliveries';
+import { shownStatuses } from '@hookferry/core/history/delivery-standings';
 import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
 import { z } from 'zod';
 

@@ -2,7 +2,7 @@ import { keywordQuickWin } from '@hookferry/core/accounts/event-types/built-in';
 import { endpointRefSchema } from '@hookferry/core/domain/endpoint';
 import { EVENT_TYPE_NAME_FORM, eventIdSchema } from '@hookferry/core/domain/event';
 import type { SavedVersion } from '@hookferry/core/endpoints/redis-transformation-store';
-import { type TryTransformationSource, tryTransformation } from '@hookferry/core/history/try-transformation';
+import type { TryTransformationSource } from '@hookferry/core/history/trials';
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
 import type { TransformResult } from '@hookferry/core/transform/run-transformation';
 import { transformationTemplates } from '@hookferry/core/transform/templates';
@@ -263,10 +263,8 @@ export const tryWebhookTransformation = defineRoute({
     const { accountId } = apiKey;
     const endpoint = await core.endpoints.read(accountId, params.id);
     const code = body.code ?? (await core.transformations.read(accountId, params.id)).code;
-    return {
-      status: 200,
-      body: presentTried(await tryTransformation(core, accountId, { code, source, endpoint })),
-    };
+    const result = await core.trials.runCode(accountId, { code, source, endpoint });
+    return { status: 200, body: presentTried(result) };
   },
 });
 
@@ -289,7 +287,7 @@ export const tryNewTransformation = defineRoute({
   async handle({ apiKey, body }, context) {
     const source = sourceOf(body);
     if (source.kind === 'event') requireScope(apiKey, 'deliveries:read');
-    const result = await tryTransformation(context, apiKey.accountId, { code: body.code, source });
+    const result = await context.trials.runCode(apiKey.accountId, { code: body.code, source });
     return { status: 200, body: presentTried(result) };
   },
 });

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
-import type { OpenAccounts } from '@hookferry/core/accounts/resolve-account';
+import type { OpenAccounts } from '@hookferry/core/accounts/open-accounts';
 import type { AccountId } from '@hookferry/core/domain/account';
 import { deadLetterIdOf } from '@hookferry/core/domain/dead-letter';
 import type { AcceptedEvent } from '@hookferry/core/domain/event';

@@ -9,6 +9,10 @@ import { Endpoints } from '../endpoints/endpoints';
 import { EndpointHealth } from '../endpoints/health/endpoint-health';
 import { SigningKeys } from '../endpoints/signing-keys/signing-keys';
 import { WaitingDeliveries } from '../endpoints/waiting-deliveries';
+import { Deliveries } from '../history/deliveries';
+import { Exports } from '../history/exports';
+import { Metrics } from '../history/metrics';
+import { RecentAttempts } from '../history/recent-attempts';
 import { Turns } from '../platform/batches';
 import type { Stoppable } from '../platform/timers';
 import { Publishing } from '../publish/publishing';
@@ -47,7 +51,7 @@ export type Core = ReturnType<typeof openCore>;
  *   and need `connections` until then. Both are in the order in which they must stop.
  */
 export function openCore(parts: CoreParts) {
-  const { config, redis, shards, atomic, authFailures, clock, emit } = parts;
+  const { config, redis, shards, atomic, authFailures, heavyTurns, clock, emit } = parts;
   const stores = openStores(parts);
   const deadLetterStore = new DeadLetterStore(redis, shards, clock);
   const replayQueue = new ReplayQueue(redis, shards);
@@ -84,6 +88,9 @@ export function openCore(parts: CoreParts) {
     audit: new Audit({ auditLog, movedAuditLog: pgAuditLog }),
     authentication,
     deadLetters: new DeadLetters(all),
+    deliveries: new Deliveries(all),
+    exports: new Exports(all),
+    metrics: new Metrics({ ...all, recentAttempts: new RecentAttempts({ ...all, heavyTurns }) }),
     endpoints: new Endpoints({ ...all, signingKeys, waitingDeliveries, maxEndpoints }),
     endpointHealth: new EndpointHealth(all),
     eventTypes,

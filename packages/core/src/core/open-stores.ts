@@ -3,6 +3,7 @@ import { AccountQuota, UsageRecorder } from '../accounts/account-quota';
 import { auditBoundsOf, type auditSettings } from '../accounts/audit/audit-settings';
 import { AuditLog } from '../accounts/audit/redis-audit-log';
 import { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
+import type { HeavyTurns } from '../accounts/heavy-turns';
 import { AccountStore } from '../accounts/redis-account-store';
 import { ApiKeyStore } from '../accounts/redis-api-key-store';
 import { PortalSessionStore } from '../accounts/redis-portal-session-store';
@@ -29,8 +30,8 @@ import { EventStore } from '../events/redis-event-store';
 import { ScheduledEventStore } from '../events/redis-scheduled-event-store';
 import type { historySettings } from '../history/database/history-settings';
 import type { PgDatabaseOptions } from '../history/database/pg-database';
-import type { InTurn } from '../history/history-source';
-import { openMovedHistory } from '../history/mover/open-moved-history';
+import { openMovedHistory } from '../history/moved-history';
+import { Recall } from '../history/mover/recall';
 import { Recent } from '../history/redis-recent';
 import { WholeHistory } from '../history/whole-history';
 import { RemainsStore } from '../operations/redis-remains-store';
@@ -71,15 +72,15 @@ export interface StoreParts {
   readonly database: Pick<PgDatabaseOptions, 'applicationName' | 'readers' | 'writers'>;
   /** The shards whose held deliveries this process looks at. Absent: all. */
   readonly servedShards?: () => readonly QueueShard[];
-  /** How the heavy part of a request is put into its account's turn. Absent: at once. */
-  readonly inTurn?: InTurn | undefined;
+  /** The heavy parts of requests are done in them. Absent: at once. */
+  readonly heavyTurns?: HeavyTurns | undefined;
 }
 
 export type Stores = ReturnType<typeof openStores>;
 
 /** Open the stores and queues that API, worker and commands have in common, over an open connection. Nothing is started. */
 export function openStores(parts: StoreParts) {
-  const { config, redis, shards, atomic, clock, emit, servedShards, inTurn } = parts;
+  const { config, redis, shards, atomic, clock, emit, servedShards, heavyTurns } = parts;
   // What is over moves: until then none of it is let go of because there is much of it.
   const hasHistory = config.HISTORY_DATABASE_URL !== undefined;
   const count = hasHistory ? Number.MAX_SAFE_INTEGER : config.RETENTION_COUNT;
@@ -115,14 +116,17 @@ export function openStores(parts: StoreParts) {
   const standings = new QueueStandings(redis, shards);
   const heldDeliveries = new HeldDeliveries(redis, shards, servedShards, atomic, clock);
   const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });
-  const movedHistory = openMovedHistory(
-    { config, redis, atomic, retention, usageRecorder, eventStore, deliveryStore, clock, emit },
-    parts.database,
-  );
+  const url = config.HISTORY_DATABASE_URL;
+  const movedHistory =
+    url === undefined
+      ? undefined
+      : openMovedHistory({ ...parts.database, url, emit }, redis, retention, clock);
+  const recalling = { eventStore, deliveryStore, usageRecorder, retention, recordForm: config.RECORD_FORM };
   return {
-    ...movedHistory,
     /** All that there is of the history; `undefined`: there is none. */
     movedHistory,
+    ...movedHistory,
+    recall: movedHistory && new Recall({ ...movedHistory, ...recalling, atomic, clock }),
     retention,
     usageStore,
     usageRecorder,
@@ -176,10 +180,10 @@ export function openStores(parts: StoreParts) {
     disablePolicy: disablePolicyOf(config),
     history: new WholeHistory(
       new Recent(
-        { endpointStore, eventStore, deliveryStore, heldDeliveries, ...(inTurn && { inTurn }) },
+        { endpointStore, eventStore, deliveryStore, heldDeliveries, heavyTurns },
         movedHistory?.movedStore,
       ),
-      movedHistory && { source: movedHistory.pgHistory, reach: movedHistory.movedStore },
+      movedHistory && { source: movedHistory.pgHistory, movedStore: movedHistory.movedStore },
     ),
     replayStore: new ReplayStore(redis, config.RETENTION, noteUsage),
     remainsStore: new RemainsStore(redis, shards),

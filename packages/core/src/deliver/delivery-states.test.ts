@@ -15,8 +15,8 @@ import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import { DeliveryCounter } from '../history/count-deliveries';
-import type { Delivery, ShownStatus } from '../history/delivery-standings';
-import { listDeliveries, listDeliveriesOfEvent, readDelivery } from '../history/read-deliveries';
+import { Deliveries, type Delivery } from '../history/deliveries';
+import type { ShownStatus } from '../history/delivery-standings';
 import { Recent } from '../history/redis-recent';
 import { WholeHistory } from '../history/whole-history';
 import { systemClock } from '../platform/clock';
@@ -65,13 +65,13 @@ async function arrange() {
   await stores.deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpoint.id], event.acceptedAt))(
     redis.client,
   );
-  const context = {
+  const deliveries = new Deliveries({
     ...stores,
     history: new WholeHistory(new Recent(stores)),
     admissionStore: new AdmissionStore(redis.client),
     ...buildVerification(redis.client),
     clock: systemClock,
-  };
+  });
   const deliveryCounter = new DeliveryCounter(stores);
   return {
     append: (fact: DeliveryFact) => stores.deliveryStore.append(parts, fact),
@@ -89,9 +89,9 @@ async function arrange() {
     },
     async readEverywhere() {
       const [alone, ofEndpoint, ofEvent, counts] = await Promise.all([
-        readDelivery(context, event.accountId, deliveryIdOf(parts)),
-        listDeliveries(context, event.accountId, { endpoint: endpoint.id }, {}, 10),
-        listDeliveriesOfEvent(context, event.accountId, event.id, {}, 10),
+        deliveries.read(event.accountId, deliveryIdOf(parts)),
+        deliveries.list(event.accountId, { endpoint: endpoint.id }, {}, 10),
+        deliveries.listOfEvent(event.accountId, event.id, {}, 10),
         deliveryCounter.countOf(event.accountId, event.id),
       ]);
       return { shown: [alone, ...ofEndpoint.deliveries, ...ofEvent.deliveries], counts };

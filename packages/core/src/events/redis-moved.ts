@@ -48,7 +48,8 @@ export interface MovedReach {
   readonly attemptAt: number;
 }
 
-interface EventPlace {
+/** An event of an account. */
+export interface EventPlace {
   readonly accountId: AccountId;
   readonly eventId: EventId;
 }

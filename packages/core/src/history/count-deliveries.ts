@@ -6,15 +6,16 @@ import type { DeliveryStore } from '../events/redis-delivery-store';
 import type { EventStore } from '../events/redis-event-store';
 import type { MovedCounts, MovedStore } from '../events/redis-moved';
 import { SharedResults } from '../platform/caches';
-import { type HeldStatus, type ShownStatus, shownStatusOf } from './delivery-standings';
+import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
+import { type ShownStatus, shownStatusOf } from './delivery-standings';
 import { type DeliveryCounts, noDeliveries } from './history-source';
 
 export interface DeliveryCounterOptions {
-  readonly eventStore: Pick<EventStore, 'listReceivers'>;
-  readonly deliveryStore: Pick<DeliveryStore, 'readSummary'>;
-  readonly heldDeliveries: Pick<HeldStatus, 'isHeld'>;
+  readonly eventStore: EventStore;
+  readonly deliveryStore: DeliveryStore;
+  readonly heldDeliveries: HeldDeliveries;
   /** Absent: nothing moves to a history. */
-  readonly moved?: Pick<MovedStore, 'countsOf'> | undefined;
+  readonly moved?: MovedStore | undefined;
   /** Milliseconds by a clock that never jumps. */
   readonly now?: () => number;
 }

@@ -30,9 +30,6 @@ export interface EventKey {
   readonly createdAt?: number | undefined;
 }
 
-/** Does heavy work of an account, one piece at a time. */
-export type InTurn = <Result>(accountId: AccountId, work: () => Promise<Result>) => Promise<Result>;
-
 /** Which deliveries of an account to list. */
 export interface DeliveryQuery extends TimeRange, RecordFilter {
   readonly accountId: AccountId;

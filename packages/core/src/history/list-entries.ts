@@ -6,6 +6,7 @@ import type { EventMark, MarkPage } from '../events/redis-event-index';
 import type { EventStore } from '../events/redis-event-store';
 import type { Batch } from '../platform/batches';
 import type { Mark, TimeRange } from '../platform/redis-timeline';
+import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import type { DeliveryEntry, ListEntry } from './delivery-standings';
 import { type ListMark, type ListSpan, markOf, newestFirst, type WalkedDelivery } from './history-source';
 
@@ -17,10 +18,6 @@ export interface EntryQuery extends TimeRange {
   readonly eventType?: string | undefined;
 }
 
-export interface ReadEntriesContext {
-  readonly eventStore: Pick<EventStore, 'list' | 'listFrom' | 'open'>;
-}
-
 // Each takes a command. After an event with thousands of receivers, the next events are opened in vain.
 const OPENED_TOGETHER = 25;
 const OPENED_IN_A_WALK = 100;
@@ -30,52 +27,54 @@ const OPENED_IN_A_WALK = 100;
  * exists. New deliveries move no others, since they come in front.
  */
 export async function readEntries(
-  context: ReadEntriesContext,
+  eventStore: EventStore,
   query: EntryQuery,
   { limit, after }: ListSpan,
 ): Promise<EntryBatch> {
-  if (after?.endpointId !== undefined) return await readRest(context, query, after, after.endpointId, limit);
+  if (after?.endpointId !== undefined)
+    return await readRest(eventStore, query, after, after.endpointId, limit);
   const { accountId, since, until } = query;
   const size = Math.min(limit, OPENED_TOGETHER);
-  const page = await context.eventStore.list(accountId, size, after, { since, until });
-  const { entries, nextCursor } = await openAll(context, query, page, size);
+  const page = await eventStore.list(accountId, size, after, { since, until });
+  const { entries, nextCursor } = await openAll(eventStore, query, page, size);
   return batchOf(entries.slice(0, limit), entries.length > limit || nextCursor !== undefined);
 }
 
 /** The same, oldest first. It gives all that it has opened. */
 export async function walkEntries(
-  context: ReadEntriesContext,
+  eventStore: EventStore,
   query: EntryQuery,
   { limit, after }: ListSpan,
 ): Promise<EntryBatch> {
-  if (after?.endpointId !== undefined) return await readRest(context, query, after, after.endpointId, limit);
+  if (after?.endpointId !== undefined)
+    return await readRest(eventStore, query, after, after.endpointId, limit);
   const { accountId, since, until } = query;
-  const page = await readOn(
-    (size, from) => context.eventStore.listFrom(accountId, { since, until }, size, from),
-    { limit: Math.min(limit, OPENED_IN_A_WALK), after },
-  );
-  return await openAll(context, query, page, OPENED_TOGETHER);
+  const page = await readOn((size, from) => eventStore.listFrom(accountId, { since, until }, size, from), {
+    limit: Math.min(limit, OPENED_IN_A_WALK),
+    after,
+  });
+  return await openAll(eventStore, query, page, OPENED_TOGETHER);
 }
 
 async function readRest(
-  context: ReadEntriesContext,
+  eventStore: EventStore,
   query: EntryQuery,
   event: EventMark,
   before: EndpointId,
   limit: number,
 ): Promise<EntryBatch> {
-  const { entries } = await openEvent(context, query, event, limit, before);
+  const { entries } = await openEvent(eventStore, query, event, limit, before);
   return batchOf(entries, true);
 }
 
 /** Open events, and go no further than the first of which more receivers than these are left. */
 async function openAll(
-  context: ReadEntriesContext,
+  eventStore: EventStore,
   query: EntryQuery,
   { marks, nextCursor }: MarkPage,
   receivers: number,
 ): Promise<EntryBatch> {
-  const events = await Promise.all(marks.map((mark) => openEvent(context, query, mark, receivers)));
+  const events = await Promise.all(marks.map((mark) => openEvent(eventStore, query, mark, receivers)));
   const broken = events.findIndex(({ hasMore }) => hasMore);
   const whole = broken < 0 ? events : events.slice(0, broken + 1);
   return batchOf(
@@ -96,7 +95,7 @@ export async function readOn(
 
 /** Read an event's deliveries from its receivers. */
 export async function readReceivers(
-  { eventStore }: Pick<ReadEntriesContext, 'eventStore'>,
+  eventStore: EventStore,
   { accountId, eventType, since = -Infinity, until = Infinity }: EntryQuery,
   eventId: EventId,
   { limit, after }: ListSpan,
@@ -116,13 +115,13 @@ const BEHIND_ENDPOINT = '~';
 
 /** Read an event's delivery to one endpoint. */
 export async function readReceiver(
-  context: Pick<ReadEntriesContext, 'eventStore'>,
+  eventStore: EventStore,
   query: EntryQuery,
   eventId: EventId,
   endpointId: EndpointId,
 ): Promise<EntryBatch> {
   const after = { eventId, createdAt: 0, endpointId: (endpointId + BEHIND_ENDPOINT) as EndpointId };
-  const { entries } = await readReceivers(context, query, eventId, { limit: 1, after });
+  const { entries } = await readReceivers(eventStore, query, eventId, { limit: 1, after });
   return batchOf(
     entries.filter((entry) => entry.endpointId === endpointId),
     false,
@@ -136,7 +135,7 @@ interface OpenedEvent {
 }
 
 async function openEvent(
-  { eventStore }: ReadEntriesContext,
+  eventStore: EventStore,
   { accountId, eventType: type }: EntryQuery,
   { eventId, createdAt }: EventMark,
   limit: number,
@@ -163,24 +162,6 @@ export function walkedOf(entry: ListEntry): WalkedDelivery | undefined {
   return { eventId, createdAt, endpointId, type };
 }
 
-/** The held deliveries, by endpoint. */
-export interface HeldIndexes {
-  /** The account's endpoints that hold deliveries. */
-  findHolding(accountId: AccountId, endpointIds: readonly EndpointId[]): Promise<readonly EndpointId[]>;
-  /** An endpoint's held deliveries by the acceptance of their events, the newest first. */
-  listNewest(
-    endpointId: EndpointId,
-    range: TimeRange,
-    limit: number,
-    after: Mark | undefined,
-  ): Promise<readonly Mark[]>;
-}
-
-export interface HeldEntriesContext {
-  readonly endpointStore: Pick<EndpointStore, 'listIds'>;
-  readonly heldDeliveries: HeldIndexes;
-}
-
 // It takes some milliseconds to look through this many; twice as many take twice as long.
 const MOST_ENDPOINTS = 2_000;
 // Each takes a command. If more of them hold deliveries, reading each delivery finds them as well.
@@ -193,7 +174,8 @@ const LEAST_OF_EACH = 5;
  * @returns `undefined` if the account has too many endpoints, or too many of them hold deliveries.
  */
 export async function findHolding(
-  { endpointStore, heldDeliveries }: HeldEntriesContext,
+  endpointStore: EndpointStore,
+  heldDeliveries: HeldDeliveries,
   accountId: AccountId,
 ): Promise<readonly EndpointId[] | undefined> {
   const ids = await endpointStore.listIds(accountId, MOST_ENDPOINTS + 1);
@@ -207,7 +189,7 @@ export async function findHolding(
  * than the last one read of an endpoint that has more may not be next, so they come with the next part.
  */
 export async function readHeldEntries(
-  context: Pick<HeldEntriesContext, 'heldDeliveries'>,
+  heldDeliveries: HeldDeliveries,
   holding: readonly EndpointId[],
   range: TimeRange,
   { limit, after }: ListSpan,
@@ -216,7 +198,7 @@ export async function readHeldEntries(
   const parts = await Promise.all(
     holding.map(async (endpointId) => {
       const from = markAfter(endpointId, after);
-      const marks = await context.heldDeliveries.listNewest(endpointId, range, share, from);
+      const marks = await heldDeliveries.listNewest(endpointId, range, share, from);
       const entries = marks.map(({ id, at }) => entryOf(endpointId, id as EventId, at));
       return { entries, end: marks.length === share ? entries.at(-1) : undefined };
     }),

@@ -6,13 +6,12 @@ import type { EventHead, EventId, StoredEvent } from '../domain/event';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { DeliveryStore, RecordedDelivery } from '../events/redis-delivery-store';
 import type { EventMark } from '../events/redis-event-index';
-import type { EventStore } from '../events/redis-event-store';
 import type { MovedStore } from '../events/redis-moved';
 import type { Batch } from '../platform/batches';
+import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { DeliveryCounter } from './count-deliveries';
 import {
   type EmptyEntry,
-  type HeldStatus,
   matchesFilter,
   readStandings,
   type Standing,
@@ -37,7 +36,6 @@ import type {
 import {
   type EntryBatch,
   findHolding,
-  type HeldIndexes,
   readEntries,
   readHeldEntries,
   readOn,
@@ -46,27 +44,12 @@ import {
   walkEntries,
   walkedOf,
 } from './list-entries';
-import { type SearchRecentContext, searchRecent } from './search-recent';
+import { type SearchParts, searchRecent } from './search-recent';
 
-export interface RecentStores extends Pick<SearchRecentContext, 'inTurn'> {
-  readonly endpointStore: Pick<EndpointStore, 'listIds'>;
-  readonly eventStore: Pick<
-    EventStore,
-    | 'find'
-    | 'read'
-    | 'findHead'
-    | 'open'
-    | 'list'
-    | 'listFrom'
-    | 'listReceivers'
-    | 'findCounted'
-    | 'isReceiver'
-  >;
-  readonly deliveryStore: Pick<
-    DeliveryStore,
-    'find' | 'list' | 'listFrom' | 'readIfAny' | 'readListed' | 'readSummary'
-  >;
-  readonly heldDeliveries: HeldStatus & HeldIndexes;
+export interface RecentParts extends SearchParts {
+  readonly endpointStore: EndpointStore;
+  readonly deliveryStore: DeliveryStore;
+  readonly heldDeliveries: HeldDeliveries;
 }
 
 /**
@@ -79,31 +62,31 @@ export class Recent implements HistorySource {
 
   /** @param moved absent: there is no history beside it. */
   constructor(
-    private readonly stores: RecentStores,
-    private readonly moved?: Pick<MovedStore, 'countsOf'>,
+    private readonly parts: RecentParts,
+    private readonly moved?: MovedStore,
   ) {
-    this.#counter = new DeliveryCounter({ ...stores, moved });
+    this.#counter = new DeliveryCounter({ ...parts, moved });
   }
 
   async listDeliveries(query: DeliveryQuery, span: ListSpan): Promise<SourceBatch<TypedStanding>> {
-    return await searchRecent(this.stores, query, async () => {
+    return await searchRecent(this.parts, query, async () => {
       const { entries, nextCursor } = await this.#readStandings(query, span);
       return { entries: await this.#judgeAll(query, entries), nextCursor };
     });
   }
 
   async listEvents(query: EventQuery, span: ListSpan): Promise<SourceBatch<ListedEvent>> {
-    return await searchRecent(this.stores, query, () => this.#listEvents(query, span));
+    return await searchRecent(this.parts, query, () => this.#listEvents(query, span));
   }
 
   async walkDeliveries(query: WalkQuery, span: ListSpan): Promise<SourceBatch<WalkedDelivery>> {
     if (query.endpointId !== undefined) return await this.#walkEndpoint(query, query.endpointId, span);
-    const { entries, nextCursor } = await walkEntries(this.stores, query, span);
+    const { entries, nextCursor } = await walkEntries(this.parts.eventStore, query, span);
     return { entries: entries.map((one) => ({ mark: one, row: walkedOf(one) })), nextCursor };
   }
 
   async walkEvents({ accountId, since, until }: WalkQuery, span: ListSpan): Promise<SourceBatch<EventMark>> {
-    const { eventStore } = this.stores;
+    const { eventStore } = this.parts;
     const { marks, nextCursor } = await readOn(
       (limit, after) => eventStore.listFrom(accountId, { since, until }, limit, after),
       span,
@@ -112,31 +95,29 @@ export class Recent implements HistorySource {
   }
 
   async findEvent(accountId: AccountId, id: EventId): Promise<StoredEvent | undefined> {
-    return await this.stores.eventStore.read(accountId, id);
+    return await this.parts.eventStore.read(accountId, id);
   }
 
   async findDelivery(_accountId: AccountId, parts: DeliveryParts): Promise<RecordedDelivery | undefined> {
-    return await this.stores.deliveryStore.find(parts);
+    return await this.parts.deliveryStore.find(parts);
   }
 
   async readHeads(
     accountId: AccountId,
     events: readonly EventKey[],
   ): Promise<readonly (EventHead | undefined)[]> {
-    return await Promise.all(
-      events.map(({ eventId }) => this.stores.eventStore.findHead(accountId, eventId)),
-    );
+    return await Promise.all(events.map(({ eventId }) => this.parts.eventStore.findHead(accountId, eventId)));
   }
 
   async readStates(
     _accountId: AccountId,
     deliveries: readonly DeliveryKey[],
   ): Promise<readonly (DeliveryState | undefined)[]> {
-    return await Promise.all(deliveries.map((delivery) => this.stores.deliveryStore.readIfAny(delivery)));
+    return await Promise.all(deliveries.map((delivery) => this.parts.deliveryStore.readIfAny(delivery)));
   }
 
   async countDeliveries(accountId: AccountId, id: EventId): Promise<DeliveryCounts | undefined> {
-    const { eventStore } = this.stores;
+    const { eventStore } = this.parts;
     // Its deliveries are counted while it is here: it leaves after them, and comes back before them.
     if (this.moved && !(await eventStore.findHead(accountId, id))) return undefined;
     const counts = await this.#counter.countOf(accountId, id);
@@ -147,7 +128,7 @@ export class Recent implements HistorySource {
     { accountId, type: wanted, since, until }: EventQuery,
     { limit, after }: ListSpan,
   ): Promise<SourceBatch<ListedEvent>> {
-    const { eventStore } = this.stores;
+    const { eventStore } = this.parts;
     const { marks, nextCursor } = await eventStore.list(accountId, limit, after, { since, until });
     const entries = marks.map(async (mark): Promise<SourceEntry<ListedEvent>> => {
       const { eventId: id, createdAt } = mark;
@@ -171,27 +152,30 @@ export class Recent implements HistorySource {
     span: ListSpan,
   ): Promise<Batch<Standing | EmptyEntry, ListMark>> {
     const { endpointId, eventId } = query;
+    const { deliveryStore, heldDeliveries } = this.parts;
     if (endpointId !== undefined && eventId === undefined) {
       const { limit, after } = span;
-      const page = await this.stores.deliveryStore.list(endpointId, limit, after, query);
-      const entries = await standingsOf(this.stores, endpointId, page.deliveries);
+      const page = await deliveryStore.list(endpointId, limit, after, query);
+      const entries = await standingsOf(heldDeliveries, endpointId, page.deliveries);
       return { entries, nextCursor: page.nextCursor };
     }
     const { entries, nextCursor } = await this.#readEntries(query, span);
-    return { entries: await readStandings(this.stores, entries), nextCursor };
+    return { entries: await readStandings(deliveryStore, heldDeliveries, entries), nextCursor };
   }
 
   async #readEntries(query: DeliveryQuery, span: ListSpan): Promise<EntryBatch> {
+    const { endpointStore, eventStore, heldDeliveries } = this.parts;
     const { accountId, endpointId, eventId, status } = query;
     if (eventId !== undefined) {
       return endpointId === undefined
-        ? await readReceivers(this.stores, query, eventId, span)
-        : await readReceiver(this.stores, query, eventId, endpointId);
+        ? await readReceivers(eventStore, query, eventId, span)
+        : await readReceiver(eventStore, query, eventId, endpointId);
     }
-    const holding = status === 'held' ? await findHolding(this.stores, accountId) : undefined;
+    const holding =
+      status === 'held' ? await findHolding(endpointStore, heldDeliveries, accountId) : undefined;
     return holding
-      ? await readHeldEntries(this.stores, holding, query, span)
-      : await readEntries(this.stores, query, span);
+      ? await readHeldEntries(heldDeliveries, holding, query, span)
+      : await readEntries(eventStore, query, span);
   }
 
   async #judgeAll(
@@ -217,7 +201,7 @@ export class Recent implements HistorySource {
     if (!known) return { mark: one, row: undefined, isGone: true };
     if (!matchesFilter(known, query)) return { mark: one, row: undefined };
     // A delivery that was never tried has no line with its type. If its event is gone too, its type is unknown.
-    const type = known.type ?? (await this.stores.eventStore.findHead(query.accountId, one.eventId))?.type;
+    const type = known.type ?? (await this.parts.eventStore.findHead(query.accountId, one.eventId))?.type;
     return judge(query, { ...known, type });
   }
 
@@ -228,7 +212,7 @@ export class Recent implements HistorySource {
     span: ListSpan,
   ): Promise<SourceBatch<WalkedDelivery>> {
     const { marks, nextCursor } = await readOn(
-      (limit, after) => this.stores.deliveryStore.listFrom(endpointId, { since, until }, limit, after),
+      (limit, after) => this.parts.deliveryStore.listFrom(endpointId, { since, until }, limit, after),
       span,
     );
     const { after } = span;
@@ -248,7 +232,7 @@ export class Recent implements HistorySource {
 
   /** What has become of a delivery that seemed to be untried. `undefined`: it is not here any more. */
   async #lookAgain(accountId: AccountId, one: Standing): Promise<Standing | undefined> {
-    const { deliveryStore, eventStore } = this.stores;
+    const { deliveryStore, eventStore } = this.parts;
     let state = await deliveryStore.readIfAny(one);
     if (!state) {
       if (!(await eventStore.isReceiver(accountId, one))) return undefined;

@@ -187,9 +187,7 @@ function countedLineOf({ n, t, d, o, a, l, ro, r }: AttemptLine): AttemptLine {
 export class RollupTally {
   readonly #sums = new Map<string, Sum>();
 
-  constructor(
-    private readonly query: Pick<RollupQuery, 'grain' | 'dimension' | 'value' | 'since' | 'until'>,
-  ) {}
+  constructor(private readonly query: RollupQuery) {}
 
   /** @param by -1 for what was counted before, and is taken back. */
   add(delivery: WalkedDelivery, log: string, by: 1 | -1 = 1): void {

@@ -1,3 +1,4 @@
+import type { HeavyTurns } from '../accounts/heavy-turns';
 import type { AccountId } from '../domain/account';
 import { oneShard } from '../domain/queues';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
@@ -6,11 +7,12 @@ import { EventStore } from '../events/redis-event-store';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildEvent } from '../testing/build-event';
 import { buildNewDeliveries } from '../testing/build-new-deliveries';
+import { fake } from '../testing/fake';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
-import type { InTurn, ListMark } from './history-source';
+import type { ListMark } from './history-source';
 import { Recent } from './redis-recent';
 import { type HistoryPage, WholeHistory } from './whole-history';
 
@@ -46,7 +48,8 @@ async function arrange(datas: readonly string[], receivers = 1) {
   }
   const find = jest.spyOn(stores.eventStore, 'find');
   const inTurn = jest.fn((_accountId: AccountId, work: () => Promise<unknown>) => work());
-  const recent = new Recent({ ...stores, inTurn: inTurn as InTurn });
+  const heavyTurns = fake<HeavyTurns>({ run: inTurn as HeavyTurns['run'] });
+  const recent = new Recent({ ...stores, heavyTurns });
   return { accountId, ids, find, inTurn, history: new WholeHistory(recent) };
 }
 

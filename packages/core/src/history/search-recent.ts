@@ -1,15 +1,17 @@
+import type { HeavyTurns } from '../accounts/heavy-turns';
 import type { AccountId } from '../domain/account';
 import type { EventId, StoredEvent } from '../domain/event';
 import type { EventStore } from '../events/redis-event-store';
 import { chunksOf } from '../platform/batches';
 import { textOfMember } from '../platform/json';
-import { type InTurn, markOf, type SourceBatch, type SourceEntry } from './history-source';
+import { markOf, type SourceBatch, type SourceEntry } from './history-source';
 import { JsonPattern, SearchWork } from './json-containment';
 
-export interface SearchRecentContext {
-  readonly eventStore: Pick<EventStore, 'find'>;
-  /** Payloads are read and compared in it, some at a time: others have their turn in between. By default at once. */
-  readonly inTurn?: InTurn;
+/** Payloads are searched with these. */
+export interface SearchParts {
+  readonly eventStore: EventStore;
+  /** Payloads are read and compared in turn, some at a time: others have their turn in between. Absent: at once. */
+  readonly heavyTurns?: HeavyTurns | undefined;
 }
 
 export interface SearchQuery {
@@ -29,7 +31,7 @@ type Verdict = 'contained' | 'other' | 'gone';
  * payloads of such rows are read. No index knows them. The page ends behind the event on which its last work was spent.
  */
 export async function searchRecent<Row>(
-  context: SearchRecentContext,
+  parts: SearchParts,
   { accountId, data, work = new SearchWork() }: SearchQuery,
   readBatch: () => Promise<SourceBatch<Row>>,
 ): Promise<SourceBatch<Row>> {
@@ -37,7 +39,7 @@ export async function searchRecent<Row>(
   if (!pattern || pattern.isEmpty) return await readBatch();
   if (pattern.isInNone) return { entries: [], nextCursor: undefined };
   const batch = await readBatch();
-  return await judgeBatch(context, { accountId, pattern, work }, batch);
+  return await judgeBatch(parts, { accountId, pattern, work }, batch);
 }
 
 interface Search {
@@ -47,15 +49,16 @@ interface Search {
 }
 
 async function judgeBatch<Row>(
-  context: SearchRecentContext,
+  parts: SearchParts,
   search: Search,
   batch: SourceBatch<Row>,
 ): Promise<SourceBatch<Row>> {
-  const { inTurn = (_accountId, judging) => judging() } = context;
+  const { heavyTurns } = parts;
   const verdicts = new Map<EventId, Verdict>();
   const judged: SourceEntry<Row>[] = [];
   for (const some of chunksOf(batch.entries, READ_TOGETHER)) {
-    judged.push(...(await inTurn(search.accountId, () => judgeSome(context, search, some, verdicts))));
+    const work = () => judgeSome(parts, search, some, verdicts);
+    judged.push(...(await (heavyTurns ? heavyTurns.run(search.accountId, work) : work())));
     const last = judged.at(-1);
     if (!search.work.isSpent || !last) continue;
     const isAll = judged.length === batch.entries.length;
@@ -66,12 +69,12 @@ async function judgeBatch<Row>(
 
 /** The entries as judged, as far as there was work left. */
 async function judgeSome<Row>(
-  context: SearchRecentContext,
+  parts: SearchParts,
   search: Search,
   some: readonly SourceEntry<Row>[],
   verdicts: Map<EventId, Verdict>,
 ): Promise<readonly SourceEntry<Row>[]> {
-  const events = await findAll(context, search.accountId, unjudged(some, verdicts));
+  const events = await findAll(parts, search.accountId, unjudged(some, verdicts));
   const judged: SourceEntry<Row>[] = [];
   for (const entry of some) {
     const { eventId } = entry.mark;
@@ -92,7 +95,7 @@ function unjudged(
   return [...new Set(ids)].filter((id) => !verdicts.has(id));
 }
 
-async function findAll({ eventStore }: SearchRecentContext, accountId: AccountId, ids: readonly EventId[]) {
+async function findAll({ eventStore }: SearchParts, accountId: AccountId, ids: readonly EventId[]) {
   const found = await Promise.all(ids.map(async (id) => [id, await eventStore.find(accountId, id)] as const));
   return new Map(found);
 }

@@ -3,8 +3,10 @@ import type { AccountId } from '../domain/account';
 import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import type { EventMark } from '../events/redis-event-index';
+import type { MovedStore } from '../events/redis-moved';
 import { AppError } from '../platform/app-error';
 import type { TimeRange } from '../platform/redis-timeline';
+import { fake } from '../testing/fake';
 import { createSeededRandom } from '../testing/seeded-random';
 import { matchesFilter, type TypedStanding } from './delivery-standings';
 import {
@@ -203,7 +205,8 @@ function play({ rows, seed }: Scene) {
     }
   }
   for (let i = 0; i < random() * 20; i += 1) moveSome();
-  const history = new WholeHistory(recent, { source: moved, reach: { reach: async () => reach } });
+  const movedStore = fake<MovedStore>({ reach: async () => reach });
+  const history = new WholeHistory(recent, { source: moved, movedStore });
   return {
     history,
     /** From now on the history can't be reached. Gives how far it reaches. */
@@ -425,8 +428,8 @@ describe('while the history is away', () => {
       readHeads: async (_account: AccountId, marks: readonly EventMark[]) => marks.map(() => undefined),
     } as unknown as HistorySource;
     const source = { listDeliveries: away, walkDeliveries: away, findEvent: away, readHeads: away };
-    const reach = { reach: async () => oldest.createdAt };
-    const history = new WholeHistory(recent, { source: source as unknown as HistorySource, reach });
+    const movedStore = fake<MovedStore>({ reach: async () => oldest.createdAt });
+    const history = new WholeHistory(recent, { source: source as unknown as HistorySource, movedStore });
     return { history, away };
   }
 

@@ -1,9 +1,10 @@
 import type { AccountId } from '../domain/account';
 import type { DeliveryParts } from '../domain/delivery';
 import type { DeliveryState } from '../domain/delivery-log';
-import type { EventHead, EventId, StoredEvent } from '../domain/event';
+import { type EventHead, type EventId, eventNotFound, type StoredEvent } from '../domain/event';
 import type { RecordedDelivery } from '../events/redis-delivery-store';
 import type { EventMark } from '../events/redis-event-index';
+import type { MovedStore } from '../events/redis-moved';
 import { AppError } from '../platform/app-error';
 import { type Page, SCANNED_ONE_BY_ONE, SCANNED_TOGETHER, scanPage } from '../platform/batches';
 import type { ShownStatus, TypedStanding } from './delivery-standings';
@@ -39,18 +40,11 @@ export interface HistoryPage<Row> extends Page<Row, ListMark> {
   readonly isCutShort?: true;
 }
 
-/** What of an account may have moved to the history. */
-export interface HistoryReach {
-  /**
-   * Everything that was accepted later is in Redis. `undefined`: that is not known. Milliseconds since the
-   * Unix epoch.
-   */
-  reach(accountId: AccountId): Promise<number | undefined>;
-}
-
-export interface MovedHistory {
+/** What has moved to the history. */
+export interface MovedSource {
   readonly source: HistorySource;
-  readonly reach: HistoryReach;
+  /** It knows how far the history reaches: everything that was accepted later is in Redis. */
+  readonly movedStore: MovedStore;
 }
 
 type ReadFrom<Row> = (source: HistorySource, span: ListSpan) => Promise<SourceBatch<Row>>;
@@ -65,7 +59,7 @@ type ReadFrom<Row> = (source: HistorySource, span: ListSpan) => Promise<SourceBa
 export class WholeHistory {
   constructor(
     private readonly recent: HistorySource,
-    private readonly moved?: MovedHistory,
+    private readonly moved?: MovedSource,
   ) {}
 
   /** Read a page of deliveries. It costs about the same, however few match. */
@@ -104,13 +98,15 @@ export class WholeHistory {
     return await this.#findFirst((source) => source.findEvent(accountId, id));
   }
 
-  /** Read an event, and count its deliveries. */
-  async findCounted(accountId: AccountId, id: EventId): Promise<CountedEvent | undefined> {
-    return await this.#findFirst(async (source) => {
+  /** Read an event, and count its deliveries. @throws AppError `not_found`, also for another account's event. */
+  async readEvent(accountId: AccountId, id: EventId): Promise<CountedEvent> {
+    const found = await this.#findFirst(async (source) => {
       const counts = await source.countDeliveries(accountId, id);
       const event = counts && (await source.findEvent(accountId, id));
       return event && { event, counts };
     });
+    if (!found) throw eventNotFound();
+    return found;
   }
 
   async findHead(accountId: AccountId, eventId: EventId): Promise<EventHead | undefined> {
@@ -165,7 +161,7 @@ export class WholeHistory {
     const batch = await readFrom(this.recent, span);
     if (!this.moved || query.status === 'pending' || query.status === 'held') return batch;
     // After what Redis has: what leaves it raises the reach before.
-    const reach = await this.moved.reach.reach(query.accountId);
+    const reach = await this.moved.movedStore.reach(query.accountId);
     if (isBeyond(reach, batch.nextCursor?.createdAt, query.since)) return batch;
     try {
       return await mergeWith(batch, this.moved.source, span, newestFirst, readFrom);
@@ -182,7 +178,7 @@ export class WholeHistory {
   async #walk<Row>(query: WalkQuery, span: ListSpan, readFrom: ReadFrom<Row>): Promise<SourceBatch<Row>> {
     const batch = await readFrom(this.recent, span);
     if (!this.moved) return batch;
-    const reach = await this.moved.reach.reach(query.accountId);
+    const reach = await this.moved.movedStore.reach(query.accountId);
     if (isBeyond(reach, span.after?.createdAt, query.since)) return batch;
     return await mergeWith(batch, this.moved.source, span, oldestFirst, readFrom);
   }
@@ -202,7 +198,7 @@ export class WholeHistory {
   ): Promise<readonly (Found | undefined)[]> {
     const found = await read(this.recent, wanted);
     if (!this.moved || found.every((one) => one !== undefined)) return found;
-    const reach = await this.moved.reach.reach(accountId);
+    const reach = await this.moved.movedStore.reach(accountId);
     const missing = wanted.filter((key, i) => found[i] === undefined && !isBeyond(reach, key.createdAt));
     if (missing.length === 0) return found;
     const others = await read(this.moved.source, missing);

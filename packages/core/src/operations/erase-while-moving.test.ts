@@ -6,7 +6,7 @@ import { oneShard } from '../domain/queues';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { PgDatabase } from '../history/database/pg-database';
 import { HistoryWriter } from '../history/database/pg-history-writer';
-import { endRecall, recall } from '../history/mover/recall';
+import { Recall } from '../history/mover/recall';
 import { ScheduledEvents } from '../publish/scheduled-events';
 import { EventQueue } from '../queue/bullmq-event-queue';
 import { atomicStepByStep } from '../testing/build-atomic';
@@ -102,13 +102,13 @@ class Interruption {
   async function bringBack({ event, endpointIds }: ArrangedEvent, interruption = nothing): Promise<void> {
     const { accountId, id: eventId, acceptedAt: createdAt } = event;
     const wanted = endpointIds.map((endpointId) => ({ eventId, createdAt, endpointId }));
-    const context = {
-      ...scene.context,
+    const recall = new Recall({
+      ...scene.parts,
       ...movingParts(interruption),
       pgHistory: interruption.watch(test.history),
-    };
-    await recall(context, accountId, wanted);
-    await endRecall(scene.context, accountId, wanted);
+    });
+    await recall.bringBack(accountId, wanted);
+    await new Recall(scene.parts).end(accountId, wanted);
   }
 
   const erase = ({ event }: ArrangedEvent, interruption = nothing) =>

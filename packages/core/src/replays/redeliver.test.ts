@@ -6,6 +6,7 @@ import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
+import { Deliveries } from '../history/deliveries';
 import { Recent } from '../history/redis-recent';
 import { WholeHistory } from '../history/whole-history';
 import { createAtomic } from '../platform/redis-atomic';
@@ -58,14 +59,18 @@ async function arrange() {
     deliveryStore: new DeliveryStore(client, testRetention),
     heldDeliveries: new HeldDeliveries(client, oneShard('bull')),
   };
-  const context = {
+  const shown = {
     ...stores,
     history: new WholeHistory(new Recent(stores)),
     admissionStore: new AdmissionStore(client),
     ...buildVerification(client),
+    clock: () => NOW,
+  };
+  const context = {
+    ...shown,
+    deliveries: new Deliveries(shown),
     deliveryQueue: willClose(new DeliveryQueue(client, oneShard('bull'))),
     atomic: createAtomic(client),
-    clock: () => NOW,
     emit: signals.listen,
   };
   const jobs = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));

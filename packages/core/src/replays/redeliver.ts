@@ -9,19 +9,20 @@ import type { Emit } from '../domain/signal';
 import { ATTEMPT_BYTES, type NoteUsage } from '../domain/usage';
 import type { DeliveryStore } from '../events/redis-delivery-store';
 import type { EventStore } from '../events/redis-event-store';
-import type { DeliveryWithAttempts } from '../history/delivery-standings';
-import { type RecallContext, whileRecalled } from '../history/mover/recall';
-import { type ReadDeliveryContext, readDelivery } from '../history/read-deliveries';
+import type { Deliveries, DeliveryWithAttempts } from '../history/deliveries';
+import type { Recall } from '../history/mover/recall';
+import type { WholeHistory } from '../history/whole-history';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import type { Atomic } from '../platform/redis-atomic';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 
-export type RedeliverContext = ReadDeliveryContext &
-  ResendContext &
+export type RedeliverContext = ResendContext &
   BringForwardContext & {
     /** Absent: there is no history that deliveries move to. */
-    readonly recalling?: RecallContext | undefined;
+    readonly recall?: Recall | undefined;
+    readonly deliveries: Deliveries;
+    readonly history: WholeHistory;
     readonly auditLog?: Pick<AuditLog, 'record'>;
   };
 
@@ -45,7 +46,7 @@ export async function redeliver(
   requestId: string,
   act?: Act,
 ): Promise<DeliveryWithAttempts> {
-  const { endpointId, eventId, createdAt: acceptedAt } = await readDelivery(context, accountId, id);
+  const { endpointId, eventId, createdAt: acceptedAt } = await context.deliveries.read(accountId, id);
   const head = await context.history.findHead(accountId, eventId);
   if (!head) throw eventNotFound();
   if (head.erasedAt !== undefined) {
@@ -58,8 +59,9 @@ export async function redeliver(
   const key = { eventId, endpointId, createdAt: acceptedAt };
   // First: from the next step on a worker may send it.
   if (act) await context.auditLog?.record({ act, accountId, targetId: id });
-  await whileRecalled(context.recalling, accountId, [key], () => sendWhenPossible(context, input));
-  return await readDelivery(context, accountId, id);
+  const send = () => sendWhenPossible(context, input);
+  await (context.recall ? context.recall.whileRecalled(accountId, [key], send) : send());
+  return await context.deliveries.read(accountId, id);
 }
 
 async function sendWhenPossible(context: RedeliverContext, input: ResendInput): Promise<void> {

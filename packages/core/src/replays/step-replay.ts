@@ -17,7 +17,7 @@ import { type PayloadFilter, readStoredFilter } from '../endpoints/filters/paylo
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { EventMark } from '../events/redis-event-index';
 import type { DeliveryKey } from '../history/history-source';
-import { type RecallContext, whileRecalled } from '../history/mover/recall';
+import type { Recall } from '../history/mover/recall';
 import type { WholeHistory } from '../history/whole-history';
 import type { Clock } from '../platform/clock';
 import type { Atomic } from '../platform/redis-atomic';
@@ -34,7 +34,7 @@ export type StepReplayContext = ChooseEventsContext &
     /** It runs scripts on the Redis of these stores. */
     readonly atomic: Atomic;
     /** Absent: there is no history that deliveries move to. */
-    readonly recalling?: RecallContext | undefined;
+    readonly recall?: Recall | undefined;
     readonly clock: Clock;
     readonly emit: Emit;
   };
@@ -109,9 +109,10 @@ async function send(context: StepReplayContext, replay: Replay, endpoint: Endpoi
   // should this process die in between, is removed when the lines are looked at.
   const places = members.flatMap((each) => placeOf(endpoint, each) ?? []);
   await context.atomic([context.admissionStore.joinOrder(replay.endpointId, places)]);
-  const resent = await whileRecalled(context.recalling, replay.accountId, inputs.map(keyOf), () =>
-    resendAll(context, inputs),
-  );
+  const resendDose = () => resendAll(context, inputs);
+  const resent = await (context.recall
+    ? context.recall.whileRecalled(replay.accountId, inputs.map(keyOf), resendDose)
+    : resendDose());
   const ending = resent.indexOf('ending');
   const results = ending < 0 ? resent : resent.slice(0, ending);
   const enqueued = replay.enqueued + results.filter((result) => result === 'resent').length;

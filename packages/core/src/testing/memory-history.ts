@@ -4,8 +4,8 @@ import { readSummary } from '../domain/delivery-log';
 import type { EventId } from '../domain/event';
 import type { MovedEvent } from '../domain/moved-event';
 import type { PgHistory } from '../history/database/pg-history';
+import type { HistoryWriter } from '../history/database/pg-history-writer';
 import { noDeliveries } from '../history/history-source';
-import type { MoveContext } from '../history/mover/move-batch';
 
 /** What is in the history: in memory, with the rules of the real one. */
 export class MemoryHistory {
@@ -18,7 +18,7 @@ export class MemoryHistory {
   refusalOf: (event: MovedEvent) => string | undefined = () => undefined;
   writes = 0;
 
-  readonly write: MoveContext['historyWriter']['write'] = async (events) => {
+  readonly write: HistoryWriter['write'] = async (events) => {
     this.writes += 1;
     await this.onWrite(events);
     const code = events.map((event) => this.refusalOf(event)).find((why) => why !== undefined);

@@ -1,3 +1,5 @@
+import type { UsageRecorder } from '../accounts/account-quota';
+import type { OpenAccounts } from '../accounts/open-accounts';
 import type { AccountId } from '../domain/account';
 import type { DeliveryParts } from '../domain/delivery';
 import type { DeliveryFact } from '../domain/delivery-log';
@@ -12,13 +14,17 @@ import { MovedStore } from '../events/redis-moved';
 import { MovedIds } from '../events/redis-moved-ids';
 import { OverList } from '../events/redis-over-list';
 import { RecalledStore } from '../events/redis-recalled';
-import { type MoveContext, moveBatch } from '../history/mover/move-batch';
-import type { MoverContext } from '../history/mover/mover';
+import type { PgHistory } from '../history/database/pg-history';
+import type { HistoryWriter } from '../history/database/pg-history-writer';
+import { moveBatch } from '../history/mover/move-batch';
+import type { MoverParts } from '../history/mover/mover-parts';
+import type { RecallParts } from '../history/mover/recall';
 import { atomicAsOne } from '../platform/redis-atomic';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { buildAcceptedAttempt, buildAttempt } from './build-attempt';
 import { buildEvent } from './build-event';
 import { buildNewDeliveries } from './build-new-deliveries';
+import { fake } from './fake';
 import { MemoryHistory } from './memory-history';
 import { recordSignals } from './record-signals';
 import { openTestRedis, type TestRedis } from './test-redis';
@@ -64,14 +70,8 @@ export class MovingScene {
   readonly erasing = new Set<AccountId>();
   /** Of accounts with a retention of their own. */
   readonly historyDays = new Map<AccountId, number>();
-  readonly context: MoverContext & {
-    readonly eventStore: EventStore;
-    readonly deliveryStore: DeliveryStore;
-    readonly deliveryQueue: DeliveryQueue;
-    readonly movedStore: MovedStore;
-    readonly recalledStore: RecalledStore;
-    readonly overList: OverList;
-  };
+  /** What moves and what recalls needs: not the parts of those that sweep, restore or move the audit log. */
+  readonly parts: MoverParts & RecallParts;
   readonly eventStore: EventStore;
   readonly deliveryStore: DeliveryStore;
   readonly admissionStore: AdmissionStore;
@@ -89,7 +89,7 @@ export class MovingScene {
     this.movedStore = new MovedStore(client, retention);
     this.movedIds = new MovedIds(client, RETENTION_MS);
     this.overList = new OverList(client);
-    this.context = {
+    this.parts = fake<MoverParts & RecallParts>({
       eventStore: this.eventStore,
       deliveryStore: this.deliveryStore,
       overList: this.overList,
@@ -97,21 +97,22 @@ export class MovingScene {
       recalledStore: new RecalledStore(retention),
       movedIds: this.movedIds,
       deliveryQueue: new DeliveryQueue(client, oneShard('bull')),
-      historyWriter: this.history,
-      openAccounts: {
+      historyWriter: fake<HistoryWriter>(this.history),
+      pgHistory: fake<PgHistory>(this.history),
+      openAccounts: fake<OpenAccounts>({
         find: async (accountId) =>
           this.erasing.has(accountId) ? undefined : { historyDays: this.historyDays.get(accountId) },
-      },
-      usageRecorder: {
+      }),
+      usageRecorder: fake<UsageRecorder>({
         note: (accountId, kind, bytes) => void this.usage.push({ accountId, kind, bytes }),
-      },
+      }),
       atomic: atomicAsOne(client),
       retention,
       moveAfterMs: MOVE_AFTER_MS,
       keepDays: KEEP_DAYS,
       clock: () => this.now,
       emit: this.signals.listen,
-    };
+    });
   }
 
   static async open(): Promise<MovingScene> {
@@ -119,7 +120,7 @@ export class MovingScene {
   }
 
   async close(): Promise<void> {
-    await this.context.deliveryQueue.close();
+    await this.parts.deliveryQueue.close();
     await this.redis.close();
   }
 
@@ -151,9 +152,9 @@ export class MovingScene {
   }
 
   /** Move what is due after so long, as a process with these parts does. */
-  async moveAfter(ms = MOVE_AFTER_MS, change: Partial<MoveContext> = {}) {
+  async moveAfter(ms = MOVE_AFTER_MS, change: Partial<MoverParts> = {}) {
     this.now += ms;
-    return await moveBatch({ ...this.context, ...change });
+    return await moveBatch({ ...this.parts, ...change });
   }
 
   /** Move until nothing is left to do. */

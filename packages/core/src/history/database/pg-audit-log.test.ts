@@ -4,11 +4,13 @@ import type { Act } from '../../domain/audit';
 import { keys } from '../../domain/keys';
 import { createNewId } from '../../platform/ids';
 import { buildAct } from '../../testing/build-act';
+import { fake } from '../../testing/fake';
 import { recordSignals } from '../../testing/record-signals';
 import { openTestHistory, type TestHistory } from '../../testing/test-history';
 import { openTestRedis, type TestRedis } from '../../testing/test-redis';
 import { uniqueAccountId } from '../../testing/unique-ids';
 import { AuditMover } from '../mover/audit-mover';
+import type { MoverParts } from '../mover/mover-parts';
 import { PgAuditLog } from './pg-audit-log';
 import { eraseAccount } from './pg-erase';
 
@@ -32,13 +34,10 @@ afterAll(async () => {
 const BOUNDS = { count: Number.POSITIVE_INFINITY, ageMs: 365 * DAY_MS };
 
 function mover(now = Date.now()): AuditMover {
-  return new AuditMover({
-    auditLog,
-    pgAuditLog,
-    auditBounds: BOUNDS,
-    clock: () => now,
-    emit: recordSignals().listen,
-  });
+  const { listen: emit } = recordSignals();
+  return new AuditMover(
+    fake<MoverParts>({ auditLog, pgAuditLog, auditBounds: BOUNDS, clock: () => now, emit }),
+  );
 }
 
 function actAt(at: number, change: Partial<Act> = {}): Act {

@@ -23,7 +23,7 @@ import {
   rollupDimensions,
   rollupGrains,
 } from '../rollups';
-import { readRollups } from './pg-rollups';
+import { PgRollups } from './pg-rollups';
 
 if (!hasPostgres) console.warn(`SKIPPED: the rollups of the history in PostgreSQL, because ${NO_POSTGRES}.`);
 const describePostgres = hasPostgres ? describe : describe.skip;
@@ -68,7 +68,7 @@ describePostgres('the rollups of the history', () => {
       limit: 10_000,
       recent: [],
     } as const;
-    return (await readRollups(test.database, { accountId, ...all, ...change })).rollups;
+    return (await new PgRollups(test.database).read({ accountId, ...all, ...change })).rollups;
   };
 
   const total = (histogram: Histogram) => [...histogram.values()].reduce((sum, count) => sum + count, 0);
@@ -192,7 +192,7 @@ describePostgres('the rollups of the history', () => {
         const delivery = { eventId, createdAt, endpointId, type };
         const unknown = { ...delivery, endpointId: uniqueEndpointId() };
         const recent = [unknown, delivery];
-        const found = await readRollups(test.database, { ...query, limit: 100, recent });
+        const found = await new PgRollups(test.database).read({ ...query, limit: 100, recent });
         const until = Math.ceil(query.until / LENGTHS[grain]) * LENGTHS[grain];
         const expected = tallied({ ...query, until }, delivery, known);
         expect(found.rollups).toEqual(expected);

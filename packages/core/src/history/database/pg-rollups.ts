@@ -252,53 +252,63 @@ const UNCOUNTED = {
   exact: null,
 };
 
-/**
- * By their start, and then their value. What is kept for different times may come in two rollups of the same
- * start and value.
- *
- * @throws AppError `history_unavailable`.
- */
-export async function readRollups(
-  database: PgDatabase,
-  { accountId, grain, dimension, value, since, until, limit, recent }: MovedRollupsQuery,
-): Promise<MovedRollups> {
-  const keys = recent.map(({ eventId, endpointId, createdAt }, place) => ({
-    place,
-    accepted_at: formatTime(createdAt),
-    delivery_key: deliveryKeyOf(deliveryIdOf({ eventId, endpointId })),
-  }));
-  const times = [since, until].map(formatTime);
-  const values = [accountId, grain, dimension, ...times, limit, JSON.stringify(keys), value ?? null];
-  const [row] = await database.read<{
-    readonly rollups: readonly ReadRollup[] | null;
-    readonly known: readonly ReadLog[] | null;
-  }>({ name: 'read-rollups', text: READ_ROLLUPS, values });
-  const logs = new Map((row?.known ?? []).map(([place, ...parts]) => [place, logOf(...parts)]));
-  return { rollups: (row?.rollups ?? []).map(rollupOf), logs: recent.map((_one, place) => logs.get(place)) };
-}
-
 const READ_KNOWN = `
   SELECT DISTINCT e.event_id FROM json_to_recordset($2) AS g(event_id text, accepted_at timestamptz)
   CROSS JOIN webhook_retentions AS k
   JOIN webhook_events AS e ON e.account_id = $1 AND e.event_id = g.event_id AND e.accepted_at = g.accepted_at
     AND e.keep_days = k.keep_days`;
 
-/** Which of these events of an account are there. @throws AppError `history_unavailable`. */
-export async function readKnownEvents(
-  database: PgDatabase,
-  accountId: AccountId,
-  events: readonly EventMark[],
-): Promise<ReadonlySet<EventId>> {
-  const given = events.map(({ eventId, createdAt }) => ({
-    event_id: eventId,
-    accepted_at: formatTime(createdAt),
-  }));
-  const rows = await database.read<{ readonly event_id: EventId }>({
-    name: 'read-known-events',
-    text: READ_KNOWN,
-    values: [accountId, JSON.stringify(given)],
-  });
-  return new Set(rows.map((row) => row.event_id));
+/** The rollups of the history, as its readers see them. */
+export class PgRollups {
+  constructor(private readonly database: PgDatabase) {}
+
+  /**
+   * By their start, and then their value. What is kept for different times may come in two rollups of the same
+   * start and value.
+   *
+   * @throws AppError `history_unavailable`.
+   */
+  async read({
+    accountId,
+    grain,
+    dimension,
+    value,
+    since,
+    until,
+    limit,
+    recent,
+  }: MovedRollupsQuery): Promise<MovedRollups> {
+    const keys = recent.map(({ eventId, endpointId, createdAt }, place) => ({
+      place,
+      accepted_at: formatTime(createdAt),
+      delivery_key: deliveryKeyOf(deliveryIdOf({ eventId, endpointId })),
+    }));
+    const times = [since, until].map(formatTime);
+    const values = [accountId, grain, dimension, ...times, limit, JSON.stringify(keys), value ?? null];
+    const [row] = await this.database.read<{
+      readonly rollups: readonly ReadRollup[] | null;
+      readonly known: readonly ReadLog[] | null;
+    }>({ name: 'read-rollups', text: READ_ROLLUPS, values });
+    const logs = new Map((row?.known ?? []).map(([place, ...parts]) => [place, logOf(...parts)]));
+    return {
+      rollups: (row?.rollups ?? []).map(rollupOf),
+      logs: recent.map((_one, place) => logs.get(place)),
+    };
+  }
+
+  /** Which of these events of an account are there. @throws AppError `history_unavailable`. */
+  async known(accountId: AccountId, events: readonly EventMark[]): Promise<ReadonlySet<EventId>> {
+    const given = events.map(({ eventId, createdAt }) => ({
+      event_id: eventId,
+      accepted_at: formatTime(createdAt),
+    }));
+    const rows = await this.database.read<{ readonly event_id: EventId }>({
+      name: 'read-known-events',
+      text: READ_KNOWN,
+      values: [accountId, JSON.stringify(given)],
+    });
+    return new Set(rows.map((row) => row.event_id));
+  }
 }
 
 function rollupOf([start, value, ...counts]: ReadRollup): Rollup {

@@ -83,7 +83,7 @@ function tooManyWaiting(): AppError {
  * they are looked at again.
  */
 export async function search<Row extends PlacedRow>(
-  database: SearchedDatabase,
+  database: PgDatabase,
   makeList: MakeList,
   columns: string,
   input: SearchInput,
@@ -101,8 +101,6 @@ export async function search<Row extends PlacedRow>(
   return await new Search<Row>(database, makeList, columns, input, hasValues).run();
 }
 
-type SearchedDatabase = Pick<PgDatabase, 'read' | 'scan' | 'search'>;
-
 class Search<Row extends PlacedRow> {
   readonly #turns = new Turns();
   readonly #found: Row[] = [];
@@ -117,7 +115,7 @@ class Search<Row extends PlacedRow> {
 
   /** @param isIndexed whether the index knows the pattern: it has no paths without values. */
   constructor(
-    private readonly database: SearchedDatabase,
+    private readonly database: PgDatabase,
     private readonly makeList: MakeList,
     private readonly columns: string,
     private readonly input: SearchInput,
@@ -254,7 +252,7 @@ interface Kept {
   readonly oldest: number;
 }
 
-async function readKept(database: SearchedDatabase, accountId: AccountId): Promise<Kept> {
+async function readKept(database: PgDatabase, accountId: AccountId): Promise<Kept> {
   const rows = await database.scan<{ keep_days: number; oldest: Date | null }>({
     name: 'read-kept',
     text: READ_KEPT,

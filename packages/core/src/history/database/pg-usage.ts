@@ -73,7 +73,7 @@ const READ_BYTES = `
  * @throws AppError `history_unavailable`.
  */
 export async function readBytes(
-  database: Pick<PgDatabase, 'read'>,
+  database: PgDatabase,
   accountIds: readonly AccountId[],
 ): Promise<readonly number[]> {
   const rows = await database.read<{ account_id: string; bytes: number }>({

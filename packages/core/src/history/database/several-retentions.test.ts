@@ -13,7 +13,7 @@ import { type ListMark, newestFirst, oldestFirst, type SourceBatch } from '../hi
 import { dropDays } from './pg-days';
 import { eraseAccount, erasePayload } from './pg-erase';
 import { HistoryWriter } from './pg-history-writer';
-import { readRollups } from './pg-rollups';
+import { PgRollups } from './pg-rollups';
 import { readBytes } from './pg-usage';
 
 if (!hasPostgres) console.warn(`SKIPPED: accounts with retentions of their own, because ${NO_POSTGRES}.`);
@@ -45,7 +45,7 @@ describePostgres('a history that is kept for several times', () => {
 
   async function rolledUp(accountId: AccountId) {
     const all = { grain: '1d', dimension: 'outcome', since: 0, until: FIRST * 2, limit: 1_000 } as const;
-    const { rollups } = await readRollups(test.database, { accountId, ...all, recent: [] });
+    const { rollups } = await new PgRollups(test.database).read({ accountId, ...all, recent: [] });
     return {
       attempts: rollups.reduce((sum, { attempts }) => sum + attempts, 0),
       exhausted: rollups.reduce((sum, { exhausted }) => sum + exhausted, 0),

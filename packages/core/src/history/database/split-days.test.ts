@@ -18,7 +18,7 @@ import { DAILY_TABLES, dateOf, dropDays, ROLLUPS } from './pg-days';
 import { eraseAccount, erasePayload } from './pg-erase';
 import { PgHistory } from './pg-history';
 import { HistoryWriter } from './pg-history-writer';
-import { readRollups } from './pg-rollups';
+import { PgRollups } from './pg-rollups';
 import { migrate } from './pg-schema';
 import { readBytes } from './pg-usage';
 
@@ -249,7 +249,7 @@ describePostgres('days that are split by account', () => {
             deliveries.map(({ endpointId }) => ({ eventId, createdAt, endpointId, type: head.type })),
           ),
       } as const;
-      found += (await both(({ database }) => readRollups(database, rollups))).rollups.length;
+      found += (await both(({ database }) => new PgRollups(database).read(rollups))).rollups.length;
     });
     await fc.assert(property, { numRuns: 30 });
     expect(found).toBeGreaterThan(0);

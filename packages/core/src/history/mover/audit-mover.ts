@@ -1,17 +1,6 @@
-import type { AuditLog, IndexedEntry } from '../../accounts/audit/redis-audit-log';
-import type { AuditBounds } from '../../domain/audit';
-import type { Emit } from '../../domain/signal';
-import type { Clock } from '../../platform/clock';
+import type { IndexedEntry } from '../../accounts/audit/redis-audit-log';
 import { settledWithin, WakeUpTimer } from '../../platform/timers';
-import type { PgAuditLog } from '../database/pg-audit-log';
-
-export interface AuditMoverContext {
-  readonly auditLog: Pick<AuditLog, 'listOldest' | 'forget'>;
-  readonly pgAuditLog: Pick<PgAuditLog, 'add' | 'removeBefore'>;
-  readonly auditBounds: Pick<AuditBounds, 'ageMs'>;
-  readonly clock: Clock;
-  readonly emit: Emit;
-}
+import type { MoverParts } from './mover-parts';
 
 const AT_ONCE = 500;
 // Readers see it in either place, so nobody waits for it.
@@ -30,7 +19,7 @@ export class AuditMover {
   #isStopping = false;
   #removedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(private readonly context: AuditMoverContext) {}
+  constructor(private readonly parts: MoverParts) {}
 
   start(): void {
     this.#timer.wakeUpIn(0);
@@ -43,7 +32,7 @@ export class AuditMover {
 
   /** Move what there is, and let go of what is too old. */
   async runOnce(): Promise<void> {
-    const { auditLog, clock } = this.context;
+    const { auditLog, clock } = this.parts;
     let after: string | undefined;
     do {
       const listed = await auditLog.listOldest(AT_ONCE, after);
@@ -51,12 +40,12 @@ export class AuditMover {
       after = listed.length < AT_ONCE ? undefined : listed.at(-1)?.member;
     } while (after !== undefined && !this.#isStopping);
     if (clock() - this.#removedAt < REMOVE_EVERY_MS) return;
-    await this.context.pgAuditLog.removeBefore(clock() - this.context.auditBounds.ageMs);
+    await this.parts.pgAuditLog.removeBefore(clock() - this.parts.auditBounds.ageMs);
     this.#removedAt = clock();
   }
 
   async #move(listed: readonly IndexedEntry[]): Promise<void> {
-    const { auditLog, pgAuditLog, clock } = this.context;
+    const { auditLog, pgAuditLog, clock } = this.parts;
     const entries = listed.flatMap(({ entry }) => entry ?? []);
     if (entries.length > 0) await pgAuditLog.add(entries);
     // Its change was not made, or it is on its way there.
@@ -68,7 +57,7 @@ export class AuditMover {
     try {
       await this.runOnce();
     } catch (error) {
-      if (!this.#isStopping) this.context.emit({ name: 'history.failed', error });
+      if (!this.#isStopping) this.parts.emit({ name: 'history.failed', error });
     }
     this.#timer.wakeUpIn(EVERY_MS);
   }

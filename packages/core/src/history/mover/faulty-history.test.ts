@@ -121,7 +121,7 @@ const WRITERS = 2;
     await test.server.query(breakIt);
     const all = await Promise.all([scene.arrange(), scene.arrange([[EXHAUSTED], [DELIVERED]])]);
     const before = await scene.keysLeft();
-    const mover = new Mover({ ...scene.context, ...moving(), moveAfterMs: 0 });
+    const mover = new Mover({ ...scene.parts, ...moving(), moveAfterMs: 0 });
     mover.start();
     const failed = await scene.signals.first('history.failed');
     expect(failed).toMatchObject({ error: { code } });

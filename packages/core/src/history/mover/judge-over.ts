@@ -2,12 +2,12 @@ import { type EndStatus, readSummary } from '../../domain/delivery-log';
 import { dataTextIn, type EventHead } from '../../domain/event';
 import { isDayOver } from '../../domain/history-retention';
 import type { MovedDelivery, MovedEvent } from '../../domain/moved-event';
-import type { SeenDelivery, SeenEvent } from '../../events/redis-moved';
+import type { EventPlace, SeenDelivery, SeenEvent } from '../../events/redis-moved';
 import type { ClaimedEntry } from '../../events/redis-over-list';
 import type { Clock } from '../../platform/clock';
 
 /** The entries of one event in the list of finished deliveries, with their records in Redis. */
-export interface OverEvent extends Pick<ClaimedEntry, 'accountId' | 'eventId'>, SeenEvent {
+export interface OverEvent extends EventPlace, SeenEvent {
   /** `undefined`: it is gone. */
   readonly head: EventHead | undefined;
   /** For how many days its account's history is kept. Absent: as long as for any account. */
@@ -52,7 +52,7 @@ const FANNED_OUT_WITHIN_MS = 3_600_000;
 
 /** The decision about an entry, by its record in Redis. */
 export function judgeOver(
-  { head, listedAt }: Pick<OverEvent, 'head' | 'listedAt'>,
+  { head, listedAt }: OverEvent,
   { entry: { endpointId }, delivery }: OverEntryRead,
   now: number,
 ): Judgement {

@@ -14,7 +14,7 @@ import { testSealer } from '../../testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../../testing/unique-ids';
 import { HistoryWriter } from '../database/pg-history-writer';
 import { matchesFilter, shownStatuses, statusClasses, type TypedStanding } from '../delivery-standings';
-import { exportAttempts } from '../export-attempts';
+import { Exports } from '../exports';
 import {
   type DeliveryKey,
   type ListMark,
@@ -25,7 +25,7 @@ import {
 } from '../history-source';
 import { Recent } from '../redis-recent';
 import { WholeHistory } from '../whole-history';
-import { endRecall, recall } from './recall';
+import { Recall } from './recall';
 
 /*
  * Real Redis, real PostgreSQL: whatever happens to deliveries, and whenever they move and come back, each
@@ -156,13 +156,13 @@ interface Row extends DeliveryKey {
       historyWriter: new HistoryWriter(test.database, () => scene.now),
       moveAfterMs: MOVE_AFTER_MS,
     };
-    const recalling = { ...scene.context, pgHistory: test.history };
+    const recall = new Recall({ ...scene.parts, pgHistory: test.history });
     /** What was over before: so much longer ago with each call. */
     const moveSome = async () => void (await scene.moveAfter(below(SHIFT_MS), moving));
     const recallSome = async () => {
       const some = rows.filter(() => random() < 0.1).map(markOf) as DeliveryKey[];
-      await recall(recalling, accountId, some);
-      await endRecall(recalling, accountId, some);
+      await recall.bringBack(accountId, some);
+      await recall.end(accountId, some);
     };
     const shift = async () => {
       if (random() < 0.4) await recallSome();
@@ -177,10 +177,10 @@ interface Row extends DeliveryKey {
           await append(row, attempted(row, readSummary(logOf(row)).attemptCount + 1, random() < 0.7));
           continue;
         }
-        await recall(recalling, accountId, [row]);
+        await recall.bringBack(accountId, [row]);
         const requestId = `r${below(1e9)}`;
         await append(row, { kind: 'requested', requestId, trigger: 'manual', requestedAt: scene.now });
-        await endRecall(recalling, accountId, [row]);
+        await recall.end(accountId, [row]);
       }
     }
 
@@ -206,7 +206,7 @@ interface Row extends DeliveryKey {
       heldDeliveries: new HeldDeliveries(client, oneShard('bull')),
     };
     const recent = new Recent(stores, scene.movedStore);
-    const moved = { source: shifting(test.history, 0.5), reach: scene.movedStore };
+    const moved = { source: shifting(test.history, 0.5), movedStore: scene.movedStore };
     const history = new WholeHistory(recent, moved);
     const range = (): TimeRange => {
       const at = () => choose(events).acceptedAt + choose([0, 1]);
@@ -326,8 +326,8 @@ interface Row extends DeliveryKey {
   async function checkExport({ accountId, rows, range, history, stores }: Arranged): Promise<void> {
     const within = range();
     const exported: unknown[] = [];
-    const context = { ...stores, history };
-    for await (const attempts of exportAttempts(context, accountId, { range: within })) {
+    const exports = new Exports({ ...stores, history });
+    for await (const attempts of exports.attempts(accountId, { range: within })) {
       exported.push(...attempts.map(({ eventId, endpointId, attempt }) => [eventId, endpointId, attempt]));
     }
     const expected = rows
@@ -342,13 +342,13 @@ interface Row extends DeliveryKey {
   async function checkEach({ accountId, rows, events, history, random }: Arranged): Promise<void> {
     for (const event of events.filter(() => random() < 0.2)) {
       const { id } = event;
-      const found = await history.findCounted(accountId, id);
-      expect(found?.event).toEqual(event);
+      const found = await history.readEvent(accountId, id);
+      expect(found.event).toEqual(event);
       const statuses = rows.filter(({ eventId }) => eventId === id).map((row) => standingOf(row).status);
       const counts = Object.fromEntries(
         shownStatuses.map((status) => [status, statuses.filter((one) => one === status).length]),
       );
-      expect(found?.counts).toEqual({ total: statuses.length, ...counts });
+      expect(found.counts).toEqual({ total: statuses.length, ...counts });
     }
     for (const row of rows.filter(({ facts }) => facts.length > 0 && random() < 0.2)) {
       const { eventId, createdAt } = row;

@@ -4,19 +4,28 @@ import { type AttemptOutcome, attemptOutcomes } from '../../domain/attempt';
 import type { DeliveryParts } from '../../domain/delivery';
 import { type AttemptedFact, type DeliveryFact, encodeFact, readSummary } from '../../domain/delivery-log';
 import { buildNewDeliveries } from '../../testing/build-new-deliveries';
+import { fake } from '../../testing/fake';
 import { CLAIM_IS_OVER_MS, MOVE_AFTER_MS, MovingScene } from '../../testing/moving-scene';
 import { hasPostgres, NO_POSTGRES } from '../../testing/postgres-server';
 import { openTestHistory, type TestHistory } from '../../testing/test-history';
 import { uniqueAccountId, uniqueEndpointId } from '../../testing/unique-ids';
 import { withMethods } from '../../testing/with-methods';
-import { RecentAttempts } from '../count-recent';
 import { PgHistory } from '../database/pg-history';
 import { HistoryWriter } from '../database/pg-history-writer';
-import { readRollups } from '../database/pg-rollups';
+import { PgRollups } from '../database/pg-rollups';
 import type { DeliveryKey } from '../history-source';
-import { type MetricsPoint, type MetricsQuery, readMetrics } from '../read-metrics';
-import { GRAIN_MS, type RollupGrain, rollupDimensions, rollupGrains } from '../rollups';
-import { whileRecalled } from './recall';
+import { Metrics, type MetricsQuery } from '../metrics';
+import type { MetricsPoint } from '../metrics-points';
+import type { MovedHistory } from '../moved-history';
+import { RecentAttempts } from '../recent-attempts';
+import {
+  GRAIN_MS,
+  type MovedRollupsQuery,
+  type RollupGrain,
+  rollupDimensions,
+  rollupGrains,
+} from '../rollups';
+import { Recall } from './recall';
 
 if (!hasPostgres) console.warn(`SKIPPED: metrics while deliveries move, because ${NO_POSTGRES}.`);
 const describePostgres = hasPostgres ? describe : describe.skip;
@@ -191,8 +200,8 @@ describePostgres('metrics of deliveries that move to the history, and come back'
 
     async #sendAgain(delivery: Known | undefined, all: readonly Result[]): Promise<void> {
       if (!delivery) return;
-      const context = { ...scene.context, pgHistory: new PgHistory(test.database) };
-      await whileRecalled(context, this.accountId, [delivery], async () => {
+      const recall = new Recall({ ...scene.parts, pgHistory: new PgHistory(test.database) });
+      await recall.whileRecalled(this.accountId, [delivery], async () => {
         const requestId = `r${(this.#requests += 1)}`;
         await this.#note(delivery, {
           kind: 'requested',
@@ -246,25 +255,26 @@ describePostgres('metrics of deliveries that move to the history, and come back'
             return await eventStore.list(...given);
           },
         }),
-        deliveryStore: {
+        deliveryStore: withMethods(deliveryStore, {
           readLogs: async (some: readonly DeliveryParts[]) => {
             await at('before the logs');
             return await deliveryStore.readLogs(some);
           },
-        },
+        }),
       });
-      const movedAttempts = {
-        reach: (accountId: AccountId) => scene.movedStore.attemptReach(accountId),
-        read: async (given: Parameters<typeof readRollups>[1]) => {
+      const rollups = new PgRollups(test.database);
+      const pgRollups = withMethods(rollups, {
+        read: async (given: MovedRollupsQuery) => {
           await at('before the history');
-          const read = await readRollups(test.database, given);
+          const read = await rollups.read(given);
           if (read.rollups.length > 0) seen.moved += 1;
           if (read.logs.some((log) => log !== undefined)) seen.inBoth += 1;
           return read;
         },
-      };
-      const context = { recentAttempts, movedAttempts, clock: () => scene.now };
-      const { points } = await readMetrics(context, this.accountId, asked);
+      });
+      const movedHistory = fake<MovedHistory>({ movedStore: scene.movedStore, pgRollups });
+      const metrics = new Metrics({ eventStore, recentAttempts, movedHistory, clock: () => scene.now });
+      const { points } = await metrics.countAttempts(this.accountId, asked);
       expectSame(points, expectedOf(this.known, asked));
     }
   }

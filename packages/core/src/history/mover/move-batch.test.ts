@@ -273,11 +273,11 @@ describe('what is not over', () => {
     const { event, endpointIds } = await scene.arrange();
     const { accountId, id: eventId } = event;
     const delivery = { accountId, eventId, endpointId: only(endpointIds) };
-    await scene.context.deliveryQueue.addAll([delivery]);
+    await scene.parts.deliveryQueue.addAll([delivery]);
     expect(await scene.moveAfter()).toMatchObject({ moved: 0 });
     expect(await scene.logInRedis(delivery)).not.toBeNull();
     expect((await scene.eventStore.listReceivers(accountId, eventId, 1)).members).toHaveLength(1);
-    await scene.context.deliveryQueue.removeIdle([delivery]);
+    await scene.parts.deliveryQueue.removeIdle([delivery]);
     await scene.redis.client.del(...(await scene.redis.client.keys('*bull*')));
     expect(await scene.moveAfter()).toMatchObject({ moved: 1 });
   });
@@ -379,7 +379,7 @@ describe('what changes while it moves', () => {
 
   it('stays: what is about to be sent again, and moves later if it is not', async () => {
     const { parts, accountId } = await arrangeChange((delivery) =>
-      scene.context.recalledStore.pin(delivery.accountId, delivery)(scene.redis.client),
+      scene.parts.recalledStore.pin(delivery.accountId, delivery)(scene.redis.client),
     );
     expect(await scene.moveAfter()).toMatchObject({ moved: 0 });
     expect(await scene.logInRedis(parts)).not.toBeNull();
@@ -512,7 +512,7 @@ it('gives back what it has claimed, as it was, while the history is away', async
 it('tells the history by when it must have written: an erasure waits for longer', async () => {
   await scene.arrange();
   let deadline = 0;
-  const historyWriter = withMethods(scene.history, {
+  const historyWriter = withMethods(scene.parts.historyWriter, {
     write: async (_events: unknown, until: number) => {
       deadline = until;
       return { kind: 'written' };

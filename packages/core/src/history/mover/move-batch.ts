@@ -1,8 +1,6 @@
 import { ERASED_LOG_START } from '../../domain/delivery-log';
 import type { MovedEvent } from '../../domain/moved-event';
-import type { MovedStore } from '../../events/redis-moved';
-import type { OverList } from '../../events/redis-over-list';
-import type { FindErased, HistoryWriter } from '../database/pg-history-writer';
+import type { FindErased } from '../database/pg-history-writer';
 import { WRITTEN_WITHIN_MS } from '../database/pg-writing-lock';
 import { forEachRow } from './for-each-row';
 import {
@@ -13,19 +11,10 @@ import {
   type OverEvent,
   toMoved,
 } from './judge-over';
-import { type ReadOverContext, readOver } from './read-over';
-import { type RemoveMovedContext, removeMoved } from './remove-moved';
-import { Settlement, type SettlementContext } from './settlement';
-
-export interface MoveContext extends ReadOverContext, RemoveMovedContext, SettlementContext {
-  readonly movedStore: ReadOverContext['movedStore'] &
-    RemoveMovedContext['movedStore'] &
-    Pick<MovedStore, 'erasures' | 'isErased'>;
-  readonly overList: SettlementContext['overList'] & Pick<OverList, 'claim'>;
-  readonly historyWriter: Pick<HistoryWriter, 'write'>;
-  /** For how many days after its acceptance an event is kept, unless its account has a time of its own. */
-  readonly keepDays: number;
-}
+import type { MoverParts } from './mover-parts';
+import { readOver } from './read-over';
+import { removeMoved } from './remove-moved';
+import { Settlement } from './settlement';
 
 export interface BatchResult {
   /** How many deliveries, and events without any, have left Redis. */
@@ -47,8 +36,8 @@ const INCOMPLETE_MS = 5_000;
  * @param patienceMs how long it may wait, so that it goes to Redis along with something else.
  * @throws an error when Redis or PostgreSQL is away. The entries come again as they were.
  */
-export async function moveBatch(context: MoveContext, patienceMs = 0): Promise<BatchResult> {
-  const { overList, atomic, moveAfterMs, clock, emit } = context;
+export async function moveBatch(parts: MoverParts, patienceMs = 0): Promise<BatchResult> {
+  const { overList, atomic, moveAfterMs, clock, emit } = parts;
   const startedAt = clock();
   const [claim] = await atomic(
     [overList.claim(startedAt - moveAfterMs, BATCH, startedAt + CLAIMED_FOR_MS)],
@@ -56,14 +45,14 @@ export async function moveBatch(context: MoveContext, patienceMs = 0): Promise<B
   );
   const isFull = claim.entries.length === BATCH;
   if (claim.entries.length === 0) return { moved: 0, isFull };
-  const settlement = new Settlement(context, claim);
+  const settlement = new Settlement(parts, claim);
   try {
-    const findErased = await erasuresFromNowOn(context);
-    const read = await readOver(context, claim.entries, settlement);
-    const moving = await prepare(context, read, settlement);
+    const findErased = await erasuresFromNowOn(parts);
+    const read = await readOver(parts, claim.entries, settlement);
+    const moving = await prepare(parts, read, settlement);
     const writing = { beginBy: startedAt + WRITTEN_WITHIN_MS, findErased };
-    const written = await write(context, moving, writing, settlement, isFull);
-    await removeMoved(context, written, settlement);
+    const written = await write(parts, moving, writing, settlement, isFull);
+    await removeMoved(parts, written, settlement);
   } catch (error) {
     // If Redis is down, they are due again when the claim ends.
     await settlement.giveBack().catch(() => {});
@@ -76,13 +65,13 @@ export async function moveBatch(context: MoveContext, patienceMs = 0): Promise<B
 }
 
 async function prepare(
-  context: MoveContext,
+  parts: MoverParts,
   events: readonly OverEvent[],
   settlement: Settlement,
 ): Promise<readonly MovingEvent[]> {
   const prepared: MovingEvent[] = [];
   for (const event of events) {
-    const entries = judgeAll(context, event, settlement);
+    const entries = judgeAll(parts, event, settlement);
     const deliveries = entries.flatMap(({ judgement }) =>
       judgement.kind === 'move' ? [judgement.delivery] : [],
     );
@@ -92,7 +81,7 @@ async function prepare(
       if (entries.length > 0) prepared.push({ ...event, entries });
       continue;
     }
-    const moved = toMoved(event, context, deliveries);
+    const moved = toMoved(event, parts, deliveries);
     if (moved) prepared.push({ ...event, entries, moved });
     else await setAllAside(entries, 'form', 'It is not in the form of an event.', settlement);
   }
@@ -100,7 +89,7 @@ async function prepare(
 }
 
 /** Gives those that leave Redis. */
-function judgeAll({ clock }: MoveContext, event: OverEvent, settlement: Settlement): readonly JudgedEntry[] {
+function judgeAll({ clock }: MoverParts, event: OverEvent, settlement: Settlement): readonly JudgedEntry[] {
   const now = clock();
   return event.entries.flatMap((read) => {
     const judgement = judgeOver(event, read, now);
@@ -115,7 +104,7 @@ function judgeAll({ clock }: MoveContext, event: OverEvent, settlement: Settleme
  * Look for what is erased while the batch is under way. An erasure counts itself when Redis has nothing of the payload any
  * more, and before it erases in the history.
  */
-async function erasuresFromNowOn({ movedStore, atomic }: MoveContext): Promise<FindErased> {
+async function erasuresFromNowOn({ movedStore, atomic }: MoverParts): Promise<FindErased> {
   const before = await movedStore.erasures();
   return async (events) => {
     if ((await movedStore.erasures()) === before) return new Set();
@@ -138,7 +127,7 @@ interface Writing {
 
 /** Gives those that are in the history now, or need not be. */
 async function write(
-  context: MoveContext,
+  parts: MoverParts,
   events: readonly MovingEvent[],
   writing: Writing,
   settlement: Settlement,
@@ -146,7 +135,7 @@ async function write(
 ): Promise<readonly MovingEvent[]> {
   const all = events.flatMap(({ moved }) => moved ?? []);
   if (all.length === 0) return events;
-  const decided = await writeWhatCanBe(context, all, writing);
+  const decided = await writeWhatCanBe(parts, all, writing);
   refuseTable(decided, isFull);
   const why = new Map(decided.refused.map((one) => [nameOf(one.event), one]));
   const isIn = new Set(decided.written.map(nameOf));
@@ -169,13 +158,13 @@ interface Decided {
 // If the time is over in the middle, as when PostgreSQL is slow and refuses many, what was decided counts: the same
 // batch would come to the same end again and again.
 async function writeWhatCanBe(
-  context: MoveContext,
+  parts: MoverParts,
   events: readonly MovedEvent[],
   writing: Writing,
 ): Promise<Decided> {
   const decided: Decided = { written: [], refused: [] };
   try {
-    await writeByHalves(context, events, writing, decided);
+    await writeByHalves(parts, events, writing, decided);
   } catch (error) {
     if (decided.written.length + decided.refused.length === 0) throw error;
   }
@@ -184,12 +173,12 @@ async function writeWhatCanBe(
 
 // Find an event that the history does not accept by halves, so that it holds up no other one.
 async function writeByHalves(
-  context: MoveContext,
+  parts: MoverParts,
   events: readonly MovedEvent[],
   writing: Writing,
   { written, refused }: Decided,
 ): Promise<void> {
-  const result = await context.historyWriter.write(events, writing.beginBy, writing.findErased);
+  const result = await parts.historyWriter.write(events, writing.beginBy, writing.findErased);
   const [event] = events;
   if (result.kind === 'written') {
     const { erased } = result;
@@ -198,8 +187,8 @@ async function writeByHalves(
     refused.push({ ...result, event });
   } else {
     const half = Math.ceil(events.length / 2);
-    await writeByHalves(context, events.slice(0, half), writing, { written, refused });
-    await writeByHalves(context, events.slice(half), writing, { written, refused });
+    await writeByHalves(parts, events.slice(0, half), writing, { written, refused });
+    await writeByHalves(parts, events.slice(half), writing, { written, refused });
   }
 }
 

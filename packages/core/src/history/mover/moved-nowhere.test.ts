@@ -20,8 +20,8 @@ import { withMethods } from '../../testing/with-methods';
 import { PgHistory } from '../database/pg-history';
 import { HistoryWriter } from '../database/pg-history-writer';
 import type { DeliveryKey } from '../history-source';
-import type { MoveContext } from './move-batch';
-import { type RecallContext, recall } from './recall';
+import type { MoverParts } from './mover-parts';
+import { Recall, type RecallParts } from './recall';
 
 /*
  * A process that moves, or brings back, ends at each of its steps: before it, and after it, as when the reply
@@ -89,8 +89,8 @@ class Killer {
   }
 }
 
-type History = RecallContext['pgHistory'];
-type Parts = Pick<MoveContext, 'historyWriter'> & Pick<RecallContext, 'pgHistory'>;
+type History = RecallParts['pgHistory'];
+type Parts = Pick<MoverParts & RecallParts, 'historyWriter' | 'pgHistory'>;
 
 /** In a Cluster each step is a command of its own; one server takes those of a turn as one. */
 const servers = {
@@ -121,7 +121,7 @@ const servers = {
 
 function watched(killer: Killer, { historyWriter, pgHistory }: Parts) {
   return {
-    ...scene.context,
+    ...scene.parts,
     // What runs by itself. The others are steps of `atomic`.
     overList: withMethods(scene.overList, {
       settle: (...args: Parameters<typeof scene.overList.settle>) =>
@@ -305,7 +305,7 @@ function suite(openParts: () => Parts) {
       await moveAll(parts);
       const killer = new Killer(at, when);
       const wanted = expected.filter(({ status }) => status !== 'pending').map(({ key }) => key);
-      await recall(build(killer, parts), accountId, wanted).catch((error: unknown) => {
+      await new Recall(build(killer, parts)).bringBack(accountId, wanted).catch((error: unknown) => {
         if (!killer.hasKilled) throw error;
       });
       await killer.allLanded();
@@ -328,7 +328,7 @@ function suite(openParts: () => Parts) {
 }
 
 describe('what is over, with a history in memory', () => {
-  suite(() => ({ historyWriter: scene.history, pgHistory: scene.history }));
+  suite(() => scene.parts);
 });
 
 (hasPostgres ? describe : describe.skip)('what is over, with PostgreSQL', () => {

@@ -6,7 +6,7 @@ let scene: MovingScene;
 let mover: Mover;
 beforeEach(async () => {
   scene = await MovingScene.open();
-  mover = new Mover({ ...scene.context, moveAfterMs: 0 });
+  mover = new Mover({ ...scene.parts, moveAfterMs: 0 });
 });
 afterEach(async () => {
   await mover.stop();

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { settledWithin } from '../../platform/timers';
-import type { HistoryWriter } from '../database/pg-history-writer';
-import { type BatchResult, type MoveContext, moveBatch } from './move-batch';
+import { type BatchResult, moveBatch } from './move-batch';
+import type { MoverParts } from './mover-parts';
 
 // Checked each tenth of the time that finished deliveries stay, so that they move at most a tenth late.
 const INTERVAL_SHARE = 10;
@@ -11,10 +11,6 @@ const PATIENCE_MS = 1_000;
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 15_000;
 const STOP_PATIENCE_MS = 4_000;
-
-export interface MoverContext extends MoveContext {
-  readonly historyWriter: Pick<HistoryWriter, 'write' | 'ping'>;
-}
 
 /**
  * Moves what is over to the history, batch by batch, for as long as the process runs. While Redis or
@@ -27,8 +23,8 @@ export class Mover {
   /** With a long list, one batch is written while another one is read or removed. */
   #helping: Promise<void> | undefined;
 
-  constructor(private readonly context: MoverContext) {
-    const share = context.moveAfterMs / INTERVAL_SHARE;
+  constructor(private readonly parts: MoverParts) {
+    const share = parts.moveAfterMs / INTERVAL_SHARE;
     this.#intervalMs = Math.min(Math.max(share, SHORTEST_INTERVAL_MS), LONGEST_INTERVAL_MS);
   }
 
@@ -48,7 +44,7 @@ export class Mover {
    * @param patienceMs how long it may wait, so that an idle process asks along with something else.
    */
   async runOnce(patienceMs = 0): Promise<BatchResult> {
-    return await moveBatch(this.context, patienceMs);
+    return await moveBatch(this.parts, patienceMs);
   }
 
   async #run(): Promise<void> {
@@ -58,7 +54,7 @@ export class Mover {
     while (!signal.aborted) {
       try {
         // While it is away, thousands of deliveries would be read for nothing at each try.
-        if (failures > 0) await this.context.historyWriter.ping();
+        if (failures > 0) await this.parts.historyWriter.ping();
         const { isFull } = await this.runOnce(patienceMs);
         failures = 0;
         // Waits for deliveries that move soon after their end.
@@ -66,7 +62,7 @@ export class Mover {
         if (isFull) this.#helping ??= this.#help();
         else await this.#rest(this.#intervalMs);
       } catch (error) {
-        this.context.emit({ name: 'history.failed', error });
+        this.parts.emit({ name: 'history.failed', error });
         await this.#rest(Math.min(FIRST_RETRY_MS * 2 ** failures, MAX_RETRY_MS));
         failures += 1;
       }

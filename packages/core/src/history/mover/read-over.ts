@@ -1,18 +1,10 @@
-import type { OpenAccounts } from '../../accounts/open-accounts';
 import { decodeHead } from '../../events/event-text';
-import type { MovedStore, SeenEvent } from '../../events/redis-moved';
+import type { EventPlace, SeenEvent } from '../../events/redis-moved';
 import type { ClaimedEntry } from '../../events/redis-over-list';
-import type { Atomic } from '../../platform/redis-atomic';
 import { forEachRow } from './for-each-row';
 import type { OverEntryRead, OverEvent } from './judge-over';
+import type { MoverParts } from './mover-parts';
 import type { Settlement } from './settlement';
-
-export interface ReadOverContext {
-  readonly movedStore: Pick<MovedStore, 'seeEvent' | 'seeDelivery'>;
-  readonly openAccounts: Pick<OpenAccounts, 'find'>;
-  /** On the Redis of these stores. */
-  readonly atomic: Atomic;
-}
 
 const BATCH_BYTES = 8 * 1024 * 1024;
 /** How many events are read together while their size is unknown. */
@@ -22,7 +14,7 @@ const ERASING_MS = 60_000;
 
 /** Read the events of some entries, with the logs: 8 MiB or a little more. The other entries come again. */
 export async function readOver(
-  context: ReadOverContext,
+  parts: MoverParts,
   entries: readonly ClaimedEntry[],
   settlement: Settlement,
 ): Promise<readonly OverEvent[]> {
@@ -35,15 +27,15 @@ export async function readOver(
     const count = read === 0 ? FIRST_READ : Math.ceil(((BATCH_BYTES - bytes) * read) / Math.max(bytes, 1));
     const some = groups.slice(read, read + Math.max(count, 1));
     read += some.length;
-    for (const event of await readEvents(context, some, settlement)) {
+    for (const event of await readEvents(parts, some, settlement)) {
       events.push(event);
       bytes += sizeOf(event);
     }
   }
-  return await leaveErasing(context, events, settlement);
+  return await leaveErasing(parts, events, settlement);
 }
 
-interface EntriesOfEvent extends Pick<OverEvent, 'accountId' | 'eventId'> {
+interface EntriesOfEvent extends EventPlace {
   readonly entries: ClaimedEntry[];
 }
 
@@ -60,7 +52,7 @@ function groupByEvent(entries: readonly ClaimedEntry[]): readonly EntriesOfEvent
 }
 
 async function readEvents(
-  { movedStore, atomic }: ReadOverContext,
+  { movedStore, atomic }: MoverParts,
   groups: readonly EntriesOfEvent[],
   settlement: Settlement,
 ): Promise<readonly OverEvent[]> {
@@ -97,7 +89,7 @@ function sizeOf({ text = '', entries }: OverEvent): number {
 
 // Asked after they were read: what begins to be erased later waits until nobody can commit this batch.
 async function leaveErasing(
-  { openAccounts }: ReadOverContext,
+  { openAccounts }: MoverParts,
   events: readonly OverEvent[],
   settlement: Settlement,
 ): Promise<readonly OverEvent[]> {

@@ -1,5 +1,6 @@
 import { keys } from '../../domain/keys';
 import { PINNED_FOR_MS } from '../../events/redis-recalled';
+import { fake } from '../../testing/fake';
 import {
   type ArrangedEvent,
   DELIVERED,
@@ -12,8 +13,9 @@ import {
 import { uniqueEndpointId } from '../../testing/unique-ids';
 import { withMethods } from '../../testing/with-methods';
 import { historyUnavailable } from '../database/pg-database';
+import type { PgHistory } from '../database/pg-history';
 import type { DeliveryKey } from '../history-source';
-import { endRecall, recall } from './recall';
+import { Recall } from './recall';
 
 let scene: MovingScene;
 beforeEach(async () => {
@@ -25,7 +27,7 @@ const keysOf = ({ event, endpointIds }: ArrangedEvent): readonly DeliveryKey[] =
   endpointIds.map((endpointId) => ({ eventId: event.id, createdAt: event.acceptedAt, endpointId }));
 
 const recallAll = (arranged: ArrangedEvent, wanted = keysOf(arranged)) =>
-  recall({ ...scene.context, pgHistory: scene.history }, arranged.event.accountId, wanted);
+  new Recall(scene.parts).bringBack(arranged.event.accountId, wanted);
 
 /** All that Redis has of some events, with how long it is kept. */
 async function dump() {
@@ -108,11 +110,11 @@ it('asks the history for nothing that is in Redis, and keeps it from moving', as
   const away = jest.fn(async () => {
     throw historyUnavailable();
   });
-  const pgHistory = { readForRecall: away, countDeliveries: away, readHeads: away };
+  const pgHistory = fake<PgHistory>({ readForRecall: away, countDeliveries: away, readHeads: away });
   // A replay may want it for an endpoint that has not got it.
   const missing = { ...keysOf(arranged)[0], endpointId: uniqueEndpointId() } as DeliveryKey;
   const wanted = [...keysOf(arranged), missing];
-  await recall({ ...scene.context, pgHistory }, arranged.event.accountId, wanted);
+  await new Recall({ ...scene.parts, pgHistory }).bringBack(arranged.event.accountId, wanted);
   expect(away).not.toHaveBeenCalled();
   expect(await scene.moveAfter()).toMatchObject({ moved: 0 });
 });
@@ -123,8 +125,9 @@ it('says when the history is away, and leaves nothing behind', async () => {
   const readForRecall = async () => {
     throw historyUnavailable();
   };
-  const pgHistory = withMethods(scene.history, { readForRecall });
-  const recalled = recall({ ...scene.context, pgHistory }, arranged.event.accountId, keysOf(arranged));
+  const pgHistory = withMethods(scene.parts.pgHistory, { readForRecall });
+  const recall = new Recall({ ...scene.parts, pgHistory });
+  const recalled = recall.bringBack(arranged.event.accountId, keysOf(arranged));
   await expect(recalled).rejects.toMatchObject({ code: 'history_unavailable' });
   await unpin();
   expect(await scene.keysLeft()).toEqual([]);
@@ -148,7 +151,7 @@ describe('what was brought back', () => {
     const [endpointId = uniqueEndpointId()] = arranged.endpointIds;
     const delivery = { accountId, eventId, endpointId };
     const request = { requestId: 'r', trigger: 'manual', requestedAt: scene.now } as const;
-    await scene.context.deliveryQueue.addRequested([{ ...delivery, request }]);
+    await scene.parts.deliveryQueue.addRequested([{ ...delivery, request }]);
     await unpin();
     expect(await scene.moveAfter()).toMatchObject({ moved: 0 });
 
@@ -167,10 +170,10 @@ describe('what was brought back', () => {
     await recallAll(arranged);
     await recallAll(arranged);
     const { accountId } = arranged.event;
-    await endRecall(scene.context, accountId, keysOf(arranged));
+    await new Recall(scene.parts).end(accountId, keysOf(arranged));
     expect(await scene.moveAfter()).toMatchObject({ moved: 0 });
-    await endRecall(scene.context, accountId, keysOf(arranged));
-    await endRecall(scene.context, accountId, keysOf(arranged));
+    await new Recall(scene.parts).end(accountId, keysOf(arranged));
+    await new Recall(scene.parts).end(accountId, keysOf(arranged));
     expect(await scene.redis.client.keys('pinned:*')).toEqual([]);
     expect(await scene.moveAfter()).toMatchObject({ moved: 1 });
     expect(await scene.keysLeft()).toEqual([]);

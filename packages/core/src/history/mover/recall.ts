@@ -7,6 +7,7 @@ import type { RecordForm } from '../../domain/record-form';
 import { COUNTED_LOG_BYTES, DELIVERY_BYTES, EVENT_BYTES, type UsageKind } from '../../domain/usage';
 import { encodeStored } from '../../events/event-text';
 import type { DeliveryStore } from '../../events/redis-delivery-store';
+import type { Retention } from '../../events/redis-event-index';
 import type { EventStore } from '../../events/redis-event-store';
 import type { MovedCounts } from '../../events/redis-moved';
 import type { OverList } from '../../events/redis-over-list';
@@ -17,17 +18,14 @@ import type { Step } from '../../platform/redis-script';
 import type { PgHistory } from '../database/pg-history';
 import type { DeliveryKey } from '../history-source';
 
-export interface RecallContext {
-  readonly recalledStore: Pick<
-    RecalledStore,
-    'pin' | 'unpin' | 'returnEvent' | 'returnReceiver' | 'returnLog' | 'listAgain'
-  >;
-  readonly eventStore: Pick<EventStore, 'erasePayload'>;
-  readonly deliveryStore: Pick<DeliveryStore, 'eraseAnswersOf'>;
-  readonly overList: Pick<OverList, 'addAll'>;
-  readonly pgHistory: Pick<PgHistory, 'readForRecall' | 'countDeliveries' | 'readHeads'>;
-  readonly usageRecorder: Pick<UsageRecorder, 'note'>;
-  readonly retention: { readonly ageMs: number };
+export interface RecallParts {
+  readonly recalledStore: RecalledStore;
+  readonly eventStore: EventStore;
+  readonly deliveryStore: DeliveryStore;
+  readonly overList: OverList;
+  readonly pgHistory: PgHistory;
+  readonly usageRecorder: UsageRecorder;
+  readonly retention: Retention;
   /** In which events are written. Default: `current`. */
   readonly recordForm?: RecordForm | undefined;
   /** It runs scripts on the Redis of these stores. */
@@ -35,90 +33,81 @@ export interface RecallContext {
   readonly clock: Clock;
 }
 
-/**
- * Bring what has moved to the history back to Redis, so that it can be sent again, or to somebody who has not
- * got it: the events, and these deliveries of them if there were any. What is in Redis stays as it is. None of
- * it moves until `endRecall`, or for a minute if the process dies. By then it has jobs, which keep it; otherwise
- * it moves again.
- *
- * @param keys no more than some hundreds.
- * @throws AppError `history_unavailable` when some of it has moved and can't be read.
- */
-export async function recall(
-  context: RecallContext,
-  accountId: AccountId,
-  keys: readonly DeliveryKey[],
-): Promise<void> {
-  const { recalledStore, pgHistory, atomic } = context;
-  const isHere = await Promise.all(keys.map((key) => atomic([recalledStore.pin(accountId, key)])));
-  const away = keys.filter((_key, i) => !isHere[i]?.[0]);
-  if (away.length === 0) return;
-  const events = await pgHistory.readForRecall(accountId, away);
-  await Promise.all(events.map((event) => bringBack(context, event)));
-  await eraseAgain(context, accountId, events);
-}
+/** Brings what has moved to the history back to Redis, so that it can be sent again, or to an endpoint that has not got it. */
+export class Recall {
+  constructor(private readonly parts: RecallParts) {}
 
-// An erasure looks into Redis once more after it has erased what the history has. What it did not find there,
-// as this process was about to bring it back, is found here.
-async function eraseAgain(
-  { pgHistory, eventStore, deliveryStore }: RecallContext,
-  accountId: AccountId,
-  events: readonly MovedEvent[],
-): Promise<void> {
-  const whole = events.filter(({ head }) => head.erasedAt === undefined);
-  if (whole.length === 0) return;
-  const places = whole.map(({ id: eventId, createdAt }) => ({ eventId, createdAt }));
-  const heads = await pgHistory.readHeads(accountId, places);
-  await Promise.all(
-    whole.map(async ({ id: eventId, deliveries }, i) => {
-      const erasedAt = heads[i]?.erasedAt;
-      if (erasedAt === undefined) return;
-      await eventStore.erasePayload(accountId, eventId, erasedAt);
-      const parts = deliveries.map(({ endpointId }) => ({ eventId, endpointId }));
-      await Promise.all(
-        parts.map((delivery) => deliveryStore.eraseAnswersOf(delivery, erasedAt, { mayHaveMoved: true })),
-      );
-    }),
-  );
-}
+  /**
+   * Do the work that sends deliveries again, with all of them in Redis.
+   *
+   * @throws AppError `history_unavailable` as `bringBack` does, before the work.
+   */
+  async whileRecalled<Result>(
+    accountId: AccountId,
+    keys: readonly DeliveryKey[],
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      await this.bringBack(accountId, keys);
+      return await work();
+    } finally {
+      // Otherwise they may move in a minute.
+      await this.end(accountId, keys).catch(() => {});
+    }
+  }
 
-/**
- * Do the work that sends deliveries again, with all of them in Redis.
- *
- * @param context absent: there is no history that they may have moved to.
- * @throws AppError `history_unavailable` as `recall` does, before the work.
- */
-export async function whileRecalled<Result>(
-  context: RecallContext | undefined,
-  accountId: AccountId,
-  keys: readonly DeliveryKey[],
-  work: () => Promise<Result>,
-): Promise<Result> {
-  if (!context) return await work();
-  try {
-    await recall(context, accountId, keys);
-    return await work();
-  } finally {
-    // Otherwise they may move in a minute.
-    await endRecall(context, accountId, keys).catch(() => {});
+  /**
+   * Bring back the events, and these deliveries of them if there were any. What is in Redis stays as it is. None of
+   * it moves until `end`, or for a minute if the process dies. By then it has jobs, which keep it; otherwise it
+   * moves again.
+   *
+   * @param keys no more than some hundreds.
+   * @throws AppError `history_unavailable` when some of it has moved and can't be read.
+   */
+  async bringBack(accountId: AccountId, keys: readonly DeliveryKey[]): Promise<void> {
+    const { recalledStore, pgHistory, atomic } = this.parts;
+    const isHere = await Promise.all(keys.map((key) => atomic([recalledStore.pin(accountId, key)])));
+    const away = keys.filter((_key, i) => !isHere[i]?.[0]);
+    if (away.length === 0) return;
+    const events = await pgHistory.readForRecall(accountId, away);
+    await Promise.all(events.map((event) => returnEvent(this.parts, event)));
+    await this.#eraseAgain(accountId, events);
+  }
+
+  /** The recalled deliveries have their jobs now, or will get none. They may move when they finish. */
+  async end(accountId: AccountId, keys: readonly DeliveryKey[]): Promise<void> {
+    const { recalledStore, atomic } = this.parts;
+    await Promise.all(keys.map((key) => atomic([recalledStore.unpin(accountId, key)])));
+  }
+
+  // An erasure looks into Redis once more after it has erased what the history has. What it did not find there,
+  // as this process was about to bring it back, is found here.
+  async #eraseAgain(accountId: AccountId, events: readonly MovedEvent[]): Promise<void> {
+    const { pgHistory, eventStore, deliveryStore } = this.parts;
+    const whole = events.filter(({ head }) => head.erasedAt === undefined);
+    if (whole.length === 0) return;
+    const places = whole.map(({ id: eventId, createdAt }) => ({ eventId, createdAt }));
+    const heads = await pgHistory.readHeads(accountId, places);
+    await Promise.all(
+      whole.map(async ({ id: eventId, deliveries }, i) => {
+        const erasedAt = heads[i]?.erasedAt;
+        if (erasedAt === undefined) return;
+        await eventStore.erasePayload(accountId, eventId, erasedAt);
+        const parts = deliveries.map(({ endpointId }) => ({ eventId, endpointId }));
+        await Promise.all(
+          parts.map((delivery) => deliveryStore.eraseAnswersOf(delivery, erasedAt, { mayHaveMoved: true })),
+        );
+      }),
+    );
   }
 }
 
-/** The recalled deliveries have their jobs now, or will get none. They may move when they finish. */
-export async function endRecall(
-  { recalledStore, atomic }: Pick<RecallContext, 'recalledStore' | 'atomic'>,
-  accountId: AccountId,
-  keys: readonly DeliveryKey[],
-): Promise<void> {
-  await Promise.all(keys.map((key) => atomic([recalledStore.unpin(accountId, key)])));
-}
-
 // A receiver is listed when its log is there.
-async function bringBack(context: RecallContext, event: MovedEvent): Promise<void> {
-  const { recalledStore, overList, atomic, clock } = context;
+async function returnEvent(parts: RecallParts, event: MovedEvent): Promise<void> {
+  const { recalledStore, overList, atomic, clock } = parts;
   const { accountId, id: eventId, createdAt, deliveries } = event;
-  const text = textOf(event, context.recordForm);
-  const counts = await countsOf(context, event);
+  const text = textOf(event, parts.recordForm);
+  const counts = await countsOf(parts, event);
   const entries =
     deliveries.length === 0
       ? [{ accountId, eventId }]
@@ -130,36 +119,36 @@ async function bringBack(context: RecallContext, event: MovedEvent): Promise<voi
     recalledStore.listAgain(accountId, eventId, createdAt),
     async (target) => {
       const isBack = await recalledStore.returnEvent({ accountId, eventId, text, counts })(target);
-      if (isBack) note(context, event, 'events', EVENT_BYTES + Buffer.byteLength(text));
+      if (isBack) note(parts, event, 'events', EVENT_BYTES + Buffer.byteLength(text));
     },
-    ...deliveries.flatMap((delivery) => stepsFor(context, event, delivery)),
+    ...deliveries.flatMap((delivery) => stepsFor(parts, event, delivery)),
   ];
   await atomic(steps);
 }
 
 function stepsFor(
-  context: RecallContext,
+  parts: RecallParts,
   event: MovedEvent,
   { endpointId, log }: MovedDelivery,
 ): readonly Step[] {
-  const { recalledStore } = context;
+  const { recalledStore } = parts;
   const { accountId, id: eventId, createdAt } = event;
-  const parts = { eventId, endpointId };
+  const delivery = { eventId, endpointId };
   const { status } = readSummary(log);
   return [
     async (target) => {
-      const isBack = await recalledStore.returnLog(parts, log, createdAt)(target);
+      const isBack = await recalledStore.returnLog(delivery, log, createdAt)(target);
       const bytes = DELIVERY_BYTES + Math.max(Buffer.byteLength(log) - COUNTED_LOG_BYTES, 0);
-      if (isBack) note(context, event, 'deliveries', bytes);
+      if (isBack) note(parts, event, 'deliveries', bytes);
     },
     async (target) => {
-      if (status !== 'pending') await recalledStore.returnReceiver(accountId, parts, status)(target);
+      if (status !== 'pending') await recalledStore.returnReceiver(accountId, delivery, status)(target);
     },
   ];
 }
 
 /** How many of the event's deliveries have moved: counted in Redis for as long as the event is there. */
-async function countsOf({ pgHistory }: RecallContext, { accountId, id }: MovedEvent): Promise<MovedCounts> {
+async function countsOf({ pgHistory }: RecallParts, { accountId, id }: MovedEvent): Promise<MovedCounts> {
   const counts = await pgHistory.countDeliveries(accountId, id);
   return Object.fromEntries(
     endStatuses.flatMap((status) => (counts[status] === 0 ? [] : [[status, counts[status]]])),
@@ -172,7 +161,7 @@ function textOf({ head, dataText, createdAt }: MovedEvent, form: RecordForm | un
 }
 
 function note(
-  { usageRecorder, retention }: RecallContext,
+  { usageRecorder, retention }: RecallParts,
   { accountId, createdAt }: MovedEvent,
   kind: UsageKind,
   bytes: number,

@@ -1,4 +1,3 @@
-import type { UsageRecorder } from '../../accounts/account-quota';
 import type { AccountId } from '../../domain/account';
 import { newestTimeOf } from '../../domain/delivery-log';
 import { COUNTED_LOG_BYTES, DELIVERY_BYTES, EVENT_BYTES } from '../../domain/usage';
@@ -8,32 +7,15 @@ import {
   type DroppedEvent,
   fenceOf,
   type MovedReach,
-  type MovedStore,
   type RemovedDelivery,
 } from '../../events/redis-moved';
-import { digestOf, type KeptId, type MovedIds, staysKnown } from '../../events/redis-moved-ids';
+import { digestOf, type KeptId, staysKnown } from '../../events/redis-moved-ids';
 import type { ClaimedEntry } from '../../events/redis-over-list';
-import type { Clock } from '../../platform/clock';
-import type { Atomic } from '../../platform/redis-atomic';
 import type { Step } from '../../platform/redis-script';
-import type { DeliveryQueue } from '../../queue/bullmq-delivery-queue';
 import { forEachRow } from './for-each-row';
 import type { MovingEvent } from './judge-over';
+import type { MoverParts } from './mover-parts';
 import type { Settlement } from './settlement';
-
-export interface RemoveMovedContext {
-  readonly movedStore: Pick<
-    MovedStore,
-    'raiseReach' | 'guardUnchanged' | 'release' | 'remove' | 'drop' | 'guardGone' | 'leave'
-  >;
-  readonly movedIds: Pick<MovedIds, 'keep'>;
-  readonly deliveryQueue: Pick<DeliveryQueue, 'guardUnplaced'>;
-  readonly usageRecorder: Pick<UsageRecorder, 'note'>;
-  readonly retention: { readonly ageMs: number };
-  /** On the Redis of these stores. */
-  readonly atomic: Atomic;
-  readonly clock: Clock;
-}
 
 // A delivery that has a job, or changed while it moved, is tried again after an eighth of its age.
 const PATIENCE_SHARE = 8;
@@ -42,17 +24,17 @@ const LATEST_MS = 3_600_000;
 
 /** Remove deliveries from Redis that are in the history, unless they have changed since they were read. */
 export async function removeMoved(
-  context: RemoveMovedContext,
+  parts: MoverParts,
   events: readonly MovingEvent[],
   settlement: Settlement,
 ): Promise<void> {
-  await raiseReaches(context, events);
-  await removeDeliveries(context, events, settlement);
-  await removeEvents(context, events, settlement);
+  await raiseReaches(parts, events);
+  await removeDeliveries(parts, events, settlement);
+  await removeEvents(parts, events, settlement);
 }
 
 async function raiseReaches(
-  { movedStore, atomic }: RemoveMovedContext,
+  { movedStore, atomic }: MoverParts,
   events: readonly MovingEvent[],
 ): Promise<void> {
   const reaches = new Map<AccountId, MovedReach>();
@@ -81,11 +63,11 @@ interface Removal extends RemovedDelivery {
 
 /** The receiver leaves first: an event's receivers lead to deliveries that have their logs. */
 async function removeDeliveries(
-  context: RemoveMovedContext,
+  parts: MoverParts,
   events: readonly MovingEvent[],
   settlement: Settlement,
 ): Promise<void> {
-  const { deliveryQueue, movedStore, atomic } = context;
+  const { deliveryQueue, movedStore, atomic } = parts;
   const removals = events.flatMap(removalsOf);
   const areRemoved = await forEachRow(removals, async (removal) => {
     const [, , , isRemoved] = await atomic([
@@ -99,10 +81,10 @@ async function removeDeliveries(
   for (const [i, { event, entry, log }] of removals.entries()) {
     const isRemoved = areRemoved[i];
     if (isRemoved instanceof Error) await settlement.setAside(entry, 'redis', String(isRemoved));
-    else if (!isRemoved) settlement.later(entry, patienceOf(context, event));
+    else if (!isRemoved) settlement.later(entry, patienceOf(parts, event));
     else {
       settlement.hasMoved(entry);
-      if (log !== undefined) noteRemoved(context, event, log);
+      if (log !== undefined) noteRemoved(parts, event, log);
     }
   }
 }
@@ -123,13 +105,13 @@ interface Leaving extends DroppedEvent, KeptId {
 }
 
 async function removeEvents(
-  context: RemoveMovedContext,
+  parts: MoverParts,
   events: readonly MovingEvent[],
   settlement: Settlement,
 ): Promise<void> {
-  const now = context.clock();
+  const now = parts.clock();
   const leaving = events.flatMap(leavingOf);
-  const outcomes = await forEachRow(leaving, (row) => removeEvent(context, row, now));
+  const outcomes = await forEachRow(leaving, (row) => removeEvent(parts, row, now));
   for (const [i, row] of leaving.entries()) {
     const outcome = outcomes[i] ?? 'later';
     if (outcome instanceof Error) await settlement.setAside(row.first, 'redis', String(outcome));
@@ -140,8 +122,8 @@ async function removeEvents(
 const NOTHING: Step<void> = async () => {};
 
 /** An event's id is kept before it goes, and its place in the account's list goes last. */
-async function removeEvent(context: RemoveMovedContext, row: Leaving, now: number): Promise<Dropped> {
-  const { movedStore, movedIds, atomic } = context;
+async function removeEvent(parts: MoverParts, row: Leaving, now: number): Promise<Dropped> {
+  const { movedStore, movedIds, atomic } = parts;
   if (row.event.text === undefined) {
     if (isGone(row)) await atomic([movedStore.guardGone(row), movedStore.leave(row)]);
     return 'dropped';
@@ -149,7 +131,7 @@ async function removeEvent(context: RemoveMovedContext, row: Leaving, now: numbe
   const keep = staysKnown(row, now) ? movedIds.keep(row, now) : NOTHING;
   const { results, error } = await atomic.tried([keep, movedStore.drop(row), movedStore.leave(row)]);
   const [, dropped] = results;
-  if (dropped?.outcome === 'dropped') noteDropped(context, row.event, dropped.bytes);
+  if (dropped?.outcome === 'dropped') noteDropped(parts, row.event, dropped.bytes);
   if (error !== undefined) throw error;
   return dropped?.outcome ?? 'later';
 }
@@ -193,24 +175,16 @@ function movedIdOf({ head, text, digest }: MovingEvent): KeptId['movedId'] {
   return { kind: 'queued', digest: digestOf(text.slice(text.indexOf('\n') + 1)) };
 }
 
-function noteRemoved(
-  { usageRecorder, retention }: RemoveMovedContext,
-  event: MovingEvent,
-  log: string,
-): void {
+function noteRemoved({ usageRecorder, retention }: MoverParts, event: MovingEvent, log: string): void {
   const bytes = DELIVERY_BYTES + Math.max(Buffer.byteLength(log) - COUNTED_LOG_BYTES, 0);
   usageRecorder.note(event.accountId, 'deliveries', -bytes, timeOf(event), retention.ageMs);
 }
 
-function noteDropped(
-  { usageRecorder, retention }: RemoveMovedContext,
-  event: MovingEvent,
-  bytes: number,
-): void {
+function noteDropped({ usageRecorder, retention }: MoverParts, event: MovingEvent, bytes: number): void {
   usageRecorder.note(event.accountId, 'events', -(bytes + EVENT_BYTES), timeOf(event), retention.ageMs);
 }
 
-function patienceOf({ clock }: RemoveMovedContext, event: MovingEvent): number {
+function patienceOf({ clock }: MoverParts, event: MovingEvent): number {
   const age = clock() - timeOf(event);
   return Math.min(Math.max(age / PATIENCE_SHARE, SOONEST_MS), LATEST_MS);
 }

@@ -1,14 +1,17 @@
 import { EventEmitter } from 'node:events';
+import type { OpenAccounts } from '../../accounts/open-accounts';
 import { MovedStore } from '../../events/redis-moved';
 import { atomicAsOne } from '../../platform/redis-atomic';
 import { buildAcceptedAttempt } from '../../testing/build-attempt';
 import { buildMovedDelivery, buildMovedEvent } from '../../testing/build-moved-event';
+import { fake } from '../../testing/fake';
 import { hasPostgres, NO_POSTGRES } from '../../testing/postgres-server';
 import { recordSignals } from '../../testing/record-signals';
 import { openTestHistory, type TestHistory } from '../../testing/test-history';
 import { openTestRedis, type TestRedis } from '../../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId } from '../../testing/unique-ids';
 import { HistoryWriter } from '../database/pg-history-writer';
+import type { MoverParts } from './mover-parts';
 import { ReachRestore } from './restore-reach';
 
 if (!hasPostgres) console.warn(`SKIPPED: how far what has moved reaches, because ${NO_POSTGRES}.`);
@@ -37,14 +40,18 @@ describePostgres('how far what has moved reaches', () => {
 
   const build = () => {
     const { listen } = recordSignals();
-    const one = new ReachRestore({
-      historyDatabase: history.database,
-      movedStore,
-      atomic: atomicAsOne(redis.client),
-      openAccounts: { find: async (id) => (erased.has(id) ? undefined : { historyDays: undefined }) },
-      redis: reconnects as never,
-      emit: listen,
-    });
+    const one = new ReachRestore(
+      fake<MoverParts>({
+        historyDatabase: history.database,
+        movedStore,
+        atomic: atomicAsOne(redis.client),
+        openAccounts: fake<OpenAccounts>({
+          find: async (id) => (erased.has(id) ? undefined : { historyDays: undefined }),
+        }),
+        redis: reconnects as never,
+        emit: listen,
+      }),
+    );
     running.push(one);
     return one;
   };

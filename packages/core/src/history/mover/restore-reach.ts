@@ -1,23 +1,7 @@
-import type { OpenAccounts } from '../../accounts/open-accounts';
-import type { Emit } from '../../domain/signal';
-import type { MovedStore } from '../../events/redis-moved';
 import { chunksOf } from '../../platform/batches';
-import type { Atomic } from '../../platform/redis-atomic';
-import type { RedisClient } from '../../platform/redis-connect';
 import { settledWithin, WakeUpTimer } from '../../platform/timers';
-import type { PgDatabase } from '../database/pg-database';
 import { type AccountReach, readReaches } from '../database/pg-reach';
-
-export interface RestoreReachContext {
-  readonly historyDatabase: PgDatabase;
-  readonly movedStore: Pick<MovedStore, 'raiseReach'>;
-  readonly openAccounts: Pick<OpenAccounts, 'find'>;
-  /** On the Redis of this store. */
-  readonly atomic: Atomic;
-  /** After a reconnect, this may be a Redis that does not know the last moves. */
-  readonly redis: Pick<RedisClient, 'on' | 'off'>;
-  readonly emit: Emit;
-}
+import type { MoverParts } from './mover-parts';
 
 const ACCOUNTS_AT_ONCE = 100;
 const TRY_AGAIN_MS = 5_000;
@@ -32,27 +16,27 @@ export class ReachRestore {
   readonly #timer = new WakeUpTimer(() => this.#restore());
   readonly #onReady = () => this.#timer.wakeUpIn(0);
 
-  constructor(private readonly context: RestoreReachContext) {}
+  constructor(private readonly parts: MoverParts) {}
 
   start(): void {
-    this.context.redis.on('ready', this.#onReady);
+    this.parts.redis.on('ready', this.#onReady);
     this.#timer.wakeUpIn(0);
   }
 
   async stop(): Promise<void> {
-    this.context.redis.off('ready', this.#onReady);
+    this.parts.redis.off('ready', this.#onReady);
     await settledWithin(STOP_PATIENCE_MS, this.#timer.stop());
   }
 
   async runOnce(): Promise<void> {
-    const { historyDatabase } = this.context;
+    const { historyDatabase } = this.parts;
     for (const some of chunksOf(await readReaches(historyDatabase), ACCOUNTS_AT_ONCE)) {
       await Promise.all(some.map((reach) => this.#raise(reach)));
     }
   }
 
   async #raise({ accountId, ...reach }: AccountReach): Promise<void> {
-    const { movedStore, openAccounts, atomic } = this.context;
+    const { movedStore, openAccounts, atomic } = this.parts;
     // No record of an erased account may come back.
     if (await openAccounts.find(accountId)) await atomic([movedStore.raiseReach(accountId, reach)]);
   }
@@ -62,7 +46,7 @@ export class ReachRestore {
       await this.runOnce();
       this.#timer.wakeUpIn(EVERY_MS);
     } catch (error) {
-      this.context.emit({ name: 'task.failed', task: 'restore the bounds of moved records', error });
+      this.parts.emit({ name: 'task.failed', task: 'restore the bounds of moved records', error });
       this.#timer.wakeUpIn(TRY_AGAIN_MS);
     }
   }

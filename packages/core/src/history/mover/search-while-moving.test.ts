@@ -101,7 +101,7 @@ const SEARCHES: readonly [data: string, isFound: (event: Written) => boolean][] 
       },
     });
     const recent = new Recent(stores, scene.movedStore);
-    const history = new WholeHistory(recent, { source, reach: scene.movedStore });
+    const history = new WholeHistory(recent, { source, movedStore: scene.movedStore });
     return { accountId, events, moveSome, history, time };
   }
 

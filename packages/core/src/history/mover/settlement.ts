@@ -1,15 +1,6 @@
 import { deliveryIdOf } from '../../domain/delivery';
-import type { Emit } from '../../domain/signal';
-import type { ClaimedEntry, OverClaim, OverList } from '../../events/redis-over-list';
-import type { Clock } from '../../platform/clock';
-
-export interface SettlementContext {
-  readonly overList: Pick<OverList, 'add' | 'settle' | 'setAside'>;
-  /** How long after its end a delivery moves. */
-  readonly moveAfterMs: number;
-  readonly clock: Clock;
-  readonly emit: Emit;
-}
+import type { ClaimedEntry, OverClaim } from '../../events/redis-over-list';
+import type { MoverParts } from './mover-parts';
 
 /** The results of claimed entries. An entry without a result is due again, unchanged. */
 export class Settlement {
@@ -18,7 +9,7 @@ export class Settlement {
   #moved = 0;
 
   constructor(
-    private readonly context: SettlementContext,
+    private readonly parts: MoverParts,
     private readonly claim: OverClaim,
   ) {
     this.#overAt = new Map(claim.entries.map((entry) => [entry, entry.overAt]));
@@ -45,12 +36,12 @@ export class Settlement {
 
   /** An event whose deliveries have all moved has to be looked at once more. */
   async addEvent({ accountId, eventId }: ClaimedEntry, delayMs: number): Promise<void> {
-    await this.context.overList.add({ accountId, eventId }, this.#soThatDueIn(delayMs));
+    await this.parts.overList.add({ accountId, eventId }, this.#soThatDueIn(delayMs));
   }
 
   /** It can't move. It stays in Redis, and the log has a line about it. */
   async setAside(entry: ClaimedEntry, code: string, reason: string): Promise<void> {
-    const { overList, clock, emit } = this.context;
+    const { overList, clock, emit } = this.parts;
     const { accountId, eventId, endpointId } = entry;
     if (!(await overList.setAside(this.claim, entry, { since: clock(), reason }))) return;
     const deliveryId = endpointId && deliveryIdOf({ eventId, endpointId });
@@ -68,17 +59,17 @@ export class Settlement {
   async giveBack(): Promise<void> {
     const { entries } = this.claim;
     const settled = entries.map((entry) => ({ entry, overAt: entry.overAt }));
-    await this.context.overList.settle(this.claim, settled);
+    await this.parts.overList.settle(this.claim, settled);
   }
 
   // The list has since when something is over.
   #soThatDueIn(delayMs: number): number {
-    return this.context.clock() + delayMs - this.context.moveAfterMs;
+    return this.parts.clock() + delayMs - this.parts.moveAfterMs;
   }
 
   /** Update the list. Entries that were set aside, or finished again since, are not changed. */
   async end(): Promise<void> {
     const settled = [...this.#overAt].map(([entry, overAt]) => ({ entry, overAt }));
-    await this.context.overList.settle(this.claim, settled);
+    await this.parts.overList.settle(this.claim, settled);
   }
 }

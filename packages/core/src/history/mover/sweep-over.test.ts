@@ -23,7 +23,7 @@ async function createAccount(): Promise<AccountId> {
 
 const build = (workerId = 'a') =>
   new OverSweep({
-    ...scene.context,
+    ...scene.parts,
     accountStore,
     eventStore: scene.eventStore,
     overList: scene.overList,

@@ -1,29 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { AccountStore } from '../../accounts/redis-account-store';
 import type { AccountId } from '../../domain/account';
 import type { NewDelivery } from '../../domain/delivery';
 import { readSummary } from '../../domain/delivery-log';
 import type { EventId } from '../../domain/event';
-import type { Emit } from '../../domain/signal';
-import type { EventStore } from '../../events/redis-event-store';
-import type { MovedStore } from '../../events/redis-moved';
-import type { OverEntry, OverList } from '../../events/redis-over-list';
-import type { Clock } from '../../platform/clock';
-import type { Atomic } from '../../platform/redis-atomic';
+import type { OverEntry } from '../../events/redis-over-list';
 import type { Mark } from '../../platform/redis-timeline';
 import { settledWithin, WakeUpTimer } from '../../platform/timers';
-
-export interface SweepOverContext {
-  readonly accountStore: Pick<AccountStore, 'list'>;
-  readonly eventStore: Pick<EventStore, 'listFrom' | 'listReceivers'>;
-  readonly movedStore: Pick<MovedStore, 'seeDelivery'>;
-  readonly overList: Pick<OverList, 'addMissing' | 'leaseSweep'>;
-  /** On the Redis of these stores. */
-  readonly atomic: Atomic;
-  readonly workerId: string;
-  readonly clock: Clock;
-  readonly emit: Emit;
-}
+import type { MoverParts } from './mover-parts';
 
 const ACCOUNTS_AT_ONCE = 100;
 const EVENTS_AT_ONCE = 100;
@@ -42,7 +25,7 @@ export class OverSweep {
   readonly #stop = new AbortController();
   readonly #timer = new WakeUpTimer(() => this.#sweep());
 
-  constructor(private readonly context: SweepOverContext) {}
+  constructor(private readonly parts: MoverParts) {}
 
   start(): void {
     this.#timer.wakeUpIn(0);
@@ -58,14 +41,14 @@ export class OverSweep {
       await this.runOnce();
     } catch (error) {
       if (!this.#stop.signal.aborted)
-        this.context.emit({ name: 'task.failed', task: 'find finished deliveries', error });
+        this.parts.emit({ name: 'task.failed', task: 'find finished deliveries', error });
     }
     this.#timer.wakeUpIn(EVERY_MS);
   }
 
   /** Go through all events of all accounts, unless another worker does. Gives how many entries it added. */
   async runOnce(): Promise<number> {
-    const { accountStore } = this.context;
+    const { accountStore } = this.parts;
     let found = 0;
     let before: string | undefined;
     do {
@@ -80,12 +63,12 @@ export class OverSweep {
   }
 
   async #isLeader(): Promise<boolean> {
-    const { overList, workerId } = this.context;
+    const { overList, workerId } = this.parts;
     return await overList.leaseSweep(workerId, LEASED_FOR_MS);
   }
 
   async #sweepAccount(accountId: AccountId): Promise<number> {
-    const { eventStore } = this.context;
+    const { eventStore } = this.parts;
     let found = 0;
     let after: Mark | undefined;
     do {
@@ -98,7 +81,7 @@ export class OverSweep {
   }
 
   async #sweepEvent(accountId: AccountId, eventId: EventId): Promise<number> {
-    const { eventStore, overList, clock } = this.context;
+    const { eventStore, overList, clock } = this.parts;
     let found = 0;
     let before: string | undefined;
     do {
@@ -116,7 +99,7 @@ export class OverSweep {
   }
 
   async #overAmong(deliveries: readonly NewDelivery[]): Promise<readonly OverEntry[]> {
-    const { movedStore, atomic } = this.context;
+    const { movedStore, atomic } = this.parts;
     const seen = await Promise.all(deliveries.map((delivery) => atomic([movedStore.seeDelivery(delivery)])));
     return deliveries.filter((_delivery, i) => {
       const log = seen[i]?.[0].log;

@@ -1,10 +1,13 @@
 import { systemClock } from '../../platform/clock';
+import type { RedisClock } from '../../platform/redis-clock';
+import { fake } from '../../testing/fake';
 import { findClosedPort } from '../../testing/local-server';
 import { hasPostgres, NO_POSTGRES, PostgresServer } from '../../testing/postgres-server';
 import { recordSignals } from '../../testing/record-signals';
 import { PgDatabase } from '../database/pg-database';
 import { packDays } from '../database/pg-pack-days';
 import { migrate } from '../database/pg-schema';
+import type { MoverParts } from './mover-parts';
 import { HistoryUpkeep } from './upkeep';
 
 if (!hasPostgres) console.warn(`SKIPPED: upkeep of the history in PostgreSQL, because ${NO_POSTGRES}.`);
@@ -39,13 +42,13 @@ if (!hasPostgres) console.warn(`SKIPPED: upkeep of the history in PostgreSQL, be
         calls.push('stop');
       },
     };
-    const upkeep = new HistoryUpkeep({
-      database,
-      writers: [writer],
+    const parts = fake<MoverParts>({
+      historyDatabase: database,
       clock: systemClock,
-      redisClock: { known: Promise.resolve(true) },
+      redisClock: fake<RedisClock>({ known: Promise.resolve(true) }),
       emit: signals.listen,
     });
+    const upkeep = new HistoryUpkeep(parts, [writer]);
     opened.push({
       stop: async () => {
         await upkeep.stop();

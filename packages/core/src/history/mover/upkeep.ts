@@ -1,33 +1,42 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Emit } from '../../domain/signal';
 import { AppError } from '../../platform/app-error';
-import type { Clock } from '../../platform/clock';
-import type { RedisClock } from '../../platform/redis-clock';
 import { settledWithin } from '../../platform/timers';
-import type { PgDatabase } from '../database/pg-database';
 import { dropDays } from '../database/pg-days';
 import { packDays } from '../database/pg-pack-days';
 import { migrate } from '../database/pg-schema';
+import { AuditMover } from './audit-mover';
+import { Mover } from './mover';
+import type { MoverParts } from './mover-parts';
+import { ReachRestore } from './restore-reach';
+import { OverSweep } from './sweep-over';
 
-export interface UpkeepContext {
-  readonly database: PgDatabase;
-  /** The parts that write to the history. They start when its schema exists. */
-  readonly writers: readonly { start(): void; stop(): Promise<void> }[];
-  readonly clock: Clock;
-  readonly redisClock: Pick<RedisClock, 'known'>;
-  readonly emit: Emit;
+interface Writer {
+  start(): void;
+  stop(): Promise<void>;
 }
 
 const TRY_AGAIN_MS = 2_000;
 const DROP_EVERY_MS = 30 * 60_000;
 const STOP_PATIENCE_MS = 1_000;
 
-/** Creates the history's schema at the start. Then, twice an hour, drops expired days and packs days that have ended. */
+/**
+ * Keeps the history: creates its schema at the start, and starts the parts that write to it. Then, twice an hour, drops
+ * expired days and packs days that have ended.
+ */
 export class HistoryUpkeep {
   readonly #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
-  constructor(private readonly context: UpkeepContext) {}
+  /** @param writers they write to the history. They start when its schema exists. */
+  constructor(
+    private readonly parts: MoverParts,
+    private readonly writers: readonly Writer[] = [
+      new Mover(parts),
+      new OverSweep(parts),
+      new ReachRestore(parts),
+      new AuditMover(parts),
+    ],
+  ) {}
 
   /**
    * Create the schema and start the parts that need it, now or when PostgreSQL can be reached.
@@ -42,7 +51,7 @@ export class HistoryUpkeep {
   async stop(): Promise<void> {
     this.#stop.abort();
     await settledWithin(STOP_PATIENCE_MS, this.#running);
-    await Promise.all(this.context.writers.map((writer) => writer.stop()));
+    await Promise.all(this.writers.map((writer) => writer.stop()));
   }
 
   async #run(isThere: boolean): Promise<void> {
@@ -52,9 +61,9 @@ export class HistoryUpkeep {
       isThere = !signal.aborted && (await this.#migrate().catch((error: unknown) => this.#fail(error)));
     }
     // By the clock of a machine alone, days that are still to be kept could be dropped.
-    const isKnown = await this.context.redisClock.known;
+    const isKnown = await this.parts.redisClock.known;
     if (signal.aborted || !isKnown) return;
-    for (const writer of this.context.writers) writer.start();
+    for (const writer of this.writers) writer.start();
     while (!signal.aborted) {
       await this.#dropDays();
       await this.#packDays();
@@ -65,7 +74,7 @@ export class HistoryUpkeep {
   /** Gives whether the schema is there now. */
   async #migrate(): Promise<boolean> {
     try {
-      await migrate(this.context.database);
+      await migrate(this.parts.historyDatabase);
       return true;
     } catch (error) {
       if (error instanceof AppError && error.code === 'conflict') throw error;
@@ -74,9 +83,9 @@ export class HistoryUpkeep {
   }
 
   async #dropDays(): Promise<void> {
-    const { database, clock, emit } = this.context;
+    const { historyDatabase, clock, emit } = this.parts;
     try {
-      const { done, errors } = await dropDays(database, clock());
+      const { done, errors } = await dropDays(historyDatabase, clock());
       for (const table of done) emit({ name: 'history.day_dropped', table });
       for (const error of errors) this.#fail(error);
     } catch (error) {
@@ -85,9 +94,9 @@ export class HistoryUpkeep {
   }
 
   async #packDays(): Promise<void> {
-    const { database, clock } = this.context;
+    const { historyDatabase, clock } = this.parts;
     try {
-      const { errors } = await packDays(database, clock(), this.#stop.signal);
+      const { errors } = await packDays(historyDatabase, clock(), this.#stop.signal);
       for (const error of errors) this.#fail(error);
     } catch (error) {
       this.#fail(error);
@@ -95,7 +104,7 @@ export class HistoryUpkeep {
   }
 
   #fail(error: unknown): false {
-    this.context.emit({ name: 'history.failed', error });
+    this.parts.emit({ name: 'history.failed', error });
     return false;
   }
 

@@ -1,3 +1,5 @@
+import type { UsageRecorder } from '../../accounts/account-quota';
+import type { OpenAccounts } from '../../accounts/open-accounts';
 import { wakeUpEndpoint } from '../../deliver/flow/releaser';
 import { deliveryIdOf } from '../../domain/delivery';
 import type { Endpoint, EndpointAddress } from '../../domain/endpoint';
@@ -6,8 +8,11 @@ import { keys } from '../../domain/keys';
 import { disable } from '../../endpoints/disable';
 import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
 import type { TransformationStore } from '../../endpoints/redis-transformation-store';
-import { type MoveContext, moveBatch } from '../../history/mover/move-batch';
-import { recall } from '../../history/mover/recall';
+import type { PgHistory } from '../../history/database/pg-history';
+import type { HistoryWriter } from '../../history/database/pg-history-writer';
+import { moveBatch } from '../../history/mover/move-batch';
+import type { MoverParts } from '../../history/mover/mover-parts';
+import { Recall } from '../../history/mover/recall';
 import { Turns } from '../../platform/batches';
 import { type Atomic, atomicOneByOne } from '../../platform/redis-atomic';
 import type { RedisClient } from '../../platform/redis-connect';
@@ -267,22 +272,22 @@ export class ModelScene {
   async beginMove(): Promise<void> {
     const { admission, redis, overList, movedStore, movedIds, history } = this.lane;
     const mover = new Stepwise();
-    const context: MoveContext = {
+    const moving = fake<MoverParts>({
       ...admission,
       overList,
       movedIds,
       movedStore,
-      historyWriter: { write: mover.before('the write', history.write) },
-      openAccounts: { find: async () => ({ historyDays: undefined }) },
-      usageRecorder: { note: () => {} },
+      historyWriter: fake<HistoryWriter>({ write: mover.before('the write', history.write) }),
+      openAccounts: fake<OpenAccounts>({ find: async () => ({ historyDays: undefined }) }),
+      usageRecorder: fake<UsageRecorder>({ note: () => {} }),
       atomic: pausing(redis, mover),
       retention: testRetention,
       moveAfterMs: 0,
       keepDays: KEPT_DAYS,
-    };
+    });
     this.movers.push(mover);
     await mover.start(async () => {
-      const { moved } = await moveBatch(context);
+      const { moved } = await moveBatch(moving);
       if (moved > 0) this.count('a delivery that moves');
     });
     this.movers = this.movers.filter((other) => !other.isOver);
@@ -303,12 +308,12 @@ export class ModelScene {
       eventStore,
       overList,
       recalledStore,
-      pgHistory: {
+      pgHistory: fake<PgHistory>({
         readForRecall: resending.before('the history', history.readForRecall),
         countDeliveries: history.countDeliveries,
         readHeads: history.readHeads,
-      },
-      usageRecorder: { note: () => {} },
+      }),
+      usageRecorder: fake<UsageRecorder>({ note: () => {} }),
       retention: testRetention,
       atomic: atomicOneByOne(redis),
     };
@@ -331,7 +336,7 @@ export class ModelScene {
     const input = { ...parts, acceptedAt, trigger: 'manual', requestId: `r-${parts.eventId}` } as const;
     const { requests } = delivery;
     await resending.start(async () => {
-      await recall(context, parts.accountId, [{ ...parts, createdAt: acceptedAt }]);
+      await new Recall(context).bringBack(parts.accountId, [{ ...parts, createdAt: acceptedAt }]);
       const resent = await resend(resendContext, input);
       if (resent === 'resent') {
         this.count('a delivery that is sent again');

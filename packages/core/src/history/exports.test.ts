@@ -15,7 +15,7 @@ import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueEndpointId } from '../testing/unique-ids';
-import { type ExportCursor, type ExportedAttempt, type ExportScope, exportAttempts } from './export-attempts';
+import { type ExportCursor, type ExportedAttempt, type ExportScope, Exports } from './exports';
 import { Recent } from './redis-recent';
 import { WholeHistory } from './whole-history';
 
@@ -35,7 +35,8 @@ async function arrange() {
     deliveryStore: new DeliveryStore(redis.client, testRetention),
     heldDeliveries: new HeldDeliveries(redis.client, oneShard('bull')),
   };
-  const stores = { ...kept, history: new WholeHistory(new Recent(kept)) };
+  const history = new WholeHistory(new Recent(kept));
+  const stores = { ...kept, exports: new Exports({ ...kept, history }) };
   const endpoint = buildEndpoint();
   const { accountId } = endpoint;
   await stores.endpointStore.create(endpoint);
@@ -65,7 +66,7 @@ async function arrange() {
 
   async function exported(after?: ExportCursor, scope: Partial<ExportScope> = {}) {
     const all: ExportedAttempt[] = [];
-    for await (const page of exportAttempts(stores, accountId, { range: ALWAYS, ...scope }, after))
+    for await (const page of stores.exports.attempts(accountId, { range: ALWAYS, ...scope }, after))
       all.push(...page);
     return all;
   }
@@ -210,7 +211,7 @@ it('reads no further than it is asked for', async () => {
   const { publish, accountId, ...stores } = await arrange();
   for (let i = 0; i < 120; i += 1) await publish(ACCEPTED_AT + i);
   const readLog = jest.spyOn(stores.deliveryStore, 'readIfAny');
-  const pages = exportAttempts(stores, accountId, { range: ALWAYS });
+  const pages = stores.exports.attempts(accountId, { range: ALWAYS });
   await pages.next();
   expect(readLog).toHaveBeenCalledTimes(10);
   await pages.return();
@@ -230,7 +231,7 @@ it('stops when nobody wants it any more, also where it finds nothing for long', 
     end.abort();
     return listFrom(...page);
   });
-  const attempts = exportAttempts(stores, accountId, { range: ALWAYS }, undefined, end.signal);
+  const attempts = stores.exports.attempts(accountId, { range: ALWAYS }, undefined, end.signal);
   await expect(attempts.next()).rejects.toThrow(end.signal.reason);
   expect(listed).toHaveBeenCalledTimes(1);
 });

@@ -1,10 +1,12 @@
 import type { EventTypes } from '../accounts/event-types/event-types';
+import type { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
 import type { EventId, StoredEvent } from '../domain/event';
 import { compilePayloadFilter } from '../endpoints/filters/payload-filter';
 import { buildEvent } from '../testing/build-event';
 import { fake } from '../testing/fake';
 import { uniqueAccountId } from '../testing/unique-ids';
-import { type LastEvents, type TryFilterContext, tryFilter } from './try-filter';
+import { type LastEvents, Trials, type TrialsParts } from './trials';
+import type { WholeHistory } from './whole-history';
 
 const accountId = uniqueAccountId();
 const filter = compilePayloadFilter({ position: { exists: true } });
@@ -13,8 +15,8 @@ const filter = compilePayloadFilter({ position: { exists: true } });
 function arrange(events: readonly StoredEvent[]) {
   const looks = { heads: 0, bodies: 0 };
   const byId = new Map(events.map((event) => [event.id, event]));
-  const context: TryFilterContext = {
-    history: {
+  const parts = fake<TrialsParts>({
+    history: fake<WholeHistory>({
       async findEvent(_account, id) {
         looks.bodies += 1;
         return byId.get(id);
@@ -29,14 +31,14 @@ function arrange(events: readonly StoredEvent[]) {
         const isMore = last !== undefined && start + limit < events.length;
         return { found, nextCursor: isMore ? { eventId: last.id, createdAt: last.createdAt } : undefined };
       },
-    },
+    }),
     eventTypes: fake<EventTypes>({
       readNamed: async () => Promise.reject(new Error('Nobody asked for a type.')),
     }),
-    eventTypeStore: { names: async () => [] },
-  };
+    eventTypeStore: fake<EventTypeStore>({ names: async () => [] }),
+  });
   const tryOnLast = (last: Omit<LastEvents, 'kind'>) =>
-    tryFilter(context, accountId, filter, { kind: 'last', ...last });
+    new Trials(parts).runFilter(accountId, filter, { kind: 'last', ...last });
   return { tryOnLast, looks };
 }
 

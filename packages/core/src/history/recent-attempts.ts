@@ -1,10 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
+import type { HeavyTurns } from '../accounts/heavy-turns';
 import type { AccountId } from '../domain/account';
 import type { DeliveryStore } from '../events/redis-delivery-store';
+import type { EventStore } from '../events/redis-event-store';
 import { chunksOf } from '../platform/batches';
 import { SharedResults } from '../platform/caches';
-import type { InTurn, ListMark, WalkedDelivery } from './history-source';
-import { type ReadEntriesContext, readEntries, walkedOf } from './list-entries';
+import type { ListMark, WalkedDelivery } from './history-source';
+import { readEntries, walkedOf } from './list-entries';
 import { countedLogOf, type Rollup, type RollupQuery, RollupTally } from './rollups';
 
 /** The attempts recorded in Redis. */
@@ -19,10 +21,11 @@ export interface RecentDelivery extends WalkedDelivery {
   readonly log: string;
 }
 
-export interface RecentAttemptsOptions extends ReadEntriesContext {
-  readonly deliveryStore: Pick<DeliveryStore, 'readLogs'>;
-  /** By default at once. */
-  readonly inTurn?: InTurn;
+export interface RecentAttemptsParts {
+  readonly eventStore: EventStore;
+  readonly deliveryStore: DeliveryStore;
+  /** An account's attempts are read in its turn. Absent: at once. */
+  readonly heavyTurns?: HeavyTurns | undefined;
   /** Milliseconds by a clock that never jumps. */
   readonly now?: () => number;
   readonly mostDeliveries?: number;
@@ -51,11 +54,11 @@ export class RecentAttempts {
   /** The next walk of an account: it has not begun yet. */
   readonly #next = new Map<AccountId, Walk>();
 
-  constructor(private readonly options: RecentAttemptsOptions) {
+  constructor(private readonly parts: RecentAttemptsParts) {
     this.#counts = new SharedResults({
       entries: REMEMBERED,
       shownForMs: RECENT_SHOWN_FOR_MS,
-      now: options.now,
+      now: parts.now,
     });
   }
 
@@ -89,14 +92,14 @@ export class RecentAttempts {
       next.adds.push(add);
       return await next.countedFrom;
     }
-    const { inTurn = (_accountId, work) => work() } = this.options;
+    const { heavyTurns } = this.parts;
     const adds = [add];
     const begin = async () => {
       await setImmediate();
       this.#next.delete(accountId);
       return await this.#walk(accountId, (delivery, log) => adds.forEach((each) => each(delivery, log)));
     };
-    const countedFrom = inTurn(accountId, begin);
+    const countedFrom = heavyTurns ? heavyTurns.run(accountId, begin) : begin();
     const walk = { adds, countedFrom };
     this.#next.set(accountId, walk);
     try {
@@ -108,12 +111,12 @@ export class RecentAttempts {
   }
 
   async #walk(accountId: AccountId, add: Add): Promise<number | undefined> {
-    let left = this.options.mostDeliveries ?? MOST_DELIVERIES;
+    let left = this.parts.mostDeliveries ?? MOST_DELIVERIES;
     let after: ListMark | undefined;
     do {
       const span = { limit: Math.min(left, LISTED_TOGETHER), after };
       // An attempt of today may be of any older event.
-      const { entries, nextCursor } = await readEntries(this.options, { accountId }, span);
+      const { entries, nextCursor } = await readEntries(this.parts.eventStore, { accountId }, span);
       const deliveries = entries.flatMap((entry) => walkedOf(entry) ?? []);
       for (const some of chunksOf(deliveries, READ_TOGETHER)) await this.#readSome(some, add);
       left -= entries.length;
@@ -123,7 +126,7 @@ export class RecentAttempts {
   }
 
   async #readSome(deliveries: readonly WalkedDelivery[], add: Add): Promise<void> {
-    const logs = await this.options.deliveryStore.readLogs(deliveries);
+    const logs = await this.parts.deliveryStore.readLogs(deliveries);
     for (const [i, delivery] of deliveries.entries()) {
       const log = logs[i] ?? '';
       if (log !== '') add(delivery, log);

@@ -19,9 +19,9 @@ import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import type { DeliveryFilter, HoldExplanation } from './delivery-standings';
+import { Deliveries, type HoldExplanation, type ListScope } from './deliveries';
+import type { DeliveryFilter } from './delivery-standings';
 import type { ListMark } from './history-source';
-import { type ListScope, listDeliveries, readDelivery } from './read-deliveries';
 import { Recent } from './redis-recent';
 import { WholeHistory } from './whole-history';
 
@@ -44,7 +44,8 @@ function openStores() {
     ...buildVerification(redis.client),
     clock: systemClock,
   };
-  return { ...stores, history: new WholeHistory(new Recent(stores)) };
+  const history = new WholeHistory(new Recent(stores));
+  return { ...stores, deliveries: new Deliveries({ ...stores, history }) };
 }
 
 type Ending = 'delivered' | 'exhausted' | 'pending' | 'held';
@@ -60,7 +61,7 @@ async function arrange({ endpoints: count = 3 } = {}) {
     endpointIds.push(endpoint.id);
   }
   const list = (scope: ListScope, filter: DeliveryFilter, limit: number, before?: ListMark) =>
-    listDeliveries(stores, accountId, scope, filter, limit, before);
+    stores.deliveries.list(accountId, scope, filter, limit, before);
 
   /** In the order in which lists have them: of one event those to the endpoints registered last first. */
   async function publish(
@@ -312,8 +313,8 @@ async function arrangeArrived() {
     delivery,
     attempts: [attempt],
     listOfEndpoint: (accountId: AccountId, ref: EndpointRef, filter: DeliveryFilter, limit: number) =>
-      listDeliveries(stores, accountId, { endpoint: ref }, filter, limit),
-    read: (accountId: AccountId, id: string) => readDelivery(stores, accountId, id),
+      stores.deliveries.list(accountId, { endpoint: ref }, filter, limit),
+    read: (accountId: AccountId, id: string) => stores.deliveries.read(accountId, id),
   };
 }
 

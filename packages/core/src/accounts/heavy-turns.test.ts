@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { type AccountId, accountIdSchema } from '@hookferry/core/domain/account';
+import { type AccountId, accountIdSchema } from '../domain/account';
 import { HeavyTurns } from './heavy-turns';
 
 const accounts = ['one', 'two'].map((id) => accountIdSchema.parse(id)) as [AccountId, AccountId];

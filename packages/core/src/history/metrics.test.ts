@@ -1,14 +1,16 @@
+import type { HeavyTurns } from '../accounts/heavy-turns';
 import type { EndpointId } from '../domain/endpoint';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEvent } from '../testing/build-event';
 import { buildNewDeliveries } from '../testing/build-new-deliveries';
+import { fake } from '../testing/fake';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
-import { RECENT_SHOWN_FOR_MS, RecentAttempts } from './count-recent';
-import { readMetrics } from './read-metrics';
+import { Metrics, type MetricsParts, type MetricsQuery } from './metrics';
+import { RECENT_SHOWN_FOR_MS, RecentAttempts } from './recent-attempts';
 
 const HOUR_MS = 3_600_000;
 const NOON = Date.parse('2026-11-24T12:00:00Z');
@@ -28,10 +30,12 @@ function arrange(mostDeliveries?: number) {
   let walks = 0;
   const recentAttempts = new RecentAttempts({
     eventStore,
-    inTurn: (_accountId, work) => {
-      walks += 1;
-      return work();
-    },
+    heavyTurns: fake<HeavyTurns>({
+      run: (_accountId, work) => {
+        walks += 1;
+        return work();
+      },
+    }),
     deliveryStore,
     now: () => passedMs,
     ...(mostDeliveries === undefined ? {} : { mostDeliveries }),
@@ -77,8 +81,11 @@ function arrange(mostDeliveries?: number) {
     record,
     walks: () => walks,
     pass: (ms: number) => void (passedMs += ms),
-    read: (query: Partial<Parameters<typeof readMetrics>[2]> = {}) =>
-      readMetrics({ recentAttempts, clock: () => NOW }, accountId, { interval: '1h', ...query }),
+    read: (query: Partial<MetricsQuery> = {}) =>
+      new Metrics({ eventStore, recentAttempts, clock: () => NOW }).countAttempts(accountId, {
+        interval: '1h',
+        ...query,
+      }),
   };
 }
 
@@ -211,11 +218,9 @@ it('refuses days, and more than 2,000 points', async () => {
     lags: new Map(),
   };
   const rollups = Array.from({ length: 2_001 }, (_, i) => ({ start: NOON, value: `wh_${i}`, ...counts }));
-  const recentAttempts = { count: async () => ({ rollups, countedFrom: undefined }), read: async () => [] };
-  const many = readMetrics({ recentAttempts, clock: () => NOW }, uniqueAccountId(), {
-    interval: '1h',
-    groupBy: 'webhook_id',
-  });
+  const recentAttempts = fake<RecentAttempts>({ count: async () => ({ rollups, countedFrom: undefined }) });
+  const metrics = new Metrics(fake<MetricsParts>({ recentAttempts, clock: () => NOW }));
+  const many = metrics.countAttempts(uniqueAccountId(), { interval: '1h', groupBy: 'webhook_id' });
   await expect(many).rejects.toMatchObject({
     code: 'invalid_request',
     validationErrors: [{ pointer: '?/since', detail: expect.stringContaining('2001 points') }],

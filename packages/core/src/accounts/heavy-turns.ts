@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import { setImmediate as onNextTurn } from 'node:timers';
 import { setImmediate, setTimeout as wait } from 'node:timers/promises';
-import type { AccountId } from '@hookferry/core/domain/account';
-import { AppError } from '@hookferry/core/platform/app-error';
+import type { AccountId } from '../domain/account';
+import { AppError } from '../platform/app-error';
 
 /** Parsing and checking a longer body may take tens of milliseconds of processor time. */
 export const LARGE_BYTES = 16 * 1024;

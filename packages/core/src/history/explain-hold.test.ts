@@ -2,11 +2,13 @@ import type { PastHold } from '../domain/delivery';
 import type { Endpoint } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildVerification } from '../testing/build-verification';
+import { fake } from '../testing/fake';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEventId } from '../testing/unique-ids';
-import { explainHold } from './delivery-standings';
+import { type DeliveriesParts, explainHold } from './deliveries';
 
 const NOW = 1_700_000_000_000;
 
@@ -18,10 +20,10 @@ afterAll(() => redis.close());
 
 async function explain(endpoint: Endpoint, eventId = uniqueEventId(), holds: readonly PastHold[] = []) {
   const admissionStore = new AdmissionStore(redis.client);
-  const heldDeliveries = { holdsOf: async () => holds };
+  const heldDeliveries = fake<HeldDeliveries>({ holdsOf: async () => holds });
   const verification = buildVerification(redis.client, 'required');
-  const context = { admissionStore, heldDeliveries, ...verification, clock: () => NOW };
-  const holdOf = await explainHold(context, endpoint);
+  const parts = { admissionStore, heldDeliveries, ...verification, clock: () => NOW };
+  const holdOf = await explainHold(fake<DeliveriesParts>(parts), endpoint);
   return await holdOf(eventId);
 }
 

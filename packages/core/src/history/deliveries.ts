@@ -1,0 +1,287 @@
+import type { AccountId } from '../domain/account';
+import type { Attempt } from '../domain/attempt';
+import { phaseOf } from '../domain/breaker';
+import {
+  type DeliveryId,
+  type DeliveryParts,
+  deliveryIdOf,
+  type HoldReason,
+  type PastHold,
+  parseDeliveryId,
+} from '../domain/delivery';
+import type { CancelReason } from '../domain/delivery-log';
+import { batchLimitsOf, type Endpoint, type EndpointId, type EndpointRef } from '../domain/endpoint';
+import { type EventHead, type EventId, eventNotFound } from '../domain/event';
+import type { AdmissionStore, Standing as Limits } from '../endpoints/admission/redis-admission-store';
+import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import { requireEndpoint } from '../endpoints/resolve-endpoints';
+import { isUnreadableSecret } from '../endpoints/seal';
+import type { VerificationPolicy } from '../endpoints/verification/verify';
+import { AppError } from '../platform/app-error';
+import type { Clock } from '../platform/clock';
+import type { TimeRange } from '../platform/redis-timeline';
+import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
+import {
+  type DeliveryFilter,
+  type RecordFilter,
+  shownStatusOf,
+  type TypedStanding,
+} from './delivery-standings';
+import type { DeliveryQuery, ListMark } from './history-source';
+import type { WholeHistory } from './whole-history';
+
+export interface DeliveriesParts {
+  readonly history: WholeHistory;
+  readonly endpointStore: EndpointStore;
+  readonly heldDeliveries: HeldDeliveries;
+  readonly admissionStore: AdmissionStore;
+  readonly verificationPolicy: VerificationPolicy;
+  readonly clock: Clock;
+}
+
+/** A delivery as clients see it. */
+export interface Delivery extends TypedStanding {
+  readonly id: DeliveryId;
+  /** Why it is held; absent if it is not, or its endpoint is gone. */
+  readonly hold: HoldExplanation | undefined;
+}
+
+/** A delivery with each of its attempts. */
+export interface DeliveryWithAttempts extends Delivery {
+  readonly attempts: readonly Attempt[];
+  /** The newer event of its group that is sent in place of it, if it has ended so. */
+  readonly supersededBy?: EventId | undefined;
+  /** If it has ended so, and the reason is a known one. */
+  readonly cancelReason?: CancelReason | undefined;
+}
+
+/**
+ * Why a delivery is held, and until when at most if time alone ends it: milliseconds since the Unix epoch.
+ */
+export interface HoldExplanation {
+  readonly reason: HoldReason;
+  readonly until: number | undefined;
+  /** When it was held, for whichever reason at first. Absent: in a list, or not known. */
+  readonly since?: number | undefined;
+}
+
+/** The owner of the listed deliveries; absent: the whole account. */
+export interface ListScope {
+  readonly endpoint?: EndpointRef | undefined;
+  readonly eventId?: EventId | undefined;
+}
+
+export interface DeliveriesPage<Cursor> {
+  readonly deliveries: readonly Delivery[];
+  readonly nextCursor: Cursor | undefined;
+  /** It ends before its list does, because the history is away. */
+  readonly isCutShort?: true;
+}
+
+/** The deliveries of an account as clients see them. */
+export class Deliveries {
+  constructor(private readonly parts: DeliveriesParts) {}
+
+  /**
+   * List deliveries in pages, those of the newest event first. Deliveries to deleted endpoints are included.
+   *
+   * @throws AppError `not_found` when the account does not own what the scope names.
+   */
+  async list(
+    accountId: AccountId,
+    { endpoint, eventId }: ListScope,
+    filter: DeliveryFilter,
+    limit: number,
+    before?: ListMark,
+  ): Promise<DeliveriesPage<ListMark>> {
+    const endpointId =
+      endpoint === undefined ? undefined : await requireEndpoint(this.parts, accountId, endpoint);
+    const event = eventId === undefined ? undefined : await this.#requireEvent(accountId, eventId);
+    const query = { accountId, endpointId, eventId, ...filter, ...(event && rangeOf(event, filter)) };
+    return await this.#readPage(query, limit, before);
+  }
+
+  /**
+   * List an event's deliveries, those to the endpoints registered last first. Deliveries to deleted endpoints
+   * are included.
+   *
+   * @throws AppError `not_found` when the account has no such event.
+   */
+  async listOfEvent(
+    accountId: AccountId,
+    eventId: EventId,
+    filter: RecordFilter,
+    limit: number,
+    endpointId?: EndpointId,
+  ): Promise<DeliveriesPage<EndpointId>> {
+    const event = await this.#requireEvent(accountId, eventId);
+    const before = endpointId && { eventId, createdAt: event.acceptedAt, endpointId };
+    const query = { accountId, eventId, ...filter, ...rangeOf(event, {}) };
+    const page = await this.#readPage(query, limit, before);
+    return { ...page, nextCursor: page.nextCursor?.endpointId };
+  }
+
+  /**
+   * Read a delivery with its attempts. An endpoint's deliveries belong to its account, and are removed with it.
+   *
+   * @throws AppError `not_found`, also for another account's delivery.
+   */
+  async read(accountId: AccountId, id: string): Promise<DeliveryWithAttempts> {
+    const { endpointStore, history, heldDeliveries } = this.parts;
+    const parts = parseDeliveryId(id);
+    const endpoint = parts && (await endpointStore.find(accountId, parts.endpointId));
+    const recorded = endpoint && (await history.findDelivery(accountId, parts));
+    if (!recorded) throw deliveryNotFound();
+    // A delivery that was never tried has no line with its type. If its event is gone too, its type is unknown.
+    const type = recorded.eventType ?? (await history.findHead(accountId, parts.eventId))?.type;
+    if (type === undefined) throw deliveryNotFound();
+    const status = await shownStatusOf(heldDeliveries, parts, recorded.status);
+    const nextAttemptAt = status === 'held' ? undefined : recorded.nextAttemptAt;
+    const standing = { ...recorded, ...parts, type, status, nextAttemptAt };
+    const [[delivery], since] = await Promise.all([
+      completeDeliveries(this.parts, accountId, [standing]),
+      status === 'held' ? this.#heldSince(parts, recorded.attempts.at(-1)) : undefined,
+    ]);
+    if (!delivery) throw deliveryNotFound();
+    const hold = delivery.hold && { ...delivery.hold, since };
+    const { supersededBy, cancelReason, attempts } = recorded;
+    return { ...delivery, hold, supersededBy, cancelReason, attempts };
+  }
+
+  async #requireEvent(accountId: AccountId, id: EventId): Promise<EventHead> {
+    const head = await this.parts.history.findHead(accountId, id);
+    if (!head) throw eventNotFound();
+    return head;
+  }
+
+  async #readPage(
+    query: DeliveryQuery,
+    limit: number,
+    before: ListMark | undefined,
+  ): Promise<DeliveriesPage<ListMark>> {
+    const { found, ...page } = await this.parts.history.listDeliveries(query, limit, before);
+    return { ...page, deliveries: await completeDeliveries(this.parts, query.accountId, found) };
+  }
+
+  /** When a held delivery was held first after its last attempt. undefined: its job does not tell. */
+  async #heldSince(
+    { endpointId, eventId }: DeliveryParts,
+    last: Attempt | undefined,
+  ): Promise<number | undefined> {
+    const holds = await this.parts.heldDeliveries.holdsOf(endpointId, eventId);
+    return holds.find(({ since }) => last === undefined || since >= last.startedAt)?.since;
+  }
+}
+
+/** All deliveries of an event have its time. */
+function rangeOf({ acceptedAt }: EventHead, { since = acceptedAt, until = Infinity }: TimeRange): TimeRange {
+  return { since: Math.max(since, acceptedAt), until: Math.min(until, acceptedAt + 1) };
+}
+
+function deliveryNotFound(): AppError {
+  return new AppError('not_found', 'There is no delivery with this id.');
+}
+
+/** Complete standings to deliveries. It looks up once for each endpoint why some are held. */
+async function completeDeliveries(
+  parts: DeliveriesParts,
+  accountId: AccountId,
+  standings: readonly TypedStanding[],
+): Promise<readonly Delivery[]> {
+  const held = standings.filter(({ status }) => status === 'held');
+  const endpointIds = [...new Set(held.map(({ endpointId }) => endpointId))];
+  const explained = endpointIds.map(async (id) => {
+    const endpoint = await parts.endpointStore.find(accountId, id).catch(undefinedIfUnreadable);
+    return [id, endpoint && (await explainHold(parts, endpoint))] as const;
+  });
+  const holds = new Map(await Promise.all(explained));
+  return await Promise.all(
+    standings.map(async (one) => {
+      const hold = one.status === 'held' ? await holds.get(one.endpointId)?.(one.eventId) : undefined;
+      return deliveryOf(one, hold);
+    }),
+  );
+}
+
+/** One endpoint whose secrets can't be read must not keep a page with others from being shown. */
+function undefinedIfUnreadable(error: unknown): undefined {
+  if (isUnreadableSecret(error)) return undefined;
+  throw error;
+}
+
+function deliveryOf(standing: TypedStanding, hold: HoldExplanation | undefined): Delivery {
+  const { eventId, endpointId, type, status, attemptCount, createdAt } = standing;
+  const { lastOutcome, lastResponseStatus, nextAttemptAt } = standing;
+  return {
+    id: deliveryIdOf({ eventId, endpointId }),
+    eventId,
+    endpointId,
+    type,
+    status,
+    attemptCount,
+    lastOutcome,
+    lastResponseStatus,
+    nextAttemptAt,
+    hold,
+    createdAt,
+  };
+}
+
+// Of more groups than that, some that are held behind another event are said to be held for want of a slot.
+const READY_LOOKED_AT = 1_000;
+
+/**
+ * Explain what holds an endpoint's deliveries, by the event of each. It is looked up once for all deliveries of an endpoint
+ * that are shown together: the reason may have changed since a delivery was held. What is its own alone, its job tells.
+ */
+export async function explainHold(
+  { admissionStore, heldDeliveries, verificationPolicy, clock }: DeliveriesParts,
+  endpoint: Endpoint,
+): Promise<(eventId: EventId) => Promise<HoldExplanation>> {
+  const ofAll = (reason: HoldReason, until?: number) => async () => ({ reason, until });
+  if (endpoint.status === 'disabled') return ofAll('disabled');
+  if (await verificationPolicy.isWaiting(endpoint)) return ofAll('unverified');
+  const mostReady = endpoint.ordering === 'group' ? READY_LOOKED_AT : 0;
+  const standing = await admissionStore.stand(endpoint.id, endpoint.rateLimit, mostReady);
+  const { breaker, rate, tokenPausedUntil } = standing;
+  const now = clock();
+  switch (phaseOf(breaker, now)) {
+    case 'open':
+      return ofAll('breaker_open', breaker.openUntil);
+    case 'half_open':
+      return ofAll('breaker_open');
+    case 'closed':
+  }
+  const isInTurn = turnIn(endpoint, standing);
+  const maxWaitMs = batchLimitsOf(endpoint)?.maxWaitMs ?? 0;
+  return async (eventId) => {
+    if (!isInTurn(eventId)) return { reason: 'ordering', until: undefined };
+    if (tokenPausedUntil !== undefined) {
+      return { reason: 'no_token', until: tokenPausedUntil > now ? tokenPausedUntil : undefined };
+    }
+    if (rate.free < 1) return { reason: 'rate_limited', until: now + rate.nextInMs };
+    if (endpoint.ordering !== 'strict' && maxWaitMs === 0) return { reason: 'busy', until: undefined };
+    return explainByJob(endpoint, maxWaitMs, await heldDeliveries.holdsOf(endpoint.id, eventId));
+  };
+}
+
+/** What the endpoint does not tell: it waits for others, for an event that is still on the queue, or for a slot. */
+function explainByJob(
+  { ordering }: Endpoint,
+  maxWaitMs: number,
+  holds: readonly PastHold[],
+): HoldExplanation {
+  const reason = holds.at(-1)?.reason;
+  // In groups, the one before it may have ended since.
+  if (ordering === 'strict' && reason === 'ordering') return { reason, until: undefined };
+  const since = holds[holds.findLastIndex((hold) => hold.reason !== 'batching') + 1]?.since;
+  if (since === undefined || maxWaitMs === 0) return { reason: 'busy', until: undefined };
+  return { reason: 'batching', until: since + maxWaitMs };
+}
+
+function turnIn({ ordering }: Endpoint, { next, ready }: Limits): (eventId: EventId) => boolean {
+  if (ordering === 'strict' && next) return (eventId) => eventId === next.eventId;
+  if (ordering !== 'group' || ready.length === READY_LOOKED_AT) return () => true;
+  const first = new Set(ready);
+  return (eventId) => first.has(eventId);
+}
