@@ -18,11 +18,10 @@ import {
 } from '@hookferry/core/platform/redis-connect';
 import { storageUnavailable } from '@hookferry/core/platform/redis-errors';
 import { settledWithin } from '@hookferry/core/platform/timers';
-import { PausedQueues } from '@hookferry/core/queue/bullmq-paused-queues';
 import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import type { CliConfig } from './config';
 
-/** What the commands work with: the same as the API's use cases. */
+/** What the commands work with: the modules of the core, as in the API. */
 export type AdminContext = Awaited<ReturnType<typeof openContext>>;
 
 const CONNECT_PATIENCE_MS = 5_000;
@@ -50,14 +49,14 @@ export async function withContext(
 }
 
 /** Record in the audit log that the command's last action was refused or failed. */
-async function noteRefusal({ refusalStore, acting, newId, clock, config }: AdminContext, error: unknown) {
+async function noteRefusal({ acting, newId, clock, config, redis }: AdminContext, error: unknown) {
   const refusal = error instanceof AppError ? error : error instanceof Error ? error.cause : undefined;
   if (acting.last === undefined || !(refusal instanceof AppError)) return;
   const { code } = refusal;
   // There is nothing to write it to.
   if (code === 'storage_unavailable') return;
   const entry = { ...acting.last, id: newId(AUDIT_ID_PREFIX), at: clock(), code };
-  await refusalStore.add(entry, auditBoundsOf(config).ageMs);
+  await new RefusalStore(redis).add(entry, auditBoundsOf(config).ageMs);
 }
 
 async function openContext(redis: RedisClient, config: CliConfig) {
@@ -68,18 +67,15 @@ async function openContext(redis: RedisClient, config: CliConfig) {
   const newId = createNewId(clock);
   const shards = await findShards(redis, queuePrefix(config.REDIS_URL));
   const atomic = createAtomic(redis);
-  const { stores, ...core } = openCore({ config, redis, shards, atomic, clock, emit, database: DATABASE });
-  await ensureDefaultAccount(stores.accountStore, clock);
+  const core = openCore({ config, redis, shards, atomic, clock, emit, database: DATABASE });
+  await ensureDefaultAccount(core.stores.accountStore, clock);
   const acting: { last?: Omit<AuditEntry, 'id' | 'at'> } = {};
   return {
-    ...stores,
     ...core,
     config,
     redis,
-    atomic,
-    pausedQueues: new PausedQueues(redis, shards),
     newId,
-    refusalStore: new RefusalStore(redis),
+    clock,
     acting,
     /** @param on whose log it belongs to, and what it is about, should it be refused. */
     actOf: (command: string, action: AuditAction, on: Pick<AuditEntry, 'accountId' | 'targetId'>): Act => {
@@ -87,8 +83,6 @@ async function openContext(redis: RedisClient, config: CliConfig) {
       acting.last = { actor, action, ...on };
       return { id: newId(AUDIT_ID_PREFIX), at: clock(), actor, action, bounds: auditBoundsOf(config) };
     },
-    clock,
-    emit,
   };
 }
 

@@ -12,7 +12,6 @@ import {
   displayNameSchema,
   scopes,
 } from '@hookferry/core/domain/account';
-import { readAccount } from '@hookferry/core/operations/manage-accounts';
 import { durationSchema } from '@hookferry/core/platform/duration';
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
@@ -52,12 +51,12 @@ export function addCreateKey(keys: Command, { output, withContext }: Cli): void 
       await withContext(async (context) => {
         const { account, name, expires } = flags;
         const advice = `Create it first: hookferry-admin accounts create --id ${account}`;
-        await withAdvice('not_found', advice, readAccount(context, account));
+        await withAdvice('not_found', advice, context.accounts.read(account));
         const createdAt = context.clock();
         const expiry = expires === undefined ? {} : { expiresAt: createdAt + expires };
         const input = { name, scopes: flags.scopes, ...expiry };
         const issued = issueApiKey(
-          context,
+          context.stores,
           account,
           input,
           { key: newApiKey(context.newId), createdAt },
@@ -85,9 +84,9 @@ export function addListKeys(keys: Command, { output, withContext }: Cli): void {
     .action(async (given: unknown) => {
       const { account, json } = parseFlags(listFlagsSchema, given);
       await withContext(async (context) => {
-        await withAdvice('not_found', 'See: hookferry-admin accounts list', readAccount(context, account));
+        await withAdvice('not_found', 'See: hookferry-admin accounts list', context.accounts.read(account));
         const all = await readAllPages(async (limit, before) => {
-          const page = await context.apiKeyStore.list(account, limit, before);
+          const page = await context.stores.apiKeyStore.list(account, limit, before);
           return [page.apiKeys, page.nextCursor];
         });
         const shown = all.map(presentApiKey);
@@ -119,7 +118,7 @@ export function addRevokeKey(keys: Command, { output, withContext }: Cli): void 
       const id = parseId(givenId);
       const { account, last, json } = parseFlags(revokeFlagsSchema, given);
       await withContext(async (context) => {
-        const revoked = revokeApiKey(context, account, id, {
+        const revoked = revokeApiKey(context.stores, account, id, {
           mayBeLast: last,
           act: context.actOf('keys revoke', 'api_key.revoke', { accountId: account, targetId: id }),
         });

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { RefusalStore, Refusals } from '@hookferry/core/accounts/audit/refusals';
 import { AuthFailures } from '@hookferry/core/accounts/auth-failures';
 import { KeyUses } from '@hookferry/core/accounts/authenticate';
@@ -10,7 +9,6 @@ import { AddressPolicy } from '@hookferry/core/deliver/egress/address-policy';
 import type { QueueShards } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { BeginSpan } from '@hookferry/core/domain/trace';
-import { countDisabled } from '@hookferry/core/endpoints/disable';
 import { EventCounter } from '@hookferry/core/history/count-events';
 import { RecentAttempts } from '@hookferry/core/history/count-recent';
 import type { InTurn } from '@hookferry/core/history/history-source';
@@ -20,10 +18,6 @@ import { ListenerStore } from '@hookferry/core/listeners/redis-listener-store';
 import { MAILBOX_SILENCE_MS, RedisMailbox } from '@hookferry/core/listeners/redis-mailbox';
 import { ContactStore } from '@hookferry/core/notifications/redis-contact-store';
 import { NotificationStore } from '@hookferry/core/notifications/redis-notification-store';
-import { DayReader } from '@hookferry/core/operations/read-day';
-import { OperationsReader } from '@hookferry/core/operations/read-operations';
-import { DayStore } from '@hookferry/core/operations/redis-day-store';
-import { WorkerReports } from '@hookferry/core/operations/redis-worker-reports';
 import { Turns } from '@hookferry/core/platform/batches';
 import { type Clock } from '@hookferry/core/platform/clock';
 import { SAME_AS_KEY } from '@hookferry/core/platform/duration';
@@ -139,11 +133,8 @@ function openParts(process: ProcessContext) {
     changeStore: new ChangeStore(redis),
     listenerStore: new ListenerStore(redis),
     transformPool,
-    workerReports: new WorkerReports(redis),
-    dayStore: new DayStore(redis),
     knownAccounts: new KnownAccounts(),
     longAnswers: new LongAnswers(),
-    wait: (ms: number) => wait(ms),
     unreadAnswers: new UnreadAnswers(),
     heavyTurns,
     urlRules: urlRulesOf(config),
@@ -200,7 +191,5 @@ function openUseCases(stores: StoresContext) {
     watchListeners,
     mailbox,
     changeStreams: new ChangeStreams(context),
-    operationsReader: new OperationsReader({ ...context, countDisabled: () => countDisabled(context) }),
-    dayReader: new DayReader(context),
   };
 }

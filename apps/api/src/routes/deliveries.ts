@@ -6,7 +6,6 @@ import { eventIdSchema, eventNotFound, eventTypeNameSchema } from '@hookferry/co
 import { readEndpoint } from '@hookferry/core/endpoints/manage-endpoints';
 import { type RecordFilter, shownStatuses, statusClasses } from '@hookferry/core/history/delivery-standings';
 import * as history from '@hookferry/core/history/read-deliveries';
-import { redeliver } from '@hookferry/core/replays/redeliver';
 import { z } from 'zod';
 import {
   dataQuery,
@@ -234,9 +233,9 @@ export const redeliverDelivery = defineRoute({
     202: { description: 'The delivery as it is now.', schema: deliveryWithAttemptsSchema },
   },
   problems: ['conflict', 'payload_erased', 'limit_reached', 'history_unavailable'],
-  async handle({ apiKey, params, newId, act }, context) {
+  async handle({ apiKey, params, newId, act }, core) {
     const request = newId(REQUEST_ID_PREFIX);
-    const delivery = await redeliver(context, apiKey.accountId, params.id, request, act);
+    const delivery = await core.redelivery.redeliver(apiKey.accountId, params.id, request, act);
     return { status: 202, body: presentDeliveryWithAttempts(delivery) };
   },
 });

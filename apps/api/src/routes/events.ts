@@ -14,7 +14,6 @@ import {
 } from '@hookferry/core/domain/event';
 import type { DeliveryCounts, ListedEvent } from '@hookferry/core/history/history-source';
 import * as history from '@hookferry/core/history/read-events';
-import * as erasure from '@hookferry/core/operations/erase-payload';
 import { AppError, invalidRequest, validationErrorsOf } from '@hookferry/core/platform/app-error';
 import { formatTime, formatTimeOrNull, sentTimeSchema, timeSchema } from '@hookferry/core/platform/clock';
 import { inWords } from '@hookferry/core/platform/zod-words';
@@ -435,8 +434,8 @@ export const erasePayload = defineRoute({
     204: { description: 'The payload is erased for good. Pending deliveries of the event are cancelled.' },
   },
   problems: ['history_unavailable'],
-  async handle({ apiKey, params, act }, context) {
-    await erasure.erasePayload(context, apiKey.accountId, params.id, act);
+  async handle({ apiKey, params, act }, core) {
+    await core.erasure.payload(apiKey.accountId, params.id, act);
     return { status: 204 };
   },
 });

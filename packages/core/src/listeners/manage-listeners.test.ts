@@ -22,8 +22,11 @@ import { createNewId } from '../platform/ids';
 import { atomicAsOne } from '../platform/redis-atomic';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
+import type { ReplayQueue } from '../queue/bullmq-work-queues';
 import { ReplayStore } from '../replays/redis-replay-store';
+import { Replays, type ReplaysParts } from '../replays/replays';
 import { buildVerification } from '../testing/build-verification';
+import { fake } from '../testing/fake';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
@@ -62,19 +65,18 @@ async function arrange() {
   await accountStore.create({ id: accountId, createdAt: START });
   const ordered: ReplayOrder[] = [];
   let isQueueAway = false;
-  const replayQueue = {
+  const replayQueue = fake<ReplayQueue>({
     async add(order: ReplayOrder) {
       if (isQueueAway) throw new Error('no Redis');
       ordered.push(order);
     },
-  };
+  });
   const context = {
     endpointStore,
     signingKeyStore: new SigningKeyStore(redis.client, testSealer),
     accountStore,
     listenerStore,
-    replayQueue,
-    replayStore,
+    replays: new Replays(fake<ReplaysParts>({ endpointStore, replayStore, replayQueue, clock, emit })),
     deliveryStore: new DeliveryStore(redis.client, testRetention),
     deliveryQueue: new DeliveryQueue(redis.client, oneShard('bull')),
     healthStore: new HealthStore(redis.client, 60_000),

@@ -6,18 +6,21 @@ import { keys } from '../domain/keys';
 import { oneShard } from '../domain/queues';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { CACHED_FOR_MS, EventStore } from '../events/redis-event-store';
+import type { PgDatabase } from '../history/database/pg-database';
 import { EventClaimStore } from '../publish/redis-event-claim-store';
+import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { EventQueue } from '../queue/bullmq-event-queue';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEvent } from '../testing/build-event';
 import { createClosables } from '../testing/closables';
+import { fake } from '../testing/fake';
 import { noOrder } from '../testing/no-order';
 import { openScheduleParts } from '../testing/open-schedule-parts';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { type ErasePayloadContext, erasePayload } from './erase-payload';
+import { Erasure, type ErasureParts } from './erasure';
 
 const NOW = 1_700_000_060_000;
 
@@ -43,7 +46,7 @@ function arrange(change: Partial<AcceptedEvent> = {}) {
   const deliveryStore = new DeliveryStore(redis.client, testRetention);
   const queue = { redis: redis.client, prefix: 'bull' };
   const signals = recordSignals();
-  const context = {
+  const parts = {
     ...noOrder,
     ...openScheduleParts(redis.client),
     eventStore,
@@ -65,8 +68,8 @@ function arrange(change: Partial<AcceptedEvent> = {}) {
     delivery: { endpointId, eventId: id },
     signals,
     pass: (ms: number) => void (now += ms),
-    erase: (given: Partial<ErasePayloadContext> = {}) =>
-      erasePayload({ ...context, ...given }, accountId, id),
+    erase: (given: Partial<ErasureParts> = {}) =>
+      new Erasure(fake<ErasureParts>({ ...parts, ...given })).payload(accountId, id),
   };
 }
 
@@ -203,8 +206,12 @@ describe("receivers' answers", () => {
     const { event, endpointId, eventStore, deliveryStore, delivery, log, erase } = arrange();
     await eventStore.save(event)(redis.client);
     await eventStore.addReceivers(event.accountId, event.id, [endpointId])(redis.client);
-    const deliveryQueue = { ...noOrder.deliveryQueue, requestOf: async () => 'no_request' as const };
-    await erase({ deliveryQueue, historyDatabase: { transact: async () => false as never } });
+    const deliveryQueue = fake<DeliveryQueue>({
+      ...noOrder.deliveryQueue,
+      requestOf: async () => 'no_request',
+    });
+    const historyDatabase = fake<PgDatabase>({ transact: async () => false as never });
+    await erase({ deliveryQueue, historyDatabase });
     await deliveryStore.append(delivery, { kind: 'attempted', attempt: failed, nextAttemptAt: 5 });
     expect(await log()).not.toContain('marker');
   });

@@ -14,10 +14,11 @@ import type { RedisClient } from '../../platform/redis-connect';
 import { fanOutEvents } from '../../publish/fan-out-event';
 import { FanOuts } from '../../publish/store-fan-out';
 import type { ReleaseRequest } from '../../queue/bullmq-held-deliveries';
-import { resend } from '../../replays/redeliver';
+import { Redelivery, type RedeliveryParts } from '../../replays/redelivery';
 import { atomicStepByStep, buildAtomic } from '../build-atomic';
 import { buildEndpoint } from '../build-endpoint';
 import { buildEvent } from '../build-event';
+import { fake } from '../fake';
 import { readHeld } from '../read-held';
 import { Stepwise } from '../stepwise';
 import { testRetention } from '../test-retention';
@@ -310,18 +311,20 @@ export class ModelScene {
       atomic: atomicOneByOne(redis),
     };
     const { deliveryQueue, deliveryStore } = admission;
-    const resendContext = {
-      ...context,
-      deliveryQueue: withMethods(deliveryQueue, {
-        addRequested: resending.before('the job', deliveryQueue.addRequested.bind(deliveryQueue)),
+    const redelivery = new Redelivery(
+      fake<RedeliveryParts>({
+        ...context,
+        deliveryQueue: withMethods(deliveryQueue, {
+          addRequested: resending.before('the job', deliveryQueue.addRequested.bind(deliveryQueue)),
+        }),
+        deliveryStore: withMethods(deliveryStore, {
+          appendIfUnchanged: resending.before(
+            'the request',
+            deliveryStore.appendIfUnchanged.bind(deliveryStore),
+          ),
+        }),
       }),
-      deliveryStore: withMethods(deliveryStore, {
-        appendIfUnchanged: resending.before(
-          'the request',
-          deliveryStore.appendIfUnchanged.bind(deliveryStore),
-        ),
-      }),
-    };
+    );
     delivery.resend = resending;
     delivery.isResent = true;
     const { acceptedAt } = delivery.event;
@@ -329,8 +332,8 @@ export class ModelScene {
     const { requests } = delivery;
     await resending.start(async () => {
       await recall(context, parts.accountId, [{ ...parts, createdAt: acceptedAt }]);
-      const resent = await resend(resendContext, input);
-      if (resent === 'resent') {
+      const outcome = await redelivery.request(input);
+      if (outcome === 'requested') {
         this.count('a delivery that is sent again');
         delivery.requestsBefore = requests;
       }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { AccountStore } from '../accounts/redis-account-store';
+import type { AccountQuota } from '../accounts/account-quota';
+import type { AccountPage, AccountStore } from '../accounts/redis-account-store';
 import {
-  ACCOUNT_ID_PREFIX,
   type Account,
   type AccountId,
   accountIdSchema,
@@ -13,36 +13,169 @@ import {
   isThere,
 } from '../domain/account';
 import type { Act } from '../domain/audit';
+import type { Endpoint, EndpointId } from '../domain/endpoint';
 import { accountHistoryRetentionSchema, formatHistoryRetention } from '../domain/history-retention';
 import { cloudEventsSourceSchema } from '../domain/setting-schemas';
+import type { Emit } from '../domain/signal';
+import type { AccountUsage } from '../domain/usage';
 import { endpointVerificationSchema } from '../domain/verification';
+import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import { disable } from '../endpoints/disable';
+import { enableEndpoint } from '../endpoints/manage-endpoints';
+import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import type { VerificationStore } from '../endpoints/verification/redis-verification-store';
+import type { PgDatabase } from '../history/database/pg-database';
+import { readBytes } from '../history/database/pg-usage';
 import { AppError } from '../platform/app-error';
 import { type Clock, formatTime, timeSchema } from '../platform/clock';
-import type { NewId } from '../platform/ids';
-import type { Remains, RemainsStore } from './redis-remains-store';
+import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
+import type { Remains } from './redis-remains-store';
 
-export interface CreateAccountContext {
-  readonly accountStore: Pick<AccountStore, 'create' | 'find'>;
-  readonly newId: NewId;
+export interface AccountsParts {
+  readonly accountStore: AccountStore;
+  readonly endpointStore: EndpointStore;
+  readonly admissionStore: AdmissionStore;
+  readonly verificationStore: VerificationStore;
+  readonly heldDeliveries: HeldDeliveries;
+  readonly quota: AccountQuota;
+  /** Absent: there is no history. */
+  readonly historyDatabase?: PgDatabase | undefined;
   readonly clock: Clock;
+  readonly emit: Emit;
 }
 
-/**
- * Create an account. Repeating a creation gives the account that it made.
- *
- * @param creation the account's id, if the client has chosen none.
- * @throws AppError `conflict` when an account with this id exists, or existed until recently.
- */
-export async function createAccount(
-  { accountStore, newId, clock }: CreateAccountContext,
-  input: NewAccount,
-  creation = newId(ACCOUNT_ID_PREFIX),
-  act?: Act,
-): Promise<Account> {
+/** How much an account stores. */
+export interface WholeUsage {
+  /** In Redis. */
+  readonly usage: AccountUsage;
+  /** In PostgreSQL. `null` while it is away; `undefined` without a history. */
+  readonly historyBytes: number | null | undefined;
+}
+
+/** Endpoints of a page. */
+const PAGE = 100;
+
+/** The accounts of the service, as operators see and change them. */
+export class Accounts {
+  constructor(private readonly parts: AccountsParts) {}
+
+  /**
+   * Create an account. Repeating a creation gives the account that it made.
+   *
+   * @param creation the account's id, if the client has chosen none.
+   * @throws AppError `conflict` when an account with this id exists, or existed until recently.
+   */
+  async create(input: NewAccount, creation: string, act?: Act): Promise<Account> {
+    const { accountStore, clock } = this.parts;
+    const account = accountOf(input, creation, clock());
+    if (await accountStore.create(account, act)) return account;
+    const existing = await accountStore.find(account.id);
+    if (existing?.creation === creation) return existing;
+    throw new AppError(
+      'conflict',
+      existing
+        ? 'There is already an account with this id.'
+        : 'An account with this id was erased. The id can be used again when its last records are gone.',
+    );
+  }
+
+  /** The newest first. */
+  async list(limit: number, before?: string): Promise<AccountPage> {
+    return await this.parts.accountStore.list(limit, before);
+  }
+
+  /** @throws AppError `not_found`. */
+  async read(id: AccountId): Promise<Account> {
+    const account = await this.parts.accountStore.find(id);
+    if (!account) throw accountNotFound();
+    return account;
+  }
+
+  /**
+   * Change an account, for events published and webhooks registered from then on. @throws AppError `not_found`, also while it is being
+   * erased.
+   */
+  async update(id: AccountId, patch: AccountPatch, act?: Act): Promise<Account> {
+    const { accountStore } = this.parts;
+    const change = {
+      weight: patch.weight,
+      quotaBytes: patch.quota_bytes,
+      historyDays: patch.history_retention,
+      defaultSigning: patch.default_signing,
+      cloudEventsSource: patch.cloudevents_source,
+      endpointVerification: patch.endpoint_verification,
+    };
+    const isChanged = Object.values(change).some((value) => value !== undefined);
+    const account = isChanged ? await accountStore.change(id, change, act) : await accountStore.find(id);
+    if (!isThere(account)) throw accountNotFound();
+    return account;
+  }
+
+  /** How much each account stores. */
+  async readUsages(ids: readonly AccountId[]): Promise<readonly WholeUsage[]> {
+    const historyBytes = await this.#readHistoryBytes(ids);
+    const usages = await Promise.all(ids.map((id) => this.parts.quota.look(id)));
+    return usages.map((usage, i) => ({ usage, historyBytes: historyBytes[i] }));
+  }
+
+  async #readHistoryBytes(ids: readonly AccountId[]): Promise<readonly WholeUsage['historyBytes'][]> {
+    const { historyDatabase } = this.parts;
+    if (!historyDatabase) return ids.map(() => undefined);
+    try {
+      return await readBytes(historyDatabase, ids);
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'history_unavailable') return ids.map(() => null);
+      throw error;
+    }
+  }
+
+  /**
+   * Disable all endpoints of an account that are enabled, as its operator's wish: what they would get is held. Its events are
+   * accepted as before. Repeat it if it broke off. Listeners are left alone: their deliveries go to who is connected.
+   *
+   * @param actOf makes the audit log's entry for each.
+   * @returns how many this call disabled.
+   */
+  async pause(id: AccountId, actOf: () => Act): Promise<number> {
+    let count = 0;
+    for await (const endpoint of this.#endpointsOf(id)) {
+      if (endpoint.status === 'disabled' || endpoint.listener) continue;
+      const { hasChanged } = await disable(this.parts, id, endpoint.id, 'operator', undefined, actOf());
+      if (hasChanged) count += 1;
+    }
+    return count;
+  }
+
+  /**
+   * Enable the endpoints that a pause has disabled, and no others. Their held deliveries are sent.
+   *
+   * @returns how many this call enabled.
+   */
+  async resume(id: AccountId, actOf: () => Act): Promise<number> {
+    let count = 0;
+    for await (const endpoint of this.#endpointsOf(id)) {
+      if (endpoint.disabledReason !== 'operator') continue;
+      await enableEndpoint(this.parts, id, endpoint.id, actOf());
+      count += 1;
+    }
+    return count;
+  }
+
+  async *#endpointsOf(id: AccountId): AsyncGenerator<Endpoint> {
+    let before: EndpointId | undefined;
+    do {
+      const page = await this.parts.endpointStore.list(id, PAGE, before);
+      yield* page.endpoints;
+      before = page.nextCursor;
+    } while (before !== undefined);
+  }
+}
+
+function accountOf(input: NewAccount, creation: string, createdAt: number): Account {
   const { id, name, weight, quota_bytes: quotaBytes, history_retention: historyDays } = input;
   const { default_signing: defaultSigning, cloudevents_source: cloudEventsSource } = input;
   const { endpoint_verification: endpointVerification } = input;
-  const account: Account = {
+  return {
     id: id ?? (creation as AccountId),
     creation,
     ...(name === undefined ? {} : { name }),
@@ -52,66 +185,8 @@ export async function createAccount(
     ...(defaultSigning === undefined ? {} : { defaultSigning }),
     ...(cloudEventsSource === undefined ? {} : { cloudEventsSource }),
     ...(endpointVerification === undefined ? {} : { endpointVerification }),
-    createdAt: clock(),
+    createdAt,
   };
-  if (await accountStore.create(account, act)) return account;
-  const existing = await accountStore.find(account.id);
-  if (existing?.creation === creation) return existing;
-  throw new AppError(
-    'conflict',
-    existing
-      ? 'There is already an account with this id.'
-      : 'An account with this id was erased. The id can be used again when its last records are gone.',
-  );
-}
-
-/**
- * Change an account, for events published and webhooks registered from then on. @throws AppError `not_found`, also while it is being
- * erased.
- */
-export async function updateAccount(
-  { accountStore }: { readonly accountStore: Pick<AccountStore, 'change' | 'find'> },
-  id: AccountId,
-  {
-    weight,
-    quota_bytes: quotaBytes,
-    history_retention: historyDays,
-    default_signing: defaultSigning,
-    cloudevents_source: cloudEventsSource,
-    endpoint_verification: endpointVerification,
-  }: AccountPatch,
-  act?: Act,
-): Promise<Account> {
-  const change = {
-    weight,
-    quotaBytes,
-    historyDays,
-    defaultSigning,
-    cloudEventsSource,
-    endpointVerification,
-  };
-  const isChanged = Object.values(change).some((value) => value !== undefined);
-  const account = isChanged ? await accountStore.change(id, change, act) : await accountStore.find(id);
-  if (!isThere(account)) throw accountNotFound();
-  return account;
-}
-
-/** @throws AppError `not_found`. */
-export async function readAccount(
-  { accountStore }: { readonly accountStore: Pick<AccountStore, 'find'> },
-  id: AccountId,
-): Promise<Account> {
-  const account = await accountStore.find(id);
-  if (!account) throw accountNotFound();
-  return account;
-}
-
-/** Read how much is left of an account that is being erased; `undefined` for any other. */
-export async function readRemains(
-  { remainsStore }: { readonly remainsStore: Pick<RemainsStore, 'count'> },
-  { id, erasingSince }: Account,
-): Promise<Remains | undefined> {
-  return erasingSince === undefined ? undefined : await remainsStore.count(id);
 }
 
 export const WEIGHT = "The account's share of the workers, relative to other accounts: 1 to 100.";

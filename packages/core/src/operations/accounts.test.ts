@@ -1,16 +1,11 @@
 import { ensureDefaultAccount } from '../accounts/api-keys';
 import { AccountStore } from '../accounts/redis-account-store';
-import type { AccountId } from '../domain/account';
+import { ACCOUNT_ID_PREFIX, type AccountId } from '../domain/account';
 import { queueKeysOf } from '../domain/keys';
 import { createNewId } from '../platform/ids';
+import { fake } from '../testing/fake';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
-import {
-  type AccountPatch,
-  createAccount,
-  type NewAccount,
-  readAccount,
-  updateAccount,
-} from './manage-accounts';
+import { type AccountPatch, Accounts, type NewAccount, type AccountsParts } from './accounts';
 
 const queueKeys = queueKeysOf('bull');
 
@@ -26,12 +21,13 @@ function create() {
   let now = 1_700_000_000_000;
   const clock = () => (now += 1);
   const accountStore = new AccountStore(redis.client);
-  const context = { accountStore, newId: createNewId(clock), clock };
+  const newId = createNewId(clock);
+  const module = new Accounts(fake<AccountsParts>({ accountStore, clock }));
   const accounts = {
-    create: (input: NewAccount, creation?: string) => createAccount(context, input, creation),
-    update: (id: AccountId, patch: AccountPatch) => updateAccount(context, id, patch),
-    read: (id: AccountId) => readAccount(context, id),
-    list: (limit: number, before?: string) => accountStore.list(limit, before),
+    create: (input: NewAccount, creation = newId(ACCOUNT_ID_PREFIX)) => module.create(input, creation),
+    update: (id: AccountId, patch: AccountPatch) => module.update(id, patch),
+    read: (id: AccountId) => module.read(id),
+    list: (limit: number, before?: string) => module.list(limit, before),
   };
   return { accountStore, accounts, clock };
 }
