@@ -47,9 +47,9 @@ export function addPauseQueue(queues: Command, { output, withContext }: Cli): vo
     .argument('<queue>', pausableQueues.join(' or '))
     .action(async (given: unknown) => {
       const name = parseName(given);
-      await withContext(async ({ queues, actOf }) => {
+      await withContext(async (context) => {
         const on = { accountId: DEFAULT_ACCOUNT, targetId: name };
-        await queues.pause(name, actOf('queues pause', 'queue.pause', on));
+        await context.queues.pause(name, context.actOf('queues pause', 'queue.pause', on));
         output.out(`Paused ${name}. To go on: hookferry-admin queues resume ${name}\n`);
       });
     });
@@ -62,9 +62,9 @@ export function addResumeQueue(queues: Command, { output, withContext }: Cli): v
     .argument('<queue>', pausableQueues.join(' or '))
     .action(async (given: unknown) => {
       const name = parseName(given);
-      await withContext(async ({ queues, actOf }) => {
+      await withContext(async (context) => {
         const on = { accountId: DEFAULT_ACCOUNT, targetId: name };
-        await queues.resume(name, actOf('queues resume', 'queue.resume', on));
+        await context.queues.resume(name, context.actOf('queues resume', 'queue.resume', on));
         output.out(`Resumed ${name}.\n`);
       });
     });

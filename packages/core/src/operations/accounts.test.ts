@@ -5,7 +5,7 @@ import { queueKeysOf } from '../domain/keys';
 import { createNewId } from '../platform/ids';
 import { fake } from '../testing/fake';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
-import { type AccountPatch, Accounts, type NewAccount, type AccountsParts } from './accounts';
+import { type AccountPatch, Accounts, type AccountsParts, type NewAccount } from './accounts';
 
 const queueKeys = queueKeysOf('bull');
 

@@ -30,7 +30,7 @@ import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEventId } from '../testing/unique-ids';
-import { Erasure, type ErasureCursor, type ErasureStepResult, type ErasureParts } from './erasure';
+import { Erasure, type ErasureCursor, type ErasureParts, type ErasureStepResult } from './erasure';
 import { RemainsStore } from './redis-remains-store';
 
 const NOW = 1_700_000_000_000;

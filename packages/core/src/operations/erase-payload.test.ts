@@ -207,7 +207,7 @@ describe("receivers' answers", () => {
     await eventStore.save(event)(redis.client);
     await eventStore.addReceivers(event.accountId, event.id, [endpointId])(redis.client);
     const deliveryQueue = fake<DeliveryQueue>({
-      ...noOrder.deliveryQueue,
+      promote: async () => {},
       requestOf: async () => 'no_request',
     });
     const historyDatabase = fake<PgDatabase>({ transact: async () => false as never });

@@ -28,7 +28,8 @@ async function arrange() {
     admissionStore: new AdmissionStore(client),
     clock: () => NOW,
   };
-  const open = (given: Partial<OperationsParts> = {}) => new Operations(fake<OperationsParts>({ ...parts, ...given }));
+  const open = (given: Partial<OperationsParts> = {}) =>
+    new Operations(fake<OperationsParts>({ ...parts, ...given }));
   const operations = open();
 
   async function create(change: Partial<Endpoint> = {}): Promise<Endpoint> {

@@ -253,7 +253,7 @@ export class RemainsStore {
 const EVENT_KEY = /^(?:event|receivers|event-claim|moved|scheduled-for):\{[^/]+\/([\w-]+)\}$/;
 const ANSWER_KEY = /^idempotency:\{[^/]+\/([\w-]+)\}$/;
 
-function sortOut(found: readonly string[]): Pick<Found, 'leads' | 'answers'> {
+function sortOut(found: readonly string[]): Omit<Found, 'next'> {
   const eventIds = new Set(found.flatMap((key) => EVENT_KEY.exec(key)?.[1] ?? []));
   return {
     leads: [...eventIds].map(toLead),

@@ -215,9 +215,9 @@ describe('bring forward', () => {
       onPromote(act: () => Promise<unknown>) {
         const { deliveryQueue } = parts;
         const promote = deliveryQueue.promote.bind(deliveryQueue);
-        jest.spyOn(deliveryQueue, 'promote').mockImplementation(async (parts) => {
+        jest.spyOn(deliveryQueue, 'promote').mockImplementation(async (ids) => {
           await act();
-          await promote(parts);
+          await promote(ids);
         });
       },
     };
@@ -347,9 +347,9 @@ describe('request', () => {
     const { parts, request, append, endJob, read } = await arrange();
     await append(exhausted);
     const requestOf = parts.deliveryQueue.requestOf.bind(parts.deliveryQueue);
-    jest.spyOn(parts.deliveryQueue, 'requestOf').mockImplementation(async (parts) => {
+    jest.spyOn(parts.deliveryQueue, 'requestOf').mockImplementation(async (ids) => {
       await endJob();
-      return await requestOf(parts);
+      return await requestOf(ids);
     });
     expect(await request('a')).toBe('ending');
     expect(await read()).toMatchObject({ status: 'exhausted', requestIds: [] });

@@ -22,7 +22,7 @@ import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { Redelivery, type RedeliveryParts } from './redelivery';
 import { ReplayStore } from './redis-replay-store';
-import { Replays, type StepResult, type ReplaysParts } from './replays';
+import { Replays, type ReplaysParts, type StepResult } from './replays';
 
 const DAY = 86_400_000;
 const RUNNING = { code: 'replays_running' };
@@ -155,7 +155,9 @@ describe('step', () => {
     const admissionStore = new AdmissionStore(redis.client);
     const stores = { replayStore, endpointStore, eventStore, deliveryStore, admissionStore, history };
     const atomic = atomicAsOne(redis.client);
-    const redelivery = new Redelivery(fake<RedeliveryParts>({ ...stores, atomic, deliveryQueue, clock, emit }));
+    const redelivery = new Redelivery(
+      fake<RedeliveryParts>({ ...stores, atomic, deliveryQueue, clock, emit }),
+    );
     const replays = new Replays({ ...stores, redelivery, atomic, replayQueue, clock, emit });
     const step = () => replays.step(replay);
     return {
