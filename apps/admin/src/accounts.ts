@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { newAccountSchema, presentAccount } from '@hookferry/core/accounts/accounts';
 import {
   ACCOUNT_ID_PREFIX,
   type Account,
@@ -6,7 +7,6 @@ import {
   accountIdSchema,
   DEFAULT_ACCOUNT,
 } from '@hookferry/core/domain/account';
-import { newAccountSchema, presentAccount } from '@hookferry/core/operations/accounts';
 import { AppError } from '@hookferry/core/platform/app-error';
 import type { Command } from 'commander';
 import { z } from 'zod';
@@ -119,7 +119,11 @@ export function addPauseAccount(accounts: Command, { output, withContext }: Cli)
       await withContext(async (context) => {
         await withAdvice('not_found', 'See: hookferry-admin accounts list', context.accounts.read(id));
         const actOf = () => context.actOf('accounts pause', 'webhook.disable', { accountId: id });
-        const count = await withAdvice('secret_unreadable', HOW_TO_OPEN, context.accounts.pause(id, actOf));
+        const count = await withAdvice(
+          'secret_unreadable',
+          HOW_TO_OPEN,
+          context.operations.pauseAccount(id, actOf),
+        );
         output.out(
           `Disabled ${count} webhooks of the account ${id}. To go on: hookferry-admin accounts resume ${id}\n`,
         );
@@ -136,7 +140,11 @@ export function addResumeAccount(accounts: Command, { output, withContext }: Cli
       const id = parseId(givenId);
       await withContext(async (context) => {
         const actOf = () => context.actOf('accounts resume', 'webhook.enable', { accountId: id });
-        const count = await withAdvice('secret_unreadable', HOW_TO_OPEN, context.accounts.resume(id, actOf));
+        const count = await withAdvice(
+          'secret_unreadable',
+          HOW_TO_OPEN,
+          context.operations.resumeAccount(id, actOf),
+        );
         output.out(`Enabled ${count} webhooks of the account ${id}.\n`);
       });
     });

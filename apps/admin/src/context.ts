@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { userInfo } from 'node:os';
-import { ensureDefaultAccount } from '@hookferry/core/accounts/api-keys';
 import { auditBoundsOf } from '@hookferry/core/accounts/audit/audit-settings';
 import { RefusalStore } from '@hookferry/core/accounts/audit/refusals';
 import { openCore } from '@hookferry/core/core/open-core';
@@ -68,7 +67,7 @@ async function openContext(redis: RedisClient, config: CliConfig) {
   const shards = await findShards(redis, queuePrefix(config.REDIS_URL));
   const atomic = createAtomic(redis);
   const core = openCore({ config, redis, shards, atomic, clock, emit, database: DATABASE });
-  await ensureDefaultAccount(core.stores.accountStore, clock);
+  await core.accounts.ensureDefault();
   const acting: { last?: Omit<AuditEntry, 'id' | 'at'> } = {};
   return {
     ...core,

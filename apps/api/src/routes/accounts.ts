@@ -1,6 +1,12 @@
+import {
+  accountPatchSchema,
+  accountViewSchema,
+  newAccountSchema,
+  presentAccount,
+} from '@hookferry/core/accounts/accounts';
 import { ACCOUNT_ID_PREFIX, accountIdSchema } from '@hookferry/core/domain/account';
 import type { AccountUsage } from '@hookferry/core/domain/usage';
-import * as accounts from '@hookferry/core/operations/accounts';
+import type { WholeUsage } from '@hookferry/core/operations/operations';
 import { newestFirstCursorSchema } from '@hookferry/core/platform/redis-timeline';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
@@ -14,10 +20,10 @@ export const createAccount = defineRoute({
   scope: 'admin',
   audit: 'account.create',
   operatorOnly: true,
-  request: { body: accounts.newAccountSchema, example: { name: 'Example Ltd' } },
+  request: { body: newAccountSchema, example: { name: 'Example Ltd' } },
   creates: true,
   responses: {
-    201: { description: 'The account.', schema: accounts.accountViewSchema },
+    201: { description: 'The account.', schema: accountViewSchema },
   },
   problems: ['conflict'],
   async handle({ body, newId, act }, core) {
@@ -25,7 +31,7 @@ export const createAccount = defineRoute({
     return {
       status: 201,
       headers: { location: `/v1/accounts/${account.id}` },
-      body: accounts.presentAccount(account),
+      body: presentAccount(account),
     };
   },
 });
@@ -65,7 +71,7 @@ const usageSchema = z
   })
   .meta({ id: 'AccountUsage' });
 
-function presentUsage({ usage, historyBytes }: accounts.WholeUsage): z.infer<typeof usageSchema> {
+function presentUsage({ usage, historyBytes }: WholeUsage): z.infer<typeof usageSchema> {
   return {
     used_bytes: usage.usedBytes,
     redis_bytes: usage.usedBytes,
@@ -89,7 +95,7 @@ const querySchema = pageQuery(newestFirstCursorSchema).extend({
     .describe('`usage`: each account of the list has its usage. Default: none has.'),
 });
 
-const listedAccountSchema = accounts.accountViewSchema
+const listedAccountSchema = accountViewSchema
   .extend({
     usage: usageSchema.optional().describe('How much the account stores. Present with `include=usage`.'),
   })
@@ -108,10 +114,10 @@ export const listAccounts = defineRoute({
   },
   async handle({ query }, core) {
     const page = await core.accounts.list(query.limit, query.cursor);
-    const shown = page.accounts.map((account) => accounts.presentAccount(account));
+    const shown = page.accounts.map(presentAccount);
     if (query.include !== 'usage') return { status: 200, body: presentPage(shown, page.nextCursor) };
     const ids = page.accounts.map(({ id }) => id);
-    const usages = (await core.accounts.readUsages(ids)).map(presentUsage);
+    const usages = (await core.operations.readUsages(ids)).map(presentUsage);
     const listed = shown.map((account, i) => ({ ...account, usage: usages[i] }));
     return { status: 200, body: presentPage(listed, page.nextCursor) };
   },
@@ -126,12 +132,12 @@ export const readAccount = defineRoute({
   operatorOnly: true,
   request: { params: z.object({ id: accountIdSchema }) },
   responses: {
-    200: { description: 'The account.', schema: accounts.accountViewSchema },
+    200: { description: 'The account.', schema: accountViewSchema },
   },
   async handle({ params }, core) {
     const account = await core.accounts.read(params.id);
     const remains = await core.erasure.remains(account);
-    return { status: 200, body: accounts.presentAccount({ ...account, remains }) };
+    return { status: 200, body: presentAccount({ ...account, remains }) };
   },
 });
 
@@ -145,15 +151,15 @@ export const updateAccount = defineRoute({
   operatorOnly: true,
   request: {
     params: z.object({ id: accountIdSchema }),
-    body: accounts.accountPatchSchema,
+    body: accountPatchSchema,
     example: { weight: 2 },
   },
   responses: {
-    200: { description: 'The account.', schema: accounts.accountViewSchema },
+    200: { description: 'The account.', schema: accountViewSchema },
   },
   async handle({ params, body, act }, core) {
     const account = await core.accounts.update(params.id, body, act);
-    return { status: 200, body: accounts.presentAccount(account) };
+    return { status: 200, body: presentAccount(account) };
   },
 });
 
@@ -170,13 +176,13 @@ export const eraseAccount = defineRoute({
   responses: {
     202: {
       description: 'The account. Its keys and webhooks are deleted; the rest is erased in the background.',
-      schema: accounts.accountViewSchema,
+      schema: accountViewSchema,
     },
   },
   problems: ['conflict'],
   async handle({ params, act }, core) {
     const account = await core.erasure.account(params.id, act);
-    return { status: 202, body: accounts.presentAccount(account) };
+    return { status: 202, body: presentAccount(account) };
   },
 });
 
@@ -191,7 +197,7 @@ export const readAccountUsage = defineRoute({
     200: { description: 'The usage of the account.', schema: usageSchema },
   },
   async handle({ apiKey }, core) {
-    const [usage] = await core.accounts.readUsages([apiKey.accountId]);
+    const [usage] = await core.operations.readUsages([apiKey.accountId]);
     return { status: 200, body: usage && presentUsage(usage) };
   },
 });

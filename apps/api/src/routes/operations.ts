@@ -1,7 +1,7 @@
+import { WEIGHT } from '@hookferry/core/accounts/accounts';
 import type { HoldReason } from '@hookferry/core/domain/delivery';
 import { disabledReasons } from '@hookferry/core/domain/endpoint';
 import { workedQueues } from '@hookferry/core/domain/queues';
-import { WEIGHT } from '@hookferry/core/operations/accounts';
 import {
   type ServiceState,
   type StoppedEndpoint,

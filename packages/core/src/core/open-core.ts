@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { Accounts } from '../accounts/accounts';
 import { OverList } from '../events/redis-over-list';
-import { Accounts } from '../operations/accounts';
 import { Erasure } from '../operations/erasure';
 import { Operations } from '../operations/operations';
 import { Queues } from '../operations/queues';

@@ -1,5 +1,7 @@
+import type { AccountQuota } from '../accounts/account-quota';
 import type { AccountStore } from '../accounts/redis-account-store';
 import type { AccountId } from '../domain/account';
+import type { Act } from '../domain/audit';
 import { phaseOf } from '../domain/breaker';
 import type { HoldReason } from '../domain/delivery';
 import {
@@ -9,17 +11,25 @@ import {
   type EndpointAddress,
   type EndpointId,
 } from '../domain/endpoint';
+import type { Emit } from '../domain/signal';
+import type { AccountUsage } from '../domain/usage';
 import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
-import { countDisabled } from '../endpoints/disable';
+import { countDisabled, disable } from '../endpoints/disable';
+import { enableEndpoint } from '../endpoints/manage-endpoints';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { DisabledEndpoints, OpenBreakers } from '../endpoints/redis-stopped-endpoints';
 import { isUnreadableSecret } from '../endpoints/seal';
+import type { VerificationStore } from '../endpoints/verification/redis-verification-store';
+import type { PgDatabase } from '../history/database/pg-database';
+import { readBytes } from '../history/database/pg-usage';
+import { AppError } from '../platform/app-error';
 import { type Page, SCANNED_ONE_BY_ONE, scanPage } from '../platform/batches';
 import { type Clock, steadyClock } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
 import { readPersistence } from '../platform/redis-safety';
 import type { Mark } from '../platform/redis-timeline';
 import { createKeepFor } from '../platform/timers';
+import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import type { AccountWaiting, QueueStandings, QueueState } from '../queue/bullmq-queue-standings';
 import type { HeldCounts } from '../queue/redis-held-counts';
 import { checkReadiness, type ReadinessFinding, type ReadinessOfApi } from './check-readiness';
@@ -34,6 +44,14 @@ import {
 } from './redis-day-store';
 import type { SeenWorker, WorkerReports } from './redis-worker-reports';
 
+/** How much an account stores. */
+export interface WholeUsage {
+  /** In Redis. */
+  readonly usage: AccountUsage;
+  /** In PostgreSQL. `null` while it is away; `undefined` without a history. */
+  readonly historyBytes: number | null | undefined;
+}
+
 export interface OperationsParts {
   readonly redis: RedisClient;
   readonly standings: QueueStandings;
@@ -44,8 +62,14 @@ export interface OperationsParts {
   readonly endpointStore: EndpointStore;
   readonly admissionStore: AdmissionStore;
   readonly accountStore: AccountStore;
+  readonly verificationStore: VerificationStore;
+  readonly heldDeliveries: HeldDeliveries;
+  readonly quota: AccountQuota;
+  /** Absent: there is no history. */
+  readonly historyDatabase?: PgDatabase | undefined;
   readonly dayStore: DayStore;
   readonly clock: Clock;
+  readonly emit: Emit;
 }
 
 /** The state of the whole service. */
@@ -92,8 +116,10 @@ const STATE_KEPT_MS = 1_000;
 const SAMPLES_KEPT_MS = 5_000;
 const LOADS_KEPT_MS = 10_000;
 const MOST_ACCOUNTS = 10;
+/** Endpoints of a page. */
+const PAGE = 100;
 
-/** How the service is, now and within the last day, for operators. */
+/** How the service is, now and within the last day, and what operators do with accounts. */
 export class Operations {
   /** The state of the whole service, read once a second at most. */
   readonly read: () => Promise<ServiceState>;
@@ -256,6 +282,65 @@ export class Operations {
     const { redis, workerReports, clock } = this.parts;
     const [persistence, workers] = await Promise.all([readPersistence(redis), workerReports.list()]);
     return checkReadiness(api, persistence, workers, clock());
+  }
+
+  /** How much each account stores. */
+  async readUsages(ids: readonly AccountId[]): Promise<readonly WholeUsage[]> {
+    const historyBytes = await this.#readHistoryBytes(ids);
+    const usages = await Promise.all(ids.map((id) => this.parts.quota.look(id)));
+    return usages.map((usage, i) => ({ usage, historyBytes: historyBytes[i] }));
+  }
+
+  async #readHistoryBytes(ids: readonly AccountId[]): Promise<readonly WholeUsage['historyBytes'][]> {
+    const { historyDatabase } = this.parts;
+    if (!historyDatabase) return ids.map(() => undefined);
+    try {
+      return await readBytes(historyDatabase, ids);
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'history_unavailable') return ids.map(() => null);
+      throw error;
+    }
+  }
+
+  /**
+   * Disable all endpoints of an account that are enabled, as its operator's wish: what they would get is held. Its events are
+   * accepted as before. Repeat it if it broke off. Listeners are left alone: their deliveries go to who is connected.
+   *
+   * @param actOf makes the audit log's entry for each.
+   * @returns how many this call disabled.
+   */
+  async pauseAccount(id: AccountId, actOf: () => Act): Promise<number> {
+    let count = 0;
+    for await (const endpoint of this.#endpointsOf(id)) {
+      if (endpoint.status === 'disabled' || endpoint.listener) continue;
+      const { hasChanged } = await disable(this.parts, id, endpoint.id, 'operator', undefined, actOf());
+      if (hasChanged) count += 1;
+    }
+    return count;
+  }
+
+  /**
+   * Enable the endpoints that a pause has disabled, and no others. Their held deliveries are sent.
+   *
+   * @returns how many this call enabled.
+   */
+  async resumeAccount(id: AccountId, actOf: () => Act): Promise<number> {
+    let count = 0;
+    for await (const endpoint of this.#endpointsOf(id)) {
+      if (endpoint.disabledReason !== 'operator') continue;
+      await enableEndpoint(this.parts, id, endpoint.id, actOf());
+      count += 1;
+    }
+    return count;
+  }
+
+  async *#endpointsOf(id: AccountId): AsyncGenerator<Endpoint> {
+    let before: EndpointId | undefined;
+    do {
+      const page = await this.parts.endpointStore.list(id, PAGE, before);
+      yield* page.endpoints;
+      before = page.nextCursor;
+    } while (before !== undefined);
   }
 }
 

@@ -1,11 +1,9 @@
-import { ensureDefaultAccount } from '../accounts/api-keys';
-import { AccountStore } from '../accounts/redis-account-store';
 import { ACCOUNT_ID_PREFIX, type AccountId } from '../domain/account';
 import { queueKeysOf } from '../domain/keys';
 import { createNewId } from '../platform/ids';
-import { fake } from '../testing/fake';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
-import { type AccountPatch, Accounts, type AccountsParts, type NewAccount } from './accounts';
+import { type AccountPatch, Accounts, type NewAccount } from './accounts';
+import { AccountStore } from './redis-account-store';
 
 const queueKeys = queueKeysOf('bull');
 
@@ -22,12 +20,13 @@ function create() {
   const clock = () => (now += 1);
   const accountStore = new AccountStore(redis.client);
   const newId = createNewId(clock);
-  const module = new Accounts(fake<AccountsParts>({ accountStore, clock }));
+  const module = new Accounts({ accountStore, clock });
   const accounts = {
     create: (input: NewAccount, creation = newId(ACCOUNT_ID_PREFIX)) => module.create(input, creation),
     update: (id: AccountId, patch: AccountPatch) => module.update(id, patch),
     read: (id: AccountId) => module.read(id),
     list: (limit: number, before?: string) => module.list(limit, before),
+    ensureDefault: () => module.ensureDefault(),
   };
   return { accountStore, accounts, clock };
 }
@@ -132,11 +131,11 @@ describe('list', () => {
   });
 });
 
-it('ensureDefaultAccount creates the account once', async () => {
-  const { accountStore, accounts, clock } = create();
-  await ensureDefaultAccount(accountStore, clock);
+it('creates the default account once', async () => {
+  const { accounts } = create();
+  await accounts.ensureDefault();
   const { accounts: created } = await accounts.list(10);
-  await ensureDefaultAccount(accountStore, clock);
+  await accounts.ensureDefault();
   expect((await accounts.list(10)).accounts).toEqual(created);
   expect(created).toMatchObject([{ id: 'default' }]);
 });

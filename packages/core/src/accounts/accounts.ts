@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import type { AccountQuota } from '../accounts/account-quota';
-import type { AccountPage, AccountStore } from '../accounts/redis-account-store';
 import {
   type Account,
   type AccountId,
@@ -8,54 +6,25 @@ import {
   accountNotFound,
   accountQuotaSchema,
   accountWeightSchema,
+  DEFAULT_ACCOUNT,
   defaultSigningSchema,
   displayNameSchema,
   isThere,
 } from '../domain/account';
 import type { Act } from '../domain/audit';
-import type { Endpoint, EndpointId } from '../domain/endpoint';
 import { accountHistoryRetentionSchema, formatHistoryRetention } from '../domain/history-retention';
 import { cloudEventsSourceSchema } from '../domain/setting-schemas';
-import type { Emit } from '../domain/signal';
-import type { AccountUsage } from '../domain/usage';
 import { endpointVerificationSchema } from '../domain/verification';
-import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
-import { disable } from '../endpoints/disable';
-import { enableEndpoint } from '../endpoints/manage-endpoints';
-import type { EndpointStore } from '../endpoints/redis-endpoint-store';
-import type { VerificationStore } from '../endpoints/verification/redis-verification-store';
-import type { PgDatabase } from '../history/database/pg-database';
-import { readBytes } from '../history/database/pg-usage';
 import { AppError } from '../platform/app-error';
 import { type Clock, formatTime, timeSchema } from '../platform/clock';
-import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
-import type { Remains } from './redis-remains-store';
+import type { AccountPage, AccountStore } from './redis-account-store';
 
 export interface AccountsParts {
   readonly accountStore: AccountStore;
-  readonly endpointStore: EndpointStore;
-  readonly admissionStore: AdmissionStore;
-  readonly verificationStore: VerificationStore;
-  readonly heldDeliveries: HeldDeliveries;
-  readonly quota: AccountQuota;
-  /** Absent: there is no history. */
-  readonly historyDatabase?: PgDatabase | undefined;
   readonly clock: Clock;
-  readonly emit: Emit;
 }
 
-/** How much an account stores. */
-export interface WholeUsage {
-  /** In Redis. */
-  readonly usage: AccountUsage;
-  /** In PostgreSQL. `null` while it is away; `undefined` without a history. */
-  readonly historyBytes: number | null | undefined;
-}
-
-/** Endpoints of a page. */
-const PAGE = 100;
-
-/** The accounts of the service, as operators see and change them. */
+/** The accounts that operators have for their customers, and their own. */
 export class Accounts {
   constructor(private readonly parts: AccountsParts) {}
 
@@ -79,7 +48,7 @@ export class Accounts {
     );
   }
 
-  /** The newest first. */
+  /** Newest first; `before` is the `nextCursor` of the page before. */
   async list(limit: number, before?: string): Promise<AccountPage> {
     return await this.parts.accountStore.list(limit, before);
   }
@@ -92,8 +61,8 @@ export class Accounts {
   }
 
   /**
-   * Change an account, for events published and webhooks registered from then on. @throws AppError `not_found`, also while it is being
-   * erased.
+   * Change an account, for events published and webhooks registered from then on. @throws AppError `not_found`,
+   * also while it is being erased.
    */
   async update(id: AccountId, patch: AccountPatch, act?: Act): Promise<Account> {
     const { accountStore } = this.parts;
@@ -111,63 +80,10 @@ export class Accounts {
     return account;
   }
 
-  /** How much each account stores. */
-  async readUsages(ids: readonly AccountId[]): Promise<readonly WholeUsage[]> {
-    const historyBytes = await this.#readHistoryBytes(ids);
-    const usages = await Promise.all(ids.map((id) => this.parts.quota.look(id)));
-    return usages.map((usage, i) => ({ usage, historyBytes: historyBytes[i] }));
-  }
-
-  async #readHistoryBytes(ids: readonly AccountId[]): Promise<readonly WholeUsage['historyBytes'][]> {
-    const { historyDatabase } = this.parts;
-    if (!historyDatabase) return ids.map(() => undefined);
-    try {
-      return await readBytes(historyDatabase, ids);
-    } catch (error) {
-      if (error instanceof AppError && error.code === 'history_unavailable') return ids.map(() => null);
-      throw error;
-    }
-  }
-
-  /**
-   * Disable all endpoints of an account that are enabled, as its operator's wish: what they would get is held. Its events are
-   * accepted as before. Repeat it if it broke off. Listeners are left alone: their deliveries go to who is connected.
-   *
-   * @param actOf makes the audit log's entry for each.
-   * @returns how many this call disabled.
-   */
-  async pause(id: AccountId, actOf: () => Act): Promise<number> {
-    let count = 0;
-    for await (const endpoint of this.#endpointsOf(id)) {
-      if (endpoint.status === 'disabled' || endpoint.listener) continue;
-      const { hasChanged } = await disable(this.parts, id, endpoint.id, 'operator', undefined, actOf());
-      if (hasChanged) count += 1;
-    }
-    return count;
-  }
-
-  /**
-   * Enable the endpoints that a pause has disabled, and no others. Their held deliveries are sent.
-   *
-   * @returns how many this call enabled.
-   */
-  async resume(id: AccountId, actOf: () => Act): Promise<number> {
-    let count = 0;
-    for await (const endpoint of this.#endpointsOf(id)) {
-      if (endpoint.disabledReason !== 'operator') continue;
-      await enableEndpoint(this.parts, id, endpoint.id, actOf());
-      count += 1;
-    }
-    return count;
-  }
-
-  async *#endpointsOf(id: AccountId): AsyncGenerator<Endpoint> {
-    let before: EndpointId | undefined;
-    do {
-      const page = await this.parts.endpointStore.list(id, PAGE, before);
-      yield* page.endpoints;
-      before = page.nextCursor;
-    } while (before !== undefined);
+  /** Create the operator's own account, unless it exists. */
+  async ensureDefault(): Promise<void> {
+    const { accountStore, clock } = this.parts;
+    await accountStore.create({ id: DEFAULT_ACCOUNT, createdAt: clock() });
   }
 }
 
@@ -269,8 +185,14 @@ export const accountViewSchema = z
   })
   .meta({ id: 'Account' });
 
+/** How much is left of an account that is being erased. */
+interface Remains {
+  readonly endpoints: number;
+  readonly events: number;
+}
+
 interface AccountWithRemains extends Account {
-  /** How much is left of it, if that was counted. */
+  /** If they were counted. */
   readonly remains?: Remains | undefined;
 }
 
