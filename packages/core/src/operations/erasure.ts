@@ -30,7 +30,7 @@ import type { EventQueue } from '../queue/bullmq-event-queue';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import type { ScheduledQueue } from '../queue/bullmq-scheduled-queue';
 import type { ErasureQueue } from '../queue/bullmq-work-queues';
-import type { Lead, Remains, RemainsStore, SearchCursor } from './redis-remains-store';
+import type { EventEntry, Remains, RemainsStore, SearchCursor } from './redis-remains-store';
 
 export interface ErasureParts {
   readonly accountStore: AccountStore;
@@ -235,9 +235,9 @@ async function removeSomeEvents(
     await remainsStore.forgetScheduledEvents(accountId, gone);
     return again(gone.length === 0);
   }
-  const leads = await remainsStore.eventsOf(accountId, PAGE);
-  if (leads.length === 0) return undefined;
-  const { gone, isBusy } = await removeEvents(parts, accountId, leads);
+  const entries = await remainsStore.eventsOf(accountId, PAGE);
+  if (entries.length === 0) return undefined;
+  const { gone, isBusy } = await removeEvents(parts, accountId, entries);
   if (gone.length > 0) await remainsStore.forgetEvents(accountId, gone);
   return again(isBusy);
 }
@@ -249,9 +249,9 @@ async function removeSomeOfEndpoint(
   const { remainsStore } = parts;
   const endpointId = await remainsStore.anyEndpoint(accountId);
   if (endpointId === undefined) return undefined;
-  const leads = await remainsStore.eventsOfEndpoint(endpointId, PAGE);
-  if (leads.length > 0) {
-    const { gone, isBusy } = await removeEvents(parts, accountId, leads, endpointId);
+  const entries = await remainsStore.eventsOfEndpoint(endpointId, PAGE);
+  if (entries.length > 0) {
+    const { gone, isBusy } = await removeEvents(parts, accountId, entries, endpointId);
     if (gone.length > 0) await remainsStore.forgetEventsOfEndpoint(endpointId, gone);
     return again(isBusy);
   }
@@ -266,10 +266,10 @@ async function removeStrays(
   cursor: ErasureCursor,
 ): Promise<ErasureStepResult | undefined> {
   const { remainsStore } = parts;
-  const { leads, answers, next } = await remainsStore.findStrays(accountId, cursor.search);
-  await remainsStore.removeAnswers(accountId, answers);
-  const { gone, isBusy } = await removeEvents(parts, accountId, leads);
-  if (gone.length < leads.length) return { ...again(isBusy), cursor };
+  const { entries, responses, next } = await remainsStore.findStrays(accountId, cursor.search);
+  await remainsStore.removeResponses(accountId, responses);
+  const { gone, isBusy } = await removeEvents(parts, accountId, entries);
+  if (gone.length < entries.length) return { ...again(isBusy), cursor };
   return next && { ...AT_ONCE, cursor: { ...cursor, search: next } };
 }
 
@@ -290,16 +290,16 @@ function again(isBusy: boolean) {
 async function removeEvents(
   parts: ErasureParts,
   accountId: AccountId,
-  leads: readonly Lead[],
+  entries: readonly EventEntry[],
   receiver?: EndpointId,
 ) {
   const outcomes: ('gone' | 'busy' | 'more')[] = [];
-  for (const some of chunksOf(leads, EVENTS_AT_ONCE)) {
+  for (const some of chunksOf(entries, EVENTS_AT_ONCE)) {
     outcomes.push(
       ...(await Promise.all(some.map(({ eventId }) => removeEvent(parts, accountId, eventId, receiver)))),
     );
   }
-  const gone = leads.filter((_, i) => outcomes[i] === 'gone');
+  const gone = entries.filter((_, i) => outcomes[i] === 'gone');
   return { gone, isBusy: gone.length === 0 && outcomes.every((outcome) => outcome === 'busy') };
 }
 
@@ -347,7 +347,7 @@ async function eraseRecent(
   if (!(await eventStore.erasePayload(accountId, id, erasedAt, queued, act))) return false;
   if (queued) await eventQueue.empty(accountId, id, queued);
   await wait(UNTIL_FORGOTTEN_MS);
-  await eraseAnswers(parts, accountId, id, erasedAt);
+  await eraseResponses(parts, accountId, id, erasedAt);
   return true;
 }
 
@@ -365,7 +365,7 @@ async function eraseMoved(
   return await erasePayload(historyDatabase, accountId, id, erasedAt, entry);
 }
 
-async function eraseAnswers(
+async function eraseResponses(
   parts: ErasureParts,
   accountId: AccountId,
   eventId: EventId,
@@ -376,14 +376,14 @@ async function eraseAnswers(
   do {
     const page = await eventStore.listReceivers(accountId, eventId, ERASED_AT_ONCE, before);
     const deliveries = page.members.map((endpointId) => ({ endpointId, eventId }));
-    await Promise.all(deliveries.map((delivery) => eraseAnswersOf(parts, delivery, erasedAt)));
+    await Promise.all(deliveries.map((delivery) => eraseResponsesOf(parts, delivery, erasedAt)));
     await endInOrder(parts, accountId, eventId, page.members);
     before = page.nextCursor;
   } while (before !== undefined);
 }
 
 // One that has a job has not moved, even if it is in no list any more and has no log yet: its attempt may be under way.
-async function eraseAnswersOf(
+async function eraseResponsesOf(
   { deliveryStore, deliveryQueue, historyDatabase }: ErasureParts,
   delivery: DeliveryParts,
   erasedAt: number,

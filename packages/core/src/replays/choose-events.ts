@@ -11,8 +11,9 @@ import type { WholeHistory } from '../history/whole-history';
 import type { Mark } from '../platform/redis-timeline';
 
 /** An event of the range, and whether to send it. */
-export interface Judged {
-  readonly member: Mark;
+export interface EventChoice {
+  /** Where it is in the range. */
+  readonly position: Mark;
   readonly isChosen: boolean;
   /** Whether it would be chosen, but its payload is erased. */
   readonly isErased: boolean;
@@ -21,14 +22,14 @@ export interface Judged {
   readonly group?: string | undefined;
 }
 
-interface Choice {
-  readonly judged: readonly Judged[];
+interface ChosenPage {
+  readonly choices: readonly EventChoice[];
   /** Absent: these were the last events of the range. */
   readonly nextCursor: Mark | undefined;
 }
 
 /**
- * Go through the events of a replay's range, oldest first, and judge each.
+ * Go through the events of a replay's range, oldest first, and decide on each.
  *
  * @param enough beyond this many chosen events the filter may be skipped: they stay chosen.
  */
@@ -38,13 +39,13 @@ export async function chooseEvents(
   endpoint: Endpoint,
   limit: number,
   enough = limit,
-): Promise<Choice> {
+): Promise<ChosenPage> {
   const { marks, nextCursor } = await readMarks(history, replay, limit);
-  const judged = await judge(history, replay, endpoint, marks);
+  const choices = await decide(history, replay, endpoint, marks);
   // A failed delivery passed the filter when it was published, and its type is not checked again either.
-  if (endpoint.filter === undefined || replay.mode === 'failed') return { judged, nextCursor };
+  if (endpoint.filter === undefined || replay.mode === 'failed') return { choices, nextCursor };
   const filter = readStoredFilter(endpoint.filter);
-  return { judged: await filtered(history, filter, endpoint, judged, enough), nextCursor };
+  return { choices: await filtered(history, filter, endpoint, choices, enough), nextCursor };
 }
 
 // Failed deliveries are in the endpoint's own list: far fewer than all of the account's events.
@@ -61,19 +62,19 @@ async function readMarks(
       ? await history.walkDeliveries({ ...query, endpointId, isUndelivered: true }, span)
       : await history.walkEvents(query, span);
   const marks = entries.flatMap(({ row }) => row ?? []);
-  return { marks, nextCursor: nextCursor && memberOf(nextCursor) };
+  return { marks, nextCursor: nextCursor && positionOf(nextCursor) };
 }
 
-function memberOf({ eventId: id, createdAt: at }: EventMark): Mark {
+function positionOf({ eventId: id, createdAt: at }: EventMark): Mark {
   return { id, at };
 }
 
-async function judge(
+async function decide(
   history: WholeHistory,
   replay: Replay,
   { accountId, id: endpointId, events }: Endpoint,
   marks: readonly EventMark[],
-): Promise<readonly Judged[]> {
+): Promise<readonly EventChoice[]> {
   const deliveries = marks.map(({ eventId, createdAt }) => ({ eventId, createdAt, endpointId }));
   const [heads, states] = await Promise.all([
     history.readHeads(accountId, marks),
@@ -81,14 +82,14 @@ async function judge(
   ]);
   return marks.map((mark, i) => {
     const [head, state] = [heads[i], states[i]];
-    const member = memberOf(mark);
+    const position = positionOf(mark);
     // Its retention is over.
-    if (!head) return { member, isChosen: false, isErased: false, isRequested: false };
+    if (!head) return { position, isChosen: false, isErased: false, isRequested: false };
     const candidate = { head, state: state ?? NOTHING_HAPPENED, hasDelivery: state !== undefined };
     const isWanted = isToBeSent(replay, events, candidate);
     const isErased = isWanted && head.erasedAt !== undefined;
     const isRequested = state?.requestIds.includes(replay.id) ?? false;
-    return { member, isChosen: isWanted && !isErased, isErased, isRequested, group: head.group };
+    return { position, isChosen: isWanted && !isErased, isErased, isRequested, group: head.group };
   });
 }
 
@@ -128,14 +129,14 @@ async function filtered(
   history: WholeHistory,
   filter: PayloadFilter,
   { accountId }: Endpoint,
-  judged: readonly Judged[],
+  choices: readonly EventChoice[],
   enough: number,
-): Promise<readonly Judged[]> {
-  const left: Judged[] = [];
+): Promise<readonly EventChoice[]> {
+  const left: EventChoice[] = [];
   let chosen = 0;
-  for (const one of judged) {
+  for (const one of choices) {
     const isSure = !one.isChosen || one.isRequested || chosen >= enough;
-    const isRefused = !isSure && !(await passes(history, filter, accountId, one.member));
+    const isRefused = !isSure && !(await passes(history, filter, accountId, one.position));
     left.push(isRefused ? { ...one, isChosen: false } : one);
     chosen += Number(left.at(-1)?.isChosen);
   }

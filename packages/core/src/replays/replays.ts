@@ -21,7 +21,7 @@ import type { Clock } from '../platform/clock';
 import type { Atomic } from '../platform/redis-atomic';
 import type { Mark } from '../platform/redis-timeline';
 import type { ReplayQueue } from '../queue/bullmq-work-queues';
-import { chooseEvents, type Judged } from './choose-events';
+import { chooseEvents, type EventChoice } from './choose-events';
 import type { Redelivery, RedeliveryRequest } from './redelivery';
 import type { ReplayPage, ReplayStore } from './redis-replay-store';
 
@@ -56,7 +56,7 @@ const LOOKED_AT = 100;
 // A delivery that has just ended keeps its job for milliseconds, or until a dead worker's jobs are taken
 // over.
 const ENDING_DELAY_MS = 1_000;
-// A replay sends twice a second, at most as many as it scans: in small doses, so that it can be cancelled
+// A replay sends twice a second, at most as many as it scans: a few at a time, so that it can be cancelled
 // soon.
 const STEPS_A_SECOND = 2;
 
@@ -143,9 +143,9 @@ export class Replays {
   }
 
   async #count(replay: Replay, endpoint: Endpoint): Promise<StepResult> {
-    const { judged, nextCursor } = await chooseEvents(this.parts.history, replay, endpoint, COUNTED_AT_ONCE);
-    const found = replay.found + chosenOf(judged).length;
-    const erased = replay.erased + judged.filter(({ isErased }) => isErased).length;
+    const { choices, nextCursor } = await chooseEvents(this.parts.history, replay, endpoint, COUNTED_AT_ONCE);
+    const found = replay.found + chosenOf(choices).length;
+    const erased = replay.erased + choices.filter(({ isErased }) => isErased).length;
     if (nextCursor !== undefined) {
       return await this.#goOn(replay, { status: 'counting', found, erased, cursor: nextCursor }, AT_ONCE);
     }
@@ -157,30 +157,30 @@ export class Replays {
     const { history, admissionStore, redelivery, atomic, clock } = this.parts;
     const startedAt = clock();
     const most = Math.min(Math.ceil(replay.rate / STEPS_A_SECOND), LOOKED_AT);
-    const { judged, nextCursor } = await chooseEvents(history, replay, endpoint, LOOKED_AT, most);
-    const chosen = chosenOf(judged);
-    const members = chosen.slice(0, most);
-    const dose = members.map(({ member }) => member);
-    // First: workers run the jobs of a dose at once, and would begin with any of them. A place that is left without a job,
+    const { choices, nextCursor } = await chooseEvents(history, replay, endpoint, LOOKED_AT, most);
+    const chosen = chosenOf(choices);
+    const batch = chosen.slice(0, most);
+    const positions = batch.map(({ position }) => position);
+    // First: workers run these jobs at once, and would begin with any of them. A place that is left without a job,
     // should this process die in between, is removed when the lines are looked at.
-    const places = members.flatMap((each) => placeOf(endpoint, each) ?? []);
+    const places = batch.flatMap((each) => placeOf(endpoint, each) ?? []);
     await atomic([admissionStore.joinOrder(replay.endpointId, places)]);
-    const requests = dose.map((member) => requestOf(replay, member));
+    const requests = positions.map((position) => requestOf(replay, position));
     const outcomes = await redelivery.requestAll(replay.accountId, requests);
     const ending = outcomes.indexOf('ending');
-    const ended = ending < 0 ? outcomes : outcomes.slice(0, ending);
-    const enqueued = replay.enqueued + ended.filter((outcome) => outcome === 'requested').length;
+    const counted = ending < 0 ? outcomes : outcomes.slice(0, ending);
+    const enqueued = replay.enqueued + counted.filter((outcome) => outcome === 'requested').length;
 
     // Go on soon: deliveries that are sent by then are counted then.
     if (ending >= 0) {
-      const cursor = ending === 0 ? replay.cursor : dose[ending - 1];
+      const cursor = ending === 0 ? replay.cursor : positions[ending - 1];
       return await this.#goOn(replay, { enqueued, cursor }, { kind: 'again', delayMs: ENDING_DELAY_MS });
     }
 
-    const isDoseAll = dose.length === chosen.length;
-    if (isDoseAll && nextCursor === undefined) return await this.#finish({ ...replay, enqueued }, 'done');
-    const cursor = isDoseAll ? nextCursor : dose.at(-1);
-    const delayMs = Math.max(Math.ceil((dose.length / replay.rate) * 1_000) - (clock() - startedAt), 0);
+    const areAll = batch.length === chosen.length;
+    if (areAll && nextCursor === undefined) return await this.#finish({ ...replay, enqueued }, 'done');
+    const cursor = areAll ? nextCursor : positions.at(-1);
+    const delayMs = Math.max(Math.ceil((batch.length / replay.rate) * 1_000) - (clock() - startedAt), 0);
     return await this.#goOn(replay, { enqueued, cursor }, { kind: 'again', delayMs });
   }
 
@@ -229,15 +229,15 @@ function progressOf(
   return { status, found, enqueued, erased, ...change, ...(cursor === undefined ? {} : { cursor }) };
 }
 
-function chosenOf(judged: readonly Judged[]): readonly Judged[] {
-  return judged.filter(({ isChosen }) => isChosen);
+function chosenOf(choices: readonly EventChoice[]): readonly EventChoice[] {
+  return choices.filter(({ isChosen }) => isChosen);
 }
 
 /** Where it waits for those before it. Absent: it waits for none, or this replay has requested it already. */
-function placeOf(endpoint: Endpoint, { member, group, isRequested }: Judged): OrderPlace | undefined {
-  const eventId = member.id as EventId;
+function placeOf(endpoint: Endpoint, { position, group, isRequested }: EventChoice): OrderPlace | undefined {
+  const eventId = position.id as EventId;
   const line = isRequested ? undefined : lineToJoin(endpoint, { id: eventId, group });
-  return line === undefined ? undefined : { eventId, acceptedAt: member.at, line };
+  return line === undefined ? undefined : { eventId, acceptedAt: position.at, line };
 }
 
 function requestOf({ id, accountId, endpointId }: Replay, { id: eventId, at }: Mark): RedeliveryRequest {
