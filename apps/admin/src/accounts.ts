@@ -1,19 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { newAccountSchema, presentAccount } from '@hookferry/core/accounts/accounts';
 import {
+  ACCOUNT_ID_PREFIX,
   type Account,
   type AccountId,
   accountIdSchema,
   DEFAULT_ACCOUNT,
 } from '@hookferry/core/domain/account';
-import { eraseAccount } from '@hookferry/core/operations/erase-account';
-import {
-  createAccount,
-  newAccountSchema,
-  presentAccount,
-  readAccount,
-  readRemains,
-} from '@hookferry/core/operations/manage-accounts';
-import { pauseAccount, resumeAccount } from '@hookferry/core/operations/pause-account';
 import { AppError } from '@hookferry/core/platform/app-error';
 import type { Command } from 'commander';
 import { z } from 'zod';
@@ -38,10 +31,9 @@ export function addCreateAccount(accounts: Command, { output, withContext }: Cli
         const account = await withAdvice(
           'conflict',
           advice,
-          createAccount(
-            context,
+          context.accounts.create(
             input,
-            undefined,
+            context.newId(ACCOUNT_ID_PREFIX),
             context.actOf('accounts create', 'account.create', {
               accountId: DEFAULT_ACCOUNT,
               ...(input.id === undefined ? {} : { targetId: input.id }),
@@ -62,9 +54,9 @@ export function addListAccounts(accounts: Command, { output, withContext }: Cli)
     .addOption(jsonOption())
     .action(async (given: unknown) => {
       const { json } = parseFlags(listFlagsSchema, given);
-      await withContext(async ({ accountStore }) => {
+      await withContext(async (context) => {
         const all = await readAllPages(async (limit, before) => {
-          const page = await accountStore.list(limit, before);
+          const page = await context.accounts.list(limit, before);
           return [page.accounts, page.nextCursor];
         });
         output.out(json ? formatJson(all.map(presentAccount)) : accountTable(all));
@@ -101,8 +93,7 @@ export function addDeleteAccount(accounts: Command, { output, withContext }: Cli
           withAdvice(
             'not_found',
             advice,
-            eraseAccount(
-              context,
+            context.erasure.account(
               id,
               context.actOf('accounts delete', 'account.erase', { accountId: DEFAULT_ACCOUNT, targetId: id }),
             ),
@@ -126,9 +117,13 @@ export function addPauseAccount(accounts: Command, { output, withContext }: Cli)
     .action(async (givenId: unknown) => {
       const id = parseId(givenId);
       await withContext(async (context) => {
-        await withAdvice('not_found', 'See: hookferry-admin accounts list', readAccount(context, id));
+        await withAdvice('not_found', 'See: hookferry-admin accounts list', context.accounts.read(id));
         const actOf = () => context.actOf('accounts pause', 'webhook.disable', { accountId: id });
-        const count = await withAdvice('secret_unreadable', HOW_TO_OPEN, pauseAccount(context, id, actOf));
+        const count = await withAdvice(
+          'secret_unreadable',
+          HOW_TO_OPEN,
+          context.operations.pauseAccount(id, actOf),
+        );
         output.out(
           `Disabled ${count} webhooks of the account ${id}. To go on: hookferry-admin accounts resume ${id}\n`,
         );
@@ -145,7 +140,11 @@ export function addResumeAccount(accounts: Command, { output, withContext }: Cli
       const id = parseId(givenId);
       await withContext(async (context) => {
         const actOf = () => context.actOf('accounts resume', 'webhook.enable', { accountId: id });
-        const count = await withAdvice('secret_unreadable', HOW_TO_OPEN, resumeAccount(context, id, actOf));
+        const count = await withAdvice(
+          'secret_unreadable',
+          HOW_TO_OPEN,
+          context.operations.resumeAccount(id, actOf),
+        );
         output.out(`Enabled ${count} webhooks of the account ${id}.\n`);
       });
     });
@@ -170,7 +169,7 @@ async function untilErased(context: AdminContext, id: AccountId, output: Output)
 /** In words; `undefined` once the account is gone. */
 async function readLeft(context: AdminContext, id: AccountId): Promise<string | undefined> {
   try {
-    const remains = await readRemains(context, await readAccount(context, id));
+    const remains = await context.erasure.remains(await context.accounts.read(id));
     if (!remains) return undefined;
     if (remains.endpoints + remains.events > 0) {
       return `Left: ${remains.endpoints} webhooks, ${remains.events} events.`;

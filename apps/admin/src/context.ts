@@ -16,11 +16,10 @@ import {
 } from '@hookferry/core/platform/redis-connect';
 import { storageUnavailable } from '@hookferry/core/platform/redis-errors';
 import { settledWithin } from '@hookferry/core/platform/timers';
-import { PausedQueues } from '@hookferry/core/queue/bullmq-paused-queues';
 import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import type { CliConfig } from './config';
 
-/** What the commands work with: the same as the API's use cases. */
+/** What the commands work with: the modules of the core, as in the API. */
 export type AdminContext = Awaited<ReturnType<typeof openContext>>;
 
 const CONNECT_PATIENCE_MS = 5_000;
@@ -65,17 +64,15 @@ async function openContext(redis: RedisClient, config: CliConfig) {
   const newId = createNewId(clock);
   const shards = await findShards(redis, queuePrefix(config.REDIS_URL));
   const atomic = createAtomic(redis);
-  const { stores, ...core } = openCore({ config, redis, shards, atomic, clock, emit, database: DATABASE });
-  await ensureDefaultAccount(stores.accountStore, clock);
+  const core = openCore({ config, redis, shards, atomic, clock, emit, database: DATABASE });
+  await core.accounts.ensureDefault();
   const acting: { last?: Omit<AuditEntry, 'id' | 'at'> } = {};
   return {
-    ...stores,
     ...core,
     config,
     redis,
-    atomic,
-    pausedQueues: new PausedQueues(redis, shards),
     newId,
+    clock,
     acting,
     /** @param on whose log it belongs to, and what it is about, should it be refused. */
     actOf: (command: string, action: AuditAction, on: Pick<AuditEntry, 'accountId' | 'targetId'>): Act => {
@@ -83,8 +80,6 @@ async function openContext(redis: RedisClient, config: CliConfig) {
       acting.last = { actor, action, ...on };
       return { id: newId(AUDIT_ID_PREFIX), at: clock(), actor, action, bounds: stores.auditBounds };
     },
-    clock,
-    emit,
   };
 }
 

@@ -1,5 +1,5 @@
 import { deliveryIdOf } from '@hookferry/core/domain/delivery';
-import { type AsideEntry, OverList } from '@hookferry/core/events/redis-over-list';
+import type { AsideEntry } from '@hookferry/core/events/redis-over-list';
 import { PgDatabase } from '@hookferry/core/history/database/pg-database';
 import { migrate } from '@hookferry/core/history/database/pg-schema';
 import { AppError } from '@hookferry/core/platform/app-error';
@@ -8,7 +8,6 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import { type Cli, Failure, jsonOption, jsonSchema, limitOption, limitSchema, parseFlags } from './cli';
 import { formatJson, formatTable, withoutControls } from './format';
-import { readPages } from './read-all-pages';
 
 export function addMigrateHistory(history: Command, { output, historyUrl }: Cli): void {
   history
@@ -50,23 +49,11 @@ export function addListRefused(history: Command, { output, withContext }: Cli): 
     .addOption(jsonOption())
     .action(async (given: unknown) => {
       const { limit, json } = parseFlags(listFlagsSchema, given);
-      await withContext(async ({ redis }) => {
-        const overList = new OverList(redis);
-        const found = new Map<string, ReturnType<typeof presentRefused>>();
-        const pages = readPages<AsideEntry, string>(async (_limit, before) => {
-          const { entries, nextCursor } = await overList.listAside(before);
-          return [entries, nextCursor];
-        });
-        for await (const page of pages) {
-          // One may come twice.
-          for (const shown of page.map(presentRefused))
-            found.set(`${shown.account_id} ${shown.delivery_id}`, shown);
-          if (found.size > limit) break;
-        }
-        const shown = [...found.values()].slice(0, limit);
+      await withContext(async ({ refusedRecords }) => {
+        const { found, count } = await refusedRecords.list(limit);
+        const shown = found.map(presentRefused);
         output.out(json ? formatJson(shown) : formatTable(TITLES, shown.map(toRow)));
-        if (found.size > limit)
-          output.error(`There are ${await overList.countAside()}: --limit shows more.\n`);
+        if (count !== undefined) output.error(`There are ${count}: --limit shows more.\n`);
       });
     });
 }
@@ -96,14 +83,14 @@ export function addRetryRefused(history: Command, { output, withContext }: Cli):
     .addOption(jsonOption())
     .action(async (given: unknown) => {
       const { json } = parseFlags(retryFlagsSchema, given);
-      await withContext(async ({ redis, clock }) => {
+      await withContext(async ({ refusedRecords }) => {
         let told = 0;
         const tell = (count: number) => {
           if (count - told < TOLD_EVERY) return;
           told = count;
           output.error(`Put back ${count} so far.\n`);
         };
-        const count = await new OverList(redis).putBackAside(clock(), tell);
+        const count = await refusedRecords.retry(tell);
         output.out(json ? formatJson({ put_back: count }) : `Put back ${count}.\n`);
         if (count === 0) return;
         output.error(

@@ -6,7 +6,6 @@ import {
   displayNameSchema,
   scopes,
 } from '@hookferry/core/domain/account';
-import { readAccount } from '@hookferry/core/operations/manage-accounts';
 import { durationSchema } from '@hookferry/core/platform/duration';
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
@@ -46,7 +45,7 @@ export function addCreateKey(keys: Command, { output, withContext }: Cli): void 
       await withContext(async (context) => {
         const { account, name, expires } = flags;
         const advice = `Create it first: hookferry-admin accounts create --id ${account}`;
-        await withAdvice('not_found', advice, readAccount(context, account));
+        await withAdvice('not_found', advice, context.accounts.read(account));
         const createdAt = context.clock();
         const expiry = expires === undefined ? {} : { expiresAt: createdAt + expires };
         const input = { name, scopes: flags.scopes, ...expiry };
@@ -78,7 +77,7 @@ export function addListKeys(keys: Command, { output, withContext }: Cli): void {
     .action(async (given: unknown) => {
       const { account, json } = parseFlags(listFlagsSchema, given);
       await withContext(async (context) => {
-        await withAdvice('not_found', 'See: hookferry-admin accounts list', readAccount(context, account));
+        await withAdvice('not_found', 'See: hookferry-admin accounts list', context.accounts.read(account));
         const all = await readAllPages(async (limit, before) => {
           const page = await context.apiKeys.list(account, limit, before);
           return [page.apiKeys, page.nextCursor];

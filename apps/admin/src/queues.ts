@@ -1,9 +1,6 @@
 import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
-import {
-  type PausableQueue,
-  type PausedQueues,
-  pausableQueues,
-} from '@hookferry/core/queue/bullmq-paused-queues';
+import type { QueuePause } from '@hookferry/core/operations/queues';
+import { type PausableQueue, pausableQueues } from '@hookferry/core/queue/bullmq-paused-queues';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { type Cli, jsonOption, jsonSchema, parseFlags, UsageError } from './cli';
@@ -24,10 +21,8 @@ export function addListQueues(queues: Command, { output, withContext }: Cli): vo
     .addOption(jsonOption())
     .action(async (given: unknown) => {
       const { json } = parseFlags(z.object({ json: jsonSchema }), given);
-      await withContext(async ({ pausedQueues }) => {
-        const found = await Promise.all(
-          pausableQueues.map(async (name) => await describe(pausedQueues, name)),
-        );
+      await withContext(async (context) => {
+        const found = (await context.queues.list()).map(present);
         output.out(
           json
             ? formatJson(found)
@@ -40,8 +35,7 @@ export function addListQueues(queues: Command, { output, withContext }: Cli): vo
     });
 }
 
-async function describe(pausedQueues: PausedQueues, name: PausableQueue) {
-  const { pausedShards, shards } = await pausedQueues.read(name);
+function present({ name, pausedShards, shards }: QueuePause) {
   const partly = `in ${pausedShards} of ${shards} shards`;
   return { name, paused: pausedShards === 0 ? 'no' : pausedShards === shards ? 'yes' : partly };
 }
@@ -53,10 +47,9 @@ export function addPauseQueue(queues: Command, { output, withContext }: Cli): vo
     .argument('<queue>', pausableQueues.join(' or '))
     .action(async (given: unknown) => {
       const name = parseName(given);
-      await withContext(async ({ pausedQueues, auditLog, actOf }) => {
+      await withContext(async (context) => {
         const on = { accountId: DEFAULT_ACCOUNT, targetId: name };
-        await auditLog.record({ act: actOf('queues pause', 'queue.pause', on), ...on });
-        await pausedQueues.pause(name);
+        await context.queues.pause(name, context.actOf('queues pause', 'queue.pause', on));
         output.out(`Paused ${name}. To go on: hookferry-admin queues resume ${name}\n`);
       });
     });
@@ -69,10 +62,9 @@ export function addResumeQueue(queues: Command, { output, withContext }: Cli): v
     .argument('<queue>', pausableQueues.join(' or '))
     .action(async (given: unknown) => {
       const name = parseName(given);
-      await withContext(async ({ pausedQueues, auditLog, actOf }) => {
+      await withContext(async (context) => {
         const on = { accountId: DEFAULT_ACCOUNT, targetId: name };
-        await auditLog.record({ act: actOf('queues resume', 'queue.resume', on), ...on });
-        await pausedQueues.resume(name);
+        await context.queues.resume(name, context.actOf('queues resume', 'queue.resume', on));
         output.out(`Resumed ${name}.\n`);
       });
     });

@@ -663,7 +663,7 @@ describe('history migrate', () => {
       const environment = { HISTORY_DATABASE_URL: postgres.url };
       expect(await run('history migrate', environment)).toMatchObject({ exitCode: 0, error: '' });
       expect(await run('history migrate', environment)).toMatchObject({ exitCode: 0, error: '' });
-      expect(await postgres.query('SELECT version FROM webhook_schema')).toEqual([{ version: 12 }]);
+      expect(await postgres.query('SELECT version FROM webhook_schema')).toEqual([{ version: 13 }]);
       await postgres.query('UPDATE webhook_schema SET version = 99');
       const { exitCode, error } = await run('history migrate', environment);
       expect(exitCode).toBe(1);
@@ -685,7 +685,9 @@ describe('what the history has refused', () => {
     await overList.addAll(entries, 0)(redis.client);
     const claim = await overList.claim(0, count, 1)(redis.client);
     const since = Date.UTC(2026, 10, 24);
-    for (const entry of claim.entries) await overList.setAside(claim, entry, { since, reason: REASON });
+    await Promise.all(
+      claim.entries.map((entry) => overList.setAside(claim, entry, { since, reason: REASON })),
+    );
   }
 
   it('is listed with its reason, and since when', async () => {
@@ -703,6 +705,21 @@ describe('what the history has refused', () => {
     expect(out.trimEnd().split('\n')).toHaveLength(3);
     expect(out).toContain(listed[0].reason);
     expect(error).toContain('There are 3');
+  });
+
+  it('is listed event by event where there are no deliveries', async () => {
+    const overList = new OverList(redis.client);
+    const accountId = 'acme' as AccountId;
+    const eventIds = [uniqueEventId(), uniqueEventId()];
+    await overList.addAll(
+      eventIds.map((eventId) => ({ accountId, eventId })),
+      0,
+    )(redis.client);
+    const claim = await overList.claim(0, 2, 1)(redis.client);
+    for (const entry of claim.entries) await overList.setAside(claim, entry, { since: 0, reason: REASON });
+    const listed: { event_id: string; delivery_id: unknown }[] = await runJson('history refused');
+    expect(listed.map(({ event_id }) => event_id).toSorted()).toEqual(eventIds.toSorted());
+    expect(listed.map(({ delivery_id }) => delivery_id)).toEqual([null, null]);
   });
 
   it('is put back, and is told of how much it was', async () => {

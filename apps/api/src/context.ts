@@ -15,10 +15,6 @@ import { ListenerStore } from '@hookferry/core/listeners/redis-listener-store';
 import { MAILBOX_SILENCE_MS, RedisMailbox } from '@hookferry/core/listeners/redis-mailbox';
 import { ContactStore } from '@hookferry/core/notifications/redis-contact-store';
 import { NotificationStore } from '@hookferry/core/notifications/redis-notification-store';
-import { DayReader } from '@hookferry/core/operations/read-day';
-import { OperationsReader } from '@hookferry/core/operations/read-operations';
-import { DayStore } from '@hookferry/core/operations/redis-day-store';
-import { WorkerReports } from '@hookferry/core/operations/redis-worker-reports';
 import { type Clock } from '@hookferry/core/platform/clock';
 import { SAME_AS_KEY } from '@hookferry/core/platform/duration';
 import type { NewId } from '@hookferry/core/platform/ids';
@@ -115,10 +111,7 @@ function openParts(process: ProcessContext) {
     transformPool,
     transformations: new Transformations({ ...stores, transformPool }),
     trials: new Trials({ ...stores, eventTypes: modules.eventTypes, transformPool }),
-    workerReports: new WorkerReports(redis),
-    dayStore: new DayStore(redis),
     longAnswers: new LongAnswers(),
-    wait: (ms: number) => wait(ms),
     unreadAnswers: new UnreadAnswers(),
     heavyTurns,
     urlRules: urlRulesOf(config),
@@ -170,10 +163,5 @@ function openUseCases(stores: StoresContext) {
     watchListeners,
     mailbox,
     changeStreams: new ChangeStreams(context),
-    operationsReader: new OperationsReader({
-      ...context,
-      countDisabled: () => stores.endpointHealth.countDisabled(),
-    }),
-    dayReader: new DayReader(context),
   };
 }

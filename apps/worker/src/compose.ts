@@ -5,7 +5,6 @@ import { createEmit, type Emit, type SignalListener } from '@hookferry/core/doma
 import { AccountLoads } from '@hookferry/core/operations/account-loads';
 import { DaySampler } from '@hookferry/core/operations/day-sampler';
 import { DayStore } from '@hookferry/core/operations/redis-day-store';
-import { WorkerReports } from '@hookferry/core/operations/redis-worker-reports';
 import { AttemptRate, WorkerReporter } from '@hookferry/core/operations/worker-reporter';
 import { steadyClock } from '@hookferry/core/platform/clock';
 import { formatDuration } from '@hookferry/core/platform/duration';
@@ -93,8 +92,7 @@ export async function composeWorker(
     emit,
   });
   const atomic = createAtomic(redis);
-  const dayStore = new DayStore(redis, atomic);
-  const accountLoads = new AccountLoads({ dayStore, clock, emit });
+  const accountLoads = new AccountLoads({ dayStore: new DayStore(redis, atomic), clock, emit });
   warnOfRetries(config, emit);
   watchRedisSafety(redis, emit);
   const isRedisAnswering = createRedisProbe(redis);
@@ -104,26 +102,28 @@ export async function composeWorker(
   const wanted = config.QUEUE_SHARDS;
   const shards = new ShardsInForce({ layoutStore, wanted, firstPrefix, atomic, emit });
   const { beginSpan } = tracing ?? {};
-  const { context, servedShards, verifier, notifier, auditSettler, historyUpkeep, recorders, connections } =
-    openContext({
-      config,
-      redis,
-      connection,
-      shards,
-      atomic,
-      workerId,
-      beginSpan,
-      clock,
-      redisClock,
-      emit,
-    });
+  const { context, ...opened } = openContext({
+    config,
+    redis,
+    connection,
+    shards,
+    atomic,
+    workerId,
+    beginSpan,
+    clock,
+    redisClock,
+    emit,
+  });
   showGauges(registry, context, shares);
 
-  const { releaser, standings, slots } = context;
+  const { servedShards, verifier, notifier, auditSettler, historyUpkeep } = opened;
+  const { releaser, standings, slots, workerReports } = context;
   // They are few, and all in the first shard.
-  const consumers = [openReplayWorker(context, shards.first), openErasureWorker(context, shards.first)];
+  const consumers = [
+    openReplayWorker(context, opened.replays, shards.first),
+    openErasureWorker(context, opened.erasure, shards.first),
+  ];
   const resharding = new Resharding({ redis, shards, layoutStore, workerId, clock, emit });
-  const workerReports = new WorkerReports(redis, atomic);
   const sendsMail = context.mailer !== undefined;
   const reporter = new WorkerReporter({
     workerReports,
@@ -140,7 +140,7 @@ export async function composeWorker(
     redisClock,
     emit,
   });
-  const sampler = new DaySampler({ ...context, workerReports, dayStore, clock, emit });
+  const sampler = new DaySampler({ operations: opened.operations, clock, emit });
   const stalledAfterMs = stallTimeoutOf(config);
   const stallWatch = new StallWatch({ servedShards, standings, redis, atomic, stalledAfterMs, emit });
   let isStopping = false;
@@ -183,11 +183,11 @@ export async function composeWorker(
       { name: 'shards', stop: () => shards.stop() },
       { name: 'history', stop: async () => await historyUpkeep?.stop() },
       { name: 'worker report', stop: () => stopAll([reporter, sampler]) },
-      ...recorders,
+      ...opened.recorders,
       { name: 'account loads', stop: () => accountLoads.stop() },
       { name: 'change feed', stop: () => changeFeed.stop() },
       { name: 'ops server', stop: () => opsServer.stop() },
-      ...connections,
+      ...opened.connections,
       { name: 'connection', stop: async () => redis.disconnect() },
       ...(tracing ? [{ name: 'tracing', stop: () => tracing.stop() }] : []),
     ],

@@ -29,7 +29,6 @@ import type { RedisClock } from '@hookferry/core/platform/redis-clock';
 import type { ConnectOptions, RedisClient } from '@hookferry/core/platform/redis-connect';
 import type { Stoppable } from '@hookferry/core/platform/timers';
 import { PROJECT_URL, VERSION } from '@hookferry/core/platform/version';
-import { AccountJobs } from '@hookferry/core/queue/bullmq-account-jobs';
 import { OldestEvents } from '@hookferry/core/queue/bullmq-oldest-events';
 import { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
 import { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
@@ -82,7 +81,13 @@ export type WorkerContext = ReturnType<typeof openContext>['context'];
  */
 export function openContext(process: ProcessContext) {
   const { config, redis, shards, workerId, clock, emit } = process;
-  const { stores: core, ...opened } = openCore({
+  const {
+    stores: core,
+    replays,
+    erasure,
+    operations,
+    ...opened
+  } = openCore({
     ...process,
     maxEventBytes: config.MAX_EVENT_BYTES,
     database: DATABASE,
@@ -90,7 +95,6 @@ export function openContext(process: ProcessContext) {
   });
   const { accountStore, healthStore, deliveryQueue, sealer, movedHistory } = core;
   const deadLetters = new RejectedEvents(redis, shards, clock);
-  const accountJobs = new AccountJobs(redis, shards);
   const receiverCertificates = new ReceiverCertificates(process);
   const transport = openTransport({ ...process, receiverCertificates });
   const transformPool = new TransformPool({ limits: transformLimitsOf(config, BOUND_BY_SLOTS), emit });
@@ -101,7 +105,6 @@ export function openContext(process: ProcessContext) {
     moveAfterMs: config.HISTORY_MOVE_AFTER,
     keepDays: config.HISTORY_RETENTION / DAY_MS,
     deadLetters,
-    accountJobs,
     receiverCertificates,
     accessTokenStore: new AccessTokenStore(redis, sealer),
     transformPool,
@@ -160,20 +163,19 @@ export function openContext(process: ProcessContext) {
     { name: 'health recorder', stop: () => healthRecorder.stop() },
     ...opened.recorders,
   ];
-  const queues = [deadLetters, accountJobs];
   const connections: readonly Stoppable[] = [
     { name: 'access tokens', stop: async () => accessTokens.close() },
     { name: 'mail', stop: async () => context.mailer?.close() },
     { name: 'transport', stop: () => transport.close() },
     { name: 'transformations', stop: () => transformPool.close() },
-    {
-      name: 'queues of the worker',
-      stop: async () => void (await Promise.all(queues.map((queue) => queue.close()))),
-    },
+    { name: 'queues of the worker', stop: () => deadLetters.close() },
     ...opened.connections,
   ];
   return {
     context,
+    replays,
+    erasure,
+    operations,
     servedShards,
     verifier: new Verifier(context),
     auditSettler: new AuditSettler(context),

@@ -1,11 +1,12 @@
-import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
-import { ACCOUNT_ID_PREFIX, type AccountId, accountIdSchema } from '@hookferry/core/domain/account';
+import {
+  accountPatchSchema,
+  accountViewSchema,
+  newAccountSchema,
+  presentAccount,
+} from '@hookferry/core/accounts/accounts';
+import { ACCOUNT_ID_PREFIX, accountIdSchema } from '@hookferry/core/domain/account';
 import type { AccountUsage } from '@hookferry/core/domain/usage';
-import type { PgDatabase } from '@hookferry/core/history/database/pg-database';
-import { readBytes } from '@hookferry/core/history/database/pg-usage';
-import * as erasure from '@hookferry/core/operations/erase-account';
-import * as accounts from '@hookferry/core/operations/manage-accounts';
-import { AppError } from '@hookferry/core/platform/app-error';
+import type { WholeUsage } from '@hookferry/core/operations/operations';
 import { newestFirstCursorSchema } from '@hookferry/core/platform/redis-timeline';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
@@ -19,18 +20,18 @@ export const createAccount = defineRoute({
   scope: 'admin',
   audit: 'account.create',
   operatorOnly: true,
-  request: { body: accounts.newAccountSchema, example: { name: 'Example Ltd' } },
+  request: { body: newAccountSchema, example: { name: 'Example Ltd' } },
   creates: true,
   responses: {
-    201: { description: 'The account.', schema: accounts.accountViewSchema },
+    201: { description: 'The account.', schema: accountViewSchema },
   },
   problems: ['conflict'],
-  async handle({ body, newId, act }, context) {
-    const account = await accounts.createAccount(context, body, newId(ACCOUNT_ID_PREFIX), act);
+  async handle({ body, newId, act }, core) {
+    const account = await core.accounts.create(body, newId(ACCOUNT_ID_PREFIX), act);
     return {
       status: 201,
       headers: { location: `/v1/accounts/${account.id}` },
-      body: accounts.presentAccount(account),
+      body: presentAccount(account),
     };
   },
 });
@@ -70,37 +71,7 @@ const usageSchema = z
   })
   .meta({ id: 'AccountUsage' });
 
-interface UsageContext {
-  readonly quota: Pick<AccountQuota, 'look'>;
-  /** Absent: there is no history. */
-  readonly historyDatabase?: PgDatabase | undefined;
-}
-
-/** The usage and quota of each account. */
-async function readUsages(context: UsageContext, accountIds: readonly AccountId[]) {
-  const historyBytes = await readHistoryBytes(context, accountIds);
-  const usages = await Promise.all(accountIds.map((id) => context.quota.look(id)));
-  return usages.map((usage, i) => presentUsage(usage, historyBytes[i]));
-}
-
-/** `null` each while the history is away; `undefined` without one. */
-async function readHistoryBytes(
-  { historyDatabase }: UsageContext,
-  accountIds: readonly AccountId[],
-): Promise<readonly (number | null | undefined)[]> {
-  if (!historyDatabase) return accountIds.map(() => undefined);
-  try {
-    return await readBytes(historyDatabase, accountIds);
-  } catch (error) {
-    if (error instanceof AppError && error.code === 'history_unavailable') return accountIds.map(() => null);
-    throw error;
-  }
-}
-
-function presentUsage(
-  usage: AccountUsage,
-  historyBytes: number | null | undefined,
-): z.infer<typeof usageSchema> {
+function presentUsage({ usage, historyBytes }: WholeUsage): z.infer<typeof usageSchema> {
   return {
     used_bytes: usage.usedBytes,
     redis_bytes: usage.usedBytes,
@@ -124,7 +95,7 @@ const querySchema = pageQuery(newestFirstCursorSchema).extend({
     .describe('`usage`: each account of the list has its usage. Default: none has.'),
 });
 
-const listedAccountSchema = accounts.accountViewSchema
+const listedAccountSchema = accountViewSchema
   .extend({
     usage: usageSchema.optional().describe('How much the account stores. Present with `include=usage`.'),
   })
@@ -141,12 +112,12 @@ export const listAccounts = defineRoute({
   responses: {
     200: { description: 'A page of accounts.', schema: pageOf(listedAccountSchema, 'AccountPage') },
   },
-  async handle({ query }, context) {
-    const page = await context.accountStore.list(query.limit, query.cursor);
-    const shown = page.accounts.map((account) => accounts.presentAccount(account));
+  async handle({ query }, core) {
+    const page = await core.accounts.list(query.limit, query.cursor);
+    const shown = page.accounts.map(presentAccount);
     if (query.include !== 'usage') return { status: 200, body: presentPage(shown, page.nextCursor) };
     const ids = page.accounts.map(({ id }) => id);
-    const usages = await readUsages(context, ids);
+    const usages = (await core.operations.readUsages(ids)).map(presentUsage);
     const listed = shown.map((account, i) => ({ ...account, usage: usages[i] }));
     return { status: 200, body: presentPage(listed, page.nextCursor) };
   },
@@ -161,12 +132,12 @@ export const readAccount = defineRoute({
   operatorOnly: true,
   request: { params: z.object({ id: accountIdSchema }) },
   responses: {
-    200: { description: 'The account.', schema: accounts.accountViewSchema },
+    200: { description: 'The account.', schema: accountViewSchema },
   },
-  async handle({ params }, context) {
-    const account = await accounts.readAccount(context, params.id);
-    const remains = await accounts.readRemains(context, account);
-    return { status: 200, body: accounts.presentAccount({ ...account, remains }) };
+  async handle({ params }, core) {
+    const account = await core.accounts.read(params.id);
+    const remains = await core.erasure.remains(account);
+    return { status: 200, body: presentAccount({ ...account, remains }) };
   },
 });
 
@@ -180,17 +151,15 @@ export const updateAccount = defineRoute({
   operatorOnly: true,
   request: {
     params: z.object({ id: accountIdSchema }),
-    body: accounts.accountPatchSchema,
+    body: accountPatchSchema,
     example: { weight: 2 },
   },
   responses: {
-    200: { description: 'The account.', schema: accounts.accountViewSchema },
+    200: { description: 'The account.', schema: accountViewSchema },
   },
-  async handle({ params, body, act }, context) {
-    return {
-      status: 200,
-      body: accounts.presentAccount(await accounts.updateAccount(context, params.id, body, act)),
-    };
+  async handle({ params, body, act }, core) {
+    const account = await core.accounts.update(params.id, body, act);
+    return { status: 200, body: presentAccount(account) };
   },
 });
 
@@ -207,13 +176,13 @@ export const eraseAccount = defineRoute({
   responses: {
     202: {
       description: 'The account. Its keys and webhooks are deleted; the rest is erased in the background.',
-      schema: accounts.accountViewSchema,
+      schema: accountViewSchema,
     },
   },
   problems: ['conflict'],
-  async handle({ params, act }, context) {
-    const account = await erasure.eraseAccount(context, params.id, act);
-    return { status: 202, body: accounts.presentAccount(account) };
+  async handle({ params, act }, core) {
+    const account = await core.erasure.account(params.id, act);
+    return { status: 202, body: presentAccount(account) };
   },
 });
 
@@ -227,8 +196,8 @@ export const readAccountUsage = defineRoute({
   responses: {
     200: { description: 'The usage of the account.', schema: usageSchema },
   },
-  async handle({ apiKey }, context) {
-    const [usage] = await readUsages(context, [apiKey.accountId]);
-    return { status: 200, body: usage };
+  async handle({ apiKey }, core) {
+    const [usage] = await core.operations.readUsages([apiKey.accountId]);
+    return { status: 200, body: usage && presentUsage(usage) };
   },
 });

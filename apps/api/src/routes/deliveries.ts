@@ -4,7 +4,6 @@ import { DELIVERY_ID_FORM } from '@hookferry/core/domain/delivery';
 import { endpointIdSchema, endpointRefSchema } from '@hookferry/core/domain/endpoint';
 import { eventIdSchema, eventTypeNameSchema } from '@hookferry/core/domain/event';
 import { type RecordFilter, shownStatuses, statusClasses } from '@hookferry/core/history/delivery-standings';
-import { redeliver } from '@hookferry/core/replays/redeliver';
 import { z } from 'zod';
 import {
   dataQuery,
@@ -214,7 +213,7 @@ export const redeliverDelivery = defineRoute({
   problems: ['conflict', 'payload_erased', 'limit_reached', 'history_unavailable'],
   async handle({ apiKey, params, newId, act }, core) {
     const request = newId(REQUEST_ID_PREFIX);
-    const delivery = await redeliver(core, apiKey.accountId, params.id, request, act);
+    const delivery = await core.redelivery.redeliver(apiKey.accountId, params.id, request, act);
     return { status: 202, body: presentDeliveryWithAttempts(delivery) };
   },
 });

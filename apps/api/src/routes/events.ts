@@ -10,7 +10,6 @@ import {
 } from '@hookferry/core/domain/event';
 import type { DeliveryCounts, ListedEvent } from '@hookferry/core/history/history-source';
 import type { CountedEvent } from '@hookferry/core/history/whole-history';
-import * as erasure from '@hookferry/core/operations/erase-payload';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { formatTime, formatTimeOrNull, sentTimeSchema, timeSchema } from '@hookferry/core/platform/clock';
 import { textOfMember } from '@hookferry/core/platform/json';
@@ -264,7 +263,7 @@ export const erasePayload = defineRoute({
   },
   problems: ['history_unavailable'],
   async handle({ apiKey, params, act }, core) {
-    await erasure.erasePayload(core, apiKey.accountId, params.id, act);
+    await core.erasure.payload(apiKey.accountId, params.id, act);
     return { status: 204 };
   },
 });

@@ -1,5 +1,5 @@
-import { checkReadiness, readinessChecks, readinessStates } from '@hookferry/core/operations/check-readiness';
-import type { HeavyAccount } from '@hookferry/core/operations/read-day';
+import { readinessChecks, readinessStates } from '@hookferry/core/operations/check-readiness';
+import type { HeavyAccount } from '@hookferry/core/operations/operations';
 import {
   type LoadMeasure,
   type OperationsSample,
@@ -55,8 +55,8 @@ export const readLastDay = defineRoute({
   operatorOnly: true,
   request: {},
   responses: { 200: { description: 'Samples of the last 24 hours.', schema: lastDaySchema } },
-  async handle(_request, { dayReader }) {
-    const samples = await dayReader.readSamples();
+  async handle(_request, core) {
+    const samples = await core.operations.readSamples();
     const body = { data: samples.map(presentSample), interval_seconds: SAMPLE_EVERY_MS / 1_000 };
     return { status: 200, body };
   },
@@ -138,9 +138,9 @@ export const listHeavyAccounts = defineRoute({
   operatorOnly: true,
   request: { query: accountsQuerySchema },
   responses: { 200: { description: 'The accounts with the most use.', schema: heavyAccountsSchema } },
-  async handle({ query: { by, limit } }, { dayReader, clock }) {
-    const accounts = await dayReader.heaviestAccounts(measureOf[by], limit);
-    const since = formatTime(startOfDay(clock()));
+  async handle({ query: { by, limit } }, core) {
+    const accounts = await core.operations.heaviestAccounts(measureOf[by], limit);
+    const since = formatTime(startOfDay(core.clock()));
     return { status: 200, body: { data: accounts.map(presentAccount), since } };
   },
 });
@@ -185,17 +185,15 @@ export const readReadiness = defineRoute({
   operatorOnly: true,
   request: {},
   responses: { 200: { description: 'A finding for each check.', schema: readinessSchema } },
-  async handle(_request, context) {
-    const { config, probes } = context;
-    const checks = await checkReadiness({
-      ...context,
-      settings: {
-        publicUrl: config.PUBLIC_URL,
-        hasEncryptionKey: config.SECRETS_ENCRYPTION_KEY.length > 0,
-        hasMailFrom: config.MAIL_FROM !== undefined,
-        hasHistory: config.HISTORY_DATABASE_URL !== undefined,
-      },
-      lastScrapedAt: () => probes.scrapes.lastAt,
+  async handle(_request, core) {
+    const { config, probes, redisClock } = core;
+    const checks = await core.operations.readReadiness({
+      publicUrl: config.PUBLIC_URL,
+      hasEncryptionKey: config.SECRETS_ENCRYPTION_KEY.length > 0,
+      hasMailFrom: config.MAIL_FROM !== undefined,
+      hasHistory: config.HISTORY_DATABASE_URL !== undefined,
+      skewMs: redisClock.skewMs,
+      lastScrapedAt: probes.scrapes.lastAt,
     });
     return {
       status: 200,

@@ -1,13 +1,12 @@
+import { WEIGHT } from '@hookferry/core/accounts/accounts';
 import type { HoldReason } from '@hookferry/core/domain/delivery';
 import { disabledReasons } from '@hookferry/core/domain/endpoint';
 import { workedQueues } from '@hookferry/core/domain/queues';
-import { WEIGHT } from '@hookferry/core/operations/manage-accounts';
 import {
-  listStopped,
-  type Operations,
+  type ServiceState,
   type StoppedEndpoint,
   stoppedStates,
-} from '@hookferry/core/operations/read-operations';
+} from '@hookferry/core/operations/operations';
 import type { SeenWorker } from '@hookferry/core/operations/redis-worker-reports';
 import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
 import type { QueueState } from '@hookferry/core/queue/bullmq-queue-standings';
@@ -119,12 +118,12 @@ export const readOperations = defineRoute({
   responses: {
     200: { description: 'The state of the service, at most a second old.', schema: operationsSchema },
   },
-  async handle(_request, context) {
-    return { status: 200, body: presentOperations(await context.operationsReader.read()) };
+  async handle(_request, core) {
+    return { status: 200, body: presentOperations(await core.operations.read()) };
   },
 });
 
-function presentOperations(operations: Operations): z.infer<typeof operationsSchema> {
+function presentOperations(operations: ServiceState): z.infer<typeof operationsSchema> {
   const { heldByReason } = operations;
   return {
     queues: operations.queues.map(presentQueue),
@@ -217,8 +216,8 @@ export const listStoppedWebhooks = defineRoute({
       schema: pageOf(stoppedWebhookSchema, 'StoppedWebhookPage'),
     },
   },
-  async handle({ query: { state, limit, cursor } }, context) {
-    const page = await listStopped(context, state, limit, cursor);
+  async handle({ query: { state, limit, cursor } }, core) {
+    const page = await core.operations.listStopped(state, limit, cursor);
     return { status: 200, body: presentPage(page.found.map(presentStopped), page.nextCursor) };
   },
 });

@@ -12,7 +12,6 @@ import {
 import { invalidRequest } from '@hookferry/core/platform/app-error';
 import { formatTime, formatTimeOrNull, sentTimeSchema, timeSchema } from '@hookferry/core/platform/clock';
 import { newestFirstCursorSchema } from '@hookferry/core/platform/redis-timeline';
-import * as replays from '@hookferry/core/replays/manage-replays';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
@@ -84,7 +83,7 @@ export const createReplay = defineRoute({
   responses: {
     202: { description: 'The replay, which goes on in the background.', schema: replaySchema },
   },
-  async handle({ apiKey, params, body, newId, receivedAt, act }, context) {
+  async handle({ apiKey, params, body, newId, receivedAt, act }, core) {
     const { since, until = receivedAt, mode, rate, dry_run: isDryRun } = body;
     if (since >= until) {
       throw invalidRequest([{ pointer: '/since', detail: 'must be before "until", or before now' }]);
@@ -98,7 +97,7 @@ export const createReplay = defineRoute({
       isDryRun,
       createdAt: receivedAt,
     };
-    const replay = await replays.createReplay(context, apiKey.accountId, params.id, order, act);
+    const replay = await core.replays.create(apiKey.accountId, params.id, order, act);
     return {
       status: 202,
       headers: { location: `/v1/replays/${replay.id}` },
@@ -117,8 +116,8 @@ export const listReplays = defineRoute({
   responses: {
     200: { description: 'A page of replays.', schema: pageOf(replaySchema, 'ReplayPage') },
   },
-  async handle({ apiKey, params, query }, context) {
-    const page = await replays.listReplays(context, apiKey.accountId, params.id, query.limit, query.cursor);
+  async handle({ apiKey, params, query }, core) {
+    const page = await core.replays.list(apiKey.accountId, params.id, query.limit, query.cursor);
     return { status: 200, body: presentPage(page.replays.map(presentReplay), page.nextCursor) };
   },
 });
@@ -133,11 +132,8 @@ export const readReplay = defineRoute({
   responses: {
     200: { description: 'The replay.', schema: replaySchema },
   },
-  async handle({ apiKey, params }, context) {
-    return {
-      status: 200,
-      body: presentReplay(await replays.readReplay(context, apiKey.accountId, params.id)),
-    };
+  async handle({ apiKey, params }, core) {
+    return { status: 200, body: presentReplay(await core.replays.read(apiKey.accountId, params.id)) };
   },
 });
 
@@ -153,8 +149,8 @@ export const cancelReplay = defineRoute({
   responses: {
     204: { description: 'The replay is cancelled, or it had ended before.' },
   },
-  async handle({ apiKey, params, act }, context) {
-    await replays.cancelReplay(context, apiKey.accountId, params.id, act);
+  async handle({ apiKey, params, act }, core) {
+    await core.replays.cancel(apiKey.accountId, params.id, act);
     return { status: 204 };
   },
 });

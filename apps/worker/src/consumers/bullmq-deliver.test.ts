@@ -30,7 +30,7 @@ import { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
 import { createJobKeys } from '@hookferry/core/queue/bullmq-layout';
 import { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
-import { resend } from '@hookferry/core/replays/redeliver';
+import { Redelivery, type RedeliveryParts } from '@hookferry/core/replays/redelivery';
 import { responded } from '@hookferry/core/testing/arrange-delivery';
 import { buildAdmission } from '@hookferry/core/testing/build-admission';
 import { buildAtomic } from '@hookferry/core/testing/build-atomic';
@@ -40,6 +40,7 @@ import { buildEndpoints } from '@hookferry/core/testing/build-endpoints';
 import { buildEvent } from '@hookferry/core/testing/build-event';
 import { buildNewDeliveries } from '@hookferry/core/testing/build-new-deliveries';
 import { createClosables } from '@hookferry/core/testing/closables';
+import { fake } from '@hookferry/core/testing/fake';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { noTokens } from '@hookferry/core/testing/no-tokens';
 import { recordRaised } from '@hookferry/core/testing/record-raised';
@@ -165,17 +166,16 @@ async function arrange(url?: string, shards = oneShard('bull')) {
       await client.multi().del(lock(id)).lrem(`${base}active`, 0, id).lpush(`${base}wait`, id).exec();
     },
     resend: (delivery: NewDelivery, trigger: RequestTrigger) =>
-      resend(
-        {
+      new Redelivery(
+        fake<RedeliveryParts>({
           eventStore,
           deliveryStore,
           deliveryQueue,
           atomic: createAtomic(client),
           clock: systemClock,
           emit: () => {},
-        },
-        { ...delivery, acceptedAt: systemClock(), trigger, requestId: 'rdl_1' },
-      ),
+        }),
+      ).request({ ...delivery, acceptedAt: systemClock(), trigger, requestId: 'rdl_1' }),
     async untilGone(...deliveries: readonly NewDelivery[]): Promise<void> {
       for (const delivery of deliveries) while ((await client.exists(jobKeyOf(delivery))) > 0);
     },
@@ -341,7 +341,7 @@ describe('a delivery that is asked for once more, before a worker that had stood
 
   it.each(['manual', 'replay'] as const)('is sent: %s', async (trigger) => {
     const { resend: ask, delivery, stalled, goOn, untilGone, readRecord } = await arrangeStalled();
-    expect(await ask(delivery, trigger)).toBe('resent');
+    expect(await ask(delivery, trigger)).toBe('requested');
     goOn();
     await untilGone(delivery);
     expect(stalled.sentIds()).toEqual([delivery.eventId, delivery.eventId]);
@@ -356,7 +356,7 @@ describe('a delivery that is asked for once more, before a worker that had stood
     const admission = willClose(buildAdmission({ redis: client, clock: systemClock }));
     const { accountId, id: endpointId } = endpoint;
     await disable(admission, accountId, endpointId, 'client');
-    expect(await ask(delivery, 'manual')).toBe('resent');
+    expect(await ask(delivery, 'manual')).toBe('requested');
     goOn();
     while ((await admission.heldDeliveries.count(endpointId)) === 0);
     await buildEndpoints(client, admission).enable(accountId, endpointId);

@@ -1,35 +1,36 @@
 import { ERASURES_QUEUE, type QueueShard, REPLAYS_QUEUE } from '@hookferry/core/domain/queues';
 import { replayOrderSchema } from '@hookferry/core/domain/replay';
-import { type StepErasureContext, stepErasure } from '@hookferry/core/operations/erase-account';
+import type { Erasure } from '@hookferry/core/operations/erasure';
 import { type ErasureJob, erasureJobSchema } from '@hookferry/core/queue/bullmq-work-queues';
-import { type StepReplayContext, type StepResult, stepReplay } from '@hookferry/core/replays/step-replay';
+import type { Replays, StepResult } from '@hookferry/core/replays/replays';
 import { type Job, UnrecoverableError } from 'bullmq';
 import { SharedCapacity } from '../capacity';
 import { type OpenWorkerContext, openWorker } from './bullmq-open-worker';
 import { countStartsAnew, delayJob, delayTooNew, orTryAgainSoon } from './bullmq-put-back';
 import type { BullmqWorker } from './bullmq-worker';
 
-export type ReplayWorkerContext = OpenWorkerContext & StepReplayContext;
-
 const REPLAY_CONCURRENCY = 8;
 
 /** Open the worker of replays. */
-export function openReplayWorker(context: ReplayWorkerContext, shard: QueueShard): BullmqWorker<unknown> {
+export function openReplayWorker(
+  context: OpenWorkerContext,
+  replays: Replays,
+  shard: QueueShard,
+): BullmqWorker<unknown> {
   const options = { queue: REPLAYS_QUEUE, shard, concurrency: REPLAY_CONCURRENCY };
   return openStepwiseWorker(context, options, async (job) => {
     const order = replayOrderSchema.safeParse(job.data);
     if (!order.success) throw new UnrecoverableError('Not a replay job.');
-    return await stepReplay(context, order.data);
+    return await replays.step(order.data);
   });
 }
-
-export type ErasureWorkerContext = OpenWorkerContext & StepErasureContext;
 
 const ERASURE_CONCURRENCY = 2;
 
 /** Open the worker of accounts that are being erased. */
 export function openErasureWorker(
-  context: ErasureWorkerContext,
+  context: OpenWorkerContext,
+  erasure: Erasure,
   shard: QueueShard,
 ): BullmqWorker<ErasureJob> {
   const options = { queue: ERASURES_QUEUE, shard, concurrency: ERASURE_CONCURRENCY };
@@ -37,7 +38,7 @@ export function openErasureWorker(
     const data = erasureJobSchema.safeParse(job.data);
     if (!data.success) throw new UnrecoverableError('Not an erasure job.');
     const { account_id, place } = data.data;
-    const result = await stepErasure(context, account_id, place);
+    const result = await erasure.step(account_id, place);
     if (result.kind === 'again' && result.cursor) await job.updateData({ account_id, place: result.cursor });
     return result;
   });

@@ -1,3 +1,5 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { Accounts } from '../accounts/accounts';
 import { ApiKeys } from '../accounts/api-keys';
 import { Audit } from '../accounts/audit/audit';
 import { RefusalStore, Refusals } from '../accounts/audit/refusals';
@@ -9,18 +11,29 @@ import { Endpoints } from '../endpoints/endpoints';
 import { EndpointHealth } from '../endpoints/health/endpoint-health';
 import { SigningKeys } from '../endpoints/signing-keys/signing-keys';
 import { WaitingDeliveries } from '../endpoints/waiting-deliveries';
+import { OverList } from '../events/redis-over-list';
 import { Deliveries } from '../history/deliveries';
 import { Exports } from '../history/exports';
 import { Metrics } from '../history/metrics';
 import { RecentAttempts } from '../history/recent-attempts';
+import { Erasure } from '../operations/erasure';
+import { Operations } from '../operations/operations';
+import { Queues } from '../operations/queues';
+import { DayStore } from '../operations/redis-day-store';
+import { WorkerReports } from '../operations/redis-worker-reports';
+import { RefusedRecords } from '../operations/refused-records';
 import { Turns } from '../platform/batches';
 import type { Stoppable } from '../platform/timers';
 import { Publishing } from '../publish/publishing';
 import { FanOuts, type PublishingParts } from '../publish/publishing-parts';
 import { ScheduledEvents } from '../publish/scheduled-events';
+import { AccountJobs } from '../queue/bullmq-account-jobs';
 import { DeadLetterStore } from '../queue/bullmq-dead-letter-store';
+import { PausedQueues } from '../queue/bullmq-paused-queues';
 import { ErasureQueue, ReplayQueue } from '../queue/bullmq-work-queues';
 import { DeadLetters } from '../replays/dead-letters';
+import { Redelivery } from '../replays/redelivery';
+import { Replays } from '../replays/replays';
 import { openStores, recordersOf, type StoreParts, type StoreSettings } from './open-stores';
 
 export interface CoreParts extends StoreParts {
@@ -51,25 +64,51 @@ export type Core = ReturnType<typeof openCore>;
  *   and need `connections` until then. Both are in the order in which they must stop.
  */
 export function openCore(parts: CoreParts) {
-  const { config, redis, shards, atomic, authFailures, heavyTurns, clock, emit } = parts;
-  const stores = openStores(parts);
-  const deadLetterStore = new DeadLetterStore(redis, shards, clock);
-  const replayQueue = new ReplayQueue(redis, shards);
-  const erasureQueue = new ErasureQueue(redis, shards);
-  const all = { ...stores, authFailures, deadLetterStore, replayQueue, erasureQueue, atomic, clock, emit };
-  const { auditLog, pgAuditLog, auditBounds } = stores;
-  const authentication = new Authentication(all);
-  const refusals = new Refusals({ refusalStore: new RefusalStore(redis), auditBounds, clock, emit });
-  const { eventQueue, deliveryQueue, standings } = stores;
-  const queues = [eventQueue, deliveryQueue, replayQueue, erasureQueue, deadLetterStore, standings];
+  const stores = openAllStores(parts);
+  const modules = openModules(parts, stores);
+  const { eventQueue, deliveryQueue, replayQueue, erasureQueue } = stores;
+  const { deadLetterStore, accountJobs, standings, movedHistory } = stores;
+  const sending = [eventQueue, deliveryQueue, replayQueue, erasureQueue];
+  const queues = [...sending, deadLetterStore, accountJobs, standings];
+  const recorders: readonly Stoppable[] = [
+    { name: 'refusals', stop: () => modules.refusals.stop() },
+    ...recordersOf(stores),
+  ];
   const connections: readonly Stoppable[] = [
     { name: 'queues', stop: async () => void (await Promise.all(queues.map((queue) => queue.close()))) },
-    { name: 'history database', stop: async () => await stores.movedHistory?.historyDatabase.close() },
+    { name: 'history database', stop: async () => await movedHistory?.historyDatabase.close() },
   ];
-  const signingKeys = new SigningKeys({ ...all, keyLeadMs: config.SIGNING_KEY_LEAD ?? DAY_MS });
-  const waitingDeliveries = new WaitingDeliveries(all);
+  return { ...modules, stores, recorders, connections };
+}
+
+function openAllStores(parts: CoreParts) {
+  const { redis, shards, atomic, authFailures, clock, emit } = parts;
+  return {
+    ...openStores(parts),
+    deadLetterStore: new DeadLetterStore(redis, shards, clock),
+    replayQueue: new ReplayQueue(redis, shards),
+    erasureQueue: new ErasureQueue(redis, shards),
+    accountJobs: new AccountJobs(redis, shards),
+    workerReports: new WorkerReports(redis, atomic),
+    authFailures,
+    redis,
+    atomic,
+    clock,
+    emit,
+  };
+}
+
+function openModules(parts: CoreParts, stores: ReturnType<typeof openAllStores>) {
+  const { config, redis, shards, atomic, heavyTurns, clock, emit } = parts;
+  const { auditLog, pgAuditLog, auditBounds } = stores;
+  const authentication = new Authentication(stores);
+  const refusals = new Refusals({ refusalStore: new RefusalStore(redis), auditBounds, clock, emit });
+  const eventTypes = new EventTypes(stores);
+  const signingKeys = new SigningKeys({ ...stores, keyLeadMs: config.SIGNING_KEY_LEAD ?? DAY_MS });
+  const waitingDeliveries = new WaitingDeliveries(stores);
   const maxEndpoints = config.MAX_WEBHOOKS ?? 0;
-  const eventTypes = new EventTypes(all);
+  const endpoints = new Endpoints({ ...stores, signingKeys, waitingDeliveries, maxEndpoints });
+  const endpointHealth = new EndpointHealth(stores);
   const publishingParts: PublishingParts = {
     eventTypes,
     maxEventBytes: parts.maxEventBytes ?? 0,
@@ -77,26 +116,34 @@ export function openCore(parts: CoreParts) {
     routingTurns: new Turns(),
     fanOutTurns: new Turns(),
     fanOuts: new FanOuts(),
-    ...all,
+    ...stores,
   };
   const scheduledEvents = new ScheduledEvents(publishingParts);
+  const deliveries = new Deliveries(stores);
+  const redelivery = new Redelivery({ ...stores, deliveries });
+  const replays = new Replays({ ...stores, redelivery });
+  const dayStore = new DayStore(redis, atomic);
   return {
-    stores: all,
-    recorders: [{ name: 'refusals', stop: () => refusals.stop() }, ...recordersOf(stores)],
-    connections,
-    apiKeys: new ApiKeys(all),
+    accounts: new Accounts(stores),
+    apiKeys: new ApiKeys(stores),
     audit: new Audit({ auditLog, movedAuditLog: pgAuditLog }),
     authentication,
-    deadLetters: new DeadLetters(all),
-    deliveries: new Deliveries(all),
-    exports: new Exports(all),
-    metrics: new Metrics({ ...all, recentAttempts: new RecentAttempts({ ...all, heavyTurns }) }),
-    endpoints: new Endpoints({ ...all, signingKeys, waitingDeliveries, maxEndpoints }),
-    endpointHealth: new EndpointHealth(all),
+    deadLetters: new DeadLetters({ ...stores, replays }),
+    deliveries,
+    endpoints,
+    endpointHealth,
+    erasure: new Erasure({ ...stores, scheduledEvents, wait }),
     eventTypes,
-    portalSessions: new PortalSessions({ ...all, authentication }),
+    exports: new Exports(stores),
+    metrics: new Metrics({ ...stores, recentAttempts: new RecentAttempts({ ...stores, heavyTurns }) }),
+    operations: new Operations({ ...stores, endpoints, endpointHealth, dayStore }),
+    portalSessions: new PortalSessions({ ...stores, authentication }),
     publishing: new Publishing(publishingParts, scheduledEvents),
+    queues: new Queues({ ...stores, pausedQueues: new PausedQueues(redis, shards) }),
+    redelivery,
     refusals,
+    refusedRecords: new RefusedRecords({ overList: new OverList(redis), clock }),
+    replays,
     scheduledEvents,
     signingKeys,
   };

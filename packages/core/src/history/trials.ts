@@ -8,12 +8,12 @@ import type { Explained, PayloadFilter } from '../endpoints/filters/payload-filt
 import { invalidRequest } from '../platform/app-error';
 import { scanPage } from '../platform/batches';
 import type { Clock } from '../platform/clock';
+import type { CodeRunner } from '../transform/code-runner';
 import {
   runTransformation,
   type TransformResult,
   type TransformSource,
 } from '../transform/run-transformation';
-import type { CodeRunner } from '../transform/code-runner';
 import type { ListedEvent, ListMark } from './history-source';
 import type { WholeHistory } from './whole-history';
 

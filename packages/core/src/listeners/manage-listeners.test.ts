@@ -7,6 +7,7 @@ import { createNewId } from '../platform/ids';
 import { ReplayStore } from '../replays/redis-replay-store';
 import { buildEndpoints } from '../testing/build-endpoints';
 import { buildVerification } from '../testing/build-verification';
+import { fake } from '../testing/fake';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
@@ -44,7 +45,7 @@ async function arrange() {
   await accountStore.create({ id: accountId, createdAt: START });
   const ordered: ReplayOrder[] = [];
   let isQueueAway = false;
-  const replayQueue = {
+  const replayQueue = fake<ReplayQueue>({
     async add(order: ReplayOrder) {
       if (isQueueAway) throw new Error('no Redis');
       ordered.push(order);

@@ -21,8 +21,8 @@ import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import type { NewId } from '../platform/ids';
 import { WakeUpTimer } from '../platform/timers';
-import { type CreateReplayContext, createReplay } from '../replays/manage-replays';
 import type { ReplayStore } from '../replays/redis-replay-store';
+import type { Replays } from '../replays/replays';
 import { HOLD_MS, type ListenerStore } from './redis-listener-store';
 
 export interface ChangeListenerContext {
@@ -142,7 +142,7 @@ async function bringMissed(
 ): Promise<void> {
   if (listener?.missedSince === undefined) return;
   const now = context.clock();
-  const replay = await createReplay(context, accountId, endpointId, {
+  const replay = await context.replays.create(accountId, endpointId, {
     id: context.newId(REPLAY_ID_PREFIX) as ReplayId,
     mode: 'missing',
     since: listener.missedSince,

@@ -10,8 +10,8 @@ const PATIENCE_MS = 1_000;
 const MAX_ACCOUNTS = 10_000;
 const STOP_PATIENCE_MS = 1_000;
 
-export interface AccountLoadsOptions {
-  readonly dayStore: Pick<DayStore, 'addLoads'>;
+export interface AccountLoadsParts {
+  readonly dayStore: DayStore;
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -25,7 +25,7 @@ export class AccountLoads {
   #patienceMs = PATIENCE_MS;
   readonly #timer = new WakeUpTimer(() => this.#write());
 
-  constructor(private readonly options: AccountLoadsOptions) {}
+  constructor(private readonly parts: AccountLoadsParts) {}
 
   readonly listen: SignalListener = (signal: Signal) => {
     if (signal.name === 'event.accepted') {
@@ -63,10 +63,10 @@ export class AccountLoads {
     if (taken.size === 0) return;
     this.#loads = new Map();
     try {
-      const { dayStore, clock } = this.options;
+      const { dayStore, clock } = this.parts;
       await dayStore.addLoads(whole(taken), clock(), this.#patienceMs);
     } catch (error) {
-      this.options.emit({ name: 'task.failed', task: 'count the load of accounts', error });
+      this.parts.emit({ name: 'task.failed', task: 'count the load of accounts', error });
       this.#takeBack(taken);
     }
   }

@@ -1,7 +1,6 @@
-import { type RedisClock, TOLD_FROM_MS } from '../platform/redis-clock';
-import type { RedisClient } from '../platform/redis-connect';
-import { readPersistence } from '../platform/redis-safety';
-import type { WorkerReports } from './redis-worker-reports';
+import { TOLD_FROM_MS } from '../platform/redis-clock';
+import type { readPersistence } from '../platform/redis-safety';
+import type { SeenWorker } from './redis-worker-reports';
 
 /** Checks of an installation before others rely on it. */
 export const readinessChecks = [
@@ -27,27 +26,27 @@ export interface ReadinessFinding {
   readonly detail: string;
 }
 
-export interface CheckReadinessContext {
-  readonly redis: RedisClient;
-  readonly workerReports: Pick<WorkerReports, 'list'>;
-  readonly redisClock: Pick<RedisClock, 'skewMs'>;
-  readonly settings: {
-    readonly publicUrl: string | undefined;
-    readonly hasEncryptionKey: boolean;
-    readonly hasMailFrom: boolean;
-    readonly hasHistory: boolean;
-  };
-  /** When Prometheus asked this process last. Milliseconds of the same clock. */
-  readonly lastScrapedAt: () => number | undefined;
-  readonly clock: () => number;
+/** What only the API knows. */
+export interface ReadinessOfApi {
+  readonly publicUrl: string | undefined;
+  readonly hasEncryptionKey: boolean;
+  readonly hasMailFrom: boolean;
+  readonly hasHistory: boolean;
+  /** By how much its machine's clock is ahead of Redis. `undefined`: not known yet. */
+  readonly skewMs: number | undefined;
+  /** When Prometheus asked it last. Milliseconds since the Unix epoch. */
+  readonly lastScrapedAt: number | undefined;
 }
 
-/** @throws Error of Redis when it can't be reached. */
-export async function checkReadiness(context: CheckReadinessContext): Promise<readonly ReadinessFinding[]> {
-  const { redis, workerReports, redisClock, settings, lastScrapedAt, clock } = context;
-  const { publicUrl, hasEncryptionKey, hasHistory } = settings;
-  const [persistence, workers] = await Promise.all([readPersistence(redis), workerReports.list()]);
-  const scrapedAt = lastScrapedAt();
+type Persistence = Awaited<ReturnType<typeof readPersistence>>;
+
+export function checkReadiness(
+  api: ReadinessOfApi,
+  persistence: Persistence,
+  workers: readonly SeenWorker[],
+  now: number,
+): readonly ReadinessFinding[] {
+  const { publicUrl, hasEncryptionKey, hasMailFrom, hasHistory, skewMs, lastScrapedAt } = api;
   return [
     finding('public_url', publicUrl !== undefined, {
       good: 'Links begin with PUBLIC_URL.',
@@ -62,9 +61,9 @@ export async function checkReadiness(context: CheckReadinessContext): Promise<re
       missing: 'SECRETS_ENCRYPTION_KEY is not set: secrets are in Redis as plain text.',
     }),
     persistenceFinding(persistence),
-    clockFinding([redisClock.skewMs, ...workers.map(({ skewMs }) => skewMs)]),
+    clockFinding([skewMs, ...workers.map((worker) => worker.skewMs)]),
     mailFinding(
-      settings.hasMailFrom,
+      hasMailFrom,
       workers.map(({ sendsMail }) => sendsMail),
     ),
     finding('history', hasHistory, {
@@ -72,7 +71,7 @@ export async function checkReadiness(context: CheckReadinessContext): Promise<re
       missing:
         'HISTORY_DATABASE_URL is not set: only recent deliveries are kept, and the overview reaches back 24 hours.',
     }),
-    finding('prometheus', scrapedAt !== undefined && clock() - scrapedAt < SCRAPED_WITHIN_MS, {
+    finding('prometheus', lastScrapedAt !== undefined && now - lastScrapedAt < SCRAPED_WITHIN_MS, {
       good: 'Somebody reads the metrics of this API.',
       missing: 'Nobody has read /metrics of this API in the last five minutes: no alert can tell of a fault.',
     }),
@@ -91,10 +90,7 @@ function finding(
   return { check, state, detail: details[state] };
 }
 
-function persistenceFinding({
-  isAppendOnly,
-  fsync,
-}: Awaited<ReturnType<typeof readPersistence>>): ReadinessFinding {
+function persistenceFinding({ isAppendOnly, fsync }: Persistence): ReadinessFinding {
   const check = 'redis_fsync';
   if (isAppendOnly === false) {
     const detail = 'appendonly is no: when Redis restarts, the events since its last snapshot are lost.';

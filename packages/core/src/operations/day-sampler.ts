@@ -1,51 +1,12 @@
 import type { Emit } from '../domain/signal';
 import type { Clock } from '../platform/clock';
 import { settledWithin, WakeUpTimer } from '../platform/timers';
-import type { QueueStandings } from '../queue/bullmq-queue-standings';
-import type { HeldCounts } from '../queue/redis-held-counts';
-import { type DayStore, type OperationsSample, SAMPLE_EVERY_MS } from './redis-day-store';
-import type { WorkerReports } from './redis-worker-reports';
+import type { Operations } from './operations';
+import { SAMPLE_EVERY_MS } from './redis-day-store';
 
-export interface TakeSampleContext {
-  readonly standings: Pick<QueueStandings, 'read'>;
-  readonly heldCounts: Pick<HeldCounts, 'readByShard'>;
-  readonly workerReports: Pick<WorkerReports, 'list'>;
+export interface DaySamplerParts {
+  readonly operations: Operations;
   readonly clock: Clock;
-}
-
-/** How queues and workers are now. By counters, and a bounded number of jobs. */
-export async function takeSample(context: TakeSampleContext): Promise<OperationsSample> {
-  const { standings, heldCounts, workerReports, clock } = context;
-  const at = clock();
-  const [{ queues }, held, workers] = await Promise.all([
-    standings.read(at),
-    heldCounts.readByShard(),
-    workerReports.list(),
-  ]);
-  const sumOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0);
-  const budgets = workers.flatMap(({ slots }) => [slots.quick, slots.slow]);
-  return {
-    at,
-    shards: held.map((byReason, shard) => {
-      const own = queues.filter((queue) => queue.shard === shard);
-      return {
-        waiting: sumOf(own.map(({ waiting }) => waiting)),
-        delayed: sumOf(own.map(({ delayed }) => delayed)),
-        held: sumOf(Object.values(byReason)),
-      };
-    }),
-    oldestWaitedMs: Math.max(0, ...queues.map(({ oldestWaitedMs }) => oldestWaitedMs)),
-    workers: workers.length,
-    slots: {
-      inUse: sumOf(budgets.map(({ inUse }) => inUse)),
-      allowed: sumOf(budgets.map(({ allowed }) => allowed)),
-    },
-    attemptsPerSecond: sumOf(workers.map(({ attemptsPerSecond }) => attemptsPerSecond)),
-  };
-}
-
-export interface DaySamplerOptions extends TakeSampleContext {
-  readonly dayStore: Pick<DayStore, 'lacksSample' | 'addSample'>;
   readonly emit: Emit;
 }
 
@@ -61,7 +22,7 @@ export class DaySampler {
     this.#waitForNext();
   });
 
-  constructor(private readonly options: DaySamplerOptions) {}
+  constructor(private readonly parts: DaySamplerParts) {}
 
   start(): void {
     this.#waitForNext();
@@ -73,15 +34,15 @@ export class DaySampler {
 
   /** Never rejects. */
   async runOnce(): Promise<void> {
-    const { dayStore, clock, emit } = this.options;
+    const { operations, emit } = this.parts;
     try {
-      if (await dayStore.lacksSample(clock())) await dayStore.addSample(await takeSample(this.options));
+      await operations.recordSample();
     } catch (error) {
       emit({ name: 'task.failed', task: 'sample the queues and workers', error });
     }
   }
 
   #waitForNext(): void {
-    this.#timer.wakeUpIn(SAMPLE_EVERY_MS - (this.options.clock() % SAMPLE_EVERY_MS) + AFTER_MS);
+    this.#timer.wakeUpIn(SAMPLE_EVERY_MS - (this.parts.clock() % SAMPLE_EVERY_MS) + AFTER_MS);
   }
 }

@@ -12,8 +12,10 @@ import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import { EventClaimStore } from '../publish/redis-event-claim-store';
 import { IdempotencyStore } from '../publish/redis-idempotency-store';
-import type { JobsCursor } from '../queue/bullmq-account-jobs';
+import type { AccountJobs, JobsCursor } from '../queue/bullmq-account-jobs';
+import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
+import type { ErasureQueue } from '../queue/bullmq-work-queues';
 import { ReplayStore } from '../replays/redis-replay-store';
 import { buildApiKey } from '../testing/build-api-key';
 import { buildAttempt } from '../testing/build-attempt';
@@ -22,12 +24,13 @@ import { buildEvent } from '../testing/build-event';
 import { buildNewDeliveries } from '../testing/build-new-deliveries';
 import { buildPortalSession } from '../testing/build-portal-session';
 import { buildReplayOrder } from '../testing/build-replay';
+import { fake } from '../testing/fake';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEventId } from '../testing/unique-ids';
-import { type ErasureCursor, type ErasureStepResult, eraseAccount, stepErasure } from './erase-account';
+import { Erasure, type ErasureCursor, type ErasureParts, type ErasureStepResult } from './erasure';
 import { RemainsStore } from './redis-remains-store';
 
 const NOW = 1_700_000_000_000;
@@ -117,18 +120,13 @@ function createErasure() {
   let busy: readonly DeliveryParts[] = [];
   let atOnce = 0;
   let mostAtOnce = 0;
-  const erasureQueue = { add: async (id: AccountId) => void queued.push(id) };
-  const common = {
+  const erasureQueue = fake<ErasureQueue>({ add: async (id) => void queued.push(id) });
+  const parts = {
     accountStore,
     remainsStore,
     endpointStore,
     erasureQueue,
-    clock: () => now,
-    emit: signals.listen,
-  };
-  const context = {
-    ...common,
-    deliveryQueue: {
+    deliveryQueue: fake<DeliveryQueue>({
       async removeIdle(deliveries: readonly DeliveryParts[]) {
         atOnce += deliveries.length;
         mostAtOnce = Math.max(mostAtOnce, atOnce);
@@ -138,23 +136,26 @@ function createErasure() {
           busy.some((each) => each.eventId === eventId && each.endpointId === endpointId),
         );
       },
-    },
-    accountJobs: {
+    }),
+    accountJobs: fake<AccountJobs>({
       async removeSome(_accountId: AccountId, cursor: JobsCursor) {
         looked.push(cursor);
         return cursor.queue < 2 ? { queue: cursor.queue + 1 } : undefined;
       },
-    },
+    }),
     retention: { ageMs: DAY },
+    clock: () => now,
+    emit: signals.listen,
   };
-  const step = (accountId: AccountId, cursor?: ErasureCursor) => stepErasure(context, accountId, cursor);
+  const erasure = new Erasure(fake<ErasureParts>(parts));
+  const step = (accountId: AccountId, cursor?: ErasureCursor) => erasure.step(accountId, cursor);
   return {
-    common,
+    endpointStore,
     signals,
     queued,
     looked,
     step,
-    erase: (accountId: AccountId) => eraseAccount(common, accountId),
+    erase: (accountId: AccountId) => erasure.account(accountId),
     mostAtOnce: () => mostAtOnce,
     setBusy: (deliveries: readonly DeliveryParts[]) => void (busy = deliveries),
     /** As the queue does it: each step when it is due. Gives what the steps said. */
@@ -194,9 +195,9 @@ it('removes everything of the account and nothing of another, and the account la
 
 it('is left to the workers as soon as the account is marked, should the process that was asked be killed', async () => {
   const { accountId } = await saveAccount(uniqueAccountId());
-  const { common, queued, finish } = createErasure();
-  const endpointStore = { removeAll: () => Promise.reject(new Error('killed')) };
-  await expect(eraseAccount({ ...common, endpointStore }, accountId)).rejects.toThrow('killed');
+  const { endpointStore, erase, queued, finish } = createErasure();
+  jest.spyOn(endpointStore, 'removeAll').mockRejectedValueOnce(new Error('killed'));
+  await expect(erase(accountId)).rejects.toThrow('killed');
   expect(queued).toEqual([accountId]);
   await finish(accountId);
   expect(await keysLeft()).toEqual([]);

@@ -11,9 +11,12 @@ import { MovedStore } from '../events/redis-moved';
 import { MovedIds } from '../events/redis-moved-ids';
 import { HistoryWriter } from '../history/database/pg-history-writer';
 import { ScheduledEvents } from '../publish/scheduled-events';
+import type { AccountJobs } from '../queue/bullmq-account-jobs';
+import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { EventQueue } from '../queue/bullmq-event-queue';
 import { buildMovedDelivery, buildMovedEvent } from '../testing/build-moved-event';
 import { createClosables } from '../testing/closables';
+import { fake } from '../testing/fake';
 import { keepMovedId } from '../testing/keep-moved-id';
 import { noOrder } from '../testing/no-order';
 import { openPublishingParts } from '../testing/open-publishing-parts';
@@ -24,8 +27,7 @@ import { openTestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEventId } from '../testing/unique-ids';
-import { type ErasureCursor, stepErasure } from './erase-account';
-import { erasePayload } from './erase-payload';
+import { Erasure, type ErasureCursor, type ErasureParts } from './erasure';
 import { RemainsStore } from './redis-remains-store';
 
 if (!hasPostgres) console.warn(`SKIPPED: erasures of what has moved, because ${NO_POSTGRES}.`);
@@ -68,8 +70,8 @@ describePostgres('an erasure of what has moved to the history', () => {
         return event;
       },
       erase: (accountId: AccountId, id: EventId) =>
-        erasePayload(
-          {
+        new Erasure(
+          fake<ErasureParts>({
             ...common,
             ...noOrder,
             scheduledEvents: new ScheduledEvents({
@@ -81,23 +83,23 @@ describePostgres('an erasure of what has moved to the history', () => {
             deliveryStore: new DeliveryStore(client, testRetention),
             eventQueue: willClose(new EventQueue(client, oneShard('bull'))),
             wait: async () => {},
-          },
-          accountId,
-          id,
-        ),
+          }),
+        ).payload(accountId, id),
       async eraseAccount(accountId: AccountId): Promise<void> {
-        const context = {
-          ...common,
-          accountStore: new AccountStore(client),
-          endpointStore: new EndpointStore(client, testSealer),
-          remainsStore: new RemainsStore(client, oneShard('bull')),
-          deliveryQueue: { removeIdle: async () => [] },
-          accountJobs: { removeSome: async () => undefined },
-          retention: { ageMs: RETENTION_MS },
-        };
+        const erasure = new Erasure(
+          fake<ErasureParts>({
+            ...common,
+            accountStore: new AccountStore(client),
+            endpointStore: new EndpointStore(client, testSealer),
+            remainsStore: new RemainsStore(client, oneShard('bull')),
+            deliveryQueue: fake<DeliveryQueue>({ removeIdle: async () => [] }),
+            accountJobs: fake<AccountJobs>({ removeSome: async () => undefined }),
+            retention: { ageMs: RETENTION_MS },
+          }),
+        );
         let cursor: ErasureCursor | undefined;
         for (;;) {
-          const result = await stepErasure(context, accountId, cursor);
+          const result = await erasure.step(accountId, cursor);
           if (result.kind === 'done') return;
           cursor = result.cursor ?? cursor;
         }

@@ -6,19 +6,22 @@ import { keys } from '../domain/keys';
 import { oneShard } from '../domain/queues';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { CACHED_FOR_MS, EventStore } from '../events/redis-event-store';
+import type { PgDatabase } from '../history/database/pg-database';
 import { EventClaimStore } from '../publish/redis-event-claim-store';
 import { ScheduledEvents } from '../publish/scheduled-events';
+import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { EventQueue } from '../queue/bullmq-event-queue';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEvent } from '../testing/build-event';
 import { createClosables } from '../testing/closables';
+import { fake } from '../testing/fake';
 import { noOrder } from '../testing/no-order';
 import { openPublishingParts } from '../testing/open-publishing-parts';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { type ErasePayloadContext, erasePayload } from './erase-payload';
+import { Erasure, type ErasureParts } from './erasure';
 
 const NOW = 1_700_000_060_000;
 
@@ -44,8 +47,8 @@ function arrange(change: Partial<AcceptedEvent> = {}) {
   const deliveryStore = new DeliveryStore(redis.client, testRetention);
   const queue = { redis: redis.client, prefix: 'bull' };
   const signals = recordSignals();
-  const parts = willClose(openPublishingParts(redis.client));
-  const context = {
+  const publishingParts = willClose(openPublishingParts(redis.client));
+  const parts = {
     ...noOrder,
     scheduledEvents: new ScheduledEvents({ ...parts, eventStore, clock: () => NOW, emit: signals.listen }),
     eventStore,
@@ -67,8 +70,8 @@ function arrange(change: Partial<AcceptedEvent> = {}) {
     delivery: { endpointId, eventId: id },
     signals,
     pass: (ms: number) => void (now += ms),
-    erase: (given: Partial<ErasePayloadContext> = {}) =>
-      erasePayload({ ...context, ...given }, accountId, id),
+    erase: (given: Partial<ErasureParts> = {}) =>
+      new Erasure(fake<ErasureParts>({ ...parts, ...given })).payload(accountId, id),
   };
 }
 
@@ -205,8 +208,12 @@ describe("receivers' answers", () => {
     const { event, endpointId, eventStore, deliveryStore, delivery, log, erase } = arrange();
     await eventStore.save(event)(redis.client);
     await eventStore.addReceivers(event.accountId, event.id, [endpointId])(redis.client);
-    const deliveryQueue = { ...noOrder.deliveryQueue, requestOf: async () => 'no_request' as const };
-    await erase({ deliveryQueue, historyDatabase: { transact: async () => false as never } });
+    const deliveryQueue = fake<DeliveryQueue>({
+      promote: async () => {},
+      requestOf: async () => 'no_request',
+    });
+    const historyDatabase = fake<PgDatabase>({ transact: async () => false as never });
+    await erase({ deliveryQueue, historyDatabase });
     await deliveryStore.append(delivery, { kind: 'attempted', attempt: failed, nextAttemptAt: 5 });
     expect(await log()).not.toContain('marker');
   });

@@ -8,8 +8,11 @@ import { PgDatabase } from '../history/database/pg-database';
 import { HistoryWriter } from '../history/database/pg-history-writer';
 import { Recall } from '../history/mover/recall';
 import { ScheduledEvents } from '../publish/scheduled-events';
+import type { AccountJobs } from '../queue/bullmq-account-jobs';
+import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { EventQueue } from '../queue/bullmq-event-queue';
 import { atomicStepByStep } from '../testing/build-atomic';
+import { fake } from '../testing/fake';
 import {
   type ArrangedEvent,
   DELIVERED,
@@ -22,8 +25,7 @@ import { type OpenedPublishingParts, openPublishingParts } from '../testing/open
 import { hasPostgres, NO_POSTGRES } from '../testing/postgres-server';
 import { openTestHistory, type TestHistory } from '../testing/test-history';
 import { testSealer } from '../testing/test-sealer';
-import { type ErasureCursor, stepErasure } from './erase-account';
-import { erasePayload } from './erase-payload';
+import { Erasure, type ErasureCursor, type ErasureParts } from './erasure';
 import { RemainsStore } from './redis-remains-store';
 
 /*
@@ -112,8 +114,8 @@ class Interruption {
   }
 
   const erase = ({ event }: ArrangedEvent, interruption = nothing) =>
-    erasePayload(
-      {
+    new Erasure(
+      fake<ErasureParts>({
         ...noOrder,
         scheduledEvents: new ScheduledEvents({
           ...publishingParts,
@@ -130,10 +132,8 @@ class Interruption {
         wait: async () => {},
         clock: () => scene.now,
         emit: () => {},
-      },
-      event.accountId,
-      event.id,
-    );
+      }),
+    ).payload(event.accountId, event.id);
 
   async function arrange(hasMoved: boolean): Promise<ArrangedEvent> {
     await scene.redis.client.flushdb();
@@ -213,22 +213,24 @@ class Interruption {
     await accountStore.create({ id: accountId, createdAt: 1, weight: 1 });
     await accountStore.markErasing(accountId, scene.now);
     scene.erasing.add(accountId);
-    let cursor: ErasureCursor | undefined;
-    for (;;) {
-      const context = {
+    const erasure = new Erasure(
+      fake<ErasureParts>({
         accountStore,
         endpointStore: new EndpointStore(scene.redis.client, testSealer),
         remainsStore: new RemainsStore(scene.redis.client, oneShard('bull')),
-        deliveryQueue: { removeIdle: async () => [] },
-        accountJobs: { removeSome: async () => undefined },
+        deliveryQueue: fake<DeliveryQueue>({ removeIdle: async () => [] }),
+        accountJobs: fake<AccountJobs>({ removeSome: async () => undefined }),
         movedIds: scene.movedIds,
         overList: scene.overList,
         historyDatabase: test.database,
         retention: { ageMs: RETENTION_MS },
         clock: () => scene.now,
         emit: () => {},
-      };
-      const result = await stepErasure(context, accountId, cursor);
+      }),
+    );
+    let cursor: ErasureCursor | undefined;
+    for (;;) {
+      const result = await erasure.step(accountId, cursor);
       if (result.kind === 'done') return;
       scene.now += result.delayMs;
       cursor = result.cursor ?? cursor;

@@ -1,13 +1,17 @@
 import type { AccountId } from '../domain/account';
 import { keys } from '../domain/keys';
+import type { QueueStandings } from '../queue/bullmq-queue-standings';
+import type { HeldCounts } from '../queue/redis-held-counts';
 import { createClosables } from '../testing/closables';
+import { fake } from '../testing/fake';
 import { recordSignals } from '../testing/record-signals';
 import { signalSamples } from '../testing/signal-samples';
 import { openTestRedis } from '../testing/test-redis';
 import { AccountLoads } from './account-loads';
 import { DaySampler } from './day-sampler';
-import { DayReader } from './read-day';
+import { Operations, type OperationsParts } from './operations';
 import { DayStore, HOUR_MS, SAMPLE_EVERY_MS } from './redis-day-store';
+import type { WorkerReports } from './redis-worker-reports';
 
 const NOW = Date.parse('2026-11-27T10:20:30.000Z');
 const [BIG, SMALL] = ['big', 'small'] as AccountId[] as [AccountId, AccountId];
@@ -21,10 +25,10 @@ async function arrange() {
   let now = NOW;
   const clock = () => now;
   const queue = { name: 'deliveries' as const, active: 1, failed: 0 };
-  const sources = {
+  const parts = {
     dayStore,
     clock,
-    standings: {
+    standings: fake<QueueStandings>({
       read: async () => ({
         queues: [
           { ...queue, shard: 0, waiting: 5, delayed: 3, oldestWaitedMs: 1_500 },
@@ -32,11 +36,12 @@ async function arrange() {
         ],
         deadLetters: 0,
       }),
-    },
-    heldCounts: { readByShard: async () => [{ disabled: 2 }, {}] },
-    workerReports: { list: async () => [] },
+    }),
+    heldCounts: fake<HeldCounts>({ readByShard: async () => [{ disabled: 2 }, {}] }),
+    workerReports: fake<WorkerReports>({ list: async () => [] }),
   };
-  return { client, dayStore, clock, sources, wait: (ms: number) => (now += ms) };
+  const open = () => new Operations(fake<OperationsParts>(parts));
+  return { client, dayStore, clock, open, wait: (ms: number) => (now += ms) };
 }
 
 const accepted = (accountId: AccountId, bytes: number) => ({
@@ -47,7 +52,7 @@ const accepted = (accountId: AccountId, bytes: number) => ({
 
 describe('what accounts use', () => {
   it('is added up over processes and hours, the account with most first', async () => {
-    const { dayStore, clock, sources, wait } = await arrange();
+    const { dayStore, clock, open, wait } = await arrange();
     const { listen: emit } = recordSignals();
     const [api, worker] = [0, 1].map(() => new AccountLoads({ dayStore, clock, emit }));
     api?.listen(accepted(BIG, 100));
@@ -59,7 +64,7 @@ describe('what accounts use', () => {
     api?.listen(accepted(BIG, 1));
     await api?.flush();
 
-    const reader = new DayReader(sources);
+    const reader = open();
     const hour = Math.floor(NOW / HOUR_MS) * HOUR_MS;
     expect(await reader.heaviestAccounts('events', 10)).toEqual([
       {
@@ -87,15 +92,15 @@ describe('what accounts use', () => {
   });
 
   it('is kept in memory while it can’t be written', async () => {
-    const { dayStore, clock, sources } = await arrange();
+    const { dayStore, clock, open } = await arrange();
     const signals = recordSignals();
     let isAway = true;
-    const broken: Pick<DayStore, 'addLoads'> = {
+    const broken = fake<DayStore>({
       addLoads: async (...args) => {
         if (isAway) throw new Error('away');
         await dayStore.addLoads(...args);
       },
-    };
+    });
     const loads = new AccountLoads({ dayStore: broken, clock, emit: signals.listen });
     loads.listen(accepted(BIG, 100));
     await loads.flush();
@@ -103,7 +108,7 @@ describe('what accounts use', () => {
     isAway = false;
     loads.listen(accepted(BIG, 100));
     await loads.stop();
-    const [account] = await new DayReader(sources).heaviestAccounts('events', 10);
+    const [account] = await open().heaviestAccounts('events', 10);
     expect(account).toMatchObject({ accountId: BIG, events: 2, bytes: 200 });
   });
 
@@ -129,24 +134,24 @@ describe('what accounts use', () => {
   });
 
   it('is forgotten of an account that is erased', async () => {
-    const { dayStore, sources } = await arrange();
+    const { dayStore, open } = await arrange();
     const load = { events: 1, bytes: 1, transformMs: 1 };
     await dayStore.addLoads(new Map([BIG, SMALL].map((id) => [id, load])), NOW - HOUR_MS);
     await dayStore.forgetLoads(BIG, NOW);
-    const found = await new DayReader(sources).heaviestAccounts('bytes', 10);
+    const found = await open().heaviestAccounts('bytes', 10);
     expect(found.map(({ accountId }) => accountId)).toEqual([SMALL]);
   });
 });
 
 describe('samples of queues and workers', () => {
   it('are taken once every five minutes, by whichever worker comes first, and kept for a day', async () => {
-    const { client, sources, wait } = await arrange();
+    const { client, dayStore, clock, open, wait } = await arrange();
     const signals = recordSignals();
-    const samplers = [0, 1].map(() => new DaySampler({ ...sources, emit: signals.listen }));
+    const samplers = [0, 1].map(() => new DaySampler({ operations: open(), clock, emit: signals.listen }));
     await Promise.all(samplers.map((sampler) => sampler.runOnce()));
     wait(SAMPLE_EVERY_MS);
     for (const sampler of samplers) await sampler.runOnce();
-    const read = async () => await sources.dayStore.readSamples(sources.clock());
+    const read = async () => await dayStore.readSamples(clock());
     expect(await read()).toMatchObject([
       {
         at: NOW,
@@ -167,16 +172,16 @@ describe('samples of queues and workers', () => {
   });
 
   it('end with one of now', async () => {
-    const { sources, wait } = await arrange();
-    await new DaySampler({ ...sources, emit: recordSignals().listen }).runOnce();
+    const { open, wait } = await arrange();
+    await open().recordSample();
     wait(1_000);
-    const samples = await new DayReader(sources).readSamples();
+    const samples = await open().readSamples();
     expect(samples.map(({ at }) => at)).toEqual([NOW, NOW + 1_000]);
   });
 
   it('leave out what a later version has written in another form', async () => {
-    const { client, dayStore, sources } = await arrange();
-    await new DaySampler({ ...sources, emit: recordSignals().listen }).runOnce();
+    const { client, dayStore, open } = await arrange();
+    await open().recordSample();
     await client.hset(keys.operationsSamples, '1', '{"at":1,"form":2}');
     expect(await dayStore.readSamples(NOW)).toHaveLength(1);
   });

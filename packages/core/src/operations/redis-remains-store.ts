@@ -18,8 +18,8 @@ export interface Remains {
   readonly events: number;
 }
 
-/** A list that leads to events, and one of its entries. */
-export interface Lead {
+/** An entry of a list that leads to events. */
+export interface EventEntry {
   readonly eventId: EventId;
   /** The entry as it stands in the list. */
   readonly member: string;
@@ -27,9 +27,9 @@ export interface Lead {
 
 /** The keys of an account found in one scan of some of all keys. */
 export interface Found {
-  readonly leads: readonly Lead[];
+  readonly entries: readonly EventEntry[];
   /** Names of idempotent responses. */
-  readonly answers: readonly string[];
+  readonly responses: readonly string[];
   /** The next cursor; `undefined` at the end. */
   readonly next: SearchCursor | undefined;
 }
@@ -98,21 +98,21 @@ export class RemainsStore {
     return id as EndpointId | undefined;
   }
 
-  async eventsOf(accountId: AccountId, limit: number): Promise<Lead[]> {
-    return (await this.#firstOf(keys.events(accountId), limit)).map(toLead);
+  async eventsOf(accountId: AccountId, limit: number): Promise<EventEntry[]> {
+    return (await this.#firstOf(keys.events(accountId), limit)).map(toEntry);
   }
 
-  async forgetEvents(accountId: AccountId, leads: readonly Lead[]): Promise<void> {
-    await this.redis.zrem(keys.events(accountId), ...membersOf(leads));
+  async forgetEvents(accountId: AccountId, entries: readonly EventEntry[]): Promise<void> {
+    await this.redis.zrem(keys.events(accountId), ...membersOf(entries));
   }
 
   /** The events that wait for their time. */
-  async scheduledEventsOf(accountId: AccountId, limit: number): Promise<Lead[]> {
-    return (await this.#scheduledQueue.list(accountId, limit)).map(({ eventId }) => toLead(eventId));
+  async scheduledEventsOf(accountId: AccountId, limit: number): Promise<EventEntry[]> {
+    return (await this.#scheduledQueue.list(accountId, limit)).map(({ eventId }) => toEntry(eventId));
   }
 
-  async forgetScheduledEvents(accountId: AccountId, leads: readonly Lead[]): Promise<void> {
-    const eventIds = leads.map(({ eventId }) => eventId);
+  async forgetScheduledEvents(accountId: AccountId, entries: readonly EventEntry[]): Promise<void> {
+    const eventIds = entries.map(({ eventId }) => eventId);
     await this.#scheduledQueue.remove(accountId, eventIds)(this.redis);
   }
 
@@ -120,13 +120,13 @@ export class RemainsStore {
    * The events in its list of deliveries, and those of held deliveries: either may reach back further than
    * the other.
    */
-  async eventsOfEndpoint(endpointId: EndpointId, limit: number): Promise<Lead[]> {
+  async eventsOfEndpoint(endpointId: EndpointId, limit: number): Promise<EventEntry[]> {
     const members = await Promise.all(this.#listsOf(endpointId).map((list) => this.#firstOf(list, limit)));
-    return [...new Set(members.flat())].slice(0, limit).map(toLead);
+    return [...new Set(members.flat())].slice(0, limit).map(toEntry);
   }
 
-  async forgetEventsOfEndpoint(endpointId: EndpointId, leads: readonly Lead[]): Promise<void> {
-    const members = membersOf(leads);
+  async forgetEventsOfEndpoint(endpointId: EndpointId, entries: readonly EventEntry[]): Promise<void> {
+    const members = membersOf(entries);
     await Promise.all(this.#listsOf(endpointId).map((list) => this.redis.zrem(list, ...members)));
   }
 
@@ -181,7 +181,7 @@ export class RemainsStore {
     return { ...sortOut(found), next: cursorAfter(search, cursor) };
   }
 
-  async removeAnswers(accountId: AccountId, names: readonly string[]): Promise<void> {
+  async removeResponses(accountId: AccountId, names: readonly string[]): Promise<void> {
     await Promise.all(names.map((name) => this.redis.unlink(keys.idempotency(accountId, name))));
   }
 
@@ -201,12 +201,12 @@ export class RemainsStore {
     await this.redis.zrem(keys.endpointIds(accountId), endpointId);
   }
 
-  /** Remove the rest of an account once its lists are empty, except the account itself. */
   /** What was recorded of the account. What operators did with it is in their own log. */
   async removeAuditLog(accountId: AccountId): Promise<void> {
     await new AuditLog(this.redis).remove(accountId);
   }
 
+  /** Remove the rest of an account once its lists are empty, except the account itself. */
   async removeRest(accountId: AccountId, now: number): Promise<void> {
     await this.redis.unlink(
       keys.endpointsVersion(accountId),
@@ -251,22 +251,22 @@ export class RemainsStore {
 }
 
 const EVENT_KEY = /^(?:event|receivers|event-claim|moved|scheduled-for):\{[^/]+\/([\w-]+)\}$/;
-const ANSWER_KEY = /^idempotency:\{[^/]+\/([\w-]+)\}$/;
+const RESPONSE_KEY = /^idempotency:\{[^/]+\/([\w-]+)\}$/;
 
-function sortOut(found: readonly string[]): Pick<Found, 'leads' | 'answers'> {
+function sortOut(found: readonly string[]): Omit<Found, 'next'> {
   const eventIds = new Set(found.flatMap((key) => EVENT_KEY.exec(key)?.[1] ?? []));
   return {
-    leads: [...eventIds].map(toLead),
-    answers: [...new Set(found.flatMap((key) => ANSWER_KEY.exec(key)?.[1] ?? []))],
+    entries: [...eventIds].map(toEntry),
+    responses: [...new Set(found.flatMap((key) => RESPONSE_KEY.exec(key)?.[1] ?? []))],
   };
 }
 
-function toLead(member: string): Lead {
+function toEntry(member: string): EventEntry {
   return { eventId: member as EventId, member };
 }
 
-function membersOf(leads: readonly Lead[]): string[] {
-  return leads.map(({ member }) => member);
+function membersOf(entries: readonly EventEntry[]): string[] {
+  return entries.map(({ member }) => member);
 }
 
 /** The position of a search through all keys. */

@@ -1,6 +1,8 @@
+import type { RedisClock } from '../platform/redis-clock';
+import { fake } from '../testing/fake';
 import { recordSignals } from '../testing/record-signals';
 import { signalSamples } from '../testing/signal-samples';
-import { REPORT_EVERY_MS, type WorkerReport } from './redis-worker-reports';
+import { REPORT_EVERY_MS, type WorkerReport, type WorkerReports } from './redis-worker-reports';
 import { AttemptRate, WorkerReporter } from './worker-reporter';
 
 const worker = { id: 'f00d42', host: 'node-1', pid: 42, version: '0.1.0', startedAt: 1_700_000_000_000 };
@@ -11,16 +13,16 @@ function arrange() {
   const removed: string[] = [];
   const signals = recordSignals();
   const attempts = new AttemptRate(() => now);
-  const store = {
+  const store = fake<WorkerReports>({
     save: async (report: WorkerReport) => void saved.push(report),
     remove: async (id: string) => void removed.push(id),
-  };
+  });
   const reporter = new WorkerReporter({
     workerReports: store,
     worker,
     slots: { inUse: { quick: 3, slow: 1 }, allowed: { quick: 16, slow: 64 } },
     attempts,
-    redisClock: { skewMs: -3.7 },
+    redisClock: fake<RedisClock>({ skewMs: -3.7 }),
     emit: signals.listen,
   });
   const attempt = () => attempts.listen(signalSamples['delivery.attempted']);

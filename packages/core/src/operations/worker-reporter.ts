@@ -3,13 +3,13 @@ import type { RedisClock } from '../platform/redis-clock';
 import { settledWithin, WakeUpTimer } from '../platform/timers';
 import { REPORT_EVERY_MS, type WorkerReport, type WorkerReports } from './redis-worker-reports';
 
-export interface WorkerReporterOptions {
-  readonly workerReports: Pick<WorkerReports, 'save' | 'remove'>;
-  readonly worker: Pick<WorkerReport, 'id' | 'host' | 'pid' | 'version' | 'startedAt' | 'sendsMail'>;
+export interface WorkerReporterParts {
+  readonly workerReports: WorkerReports;
+  readonly worker: Omit<WorkerReport, 'slots' | 'attemptsPerSecond' | 'skewMs'>;
   /** The present number of slots in use, and the most that may be. */
   readonly slots: Readonly<Record<'inUse' | 'allowed', Readonly<Record<'quick' | 'slow', number>>>>;
-  readonly attempts: Pick<AttemptRate, 'take'>;
-  readonly redisClock: Pick<RedisClock, 'skewMs'>;
+  readonly attempts: AttemptRate;
+  readonly redisClock: RedisClock;
   readonly emit: Emit;
 }
 
@@ -28,21 +28,21 @@ export class WorkerReporter {
 
   #hasReported = false;
 
-  constructor(private readonly options: WorkerReporterOptions) {}
+  constructor(private readonly parts: WorkerReporterParts) {}
 
   start(): void {
     void this.#timer.runNow();
   }
 
   async stop(): Promise<void> {
-    const { workerReports, worker } = this.options;
+    const { workerReports, worker } = this.parts;
     const leaving = this.#timer.stop().then(() => this.#trying(workerReports.remove(worker.id)));
     await settledWithin(STOP_PATIENCE_MS, leaving);
   }
 
   /** Never rejects. */
   async runOnce(patienceMs = 0): Promise<void> {
-    const { workerReports, worker, slots, attempts, redisClock } = this.options;
+    const { workerReports, worker, slots, attempts, redisClock } = this.parts;
     const { inUse, allowed } = slots;
     const quick = { inUse: inUse.quick, allowed: allowed.quick };
     const slow = { inUse: inUse.slow, allowed: allowed.slow };
@@ -56,7 +56,7 @@ export class WorkerReporter {
     try {
       await work;
     } catch (error) {
-      this.options.emit({ name: 'task.failed', task: 'report the state of this worker', error });
+      this.parts.emit({ name: 'task.failed', task: 'report the state of this worker', error });
     }
   }
 }

@@ -26,6 +26,7 @@ import { testRetention } from '../testing/test-retention';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { DeadLetters, presentDeadLetter, presentListedDeadLetter } from './dead-letters';
 import { ReplayStore } from './redis-replay-store';
+import { Replays, type ReplaysParts } from './replays';
 
 describe('manage dead letters', () => {
   const ACCEPTED_AT = 1_700_000_000_000;
@@ -73,7 +74,8 @@ describe('manage dead letters', () => {
     const admissionStore = new AdmissionStore(redis.client);
     const heldDeliveries = new HeldDeliveries(redis.client, oneShard('bull'));
     const replayStore = new ReplayStore(redis.client, 60_000);
-    const stores = { deadLetterStore: store, deliveryStore, admissionStore, heldDeliveries, replayStore };
+    const replays = new Replays(fake<ReplaysParts>({ replayStore, clock, emit }));
+    const stores = { deadLetterStore: store, deliveryStore, admissionStore, heldDeliveries, replays };
     const overList = new OverList(redis.client);
     const auditLog = new AuditLog(redis.client);
     const parts = { ...stores, auditLog, atomic: atomicAsOne(redis.client), overList, clock, emit };

@@ -28,15 +28,14 @@ import type {
   DeadLetterStore,
 } from '../queue/bullmq-dead-letter-store';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
-import { endReplay } from './manage-replays';
-import type { ReplayStore } from './redis-replay-store';
+import type { Replays } from './replays';
 
 export interface DeadLettersParts {
   readonly deadLetterStore: DeadLetterStore;
   readonly deliveryStore: DeliveryStore;
   readonly admissionStore: AdmissionStore;
   readonly heldDeliveries: HeldDeliveries;
-  readonly replayStore: ReplayStore;
+  readonly replays: Replays;
   /** Absent: there is no history. */
   readonly overList?: OverList | undefined;
   readonly auditLog: AuditLog;
@@ -116,7 +115,7 @@ export class DeadLetters {
       if (delivery) await this.#cancelDelivery(accountId, delivery);
     } else if (queue === REPLAYS_QUEUE) {
       const replayId = replayIdSchema.safeParse(jobId).data;
-      if (replayId !== undefined) await endReplay(this.parts, replayId);
+      if (replayId !== undefined) await this.parts.replays.end(replayId);
     }
   }
 

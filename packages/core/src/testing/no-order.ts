@@ -1,6 +1,11 @@
+import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
+import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
+import { fake } from './fake';
+
 /** For what looks for endpoints with an order: there are none. */
 export const noOrder = {
-  endpointStore: { findAll: async () => [] },
-  heldDeliveries: { isHeld: async () => false },
-  deliveryQueue: { promote: async () => {}, requestOf: async () => 'no_job' as const },
+  endpointStore: fake<EndpointStore>({ findAll: async () => [] }),
+  heldDeliveries: fake<HeldDeliveries>({ isHeld: async () => false }),
+  deliveryQueue: fake<DeliveryQueue>({ promote: async () => {}, requestOf: async () => 'no_job' }),
 };

@@ -20,7 +20,7 @@ import { fanOutEvents } from '../../publish/fan-out-event';
 import { FanOuts, type PublishingParts } from '../../publish/publishing-parts';
 import type { DeliveryQueue } from '../../queue/bullmq-delivery-queue';
 import type { ReleaseRequest } from '../../queue/bullmq-held-deliveries';
-import { resend } from '../../replays/redeliver';
+import { Redelivery, type RedeliveryParts } from '../../replays/redelivery';
 import { atomicStepByStep, buildAtomic } from '../build-atomic';
 import { buildEndpoint } from '../build-endpoint';
 import { buildEndpoints } from '../build-endpoints';
@@ -318,18 +318,20 @@ export class ModelScene {
       atomic: atomicOneByOne(redis),
     };
     const { deliveryQueue, deliveryStore } = admission;
-    const resendContext = {
-      ...context,
-      deliveryQueue: withMethods(deliveryQueue, {
-        addRequested: resending.before('the job', deliveryQueue.addRequested.bind(deliveryQueue)),
+    const redelivery = new Redelivery(
+      fake<RedeliveryParts>({
+        ...context,
+        deliveryQueue: withMethods(deliveryQueue, {
+          addRequested: resending.before('the job', deliveryQueue.addRequested.bind(deliveryQueue)),
+        }),
+        deliveryStore: withMethods(deliveryStore, {
+          appendIfUnchanged: resending.before(
+            'the request',
+            deliveryStore.appendIfUnchanged.bind(deliveryStore),
+          ),
+        }),
       }),
-      deliveryStore: withMethods(deliveryStore, {
-        appendIfUnchanged: resending.before(
-          'the request',
-          deliveryStore.appendIfUnchanged.bind(deliveryStore),
-        ),
-      }),
-    };
+    );
     delivery.resend = resending;
     delivery.isResent = true;
     const { acceptedAt } = delivery.event;
@@ -337,8 +339,8 @@ export class ModelScene {
     const { requests } = delivery;
     await resending.start(async () => {
       await new Recall(context).bringBack(parts.accountId, [{ ...parts, createdAt: acceptedAt }]);
-      const resent = await resend(resendContext, input);
-      if (resent === 'resent') {
+      const outcome = await redelivery.request(input);
+      if (outcome === 'requested') {
         this.count('a delivery that is sent again');
         delivery.requestsBefore = requests;
       }

@@ -1,16 +1,9 @@
-import { ensureDefaultAccount } from '../accounts/api-keys';
-import { AccountStore } from '../accounts/redis-account-store';
-import type { AccountId } from '../domain/account';
+import { ACCOUNT_ID_PREFIX, type AccountId } from '../domain/account';
 import { queueKeysOf } from '../domain/keys';
 import { createNewId } from '../platform/ids';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
-import {
-  type AccountPatch,
-  createAccount,
-  type NewAccount,
-  readAccount,
-  updateAccount,
-} from './manage-accounts';
+import { type AccountPatch, Accounts, type NewAccount } from './accounts';
+import { AccountStore } from './redis-account-store';
 
 const queueKeys = queueKeysOf('bull');
 
@@ -26,12 +19,14 @@ function create() {
   let now = 1_700_000_000_000;
   const clock = () => (now += 1);
   const accountStore = new AccountStore(redis.client);
-  const context = { accountStore, newId: createNewId(clock), clock };
+  const newId = createNewId(clock);
+  const module = new Accounts({ accountStore, clock });
   const accounts = {
-    create: (input: NewAccount, creation?: string) => createAccount(context, input, creation),
-    update: (id: AccountId, patch: AccountPatch) => updateAccount(context, id, patch),
-    read: (id: AccountId) => readAccount(context, id),
-    list: (limit: number, before?: string) => accountStore.list(limit, before),
+    create: (input: NewAccount, creation = newId(ACCOUNT_ID_PREFIX)) => module.create(input, creation),
+    update: (id: AccountId, patch: AccountPatch) => module.update(id, patch),
+    read: (id: AccountId) => module.read(id),
+    list: (limit: number, before?: string) => module.list(limit, before),
+    ensureDefault: () => module.ensureDefault(),
   };
   return { accountStore, accounts, clock };
 }
@@ -136,11 +131,11 @@ describe('list', () => {
   });
 });
 
-it('ensureDefaultAccount creates the account once', async () => {
-  const { accountStore, accounts, clock } = create();
-  await ensureDefaultAccount(accountStore, clock);
+it('creates the default account once', async () => {
+  const { accounts } = create();
+  await accounts.ensureDefault();
   const { accounts: created } = await accounts.list(10);
-  await ensureDefaultAccount(accountStore, clock);
+  await accounts.ensureDefault();
   expect((await accounts.list(10)).accounts).toEqual(created);
   expect(created).toMatchObject([{ id: 'default' }]);
 });

@@ -1,7 +1,6 @@
-import { type DeliveryFact, encodeFact, readLog } from '../domain/delivery-log';
 import type { Endpoint } from '../domain/endpoint';
 import { oneShard } from '../domain/queues';
-import type { ReplayMode, ReplayOrder } from '../domain/replay';
+import type { ReplayOrder } from '../domain/replay';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
@@ -9,26 +8,102 @@ import { EventStore } from '../events/redis-event-store';
 import { Recent } from '../history/redis-recent';
 import { WholeHistory } from '../history/whole-history';
 import { atomicAsOne } from '../platform/redis-atomic';
+import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
-import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
+import type { ReplayQueue } from '../queue/bullmq-work-queues';
+import { buildAcceptedAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { buildReplayOrder } from '../testing/build-replay';
+import { fake } from '../testing/fake';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
-import { cancelReplay, createReplay } from './manage-replays';
+import { Redelivery, type RedeliveryParts } from './redelivery';
 import { ReplayStore } from './redis-replay-store';
-import { isToBeSent, type StepReplayContext, type StepResult, stepReplay } from './step-replay';
+import { Replays, type ReplaysParts, type StepResult } from './replays';
 
-describe('step replay', () => {
-  let redis: TestRedis;
-  beforeAll(async () => {
-    redis = await openTestRedis();
+const DAY = 86_400_000;
+const RUNNING = { code: 'replays_running' };
+
+let redis: TestRedis;
+beforeAll(async () => {
+  redis = await openTestRedis();
+});
+afterAll(() => redis.close());
+
+describe('create', () => {
+  /** An account with two endpoints. */
+  async function arrange() {
+    let now = 1_700_000_000_000;
+    let isAway = false;
+    const endpointStore = new EndpointStore(redis.client, testSealer);
+    const replayStore = new ReplayStore(redis.client, DAY);
+    const one = buildEndpoint();
+    const other = buildEndpoint({ accountId: one.accountId });
+    await endpointStore.create(one);
+    await endpointStore.create(other);
+    const replayQueue = fake<ReplayQueue>({
+      async add() {
+        if (isAway) throw new Error('no Redis');
+      },
+    });
+    const parts = { endpointStore, replayStore, replayQueue, clock: () => now, emit: () => {} };
+    const replays = new Replays(fake<ReplaysParts>(parts));
+    return {
+      replays,
+      replayStore,
+      create: (change: Partial<ReplayOrder> = {}, { id } = one) =>
+        replays.create(one.accountId, id, buildReplayOrder(change)),
+      other,
+      pass: (ms: number) => void (now += ms),
+      setAway: (to: boolean) => void (isAway = to),
+    };
+  }
+
+  it('lets an account have two replays at a time, to whichever webhooks, dry runs included', async () => {
+    const { create, other } = await arrange();
+    await create();
+    await create({ isDryRun: true }, other);
+    await expect(create()).rejects.toMatchObject(RUNNING);
+    await expect(create({ isDryRun: true }, other)).rejects.toMatchObject(RUNNING);
   });
-  afterAll(() => redis.close());
 
+  it('takes the next one once one has ended, however that was', async () => {
+    const { create, replays, replayStore } = await arrange();
+    const first = await create();
+    const second = await create();
+    await replayStore.save(first.id, { status: 'done', found: 0, enqueued: 0, erased: 0 });
+    await create();
+    await expect(create()).rejects.toMatchObject(RUNNING);
+    await replays.cancel(second.accountId, second.id);
+    await create();
+    await expect(create()).rejects.toMatchObject(RUNNING);
+  });
+
+  it('counts one that is asked for again once', async () => {
+    const { create } = await arrange();
+    const { id } = await create();
+    await create({ id });
+    await create();
+    await create({ id });
+    await expect(create()).rejects.toMatchObject(RUNNING);
+  });
+
+  it('lets go of one soon that never came about', async () => {
+    const { create, pass, setAway } = await arrange();
+    setAway(true);
+    await expect(create()).rejects.toThrow('no Redis');
+    await expect(create()).rejects.toThrow('no Redis');
+    setAway(false);
+    await expect(create()).rejects.toMatchObject(RUNNING);
+    pass(10_001);
+    await create();
+  });
+});
+
+describe('step', () => {
   /** An account with an endpoint and events that it has missed, and a replay of them. */
   async function arrange(order: Partial<ReplayOrder> = {}, eventCount = 0, change: Partial<Endpoint> = {}) {
     const clock = () => 0;
@@ -59,7 +134,7 @@ describe('step replay', () => {
     const jobs = new Map<string, { readonly requestId: string }>();
     const batches: number[] = [];
     // One that has a job is ignored, as the queue does it.
-    const deliveryQueue: StepReplayContext['deliveryQueue'] = {
+    const deliveryQueue = fake<DeliveryQueue>({
       requestOf: async ({ eventId }) =>
         ending.has(eventId) ? 'no_request' : (jobs.get(eventId) ?? 'no_job'),
       putBackFailed: async () => {},
@@ -71,8 +146,8 @@ describe('step replay', () => {
           sent.push(eventId);
         }
       },
-    };
-    const replayQueue = { add: async (_order: ReplayOrder) => {} };
+    });
+    const replayQueue = fake<ReplayQueue>({ add: async () => {} });
     const heldDeliveries = new HeldDeliveries(redis.client, oneShard('bull'));
     const history = new WholeHistory(
       new Recent({ endpointStore, eventStore, deliveryStore, heldDeliveries }),
@@ -80,8 +155,11 @@ describe('step replay', () => {
     const admissionStore = new AdmissionStore(redis.client);
     const stores = { replayStore, endpointStore, eventStore, deliveryStore, admissionStore, history };
     const atomic = atomicAsOne(redis.client);
-    const context = { ...stores, atomic, deliveryQueue, replayQueue, clock, emit };
-    const step = () => stepReplay(context, replay);
+    const redelivery = new Redelivery(
+      fake<RedeliveryParts>({ ...stores, atomic, deliveryQueue, clock, emit }),
+    );
+    const replays = new Replays({ ...stores, redelivery, atomic, replayQueue, clock, emit });
+    const step = () => replays.step(replay);
     return {
       endpoint,
       endpointStore,
@@ -91,7 +169,10 @@ describe('step replay', () => {
       },
       replay,
       replayStore,
-      context,
+      replays,
+      replayQueue,
+      deliveryQueue,
+      admissionStore,
       signals,
       sent,
       /** Record the end of an event's delivery; its job is not gone before it is deleted here. */
@@ -174,11 +255,13 @@ describe('step replay', () => {
   });
 
   it('gives what is sent in an order its place in it, before any of it has a job', async () => {
-    const { step, context, endpoint, eventIds } = await arrange({ rate: 4 }, 3, { ordering: 'strict' });
+    const { step, deliveryQueue, admissionStore, endpoint, eventIds } = await arrange({ rate: 4 }, 3, {
+      ordering: 'strict',
+    });
     const placesAtFirstJob: (readonly string[])[] = [];
-    const { addRequested } = context.deliveryQueue;
-    context.deliveryQueue.addRequested = async (deliveries) => {
-      placesAtFirstJob.push(await context.admissionStore.firstInOrder(endpoint.id, 10));
+    const { addRequested } = deliveryQueue;
+    deliveryQueue.addRequested = async (deliveries) => {
+      placesAtFirstJob.push(await admissionStore.firstInOrder(endpoint.id, 10));
       await addRequested(deliveries);
     };
     await step();
@@ -205,17 +288,17 @@ describe('step replay', () => {
   });
 
   it('stops when it is cancelled, also when a step is under way that does not know', async () => {
-    const { step, read, replay, context, replayStore, sent, signals } = await arrange({ rate: 10 }, 20);
+    const { step, read, replay, replays, replayStore, sent, signals } = await arrange({ rate: 10 }, 20);
     await step();
     await step();
-    await cancelReplay(context, replay.accountId, replay.id);
+    await replays.cancel(replay.accountId, replay.id);
     expect(await step()).toEqual({ kind: 'done' });
     expect(sent).toHaveLength(5);
     expect(await replayStore.save(replay.id, { status: 'running', found: 20, enqueued: 10, erased: 0 })).toBe(
       false,
     );
     expect(await read()).toMatchObject({ status: 'cancelled', enqueued: 5, finishedAt: 0 });
-    await cancelReplay(context, replay.accountId, replay.id);
+    await replays.cancel(replay.accountId, replay.id);
     expect(signals.named('replay.ended')).toMatchObject([{ status: 'cancelled' }]);
   });
 
@@ -233,9 +316,9 @@ describe('step replay', () => {
   });
 
   it('records nothing of an unrecorded replay when its webhook is gone', async () => {
-    const { endpoint, context } = await arrange();
+    const { endpoint, replays } = await arrange();
     const order = buildReplayOrder({ accountId: endpoint.accountId });
-    expect(await stepReplay(context, order)).toEqual({ kind: 'done' });
+    expect(await replays.step(order)).toEqual({ kind: 'done' });
     expect(await redis.client.keys(`*${order.id}*`)).toEqual([]);
     expect(await redis.client.keys(`replays:*${order.endpointId}*`)).toEqual([]);
   });
@@ -244,13 +327,13 @@ describe('step replay', () => {
     const away = () => Promise.reject(new Error('no Redis'));
 
     it('makes one that is carried out, also when who asked for it dies once it is queued', async () => {
-      const { endpoint, context, replayStore, sent, eventIds } = await arrange({}, 3);
+      const { endpoint, replays, replayQueue, replayStore, sent, eventIds } = await arrange({}, 3);
       const queued: ReplayOrder[] = [];
-      jest.spyOn(context.replayQueue, 'add').mockImplementation(async (order) => void queued.push(order));
+      jest.spyOn(replayQueue, 'add').mockImplementation(async (order) => void queued.push(order));
       jest.spyOn(replayStore, 'create').mockImplementationOnce(away);
       const input = buildReplayOrder({ mode: 'missing' });
-      await expect(createReplay(context, endpoint.accountId, endpoint.id, input)).rejects.toThrow('no Redis');
-      for (const order of queued) while ((await stepReplay(context, order)).kind !== 'done');
+      await expect(replays.create(endpoint.accountId, endpoint.id, input)).rejects.toThrow('no Redis');
+      for (const order of queued) while ((await replays.step(order)).kind !== 'done');
       expect(await replayStore.find(input.id)).toMatchObject({ status: 'done', found: 3, enqueued: 3 });
       expect(sent).toEqual(eventIds);
       const { replays: listed } = await replayStore.list(endpoint.id, 10);
@@ -258,10 +341,10 @@ describe('step replay', () => {
     });
 
     it('records nothing that is on no queue', async () => {
-      const { endpoint, context, replayStore } = await arrange();
-      jest.spyOn(context.replayQueue, 'add').mockImplementation(away);
+      const { endpoint, replays, replayQueue, replayStore } = await arrange();
+      jest.spyOn(replayQueue, 'add').mockImplementation(away);
       const input = buildReplayOrder();
-      await expect(createReplay(context, endpoint.accountId, endpoint.id, input)).rejects.toThrow('no Redis');
+      await expect(replays.create(endpoint.accountId, endpoint.id, input)).rejects.toThrow('no Redis');
       expect(await replayStore.find(input.id)).toBeUndefined();
     });
   });
@@ -282,64 +365,5 @@ describe('step replay', () => {
     await finish();
     expect(await read()).toMatchObject({ status: 'done', found: 3, enqueued: 3 });
     expect(sent).toContain(eventIds[1]);
-  });
-});
-
-describe('choose events', () => {
-  const { id } = buildReplayOrder();
-  const endpoint = { events: ['keyword.*'] };
-
-  const retried: DeliveryFact = { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: 1 };
-  const exhausted: DeliveryFact = { ...retried, nextAttemptAt: undefined };
-  const aborted: DeliveryFact = { ...exhausted, isAborted: true };
-  const delivered: DeliveryFact = { ...exhausted, attempt: buildAcceptedAttempt() };
-  const cancelled: DeliveryFact = { kind: 'cancelled', reason: 'event_expired' };
-  const requestedBy = (requestId: string): DeliveryFact => ({
-    kind: 'requested',
-    requestId,
-    trigger: 'replay',
-    requestedAt: 0,
-  });
-
-  interface Given {
-    /** Left out: there is no delivery. */
-    readonly log?: readonly DeliveryFact[];
-    readonly type?: string;
-    readonly isAimed?: boolean;
-  }
-
-  /** The modes in which an event is sent. */
-  function modesOf({ log, type = 'keyword.quick_win', isAimed = false }: Given): ReplayMode[] {
-    const state = readLog((log ?? []).map(encodeFact).join(''));
-    const candidate = { head: { type, acceptedAt: 0, isAimed }, state, hasDelivery: log !== undefined };
-    return (['failed', 'missing', 'all'] as const).filter((mode) =>
-      isToBeSent({ id, mode }, endpoint, candidate),
-    );
-  }
-
-  it.each<[string, Given, ReplayMode[]]>([
-    ['an event without a delivery', {}, ['missing', 'all']],
-    ['one of a type that the endpoint did not ask for', { type: 'brief.created' }, []],
-    ['one that was aimed at others', { isAimed: true }, []],
-    ['one that was aimed at this endpoint', { isAimed: true, log: [delivered] }, ['all']],
-    ['one whose delivery was not tried yet', { log: [] }, []],
-    ['one whose delivery is retried', { log: [retried] }, []],
-    ['an exhausted one', { log: [exhausted] }, ['failed', 'all']],
-    ['an aborted one', { log: [aborted] }, ['failed', 'all']],
-    ['a cancelled one', { log: [cancelled] }, ['failed', 'all']],
-    ['a delivered one', { log: [delivered] }, ['all']],
-    ['one that was asked for by somebody else', { log: [exhausted, requestedBy('rdl_1')] }, []],
-    [
-      'one that failed of a type that the endpoint asks for no more',
-      { type: 'brief.created', log: [exhausted] },
-      ['failed'],
-    ],
-    [
-      'one that this replay has requested in a step that broke off',
-      { log: [requestedBy(id), delivered] },
-      ['failed', 'missing', 'all'],
-    ],
-  ])('%s is sent as it should', (_what, given, modes) => {
-    expect(modesOf(given)).toEqual(modes);
   });
 });

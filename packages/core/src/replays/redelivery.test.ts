@@ -1,4 +1,5 @@
 import { Queue } from 'bullmq';
+import { AuditLog } from '../accounts/audit/redis-audit-log';
 import { deliveryIdOf } from '../domain/delivery';
 import { type DeliveryFact, FULL_LOG_BYTES } from '../domain/delivery-log';
 import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
@@ -24,7 +25,7 @@ import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueEndpointId } from '../testing/unique-ids';
 import { takeFromWaiting, WAITING, WAITS } from '../testing/waiting-jobs';
-import * as redelivery from './redeliver';
+import { Redelivery } from './redelivery';
 
 const NOW = 1_700_000_000_000;
 const LATER = NOW + 3_600_000;
@@ -63,6 +64,7 @@ async function arrange() {
     ...stores,
     history: new WholeHistory(new Recent(stores)),
     admissionStore: new AdmissionStore(client),
+    auditLog: new AuditLog(client),
     ...buildVerification(client),
     clock: () => NOW,
   };
@@ -73,6 +75,7 @@ async function arrange() {
     atomic: createAtomic(client),
     emit: signals.listen,
   };
+  const redelivery = new Redelivery(parts);
   const jobs = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
   const endpoint = buildEndpoint();
   const { accountId } = endpoint;
@@ -80,10 +83,10 @@ async function arrange() {
   const delivery = { eventId: event.id, endpointId: endpoint.id };
   const jobId = deliveryIdOf(delivery);
   const input = { accountId, acceptedAt: event.acceptedAt, ...delivery, trigger: 'manual' } as const;
-  const addRequested = context.deliveryQueue.addRequested.bind(context.deliveryQueue);
-  const added = jest.spyOn(context.deliveryQueue, 'addRequested');
+  const addRequested = parts.deliveryQueue.addRequested.bind(parts.deliveryQueue);
+  const added = jest.spyOn(parts.deliveryQueue, 'addRequested');
   return {
-    context,
+    parts,
     endpoint,
     event,
     delivery,
@@ -92,7 +95,7 @@ async function arrange() {
     /** How many jobs were added together, each time. */
     batches: () => added.mock.calls.map(([all]) => all.length),
     /** The job of the schedule, as a fan-out or a retry leaves it. */
-    addJob: () => context.deliveryQueue.addAll([{ accountId, ...delivery }]),
+    addJob: () => parts.deliveryQueue.addAll([{ accountId, ...delivery }]),
     delayJob: (data: object = { account_id: accountId }) => jobs.add('d', data, { jobId, delay: 3_600_000 }),
     endJob: () => jobs.remove(jobId),
     async failJob() {
@@ -104,20 +107,19 @@ async function arrange() {
     unlock: () => client.del(jobs.toKey(`${jobId}:lock`)),
     jobState: () => jobs.getJobState(jobId),
     countJobs: () => jobs.getJobCountByTypes(...WAITING),
-    append: (fact: DeliveryFact) => context.deliveryStore.append(delivery, fact),
-    read: async () =>
-      (await context.deliveryStore.readWithLength(delivery.endpointId, delivery.eventId)).state,
+    append: (fact: DeliveryFact) => parts.deliveryStore.append(delivery, fact),
+    read: async () => (await parts.deliveryStore.readWithLength(delivery.endpointId, delivery.eventId)).state,
     async isListed() {
-      const { deliveries } = await context.deliveryStore.list(delivery.endpointId, 10);
+      const { deliveries } = await parts.deliveryStore.list(delivery.endpointId, 10);
       return deliveries.some(({ eventId }) => eventId === delivery.eventId);
     },
-    receivers: async () => (await context.eventStore.listReceivers(accountId, event.id, 10)).members,
-    bringForward: (requestId: string) => redelivery.bringForward(context, { ...input, requestId }),
-    resend: (requestId: string) => redelivery.resend(context, { ...input, requestId }),
+    receivers: async () => (await parts.eventStore.listReceivers(accountId, event.id, 10)).members,
+    bringForward: (requestId: string) => redelivery.bringForward({ ...input, requestId }),
+    request: (requestId: string) => redelivery.request({ ...input, requestId }),
     /** This delivery, and as many new ones to other endpoints. */
-    resendWith: (others: number, requestId: string) =>
-      redelivery.resendAll(
-        context,
+    requestWith: (others: number, requestId: string) =>
+      redelivery.requestAll(
+        accountId,
         [delivery.endpointId, ...Array.from({ length: others }, uniqueEndpointId)].map((endpointId) => ({
           ...input,
           endpointId,
@@ -125,7 +127,7 @@ async function arrange() {
           requestId,
         })),
       ),
-    redeliver: () => redelivery.redeliver(context, accountId, jobId, 'rdl_1'),
+    redeliver: () => redelivery.redeliver(accountId, jobId, 'rdl_1'),
   };
 }
 
@@ -133,7 +135,7 @@ describe('redeliver', () => {
   /** A delivery that was tried, and `onThirdTry` to make the moment pass in which it can't be sent. */
   async function arrangeTried(last: DeliveryFact, { isEventKept = true } = {}) {
     const all = await arrange();
-    const { endpointStore, eventStore, deliveryStore, deliveryQueue } = all.context;
+    const { endpointStore, eventStore, deliveryStore, deliveryQueue } = all.parts;
     await endpointStore.create(all.endpoint);
     if (isEventKept) await eventStore.save(all.event)(redis.client);
     await deliveryStore.enlistAll(buildNewDeliveries(all.event.id, [all.endpoint.id], all.event.acceptedAt))(
@@ -175,9 +177,9 @@ describe('redeliver', () => {
   });
 
   it('says that the record has become full of one that is on its way', async () => {
-    const { delayJob, context, append, redeliver } = await arrangeTried(failed);
+    const { delayJob, parts, append, redeliver } = await arrangeTried(failed);
     await delayJob();
-    jest.spyOn(context.deliveryQueue, 'putBackFailed').mockImplementation(async () => {
+    jest.spyOn(parts.deliveryQueue, 'putBackFailed').mockImplementation(async () => {
       await append({ ...failed, attempt: longAttempt });
     });
     await expect(redeliver()).rejects.toMatchObject({ code: 'limit_reached' });
@@ -207,8 +209,8 @@ describe('bring forward', () => {
   /** A delivery that is tried again in an hour, and the job that waits for that. */
   async function arrangeLater() {
     const all = await arrange();
-    const { context, delivery, event } = all;
-    await context.deliveryStore.enlistAll(
+    const { parts, delivery, event } = all;
+    await parts.deliveryStore.enlistAll(
       buildNewDeliveries(delivery.eventId, [delivery.endpointId], event.acceptedAt),
     )(redis.client);
     await all.append(failed);
@@ -216,11 +218,11 @@ describe('bring forward', () => {
     return {
       ...all,
       onPromote(act: () => Promise<unknown>) {
-        const { deliveryQueue } = context;
+        const { deliveryQueue } = parts;
         const promote = deliveryQueue.promote.bind(deliveryQueue);
-        jest.spyOn(deliveryQueue, 'promote').mockImplementation(async (parts) => {
+        jest.spyOn(deliveryQueue, 'promote').mockImplementation(async (ids) => {
           await act();
-          await promote(parts);
+          await promote(ids);
         });
       },
     };
@@ -292,19 +294,19 @@ describe('bring forward', () => {
   });
 });
 
-describe('resend', () => {
+describe('request', () => {
   it('opens a delivery that has ended, and puts it on the queue', async () => {
-    const { resend, append, read, jobState, signals } = await arrange();
+    const { request, append, read, jobState, signals } = await arrange();
     await append(exhausted);
-    expect(await resend('a')).toBe('resent');
+    expect(await request('a')).toBe('requested');
     expect(await read()).toMatchObject({ status: 'pending', isOpen: true, requestIds: ['a'] });
     expect(await jobState()).toMatch(WAITS);
     expect(signals.named('delivery.requested')).toMatchObject([{ trigger: 'manual' }]);
   });
 
   it('makes a delivery of an event that the endpoint has not had', async () => {
-    const { resend, read, jobState, isListed, receivers, delivery } = await arrange();
-    expect(await resend('a')).toBe('resent');
+    const { request, read, jobState, isListed, receivers, delivery } = await arrange();
+    expect(await request('a')).toBe('requested');
     expect(await read()).toMatchObject({ status: 'pending', attempts: [] });
     expect(await jobState()).toMatch(WAITS);
     expect(await isListed()).toBe(true);
@@ -312,85 +314,85 @@ describe('resend', () => {
   });
 
   it('leaves alone what is on the queue already', async () => {
-    const { resend, append, read } = await arrange();
+    const { request, append, read } = await arrange();
     await append(exhausted);
-    await resend('a');
-    expect(await resend('b')).toBe('on_its_way');
+    await request('a');
+    expect(await request('b')).toBe('on_its_way');
     expect(await read()).toMatchObject({ requestIds: ['a'] });
   });
 
   it('leaves alone what is delayed: it is held, or tried again later', async () => {
-    const { resend, read, delayJob, jobState } = await arrange();
+    const { request, read, delayJob, jobState } = await arrange();
     await delayJob();
-    expect(await resend('a')).toBe('on_its_way');
+    expect(await request('a')).toBe('on_its_way');
     expect(await jobState()).toBe('delayed');
     expect(await read()).toMatchObject({ requestIds: [] });
   });
 
   it('sends nothing more whose log is full, but knows its recorded request', async () => {
-    const { resend, append, read, jobState } = await arrange();
+    const { request, append, read, jobState } = await arrange();
     await append({ kind: 'requested', requestId: 'a', trigger: 'manual', requestedAt: 0 });
     const attempt = buildAttempt({ responseBody: 'x'.repeat(FULL_LOG_BYTES) });
     await append({ kind: 'attempted', attempt, nextAttemptAt: 1 });
-    expect(await resend('b')).toBe('full');
-    expect(await resend('a')).toBe('resent');
+    expect(await request('b')).toBe('full');
+    expect(await request('a')).toBe('requested');
     expect(await jobState()).toBe('unknown');
     expect(await read()).toMatchObject({ requestIds: ['a'] });
   });
 
   it('does not send one whose last job is about to end', async () => {
-    const { resend, append, read, addJob } = await arrange();
+    const { request, append, read, addJob } = await arrange();
     await append(exhausted);
     await addJob();
-    expect(await resend('a')).toBe('ending');
+    expect(await request('a')).toBe('ending');
     expect(await read()).toMatchObject({ status: 'exhausted', requestIds: [] });
   });
 
   it('does not send one whose last job has ended just now, before it could be told whose it was', async () => {
-    const { context, resend, append, endJob, read } = await arrange();
+    const { parts, request, append, endJob, read } = await arrange();
     await append(exhausted);
-    const requestOf = context.deliveryQueue.requestOf.bind(context.deliveryQueue);
-    jest.spyOn(context.deliveryQueue, 'requestOf').mockImplementation(async (parts) => {
+    const requestOf = parts.deliveryQueue.requestOf.bind(parts.deliveryQueue);
+    jest.spyOn(parts.deliveryQueue, 'requestOf').mockImplementation(async (ids) => {
       await endJob();
-      return await requestOf(parts);
+      return await requestOf(ids);
     });
-    expect(await resend('a')).toBe('ending');
+    expect(await request('a')).toBe('ending');
     expect(await read()).toMatchObject({ status: 'exhausted', requestIds: [] });
   });
 
   it('sees to it that a job which has failed for good runs again', async () => {
-    const { resend, addJob, failJob, jobState } = await arrange();
+    const { request, addJob, failJob, jobState } = await arrange();
     await addJob();
     await failJob();
-    expect(await resend('a')).toBe('on_its_way');
+    expect(await request('a')).toBe('on_its_way');
     expect(await jobState()).toMatch(WAITS);
   });
 
   describe('a request that breaks off', () => {
     it('has its job before the record says that the delivery is open', async () => {
-      const { context, resend, append, read, jobState } = await arrange();
+      const { parts, request, append, read, jobState } = await arrange();
       await append(exhausted);
-      jest.spyOn(context.deliveryStore, 'appendIfUnchanged').mockRejectedValueOnce(new Error('killed'));
-      await expect(resend('a')).rejects.toThrow('killed');
+      jest.spyOn(parts.deliveryStore, 'appendIfUnchanged').mockRejectedValueOnce(new Error('killed'));
+      await expect(request('a')).rejects.toThrow('killed');
       expect(await read()).toMatchObject({ isOpen: false });
       expect(await jobState()).toMatch(WAITS);
     });
 
     it('leaves nothing open without a job when the job could not be added', async () => {
-      const { context, resend, append, read, isListed } = await arrange();
+      const { parts, request, append, read, isListed } = await arrange();
       await append(exhausted);
-      jest.spyOn(context.deliveryQueue, 'addRequested').mockRejectedValueOnce(new Error('killed'));
-      await expect(resend('a')).rejects.toThrow('killed');
+      jest.spyOn(parts.deliveryQueue, 'addRequested').mockRejectedValueOnce(new Error('killed'));
+      await expect(request('a')).rejects.toThrow('killed');
       expect(await read()).toMatchObject({ isOpen: false });
       expect(await isListed()).toBe(false);
     });
 
     it('is carried out by the same job when it is repeated', async () => {
-      const { context, append, read, resend, batches, jobState } = await arrange();
+      const { parts, append, read, request, batches, jobState } = await arrange();
       await append(exhausted);
-      jest.spyOn(context.deliveryStore, 'appendIfUnchanged').mockRejectedValueOnce(new Error('killed'));
-      await expect(resend('a')).rejects.toThrow('killed');
-      expect(await resend('a')).toBe('resent');
+      jest.spyOn(parts.deliveryStore, 'appendIfUnchanged').mockRejectedValueOnce(new Error('killed'));
+      await expect(request('a')).rejects.toThrow('killed');
+      expect(await request('a')).toBe('requested');
       expect(await read()).toMatchObject({ isOpen: true, requestIds: ['a'] });
       expect(batches()).toEqual([1, 1]);
       expect(await jobState()).toMatch(WAITS);
@@ -398,44 +400,44 @@ describe('resend', () => {
   });
 
   it('announces a request that its job has recorded, and finished, before it could do so itself', async () => {
-    const { context, addRequested, resend, append, endJob, read, isListed } = await arrange();
+    const { parts, addRequested, request, append, endJob, read, isListed } = await arrange();
     await append(exhausted);
-    jest.spyOn(context.deliveryQueue, 'addRequested').mockImplementation(async (all) => {
+    jest.spyOn(parts.deliveryQueue, 'addRequested').mockImplementation(async (all) => {
       await addRequested(all);
       await append({ kind: 'requested', requestId: 'a', trigger: 'manual', requestedAt: 0 });
       await append(exhausted);
       await endJob();
     });
-    expect(await resend('a')).toBe('resent');
+    expect(await request('a')).toBe('requested');
     expect(await read()).toMatchObject({ isOpen: false, requestIds: ['a'] });
     expect(await isListed()).toBe(true);
   });
 
   it('sends nothing a second time when the same request is worked on again', async () => {
-    const { resend, append, endJob, jobState, signals } = await arrange();
+    const { request, append, endJob, jobState, signals } = await arrange();
     await append(exhausted);
-    await resend('a');
+    await request('a');
     await endJob();
     await append(exhausted);
-    expect(await resend('a')).toBe('resent');
+    expect(await request('a')).toBe('requested');
     expect(await jobState()).toBe('unknown');
     expect(signals.named('delivery.requested')).toHaveLength(1);
   });
 
   it('makes one job for many requests at once, and records one of them', async () => {
-    const { resend, append, read, countJobs } = await arrange();
+    const { request, append, read, countJobs } = await arrange();
     await append(exhausted);
-    const results = await Promise.all(Array.from({ length: 20 }, (_, i) => resend(`r${i}`)));
-    expect(results.filter((result) => result === 'resent')).toHaveLength(1);
+    const results = await Promise.all(Array.from({ length: 20 }, (_, i) => request(`r${i}`)));
+    expect(results.filter((result) => result === 'requested')).toHaveLength(1);
     expect(await countJobs()).toBe(1);
     expect((await read()).requestIds).toHaveLength(1);
   });
 
   it('puts many onto the queue as one batch, where present ones stay as they are', async () => {
-    const { resend, resendWith, append, read, batches, countJobs } = await arrange();
+    const { request, requestWith, append, read, batches, countJobs } = await arrange();
     await append(exhausted);
-    await resend('a');
-    expect(await resendWith(3, 'b')).toEqual(['on_its_way', 'resent', 'resent', 'resent']);
+    await request('a');
+    expect(await requestWith(3, 'b')).toEqual(['on_its_way', 'requested', 'requested', 'requested']);
     expect(batches()).toEqual([1, 4]);
     expect(await countJobs()).toBe(4);
     expect(await read()).toMatchObject({ requestIds: ['a'] });

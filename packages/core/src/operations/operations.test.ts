@@ -7,9 +7,10 @@ import { Sealer } from '../endpoints/seal';
 import type { Mark } from '../platform/redis-timeline';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { createClosables } from '../testing/closables';
+import { fake } from '../testing/fake';
 import { openTestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
-import { listStopped, type StoppedState } from './read-operations';
+import { Operations, type OperationsParts, type StoppedState } from './operations';
 
 const NOW = 1_700_000_000_000;
 
@@ -20,13 +21,16 @@ async function arrange() {
   const { client } = willClose(await openTestRedis());
   const endpointStore = new EndpointStore(client, testSealer);
   const openBreakers = new OpenBreakers(client);
-  const context = {
+  const parts = {
     endpointStore,
     openBreakers,
     disabledEndpoints: new DisabledEndpoints(client),
     admissionStore: new AdmissionStore(client),
     clock: () => NOW,
   };
+  const open = (given: Partial<OperationsParts> = {}) =>
+    new Operations(fake<OperationsParts>({ ...parts, ...given }));
+  const operations = open();
 
   async function create(change: Partial<Endpoint> = {}): Promise<Endpoint> {
     const endpoint = buildEndpoint(change);
@@ -43,14 +47,14 @@ async function arrange() {
     const found = [];
     let before: Mark | undefined;
     do {
-      const page = await listStopped(context, state, limit, before);
+      const page = await operations.listStopped(state, limit, before);
       found.push(...page.found);
       before = page.nextCursor;
     } while (before !== undefined);
     return found;
   }
 
-  return { client, context, endpointStore, create, openBreaker, readAll };
+  return { client, open, endpointStore, create, openBreaker, readAll };
 }
 
 describe('disabled endpoints', () => {
@@ -83,11 +87,11 @@ describe('disabled endpoints', () => {
   });
 
   it('are listed without their URL where nobody can read the record', async () => {
-    const { context, create, client } = await arrange();
+    const { open, create, client } = await arrange();
     const { id } = await create({ status: 'disabled' });
     const sealer = new Sealer([]);
-    const unreadable = { ...context, endpointStore: new EndpointStore(client, sealer) };
-    expect((await listStopped(unreadable, 'disabled', 10)).found).toMatchObject([
+    const unreadable = open({ endpointStore: new EndpointStore(client, sealer) });
+    expect((await unreadable.listStopped('disabled', 10)).found).toMatchObject([
       { endpointId: id, url: undefined },
     ]);
   });

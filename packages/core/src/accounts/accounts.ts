@@ -1,13 +1,12 @@
 import { z } from 'zod';
-import type { AccountStore } from '../accounts/redis-account-store';
 import {
-  ACCOUNT_ID_PREFIX,
   type Account,
   type AccountId,
   accountIdSchema,
   accountNotFound,
   accountQuotaSchema,
   accountWeightSchema,
+  DEFAULT_ACCOUNT,
   defaultSigningSchema,
   displayNameSchema,
   isThere,
@@ -18,31 +17,81 @@ import { cloudEventsSourceSchema } from '../domain/setting-schemas';
 import { endpointVerificationSchema } from '../domain/verification';
 import { AppError } from '../platform/app-error';
 import { type Clock, formatTime, timeSchema } from '../platform/clock';
-import type { NewId } from '../platform/ids';
-import type { Remains, RemainsStore } from './redis-remains-store';
+import type { AccountPage, AccountStore } from './redis-account-store';
 
-export interface CreateAccountContext {
-  readonly accountStore: Pick<AccountStore, 'create' | 'find'>;
-  readonly newId: NewId;
+export interface AccountsParts {
+  readonly accountStore: AccountStore;
   readonly clock: Clock;
 }
 
-/**
- * Create an account. Repeating a creation gives the account that it made.
- *
- * @param creation the account's id, if the client has chosen none.
- * @throws AppError `conflict` when an account with this id exists, or existed until recently.
- */
-export async function createAccount(
-  { accountStore, newId, clock }: CreateAccountContext,
-  input: NewAccount,
-  creation = newId(ACCOUNT_ID_PREFIX),
-  act?: Act,
-): Promise<Account> {
+/** The accounts that operators have for their customers, and their own. */
+export class Accounts {
+  constructor(private readonly parts: AccountsParts) {}
+
+  /**
+   * Create an account. Repeating a creation gives the account that it made.
+   *
+   * @param creation the account's id, if the client has chosen none.
+   * @throws AppError `conflict` when an account with this id exists, or existed until recently.
+   */
+  async create(input: NewAccount, creation: string, act?: Act): Promise<Account> {
+    const { accountStore, clock } = this.parts;
+    const account = accountOf(input, creation, clock());
+    if (await accountStore.create(account, act)) return account;
+    const existing = await accountStore.find(account.id);
+    if (existing?.creation === creation) return existing;
+    throw new AppError(
+      'conflict',
+      existing
+        ? 'There is already an account with this id.'
+        : 'An account with this id was erased. The id can be used again when its last records are gone.',
+    );
+  }
+
+  /** Newest first; `before` is the `nextCursor` of the page before. */
+  async list(limit: number, before?: string): Promise<AccountPage> {
+    return await this.parts.accountStore.list(limit, before);
+  }
+
+  /** @throws AppError `not_found`. */
+  async read(id: AccountId): Promise<Account> {
+    const account = await this.parts.accountStore.find(id);
+    if (!account) throw accountNotFound();
+    return account;
+  }
+
+  /**
+   * Change an account, for events published and webhooks registered from then on. @throws AppError `not_found`,
+   * also while it is being erased.
+   */
+  async update(id: AccountId, patch: AccountPatch, act?: Act): Promise<Account> {
+    const { accountStore } = this.parts;
+    const change = {
+      weight: patch.weight,
+      quotaBytes: patch.quota_bytes,
+      historyDays: patch.history_retention,
+      defaultSigning: patch.default_signing,
+      cloudEventsSource: patch.cloudevents_source,
+      endpointVerification: patch.endpoint_verification,
+    };
+    const isChanged = Object.values(change).some((value) => value !== undefined);
+    const account = isChanged ? await accountStore.change(id, change, act) : await accountStore.find(id);
+    if (!isThere(account)) throw accountNotFound();
+    return account;
+  }
+
+  /** Create the operator's own account, unless it exists. */
+  async ensureDefault(): Promise<void> {
+    const { accountStore, clock } = this.parts;
+    await accountStore.create({ id: DEFAULT_ACCOUNT, createdAt: clock() });
+  }
+}
+
+function accountOf(input: NewAccount, creation: string, createdAt: number): Account {
   const { id, name, weight, quota_bytes: quotaBytes, history_retention: historyDays } = input;
   const { default_signing: defaultSigning, cloudevents_source: cloudEventsSource } = input;
   const { endpoint_verification: endpointVerification } = input;
-  const account: Account = {
+  return {
     id: id ?? (creation as AccountId),
     creation,
     ...(name === undefined ? {} : { name }),
@@ -52,66 +101,8 @@ export async function createAccount(
     ...(defaultSigning === undefined ? {} : { defaultSigning }),
     ...(cloudEventsSource === undefined ? {} : { cloudEventsSource }),
     ...(endpointVerification === undefined ? {} : { endpointVerification }),
-    createdAt: clock(),
+    createdAt,
   };
-  if (await accountStore.create(account, act)) return account;
-  const existing = await accountStore.find(account.id);
-  if (existing?.creation === creation) return existing;
-  throw new AppError(
-    'conflict',
-    existing
-      ? 'There is already an account with this id.'
-      : 'An account with this id was erased. The id can be used again when its last records are gone.',
-  );
-}
-
-/**
- * Change an account, for events published and webhooks registered from then on. @throws AppError `not_found`, also while it is being
- * erased.
- */
-export async function updateAccount(
-  { accountStore }: { readonly accountStore: Pick<AccountStore, 'change' | 'find'> },
-  id: AccountId,
-  {
-    weight,
-    quota_bytes: quotaBytes,
-    history_retention: historyDays,
-    default_signing: defaultSigning,
-    cloudevents_source: cloudEventsSource,
-    endpoint_verification: endpointVerification,
-  }: AccountPatch,
-  act?: Act,
-): Promise<Account> {
-  const change = {
-    weight,
-    quotaBytes,
-    historyDays,
-    defaultSigning,
-    cloudEventsSource,
-    endpointVerification,
-  };
-  const isChanged = Object.values(change).some((value) => value !== undefined);
-  const account = isChanged ? await accountStore.change(id, change, act) : await accountStore.find(id);
-  if (!isThere(account)) throw accountNotFound();
-  return account;
-}
-
-/** @throws AppError `not_found`. */
-export async function readAccount(
-  { accountStore }: { readonly accountStore: Pick<AccountStore, 'find'> },
-  id: AccountId,
-): Promise<Account> {
-  const account = await accountStore.find(id);
-  if (!account) throw accountNotFound();
-  return account;
-}
-
-/** Read how much is left of an account that is being erased; `undefined` for any other. */
-export async function readRemains(
-  { remainsStore }: { readonly remainsStore: Pick<RemainsStore, 'count'> },
-  { id, erasingSince }: Account,
-): Promise<Remains | undefined> {
-  return erasingSince === undefined ? undefined : await remainsStore.count(id);
 }
 
 export const WEIGHT = "The account's share of the workers, relative to other accounts: 1 to 100.";
@@ -194,8 +185,14 @@ export const accountViewSchema = z
   })
   .meta({ id: 'Account' });
 
+/** How much is left of an account that is being erased. */
+interface Remains {
+  readonly endpoints: number;
+  readonly events: number;
+}
+
 interface AccountWithRemains extends Account {
-  /** How much is left of it, if that was counted. */
+  /** If they were counted. */
   readonly remains?: Remains | undefined;
 }
 

@@ -1,0 +1,410 @@
+import type { AuditLog } from '../accounts/audit/redis-audit-log';
+import { entryOf } from '../accounts/audit/redis-recorded-change';
+import { OPEN_REMEMBERED_FOR_MS } from '../accounts/open-accounts';
+import type { AccountStore } from '../accounts/redis-account-store';
+import type { UsageStore } from '../accounts/redis-usage-store';
+import { type Account, type AccountId, accountNotFound, DEFAULT_ACCOUNT } from '../domain/account';
+import type { Act, AuditEntry } from '../domain/audit';
+import type { DeliveryParts } from '../domain/delivery';
+import type { EndpointId } from '../domain/endpoint';
+import { type EventHead, type EventId, eventNotFound } from '../domain/event';
+import type { Emit } from '../domain/signal';
+import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import type { DeliveryStore } from '../events/redis-delivery-store';
+import { CACHED_FOR_MS, type EventStore } from '../events/redis-event-store';
+import type { MovedStore } from '../events/redis-moved';
+import type { MovedIds } from '../events/redis-moved-ids';
+import type { OverList } from '../events/redis-over-list';
+import type { PgDatabase } from '../history/database/pg-database';
+import { eraseAccount, erasePayload } from '../history/database/pg-erase';
+import { WRITTEN_WITHIN_MS } from '../history/database/pg-writing-lock';
+import { AppError } from '../platform/app-error';
+import { chunksOf } from '../platform/batches';
+import type { Clock } from '../platform/clock';
+import type { Atomic } from '../platform/redis-atomic';
+import type { ScheduledEvents } from '../publish/scheduled-events';
+import type { AccountJobs, JobsCursor } from '../queue/bullmq-account-jobs';
+import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
+import type { EventQueue } from '../queue/bullmq-event-queue';
+import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
+import type { ScheduledQueue } from '../queue/bullmq-scheduled-queue';
+import type { ErasureQueue } from '../queue/bullmq-work-queues';
+import type { EventEntry, Remains, RemainsStore, SearchCursor } from './redis-remains-store';
+
+export interface ErasureParts {
+  readonly accountStore: AccountStore;
+  readonly endpointStore: EndpointStore;
+  readonly eventStore: EventStore;
+  readonly deliveryStore: DeliveryStore;
+  readonly remainsStore: RemainsStore;
+  readonly erasureQueue: ErasureQueue;
+  readonly eventQueue: EventQueue;
+  readonly deliveryQueue: DeliveryQueue;
+  readonly heldDeliveries: HeldDeliveries;
+  readonly accountJobs: AccountJobs;
+  readonly scheduledEvents: ScheduledEvents;
+  readonly scheduledQueue: ScheduledQueue;
+  readonly usageStore: UsageStore;
+  readonly auditLog: AuditLog;
+  /** Absent, as the three below: there is no history. */
+  readonly historyDatabase?: PgDatabase | undefined;
+  readonly movedIds?: MovedIds | undefined;
+  readonly movedStore?: MovedStore | undefined;
+  readonly overList?: OverList | undefined;
+  /** How long events are kept, and with them any data that the search may have missed. */
+  readonly retention: { readonly ageMs: number };
+  /** It runs scripts on the Redis of these stores. */
+  readonly atomic: Atomic;
+  readonly wait: (ms: number) => Promise<unknown>;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+// In small groups, so that no command is long.
+const KEYS_AT_ONCE = 100;
+
+/**
+ * The positions of the searches for data that no list leads to: first through the queues, then through all
+ * keys.
+ */
+export interface ErasureCursor extends JobsCursor {
+  readonly search?: SearchCursor | undefined;
+}
+
+/** What happens to the erasure's job next. */
+export type ErasureStepResult =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'again'; readonly delayMs: number; readonly cursor?: ErasureCursor };
+
+const DONE = { kind: 'done' } as const;
+const AT_ONCE = { kind: 'again', delayMs: 0 } as const;
+
+// One page for one step. Few events at the same time, and few deliveries of each: their commands share the
+// connections that deliver for others.
+const PAGE = 500;
+const EVENTS_AT_ONCE = 25;
+const DELIVERIES_AT_ONCE = 20;
+// An attempt takes seconds. The erasure can only wait for it.
+const BUSY_DELAY_MS = 500;
+
+/**
+ * By then, work that began before the account was marked has written its data: requests and fan-outs, a
+ * worker's caches, and health, which is written a second late. Attempts are waited for one by one. A slow
+ * request takes back what it makes later.
+ */
+const SETTLING_MS = 10_000;
+// Another machine's clock marked the account.
+const CLOCK_SKEW_MS = 5_000;
+/**
+ * A mover that has read some of it begins to write within this time, or never: it has looked whether the account is erased a
+ * moment after its batch began, or a second before that. What has begun to be written is waited for in the history itself.
+ */
+const MOVED_WITHIN_MS = WRITTEN_WITHIN_MS + OPEN_REMEMBERED_FOR_MS;
+const SETTLED_AFTER_MS = Math.max(SETTLING_MS, MOVED_WITHIN_MS) + CLOCK_SKEW_MS;
+
+/** Rows of the history. */
+const ROWS_AT_ONCE = 5_000;
+
+// Twice as long as any process may use a body that it has in memory, so that it does not hang on how timers
+// round.
+const UNTIL_FORGOTTEN_MS = 2 * CACHED_FOR_MS;
+// In groups, so that an event with thousands of endpoints does not fill the memory.
+const ERASED_AT_ONCE = 250;
+
+/** Erases accounts with all that they own, and the payloads of events. */
+export class Erasure {
+  constructor(private readonly parts: ErasureParts) {}
+
+  /**
+   * Begin to erase an account with all that it owns. Once the promise has resolved, its API keys and portal
+   * sessions are invalid and its endpoints get nothing any more. A worker removes the rest step by step.
+   * Calling it again resumes where it broke off.
+   *
+   * @throws AppError `not_found`; `conflict` for the operator's own account.
+   */
+  async account(id: AccountId, act?: Act): Promise<Account> {
+    const { accountStore, endpointStore, remainsStore, erasureQueue, clock, emit } = this.parts;
+    if (id === DEFAULT_ACCOUNT) {
+      throw new AppError(
+        'conflict',
+        `The account "${DEFAULT_ACCOUNT}" is the operator's and can't be erased.`,
+      );
+    }
+    const account = await accountStore.markErasing(id, clock(), act);
+    if (!account) throw accountNotFound();
+    // Queue it before the rest, which the worker repeats: no crash in between leaves the account without an
+    // erasure.
+    await erasureQueue.add(id);
+    await endpointStore.removeAll(id);
+    await remainsStore.removeSigningKeys(id);
+    while ((await remainsStore.removeApiKeys(id, KEYS_AT_ONCE)) > 0);
+    while ((await remainsStore.removePortalSessions(id, KEYS_AT_ONCE)) > 0);
+    emit({ name: 'account.erasing', accountId: id });
+    return account;
+  }
+
+  /** Read how much is left of an account that is being erased; `undefined` for any other. */
+  async remains({ id, erasingSince }: Account): Promise<Remains | undefined> {
+    return erasingSince === undefined ? undefined : await this.parts.remainsStore.count(id);
+  }
+
+  /**
+   * Remove the next part of an account that is being erased. Each step is short. A step that broke off is
+   * repeated.
+   *
+   * @throws AppError `history_unavailable` while the history, which may have some of it, is away.
+   */
+  async step(accountId: AccountId, cursor: ErasureCursor = { queue: 0 }): Promise<ErasureStepResult> {
+    const { accountStore, endpointStore, remainsStore, accountJobs, clock } = this.parts;
+    const account = await accountStore.find(accountId);
+    if (account?.erasingSince === undefined) return DONE;
+    // Requests may have created some when the account was marked.
+    await endpointStore.removeAll(accountId);
+    if ((await remainsStore.removeApiKeys(accountId, PAGE)) > 0) return AT_ONCE;
+    if ((await remainsStore.removePortalSessions(accountId, PAGE)) > 0) return AT_ONCE;
+    await remainsStore.removeAuditLog(accountId);
+    const events = await removeSomeEvents(this.parts, accountId);
+    if (events) return events;
+    const unsettledMs = account.erasingSince + SETTLED_AFTER_MS - clock();
+    if (unsettledMs > 0) return { kind: 'again', delayMs: unsettledMs };
+    const endpoint = await removeSomeOfEndpoint(this.parts, accountId);
+    if (endpoint) return endpoint;
+    const next = cursor.search ? undefined : await accountJobs.removeSome(accountId, cursor);
+    if (next) return { ...AT_ONCE, cursor: next };
+    const stray = await removeStrays(this.parts, accountId, cursor);
+    if (stray) return stray;
+    if (await removeSomeMoved(this.parts, accountId)) return { ...AT_ONCE, cursor };
+    return await this.#finish(account, account.erasingSince);
+  }
+
+  async #finish(account: Account, erasingSince: number): Promise<ErasureStepResult> {
+    const { accountStore, remainsStore, retention, clock, emit } = this.parts;
+    const now = clock();
+    await remainsStore.removeRest(account.id, now);
+    await accountStore.remove(account, now, now + retention.ageMs);
+    emit({ name: 'account.erased', accountId: account.id, durationMs: now - erasingSince });
+    return DONE;
+  }
+
+  /**
+   * Erase an event's payload for good: in its record, on the queue, and in the responses of its receivers. Once
+   * the promise has resolved no new attempt sends it. Pending deliveries are cancelled when their time comes; at once
+   * where others may wait behind them in an order.
+   * Repeating it is harmless, and does what an interrupted call has not.
+   *
+   * Responses come last: by then every delivery that began with the payload is registered, and one that is
+   * still under way finds its log marked.
+   *
+   * Then the history. What a mover has read before is committed before that, and erased with the rest; or the mover finds out
+   * when it begins to write, and leaves it in Redis, where it is erased.
+   *
+   * @throws AppError `not_found`, also for another account's event; `history_unavailable` when the history may
+   *   have some of it still.
+   */
+  async payload(accountId: AccountId, id: EventId, act?: Act): Promise<void> {
+    const { eventQueue, wait, clock, emit } = this.parts;
+    await cancelIfWaiting(this.parts, accountId, id);
+    const erasedAt = clock();
+    // Look here first: an event that leaves the queue meanwhile is stored by then.
+    const queued = await eventQueue.find(accountId, id);
+    const isRecent = await eraseRecent(this.parts, accountId, id, erasedAt, queued, act);
+    // Payloads that only the history has are recorded there, without a script of Redis.
+    const entry = act && !isRecent ? entryOf({ act, accountId, targetId: id }) : undefined;
+    const hasMoved = await eraseMoved(this.parts, accountId, id, erasedAt, entry);
+    if (!isRecent && !hasMoved) throw eventNotFound();
+    if (entry) act?.onRecorded?.(entry);
+    if (!isRecent) {
+      // It may just have been read in the history, to be sent again.
+      await wait(UNTIL_FORGOTTEN_MS);
+      await eraseRecent(this.parts, accountId, id, erasedAt);
+    }
+    emit({ name: 'event.payload_erased', accountId, eventId: id });
+  }
+}
+
+async function removeSomeEvents(
+  parts: ErasureParts,
+  accountId: AccountId,
+): Promise<ErasureStepResult | undefined> {
+  const { remainsStore } = parts;
+  // Waiting jobs first, so that none of them becomes due meanwhile.
+  const scheduled = await remainsStore.scheduledEventsOf(accountId, PAGE);
+  if (scheduled.length > 0) {
+    const { gone } = await removeEvents(parts, accountId, scheduled);
+    await remainsStore.forgetScheduledEvents(accountId, gone);
+    return again(gone.length === 0);
+  }
+  const entries = await remainsStore.eventsOf(accountId, PAGE);
+  if (entries.length === 0) return undefined;
+  const { gone, isBusy } = await removeEvents(parts, accountId, entries);
+  if (gone.length > 0) await remainsStore.forgetEvents(accountId, gone);
+  return again(isBusy);
+}
+
+async function removeSomeOfEndpoint(
+  parts: ErasureParts,
+  accountId: AccountId,
+): Promise<ErasureStepResult | undefined> {
+  const { remainsStore } = parts;
+  const endpointId = await remainsStore.anyEndpoint(accountId);
+  if (endpointId === undefined) return undefined;
+  const entries = await remainsStore.eventsOfEndpoint(endpointId, PAGE);
+  if (entries.length > 0) {
+    const { gone, isBusy } = await removeEvents(parts, accountId, entries, endpointId);
+    if (gone.length > 0) await remainsStore.forgetEventsOfEndpoint(endpointId, gone);
+    return again(isBusy);
+  }
+  if ((await remainsStore.removeReplays(endpointId, PAGE)) > 0) return AT_ONCE;
+  await remainsStore.removeEndpoint(accountId, endpointId);
+  return AT_ONCE;
+}
+
+async function removeStrays(
+  parts: ErasureParts,
+  accountId: AccountId,
+  cursor: ErasureCursor,
+): Promise<ErasureStepResult | undefined> {
+  const { remainsStore } = parts;
+  const { entries, responses, next } = await remainsStore.findStrays(accountId, cursor.search);
+  await remainsStore.removeResponses(accountId, responses);
+  const { gone, isBusy } = await removeEvents(parts, accountId, entries);
+  if (gone.length < entries.length) return { ...again(isBusy), cursor };
+  return next && { ...AT_ONCE, cursor: { ...cursor, search: next } };
+}
+
+// What movers had read before the account was marked is written, is being written, or never will be.
+async function removeSomeMoved(
+  { historyDatabase, movedIds }: ErasureParts,
+  accountId: AccountId,
+): Promise<boolean> {
+  await movedIds?.removeAll(accountId);
+  return historyDatabase !== undefined && (await eraseAccount(historyDatabase, accountId, ROWS_AT_ONCE)) > 0;
+}
+
+function again(isBusy: boolean) {
+  return { kind: 'again', delayMs: isBusy ? BUSY_DELAY_MS : 0 } as const;
+}
+
+/** Give the events of which nothing is left, and whether only attempts under way keep the others. */
+async function removeEvents(
+  parts: ErasureParts,
+  accountId: AccountId,
+  entries: readonly EventEntry[],
+  receiver?: EndpointId,
+) {
+  const outcomes: ('gone' | 'busy' | 'more')[] = [];
+  for (const some of chunksOf(entries, EVENTS_AT_ONCE)) {
+    outcomes.push(
+      ...(await Promise.all(some.map(({ eventId }) => removeEvent(parts, accountId, eventId, receiver)))),
+    );
+  }
+  const gone = entries.filter((_, i) => outcomes[i] === 'gone');
+  return { gone, isBusy: gone.length === 0 && outcomes.every((outcome) => outcome === 'busy') };
+}
+
+// Remove the payload first: without it and its endpoint, a delivery that begins now ends without a trace. One
+// that has begun will still record its attempt.
+async function removeEvent(
+  { remainsStore, deliveryQueue, overList }: ErasureParts,
+  accountId: AccountId,
+  eventId: EventId,
+  receiver?: EndpointId,
+): Promise<'gone' | 'busy' | 'more'> {
+  await remainsStore.removePayload(accountId, eventId);
+  const receivers = await remainsStore.receiversOf(accountId, eventId, DELIVERIES_AT_ONCE);
+  const endpointIds = [...new Set(receiver === undefined ? receivers : [...receivers, receiver])];
+  const busy = await deliveryQueue.removeIdle(endpointIds.map((endpointId) => ({ endpointId, eventId })));
+  const isBusy = new Set(busy.map(({ endpointId }) => endpointId));
+  const idle = endpointIds.filter((id) => !isBusy.has(id));
+  await remainsStore.removeDeliveries(accountId, eventId, idle);
+  const event = { accountId, eventId };
+  await overList?.forget([event, ...idle.map((endpointId) => ({ ...event, endpointId }))]);
+  if (isBusy.size > 0) return 'busy';
+  return receivers.length < DELIVERIES_AT_ONCE ? 'gone' : 'more';
+}
+
+// Without its payload there is nothing to wait for.
+async function cancelIfWaiting(parts: ErasureParts, accountId: AccountId, id: EventId): Promise<void> {
+  try {
+    await parts.scheduledEvents.cancel(accountId, id);
+  } catch (error) {
+    const isOver = error instanceof AppError && ['not_found', 'already_due'].includes(error.code);
+    if (!isOver) throw error;
+  }
+}
+
+/** Erase what Redis has. Gives whether there is such an event. */
+async function eraseRecent(
+  parts: ErasureParts,
+  accountId: AccountId,
+  id: EventId,
+  erasedAt: number,
+  queued?: EventHead,
+  act?: Act,
+): Promise<boolean> {
+  const { eventStore, eventQueue, wait } = parts;
+  if (!(await eventStore.erasePayload(accountId, id, erasedAt, queued, act))) return false;
+  if (queued) await eventQueue.empty(accountId, id, queued);
+  await wait(UNTIL_FORGOTTEN_MS);
+  await eraseResponses(parts, accountId, id, erasedAt);
+  return true;
+}
+
+/** Erase what the history has. Gives whether there is such an event. */
+async function eraseMoved(
+  { historyDatabase, movedIds, movedStore }: ErasureParts,
+  accountId: AccountId,
+  id: EventId,
+  erasedAt: number,
+  entry?: AuditEntry,
+): Promise<boolean> {
+  await movedIds?.eraseDigest(accountId, id);
+  await movedStore?.noteErasure();
+  if (historyDatabase === undefined) return false;
+  return await erasePayload(historyDatabase, accountId, id, erasedAt, entry);
+}
+
+async function eraseResponses(
+  parts: ErasureParts,
+  accountId: AccountId,
+  eventId: EventId,
+  erasedAt: number,
+): Promise<void> {
+  const { eventStore } = parts;
+  let before: EndpointId | undefined;
+  do {
+    const page = await eventStore.listReceivers(accountId, eventId, ERASED_AT_ONCE, before);
+    const deliveries = page.members.map((endpointId) => ({ endpointId, eventId }));
+    await Promise.all(deliveries.map((delivery) => eraseResponsesOf(parts, delivery, erasedAt)));
+    await endInOrder(parts, accountId, eventId, page.members);
+    before = page.nextCursor;
+  } while (before !== undefined);
+}
+
+// One that has a job has not moved, even if it is in no list any more and has no log yet: its attempt may be under way.
+async function eraseResponsesOf(
+  { deliveryStore, deliveryQueue, historyDatabase }: ErasureParts,
+  delivery: DeliveryParts,
+  erasedAt: number,
+): Promise<void> {
+  const mayHaveMoved =
+    historyDatabase !== undefined && (await deliveryQueue.requestOf(delivery)) === 'no_job';
+  await deliveryStore.eraseAnswersOf(delivery, erasedAt, { mayHaveMoved });
+}
+
+// One that is held is released when it may go, and ends then.
+async function endInOrder(
+  { endpointStore, heldDeliveries, deliveryQueue }: ErasureParts,
+  accountId: AccountId,
+  eventId: EventId,
+  endpointIds: readonly EndpointId[],
+): Promise<void> {
+  const endpoints = await endpointStore.findAll(accountId, endpointIds);
+  const ordered = endpoints.filter(({ ordering }) => ordering !== 'none');
+  await Promise.all(
+    ordered.map(async ({ id: endpointId }) => {
+      if (await heldDeliveries.isHeld(endpointId, eventId)) return;
+      await deliveryQueue.promote({ endpointId, eventId });
+    }),
+  );
+}

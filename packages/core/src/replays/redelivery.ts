@@ -1,0 +1,259 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import type { AuditLog } from '../accounts/audit/redis-audit-log';
+import type { AccountId } from '../domain/account';
+import type { Act } from '../domain/audit';
+import { type DeliveryParts, deliveryIdOf, type NewDelivery, type RequestTrigger } from '../domain/delivery';
+import { FULL_LOG_BYTES } from '../domain/delivery-log';
+import { eventNotFound } from '../domain/event';
+import type { Emit } from '../domain/signal';
+import { ATTEMPT_BYTES, type NoteUsage } from '../domain/usage';
+import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import type { VerificationPolicy } from '../endpoints/verification/verify';
+import type { DeliveryStore } from '../events/redis-delivery-store';
+import type { EventStore } from '../events/redis-event-store';
+import type { Deliveries, DeliveryWithAttempts } from '../history/deliveries';
+import type { DeliveryKey } from '../history/history-source';
+import type { Recall } from '../history/mover/recall';
+import type { WholeHistory } from '../history/whole-history';
+import { AppError } from '../platform/app-error';
+import type { Clock } from '../platform/clock';
+import type { Atomic } from '../platform/redis-atomic';
+import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
+import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
+
+export interface RedeliveryParts {
+  readonly endpointStore: EndpointStore;
+  readonly eventStore: EventStore;
+  readonly deliveryStore: DeliveryStore;
+  readonly deliveryQueue: DeliveryQueue;
+  readonly heldDeliveries: HeldDeliveries;
+  readonly admissionStore: AdmissionStore;
+  readonly verificationPolicy: VerificationPolicy;
+  readonly history: WholeHistory;
+  readonly deliveries: Deliveries;
+  /** Absent: there is no history that deliveries move to. */
+  readonly recall?: Recall | undefined;
+  readonly auditLog: AuditLog;
+  /** Absent: usage is not counted. */
+  readonly noteUsage?: NoteUsage | undefined;
+  /** It runs scripts on the Redis of these stores. */
+  readonly atomic: Atomic;
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+/** A request to send a delivery. */
+export interface RedeliveryRequest extends DeliveryParts {
+  readonly accountId: AccountId;
+  /** When the event was accepted. Milliseconds since the Unix epoch. */
+  readonly acceptedAt: number;
+  readonly trigger: RequestTrigger;
+  /** The same when the same request is repeated: then nothing is sent a second time. */
+  readonly requestId: string;
+}
+
+export type RequestOutcome =
+  /** It will be sent, or this request has sent it already. */
+  | 'requested'
+  /** It is pending anyway, and has its job. */
+  | 'on_its_way'
+  /** The delivery has just ended, and its job is about to: until then it can't be sent once more. */
+  | 'ending'
+  /** It was sent so often that its log is full: it is not sent again. */
+  | 'full';
+
+export type BroughtForward =
+  /** Its next attempt comes now. Or it is running, about to run or held at its gate, and stays so. */
+  | 'soon'
+  /** Its attempt has just failed, and its job is being put back: until then it can't be brought forward. */
+  | 'ending'
+  /** Its log is full: its next attempt comes when it is due. */
+  | 'full';
+
+// A job ends within milliseconds of its attempt, unless Redis or the machine is overloaded.
+const TRIES = 20;
+const EVERY_MS = 50;
+
+/** Sends deliveries once more. */
+export class Redelivery {
+  constructor(private readonly parts: RedeliveryParts) {}
+
+  /**
+   * Send a delivery once more, now, however it ended. A delivery on its way is brought forward. While an
+   * attempt is ending neither is possible: it waits for that up to a second.
+   *
+   * @param requestId the same when the same request is repeated.
+   * @throws AppError `not_found`, also when its event or its endpoint is gone; `conflict` when it waited in
+   *   vain; `payload_erased` when nothing is left to send; `limit_reached` when it was sent too often;
+   *   `history_unavailable` when it has moved, and can't be read.
+   */
+  async redeliver(
+    accountId: AccountId,
+    id: string,
+    requestId: string,
+    act?: Act,
+  ): Promise<DeliveryWithAttempts> {
+    const { history, deliveries, auditLog } = this.parts;
+    const { endpointId, eventId, createdAt: acceptedAt } = await deliveries.read(accountId, id);
+    const head = await history.findHead(accountId, eventId);
+    if (!head) throw eventNotFound();
+    if (head.erasedAt !== undefined) {
+      throw new AppError(
+        'payload_erased',
+        "The event's payload was erased: there is nothing to send any more.",
+      );
+    }
+    const request = { accountId, endpointId, eventId, acceptedAt, trigger: 'manual', requestId } as const;
+    // First: from the next step on a worker may send it.
+    if (act) await auditLog.record({ act, accountId, targetId: id });
+    await this.#whileRecalled(accountId, [request], () => this.#sendWhenPossible(request));
+    return await deliveries.read(accountId, id);
+  }
+
+  async #sendWhenPossible(request: RedeliveryRequest): Promise<void> {
+    for (let tries = 1; (await this.#sendNow(request)) === 'ending'; tries += 1) {
+      if (tries === TRIES) {
+        throw new AppError('conflict', 'An attempt of the delivery has just ended. Try again in a moment.');
+      }
+      await wait(EVERY_MS);
+    }
+  }
+
+  // Bring it forward even when the result is `requested`: the same request may have broken off before that step.
+  async #sendNow(request: RedeliveryRequest): Promise<'soon' | 'ending'> {
+    const outcome = await this.request(request);
+    const sent = outcome === 'ending' || outcome === 'full' ? outcome : await this.bringForward(request);
+    if (sent === 'full') {
+      throw new AppError(
+        'limit_reached',
+        'The delivery was sent so often that its record is full (1 MiB). Publish a new event.',
+      );
+    }
+    return sent;
+  }
+
+  /**
+   * Send a delivery that is on its way now, before it is due. The same job makes the attempt that was due next,
+   * so there are never two at once. If it fails, the schedule continues after it.
+   *
+   * The record comes first, since a job that runs before its delivery is due is put back. When it breaks off in
+   * between, the job runs at its usual time, or when the request is repeated.
+   */
+  async bringForward(request: RedeliveryRequest): Promise<BroughtForward> {
+    const { deliveryStore, deliveryQueue, clock } = this.parts;
+    const { endpointId, eventId, trigger, requestId } = request;
+    const { state, length } = await deliveryStore.readWithLength(endpointId, eventId);
+    const now = clock();
+    const isEarlier = state.nextAttemptAt !== undefined && state.nextAttemptAt > now;
+    if (isEarlier) {
+      if (state.requestIds.includes(requestId)) return 'soon';
+      if (length >= FULL_LOG_BYTES) return 'full';
+      if (await deliveryQueue.isRunning(request)) return 'ending';
+      const fact = { kind: 'requested', requestId, trigger, requestedAt: now } as const;
+      const isFirst = await deliveryStore.appendIfUnchanged(request, fact, length);
+      if (!isFirst) return await this.bringForward(request);
+      this.#announce(request, trigger);
+    }
+    await deliveryQueue.promote(request);
+    // A worker may have taken the job too early, and not know that it is due now: it is about to put it back.
+    return isEarlier && (await deliveryQueue.isRunning(request)) ? 'ending' : 'soon';
+  }
+
+  /**
+   * Send events of an account to endpoints once more, or for the first time, with all of them in Redis. The jobs
+   * are added as one batch: pass no more than some hundreds.
+   *
+   * @throws AppError `history_unavailable` when some have moved, and can't be read.
+   */
+  async requestAll(
+    accountId: AccountId,
+    requests: readonly RedeliveryRequest[],
+  ): Promise<readonly RequestOutcome[]> {
+    return await this.#whileRecalled(accountId, requests, () => this.#requestEach(requests));
+  }
+
+  async #whileRecalled<Result>(
+    accountId: AccountId,
+    requests: readonly RedeliveryRequest[],
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    const { recall } = this.parts;
+    return recall ? await recall.whileRecalled(accountId, requests.map(keyOf), work) : await work();
+  }
+
+  /** Request a delivery that is in Redis. */
+  async request(request: RedeliveryRequest): Promise<RequestOutcome> {
+    const [outcome = 'ending'] = await this.#requestEach([request]);
+    return outcome;
+  }
+
+  /**
+   * Each delivery is open again and has a job. Its endpoint's limits apply as usual.
+   *
+   * The job comes first, and carries the request: a delivery that is recorded as open has a job from the first
+   * moment. When it breaks off in between, the job records the request when it runs.
+   */
+  async #requestEach(requests: readonly RedeliveryRequest[]): Promise<readonly RequestOutcome[]> {
+    const { deliveryQueue, clock } = this.parts;
+    const known = await Promise.all(requests.map((request) => this.#alreadyKnown(request)));
+    const wanted = requests.filter((_, i) => known[i] === undefined);
+    if (wanted.length > 0) {
+      await deliveryQueue.addRequested(wanted.map((request) => requestedAt(request, clock())));
+    }
+    return await Promise.all(requests.map(async (request, i) => known[i] ?? (await this.#conclude(request))));
+  }
+
+  async #alreadyKnown({
+    endpointId,
+    eventId,
+    requestId,
+  }: RedeliveryRequest): Promise<RequestOutcome | undefined> {
+    const { state, length } = await this.parts.deliveryStore.readWithLength(endpointId, eventId);
+    if (state.requestIds.includes(requestId)) return 'requested';
+    return length >= FULL_LOG_BYTES ? 'full' : undefined;
+  }
+
+  /** Find out which request the existing job belongs to, and record this request if it is this one's. */
+  async #conclude(request: RedeliveryRequest): Promise<RequestOutcome> {
+    const { deliveryStore, deliveryQueue, noteUsage, clock } = this.parts;
+    const { accountId, endpointId, eventId, requestId, trigger } = request;
+    const job = await deliveryQueue.requestOf(request);
+    const { state, length } = await deliveryStore.readWithLength(endpointId, eventId);
+    if (state.requestIds.includes(requestId)) return await this.#enlist(request);
+    if (job === 'no_job') return 'ending';
+    if (job === 'no_request' || job.requestId !== requestId) {
+      // Spares the operator: the delivery is sent, or, if it has ended, its job is soon gone.
+      await deliveryQueue.putBackFailed(request);
+      return state.isOpen ? 'on_its_way' : 'ending';
+    }
+    const fact = { kind: 'requested', requestId, trigger, requestedAt: clock() } as const;
+    if (!(await deliveryStore.appendIfUnchanged(request, fact, length))) return await this.#conclude(request);
+    noteUsage?.(accountId, 'deliveries', ATTEMPT_BYTES);
+    this.#announce(request, trigger);
+    return await this.#enlist(request);
+  }
+
+  async #enlist({ accountId, endpointId, eventId, acceptedAt }: RedeliveryRequest): Promise<'requested'> {
+    const { eventStore, deliveryStore, atomic } = this.parts;
+    await atomic([
+      deliveryStore.enlistAll([{ accountId, endpointId, marks: [{ eventId, createdAt: acceptedAt }] }]),
+      eventStore.addReceivers(accountId, eventId, [endpointId]),
+    ]);
+    return 'requested';
+  }
+
+  /** Announce that a client requested a delivery. */
+  #announce({ accountId, endpointId, eventId }: NewDelivery, trigger: RequestTrigger): void {
+    const deliveryId = deliveryIdOf({ endpointId, eventId });
+    this.parts.emit({ name: 'delivery.requested', deliveryId, accountId, endpointId, eventId, trigger });
+  }
+}
+
+function keyOf({ eventId, endpointId, acceptedAt: createdAt }: RedeliveryRequest): DeliveryKey {
+  return { eventId, endpointId, createdAt };
+}
+
+function requestedAt({ accountId, endpointId, eventId, requestId, trigger }: RedeliveryRequest, now: number) {
+  return { accountId, endpointId, eventId, request: { requestId, trigger, requestedAt: now } };
+}
