@@ -19,7 +19,7 @@ import { openPublishContext } from '../../testing/open-publish-context';
 import { openScheduleParts } from '../../testing/open-schedule-parts';
 import { uniqueAccountId, uniqueEndpointId } from '../../testing/unique-ids';
 import { withMethods } from '../../testing/with-methods';
-import { BATCH } from './move-batch';
+import { BATCH } from './mover';
 
 const DAY = 86_400_000;
 
