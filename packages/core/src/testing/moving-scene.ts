@@ -16,7 +16,7 @@ import { OverList } from '../events/redis-over-list';
 import { RecalledStore } from '../events/redis-recalled';
 import type { PgHistory } from '../history/database/pg-history';
 import type { HistoryWriter } from '../history/database/pg-history-writer';
-import { moveBatch } from '../history/mover/move-batch';
+import { Mover } from '../history/mover/mover';
 import type { MoverParts } from '../history/mover/mover-parts';
 import type { RecallParts } from '../history/mover/recall';
 import { atomicAsOne } from '../platform/redis-atomic';
@@ -154,7 +154,7 @@ export class MovingScene {
   /** Move what is due after so long, as a process with these parts does. */
   async moveAfter(ms = MOVE_AFTER_MS, change: Partial<MoverParts> = {}) {
     this.now += ms;
-    return await moveBatch({ ...this.parts, ...change });
+    return await new Mover({ ...this.parts, ...change }).runOnce();
   }
 
   /** Move until nothing is left to do. */

@@ -1,6 +1,5 @@
 import { MovingScene } from '../../testing/moving-scene';
-import { BATCH } from './move-batch';
-import { Mover } from './mover';
+import { BATCH, Mover } from './mover';
 
 let scene: MovingScene;
 let mover: Mover;

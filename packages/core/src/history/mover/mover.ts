@@ -1,7 +1,34 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { ERASED_LOG_START } from '../../domain/delivery-log';
+import type { MovedEvent } from '../../domain/moved-event';
 import { settledWithin } from '../../platform/timers';
-import { type BatchResult, moveBatch } from './move-batch';
+import type { FindErased } from '../database/pg-history-writer';
+import { WRITTEN_WITHIN_MS } from '../database/pg-writing-lock';
+import { forEachRow } from './for-each-row';
+import {
+  type JudgedEntry,
+  judgeOver,
+  type MovingEvent,
+  type OverEntryRead,
+  type OverEvent,
+  toMoved,
+} from './judge-over';
 import type { MoverParts } from './mover-parts';
+import { readOver } from './read-over';
+import { removeMoved } from './remove-moved';
+import { Settlement } from './settlement';
+
+export interface BatchResult {
+  /** How many deliveries, and events without any, have left Redis. */
+  readonly moved: number;
+  /** Whether more may wait. */
+  readonly isFull: boolean;
+}
+
+export const BATCH = 2_000;
+/** How long a claim lasts: longer than a batch takes. After it, other processes take over the entries of a process that died. */
+const CLAIMED_FOR_MS = 30_000;
+const INCOMPLETE_MS = 5_000;
 
 // Checked each tenth of the time that finished deliveries stay, so that they move at most a tenth late.
 const INTERVAL_SHARE = 10;
@@ -39,12 +66,39 @@ export class Mover {
   }
 
   /**
-   * Move one batch, which may be empty.
+   * Move some finished deliveries from Redis to the history, or none: read them, write them in one transaction, and then
+   * remove them. This may break off anywhere. What was claimed comes again, and each step is harmless when repeated. What
+   * changes meanwhile stays in Redis, and moves later.
    *
    * @param patienceMs how long it may wait, so that an idle process asks along with something else.
+   * @throws an error when Redis or PostgreSQL is away. The entries come again as they were.
    */
   async runOnce(patienceMs = 0): Promise<BatchResult> {
-    return await moveBatch(this.parts, patienceMs);
+    const { overList, atomic, moveAfterMs, clock, emit } = this.parts;
+    const startedAt = clock();
+    const [claim] = await atomic(
+      [overList.claim(startedAt - moveAfterMs, BATCH, startedAt + CLAIMED_FOR_MS)],
+      patienceMs,
+    );
+    const isFull = claim.entries.length === BATCH;
+    if (claim.entries.length === 0) return { moved: 0, isFull };
+    const settlement = new Settlement(this.parts, claim);
+    try {
+      const findErased = await erasuresFromNowOn(this.parts);
+      const read = await readOver(this.parts, claim.entries, settlement);
+      const moving = await prepare(this.parts, read, settlement);
+      const writing = { beginBy: startedAt + WRITTEN_WITHIN_MS, findErased };
+      const written = await write(this.parts, moving, writing, settlement, isFull);
+      await removeMoved(this.parts, written, settlement);
+    } catch (error) {
+      // If Redis is down, they are due again when the claim ends.
+      await settlement.giveBack().catch(() => {});
+      throw error;
+    }
+    await settlement.end();
+    const { moved } = settlement;
+    if (moved > 0) emit({ name: 'history.moved', count: moved, durationMs: clock() - startedAt });
+    return { moved, isFull };
   }
 
   async #run(): Promise<void> {
@@ -83,4 +137,153 @@ export class Mover {
     // It keeps no process from its end.
     await wait(durationMs, undefined, { signal: this.#stop.signal, ref: false }).catch(() => {});
   }
+}
+
+async function prepare(
+  parts: MoverParts,
+  events: readonly OverEvent[],
+  settlement: Settlement,
+): Promise<readonly MovingEvent[]> {
+  const prepared: MovingEvent[] = [];
+  for (const event of events) {
+    const entries = judgeAll(parts, event, settlement);
+    const deliveries = entries.flatMap(({ judgement }) =>
+      judgement.kind === 'move' ? [judgement.delivery] : [],
+    );
+    const isWritten =
+      deliveries.length > 0 || entries.some(({ judgement }) => judgement.kind === 'move_event');
+    if (!isWritten) {
+      if (entries.length > 0) prepared.push({ ...event, entries });
+      continue;
+    }
+    const moved = toMoved(event, parts, deliveries);
+    if (moved) prepared.push({ ...event, entries, moved });
+    else await setAllAside(entries, 'form', 'It is not in the form of an event.', settlement);
+  }
+  return prepared;
+}
+
+/** Gives those that leave Redis. */
+function judgeAll({ clock }: MoverParts, event: OverEvent, settlement: Settlement): readonly JudgedEntry[] {
+  const now = clock();
+  return event.entries.flatMap((read) => {
+    const judgement = judgeOver(event, read, now);
+    if (judgement.kind === 'incomplete') settlement.later(read.entry, INCOMPLETE_MS);
+    else if (judgement.kind === 'open') settlement.done(read.entry);
+    else return [{ ...read, judgement }];
+    return [];
+  });
+}
+
+/**
+ * Look for what is erased while the batch is under way. An erasure counts itself when Redis has nothing of the payload any
+ * more, and before it erases in the history.
+ */
+async function erasuresFromNowOn({ movedStore, atomic }: MoverParts): Promise<FindErased> {
+  const before = await movedStore.erasures();
+  return async (events) => {
+    if ((await movedStore.erasures()) === before) return new Set();
+    const areErased = await forEachRow(events, async ({ accountId, id: eventId }) => {
+      const [isErased] = await atomic([movedStore.isErased({ accountId, eventId })]);
+      return isErased;
+    });
+    return new Set(events.filter((event, i) => areErased[i] !== false && !wasReadErased(event)));
+  };
+}
+
+function wasReadErased({ head, deliveries }: MovedEvent): boolean {
+  return head.erasedAt !== undefined && deliveries.every(({ log }) => log.startsWith(ERASED_LOG_START));
+}
+
+interface Writing {
+  readonly beginBy: number;
+  readonly findErased: FindErased;
+}
+
+/** Gives those that are in the history now, or need not be. */
+async function write(
+  parts: MoverParts,
+  events: readonly MovingEvent[],
+  writing: Writing,
+  settlement: Settlement,
+  isFull: boolean,
+): Promise<readonly MovingEvent[]> {
+  const all = events.flatMap(({ moved }) => moved ?? []);
+  if (all.length === 0) return events;
+  const decided = await writeWhatCanBe(parts, all, writing);
+  refuseTable(decided, isFull);
+  const why = new Map(decided.refused.map((one) => [nameOf(one.event), one]));
+  const isIn = new Set(decided.written.map(nameOf));
+  const written: MovingEvent[] = [];
+  for (const event of events) {
+    const name = event.moved && nameOf(event.moved);
+    const reason = name && why.get(name);
+    if (reason) await setAllAside(event.entries, reason.code, reason.reason, settlement);
+    // Of one that is not decided, nothing is said: it comes again.
+    else if (name === undefined || isIn.has(name)) written.push(event);
+  }
+  return written;
+}
+
+interface Decided {
+  readonly written: MovedEvent[];
+  readonly refused: { readonly event: MovedEvent; readonly code: string; readonly reason: string }[];
+}
+
+// If the time is over in the middle, as when PostgreSQL is slow and refuses many, what was decided counts: the same
+// batch would come to the same end again and again.
+async function writeWhatCanBe(
+  parts: MoverParts,
+  events: readonly MovedEvent[],
+  writing: Writing,
+): Promise<Decided> {
+  const decided: Decided = { written: [], refused: [] };
+  try {
+    await writeByHalves(parts, events, writing, decided);
+  } catch (error) {
+    if (decided.written.length + decided.refused.length === 0) throw error;
+  }
+  return decided;
+}
+
+// Find an event that the history does not accept by halves, so that it holds up no other one.
+async function writeByHalves(
+  parts: MoverParts,
+  events: readonly MovedEvent[],
+  writing: Writing,
+  { written, refused }: Decided,
+): Promise<void> {
+  const result = await parts.historyWriter.write(events, writing.beginBy, writing.findErased);
+  const [event] = events;
+  if (result.kind === 'written') {
+    const { erased } = result;
+    written.push(...(erased ? events.filter((each) => !erased.has(each)) : events));
+  } else if (event && events.length === 1) {
+    refused.push({ ...result, event });
+  } else {
+    const half = Math.ceil(events.length / 2);
+    await writeByHalves(parts, events.slice(0, half), writing, { written, refused });
+    await writeByHalves(parts, events.slice(half), writing, { written, refused });
+  }
+}
+
+function nameOf({ accountId, id }: MovedEvent): string {
+  return `${accountId}/${id}`;
+}
+
+// The cause is the table then, a constraint that was added for example: it would refuse all later ones too.
+function refuseTable({ written, refused }: Decided, isFull: boolean): void {
+  const [first] = refused;
+  const isForOneReason = refused.every(({ code }) => code === first?.code);
+  if (!first || !isFull || written.length > 0 || !isForOneReason) return;
+  throw new Error(`The history refuses all ${refused.length} events (${first.reason}).`);
+}
+
+async function setAllAside(
+  entries: readonly OverEntryRead[],
+  code: string,
+  reason: string,
+  settlement: Settlement,
+): Promise<void> {
+  for (const { entry } of entries) await settlement.setAside(entry, code, reason);
 }

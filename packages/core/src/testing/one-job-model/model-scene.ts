@@ -10,7 +10,7 @@ import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
 import type { TransformationStore } from '../../endpoints/redis-transformation-store';
 import type { PgHistory } from '../../history/database/pg-history';
 import type { HistoryWriter } from '../../history/database/pg-history-writer';
-import { moveBatch } from '../../history/mover/move-batch';
+import { Mover } from '../../history/mover/mover';
 import type { MoverParts } from '../../history/mover/mover-parts';
 import { Recall } from '../../history/mover/recall';
 import { Turns } from '../../platform/batches';
@@ -287,7 +287,7 @@ export class ModelScene {
     });
     this.movers.push(mover);
     await mover.start(async () => {
-      const { moved } = await moveBatch(moving);
+      const { moved } = await new Mover(moving).runOnce();
       if (moved > 0) this.count('a delivery that moves');
     });
     this.movers = this.movers.filter((other) => !other.isOver);

@@ -19,7 +19,7 @@ import { openPublishingParts } from '../../testing/open-publishing-parts';
 import { testRetention } from '../../testing/test-retention';
 import { uniqueAccountId, uniqueEndpointId } from '../../testing/unique-ids';
 import { withMethods } from '../../testing/with-methods';
-import { BATCH } from './move-batch';
+import { BATCH } from './mover';
 
 const DAY = 86_400_000;
 
