@@ -14,12 +14,6 @@ import { countDisabled } from '@hookferry/core/endpoints/disable';
 import { EventCounter } from '@hookferry/core/history/count-events';
 import { RecentAttempts } from '@hookferry/core/history/count-recent';
 import type { InTurn } from '@hookferry/core/history/history-source';
-import { ListenerStreams } from '@hookferry/core/listeners/listener-streams';
-import { WatchListeners } from '@hookferry/core/listeners/manage-listeners';
-import { ListenerStore } from '@hookferry/core/listeners/redis-listener-store';
-import { MAILBOX_SILENCE_MS, RedisMailbox } from '@hookferry/core/listeners/redis-mailbox';
-import { ContactStore } from '@hookferry/core/notifications/redis-contact-store';
-import { NotificationStore } from '@hookferry/core/notifications/redis-notification-store';
 import { DayReader } from '@hookferry/core/operations/read-day';
 import { OperationsReader } from '@hookferry/core/operations/read-operations';
 import { DayStore } from '@hookferry/core/operations/redis-day-store';
@@ -30,15 +24,13 @@ import { SAME_AS_KEY } from '@hookferry/core/platform/duration';
 import type { NewId } from '@hookferry/core/platform/ids';
 import type { Atomic } from '@hookferry/core/platform/redis-atomic';
 import type { RedisClock } from '@hookferry/core/platform/redis-clock';
-import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
+import type { RedisClient } from '@hookferry/core/platform/redis-connect';
 import type { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
 import type { Stoppable } from '@hookferry/core/platform/timers';
 import { Assumptions } from '@hookferry/core/publish/redis-assumption';
 import { IdempotencyStore, KEPT_MS } from '@hookferry/core/publish/redis-idempotency-store';
 import { FanOuts } from '@hookferry/core/publish/store-fan-out';
 import { InspectedQueues } from '@hookferry/core/queue/bullmq-inspected-queues';
-import { ChangeStreams } from '@hookferry/core/stream/change-streams';
-import { ChangeStore } from '@hookferry/core/stream/redis-change-store';
 import { TransformPool } from '@hookferry/core/transform/transform-pool';
 import { transformLimitsOf } from '@hookferry/core/transform/transform-settings';
 import type { ApiConfig } from './config';
@@ -68,21 +60,10 @@ export interface ProcessContext {
 /** Everything that the API's routes and use cases need. Each function names the few members that it uses. */
 export type ApiContext = ReturnType<typeof openContext>['context'];
 
-/**
- * Open all stores and queues of the API. `streams` are responses that go on until they are stopped, so they
- * stop before the HTTP server; `parts` stop after it. Both are in the order in which they must stop.
- */
+/** Open all stores and queues of the API. `parts` stop after the HTTP server, in their order. */
 export function openContext(process: ProcessContext) {
   const { stores, parts } = openParts(process);
-  const useCases = openUseCases({ ...process, ...stores });
-  const { listenerStreams, changeStreams, watchListeners, mailbox } = useCases;
-  const streams: readonly Stoppable[] = [
-    { name: 'change streams', stop: async () => changeStreams.stop() },
-    { name: 'listeners', stop: async () => listenerStreams.stop() },
-    { name: 'watch of listeners', stop: () => watchListeners.stop() },
-    { name: 'mailbox', stop: () => mailbox.close() },
-  ];
-  return { context: { ...process, ...stores, ...useCases }, streams, parts };
+  return { context: { ...process, ...stores, ...openUseCases({ ...process, ...stores }) }, parts };
 }
 
 // A page takes milliseconds; the writer is for erasures.
@@ -126,18 +107,12 @@ function openParts(process: ProcessContext) {
     inspectedQueues,
     movedAuditLog: stores.pgAuditLog,
     refusals,
-    contactStore: new ContactStore(redis, stores.sealer),
-    notificationStore: new NotificationStore(redis, atomic),
-    sendsMail: config.MAIL_FROM !== undefined,
-    hasPublicUrl: config.PUBLIC_URL !== undefined,
     allowanceStore: new AllowanceStore(redis),
     idempotencyStore: new IdempotencyStore(redis, (accountId, bytes) =>
       usageRecorder.note(accountId, 'answers', bytes, clock(), KEPT_MS),
     ),
     recentAttempts: new RecentAttempts({ eventStore, deliveryStore, inTurn }),
     eventCounter: new EventCounter({ eventStore, movedEvents, clock }),
-    changeStore: new ChangeStore(redis),
-    listenerStore: new ListenerStore(redis),
     transformPool,
     workerReports: new WorkerReports(redis),
     dayStore: new DayStore(redis),
@@ -168,23 +143,8 @@ type StoresContext = ProcessContext & ReturnType<typeof openParts>['stores'];
 
 /** The parts with a state in memory. */
 function openUseCases(stores: StoresContext) {
-  const { config, redis, connectionHealth, allowanceStore, clock, emit } = stores;
+  const { config, allowanceStore, clock } = stores;
   const context = stores;
-  const mailbox = new RedisMailbox({
-    redis,
-    connect: () =>
-      connectRedis({
-        url: config.REDIS_URL,
-        role: 'working',
-        name: 'api-mailbox',
-        silenceMs: MAILBOX_SILENCE_MS,
-        health: connectionHealth,
-        emit,
-      }),
-    emit,
-  });
-  const watchListeners = new WatchListeners(context);
-  watchListeners.start();
   return {
     keyUses: new KeyUses(stores.apiKeyStore, clock),
     authFailures: config.AUTH_FAILURE_LIMIT
@@ -196,10 +156,6 @@ function openUseCases(stores: StoresContext) {
       ofAccount: config.ACCOUNT_RATE_LIMIT === SAME_AS_KEY ? config.RATE_LIMIT : config.ACCOUNT_RATE_LIMIT,
       clock,
     }),
-    listenerStreams: new ListenerStreams({ ...context, mailbox }),
-    watchListeners,
-    mailbox,
-    changeStreams: new ChangeStreams(context),
     operationsReader: new OperationsReader({ ...context, countDisabled: () => countDisabled(context) }),
     dayReader: new DayReader(context),
   };

@@ -14,6 +14,7 @@ import { Verifier } from '@hookferry/core/deliver/verify-endpoint';
 import { DAY_MS } from '@hookferry/core/domain/history-retention';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { BeginSpan } from '@hookferry/core/domain/trace';
+import type { Transport } from '@hookferry/core/domain/transport';
 import { HealthRecorder } from '@hookferry/core/endpoints/health/health-recorder';
 import { ReceiverCertificates } from '@hookferry/core/endpoints/tls/redis-receiver-certificates';
 import { UnprovenRequests } from '@hookferry/core/endpoints/verification/redis-unproven-requests';
@@ -24,10 +25,6 @@ import { Mover } from '@hookferry/core/history/mover/mover';
 import { ReachRestore } from '@hookferry/core/history/mover/restore-reach';
 import { OverSweep } from '@hookferry/core/history/mover/sweep-over';
 import { HistoryUpkeep } from '@hookferry/core/history/mover/upkeep';
-import { Mailer } from '@hookferry/core/notifications/nodemailer-mailer';
-import { Notifier } from '@hookferry/core/notifications/notifier';
-import { ContactStore } from '@hookferry/core/notifications/redis-contact-store';
-import { NotificationStore } from '@hookferry/core/notifications/redis-notification-store';
 import { Turns } from '@hookferry/core/platform/batches';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
 import { createNewId } from '@hookferry/core/platform/ids';
@@ -71,6 +68,8 @@ export interface ProcessContext {
   readonly workerId: string;
   /** Absent: traces are not wanted. */
   readonly beginSpan?: BeginSpan | undefined;
+  /** Sends requests that are for a listener. */
+  readonly toListeners: Transport;
   /** That of Redis. */
   readonly clock: Clock;
   readonly redisClock: Pick<RedisClock, 'isTrusted' | 'known' | 'skewMs'>;
@@ -112,8 +111,6 @@ export function openContext(process: ProcessContext) {
     transformPool,
     attemptStore: new AttemptStore(core.retention),
     unprovenRequests: new UnprovenRequests(redis),
-    contactStore: new ContactStore(redis, sealer),
-    notificationStore: new NotificationStore(redis, process.atomic),
     oldestEvents: new OldestEvents(redis, shards),
     placement: new DeliveryPlacement(redis, shards, deliveryQueue),
     random: Math.random,
@@ -157,11 +154,6 @@ export function openContext(process: ProcessContext) {
     },
     openAccounts: new OpenAccounts(accountStore, steadyClock),
     newId: createNewId(clock),
-    mailer: openMailer(config),
-    messageStyle: config.PUBLIC_URL === undefined ? undefined : { publicUrl: config.PUBLIC_URL },
-    failingAfterMs: config.NOTIFY_FAILING_AFTER,
-    ratePolicy: { below: config.NOTIFY_SUCCESS_BELOW / 100, forMs: config.NOTIFY_SUCCESS_BELOW_FOR },
-    readNewestDeadLetter: () => deadLetters.newestAt(),
   };
   const servedShards: ServedShards = new ServedShards(context satisfies ShardContext, config.WORKER_SHARDS);
   const recorders: readonly Stoppable[] = [
@@ -171,7 +163,6 @@ export function openContext(process: ProcessContext) {
   const queues = [deadLetters, accountJobs];
   const connections: readonly Stoppable[] = [
     { name: 'access tokens', stop: async () => accessTokens.close() },
-    { name: 'mail', stop: async () => context.mailer?.close() },
     { name: 'transport', stop: () => transport.close() },
     { name: 'transformations', stop: () => transformPool.close() },
     {
@@ -185,15 +176,10 @@ export function openContext(process: ProcessContext) {
     servedShards,
     verifier: new Verifier(context),
     auditSettler: new AuditSettler(context),
-    notifier: new Notifier(context),
     historyUpkeep: core.movedHistory && openUpkeep({ ...context, ...core.movedHistory }),
     recorders,
     connections,
   };
-}
-
-function openMailer({ SMTP_URL: smtpUrl, MAIL_FROM: from }: WorkerConfig): Mailer | undefined {
-  return smtpUrl === undefined || from === undefined ? undefined : new Mailer({ smtpUrl, from });
 }
 
 type UpkeepContext = ProcessContext &

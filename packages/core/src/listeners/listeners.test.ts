@@ -28,16 +28,7 @@ import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
-import {
-  ASLEEP_MS,
-  connectListener,
-  createListener,
-  disconnectListener,
-  LOST_MS,
-  type NewListener,
-  requireAwake,
-  wakeUpListener,
-} from './manage-listeners';
+import { ASLEEP_MS, Listeners, LOST_MS, type NewListener } from './listeners';
 import { ListenerStore } from './redis-listener-store';
 
 const START = 1_700_000_000_000;
@@ -90,21 +81,22 @@ async function arrange() {
     clock,
     emit,
   };
+  const listeners = new Listeners({ ...context, endpoints: context, replays: context });
   const addressOf = (endpointId: EndpointId) => ({ accountId, endpointId });
   return {
     context,
+    listeners,
     listenerStore,
     ordered,
     accountId,
-    create: (change: Partial<NewListener> = {}) =>
-      createListener(context, accountId, { ...input, ...change }),
+    create: (change: Partial<NewListener> = {}) => listeners.create(accountId, { ...input, ...change }),
     async connect(id: EndpointId, stream: string) {
       await listenerStore.hold(id, { process: 'api', stream });
-      await connectListener(context, addressOf(id), stream);
+      await listeners.connect(addressOf(id), stream);
     },
-    hangUp: (id: EndpointId, stream: string) => disconnectListener(context, addressOf(id), stream),
+    hangUp: (id: EndpointId, stream: string) => listeners.disconnect(addressOf(id), stream),
     die: (id: EndpointId, stream: string) => listenerStore.letGo(id, { process: 'api', stream }),
-    wakeUp: (id: EndpointId) => wakeUpListener(context, addressOf(id)),
+    wakeUp: (id: EndpointId) => listeners.handleOneDue(addressOf(id)),
     isDue: async (id: EndpointId) =>
       (await listenerStore.listDue(now, 1_000)).some(({ endpointId }) => endpointId === id),
     read: (id: EndpointId) => readEndpoint(context, accountId, id),
@@ -147,7 +139,7 @@ it('is the same one when it is made again, with its secret and what is said of i
 });
 
 it('falls asleep a minute after it was lost: it gets no events, and is not there for clients', async () => {
-  const { create, connect, hangUp, wakeUp, isDue, read, pass, context, accountId, addressOf } =
+  const { create, connect, hangUp, wakeUp, isDue, read, pass, context, listeners, accountId, addressOf } =
     await arrange();
   const { id } = await create();
   await connect(id, 'one');
@@ -159,7 +151,7 @@ it('falls asleep a minute after it was lost: it gets no events, and is not there
   await wakeUp(id);
   await expect(read(id)).rejects.toMatchObject(NOT_FOUND);
   await expect(updateEndpoint(context, accountId, id, { events: ['*'] })).rejects.toMatchObject(NOT_FOUND);
-  await expect(requireAwake(context, addressOf(id))).rejects.toMatchObject(NOT_FOUND);
+  await expect(listeners.requireAwake(addressOf(id))).rejects.toMatchObject(NOT_FOUND);
   expect((await listEndpoints(context, accountId, {}, 10)).endpoints).toEqual([]);
 });
 
