@@ -1,4 +1,5 @@
 import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { stopsOf } from '@hookferry/core/core/capability';
 import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
 import { queueKeysOf } from '@hookferry/core/domain/keys';
 import { oneShard } from '@hookferry/core/domain/queues';
@@ -185,7 +186,9 @@ describe('when Redis falls silent after a key was found', () => {
     const apiKeyStore = withMethods(silent.apiKeyStore, { find: (id: string) => known.apiKeyStore.find(id) });
     const core = { ...silent, apiKeyStore };
     const opened = capabilities.map((each) => each.open(core));
-    willClose({ close: async () => void (await Promise.all(opened.map((each) => each.stop?.()))) });
+    willClose({
+      close: async () => void (await Promise.all(stopsOf(opened).map((each) => each.stop()))),
+    });
     return createApp(core, opened);
   }
 

@@ -1,8 +1,8 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type Express } from 'express';
-import type { ApiCapability } from './capabilities';
 import type { ApiContext } from './context';
 import { setHeads } from './http/answer-head';
+import type { ApiCapability } from './http/capability';
 import { mountDocs } from './http/docs';
 import type { MessageClasses } from './http/http-server';
 import { mountRoutes } from './http/mount-route';

@@ -1,4 +1,3 @@
-import type { Capability } from '@hookferry/core/core/capability';
 import { ListenerStreams } from '@hookferry/core/listeners/listener-streams';
 import { Listeners, WatchListeners } from '@hookferry/core/listeners/listeners';
 import { ListenerStore } from '@hookferry/core/listeners/redis-listener-store';
@@ -20,11 +19,10 @@ import {
   readEventLoopLagMs,
 } from '@hookferry/core/telemetry/prom-registry';
 import { apiSignalMetrics, registerPromSignalMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
-import type { Express } from 'express';
 import type { ApiContext } from './context';
+import { type ListedCapability, withRoutes } from './http/capability';
 import { mountContactPages } from './http/contact-pages';
 import { mountMetrics } from './http/probes';
-import type { RequestShape, Route } from './http/route';
 import {
   askContactAgain,
   createContact,
@@ -36,24 +34,6 @@ import {
 } from './routes/contacts';
 import { answerListener, createListener, type ListenerModules, streamListener } from './routes/listeners';
 import { type StreamModules, streamChanges } from './routes/stream';
-
-/** One that this process has opened. */
-export interface ApiCapability extends Capability {
-  /** The handlers of its routes get them beside the core. */
-  readonly modules?: object;
-  /** Serve its pages that are no routes. */
-  mount?(app: Express): void;
-}
-
-interface ListedCapability {
-  readonly routes?: readonly Route[];
-  open(core: ApiContext): ApiCapability;
-}
-
-interface CapabilityWithRoutes<Modules extends object> {
-  readonly routes: readonly Route<RequestShape, Modules>[];
-  open(core: ApiContext): ApiCapability & { readonly modules: Modules };
-}
 
 const metrics: ListedCapability = {
   open({ redis, quota, redisClock, probes }) {
@@ -158,11 +138,6 @@ export const capabilities: readonly ListedCapability[] = [
   listeners,
   stream,
 ];
-
-/** Its routes get the modules that it opens, and no others. */
-function withRoutes<Modules extends object>(listed: CapabilityWithRoutes<Modules>): ListedCapability {
-  return listed;
-}
 
 function openMailbox({ config, redis, connectionHealth, emit }: ApiContext): RedisMailbox {
   const connect = () =>

@@ -20,9 +20,10 @@ import { repeatUntilDone, type Stoppable } from '@hookferry/core/platform/timers
 import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
 import { createApp, messageClassesOf } from './app';
-import { type ApiCapability, capabilities } from './capabilities';
+import { capabilities } from './capabilities';
 import type { ApiConfig } from './config';
 import { openContext } from './context';
+import type { ApiCapability } from './http/capability';
 import { HttpServer } from './http/http-server';
 import { Drain, Scrapes } from './http/probes';
 import { checkHistory } from './open-history';

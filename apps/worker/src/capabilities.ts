@@ -34,7 +34,7 @@ import {
   workerSignalMetrics,
 } from '@hookferry/core/telemetry/prom-signal-metrics';
 import { AccountShares, workerGauges } from '@hookferry/core/telemetry/prom-worker-gauges';
-import { Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { WorkerConfig } from './config';
 import type { WorkerContext } from './context';
 
@@ -140,8 +140,9 @@ export const capabilities: readonly ListedCapability[] = [
   stream,
 ];
 
+/** What `/metrics` shows. */
 export function registryOf(opened: readonly WorkerCapability[]): Registry {
-  return opened.find(({ registry }) => registry)?.registry ?? new Registry();
+  return opened.find(({ registry }) => registry)?.registry ?? createPromRegistry();
 }
 
 /** Sends to listeners by the capability that can. @param opened it may be filled later. */
