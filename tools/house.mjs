@@ -4,6 +4,7 @@
  * wrong with it, and ends with 1. `-- --write` brings the tables of folders in `docs/architecture.md` up to date.
  *
  * The page has the rules: the order of the rows is the order of the folders, each of which imports from those above it only;
+ * no folder imports from one whose row begins with `capability: `;
  * a numbered list between `<!-- walk: NAME -->` and `<!-- /walk -->` names files in the order in which one reads them.
  * Besides, what a file exports has a user in another one.
  */
@@ -29,6 +30,8 @@ const OTHERS = ['apps/admin/src', 'apps/portal/src'];
 const SHORT_LINES = 40;
 const PAGE = 'docs/architecture.md';
 const COMMAND = 'npm run house -- --write';
+/** Begins the row of a folder that only apps import. */
+const CAPABILITY = 'capability: ';
 
 const { values } = parseArgs({
   options: { check: { type: 'boolean' }, write: { type: 'boolean' }, project: { type: 'string' } },
@@ -138,7 +141,9 @@ function readTables(text) {
   return [...text.matchAll(/<!-- folders of (\S+): .*?-->\n([^]*?)<!-- \/folders/g)].map(
     ([, root = '', table = '']) => {
       const rows = [...table.matchAll(/^\| `([^`]+)` *\| (.*?) *\|/gm)];
-      return { root, rows, order: rows.map(([, name = '']) => name) };
+      const marked = rows.filter(([, , what = '']) => what.startsWith(CAPABILITY));
+      const capabilities = new Set(marked.map(([, name = '']) => name));
+      return { root, rows, order: rows.map(([, name = '']) => name), capabilities };
     },
   );
 }
@@ -190,12 +195,14 @@ function withUses(text, { root, rows, order }) {
 }
 
 /** @param {ReturnType<typeof readTables>[number]} table */
-function findFolderFaults({ root, order }) {
+function findFolderFaults({ root, order, capabilities }) {
   return sourcesOf(root).flatMap(({ path, folder, imports }) => {
     if (!order.includes(folder)) return [`${path}: "${folder}" is missing in ${PAGE}`];
     return imports.flatMap((target) => {
       const other = graph.get(target);
-      const goesUp = other?.root === root && order.indexOf(other.folder) > order.indexOf(folder);
+      if (other?.root !== root || other.folder === folder) return [];
+      if (capabilities.has(other.folder)) return [`${path}: imports ${target}, a capability`];
+      const goesUp = order.indexOf(other.folder) > order.indexOf(folder);
       return goesUp ? [`${path}: imports ${target}, against the order of folders`] : [];
     });
   });

@@ -36,7 +36,7 @@ function contactOf(kind: Contact['kind']): Contact {
 }
 
 function messageOf(kind: Contact['kind'], notifications: readonly Notification[]): ComposedMessage {
-  return composeMessage({ publicUrl: 'https://hooks.example.com' }, contactOf(kind), notifications);
+  return composeMessage('https://hooks.example.com', contactOf(kind), notifications);
 }
 
 /** As the page has them: what a link proves is left out. */
@@ -56,7 +56,7 @@ async function bodyOf(kind: Contact['kind'], { id, topic }: Notification, at: st
       return { kind: 'unsent', error: '' } as const;
     },
     mailer: undefined,
-    requestStyle: { userAgent: 'test' },
+    userAgent: 'test',
     clock: () => Date.parse(at),
   };
   const message = messageOf(kind, [topic === 'failing' ? failing : confirmation]);

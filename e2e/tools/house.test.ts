@@ -114,6 +114,20 @@ describe('npm run house', () => {
     expect(faults).toContainEqual(expect.stringContaining(fault));
   });
 
+  it.each(['low', 'high'])('finds that %s imports a capability, which only apps may', (folder) => {
+    const row = '| `high` | another | low          |\n';
+    const plugged = ['mail', 'chat'].map((name) => `| \`${name}\` | capability: ${name} | – |\n`);
+    change('docs/architecture.md', row, `${row}${plugged.join('')}`);
+    write(`${CORE}/mail/send.ts`, '');
+    write(`${CORE}/chat/post.ts`, "import '../mail/send';\n");
+    write(`${CORE}/${folder}/d.ts`, "import '../chat/post';\n");
+    write('apps/worker/src/capabilities.ts', "import '@hookferry/core/mail/send';\n");
+    expect(house('--check').faults.filter((fault) => fault.includes('capability'))).toEqual([
+      `${CORE}/chat/post.ts: imports ${CORE}/mail/send.ts, a capability`,
+      `${CORE}/${folder}/d.ts: imports ${CORE}/chat/post.ts, a capability`,
+    ]);
+  });
+
   it('finds circles, of types too', () => {
     write(`${CORE}/high/b.ts`, "import type { c } from './c';\n");
     expect(house().said).toMatch(

@@ -1,5 +1,6 @@
 import { Authentication } from '@hookferry/core/accounts/authentication';
 import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
+import { stopsOf } from '@hookferry/core/core/capability';
 import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
 import { queueKeysOf } from '@hookferry/core/domain/keys';
 import { oneShard } from '@hookferry/core/domain/queues';
@@ -18,9 +19,9 @@ import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redi
 import { testSealer } from '@hookferry/core/testing/test-sealer';
 import { uniqueAccountId } from '@hookferry/core/testing/unique-ids';
 import { withMethods } from '@hookferry/core/testing/with-methods';
-import { Registry } from 'prom-client';
 import request from 'supertest';
 import { createApp } from './app';
+import { capabilities } from './capabilities';
 import { readApiConfig } from './config';
 import { type ApiContext, openContext, type ProcessContext } from './context';
 import { Drain, Scrapes } from './http/probes';
@@ -170,7 +171,6 @@ describe('when Redis falls silent after a key was found', () => {
       shards: oneShard('bull'),
       atomic: createAtomic(redis),
       probes: {
-        registry: new Registry(),
         scrapes: new Scrapes(systemClock),
         isReady: async () => true,
         stuckConnection: () => undefined,
@@ -185,13 +185,18 @@ describe('when Redis falls silent after a key was found', () => {
     const known = open({ ...process, redis: keysRedis, atomic: createAtomic(keysRedis) });
     const silent = open(process);
     const apiKeyStore = withMethods(silent.apiKeyStore, { find: (id: string) => known.apiKeyStore.find(id) });
-    return createApp({ ...silent, authentication: new Authentication({ ...silent, apiKeyStore }) });
+    const core = { ...silent, authentication: new Authentication({ ...silent, apiKeyStore }) };
+    const opened = capabilities.map((each) => each.open(core));
+    willClose({
+      close: async () => void (await Promise.all(stopsOf(opened).map((each) => each.stop()))),
+    });
+    return createApp(core, opened);
   }
 
   function open(process: ProcessContext): ApiContext {
-    const { context, streams, parts } = openContext(process);
+    const { context, parts } = openContext(process);
     willClose({
-      close: async () => void (await Promise.all([...streams, ...parts].map((part) => part.stop()))),
+      close: async () => void (await Promise.all(parts.map((part) => part.stop()))),
     });
     return context;
   }

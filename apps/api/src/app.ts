@@ -1,7 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type Express } from 'express';
 import type { ApiContext } from './context';
-import { mountContactPages } from './http/contact-pages';
+import type { ApiCapability } from './http/capability';
 import { mountDocs } from './http/docs';
 import type { MessageClasses } from './http/http-server';
 import { mountRoutes } from './http/mount-route';
@@ -16,8 +16,10 @@ import { describeApi } from './openapi/document';
 import { routes } from './routes/index';
 
 /** The HTTP API, from the first middleware to the last. */
-export function createApp(context: ApiContext): Express {
-  const { config, probes, inspectedQueues, emit } = context;
+export function createApp(core: ApiContext, capabilities: readonly ApiCapability[]): Express {
+  const { config, probes, inspectedQueues, emit } = core;
+  // Their routes call their modules.
+  const context = Object.assign({}, core, ...capabilities.map(({ modules }) => modules)) as ApiContext;
   const app = express();
   app.disable('x-powered-by');
   // An ETag would cost a hash of every response, and clients cache nothing here.
@@ -30,7 +32,7 @@ export function createApp(context: ApiContext): Express {
   mountRoutes(app, routes, context);
   app.use(setHeads);
   mountProbes(app, probes);
-  mountContactPages(app, context);
+  for (const { mount } of capabilities) mount?.(app);
   if (config.DOCS_ENABLED) mountDocs(app, describeApi(routes));
   if (config.PORTAL) {
     mountPortal(app, { folder: PORTAL_FOLDER, frameAncestors: config.PORTAL_FRAME_ANCESTORS });

@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { ensureDefaultAccount } from '@hookferry/core/accounts/api-keys';
+import { type Capability, closesOf, listenersOf, stopsOf } from '@hookferry/core/core/capability';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
+import type { BeginSpan } from '@hookferry/core/domain/trace';
 import { checkHistory } from '@hookferry/core/history/moved-history';
-import { AccountLoads } from '@hookferry/core/operations/account-loads';
-import { DayStore } from '@hookferry/core/operations/redis-day-store';
-import { steadyClock } from '@hookferry/core/platform/clock';
 import { createNewId } from '@hookferry/core/platform/ids';
 import { createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { RedisClock } from '@hookferry/core/platform/redis-clock';
@@ -19,19 +18,11 @@ import { watchRedisSafety } from '@hookferry/core/platform/redis-safety';
 import { repeatUntilDone, type Stoppable } from '@hookferry/core/platform/timers';
 import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
-import { API_GATHER_MS, ChangeFeed } from '@hookferry/core/stream/change-feed';
-import { ChangeStore } from '@hookferry/core/stream/redis-change-store';
-import type { Tracing } from '@hookferry/core/telemetry/otel-tracing';
-import { registerPromGauges } from '@hookferry/core/telemetry/prom-gauges';
-import {
-  createPromRegistry,
-  processGauges,
-  readEventLoopLagMs,
-} from '@hookferry/core/telemetry/prom-registry';
-import { apiSignalMetrics, registerPromSignalMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
 import { createApp, messageClassesOf } from './app';
+import { capabilities } from './capabilities';
 import type { ApiConfig } from './config';
 import { openContext } from './context';
+import type { ApiCapability } from './http/capability';
 import { HttpServer } from './http/http-server';
 import { Drain, Scrapes } from './http/probes';
 
@@ -46,18 +37,11 @@ export interface Api {
 /** Build the API, and start it once Redis replies: earlier clients would be refused. */
 export async function composeApi(
   config: ApiConfig,
-  listeners: readonly SignalListener[],
+  given: readonly SignalListener[],
   tracing?: Tracing,
 ): Promise<Api> {
-  const registry = createPromRegistry();
-  const spans = tracing ? [tracing.listen] : [];
-  const emit = createEmit([
-    ...listeners,
-    registerPromSignalMetrics(registry, apiSignalMetrics),
-    ...spans,
-    (signal) => changeFeed.listen(signal),
-    (signal) => accountLoads.listen(signal),
-  ]);
+  const listeners = [...given];
+  const emit = createEmit(listeners);
   const connectionHealth = new ConnectionHealth();
   const redis = connectRedis({
     url: config.REDIS_URL,
@@ -69,18 +53,9 @@ export async function composeApi(
   const redisClock = new RedisClock({ redis, emit });
   const clock = redisClock.now;
   const newId = createNewId(clock);
-  const changeFeed = new ChangeFeed({
-    changeStore: new ChangeStore(redis),
-    gatherMs: API_GATHER_MS,
-    clock,
-    emit,
-  });
   const atomic = createAtomic(redis);
-  const accountLoads = new AccountLoads({ dayStore: new DayStore(redis, atomic), clock, emit });
   watchRedisSafety(redis, emit);
   const isRedisAnswering = createRedisProbe(redis);
-  await untilRedisAnswers(isRedisAnswering);
-  await redisClock.start();
 
   const firstPrefix = queuePrefix(config.REDIS_URL);
   const layoutStore = new LayoutStore(redis, firstPrefix);
@@ -89,16 +64,14 @@ export async function composeApi(
 
   const drain = new Drain(config.DRAIN_DELAY);
 
-  const scrapes = new Scrapes(clock);
-  const { context, streams, parts } = openContext({
+  const { context, parts } = openContext({
     config,
     redis,
     connectionHealth,
     shards,
     atomic,
     probes: {
-      registry,
-      scrapes,
+      scrapes: new Scrapes(clock),
       stuckConnection: () => connectionHealth.stuckConnection,
       isReady: async () =>
         !drain.isDraining &&
@@ -114,8 +87,16 @@ export async function composeApi(
     redisClock,
     emit,
   });
+  const opened: readonly ApiCapability[] = [
+    ...(tracing ? [tracing] : []),
+    ...capabilities.map((each) => each.open(context)),
+  ];
+  listeners.push(...listenersOf(opened));
+
+  await untilRedisAnswers(isRedisAnswering);
+  await redisClock.start();
   const bootstrap = repeatUntilDone(async () => {
-    await ensureDefaultAccount(context.accountStore, clock);
+    await context.accounts.ensureDefault();
     const key = config.BOOTSTRAP_API_KEY;
     if (key !== undefined) await context.apiKeys.ensureBootstrapKey(key);
   });
@@ -123,14 +104,8 @@ export async function composeApi(
   const { movedHistory } = context;
   const checked = movedHistory && checkHistory(movedHistory, emit);
   await Promise.all([shards.start(), bootstrap.tried, checked]);
-  registerPromGauges(registry, processGauges, {
-    standings: () => context.quota.standings(),
-    ping: () => redis.ping(),
-    eventLoopLagMs: () => readEventLoopLagMs(registry),
-    skewMs: () => redisClock.skewMs,
-    clock: steadyClock,
-  });
-  const app = createApp(context);
+  for (const capability of opened) capability.start?.();
+  const app = createApp(context, opened);
   const server = await listen(
     new HttpServer(app, {
       maxConnections: config.MAX_CONNECTIONS,
@@ -146,19 +121,20 @@ export async function composeApi(
     port: portOf(server),
     parts: [
       { name: 'drain', stop: () => drain.stop() },
-      ...streams,
+      ...stopsOf(opened),
       { name: 'http server', stop: () => server.stop(config.SHUTDOWN_TIMEOUT) },
       { name: 'bootstrap', stop: async () => bootstrap.stop() },
       ...parts,
-      { name: 'account loads', stop: () => accountLoads.stop() },
-      { name: 'change feed', stop: () => changeFeed.stop() },
+      ...closesOf(opened),
       { name: 'shards', stop: () => shards.stop() },
       { name: 'clock', stop: () => redisClock.stop() },
       { name: 'connection', stop: async () => redis.disconnect() },
-      ...(tracing ? [{ name: 'tracing', stop: () => tracing.stop() }] : []),
     ],
   };
 }
+
+/** Traces, which begin before the process opens anything. */
+type Tracing = Capability & { readonly beginSpan: BeginSpan };
 
 // A process that listens to its own machine only is a trial, or has a proxy that passes on a host of its own.
 const OWN_MACHINE = /^(?:localhost|127\..*|::1)$/;

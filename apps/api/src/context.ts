@@ -9,23 +9,15 @@ import type { QueueShards } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { BeginSpan } from '@hookferry/core/domain/trace';
 import { Trials } from '@hookferry/core/history/trials';
-import { ListenerStreams } from '@hookferry/core/listeners/listener-streams';
-import { WatchListeners } from '@hookferry/core/listeners/manage-listeners';
-import { ListenerStore } from '@hookferry/core/listeners/redis-listener-store';
-import { MAILBOX_SILENCE_MS, RedisMailbox } from '@hookferry/core/listeners/redis-mailbox';
-import { ContactStore } from '@hookferry/core/notifications/redis-contact-store';
-import { NotificationStore } from '@hookferry/core/notifications/redis-notification-store';
 import { type Clock } from '@hookferry/core/platform/clock';
 import { SAME_AS_KEY } from '@hookferry/core/platform/duration';
 import type { NewId } from '@hookferry/core/platform/ids';
 import type { Atomic } from '@hookferry/core/platform/redis-atomic';
 import type { RedisClock } from '@hookferry/core/platform/redis-clock';
-import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
+import type { RedisClient } from '@hookferry/core/platform/redis-connect';
 import type { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
 import type { Stoppable } from '@hookferry/core/platform/timers';
 import { InspectedQueues } from '@hookferry/core/queue/bullmq-inspected-queues';
-import { ChangeStreams } from '@hookferry/core/stream/change-streams';
-import { ChangeStore } from '@hookferry/core/stream/redis-change-store';
 import { TransformPool } from '@hookferry/core/transform/transform-pool';
 import { transformLimitsOf } from '@hookferry/core/transform/transform-settings';
 import { Transformations } from '@hookferry/core/transform/transformations';
@@ -54,31 +46,15 @@ export interface ProcessContext {
 /** Everything that the API's routes and use cases need. Each function names the few members that it uses. */
 export type ApiContext = ReturnType<typeof openContext>['context'];
 
-/**
- * Open all stores and queues of the API. `streams` are responses that go on until they are stopped, so they
- * stop before the HTTP server; `parts` stop after it. Both are in the order in which they must stop.
- */
-export function openContext(process: ProcessContext) {
-  const { stores, parts } = openParts(process);
-  const useCases = openUseCases({ ...process, ...stores });
-  const { listenerStreams, changeStreams, watchListeners, mailbox } = useCases;
-  const streams: readonly Stoppable[] = [
-    { name: 'change streams', stop: async () => changeStreams.stop() },
-    { name: 'listeners', stop: async () => listenerStreams.stop() },
-    { name: 'watch of listeners', stop: () => watchListeners.stop() },
-    { name: 'mailbox', stop: () => mailbox.close() },
-  ];
-  return { context: { ...process, ...stores, ...useCases }, streams, parts };
-}
-
 // A page takes milliseconds; the writer is for erasures.
 const DATABASE = { applicationName: 'hookferry-api', readers: 5, writers: 1 };
 
 // Somebody waits for each of them. No account can take the places of all others.
 const TRIALS_WAITING = { maxWaitingOfAccount: 8, maxWaiting: 100 };
 
-function openParts(process: ProcessContext) {
-  const { config, redis, shards, clock, emit, atomic } = process;
+/** Open all that the API's routes need. Nothing is started. `parts` stop after the HTTP server, in their order. */
+export function openContext(process: ProcessContext) {
+  const { config, redis, shards, clock, emit } = process;
   const heavyTurns = new HeavyTurns();
   const authFailures = config.AUTH_FAILURE_LIMIT
     ? new AuthFailures({ allowance: config.AUTH_FAILURE_LIMIT, clock })
@@ -99,15 +75,10 @@ function openParts(process: ProcessContext) {
     ...connections,
   ];
   const context = {
+    ...process,
     ...stores,
     ...modules,
     inspectedQueues,
-    contactStore: new ContactStore(redis, stores.sealer),
-    notificationStore: new NotificationStore(redis, atomic),
-    sendsMail: config.MAIL_FROM !== undefined,
-    hasPublicUrl: config.PUBLIC_URL !== undefined,
-    changeStore: new ChangeStore(redis),
-    listenerStore: new ListenerStore(redis),
     transformPool,
     transformations: new Transformations({ ...stores, transformPool }),
     trials: new Trials({ ...stores, eventTypes: modules.eventTypes, transformPool }),
@@ -115,8 +86,14 @@ function openParts(process: ProcessContext) {
     unreadAnswers: new UnreadAnswers(),
     heavyTurns,
     urlRules: urlRulesOf(config),
+    rateLimit: new RateLimit({
+      allowanceStore: new AllowanceStore(redis),
+      ofKey: config.RATE_LIMIT,
+      ofAccount: config.ACCOUNT_RATE_LIMIT === SAME_AS_KEY ? config.RATE_LIMIT : config.ACCOUNT_RATE_LIMIT,
+      clock,
+    }),
   };
-  return { stores: context, parts };
+  return { context, parts };
 }
 
 function urlRulesOf(config: ApiConfig) {
@@ -128,40 +105,5 @@ function urlRulesOf(config: ApiConfig) {
       allowedCidrs: config.DELIVERY_ALLOWED_CIDRS,
       deniedCidrs: config.DELIVERY_DENIED_CIDRS,
     }),
-  };
-}
-
-type StoresContext = ProcessContext & ReturnType<typeof openParts>['stores'];
-
-/** The parts with a state in memory. */
-function openUseCases(stores: StoresContext) {
-  const { config, redis, connectionHealth, clock, emit } = stores;
-  const context = stores;
-  const mailbox = new RedisMailbox({
-    redis,
-    connect: () =>
-      connectRedis({
-        url: config.REDIS_URL,
-        role: 'working',
-        name: 'api-mailbox',
-        silenceMs: MAILBOX_SILENCE_MS,
-        health: connectionHealth,
-        emit,
-      }),
-    emit,
-  });
-  const watchListeners = new WatchListeners(context);
-  watchListeners.start();
-  return {
-    rateLimit: new RateLimit({
-      allowanceStore: new AllowanceStore(redis),
-      ofKey: config.RATE_LIMIT,
-      ofAccount: config.ACCOUNT_RATE_LIMIT === SAME_AS_KEY ? config.RATE_LIMIT : config.ACCOUNT_RATE_LIMIT,
-      clock,
-    }),
-    listenerStreams: new ListenerStreams({ ...context, mailbox }),
-    watchListeners,
-    mailbox,
-    changeStreams: new ChangeStreams(context),
   };
 }

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
+import { type Capability, closesOf, listenersOf, stopsOf } from '@hookferry/core/core/capability';
 import { longestOf } from '@hookferry/core/domain/retry-schedule';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
-import { AccountLoads } from '@hookferry/core/operations/account-loads';
+import type { BeginSpan } from '@hookferry/core/domain/trace';
 import { DaySampler } from '@hookferry/core/operations/day-sampler';
 import { DayStore } from '@hookferry/core/operations/redis-day-store';
+import { WorkerReports } from '@hookferry/core/operations/redis-worker-reports';
 import { AttemptRate, WorkerReporter } from '@hookferry/core/operations/worker-reporter';
 import { steadyClock } from '@hookferry/core/platform/clock';
 import { formatDuration } from '@hookferry/core/platform/duration';
@@ -13,36 +15,15 @@ import { RedisClock } from '@hookferry/core/platform/redis-clock';
 import { connectRedis, createRedisProbe, queuePrefix } from '@hookferry/core/platform/redis-connect';
 import { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
 import { watchRedisSafety } from '@hookferry/core/platform/redis-safety';
-import { createKeepFor, type Stoppable } from '@hookferry/core/platform/timers';
+import type { Stoppable } from '@hookferry/core/platform/timers';
 import { VERSION } from '@hookferry/core/platform/version';
 import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import { Resharding } from '@hookferry/core/queue/resharding/resharding';
 import { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
-import { ChangeFeed, WORKER_GATHER_MS } from '@hookferry/core/stream/change-feed';
-import { ChangeStore } from '@hookferry/core/stream/redis-change-store';
-import type { Tracing } from '@hookferry/core/telemetry/otel-tracing';
-import { registerPromGauges } from '@hookferry/core/telemetry/prom-gauges';
-import {
-  createPromRegistry,
-  processGauges,
-  readEventLoopLagMs,
-} from '@hookferry/core/telemetry/prom-registry';
-import {
-  ReadingsStore,
-  readRedisLoads,
-  registerPromSharedGauges,
-  SharedReadings,
-  sharedGauges,
-} from '@hookferry/core/telemetry/prom-shared-gauges';
-import {
-  registerPromSignalMetrics,
-  workerSignalMetrics,
-} from '@hookferry/core/telemetry/prom-signal-metrics';
-import { AccountShares, workerGauges } from '@hookferry/core/telemetry/prom-worker-gauges';
-import type { Registry } from 'prom-client';
+import { capabilities, registryOf, toListenersBy, type WorkerCapability } from './capabilities';
 import { stallTimeoutOf, type WorkerConfig } from './config';
 import { openErasureWorker, openReplayWorker } from './consumers/bullmq-stepwise';
-import { openContext, type WorkerContext } from './context';
+import { openContext } from './context';
 import { OpsServer } from './ops-server';
 import { StallWatch } from './stall-watch';
 
@@ -59,25 +40,18 @@ export interface WorkerProcess {
 // Short, since each recorded attempt has it; enough to tell hundreds of processes apart.
 const WORKER_ID_BYTES = 3;
 
+/** Traces, which begin before the process opens anything. */
+type Tracing = Capability & { readonly beginSpan: BeginSpan };
+
 /** Build and start the worker, whether Redis responds yet or not. */
 export async function composeWorker(
   config: WorkerConfig,
-  listeners: readonly SignalListener[],
+  given: readonly SignalListener[],
   tracing?: Tracing,
 ): Promise<WorkerProcess> {
-  const registry = createPromRegistry();
-  const shares = new AccountShares(steadyClock);
   const attempts = new AttemptRate(steadyClock);
-  const spans = tracing ? [tracing.listen] : [];
-  const emit = createEmit([
-    ...listeners,
-    registerPromSignalMetrics(registry, workerSignalMetrics),
-    shares.listen,
-    attempts.listen,
-    ...spans,
-    (signal) => changeFeed.listen(signal),
-    (signal) => accountLoads.listen(signal),
-  ]);
+  const listeners = [...given, attempts.listen];
+  const emit = createEmit(listeners);
   const workerId = randomBytes(WORKER_ID_BYTES).toString('hex');
 
   const connectionHealth = new ConnectionHealth();
@@ -85,14 +59,8 @@ export async function composeWorker(
   const redis = connectRedis({ ...connection, name: 'worker' });
   const redisClock = new RedisClock({ redis, emit });
   const clock = redisClock.now;
-  const changeFeed = new ChangeFeed({
-    changeStore: new ChangeStore(redis),
-    gatherMs: WORKER_GATHER_MS,
-    clock,
-    emit,
-  });
   const atomic = createAtomic(redis);
-  const accountLoads = new AccountLoads({ dayStore: new DayStore(redis, atomic), clock, emit });
+  const dayStore = new DayStore(redis, atomic);
   warnOfRetries(config, emit);
   watchRedisSafety(redis, emit);
   const isRedisAnswering = createRedisProbe(redis);
@@ -102,29 +70,29 @@ export async function composeWorker(
   const wanted = config.QUEUE_SHARDS;
   const shards = new ShardsInForce({ layoutStore, wanted, firstPrefix, atomic, emit });
   const { beginSpan } = tracing ?? {};
-  const { context, ...opened } = openContext({
-    config,
-    redis,
-    connection,
-    shards,
-    atomic,
-    workerId,
-    beginSpan,
-    clock,
-    redisClock,
-    emit,
-  });
-  showGauges(registry, context, shares);
+  const opened: WorkerCapability[] = tracing ? [tracing] : [];
+  const { context, servedShards, verifier, auditSettler, historyUpkeep, recorders, connections } =
+    openContext({
+      config,
+      redis,
+      connection,
+      shards,
+      atomic,
+      workerId,
+      beginSpan,
+      toListeners: toListenersBy(opened),
+      clock,
+      redisClock,
+      emit,
+    });
+  opened.push(...capabilities.map((each) => each.open(context)));
+  listeners.push(...listenersOf(opened));
 
-  const { servedShards, verifier, notifier, auditSettler, historyUpkeep } = opened;
-  const { releaser, standings, slots, workerReports } = context;
+  const { releaser, standings, slots } = context;
   // They are few, and all in the first shard.
-  const consumers = [
-    openReplayWorker(context, opened.replays, shards.first),
-    openErasureWorker(context, opened.erasure, shards.first),
-  ];
+  const consumers = [openReplayWorker(context, shards.first), openErasureWorker(context, shards.first)];
   const resharding = new Resharding({ redis, shards, layoutStore, workerId, clock, emit });
-  const sendsMail = context.mailer !== undefined;
+  const workerReports = new WorkerReports(redis, atomic);
   const reporter = new WorkerReporter({
     workerReports,
     worker: {
@@ -133,21 +101,21 @@ export async function composeWorker(
       pid: process.pid,
       version: VERSION,
       startedAt: clock(),
-      sendsMail,
+      sendsMail: config.SMTP_URL !== undefined,
     },
     slots,
     attempts,
     redisClock,
     emit,
   });
-  const sampler = new DaySampler({ operations: opened.operations, clock, emit });
+  const sampler = new DaySampler({ ...context, workerReports, dayStore, clock, emit });
   const stalledAfterMs = stallTimeoutOf(config);
   const stallWatch = new StallWatch({ servedShards, standings, redis, atomic, stalledAfterMs, emit });
   let isStopping = false;
   const opsServer = new OpsServer({
     host: config.WORKER_HOST,
     port: config.WORKER_PORT,
-    registry,
+    registry: registryOf(opened),
     stallWatch,
     connectionHealth,
     isReady: async () => !isStopping && redisClock.isTrusted && (await isRedisAnswering()),
@@ -155,12 +123,12 @@ export async function composeWorker(
 
   await historyUpkeep?.start();
   const port = await opsServer.start();
-  const parts = [releaser, verifier, notifier, auditSettler, resharding, stallWatch, reporter, sampler];
+  const parts = [releaser, verifier, auditSettler, resharding, stallWatch, reporter, sampler];
   // Nothing begins before Redis has told its time, however long that takes.
   const begin = async () => {
     await redisClock.start((isTrusted) => servedShards.setMayServe(isTrusted));
     if (isStopping) return;
-    for (const part of [...consumers, ...parts]) part.start();
+    for (const part of [...consumers, ...parts, ...opened]) part.start?.();
     await shards.start((current) => servedShards.serve(current));
   };
   void begin();
@@ -176,20 +144,18 @@ export async function composeWorker(
       { name: 'stall watch', stop: () => stallWatch.stop() },
       {
         name: 'consumers',
-        stop: () => stopAll([servedShards, verifier, notifier, auditSettler, ...consumers]),
+        stop: () => stopAll([servedShards, verifier, auditSettler, ...consumers, ...stopsOf(opened)]),
       },
       // These release jobs for the consumers, or move them to where consumers take them.
       { name: 'releasers', stop: () => stopAll([releaser, resharding]) },
       { name: 'shards', stop: () => shards.stop() },
       { name: 'history', stop: async () => await historyUpkeep?.stop() },
       { name: 'worker report', stop: () => stopAll([reporter, sampler]) },
-      ...opened.recorders,
-      { name: 'account loads', stop: () => accountLoads.stop() },
-      { name: 'change feed', stop: () => changeFeed.stop() },
+      ...recorders,
+      ...closesOf(opened),
       { name: 'ops server', stop: () => opsServer.stop() },
-      ...opened.connections,
+      ...connections,
       { name: 'connection', stop: async () => redis.disconnect() },
-      ...(tracing ? [{ name: 'tracing', stop: () => tracing.stop() }] : []),
     ],
   };
 }
@@ -204,37 +170,4 @@ function warnOfRetries({ RETRY_SCHEDULE, RETENTION }: WorkerConfig, emit: Emit):
   if (longestMs < RETENTION) return;
   const detail = `RETRY_SCHEDULE takes up to ${formatDuration(longestMs)}, and RETENTION is ${formatDuration(RETENTION)}.`;
   emit({ name: 'retry_schedule.too_long', detail });
-}
-
-// One reading serves several gauges.
-const LOADS_KEPT_MS = 1_000;
-
-/** Show the state of the worker and its Redis whenever metrics are requested. */
-function showGauges(registry: Registry, context: WorkerContext, shares: AccountShares): void {
-  const { redis, workerId, quota, standings, heldCounts, scheduledQueue, openBreakers, clock, redisClock } =
-    context;
-  const { slots, concurrency, overList, moveAfterMs } = context;
-  registerPromGauges(registry, processGauges, {
-    standings: () => quota.standings(),
-    ping: () => redis.ping(),
-    eventLoopLagMs: () => readEventLoopLagMs(registry),
-    skewMs: () => redisClock.skewMs,
-    clock: steadyClock,
-  });
-  registerPromGauges(registry, workerGauges, { slots, concurrency, shares });
-  const readings = new SharedReadings(new ReadingsStore(redis, workerId), sharedGauges, {
-    readDepths: () => standings.readDepths(),
-    readOldestWaiting: () => standings.readOldestWaiting(clock()),
-    readHeld: () => heldCounts.read(),
-    readScheduled: createKeepFor(LOADS_KEPT_MS, () => scheduledQueue.readStanding(), steadyClock),
-    countDisabledEndpoints: () => context.endpointHealth.countDisabled(),
-    countOpenBreakers: () => openBreakers.count(clock()),
-    readRedisLoads: createKeepFor(LOADS_KEPT_MS, () => readRedisLoads(redis), steadyClock),
-    history: overList && {
-      count: () => overList.count(),
-      lateMs: async () => Math.max(clock() - moveAfterMs - ((await overList.oldest()) ?? clock()), 0),
-      countAside: () => overList.countAside(),
-    },
-  });
-  registerPromSharedGauges(registry, readings);
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { AuditSettler } from '@hookferry/core/accounts/audit/audit-settler';
-import { OpenAccounts } from '@hookferry/core/accounts/open-accounts';
+import { OpenAccounts } from '@hookferry/core/accounts/resolve-account';
 import { openCore } from '@hookferry/core/core/open-core';
 import { AccessTokens } from '@hookferry/core/deliver/access-tokens';
 import { Ed25519Signatures } from '@hookferry/core/deliver/ed25519-signatures';
@@ -14,14 +14,18 @@ import { Verifier } from '@hookferry/core/deliver/verify-endpoint';
 import { DAY_MS } from '@hookferry/core/domain/history-retention';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { BeginSpan } from '@hookferry/core/domain/trace';
+import type { Transport } from '@hookferry/core/domain/transport';
 import { HealthRecorder } from '@hookferry/core/endpoints/health/health-recorder';
 import { ReceiverCertificates } from '@hookferry/core/endpoints/tls/redis-receiver-certificates';
 import { UnprovenRequests } from '@hookferry/core/endpoints/verification/redis-unproven-requests';
+import type { PgDatabase } from '@hookferry/core/history/database/pg-database';
+import { HistoryWriter } from '@hookferry/core/history/database/pg-history-writer';
+import { AuditMover } from '@hookferry/core/history/mover/audit-mover';
+import { Mover } from '@hookferry/core/history/mover/mover';
+import { ReachRestore } from '@hookferry/core/history/mover/restore-reach';
+import { OverSweep } from '@hookferry/core/history/mover/sweep-over';
 import { HistoryUpkeep } from '@hookferry/core/history/mover/upkeep';
-import { Mailer } from '@hookferry/core/notifications/nodemailer-mailer';
-import { Notifier } from '@hookferry/core/notifications/notifier';
-import { ContactStore } from '@hookferry/core/notifications/redis-contact-store';
-import { NotificationStore } from '@hookferry/core/notifications/redis-notification-store';
+import { Turns } from '@hookferry/core/platform/batches';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
 import { createNewId } from '@hookferry/core/platform/ids';
 import type { Atomic } from '@hookferry/core/platform/redis-atomic';
@@ -29,6 +33,8 @@ import type { RedisClock } from '@hookferry/core/platform/redis-clock';
 import type { ConnectOptions, RedisClient } from '@hookferry/core/platform/redis-connect';
 import type { Stoppable } from '@hookferry/core/platform/timers';
 import { PROJECT_URL, VERSION } from '@hookferry/core/platform/version';
+import { FanOuts } from '@hookferry/core/publish/store-fan-out';
+import { AccountJobs } from '@hookferry/core/queue/bullmq-account-jobs';
 import { OldestEvents } from '@hookferry/core/queue/bullmq-oldest-events';
 import { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
 import { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
@@ -62,9 +68,11 @@ export interface ProcessContext {
   readonly workerId: string;
   /** Absent: traces are not wanted. */
   readonly beginSpan?: BeginSpan | undefined;
+  /** Sends requests that are for a listener. */
+  readonly toListeners: Transport;
   /** That of Redis. */
   readonly clock: Clock;
-  readonly redisClock: RedisClock;
+  readonly redisClock: Pick<RedisClock, 'isTrusted' | 'known' | 'skewMs'>;
   readonly emit: Emit;
 }
 
@@ -81,37 +89,28 @@ export type WorkerContext = ReturnType<typeof openContext>['context'];
  */
 export function openContext(process: ProcessContext) {
   const { config, redis, shards, workerId, clock, emit } = process;
-  const {
-    stores: core,
-    replays,
-    erasure,
-    operations,
-    ...opened
-  } = openCore({
+  const { stores: core, ...opened } = openCore({
     ...process,
-    maxEventBytes: config.MAX_EVENT_BYTES,
     database: DATABASE,
     servedShards: () => servedShards.list(),
   });
-  const { accountStore, healthStore, deliveryQueue, sealer, movedHistory } = core;
+  const { accountStore, healthStore, deliveryQueue, sealer } = core;
   const deadLetters = new RejectedEvents(redis, shards, clock);
+  const accountJobs = new AccountJobs(redis, shards);
   const receiverCertificates = new ReceiverCertificates(process);
   const transport = openTransport({ ...process, receiverCertificates });
   const transformPool = new TransformPool({ limits: transformLimitsOf(config, BOUND_BY_SLOTS), emit });
   const stores = {
     ...process,
     ...core,
-    endpointHealth: opened.endpointHealth,
     moveAfterMs: config.HISTORY_MOVE_AFTER,
-    keepDays: config.HISTORY_RETENTION / DAY_MS,
     deadLetters,
+    accountJobs,
     receiverCertificates,
     accessTokenStore: new AccessTokenStore(redis, sealer),
     transformPool,
     attemptStore: new AttemptStore(core.retention),
     unprovenRequests: new UnprovenRequests(redis),
-    contactStore: new ContactStore(redis, sealer),
-    notificationStore: new NotificationStore(redis, process.atomic),
     oldestEvents: new OldestEvents(redis, shards),
     placement: new DeliveryPlacement(redis, shards, deliveryQueue),
     random: Math.random,
@@ -139,7 +138,10 @@ export function openContext(process: ProcessContext) {
     accessTokens,
     ed25519Signatures: new Ed25519Signatures(),
     eventCapacity: new SharedCapacity(FAN_OUT_CONCURRENCY),
-    publishing: opened.publishing,
+    maxEventBytes: config.MAX_EVENT_BYTES,
+    routingTurns: new Turns(),
+    fanOuts: new FanOuts(),
+    fanOutTurns: new Turns(),
     lockDurationMs: config.JOB_LOCK_DURATION,
     stopDeadlineMs: config.SHUTDOWN_TIMEOUT,
     attemptTimeoutMs: config.DELIVERY_TIMEOUT,
@@ -152,42 +154,57 @@ export function openContext(process: ProcessContext) {
     },
     openAccounts: new OpenAccounts(accountStore, steadyClock),
     newId: createNewId(clock),
-    mailer: openMailer(config),
-    messageStyle: config.PUBLIC_URL === undefined ? undefined : { publicUrl: config.PUBLIC_URL },
-    failingAfterMs: config.NOTIFY_FAILING_AFTER,
-    ratePolicy: { below: config.NOTIFY_SUCCESS_BELOW / 100, forMs: config.NOTIFY_SUCCESS_BELOW_FOR },
-    readNewestDeadLetter: () => deadLetters.newestAt(),
   };
   const servedShards: ServedShards = new ServedShards(context satisfies ShardContext, config.WORKER_SHARDS);
   const recorders: readonly Stoppable[] = [
     { name: 'health recorder', stop: () => healthRecorder.stop() },
     ...opened.recorders,
   ];
+  const queues = [deadLetters, accountJobs];
   const connections: readonly Stoppable[] = [
     { name: 'access tokens', stop: async () => accessTokens.close() },
-    { name: 'mail', stop: async () => context.mailer?.close() },
     { name: 'transport', stop: () => transport.close() },
     { name: 'transformations', stop: () => transformPool.close() },
-    { name: 'queues of the worker', stop: () => deadLetters.close() },
+    {
+      name: 'queues of the worker',
+      stop: async () => void (await Promise.all(queues.map((queue) => queue.close()))),
+    },
     ...opened.connections,
   ];
   return {
     context,
-    replays,
-    erasure,
-    operations,
     servedShards,
     verifier: new Verifier(context),
     auditSettler: new AuditSettler(context),
-    notifier: new Notifier(context),
-    historyUpkeep: movedHistory && new HistoryUpkeep({ ...context, ...movedHistory }),
+    historyUpkeep: core.movedHistory && openUpkeep({ ...context, ...core.movedHistory }),
     recorders,
     connections,
   };
 }
 
-function openMailer({ SMTP_URL: smtpUrl, MAIL_FROM: from }: WorkerConfig): Mailer | undefined {
-  return smtpUrl === undefined || from === undefined ? undefined : new Mailer({ smtpUrl, from });
+type UpkeepContext = ProcessContext &
+  Omit<ConstructorParameters<typeof Mover>[0], 'historyWriter' | 'moveAfterMs' | 'keepDays'> &
+  Omit<ConstructorParameters<typeof OverSweep>[0], 'moveAfterMs'> &
+  ConstructorParameters<typeof ReachRestore>[0] &
+  Omit<ConstructorParameters<typeof AuditMover>[0], 'historyWriter' | 'keepDays'> & {
+    readonly historyDatabase: PgDatabase;
+  };
+
+function openUpkeep(context: UpkeepContext): HistoryUpkeep {
+  const { config, historyDatabase, clock } = context;
+  const moving = {
+    ...context,
+    historyWriter: new HistoryWriter(historyDatabase, clock),
+    moveAfterMs: config.HISTORY_MOVE_AFTER,
+    keepDays: config.HISTORY_RETENTION / DAY_MS,
+  };
+  const writers = [
+    new Mover(moving),
+    new OverSweep(moving),
+    new ReachRestore(moving),
+    new AuditMover(moving),
+  ];
+  return new HistoryUpkeep({ ...moving, database: historyDatabase, writers });
 }
 
 // One endpoint may use a quarter of the slots, and all of them while no other endpoint needs any.

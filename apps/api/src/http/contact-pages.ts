@@ -1,22 +1,11 @@
-import type { AuditBounds, AuditEntry } from '@hookferry/core/domain/audit';
 import { AUDIT_ID_PREFIX } from '@hookferry/core/domain/audit';
 import { type LinkPurpose, linkPurposes } from '@hookferry/core/domain/contact';
-import * as contacts from '@hookferry/core/notifications/manage-contacts';
-import type { ContactStore } from '@hookferry/core/notifications/redis-contact-store';
+import type { Contacts } from '@hookferry/core/notifications/contacts';
 import { AppError } from '@hookferry/core/platform/app-error';
-import type { Clock } from '@hookferry/core/platform/clock';
-import type { NewId } from '@hookferry/core/platform/ids';
 import type { Express, Request, Response } from 'express';
 import { contentSecurityPolicy } from 'helmet';
+import type { ApiContext } from '../context';
 import { requestStateOf } from './request-state';
-
-export interface ContactPagesContext {
-  readonly contactStore: ContactStore;
-  readonly auditBounds: AuditBounds;
-  readonly onRecorded: (entry: AuditEntry) => void;
-  readonly newId: NewId;
-  readonly clock: Clock;
-}
 
 /** The page has a button, and nothing else: no script, no style, no frame around it. */
 const pageSecurity = contentSecurityPolicy({
@@ -44,12 +33,12 @@ const words: Readonly<
  * one changes nothing, since programs open the links in mails to check them; the button does it, and so does the one
  * click of a mail program (RFC 8058).
  */
-export function mountContactPages(app: Express, context: ContactPagesContext): void {
+export function mountContactPages(app: Express, contacts: Contacts, core: ApiContext): void {
   for (const purpose of linkPurposes) {
     const path = `/contacts/:token/${purpose}`;
     app.get(path, pageSecurity, async (request, response) => {
       requestStateOf(response).route = path;
-      await contacts.findByLink(context, tokenOf(request), purpose);
+      await contacts.findByLink(tokenOf(request), purpose);
       const { ask, button } = words[purpose];
       // Without an address the form is sent to where the page came from, below whatever prefix that is.
       sendPage(response, `<p>${ask}</p><form method="post"><button>${button}</button></form>`);
@@ -58,7 +47,7 @@ export function mountContactPages(app: Express, context: ContactPagesContext): v
       requestStateOf(response).route = path;
       // Its body says nothing that counts.
       request.resume();
-      await contacts.followLink(context, tokenOf(request), purpose, actOf(context, response, purpose));
+      await contacts.followLink(tokenOf(request), purpose, actOf(core, response, purpose));
       sendPage(response, `<p>${words[purpose].done}</p>`);
     });
   }
@@ -73,7 +62,7 @@ function tokenOf({ params }: Request): string {
 }
 
 function actOf(
-  { auditBounds: bounds, onRecorded, newId, clock }: ContactPagesContext,
+  { auditBounds: bounds, onRecorded, newId, clock }: ApiContext,
   response: Response,
   purpose: LinkPurpose,
 ) {

@@ -9,16 +9,12 @@ export interface ProbeOptions {
   readonly isReady: () => Promise<boolean>;
   /** The name of a connection to Redis that is unusable and not retried any more, if there is one. */
   readonly stuckConnection: () => string | undefined;
-  readonly registry: Registry;
   readonly scrapes: Scrapes;
 }
 
-/** The endpoints for orchestrators and Prometheus, without a key. */
-export function mountProbes(
-  app: Express,
-  { isReady, stuckConnection, registry, scrapes }: ProbeOptions,
-): void {
-  app.get(['/healthz', '/readyz', '/metrics'], (_request, response, next) => {
+/** The endpoints for orchestrators, without a key. */
+export function mountProbes(app: Express, { isReady, stuckConnection }: ProbeOptions): void {
+  app.get(['/healthz', '/readyz'], (_request, response, next) => {
     requestStateOf(response).isProbe = true;
     next();
   });
@@ -31,7 +27,12 @@ export function mountProbes(
     const ready = await isReady();
     response.status(ready ? 200 : 503).json({ status: ready ? 'ready' : 'not ready' });
   });
+}
+
+/** The page for Prometheus, without a key. */
+export function mountMetrics(app: Express, registry: Registry, scrapes: Scrapes): void {
   app.get('/metrics', async (_request, response) => {
+    requestStateOf(response).isProbe = true;
     scrapes.note();
     response.set('content-type', registry.contentType).end(await registry.metrics());
   });

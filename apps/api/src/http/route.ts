@@ -113,7 +113,12 @@ export interface BodyForm {
   handle(request: RouteRequest<{ body: z.ZodUnknown }>, context: ApiContext): Promise<RouteReply>;
 }
 
-export type Route<Shape extends RequestShape = RequestShape> = RouteFacts<Shape> & (Reading | Acting);
+/** @template Modules what its capability has opened beside the core, if it belongs to one. */
+export type Route<Shape extends RequestShape = RequestShape, Modules extends object = object> = RouteFacts<
+  Shape,
+  Modules
+> &
+  (Reading | Acting);
 
 interface Reading {
   readonly method: 'get';
@@ -134,7 +139,7 @@ interface NotAudited {
   readonly notAudited: string;
 }
 
-interface RouteFacts<Shape extends RequestShape> {
+interface RouteFacts<Shape extends RequestShape, Modules extends object> {
   /** Its name in the API's description, and in generated clients. */
   readonly operationId: string;
   readonly summary: string;
@@ -170,11 +175,13 @@ interface RouteFacts<Shape extends RequestShape> {
   readonly maxBodyBytes?: number;
   /** Other forms that its body may have. */
   readonly otherForms?: readonly BodyForm[];
-  handle(request: RouteRequest<Shape>, context: ApiContext): Promise<RouteReply>;
+  handle(request: RouteRequest<Shape>, core: ApiContext & Modules): Promise<RouteReply>;
 }
 
 /** Derives the handler's types from the declared shape. */
-export function defineRoute<Shape extends RequestShape>(route: Route<Shape>): Route {
+export function defineRoute<Shape extends RequestShape, Modules extends object = object>(
+  route: Route<Shape, Modules>,
+): Route<RequestShape, Modules> {
   return route;
 }
 

@@ -13,11 +13,22 @@ import {
   notificationTopics,
   occasionSchema,
 } from '@hookferry/core/domain/contact';
-import * as contacts from '@hookferry/core/notifications/manage-contacts';
+import {
+  type Contacts,
+  contactPatchSchema,
+  KIND,
+  newContactSchema,
+  shownTarget,
+} from '@hookferry/core/notifications/contacts';
 import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
+
+/** What the routes of notifications call beside the core. */
+export interface NotificationModules {
+  readonly contacts: Contacts;
+}
 
 const contactParams = z.object({ id: contactIdSchema.describe('The id of the contact.') });
 const SECRET_BYTES = 32;
@@ -25,7 +36,7 @@ const SECRET_BYTES = 32;
 const contactSchema = z
   .object({
     id: contactIdSchema.describe('The id of the contact.'),
-    kind: contactKindSchema.describe(contacts.KIND),
+    kind: contactKindSchema.describe(KIND),
     target: z
       .string()
       .describe(
@@ -66,7 +77,7 @@ export const createContact = defineRoute({
   scope: 'webhooks:write',
   audit: 'contact.create',
   request: {
-    body: contacts.newContactSchema,
+    body: newContactSchema,
     example: { kind: 'slack', url: 'https://hooks.slack.com/services/T000/B000/XXXX' },
   },
   creates: true,
@@ -75,14 +86,17 @@ export const createContact = defineRoute({
   responses: {
     201: { description: 'The contact. It gets a message with a link to confirm.', schema: contactSchema },
   },
-  async handle({ apiKey: { accountId }, body, newId, secretBytes, receivedAt, act }, context) {
+  async handle(
+    { apiKey: { accountId }, body, newId, secretBytes, receivedAt, act },
+    { contacts }: NotificationModules,
+  ) {
     const making = {
       id: newId(CONTACT_ID_PREFIX) as ContactId,
       secret: secretBytes(SECRET_BYTES).toString('base64url'),
       createdAt: receivedAt,
       act,
     };
-    const contact = await contacts.createContact(context, accountId, body, making);
+    const contact = await contacts.create(accountId, body, making);
     return { status: 201, body: presentContact(contact) };
   },
 });
@@ -95,8 +109,8 @@ export const listContacts = defineRoute({
   scope: 'webhooks:read',
   request: {},
   responses: { 200: { description: 'All contacts of the account, newest first.', schema: listSchema } },
-  async handle({ apiKey: { accountId } }, { contactStore }) {
-    const all = await contactStore.list(accountId);
+  async handle({ apiKey: { accountId } }, { contacts }: NotificationModules) {
+    const all = await contacts.list(accountId);
     return { status: 200, body: { data: all.map(presentContact) } };
   },
 });
@@ -108,10 +122,10 @@ export const updateContact = defineRoute({
   path: '/v1/contacts/:id',
   scope: 'webhooks:write',
   audit: 'contact.update',
-  request: { params: contactParams, body: contacts.contactPatchSchema, example: { digest: 'daily' } },
+  request: { params: contactParams, body: contactPatchSchema, example: { digest: 'daily' } },
   responses: { 200: { description: 'The contact as it is now.', schema: contactSchema } },
-  async handle({ apiKey: { accountId }, params, body, act }, context) {
-    const contact = await contacts.updateContact(context, accountId, params.id, body, act);
+  async handle({ apiKey: { accountId }, params, body, act }, { contacts }: NotificationModules) {
+    const contact = await contacts.update(accountId, params.id, body, act);
     return { status: 200, body: presentContact(contact) };
   },
 });
@@ -132,8 +146,8 @@ export const askContactAgain = defineRoute({
       schema: contactSchema,
     },
   },
-  async handle({ apiKey: { accountId }, params, act }, context) {
-    const contact = await contacts.askAgain(context, accountId, params.id, act);
+  async handle({ apiKey: { accountId }, params, act }, { contacts }: NotificationModules) {
+    const contact = await contacts.askAgain(accountId, params.id, act);
     return { status: 202, body: presentContact(contact) };
   },
 });
@@ -147,8 +161,8 @@ export const deleteContact = defineRoute({
   audit: 'contact.delete',
   request: { params: contactParams },
   responses: { 204: { description: 'The contact is deleted. It gets no more messages.' } },
-  async handle({ apiKey: { accountId }, params, act }, context) {
-    await contacts.deleteContact(context, accountId, params.id, act);
+  async handle({ apiKey: { accountId }, params, act }, { contacts }: NotificationModules) {
+    await contacts.remove(accountId, params.id, act);
     return { status: 204 };
   },
 });
@@ -171,7 +185,7 @@ const notificationSchema = z
   .object({
     id: notificationIdSchema.describe('The id of the notification.'),
     contact_id: contactIdSchema.describe('The contact that it is for.'),
-    kind: contactKindSchema.describe(contacts.KIND),
+    kind: contactKindSchema.describe(KIND),
     topic: z.enum(notificationTopics).describe('The occasion, or `confirmation` for the request to confirm.'),
     subjects: z
       .array(subjectSchema)
@@ -222,9 +236,10 @@ export const listNotifications = defineRoute({
       schema: pageOf(notificationSchema, 'NotificationPage'),
     },
   },
-  async handle({ apiKey: { accountId }, query }, { notificationStore }) {
+  async handle({ apiKey: { accountId }, query }, { contacts }: NotificationModules) {
     const { limit, cursor, contact_id: contactId, topic, status } = query;
-    const page = await notificationStore.list(accountId, limit, cursor, { contactId, topic, status });
+    const filter = { contactId, topic, status };
+    const page = await contacts.listNotifications(accountId, limit, cursor, filter);
     return { status: 200, body: presentPage(page.notifications.map(presentNotification), page.nextCursor) };
   },
 });
@@ -233,7 +248,7 @@ function presentContact(contact: Contact): z.infer<typeof contactSchema> {
   return {
     id: contact.id,
     kind: contact.kind,
-    target: contacts.shownTarget(contact),
+    target: shownTarget(contact),
     webhook_id: contact.endpointId ?? null,
     occasions: contact.occasions ?? null,
     digest: contact.digest ?? null,

@@ -1,3 +1,4 @@
+import { capabilities } from '../capabilities';
 import type { Route } from '../http/route';
 import {
   createAccount,
@@ -9,14 +10,6 @@ import {
 } from './accounts';
 import { createApiKey, listApiKeys, revokeApiKey } from './api-keys';
 import { exportAuditLog, listAuditLog } from './audit-log';
-import {
-  askContactAgain,
-  createContact,
-  deleteContact,
-  listContacts,
-  listNotifications,
-  updateContact,
-} from './contacts';
 import { dropDeadLetter, listDeadLetters, readDeadLetter, redriveDeadLetter } from './dead-letters';
 import {
   listDeliveries,
@@ -36,7 +29,6 @@ import {
 import { cancelEvent, erasePayload, listEvents, readEvent, rescheduleEvent } from './events';
 import { exportDeliveries } from './export';
 import { tryFilter } from './filters';
-import { answerListener, createListener, streamListener } from './listeners';
 import { readDeliveryMetrics, readEventMetrics } from './metrics';
 import { listStoppedWebhooks, readOperations } from './operations';
 import { listHeavyAccounts, readLastDay, readReadiness } from './operations-day';
@@ -50,7 +42,6 @@ import { publishBatch, publishEvent } from './publish';
 import { cancelReplay, createReplay, listReplays, readReplay } from './replays';
 import { listSigningKeys, readJwks, rotateSigningKey } from './signing-keys';
 import { readSourceAddresses } from './source-addresses';
-import { streamChanges } from './stream';
 import {
   deleteWebhookTransformation,
   listTransformationTemplates,
@@ -102,17 +93,8 @@ export const routes: readonly Route[] = [
   readJwks, //              GET    /.well-known/webhooks/:account_id/jwks.json
   listSigningKeys, //       GET    /v1/signing-keys
   rotateSigningKey, //      POST   /v1/signing-keys/rotate
-  createContact, //         POST   /v1/contacts
-  listContacts, //          GET    /v1/contacts
-  updateContact, //         PATCH  /v1/contacts/:id
-  askContactAgain, //       POST   /v1/contacts/:id/ask-again
-  deleteContact, //         DELETE /v1/contacts/:id
-  listNotifications, //     GET    /v1/notifications
   tryFilter, //             POST   /v1/filters/try
-  createListener, //        POST   /v1/listeners
-  streamListener, //        GET    /v1/listeners/:id/stream
-  answerListener, //        POST   /v1/listeners/:id/answers
-  streamChanges, //         GET    /v1/stream
+  ...capabilities.flatMap(({ routes: own = [] }) => own),
   listWebhookDeliveries, // GET    /v1/webhooks/:id/deliveries
   listDeliveries, //        GET    /v1/deliveries
   exportDeliveries, //      GET    /v1/deliveries/export

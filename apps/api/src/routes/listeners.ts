@@ -2,14 +2,22 @@ import { endpointIdSchema, newestSecret } from '@hookferry/core/domain/endpoint'
 import { listenerMembers, renameMembers } from '@hookferry/core/endpoints/endpoint-input';
 import { forwardFailures, type ListenerAnswer } from '@hookferry/core/listeners/listener-message';
 import { endReasons, type ListenerLine } from '@hookferry/core/listeners/listener-stream';
-import * as listeners from '@hookferry/core/listeners/manage-listeners';
+import type { ListenerStreams } from '@hookferry/core/listeners/listener-streams';
+import type { Listeners } from '@hookferry/core/listeners/listeners';
 import { sentTimeSchema } from '@hookferry/core/platform/clock';
 import { z } from 'zod';
+import type { ApiContext } from '../context';
 import { credentialsIn, mayGoOn } from '../http/long-requests';
 import { limitSchema } from '../http/page';
 import { defineRoute } from '../http/route';
 import { presentWebhook, webhookSchema } from './present-webhook';
 import { secretViewSchema } from './webhooks';
+
+/** What the routes of listeners call beside the core. */
+export interface ListenerModules {
+  readonly listeners: Listeners;
+  readonly listenerStreams: ListenerStreams;
+}
 
 const listenerParams = z.object({ id: endpointIdSchema });
 
@@ -54,8 +62,8 @@ export const createListener = defineRoute({
     },
   },
   problems: ['conflict', 'limit_reached', 'replays_running'],
-  async handle({ apiKey, body, act }, context) {
-    const endpoint = await listeners.createListener(context, apiKey.accountId, body, act);
+  async handle({ apiKey, body, act }, { listeners }: ListenerModules) {
+    const endpoint = await listeners.create(apiKey.accountId, body, act);
     return {
       status: 200,
       body: { ...presentWebhook(endpoint), secret: newestSecret(endpoint).secret },
@@ -139,20 +147,23 @@ export const streamListener = defineRoute({
       isLines: true,
     },
   },
-  async handle({ apiKey: { accountId }, params: { id: endpointId }, query, header }, context) {
+  async handle(
+    { apiKey: { accountId }, params: { id: endpointId }, query, header },
+    core: ApiContext & ListenerModules,
+  ) {
     const address = { accountId, endpointId };
     const credentials = credentialsIn(header, SCOPE);
     const options = {
       parallel: query.parallel,
       maxMs: (query.max_seconds ?? MAX_SECONDS) * 1_000,
-      isAllowed: () => mayGoOn(context.authentication, credentials),
+      isAllowed: () => mayGoOn(core.authentication, credentials),
     };
     return {
       status: 200,
       lines: (connection) =>
-        context.longAnswers.limit(
+        core.longAnswers.limit(
           { operation: 'streamListener', accountId, most: MOST_AT_ONCE },
-          texts(context.listenerStreams.open(address, options, connection)),
+          texts(core.listenerStreams.open(address, options, connection)),
         ),
     };
   },
@@ -253,8 +264,11 @@ export const answerListener = defineRoute({
   },
   responses: { 204: { description: 'The answers were passed on to the workers.' } },
   problems: ['conflict'],
-  async handle({ apiKey: { accountId }, params: { id: endpointId }, body: { stream, answers } }, context) {
-    await context.listenerStreams.answer({ accountId, endpointId }, stream, answers.map(toAnswer));
+  async handle(
+    { apiKey: { accountId }, params: { id: endpointId }, body: { stream, answers } },
+    { listenerStreams }: ListenerModules,
+  ) {
+    await listenerStreams.answer({ accountId, endpointId }, stream, answers.map(toAnswer));
     return { status: 204 };
   },
 });

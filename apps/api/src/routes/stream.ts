@@ -4,6 +4,7 @@ import { streamEnds } from '@hookferry/core/domain/signals/requests';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { formatTime, formatTimeOrNull } from '@hookferry/core/platform/clock';
 import type { StreamMessage } from '@hookferry/core/stream/change-reader';
+import type { ChangeStreams } from '@hookferry/core/stream/change-streams';
 import {
   type Change,
   type ChangedDelivery,
@@ -12,11 +13,17 @@ import {
   replayChanges,
 } from '@hookferry/core/stream/redis-change-store';
 import { z } from 'zod';
+import type { ApiContext } from '../context';
 import { credentialsIn, mayGoOn } from '../http/long-requests';
 import { limitSchema } from '../http/page';
 import { defineRoute } from '../http/route';
 import { EVENTS_HEAD, EVENTS_HEADERS, eventText } from '../http/send-reply';
 import { deliverySchema } from './present-delivery';
+
+/** What the route of the stream calls beside the core. */
+export interface StreamModules {
+  readonly changeStreams: ChangeStreams;
+}
 
 const MAX_SECONDS = 86_400;
 
@@ -131,7 +138,7 @@ export const streamChanges = defineRoute({
       isEvents: true,
     },
   },
-  async handle({ apiKey: { accountId }, query, header }, context) {
+  async handle({ apiKey: { accountId }, query, header }, context: ApiContext & StreamModules) {
     const { webhook_id: ref, max_seconds: seconds = MAX_SECONDS } = query;
     const credentials = credentialsIn(header, SCOPE);
     const options = {

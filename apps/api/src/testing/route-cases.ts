@@ -109,7 +109,7 @@ const CODE = 'export default () => ({ body: 1 });';
 /** The stream of each account's connected listener. */
 const LISTENER_STREAM = (answerListener.request.example as { readonly stream: string }).stream;
 
-/** Every route of the API, in the order of `routes/index.ts`. */
+/** Every route of the API, in the order of `routes/index.ts` and `capabilities.ts`. */
 export const routeCases: readonly RouteCase[] = [
   {
     method: 'post',
@@ -225,6 +225,13 @@ export const routeCases: readonly RouteCase[] = [
   },
   {
     method: 'post',
+    path: '/v1/filters/try',
+    scope: 'webhooks:read',
+    body: { filter: { position: { lte: 10 } }, data: { position: 4 } },
+    status: 200,
+  },
+  {
+    method: 'post',
     path: '/v1/contacts',
     scope: 'webhooks:write',
     body: { kind: 'slack', url: SLACK_URL },
@@ -249,13 +256,6 @@ export const routeCases: readonly RouteCase[] = [
   },
   { method: 'delete', path: '/v1/contacts/:id', scope: 'webhooks:write', of: 'contact', status: 204 },
   { method: 'get', path: '/v1/notifications', scope: 'webhooks:read', status: 200, isList: true },
-  {
-    method: 'post',
-    path: '/v1/filters/try',
-    scope: 'webhooks:read',
-    body: { filter: { position: { lte: 10 } }, data: { position: 4 } },
-    status: 200,
-  },
   {
     method: 'post',
     path: '/v1/listeners',

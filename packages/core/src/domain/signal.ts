@@ -51,7 +51,8 @@ export type SignalListener = (signal: Signal) => void;
 export type Emit = (signal: Signal) => void;
 
 /**
- * Tell every listener, in the order given. A listener that throws is a bug in this code and is not hidden.
+ * Tell every listener, in the order given. The list may grow. A listener that throws is a bug in this code and is not
+ * hidden.
  */
 export function createEmit(listeners: readonly SignalListener[]): Emit {
   return (signal) => {

@@ -5,9 +5,9 @@ import { SILENCE_MS } from './listener-stream';
 import type { Holder, ListenerStore } from './redis-listener-store';
 import type { RedisMailbox } from './redis-mailbox';
 
-export interface HandOverOptions {
-  readonly listenerStore: Pick<ListenerStore, 'findHolder'>;
-  readonly mailbox: Pick<RedisMailbox, 'address' | 'expect' | 'post' | 'deliverTo'>;
+export interface HandOverParts {
+  readonly listenerStore: ListenerStore;
+  readonly mailbox: RedisMailbox;
   /** For requests without a time-out of their own. Milliseconds. */
   readonly timeoutMs: number;
   /** How much of a response's body is kept, unless the request asks for more. */
@@ -35,8 +35,8 @@ export class HandOver {
   readonly #underWay = new Map<string, UnderWay>();
   #count = 0;
 
-  constructor(private readonly options: HandOverOptions) {
-    options.mailbox.deliverTo((text) => {
+  constructor(private readonly parts: HandOverParts) {
+    parts.mailbox.deliverTo((text) => {
       const message = decodeMessage(text);
       if (message?.kind === 'result') this.#underWay.get(message.id)?.settle(message.result);
       if (message?.kind === 'may_begin') void this.#permit(message);
@@ -54,7 +54,7 @@ export class HandOver {
   };
 
   async #handOver(request: ListenerRequest, abortSignal: AbortSignal): Promise<SendResult> {
-    const { listenerStore, mailbox, timeoutMs } = this.options;
+    const { listenerStore, mailbox, timeoutMs } = this.parts;
     const holder = await listenerStore.findHolder(request.listener);
     if (holder === undefined) return unsent('No listener is connected.');
     // Finding it may have taken long.
@@ -81,7 +81,7 @@ export class HandOver {
 
   // A process that was killed gives nothing back.
   async #giveUpIfGone(id: string, listener: EndpointId, { stream }: Holder): Promise<void> {
-    const holder = await this.options.listenerStore.findHolder(listener).catch(() => ({ stream }));
+    const holder = await this.parts.listenerStore.findHolder(listener).catch(() => ({ stream }));
     if (holder?.stream !== stream) {
       this.#underWay.get(id)?.settle(unsent('The listener is not connected any more.'));
     }
@@ -99,7 +99,7 @@ export class HandOver {
       const mayBegin = known !== undefined && ((await known.mayBegin?.(true)) ?? true);
       if (!mayBegin) known?.settle(NOT_BEGUN);
       const permit = { kind: 'permit', id, endpointId, stream, mayBegin } as const;
-      await this.options.mailbox.post(askedBy, encodeMessage(permit));
+      await this.parts.mailbox.post(askedBy, encodeMessage(permit));
     } catch (error) {
       known?.settle(unsent(`Whether it might begin could not be found out: ${String(error)}`));
     }
@@ -136,7 +136,7 @@ export class HandOver {
   }
 
   #messageOf(id: string, request: ListenerRequest, { stream }: Holder, wholeMs: number): string {
-    const { mailbox, keptBytes } = this.options;
+    const { mailbox, keptBytes } = this.parts;
     const { headers, body, listener: endpointId, responseBytes } = request;
     const replyTo = mailbox.address;
     const kept = responseBytes ?? keptBytes;

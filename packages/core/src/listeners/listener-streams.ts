@@ -7,22 +7,14 @@ import { steadyClock } from '../platform/clock';
 import { type Connection, Recheck } from '../platform/recheck';
 import { decodeMessage, encodeMessage, type HandedRequest, type ListenerAnswer } from './listener-message';
 import { type ListenerLine, ListenerStream } from './listener-stream';
-import {
-  type CaughtUpContext,
-  type ConnectListenerContext,
-  caughtUp,
-  connectListener,
-  disconnectListener,
-  isAwake,
-  requireAwake,
-} from './manage-listeners';
+import type { Listeners } from './listeners';
 import type { ListenerStore } from './redis-listener-store';
 import type { RedisMailbox } from './redis-mailbox';
 
-export interface ListenerStreamsContext extends ConnectListenerContext, CaughtUpContext {
-  readonly endpointStore: ConnectListenerContext['endpointStore'] & CaughtUpContext['endpointStore'];
-  readonly listenerStore: Pick<ListenerStore, 'hold' | 'renew' | 'letGo' | 'findHolder' | 'watch'>;
-  readonly mailbox: Pick<RedisMailbox, 'address' | 'expect' | 'post' | 'deliverTo'>;
+export interface ListenerStreamsParts {
+  readonly listeners: Listeners;
+  readonly listenerStore: ListenerStore;
+  readonly mailbox: RedisMailbox;
   readonly emit: Emit;
 }
 
@@ -45,8 +37,8 @@ export class ListenerStreams {
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
-  constructor(private readonly context: ListenerStreamsContext) {
-    context.mailbox.deliverTo((text) => this.#onMessage(text));
+  constructor(private readonly parts: ListenerStreamsParts) {
+    parts.mailbox.deliverTo((text) => this.#onMessage(text));
   }
 
   /**
@@ -62,12 +54,12 @@ export class ListenerStreams {
   ): AsyncGenerator<ListenerLine, void> {
     if (this.#isStopped)
       throw new AppError('storage_unavailable', 'This process is stopping. Connect again.');
-    await requireAwake(this.context, address);
+    await this.parts.listeners.requireAwake(address);
     const timers: NodeJS.Timeout[] = [];
     const onEnd = () => void timers.push(setTimeout(close, LAST_WORD_MS));
     const stream = await this.#create(address, parallel, onEnd);
     const recheck = new Recheck({ isAllowed, onEnd: (why) => stream.end(why) });
-    const isOver = this.context.mailbox.expect();
+    const isOver = this.parts.mailbox.expect();
     recheck.start();
     timers.push(setTimeout(() => stream.end('time_limit'), maxMs));
     signal.addEventListener('abort', () => stream.end('lost'));
@@ -95,10 +87,10 @@ export class ListenerStreams {
     const { accountId, endpointId } = address;
     const own = this.#streamOf(endpointId, stream);
     if (own?.address.accountId === accountId) return own.hear(answers);
-    await requireAwake(this.context, address);
-    const holder = await this.context.listenerStore.findHolder(endpointId);
+    await this.parts.listeners.requireAwake(address);
+    const holder = await this.parts.listenerStore.findHolder(endpointId);
     if (holder?.stream !== stream) throw notConnected();
-    await this.context.mailbox.post(
+    await this.parts.mailbox.post(
       holder.process,
       encodeMessage({ kind: 'answers', endpointId, stream, answers }),
     );
@@ -120,7 +112,7 @@ export class ListenerStreams {
     const id = randomUUID();
     const stream = new ListenerStream({ id, address, parallel, reply, ask, onEnd, clock: steadyClock });
     const { endpointId } = address;
-    await this.context.listenerStore.hold(endpointId, this.#holderOf(stream));
+    await this.parts.listenerStore.hold(endpointId, this.#holderOf(stream));
     this.#streams.get(endpointId)?.end('replaced');
     this.#streams.set(endpointId, stream);
     this.#timer ??= setInterval(() => void this.#check(), CHECK_EVERY_MS).unref();
@@ -129,13 +121,13 @@ export class ListenerStreams {
 
   // Release held deliveries last, when everything is ready to take them.
   async #begin(stream: ListenerStream): Promise<void> {
-    const { emit } = this.context;
+    const { listeners, emit } = this.parts;
     const { address, id } = stream;
     const { endpointId } = address;
     try {
-      await caughtUp(this.context, address, () => stream.ended !== undefined);
+      await listeners.untilCaughtUp(address, () => stream.ended !== undefined);
       if (stream.ended !== undefined) return;
-      await connectListener(this.context, address, id);
+      await listeners.connect(address, id);
       emit({ name: 'listener.connected', endpointId });
       stream.begin();
     } catch (error) {
@@ -145,14 +137,14 @@ export class ListenerStreams {
   }
 
   async #close(stream: ListenerStream): Promise<void> {
-    const { listenerStore, emit } = this.context;
+    const { listeners, listenerStore, emit } = this.parts;
     const { address, id, ended } = stream;
     const { endpointId } = address;
     if (this.#streams.get(endpointId) === stream) this.#streams.delete(endpointId);
     emit({ name: 'listener.lost', endpointId, reason: ended ?? 'lost' });
     try {
       await listenerStore.letGo(endpointId, this.#holderOf(stream));
-      await disconnectListener(this.context, address, id);
+      await listeners.disconnect(address, id);
     } catch (error) {
       // `WatchListeners` finds it later.
       emit({ name: 'task.failed', task: 'disconnect a listener', error });
@@ -168,11 +160,11 @@ export class ListenerStreams {
   }
 
   async #checkOne(stream: ListenerStream): Promise<void> {
-    const { listenerStore } = this.context;
+    const { listeners, listenerStore } = this.parts;
     const { endpointId } = stream.address;
     stream.check();
     try {
-      if (!(await isAwake(this.context, stream.address))) return stream.end('removed');
+      if (!(await listeners.isAwake(stream.address))) return stream.end('removed');
       if (await listenerStore.renew(endpointId, this.#holderOf(stream))) return;
       const holder = await listenerStore.findHolder(endpointId);
       // No other stream holds it: this process could not reach Redis for so long that the listener counted as
@@ -205,11 +197,11 @@ export class ListenerStreams {
   }
 
   #holderOf({ id }: ListenerStream) {
-    return { process: this.context.mailbox.address, stream: id };
+    return { process: this.parts.mailbox.address, stream: id };
   }
 
   async #ask({ id, endpointId, stream, replyTo }: HandedRequest): Promise<void> {
-    const { mailbox, emit } = this.context;
+    const { mailbox, emit } = this.parts;
     const asked = { kind: 'may_begin', askedBy: mailbox.address, id, endpointId, stream } as const;
     try {
       await mailbox.post(replyTo, encodeMessage(asked));
@@ -221,10 +213,10 @@ export class ListenerStreams {
 
   async #reply({ id, replyTo }: HandedRequest, result: SendResult): Promise<void> {
     try {
-      await this.context.mailbox.post(replyTo, encodeMessage({ kind: 'result', id, result }));
+      await this.parts.mailbox.post(replyTo, encodeMessage({ kind: 'result', id, result }));
     } catch (error) {
       // The worker's wait has a bound of its own.
-      this.context.emit({ name: 'task.failed', task: 'pass on the answer of a listener', error });
+      this.parts.emit({ name: 'task.failed', task: 'pass on the answer of a listener', error });
     }
   }
 }

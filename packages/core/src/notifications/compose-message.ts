@@ -17,11 +17,6 @@ export interface ComposedMessage {
   readonly unsubscribeLink: string;
 }
 
-export interface ComposeContext {
-  /** The origin by which browsers reach the API. */
-  readonly publicUrl: string;
-}
-
 interface Words {
   /** `{n}` becomes `3 webhooks`. */
   readonly title: string;
@@ -87,9 +82,13 @@ const words: Readonly<Record<NotificationTopic, Words>> = {
   },
 };
 
-/** The text for messages that go to one contact together. */
+/**
+ * The text for messages that go to one contact together.
+ *
+ * @param publicUrl the origin by which browsers reach the API.
+ */
 export function composeMessage(
-  { publicUrl }: ComposeContext,
+  publicUrl: string,
   contact: Contact,
   notifications: readonly Notification[],
 ): ComposedMessage {

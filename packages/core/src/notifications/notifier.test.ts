@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { AccountQuota } from '../accounts/account-quota';
-import type { AccountStore } from '../accounts/redis-account-store';
+import { AccountStore } from '../accounts/redis-account-store';
 import { ApiKeyStore } from '../accounts/redis-api-key-store';
 import { UsageStore } from '../accounts/redis-usage-store';
 import { AccessTokenStore } from '../deliver/redis-access-token-store';
@@ -32,6 +32,7 @@ import { UNPROVEN_A_MINUTE, UnprovenRequests } from '../endpoints/verification/r
 import { createNewId } from '../platform/ids';
 import { buildApiKey } from '../testing/build-api-key';
 import { buildEndpoint } from '../testing/build-endpoint';
+import { buildTargetUrlRules } from '../testing/build-target-url-rules';
 import { expiredCertificate } from '../testing/certificates';
 import { fake } from '../testing/fake';
 import { findClosedPort } from '../testing/local-server';
@@ -40,9 +41,9 @@ import { SMTP_PASSWORD, startSmtpServer, type TestSmtpServer } from '../testing/
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
-import { followLink } from './manage-contacts';
+import { Contacts } from './contacts';
 import { Mailer } from './nodemailer-mailer';
-import { Notifier, type NotifierContext } from './notifier';
+import { Notifier, type NotifierParts } from './notifier';
 import { ContactStore } from './redis-contact-store';
 import { LOOK_CLAIM_MS, NotificationStore } from './redis-notification-store';
 
@@ -80,7 +81,7 @@ let answer: SendResult;
 const accountId = uniqueAccountId();
 const clock = () => now;
 
-function openScene(change: Partial<NotifierContext> = {}, client = redis.client) {
+function openScene(change: Partial<NotifierParts> = {}, client = redis.client) {
   const emit = signals.listen;
   const endpointStore = new EndpointStore(client, testSealer);
   const healthStore = new HealthStore(client, 30 * 24 * HOUR);
@@ -108,13 +109,20 @@ function openScene(change: Partial<NotifierContext> = {}, client = redis.client)
       return answer;
     },
     mailer,
-    requestStyle: { userAgent: 'Hookferry/test' },
-    messageStyle: { publicUrl: PUBLIC_URL },
+    userAgent: 'Hookferry/test',
+    publicUrl: PUBLIC_URL,
     newId: createNewId(clock),
     clock,
     emit,
   };
-  return { ...context, notifier: new Notifier({ ...context, ...change }) };
+  const contacts = new Contacts({
+    ...context,
+    accountStore: new AccountStore(client),
+    urlRules: buildTargetUrlRules(),
+    sendsMail: true,
+    hasPublicUrl: true,
+  });
+  return { ...context, contacts, notifier: new Notifier({ ...context, ...change }) };
 }
 
 const answered = (status: number): SendResult => ({
@@ -219,7 +227,7 @@ describe('a new contact', () => {
     const scene = openScene();
     const contact = await addContact(scene.contactStore, { status: 'unconfirmed' });
     await lookAfter(scene, 0);
-    await followLink({ ...scene, clock }, linkTokenOf(contact, 'confirm'), 'confirm');
+    await scene.contacts.followLink(linkTokenOf(contact, 'confirm'), 'confirm');
     await lookAfter(scene, 0);
     await fails(await addEndpoint(scene));
     await lookAfter(scene, 20 * MINUTE);
@@ -231,7 +239,7 @@ describe('a new contact', () => {
     const contact = await addContact(scene.contactStore, { status: 'unconfirmed' });
     const forged = Buffer.from(`${accountId}~${contact.id}~forged`).toString('base64url');
     for (const token of [linkTokenOf(contact, 'unsubscribe'), forged, 'x', '']) {
-      await expect(followLink({ ...scene, clock }, token, 'confirm')).rejects.toMatchObject({
+      await expect(scene.contacts.followLink(token, 'confirm')).rejects.toMatchObject({
         code: 'not_found',
       });
     }
@@ -271,7 +279,7 @@ describe('a URL that has not confirmed', () => {
     }
     await lookAfter(scene, 15_000);
     expect(requests).toHaveLength(1);
-    await followLink({ ...scene, clock }, linkTokenOf(contact, 'confirm'), 'confirm');
+    await scene.contacts.followLink(linkTokenOf(contact, 'confirm'), 'confirm');
     await lookAfter(scene, 0);
     await fails(await addEndpoint(scene));
     await lookAfter(scene, 12 * MINUTE);
@@ -463,7 +471,7 @@ describe('what expires or is used up', () => {
   it('is told of an account whose storage is used by four fifths, and then by all', async () => {
     let usedBytes = 0;
     const scene = openScene({
-      quota: { look: async () => ({ ...NO_USAGE, usedBytes, quotaBytes: 1_000_000 }) },
+      quota: fake<AccountQuota>({ look: async () => ({ ...NO_USAGE, usedBytes, quotaBytes: 1_000_000 }) }),
     });
     await confirmed(scene);
     usedBytes = 850_000;
@@ -525,7 +533,7 @@ describe('a message', () => {
     let deadLetterAt: number | undefined;
     const scene = openScene({
       disablePolicy: { afterMs: 2 * DAY, failureSpanMs: HOUR },
-      quota: { look: async () => ({ ...NO_USAGE, usedBytes, quotaBytes: 100 }) },
+      quota: fake<AccountQuota>({ look: async () => ({ ...NO_USAGE, usedBytes, quotaBytes: 100 }) }),
       readNewestDeadLetter: async () => deadLetterAt,
     });
     const contact = { accountId: DEFAULT_ACCOUNT, kind, target: targets[kind] };
@@ -622,7 +630,7 @@ describe('a contact', () => {
     const contact = await confirmed(scene);
     await fails(await addEndpoint(scene));
     await lookAfter(scene, 12 * MINUTE);
-    await followLink({ ...scene, clock }, linkTokenOf(contact, 'unsubscribe'), 'unsubscribe');
+    await scene.contacts.followLink(linkTokenOf(contact, 'unsubscribe'), 'unsubscribe');
     smtp.refuse(undefined);
     await lookAfter(scene, HOUR);
     expect(smtp.mails).toHaveLength(0);

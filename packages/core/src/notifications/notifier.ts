@@ -14,7 +14,7 @@ import type { UnprovenRequests } from '../endpoints/verification/redis-unproven-
 import { ClaimedWork } from '../platform/claimed-work';
 import type { Clock } from '../platform/clock';
 import type { NewId } from '../platform/ids';
-import { type ComposeContext, composeMessage } from './compose-message';
+import { composeMessage } from './compose-message';
 import {
   confirmationFieldOf,
   confirmationOf,
@@ -25,7 +25,7 @@ import {
   type ToldFields,
 } from './decide-messages';
 import type { SendOutcome } from './nodemailer-mailer';
-import { type ObserveContext, observeAccount } from './observe-account';
+import { type ObserverParts, observeAccount } from './observe-account';
 import type { ContactStore } from './redis-contact-store';
 import type {
   ClaimedAccount,
@@ -33,14 +33,14 @@ import type {
   NotificationStore,
   ToldChanges,
 } from './redis-notification-store';
-import { type SendNotificationContext, sendNotification } from './send-notification';
+import { type SenderParts, sendNotification } from './send-notification';
 
-export interface NotifierContext extends ObserveContext, SendNotificationContext {
-  readonly contactStore: Pick<ContactStore, 'list'>;
+export interface NotifierParts extends ObserverParts, SenderParts {
+  readonly contactStore: ContactStore;
   readonly notificationStore: NotificationStore;
-  readonly unprovenRequests: Pick<UnprovenRequests, 'take'>;
+  readonly unprovenRequests: UnprovenRequests;
   /** Absent: messages could have no links, so there are none. */
-  readonly messageStyle: ComposeContext | undefined;
+  readonly publicUrl: string | undefined;
   readonly newId: NewId;
   /** From 0 up to, not including, 1. */
   readonly random: () => number;
@@ -65,21 +65,21 @@ const RETRY_DELAYS_MS = [10_000, 60_000, 300_000, 1_800_000, 7_200_000, 21_600_0
  * lost with a process: whoever looks next finds the same. Any worker may look at any account, one at a time.
  */
 export class Notifier extends ClaimedWork<ClaimedAccount> {
-  constructor(private readonly context: NotifierContext) {
+  constructor(private readonly parts: NotifierParts) {
     super(AT_ONCE);
   }
 
   protected async claim(most: number, patienceMs: number): Promise<readonly ClaimedAccount[]> {
-    const { notificationStore, clock } = this.context;
+    const { notificationStore, clock } = this.parts;
     return await notificationStore.claimAccounts(clock(), most, patienceMs);
   }
 
   protected onFailure(error: unknown): void {
-    this.context.emit({ name: 'task.failed', task: 'notify contacts', error });
+    this.parts.emit({ name: 'task.failed', task: 'notify contacts', error });
   }
 
   protected async work(claimed: ClaimedAccount): Promise<void> {
-    const { contactStore, notificationStore, clock } = this.context;
+    const { contactStore, notificationStore, clock } = this.parts;
     const { accountId } = claimed;
     const contacts = await contactStore.list(accountId);
     await this.#tell(accountId, contacts);
@@ -95,7 +95,7 @@ export class Notifier extends ClaimedWork<ClaimedAccount> {
   }
 
   async #tell(accountId: AccountId, contacts: readonly Contact[]): Promise<void> {
-    const { notificationStore, emit } = this.context;
+    const { notificationStore, emit } = this.parts;
     const told = await notificationStore.readTold(accountId);
     const changes = joined(
       this.#askForConfirmation(contacts, told.fields),
@@ -117,7 +117,7 @@ export class Notifier extends ClaimedWork<ClaimedAccount> {
     );
     const fields = new Set<string>(contacts.map(confirmationFieldOf));
     const gone = Object.keys(told).filter((field) => field.startsWith('confirmation ') && !fields.has(field));
-    const now = this.context.clock();
+    const now = this.parts.clock();
     return {
       set: Object.fromEntries(
         asked.map((contact) => [confirmationFieldOf(contact), confirmationOf(contact)]),
@@ -129,9 +129,9 @@ export class Notifier extends ClaimedWork<ClaimedAccount> {
 
   async #decide(accountId: AccountId, contacts: readonly Contact[], told: ToldFields): Promise<ToldChanges> {
     if (!contacts.some(({ status }) => status === 'confirmed')) return NOTHING;
-    const { ratePolicy, clock } = this.context;
+    const { ratePolicy, clock } = this.parts;
     const remembered = rememberedIn(told, ratePolicy, clock());
-    const observed = await observeAccount(this.context, accountId, remembered);
+    const observed = await observeAccount(this.parts, accountId, remembered);
     const now = clock();
     const { set, del, messages } = decideMessages(observed, told, now);
     const add = messages.flatMap((message) =>
@@ -147,7 +147,7 @@ export class Notifier extends ClaimedWork<ClaimedAccount> {
 
   #newOf({ id, kind }: Contact, topic: NotificationTopic, subjects: readonly Subject[]): Notification {
     return {
-      id: this.context.newId(NOTIFICATION_ID_PREFIX) as NotificationId,
+      id: this.parts.newId(NOTIFICATION_ID_PREFIX) as NotificationId,
       contactId: id,
       kind,
       topic,
@@ -155,12 +155,12 @@ export class Notifier extends ClaimedWork<ClaimedAccount> {
       ...(subjects.length > MOST_SUBJECTS ? { subjectCount: subjects.length } : {}),
       status: 'pending',
       attempts: 0,
-      createdAt: this.context.clock(),
+      createdAt: this.parts.clock(),
     };
   }
 
   async #sendDue({ accountId, claimedUntil }: ClaimedAccount, contacts: readonly Contact[]): Promise<void> {
-    const { notificationStore, clock } = this.context;
+    const { notificationStore, clock } = this.parts;
     const due = await notificationStore.claimDue(accountId, clock(), claimedUntil, DUE_AT_ONCE);
     await Promise.all(
       byContact(due).map(async (together) => {
@@ -178,7 +178,7 @@ export class Notifier extends ClaimedWork<ClaimedAccount> {
   /** A URL that has not confirmed may be anybody's. @returns how long its host has to be left alone, in milliseconds. */
   async #takeRequest(contact: Contact | undefined): Promise<number> {
     if (contact?.status !== 'unconfirmed' || contact.kind === 'email') return 0;
-    return await this.context.unprovenRequests.take(contact.accountId, hostOf(new URL(contact.target)));
+    return await this.parts.unprovenRequests.take(contact.accountId, hostOf(new URL(contact.target)));
   }
 
   /** This is no try. They come at random times, so that all contacts that wait have the same chance. */
@@ -188,7 +188,7 @@ export class Notifier extends ClaimedWork<ClaimedAccount> {
     waitMs: number,
     claimedUntil: number,
   ): Promise<void> {
-    const { notificationStore, random, clock } = this.context;
+    const { notificationStore, random, clock } = this.parts;
     const nextAt = clock() + Math.ceil(waitMs * (1 + random()));
     for (const notification of together) {
       await notificationStore.settle(accountId, notification, claimedUntil, nextAt);
@@ -200,14 +200,14 @@ export class Notifier extends ClaimedWork<ClaimedAccount> {
     contact: Contact | undefined,
     together: readonly Notification[],
   ): Promise<SendOutcome | 'unwanted' | 'broken off'> {
-    const { messageStyle } = this.context;
+    const { publicUrl } = this.parts;
     const [first] = together;
     const wanted = first?.topic === 'confirmation' ? 'unconfirmed' : 'confirmed';
     if (contact?.status !== wanted || first === undefined) return 'unwanted';
-    if (!messageStyle) return { kind: 'failed', error: 'no PUBLIC_URL', isForGood: false };
-    const message = composeMessage(messageStyle, contact, together);
+    if (publicUrl === undefined) return { kind: 'failed', error: 'no PUBLIC_URL', isForGood: false };
+    const message = composeMessage(publicUrl, contact, together);
     const signal = this.stopSignal;
-    const outcome = await sendNotification(this.context, contact, message, first.id, signal);
+    const outcome = await sendNotification(this.parts, contact, message, first.id, signal);
     return outcome.kind === 'failed' && signal.aborted ? 'broken off' : outcome;
   }
 
@@ -217,7 +217,7 @@ export class Notifier extends ClaimedWork<ClaimedAccount> {
     outcome: SendOutcome | 'unwanted',
     claimedUntil: number,
   ): Promise<void> {
-    const { notificationStore, clock, emit } = this.context;
+    const { notificationStore, clock, emit } = this.parts;
     const now = clock();
     const { settled, nextAt } = afterTry(notification, outcome, now);
     await notificationStore.settle(accountId, settled, claimedUntil, nextAt);

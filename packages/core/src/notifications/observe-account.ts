@@ -31,15 +31,15 @@ export interface Finding {
   readonly at: number;
 }
 
-export interface ObserveContext {
-  readonly endpointStore: Pick<EndpointStore, 'list'>;
-  readonly admissionStore: Pick<AdmissionStore, 'readBreaker'>;
-  readonly healthStore: Pick<HealthStore, 'readLastSuccess' | 'readCounts'>;
-  readonly accessTokenStore: Pick<AccessTokenStore, 'readFailingSince'>;
-  readonly receiverCertificates: Pick<ReceiverCertificates, 'list'>;
-  readonly quota: Pick<AccountQuota, 'look'>;
-  readonly apiKeyStore: Pick<ApiKeyStore, 'list'>;
-  readonly signingKeyStore: Pick<SigningKeyStore, 'find'>;
+export interface ObserverParts {
+  readonly endpointStore: EndpointStore;
+  readonly admissionStore: AdmissionStore;
+  readonly healthStore: HealthStore;
+  readonly accessTokenStore: AccessTokenStore;
+  readonly receiverCertificates: ReceiverCertificates;
+  readonly quota: AccountQuota;
+  readonly apiKeyStore: ApiKeyStore;
+  readonly signingKeyStore: SigningKeyStore;
   /** When the newest dead letter came; only operators are told. */
   readonly readNewestDeadLetter: () => Promise<number | undefined>;
   readonly disablePolicy: DisablePolicy | 'never';
@@ -78,40 +78,40 @@ export interface Remembered {
 
 /** All that contacts of the account may be told of at this moment. It reads and changes nothing. */
 export async function observeAccount(
-  context: ObserveContext,
+  parts: ObserverParts,
   accountId: AccountId,
   remembered: Remembered,
 ): Promise<Observation> {
   const [ofEndpoints, ofQuota, ofKeys, ofSigningKeys, ofDeadLetters] = await Promise.all([
-    observeEndpoints(context, accountId, remembered),
-    observeQuota(context, accountId),
-    observeApiKeys(context, accountId),
-    observeSigningKeys(context, accountId),
-    observeDeadLetters(context, accountId),
+    observeEndpoints(parts, accountId, remembered),
+    observeQuota(parts, accountId),
+    observeApiKeys(parts, accountId),
+    observeSigningKeys(parts, accountId),
+    observeDeadLetters(parts, accountId),
   ]);
   const findings = [ofEndpoints.findings, ofQuota, ofKeys, ofSigningKeys, ofDeadLetters].flat();
   return { ...ofEndpoints, findings };
 }
 
 async function observeEndpoints(
-  context: ObserveContext,
+  parts: ObserverParts,
   accountId: AccountId,
   remembered: Remembered,
 ): Promise<Observation> {
   const findings: Finding[] = [];
   const endpointIds = new Set<string>();
   const rates = new Map<string, RateState>();
-  const certificates = await context.receiverCertificates.list();
+  const certificates = await parts.receiverCertificates.list();
   let before: EndpointId | undefined;
   do {
-    const { endpoints, nextCursor } = await context.endpointStore.list(accountId, PAGE, before);
+    const { endpoints, nextCursor } = await parts.endpointStore.list(accountId, PAGE, before);
     // The commands of a page go to Redis together.
     const found = await Promise.all(
       endpoints.map(async (endpoint) => {
-        const rate = await rateOf(context, endpoint, remembered);
+        const rate = await rateOf(parts, endpoint, remembered);
         if (rate) rates.set(endpoint.id, rate);
         const troubledSince = remembered.troubles.get(endpoint.id);
-        return await observeEndpoint(context, endpoint, { troubledSince, rate, certificates });
+        return await observeEndpoint(parts, endpoint, { troubledSince, rate, certificates });
       }),
     );
     findings.push(...found.flat());
@@ -122,7 +122,7 @@ async function observeEndpoints(
 }
 
 async function rateOf(
-  { healthStore, ratePolicy, clock }: ObserveContext,
+  { healthStore, ratePolicy, clock }: ObserverParts,
   { id }: Endpoint,
   { rates, areRatesDue }: Remembered,
 ): Promise<RateState | undefined> {
@@ -141,17 +141,17 @@ interface KnownOfEndpoint {
 }
 
 async function observeEndpoint(
-  context: ObserveContext,
+  parts: ObserverParts,
   endpoint: Endpoint,
   known: KnownOfEndpoint,
 ): Promise<readonly Finding[]> {
   // Of a listener its user sees everything: it is a program of theirs that is connected.
   if (endpoint.listener) return [];
-  const certificate = observeCertificate(endpoint, context.clock());
+  const certificate = observeCertificate(endpoint, parts.clock());
   if (endpoint.status === 'disabled') return [...observeDisabled(endpoint), ...certificate];
   const [health, token] = await Promise.all([
-    observeHealth(context, endpoint, known),
-    observeToken(context, endpoint),
+    observeHealth(parts, endpoint, known),
+    observeToken(parts, endpoint),
   ]);
   return [...health, ...token, ...certificate, ...observeReceiver(endpoint, known)];
 }
@@ -164,26 +164,26 @@ function observeDisabled(endpoint: Endpoint): readonly Finding[] {
 }
 
 async function observeHealth(
-  context: ObserveContext,
+  parts: ObserverParts,
   endpoint: Endpoint,
   { troubledSince, rate }: KnownOfEndpoint,
 ): Promise<readonly Finding[]> {
-  const { failingSince, openUntil } = await context.admissionStore.readBreaker(endpoint.id);
-  const isLasting = failingSince !== undefined && failingSince + context.failingAfterMs <= context.clock();
-  const disabling = isLasting ? await observeDisabling(context, endpoint, failingSince) : [];
+  const { failingSince, openUntil } = await parts.admissionStore.readBreaker(endpoint.id);
+  const isLasting = failingSince !== undefined && failingSince + parts.failingAfterMs <= parts.clock();
+  const disabling = isLasting ? await observeDisabling(parts, endpoint, failingSince) : [];
   // Without an open breaker so few have failed that it may be them.
   if (isLasting && openUntil !== 0) {
-    return [failingOf(endpoint, failingSince, failingSince + context.failingAfterMs), ...disabling];
+    return [failingOf(endpoint, failingSince, failingSince + parts.failingAfterMs), ...disabling];
   }
   const { lowSince } = rate ?? {};
   if (rate && lowSince !== undefined) {
     // As long as it is so, a success among the failures does not mean that it works again.
-    const { forMs } = context.ratePolicy;
-    const isLow = isLastingLow(rate, context.ratePolicy);
+    const { forMs } = parts.ratePolicy;
+    const isLow = isLastingLow(rate, parts.ratePolicy);
     return [...(isLow ? [failingOf(endpoint, lowSince, lowSince + forMs)] : []), ...disabling];
   }
   const isWell = failingSince === undefined && troubledSince !== undefined;
-  return isWell ? await observeRecovery(context, endpoint, troubledSince) : disabling;
+  return isWell ? await observeRecovery(parts, endpoint, troubledSince) : disabling;
 }
 
 // However it fails, it is told once from the time it was enabled until it works again.
@@ -194,7 +194,7 @@ function failingOf(endpoint: Endpoint, since: number, at: number): Finding {
 
 /** Only a success proves it: an endpoint that was enabled again has not been tried yet. */
 async function observeRecovery(
-  { healthStore }: ObserveContext,
+  { healthStore }: ObserverParts,
   endpoint: Endpoint,
   troubledSince: number,
 ): Promise<readonly Finding[]> {
@@ -205,7 +205,7 @@ async function observeRecovery(
 }
 
 async function observeDisabling(
-  { healthStore, disablePolicy, clock }: ObserveContext,
+  { healthStore, disablePolicy, clock }: ObserverParts,
   endpoint: Endpoint,
   failingSince: number,
 ): Promise<readonly Finding[]> {
@@ -241,7 +241,7 @@ function observeReceiver(endpoint: Endpoint, { certificates }: KnownOfEndpoint):
 }
 
 async function observeToken(
-  { accessTokenStore, clock }: ObserveContext,
+  { accessTokenStore, clock }: ObserverParts,
   endpoint: Endpoint,
 ): Promise<readonly Finding[]> {
   if (endpoint.auth?.type !== 'oauth2') return [];
@@ -273,7 +273,7 @@ const QUOTA_SHARES = [
 ] as const;
 
 async function observeQuota(
-  { quota, clock }: ObserveContext,
+  { quota, clock }: ObserverParts,
   accountId: AccountId,
 ): Promise<readonly Finding[]> {
   const { usedBytes, quotaBytes } = await quota.look(accountId);
@@ -288,8 +288,8 @@ async function observeQuota(
   }));
 }
 
-async function observeApiKeys(context: ObserveContext, accountId: AccountId): Promise<readonly Finding[]> {
-  const { apiKeyStore, clock } = context;
+async function observeApiKeys(parts: ObserverParts, accountId: AccountId): Promise<readonly Finding[]> {
+  const { apiKeyStore, clock } = parts;
   const findings: Finding[] = [];
   const now = clock();
   let before: string | undefined;
@@ -309,7 +309,7 @@ async function observeApiKeys(context: ObserveContext, accountId: AccountId): Pr
 }
 
 async function observeSigningKeys(
-  { signingKeyStore }: ObserveContext,
+  { signingKeyStore }: ObserverParts,
   accountId: AccountId,
 ): Promise<readonly Finding[]> {
   const [newest] = (await signingKeyStore.find(accountId))?.keys ?? [];
@@ -322,7 +322,7 @@ async function observeSigningKeys(
 
 /** Once a day at most, however many come. */
 async function observeDeadLetters(
-  { readNewestDeadLetter }: ObserveContext,
+  { readNewestDeadLetter }: ObserverParts,
   accountId: AccountId,
 ): Promise<readonly Finding[]> {
   if (accountId !== DEFAULT_ACCOUNT) return [];

@@ -51,7 +51,7 @@ export type NotificationFilter = {
   readonly [Member in 'contactId' | 'topic' | 'status']?: Notification[Member] | undefined;
 };
 
-interface NotificationPage {
+export interface NotificationPage {
   readonly notifications: readonly Notification[];
   readonly nextCursor: NotificationId | undefined;
 }

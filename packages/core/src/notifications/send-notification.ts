@@ -5,11 +5,11 @@ import { formatTime } from '../platform/clock';
 import type { ComposedMessage } from './compose-message';
 import type { Mailer, SendOutcome } from './nodemailer-mailer';
 
-export interface SendNotificationContext {
+export interface SenderParts {
   readonly transport: Transport;
   /** Absent: there is no SMTP server. */
-  readonly mailer: Pick<Mailer, 'send'> | undefined;
-  readonly requestStyle: { readonly userAgent: string };
+  readonly mailer: Mailer | undefined;
+  readonly userAgent: string;
   readonly clock: Clock;
 }
 
@@ -18,17 +18,17 @@ const RESPONSE_BYTES = 256;
 
 /** Send a message to a contact once. Requests go the way of every delivery: to allowed addresses only, without redirects. */
 export async function sendNotification(
-  context: SendNotificationContext,
+  parts: SenderParts,
   contact: Contact,
   message: ComposedMessage,
   id: string,
   abortSignal: AbortSignal,
 ): Promise<SendOutcome> {
   if (contact.kind === 'email') {
-    if (!context.mailer) return { kind: 'failed', error: 'no SMTP_URL', isForGood: false };
-    return await context.mailer.send(contact.target, message, id, abortSignal);
+    if (!parts.mailer) return { kind: 'failed', error: 'no SMTP_URL', isForGood: false };
+    return await parts.mailer.send(contact.target, message, id, abortSignal);
   }
-  const result = await context.transport(requestOf(context, contact, message, id), abortSignal);
+  const result = await parts.transport(requestOf(parts, contact, message, id), abortSignal);
   if (result.kind === 'unsent') return { kind: 'failed', error: 'unsent', isForGood: false };
   if (result.kind === 'failed') return { kind: 'failed', error: result.reason, isForGood: false };
   if (result.status >= 200 && result.status <= 299) return { kind: 'sent' };
@@ -36,14 +36,14 @@ export async function sendNotification(
 }
 
 function requestOf(
-  { requestStyle, clock }: SendNotificationContext,
+  { userAgent, clock }: SenderParts,
   contact: Contact,
   message: ComposedMessage,
   id: string,
 ): DeliveryRequest {
   return {
     url: contact.target,
-    headers: { 'content-type': 'application/json', 'user-agent': requestStyle.userAgent },
+    headers: { 'content-type': 'application/json', 'user-agent': userAgent },
     body: JSON.stringify(bodyOf(contact, message, id, clock())),
     timeoutMs: TIMEOUT_MS,
     responseBytes: RESPONSE_BYTES,

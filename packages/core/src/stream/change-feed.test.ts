@@ -1,7 +1,8 @@
+import { fake } from '../testing/fake';
 import { signalSamples } from '../testing/signal-samples';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
 import { Backlog, ChangeFeed, changesOf, isTold, MOST_A_SECOND, MOST_OF_ONE_EVENT } from './change-feed';
-import { type Change, changeSchema } from './redis-change-store';
+import { type Change, type ChangeStore, changeSchema } from './redis-change-store';
 
 describe('backlog', () => {
   const change: Change = { kind: 'webhook', change: 'updated', endpointId: uniqueEndpointId() };
@@ -110,14 +111,14 @@ describe('change feed', () => {
       let isWritten = () => {};
       const both = new Promise<void>((resolve) => (isWritten = resolve));
       const feed = new ChangeFeed({
-        changeStore: {
+        changeStore: fake<ChangeStore>({
           readWatched: async () => [accountId],
           async append() {
             written += 1;
             if (written === 2) return isWritten();
             void listenAfter(turns);
           },
-        },
+        }),
         gatherMs: 1,
         clock: Date.now,
         emit: () => {},

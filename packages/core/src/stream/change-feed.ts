@@ -4,8 +4,8 @@ import { type Clock, steadyClock } from '../platform/clock';
 import { settledWithin, WakeUpTimer } from '../platform/timers';
 import type { Change, ChangedDelivery, ChangeStore } from './redis-change-store';
 
-export interface ChangeFeedOptions {
-  readonly changeStore: Pick<ChangeStore, 'readWatched' | 'append'>;
+export interface ChangeFeedParts {
+  readonly changeStore: ChangeStore;
   /** How long changes are gathered, for one trip to Redis. Milliseconds. */
   readonly gatherMs: number;
   readonly clock: Clock;
@@ -46,7 +46,7 @@ export class ChangeFeed {
   /** Whether a run is due or active. */
   #isScheduled = false;
 
-  constructor(private readonly options: ChangeFeedOptions) {}
+  constructor(private readonly parts: ChangeFeedParts) {}
 
   readonly listen = (signal: Signal): void => {
     if (!isTold(signal)) return;
@@ -54,7 +54,7 @@ export class ChangeFeed {
     if (this.#undecided.length === 0 && this.#isKnown()) this.#tell(signal);
     else if (this.#undecided.length < MOST_UNDECIDED) this.#undecided.push(signal);
     else this.#hasLeftOut = true;
-    if (this.#undecided.length > 0) this.#workIn(this.options.gatherMs);
+    if (this.#undecided.length > 0) this.#workIn(this.parts.gatherMs);
   };
 
   /** Write the rest, unless Redis is away. */
@@ -72,11 +72,11 @@ export class ChangeFeed {
   #tell(signal: ToldSignal): void {
     const backlog = this.#backlogs.get(signal.accountId);
     if (backlog === undefined) return;
-    const changes = changesOf(signal, this.options.clock());
+    const changes = changesOf(signal, this.parts.clock());
     if (changes === 'too_many') backlog.overflow();
     else backlog.add(changes, steadyClock());
     this.#due.add(signal.accountId);
-    this.#workIn(this.options.gatherMs);
+    this.#workIn(this.parts.gatherMs);
   }
 
   // Changes after a failure wait for the next try.
@@ -91,7 +91,7 @@ export class ChangeFeed {
     // In the same step as the check: a signal between the two would wait for the next one.
     this.#isScheduled = false;
     if (this.#undecided.length + this.#due.size > 0) {
-      this.#workIn(isDone ? this.options.gatherMs : AFTER_FAULT_MS);
+      this.#workIn(isDone ? this.parts.gatherMs : AFTER_FAULT_MS);
     }
   }
 
@@ -105,7 +105,7 @@ export class ChangeFeed {
   }
 
   async #decide(): Promise<boolean> {
-    const { changeStore, emit } = this.options;
+    const { changeStore, emit } = this.parts;
     const askedAt = steadyClock();
     try {
       const watched = await changeStore.readWatched();
@@ -133,7 +133,7 @@ export class ChangeFeed {
   }
 
   async #writeFor(account: AccountId): Promise<boolean> {
-    const { changeStore, emit } = this.options;
+    const { changeStore, emit } = this.parts;
     const backlog = this.#backlogs.get(account);
     if (backlog === undefined) return true;
     const changes = backlog.take(steadyClock());

@@ -8,8 +8,8 @@ import { KNOWN_FOR_MS } from './change-feed';
 import { ChangeReader, type ChangeReaderOptions, type StreamMessage } from './change-reader';
 import type { ChangeStore } from './redis-change-store';
 
-export interface ChangeStreamsContext {
-  readonly changeStore: Pick<ChangeStore, 'watch' | 'begin' | 'join' | 'keep' | 'readAfter'>;
+export interface ChangeStreamsParts {
+  readonly changeStore: ChangeStore;
   readonly emit: Emit;
 }
 
@@ -38,7 +38,7 @@ export class ChangeStreams {
   #renewedAt = 0;
   #isStopped = false;
 
-  constructor(private readonly context: ChangeStreamsContext) {}
+  constructor(private readonly parts: ChangeStreamsParts) {}
 
   /**
    * All changes of an account's data, from `ready` until the end.
@@ -88,7 +88,7 @@ export class ChangeStreams {
     this.#count += 1;
     const account =
       this.#accounts.get(accountId) ??
-      new WatchedAccount({ accountId, changeStore: this.context.changeStore, clock: steadyClock });
+      new WatchedAccount({ accountId, changeStore: this.parts.changeStore, clock: steadyClock });
     this.#accounts.set(accountId, account);
     const reader = new ChangeReader(options);
     account.add(reader);
@@ -98,7 +98,7 @@ export class ChangeStreams {
   }
 
   #remove(accountId: AccountId, reader: ChangeReader): void {
-    const { emit } = this.context;
+    const { emit } = this.parts;
     this.#count -= 1;
     const account = this.#accounts.get(accountId);
     account?.remove(reader);
@@ -114,14 +114,14 @@ export class ChangeStreams {
     const steps = await Promise.allSettled(accounts.map((account) => account.step(isRenewalDue)));
     const failed = steps.find((step) => step.status === 'rejected');
     if (failed)
-      this.context.emit({ name: 'task.failed', task: 'read the stream of changes', error: failed.reason });
+      this.parts.emit({ name: 'task.failed', task: 'read the stream of changes', error: failed.reason });
     if (this.#accounts.size > 0) this.#timer.wakeUpIn(failed ? AFTER_FAULT_MS : READ_EVERY_MS);
   }
 }
 
 export interface WatchedAccountOptions {
   readonly accountId: AccountId;
-  readonly changeStore: Pick<ChangeStore, 'watch' | 'begin' | 'join' | 'keep' | 'readAfter'>;
+  readonly changeStore: ChangeStore;
   /** One that never jumps. */
   readonly clock: Clock;
 }

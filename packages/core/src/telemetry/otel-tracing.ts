@@ -46,6 +46,7 @@ import {
   ATTR_MESSAGING_OPERATION_TYPE,
   ATTR_MESSAGING_SYSTEM,
 } from '@opentelemetry/semantic-conventions/incubating';
+import type { Capability } from '../core/capability';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../domain/queues';
 import type { Signal, SignalListener, SignalNamed } from '../domain/signal';
 import { OTHER_METHOD } from '../domain/signals/requests';
@@ -64,12 +65,9 @@ const STOP_PATIENCE_MS = 2_000;
 /** Which process is traced. */
 export type TracedService = 'api' | 'worker';
 
-export interface Tracing {
+/** Makes spans of signals. When it closes, it sends the remaining ones, as far as possible within two seconds. */
+export interface Tracing extends Capability {
   readonly beginSpan: BeginSpan;
-  /** Make spans of signals. */
-  readonly listen: SignalListener;
-  /** Send the remaining spans, as far as possible within two seconds. */
-  stop(): Promise<void>;
 }
 
 export interface TracingOptions {
@@ -98,12 +96,13 @@ export function openOtelTracing(config: OtelConfig, { service, onWarning }: Trac
   });
   const sampler = createOtelSampler(config.OTEL_TRACES_SAMPLER, config.OTEL_TRACES_SAMPLER_ARG);
   return {
+    name: 'tracing',
     beginSpan: createOtelBeginSpan(sampler),
     listen(signal) {
       const described = describeSignal(signal, service);
       if (described?.span.context.isSampled) processor.onEnd(toReadableSpan(described, resource));
     },
-    async stop() {
+    async close() {
       await settledWithin(STOP_PATIENCE_MS, processor.shutdown());
     },
   };

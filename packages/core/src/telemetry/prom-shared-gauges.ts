@@ -136,10 +136,7 @@ function byNode(
   });
 }
 
-export function registerPromSharedGauges(
-  registry: Registry,
-  readings: Pick<SharedReadings<SharedSources>, 'current'>,
-): void {
+export function registerPromSharedGauges(registry: Registry, readings: SharedReadings<SharedSources>): void {
   const read = sharedGauges.map((definition) => ({
     ...definition,
     read: async () => (await readings.current()).filter(({ name }) => name === definition.name),

@@ -14,7 +14,7 @@ describe('prom worker gauges', () => {
     registerPromGauges(registry, workerGauges, {
       slots: { inUse: none, allowed: none },
       concurrency: { limits: () => limits },
-      shares: { read: () => undefined },
+      shares: new AccountShares(() => 0),
     });
     const lines = (await registry.metrics()).split('\n');
     return lines.filter((line) => line.startsWith('webhooks_endpoint'));

@@ -12,7 +12,7 @@ export interface WorkerSources {
   readonly slots: Readonly<Record<'inUse' | 'allowed', ByBudget>>;
   /** Of endpoints with running attempts. */
   readonly concurrency: { limits(): readonly { readonly limit: number; readonly underWay: number }[] };
-  readonly shares: Pick<AccountShares, 'read'>;
+  readonly shares: AccountShares;
 }
 
 /** A worker's own gauges, beside those of each process. */

@@ -11,16 +11,7 @@ import { fake } from '../testing/fake';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
-import {
-  ASLEEP_MS,
-  connectListener,
-  createListener,
-  disconnectListener,
-  LOST_MS,
-  type NewListener,
-  requireAwake,
-  wakeUpListener,
-} from './manage-listeners';
+import { ASLEEP_MS, Listeners, LOST_MS, type NewListener } from './listeners';
 import { ListenerStore } from './redis-listener-store';
 
 const START = 1_700_000_000_000;
@@ -59,23 +50,25 @@ async function arrange() {
     emit,
   });
   const newId = createNewId(clock);
-  const context = { endpoints, endpointStore, listenerStore, replayQueue, replayStore, newId, clock, emit };
+  const replays = new Replays(fake<ReplaysParts>({ endpointStore, replayStore, replayQueue, clock, emit }));
+  const context = { endpoints, endpointStore, listenerStore, replays, replayStore, newId, clock, emit };
+  const listeners = new Listeners(context);
   const addressOf = (endpointId: EndpointId) => ({ accountId, endpointId });
   return {
     context,
     endpoints,
+    listeners,
     listenerStore,
     ordered,
     accountId,
-    create: (change: Partial<NewListener> = {}) =>
-      createListener(context, accountId, { ...input, ...change }),
+    create: (change: Partial<NewListener> = {}) => listeners.create(accountId, { ...input, ...change }),
     async connect(id: EndpointId, stream: string) {
       await listenerStore.hold(id, { process: 'api', stream });
-      await connectListener(context, addressOf(id), stream);
+      await listeners.connect(addressOf(id), stream);
     },
-    hangUp: (id: EndpointId, stream: string) => disconnectListener(context, addressOf(id), stream),
+    hangUp: (id: EndpointId, stream: string) => listeners.disconnect(addressOf(id), stream),
     die: (id: EndpointId, stream: string) => listenerStore.letGo(id, { process: 'api', stream }),
-    wakeUp: (id: EndpointId) => wakeUpListener(context, addressOf(id)),
+    wakeUp: (id: EndpointId) => listeners.handleOneDue(addressOf(id)),
     isDue: async (id: EndpointId) =>
       (await listenerStore.listDue(now, 1_000)).some(({ endpointId }) => endpointId === id),
     read: (id: EndpointId) => endpoints.read(accountId, id),
@@ -118,7 +111,7 @@ it('is the same one when it is made again, with its secret and what is said of i
 });
 
 it('falls asleep a minute after it was lost: it gets no events, and is not there for clients', async () => {
-  const { create, connect, hangUp, wakeUp, isDue, read, pass, context, endpoints, accountId, addressOf } =
+  const { create, connect, hangUp, wakeUp, isDue, read, pass, endpoints, listeners, accountId, addressOf } =
     await arrange();
   const { id } = await create();
   await connect(id, 'one');
@@ -130,7 +123,7 @@ it('falls asleep a minute after it was lost: it gets no events, and is not there
   await wakeUp(id);
   await expect(read(id)).rejects.toMatchObject(NOT_FOUND);
   await expect(endpoints.update(accountId, id, { events: ['*'] })).rejects.toMatchObject(NOT_FOUND);
-  await expect(requireAwake(context, addressOf(id))).rejects.toMatchObject(NOT_FOUND);
+  await expect(listeners.requireAwake(addressOf(id))).rejects.toMatchObject(NOT_FOUND);
   expect((await endpoints.list(accountId, {}, 10)).endpoints).toEqual([]);
 });
 

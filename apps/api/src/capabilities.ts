@@ -1,0 +1,153 @@
+import { ListenerStreams } from '@hookferry/core/listeners/listener-streams';
+import { Listeners, WatchListeners } from '@hookferry/core/listeners/listeners';
+import { ListenerStore } from '@hookferry/core/listeners/redis-listener-store';
+import { MAILBOX_SILENCE_MS, RedisMailbox } from '@hookferry/core/listeners/redis-mailbox';
+import { Contacts } from '@hookferry/core/notifications/contacts';
+import { ContactStore } from '@hookferry/core/notifications/redis-contact-store';
+import { NotificationStore } from '@hookferry/core/notifications/redis-notification-store';
+import { AccountLoads } from '@hookferry/core/operations/account-loads';
+import { DayStore } from '@hookferry/core/operations/redis-day-store';
+import { steadyClock } from '@hookferry/core/platform/clock';
+import { connectRedis } from '@hookferry/core/platform/redis-connect';
+import { API_GATHER_MS, ChangeFeed } from '@hookferry/core/stream/change-feed';
+import { ChangeStreams } from '@hookferry/core/stream/change-streams';
+import { ChangeStore } from '@hookferry/core/stream/redis-change-store';
+import { registerPromGauges } from '@hookferry/core/telemetry/prom-gauges';
+import {
+  createPromRegistry,
+  processGauges,
+  readEventLoopLagMs,
+} from '@hookferry/core/telemetry/prom-registry';
+import { apiSignalMetrics, registerPromSignalMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
+import type { ApiContext } from './context';
+import { type ListedCapability, withRoutes } from './http/capability';
+import { mountContactPages } from './http/contact-pages';
+import { mountMetrics } from './http/probes';
+import {
+  askContactAgain,
+  createContact,
+  deleteContact,
+  listContacts,
+  listNotifications,
+  type NotificationModules,
+  updateContact,
+} from './routes/contacts';
+import { answerListener, createListener, type ListenerModules, streamListener } from './routes/listeners';
+import { type StreamModules, streamChanges } from './routes/stream';
+
+const metrics: ListedCapability = {
+  open({ redis, quota, redisClock, probes }) {
+    const registry = createPromRegistry();
+    registerPromGauges(registry, processGauges, {
+      standings: () => quota.standings(),
+      ping: () => redis.ping(),
+      eventLoopLagMs: () => readEventLoopLagMs(registry),
+      skewMs: () => redisClock.skewMs,
+      clock: steadyClock,
+    });
+    return {
+      name: 'metrics',
+      listen: registerPromSignalMetrics(registry, apiSignalMetrics),
+      mount: (app) => mountMetrics(app, registry, probes.scrapes),
+    };
+  },
+};
+
+const accountLoads: ListedCapability = {
+  open({ redis, atomic, clock, emit }) {
+    const loads = new AccountLoads({ dayStore: new DayStore(redis, atomic), clock, emit });
+    return { name: 'account loads', listen: loads.listen, close: () => loads.stop() };
+  },
+};
+
+const notifications = withRoutes<NotificationModules>({
+  routes: [
+    createContact, //     POST   /v1/contacts
+    listContacts, //      GET    /v1/contacts
+    updateContact, //     PATCH  /v1/contacts/:id
+    askContactAgain, //   POST   /v1/contacts/:id/ask-again
+    deleteContact, //     DELETE /v1/contacts/:id
+    listNotifications, // GET    /v1/notifications
+  ],
+  open(core) {
+    const { config, redis, atomic, sealer } = core;
+    const contacts = new Contacts({
+      ...core,
+      contactStore: new ContactStore(redis, sealer),
+      notificationStore: new NotificationStore(redis, atomic),
+      sendsMail: config.MAIL_FROM !== undefined,
+      hasPublicUrl: config.PUBLIC_URL !== undefined,
+    });
+    return {
+      name: 'notifications',
+      modules: { contacts },
+      mount: (app) => mountContactPages(app, contacts, core),
+    };
+  },
+});
+
+const listeners = withRoutes<ListenerModules>({
+  routes: [
+    createListener, // POST /v1/listeners
+    streamListener, // GET  /v1/listeners/:id/stream
+    answerListener, // POST /v1/listeners/:id/answers
+  ],
+  open(core) {
+    const listenerStore = new ListenerStore(core.redis);
+    const mailbox = openMailbox(core);
+    const all = new Listeners({ ...core, listenerStore });
+    const watch = new WatchListeners(all, core.emit);
+    const parts = { listeners: all, listenerStore, mailbox, emit: core.emit };
+    const listenerStreams = new ListenerStreams(parts);
+    return {
+      name: 'listeners',
+      modules: { listeners: all, listenerStreams },
+      start: () => watch.start(),
+      async stop() {
+        listenerStreams.stop();
+        await watch.stop();
+        await mailbox.close();
+      },
+    };
+  },
+});
+
+const stream = withRoutes<StreamModules>({
+  routes: [
+    streamChanges, // GET /v1/stream
+  ],
+  open({ redis, clock, emit }) {
+    const changeStore = new ChangeStore(redis);
+    const changeFeed = new ChangeFeed({ changeStore, gatherMs: API_GATHER_MS, clock, emit });
+    const changeStreams = new ChangeStreams({ changeStore, emit });
+    return {
+      name: 'stream of changes',
+      modules: { changeStreams },
+      listen: changeFeed.listen,
+      stop: async () => changeStreams.stop(),
+      close: () => changeFeed.stop(),
+    };
+  },
+});
+
+/** All that this API can do beside its core. Nothing else names them. */
+export const capabilities: readonly ListedCapability[] = [
+  metrics,
+  accountLoads,
+  notifications,
+  listeners,
+  stream,
+];
+
+function openMailbox({ config, redis, connectionHealth, emit }: ApiContext): RedisMailbox {
+  const connect = () =>
+    connectRedis({
+      url: config.REDIS_URL,
+      role: 'working',
+      name: 'api-mailbox',
+      silenceMs: MAILBOX_SILENCE_MS,
+      health: connectionHealth,
+      emit,
+    });
+  return new RedisMailbox({ redis, connect, emit });
+}

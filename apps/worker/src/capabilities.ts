@@ -1,0 +1,181 @@
+import type { Capability } from '@hookferry/core/core/capability';
+import type { Transport } from '@hookferry/core/domain/transport';
+import { countDisabled } from '@hookferry/core/endpoints/disable';
+import { HandOver } from '@hookferry/core/listeners/hand-over';
+import { ListenerStore } from '@hookferry/core/listeners/redis-listener-store';
+import { MAILBOX_SILENCE_MS, RedisMailbox } from '@hookferry/core/listeners/redis-mailbox';
+import { Mailer } from '@hookferry/core/notifications/nodemailer-mailer';
+import { Notifier } from '@hookferry/core/notifications/notifier';
+import { ContactStore } from '@hookferry/core/notifications/redis-contact-store';
+import { NotificationStore } from '@hookferry/core/notifications/redis-notification-store';
+import { AccountLoads } from '@hookferry/core/operations/account-loads';
+import { DayStore } from '@hookferry/core/operations/redis-day-store';
+import { steadyClock } from '@hookferry/core/platform/clock';
+import { connectRedis } from '@hookferry/core/platform/redis-connect';
+import { createKeepFor } from '@hookferry/core/platform/timers';
+import { ChangeFeed, WORKER_GATHER_MS } from '@hookferry/core/stream/change-feed';
+import { ChangeStore } from '@hookferry/core/stream/redis-change-store';
+import { registerPromGauges } from '@hookferry/core/telemetry/prom-gauges';
+import {
+  createPromRegistry,
+  processGauges,
+  readEventLoopLagMs,
+} from '@hookferry/core/telemetry/prom-registry';
+import {
+  ReadingsStore,
+  readRedisLoads,
+  registerPromSharedGauges,
+  SharedReadings,
+  type SharedSources,
+  sharedGauges,
+} from '@hookferry/core/telemetry/prom-shared-gauges';
+import {
+  registerPromSignalMetrics,
+  workerSignalMetrics,
+} from '@hookferry/core/telemetry/prom-signal-metrics';
+import { AccountShares, workerGauges } from '@hookferry/core/telemetry/prom-worker-gauges';
+import type { Registry } from 'prom-client';
+import type { WorkerConfig } from './config';
+import type { WorkerContext } from './context';
+
+/** One that this process has opened. */
+export interface WorkerCapability extends Capability {
+  /** `/metrics` shows it. */
+  readonly registry?: Registry;
+  /** Sends requests that are for a listener. */
+  readonly toListeners?: Transport;
+}
+
+interface ListedCapability {
+  open(core: WorkerContext): WorkerCapability;
+}
+
+const metrics: ListedCapability = {
+  open(core) {
+    const { redis, workerId, slots, concurrency, quota, redisClock } = core;
+    const registry = createPromRegistry();
+    const shares = new AccountShares(steadyClock);
+    const count = registerPromSignalMetrics(registry, workerSignalMetrics);
+    registerPromGauges(registry, processGauges, {
+      standings: () => quota.standings(),
+      ping: () => redis.ping(),
+      eventLoopLagMs: () => readEventLoopLagMs(registry),
+      skewMs: () => redisClock.skewMs,
+      clock: steadyClock,
+    });
+    registerPromGauges(registry, workerGauges, { slots, concurrency, shares });
+    const store = new ReadingsStore(redis, workerId);
+    registerPromSharedGauges(registry, new SharedReadings(store, sharedGauges, sharedSourcesOf(core)));
+    return {
+      name: 'metrics',
+      registry,
+      listen(signal) {
+        count(signal);
+        shares.listen(signal);
+      },
+    };
+  },
+};
+
+const accountLoads: ListedCapability = {
+  open({ redis, atomic, clock, emit }) {
+    const loads = new AccountLoads({ dayStore: new DayStore(redis, atomic), clock, emit });
+    return { name: 'account loads', listen: loads.listen, close: () => loads.stop() };
+  },
+};
+
+const notifications: ListedCapability = {
+  open(core) {
+    const { config, redis, atomic, sealer, requestStyle, deadLetters } = core;
+    const mailer = openMailer(config);
+    const notifier = new Notifier({
+      ...core,
+      contactStore: new ContactStore(redis, sealer),
+      notificationStore: new NotificationStore(redis, atomic),
+      mailer,
+      publicUrl: config.PUBLIC_URL,
+      userAgent: requestStyle.userAgent,
+      failingAfterMs: config.NOTIFY_FAILING_AFTER,
+      ratePolicy: { below: config.NOTIFY_SUCCESS_BELOW / 100, forMs: config.NOTIFY_SUCCESS_BELOW_FOR },
+      readNewestDeadLetter: () => deadLetters.newestAt(),
+    });
+    return {
+      name: 'notifications',
+      start: () => notifier.start(),
+      stop: () => notifier.stop(),
+      close: async () => mailer?.close(),
+    };
+  },
+};
+
+const listeners: ListedCapability = {
+  open({ config, redis, connection, emit }) {
+    const connect = () =>
+      connectRedis({ ...connection, name: 'worker-mailbox', silenceMs: MAILBOX_SILENCE_MS });
+    const mailbox = new RedisMailbox({ redis, connect, emit });
+    const handOver = new HandOver({
+      listenerStore: new ListenerStore(redis),
+      mailbox,
+      timeoutMs: config.DELIVERY_TIMEOUT,
+      keptBytes: config.RESPONSE_BYTES_KEPT,
+    });
+    return { name: 'listeners', toListeners: handOver.send, close: () => mailbox.close() };
+  },
+};
+
+const stream: ListedCapability = {
+  open({ redis, clock, emit }) {
+    const changeStore = new ChangeStore(redis);
+    const changeFeed = new ChangeFeed({ changeStore, gatherMs: WORKER_GATHER_MS, clock, emit });
+    return { name: 'stream of changes', listen: changeFeed.listen, close: () => changeFeed.stop() };
+  },
+};
+
+/** All that this worker can do beside its core. Nothing else names them. */
+export const capabilities: readonly ListedCapability[] = [
+  metrics,
+  accountLoads,
+  notifications,
+  listeners,
+  stream,
+];
+
+/** What `/metrics` shows. */
+export function registryOf(opened: readonly WorkerCapability[]): Registry {
+  return opened.find(({ registry }) => registry)?.registry ?? createPromRegistry();
+}
+
+/** Sends to listeners by the capability that can. @param opened it may be filled later. */
+export function toListenersBy(opened: readonly WorkerCapability[]): Transport {
+  return async (request, abortSignal) => {
+    const send = opened.find(({ toListeners }) => toListeners)?.toListeners;
+    if (send) return await send(request, abortSignal);
+    return { kind: 'unsent', error: 'This worker sends nothing to listeners.' };
+  };
+}
+
+function openMailer({ SMTP_URL: smtpUrl, MAIL_FROM: from }: WorkerConfig): Mailer | undefined {
+  return smtpUrl === undefined || from === undefined ? undefined : new Mailer({ smtpUrl, from });
+}
+
+// One reading serves several gauges.
+const LOADS_KEPT_MS = 1_000;
+
+/** What one worker reads for all of them. */
+function sharedSourcesOf(core: WorkerContext): SharedSources {
+  const { redis, standings, heldCounts, scheduledQueue, openBreakers, clock, overList, moveAfterMs } = core;
+  return {
+    readDepths: () => standings.readDepths(),
+    readOldestWaiting: () => standings.readOldestWaiting(clock()),
+    readHeld: () => heldCounts.read(),
+    readScheduled: createKeepFor(LOADS_KEPT_MS, () => scheduledQueue.readStanding(), steadyClock),
+    countDisabledEndpoints: () => countDisabled(core),
+    countOpenBreakers: () => openBreakers.count(clock()),
+    readRedisLoads: createKeepFor(LOADS_KEPT_MS, () => readRedisLoads(redis), steadyClock),
+    history: overList && {
+      count: () => overList.count(),
+      lateMs: async () => Math.max(clock() - moveAfterMs - ((await overList.oldest()) ?? clock()), 0),
+      countAside: () => overList.countAside(),
+    },
+  };
+}
