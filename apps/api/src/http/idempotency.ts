@@ -16,7 +16,7 @@ export const IDEMPOTENCY_KEY = 'idempotency-key';
 const REPLAYED = 'idempotent-replayed';
 export const IDEMPOTENCY_KEY_FORM = /^[\x21-\x7e]{1,255}$/;
 
-interface AnswerOnceContext {
+interface IdempotencyParts {
   readonly atomic: Atomic;
   readonly idempotencyStore: IdempotencyStore;
   readonly newId: NewId;
@@ -79,7 +79,7 @@ const LASTING: readonly ErrorCode[] = ['invalid_request', 'payload_too_large'];
  *   `conflict` when another API key was used the first time.
  */
 export async function answerOnce(
-  context: AnswerOnceContext,
+  context: IdempotencyParts,
   { request, response, assumption, bodyText }: KeyedRequest,
   work: Work,
 ): Promise<RouteReply> {
@@ -112,7 +112,7 @@ export async function answerOnce(
 }
 
 async function workOnce(
-  context: AnswerOnceContext,
+  context: IdempotencyParts,
   { slot, seal, seed, isFirst }: Claimed,
   work: () => Promise<RouteReply>,
 ): Promise<RouteReply> {
@@ -137,7 +137,7 @@ async function workOnce(
 }
 
 async function keep(
-  { idempotencyStore }: AnswerOnceContext,
+  { idempotencyStore }: IdempotencyParts,
   slot: Slot,
   seal: SealOptions,
   kept: Kept,
