@@ -210,7 +210,7 @@ export const readDeliveryContent = defineRoute({
     if (!event) throw eventNotFound();
     if (event.body === undefined) return { status: 200, body: { headers: {}, body: null } };
     const { SOURCE: source, PUBLIC_URL: publicUrl } = context.config;
-    const accountSource = await findAccountSource(context, endpoint);
+    const accountSource = await findAccountSource(context.accountStore, endpoint);
     const transformed = attempts.at(-1)?.transformed;
     const content = contentOf({ event, endpoint, transformed, accountSource }, { source, publicUrl });
     return { status: 200, body: content };

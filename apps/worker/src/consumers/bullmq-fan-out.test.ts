@@ -1,4 +1,5 @@
 import { EventEmitter, once } from 'node:events';
+import type { OpenAccounts } from '@hookferry/core/accounts/resolve-account';
 import type { AccountId } from '@hookferry/core/domain/account';
 import { deadLetterIdOf } from '@hookferry/core/domain/dead-letter';
 import type { AcceptedEvent } from '@hookferry/core/domain/event';
@@ -14,6 +15,7 @@ import { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
 import { buildAtomic } from '@hookferry/core/testing/build-atomic';
 import { buildEvent } from '@hookferry/core/testing/build-event';
 import { createClosables } from '@hookferry/core/testing/closables';
+import { fake } from '@hookferry/core/testing/fake';
 import { keepMovedId } from '@hookferry/core/testing/keep-moved-id';
 import { openPublishContext } from '@hookferry/core/testing/open-publish-context';
 import { testRetention } from '@hookferry/core/testing/test-retention';
@@ -21,7 +23,7 @@ import { Queue, QueueEvents } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { SharedCapacity } from '../capacity';
 import { openTestQueues, type TestQueues } from '../testing/open-test-queues';
-import { type EventWorkerContext, openEventWorker } from './bullmq-fan-out';
+import { type EventWorkerParts, openEventWorker } from './bullmq-fan-out';
 
 const queueKeys = queueKeysOf('bull');
 
@@ -30,8 +32,8 @@ afterEach(closeAll);
 
 const shards = oneShard('bull');
 
-type Parts = Pick<EventWorkerContext, 'oldestEvents' | 'deadLetters' | 'openAccounts'> &
-  Partial<EventWorkerContext>;
+type Parts = Pick<EventWorkerParts, 'oldestEvents' | 'deadLetters' | 'openAccounts'> &
+  Partial<EventWorkerParts>;
 
 // The worker's look for jobs of dead ones is one.
 const isFanOut = (steps: readonly Step[]) => steps.length > 1;
@@ -54,8 +56,8 @@ it('drops what comes for an account that is erased, an event or not, and says so
   };
   const consumer = openConsumer(queues, {
     oldestEvents: new OldestEvents(context.redis, shards),
-    deadLetters: { keep: unexpected },
-    openAccounts: { takesEvents: async (accountId) => accountId !== event.accountId },
+    deadLetters: fake<RejectedEvents>({ keep: unexpected }),
+    openAccounts: fake<OpenAccounts>({ takesEvents: async (accountId) => accountId !== event.accountId }),
     quota: { requireRoomAsKnown: unexpected },
     atomic: buildAtomic(unexpected),
   });
@@ -90,8 +92,8 @@ it('lets those who deliver in order know of an event that is put back, until it 
   const hasLooked = once(test, 'looked');
   const consumer = openConsumer(queues, {
     oldestEvents,
-    deadLetters: { keep: async () => [] },
-    openAccounts: { takesEvents: async () => true },
+    deadLetters: fake<RejectedEvents>({ keep: async () => [] }),
+    openAccounts: fake<OpenAccounts>({ takesEvents: async () => true }),
     atomic: buildAtomic(async (steps) => {
       if (!isFanOut(steps)) return await context.atomic(steps);
       runs += 1;
@@ -132,8 +134,8 @@ describe('with a history', () => {
     let fanOuts = 0;
     const consumer = openConsumer(queues, {
       oldestEvents: new OldestEvents(context.redis, shards),
-      deadLetters: { keep: async () => [] },
-      openAccounts: { takesEvents: async () => true },
+      deadLetters: fake<RejectedEvents>({ keep: async () => [] }),
+      openAccounts: fake<OpenAccounts>({ takesEvents: async () => true }),
       movedIds,
       atomic: buildAtomic(async (steps) => {
         if (isFanOut(steps)) fanOuts += 1;
@@ -183,7 +185,7 @@ describe('a scheduled event without a record', () => {
     const { accountId, id: eventId } = buildEvent();
     const consumer = openConsumer(queues, {
       clock: Date.now,
-      openAccounts: { takesEvents: async () => true },
+      openAccounts: fake<OpenAccounts>({ takesEvents: async () => true }),
       oldestEvents: new OldestEvents(context.redis, shards),
       deadLetters: willClose(new RejectedEvents(context.redis, shards, Date.now)),
     });
@@ -216,7 +218,7 @@ it('keeps an invalid event that is nested too deeply to be written again, and ho
   const { client, context, signals } = queues;
   const events = willClose(new Queue(EVENTS_QUEUE, { connection: client }));
   const consumer = openConsumer(queues, {
-    openAccounts: { takesEvents: async () => true },
+    openAccounts: fake<OpenAccounts>({ takesEvents: async () => true }),
     oldestEvents: new OldestEvents(context.redis, shards),
     deadLetters: willClose(new RejectedEvents(context.redis, shards, Date.now)),
   });

@@ -26,21 +26,21 @@ import {
 import { type Job, UnrecoverableError } from 'bullmq';
 import type { z } from 'zod';
 import type { SharedCapacity } from '../capacity';
-import { type OpenWorkerContext, openWorker } from './bullmq-open-worker';
+import { type OpenWorkerParts, openWorker } from './bullmq-open-worker';
 import { delayTooNew, orTryAgainSoon } from './bullmq-put-back';
 import type { BullmqWorker } from './bullmq-worker';
 
-export interface EventWorkerContext
-  extends OpenWorkerContext,
+export interface EventWorkerParts
+  extends OpenWorkerParts,
     ReadEventJobContext,
     RouteEventContext,
     FanOutContext,
     CancelContext {
   readonly eventStore: FanOutContext['eventStore'] & CancelContext['eventStore'];
-  readonly subscriptions: Pick<Subscriptions, 'current'>;
-  readonly deadLetters: Pick<RejectedEvents, 'keep'>;
-  readonly oldestEvents: Pick<OldestEvents, 'notePutBack' | 'forgetPutBack'>;
-  readonly openAccounts: Pick<OpenAccounts, 'takesEvents'>;
+  readonly subscriptions: Subscriptions;
+  readonly deadLetters: RejectedEvents;
+  readonly oldestEvents: OldestEvents;
+  readonly openAccounts: OpenAccounts;
   /** Over all shards together. */
   readonly eventCapacity: SharedCapacity;
 }
@@ -52,22 +52,22 @@ export const FAN_OUT_CONCURRENCY = 32;
  * Open the worker of a shard's events: invalid ones go to the dead letters, all others to the fan-out. Events
  * of an erased account are dropped: none of its data must be stored again.
  */
-export function openEventWorker(context: EventWorkerContext, shard: QueueShard): BullmqWorker<unknown> {
-  const { redis, eventCapacity: capacity, emit } = context;
+export function openEventWorker(parts: EventWorkerParts, shard: QueueShard): BullmqWorker<unknown> {
+  const { redis, eventCapacity: capacity, emit } = parts;
   const pushedEvents = new PushedEvents({ redis, prefix: shard.prefix }, FAN_OUT_CONCURRENCY);
-  return openWorker(context, { queue: EVENTS_QUEUE, shard, capacity }, async (job, token) => {
+  return openWorker(parts, { queue: EVENTS_QUEUE, shard, capacity }, async (job, token) => {
     const work = async () => {
       await delayTooNew(job, token, emit);
       await pushedEvents.sort();
-      await takeEvent(context, job);
+      await takeEvent(parts, job);
     };
-    await orTryAgainSoon(() => notePutBack(context, shard, job, work), job, token, emit);
+    await orTryAgainSoon(() => notePutBack(parts, shard, job, work), job, token, emit);
   });
 }
 
 // An event that is put back is behind younger ones on the queue: deliveries in order have to wait for it.
 async function notePutBack(
-  { oldestEvents }: EventWorkerContext,
+  { oldestEvents }: EventWorkerParts,
   shard: QueueShard,
   { id = '', data, timestamp, attemptsStarted }: Job,
   work: () => Promise<void>,
@@ -84,44 +84,41 @@ async function notePutBack(
 }
 
 async function takeEvent(
-  context: EventWorkerContext,
+  parts: EventWorkerParts,
   { id = '', name, timestamp, opts, data }: Job,
 ): Promise<void> {
   const job = { id, name, timestamp, delay: opts.delay, data };
-  if (await isDropped(context, job)) return;
+  if (await isDropped(parts, job)) return;
   const scheduled = scheduledEventSchema.safeParse(data).data;
-  if (scheduled) return await takeScheduled(context, job, scheduled);
-  const read = await readOrError(context, job);
-  await (read instanceof AppError ? reject(context, job, read) : fanOut(context, read));
+  if (scheduled) return await takeScheduled(parts, job, scheduled);
+  const read = await readOrError(parts, job);
+  await (read instanceof AppError ? reject(parts, job, read) : fanOut(parts, read));
 }
 
-async function isDropped(
-  { openAccounts, emit }: EventWorkerContext,
-  { id, data }: EventJob,
-): Promise<boolean> {
+async function isDropped({ openAccounts, emit }: EventWorkerParts, { id, data }: EventJob): Promise<boolean> {
   const accountId = accountOfJob(data);
   if (accountId === undefined || (await openAccounts.takesEvents(accountId))) return false;
   emit({ name: 'event.dropped', jobId: id, accountId });
   return true;
 }
 
-async function readOrError(context: EventWorkerContext, job: EventJob): Promise<ReadEvent | AppError> {
+async function readOrError(parts: EventWorkerParts, job: EventJob): Promise<ReadEvent | AppError> {
   try {
-    return await readEventJob(context, job);
+    return await readEventJob(parts, job);
   } catch (error) {
     if (error instanceof AppError && error.code !== 'storage_unavailable') return error;
     throw error;
   }
 }
 
-async function fanOut(context: EventWorkerContext, { event: read, source }: ReadEvent): Promise<void> {
-  if (await isSettled(context, read)) return;
-  const event: AcceptedEvent = context.movedIds ? { ...read, isQueued: true } : read;
-  if (event.schedule) await scheduleEvents(context, [event]);
-  else await sendToAll(context, event);
+async function fanOut(parts: EventWorkerParts, { event: read, source }: ReadEvent): Promise<void> {
+  if (await isSettled(parts, read)) return;
+  const event: AcceptedEvent = parts.movedIds ? { ...read, isQueued: true } : read;
+  if (event.schedule) await scheduleEvents(parts, [event]);
+  else await sendToAll(parts, event);
   // The API has announced its own events.
   if (source === 'http') return;
-  context.emit({
+  parts.emit({
     name: 'event.accepted',
     source,
     accountId: event.accountId,
@@ -131,22 +128,22 @@ async function fanOut(context: EventWorkerContext, { event: read, source }: Read
   });
 }
 
-async function sendToAll(context: EventWorkerContext, event: AcceptedEvent): Promise<void> {
-  const subscriptions = await context.subscriptions.current(event.accountId);
-  await fanOutEvents(context, [await routeEvent(context, event, subscriptions)]);
+async function sendToAll(parts: EventWorkerParts, event: AcceptedEvent): Promise<void> {
+  const subscriptions = await parts.subscriptions.current(event.accountId);
+  await fanOutEvents(parts, [await routeEvent(parts, event, subscriptions)]);
 }
 
 /** The job of an event whose time has come. One that lapsed before that is a dead letter. */
 async function takeScheduled(
-  context: EventWorkerContext,
+  parts: EventWorkerParts,
   job: EventJob,
   { account_id: accountId, id: eventId, due_at: deliverAt }: z.output<typeof scheduledEventSchema>,
 ): Promise<void> {
-  const event = await beginScheduled(context, { accountId, eventId, deliverAt });
-  if (event === undefined || (await isSettled(context, { accountId, id: eventId }))) return;
+  const event = await beginScheduled(parts, { accountId, eventId, deliverAt });
+  if (event === undefined || (await isSettled(parts, { accountId, id: eventId }))) return;
   await (event === 'lapsed'
-    ? reject(context, job, lapsed(eventId))
-    : sendToAll(context, { ...event, isQueued: true, isStored: true }));
+    ? reject(parts, job, lapsed(eventId))
+    : sendToAll(parts, { ...event, isQueued: true, isStored: true }));
 }
 
 function lapsed(id: EventId): AppError {
@@ -159,14 +156,14 @@ function lapsed(id: EventId): AppError {
 // A worker may have ended the fan-out and died before its job has ended, or a producer has pushed the event
 // once more. With a history the deliveries may have moved there since: then they must not be made again.
 async function isSettled(
-  { movedIds, clock }: EventWorkerContext,
+  { movedIds, clock }: EventWorkerParts,
   { accountId, id }: Pick<AcceptedEvent, 'accountId' | 'id'>,
 ): Promise<boolean> {
   return (await movedIds?.isSettled({ accountId, id, isQueued: true }, clock())) ?? false;
 }
 
 async function reject(
-  { deadLetters, emit }: EventWorkerContext,
+  { deadLetters, emit }: EventWorkerParts,
   job: EventJob,
   error: AppError,
 ): Promise<void> {
