@@ -96,7 +96,6 @@ export async function composeWorker(
     (signal) => changeFeed.listen(signal),
     (signal) => accountLoads.listen(signal),
   ]);
-  warnOfRetries(config, emit);
 
   // Its connection, clock and shards.
   const workerId = randomBytes(WORKER_ID_BYTES).toString('hex');
@@ -114,6 +113,7 @@ export async function composeWorker(
   const atomic = createAtomic(redis);
   const dayStore = new DayStore(redis, atomic);
   const accountLoads = new AccountLoads({ dayStore, clock, emit });
+  warnOfRetries(config, emit);
   watchRedisSafety(redis, emit);
   const isRedisAnswering = createRedisProbe(redis);
   const firstPrefix = queuePrefix(config.REDIS_URL);
@@ -141,7 +141,7 @@ export async function composeWorker(
   const stores = { ...base, ...core.stores, newId: createNewId(clock) };
   const delivery = openDelivery(config, {
     ...stores,
-    sendToListener: (request, abortSignal) => handOver.send(request, abortSignal),
+    toListeners: (request, abortSignal) => handOver.send(request, abortSignal),
     onCapacity: (running) => deliveryCapacity.setCapacity(running),
   });
   const { releaser, concurrency, oldestEvents } = delivery.parts;

@@ -134,7 +134,7 @@ export interface OpenDeliveryParts extends SharedParts {
   readonly verificationStore: VerificationStore;
   readonly newId: NewId;
   /** For endpoints whose deliveries a connected client takes. */
-  readonly sendToListener: Transport;
+  readonly toListeners: Transport;
   /** Called whenever the total number of allowed attempts changes. */
   readonly onCapacity: (attempts: number) => void;
 }
@@ -170,7 +170,7 @@ export function openDelivery(settings: DeliverySettings, given: OpenDeliveryPart
   const transport: Transport = (request, abortSignal) =>
     request.listener === undefined
       ? gotTransport.send(request, abortSignal)
-      : given.sendToListener(request, abortSignal);
+      : given.toListeners(request, abortSignal);
   const accessTokenStore = new AccessTokenStore(redis, given.sealer);
   const unprovenRequests = new UnprovenRequests(redis);
   const accessTokens = new AccessTokens({
