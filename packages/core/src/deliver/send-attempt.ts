@@ -96,7 +96,8 @@ async function send(
   batch: BatchRequest | undefined,
 ): Promise<SendOutcome> {
   const askedAt = parts.clock();
-  const authorized = ready.endpoint.auth && (await authorize(parts.accessTokens, ready.endpoint, abortSignal));
+  const authorized =
+    ready.endpoint.auth && (await authorize(parts.accessTokens, ready.endpoint, abortSignal));
   if (authorized?.kind === 'failed') {
     return attemptWithoutRequest(parts, ready, askedAt, toTokenError(authorized.failure));
   }
