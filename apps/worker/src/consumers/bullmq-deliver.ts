@@ -12,7 +12,7 @@ import type { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-pla
 import type { Job } from 'bullmq';
 import type { SharedCapacity } from '../capacity';
 import { DeliveryJobMates, type DeliveryJobMatesParts } from './bullmq-delivery-mates';
-import { DeliveryWorker, notADelivery, readData, readHolds } from './bullmq-delivery-worker';
+import { DeliveryWorker, notADelivery, readData } from './bullmq-delivery-worker';
 import { announceFailures, type OpenWorkerParts, workerOptionsOf } from './bullmq-open-worker';
 import { delayTooNew, giveJobBack, orTryAgainSoon, UNREADABLE_SECRET_DELAY_MS } from './bullmq-put-back';
 
@@ -86,13 +86,9 @@ function readRun(parts: ShardParts, job: Job<DeliveryJob>): DeliveryRun {
   const ids = parseDeliveryId(job.id ?? '');
   const data = readData(job.data);
   if (!ids) throw notADelivery();
-  return {
-    holds: readHolds(worker.holdsOf(job)),
-    texts: worker.textsOf(job),
-    // While queues are split again, each delivery is claimed by itself.
-    mates: placement.isSettled ? new DeliveryJobMates(parts, job, ids.eventId) : undefined,
-    ...worker.runOf(job, ids, data),
-  };
+  // While queues are split again, each delivery is claimed by itself.
+  const mates = placement.isSettled ? new DeliveryJobMates(parts, job, ids.eventId) : undefined;
+  return worker.runOf(job, ids, data, mates);
 }
 
 // Either nothing was sent, or the attempt is recorded: the delivery waits for the key, and uses no attempt.

@@ -13,14 +13,7 @@ import type {
 } from '@hookferry/core/queue/bullmq-delivery-mates';
 import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
 import type { Job } from 'bullmq';
-import {
-  asGoodAsNew,
-  type DeliveryJobData,
-  type DeliveryWorker,
-  type JobRef,
-  readData,
-  readHolds,
-} from './bullmq-delivery-worker';
+import { type DeliveryJobData, type DeliveryWorker, type JobRef, readData } from './bullmq-delivery-worker';
 
 export interface DeliveryJobMatesParts {
   readonly worker: DeliveryWorker;
@@ -77,11 +70,7 @@ export class DeliveryJobMates implements DeliveryMates {
     return this.#jobs.map((job) => {
       const data = known.get(job.data) ?? readData(parsedOrUndefined(job.data));
       known.set(job.data, data);
-      return {
-        holds: readHolds(job.holds),
-        texts: asGoodAsNew(job.texts),
-        ...this.parts.worker.runOf(job, job, data),
-      };
+      return this.parts.worker.runOf(job, job, data);
     });
   }
 

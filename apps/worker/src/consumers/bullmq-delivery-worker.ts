@@ -1,4 +1,5 @@
 import {
+  type DeliveryMates,
   type DeliveryParts,
   type DeliveryRun,
   type DeliveryTexts,
@@ -106,30 +107,39 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     await Promise.all([super.stop(), this.#dueDeliveries.stop()]);
   }
 
-  /** What a running job says of its delivery, and how it ends. */
-  runOf(job: RunningJob, { eventId, endpointId }: DeliveryParts, data: DeliveryJobData): DeliveryRun {
+  /**
+   * What a running job says of its delivery, and how it ends.
+   *
+   * @param mates absent: it goes alone, or was taken along.
+   */
+  runOf(
+    job: RunningJob,
+    { eventId, endpointId }: DeliveryParts,
+    data: DeliveryJobData,
+    mates?: DeliveryMates,
+  ): DeliveryRun {
+    const holds = this.#holds.get(job);
     return {
       eventId,
       endpointId,
       accountId: data.account_id,
       hasWaited: job.attemptsStarted > 1,
+      holds: holds === undefined ? undefined : decodeHolds(holds),
       wasTakenOver: job.stalledCounter > 0,
       ownedUntil: (job.processedOn ?? 0) + this.#lockMs - Math.min(LOCK_MARGIN_MS, this.#lockMs / 4),
       takenAt: this.#runs.get(job)?.takenAt ?? Number.NEGATIVE_INFINITY,
       keepJob: (target) => this.#keep(job)(target),
       request: decodeRequest(data),
+      texts: this.textsOf(job),
       stepsToEnd: (end) => this.stepsToEnd([job], end),
+      mates,
     };
   }
 
   /** The records that were read together with a job, if that was recent. */
-  textsOf(job: Job<DeliveryJob>): DeliveryTexts | undefined {
-    return asGoodAsNew(this.#texts.get(job));
-  }
-
-  /** Why a job was held before, as its field has it. */
-  holdsOf(job: Job<DeliveryJob>): string | undefined {
-    return this.#holds.get(job);
+  textsOf(job: JobRef): DeliveryTexts | undefined {
+    const texts = this.#texts.get(job);
+    return texts && steadyClock() - texts.readAt < CACHED_FOR_MS ? texts : undefined;
   }
 
   /** Ask Redis whether a job is still this worker's. */
@@ -180,6 +190,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     const [{ tied, busy, jobs }] = await this.atomic([this.#mateJobs.take(address, first, token, wanted)]);
     for (const mate of jobs) {
       this.own(mate.id, token);
+      this.#note(mate, mate);
       this.#runs.set(
         mate,
         newRun(token, () => false),
@@ -252,12 +263,17 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     return taken.job && this.#open(taken.job);
   }
 
-  #open({ jobId, token, json, holds, texts }: TakenJob): Job<DeliveryJob, JobEnd> {
+  #open(taken: TakenJob): Job<DeliveryJob, JobEnd> {
+    const { jobId, token, json } = taken;
     const job = this.createJob(json as JobJson, jobId);
     job.token = token;
+    this.#note(job, taken);
+    return job;
+  }
+
+  #note(job: JobRef, { holds, texts }: Pick<TakenJob, 'holds' | 'texts'>): void {
     if (texts) this.#texts.set(job, texts);
     if (holds !== undefined) this.#holds.set(job, holds);
-    return job;
   }
 
   // One for each job: a job that was given back, since nobody knew of it, may come again, and is then another
@@ -269,24 +285,15 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
 
   /** Its deliveries are neighbours on the queue: this process may still have what it has read for the last one. */
   #knownEvent(job: JobRef): EventId | undefined {
-    if (asGoodAsNew(this.#texts.get(job)) === undefined) return undefined;
+    if (this.textsOf(job) === undefined) return undefined;
     return parseDeliveryId(job.id ?? '')?.eventId;
   }
-}
-
-/** The records that were read together with a job, unless that is too long ago. */
-export function asGoodAsNew(texts: DeliveryTexts | undefined): DeliveryTexts | undefined {
-  return texts && steadyClock() - texts.readAt < CACHED_FOR_MS ? texts : undefined;
 }
 
 export function readData(data: unknown): DeliveryJobData {
   const read = deliveryJobSchema.safeParse(data);
   if (!read.success) throw notADelivery();
   return read.data;
-}
-
-export function readHolds(text: string | undefined): DeliveryRun['holds'] {
-  return text === undefined ? undefined : decodeHolds(text);
 }
 
 export function notADelivery(): Error {
