@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { signMessage } from '@hookferry/core/deliver/send-attempt';
+import { signMessage } from '@hookferry/core/deliver/prepare-request';
 import { newSecret } from '@hookferry/core/endpoints/rotate-secret';
 import { until } from '../support/until';
 import { blocksOf, readPage } from './read-page';

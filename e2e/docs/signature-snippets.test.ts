@@ -3,7 +3,7 @@ import { createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { signBody, signMessage } from '@hookferry/core/deliver/send-attempt';
+import { signBody, signMessage } from '@hookferry/core/deliver/prepare-request';
 import { blocksOf, readPage } from './read-page';
 
 interface Runtime {

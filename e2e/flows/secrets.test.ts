@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { signBody } from '@hookferry/core/deliver/send-attempt';
+import { signBody } from '@hookferry/core/deliver/prepare-request';
 import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
 import { clientCertificate, clientKey } from '@hookferry/core/testing/certificates';
 import { createClosables } from '@hookferry/core/testing/closables';

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { signMessage } from '@hookferry/core/deliver/send-attempt';
+import { signMessage } from '@hookferry/core/deliver/prepare-request';
 import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { build } from 'esbuild';
 import { askTool } from './ask-tool';

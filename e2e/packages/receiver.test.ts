@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { cp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { signMessage } from '@hookferry/core/deliver/send-attempt';
+import { signMessage } from '@hookferry/core/deliver/prepare-request';
 import { build } from 'esbuild';
 import { blocksOf } from '../docs/read-page';
 import { ConsumerProject, STRICT_COMPILER } from './consumer-project';

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { userInfo } from 'node:os';
-import { ensureDefaultAccount } from '@hookferry/core/accounts/api-keys';
 import { openCore } from '@hookferry/core/core/open-core';
 import { type Act, AUDIT_ID_PREFIX, type AuditAction, type AuditEntry } from '@hookferry/core/domain/audit';
 import { createQueueLayout, type QueueShards, shardsAmong } from '@hookferry/core/domain/queues';

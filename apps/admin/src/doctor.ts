@@ -1,12 +1,14 @@
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
+import { lookUpName, NameCache } from '@hookferry/core/deliver/egress/resolve-name';
 import {
   DeliveryHttpAgent,
   DeliveryHttpsAgent,
+  DirectRoute,
   IdleSockets,
-} from '@hookferry/core/deliver/egress/delivery-agents';
-import { lookUpName, NameCache } from '@hookferry/core/deliver/egress/resolve-name';
-import { DirectRoute, ProxyRoute, type Route } from '@hookferry/core/deliver/egress/routes';
+  ProxyRoute,
+  type Route,
+} from '@hookferry/core/deliver/egress/routes';
 import { isWithin, parseAddress, parseKnownRange } from '@hookferry/core/domain/address-ranges';
 import { steadyClock } from '@hookferry/core/platform/clock';
 import type { Command } from 'commander';

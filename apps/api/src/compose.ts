@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { ensureDefaultAccount } from '@hookferry/core/accounts/api-keys';
 import { type Capability, closesOf, listenersOf, stopsOf } from '@hookferry/core/core/capability';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
 import type { BeginSpan } from '@hookferry/core/domain/trace';

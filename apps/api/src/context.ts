@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { AuthFailures } from '@hookferry/core/accounts/authentication';
 import { HeavyTurns } from '@hookferry/core/accounts/heavy-turns';
 import { RateLimit } from '@hookferry/core/accounts/limit-rate';

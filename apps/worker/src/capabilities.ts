@@ -1,6 +1,7 @@
 import type { Capability } from '@hookferry/core/core/capability';
+import type { Core } from '@hookferry/core/core/open-core';
+import type { openDelivery } from '@hookferry/core/deliver/open-delivery';
 import type { Transport } from '@hookferry/core/domain/transport';
-import { countDisabled } from '@hookferry/core/endpoints/disable';
 import { HandOver } from '@hookferry/core/listeners/hand-over';
 import { ListenerStore } from '@hookferry/core/listeners/redis-listener-store';
 import { MAILBOX_SILENCE_MS, RedisMailbox } from '@hookferry/core/listeners/redis-mailbox';
@@ -11,8 +12,11 @@ import { NotificationStore } from '@hookferry/core/notifications/redis-notificat
 import { AccountLoads } from '@hookferry/core/operations/account-loads';
 import { DayStore } from '@hookferry/core/operations/redis-day-store';
 import { steadyClock } from '@hookferry/core/platform/clock';
-import { connectRedis } from '@hookferry/core/platform/redis-connect';
+import type { NewId } from '@hookferry/core/platform/ids';
+import type { RedisClock } from '@hookferry/core/platform/redis-clock';
+import { type ConnectOptions, connectRedis } from '@hookferry/core/platform/redis-connect';
 import { createKeepFor } from '@hookferry/core/platform/timers';
+import type { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
 import { ChangeFeed, WORKER_GATHER_MS } from '@hookferry/core/stream/change-feed';
 import { ChangeStore } from '@hookferry/core/stream/redis-change-store';
 import { registerPromGauges } from '@hookferry/core/telemetry/prom-gauges';
@@ -36,7 +40,6 @@ import {
 import { AccountShares, workerGauges } from '@hookferry/core/telemetry/prom-worker-gauges';
 import type { Registry } from 'prom-client';
 import type { WorkerConfig } from './config';
-import type { WorkerContext } from './context';
 
 /** One that this process has opened. */
 export interface WorkerCapability extends Capability {
@@ -46,13 +49,31 @@ export interface WorkerCapability extends Capability {
   readonly toListeners?: Transport;
 }
 
+/** What a worker has opened before its capabilities. */
+export interface WorkerCore extends Omit<Core, 'stores'>, Stores {
+  readonly config: WorkerConfig;
+  /** Options of connections to Redis, for those that block. */
+  readonly connection: Omit<ConnectOptions, 'name'>;
+  readonly workerId: string;
+  readonly redisClock: RedisClock;
+  readonly newId: NewId;
+  readonly delivery: ReturnType<typeof openDelivery>;
+  readonly rejectedEvents: RejectedEvents;
+  /** How long after its end a delivery moves to the history. */
+  readonly moveAfterMs: number;
+}
+
+type Stores = Core['stores'];
+
 interface ListedCapability {
-  open(core: WorkerContext): WorkerCapability;
+  open(core: WorkerCore): WorkerCapability;
 }
 
 const metrics: ListedCapability = {
   open(core) {
-    const { redis, workerId, slots, concurrency, quota, redisClock } = core;
+    const { redis, workerId, delivery, quota, redisClock } = core;
+    const { slots } = delivery;
+    const { concurrency } = delivery.parts;
     const registry = createPromRegistry();
     const shares = new AccountShares(steadyClock);
     const count = registerPromSignalMetrics(registry, workerSignalMetrics);
@@ -86,18 +107,20 @@ const accountLoads: ListedCapability = {
 
 const notifications: ListedCapability = {
   open(core) {
-    const { config, redis, atomic, sealer, requestStyle, deadLetters } = core;
+    const { config, redis, atomic, sealer, delivery, rejectedEvents } = core;
     const mailer = openMailer(config);
     const notifier = new Notifier({
       ...core,
+      ...delivery,
+      ...delivery.parts,
       contactStore: new ContactStore(redis, sealer),
       notificationStore: new NotificationStore(redis, atomic),
       mailer,
       publicUrl: config.PUBLIC_URL,
-      userAgent: requestStyle.userAgent,
+      userAgent: delivery.parts.requestStyle.userAgent,
       failingAfterMs: config.NOTIFY_FAILING_AFTER,
       ratePolicy: { below: config.NOTIFY_SUCCESS_BELOW / 100, forMs: config.NOTIFY_SUCCESS_BELOW_FOR },
-      readNewestDeadLetter: () => deadLetters.newestAt(),
+      readNewestDeadLetter: () => rejectedEvents.newestAt(),
     });
     return {
       name: 'notifications',
@@ -162,14 +185,14 @@ function openMailer({ SMTP_URL: smtpUrl, MAIL_FROM: from }: WorkerConfig): Maile
 const LOADS_KEPT_MS = 1_000;
 
 /** What one worker reads for all of them. */
-function sharedSourcesOf(core: WorkerContext): SharedSources {
+function sharedSourcesOf(core: WorkerCore): SharedSources {
   const { redis, standings, heldCounts, scheduledQueue, openBreakers, clock, overList, moveAfterMs } = core;
   return {
     readDepths: () => standings.readDepths(),
     readOldestWaiting: () => standings.readOldestWaiting(clock()),
     readHeld: () => heldCounts.read(),
     readScheduled: createKeepFor(LOADS_KEPT_MS, () => scheduledQueue.readStanding(), steadyClock),
-    countDisabledEndpoints: () => countDisabled(core),
+    countDisabledEndpoints: () => core.endpointHealth.countDisabled(),
     countOpenBreakers: () => openBreakers.count(clock()),
     readRedisLoads: createKeepFor(LOADS_KEPT_MS, () => readRedisLoads(redis), steadyClock),
     history: overList && {

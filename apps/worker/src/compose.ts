@@ -1,15 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
+import { AuditSettler } from '@hookferry/core/accounts/audit/audit-settler';
+import { OpenAccounts } from '@hookferry/core/accounts/open-accounts';
 import { type Capability, closesOf, listenersOf, stopsOf } from '@hookferry/core/core/capability';
+import { openCore } from '@hookferry/core/core/open-core';
+import { openDelivery } from '@hookferry/core/deliver/open-delivery';
+import { DAY_MS } from '@hookferry/core/domain/history-retention';
 import { longestOf } from '@hookferry/core/domain/retry-schedule';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
 import type { BeginSpan } from '@hookferry/core/domain/trace';
+import { HistoryUpkeep } from '@hookferry/core/history/mover/upkeep';
 import { DaySampler } from '@hookferry/core/operations/day-sampler';
-import { DayStore } from '@hookferry/core/operations/redis-day-store';
-import { WorkerReports } from '@hookferry/core/operations/redis-worker-reports';
 import { AttemptRate, WorkerReporter } from '@hookferry/core/operations/worker-reporter';
 import { steadyClock } from '@hookferry/core/platform/clock';
 import { formatDuration } from '@hookferry/core/platform/duration';
+import { createNewId } from '@hookferry/core/platform/ids';
 import { createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { RedisClock } from '@hookferry/core/platform/redis-clock';
 import { connectRedis, createRedisProbe, queuePrefix } from '@hookferry/core/platform/redis-connect';
@@ -17,14 +22,18 @@ import { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
 import { watchRedisSafety } from '@hookferry/core/platform/redis-safety';
 import type { Stoppable } from '@hookferry/core/platform/timers';
 import { VERSION } from '@hookferry/core/platform/version';
+import { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
+import { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
 import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import { Resharding } from '@hookferry/core/queue/resharding/resharding';
 import { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
 import { capabilities, registryOf, toListenersBy, type WorkerCapability } from './capabilities';
+import { SharedCapacity } from './capacity';
 import { stallTimeoutOf, type WorkerConfig } from './config';
+import { FAN_OUT_CONCURRENCY } from './consumers/bullmq-fan-out';
 import { openErasureWorker, openReplayWorker } from './consumers/bullmq-stepwise';
-import { openContext } from './context';
 import { OpsServer } from './ops-server';
+import { ServedShards } from './shard-consumers';
 import { StallWatch } from './stall-watch';
 
 export interface WorkerProcess {
@@ -37,11 +46,13 @@ export interface WorkerProcess {
   readonly parts: readonly Stoppable[];
 }
 
-// Short, since each recorded attempt has it; enough to tell hundreds of processes apart.
-const WORKER_ID_BYTES = 3;
-
 /** Traces, which begin before the process opens anything. */
 type Tracing = Capability & { readonly beginSpan: BeginSpan };
+
+// Short, since each recorded attempt has it; enough to tell hundreds of processes apart.
+const WORKER_ID_BYTES = 3;
+// Two movers, which write at the same time, and one that makes days, drops them, or erases; the readers are for replays.
+const DATABASE = { applicationName: 'hookferry-worker', readers: 3, writers: 3 };
 
 /** Build and start the worker, whether Redis responds yet or not. */
 export async function composeWorker(
@@ -52,47 +63,80 @@ export async function composeWorker(
   const attempts = new AttemptRate(steadyClock);
   const listeners = [...given, attempts.listen];
   const emit = createEmit(listeners);
-  const workerId = randomBytes(WORKER_ID_BYTES).toString('hex');
 
+  // Its connection, clock and shards.
+  const workerId = randomBytes(WORKER_ID_BYTES).toString('hex');
   const connectionHealth = new ConnectionHealth();
   const connection = { url: config.REDIS_URL, role: 'working', health: connectionHealth, emit } as const;
   const redis = connectRedis({ ...connection, name: 'worker' });
   const redisClock = new RedisClock({ redis, emit });
   const clock = redisClock.now;
   const atomic = createAtomic(redis);
-  const dayStore = new DayStore(redis, atomic);
-  warnOfRetries(config, emit);
   watchRedisSafety(redis, emit);
   const isRedisAnswering = createRedisProbe(redis);
-
   const firstPrefix = queuePrefix(config.REDIS_URL);
   const layoutStore = new LayoutStore(redis, firstPrefix);
   const wanted = config.QUEUE_SHARDS;
   const shards = new ShardsInForce({ layoutStore, wanted, firstPrefix, atomic, emit });
+
+  // What it shares with other processes, and what makes attempts.
   const { beginSpan } = tracing ?? {};
+  const base = { config, redis, shards, atomic, workerId, beginSpan, clock, redisClock, emit };
+  const core = openCore({
+    ...base,
+    maxEventBytes: config.MAX_EVENT_BYTES,
+    database: DATABASE,
+    servedShards: () => servedShards.list(),
+  });
+  const { standings, accountStore, deliveryQueue, workerReports, movedHistory } = core.stores;
   const opened: WorkerCapability[] = tracing ? [tracing] : [];
-  const { context, servedShards, verifier, auditSettler, historyUpkeep, recorders, connections } =
-    openContext({
-      config,
-      redis,
-      connection,
-      shards,
-      atomic,
-      workerId,
-      beginSpan,
-      toListeners: toListenersBy(opened),
-      clock,
-      redisClock,
-      emit,
-    });
+  const deliveryCapacity = new SharedCapacity(config.WORKER_CONCURRENCY);
+  const stores = { ...base, ...core.stores, newId: createNewId(clock) };
+  const delivery = openDelivery(config, {
+    ...stores,
+    toListeners: toListenersBy(opened),
+    onCapacity: (running) => deliveryCapacity.setCapacity(running),
+  });
+  const { releaser, oldestEvents } = delivery.parts;
+  const { slots, verifier } = delivery;
+  const rejectedEvents = new RejectedEvents(redis, shards, clock);
+  const moveAfterMs = config.HISTORY_MOVE_AFTER;
+  const context = { ...stores, ...core, connection, delivery, rejectedEvents, moveAfterMs };
   opened.push(...capabilities.map((each) => each.open(context)));
   listeners.push(...listenersOf(opened));
+  warnOfRetries(config, emit);
 
-  const { releaser, standings, slots } = context;
-  // They are few, and all in the first shard.
-  const consumers = [openReplayWorker(context, shards.first), openErasureWorker(context, shards.first)];
+  // Its consumers: of each shard; and of replays and erasures, which are few, and all in the first shard.
+  const openAccounts = new OpenAccounts(accountStore, steadyClock);
+  const lockDurationMs = config.JOB_LOCK_DURATION;
+  const servedShards: ServedShards = new ServedShards(
+    {
+      ...stores,
+      publishing: core.publishing,
+      attemptParts: delivery.parts,
+      placement: new DeliveryPlacement(redis, shards, deliveryQueue),
+      deliveryCapacity,
+      lockDurationMs,
+      stopDeadlineMs: config.SHUTDOWN_TIMEOUT,
+      deadLetters: rejectedEvents,
+      oldestEvents,
+      openAccounts,
+      eventCapacity: new SharedCapacity(FAN_OUT_CONCURRENCY),
+    },
+    config.WORKER_SHARDS,
+  );
+  const stepwise = { ...stores, lockDurationMs };
+  const consumers = [
+    openReplayWorker(stepwise, core.replays, shards.first),
+    openErasureWorker(stepwise, core.erasure, shards.first),
+  ];
   const resharding = new Resharding({ redis, shards, layoutStore, workerId, clock, emit });
-  const workerReports = new WorkerReports(redis, atomic);
+
+  // What it does beside deliveries.
+  const keepDays = config.HISTORY_RETENTION / DAY_MS;
+  const historyUpkeep =
+    movedHistory && new HistoryUpkeep({ ...stores, ...movedHistory, openAccounts, moveAfterMs, keepDays });
+  const auditSettler = new AuditSettler(stores);
   const reporter = new WorkerReporter({
     workerReports,
     worker: {
@@ -108,7 +152,7 @@ export async function composeWorker(
     redisClock,
     emit,
   });
-  const sampler = new DaySampler({ ...context, workerReports, dayStore, clock, emit });
+  const sampler = new DaySampler({ operations: core.operations, clock, emit });
   const stalledAfterMs = stallTimeoutOf(config);
   const stallWatch = new StallWatch({ servedShards, standings, redis, atomic, stalledAfterMs, emit });
   let isStopping = false;
@@ -128,7 +172,8 @@ export async function composeWorker(
   const begin = async () => {
     await redisClock.start((isTrusted) => servedShards.setMayServe(isTrusted));
     if (isStopping) return;
-    for (const part of [...consumers, ...parts, ...opened]) part.start?.();
+    for (const part of [...consumers, ...parts]) part.start();
+    for (const capability of opened) capability.start?.();
     await shards.start((current) => servedShards.serve(current));
   };
   void begin();
@@ -144,17 +189,20 @@ export async function composeWorker(
       { name: 'stall watch', stop: () => stallWatch.stop() },
       {
         name: 'consumers',
-        stop: () => stopAll([servedShards, verifier, auditSettler, ...consumers, ...stopsOf(opened)]),
+        stop: () => stopAll([servedShards, verifier, auditSettler, ...stopsOf(opened), ...consumers]),
       },
       // These release jobs for the consumers, or move them to where consumers take them.
       { name: 'releasers', stop: () => stopAll([releaser, resharding]) },
       { name: 'shards', stop: () => shards.stop() },
       { name: 'history', stop: async () => await historyUpkeep?.stop() },
       { name: 'worker report', stop: () => stopAll([reporter, sampler]) },
-      ...recorders,
+      ...delivery.recorders,
+      ...core.recorders,
       ...closesOf(opened),
       { name: 'ops server', stop: () => opsServer.stop() },
-      ...connections,
+      ...delivery.connections,
+      { name: 'rejected events', stop: () => rejectedEvents.close() },
+      ...core.connections,
       { name: 'connection', stop: async () => redis.disconnect() },
     ],
   };

@@ -1,8 +1,11 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { WorkedQueue } from '@hookferry/core/domain/queues';
+import type { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
+import { fake } from '@hookferry/core/testing/fake';
 import { Counter, Gauge, Registry } from 'prom-client';
 import { OpsServer } from './ops-server';
+import type { StallWatch } from './stall-watch';
 
 let stop: (() => Promise<void>) | undefined;
 afterEach(() => stop?.());
@@ -14,8 +17,8 @@ async function start(isReady = true, stalledQueue?: WorkedQueue, stuckConnection
     host: '127.0.0.1',
     port: 0,
     registry,
-    stallWatch: { stalledQueue },
-    connectionHealth: { stuckConnection },
+    stallWatch: fake<StallWatch>({ stalledQueue }),
+    connectionHealth: fake<ConnectionHealth>({ stuckConnection }),
     isReady: async () => isReady,
   });
   stop = () => server.stop();
@@ -110,8 +113,8 @@ describe('OpsServer', () => {
       host: '127.0.0.1',
       port,
       registry: new Registry(),
-      stallWatch: { stalledQueue: undefined },
-      connectionHealth: { stuckConnection: undefined },
+      stallWatch: fake<StallWatch>({ stalledQueue: undefined }),
+      connectionHealth: fake<ConnectionHealth>({ stuckConnection: undefined }),
       isReady: async () => true,
     });
     await expect(second.start()).rejects.toMatchObject({ code: 'EADDRINUSE' });

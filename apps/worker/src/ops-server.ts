@@ -4,13 +4,13 @@ import type { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
 import type { Registry } from 'prom-client';
 import type { StallWatch } from './stall-watch';
 
-export interface OpsServerContext {
+export interface OpsServerParts {
   readonly host: string;
   /** 0 for any free one. */
   readonly port: number;
   readonly registry: Registry;
-  readonly stallWatch: Pick<StallWatch, 'stalledQueue'>;
-  readonly connectionHealth: Pick<ConnectionHealth, 'stuckConnection'>;
+  readonly stallWatch: StallWatch;
+  readonly connectionHealth: ConnectionHealth;
   /** Whether the worker can take jobs right now. */
   isReady(): Promise<boolean>;
 }
@@ -25,13 +25,13 @@ interface OpsResponse {
 export class OpsServer {
   readonly #server: Server;
 
-  constructor(private readonly context: OpsServerContext) {
+  constructor(private readonly parts: OpsServerParts) {
     this.#server = createServer((request, response) => void this.#serve(request, response));
   }
 
   /** Resolves to the port it listens on. */
   async start(): Promise<number> {
-    this.#server.listen(this.context.port, this.context.host);
+    this.#server.listen(this.parts.port, this.parts.host);
     await once(this.#server, 'listening');
     const address = this.#server.address();
     return typeof address === 'object' && address !== null ? address.port : 0;
@@ -53,17 +53,17 @@ export class OpsServer {
   async #respond(path: string): Promise<OpsResponse> {
     switch (path) {
       case '/healthz': {
-        const { stuckConnection: connection } = this.context.connectionHealth;
+        const { stuckConnection: connection } = this.parts.connectionHealth;
         if (connection !== undefined) return json(503, { status: 'stuck', connection });
-        const { stalledQueue: queue } = this.context.stallWatch;
+        const { stalledQueue: queue } = this.parts.stallWatch;
         return queue === undefined ? json(200, { status: 'ok' }) : json(503, { status: 'stalled', queue });
       }
       case '/readyz': {
-        const ready = await this.context.isReady();
+        const ready = await this.parts.isReady();
         return json(ready ? 200 : 503, { status: ready ? 'ready' : 'not ready' });
       }
       case '/metrics': {
-        const { registry } = this.context;
+        const { registry } = this.parts;
         return { status: 200, contentType: registry.contentType, body: await registry.metrics() };
       }
       default:

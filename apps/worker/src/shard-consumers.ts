@@ -4,13 +4,14 @@ import {
   type QueueShard,
   type WorkedQueue,
 } from '@hookferry/core/domain/queues';
-import { DueEvents, type DueEventsOptions } from '@hookferry/core/queue/bullmq-scheduled-queue';
+import { DueEvents, type ScheduledQueue } from '@hookferry/core/queue/bullmq-scheduled-queue';
 import type { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
-import { DeliveryConsumer, type DeliveryConsumerContext } from './consumers/bullmq-deliver';
+import { type DeliveryWorkerParts, openDeliveryWorker } from './consumers/bullmq-deliver';
 import { type EventWorkerParts, openEventWorker } from './consumers/bullmq-fan-out';
 
-export type ShardContext = EventWorkerParts &
-  DeliveryConsumerContext & { readonly scheduledQueue: DueEventsOptions['scheduledQueue'] };
+export interface ShardParts extends EventWorkerParts, DeliveryWorkerParts {
+  readonly scheduledQueue: ScheduledQueue;
+}
 
 export interface WatchedQueue {
   readonly queue: WorkedQueue;
@@ -26,12 +27,12 @@ class ShardConsumers {
   readonly #consumers: readonly { start(): void; stop(): Promise<void> }[];
 
   constructor(
-    context: ShardContext,
+    parts: ShardParts,
     readonly shard: QueueShard,
   ) {
-    const events = openEventWorker(context, shard);
-    const deliveries = new DeliveryConsumer(context, shard);
-    this.#consumers = [new DueEvents({ ...context, prefix: shard.prefix }), events, deliveries];
+    const events = openEventWorker(parts, shard);
+    const deliveries = openDeliveryWorker(parts, shard);
+    this.#consumers = [new DueEvents({ ...parts, prefix: shard.prefix }), events, deliveries];
     this.watched = [
       { queue: EVENTS_QUEUE, shard, beginsAndEnds: () => events.beginsAndEnds },
       { queue: DELIVERIES_QUEUE, shard, beginsAndEnds: () => deliveries.beginsAndEnds },
@@ -60,7 +61,7 @@ export class ServedShards {
 
   /** @param only the numbers of the shards to serve; absent: all. */
   constructor(
-    private readonly context: ShardContext,
+    private readonly parts: ShardParts,
     private readonly only: readonly number[] | undefined,
   ) {}
 
@@ -106,7 +107,7 @@ export class ServedShards {
   }
 
   #begin(shard: QueueShard): void {
-    const consumers = new ShardConsumers(this.context, shard);
+    const consumers = new ShardConsumers(this.parts, shard);
     this.#consumers.set(shard.prefix, consumers);
     consumers.start();
   }

@@ -2,13 +2,14 @@ import { createQueueLayout, DELIVERIES_QUEUE, shardsAmong } from '@hookferry/cor
 import { QueueStandings } from '@hookferry/core/queue/bullmq-queue-standings';
 import { buildAtomic } from '@hookferry/core/testing/build-atomic';
 import { createClosables } from '@hookferry/core/testing/closables';
+import { fake } from '@hookferry/core/testing/fake';
 import { recordSignals } from '@hookferry/core/testing/record-signals';
 import { startRedisServer } from '@hookferry/core/testing/redis-server';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { SharedCapacity } from './capacity';
 import { openWorker } from './consumers/bullmq-open-worker';
-import type { WatchedQueue } from './shard-consumers';
+import type { ServedShards, WatchedQueue } from './shard-consumers';
 import { StallWatch } from './stall-watch';
 import { openTestQueues, type TestQueues } from './testing/open-test-queues';
 
@@ -46,7 +47,7 @@ async function startWatched(
     { queue: DELIVERIES_QUEUE, shard: FIRST, beginsAndEnds: () => worker.beginsAndEnds } as const,
   ];
   const watch = new StallWatch({
-    servedShards: { watched: () => watched },
+    servedShards: fake<ServedShards>({ watched: () => watched }),
     standings,
     redis: writeTo,
     atomic: buildAtomic((steps) => context.atomic(steps)),

@@ -7,10 +7,10 @@ import { answerWithin, WakeUpTimer } from '@hookferry/core/platform/timers';
 import type { QueueStandings } from '@hookferry/core/queue/bullmq-queue-standings';
 import type { ServedShards, WatchedQueue } from './shard-consumers';
 
-export interface StallWatchContext {
-  readonly servedShards: Pick<ServedShards, 'watched'>;
-  readonly standings: Pick<QueueStandings, 'hasWaiting'>;
-  readonly redis: Pick<RedisClient, 'set'>;
+export interface StallWatchParts {
+  readonly servedShards: ServedShards;
+  readonly standings: QueueStandings;
+  readonly redis: RedisClient;
   readonly atomic: Atomic;
   /** How long a worker may do nothing while jobs wait. Milliseconds. */
   readonly stalledAfterMs: number;
@@ -42,7 +42,7 @@ export class StallWatch {
   });
   #stalled: WorkedQueue | undefined;
 
-  constructor(private readonly context: StallWatchContext) {}
+  constructor(private readonly parts: StallWatchParts) {}
 
   /** The queue that it takes nothing from, if there is one. Read from memory. */
   get stalledQueue(): WorkedQueue | undefined {
@@ -50,7 +50,7 @@ export class StallWatch {
   }
 
   start(): void {
-    this.#timer.wakeUpIn(this.context.stalledAfterMs / CHECKS);
+    this.#timer.wakeUpIn(this.parts.stalledAfterMs / CHECKS);
   }
 
   async stop(): Promise<void> {
@@ -59,7 +59,7 @@ export class StallWatch {
 
   /** Checks each queue once. Never rejects. */
   async runOnce(): Promise<void> {
-    const { servedShards, stalledAfterMs, emit } = this.context;
+    const { servedShards, stalledAfterMs, emit } = this.parts;
     const checked = await Promise.all(servedShards.watched().map((watched) => this.#check(watched)));
     const suspect = checked.find((queue) => queue !== undefined);
     const stalled = suspect !== undefined && (await this.#takesWrites()) ? suspect : undefined;
@@ -71,7 +71,7 @@ export class StallWatch {
 
   async #check(watched: WatchedQueue): Promise<WorkedQueue | undefined> {
     const { queue, shard } = watched;
-    const { standings, atomic } = this.context;
+    const { standings, atomic } = this.parts;
     const look = atomic([standings.hasWaiting(queue, shard)], ALONG_MS);
     const [hasWaiting] = (await answerWithin(ALONG_MS + PATIENCE_MS, look)) ?? [false];
     const before = this.#standstills.get(watched);
@@ -86,7 +86,7 @@ export class StallWatch {
   }
 
   async #takesWrites(): Promise<boolean> {
-    const written = this.context.redis.set(keys.writeCheck, '', 'PX', WRITE_CHECK_MS);
+    const written = this.parts.redis.set(keys.writeCheck, '', 'PX', WRITE_CHECK_MS);
     return (await answerWithin(PATIENCE_MS, written)) !== undefined;
   }
 }

@@ -187,7 +187,7 @@ export const readDeliveryContent = defineRoute({
     const { event } = await core.history.readEvent(accountId, eventId);
     if (event.body === undefined) return { status: 200, body: { headers: {}, body: null } };
     const { SOURCE: source, PUBLIC_URL: publicUrl } = core.config;
-    const accountSource = await findAccountSource(core, endpoint);
+    const accountSource = await findAccountSource(core.accountStore, endpoint);
     const transformed = attempts.at(-1)?.transformed;
     const content = contentOf({ event, endpoint, transformed, accountSource }, { source, publicUrl });
     return { status: 200, body: content };

@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
+import type { AccessTokens } from '@hookferry/core/deliver/access-tokens';
 import { Ed25519Signatures } from '@hookferry/core/deliver/ed25519-signatures';
 import { BatchSizes } from '@hookferry/core/deliver/flow/batch-sizes';
 import { wakeUpEndpoint } from '@hookferry/core/deliver/flow/releaser';
+import type { AttemptParts } from '@hookferry/core/deliver/open-delivery';
 import { deliveryIdOf, type NewDelivery, type RequestTrigger } from '@hookferry/core/domain/delivery';
 import { keys } from '@hookferry/core/domain/keys';
 import {
@@ -18,6 +20,8 @@ import {
 } from '@hookferry/core/domain/queues';
 import type { DeliveryRequest, SendResult } from '@hookferry/core/domain/transport';
 import { disable } from '@hookferry/core/endpoints/disable';
+import type { HealthRecorder } from '@hookferry/core/endpoints/health/health-recorder';
+import type { OperationalEvents } from '@hookferry/core/endpoints/operational-events';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { TransformationStore } from '@hookferry/core/endpoints/redis-transformation-store';
 import { SigningKeyStore } from '@hookferry/core/endpoints/signing-keys/redis-signing-key-store';
@@ -51,10 +55,11 @@ import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { testRetention } from '@hookferry/core/testing/test-retention';
 import { testSealer } from '@hookferry/core/testing/test-sealer';
 import { withMethods } from '@hookferry/core/testing/with-methods';
+import type { TransformPool } from '@hookferry/core/transform/transform-pool';
 import { CLUSTER_QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { Redis } from 'ioredis';
 import { SharedCapacity } from '../capacity';
-import { DeliveryConsumer, type DeliveryConsumerContext } from './bullmq-deliver';
+import { type DeliveryWorkerParts, openDeliveryWorker } from './bullmq-deliver';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
@@ -66,7 +71,7 @@ const ACCEPTS: Receive = async () => responded(204);
 interface WorkerOptions {
   readonly receive?: Receive;
   readonly shards?: QueueShards;
-  readonly change?: Partial<DeliveryConsumerContext>;
+  readonly change?: Partial<AttemptParts & Omit<DeliveryWorkerParts, 'attemptParts'>>;
 }
 
 /** A worker process that takes deliveries, with the receiver of its requests. It is not started. */
@@ -77,7 +82,7 @@ function openProcess(
   const signals = recordSignals();
   const requests: DeliveryRequest[] = [];
   const admission = willClose(buildAdmission({ redis, clock: systemClock, signals }));
-  const context: DeliveryConsumerContext = {
+  const parts: AttemptParts & Omit<DeliveryWorkerParts, 'attemptParts'> = {
     ...admission,
     batchSizes: new BatchSizes(),
     redis,
@@ -88,7 +93,9 @@ function openProcess(
     ed25519Signatures: new Ed25519Signatures(),
     accessTokens: noTokens,
     transformationStore: new TransformationStore(redis),
-    transformPool: { run: () => Promise.reject(new Error('No endpoint here has code.')) },
+    transformPool: fake<TransformPool>({
+      run: () => Promise.reject(new Error('No endpoint here has code.')),
+    }),
     placement: new DeliveryPlacement(
       redis,
       { ...shards, formerHomeShardsOf: () => [], isSettled: true },
@@ -97,8 +104,8 @@ function openProcess(
     deliveryQueue: willClose(new DeliveryQueue(redis, shards)),
     heldDeliveries: new HeldDeliveries(redis, shards),
     atomic: createAtomic(redis),
-    operationalEvents: recordRaised(),
-    healthRecorder: { record: () => {} },
+    operationalEvents: fake<OperationalEvents>(recordRaised()),
+    healthRecorder: fake<HealthRecorder>({ record: () => {} }),
     retrySchedule: [60_000, 60_000],
     workerId: 'f00d42',
     requestStyle: {
@@ -114,7 +121,7 @@ function openProcess(
     stopDeadlineMs: 60_000,
     ...change,
   };
-  const consumers = shards.all().map((shard) => new DeliveryConsumer(context, shard));
+  const consumers = shards.all().map((shard) => openDeliveryWorker({ ...parts, attemptParts: parts }, shard));
   const stop = async () => void (await Promise.all(consumers.map((consumer) => consumer.stop())));
   willClose({ close: stop });
   return {
@@ -372,7 +379,7 @@ it('sends no payload that was erased while its job waited for the one before, on
   const deliveries: NewDelivery[] = [];
   const { start, sentIds } = openProcess(redis, {
     change: {
-      placement: {
+      placement: fake<DeliveryPlacement>({
         isInHomeShard: () => true,
         isSettled: true,
         async work(run, _shard, attempt) {
@@ -385,7 +392,7 @@ it('sends no payload that was erased while its job waited for the one before, on
           while (steadyClock() < forgottenAt) await immediate();
           return result;
         },
-      },
+      }),
     },
   });
   deliveries.push(await addDelivery(), await addDelivery());
@@ -414,13 +421,14 @@ describe('deliveries that wait for an access token', () => {
   };
 
   /** Gives a token when something has happened. */
-  const tokensAfter = (happens: () => Promise<unknown>): DeliveryConsumerContext['accessTokens'] => ({
-    async find() {
-      await happens();
-      return { kind: 'token', token, wasAwaited: true };
-    },
-    refuse: async () => {},
-  });
+  const tokensAfter = (happens: () => Promise<unknown>): AccessTokens =>
+    fake<AccessTokens>({
+      async find() {
+        await happens();
+        return { kind: 'token', token, wasAwaited: true };
+      },
+      refuse: async () => {},
+    });
 
   it('in one request: it goes without the payload that was erased meanwhile', async () => {
     const { url, addDelivery, endpointStore, eventStore, untilGone, readRecord } = await arrange();

@@ -1,144 +1,115 @@
 import { deliver } from '@hookferry/core/deliver/deliver';
-import type { DeliverBatchContext } from '@hookferry/core/deliver/deliver-batch';
 import type { DeliverResult } from '@hookferry/core/deliver/end-run';
+import type { AttemptParts } from '@hookferry/core/deliver/open-delivery';
 import { type DeliveryRun, type JobEnd, parseDeliveryId } from '@hookferry/core/domain/delivery';
 import { DELIVERIES_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
 import { isUnreadableSecret } from '@hookferry/core/endpoints/seal';
 import { MateJobs } from '@hookferry/core/queue/bullmq-delivery-mates';
-import type { DeliveryJob, DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
+import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
 import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
 import type { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
 import type { Job } from 'bullmq';
 import type { SharedCapacity } from '../capacity';
-import { DeliveryJobMates, type DeliveryJobMatesContext } from './bullmq-delivery-mates';
-import { DeliveryRuns, notADelivery, readData, readHolds } from './bullmq-delivery-runs';
-import { DeliveryWorker } from './bullmq-delivery-worker';
-import { announceFailures, type OpenWorkerContext, workerOptionsOf } from './bullmq-open-worker';
+import { DeliveryJobMates, type DeliveryJobMatesParts } from './bullmq-delivery-mates';
+import { DeliveryWorker, notADelivery, readData } from './bullmq-delivery-worker';
+import { announceFailures, type OpenWorkerParts, workerOptionsOf } from './bullmq-open-worker';
 import { delayTooNew, giveJobBack, orTryAgainSoon, UNREADABLE_SECRET_DELAY_MS } from './bullmq-put-back';
 
-export type DeliveryConsumerContext = OpenWorkerContext &
-  DeliverBatchContext & {
-    readonly placement: Pick<DeliveryPlacement, 'isInHomeShard' | 'isSettled' | 'work'>;
-    readonly deliveryQueue: Pick<DeliveryQueue, 'moveToHomeShard'>;
-    /** Over all shards together. */
-    readonly deliveryCapacity: SharedCapacity;
-    /** How long `stop` lets running attempts finish. Milliseconds. */
-    readonly stopDeadlineMs: number;
-  };
+export interface DeliveryWorkerParts extends OpenWorkerParts {
+  readonly attemptParts: AttemptParts;
+  readonly placement: DeliveryPlacement;
+  /** Over all shards together. */
+  readonly deliveryCapacity: SharedCapacity;
+  /** How long `stop` lets running attempts finish. Milliseconds. */
+  readonly stopDeadlineMs: number;
+}
+
+/** What the runs of one shard's deliveries work with. */
+interface ShardParts extends DeliveryWorkerParts, DeliveryJobMatesParts {
+  readonly shard: QueueShard;
+}
 
 // An attempt of the same delivery in another shard takes about as long as any.
 const ELSEWHERE_DELAY_MS = 1_000;
 
-/**
- * Takes a shard's deliveries off their queue, one attempt for each run, and tells BullMQ when to run a job
- * again.
- */
-export class DeliveryConsumer {
-  readonly #dueDeliveries: DueDeliveries;
-  readonly #worker: DeliveryWorker;
-  readonly #runs: DeliveryRuns;
-  readonly #mateContext: DeliveryJobMatesContext;
-
-  constructor(
-    private readonly context: DeliveryConsumerContext,
-    private readonly shard: QueueShard,
-  ) {
-    const {
-      redis,
-      atomic,
-      lockDurationMs,
-      deliveryCapacity: capacity,
-      stopDeadlineMs,
+/** Open the worker of a shard's deliveries: each run of a job makes one attempt, and says what happens to the job next. */
+export function openDeliveryWorker(parts: DeliveryWorkerParts, shard: QueueShard): DeliveryWorker {
+  const { redis, atomic, lockDurationMs, deliveryCapacity: capacity, stopDeadlineMs, emit } = parts;
+  const { clock } = parts.attemptParts;
+  const mateJobs = new MateJobs(redis, shard, lockDurationMs, clock);
+  const worker: DeliveryWorker = new DeliveryWorker(
+    DELIVERIES_QUEUE,
+    // With a third parameter, BullMQ reports here when the job is cancelled.
+    (job, token, abortSignal) => takeJob(own, job, token, abortSignal ?? new AbortController().signal),
+    {
+      ...workerOptionsOf(parts, { queue: DELIVERIES_QUEUE, shard, capacity, stopDeadlineMs }),
+      lockDuration: lockDurationMs,
+      runningJobs: new RunningJobs(redis, shard, lockDurationMs, clock),
+      mateJobs,
+      dueDeliveries: new DueDeliveries({ prefix: shard.prefix, atomic, clock, emit }),
       clock,
-      emit,
-    } = context;
-    this.#dueDeliveries = new DueDeliveries({ prefix: shard.prefix, atomic, clock, emit });
-    const mateJobs = new MateJobs(redis, shard, lockDurationMs, clock);
-    const options = { queue: DELIVERIES_QUEUE, shard, capacity, stopDeadlineMs };
-    this.#worker = new DeliveryWorker(
-      DELIVERIES_QUEUE,
-      // With a third parameter, BullMQ reports here when the job is cancelled.
-      (job, token, abortSignal) => this.#process(job, token, abortSignal ?? new AbortController().signal),
-      {
-        ...workerOptionsOf(context, options),
-        runningJobs: new RunningJobs(redis, shard, lockDurationMs, clock),
-        mateJobs,
-      },
-    );
-    this.#runs = new DeliveryRuns(this.#worker, this.#dueDeliveries, lockDurationMs, clock);
-    this.#mateContext = { runs: this.#runs, worker: this.#worker, mateJobs, atomic };
-    announceFailures(this.#worker, emit);
-  }
+    },
+  );
+  const own: ShardParts = { ...parts, shard, worker, mateJobs };
+  announceFailures(worker, emit);
+  return worker;
+}
 
-  get beginsAndEnds(): number {
-    return this.#worker.beginsAndEnds;
+async function takeJob(
+  parts: ShardParts,
+  job: Job<DeliveryJob>,
+  token: string | undefined,
+  abortSignal: AbortSignal,
+): Promise<JobEnd> {
+  const { placement, shard, emit } = parts;
+  await delayTooNew(job, token, emit);
+  const run = readRun(parts, job);
+  const result = placement.isInHomeShard(run, shard)
+    ? await attempt(parts, job, run, abortSignal)
+    : await orTryAgainSoon(() => moveToHomeShard(parts, run), job, token, emit);
+  switch (result.kind) {
+    case 'done':
+      return result;
+    case 'retry':
+      return { kind: 'delayed', delayMs: result.delayMs, failure: result.reason };
+    case 'later':
+      return { kind: 'delayed', delayMs: result.delayMs };
+    case 'interrupted':
+      return await giveJobBack(job, token);
   }
+}
 
-  start(): void {
-    this.#worker.start();
-    this.#dueDeliveries.start();
-  }
+// Only this product's fan-out adds such jobs, so an unreadable one is kept among the failed, for people.
+function readRun(parts: ShardParts, job: Job<DeliveryJob>): DeliveryRun {
+  const { placement, worker } = parts;
+  const ids = parseDeliveryId(job.id ?? '');
+  const data = readData(job.data);
+  if (!ids) throw notADelivery();
+  // While queues are split again, each delivery is claimed by itself.
+  const mates = placement.isSettled ? new DeliveryJobMates(parts, job, ids.eventId) : undefined;
+  return worker.runOf(job, ids, data, mates);
+}
 
-  /** Take no more jobs; let running attempts finish, and put them back after the deadline. */
-  async stop(): Promise<void> {
-    await Promise.all([this.#worker.stop(), this.#dueDeliveries.stop()]);
+// Either nothing was sent, or the attempt is recorded: the delivery waits for the key, and uses no attempt.
+async function attempt(
+  { attemptParts, placement, shard, emit }: ShardParts,
+  job: Job<DeliveryJob>,
+  run: DeliveryRun,
+  abortSignal: AbortSignal,
+): Promise<DeliverResult> {
+  try {
+    const result = await placement.work(run, shard, () => deliver(attemptParts, run, abortSignal));
+    return result === 'elsewhere' ? { kind: 'later', delayMs: ELSEWHERE_DELAY_MS } : result;
+  } catch (error) {
+    if (!isUnreadableSecret(error)) throw error;
+    emit({ name: 'job.interrupted', queue: job.queueName, jobId: job.id ?? '', error });
+    return { kind: 'later', delayMs: UNREADABLE_SECRET_DELAY_MS };
   }
+}
 
-  async #process(
-    job: Job<DeliveryJob>,
-    token: string | undefined,
-    abortSignal: AbortSignal,
-  ): Promise<JobEnd> {
-    const { placement, emit } = this.context;
-    await delayTooNew(job, token, emit);
-    const run = this.#readRun(job);
-    const result = placement.isInHomeShard(run, this.shard)
-      ? await this.#attempt(job, run, abortSignal)
-      : await orTryAgainSoon(() => this.#moveToHomeShard(run), job, token, emit);
-    switch (result.kind) {
-      case 'done':
-        return result;
-      case 'retry':
-        return this.#runs.putOff(result.delayMs, result.reason);
-      case 'later':
-        return this.#runs.putOff(result.delayMs);
-      case 'interrupted':
-        return await giveJobBack(job, token);
-    }
-  }
-
-  // Only this product's fan-out adds such jobs, so an unreadable one is kept among the failed, for people.
-  #readRun(job: Job<DeliveryJob>): DeliveryRun {
-    const { placement } = this.context;
-    const parts = parseDeliveryId(job.id ?? '');
-    const data = readData(job.data);
-    if (!parts) throw notADelivery();
-    return {
-      holds: readHolds(this.#worker.holdsOf(job)),
-      texts: this.#worker.textsOf(job),
-      // While queues are split again, each delivery is claimed by itself.
-      mates: placement.isSettled ? new DeliveryJobMates(this.#mateContext, job, parts.eventId) : undefined,
-      ...this.#runs.runOf(job, parts, data),
-    };
-  }
-
-  // Either nothing was sent, or the attempt is recorded: the delivery waits for the key, and uses no attempt.
-  async #attempt(job: Job<DeliveryJob>, run: DeliveryRun, abortSignal: AbortSignal): Promise<DeliverResult> {
-    const { placement, emit } = this.context;
-    try {
-      const result = await placement.work(run, this.shard, () => deliver(this.context, run, abortSignal));
-      return result === 'elsewhere' ? { kind: 'later', delayMs: ELSEWHERE_DELAY_MS } : result;
-    } catch (error) {
-      if (!isUnreadableSecret(error)) throw error;
-      emit({ name: 'job.interrupted', queue: job.queueName, jobId: job.id ?? '', error });
-      return { kind: 'later', delayMs: UNREADABLE_SECRET_DELAY_MS };
-    }
-  }
-
-  async #moveToHomeShard(run: DeliveryRun): Promise<DeliverResult> {
-    return (await this.context.deliveryQueue.moveToHomeShard(run))
-      ? { kind: 'done' }
-      : { kind: 'later', delayMs: ELSEWHERE_DELAY_MS };
-  }
+async function moveToHomeShard({ attemptParts }: ShardParts, run: DeliveryRun): Promise<DeliverResult> {
+  return (await attemptParts.deliveryQueue.moveToHomeShard(run))
+    ? { kind: 'done' }
+    : { kind: 'later', delayMs: ELSEWHERE_DELAY_MS };
 }

@@ -13,11 +13,9 @@ import type {
 } from '@hookferry/core/queue/bullmq-delivery-mates';
 import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
 import type { Job } from 'bullmq';
-import { type DeliveryJobData, type DeliveryRuns, readData, readHolds } from './bullmq-delivery-runs';
-import { asGoodAsNew, type DeliveryWorker, type JobRef } from './bullmq-delivery-worker';
+import { type DeliveryJobData, type DeliveryWorker, type JobRef, readData } from './bullmq-delivery-worker';
 
-export interface DeliveryJobMatesContext {
-  readonly runs: DeliveryRuns;
+export interface DeliveryJobMatesParts {
   readonly worker: DeliveryWorker;
   readonly mateJobs: MateJobs;
   readonly atomic: Atomic;
@@ -37,7 +35,7 @@ export class DeliveryJobMates implements DeliveryMates {
   #jobs: readonly TakenMate[] = [];
 
   constructor(
-    private readonly context: DeliveryJobMatesContext,
+    private readonly parts: DeliveryJobMatesParts,
     private readonly job: Job<DeliveryJob>,
     private readonly first: EventId,
   ) {}
@@ -58,7 +56,7 @@ export class DeliveryJobMates implements DeliveryMates {
 
   async #takeMore(address: EndpointAddress, wanted: MatesToTake): Promise<TakenMates> {
     const most = wanted.most - this.#jobs.length;
-    const taken = await this.context.worker.takeAlong(this.job, address, { ...wanted, most });
+    const taken = await this.parts.worker.takeAlong(this.job, address, { ...wanted, most });
     const { tied, busy, jobs } = taken;
     this.#jobs = [...this.#jobs, ...jobs];
     this.#areNew = wanted.ties && tied.length === 0 && busy.length === 0;
@@ -72,22 +70,18 @@ export class DeliveryJobMates implements DeliveryMates {
     return this.#jobs.map((job) => {
       const data = known.get(job.data) ?? readData(parsedOrUndefined(job.data));
       known.set(job.data, data);
-      return {
-        holds: readHolds(job.holds),
-        texts: asGoodAsNew(job.texts),
-        ...this.context.runs.runOf(job, job, data),
-      };
+      return this.parts.worker.runOf(job, job, data);
     });
   }
 
   async follow(endpointId: EndpointId, event: EventId): Promise<boolean> {
-    const { mateJobs, atomic } = this.context;
+    const { mateJobs, atomic } = this.parts;
     const [follows] = await atomic([mateJobs.follows(endpointId, event)]);
     return follows;
   }
 
   tie(endpointId: EndpointId, events: readonly EventId[]): readonly Step[] {
-    const { mateJobs } = this.context;
+    const { mateJobs } = this.parts;
     if (events.length === 0) return this.#areNew ? [mateJobs.untie(endpointId, this.first)] : [];
     const isTied = events.length === this.#tied.length && events.every((event) => this.#tied.includes(event));
     return isTied ? [] : [mateJobs.tie(endpointId, events)];
@@ -97,12 +91,12 @@ export class DeliveryJobMates implements DeliveryMates {
     const wanted = new Set(events);
     const jobs: JobRef[] = this.#jobs.filter(({ eventId }) => wanted.has(eventId));
     if (wanted.has(this.first)) jobs.push(this.job);
-    return this.context.runs.stepsToEnd(jobs, end);
+    return this.parts.worker.stepsToEnd(jobs, end);
   }
 
   async giveBack(): Promise<void> {
-    const { runs, atomic } = this.context;
-    const steps = runs.stepsToEnd(this.#jobs, { kind: 'delayed', delayMs: 0 });
+    const { worker, atomic } = this.parts;
+    const steps = worker.stepsToEnd(this.#jobs, { kind: 'delayed', delayMs: 0 });
     if (steps.length > 0) await atomic(steps);
   }
 }

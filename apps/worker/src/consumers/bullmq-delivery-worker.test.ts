@@ -2,13 +2,16 @@ import { EventEmitter, once } from 'node:events';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { deliveryIdOf, type JobEnd } from '@hookferry/core/domain/delivery';
 import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
+import { systemClock } from '@hookferry/core/platform/clock';
 import { createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { connectRedis } from '@hookferry/core/platform/redis-connect';
 import type { Step } from '@hookferry/core/platform/redis-script';
 import { MateJobs } from '@hookferry/core/queue/bullmq-delivery-mates';
 import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
+import { DUE_GRACE_MS, type DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
 import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
 import { createClosables } from '@hookferry/core/testing/closables';
+import { fake } from '@hookferry/core/testing/fake';
 import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
 import { setOnce } from '@hookferry/core/testing/set-once.script';
 import { openTestRedis } from '@hookferry/core/testing/test-redis';
@@ -71,8 +74,12 @@ async function arrange(run: Run, { lockDurationMs = LOCK_MS, concurrency = 1 } =
         { queue: DELIVERIES_QUEUE, shard, capacity },
       ),
       drainDelay: 3_600,
+      lockDuration: lockDurationMs,
       runningJobs: new RunningJobs(redis, shard, lockDurationMs),
       mateJobs: new MateJobs(redis, shard, lockDurationMs),
+      // Delayed jobs stay where they are.
+      dueDeliveries: fake<DueDeliveries>({ start() {}, expect() {}, stop: async () => {} }),
+      clock: systemClock,
     },
   );
   worker.on('error', () => {});
@@ -114,8 +121,8 @@ describe('a run that has recorded nothing', () => {
     expect(
       delayed.map(({ id, delay, attemptsMade, failedReason }) => [id, delay, attemptsMade, failedReason]),
     ).toEqual([
-      ['held', 60_000, 0, undefined],
-      ['tried', 60_000, 1, 'http_5xx'],
+      ['held', 60_000 + DUE_GRACE_MS, 0, undefined],
+      ['tried', 60_000 + DUE_GRACE_MS, 1, 'http_5xx'],
     ]);
     expect(await client.keys('*:lock')).toEqual([]);
     expect(await queue.getActiveCount()).toBe(0);

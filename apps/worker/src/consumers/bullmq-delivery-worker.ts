@@ -1,20 +1,46 @@
-import { type DeliveryTexts, type JobEnd, parseDeliveryId } from '@hookferry/core/domain/delivery';
+import {
+  type DeliveryMates,
+  type DeliveryParts,
+  type DeliveryRun,
+  type DeliveryTexts,
+  decodeHolds,
+  type JobEnd,
+  parseDeliveryId,
+} from '@hookferry/core/domain/delivery';
 import type { EndpointAddress } from '@hookferry/core/domain/endpoint';
 import type { EventId } from '@hookferry/core/domain/event';
 import { CACHED_FOR_MS } from '@hookferry/core/events/redis-event-store';
-import { steadyClock } from '@hookferry/core/platform/clock';
+import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
 import { mapReply } from '@hookferry/core/platform/redis-atomic';
 import type { Step } from '@hookferry/core/platform/redis-script';
 import type { MateJobs, MatesToTake, TakenMates } from '@hookferry/core/queue/bullmq-delivery-mates';
-import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
+import {
+  type DeliveryJob,
+  decodeRequest,
+  deliveryJobSchema,
+} from '@hookferry/core/queue/bullmq-delivery-queue';
+import { DUE_GRACE_MS, type DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
 import type { RunningJobs, Taken, TakenJob } from '@hookferry/core/queue/bullmq-running-jobs';
-import type { Job, JobJson, Processor } from 'bullmq';
+import { type Job, type JobJson, type Processor, UnrecoverableError } from 'bullmq';
+import type { z } from 'zod';
 import { BullmqWorker, type BullmqWorkerOptions } from './bullmq-worker';
 
 export interface DeliveryWorkerOptions extends BullmqWorkerOptions {
   readonly runningJobs: RunningJobs;
   readonly mateJobs: MateJobs;
+  /** It puts back those that are delayed. */
+  readonly dueDeliveries: DueDeliveries;
+  /** How long a dead worker's jobs stay its own. Milliseconds. */
+  readonly lockDuration: number;
+  readonly clock: Clock;
 }
+
+export type DeliveryJobData = z.output<typeof deliveryJobSchema>;
+
+type RunningJob = JobRef & Pick<Job, 'attemptsStarted' | 'stalledCounter' | 'processedOn'>;
+
+// Before the lock ends, so that a request leaves while this process still owns the job.
+const LOCK_MARGIN_MS = 500;
 
 /** A running job of this worker. */
 interface Run {
@@ -48,6 +74,9 @@ export interface JobRef {
 export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   readonly #runningJobs: RunningJobs;
   readonly #mateJobs: MateJobs;
+  readonly #dueDeliveries: DueDeliveries;
+  readonly #lockMs: number;
+  readonly #clock: Clock;
   readonly #texts = new WeakMap<JobRef, DeliveryTexts>();
   readonly #holds = new WeakMap<JobRef, string>();
   readonly #runs = new WeakMap<JobRef, Run>();
@@ -58,42 +87,79 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   constructor(
     queue: string,
     process: Processor<DeliveryJob, JobEnd>,
-    { runningJobs, mateJobs, ...options }: DeliveryWorkerOptions,
+    { runningJobs, mateJobs, dueDeliveries, clock, ...options }: DeliveryWorkerOptions,
   ) {
     super(queue, process, options);
     this.#runningJobs = runningJobs;
     this.#mateJobs = mateJobs;
+    this.#dueDeliveries = dueDeliveries;
+    this.#lockMs = options.lockDuration;
+    this.#clock = clock;
+  }
+
+  override start(): void {
+    super.start();
+    this.#dueDeliveries.start();
+  }
+
+  /** Take no more jobs; let running attempts finish, and put them back after the deadline. */
+  override async stop(): Promise<void> {
+    await Promise.all([super.stop(), this.#dueDeliveries.stop()]);
+  }
+
+  /**
+   * What a running job says of its delivery, and how it ends.
+   *
+   * @param mates absent: it goes alone, or was taken along.
+   */
+  runOf(
+    job: RunningJob,
+    { eventId, endpointId }: DeliveryParts,
+    data: DeliveryJobData,
+    mates?: DeliveryMates,
+  ): DeliveryRun {
+    const holds = this.#holds.get(job);
+    return {
+      eventId,
+      endpointId,
+      accountId: data.account_id,
+      hasWaited: job.attemptsStarted > 1,
+      holds: holds === undefined ? undefined : decodeHolds(holds),
+      wasTakenOver: job.stalledCounter > 0,
+      ownedUntil: (job.processedOn ?? 0) + this.#lockMs - Math.min(LOCK_MARGIN_MS, this.#lockMs / 4),
+      takenAt: this.#runs.get(job)?.takenAt ?? Number.NEGATIVE_INFINITY,
+      keepJob: (target) => this.#keep(job)(target),
+      request: decodeRequest(data),
+      texts: this.textsOf(job),
+      stepsToEnd: (end) => this.stepsToEnd([job], end),
+      mates,
+    };
   }
 
   /** The records that were read together with a job, if that was recent. */
-  textsOf(job: Job<DeliveryJob>): DeliveryTexts | undefined {
-    return asGoodAsNew(this.#texts.get(job));
-  }
-
-  /** Why a job was held before, as its field has it. */
-  holdsOf(job: Job<DeliveryJob>): string | undefined {
-    return this.#holds.get(job);
-  }
-
-  takenAt(job: JobRef): number {
-    return this.#runs.get(job)?.takenAt ?? Number.NEGATIVE_INFINITY;
+  textsOf(job: JobRef): DeliveryTexts | undefined {
+    const texts = this.#texts.get(job);
+    return texts && steadyClock() - texts.readAt < CACHED_FOR_MS ? texts : undefined;
   }
 
   /** Ask Redis whether a job is still this worker's. */
-  keep(job: JobRef): Step<boolean> {
+  #keep(job: JobRef): Step<boolean> {
     const run = this.#runs.get(job);
     if (run === undefined || run.isOver) return async () => false;
     return this.#runningJobs.keep({ jobId: job.id ?? '', token: run.token });
   }
 
-  /** The steps that let go of running jobs, and take the next one in the place of one that counts as running. */
+  /**
+   * The steps that let go of running jobs, and take the next one in the place of one that counts as running: none if none of
+   * them runs any more.
+   */
   stepsToEnd(jobs: readonly JobRef[], end: JobEnd): readonly Step[] {
     const owned = jobs.flatMap((job) => {
       const run = this.#runs.get(job);
       return run === undefined || run.isOver ? [] : [{ job, run, jobId: job.id ?? '', token: run.token }];
     });
     if (owned.length === 0) return [];
-    const letGo = mapReply(this.#runningJobs.end(owned, end), () => {
+    const letGo = mapReply(this.#runningJobs.end(owned, this.#inTime(end)), () => {
       for (const { run, jobId } of owned) {
         run.isOver = true;
         this.disown(jobId);
@@ -108,6 +174,14 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     return [letGo, takeNext];
   }
 
+  /** A job that is due again after a delay is put back in time. */
+  #inTime(end: JobEnd): JobEnd {
+    if (end.kind === 'done') return end;
+    const { delayMs, failure } = end;
+    this.#dueDeliveries.expect(this.#clock() + delayMs);
+    return { kind: 'delayed', delayMs: delayMs + DUE_GRACE_MS, failure };
+  }
+
   /** Take jobs that can end along with a running one. They are not counted as running; each has to be let go of. */
   async takeAlong(job: Job<DeliveryJob>, address: EndpointAddress, wanted: MatesToTake): Promise<TakenMates> {
     const first = parseDeliveryId(job.id ?? '')?.eventId;
@@ -116,6 +190,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     const [{ tied, busy, jobs }] = await this.atomic([this.#mateJobs.take(address, first, token, wanted)]);
     for (const mate of jobs) {
       this.own(mate.id, token);
+      this.#note(mate, mate);
       this.#runs.set(
         mate,
         newRun(token, () => false),
@@ -188,12 +263,17 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     return taken.job && this.#open(taken.job);
   }
 
-  #open({ jobId, token, json, holds, texts }: TakenJob): Job<DeliveryJob, JobEnd> {
+  #open(taken: TakenJob): Job<DeliveryJob, JobEnd> {
+    const { jobId, token, json } = taken;
     const job = this.createJob(json as JobJson, jobId);
     job.token = token;
+    this.#note(job, taken);
+    return job;
+  }
+
+  #note(job: JobRef, { holds, texts }: Pick<TakenJob, 'holds' | 'texts'>): void {
     if (texts) this.#texts.set(job, texts);
     if (holds !== undefined) this.#holds.set(job, holds);
-    return job;
   }
 
   // One for each job: a job that was given back, since nobody knew of it, may come again, and is then another
@@ -205,12 +285,17 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
 
   /** Its deliveries are neighbours on the queue: this process may still have what it has read for the last one. */
   #knownEvent(job: JobRef): EventId | undefined {
-    if (asGoodAsNew(this.#texts.get(job)) === undefined) return undefined;
+    if (this.textsOf(job) === undefined) return undefined;
     return parseDeliveryId(job.id ?? '')?.eventId;
   }
 }
 
-/** The records that were read together with a job, unless that is too long ago. */
-export function asGoodAsNew(texts: DeliveryTexts | undefined): DeliveryTexts | undefined {
-  return texts && steadyClock() - texts.readAt < CACHED_FOR_MS ? texts : undefined;
+export function readData(data: unknown): DeliveryJobData {
+  const read = deliveryJobSchema.safeParse(data);
+  if (!read.success) throw notADelivery();
+  return read.data;
+}
+
+export function notADelivery(): Error {
+  return new UnrecoverableError('Not a delivery job.');
 }

@@ -12,11 +12,11 @@ import {
 } from '@hookferry/core/queue/bullmq-rejected-events';
 import { type Job, UnrecoverableError } from 'bullmq';
 import type { SharedCapacity } from '../capacity';
-import { type OpenWorkerContext, openWorker } from './bullmq-open-worker';
+import { type OpenWorkerParts, openWorker } from './bullmq-open-worker';
 import { delayTooNew, orTryAgainSoon } from './bullmq-put-back';
 import type { BullmqWorker } from './bullmq-worker';
 
-export interface EventWorkerParts extends OpenWorkerContext {
+export interface EventWorkerParts extends OpenWorkerParts {
   readonly publishing: Publishing;
   readonly deadLetters: RejectedEvents;
   readonly oldestEvents: OldestEvents;

@@ -6,7 +6,7 @@ import type { Processor } from 'bullmq';
 import type { SharedCapacity } from '../capacity';
 import { BullmqWorker, type BullmqWorkerOptions } from './bullmq-worker';
 
-export interface OpenWorkerContext {
+export interface OpenWorkerParts {
   readonly redis: RedisClient;
   readonly atomic: Atomic;
   /** How long a dead worker's jobs stay its own. Milliseconds. */
@@ -45,17 +45,17 @@ const RETRY_DELAY_MS = 500;
 
 /** Open a worker of a queue in a shard. It takes no jobs before it is started. */
 export function openWorker<Data>(
-  context: OpenWorkerContext,
+  parts: OpenWorkerParts,
   options: OpenWorkerOptions,
   process: Processor<Data>,
 ): BullmqWorker<Data> {
-  const worker = new BullmqWorker<Data>(options.queue, process, workerOptionsOf(context, options));
-  announceFailures(worker, context.emit);
+  const worker = new BullmqWorker<Data>(options.queue, process, workerOptionsOf(parts, options));
+  announceFailures(worker, parts.emit);
   return worker;
 }
 
-export function workerOptionsOf(context: OpenWorkerContext, options: OpenWorkerOptions): BullmqWorkerOptions {
-  const { redis, atomic, lockDurationMs } = context;
+export function workerOptionsOf(parts: OpenWorkerParts, options: OpenWorkerOptions): BullmqWorkerOptions {
+  const { redis, atomic, lockDurationMs } = parts;
   const { shard, capacity, stopDeadlineMs } = options;
   const stalledCheckMs = options.stalledCheckMs ?? Math.ceil(lockDurationMs / STALLED_CHECKS_PER_LOCK);
   return {

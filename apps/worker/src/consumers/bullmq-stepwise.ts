@@ -5,7 +5,7 @@ import { type ErasureJob, erasureJobSchema } from '@hookferry/core/queue/bullmq-
 import type { Replays, StepResult } from '@hookferry/core/replays/replays';
 import { type Job, UnrecoverableError } from 'bullmq';
 import { SharedCapacity } from '../capacity';
-import { type OpenWorkerContext, openWorker } from './bullmq-open-worker';
+import { type OpenWorkerParts, openWorker } from './bullmq-open-worker';
 import { countStartsAnew, delayJob, delayTooNew, orTryAgainSoon } from './bullmq-put-back';
 import type { BullmqWorker } from './bullmq-worker';
 
@@ -13,12 +13,12 @@ const REPLAY_CONCURRENCY = 8;
 
 /** Open the worker of replays. */
 export function openReplayWorker(
-  context: OpenWorkerContext,
+  parts: OpenWorkerParts,
   replays: Replays,
   shard: QueueShard,
 ): BullmqWorker<unknown> {
   const options = { queue: REPLAYS_QUEUE, shard, concurrency: REPLAY_CONCURRENCY };
-  return openStepwiseWorker(context, options, async (job) => {
+  return openStepwiseWorker(parts, options, async (job) => {
     const order = replayOrderSchema.safeParse(job.data);
     if (!order.success) throw new UnrecoverableError('Not a replay job.');
     return await replays.step(order.data);
@@ -29,12 +29,12 @@ const ERASURE_CONCURRENCY = 2;
 
 /** Open the worker of accounts that are being erased. */
 export function openErasureWorker(
-  context: OpenWorkerContext,
+  parts: OpenWorkerParts,
   erasure: Erasure,
   shard: QueueShard,
 ): BullmqWorker<ErasureJob> {
   const options = { queue: ERASURES_QUEUE, shard, concurrency: ERASURE_CONCURRENCY };
-  return openStepwiseWorker<ErasureJob>(context, options, async (job) => {
+  return openStepwiseWorker<ErasureJob>(parts, options, async (job) => {
     const data = erasureJobSchema.safeParse(job.data);
     if (!data.success) throw new UnrecoverableError('Not an erasure job.');
     const { account_id, place } = data.data;
@@ -55,14 +55,14 @@ interface StepwiseWorkerOptions {
  * urgent.
  */
 export function openStepwiseWorker<Data>(
-  context: OpenWorkerContext,
+  parts: OpenWorkerParts,
   { queue, shard, concurrency }: StepwiseWorkerOptions,
   step: (job: Job<Data>) => Promise<StepResult>,
 ): BullmqWorker<Data> {
-  const { redis, lockDurationMs, emit } = context;
+  const { redis, lockDurationMs, emit } = parts;
   const capacity = new SharedCapacity(concurrency);
   const options = { queue, shard, capacity, stalledCheckMs: lockDurationMs };
-  return openWorker<Data>(context, options, async (job, token) => {
+  return openWorker<Data>(parts, options, async (job, token) => {
     await delayTooNew(job, token, emit);
     const work = async () => {
       const result = await step(job);

@@ -3,11 +3,11 @@ import { createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { connectRedis } from '@hookferry/core/platform/redis-connect';
 import { recordSignals, type SignalRecord } from '@hookferry/core/testing/record-signals';
 import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
-import type { OpenWorkerContext } from '../consumers/bullmq-open-worker';
+import type { OpenWorkerParts } from '../consumers/bullmq-open-worker';
 
 export interface TestQueues extends TestRedis {
   /** For a worker on them, over a connection of its own: while there are no jobs, it blocks. */
-  readonly context: OpenWorkerContext;
+  readonly context: OpenWorkerParts;
   readonly shard: QueueShard;
   /** The worker's signals. */
   readonly signals: SignalRecord;

@@ -9,18 +9,18 @@ import type { UnprovenRequests } from '../endpoints/verification/redis-unproven-
 import { createLru } from '../platform/caches';
 import {
   type FetchedToken,
-  type FetchTokenContext,
   fetchToken,
   type OAuth2Endpoint,
   type TokenFailure,
+  type TokenRequestParts,
   tokenTimeoutOf,
 } from './fetch-token';
 import type { AccessTokenStore } from './redis-access-token-store';
 
-export interface AccessTokensContext extends FetchTokenContext {
-  readonly accessTokenStore: Pick<AccessTokenStore, 'ask' | 'keep' | 'fail' | 'unlock' | 'refuse'>;
-  readonly unprovenRequests: Pick<UnprovenRequests, 'take'>;
-  readonly endpointStore: Pick<EndpointStore, 'find'>;
+export interface AccessTokensParts extends TokenRequestParts {
+  readonly accessTokenStore: AccessTokenStore;
+  readonly unprovenRequests: UnprovenRequests;
+  readonly endpointStore: EndpointStore;
   /** Unique each time. */
   readonly newTokenId: () => string;
   /** From 0 up to, not including, 1. */
@@ -76,7 +76,7 @@ export class AccessTokens {
   readonly #underWay = new Map<string, Promise<FoundToken>>();
   readonly #closing = new AbortController();
 
-  constructor(private readonly context: AccessTokensContext) {}
+  constructor(private readonly parts: AccessTokensParts) {}
 
   /**
    * If a token request fails, one attempt fails with it. The others that waited for the same request get a pause.
@@ -86,7 +86,7 @@ export class AccessTokens {
   async find(endpoint: OAuth2Endpoint, abortSignal: AbortSignal): Promise<FoundToken> {
     const { changedAt } = endpoint.auth;
     const known = this.#remembered.get(endpoint.id);
-    if (known?.changedAt === changedAt && known.until > this.context.clock()) return known.found;
+    if (known?.changedAt === changedAt && known.until > this.parts.clock()) return known.found;
     const name = `${endpoint.id} ${changedAt}`;
     const underWay = this.#underWay.get(name);
     if (underWay) return asAwaited(asPause(await untilAborted(underWay, abortSignal)));
@@ -99,7 +99,7 @@ export class AccessTokens {
 
   /** Note that the receiver refused it. The next attempts ask for another one. */
   async refuse(endpoint: OAuth2Endpoint, version: TokenVersion): Promise<void> {
-    await this.context.accessTokenStore.refuse(endpoint, version);
+    await this.parts.accessTokenStore.refuse(endpoint, version);
     this.#remembered.delete(endpoint.id);
   }
 
@@ -109,7 +109,7 @@ export class AccessTokens {
   }
 
   async #find(endpoint: OAuth2Endpoint): Promise<FoundToken> {
-    const { accessTokenStore, newTokenId, attemptTimeoutMs, clock } = this.context;
+    const { accessTokenStore, newTokenId, attemptTimeoutMs, clock } = this.parts;
     const lock = { owner: newTokenId(), ms: tokenTimeoutOf(endpoint, attemptTimeoutMs) + LOCK_MARGIN_MS };
     // By then the lock of a process that died has ended, and this process or another one has taken it.
     const waitsUntil = clock() + 2 * lock.ms;
@@ -131,13 +131,13 @@ export class AccessTokens {
 
   /** While this waited for another process, the endpoint may have been deleted or disabled, or have got another secret. */
   async #isWanted({ accountId, id, auth }: OAuth2Endpoint): Promise<boolean> {
-    const now = await this.context.endpointStore.find(accountId, id);
+    const now = await this.parts.endpointStore.find(accountId, id);
     return now?.status === 'enabled' && now.auth?.type === 'oauth2' && now.auth.changedAt === auth.changedAt;
   }
 
   #remember<Found extends Remembered['found']>(endpoint: OAuth2Endpoint, found: Found, until: number): Found {
     const { changedAt } = endpoint.auth;
-    const now = this.context.clock();
+    const now = this.parts.clock();
     // Another process fetches the next token. Check soon whether it is there.
     const notLonger = Math.max(until, now + LOOK_EVERY_MS);
     this.#remembered.set(endpoint.id, { changedAt, found, until: Math.min(notLonger, now + REMEMBERED_MS) });
@@ -149,7 +149,7 @@ export class AccessTokens {
     owner: string,
     { present, isUsable }: { readonly present: AccessToken | undefined; readonly isUsable: boolean },
   ): Promise<FoundToken> {
-    const { accessTokenStore, clock } = this.context;
+    const { accessTokenStore, clock } = this.parts;
     const waitMs = await this.#takeRequest(endpoint);
     if (waitMs > 0) {
       await accessTokenStore.unlock(endpoint, owner);
@@ -178,14 +178,14 @@ export class AccessTokens {
   /** The proof of a webhook covers its token URL too. @returns how long its host has to be left alone, in milliseconds. */
   async #takeRequest(endpoint: OAuth2Endpoint): Promise<number> {
     if (!lacksProof(endpoint)) return 0;
-    return await this.context.unprovenRequests.take(
+    return await this.parts.unprovenRequests.take(
       endpoint.accountId,
       hostOf(new URL(endpoint.auth.tokenUrl)),
     );
   }
 
   async #ask(endpoint: OAuth2Endpoint): Promise<FetchedToken> {
-    return await fetchToken(this.context, endpoint, this.#closing.signal);
+    return await fetchToken(this.parts, endpoint, this.#closing.signal);
   }
 
   async #keep(
@@ -195,7 +195,7 @@ export class AccessTokens {
     askedAt: number,
     present: AccessToken | undefined,
   ): Promise<FoundToken> {
-    const { accessTokenStore, newTokenId, random, clock } = this.context;
+    const { accessTokenStore, newTokenId, random, clock } = this.parts;
     const now = clock();
     // At the earliest: it was made after it was asked for.
     const expiresAt = askedAt + Math.floor(lifetimeMs);
@@ -218,7 +218,7 @@ export class AccessTokens {
 
   #announce({ id: endpointId, accountId }: OAuth2Endpoint, fetched: FetchedToken, durationMs: number): void {
     const facts = { accountId, endpointId, durationMs };
-    const { emit } = this.context;
+    const { emit } = this.parts;
     if (fetched.kind === 'token') return emit({ name: 'token.requested', ...facts, result: 'granted' });
     if (fetched.kind === 'unsent') return emit({ name: 'token.requested', ...facts, result: 'unsent' });
     const { reason, status, code } = fetched.failure;

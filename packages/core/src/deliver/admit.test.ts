@@ -6,14 +6,18 @@ import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { EVENTS_QUEUE } from '../domain/queues';
 import { atomicAsOne, atomicOneByOne } from '../platform/redis-atomic';
+import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { DeliveryScene, disabledEndpoint, HELD, learn, NOW, responded } from '../testing/arrange-delivery';
 import { buildAdmission, MAX_UNKNOWN } from '../testing/build-admission';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
+import { fake } from '../testing/fake';
 import { readHeld } from '../testing/read-held';
 import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { type Admitted, admit as admitDelivery, hold as holdDelivery, type Refused } from './admit';
+import type { Releaser } from './flow/releaser';
 import type { ReadyDelivery } from './load-delivery';
+import type { AttemptParts } from './open-delivery';
 
 const SOON = NOW + 100;
 const PROBE_AT = NOW - 1;
@@ -84,9 +88,9 @@ async function arrange({
   if (openUntil !== undefined) {
     await scene.redis.client.set(keys.breaker(endpoint.id), `${FAILURES_TO_OPEN} ${openUntil} ${NOW} 0`);
   }
-  const context = { ...admission, atomic: order(scene.redis.client) };
+  const parts = fake<AttemptParts>({ ...admission, atomic: order(scene.redis.client) });
   const admitOne = (change: AdmitChange = {}) =>
-    admitDelivery(context, buildReady({ endpoint, breaker, acceptedAt: NOW, ...change }));
+    admitDelivery(parts, buildReady({ endpoint, breaker, acceptedAt: NOW, ...change }));
 
   async function admitted(change: AdmitChange = {}): Promise<Admitted> {
     const answer = await admitOne(change);
@@ -336,15 +340,15 @@ describe('hold', () => {
     const ready = buildReady({ endpoint, acceptedAt: NOW - 1_000 });
     const admission = scene.willClose(buildAdmission({ redis: scene.redis.client, clock: () => NOW }));
     const asked: string[] = [];
-    const releaser = {
+    const releaser = fake<Releaser>({
       wakeUpAt: (_accountId: string, endpointId: string, at: number) => asked.push(`${endpointId} at ${at}`),
       awaitSlot: (_accountId: string, endpointId: string) => asked.push(`${endpointId} with a slot`),
-    };
-    const context = { ...admission, random: () => random, releaser };
+    });
+    const parts = fake<AttemptParts>({ ...admission, random: () => random, releaser });
     return {
       ...admission,
-      context,
-      hold: (held = ready) => holdDelivery(context, held, refusal),
+      parts,
+      hold: (held = ready) => holdDelivery(parts, held, refusal),
       ready,
       run: ready.run,
       asked,
@@ -404,10 +408,10 @@ describe('hold', () => {
   });
 
   it('announces nothing that Redis did not take, so that the job is not put off without an entry', async () => {
-    const { ready, signals, context } = arrangeHold();
-    const heldDeliveries = { enter: () => Promise.reject(new Error('OOM')) };
+    const { ready, signals, parts } = arrangeHold();
+    const heldDeliveries = fake<HeldDeliveries>({ enter: () => Promise.reject(new Error('OOM')) });
     const refusal: Refused = { kind: 'refused', reason: 'busy', wakeUpAt: NOW + 100 };
-    await expect(holdDelivery({ ...context, heldDeliveries }, ready, refusal)).rejects.toThrow('OOM');
+    await expect(holdDelivery({ ...parts, heldDeliveries }, ready, refusal)).rejects.toThrow('OOM');
     expect(signals.named('delivery.held')).toEqual([]);
   });
 });

@@ -2,17 +2,13 @@ import { PROBE_MS, phaseOf } from '../domain/breaker';
 import type { HoldReason } from '../domain/delivery';
 import { type Endpoint, lineOf } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
-import type { Emit } from '../domain/signal';
 import { lacksProof } from '../domain/verification';
-import type { AdmissionAnswer, AdmissionStore } from '../endpoints/admission/redis-admission-store';
-import type { VerificationPolicy } from '../endpoints/verification/verify';
-import type { Clock } from '../platform/clock';
-import { type Atomic, together } from '../platform/redis-atomic';
-import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
-import type { OldestEvents } from '../queue/bullmq-oldest-events';
-import type { Concurrency, Permit } from './flow/concurrency';
-import { type Releaser, SAFETY_WAKE_UP_MS } from './flow/releaser';
+import type { AdmissionAnswer } from '../endpoints/admission/redis-admission-store';
+import { together } from '../platform/redis-atomic';
+import type { Permit } from './flow/concurrency';
+import { SAFETY_WAKE_UP_MS } from './flow/releaser';
 import type { ReadyDelivery } from './load-delivery';
+import type { AttemptParts } from './open-delivery';
 
 export type Admission = Admitted | Refused | Coalesced;
 
@@ -44,18 +40,6 @@ export interface Refused {
   readonly isBehind?: boolean;
 }
 
-export interface AdmitContext {
-  readonly admissionStore: Pick<AdmissionStore, 'admit'>;
-  readonly verificationPolicy: Pick<VerificationPolicy, 'isWaiting'>;
-  /** It runs scripts on the Redis of these stores. */
-  readonly atomic: Atomic;
-  readonly oldestEvents: Pick<OldestEvents, 'guardsOldest'>;
-  readonly concurrency: Pick<Concurrency, 'takePermit' | 'releasePermit'>;
-  /** The longest time of an attempt at an endpoint without a setting of its own. Milliseconds. */
-  readonly attemptTimeoutMs: number;
-  readonly clock: Clock;
-}
-
 // For the work before and after the request: long enough that no attempt stops counting within a second of
 // its arrival.
 const LEASE_MARGIN_MS = 5_000;
@@ -66,8 +50,8 @@ const SOON_MS = 100;
  * Whether an attempt may begin now. For an enabled, verified, healthy endpoint that is not busy and has no rate
  * limit or strict ordering, this only reads memory. For others it is one script that takes everything or nothing.
  */
-export async function admit(context: AdmitContext, ready: ReadyDelivery): Promise<Admission> {
-  const { concurrency, verificationPolicy, clock } = context;
+export async function admit(parts: AttemptParts, ready: ReadyDelivery): Promise<Admission> {
+  const { concurrency, verificationPolicy, clock } = parts;
   const { endpoint, breaker, run } = ready;
   const now = clock();
   if (endpoint.status === 'disabled') return refused('disabled', now + SOON_MS);
@@ -81,7 +65,7 @@ export async function admit(context: AdmitContext, ready: ReadyDelivery): Promis
   if (!isLimited(ready)) return { kind: 'admitted', permit, attemptKey: undefined, isProbe: false };
   let admission: Admission | undefined;
   try {
-    admission = await ask(context, ready, permit);
+    admission = await ask(parts, ready, permit);
     return admission;
   } finally {
     // Also when Redis failed.
@@ -97,10 +81,10 @@ function refused(reason: HoldReason, wakeUpAt: number): Refused {
   return { kind: 'refused', reason, wakeUpAt };
 }
 
-async function ask(context: AdmitContext, ready: ReadyDelivery, permit: Permit): Promise<Admission> {
-  const attemptKey = `${ready.run.eventId} ${context.clock()}`;
-  const response = await askInOrder(context, ready, attemptKey);
-  const now = context.clock();
+async function ask(parts: AttemptParts, ready: ReadyDelivery, permit: Permit): Promise<Admission> {
+  const attemptKey = `${ready.run.eventId} ${parts.clock()}`;
+  const response = await askInOrder(parts, ready, attemptKey);
+  const now = parts.clock();
   switch (response.kind) {
     case 'admitted':
       return {
@@ -136,10 +120,10 @@ function lookAgainMs({ endpoint, run }: ReadyDelivery): number {
  * Whether a delivery may go in the request of another one that was admitted, at an endpoint whose rate limit counts
  * events. Gives the key that counts it.
  */
-export async function admitAlong(context: AdmitContext, ready: ReadyDelivery): Promise<string | undefined> {
+export async function admitAlong(parts: AttemptParts, ready: ReadyDelivery): Promise<string | undefined> {
   const { endpoint, event, run } = ready;
-  const { id, rateLimit, timeoutMs = context.attemptTimeoutMs } = endpoint;
-  const attemptKey = `${run.eventId} ${context.clock()}`;
+  const { id, rateLimit, timeoutMs = parts.attemptTimeoutMs } = endpoint;
+  const attemptKey = `${run.eventId} ${parts.clock()}`;
   const { acceptedAt } = event;
   const leaseMs = timeoutMs + LEASE_MARGIN_MS;
   // Other deliveries that wait for the limit came later than the one that this goes with.
@@ -152,18 +136,18 @@ export async function admitAlong(context: AdmitContext, ready: ReadyDelivery): P
     hasWaited: true,
     ordering: 'any',
   } as const;
-  const [{ kind }] = await context.atomic([context.admissionStore.admit(id, request, context.clock())]);
+  const [{ kind }] = await parts.atomic([parts.admissionStore.admit(id, request, parts.clock())]);
   return kind === 'admitted' ? attemptKey : undefined;
 }
 
 // In the script of this turn of the event loop, together with the requests of others. An earlier event may still be on the
 // queue. It goes before the first one in the order.
 async function askInOrder(
-  context: AdmitContext,
+  parts: AttemptParts,
   { endpoint, event, run: { eventId, hasWaited } }: ReadyDelivery,
   attemptKey: string,
 ): Promise<AdmissionAnswer> {
-  const { admissionStore, oldestEvents, atomic, clock, attemptTimeoutMs } = context;
+  const { admissionStore, oldestEvents, atomic, clock, attemptTimeoutMs } = parts;
   const { accountId, id, rateLimit, timeoutMs = attemptTimeoutMs } = endpoint;
   const leaseMs = timeoutMs + LEASE_MARGIN_MS;
   const { acceptedAt, group } = event;
@@ -193,16 +177,6 @@ async function askInOrder(
   return begun ?? looked;
 }
 
-export interface HoldContext {
-  readonly heldDeliveries: Pick<HeldDeliveries, 'enter'>;
-  readonly admissionStore: Pick<AdmissionStore, 'markReady'>;
-  readonly releaser: Pick<Releaser, 'wakeUpAt' | 'awaitSlot'>;
-  readonly clock: Clock;
-  /** From 0 up to, not including, 1. */
-  readonly random: () => number;
-  readonly emit: Emit;
-}
-
 /**
  * A held delivery's job comes back after this time and is checked again, even if its entry was lost; a
  * missing event is noticed then. Usually nothing waits for it: wake-ups release the deliveries that may go.
@@ -216,13 +190,13 @@ const BOUND_MS = 3_600_000;
  * @returns the delay of its job in milliseconds: between one hour and two, so that deliveries held together
  *   do not come back together.
  */
-export async function hold(context: HoldContext, ready: ReadyDelivery, refusal: Refused): Promise<number> {
-  return (await holdAlong(context, ready, refusal)).delayMs;
+export async function hold(parts: AttemptParts, ready: ReadyDelivery, refusal: Refused): Promise<number> {
+  return (await holdAlong(parts, ready, refusal)).delayMs;
 }
 
 /** Like `hold`. Also gives how many other deliveries were held with it. */
 export async function holdAlong(
-  { heldDeliveries, admissionStore, releaser, clock, random, emit }: HoldContext,
+  { heldDeliveries, admissionStore, releaser, clock, random, emit }: AttemptParts,
   ready: ReadyDelivery,
   refusal: Refused,
 ): Promise<{ readonly delayMs: number; readonly along: number }> {

@@ -10,9 +10,12 @@ import { DeliveryScene, HELD, NOW, refused, responded, SCHEDULE, SEND_MS } from 
 import { buildAdmission } from '../testing/build-admission';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
+import { fake } from '../testing/fake';
 import { uniqueEventId } from '../testing/unique-ids';
+import { withMethods } from '../testing/with-methods';
 import { type AfterAttemptInput, afterAttempt } from './after-attempt';
-import { wakeUpEndpoint } from './flow/releaser';
+import { type Releaser, wakeUpEndpoint } from './flow/releaser';
+import type { AttemptParts } from './open-delivery';
 import type { AttemptEffect } from './redis-attempt-store';
 
 const DAY_MS = 86_400_000;
@@ -36,13 +39,13 @@ async function arrange({ endpoint = buildEndpoint(), isWatched = false } = {}) {
   const admission = scene.willClose(buildAdmission({ redis: scene.redis.client, clock: () => time.now }));
   await admission.endpointStore.create(endpoint);
   const asked: string[] = [];
-  const releaser = {
+  const releaser = fake<Releaser>({
     wakeUpAt: (_account: string, _endpoint: string, at: number) => asked.push(`wake up at ${at - NOW}`),
     grant: (_account: string, _endpoint: string, permits: number) => asked.push(`grant ${permits}`),
     isWatching: () => isWatched,
-  };
+  });
   const disablePolicy = { afterMs: 5 * DAY_MS, failureSpanMs: DAY_MS / 2 };
-  const context = { ...admission, disablePolicy, releaser };
+  const parts = fake<AttemptParts>({ ...admission, disablePolicy, releaser });
 
   /** What an attempt's record says of it, as `record-attempt` has it. */
   async function record(delivered: boolean, change: AttemptChange): Promise<AttemptEffect> {
@@ -69,7 +72,7 @@ async function arrange({ endpoint = buildEndpoint(), isWatched = false } = {}) {
   async function end(delivered: boolean, change: AttemptChange = {}) {
     const { openUntil: _open, tellsOfFailing: _tells, attemptKey: _key, ...input } = change;
     const effect = await record(delivered, change);
-    return await afterAttempt(context, {
+    return await afterAttempt(parts, {
       endpoint,
       effect,
       delivered,
@@ -523,15 +526,13 @@ describe('where deliveries go one at a time', () => {
       await begin();
       await refuse({ eventId, acceptedAt: event.acceptedAt + 1 });
       let next: Awaited<ReturnType<typeof holdNext>> | undefined;
-      const heldDeliveries = {
-        wakeUpDueAt: other.heldDeliveries.wakeUpDueAt.bind(other.heldDeliveries),
-        count: other.heldDeliveries.count.bind(other.heldDeliveries),
+      const heldDeliveries = withMethods(other.heldDeliveries, {
         async release(...args: Parameters<typeof other.heldDeliveries.release>) {
           const released = await other.heldDeliveries.release(...args);
           next = await holdNext(eventId);
           return released;
         },
-      };
+      });
       expect(await wakeUpEndpoint({ ...other, heldDeliveries }, run, 1)).toMatchObject({ left: 0 });
       await deliver();
       expect(next).toBeDefined();

@@ -2,36 +2,15 @@ import { announceEnd } from '../domain/announce-end';
 import type { Attempt } from '../domain/attempt';
 import { deliveryIdOf } from '../domain/delivery';
 import type { DisabledReason, Endpoint } from '../domain/endpoint';
-import type { Emit } from '../domain/signal';
 import { RATE_WINDOW_MS } from '../endpoints/admission/limits';
-import { type DisableFailingParts, disable, disableFailing, wasNotEnabledSince } from '../endpoints/disable';
-import { eventsOfAttempt, type OperationalEvents } from '../endpoints/operational-events';
-import type { OpenBreakers } from '../endpoints/redis-stopped-endpoints';
-import type { Clock } from '../platform/clock';
-import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
-import type { AccessTokens } from './access-tokens';
+import { disable, disableFailing, wasNotEnabledSince } from '../endpoints/disable';
+import { eventsOfAttempt } from '../endpoints/operational-events';
 import type { Decision } from './decide-next';
-import type { Concurrency } from './flow/concurrency';
-import type { Releaser } from './flow/releaser';
 import type { ReadyDelivery } from './load-delivery';
-import { persistFor } from './persist';
-import type { RecordedAttempt } from './record-attempt';
+import type { AttemptParts } from './open-delivery';
+import { persistFor, type RecordedAttempt } from './record-attempt';
 import type { AttemptEffect } from './redis-attempt-store';
 import type { SentAttempt } from './send-attempt';
-
-export interface AfterAttemptContext extends DisableFailingParts {
-  readonly concurrency: Pick<Concurrency, 'freePermits' | 'isSlow'>;
-  readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp'>;
-  readonly openBreakers: Pick<OpenBreakers, 'enter' | 'leave'>;
-  readonly releaser: Pick<Releaser, 'wakeUpAt' | 'grant' | 'isWatching'>;
-  readonly clock: Clock;
-  readonly emit: Emit;
-}
-
-export type ConcludeContext = AfterAttemptContext & {
-  readonly accessTokens: Pick<AccessTokens, 'refuse'>;
-  readonly operationalEvents: Pick<OperationalEvents, 'raise'>;
-};
 
 export interface AfterAttemptInput {
   readonly endpoint: Endpoint;
@@ -68,7 +47,7 @@ const GROWTH = 2;
  * @param hasEnded whether a delivery has ended, so that another one may follow.
  */
 export async function conclude(
-  context: ConcludeContext,
+  parts: AttemptParts,
   ready: ReadyDelivery,
   sent: SentAttempt,
   decision: Decision,
@@ -76,8 +55,8 @@ export async function conclude(
   abortSignal: AbortSignal,
   hasEnded = decision.kind !== 'retry',
 ): Promise<void> {
-  announceAttempt(context, ready, sent, effect && decision);
-  await refuseToken(context, ready, sent, abortSignal);
+  announceAttempt(parts, ready, sent, effect && decision);
+  await refuseToken(parts, ready, sent, abortSignal);
   // Another worker has continued it.
   if (!effect) return;
   const { run, endpoint, event } = ready;
@@ -93,10 +72,10 @@ export async function conclude(
   };
   // The attempt is recorded and not repeated, so nothing else would do this. It does not wait for unreadable
   // secrets: that can take days, and would block a worker's slot.
-  const aftermath = await persistFor(context, run, () => afterAttempt(context, input), abortSignal);
+  const aftermath = await persistFor(parts, run, () => afterAttempt(parts, input), abortSignal);
   const isExhausted = decision.kind === 'exhausted';
   const events = eventsOfAttempt({ event, endpoint, attempt, isExhausted, ...aftermath });
-  context.operationalEvents.raise(run.accountId, events);
+  parts.operationalEvents.raise(run.accountId, events);
 }
 
 /**
@@ -105,14 +84,14 @@ export async function conclude(
  * @param decision `undefined`: another worker has continued the delivery.
  */
 export function announceAttempt(
-  context: ConcludeContext,
+  parts: AttemptParts,
   ready: ReadyDelivery,
   { attempt, span }: SentAttempt,
   decision: Decision | undefined,
 ): void {
   const { run, event, begunAt } = ready;
   const { accountId, eventId, endpointId } = run;
-  context.emit({
+  parts.emit({
     name: 'delivery.attempted',
     deliveryId: deliveryIdOf({ eventId, endpointId }),
     accountId,
@@ -129,7 +108,7 @@ export function announceAttempt(
     ...(span === undefined ? {} : { span }),
   });
   if (decision === undefined || decision.kind === 'retry' || decision.kind === 'stays_delivered') return;
-  announceEnd(context, run, decision.kind, begunAt, span?.context);
+  announceEnd(parts, run, decision.kind, begunAt, span?.context);
 }
 
 // Not for a delivery that was held, which waited for its receiver, nor for one that was taken over, which
@@ -145,49 +124,46 @@ function firstLagOf(
 
 // Before the next attempt of any worker.
 async function refuseToken(
-  context: ConcludeContext,
+  parts: AttemptParts,
   { run, endpoint }: ReadyDelivery,
   { refusedToken }: SentAttempt,
   abortSignal: AbortSignal,
 ): Promise<void> {
   const { auth } = endpoint;
   if (refusedToken === undefined || auth?.type !== 'oauth2') return;
-  const refuse = () => context.accessTokens.refuse({ ...endpoint, auth }, refusedToken);
-  await persistFor(context, run, refuse, abortSignal);
+  const refuse = () => parts.accessTokens.refuse({ ...endpoint, auth }, refusedToken);
+  await persistFor(parts, run, refuse, abortSignal);
 }
 
 /**
  * Apply the effects of a recorded attempt to its endpoint and its held deliveries. At a healthy endpoint:
  * nothing.
  */
-export async function afterAttempt(
-  context: AfterAttemptContext,
-  input: AfterAttemptInput,
-): Promise<Aftermath> {
-  const { heldDeliveries, clock } = context;
+export async function afterAttempt(parts: AttemptParts, input: AfterAttemptInput): Promise<Aftermath> {
+  const { heldDeliveries, clock } = parts;
   const { endpoint, effect } = input;
   const { failingSince, hasClosed, recoveredFrom } = effect;
-  const disabledAs = await disableByReceiver(context, input);
-  const isGivenUp = failingSince !== undefined && (await disableFailing(context, endpoint, failingSince));
+  const disabledAs = await disableByReceiver(parts, input);
+  const isGivenUp = failingSince !== undefined && (await disableFailing(parts, endpoint, failingSince));
   if (hasClosed) await heldDeliveries.askForWakeUp(addressOf(endpoint), clock());
-  await countBreaker(context, endpoint, effect);
-  announceBreaker(context, endpoint, effect);
-  letOthersGo(context, input);
+  await countBreaker(parts, endpoint, effect);
+  announceBreaker(parts, endpoint, effect);
+  letOthersGo(parts, input);
   return { disabledAs: isGivenUp ? 'failing' : disabledAs, recoveredFrom };
 }
 
 async function disableByReceiver(
-  context: AfterAttemptContext,
+  parts: AttemptParts,
   { endpoint, disabledBy }: AfterAttemptInput,
 ): Promise<DisabledReason | undefined> {
   if (disabledBy === undefined) return undefined;
   const { accountId, id } = endpoint;
-  const { hasChanged } = await disable(context, accountId, id, disabledBy, wasNotEnabledSince(endpoint));
+  const { hasChanged } = await disable(parts, accountId, id, disabledBy, wasNotEnabledSince(endpoint));
   return hasChanged ? disabledBy : undefined;
 }
 
 async function countBreaker(
-  { openBreakers, clock }: AfterAttemptContext,
+  { openBreakers, clock }: AttemptParts,
   endpoint: Endpoint,
   { openedUntil, hasClosed }: AttemptEffect,
 ): Promise<void> {
@@ -196,7 +172,7 @@ async function countBreaker(
 }
 
 function announceBreaker(
-  { clock, emit }: AfterAttemptContext,
+  { clock, emit }: AttemptParts,
   endpoint: Endpoint,
   { failures, openedUntil, hasClosed }: AttemptEffect,
 ): void {
@@ -207,7 +183,7 @@ function announceBreaker(
 
 // By memory alone: another process releases the deliveries that it knows of, and its sweep finds the rest.
 function letOthersGo(
-  { releaser, concurrency, clock }: AfterAttemptContext,
+  { releaser, concurrency, clock }: AttemptParts,
   { endpoint, effect, delivered, hasEnded, letsOthersGo, hasWaited }: AfterAttemptInput,
 ): void {
   const { accountId, id, ordering } = endpoint;

@@ -1,13 +1,9 @@
 import type { TokenVersion } from '../domain/access-token';
+import type { Endpoint } from '../domain/endpoint';
 import type { OAuth2, ReceiverAuth } from '../domain/receiver-auth';
 import { authKinds } from '../domain/receiver-auth/kinds';
 import type { AccessTokens, FoundToken } from './access-tokens';
 import type { TokenFailure } from './fetch-token';
-import type { ReadyDelivery } from './load-delivery';
-
-export interface AuthorizeContext {
-  readonly accessTokens: Pick<AccessTokens, 'find'>;
-}
 
 export type Authorization =
   | {
@@ -27,8 +23,8 @@ export type Authorization =
 
 /** The value of `Authorization` for an endpoint. Most endpoints need none. */
 export async function authorize(
-  { accessTokens }: AuthorizeContext,
-  { endpoint }: Pick<ReadyDelivery, 'endpoint'>,
+  accessTokens: AccessTokens,
+  endpoint: Endpoint,
   abortSignal: AbortSignal,
 ): Promise<Authorization | undefined> {
   const { auth } = endpoint;

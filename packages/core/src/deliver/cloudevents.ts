@@ -1,4 +1,5 @@
-import type { Account, AccountId } from '../domain/account';
+import type { AccountStore } from '../accounts/redis-account-store';
+import type { AccountId } from '../domain/account';
 import type { Transformed } from '../domain/attempt';
 import type { Endpoint } from '../domain/endpoint';
 import { type AcceptedEvent, dataTextOf } from '../domain/event';
@@ -139,13 +140,9 @@ function attributesOf(
   };
 }
 
-export interface FindSourceContext {
-  readonly accountStore: { find(id: AccountId): Promise<Pick<Account, 'cloudEventsSource'> | undefined> };
-}
-
 /** The account's own `source`, if it has one and its endpoint none. */
 export async function findAccountSource(
-  { accountStore }: FindSourceContext,
+  accountStore: AccountStore,
   { accountId, format, cloudevents }: Pick<Endpoint, 'accountId' | 'format' | 'cloudevents'>,
 ): Promise<string | undefined> {
   // Most endpoints need no read here.

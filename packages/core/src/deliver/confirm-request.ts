@@ -1,22 +1,9 @@
 import type { DeliveryRun } from '../domain/delivery';
 import { signingKeyAt } from '../domain/signing-key';
-import type { EndpointStore } from '../endpoints/redis-endpoint-store';
-import type { SigningKeyStore } from '../endpoints/signing-keys/redis-signing-key-store';
-import type { DeliveryStore } from '../events/redis-delivery-store';
-import { CACHED_FOR_MS, type EventStore } from '../events/redis-event-store';
+import { CACHED_FOR_MS } from '../events/redis-event-store';
 import { type Clock, steadyClock } from '../platform/clock';
-import type { Atomic } from '../platform/redis-atomic';
 import type { ReadyDelivery } from './load-delivery';
-
-export interface ConfirmContext {
-  /** It runs scripts on the Redis of these stores. */
-  readonly atomic: Atomic;
-  readonly deliveryStore: Pick<DeliveryStore, 'lengthOf'>;
-  readonly eventStore: Pick<EventStore, 'headOf'>;
-  readonly endpointStore: Pick<EndpointStore, 'stepToFind'>;
-  readonly signingKeyStore: Pick<SigningKeyStore, 'find'>;
-  readonly clock: Clock;
-}
+import type { AttemptParts } from './open-delivery';
 
 /** Why a request may not begin. */
 export type Refusal =
@@ -49,7 +36,7 @@ export class Confirmation {
    * @param expiresAt until when what it carries is valid. Milliseconds since the Unix epoch.
    */
   constructor(
-    private readonly context: ConfirmContext,
+    private readonly parts: AttemptParts,
     private readonly members: readonly ReadyDelivery[],
     private readonly expiresAt = Number.POSITIVE_INFINITY,
     private readonly now: Clock = steadyClock,
@@ -67,7 +54,7 @@ export class Confirmation {
 
   /** @param hasWaited see `DeliveryRequest`. @throws Error of Redis when it can't be reached. */
   readonly mayBegin = (hasWaited: boolean): boolean | Promise<boolean> => {
-    const now = this.context.clock();
+    const now = this.parts.clock();
     if (now >= this.expiresAt) return this.#refuse('late');
     const isFresh = this.now() - this.#confirmedAt < CACHED_FOR_MS && now < this.#ownedUntil;
     return (isFresh && !hasWaited) || this.#ask();
@@ -76,7 +63,7 @@ export class Confirmation {
   async #ask(): Promise<boolean> {
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
       const askedAt = this.now();
-      const refusal = await findRefusal(this.context, this.members);
+      const refusal = await findRefusal(this.parts, this.members);
       if (refusal) return this.#refuse(refusal);
       this.#confirmedAt = askedAt;
       this.#ownedUntil = Number.POSITIVE_INFINITY;
@@ -94,28 +81,25 @@ export class Confirmation {
 
 // In one turn, so that one server gets all of it as one script.
 async function findRefusal(
-  context: ConfirmContext,
+  parts: AttemptParts,
   members: readonly ReadyDelivery[],
 ): Promise<Refusal | undefined> {
   const [areOurs, areUnchanged] = await Promise.all([
-    Promise.all(members.map(({ run }) => isOurs(context, run))),
-    Promise.all([
-      isEndpointUnchanged(context, members),
-      ...members.map((each) => isUnchanged(context, each)),
-    ]),
+    Promise.all(members.map(({ run }) => isOurs(parts, run))),
+    Promise.all([isEndpointUnchanged(parts, members), ...members.map((each) => isUnchanged(parts, each))]),
   ]);
   if (!areOurs.every(Boolean)) return 'lost';
   return areUnchanged.every(Boolean) ? undefined : 'changed';
 }
 
-async function isOurs({ atomic, clock }: ConfirmContext, { keepJob, ownedUntil }: DeliveryRun) {
+async function isOurs({ atomic, clock }: AttemptParts, { keepJob, ownedUntil }: DeliveryRun) {
   if (!keepJob) return clock() < ownedUntil;
   const [isKept] = await atomic([keepJob]);
   return isKept;
 }
 
 async function isUnchanged(
-  { atomic, deliveryStore, eventStore }: ConfirmContext,
+  { atomic, deliveryStore, eventStore }: AttemptParts,
   { run, logLength }: ReadyDelivery,
 ): Promise<boolean> {
   const { accountId, eventId } = run;
@@ -125,7 +109,7 @@ async function isUnchanged(
 }
 
 async function isEndpointUnchanged(
-  { atomic, endpointStore, signingKeyStore, clock }: ConfirmContext,
+  { atomic, endpointStore, signingKeyStore, clock }: AttemptParts,
   members: readonly ReadyDelivery[],
 ): Promise<boolean> {
   const [first, ...others] = members;

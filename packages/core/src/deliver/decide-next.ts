@@ -1,6 +1,6 @@
 import { mostJitterOf, type RetrySchedule } from '../domain/retry-schedule';
-import type { Clock } from '../platform/clock';
 import type { ReadyDelivery } from './load-delivery';
+import type { AttemptParts } from './open-delivery';
 import { parseRetryAfter } from './retry-after';
 import type { SentAttempt } from './send-attempt';
 
@@ -12,29 +12,28 @@ export type Decision =
   /** It had been delivered before, was sent once more on request, and failed. */
   | { readonly kind: 'stays_delivered' };
 
-export interface DecideContext {
-  /** For endpoints without a schedule of their own. */
-  readonly retrySchedule: RetrySchedule;
-  readonly clock: Clock;
-  /** From 0 up to, not including, 1. */
-  readonly random: () => number;
-}
-
 /**
  * Decide what follows an attempt. A delivered delivery stays delivered. Otherwise a wish of the receiver (abort, disable,
  * Retry-After) comes before the schedule.
+ *
+ * @param share of the jitter, from 0 up to, not including, 1. Absent: at random.
  */
-export function decideNext(context: DecideContext, ready: ReadyDelivery, sent: SentAttempt): Decision {
+export function decideNext(
+  parts: AttemptParts,
+  ready: ReadyDelivery,
+  sent: SentAttempt,
+  share?: number,
+): Decision {
   const { attempt, wish, retryAfter } = sent;
   if (attempt.outcome === 'delivered') return { kind: 'delivered' };
   if (ready.wasDelivered) return { kind: 'stays_delivered' };
   if (wish.aborts) return { kind: 'aborted' };
-  const now = context.clock();
+  const now = parts.clock();
   const decision = decideRetry({
-    schedule: ready.endpoint.retrySchedule ?? context.retrySchedule,
+    schedule: ready.endpoint.retrySchedule ?? parts.retrySchedule,
     attempt: ready.scheduledAttempt,
     retryAfterMs: parseRetryAfter(retryAfter, now),
-    random: context.random(),
+    random: share ?? parts.random(),
   });
   // Its end must not be seen later than it is over.
   return decision.kind === 'retry'

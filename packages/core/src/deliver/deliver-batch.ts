@@ -2,11 +2,8 @@ import { createHash } from 'node:crypto';
 import { DUE_WITHIN_MS, type JobEnd } from '../domain/delivery';
 import type { BatchLimits } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
-import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { eventsOfAttempt } from '../endpoints/operational-events';
 import type { Step } from '../platform/redis-script';
-import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
-import type { OldestEvents } from '../queue/bullmq-oldest-events';
 import { type Admitted, admit, admitAlong, hold, holdAlong } from './admit';
 import { announceAttempt, conclude } from './after-attempt';
 import { batchContentOf, itemOf } from './cloudevents';
@@ -14,7 +11,6 @@ import { type Decision, decideNext } from './decide-next';
 import {
   AGAIN_AT_ONCE,
   coalesce,
-  type DeliverContext,
   type DeliverResult,
   DONE,
   delayUntil,
@@ -25,22 +21,13 @@ import {
   resultOf,
   withdraw,
 } from './end-run';
-import type { BatchSizes } from './flow/batch-sizes';
 import { judgeBatch, type Mate } from './judge-batch';
 import { loadDelivery, type ReadyDelivery } from './load-delivery';
-import { persistFor } from './persist';
-import { type RecordedAttempt, recordAttempt } from './record-attempt';
-import { type RecordTogetherContext, recordTogether } from './record-together';
+import type { AttemptParts } from './open-delivery';
+import { persistFor, type RecordedAttempt, recordAttempt } from './record-attempt';
+import { recordTogether } from './record-together';
 import { type SendOutcome, type SentAttempt, sendAttempt } from './send-attempt';
 import { type TransformedDelivery, transformEvent } from './transform-event';
-
-export type DeliverBatchContext = DeliverContext &
-  RecordTogetherContext & {
-    readonly admissionStore: Pick<AdmissionStore, 'joinOrder' | 'firstInOrder'>;
-    readonly heldDeliveries: Pick<HeldDeliveries, 'count'>;
-    readonly oldestEvents: Pick<OldestEvents, 'hasOlder'>;
-    readonly batchSizes: BatchSizes;
-  };
 
 /** A delivery that goes in the request. */
 interface Member extends Mate {
@@ -62,7 +49,7 @@ const RESPONSE_BYTES = 64 * 1024;
  * request with the same id and the same bytes. Jobs that were taken and not sent are put back.
  */
 export async function deliverBatch(
-  context: DeliverBatchContext,
+  parts: AttemptParts,
   first: ReadyDelivery,
   limits: BatchLimits,
   abortSignal: AbortSignal,
@@ -70,12 +57,12 @@ export async function deliverBatch(
   const { run } = first;
   const follows = run.hasWaited && (await run.mates?.follow(run.endpointId, run.eventId));
   if (follows) return { kind: 'later', delayMs: FOLLOWS_AGAIN_MS };
-  const held = await waitForOthers(context, first, limits);
+  const held = await waitForOthers(parts, first, limits);
   if (held) return held;
-  const admission = await admit(context, first);
-  if (admission.kind === 'refused') return { kind: 'later', delayMs: await hold(context, first, admission) };
-  if (admission.kind !== 'admitted') return await coalesce(context, first, admission);
-  const batch = new Batch(context, first, admission, limits, abortSignal);
+  const admission = await admit(parts, first);
+  if (admission.kind === 'refused') return { kind: 'later', delayMs: await hold(parts, first, admission) };
+  if (admission.kind !== 'admitted') return await coalesce(parts, first, admission);
+  const batch = new Batch(parts, first, admission, limits, abortSignal);
   try {
     return await batch.deliver();
   } finally {
@@ -85,11 +72,11 @@ export async function deliverBatch(
 
 /** Hold it until its time is over, or enough of them wait. */
 async function waitForOthers(
-  context: DeliverBatchContext,
+  parts: AttemptParts,
   first: ReadyDelivery,
   { maxEvents, maxWaitMs }: BatchLimits,
 ): Promise<DeliverResult | undefined> {
-  const { heldDeliveries, releaser, clock } = context;
+  const { heldDeliveries, releaser, clock } = parts;
   const { run, endpoint, begunAt, scheduledAttempt } = first;
   const wakeUpAt = begunAt + maxWaitMs;
   const isNew = scheduledAttempt === 1 && !first.wasDelivered;
@@ -97,7 +84,7 @@ async function waitForOthers(
   const others = await heldDeliveries.count(run.endpointId);
   if (others + 1 >= maxEvents) return undefined;
   const refusal = { kind: 'refused', reason: 'batching', wakeUpAt } as const;
-  const { delayMs, along } = await holdAlong(context, first, refusal);
+  const { delayMs, along } = await holdAlong(parts, first, refusal);
   if (others + 1 + along >= maxEvents) {
     await heldDeliveries.askForWakeUp(run, clock());
     releaser.wakeUpAt(run.accountId, run.endpointId, clock());
@@ -113,7 +100,7 @@ class Batch {
   readonly #keys = new Set<string>();
 
   constructor(
-    private readonly context: DeliverBatchContext,
+    private readonly parts: AttemptParts,
     private readonly first: ReadyDelivery,
     private readonly admitted: Admitted,
     private readonly limits: BatchLimits,
@@ -121,20 +108,20 @@ class Batch {
   ) {}
 
   async deliver(): Promise<DeliverResult> {
-    const { context, admitted } = this;
+    const { parts, admitted } = this;
     if (admitted.attemptKey !== undefined) this.#keys.add(admitted.attemptKey);
     let members: readonly Member[] = [];
     try {
       members = this.#fitting(await this.#transformAll(await this.#gather()));
       await this.#tie(members.map(({ ready }) => ready));
     } finally {
-      if (members.length === 0) context.concurrency.releasePermit(admitted.permit, undefined);
+      if (members.length === 0) parts.concurrency.releasePermit(admitted.permit, undefined);
     }
     if (members.length > 0) await this.#send(members);
     else await this.#withdraw(admitted.isProbe);
     await this.#withdraw(false);
     // All of them have ended unsent.
-    if (members.length === 0 && this.#result.kind === 'done') passOn(context, this.first.run);
+    if (members.length === 0 && this.#result.kind === 'done') passOn(parts, this.first.run);
     return this.#result;
   }
 
@@ -144,15 +131,15 @@ class Batch {
     this.#keys.clear();
     for (const [i, attemptKey] of keys.entries()) {
       const admitted = { ...this.admitted, attemptKey, isProbe: isProbe && i === 0 };
-      await withdraw(this.context, this.first, admitted);
+      await withdraw(this.parts, this.first, admitted);
     }
   }
 
   /** The deliveries that can go now: the given one first, the others in the order of acceptance. */
   async #gather(): Promise<readonly Mate[]> {
-    const { first, context, limits, admitted } = this;
+    const { first, parts, limits, admitted } = this;
     const { endpoint, run, event } = first;
-    const most = context.batchSizes.mostOf(run.endpointId, limits.maxEvents, context.clock()) - 1;
+    const most = parts.batchSizes.mostOf(run.endpointId, limits.maxEvents, parts.clock()) - 1;
     const wanted = {
       most,
       maxBytes: limits.maxBytes - Buffer.byteLength(event.body),
@@ -163,13 +150,13 @@ class Batch {
       this.#result = { kind: 'later', delayMs: FOLLOWS_AGAIN_MS };
       return [];
     }
-    const loaded = await Promise.all(runs.map((each) => loadDelivery(context, each, DUE_WITHIN_MS)));
+    const loaded = await Promise.all(runs.map((each) => loadDelivery(parts, each, DUE_WITHIN_MS)));
     const mates: ReadyDelivery[] = [];
     for (const [i, each] of loaded.entries()) {
       const mate = runs[i];
       if (each.kind === 'ready') mates.push(each);
       else if (each.kind === 'over') await this.#end(mate, { kind: 'done' });
-      else await this.#end(mate, { kind: 'delayed', delayMs: delayUntil(context, each.dueAt) });
+      else await this.#end(mate, { kind: 'delayed', delayMs: delayUntil(parts, each.dueAt) });
     }
     const unchanged = await this.#unchanged([first, ...mates.toSorted(byAcceptance)]);
     const next = await this.#inOrder(unchanged);
@@ -183,24 +170,24 @@ class Batch {
   async #unchanged(all: readonly ReadyDelivery[]): Promise<readonly ReadyDelivery[]> {
     if (!all.some(({ run }) => run.wasTakenOver)) return all;
     const changed = await Promise.all(
-      all.map(async (each) => each.run.wasTakenOver && (await hasChanged(this.context, each))),
+      all.map(async (each) => each.run.wasTakenOver && (await hasChanged(this.parts, each))),
     );
     return all.filter((_, i) => !changed[i]);
   }
 
   /** In strict order: the deliveries that follow each other without a gap. */
   async #inOrder(all: readonly ReadyDelivery[]): Promise<readonly ReadyDelivery[]> {
-    const { context, first } = this;
+    const { parts, first } = this;
     const { id, accountId, ordering } = first.endpoint;
     if (ordering === 'none' || all.length < 2) return all;
     const entries = all.map(({ event }) => ({ eventId: event.id, acceptedAt: event.acceptedAt }));
-    await context.atomic([context.admissionStore.joinOrder(id, entries)]);
-    const order = await context.admissionStore.firstInOrder(id, all.length);
+    await parts.atomic([parts.admissionStore.joinOrder(id, entries)]);
+    const order = await parts.admissionStore.firstInOrder(id, all.length);
     const gap = all.findIndex(({ event }, i) => order[i] !== event.id);
     const next = gap === -1 ? all : all.slice(0, Math.max(gap, 1));
     const last = next.at(-1) ?? first;
     const { acceptedAt } = last.event;
-    const isBehind = await context.oldestEvents.hasOlder({ accountId, id: last.event.id, acceptedAt });
+    const isBehind = await parts.oldestEvents.hasOlder({ accountId, id: last.event.id, acceptedAt });
     return isBehind ? next.slice(0, 1) : next;
   }
 
@@ -212,7 +199,7 @@ class Batch {
   /** If the rate limit counts events: the deliveries for which it has room. */
   async #counted(mates: readonly ReadyDelivery[]): Promise<readonly Mate[]> {
     if (!this.#countsEvents) return mates.map((ready) => ({ ready, attemptKey: undefined }));
-    const keys = await Promise.all(mates.map((ready) => admitAlong(this.context, ready)));
+    const keys = await Promise.all(mates.map((ready) => admitAlong(this.parts, ready)));
     for (const key of keys) if (key !== undefined) this.#keys.add(key);
     return untilFirst(
       mates.map((ready, i) => ({ ready, attemptKey: keys[i] })),
@@ -222,12 +209,12 @@ class Batch {
 
   /** In strict order, no delivery goes before one that has failed. */
   async #transformAll(mates: readonly Mate[]): Promise<readonly Member[]> {
-    const { context, first } = this;
+    const { parts, first } = this;
     const isToBeMade = mates.some(({ ready }) => ready.transformWith !== undefined);
     const made = isToBeMade
-      ? await Promise.all(mates.map(({ ready }) => transformEvent(context, ready)))
+      ? await Promise.all(mates.map(({ ready }) => transformEvent(parts, ready)))
       : mates.map(({ ready }) => ready);
-    const style = context.requestStyle.cloudEvents;
+    const style = parts.requestStyle.cloudEvents;
     const members: Member[] = [];
     for (const [i, transformed] of made.entries()) {
       const mate = mates[i];
@@ -254,7 +241,7 @@ class Batch {
 
   async #tie(...sets: readonly (readonly ReadyDelivery[])[]): Promise<void> {
     const steps = sets.flatMap((set) => this.#stepsToTie(set));
-    if (steps.length > 0) await this.context.atomic(steps);
+    if (steps.length > 0) await this.parts.atomic(steps);
   }
 
   #stepsToTie(set: readonly ReadyDelivery[]): readonly Step[] {
@@ -268,7 +255,7 @@ class Batch {
   }
 
   async #send(members: readonly Member[]): Promise<void> {
-    const { context, first, admitted, abortSignal } = this;
+    const { parts, first, admitted, abortSignal } = this;
     // In strict order they are as their line has them already.
     const isInLine = first.endpoint.ordering === 'strict';
     const sorted = isInLine ? members : members.toSorted((a, b) => byAcceptance(a.ready, b.ready));
@@ -284,10 +271,10 @@ class Batch {
       isTest: sorted.every(({ ready }) => ready.isTest),
       responseBytes: RESPONSE_BYTES,
     };
-    const sent = await sendAttempt(context, leader, admitted.permit, abortSignal, batch);
+    const sent = await sendAttempt(parts, leader, admitted.permit, abortSignal, batch);
     if (sent.kind !== 'sent') {
       if (admitted.attemptKey !== undefined) this.#keys.delete(admitted.attemptKey);
-      this.#result = await letGo(context, first, admitted, sent);
+      this.#result = await letGo(parts, first, admitted, sent);
       await Promise.all(sorted.map((member) => this.#putOffAlong(member, sent)));
       return;
     }
@@ -298,25 +285,25 @@ class Batch {
   // Like the first one, so that they stay together.
   async #putOffAlong({ ready }: Member, sent: Exclude<SendOutcome, { kind: 'sent' }>): Promise<void> {
     if (ready.event.id === this.first.event.id) return;
-    const result = await putOffUnsent(this.context, ready, sent);
+    const result = await putOffUnsent(this.parts, ready, sent);
     if (result.kind === 'later') await this.#end(ready.run, { kind: 'delayed', delayMs: result.delayMs });
   }
 
   /** Nothing is recorded, and no attempt used: the halves are new requests. */
   async #halve(sorted: readonly Member[]): Promise<void> {
-    const { context, first, admitted } = this;
+    const { parts, first, admitted } = this;
     const { accountId, endpointId } = first.run;
     const half = Math.ceil(sorted.length / 2);
-    context.batchSizes.halve(endpointId, half, context.clock());
+    parts.batchSizes.halve(endpointId, half, parts.clock());
     const all = sorted.map(({ ready }) => ready);
     await this.#tie(all.slice(0, half), all.slice(half));
     await this.#withdraw(admitted.isProbe);
-    context.emit({ name: 'delivery.batch_halved', accountId, endpointId, events: sorted.length });
+    parts.emit({ name: 'delivery.batch_halved', accountId, endpointId, events: sorted.length });
   }
 
   async #record(sorted: readonly Member[], sent: SentAttempt, batchId: EventId): Promise<void> {
-    const { context, abortSignal, first } = this;
-    const ends = judgeBatch(context, sorted, sent, batchId);
+    const { parts, abortSignal, first } = this;
+    const ends = judgeBatch(parts, sorted, sent, batchId);
     const [speaker] = ends;
     if (speaker === undefined) return;
     const hasEnded = ends.some(({ decision }) => decision.kind !== 'retry');
@@ -334,14 +321,14 @@ class Batch {
       stepsToEnd: (events: readonly EventId[], end: JobEnd) => first.run.mates?.stepsToEnd(events, end) ?? [],
     };
     const { run } = speaker.member.ready;
-    const recorded = await persistFor(context, run, () => recordTogether(context, together), abortSignal);
+    const recorded = await persistFor(parts, run, () => recordTogether(parts, together), abortSignal);
     const endings = ends.map(async (end) => {
       const { ready } = end.member;
       const own = recorded.get(ready.event.id);
       if (own === undefined) return;
-      if (ready.event.id === first.event.id) this.#result = resultOf(context, end.sent, own);
+      if (ready.event.id === first.event.id) this.#result = resultOf(parts, end.sent, own);
       if (end !== speaker) this.#concludeAlong(ready, end.sent, end.decision, own);
-      else await conclude(context, ready, end.sent, end.decision, own, abortSignal, hasEnded);
+      else await conclude(parts, ready, end.sent, end.decision, own, abortSignal, hasEnded);
     });
     await Promise.all(endings);
   }
@@ -353,17 +340,17 @@ class Batch {
     decision: Decision,
     { effect, letsOthersGo }: RecordedAttempt,
   ): void {
-    const { context } = this;
-    announceAttempt(context, ready, sent, effect && decision);
+    const { parts } = this;
+    announceAttempt(parts, ready, sent, effect && decision);
     if (!effect) return;
     const { event, endpoint, run } = ready;
     const { attempt } = sent;
-    if (letsOthersGo) context.releaser.wakeUpAt(run.accountId, run.endpointId, context.clock());
+    if (letsOthersGo) parts.releaser.wakeUpAt(run.accountId, run.endpointId, parts.clock());
     if (attempt.outcome === 'delivered') return;
     const isExhausted = decision.kind === 'exhausted';
     const aftermath = { disabledAs: undefined, recoveredFrom: undefined };
     const events = eventsOfAttempt({ event, endpoint, attempt, isExhausted, ...aftermath });
-    context.operationalEvents.raise(run.accountId, events);
+    parts.operationalEvents.raise(run.accountId, events);
   }
 
   /** Its code failed or cancelled it or could not run, or it has to be read again. */
@@ -384,19 +371,19 @@ class Batch {
     ready: ReadyDelivery,
     made: Exclude<TransformedDelivery, { kind: 'ready' }>,
   ): Promise<DeliverResult> {
-    const { context, abortSignal } = this;
+    const { parts, abortSignal } = this;
     if (made.kind === 'over') return DONE;
-    if (made.kind !== 'sent') return await putOffUnsent(context, ready, made);
-    const decision = decideNext(context, ready, made);
+    if (made.kind !== 'sent') return await putOffUnsent(parts, ready, made);
+    const decision = decideNext(parts, ready, made);
     const input = { ready, attempt: made.attempt, decision, attemptKey: undefined, isAlong: true };
-    const recorded = await persistFor(context, ready.run, () => recordAttempt(context, input), abortSignal);
+    const recorded = await persistFor(parts, ready.run, () => recordAttempt(parts, input), abortSignal);
     this.#concludeAlong(ready, made, decision, recorded);
-    return resultOf(context, made, recorded);
+    return resultOf(parts, made, recorded);
   }
 
   async #end(run: ReadyDelivery['run'] | undefined, end: JobEnd): Promise<void> {
     const steps = run?.stepsToEnd?.(end) ?? [];
-    if (steps.length > 0) await this.context.atomic(steps);
+    if (steps.length > 0) await this.parts.atomic(steps);
   }
 }
 

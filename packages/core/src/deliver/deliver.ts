@@ -3,10 +3,9 @@ import { batchLimitsOf } from '../domain/endpoint';
 import { type Admitted, admit, hold } from './admit';
 import { conclude } from './after-attempt';
 import { decideNext } from './decide-next';
-import { type DeliverBatchContext, deliverBatch } from './deliver-batch';
+import { deliverBatch } from './deliver-batch';
 import {
   coalesce,
-  type DeliverContext,
   type DeliverResult,
   DONE,
   delayUntil,
@@ -17,8 +16,8 @@ import {
   withdraw,
 } from './end-run';
 import { loadDelivery, type ReadyDelivery } from './load-delivery';
-import { persistFor } from './persist';
-import { recordAttempt } from './record-attempt';
+import type { AttemptParts } from './open-delivery';
+import { persistFor, recordAttempt } from './record-attempt';
 import { sendAttempt } from './send-attempt';
 import { type TransformedDelivery, transformEvent } from './transform-event';
 
@@ -34,73 +33,73 @@ import { type TransformedDelivery, transformEvent } from './transform-event';
  * @param abortSignal aborted when the process has to end.
  */
 export async function deliver(
-  context: DeliverBatchContext,
+  parts: AttemptParts,
   run: DeliveryRun,
   abortSignal: AbortSignal,
 ): Promise<DeliverResult> {
-  const loaded = await loadDelivery(context, run);
-  if (loaded.kind !== 'ready') passOn(context, run);
+  const loaded = await loadDelivery(parts, run);
+  if (loaded.kind !== 'ready') passOn(parts, run);
   if (loaded.kind === 'over') return DONE;
-  if (loaded.kind === 'not_due') return { kind: 'later', delayMs: delayUntil(context, loaded.dueAt) };
+  if (loaded.kind === 'not_due') return { kind: 'later', delayMs: delayUntil(parts, loaded.dueAt) };
   const batchLimits = batchLimitsOf(loaded.endpoint);
-  if (batchLimits) return await deliverBatch(context, loaded, batchLimits, abortSignal);
+  if (batchLimits) return await deliverBatch(parts, loaded, batchLimits, abortSignal);
 
-  const admission = await admit(context, loaded);
-  if (admission.kind === 'refused') return { kind: 'later', delayMs: await hold(context, loaded, admission) };
-  if (admission.kind !== 'admitted') return await coalesce(context, loaded, admission);
+  const admission = await admit(parts, loaded);
+  if (admission.kind === 'refused') return { kind: 'later', delayMs: await hold(parts, loaded, admission) };
+  if (admission.kind !== 'admitted') return await coalesce(parts, loaded, admission);
 
   // An earlier worker of this job may have recorded its attempt at this moment.
-  if (run.wasTakenOver && (await hasChanged(context, loaded))) {
-    return await startAnew(context, loaded, admission, abortSignal);
+  if (run.wasTakenOver && (await hasChanged(parts, loaded))) {
+    return await startAnew(parts, loaded, admission, abortSignal);
   }
 
-  const transformed = await transformOrRelease(context, loaded, admission);
-  if (transformed.kind === 'over') return await endTransformed(context, loaded, admission);
+  const transformed = await transformOrRelease(parts, loaded, admission);
+  if (transformed.kind === 'over') return await endTransformed(parts, loaded, admission);
   const isMade = transformed.kind === 'ready';
   const ready = isMade ? transformed : loaded;
-  const sent = isMade ? await sendAttempt(context, ready, admission.permit, abortSignal) : transformed;
-  if (sent.kind !== 'sent') return await letGo(context, ready, admission, sent);
+  const sent = isMade ? await sendAttempt(parts, ready, admission.permit, abortSignal) : transformed;
+  if (sent.kind !== 'sent') return await letGo(parts, ready, admission, sent);
 
   const { attempt } = sent;
-  const decision = decideNext(context, ready, sent);
+  const decision = decideNext(parts, ready, sent);
   const input = { ready, attempt, decision, attemptKey: admission.attemptKey };
-  const recorded = await persistFor(context, run, () => recordAttempt(context, input), abortSignal);
-  await conclude(context, ready, sent, decision, recorded, abortSignal);
-  return resultOf(context, sent, recorded);
+  const recorded = await persistFor(parts, run, () => recordAttempt(parts, input), abortSignal);
+  await conclude(parts, ready, sent, decision, recorded, abortSignal);
+  return resultOf(parts, sent, recorded);
 }
 
 /** An attempt that sends nothing does not keep its permit. */
 async function transformOrRelease(
-  context: DeliverContext,
+  parts: AttemptParts,
   ready: ReadyDelivery,
   { permit }: Admitted,
 ): Promise<TransformedDelivery> {
   let transformed: TransformedDelivery | undefined;
   try {
-    transformed = await transformEvent(context, ready);
+    transformed = await transformEvent(parts, ready);
     return transformed;
   } finally {
-    if (transformed?.kind !== 'ready') context.concurrency.releasePermit(permit, undefined);
+    if (transformed?.kind !== 'ready') parts.concurrency.releasePermit(permit, undefined);
   }
 }
 
 async function endTransformed(
-  context: DeliverContext,
+  parts: AttemptParts,
   ready: ReadyDelivery,
   admitted: Admitted,
 ): Promise<DeliverResult> {
-  await withdraw(context, ready, admitted);
-  passOn(context, ready.run);
+  await withdraw(parts, ready, admitted);
+  passOn(parts, ready.run);
   return DONE;
 }
 
 async function startAnew(
-  context: DeliverBatchContext,
+  parts: AttemptParts,
   ready: ReadyDelivery,
   admitted: Admitted,
   abortSignal: AbortSignal,
 ): Promise<DeliverResult> {
-  context.concurrency.releasePermit(admitted.permit, undefined);
-  await withdraw(context, ready, admitted);
-  return await deliver(context, { ...ready.run, texts: undefined }, abortSignal);
+  parts.concurrency.releasePermit(admitted.permit, undefined);
+  await withdraw(parts, ready, admitted);
+  return await deliver(parts, { ...ready.run, texts: undefined }, abortSignal);
 }

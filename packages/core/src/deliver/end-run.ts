@@ -1,36 +1,9 @@
 import type { DeliveryRun } from '../domain/delivery';
-import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
-import type { DeliveryStore } from '../events/redis-delivery-store';
-import { type AdmitContext, type Admitted, type Coalesced, type HoldContext, hold } from './admit';
-import type { ConcludeContext } from './after-attempt';
-import type { DecideContext } from './decide-next';
-import type { Releaser } from './flow/releaser';
-import {
-  type EndUnsentContext,
-  endUnsent,
-  type LoadDeliveryContext,
-  type ReadyDelivery,
-} from './load-delivery';
-import type { RecordAttemptContext, RecordedAttempt } from './record-attempt';
-import type { SendAttemptContext, SendOutcome, SentAttempt } from './send-attempt';
-import type { TransformContext } from './transform-event';
-
-export type EndRunContext = HoldContext &
-  EndUnsentContext & {
-    readonly admissionStore: Pick<AdmissionStore, 'withdraw'>;
-    readonly deliveryStore: Pick<DeliveryStore, 'readWithLength'>;
-    readonly releaser: Pick<Releaser, 'grant'>;
-  };
-
-/** What every delivery needs; a batch needs more. */
-export type DeliverContext = LoadDeliveryContext &
-  AdmitContext &
-  TransformContext &
-  SendAttemptContext &
-  DecideContext &
-  RecordAttemptContext &
-  ConcludeContext &
-  EndRunContext;
+import { type Admitted, type Coalesced, hold } from './admit';
+import { endUnsent, type ReadyDelivery } from './load-delivery';
+import type { AttemptParts } from './open-delivery';
+import type { RecordedAttempt } from './record-attempt';
+import type { SendOutcome, SentAttempt } from './send-attempt';
 
 /** What happens to the job next. */
 export type DeliverResult =
@@ -53,21 +26,21 @@ const UNSENT_DELAY_MS = 5_000;
 
 /** After a recorded attempt. */
 export function resultOf(
-  context: EndRunContext,
+  parts: AttemptParts,
   { attempt }: SentAttempt,
   { nextAttemptAt }: RecordedAttempt,
 ): DeliverResult {
   if (nextAttemptAt === undefined) return DONE;
-  return { kind: 'retry', delayMs: delayUntil(context, nextAttemptAt), reason: attempt.outcome };
+  return { kind: 'retry', delayMs: delayUntil(parts, nextAttemptAt), reason: attempt.outcome };
 }
 
-export function delayUntil({ clock }: EndRunContext, time: number): number {
+export function delayUntil({ clock }: AttemptParts, time: number): number {
   return Math.max(time - clock(), 0);
 }
 
 /** Whether another process has written to the log of a delivery since it was read. */
 export async function hasChanged(
-  { deliveryStore }: EndRunContext,
+  { deliveryStore }: AttemptParts,
   { run, logLength }: ReadyDelivery,
 ): Promise<boolean> {
   const { length } = await deliveryStore.readWithLength(run.endpointId, run.eventId);
@@ -75,7 +48,7 @@ export async function hasChanged(
 }
 
 export async function withdraw(
-  { admissionStore, clock }: EndRunContext,
+  { admissionStore, clock }: AttemptParts,
   { endpoint, breaker }: ReadyDelivery,
   admitted: Admitted,
 ): Promise<void> {
@@ -85,16 +58,16 @@ export async function withdraw(
 
 /** A newer delivery of its group is sent instead of it, or may come until a time. */
 export async function coalesce(
-  context: EndRunContext,
+  parts: AttemptParts,
   ready: ReadyDelivery,
   coalesced: Coalesced,
 ): Promise<DeliverResult> {
   if (coalesced.kind === 'coalescing') {
-    return { kind: 'later', delayMs: delayUntil(context, coalesced.until) };
+    return { kind: 'later', delayMs: delayUntil(parts, coalesced.until) };
   }
-  const { kind } = await endUnsent(context, ready, { kind: 'superseded', by: coalesced.by });
+  const { kind } = await endUnsent(parts, ready, { kind: 'superseded', by: coalesced.by });
   if (kind === 'changed') return AGAIN_AT_ONCE;
-  passOn(context, ready.run);
+  passOn(parts, ready.run);
   return DONE;
 }
 
@@ -102,26 +75,23 @@ export async function coalesce(
  * Nothing is sent for a delivery that may have been released: the next held ones go at once, in its place. Only an attempt
  * would wake them up otherwise.
  */
-export function passOn(
-  { releaser }: Pick<EndRunContext, 'releaser'>,
-  { accountId, endpointId, hasWaited }: DeliveryRun,
-): void {
+export function passOn({ releaser }: AttemptParts, { accountId, endpointId, hasWaited }: DeliveryRun): void {
   if (hasWaited) releaser.grant(accountId, endpointId, LET_GO_BY_UNSENT);
 }
 
 // No attempt was made, so its permits are free at once. In strict order the delivery keeps its turn.
 export async function letGo(
-  context: EndRunContext,
+  parts: AttemptParts,
   ready: ReadyDelivery,
   admitted: Admitted,
   outcome: Exclude<SendOutcome, { kind: 'sent' }>,
 ): Promise<DeliverResult> {
-  await withdraw(context, ready, admitted);
-  return await putOffUnsent(context, ready, outcome);
+  await withdraw(parts, ready, admitted);
+  return await putOffUnsent(parts, ready, outcome);
 }
 
 export async function putOffUnsent(
-  context: EndRunContext,
+  parts: AttemptParts,
   ready: ReadyDelivery,
   outcome: Exclude<SendOutcome, { kind: 'sent' }>,
 ): Promise<DeliverResult> {
@@ -129,12 +99,12 @@ export async function putOffUnsent(
   if (outcome.kind === 'changed') return AGAIN_AT_ONCE;
   if (outcome.kind === 'paused') {
     const refusal = { kind: 'refused', reason: 'no_token', wakeUpAt: outcome.until } as const;
-    return { kind: 'later', delayMs: await hold(context, ready, refusal) };
+    return { kind: 'later', delayMs: await hold(parts, ready, refusal) };
   }
   const { eventId, endpointId } = ready.run;
   const traced = ready.event.trace && { traceId: ready.event.trace.traceId };
   const { error, pausedForMs } = outcome;
   const paused = pausedForMs === undefined ? {} : { pausedForMs };
-  context.emit({ name: 'delivery.unsent', eventId, endpointId, error, ...paused, ...traced });
+  parts.emit({ name: 'delivery.unsent', eventId, endpointId, error, ...paused, ...traced });
   return { kind: 'later', delayMs: pausedForMs ?? UNSENT_DELAY_MS };
 }

@@ -8,7 +8,8 @@ import type { Clock } from '../platform/clock';
 import { parsedOrUndefined } from '../platform/json';
 import { parseRetryAfter } from './retry-after';
 
-export interface FetchTokenContext {
+/** How tokens are asked for. */
+export interface TokenRequestParts {
   readonly transport: Transport;
   readonly userAgent: string;
   /** For an endpoint without a time-out of its own. Milliseconds. */
@@ -54,11 +55,11 @@ export function tokenTimeoutOf({ timeoutMs }: Pick<Endpoint, 'timeoutMs'>, attem
  * addresses only, without redirects, by the endpoint's own TLS, and for a bounded time and size.
  */
 export async function fetchToken(
-  context: FetchTokenContext,
+  parts: TokenRequestParts,
   endpoint: OAuth2Endpoint,
   abortSignal: AbortSignal,
 ): Promise<FetchedToken> {
-  const result = await context.transport(await requestFor(context, endpoint), abortSignal);
+  const result = await parts.transport(await requestFor(parts, endpoint), abortSignal);
   if (result.kind === 'unsent') return result;
   const token = readToken(result);
   if (token !== undefined) return token;
@@ -66,11 +67,11 @@ export async function fetchToken(
   return {
     kind: 'failed',
     failure: failureOf(result),
-    retryAfterMs: parseRetryAfter(retryAfter, context.clock()),
+    retryAfterMs: parseRetryAfter(retryAfter, parts.clock()),
   };
 }
 
-async function requestFor(context: FetchTokenContext, endpoint: OAuth2Endpoint): Promise<DeliveryRequest> {
+async function requestFor(parts: TokenRequestParts, endpoint: OAuth2Endpoint): Promise<DeliveryRequest> {
   const { auth, tls } = endpoint;
   const { tokenUrl, scope, audience } = auth;
   const form = new URLSearchParams({ grant_type: 'client_credentials' });
@@ -79,15 +80,15 @@ async function requestFor(context: FetchTokenContext, endpoint: OAuth2Endpoint):
   const headers: Record<string, string> = {
     accept: 'application/json',
     'content-type': 'application/x-www-form-urlencoded',
-    'user-agent': context.userAgent,
+    'user-agent': parts.userAgent,
   };
   if (auth.privateKey === undefined) headers.authorization = basicOf(auth);
-  else await addAssertion(form, context, auth, auth.privateKey);
+  else await addAssertion(form, parts, auth, auth.privateKey);
   return {
     url: tokenUrl,
     headers,
     body: form.toString(),
-    timeoutMs: tokenTimeoutOf(endpoint, context.attemptTimeoutMs),
+    timeoutMs: tokenTimeoutOf(endpoint, parts.attemptTimeoutMs),
     responseBytes: RESPONSE_BYTES,
     ...(tls === undefined ? {} : { tls }),
   };
@@ -110,7 +111,7 @@ const ASSERTION_S = 120;
 // RFC 7523. Each is used once: its `jti` is its own.
 async function addAssertion(
   form: URLSearchParams,
-  { clock }: FetchTokenContext,
+  { clock }: TokenRequestParts,
   { clientId, tokenUrl, algorithm = 'RS256', keyId }: OAuth2,
   pem: string,
 ): Promise<void> {

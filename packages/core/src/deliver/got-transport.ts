@@ -9,8 +9,7 @@ import { createTlsFaults } from '../endpoints/tls/certificate';
 import { checkReceiver } from '../endpoints/tls/receiver-certificate';
 import type { Validity } from '../endpoints/tls/redis-receiver-certificates';
 import { ParsedCache } from '../platform/caches';
-import { DeliveryHttpAgent, DeliveryHttpsAgent, IdleSockets } from './egress/delivery-agents';
-import type { Route } from './egress/routes';
+import { DeliveryHttpAgent, DeliveryHttpsAgent, IdleSockets, type Route } from './egress/routes';
 import { Exchange, type ExchangeLimits } from './got-exchange';
 
 export interface GotTransportOptions extends ExchangeLimits {

@@ -1,8 +1,9 @@
 import type { Attempt } from '../domain/attempt';
 import type { EventId } from '../domain/event';
 import { parsedOrUndefined } from '../platform/json';
-import { type DecideContext, type Decision, decideNext } from './decide-next';
+import { type Decision, decideNext } from './decide-next';
 import type { ReadyDelivery } from './load-delivery';
+import type { AttemptParts } from './open-delivery';
 import { holdsOf, type SentAttempt } from './send-attempt';
 
 /** A delivery that goes together with others. */
@@ -27,7 +28,7 @@ const KEPT_CHARACTERS = 1_024;
  * of the request itself: only the record of the first one updates the state of the receiver.
  */
 export function judgeBatch(
-  given: DecideContext,
+  parts: AttemptParts,
   members: readonly Mate[],
   sent: SentAttempt,
   batchId: EventId,
@@ -35,7 +36,6 @@ export function judgeBatch(
   const rejected = sent.attempt.outcome === 'delivered' ? rejectedIn(sent.attempt) : NONE;
   // So that all of them are due at the same time.
   const share = shareOf(batchId);
-  const context = { ...given, random: () => share };
   // Most of them are equal.
   const known = new Map<string, Omit<End, 'member'>>();
   const ends = members.map((member): End => {
@@ -45,7 +45,7 @@ export function judgeBatch(
     let end = known.get(kind);
     if (end === undefined) {
       const own = attemptOf(ready, sent, batchId, isRejected);
-      end = { sent: own, decision: decideNext(context, ready, own) };
+      end = { sent: own, decision: decideNext(parts, ready, own, share) };
       known.set(kind, end);
     }
     return { member, ...end };
@@ -74,8 +74,8 @@ function kindOf(
   isRejected: boolean,
 ): string {
   const numbers = [roundNumber, attemptNumber, scheduledAttempt];
-  const parts = [event.type, ...numbers, wasDelivered, trigger, transformed?.version];
-  return `${parts.join(' ')} ${isRejected}`;
+  const facts = [event.type, ...numbers, wasDelivered, trigger, transformed?.version];
+  return `${facts.join(' ')} ${isRejected}`;
 }
 
 /** What the request was for one of its deliveries. */

@@ -1,4 +1,4 @@
-import { type AnnounceEndContext, announceEnd } from '../domain/announce-end';
+import { announceEnd } from '../domain/announce-end';
 import type { Transformed } from '../domain/attempt';
 import type { BreakerState } from '../domain/breaker';
 import type { DeliveryParts, DeliveryRun, Trigger } from '../domain/delivery';
@@ -6,45 +6,12 @@ import type { DeliveryFact, DeliveryState } from '../domain/delivery-log';
 import type { Endpoint } from '../domain/endpoint';
 import type { AcceptedEvent, EventId, StoredEvent } from '../domain/event';
 import type { TraceContext } from '../domain/trace';
-import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
-import type { EndpointStore } from '../endpoints/redis-endpoint-store';
-import { findSigner, type Signer, type SignerParts } from '../endpoints/signing-keys/signing-keys';
-import type { DeliveryStore, DeliveryWithBreaker, LogLength } from '../events/redis-delivery-store';
-import { graceOf, type Retention } from '../events/redis-event-index';
-import type { EventStore } from '../events/redis-event-store';
-import type { OverList } from '../events/redis-over-list';
+import { findSigner, type Signer } from '../endpoints/signing-keys/signing-keys';
+import type { DeliveryWithBreaker, LogLength } from '../events/redis-delivery-store';
+import { graceOf } from '../events/redis-event-index';
 import { steadyClock } from '../platform/clock';
-import type { Atomic } from '../platform/redis-atomic';
-import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
-import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
-import { type FindSourceContext, findAccountSource } from './cloudevents';
-import type { Releaser } from './flow/releaser';
-
-export interface LoadDeliveryContext extends AnnounceEndContext, SignerParts, FindSourceContext {
-  readonly eventStore: Pick<EventStore, 'find' | 'decode' | 'leftOf' | 'keep' | 'keepListed'>;
-  readonly endpointStore: Pick<EndpointStore, 'find' | 'decode'>;
-  readonly deliveryStore: Pick<
-    DeliveryStore,
-    'readWithBreaker' | 'decodeWithBreaker' | 'appendIfListed' | 'appendIfUnchanged' | 'keepListed'
-  >;
-  readonly heldDeliveries: Pick<HeldDeliveries, 'forget'>;
-  readonly retention: Pick<Retention, 'ageMs'>;
-  readonly deliveryQueue: Pick<DeliveryQueue, 'requestOf'>;
-  readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
-  /** It runs scripts on the Redis of these stores. */
-  readonly atomic: Atomic;
-  /** Absent: there is no history. */
-  readonly overList?: Pick<OverList, 'add'> | undefined;
-  readonly releaser: Pick<Releaser, 'wakeUpAt'>;
-}
-
-export type EndUnsentContext = LeaveOrderContext &
-  AnnounceEndContext & {
-    readonly deliveryStore: Pick<DeliveryStore, 'appendIfListed' | 'appendIfUnchanged'>;
-    readonly deliveryQueue: Pick<DeliveryQueue, 'requestOf'>;
-    readonly overList?: Pick<OverList, 'add'> | undefined;
-  };
-export type LeaveOrderContext = Pick<LoadDeliveryContext, 'admissionStore' | 'releaser' | 'atomic' | 'clock'>;
+import { findAccountSource } from './cloudevents';
+import type { AttemptParts } from './open-delivery';
 
 /** A delivery that can be tried now, with everything that its attempt needs. */
 export interface ReadyDelivery {
@@ -102,20 +69,20 @@ export type LoadedDelivery =
  * @param earlyMs how long before it is due its attempt may be made.
  */
 export async function loadDelivery(
-  context: LoadDeliveryContext,
+  parts: AttemptParts,
   run: DeliveryRun,
   earlyMs = 0,
 ): Promise<LoadedDelivery> {
   const readAt = run.texts?.readAt ?? steadyClock();
-  const [read, endpoint, event] = await readAll(context, run);
+  const [read, endpoint, event] = await readAll(parts, run);
   const isRequested = run.request !== undefined && (endpoint || event);
-  const found = isRequested ? await withRequest(context, run, read) : read;
+  const found = isRequested ? await withRequest(parts, run, read) : read;
   const { state, length, breaker } = found;
-  const openUntil = state.isOpen && event ? await openUntilOf(context, state, event) : 0;
+  const openUntil = state.isOpen && event ? await openUntilOf(parts, state, event) : 0;
   if (openUntil > 0 && endpoint && event?.body !== undefined) {
     // The job ran too early, after a crash or an error: the record knows when it is due.
     const { nextAttemptAt: dueAt = 0 } = state;
-    if (dueAt > context.clock() + earlyMs) return { kind: 'not_due', dueAt };
+    if (dueAt > parts.clock() + earlyMs) return { kind: 'not_due', dueAt };
     return {
       kind: 'ready',
       run,
@@ -123,8 +90,8 @@ export async function loadDelivery(
       event,
       endpoint,
       // Most endpoints need no read here.
-      signer: endpoint.signing === 'hmac' ? undefined : await findSigner(context, run.accountId),
-      accountSource: await findAccountSource(context, endpoint),
+      signer: endpoint.signing === 'hmac' ? undefined : await findSigner(parts, run.accountId),
+      accountSource: await findAccountSource(parts.accountStore, endpoint),
       breaker,
       logLength: length,
       openUntil,
@@ -132,13 +99,13 @@ export async function loadDelivery(
       ...contentOf(state, endpoint),
     };
   }
-  const ended = await endDelivery(context, run, endpoint, event, found);
-  if (ended === 'changed') return await loadDelivery(context, { ...run, texts: undefined }, earlyMs);
+  const ended = await endDelivery(parts, run, endpoint, event, found);
+  if (ended === 'changed') return await loadDelivery(parts, { ...run, texts: undefined }, earlyMs);
   return { kind: 'over' };
 }
 
 async function readAll(
-  { deliveryStore, endpointStore, eventStore }: LoadDeliveryContext,
+  { deliveryStore, endpointStore, eventStore }: AttemptParts,
   run: DeliveryRun,
 ): Promise<readonly [DeliveryWithBreaker, Endpoint | undefined, StoredEvent | undefined]> {
   const { accountId, endpointId, eventId, texts } = run;
@@ -160,14 +127,14 @@ async function readAll(
 
 // The job of a request is added first, and its process may have died before the request was recorded.
 async function withRequest(
-  context: LoadDeliveryContext,
+  parts: AttemptParts,
   run: DeliveryRun,
   read: DeliveryWithBreaker,
 ): Promise<DeliveryWithBreaker> {
   const { request } = run;
   if (request === undefined || read.state.requestIds.includes(request.requestId)) return read;
-  if ((await append(context, run, { kind: 'requested', ...request }, read.length)) === 'gone') return read;
-  return await withRequest(context, run, await context.deliveryStore.readWithBreaker(run));
+  if ((await append(parts, run, { kind: 'requested', ...request }, read.length)) === 'gone') return read;
+  return await withRequest(parts, run, await parts.deliveryStore.readWithBreaker(run));
 }
 
 // Its event is stored a little later than it is accepted: that is no reason for more attempts.
@@ -180,7 +147,7 @@ const LEFT_SHARE = 0.01;
  * @returns 0: it is over.
  */
 async function openUntilOf(
-  { eventStore, retention, clock }: LoadDeliveryContext,
+  { eventStore, retention, clock }: AttemptParts,
   { round: { requestedAt } }: DeliveryState,
   { accountId, id, acceptedAt }: StoredEvent,
 ): Promise<number> {
@@ -196,27 +163,27 @@ async function openUntilOf(
 
 // Not open: the worker died after recording the end, or the event was fanned out twice.
 async function endDelivery(
-  context: LoadDeliveryContext,
+  parts: AttemptParts,
   run: DeliveryRun,
   endpoint: Endpoint | undefined,
   event: StoredEvent | undefined,
   { state, length }: DeliveryWithBreaker,
 ): Promise<'over' | 'changed'> {
   if (state.isOpen) {
-    const cancelled = await cancel(context, run, endpoint, event, length);
+    const cancelled = await cancel(parts, run, endpoint, event, length);
     if (cancelled !== 'appended') return cancelled === 'gone' ? 'over' : 'changed';
   }
-  if (endpoint || event) await context.overList?.add(run, context.clock());
-  if (endpoint) await leaveOrder(context, endpoint, run.eventId);
+  if (endpoint || event) await parts.overList?.add(run, parts.clock());
+  if (endpoint) await leaveOrder(parts, endpoint, run.eventId);
   // It may have been entered after the endpoint's other deliveries were removed.
-  else await context.atomic([context.admissionStore.leaveOrder(run.endpointId, run.eventId)]);
+  else await parts.atomic([parts.admissionStore.leaveOrder(run.endpointId, run.eventId)]);
   return 'over';
 }
 
 // Without event and endpoint nobody can read the record: its account may be erased, and none of its data must
 // come back.
 async function cancel(
-  context: LoadDeliveryContext,
+  parts: AttemptParts,
   run: DeliveryRun,
   endpoint: Endpoint | undefined,
   event: StoredEvent | undefined,
@@ -224,17 +191,17 @@ async function cancel(
 ): Promise<Appended> {
   if (endpoint || event) {
     const fact = { kind: 'cancelled', reason: whyCancelled(endpoint, event) } as const;
-    const result = await append(context, run, fact, length);
+    const result = await append(parts, run, fact, length);
     if (result !== 'appended') return result;
-    if (endpoint && event && fact.reason === 'event_expired') await keepShown(context, run, event);
+    if (endpoint && event && fact.reason === 'event_expired') await keepShown(parts, run, event);
   }
-  announceEnd(context, run, 'cancelled', event?.acceptedAt, event?.trace);
+  announceEnd(parts, run, 'cancelled', event?.acceptedAt, event?.trace);
   return 'appended';
 }
 
 // Its event is old: it is shown from now on as long as one that ends when its event is accepted.
 async function keepShown(
-  { eventStore, deliveryStore, heldDeliveries }: LoadDeliveryContext,
+  { eventStore, deliveryStore, heldDeliveries }: AttemptParts,
   run: DeliveryRun,
   { acceptedAt: createdAt }: StoredEvent,
 ): Promise<void> {
@@ -261,21 +228,19 @@ type Appended =
  * would come back.
  */
 async function append(
-  context: Pick<LoadDeliveryContext, 'deliveryQueue'> & {
-    readonly deliveryStore: Pick<DeliveryStore, 'appendIfUnchanged' | 'appendIfListed'>;
-  },
+  parts: AttemptParts,
   run: DeliveryRun,
   fact: DeliveryFact,
   length: LogLength,
 ): Promise<Appended> {
-  const { deliveryStore } = context;
+  const { deliveryStore } = parts;
   if (length > 0) {
     return (await deliveryStore.appendIfUnchanged(run, fact, length)) ? 'appended' : 'changed';
   }
   const result = await deliveryStore.appendIfListed(run, fact);
   if (result !== 'not_listed') return result;
   // The process that fanned it out may have died before it was listed, or its endpoint's list is gone.
-  if (await isGone(context, run)) return 'gone';
+  if (await isGone(parts, run)) return 'gone';
   return (await deliveryStore.appendIfUnchanged(run, fact, length)) ? 'appended' : 'changed';
 }
 
@@ -283,10 +248,7 @@ async function append(
  * Whether nothing is left of a delivery that has no log: another worker has ended it, and it has moved to the history, or its
  * account was erased. A delivery that was not tried yet has no log either, but a job.
  */
-export async function isGone(
-  { deliveryQueue }: Pick<LoadDeliveryContext, 'deliveryQueue'>,
-  delivery: DeliveryParts,
-): Promise<boolean> {
+export async function isGone({ deliveryQueue }: AttemptParts, delivery: DeliveryParts): Promise<boolean> {
   return (await deliveryQueue.requestOf(delivery)) === 'no_job';
 }
 
@@ -330,15 +292,15 @@ function contentOf({ round, transformed }: DeliveryState, { transformation }: En
  * @returns `changed`: another worker has continued it, and nothing was recorded.
  */
 export async function endUnsent(
-  context: EndUnsentContext,
+  parts: AttemptParts,
   { run, endpoint, event, logLength }: ReadyDelivery,
   fact: Extract<DeliveryFact, { kind: 'cancelled' | 'superseded' }>,
 ): Promise<{ readonly kind: 'over' | 'changed' }> {
-  const result = await append(context, run, fact, logLength);
+  const result = await append(parts, run, fact, logLength);
   if (result !== 'appended') return { kind: result === 'gone' ? 'over' : 'changed' };
-  await context.overList?.add(run, context.clock());
-  await leaveOrder(context, endpoint, run.eventId);
-  announceEnd(context, run, fact.kind, event.acceptedAt, event.trace);
+  await parts.overList?.add(run, parts.clock());
+  await leaveOrder(parts, endpoint, run.eventId);
+  announceEnd(parts, run, fact.kind, event.acceptedAt, event.trace);
   return { kind: 'over' };
 }
 
@@ -346,7 +308,7 @@ export async function endUnsent(
  * Let the next delivery follow one that has ended, if the endpoint has an order. Otherwise nothing to do.
  */
 export async function leaveOrder(
-  { admissionStore, releaser, atomic, clock }: LeaveOrderContext,
+  { admissionStore, releaser, atomic, clock }: AttemptParts,
   { accountId, id, ordering }: Endpoint,
   eventId: EventId,
 ): Promise<void> {

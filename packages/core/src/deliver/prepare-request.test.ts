@@ -15,9 +15,8 @@ import {
   type RequestStyle,
   signBody,
   signMessage,
-  TRACE_OPEN_MS,
-  traceAttempt,
-} from './send-attempt';
+} from './prepare-request';
+import { TRACE_OPEN_MS, traceAttempt } from './send-attempt';
 
 describe('trace attempt', () => {
   const ACCEPTED_AT = 1_700_000_000_000;

@@ -3,12 +3,12 @@ import { CLOSED } from '../domain/breaker';
 import type { DeliveryRun } from '../domain/delivery';
 import type { AttemptedFact, DeliveryFact } from '../domain/delivery-log';
 import { readSummary } from '../domain/delivery-log';
-import type { EndpointId } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import { oneShard } from '../domain/queues';
 import type { SendResult } from '../domain/transport';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import type { EndedAttempt } from '../endpoints/health/attempt-tally';
+import type { HealthRecorder } from '../endpoints/health/health-recorder';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { OverList } from '../events/redis-over-list';
 import { atomicAsOne, atomicOneByOne } from '../platform/redis-atomic';
@@ -19,9 +19,11 @@ import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { buildNewDeliveries } from '../testing/build-new-deliveries';
+import { fake } from '../testing/fake';
 import { testRetention } from '../testing/test-retention';
 import type { Decision } from './decide-next';
 import type { ReadyDelivery } from './load-delivery';
+import type { AttemptParts } from './open-delivery';
 import { recordAttempt } from './record-attempt';
 import { AttemptStore } from './redis-attempt-store';
 
@@ -62,18 +64,18 @@ async function arrange({ hasHistory = false, isListed = true } = {}) {
   const deliveryQueue = new DeliveryQueue(client, oneShard('bull'));
   scene.willClose(deliveryQueue);
   const overList = new OverList(client);
-  const context = {
+  const parts = fake<AttemptParts>({
     attemptStore: new AttemptStore(testRetention),
     deliveryStore,
     atomic: atomicAsOne(client),
     overList: hasHistory ? overList : undefined,
     deliveryQueue,
     admissionStore: new AdmissionStore(client),
-    healthRecorder: {
-      record: (_endpointId: EndpointId, attempt: EndedAttempt) => void health.push(attempt),
-    },
+    healthRecorder: fake<HealthRecorder>({
+      record: (_endpointId, attempt) => void health.push(attempt),
+    }),
     clock: () => time.now,
-  };
+  });
 
   /** What a worker knows when it begins an attempt. */
   async function prepare(): Promise<ReadyDelivery> {
@@ -102,11 +104,11 @@ async function arrange({ hasHistory = false, isListed = true } = {}) {
     ready: ReadyDelivery,
     change: Partial<Attempt>,
     decision: Decision,
-    atomic = context.atomic,
+    atomic = parts.atomic,
   ) => {
     const attempt = buildAttempt({ number: ready.attemptNumber, ...change });
     const input = { ready, attempt, decision, attemptKey: undefined };
-    return await recordAttempt({ ...context, atomic }, input);
+    return await recordAttempt({ ...parts, atomic }, input);
   };
 
   return {

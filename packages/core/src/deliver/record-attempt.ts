@@ -1,40 +1,23 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Attempt } from '../domain/attempt';
-import type { DeliveryRun, JobEnd } from '../domain/delivery';
+import { type DeliveryParts, type DeliveryRun, deliveryIdOf, type JobEnd } from '../domain/delivery';
 import type { AttemptedFact, DeliveryState, FoundAttempt } from '../domain/delivery-log';
 import type { Endpoint } from '../domain/endpoint';
-import { ATTEMPT_BYTES, type NoteUsage } from '../domain/usage';
-import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
-import type { HealthRecorder } from '../endpoints/health/health-recorder';
+import { ATTEMPT_BYTES } from '../domain/usage';
 import { tellsOfFailing } from '../endpoints/operational-events';
-import type { DeliveryStore, LogLength } from '../events/redis-delivery-store';
-import type { OverList } from '../events/redis-over-list';
-import type { Clock } from '../platform/clock';
-import { type Atomic, mapReply, together } from '../platform/redis-atomic';
+import type { LogLength } from '../events/redis-delivery-store';
+import { mapReply, together } from '../platform/redis-atomic';
+import { isUnavailable } from '../platform/redis-errors';
 import type { Step } from '../platform/redis-script';
-import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { Decision } from './decide-next';
 import { isGone, type ReadyDelivery } from './load-delivery';
-import type { AttemptEffect, AttemptRecord, AttemptStore } from './redis-attempt-store';
+import type { AttemptParts } from './open-delivery';
+import type { AttemptEffect, AttemptRecord } from './redis-attempt-store';
 
 const SHORT_RESPONSE = 100;
 const NO_STEPS: readonly Step[] = [];
 const LETS_NONE_GO: Step<boolean> = async () => false;
 const NO_EFFECT = { effect: undefined, letsOthersGo: false };
-
-export interface RecordAttemptContext {
-  readonly attemptStore: Pick<AttemptStore, 'record'>;
-  readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
-  readonly deliveryStore: Pick<DeliveryStore, 'readWithAttempt' | 'appendIfUnchanged'>;
-  /** It runs scripts on the Redis of these stores. */
-  readonly atomic: Atomic;
-  /** Absent: there is no history. */
-  readonly overList?: Pick<OverList, 'addAll'> | undefined;
-  readonly deliveryQueue: Pick<DeliveryQueue, 'requestOf' | 'promote'>;
-  readonly healthRecorder: Pick<HealthRecorder, 'record'>;
-  /** Absent: usage is not counted. */
-  readonly noteUsage?: NoteUsage | undefined;
-  readonly clock: Clock;
-}
 
 export interface RecordInput {
   readonly ready: ReadyDelivery;
@@ -63,20 +46,14 @@ export interface RecordedAttempt {
  * Record an attempt, with all its effects on the endpoint. The same script lets go of its job, and takes the
  * worker's next one: not if the attempt is not recorded.
  */
-export async function recordAttempt(
-  context: RecordAttemptContext,
-  input: RecordInput,
-): Promise<RecordedAttempt> {
-  const fact = factOf(context, input);
-  const recorded = await recordOrAddLate(context, input, fact, input.ready.logLength);
-  countAttempt(context, input);
+export async function recordAttempt(parts: AttemptParts, input: RecordInput): Promise<RecordedAttempt> {
+  const fact = factOf(parts, input);
+  const recorded = await recordOrAddLate(parts, input, fact, input.ready.logLength);
+  countAttempt(parts, input);
   return recorded;
 }
 
-export function factOf(
-  { clock }: RecordAttemptContext,
-  { ready, attempt, decision }: RecordInput,
-): AttemptedFact {
+export function factOf({ clock }: AttemptParts, { ready, attempt, decision }: RecordInput): AttemptedFact {
   return {
     kind: 'attempted',
     attempt,
@@ -92,19 +69,19 @@ export function factOf(
  * @param times of how many deliveries it was the attempt.
  */
 export function countAttempt(
-  context: RecordAttemptContext,
+  parts: AttemptParts,
   { ready, attempt, decision }: RecordInput,
   times = 1,
 ): void {
   const { startedAt, durationMs } = attempt;
   const ended = { delivered: decision.kind === 'delivered', at: startedAt + durationMs, durationMs };
-  context.healthRecorder.record(ready.run.endpointId, ended, times);
+  parts.healthRecorder.record(ready.run.endpointId, ended, times);
   // The bytes of a delivery that succeeds at once were counted with its event.
-  if (isLong(attempt)) context.noteUsage?.(ready.run.accountId, 'deliveries', times * bytesOf(attempt));
+  if (isLong(attempt)) parts.noteUsage?.(ready.run.accountId, 'deliveries', times * bytesOf(attempt));
 }
 
 export function recordOf(
-  { clock }: RecordAttemptContext,
+  { clock }: AttemptParts,
   { ready, attempt, decision, attemptKey, isAlong = false }: RecordInput,
   fact: AttemptedFact,
   logLength: LogLength,
@@ -131,47 +108,47 @@ export function recordOf(
  * it is late, and only says what was sent. One that is recorded already, since the reply was lost, is not recorded again.
  */
 export async function recordOrAddLate(
-  context: RecordAttemptContext,
+  parts: AttemptParts,
   input: RecordInput,
   fact: AttemptedFact,
   logLength: LogLength,
   mustBeListed?: boolean,
 ): Promise<RecordedAttempt> {
-  const { deliveryStore } = context;
+  const { deliveryStore } = parts;
   const { ready, attempt } = input;
   const { run } = ready;
-  const recorded = await tryToRecord(context, input, fact, logLength, mustBeListed);
+  const recorded = await tryToRecord(parts, input, fact, logLength, mustBeListed);
   if (recorded) return recorded;
   const { state, length, found } = await deliveryStore.readWithAttempt(run, attempt);
-  if (length === 0 && (await isGone(context, run))) return { ...NO_EFFECT, nextAttemptAt: undefined };
-  const nextAttemptAt = nextAfter(context, input, state);
-  if (found) return (await repeat(context, input, fact, found)) ?? { ...NO_EFFECT, nextAttemptAt };
+  if (length === 0 && (await isGone(parts, run))) return { ...NO_EFFECT, nextAttemptAt: undefined };
+  const nextAttemptAt = nextAfter(parts, input, state);
+  if (found) return (await repeat(parts, input, fact, found)) ?? { ...NO_EFFECT, nextAttemptAt };
   const numbered = { ...fact, attempt: { ...attempt, number: state.attempts.length + 1 } };
   // Its responses were erased, for example, or a late attempt was recorded.
   if (isUndecided(ready, state)) {
-    if (state.status !== 'delivered') return await recordOrAddLate(context, input, numbered, length, false);
+    if (state.status !== 'delivered') return await recordOrAddLate(parts, input, numbered, length, false);
     const { isAborted: _isAborted, ...last } = { ...numbered, nextAttemptAt: undefined };
-    return await recordOrAddLate(context, asLastOne(input), last, length, false);
+    return await recordOrAddLate(parts, asLastOne(input), last, length, false);
   }
   const late = { ...numbered, nextAttemptAt, isLate: true };
   if (!(await deliveryStore.appendIfUnchanged(run, late, length))) {
-    return await recordOrAddLate(context, input, fact, length);
+    return await recordOrAddLate(parts, input, fact, length);
   }
   // Its job may be delayed for a retry. Until it has found that the delivery is over, nobody can send that again.
-  if (state.isOpen && nextAttemptAt === undefined) await context.deliveryQueue.promote(run);
+  if (state.isOpen && nextAttemptAt === undefined) await parts.deliveryQueue.promote(run);
   return { ...NO_EFFECT, nextAttemptAt };
 }
 
 // The script finds the line where it was appended, and tells its effect once more. A late one had none.
 async function repeat(
-  context: RecordAttemptContext,
+  parts: AttemptParts,
   input: RecordInput,
   fact: AttemptedFact,
   { number, nextAttemptAt, isLate, place }: FoundAttempt,
 ): Promise<RecordedAttempt | undefined> {
   if (isLate) return undefined;
   const same = { ...fact, attempt: { ...input.attempt, number }, nextAttemptAt };
-  return await tryToRecord(context, input, same, place, false);
+  return await tryToRecord(parts, input, same, place, false);
 }
 
 // A late attempt of an earlier round has delivered it meanwhile: then what was asked for is sent once.
@@ -182,7 +159,7 @@ function asLastOne(input: RecordInput): RecordInput {
 
 /** When the next attempt is due, after a late one. */
 function nextAfter(
-  { clock }: RecordAttemptContext,
+  { clock }: AttemptParts,
   { ready, attempt }: RecordInput,
   { isOpen, round, nextAttemptAt }: DeliveryState,
 ): number | undefined {
@@ -202,21 +179,21 @@ function isUndecided(
 
 /** Gives `undefined`, and nothing is recorded, if the log has changed. */
 async function tryToRecord(
-  context: RecordAttemptContext,
+  parts: AttemptParts,
   input: RecordInput,
   fact: AttemptedFact,
   logLength: LogLength,
   mustBeListed?: boolean,
 ): Promise<RecordedAttempt | undefined> {
-  const { attemptStore, atomic } = context;
+  const { attemptStore, atomic } = parts;
   const { ready, attempt, decision } = input;
   const { run } = ready;
-  const record = recordOf(context, input, fact, logLength, mustBeListed);
+  const record = recordOf(parts, input, fact, logLength, mustBeListed);
   const ended = decision.kind === 'retry' ? [] : [run];
   const { results, error } = await atomic.tried([
     attemptStore.record(record),
-    leaveLines(context, ready.endpoint, ended),
-    ...stepsToHistory(context, ended, record.now),
+    leaveLines(parts, ready.endpoint, ended),
+    ...stepsToHistory(parts, ended, record.now),
     ...(run.stepsToEnd?.(endAfter(decision, attempt)) ?? []),
   ]);
   const [effect, hasLetOthersGo] = results;
@@ -233,7 +210,7 @@ async function tryToRecord(
  * @returns a step that gives whether others may go.
  */
 export function leaveLines(
-  { admissionStore }: RecordAttemptContext,
+  { admissionStore }: AttemptParts,
   { ordering }: Endpoint,
   ended: readonly DeliveryRun[],
 ): Step<boolean> {
@@ -244,7 +221,7 @@ export function leaveLines(
 
 // Before the job ends. A repeated run finds that the delivery has ended, and adds it then.
 export function stepsToHistory(
-  { overList }: RecordAttemptContext,
+  { overList }: AttemptParts,
   ended: readonly DeliveryRun[],
   now: number,
 ): readonly Step[] {
@@ -255,6 +232,34 @@ export function stepsToHistory(
 export function endAfter(decision: Decision, { outcome }: Attempt): JobEnd {
   if (decision.kind !== 'retry') return { kind: 'done' };
   return { kind: 'delayed', delayMs: decision.delayMs, failure: outcome };
+}
+
+// The interval of tries while Redis refuses writes: the worker that has the response must be the first to
+// record once Redis accepts writes again.
+const EVERY_MS = 250;
+
+/**
+ * Repeat a write for a delivery until it succeeds: no other process would do it, and its job must not be repeated. Any other
+ * failure than of Redis is thrown at once.
+ *
+ * @param abortSignal ends the wait: then the last failure is thrown.
+ */
+export async function persistFor<Result>(
+  { emit }: AttemptParts,
+  delivery: DeliveryParts,
+  action: () => Promise<Result>,
+  abortSignal: AbortSignal,
+): Promise<Result> {
+  for (;;) {
+    try {
+      return await action();
+    } catch (error) {
+      emit({ name: 'delivery.follow_up_failed', deliveryId: deliveryIdOf(delivery), error });
+      // A Redis that responds would fail in the same way again.
+      if (abortSignal.aborted || !isUnavailable(error)) throw error;
+      await wait(EVERY_MS, undefined, { signal: abortSignal }).catch(() => {});
+    }
+  }
 }
 
 // A word or two, as in many responses, is within the count of a delivery.

@@ -4,7 +4,7 @@ import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { oneShard } from '../domain/queues';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
-import type { EndedAttempt } from '../endpoints/health/attempt-tally';
+import type { HealthRecorder } from '../endpoints/health/health-recorder';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { OverList } from '../events/redis-over-list';
 import { type Atomic, atomicAsOne, atomicOneByOne } from '../platform/redis-atomic';
@@ -14,9 +14,11 @@ import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';
 import { createClosables } from '../testing/closables';
+import { fake } from '../testing/fake';
 import { openTestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import type { Decision } from './decide-next';
+import type { AttemptParts } from './open-delivery';
 import type { RecordInput } from './record-attempt';
 import { recordTogether } from './record-together';
 import { AttemptStore } from './redis-attempt-store';
@@ -42,21 +44,21 @@ async function arrange(count: number, order: typeof atomicAsOne) {
   const ended: string[] = [];
   const atomic: Atomic = order(client);
   const time = { now: NOW, tickMs: 0 };
-  const context = {
+  const parts = fake<AttemptParts>({
     attemptStore,
     deliveryStore,
     atomic,
     overList,
     deliveryQueue: willClose(new DeliveryQueue(client, oneShard('bull'))),
     admissionStore: new AdmissionStore(client),
-    healthRecorder: {
-      record: (_: unknown, { delivered }: EndedAttempt, times = 1) => void counted.push([delivered, times]),
-    },
+    healthRecorder: fake<HealthRecorder>({
+      record: (_, { delivered }, times: number) => void counted.push([delivered, times]),
+    }),
     clock: () => {
       time.now += time.tickMs;
       return time.now;
     },
-  };
+  });
   const attempt = buildAcceptedAttempt({ number: 1 });
   const inputs: RecordInput[] = Array.from({ length: count }, () => {
     const event = buildEvent({ accountId });
@@ -106,9 +108,9 @@ async function arrange(count: number, order: typeof atomicAsOne) {
     logOf: (event: EventId | undefined) => keys.delivery(endpointId, event as EventId),
     client,
     attemptStore,
-    readBreaker: () => context.admissionStore.readBreaker(endpointId),
+    readBreaker: () => parts.admissionStore.readBreaker(endpointId),
     record: (of: readonly RecordInput[] = inputs) =>
-      recordTogether(context, { inputs: of, steps: [], stepsToEnd }),
+      recordTogether(parts, { inputs: of, steps: [], stepsToEnd }),
     stateOf: async (eventId: EventId) => (await deliveryStore.readWithLength(endpointId, eventId)).state,
     statusOf: async (eventId: EventId) =>
       (await deliveryStore.readWithLength(endpointId, eventId)).state.status,

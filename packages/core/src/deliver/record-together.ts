@@ -4,29 +4,19 @@ import type { AttemptedFact } from '../domain/delivery-log';
 import type { EventId } from '../domain/event';
 import type { LogLength } from '../events/redis-delivery-store';
 import type { Step } from '../platform/redis-script';
+import type { AttemptParts } from './open-delivery';
 import {
   countAttempt,
   endAfter,
   factOf,
   leaveLines,
-  type RecordAttemptContext,
   type RecordedAttempt,
   type RecordInput,
   recordOf,
   recordOrAddLate,
   stepsToHistory,
 } from './record-attempt';
-import type {
-  AttemptEffect,
-  AttemptRecord,
-  AttemptStore,
-  RecordAlong,
-  RecordsAlong,
-} from './redis-attempt-store';
-
-export type RecordTogetherContext = RecordAttemptContext & {
-  readonly attemptStore: Pick<AttemptStore, 'recordAlong'>;
-};
+import type { AttemptEffect, AttemptRecord, RecordAlong, RecordsAlong } from './redis-attempt-store';
 
 export interface RecordTogetherInput {
   /**
@@ -56,17 +46,17 @@ interface Group {
  * @returns the result of each, by its event.
  */
 export async function recordTogether(
-  context: RecordTogetherContext,
+  parts: AttemptParts,
   input: RecordTogetherInput,
 ): Promise<ReadonlyMap<EventId, RecordedAttempt>> {
   const recorded = new Map<EventId, RecordedAttempt>();
   const attempts = new Map(input.inputs.map((each) => [each.attempt, each]));
   // Made once: what is recorded again has the same line, by which its record is known.
-  const facts = new Map([...attempts].map(([attempt, each]) => [attempt, factOf(context, each)]));
-  await recordAll(context, input, facts, recorded);
+  const facts = new Map([...attempts].map(([attempt, each]) => [attempt, factOf(parts, each)]));
+  await recordAll(parts, input, facts, recorded);
   for (const [attempt, each] of attempts) {
     const same = input.inputs.filter((other) => other.attempt === attempt);
-    countAttempt(context, each, same.length);
+    countAttempt(parts, each, same.length);
   }
   return recorded;
 }
@@ -74,7 +64,7 @@ export async function recordTogether(
 type Facts = ReadonlyMap<Attempt, AttemptedFact>;
 
 async function recordAll(
-  context: RecordTogetherContext,
+  parts: AttemptParts,
   input: RecordTogetherInput,
   facts: Facts,
   recorded: Map<EventId, RecordedAttempt>,
@@ -83,7 +73,7 @@ async function recordAll(
   const [first, ...others] = inputs;
   if (first === undefined) return;
   const groups = groupsOf(inputs, facts);
-  const tried = await tryAll(context, input, first, groups, facts);
+  const tried = await tryAll(parts, input, first, groups, facts);
   const { effect, changed } = tried;
   // If it is sent again with others, it has the same effect as the first time.
   const firstEffect = recorded.get(first.ready.run.eventId)?.effect ?? effect;
@@ -95,11 +85,11 @@ async function recordAll(
     const { ready } = each;
     if (!unrecorded.has(ready.run.eventId)) continue;
     const own = { ...each, isAlong: each !== first };
-    const late = await recordOrAddLate(context, own, factIn(facts, own), ready.logLength);
+    const late = await recordOrAddLate(parts, own, factIn(facts, own), ready.logLength);
     recorded.set(ready.run.eventId, late);
   }
   const rest = effect ? inputs.filter(({ ready }) => !unrecorded.has(ready.run.eventId)) : others;
-  await recordAll(context, { ...input, inputs: rest }, facts, recorded);
+  await recordAll(parts, { ...input, inputs: rest }, facts, recorded);
 }
 
 interface Tried {
@@ -112,20 +102,20 @@ interface Tried {
 }
 
 async function tryAll(
-  context: RecordTogetherContext,
+  parts: AttemptParts,
   { inputs, stepsToEnd, steps }: RecordTogetherInput,
   first: RecordInput,
   groups: readonly Group[],
   facts: Facts,
 ): Promise<Tried> {
-  const record = recordOf(context, first, factIn(facts, first), first.ready.logLength);
-  const along = alongOf(context, groups, first, record);
+  const record = recordOf(parts, first, factIn(facts, first), first.ready.logLength);
+  const along = alongOf(parts, groups, first, record);
   const ended = inputs.filter(({ decision }) => decision.kind !== 'retry').map(({ ready }) => ready.run);
-  const { results, error } = await context.atomic.tried([
-    context.attemptStore.record(record),
-    along.along.length === 0 ? NONE_HAS_CHANGED : context.attemptStore.recordAlong(along),
-    leaveLines(context, first.ready.endpoint, ended),
-    ...stepsToHistory(context, ended, record.now),
+  const { results, error } = await parts.atomic.tried([
+    parts.attemptStore.record(record),
+    along.along.length === 0 ? NONE_HAS_CHANGED : parts.attemptStore.recordAlong(along),
+    leaveLines(parts, first.ready.endpoint, ended),
+    ...stepsToHistory(parts, ended, record.now),
     ...steps,
     ...stepsToEndAll(groups, stepsToEnd),
   ]);
@@ -157,7 +147,7 @@ function factIn(facts: Facts, { attempt }: RecordInput): AttemptedFact {
 }
 
 function alongOf(
-  context: RecordAttemptContext,
+  parts: AttemptParts,
   groups: readonly Group[],
   first: RecordInput,
   { mustBeListed = false, now }: AttemptRecord,
@@ -168,7 +158,7 @@ function alongOf(
     const others = inputs.filter((input) => input !== first);
     const [one] = others;
     if (one === undefined) continue;
-    const { fact: written, leavesOrder } = recordOf(context, one, fact, logLength);
+    const { fact: written, leavesOrder } = recordOf(parts, one, fact, logLength);
     const deliveries = others.map(({ ready: { run, event } }) => ({
       eventId: run.eventId,
       acceptedAt: event.acceptedAt,

@@ -62,7 +62,7 @@ export type AttemptEffect = RecordAttemptReply;
 
 /** Records attempts, with all their effects on the endpoint. */
 export class AttemptStore {
-  constructor(private readonly retention: Pick<Retention, 'ageMs'>) {}
+  constructor(private readonly retention: Retention) {}
 
   /**
    * `undefined`, and nothing is recorded, when the log has changed. A guard: what comes after it runs only if

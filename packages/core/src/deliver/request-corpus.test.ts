@@ -13,7 +13,7 @@ import { fakePublishingParts } from '../testing/fake-publishing-parts';
 import { startHttpServer } from '../testing/local-server';
 import { contentOf } from './cloudevents';
 import { GotTransport } from './got-transport';
-import { prepareRequest } from './send-attempt';
+import { prepareRequest } from './prepare-request';
 
 interface Case {
   readonly name: string;

@@ -1,28 +1,9 @@
 import type { Transformed } from '../domain/attempt';
-import type { Emit } from '../domain/signal';
-import type { NoteUsage } from '../domain/usage';
-import type { TransformationStore } from '../endpoints/redis-transformation-store';
-import type { DeliveryStore } from '../events/redis-delivery-store';
-import type { OverList } from '../events/redis-over-list';
 import { AppError } from '../platform/app-error';
-import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
-import type { CodeRunner } from '../transform/code-runner';
 import { describeFault, runTransformation, type TransformResult } from '../transform/run-transformation';
-import { type EndUnsentContext, endUnsent, isGone, type ReadyDelivery } from './load-delivery';
+import { endUnsent, isGone, type ReadyDelivery } from './load-delivery';
+import type { AttemptParts } from './open-delivery';
 import { attemptWithoutRequest, type SentAttempt, type UnsentRequest } from './send-attempt';
-
-export interface TransformContext extends EndUnsentContext {
-  readonly transformPool: CodeRunner;
-  readonly transformationStore: Pick<TransformationStore, 'find'>;
-  readonly deliveryStore: Pick<DeliveryStore, 'appendTransformed' | 'appendIfListed' | 'appendIfUnchanged'>;
-  readonly deliveryQueue: Pick<DeliveryQueue, 'requestOf'>;
-  /** Absent: there is no history. */
-  readonly overList?: Pick<OverList, 'add'> | undefined;
-  /** Absent: usage is not counted. */
-  readonly noteUsage?: NoteUsage | undefined;
-  readonly workerId: string;
-  readonly emit: Emit;
-}
 
 export type TransformedDelivery =
   /** The body to send is recorded. After a crash, the same bytes are sent. */
@@ -40,27 +21,27 @@ export type TransformedDelivery =
  * what that code has made before: that is noted as well.
  */
 export async function transformEvent(
-  context: TransformContext,
+  parts: AttemptParts,
   ready: ReadyDelivery,
 ): Promise<TransformedDelivery> {
   if (ready.transformWith === undefined) return ready;
-  if (ready.transformed) return await keep(context, ready, ready.transformed, 'reused');
-  const startedAt = context.clock();
-  const result = await runCode(context, ready, ready.transformWith);
+  if (ready.transformed) return await keep(parts, ready, ready.transformed, 'reused');
+  const startedAt = parts.clock();
+  const result = await runCode(parts, ready, ready.transformWith);
   if (result.kind === 'unsent') return result;
-  announceRun(context, ready, result);
+  announceRun(parts, ready, result);
   switch (result.kind) {
     case 'made':
       return await keep(
-        context,
+        parts,
         { ...ready, readAt: Number.NEGATIVE_INFINITY },
         { version: ready.transformWith, body: result.body, headers: result.headers },
         'transformed',
       );
     case 'cancelled':
-      return await endUnsent(context, ready, { kind: 'cancelled', reason: 'transformation' });
+      return await endUnsent(parts, ready, { kind: 'cancelled', reason: 'transformation' });
     case 'failed':
-      return attemptWithoutRequest(context, ready, startedAt, {
+      return attemptWithoutRequest(parts, ready, startedAt, {
         outcome: 'transform_error',
         error: describeFault(result.fault),
       });
@@ -68,15 +49,15 @@ export async function transformEvent(
 }
 
 async function runCode(
-  context: TransformContext,
+  parts: AttemptParts,
   { event, endpoint, attemptNumber: attempt }: ReadyDelivery,
   version: number,
 ): Promise<TransformResult | UnsentRequest> {
-  const saved = await context.transformationStore.find(endpoint.id, version);
+  const saved = await parts.transformationStore.find(endpoint.id, version);
   // The code has changed so often since the endpoint was read that this version is no longer kept.
   if (!saved) return { kind: 'unsent', error: `Version ${version} of the transformation no longer exists.` };
   try {
-    return await runTransformation(context, saved.code, { event, endpoint, attempt });
+    return await runTransformation(parts, saved.code, { event, endpoint, attempt });
   } catch (error) {
     if (!(error instanceof AppError)) return { kind: 'unsent', error: String(error) };
     if (error.code !== 'rate_limited') throw error;
@@ -90,7 +71,7 @@ async function runCode(
 }
 
 function announceRun(
-  { emit }: TransformContext,
+  { emit }: AttemptParts,
   { run: { accountId, endpointId, eventId } }: ReadyDelivery,
   { kind, tookMs }: TransformResult,
 ): void {
@@ -98,23 +79,23 @@ function announceRun(
 }
 
 async function keep(
-  context: TransformContext,
+  parts: AttemptParts,
   ready: ReadyDelivery,
   transformed: Transformed,
   kind: 'transformed' | 'reused',
 ): Promise<ReadyDelivery | { readonly kind: 'changed' }> {
-  const { deliveryStore, noteUsage } = context;
+  const { deliveryStore, noteUsage } = parts;
   const { run, logLength } = ready;
   const fact = kind === 'reused' ? { kind, version: transformed.version } : { kind, transformed };
   const append = async (mustBeListed: boolean) =>
     await deliveryStore.appendTransformed(run, fact, logLength, mustBeListed);
-  const length = (await append(true)) ?? ((await isNew(context, ready)) ? await append(false) : undefined);
+  const length = (await append(true)) ?? ((await isNew(parts, ready)) ? await append(false) : undefined);
   if (length === undefined) return { kind: 'changed' };
   noteUsage?.(run.accountId, 'deliveries', length - logLength);
   return { ...ready, transformed, transformWith: undefined, logLength: length };
 }
 
 // The process that fanned it out may have died before it was listed.
-async function isNew(context: TransformContext, { run, logLength }: ReadyDelivery): Promise<boolean> {
-  return logLength === 0 && !(await isGone(context, run));
+async function isNew(parts: AttemptParts, { run, logLength }: ReadyDelivery): Promise<boolean> {
+  return logLength === 0 && !(await isGone(parts, run));
 }

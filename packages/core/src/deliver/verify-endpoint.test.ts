@@ -1,19 +1,22 @@
 import type { Endpoint } from '../domain/endpoint';
 import type { DeliveryRequest, SendResult } from '../domain/transport';
 import type { Verification } from '../domain/verification';
+import type { OperationalEvents } from '../endpoints/operational-events';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { SigningKeyStore } from '../endpoints/signing-keys/redis-signing-key-store';
 import { UNPROVEN_A_MINUTE } from '../endpoints/verification/redis-unproven-requests';
 import { createNewId } from '../platform/ids';
+import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildVerification, TEST_ORIGIN } from '../testing/build-verification';
+import { fake } from '../testing/fake';
 import { noTokens } from '../testing/no-tokens';
 import { recordRaised } from '../testing/record-raised';
 import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
 import { Ed25519Signatures } from './ed25519-signatures';
-import { judgeAnswer, judgePermission, verifyEndpoint } from './verify-endpoint';
+import { judgeAnswer, judgePermission, type VerifierParts, verifyEndpoint } from './verify-endpoint';
 
 const VERIFIED = { kind: 'verified' };
 
@@ -103,15 +106,15 @@ describe('a try', () => {
     const { verificationPolicy, unprovenRequests } = buildVerification(redis.client, 'required');
     const endpoint = buildEndpoint({ verification: BEGUN, ...change });
     await endpointStore.create(endpoint);
-    const context = {
+    const parts = fake<VerifierParts>({
       endpointStore,
       verificationPolicy,
       unprovenRequests,
       signingKeyStore: new SigningKeyStore(redis.client, testSealer),
       ed25519Signatures: new Ed25519Signatures(),
       accessTokens: noTokens,
-      heldDeliveries: { askForWakeUp: async (_address: object, at: number) => void wokenUp.push(at) },
-      operationalEvents: raised,
+      heldDeliveries: fake<HeldDeliveries>({ askForWakeUp: async (_address, at) => void wokenUp.push(at) }),
+      operationalEvents: fake<OperationalEvents>(raised),
       transport: async (request: DeliveryRequest) => {
         sent.push(request);
         return await answer(request);
@@ -124,13 +127,13 @@ describe('a try', () => {
       random: () => 0.5,
       clock: () => NOW,
       emit: signals.listen,
-    };
+    });
     const address = { accountId: endpoint.accountId, endpointId: endpoint.id };
     const attempt = (ownedUntil = CLAIMED_UNTIL, stopping = new AbortController().signal) =>
-      verifyEndpoint(context, address, ownedUntil, stopping);
+      verifyEndpoint(parts, address, ownedUntil, stopping);
     const verification = async () =>
       (await endpointStore.find(endpoint.accountId, endpoint.id))?.verification;
-    return { context, endpoint, attempt, verification, sent, wokenUp, signals, raised };
+    return { parts, endpoint, attempt, verification, sent, wokenUp, signals, raised };
   }
 
   it('verifies the endpoint by a signed challenge, and lets its deliveries go', async () => {
@@ -158,11 +161,11 @@ describe('a try', () => {
       before = challengeIn(request);
       return answer;
     };
-    const { context, endpoint, attempt, verification, sent } = await arrange(late);
+    const { parts, endpoint, attempt, verification, sent } = await arrange(late);
     await attempt();
     const again = { ...BEGUN, round: 2 };
     const { accountId, id } = endpoint;
-    await context.endpointStore.update(accountId, id, (current) => ({ ...current, verification: again }));
+    await parts.endpointStore.update(accountId, id, (current) => ({ ...current, verification: again }));
     await attempt();
     expect(new Set(sent.map(challengeIn)).size).toBe(2);
     expect(await verification()).toMatchObject({ round: 2, status: 'pending', error: 'challenge_mismatch' });
@@ -172,7 +175,7 @@ describe('a try', () => {
     const change = { ...BEGUN, round: 2 };
     const arranged = await arrange(async (request) => {
       const { accountId, id } = arranged.endpoint;
-      await arranged.context.endpointStore.update(accountId, id, (current) => ({
+      await arranged.parts.endpointStore.update(accountId, id, (current) => ({
         ...current,
         url: 'https://other.example.com/',
         verification: change,
@@ -212,9 +215,9 @@ describe('a try', () => {
   });
 
   it('waits for its turn, at a random time, when host or account had as many as they may have', async () => {
-    const { context, endpoint, attempt, verification, sent } = await arrange(wrong);
+    const { parts, endpoint, attempt, verification, sent } = await arrange(wrong);
     for (let time = 0; time < UNPROVEN_A_MINUTE.ofAccountAtHost; time += 1) {
-      await context.unprovenRequests.take(endpoint.accountId, 'receiver.example.com');
+      await parts.unprovenRequests.take(endpoint.accountId, 'receiver.example.com');
     }
     const nextAt = await attempt();
     expect(nextAt).toBeGreaterThan(NOW + 80_000);

@@ -8,7 +8,8 @@ import type { DeliveryRequest, Permission, SentResult, Transport } from '../doma
 import { lacksProof, type Verification, type VerificationError } from '../domain/verification';
 import { type OperationalEvents, verificationEvents } from '../endpoints/operational-events';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
-import { findSigner, type SignerParts } from '../endpoints/signing-keys/signing-keys';
+import type { SigningKeyStore } from '../endpoints/signing-keys/redis-signing-key-store';
+import { findSigner } from '../endpoints/signing-keys/signing-keys';
 import type { UnprovenRequests } from '../endpoints/verification/redis-unproven-requests';
 import type { ClaimedTry, VerificationStore } from '../endpoints/verification/redis-verification-store';
 import {
@@ -24,18 +25,25 @@ import type { NewId } from '../platform/ids';
 import { parsedOrUndefined } from '../platform/json';
 import type { RedisClock } from '../platform/redis-clock';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
-import { type AuthorizeContext, authorize } from './authorize';
+import type { AccessTokens } from './access-tokens';
+import { authorize } from './authorize';
 import { NATIVE_HEADERS } from './cloudevents';
-import { prepareRequest, type RequestStyle, type SignWithKeyContext, signWithKey } from './send-attempt';
+import type { Ed25519Signatures } from './ed25519-signatures';
+import { prepareRequest, type RequestStyle, signWithKey } from './prepare-request';
 
-export interface VerifyEndpointContext extends SignerParts, SignWithKeyContext, AuthorizeContext {
-  readonly endpointStore: Pick<EndpointStore, 'find' | 'update'>;
-  readonly unprovenRequests: Pick<UnprovenRequests, 'take'>;
-  readonly heldDeliveries: Pick<HeldDeliveries, 'askForWakeUp'>;
-  readonly operationalEvents: Pick<OperationalEvents, 'raise'>;
+export interface VerifierParts {
+  readonly endpointStore: EndpointStore;
+  readonly signingKeyStore: SigningKeyStore;
+  readonly verificationStore: VerificationStore;
+  readonly verificationPolicy: VerificationPolicy;
+  readonly unprovenRequests: UnprovenRequests;
+  readonly heldDeliveries: HeldDeliveries;
+  readonly operationalEvents: OperationalEvents;
+  readonly accessTokens: AccessTokens;
+  readonly ed25519Signatures: Ed25519Signatures;
   readonly transport: Transport;
   readonly requestStyle: RequestStyle;
-  readonly verificationPolicy: Pick<VerificationPolicy, 'requestOrigin'>;
+  readonly redisClock: RedisClock;
   readonly newId: NewId;
   readonly random: () => number;
   readonly clock: Clock;
@@ -60,24 +68,24 @@ const UNSENT_DELAY_MS = 5_000;
  * @returns when the next try is due; `undefined`: none is.
  */
 export async function verifyEndpoint(
-  context: VerifyEndpointContext,
+  parts: VerifierParts,
   { accountId, endpointId }: EndpointAddress,
   ownedUntil: number,
   abortSignal: AbortSignal,
 ): Promise<number | undefined> {
-  const { endpointStore, clock } = context;
+  const { endpointStore, clock } = parts;
   const endpoint = await endpointStore.find(accountId, endpointId);
   const due = endpoint && dueTryOf(endpoint);
   if (!endpoint || !due) return undefined;
   const { nextTryAt = 0 } = due;
   if (nextTryAt > clock()) return nextTryAt;
-  const waitMs = await context.unprovenRequests.take(accountId, hostOf(new URL(endpoint.url)));
+  const waitMs = await parts.unprovenRequests.take(accountId, hostOf(new URL(endpoint.url)));
   // At random times, so that all waiting endpoints have the same chance, however many belong to one account.
-  if (waitMs > 0) return clock() + Math.ceil(waitMs * (1 + context.random()));
-  const result = await tryOnce(context, endpoint, due, ownedUntil, abortSignal);
+  if (waitMs > 0) return clock() + Math.ceil(waitMs * (1 + parts.random()));
+  const result = await tryOnce(parts, endpoint, due, ownedUntil, abortSignal);
   if (result.kind === 'unsent') return Math.max(result.until ?? 0, clock() + UNSENT_DELAY_MS);
   if (result.kind === 'changed') return clock();
-  return await record(context, endpoint, due, result);
+  return await record(parts, endpoint, due, result);
 }
 
 /** Nothing is sent to an endpoint that is disabled. Enabling it asks for the try. */
@@ -102,15 +110,15 @@ interface Changed {
 }
 
 async function tryOnce(
-  context: VerifyEndpointContext,
+  parts: VerifierParts,
   endpoint: Endpoint,
   { method }: Verification,
   ownedUntil: number,
   abortSignal: AbortSignal,
 ): Promise<TryResult | Unsent | Changed> {
-  const { requestOrigin } = context.verificationPolicy;
+  const { requestOrigin } = parts.verificationPolicy;
   if (method === 'cloudevents' && requestOrigin === undefined) return failed('origin_unset');
-  const authorized = await authorize(context, { endpoint }, abortSignal);
+  const authorized = await authorize(parts.accessTokens, endpoint, abortSignal);
   if (authorized?.kind === 'failed') return failed('token_error');
   if (authorized?.kind === 'paused') return { kind: 'unsent', until: authorized.until };
   if (authorized && authorized.kind !== 'authorized') return UNSENT;
@@ -118,16 +126,16 @@ async function tryOnce(
   const challenge = randomBytes(CHALLENGE_BYTES).toString('base64url');
   const request =
     method === 'challenge'
-      ? await challengeRequest(context, endpoint, challenge, authorization)
-      : permissionRequest(context, endpoint, requestOrigin ?? '', authorization);
+      ? await challengeRequest(parts, endpoint, challenge, authorization)
+      : permissionRequest(parts, endpoint, requestOrigin ?? '', authorization);
   // After a long pause of this process, another one may be sending this request by now.
-  if (context.clock() + TRY_TIMEOUT_MS > ownedUntil) return UNSENT;
+  if (parts.clock() + TRY_TIMEOUT_MS > ownedUntil) return UNSENT;
   const isUnchanged = async () =>
-    (await context.endpointStore.find(endpoint.accountId, endpoint.id)) === endpoint;
+    (await parts.endpointStore.find(endpoint.accountId, endpoint.id)) === endpoint;
   // An access token was waited for, perhaps.
   if (!(await isUnchanged())) return { kind: 'changed' };
   const mayBegin = (hasWaited: boolean) => !hasWaited || isUnchanged();
-  const result = await context.transport({ ...request, mayBegin }, abortSignal);
+  const result = await parts.transport({ ...request, mayBegin }, abortSignal);
   if (result.kind === 'unsent' || (abortSignal.aborted && result.kind === 'failed')) return UNSENT;
   const error = errorOf(result);
   if (error !== undefined || result.kind === 'failed') return failed(error ?? 'protocol_error');
@@ -137,12 +145,12 @@ async function tryOnce(
 }
 
 async function challengeRequest(
-  context: VerifyEndpointContext,
+  parts: VerifierParts,
   endpoint: Endpoint,
   challenge: string,
   authorization: string | undefined,
 ): Promise<DeliveryRequest> {
-  const { newId, clock, requestStyle } = context;
+  const { newId, clock, requestStyle } = parts;
   const event: AcceptedEvent = {
     id: newId(EVENT_ID_PREFIX) as EventId,
     accountId: endpoint.accountId,
@@ -150,8 +158,8 @@ async function challengeRequest(
     body: JSON.stringify({ type: CHALLENGE_TYPE, data: { challenge } }),
     acceptedAt: clock(),
   };
-  const signer = endpoint.signing === 'hmac' ? undefined : await findSigner(context, endpoint.accountId);
-  const signed = signer && (await signWithKey(context, event, signer));
+  const signer = endpoint.signing === 'hmac' ? undefined : await findSigner(parts, endpoint.accountId);
+  const signed = signer && (await signWithKey(parts.ed25519Signatures, clock, event, signer));
   // Independent of the format of its deliveries: every receiver finds the challenge at the same place.
   const content = { body: event.body, headers: NATIVE_HEADERS };
   const now = signed?.at ?? clock();
@@ -163,7 +171,7 @@ const LIMITS = { timeoutMs: TRY_TIMEOUT_MS, responseBytes: ANSWER_BYTES } as con
 
 /** Of CloudEvents' "HTTP 1.1 Web Hooks for Event Delivery", 4.1. It is not signed: there is no body to sign. */
 function permissionRequest(
-  { requestStyle: { userAgent } }: VerifyEndpointContext,
+  { requestStyle: { userAgent } }: VerifierParts,
   { url, tls }: Endpoint,
   requestOrigin: string,
   authorization: string | undefined,
@@ -248,12 +256,12 @@ export function judgePermission(
 }
 
 async function record(
-  context: VerifyEndpointContext,
+  parts: VerifierParts,
   { accountId, id: endpointId }: Endpoint,
   tried: Verification,
   result: TryResult,
 ): Promise<number | undefined> {
-  const { endpointStore, heldDeliveries, clock } = context;
+  const { endpointStore, heldDeliveries, clock } = parts;
   const address = { accountId, endpointId };
   // Ask first: the wake-up comes even if this process ends right after the record.
   if (result.kind === 'verified') await heldDeliveries.askForWakeUp(address, clock() + CHANGE_MS);
@@ -262,12 +270,12 @@ async function record(
     recorded = afterTry(endpoint, tried, result, clock());
     return recorded ?? endpoint;
   });
-  if (recorded) await announce(context, recorded, result);
+  if (recorded) await announce(parts, recorded, result);
   return current && dueTryOf(current)?.nextTryAt;
 }
 
 async function announce(
-  { heldDeliveries, operationalEvents, clock, emit }: VerifyEndpointContext,
+  { heldDeliveries, operationalEvents, clock, emit }: VerifierParts,
   endpoint: Endpoint,
   result: TryResult,
 ): Promise<void> {
@@ -284,34 +292,29 @@ async function announce(
   operationalEvents.raise(accountId, verificationEvents(endpoint));
 }
 
-export interface VerifierContext extends VerifyEndpointContext {
-  readonly verificationStore: Pick<VerificationStore, 'claimDue' | 'end'>;
-  readonly redisClock: Pick<RedisClock, 'isTrusted'>;
-}
-
 /** The most verifications that one process makes at the same time. They use no slots of deliveries, and none is urgent. */
 const AT_ONCE = 16;
 
 /** Verifies the endpoints that are due. */
 export class Verifier extends ClaimedWork<ClaimedTry> {
-  constructor(private readonly context: VerifierContext) {
+  constructor(private readonly parts: VerifierParts) {
     super(AT_ONCE);
   }
 
   protected async claim(most: number, patienceMs: number): Promise<readonly ClaimedTry[]> {
-    const { verificationStore, redisClock, clock } = this.context;
+    const { verificationStore, redisClock, clock } = this.parts;
     // Receivers refuse the `webhook-timestamp` of a clock that is minutes off: another worker makes the try.
     if (!redisClock.isTrusted) return [];
     return await verificationStore.claimDue(clock(), most, patienceMs);
   }
 
   protected async work(claimed: ClaimedTry): Promise<void> {
-    const { verificationStore, clock } = this.context;
-    const nextAt = await verifyEndpoint(this.context, claimed, claimed.claimedUntil, this.stopSignal);
+    const { verificationStore, clock } = this.parts;
+    const nextAt = await verifyEndpoint(this.parts, claimed, claimed.claimedUntil, this.stopSignal);
     await verificationStore.end(claimed, nextAt, clock());
   }
 
   protected onFailure(error: unknown): void {
-    this.context.emit({ name: 'task.failed', task: 'verify webhooks', error });
+    this.parts.emit({ name: 'task.failed', task: 'verify webhooks', error });
   }
 }

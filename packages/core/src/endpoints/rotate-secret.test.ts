@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
-import { prepareRequest, signBody } from '../deliver/send-attempt';
+import { prepareRequest, signBody } from '../deliver/prepare-request';
 import { type Endpoint, liveSecrets, newestSecret } from '../domain/endpoint';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent } from '../testing/build-event';

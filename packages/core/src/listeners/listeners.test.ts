@@ -4,7 +4,9 @@ import type { ReplayOrder } from '../domain/replay';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { newSecret } from '../endpoints/rotate-secret';
 import { createNewId } from '../platform/ids';
+import type { ReplayQueue } from '../queue/bullmq-work-queues';
 import { ReplayStore } from '../replays/redis-replay-store';
+import { Replays, type ReplaysParts } from '../replays/replays';
 import { buildEndpoints } from '../testing/build-endpoints';
 import { buildVerification } from '../testing/build-verification';
 import { fake } from '../testing/fake';
@@ -41,7 +43,7 @@ async function arrange() {
       if (isQueueAway) throw new Error('no Redis');
       ordered.push(order);
     },
-  };
+  });
   const endpoints = buildEndpoints(redis.client, {
     ...buildVerification(redis.client, 'required'),
     endpointStore,

@@ -50,7 +50,12 @@ function arrange(change: Partial<AcceptedEvent> = {}) {
   const publishingParts = willClose(openPublishingParts(redis.client));
   const parts = {
     ...noOrder,
-    scheduledEvents: new ScheduledEvents({ ...parts, eventStore, clock: () => NOW, emit: signals.listen }),
+    scheduledEvents: new ScheduledEvents({
+      ...publishingParts,
+      eventStore,
+      clock: () => NOW,
+      emit: signals.listen,
+    }),
     eventStore,
     deliveryStore,
     eventQueue: new EventQueue(queue.redis, oneShard(queue.prefix)),

@@ -68,7 +68,7 @@ async function arrange() {
     ...buildVerification(client),
     clock: () => NOW,
   };
-  const context = {
+  const parts = {
     ...shown,
     deliveries: new Deliveries(shown),
     deliveryQueue: willClose(new DeliveryQueue(client, oneShard('bull'))),

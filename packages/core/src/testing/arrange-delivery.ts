@@ -7,6 +7,7 @@ import type { DeliverResult } from '../deliver/end-run';
 import { BatchSizes } from '../deliver/flow/batch-sizes';
 import type { Concurrency, Permit } from '../deliver/flow/concurrency';
 import { wakeUpEndpoint } from '../deliver/flow/releaser';
+import type { AttemptParts } from '../deliver/open-delivery';
 import { AccessTokenStore } from '../deliver/redis-access-token-store';
 import type { Attempt } from '../domain/attempt';
 import { FAILURES_TO_OPEN } from '../domain/breaker';
@@ -18,6 +19,8 @@ import { keys } from '../domain/keys';
 import { DELIVERIES_QUEUE } from '../domain/queues';
 import type { DeliveryRequest, SendResult, SentResult } from '../domain/transport';
 import type { EndedAttempt } from '../endpoints/health/attempt-tally';
+import type { HealthRecorder } from '../endpoints/health/health-recorder';
+import type { OperationalEvents } from '../endpoints/operational-events';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { TransformationStore } from '../endpoints/redis-transformation-store';
 import { SigningKeyStore } from '../endpoints/signing-keys/redis-signing-key-store';
@@ -35,12 +38,14 @@ import { buildEndpoint } from './build-endpoint';
 import { buildEvent } from './build-event';
 import { buildNewDeliveries } from './build-new-deliveries';
 import { type Closable, createClosables } from './closables';
+import { fake } from './fake';
 import { recordRaised } from './record-raised';
 import { recordSignals } from './record-signals';
 import { openTestRedis, type TestRedis } from './test-redis';
 import { testRetention } from './test-retention';
 import { testSealer } from './test-sealer';
 import { testTransformLimits } from './test-transform-limits';
+import { withMethods } from './with-methods';
 
 export const NOW = 1_700_000_060_000;
 export const SEND_MS = 40;
@@ -196,16 +201,13 @@ export class DeliveryScene {
     let updates = 0;
     let recordings = 0;
     let admissions = 0;
-    const changingStore: Pick<EndpointStore, 'find' | 'stepToFind' | 'decode' | 'update'> = {
-      find: (...args) => endpointStore.find(...args),
-      stepToFind: (...args) => endpointStore.stepToFind(...args),
-      decode: (...args) => endpointStore.decode(...args),
-      async update(...args) {
+    const changingStore = withMethods(endpointStore, {
+      async update(...args: Parameters<EndpointStore['update']>) {
         updates += 1;
         if (updates <= refusals) throw refusal;
         return await endpointStore.update(...args);
       },
-    };
+    });
     const transport = async (request: DeliveryRequest) => {
       requests.push(request);
       now += SEND_MS;
@@ -214,7 +216,7 @@ export class DeliveryScene {
       if (!result) throw new Error('A request that the test does not expect.');
       return result;
     };
-    const context = {
+    const parts: AttemptParts = {
       ...admission,
       endpointStore: changingStore,
       accessTokens: new AccessTokens({
@@ -231,43 +233,37 @@ export class DeliveryScene {
       }),
       accountStore: new AccountStore(redis.client),
       signingKeyStore: new SigningKeyStore(redis.client, testSealer),
-      ed25519Signatures: {
+      ed25519Signatures: withMethods(signatures, {
         async sign(...args: Parameters<Ed25519Signatures['sign']>) {
           now += signingMs;
           return await signatures.sign(...args);
         },
-      },
+      }),
       eventStore,
       deliveryStore,
       batchSizes: new BatchSizes(),
-      concurrency: {
+      concurrency: withMethods(concurrency, {
         async takePermit(...args: Parameters<Concurrency['takePermit']>) {
           admissions += 1;
           if (admissions === 1) await whileAdmitting?.(run);
           return await concurrency.takePermit(...args);
         },
-        releasePermit: (...args: Parameters<Concurrency['releasePermit']>) =>
-          concurrency.releasePermit(...args),
-        freePermits: (endpointId: EndpointId) => concurrency.freePermits(endpointId),
-        isSlow: (endpointId: EndpointId) => concurrency.isSlow(endpointId),
-      },
-      attemptStore: {
+      }),
+      attemptStore: withMethods(attemptStore, {
         record(...args: Parameters<typeof attemptStore.record>) {
           recordings += 1;
           if (recordings > recordRefusals) return attemptStore.record(...args);
           return buildGuard(() => Promise.reject(storageUnavailable(new Error('OOM'))));
         },
-        recordAlong: (...args: Parameters<typeof attemptStore.recordAlong>) =>
-          attemptStore.recordAlong(...args),
-      },
+      }),
       retention: testRetention,
-      overList,
+      overList: overList && fake<OverList>(overList),
       transformationStore: new TransformationStore(redis.client),
       transformPool: this.#transformPool,
-      operationalEvents: { raise: raised.raise },
-      healthRecorder: {
-        record: (id: EndpointId, attempt: EndedAttempt) => void recorded.push([id, attempt]),
-      },
+      operationalEvents: fake<OperationalEvents>({ raise: raised.raise }),
+      healthRecorder: fake<HealthRecorder>({
+        record: (id, attempt) => void recorded.push([id, attempt]),
+      }),
       retrySchedule: SCHEDULE,
       workerId: 'f00d42',
       requestStyle: {
@@ -290,7 +286,7 @@ export class DeliveryScene {
         now += ms;
       },
       deliver: (abortSignal: AbortSignal = new AbortController().signal): Promise<DeliverResult> =>
-        deliver(context, run, abortSignal),
+        deliver(parts, run, abortSignal),
       freePermits: () => concurrency.freePermits(endpoint.id),
       readRecord: () => deliveryStore.find(run),
       readBreaker: () => admission.admissionStore.readBreaker(endpoint.id),

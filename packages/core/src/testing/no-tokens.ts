@@ -1,7 +1,8 @@
-import type { DeliverContext } from '../deliver/end-run';
+import type { AccessTokens } from '../deliver/access-tokens';
+import { fake } from './fake';
 
 /** For endpoints that need no access token. */
-export const noTokens: DeliverContext['accessTokens'] = {
+export const noTokens = fake<AccessTokens>({
   find: async () => ({ kind: 'interrupted' }),
   refuse: async () => {},
-};
+});

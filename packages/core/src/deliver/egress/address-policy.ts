@@ -67,7 +67,7 @@ export class AddressPolicy {
   }
 }
 
-export interface JudgeTargetContext {
+export interface JudgeTargetParts {
   readonly addressPolicy: Pick<AddressPolicy, 'classify'>;
   readonly emit: Emit;
 }
@@ -78,7 +78,7 @@ export interface JudgeTargetContext {
  * @param host as in the URL: the address itself, or a name that led to it.
  */
 export function judgeTarget(
-  { addressPolicy, emit }: JudgeTargetContext,
+  { addressPolicy, emit }: JudgeTargetParts,
   host: string,
   address: string,
 ): BlockedAddressError | undefined {

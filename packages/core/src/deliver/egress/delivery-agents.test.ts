@@ -6,8 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { buildGuard } from '../../testing/build-guard';
-import { DeliveryHttpAgent, IdleSockets } from './delivery-agents';
-import { DirectRoute } from './routes';
+import { DeliveryHttpAgent, DirectRoute, IdleSockets } from './routes';
 
 describe('delivery agents', () => {
   const cleanUps: (() => unknown)[] = [];

@@ -1,9 +1,19 @@
-import { type ClientRequest, type ClientRequestArgs, request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
+import {
+  type ClientRequest,
+  type ClientRequestArgs,
+  Agent as HttpAgent,
+  type AgentOptions as HttpAgentOptions,
+  request as requestHttp,
+} from 'node:http';
+import {
+  Agent as HttpsAgent,
+  type AgentOptions as HttpsAgentOptions,
+  request as requestHttps,
+} from 'node:https';
 import { isIP, isIPv6, type LookupFunction, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { callbackify } from 'node:util';
-import { type JudgeTargetContext, judgeTarget } from './address-policy';
+import { type JudgeTargetParts, judgeTarget } from './address-policy';
 import type { EgressProxy } from './egress-settings';
 import { type ResolvedAddress, type ResolveName, UnresolvedNameError } from './resolve-name';
 
@@ -28,7 +38,105 @@ export interface Route {
   addressOf(connection: Duplex): string | undefined;
 }
 
-export interface DirectRouteContext extends JudgeTargetContext {
+/**
+ * An agent that connects by a route. A kept-alive connection stays with the peer that was judged when it was
+ * opened.
+ */
+export class DeliveryHttpAgent extends HttpAgent {
+  constructor(
+    private readonly route: Route,
+    private readonly idleSockets: IdleSockets,
+    options: HttpAgentOptions,
+  ) {
+    super(options);
+  }
+
+  override createConnection(options: ConnectOptions, onConnection?: OnConnection): Connected {
+    return this.route.open(
+      options,
+      onConnection,
+      (given) => given.socket ?? super.createConnection(given, onConnection),
+    );
+  }
+
+  override keepSocketAlive(socket: Duplex): boolean {
+    return keep(socket, super.keepSocketAlive(socket), this.idleSockets);
+  }
+
+  override reuseSocket(socket: Duplex, request: ClientRequest): void {
+    this.idleSockets.remove(socket);
+    super.reuseSocket(socket, request);
+  }
+}
+
+/** The same with TLS, over the route's connection. */
+export class DeliveryHttpsAgent extends HttpsAgent {
+  constructor(
+    private readonly route: Route,
+    private readonly idleSockets: IdleSockets,
+    options: HttpsAgentOptions,
+  ) {
+    super(options);
+  }
+
+  override createConnection(options: ConnectOptions, onConnection?: OnConnection): Connected {
+    return this.route.open(options, onConnection, (given) => super.createConnection(given, onConnection));
+  }
+
+  override keepSocketAlive(socket: Duplex): boolean {
+    return keep(socket, super.keepSocketAlive(socket), this.idleSockets);
+  }
+
+  override reuseSocket(socket: Duplex, request: ClientRequest): void {
+    this.idleSockets.remove(socket);
+    super.reuseSocket(socket, request);
+  }
+}
+
+/**
+ * @param verdict Node's own, a boolean, whatever its types say: the receiver may have announced that it will
+ *   close soon.
+ */
+function keep(socket: Duplex, verdict: unknown, idleSockets: IdleSockets): boolean {
+  if (verdict !== true) return false;
+  idleSockets.add(socket);
+  return true;
+}
+
+/**
+ * The kept-alive connections to all receivers that wait for their next request. When there are too many, the
+ * one that has waited longest is closed.
+ */
+export class IdleSockets {
+  /** In the order in which they became idle. */
+  readonly #idle = new Set<Duplex>();
+  readonly #watched = new WeakSet<Duplex>();
+
+  constructor(private readonly max: number) {}
+
+  add(socket: Duplex): void {
+    this.#watch(socket);
+    this.#idle.add(socket);
+    if (this.#idle.size <= this.max) return;
+    for (const longest of this.#idle) {
+      this.#idle.delete(longest);
+      return void longest.destroy();
+    }
+  }
+
+  remove(socket: Duplex): void {
+    this.#idle.delete(socket);
+  }
+
+  // Once for each connection, however often it becomes idle.
+  #watch(socket: Duplex): void {
+    if (this.#watched.has(socket)) return;
+    this.#watched.add(socket);
+    socket.once('close', () => this.#idle.delete(socket));
+  }
+}
+
+export interface DirectRouteParts extends JudgeTargetParts {
   readonly resolveName: ResolveName;
 }
 
@@ -37,17 +145,17 @@ export interface DirectRouteContext extends JudgeTargetContext {
  * name by each of its addresses, and the peer once connected, before it gets a byte.
  */
 export class DirectRoute implements Route {
-  readonly #find = callbackify((name: string, family: number) => findAllowed(this.context, name, family));
+  readonly #find = callbackify((name: string, family: number) => findAllowed(this.parts, name, family));
   readonly #addresses = new WeakMap<Duplex, string>();
 
-  constructor(private readonly context: DirectRouteContext) {}
+  constructor(private readonly parts: DirectRouteParts) {}
 
   open(
     options: ConnectOptions,
     onConnection: OnConnection | undefined,
     connect: (options: ConnectOptions) => Connected,
   ): Connected {
-    const blocked = judgeLiteral(this.context, options);
+    const blocked = judgeLiteral(this.parts, options);
     if (blocked) return refuse(blocked, onConnection);
     const socket = connect({ ...options, lookup: this.lookup }) as Socket;
     // Only of addresses that were judged before.
@@ -70,7 +178,7 @@ export class DirectRoute implements Route {
   #judgePeer(socket: Socket, host: string): void {
     const { remoteAddress } = socket;
     if (remoteAddress === undefined) return void socket.destroy(new HungUpError());
-    const blocked = judgeTarget(this.context, host, remoteAddress);
+    const blocked = judgeTarget(this.parts, host, remoteAddress);
     if (!blocked) return void this.#addresses.set(socket, remoteAddress);
     // Clients see the records, and must not see a refused address.
     this.#addresses.delete(socket);
@@ -86,10 +194,10 @@ export class DirectRoute implements Route {
  * Gives at least one. A name with one allowed and one refused address is refused. They are judged each time,
  * cached or not.
  */
-async function findAllowed(context: DirectRouteContext, name: string, family: number) {
-  const resolved = await context.resolveName(name);
+async function findAllowed(parts: DirectRouteParts, name: string, family: number) {
+  const resolved = await parts.resolveName(name);
   for (const { address } of resolved) {
-    const blocked = judgeTarget(context, name, address);
+    const blocked = judgeTarget(parts, name, address);
     if (blocked) throw blocked;
   }
   const wished = resolved.filter((found) => family === 0 || found.family === family);
@@ -113,9 +221,9 @@ class HungUpError extends Error {
 /**
  * Judge targets without a lookup: a literal address, or a socket in the file system, which no receiver has.
  */
-function judgeLiteral(context: JudgeTargetContext, { socketPath, host }: ConnectOptions): Error | undefined {
+function judgeLiteral(parts: JudgeTargetParts, { socketPath, host }: ConnectOptions): Error | undefined {
   const target = socketPath ?? host ?? '';
-  return socketPath === undefined && isIP(target) === 0 ? undefined : judgeTarget(context, target, target);
+  return socketPath === undefined && isIP(target) === 0 ? undefined : judgeTarget(parts, target, target);
 }
 
 /** Not thrown: the agent may call this from a timer or an event, where nothing would catch it. */
@@ -124,7 +232,7 @@ function refuse(error: Error, onConnection: OnConnection | undefined): undefined
   (onConnection as (error: Error) => void)(error);
 }
 
-export interface ProxyRouteContext extends JudgeTargetContext {
+export interface ProxyRouteParts extends JudgeTargetParts {
   readonly proxy: EgressProxy;
   /** For the whole way to the receiver. */
   readonly connectTimeoutMs: number;
@@ -140,16 +248,16 @@ const REACH_TIMEOUT_MS = 800;
  * judge where they lead.
  */
 export class ProxyRoute implements Route {
-  constructor(private readonly context: ProxyRouteContext) {}
+  constructor(private readonly parts: ProxyRouteParts) {}
 
   open(
     target: ConnectOptions,
     onConnection: OnConnection | undefined,
     connect: (options: ConnectOptions) => Connected,
   ): undefined {
-    const blocked = judgeLiteral(this.context, target);
+    const blocked = judgeLiteral(this.parts, target);
     if (blocked) return refuse(blocked, onConnection);
-    void openTunnel(authorityOf(target), this.context)
+    void openTunnel(authorityOf(target), this.parts)
       .then((socket) => connect({ ...target, socket }))
       .then(
         (connection) => onConnection?.(null, connection as Duplex),
@@ -168,10 +276,7 @@ function authorityOf({ host, port }: ConnectOptions): string {
   return `${isIPv6(host ?? '') ? `[${host}]` : host}:${port}`;
 }
 
-async function openTunnel(
-  authority: string,
-  { proxy, connectTimeoutMs }: ProxyRouteContext,
-): Promise<Duplex> {
+async function openTunnel(authority: string, { proxy, connectTimeoutMs }: ProxyRouteParts): Promise<Duplex> {
   const request = askForTunnel(authority, proxy);
   const stopWatch = watch(request, proxy, connectTimeoutMs);
   try {

@@ -1,9 +1,19 @@
 import type { EndpointAddress } from '../../domain/endpoint';
+import type { AdmissionStore } from '../../endpoints/admission/redis-admission-store';
+import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
+import type { VerificationPolicy } from '../../endpoints/verification/verify';
+import type { DeliveryStore } from '../../events/redis-delivery-store';
+import type { EventStore } from '../../events/redis-event-store';
+import type { DeliveryQueue } from '../../queue/bullmq-delivery-queue';
+import type { HeldDeliveries } from '../../queue/bullmq-held-deliveries';
+import type { OldestEvents } from '../../queue/bullmq-oldest-events';
 import { buildAtomic } from '../../testing/build-atomic';
 import { buildEndpoint } from '../../testing/build-endpoint';
+import { fake } from '../../testing/fake';
 import { recordSignals } from '../../testing/record-signals';
 import { uniqueAccountId, uniqueEndpointId } from '../../testing/unique-ids';
-import { Releaser, type ReleaserContext } from './releaser';
+import type { Concurrency } from './concurrency';
+import { Releaser, type ReleaserParts } from './releaser';
 
 const NOW = 1_700_000_000_000;
 
@@ -30,8 +40,8 @@ function arrange({
 }: Arrangement = {}) {
   const wakeUps: { readonly endpointId: string; readonly permits: number; readonly at: number }[] = [];
   const signals = recordSignals();
-  const context: ReleaserContext = {
-    heldDeliveries: {
+  const parts: ReleaserParts = {
+    heldDeliveries: fake<HeldDeliveries>({
       claimDueWakeUps: async (_now, most) => due.splice(0, most),
       count: async () => 0,
       wakeUpDueAt: async () => undefined,
@@ -39,9 +49,9 @@ function arrange({
         wakeUps.push({ endpointId, permits: most, at: Date.now() - NOW });
         return { left: await release(), released: 0, missing: [] };
       },
-    },
-    endpointStore: { find: async (accountId, id) => buildEndpoint({ accountId, id }) },
-    admissionStore: {
+    }),
+    endpointStore: fake<EndpointStore>({ find: async (accountId, id) => buildEndpoint({ accountId, id }) }),
+    admissionStore: fake<AdmissionStore>({
       stand: async () => ({
         breaker: { failures: 0, openUntil },
         rate: { free: Number.POSITIVE_INFINITY, nextInMs: 0 },
@@ -53,20 +63,20 @@ function arrange({
       awaitEnd: unexpected,
       leaveOrder: () => unexpected,
       lookAtLines: unexpected,
-    },
-    verificationPolicy: { isWaiting: async () => false },
-    oldestEvents: { hasOlder: unexpected },
-    eventStore: { isReceiver: unexpected },
-    deliveryStore: { readLogs: unexpected },
-    deliveryQueue: { addAll: unexpected, requestOf: unexpected },
+    }),
+    verificationPolicy: fake<VerificationPolicy>({ isWaiting: async () => false }),
+    oldestEvents: fake<OldestEvents>({ hasOlder: unexpected }),
+    eventStore: fake<EventStore>({ isReceiver: unexpected }),
+    deliveryStore: fake<DeliveryStore>({ readLogs: unexpected }),
+    deliveryQueue: fake<DeliveryQueue>({ addAll: unexpected, requestOf: unexpected }),
     atomic: buildAtomic(unexpected),
-    concurrency: { freePermits: () => freePermits, isSlow: () => isSlow },
+    concurrency: fake<Concurrency>({ freePermits: () => freePermits, isSlow: () => isSlow }),
     clock: () => Date.now(),
     emit: signals.listen,
   };
   return {
-    releaser: new Releaser(context),
-    context,
+    releaser: new Releaser(parts),
+    parts,
     wakeUps,
     signals,
     address: address(),
@@ -116,11 +126,11 @@ describe('started, it', () => {
   });
 
   it('goes on when a sweep fails, and says so', async () => {
-    const { context, signals, pass } = arrange();
+    const { parts, signals, pass } = arrange();
     const claims = jest.fn().mockRejectedValueOnce(new Error('Redis is away.')).mockResolvedValue([]);
     const failing = new Releaser({
-      ...context,
-      heldDeliveries: { ...context.heldDeliveries, claimDueWakeUps: claims },
+      ...parts,
+      heldDeliveries: fake<HeldDeliveries>({ claimDueWakeUps: claims }),
     });
     failing.start();
     await pass(2_000);

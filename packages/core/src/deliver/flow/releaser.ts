@@ -10,6 +10,7 @@ import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
 import type { VerificationPolicy } from '../../endpoints/verification/verify';
 import type { DeliveryStore } from '../../events/redis-delivery-store';
 import type { EventStore } from '../../events/redis-event-store';
+import type { OverList } from '../../events/redis-over-list';
 import { createLru } from '../../platform/caches';
 import type { Clock } from '../../platform/clock';
 import type { Atomic } from '../../platform/redis-atomic';
@@ -19,9 +20,21 @@ import type { HeldDeliveries, Released } from '../../queue/bullmq-held-deliverie
 import type { OldestEvents } from '../../queue/bullmq-oldest-events';
 import type { Concurrency } from './concurrency';
 
-export interface ReleaserContext extends WakeUpContext {
-  readonly heldDeliveries: Pick<HeldDeliveries, 'claimDueWakeUps' | 'count' | 'release' | 'wakeUpDueAt'>;
-  readonly concurrency: Pick<Concurrency, 'freePermits' | 'isSlow'>;
+export interface ReleaserParts {
+  readonly endpointStore: EndpointStore;
+  readonly eventStore: EventStore;
+  readonly deliveryStore: DeliveryStore;
+  /** Absent: there is no history. */
+  readonly overList?: OverList | undefined;
+  readonly deliveryQueue: DeliveryQueue;
+  readonly heldDeliveries: HeldDeliveries;
+  readonly oldestEvents: OldestEvents;
+  readonly admissionStore: AdmissionStore;
+  readonly verificationPolicy: VerificationPolicy;
+  readonly concurrency: Concurrency;
+  /** It runs scripts on the Redis of these stores. */
+  readonly atomic: Atomic;
+  readonly clock: Clock;
   readonly emit: Emit;
 }
 
@@ -63,7 +76,7 @@ export class Releaser {
   readonly #sweepTimer = new WakeUpTimer(() => this.#sweep());
   #isStopped = true;
 
-  constructor(private readonly context: ReleaserContext) {}
+  constructor(private readonly parts: ReleaserParts) {}
 
   start(): void {
     this.#isStopped = false;
@@ -73,7 +86,7 @@ export class Releaser {
   /** Does the wake-ups that are due now: the last attempts of this process have asked for them. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    const soon = this.context.clock() + GATHERED_MS;
+    const soon = this.parts.clock() + GATHERED_MS;
     const due = [...this.#watched.values()].filter(({ timer, timerAt }) => timer && timerAt <= soon);
     this.#watched.clear();
     await Promise.all([this.#sweepTimer.stop(), ...this.#underWay]);
@@ -83,7 +96,7 @@ export class Releaser {
 
   /** Wake up all endpoints whose wake-up is due. */
   async runOnce(): Promise<void> {
-    const { heldDeliveries, clock } = this.context;
+    const { heldDeliveries, clock } = this.parts;
     for (;;) {
       const due = await heldDeliveries.claimDueWakeUps(clock(), SWEPT_AT_ONCE);
       await Promise.all(
@@ -108,7 +121,7 @@ export class Releaser {
     if (this.#isStopped || permits < 1) return;
     const watched = this.#watch({ accountId, endpointId });
     watched.permits += permits;
-    this.#setTimer(watched, this.context.clock() + GATHERED_MS);
+    this.#setTimer(watched, this.parts.clock() + GATHERED_MS);
   }
 
   /** Give this endpoint the next free slot, after endpoints that wait already. */
@@ -138,7 +151,7 @@ export class Releaser {
     if (watched.timer !== undefined && watched.timerAt <= at) return;
     clearTimeout(watched.timer);
     watched.timerAt = at;
-    const delayMs = Math.max(at - this.context.clock(), 0);
+    const delayMs = Math.max(at - this.parts.clock(), 0);
     watched.timer = setTimeout(() => {
       watched.timer = undefined;
       this.#track(this.#wakeUp(watched, this.#permitsNow(watched)));
@@ -148,26 +161,26 @@ export class Releaser {
   // Permits that were granted one by one may be more than the present limit.
   #permitsNow({ address, permits }: Watched): number {
     if (permits === 0) return this.#permitsAt(address);
-    return Math.min(permits, this.context.concurrency.freePermits(address.endpointId));
+    return Math.min(permits, this.parts.concurrency.freePermits(address.endpointId));
   }
 
   #permitsAt({ endpointId }: EndpointAddress): number {
-    const { concurrency } = this.context;
+    const { concurrency } = this.parts;
     return Math.min(concurrency.freePermits(endpointId), concurrency.isSlow(endpointId) ? 1 : PERMITS);
   }
 
   async #wakeUp(watched: Watched, permits: number, cause?: 'claimed'): Promise<void> {
     // One at a time: the next one knows which deliveries this one has released.
-    if (watched.isWakingUp) return this.#setTimer(watched, this.context.clock() + GATHERED_MS);
+    if (watched.isWakingUp) return this.#setTimer(watched, this.parts.clock() + GATHERED_MS);
     watched.isWakingUp = true;
     watched.permits = 0;
     try {
-      const { left, wakeUpAgainAt } = await wakeUpEndpoint(this.context, watched.address, permits, cause);
+      const { left, wakeUpAgainAt } = await wakeUpEndpoint(this.parts, watched.address, permits, cause);
       if (left === 0) this.#forget(watched);
       else this.#setTimer(watched, wakeUpAgainAt);
     } catch (error) {
       // It is still due in Redis: the sweep tries it again.
-      this.context.emit({ name: 'task.failed', task: 'release held deliveries', error });
+      this.parts.emit({ name: 'task.failed', task: 'release held deliveries', error });
     } finally {
       watched.isWakingUp = false;
     }
@@ -181,7 +194,7 @@ export class Releaser {
     try {
       await this.runOnce();
     } catch (error) {
-      this.context.emit({ name: 'task.failed', task: 'release held deliveries', error });
+      this.parts.emit({ name: 'task.failed', task: 'release held deliveries', error });
     }
     this.#sweepTimer.wakeUpInAbout(SWEEP_EVERY_S);
   }
@@ -190,18 +203,6 @@ export class Releaser {
     const tracked = work.finally(() => this.#underWay.delete(tracked));
     this.#underWay.add(tracked);
   }
-}
-
-export interface WakeUpContext extends RestoreDeliveryContext {
-  readonly endpointStore: Pick<EndpointStore, 'find'>;
-  readonly admissionStore: Pick<
-    AdmissionStore,
-    'stand' | 'endRateWait' | 'awaitEnd' | 'leaveOrder' | 'lookAtLines'
-  >;
-  readonly verificationPolicy: Pick<VerificationPolicy, 'isWaiting'>;
-  readonly heldDeliveries: Pick<HeldDeliveries, 'count' | 'release' | 'wakeUpDueAt'>;
-  readonly oldestEvents: Pick<OldestEvents, 'hasOlder'>;
-  readonly clock: Clock;
 }
 
 /** The result of a wake-up, and when the next one is due, if some are still held. */
@@ -250,26 +251,26 @@ const UNVERIFIED_WAKE_UP_MS = 60_000;
  * @param cause `claimed`: it was due, and has got another time for the case that this fails.
  */
 export async function wakeUpEndpoint(
-  context: WakeUpContext,
+  parts: ReleaserParts,
   address: EndpointAddress,
   permits: number,
   cause?: 'claimed',
 ): Promise<WokenUp> {
-  const { heldDeliveries, admissionStore, clock } = context;
+  const { heldDeliveries, admissionStore, clock } = parts;
   const { accountId, endpointId } = address;
   // Read the due time first: a request that comes from here on is not overwritten.
   const wakeUpWasDueAt = await heldDeliveries.wakeUpDueAt(address);
-  const endpoint = await context.endpointStore.find(accountId, endpointId);
-  const waiting = cause === 'claimed' ? undefined : await waitForMore(context, endpoint, wakeUpWasDueAt);
+  const endpoint = await parts.endpointStore.find(accountId, endpointId);
+  const waiting = cause === 'claimed' ? undefined : await waitForMore(parts, endpoint, wakeUpWasDueAt);
   if (waiting) return waiting;
-  const { most, perRequest, only, againInMs, isEndUnseen } = await allowanceOf(context, endpoint, permits);
+  const { most, perRequest, only, againInMs, isEndUnseen } = await allowanceOf(parts, endpoint, permits);
   const now = clock();
   const wakeUpAgainAt = now + againInMs;
   const request = { most, perRequest, only, wakeUpWasDueAt, wakeUpAgainAt, now };
   const { released, left, missing } = await heldDeliveries.release(address, request);
   if (left === 0 && endpoint?.rateLimit !== undefined) await admissionStore.endRateWait(endpointId);
   // For example after Redis has lost data: all deliveries behind them would wait for ever.
-  const isRestored = await Promise.all(missing.map((eventId) => restoreDelivery(context, address, eventId)));
+  const isRestored = await Promise.all(missing.map((eventId) => restoreDelivery(parts, address, eventId)));
   // The first one may have ended in between.
   const mustLookAgain = isEndUnseen === true && released === 0 && left > 0;
   if (mustLookAgain) await admissionStore.awaitEnd(endpointId);
@@ -279,7 +280,7 @@ export async function wakeUpEndpoint(
 
 // Several processes and timers may wake it up at the same time, and would divide a batch among them.
 async function waitForMore(
-  { heldDeliveries, clock }: WakeUpContext,
+  { heldDeliveries, clock }: ReleaserParts,
   endpoint: Endpoint | undefined,
   dueAt: number | undefined,
 ): Promise<WokenUp | undefined> {
@@ -290,22 +291,22 @@ async function waitForMore(
 }
 
 async function allowanceOf(
-  context: WakeUpContext,
+  parts: ReleaserParts,
   endpoint: Endpoint | undefined,
   permits: number,
 ): Promise<Allowance> {
   if (!endpoint) return { most: DELETED_AT_ONCE, againInMs: DELETED_WAKE_UP_MS };
   if (endpoint.status === 'disabled') return { most: 0, againInMs: DISABLED_WAKE_UP_MS };
-  if (await context.verificationPolicy.isWaiting(endpoint)) {
+  if (await parts.verificationPolicy.isWaiting(endpoint)) {
     return { most: 0, againInMs: UNVERIFIED_WAKE_UP_MS };
   }
   const mostReady = endpoint.ordering === 'group' ? permits + LOOKED_AT_BESIDE : 0;
-  const { breaker, rate, next, isEndAwaited, ready } = await context.admissionStore.stand(
+  const { breaker, rate, next, isEndAwaited, ready } = await parts.admissionStore.stand(
     endpoint.id,
     endpoint.rateLimit,
     mostReady,
   );
-  const now = context.clock();
+  const now = parts.clock();
   const phase = phaseOf(breaker, now);
   if (phase === 'open') return { most: 0, againInMs: Math.min(breaker.openUntil - now, PROBE_MS) };
   const safetyMs = permits === 0 ? FULL_WAKE_UP_MS : SAFETY_WAKE_UP_MS;
@@ -317,17 +318,17 @@ async function allowanceOf(
   if (endpoint.ordering === 'none') return { most, perRequest: batch?.maxEvents, againInMs };
   if (most < 1) return { most: 0, againInMs };
   if (endpoint.ordering === 'group') {
-    const only = [...(await context.admissionStore.lookAtLines(endpoint.id)), ...ready];
+    const only = [...(await parts.admissionStore.lookAtLines(endpoint.id)), ...ready];
     // No state is known of any, so those that are held longest are checked again.
     return only.length === 0 ? { most, againInMs } : { most, only, againInMs };
   }
   // The order is empty: deliveries held before it existed join it when they are checked again.
   if (!next) return { most: 1, againInMs };
-  return await allowanceInOrder(context, endpoint, next, { againInMs, isEndUnseen: !isEndAwaited });
+  return await allowanceInOrder(parts, endpoint, next, { againInMs, isEndUnseen: !isEndAwaited });
 }
 
 async function allowanceInOrder(
-  { oldestEvents }: WakeUpContext,
+  { oldestEvents }: ReleaserParts,
   { accountId }: Endpoint,
   { eventId, acceptedAt, hasBegun }: OrderedDelivery,
   goesFirst: Pick<Allowance, 'againInMs' | 'isEndUnseen'>,
@@ -338,17 +339,6 @@ async function allowanceInOrder(
     : { most: 1, only: [eventId], ...goesFirst };
 }
 
-export interface RestoreDeliveryContext {
-  readonly eventStore: Pick<EventStore, 'isReceiver'>;
-  readonly deliveryStore: Pick<DeliveryStore, 'readLogs'>;
-  /** Absent: there is no history. */
-  readonly overList?: unknown;
-  readonly deliveryQueue: Pick<DeliveryQueue, 'addAll' | 'requestOf'>;
-  readonly admissionStore: Pick<AdmissionStore, 'leaveOrder'>;
-  /** It runs scripts on the Redis of these stores. */
-  readonly atomic: Atomic;
-}
-
 /**
  * Give a job to a delivery that all others of its endpoint wait for, or remove it from the order if it has
  * ended. While the queues are being split again it may have one in another shard, which comes here.
@@ -356,14 +346,14 @@ export interface RestoreDeliveryContext {
  * @returns whether there was something to do.
  */
 async function restoreDelivery(
-  context: RestoreDeliveryContext,
+  parts: ReleaserParts,
   { accountId, endpointId }: EndpointAddress,
   eventId: EventId,
 ): Promise<boolean> {
-  const { deliveryQueue, admissionStore, atomic } = context;
+  const { deliveryQueue, admissionStore, atomic } = parts;
   const delivery = { accountId, endpointId, eventId };
   if ((await deliveryQueue.requestOf(delivery)) !== 'no_job') return false;
-  if (await isUnfinished(context, delivery)) await deliveryQueue.addAll([delivery]);
+  if (await isUnfinished(parts, delivery)) await deliveryQueue.addAll([delivery]);
   else await atomic([admissionStore.leaveOrder(endpointId, eventId)]);
   return true;
 }
@@ -371,7 +361,7 @@ async function restoreDelivery(
 // A worker that stood still may hold a delivery, or put it in order, after another one has ended it. Then it may have
 // moved to the history since: it has no log, as if it had not begun, and is none of its event's receivers any more.
 async function isUnfinished(
-  { deliveryStore, eventStore, overList }: RestoreDeliveryContext,
+  { deliveryStore, eventStore, overList }: ReleaserParts,
   delivery: NewDelivery,
 ): Promise<boolean> {
   const [log = ''] = await deliveryStore.readLogs([delivery]);

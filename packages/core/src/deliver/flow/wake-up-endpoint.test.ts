@@ -6,9 +6,11 @@ import type { EventId } from '../../domain/event';
 import { keys } from '../../domain/keys';
 import { EVENTS_QUEUE } from '../../domain/queues';
 import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
+import type { OverList } from '../../events/redis-over-list';
 import { buildAdmission } from '../../testing/build-admission';
 import { buildEndpoint } from '../../testing/build-endpoint';
 import { buildEvent } from '../../testing/build-event';
+import { fake } from '../../testing/fake';
 import { readHeld } from '../../testing/read-held';
 import { openTestRedis, type TestRedis } from '../../testing/test-redis';
 import { uniqueEventId } from '../../testing/unique-ids';
@@ -104,7 +106,7 @@ describe('with a history, one that is held and has no job', () => {
     const event = buildEvent({ accountId: address.accountId, acceptedAt: NOW });
     await eventStore.save(event, [address.endpointId])(redis.client);
     await heldDeliveries.enter(address, { eventId: event.id, acceptedAt: NOW }, NOW, 'busy');
-    const context = { ...admission, heldDeliveries, eventStore, deliveryQueue, overList: {} };
+    const context = { ...admission, heldDeliveries, eventStore, deliveryQueue, overList: fake<OverList>({}) };
     return {
       event,
       address,
@@ -158,14 +160,14 @@ it('does not take a wake-up away that is asked for while it has the endpoint in 
     endpoint,
     held: 1,
   });
-  const store: Pick<EndpointStore, 'find'> = {
+  const store = fake<EndpointStore>({
     async find(...args) {
       const found = await endpointStore.find(...args);
       // Somebody enables it now.
       await heldDeliveries.askForWakeUp(address, NOW);
       return found;
     },
-  };
+  });
   await wakeUpEndpoint({ ...admission, heldDeliveries, endpointStore: store }, address, 2);
   expect(await wakeUpDueAt()).toBeLessThanOrEqual(NOW);
 });

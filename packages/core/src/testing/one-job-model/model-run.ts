@@ -1,12 +1,13 @@
 import { ErrorCode, type Job, type Worker } from 'bullmq';
 import { AccountStore } from '../../accounts/redis-account-store';
 import { deliver } from '../../deliver/deliver';
-import type { DeliverBatchContext } from '../../deliver/deliver-batch';
 import { Ed25519Signatures } from '../../deliver/ed25519-signatures';
 import type { DeliverResult } from '../../deliver/end-run';
 import { BatchSizes } from '../../deliver/flow/batch-sizes';
 import { Concurrency, type Permit } from '../../deliver/flow/concurrency';
 import { Slots } from '../../deliver/flow/slots';
+import type { AttemptParts } from '../../deliver/open-delivery';
+import type { AttemptStore } from '../../deliver/redis-attempt-store';
 import {
   type DeliveryMates,
   type DeliveryRun,
@@ -17,20 +18,27 @@ import {
 import type { EndpointAddress, EndpointId } from '../../domain/endpoint';
 import type { EventId } from '../../domain/event';
 import type { DeliveryRequest, SendResult } from '../../domain/transport';
+import type { HealthRecorder } from '../../endpoints/health/health-recorder';
+import type { OperationalEvents } from '../../endpoints/operational-events';
 import { TransformationStore } from '../../endpoints/redis-transformation-store';
 import { SigningKeyStore } from '../../endpoints/signing-keys/redis-signing-key-store';
+import type { DeliveryStore } from '../../events/redis-delivery-store';
 import { Turns } from '../../platform/batches';
 import { atomicOneByOne } from '../../platform/redis-atomic';
 import type { Step } from '../../platform/redis-script';
 import type { TakenMate } from '../../queue/bullmq-delivery-mates';
 import { type DeliveryJob, decodeRequest, deliveryJobSchema } from '../../queue/bullmq-delivery-queue';
+import type { HeldDeliveries } from '../../queue/bullmq-held-deliveries';
 import type { LockedJob } from '../../queue/bullmq-running-jobs';
+import type { TransformPool } from '../../transform/transform-pool';
 import type { buildAdmission } from '../build-admission';
 import { atomicStepByStep, buildAtomicOf, buildGuard } from '../build-atomic';
+import { fake } from '../fake';
 import { noTokens } from '../no-tokens';
 import { Stepwise } from '../stepwise';
 import { testRetention } from '../test-retention';
 import { testSealer } from '../test-sealer';
+import { withMethods } from '../with-methods';
 import type { ModelLane } from './model-lane';
 
 type Admission = ReturnType<typeof buildAdmission>;
@@ -150,22 +158,22 @@ async function workOn(
   events: RunEvents,
 ): Promise<void> {
   const hold = { hasHeld: false };
-  const context = stepwiseContext(lane, run, events, hold);
+  const parts = stepwiseParts(lane, run, events, hold);
   const { id: jobId = '', data, attemptsStarted, stalledCounter } = job;
   const mates = new ModelMates(lane, run, events);
   const own = readRun(run, { jobId, data, attemptsStarted, stalledCounter }, { mates });
-  const result = await deliver(context, own, new AbortController().signal);
+  const result = await deliver(parts, own, new AbortController().signal);
   await run.work.pause('its end');
   const isStillOurs = await endRun(job, run.token, result);
   if (isStillOurs) events.onPutOff(run.of, putOffOf(result, hold.hasHeld));
 }
 
-function stepwiseContext(
+function stepwiseParts(
   { redis, admission, eventStore, overList }: ModelLane,
   run: ModelRun,
   events: RunEvents,
   hold: { hasHeld: boolean },
-): DeliverBatchContext {
+): AttemptParts {
   const { work, process } = run;
   const { deliveryStore, attemptStore, heldDeliveries } = admission;
   // What is done for each delivery of a request comes one after the other, so that it stands still at each.
@@ -187,51 +195,41 @@ function stepwiseContext(
     accessTokens: noTokens,
     overList,
     transformationStore: new TransformationStore(redis),
-    transformPool: { run: () => Promise.reject(new Error('No endpoint of the model has code.')) },
-    concurrency: {
-      async takePermit(...args) {
+    transformPool: fake<TransformPool>({
+      run: () => Promise.reject(new Error('No endpoint of the model has code.')),
+    }),
+    concurrency: withMethods(process.concurrency, {
+      async takePermit(...args: Parameters<Concurrency['takePermit']>) {
         await work.pause('its admission');
         const permit = await process.concurrency.takePermit(...args);
         if (typeof permit === 'object') run.permit = permit;
         return permit;
       },
-      releasePermit(permit, attempt) {
+      releasePermit(...args: Parameters<Concurrency['releasePermit']>) {
         run.permit = undefined;
-        process.concurrency.releasePermit(permit, attempt);
+        process.concurrency.releasePermit(...args);
       },
-      freePermits: (endpointId) => process.concurrency.freePermits(endpointId),
-      isSlow: (endpointId) => process.concurrency.isSlow(endpointId),
-    },
-    heldDeliveries: {
-      async enter(...args) {
+    }),
+    heldDeliveries: withMethods(heldDeliveries, {
+      async enter(...args: Parameters<HeldDeliveries['enter']>) {
         await work.pause('its entry');
         hold.hasHeld = true;
         return await heldDeliveries.enter(...args);
       },
-      askForWakeUp: (...args) => heldDeliveries.askForWakeUp(...args),
-      count: (endpointId) => heldDeliveries.count(endpointId),
-      forget: (...args) => heldDeliveries.forget(...args),
-    },
-    deliveryStore: {
-      readWithBreaker: (delivery) => deliveryStore.readWithBreaker(delivery),
-      decodeWithBreaker: (...args) => deliveryStore.decodeWithBreaker(...args),
-      appendIfListed: (...args) => deliveryStore.appendIfListed(...args),
-      appendIfUnchanged: (...args) => deliveryStore.appendIfUnchanged(...args),
-      appendTransformed: (...args) => deliveryStore.appendTransformed(...args),
-      keepListed: (...args) => deliveryStore.keepListed(...args),
-      lengthOf: (...args) => deliveryStore.lengthOf(...args),
-      readWithLength: (...args) =>
+    }),
+    deliveryStore: withMethods(deliveryStore, {
+      readWithLength: (...args: Parameters<DeliveryStore['readWithLength']>) =>
         turns.take(async () => {
           await work.pause('a second look at its log');
           return await deliveryStore.readWithLength(...args);
         }),
-      readWithAttempt: (...args) =>
+      readWithAttempt: (...args: Parameters<DeliveryStore['readWithAttempt']>) =>
         turns.take(async () => {
           await work.pause('a look for its line');
           return await deliveryStore.readWithAttempt(...args);
         }),
-    },
-    attemptStore: {
+    }),
+    attemptStore: fake<AttemptStore>({
       record: (attempt) =>
         buildGuard(async () => {
           await work.pause('its record');
@@ -248,7 +246,7 @@ function stepwiseContext(
           if (isRecorded) await work.pause('what follows');
           return changed;
         }),
-    },
+    }),
     atomic: buildAtomicOf((steps) =>
       turns.take(async () => {
         isRecorded = true;
@@ -261,8 +259,8 @@ function stepwiseContext(
       return (await work.pause(SENDING)) as SendResult;
     },
     batchSizes: new BatchSizes(),
-    healthRecorder: { record: () => {} },
-    operationalEvents: { raise: () => {} },
+    healthRecorder: fake<HealthRecorder>({ record: () => {} }),
+    operationalEvents: fake<OperationalEvents>({ raise: () => {} }),
     workerId: 'model',
     retrySchedule: RETRY_SCHEDULE,
     requestStyle: { userAgent: 'model', signatureHeader: { name: 'webhook-signature', prefix: '' } },

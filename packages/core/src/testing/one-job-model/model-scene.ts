@@ -230,14 +230,12 @@ export class ModelScene {
       ...admission,
       eventStore,
       overList,
-      endpointStore: {
+      endpointStore: withMethods(endpointStore, {
         find: look.before('the endpoint', (...args: Parameters<EndpointStore['find']>) =>
           endpointStore.find(...args),
         ),
-      },
-      heldDeliveries: {
-        count: (id: Endpoint['id']) => heldDeliveries.count(id),
-        wakeUpDueAt: (address: EndpointAddress) => heldDeliveries.wakeUpDueAt(address),
+      }),
+      heldDeliveries: withMethods(heldDeliveries, {
         release: look.before('the release', async (address: EndpointAddress, request: ReleaseRequest) => {
           const released = await heldDeliveries.release(address, request);
           if (released.released > 0) this.count('a delivery that is released');
@@ -245,7 +243,7 @@ export class ModelScene {
           if (isOneForEach && request.most > released.released) await this.#checkEntries();
           return released;
         }),
-      },
+      }),
     };
     this.looks.push(look);
     await look.start(async () => {

@@ -4,8 +4,10 @@ import { keys } from '../domain/keys';
 import type { Signal } from '../domain/signal';
 import { AppError } from '../platform/app-error';
 import { DeliveryScene, responded } from '../testing/arrange-delivery';
+import { fake } from '../testing/fake';
 import { uniqueEndpointId } from '../testing/unique-ids';
-import { persistFor } from './persist';
+import type { AttemptParts } from './open-delivery';
+import { persistFor } from './record-attempt';
 
 // As long as between two tries.
 const PAUSE_MS = 250;
@@ -35,7 +37,7 @@ describe('persistFor', () => {
       onFailure(failures.length);
     };
     const persist = (abortSignal = new AbortController().signal) =>
-      persistFor({ emit }, delivery, action, abortSignal);
+      persistFor(fake<AttemptParts>({ emit }), delivery, action, abortSignal);
     return { persist, failures, calls: () => calls };
   }
 
