@@ -230,7 +230,3 @@ export function newPortalToken(sessionId: string): string {
 function credentialOf(prefix: string, id: string, secretBytes: SecretBytes): string {
   return `${prefix}_${id}_${encodeBytes(secretBytes(SECRET_CHARACTERS), SECRET_CHARACTERS)}`;
 }
-
-export async function ensureDefaultAccount(accountStore: AccountStore, clock: Clock): Promise<void> {
-  await accountStore.create({ id: DEFAULT_ACCOUNT, createdAt: clock() });
-}
