@@ -174,7 +174,7 @@ const LONE_EVENTS = 20;
 const SETTLE_MS = 1_000;
 
 /** What the pair costs when next to nothing happens. */
-export async function measureRest(stage: Stage, idleSeconds: number): Promise<RestFigures> {
+async function measureRest(stage: Stage, idleSeconds: number): Promise<RestFigures> {
   const { pair, redis } = stage;
   const parts = [pair.api, pair.worker, redis];
   const [residentApiMb = 0, residentWorkerMb = 0, residentRedisMb = 0] = parts.map(

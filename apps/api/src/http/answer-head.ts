@@ -38,7 +38,7 @@ function gatherHeaders(): readonly string[] {
  * The head that each answer of the API has, names and values by turns, for `writeHead`: written at once it
  * costs half of what setting each header does.
  */
-export function headOf(state: RequestState): string[] {
+function headOf(state: RequestState): string[] {
   const { requestId, isClosing, rate } = state;
   const head = [REQUEST_ID, requestId];
   // A client that keeps its connection open learns that its next request goes elsewhere.

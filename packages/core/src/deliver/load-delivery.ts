@@ -349,7 +349,7 @@ export async function endUnsent(
 /**
  * Let the next delivery follow one that has ended, if the endpoint has an order. Otherwise nothing to do.
  */
-export async function leaveOrder(
+async function leaveOrder(
   { admissionStore, releaser, atomic, clock }: LeaveOrderContext,
   { accountId, id, ordering }: Endpoint,
   eventId: EventId,

@@ -105,7 +105,7 @@ interface PointShape {
 
 export const MOST_POINTS = 2_000;
 /** What a total is added up from. */
-export const MOST_ROLLUPS = 50_000;
+const MOST_ROLLUPS = 50_000;
 // Redis has no more than the last hours of most accounts.
 const RECENT_MS = GRAIN_MS['1d'];
 const DEFAULT_MS: Readonly<Record<MetricsInterval, number>> = {
