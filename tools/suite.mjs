@@ -26,7 +26,10 @@ try {
   if ((await runInForeground([installedProgram('tsc'), '-b'], { signal })) !== 0) {
     throw new Problem('The project does not compile. The errors are above.');
   }
-  const main = join(projectFolder, name === 'bench' ? 'bench/dist/main.js' : 'e2e/faults/dist/faults/main.js');
+  const main = join(
+    projectFolder,
+    name === 'bench' ? 'bench/dist/main.js' : 'e2e/faults/dist/faults/main.js',
+  );
   const env = { ...process.env, ...(name === 'bench' ? await redisOfBenchmarks() : await redisOfFaults()) };
   for (const node of nodes) {
     process.exitCode = await runInForeground([node, main, ...args], { env, stop: signal });
@@ -47,7 +50,9 @@ async function redisOfBenchmarks() {
 async function redisOfFaults() {
   const server = describeServer(await provideRedis());
   if (server['TEST_REDIS_SERVER'] !== undefined) return server;
-  throw new Problem('The fault suite needs a Redis that keeps its data. Install Redis: `apt install redis-server`.');
+  throw new Problem(
+    'The fault suite needs a Redis that keeps its data. Install Redis: `apt install redis-server`.',
+  );
 }
 
 /** Takes the option for this program out of those for the benchmarks. They start their processes by the Node that runs them. */

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { watchOthers } from '../processes/measured-process';
 import { median } from '../report';
 import { firstArrivals, type Latency, summarise } from '../traffic/events';
-import { countCommands, sendLoneEvents, totalOf } from './commands';
+import { countCommands, sendLoneEvents } from './commands';
 import type { Figure } from './compare';
 import { inTurn, onStages, type PathContender, STREAM, type Stage } from './stage';
 
@@ -191,11 +191,8 @@ async function measureRest(stage: Stage, idleSeconds: number): Promise<RestFigur
   );
 
   const lone = await countCommands(stage, () => sendLoneEvents(stage, LONE_EVENTS));
-  const [idleApi, idleWorker] = [idle.api, idle.worker].map(({ sent }) => totalOf(sent) / idle.seconds) as [
-    number,
-    number,
-  ];
-  const loneCommands = totalOf(lone.api.sent) + totalOf(lone.worker.sent);
+  const [idleApi, idleWorker] = [idle.api / idle.seconds, idle.worker / idle.seconds];
+  const loneCommands = lone.api + lone.worker;
   return {
     idleCpuMsPerSecond: apiMs + workerMs + redisMs,
     idleApiCpuMsPerSecond: apiMs,

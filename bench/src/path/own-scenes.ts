@@ -1,6 +1,6 @@
 /** What a case costs the service, beside what the plain one costs it: a webhook that accepts at once. */
 import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
-import { drainService } from '../drain/index';
+import { type DrainOptions, drainService } from '../drain/index';
 import { writeJson } from '../report';
 import type { SuiteOptions } from '../suite';
 import { pushEvents } from '../traffic/push-events';
@@ -32,8 +32,8 @@ interface OwnScene {
   readonly sides: readonly [MeasuredSide<Cost>, MeasuredSide<Cost>];
 }
 
-const SIZE = { events: 10_000, webhooks: 1_000, fanOut: 10_000, drained: 20_000 };
-const SHORT_SIZE: typeof SIZE = { events: 200, webhooks: 50, fanOut: 500, drained: 1_000 };
+const SIZE = { events: 10_000, webhooks: 1_000, fanOut: 10_000, drained: 20_000, groups: 10_000 };
+const SHORT_SIZE: typeof SIZE = { events: 200, webhooks: 50, fanOut: 500, drained: 1_000, groups: 300 };
 
 const BATCH = 100;
 const BATCHES_AT_ONCE = 4;
@@ -42,6 +42,13 @@ const BATCHES_AT_ONCE = 4;
 const AT_MOST = 1.25;
 const BATCH_AT_MOST = 0.53;
 const FAN_OUT_AT_MOST = 1.05;
+const BATCHED_AT_MOST = 0.25;
+
+// What a chat wants, with what the receiver tells events by.
+const CODE = `export default function (event) {
+  const { keyword, position } = event.data;
+  return { body: { text: \`\${event.type}: \${keyword} is at \${position}\`, keyword } };
+}`;
 
 const RATE_LIMIT = 10_000;
 const FILTER = { position: { lte: 10 }, keyword: { starts_with: 'event' } };
@@ -71,6 +78,19 @@ function allScenes(options: SuiteOptions): ReadonlyMap<string, OwnScene> {
     atMost: AT_MOST,
     sides: [sideOf(base), sideOf({ ...plain, name: 'this case', ...own })],
   });
+  /** Of a queue that is full of the events of one webhook. */
+  const compareDrains = (title: string, atMost: number, filling: DrainOptions['filling']): OwnScene => {
+    const drained = options.deliveries ?? size.drained;
+    const plainly = { ...filling, endpoint: {} };
+    const side = (name: string, full: DrainOptions['filling']) =>
+      drainSide(name, options.build, drained, full);
+    return {
+      title,
+      unit: 'delivery',
+      atMost,
+      sides: [side('plain webhook', plainly), side('this case', filling)],
+    };
+  };
   const ours = (more: Partial<ServiceOptions>) => ({ contender: serviceContender({ ...options, ...more }) });
   return new Map<string, OwnScene>([
     [
@@ -113,6 +133,22 @@ function allScenes(options: SuiteOptions): ReadonlyMap<string, OwnScene> {
         atMost: BATCH_AT_MOST,
       },
     ],
+    ['transformed', compare('bodies that code makes', ours({ transformation: CODE }))],
+    [
+      'batched',
+      compareDrains(`requests of up to ${BATCH} events`, BATCHED_AT_MOST, {
+        endpoints: 1,
+        endpoint: { batch: { max_events: BATCH } },
+      }),
+    ],
+    [
+      'groups',
+      compareDrains(`${size.groups} groups of one webhook, in their order`, AT_MOST, {
+        endpoints: 1,
+        groups: size.groups,
+        endpoint: { ordering: 'group' },
+      }),
+    ],
     [
       'fan-out',
       {
@@ -120,7 +156,7 @@ function allScenes(options: SuiteOptions): ReadonlyMap<string, OwnScene> {
         unit: 'delivery',
         atMost: FAN_OUT_AT_MOST,
         sides: [
-          drainSide(options.build, size.drained),
+          drainSide('drain', options.build, size.drained),
           sideOf({
             ...plain,
             name: 'this case',
@@ -224,11 +260,19 @@ function shareOf({ deliveredPerSecond, ...cost }: Cost, units: number): Cost {
   };
 }
 
-function drainSide(build: string, deliveries: number): MeasuredSide<Cost> {
+function drainSide(
+  name: string,
+  build: string,
+  deliveries: number,
+  filling?: DrainOptions['filling'],
+): MeasuredSide<Cost> {
+  const warmUp = filling ? Math.round(deliveries * WARM_UP_SHARE) : 1;
   return {
-    name: 'drain',
+    name,
     async measure() {
-      const { workerMicros, redisMicros, deliveriesPerSecond } = await drainService(build, deliveries);
+      const options = { warmUp, ...(filling && { filling }) };
+      const figures = await drainService(build, (filling ? warmUp : 0) + deliveries, options);
+      const { workerMicros, redisMicros, deliveriesPerSecond } = figures;
       const totalMicros = workerMicros + redisMicros;
       return {
         totalMicros,
