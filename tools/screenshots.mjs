@@ -96,7 +96,7 @@ async function preparePages(api) {
   await until(
     async () => (await api.call('GET', '/v1/operations/accounts', 200)).data.length > 0 || undefined,
   );
-  const delivery = await until(() => findRetried(api, ids[1]));
+  const delivery = await until(() => findRetried(api, ids[1] ?? ''));
   return {
     overview: '/overview?range=1h',
     deliveries: '/deliveries',
