@@ -5,13 +5,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { createClosables } from '@hookferry/core/testing/closables';
 import { hasPostgres } from '@hookferry/core/testing/postgres-server';
-import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { until } from '../support/until';
-
-const { willClose, closeAll } = createClosables();
-afterEach(closeAll);
 
 const MAIN = join(__dirname, '..', '..', 'bench', 'dist', 'main.js');
 const BUSY = join(__dirname, '..', '..', 'bench', 'dist', 'path', 'stage.js');

@@ -115,10 +115,10 @@ export async function measurePaths(
 }
 
 /** The machine's speed changes within a minute: each contender is measured so many times in it. */
-export const TURNS = 4;
+const TURNS = 4;
 
 /** Gives the median of each figure over the turns, for each stage. */
-export async function inShortTurns(
+async function inShortTurns(
   stages: readonly Stage[],
   measure: (stage: Stage) => Promise<LoadFigures>,
 ): Promise<readonly LoadFigures[]> {
