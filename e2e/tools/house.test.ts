@@ -141,7 +141,7 @@ describe('npm run house', () => {
   });
 
   it('finds a step of a walk that is not there, one that nothing leads to, and one that begins nowhere', () => {
-    change('docs/architecture.md', '(\`main\`)', '(\`start\`)');
+    change('docs/architecture.md', '(`main`)', '(`start`)');
     change(
       'docs/architecture.md',
       `3. \`${CORE}/low/a.ts\``,
