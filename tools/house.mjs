@@ -99,6 +99,8 @@ async function printFigures() {
     const proof = missing === undefined ? '' : `${missing} missing, `;
     print(`walk: ${name}`, `${steps.length} files, ${proof}${aside.length} aside`);
   }
+  const together = new Set(readWalks(page).flatMap(({ steps }) => steps.map(({ file }) => file)));
+  print('walks', `${together.size} files together`);
   const { inFiles, inStrings, inTests } = await readLuaFigures(files);
   print('Lua in files', `${inFiles.files} files, ${inFiles.lines} lines`);
   print('Lua in strings', sayLua(inStrings));
