@@ -4,13 +4,20 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from 'jest';
 
+const jsc = { target: 'es2022', parser: { syntax: 'typescript' } };
+
 const common: Config = {
   testEnvironment: 'node',
   rootDir: __dirname,
   transform: {
-    '^.+\\.(ts|m?js)$': [
+    '^.+\\.(ts|m?js)$': ['@swc/jest', { module: { type: 'commonjs' }, jsc }],
+    // Components of the portal, rendered to text: these tests need no browser.
+    '^.+\\.tsx$': [
       '@swc/jest',
-      { module: { type: 'commonjs' }, jsc: { target: 'es2022', parser: { syntax: 'typescript' } } },
+      {
+        module: { type: 'commonjs' },
+        jsc: { ...jsc, parser: { ...jsc.parser, tsx: true }, transform: { react: { runtime: 'automatic' } } },
+      },
     ],
   },
   // Packages that are ES modules (got is one) go through swc; all others are loaded as they are.
@@ -18,6 +25,7 @@ const common: Config = {
     `/node_modules/(?!(?:${findModulePackages().join('|')})/)(?!.*/node_modules/).*\\.js$`,
   ],
   moduleNameMapper: {
+    '\\.css$': '<rootDir>/apps/portal/src/testing/no-styles.ts',
     '^@hookferry/core/(.*)$': '<rootDir>/packages/core/src/$1',
     // This one has an `import` export only; jest resolves for `require`.
     '^@octokit/webhooks-methods$': '<rootDir>/node_modules/@octokit/webhooks-methods/dist-node/index.js',
@@ -65,7 +73,7 @@ const config: Config = {
       testMatch: [
         '<rootDir>/packages/*/src/**/*.test.ts',
         '<rootDir>/packages/core/build/*.test.ts',
-        '<rootDir>/apps/*/src/**/*.test.ts',
+        '<rootDir>/apps/*/src/**/*.test.{ts,tsx}',
         '<rootDir>/spec/*.test.ts',
       ],
       // All states that any number of faults can lead to: a minute.

@@ -6,6 +6,8 @@
  *   brings the pages up to date. `--commit` and `--date` say of which version and day the files are: otherwise HEAD and today.
  * - `npm run figures` alone brings the pages up to date, `npm run figures -- --check` says which are not, and exits with 1.
  * - `npm run figures -- --age 100` lists what was measured more than 100 commits ago, of those that changed what it measures.
+ * - `npm run capacity -- PATH SCALE [HISTORY]` computes what so many deliveries a day need, from files that benchmarks have written on this
+ *   machine. `figures/capacity.mjs` has its flags, such as `--fanout 10`.
  *
  * A page quotes a figure as `<!-- figure: path.saturated-cpu-per-event-api -->177 µs<!-- / -->`. What follows its name is `.ratio`,
  * its ratio to what it is compared with, `.pair`, that one's figure, `.a-second`, how often one core does it in a second, or `.date`, the
@@ -15,8 +17,8 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { drawCapacity, USUAL } from './capacity.mjs';
-import { withTable } from './page-table.mjs';
+import { drawCapacity, drawHistory, readAssumptions, USUAL } from './figures/capacity.mjs';
+import { drawTable, withTable } from './page-table.mjs';
 import { describeError, Problem } from './problem.mjs';
 import { projectFolder } from './project-folders.mjs';
 import { say } from './say.mjs';
@@ -36,29 +38,39 @@ const COMMAND = 'npm run figures';
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
+    capacity: { type: 'boolean', default: false },
     check: { type: 'boolean', default: false },
     age: { type: 'string' },
     commit: { type: 'string' },
     date: { type: 'string' },
     root: { type: 'string', default: projectFolder },
+    ...Object.fromEntries(
+      Object.keys(USUAL).map((name) => [name, { type: /** @type {const} */ ('string') }]),
+    ),
   },
 });
 const file = join(options.root, 'docs/figures.json');
 
 try {
   /** @type {Record<string, Measurement>} */
-  const measurements = JSON.parse(readFileSync(file, 'utf8'));
-  if (options.age !== undefined) listOld(measurements, Number(options.age));
-  else {
-    for (const each of positionals) takeIn(measurements, each);
-    if (positionals.length > 0) writeFileSync(file, `${JSON.stringify(measurements, undefined, 2)}\n`);
-    const wrong = pages().flatMap((page) => bringUpToDate(page, measurements));
-    for (const text of wrong) say('figures', text);
-    if (options.check && wrong.length > 0) process.exitCode = 1;
-  }
+  const measurements = readJson(file);
+  if (options.capacity) printCapacity(positionals);
+  else if (options.age !== undefined) listOld(measurements, Number(options.age));
+  else bringAllUpToDate(measurements);
 } catch (error) {
   say('figures', describeError(error));
   process.exitCode = 1;
+}
+
+/** @param {Record<string, Measurement>} measurements */
+function bringAllUpToDate(measurements) {
+  for (const each of positionals) takeIn(measurements, each);
+  if (positionals.length > 0) writeFileSync(file, `${JSON.stringify(measurements, undefined, 2)}\n`);
+  const names = readdirSync(join(options.root, 'docs'), { recursive: true, encoding: 'utf8' });
+  const pages = ['README.md', ...names.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)];
+  const wrong = pages.flatMap((page) => bringUpToDate(page, measurements));
+  for (const text of wrong) say('figures', text);
+  if (options.check && wrong.length > 0) process.exitCode = 1;
 }
 
 /** @param {Record<string, Measurement>} measurements @param {string} argument such as `path=path.json` */
@@ -71,7 +83,7 @@ function takeIn(measurements, argument) {
     );
   }
   /** @type {{ ratios?: readonly Row[] }} */
-  const { ratios } = JSON.parse(readFileSync(path, 'utf8'));
+  const { ratios } = readJson(path);
   if (ratios === undefined)
     throw new Problem(`${path} has no "ratios", as benchmarks write them with --json.`);
   measurement.date = options.date ?? new Date().toISOString().slice(0, 10);
@@ -91,12 +103,8 @@ function figureOf({ name, plain, service, value, aim: bound, met }) {
 
 /** @param {string} name of a row */
 function idOf(name) {
-  return name
-    .replace(/, (µs|ms|MB|bytes)( a second)?$/, '')
-    .toLowerCase()
-    .replace('100/s', 'at-100')
-    .replace('20/s', 'at-20')
-    .replace(/[^a-z0-9]+/g, '-');
+  const plain = name.replace(/, (µs|ms|MB|bytes)( a second)?$/, '').toLowerCase();
+  return plain.replace(/(\d+)\/s/, 'at-$1').replace(/[^a-z0-9]+/g, '-');
 }
 
 /** @param {number} value */
@@ -107,8 +115,7 @@ function rounded(value) {
 
 /** @param {number | undefined} value */
 function textOf(value) {
-  if (value === undefined || value === null) return '';
-  return Number.isInteger(value) ? value.toLocaleString('en-US') : String(value);
+  return value?.toLocaleString('en-US', { maximumFractionDigits: 20 }) ?? '';
 }
 
 /** Brings a page up to date, unless that is only checked. @param {string} page @param {Record<string, Measurement>} measurements */
@@ -124,18 +131,18 @@ function bringUpToDate(page, measurements) {
     if (is !== former) wrong.push(`${page}: ${of}.${id} is ${is}, not ${former}`);
     return marked.replace(`>${former}<`, `>${is}<`);
   });
-  for (const [name, measurement] of Object.entries(measurements)) {
-    if (!written.includes(`<!-- figures of ${name}:`)) continue;
+  const tables = Object.entries(measurements).map(([name, measurement]) => [
+    `figures of ${name}`,
+    () => describe(measurement),
+  ]);
+  for (const [name, draw] of /** @type {[string, () => string][]} */ ([
+    ...tables,
+    ['capacity', () => usualCapacity(measurements)],
+  ])) {
+    if (!written.includes(`<!-- ${name}:`)) continue;
     const before = written;
-    written = withTable(written, `figures of ${name}`, COMMAND, describe(measurement));
-    if (written !== before)
-      wrong.push(`${page}: the table of ${name} is outdated. Update it: npm run figures`);
-  }
-  if (written.includes('<!-- capacity:')) {
-    const before = written;
-    written = withTable(written, 'capacity', COMMAND, drawCapacity(costsIn(measurements), USUAL).trimEnd());
-    if (written !== before)
-      wrong.push(`${page}: the table of capacities is outdated. Update it: npm run figures`);
+    written = withTable(written, name, COMMAND, draw());
+    if (written !== before) wrong.push(`${page}: the table "${name}" is outdated. Update it: ${COMMAND}`);
   }
   if (!options.check && written !== text) writeFileSync(path, written);
   return wrong;
@@ -144,43 +151,22 @@ function bringUpToDate(page, measurements) {
 /** @param {Measurement | undefined} measurement @param {string} id @param {string | undefined} kind */
 function quote(measurement, id, kind) {
   const figure = measurement?.figures[id];
-  if (figure === undefined) return undefined;
-  if (kind === 'date') return dayOf(measurement?.date ?? '');
-  const { value, unit } = figure;
-  const withUnit = (/** @type {number | undefined} */ number) =>
-    unit ? `${textOf(number)} ${unit}` : textOf(number);
-  if (kind === undefined) return withUnit(value);
-  if (kind === 'pair') return withUnit(figure.pair);
-  if (kind === 'ratio') return figure.ratio?.toFixed(2);
-  if (kind === 'a-second') return textOf(Number((1e6 / value).toPrecision(2)));
-  return undefined;
-}
-
-/** @param {string} date such as 2026-11-27 @returns such as 27 November 2026 */
-function dayOf(date) {
-  return new Date(date).toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
-}
-
-/** @param {Record<string, Measurement>} measurements */
-function costsIn({ path, scale }) {
-  const of = (/** @type {Measurement | undefined} */ measurement, /** @type {string} */ id) => {
-    const figure = measurement?.figures[id];
-    if (figure === undefined)
-      throw new Problem(`docs/figures.json has no ${id}, which the capacity is computed from.`);
-    return figure.value;
-  };
-  return {
-    event: {
-      apiMicros: of(path, 'saturated-cpu-per-event-api'),
-      workerMicros: of(path, 'saturated-cpu-per-event-worker'),
-      redisMicros: of(path, 'saturated-cpu-per-event-redis'),
-    },
-    delivery: {
-      workerMicros: of(scale, 'worker-cpu'),
-      redisMicros: of(scale, 'redis-cpu'),
-      redisBytes: of(scale, 'redis-bytes'),
-    },
-  };
+  if (measurement === undefined || figure === undefined) return undefined;
+  const { value, unit, pair, ratio } = figure;
+  switch (kind) {
+    case undefined:
+      return [textOf(value), unit].filter(Boolean).join(' ');
+    case 'pair':
+      return [textOf(pair), unit].filter(Boolean).join(' ');
+    case 'ratio':
+      return ratio?.toFixed(2);
+    case 'a-second':
+      return textOf(Number((1e6 / value).toPrecision(2)));
+    case 'date':
+      return new Date(measurement.date).toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+    default:
+      return undefined;
+  }
 }
 
 /** When, where and of which version it was measured, and the table. @param {Measurement} measurement */
@@ -189,25 +175,55 @@ function describe({ command, date, machine, commit, pair, own = 'Hookferry', fig
     name,
     textOf(other),
     textOf(value),
-    ratio === undefined || ratio === null ? '' : ratio.toFixed(2),
+    ratio?.toFixed(2) ?? '',
     aim ?? '',
     met === true ? 'yes' : met === false ? 'no' : '',
   ]);
-  const table = drawRight([['', pair ?? '', own, 'ratio', 'aim', 'met'], ...rows]);
+  const table = drawTable([['', pair ?? '', own, 'ratio', 'aim', 'met'], ...rows], 'figures');
   return `${date}, at commit \`${commit.slice(0, 8)}\`, by \`${command}\`, on ${machine}:\n\n${table}`;
 }
 
-/** A table whose columns but the first are aligned to the right. @param {readonly (readonly string[])[]} rows */
-function drawRight(rows) {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => row[column]?.length ?? 0), 2),
+/** Of the figures that pages quote. @param {Record<string, Measurement>} measurements */
+function usualCapacity({ path, scale }) {
+  const of = (/** @type {Measurement | undefined} */ measurement, /** @type {string} */ id) => {
+    const figure = measurement?.figures[id];
+    if (figure) return figure.value;
+    throw new Problem(`docs/figures.json has no ${id}, which the capacity is computed from.`);
+  };
+  const cpu = (/** @type {string} */ part) => of(path, `saturated-cpu-per-event-${part}`);
+  const event = { apiMicros: cpu('api'), workerMicros: cpu('worker'), redisMicros: cpu('redis') };
+  const delivery = {
+    workerMicros: of(scale, 'worker-cpu'),
+    redisMicros: of(scale, 'redis-cpu'),
+    redisBytes: of(scale, 'redis-bytes'),
+  };
+  return drawCapacity(event, delivery, USUAL);
+}
+
+/** Of files that benchmarks have written. @param {readonly string[]} files */
+function printCapacity([path, scale, history]) {
+  if (path === undefined || scale === undefined)
+    throw new Problem('Name the files with figures: npm run capacity -- PATH SCALE [HISTORY]');
+  /** @type {readonly Row[]} */
+  const rows = readJson(path).ratios ?? [];
+  const cpu = (/** @type {string} */ part) =>
+    rows.find(({ name }) => name === `saturated: CPU per event, ${part}, µs`)?.service ??
+    needs(path, 'path', 'the benchmark "path"');
+  const event = { apiMicros: cpu('API'), workerMicros: cpu('worker'), redisMicros: cpu('Redis') };
+  const delivery =
+    readJson(scale).workers?.['1'] ?? needs(scale, 'drain --scene workers', 'the scene "workers"');
+  const assumed = readAssumptions(options);
+  process.stdout.write(`${drawCapacity(event, delivery, assumed)}\n`);
+  if (history === undefined) return;
+  const move = readJson(history).history ?? needs(history, 'history', 'the history');
+  process.stdout.write(`\n${drawHistory(delivery, move, assumed)}\n`);
+}
+
+/** @param {string} path @param {string} benchmark @param {string} what @returns {never} */
+function needs(path, benchmark, what) {
+  throw new Problem(
+    `${path} has no figures of ${what}. Measure them: npm run bench -- ${benchmark} --json ${path}`,
   );
-  const [head, ...others] = rows.map(
-    (row) =>
-      `| ${row.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join(' | ')} |`,
-  );
-  const rule = widths.map((width, i) => (i === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`));
-  return [head, `| ${rule.join(' | ')} |`, ...others].join('\n');
 }
 
 /** @param {Record<string, Measurement>} measurements @param {number} most */
@@ -219,12 +235,12 @@ function listOld(measurements, most) {
   }
 }
 
+/** @param {string} path @returns {any} */
+function readJson(path) {
+  return JSON.parse(readFileSync(path, 'utf8'));
+}
+
 /** @param {readonly string[]} args */
 function git(...args) {
   return execFileSync('git', args, { cwd: options.root, encoding: 'utf8' }).trim();
-}
-
-function pages() {
-  const names = readdirSync(join(options.root, 'docs'), { recursive: true, encoding: 'utf8' });
-  return ['README.md', ...names.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)];
 }

@@ -4,123 +4,115 @@
  * wrong with it, and ends with 1. `-- --write` brings the tables of folders in `docs/architecture.md` up to date.
  *
  * The page has the rules: the order of the rows is the order of the folders, each of which imports from those above it only;
- * no folder imports from one whose row begins with `capability: `;
- * a numbered list between `<!-- walk: NAME -->` and `<!-- /walk -->` names files in the order in which one reads them.
- * Besides, what a file exports has a user in another one.
+ * no folder imports from one whose row begins with `capability: `. On the pages about publishing and delivering,
+ * a numbered list between `<!-- walk: NAME -->` and `<!-- /walk -->` names the files that an event passes. Each file whose code is
+ * called on the way is in the list, or named below it with the reason why readers need not open it. That costs seconds, so
+ * `--check` looks at it only with `--walks`. What is exported for nobody is found by knip.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { readCodeFigures } from './house/code-figures.mjs';
-import { readProject, WRITTEN } from './house/read-project.mjs';
+import { readLuaFigures } from './house/lua-figures.mjs';
+import { readTables, readWalks, withUses } from './house/page.mjs';
+import { OF_TESTS, readProject, WRITTEN } from './house/read-project.mjs';
 import { findCircles, readSourceGraph } from './house/source-graph.mjs';
-import { findUnusedExports } from './house/unused-exports.mjs';
-import { drawTable, withTable } from './page-table.mjs';
+import { openWalks } from './house/walk-calls.mjs';
 import { projectFolder } from './project-folders.mjs';
 
 /** @typedef {import('./house/source-graph.mjs').Source} Source */
 
 const CORE = 'packages/core/src';
 /** What the figures are of. */
-const PRODUCT = [CORE, 'apps/api/src', 'apps/worker/src'];
+const BACKEND = [CORE, 'apps/api/src', 'apps/worker/src', 'apps/admin/src'];
 /** What the rules hold for besides. */
-const OTHERS = ['apps/admin/src', 'apps/portal/src'];
-/** As long as what could stand in the file that imports it. */
-const SHORT_LINES = 40;
+const OTHERS = ['apps/portal/src'];
 const PAGE = 'docs/architecture.md';
+const WALK_PAGES = ['docs/inside/publish.md', 'docs/inside/deliver.md'];
 const COMMAND = 'npm run house -- --write';
-/** Begins the row of a folder that only apps import. */
-const CAPABILITY = 'capability: ';
+/** A script, as it is called. */
+const CALL = /^export function (\w+)\(.*\): (?:Step|Guard|Change)</gm;
+/** Where API, worker and commands open their stores and join their parts. */
+const OPENS = /^(?:context|compose|open-.+)\.ts$/;
 
 const { values } = parseArgs({
-  options: { check: { type: 'boolean' }, write: { type: 'boolean' }, project: { type: 'string' } },
+  options: {
+    check: { type: 'boolean' },
+    write: { type: 'boolean' },
+    walks: { type: 'boolean' },
+    project: { type: 'string' },
+  },
 });
 const project = values.project ?? projectFolder;
-const pagePath = join(project, PAGE);
-const graph = await readSourceGraph(project, [...PRODUCT, ...OTHERS]);
+const files = await readProject(project);
+const graph = readSourceGraph(files, [...BACKEND, ...OTHERS]);
 const sources = [...graph.values()];
-const page = await readFile(pagePath, 'utf8');
+const page = await readFile(join(project, PAGE), 'utf8');
 const tables = readTables(page);
-const walks = readWalks(page);
+const written = tables.reduce((text, table) => withUses(text, table, usesOf(table.root), COMMAND), page);
+const walkPages = WALK_PAGES.map((name) => join(project, name)).filter(existsSync);
+const walked = (await Promise.all(walkPages.map((path) => readFile(path, 'utf8')))).join('\n');
 const circles = findCircles(graph);
-const written = tables.reduce(withUses, page);
-const code = await readProject(project);
-const figures = await readCodeFigures(code);
 
-if (values.write) {
-  await writeFile(pagePath, written);
-} else if (values.check) {
+if (values.write) await writeFile(join(project, PAGE), written);
+else if (values.check) await check();
+else await printFigures();
+
+async function check() {
   const faults = [
     ...(tables.some(({ root }) => root === CORE) ? [] : [`${PAGE} has no folders of ${CORE}`]),
     ...tables.flatMap(findFolderFaults),
     ...sources.flatMap(findImportFaults),
     ...circles.map((members) => `circular imports: ${members.join(', ')}`),
-    ...walks.flatMap(findWalkFaults),
-    ...findUnusedExports(code).map(({ path, name }) => `${path}: exports ${name}, which no other file names`),
-    ...findLuaFaults(),
+    ...(values.walks ? followWalks().flatMap(findWalkFaults) : []),
+    ...findUncalledScripts(),
+    ...findLuaFaults(await readLuaFigures(files)),
     ...(written === page ? [] : [`${PAGE} is outdated. Update it: ${COMMAND}`]),
   ];
   for (const fault of faults) process.stderr.write(`${fault}\n`);
   process.stdout.write(`${sources.length} files, ${faults.length} faults\n`);
   process.exitCode = faults.length === 0 ? 0 : 1;
-} else {
-  printFigures();
 }
 
-function printFigures() {
-  const product = sources.filter(({ root, path }) => PRODUCT.includes(root) && !WRITTEN.test(path));
+async function printFigures() {
+  const product = sources.filter(({ root, path }) => BACKEND.includes(root) && !WRITTEN.test(path));
   const lines = product.map((source) => source.lines).toSorted((a, b) => a - b);
   const at = (/** @type {number} */ share) => lines[Math.ceil(lines.length * share) - 1];
-  const single = product.flatMap((source) => {
-    const [importer, another] = product.filter(({ imports }) => imports.includes(source.path));
-    return importer && !another ? [{ ...source, importer }] : [];
-  });
-  const short = single.filter(
-    ({ path, lines: own, importer }) => own <= SHORT_LINES && dirname(path) === dirname(importer.path),
-  );
   print(
     'files',
-    `${product.length} (${PRODUCT.map((root) => `${root} ${product.filter((source) => source.root === root).length}`).join(', ')})`,
+    `${product.length} (${BACKEND.map((root) => `${root} ${product.filter((source) => source.root === root).length}`).join(', ')})`,
   );
-  print('lines', String(lines.reduce((sum, count) => sum + count, 0)));
+  print('lines', `${sum(lines)}, of code ${sum(product.map(({ text }) => countCode(text)))}`);
   print('lines of a file', `median ${at(0.5)}, p90 ${at(0.9)}, maximum ${at(1)}`);
-  print('single importers', `${single.length}, ${short.length} short and beside the file that imports them`);
+  const opening = product.filter(
+    ({ path, folder }) => OPENS.test(basename(path)) && ['src', 'core'].includes(folder),
+  );
+  print('open stores', `${sum(opening.map((source) => source.lines))} lines in ${opening.length} files`);
+  print('*Context types', String(countAll(product, /^(?:export )?(?:interface|type) \w*Context\b/gm)));
+  print('Pick<', String(countAll(product, /\bPick</g)));
   for (const { root, order } of tables) {
-    const arrows = [...usesOf(root).values()].reduce((sum, used) => sum + used.size, 0);
+    const arrows = sum([...usesOf(root).values()].map((used) => used.size));
     const possible = (order.length * (order.length - 1)) / 2;
     print('arrows', `${arrows} of ${possible} that ${order.length} folders of ${root} allow`);
   }
   print('circles', String(circles.length));
   for (const members of circles) print('', members.join(', '));
-  for (const walk of walks) {
-    print(`walk: ${walk.name}`, `${walk.files.length} files`);
+  const followed = values.walks ? followWalks() : [];
+  for (const [i, { name, steps, aside }] of readWalks(walked).entries()) {
+    const missing = followed[i]?.missing.size;
+    const proof = missing === undefined ? '' : `${missing} missing, `;
+    print(`walk: ${name}`, `${steps.length} files, ${proof}${aside.length} aside`);
   }
-  printCodeFigures();
-}
-
-function printCodeFigures() {
-  const { scripts, lua, luaOfTests } = figures;
-  const lines = scripts.reduce((sum, { text }) => sum + text.split('\n').length - 1, 0);
-  print('Lua in files', `${scripts.length} files, ${lines} lines`);
-  print('Lua in strings', sayLua(lua));
-  print('  of tests', sayLua(luaOfTests));
-  print('ways to run one', String(figures.waysToRun));
-  print('patches', `${figures.patches} places that change prototypes`);
-  print('closures', `${figures.closures} steps whose results leave by a variable`);
-  print('auth basic', `${figures.filesOfAuth} files name it`);
-  print('a signal', `${figures.filesOfSignal} files name it (median)`);
-}
-
-/** @param {import('./house/code-figures.mjs').LuaFigures} found */
-function sayLua({ strings, lines, positions }) {
-  return `${strings} strings, ${lines} lines, ${positions} positional keys and arguments`;
-}
-
-function findLuaFaults() {
-  const { strings, positions } = figures.lua;
-  if (strings === 0 && positions === 0) return [];
-  return [`${sayLua(figures.lua)} in TypeScript: scripts stand in .lua files`];
+  const together = new Set(readWalks(walked).flatMap(({ steps }) => steps.map(({ file }) => file)));
+  print('walks', `${together.size} files together`);
+  const { inFiles, inStrings, inTests } = await readLuaFigures(files);
+  print('Lua in files', `${inFiles.files} files, ${inFiles.lines} lines`);
+  print('Lua in strings', sayLua(inStrings));
+  print('  of tests', sayLua(inTests));
+  for (const folder of ['tools', 'bench']) {
+    const own = files.filter(({ path }) => path.startsWith(`${folder}/`));
+    print(folder, `${sum(own.map(({ text }) => text.split('\n').length - 1))} lines in ${own.length} files`);
+  }
 }
 
 /** @param {string} what @param {string} figure */
@@ -128,33 +120,45 @@ function print(what, figure) {
   process.stdout.write(`${what.padEnd(18)}${figure}\n`);
 }
 
-/** @param {string} root */
-function sourcesOf(root) {
-  return sources.filter((source) => source.root === root);
+/** @param {readonly number[]} numbers */
+function sum(numbers) {
+  return numbers.reduce((all, each) => all + each, 0);
 }
 
-/**
- * The tables of folders, each named after the `src` folder that it is of.
- * @param {string} text
- */
-function readTables(text) {
-  return [...text.matchAll(/<!-- folders of (\S+): .*?-->\n([^]*?)<!-- \/folders/g)].map(
-    ([, root = '', table = '']) => {
-      const rows = [...table.matchAll(/^\| `([^`]+)` *\| (.*?) *\|/gm)];
-      const marked = rows.filter(([, , what = '']) => what.startsWith(CAPABILITY));
-      const capabilities = new Set(marked.map(([, name = '']) => name));
-      return { root, rows, order: rows.map(([, name = '']) => name), capabilities };
-    },
+/** Lines that are neither blank nor a comment alone. @param {string} text */
+function countCode(text) {
+  const code = text.replace(/^\s*\/\*[^]*?\*\/[ \t]*$/gm, '').split('\n');
+  return code.filter((line) => !/^\s*(?:\/\/.*)?$/.test(line)).length;
+}
+
+/** @param {readonly Source[]} all @param {RegExp} pattern */
+function countAll(all, pattern) {
+  return sum(all.map(({ text }) => [...text.matchAll(pattern)].length));
+}
+
+/** @param {{ strings: number, lines: number, positions: number }} found */
+function sayLua({ strings, lines, positions }) {
+  return `${strings} strings, ${lines} lines, ${positions} positional keys and arguments`;
+}
+
+/** @param {Awaited<ReturnType<typeof readLuaFigures>>} figures */
+function findLuaFaults({ inStrings }) {
+  if (inStrings.strings === 0 && inStrings.positions === 0) return [];
+  return [`${sayLua(inStrings)} in TypeScript: scripts stand in .lua files`];
+}
+
+/** knip knows nothing of them: what is written for one script has functions that no other needs. */
+function findUncalledScripts() {
+  const code = sources.filter(({ path }) => !WRITTEN.test(path)).map(({ text }) => text);
+  const words = new Set(
+    [...code, ...files.filter(({ path }) => OF_TESTS.test(path)).map(({ text }) => text)].flatMap(
+      (text) => text.match(/\w+/g) ?? [],
+    ),
   );
-}
-
-/** @param {string} text */
-function readWalks(text) {
-  return [...text.matchAll(/<!-- walk: (.+?) -->([^]*?)<!-- \/walk -->/g)].map(
-    ([, name = '', list = '']) => ({
-      name,
-      files: [...list.matchAll(/^\d+\. \[?`([^`]+)`/gm)].map(([, file = '']) => file),
-    }),
+  return files.flatMap(({ path, text }) =>
+    [...(WRITTEN.test(path) ? text.matchAll(CALL) : [])]
+      .filter(([, name = '']) => !words.has(name))
+      .map(([, name]) => `${path}: nobody calls ${name}`),
   );
 }
 
@@ -165,7 +169,7 @@ function readWalks(text) {
 function usesOf(root) {
   /** @type {Map<string, Set<string>>} */
   const uses = new Map();
-  for (const { folder, imports } of sourcesOf(root)) {
+  for (const { folder, imports } of sources.filter((source) => source.root === root)) {
     const used = uses.get(folder) ?? new Set();
     for (const path of imports) {
       const other = graph.get(path);
@@ -176,27 +180,10 @@ function usesOf(root) {
   return uses;
 }
 
-/**
- * @param {string} text
- * @param {ReturnType<typeof readTables>[number]} table
- */
-function withUses(text, { root, rows, order }) {
-  const uses = usesOf(root);
-  const drawn = rows.map(([, name = '', what = '']) => {
-    const used = order.filter((other) => uses.get(name)?.has(other));
-    return [`\`${name}\``, what, used.join(', ') || '–'];
-  });
-  return withTable(
-    text,
-    `folders of ${root}`,
-    COMMAND,
-    drawTable([['Folder', 'What', 'Imports from'], ...drawn]),
-  );
-}
-
-/** @param {ReturnType<typeof readTables>[number]} table */
+/** @param {import('./house/page.mjs').FolderTable} table */
 function findFolderFaults({ root, order, capabilities }) {
-  return sourcesOf(root).flatMap(({ path, folder, imports }) => {
+  return sources.flatMap(({ path, root: own, folder, imports }) => {
+    if (own !== root) return [];
     if (!order.includes(folder)) return [`${path}: "${folder}" is missing in ${PAGE}`];
     return imports.flatMap((target) => {
       const other = graph.get(target);
@@ -222,20 +209,31 @@ function findImportFaults({ path, root, specifiers }) {
   });
 }
 
-/** @param {ReturnType<typeof readWalks>[number]} walk */
-function findWalkFaults({ name, files }) {
-  return files.flatMap((file, index) => {
-    if (!existsSync(join(project, file))) return [`walk ${name}: ${file} does not exist`];
-    const leads = index === 0 || files.slice(0, index).some((path) => leadsTo(path, file));
-    return leads ? [] : [`walk ${name}: none of the files above imports ${file}`];
+function followWalks() {
+  const walks = readWalks(walked);
+  const known = walks.map(({ steps }) => steps.filter(({ file }) => existsSync(join(project, file))));
+  const follow = openWalks(
+    project,
+    known.flat().map(({ file }) => file),
+  );
+  return walks.map((walk, i) => {
+    const isAside = (/** @type {string} */ path) =>
+      walk.aside.some((one) => path === one || (one.endsWith('/') && path.startsWith(one)));
+    return { ...walk, ...follow(known[i] ?? [], isAside) };
   });
 }
 
-/** A store leads also to the Lua that the file beside it includes. @param {string} path @param {string} file */
-function leadsTo(path, file) {
-  if (!file.endsWith('.lua')) return graph.get(path)?.imports.includes(file);
-  const beside = join(project, path.replace(/\.ts$/, '.lua'));
-  if (!existsSync(beside)) return false;
-  const includes = readFileSync(beside, 'utf8').matchAll(/^---@include (.+)$/gm);
-  return [...includes].some(([, name = '']) => join(dirname(path), name) === file);
+/** @param {ReturnType<typeof followWalks>[number]} walk */
+function findWalkFaults({ name, steps, aside, missing, unreached, lost }) {
+  const gone = [...steps.map(({ file }) => file), ...aside].filter(
+    (path) => !existsSync(join(project, path)),
+  );
+  return [
+    ...gone.map((path) => `walk ${name}: ${path} does not exist`),
+    ...lost.map((what) => `walk ${name}: ${what} does not exist`),
+    ...unreached.map(
+      (file) => `walk ${name}: nothing above calls ${file}, and it does not say (\`where\`) it begins`,
+    ),
+    ...[...missing].map(([file, by]) => `walk ${name}: ${file} is missing, which ${by} calls`),
+  ];
 }

@@ -3,13 +3,21 @@
 /**
  * A table in Markdown, its columns aligned.
  * @param {readonly (readonly string[])[]} rows the first is the head
+ * @param {'text' | 'figures'} [of] figures are aligned to the right, behind a first column of text
  */
-export function drawTable(rows) {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const [head, ...others] = rows.map(
-    (row) => `| ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`,
+export function drawTable(rows, of = 'text') {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0), 2),
   );
-  return [head, `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`, ...others].join('\n');
+  const isRight = (/** @type {number} */ column) => of === 'figures' && column > 0;
+  const [head, ...others] = rows.map((row) => {
+    const cells = widths.map((width, i) =>
+      isRight(i) ? (row[i] ?? '').padStart(width) : (row[i] ?? '').padEnd(width),
+    );
+    return `| ${cells.join(' | ')} |`;
+  });
+  const rule = widths.map((width, i) => (isRight(i) ? `${'-'.repeat(width - 1)}:` : '-'.repeat(width)));
+  return [head, `| ${rule.join(' | ')} |`, ...others].join('\n');
 }
 
 /**

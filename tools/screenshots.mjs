@@ -1,37 +1,43 @@
 // @ts-check
 /**
- * `npm run screenshots` writes pictures of the portal's main pages, light and dark, and the moving picture of the README
- * into docs/images/portal: of the real service on a Redis of its own, with data that is made for it.
- * `npm run screenshots -- --look FOLDER` writes all pages and dialogs to be looked at, wide and narrow: as they are, of
- * an account with nothing, with the longest names and numbers, and with zeros; and says which scroll sideways. Needs a browser: see browser/launch-browser.mjs.
+ * `npm run screenshots` writes pictures of the portal's main pages, light and dark, into docs/images/portal: of the real service on a
+ * Redis of its own, with data that is made for it. Needs a browser: see browser/launch-browser.mjs.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { setTimeout as wait } from 'node:timers/promises';
 import { launchBrowser } from './browser/launch-browser.mjs';
-import { demoSurroundings } from './demo/demo-service.mjs';
+import { createApiClient, demoEvents, demoSurroundings } from './demo/demo-service.mjs';
+import { startWebhookReceiver } from './demo/webhook-receiver.mjs';
 import { describeError, Problem } from './problem.mjs';
 import { listenForStopSignals, ProcessGroup } from './processes/process-group.mjs';
 import { projectFolder } from './project-folders.mjs';
 import { say } from './say.mjs';
-import { animatePng } from './screenshots/animated-png.mjs';
-import { enlarge, zero } from './screenshots/extremes.mjs';
-import { allPagesOf, emptyPages, mainPagesOf, tourOf } from './screenshots/pages.mjs';
-import { photograph } from './screenshots/photograph.mjs';
-import { prepareScene } from './screenshots/scene.mjs';
-import { completeScene, environmentOfAll } from './screenshots/whole-scene.mjs';
 import { buildPortal, buildPrograms } from './setup/build.mjs';
 import { startStack } from './start/start-stack.mjs';
 
+/** @typedef {ReturnType<typeof createApiClient>} Api */
+
 const FOLDER = join(projectFolder, 'docs', 'images', 'portal');
+const SIZE = { width: 1280, height: 800 };
 // Everybody who clones the repository gets them.
 const MOST_BYTES = 150_000;
-const MOST_BYTES_OF_TOUR = 600_000;
-const FRAME_MS = 2_200;
-const SIZES = [360, 1280, 1920].map((width) => ({ width, height: 900 }));
-const WALL = { width: 3840, height: 2160 };
+const ROUNDS = 12;
+const LOOK_EVERY_MS = 200;
+const CAPABILITIES = [
+  'read',
+  'webhooks',
+  'resend',
+  'schedule',
+  'publish',
+  'transform',
+  'secrets',
+  'audit',
+  'operate',
+];
+// Of the portal's tables and placeholders.
+const LOADING = '[aria-busy="true"], [aria-label="Loading"]';
 
-const { look } = parseArgs({ options: { look: { type: 'string' } } }).values;
 const stop = listenForStopSignals();
 const group = new ProcessGroup();
 const signal = AbortSignal.any([stop.requested, group.failure]);
@@ -40,17 +46,22 @@ try {
   await buildPrograms({ signal });
   await buildPortal({ signal });
   const { environment, dataFolder } = await demoSurroundings(group);
-  const isAll = look !== undefined;
-  const given = isAll ? { ...environment, ...environmentOfAll } : environment;
-  const stack = await startStack({ environment: given, dataFolder, group, signal, hasHistory: isAll });
-  const scene = await prepareScene(stack, signal);
+  const { apiUrl, apiKey } = await startStack({ environment, dataFolder, group, signal });
+  const api = createApiClient({ apiUrl, apiKey, signal });
+  const pages = await preparePages(api);
+  await mkdir(FOLDER, { recursive: true });
   const browser = await launchBrowser();
   try {
-    if (look === undefined) await takeForDocs(browser, scene);
-    else await takeAll(browser, await completeScene(scene, stack), look);
+    for (const theme of /** @type {const} */ (['light', 'dark'])) {
+      const session = await api.call('POST', '/v1/portal-sessions', 201, {
+        account: 'default',
+        capabilities: CAPABILITIES,
+      });
+      const { pathname, hash } = new URL(session.url);
+      await photograph(browser, { link: apiUrl + pathname + hash, pages, theme });
+    }
   } finally {
     await browser.close();
-    scene.close();
   }
 } catch (error) {
   say('screenshots', describeError(group.failure.aborted ? group.failure.reason : error));
@@ -59,66 +70,96 @@ try {
   await group.stop(stop.insisted);
 }
 
-/** @typedef {import('playwright-core').Browser} Browser */
-/** @typedef {import('./screenshots/scene.mjs').Scene} Scene */
-
 /**
- * @param {Browser} browser
- * @param {Scene} scene
+ * Webhooks of which one is well, one fails now and then, and one always; with what they were sent.
+ * @param {Api} api
+ * @returns the path of each page
  */
-async function takeForDocs(browser, scene) {
-  await mkdir(FOLDER, { recursive: true });
-  const size = { width: 1280, height: 800 };
-  for await (const { name, png } of photograph(browser, { scene, pages: mainPagesOf(scene), size })) {
-    await keep(FOLDER, name, png, MOST_BYTES);
+async function preparePages(api) {
+  let count = 0;
+  /** @type {readonly [name: string, answer: () => Promise<number>][]} */
+  const receivers = [
+    ['Production', async () => 204],
+    ['Reporting, which is slow at times', async () => ((count += 1) % 3 === 0 ? 503 : 200)],
+    ['An old system', async () => 500],
+  ];
+  /** @type {string[]} */
+  const ids = [];
+  for (const [description, answer] of receivers) {
+    const { url, close } = await startWebhookReceiver({ port: 0, answer });
+    group.onStopped(async () => close());
+    ids.push((await api.call('POST', '/v1/webhooks', 201, { url, events: ['*'], description })).id);
   }
-  const frames = [];
-  const small = { width: 1024, height: 640 };
-  const tour = { scene, pages: tourOf(scene), size: small, themes: /** @type {const} */ (['light']) };
-  for await (const { png } of photograph(browser, tour)) frames.push({ png, delayMs: FRAME_MS });
-  await keep(FOLDER, 'tour', animatePng(frames), MOST_BYTES_OF_TOUR);
-}
-
-/**
- * @param {Browser} browser
- * @param {import('./screenshots/whole-scene.mjs').WholeScene} scene
- * @param {string} folder
- */
-async function takeAll(browser, scene, folder) {
-  await mkdir(folder, { recursive: true });
-  const pages = allPagesOf(scene);
-  const wishes = {
-    usual: { pages },
-    empty: { pages: emptyPages, openAccount: scene.openAccount },
-    large: { pages, prepare: enlarge },
-    zero: { pages, prepare: zero },
+  for (let round = 0; round < ROUNDS; round += 1)
+    for (const event of demoEvents) await api.publishEvent(event);
+  // What accounts use is written every ten seconds.
+  await until(
+    async () => (await api.call('GET', '/v1/operations/accounts', 200)).data.length > 0 || undefined,
+  );
+  const delivery = await until(() => findRetried(api, ids[1] ?? ''));
+  return {
+    overview: '/overview?range=1h',
+    deliveries: '/deliveries',
+    delivery: `/deliveries/${delivery.id}`,
+    webhooks: '/webhooks',
+    webhook: `/webhooks/${ids[1]}`,
+    'new-webhook': '/webhooks/new',
+    'event-type': '/event-types/keyword.quick_win',
+    operations: '/operations',
   };
-  for (const size of SIZES) {
-    for (const [prefix, wish] of Object.entries(wishes))
-      await takeEach(`${prefix}-${size.width}`, { ...wish, size });
-  }
-  await takeEach('usual-3840', { pages: mainPagesOf(scene), size: WALL });
+}
 
-  /**
-   * @param {string} prefix
-   * @param {Omit<import('./screenshots/photograph.mjs').Wish, 'scene'>} wish
-   */
-  async function takeEach(prefix, wish) {
-    for await (const { name, png, tooWide } of photograph(browser, { ...wish, scene, isWhole: true })) {
-      await keep(folder, `${prefix}-${name}`, png);
-      if (tooWide > 0) say('screenshots', `${prefix}-${name} scrolls sideways, by ${tooWide} px`);
-    }
+/**
+ * A delivery that failed first and was delivered then; by then most others are done too.
+ * @param {Api} api
+ * @param {string} webhookId
+ */
+async function findRetried(api, webhookId) {
+  const { data } = await api.call(
+    'GET',
+    `/v1/webhooks/${webhookId}/deliveries?status=delivered&limit=200`,
+    200,
+  );
+  return data.find((/** @type {{ attempt_count: number }} */ delivery) => delivery.attempt_count > 1);
+}
+
+/**
+ * @template Found
+ * @param {() => Promise<Found | undefined>} look
+ * @returns {Promise<Found>}
+ */
+async function until(look) {
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await wait(LOOK_EVERY_MS, undefined, { signal });
   }
 }
 
 /**
- * @param {string} folder
- * @param {string} name
- * @param {Buffer} png
- * @param {number} [mostBytes]
+ * @param {import('playwright-core').Browser} browser
+ * @param {{ link: string, pages: Readonly<Record<string, string>>, theme: 'light' | 'dark' }} wish
  */
-async function keep(folder, name, png, mostBytes = Number.POSITIVE_INFINITY) {
-  if (png.length > mostBytes) throw new Problem(`${name}.png has ${png.length} bytes: show less on it.`);
-  await writeFile(join(folder, `${name}.png`), png);
-  say('screenshots', `${name}.png, ${png.length} bytes`);
+async function photograph(browser, { link, pages, theme }) {
+  const context = await browser.newContext({
+    viewport: SIZE,
+    colorScheme: theme,
+    reducedMotion: 'reduce',
+    // Headless Chromium takes the system's, which may be none that browsers have.
+    locale: 'en-US',
+  });
+  const page = await context.newPage();
+  await page.goto(link);
+  await page.getByText('Live', { exact: true }).waitFor();
+  for (const [name, path] of Object.entries(pages)) {
+    await page.evaluate(`history.pushState(null, '', '/portal${path}')`);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.locator(LOADING).first().waitFor({ state: 'detached' });
+    if (name === 'new-webhook') await page.getByLabel('Chosen events').check();
+    const png = await page.screenshot();
+    if (png.length > MOST_BYTES) throw new Problem(`${name}.png has ${png.length} bytes: show less on it.`);
+    await writeFile(join(FOLDER, `${name}-${theme}.png`), png);
+    say('screenshots', `${name}-${theme}.png, ${png.length} bytes`);
+  }
+  await context.close();
 }

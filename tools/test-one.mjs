@@ -2,6 +2,7 @@
 /**
  * `npm run test:one -- FILE`: runs the tests whose path matches, and nothing else: nothing is installed, linted or checked.
  * Tests of whole flows (`e2e/`) start what is built, so those are compiled first. Other arguments go to jest (`-t NAME`).
+ * `--watch` runs them again after each change, until you press `q`.
  */
 import { describeError } from './problem.mjs';
 import { listenForStopSignals, ProcessGroup } from './processes/process-group.mjs';
@@ -15,7 +16,8 @@ import { provideTestRedis } from './test/test-redis.mjs';
 
 const stop = listenForStopSignals();
 const group = new ProcessGroup();
-const wished = process.argv.slice(2);
+// jest's own `--watch` runs only what has changed since the last commit.
+const wished = process.argv.slice(2).map((argument) => (argument === '--watch' ? '--watchAll' : argument));
 process.exitCode = 1;
 
 try {

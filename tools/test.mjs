@@ -65,6 +65,18 @@ const CHECKS = [
   },
 ];
 
+/** These take seconds of a processor. @type {typeof CHECKS} */
+const LONG_CHECKS = [
+  {
+    what: 'looking for exports that nobody uses (knip)',
+    command: [installedProgram('knip'), '--no-gitignore', '--no-progress'],
+  },
+  {
+    what: 'checking the lists of files that an event passes (house)',
+    command: [process.execPath, join(projectFolder, 'tools/house.mjs'), '--check', '--walks'],
+  },
+];
+
 const stop = listenForStopSignals();
 const group = new ProcessGroup();
 const signal = AbortSignal.any([stop.requested, group.failure]);
@@ -100,7 +112,7 @@ async function runWished(redis) {
  * @param {Record<string, string>} redis
  */
 async function runDaily(redis) {
-  const [failed, tested] = await Promise.all([checkSources(), runTests(['unit', 'flows'], redis)]);
+  const [failed, tested] = await Promise.all([checkSources(CHECKS), runTests(['unit', 'flows'], redis)]);
   return addCounts(tested, { failed });
 }
 
@@ -108,7 +120,8 @@ async function runDaily(redis) {
 async function runOthers(redis) {
   const tested = await runTests(['more-flows', 'slow'], redis);
   if (wished.length > 0) return tested;
-  const smoked = addCounts(tested, await smokeUnderImageNode(redis));
+  const checked = addCounts(tested, { failed: await checkSources(LONG_CHECKS) });
+  const smoked = addCounts(checked, await smokeUnderImageNode(redis));
   return addCounts(smoked, await runWithHistory(HISTORY_FLOWS, redis));
 }
 
@@ -162,11 +175,12 @@ async function compile() {
 /**
  * Runs every check, also after one has failed: so that one run shows everything to fix. Shows only the failures, because tests
  * write at the same time.
+ * @param {typeof CHECKS} checks
  * @returns {Promise<number>} how many failed
  */
-async function checkSources() {
+async function checkSources(checks) {
   let failed = 0;
-  for (const { what, command } of CHECKS) {
+  for (const { what, command } of checks) {
     say('test', what);
     const { code, output, errors } = await runQuietly(command, { signal });
     if (code === 0) continue;

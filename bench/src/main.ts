@@ -1,45 +1,60 @@
-/**
- * The benchmarks, by their names; `tools/bench.mjs` says which options there are. BENCH_REDIS_URL names a Redis of their
- * own, which they empty.
- */
+/** The benchmarks, by their names. BENCH_REDIS_URL names a Redis of their own, which they empty: `npm run bench` starts one. */
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runBurstSuite } from './burst/index';
 import { runDrainSuite } from './drain/index';
-import { runScaleSuite } from './drain/scale';
 import { runHistorySuite } from './history/index';
 import { runPathSuite } from './path/index';
-import { runPortalSuite } from './portal/index';
-import { runScrapeSuite } from './scrape';
-import { runShapesSuite } from './shapes/index';
 import { runTenantsSuite } from './tenants/index';
 
-const suites = {
-  path: runPathSuite,
-  drain: runDrainSuite,
-  burst: runBurstSuite,
-  tenants: runTenantsSuite,
-  scale: runScaleSuite,
-  shapes: runShapesSuite,
-  history: runHistorySuite,
-  scrape: runScrapeSuite,
-  portal: runPortalSuite,
-};
+const suites = new Map([
+  ['path', runPathSuite],
+  ['drain', runDrainSuite],
+  ['burst', runBurstSuite],
+  ['tenants', runTenantsSuite],
+  ['history', runHistorySuite],
+]);
 
-// Those that can measure another checkout's build, and write their figures down.
-const blackBoxes = ['path', 'drain', 'burst', 'tenants', 'scale', 'shapes', 'history'];
+const USAGE = `Usage: npm run bench [-- NAME …] [options]
+
+All benchmarks, or those that are named: ${[...suites.keys()].join(', ')}.
+
+  --short             a short run, whose figures are only rough
+  --rounds N          how often each measurement is repeated
+  --deliveries N      how many deliveries are loaded, or events published
+  --scene NAME        one scene alone, of burst and tenants.
+                      drain: workers, shards, pending or endpoints grow, or each of them: all
+                      history: pages, replay or path
+  --seconds N         tenants: how long an attack lasts
+  --shards N          burst: the number of shards of the queues
+  --json FILE         also writes the figures of one benchmark to a file
+  --build DIR         measures the build of another checkout
+  --node FILE,…       runs everything with each of these Node programs, one after the other
+
+Of path:
+
+  --scenes NAME,…     further cases, beside the plain one: retry, bodies, rate-limited, strict, filtered, own-types, pushed,
+                      batch, transformed, batched, groups, fan-out; or all
+  --receivers         slow receivers: all scenes that have aims
+  --receiver-ms N,…   how long receivers take; with --webhooks and --busy each combination is a scene
+  --webhooks N,…      how many webhooks the events are spread over
+  --busy N,…          how many other processes use all the processor time that they get
+  --idempotency-keys  sends an Idempotency-Key with each request to Hookferry
+  --profile DIR       writes CPU profiles, instead of measuring`;
+
 const THIS_REPOSITORY = join(__dirname, '../..');
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     options: {
+      help: { type: 'boolean', default: false },
       short: { type: 'boolean', default: false },
       deliveries: { type: 'string' },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
       shards: { type: 'string' },
       scene: { type: 'string' },
-      build: { type: 'string' },
+      build: { type: 'string', default: THIS_REPOSITORY },
       json: { type: 'string' },
       profile: { type: 'string' },
       'receiver-ms': { type: 'string' },
@@ -47,51 +62,52 @@ async function main(): Promise<void> {
       busy: { type: 'string' },
       receivers: { type: 'boolean', default: false },
       scenes: { type: 'string' },
-      commands: { type: 'boolean', default: false },
       'idempotency-keys': { type: 'boolean', default: false },
-      'kill-worker': { type: 'boolean', default: false },
     },
     allowPositionals: true,
   });
-  const redisUrl = process.env.BENCH_REDIS_URL;
+  if (values.help) return void process.stdout.write(`${USAGE}\n`);
+  const { BENCH_REDIS_URL: redisUrl } = process.env;
   if (redisUrl === undefined)
     throw new Error('BENCH_REDIS_URL is not set. Run "npm run bench", which starts a Redis.');
-  const wished = positionals.length === 0 ? Object.keys(suites) : positionals;
-  const isForOne = values.build !== undefined || values.json !== undefined;
-  if (isForOne && (wished.length !== 1 || !blackBoxes.includes(wished[0] ?? '')))
-    throw new Error(`--build and --json are for one benchmark at a time, of: ${blackBoxes.join(', ')}.`);
-  const deliveries = Number(values.deliveries ?? 0);
-  const rounds = Number(values.rounds ?? 0);
-  const seconds = Number(values.seconds ?? 0);
-  const shards = Number(values.shards ?? 0);
+  const wished = positionals.length === 0 ? [...suites.keys()] : positionals;
+  if (values.json !== undefined && wished.length !== 1)
+    throw new Error('--json is for one benchmark at a time.');
   for (const name of wished) {
-    const run = Object.entries(suites).find(([suite]) => suite === name)?.[1];
+    const run = suites.get(name);
     if (!run)
       throw new Error(
-        `There is no benchmark "${name}". The benchmarks are: ${Object.keys(suites).join(', ')}.`,
+        `There is no benchmark "${name}". The benchmarks are: ${[...suites.keys()].join(', ')}.`,
       );
     process.stderr.write(`${name}\n`);
     await run({
       redisUrl,
       short: values.short,
-      build: values.build === undefined ? THIS_REPOSITORY : resolve(values.build),
-      ...(deliveries > 0 ? { deliveries } : {}),
-      ...(rounds > 0 ? { rounds } : {}),
-      ...(seconds > 0 ? { seconds } : {}),
-      ...(shards > 0 ? { shards } : {}),
-      ...(values.scene === undefined ? {} : { scene: values.scene }),
-      ...(values.json === undefined ? {} : { json: resolve(values.json) }),
-      ...(values['receiver-ms'] === undefined ? {} : { receiverMs: numbersOf(values['receiver-ms']) }),
-      ...(values.webhooks === undefined ? {} : { webhooks: numbersOf(values.webhooks) }),
-      ...(values.busy === undefined ? {} : { busy: numbersOf(values.busy) }),
+      build: resolve(values.build),
       receivers: values.receivers,
-      commands: values.commands,
-      ...(values.scenes === undefined ? {} : { scenes: values.scenes.split(',') }),
       idempotencyKeys: values['idempotency-keys'],
-      killWorker: values['kill-worker'],
-      ...(values.profile === undefined ? {} : { profile: resolve(values.profile) }),
+      ...given('deliveries', values.deliveries, Number),
+      ...given('rounds', values.rounds, Number),
+      ...given('seconds', values.seconds, Number),
+      ...given('shards', values.shards, Number),
+      ...given('scene', values.scene, String),
+      ...given('json', values.json, resolve),
+      ...given('profile', values.profile, resolve),
+      ...given('receiverMs', values['receiver-ms'], numbersOf),
+      ...given('webhooks', values.webhooks, numbersOf),
+      ...given('busy', values.busy, numbersOf),
+      ...given('scenes', values.scenes, (list) => list.split(',')),
     });
   }
+}
+
+/** An option that was given, under the name that benchmarks know it by. */
+function given<Name extends string, Value>(
+  name: Name,
+  text: string | undefined,
+  read: (text: string) => Value,
+): { readonly [key in Name]?: Value } {
+  return text === undefined ? {} : ({ [name]: read(text) } as { readonly [key in Name]: Value });
 }
 
 function numbersOf(list: string): readonly number[] {

@@ -27,10 +27,6 @@ export interface SuiteOptions {
   readonly receivers?: boolean;
   /** The cases of `path` whose own cost is measured. */
   readonly scenes?: readonly string[];
-  /** Counts the commands of `path` instead of measuring. */
-  readonly commands?: boolean;
-  /** Measures `path` with two workers, of which one is killed. */
-  readonly killWorker?: boolean;
   /** Measures `path` with an Idempotency-Key of its own for each request. */
   readonly idempotencyKeys?: boolean;
   /** The folder for CPU profiles, which are then made instead of measuring. */

@@ -109,13 +109,15 @@ describe.each(TARGETS)('the %s image', (target) => {
     expect([...development].filter((name) => installed.has(name))).toEqual([]);
   });
 
-  it('holds no source, test or other app, only what is compiled', () => {
+  it('holds no source, test or other app, only what is compiled and the examples of the API', () => {
     const own = built[target].files.filter(
       ({ path }) => !path.includes('node_modules/') && !(target === 'api' && SERVED.test(path)),
     );
     const folders = ['packages/core', 'packages/producer', ...APPS[target]].join('|');
     // npm wants to see the manifest of every workspace.
-    const expected = new RegExp(`^app/((${folders})/dist/.+\\.js|(packages|apps)/[a-z]+/package\\.json)$`);
+    const expected = new RegExp(
+      `^app/((${folders})/dist/.+\\.js|apps/api/dist/openapi/answer-examples\\.json|(packages|apps)/[a-z]+/package\\.json)$`,
+    );
     expect(
       own
         .filter(({ path }) => !expected.test(path) || /\.test\.|\/testing\//.test(path))

@@ -5,13 +5,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { createClosables } from '@hookferry/core/testing/closables';
 import { hasPostgres } from '@hookferry/core/testing/postgres-server';
-import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { until } from '../support/until';
-
-const { willClose, closeAll } = createClosables();
-afterEach(closeAll);
 
 const MAIN = join(__dirname, '..', '..', 'bench', 'dist', 'main.js');
 const BUSY = join(__dirname, '..', '..', 'bench', 'dist', 'path', 'stage.js');
@@ -26,25 +21,6 @@ it('runs the benchmark of the drain, in its short form, and prints both rates an
   expect(Number(plain)).toBeGreaterThan(0);
   expect(Number(service)).toBeGreaterThan(0);
   expect(Number(ratio)).toBeCloseTo(Number(service) / Number(plain), 1);
-}, 180_000);
-
-it('runs the benchmark of the history in Redis, in its short form, and prints how long each way to read it takes', async () => {
-  const redis = willClose(await openTestRedis());
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    [MAIN, 'history', '--scene', 'redis', '--short', '--deliveries', '2000', '--rounds', '5'],
-    { env: { ...process.env, BENCH_REDIS_URL: redis.url } },
-  );
-
-  const rowsOf = (title: string) => {
-    const table = stdout.slice(stdout.indexOf(title)).split('\n\n')[1] ?? '';
-    return [...table.matchAll(/\| (GET|…)[^|]*\|\s*([\d.]+) \|\s*([\d.]+) \|/g)];
-  };
-  for (const title of ['Reading 2000 deliveries', 'All 2000 of an account', 'One event to 500 webhooks']) {
-    const rows = rowsOf(title);
-    expect([title, rows.length]).not.toEqual([title, 0]);
-    for (const [, , p50, p99] of rows) expect(Number(p99)).toBeGreaterThanOrEqual(Number(p50));
-  }
 }, 180_000);
 
 (hasPostgres ? describe : describe.skip)('with a PostgreSQL', () => {
@@ -84,24 +60,6 @@ it('runs the benchmark of the history in Redis, in its short form, and prints ho
     expect(Math.abs(measured('processor time of moving one').value - sum)).toBeLessThanOrEqual(2);
     for (const name of ['pages of 50', 'search by data', 'metrics'])
       expect(measured(name).value).toBeGreaterThan(0);
-  }, 180_000);
-
-  it('runs the overview of the benchmark of the portal, in its short form, and prints how long each time and input takes', async () => {
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      [MAIN, 'portal', '--scene', 'overview', '--short', '--deliveries', '1000', '--rounds', '1'],
-      { env: { ...process.env, BENCH_REDIS_URL: 'redis://127.0.0.1:1' } },
-    );
-    const rowsOf = (title: string) => {
-      const [, table = ''] = stdout.slice(stdout.indexOf(title)).split('\n\n');
-      const [, , ...rows] = table.split('\n').map((line) => line.split('|').slice(1, -1));
-      return rows.map(([name = '', ...figures]) => ({ name: name.trim(), figures: figures.map(Number) }));
-    };
-    const [times, inputs] = [rowsOf('The overview of an account'), rowsOf('From an input')];
-    expect(times.map(({ name }) => name)).toEqual(['1 h', '24 h', '7 d', '30 d']);
-    expect(inputs.map(({ name }) => name)).toContain('a chart as a table');
-    for (const { name, figures } of [...times, ...inputs])
-      expect([name, figures.every((figure) => figure > 0)]).toEqual([name, true]);
   }, 180_000);
 });
 
@@ -146,14 +104,20 @@ it('runs the scenes of slow receivers, in their short form, and writes the figur
 }, 180_000);
 
 it('runs cases of the service beside its plain one, in their short form, and writes the figures of each', async () => {
-  const { stdout, json } = await runPath(['--short', '--deliveries', '100', '--scenes', 'retry,batch']);
+  const { stdout, json } = await runPath([
+    '--short',
+    '--deliveries',
+    '100',
+    '--scenes',
+    'retry,batch,groups',
+  ]);
   const { scenes } = json as { scenes: (PathScene & { readonly name: string })[] };
 
-  expect(scenes.map(({ name }) => name)).toEqual(['retry', 'batch']);
+  expect(scenes.map(({ name }) => name)).toEqual(['retry', 'batch', 'groups']);
   for (const { ratios, raw } of scenes) {
     expect(ratios).toContainEqual(
       expect.objectContaining({
-        name: expect.stringMatching(/^CPU per (event|attempt), all/),
+        name: expect.stringMatching(/^CPU per (event|attempt|delivery), all/),
         met: expect.any(Boolean),
       }),
     );
@@ -163,49 +127,14 @@ it('runs cases of the service beside its plain one, in their short form, and wri
   expect(stdout).toContain('retry: 50 webhooks, each event is answered with 500 once');
 }, 180_000);
 
-it('runs a scene of the benchmark of shapes, in its short form, and writes each figure beside its aim', async () => {
-  const { stdout, json } = await runWithJson([
-    'shapes',
-    '--scene',
-    'batches',
-    '--short',
-    // So many that even the process with the least to do spends several of the kernel's ticks of 10 ms.
-    '--deliveries',
-    '2000',
-  ]);
-  const { ratios } = json as { ratios: readonly { readonly name: string; readonly service: number }[] };
+it('runs a scene of the drain, in which something grows, and writes the figures of each size', async () => {
+  const { json } = await runWithJson(['drain', '--scene', 'endpoints', '--short', '--deliveries', '500']);
+  const { endpoints } = json as { endpoints: Record<string, { readonly deliveriesPerSecond: number }> };
 
-  expect(ratios).toContainEqual(
-    expect.objectContaining({
-      name: 'batches of what waits: CPU per event, worker and Redis, µs',
-      aim: '≤ 0.25',
-      met: expect.any(Boolean),
-    }),
-  );
-  for (const { name, service } of ratios) {
-    expect([name, service > 0]).toEqual([name, true]);
-    expect(stdout).toContain(name);
-  }
+  expect(Object.keys(endpoints)).toEqual(['10', '2500']);
+  for (const { deliveriesPerSecond } of Object.values(endpoints))
+    expect(deliveriesPerSecond).toBeGreaterThan(0);
 }, 180_000);
-
-it('counts the commands that an event needs, and what scripts call', async () => {
-  const { stdout, json } = await runPath(['--short', '--commands']);
-  const { lone } = json as {
-    lone: readonly {
-      readonly process: string;
-      readonly kind: string;
-      readonly command: string;
-      readonly count: number;
-    }[];
-  };
-
-  const countOf = (process: string, kind: string, command: string) =>
-    lone.find((row) => row.process === process && row.kind === kind && row.command === command)?.count;
-  expect(countOf('API', 'sent', 'evalsha')).toBeGreaterThanOrEqual(1);
-  expect(countOf('worker', 'sent', 'evalsha')).toBeGreaterThanOrEqual(1);
-  expect(countOf('API', 'called by scripts', 'zadd')).toBeGreaterThanOrEqual(1);
-  expect(stdout).toContain('A batch of 100 events');
-}, 60_000);
 
 it('says which cases there are when it is asked for another one', async () => {
   await expect(runPath(['--scenes', 'speed'])).rejects.toMatchObject({
@@ -213,17 +142,6 @@ it('says which cases there are when it is asked for another one', async () => {
     stderr: expect.stringContaining('The scenes are: retry, bodies'),
   });
 });
-
-it('kills one of two workers, in the short form, and says when its share was taken over', async () => {
-  const { json } = await runPath(['--short', '--kill-worker', '--busy', '1']);
-  const { ratios, raw, ...scene } = json as PathScene;
-
-  expect(scene).toEqual({ receiverMs: 200, webhooks: 20, busy: 1 });
-  expect(ratios.map(({ name }) => name)).toContain('its share taken over after, s');
-  expect(raw.service).toEqual([
-    expect.objectContaining({ takenOverS: expect.any(Number), missing: expect.any(Number) }),
-  ]);
-}, 180_000);
 
 it('ends its busy processes however it ends itself', async () => {
   const bench = spawn(

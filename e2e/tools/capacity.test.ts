@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-const TOOL = resolve(__dirname, '../../tools/capacity.mjs');
+const TOOL = resolve(__dirname, '../../tools/figures.mjs');
 
 let folder: string;
 beforeAll(async () => {
@@ -16,7 +16,9 @@ async function run(path: object, scale: object, ...flags: readonly string[]): Pr
   await writeFile(files[0], JSON.stringify(path));
   await writeFile(files[1], JSON.stringify(scale));
   return await new Promise((done) => {
-    execFile(process.execPath, [TOOL, ...files, ...flags], (_error, out, error) => done(out + error));
+    execFile(process.execPath, [TOOL, '--capacity', ...files, ...flags], (_error, out, error) =>
+      done(out + error),
+    );
   });
 }
 

@@ -8,12 +8,15 @@ const CORE = 'packages/core/src';
 
 /** A product in small, with nothing wrong. */
 const PRODUCT: Readonly<Record<string, string>> = {
-  [`${CORE}/low/a.ts`]: 'export const a = 1;\n',
-  [`${CORE}/high/b.ts`]: "import { a } from '../low/a';\nexport const b = a;\n",
+  [`${CORE}/low/a.ts`]: 'export const a = () => 1;\n',
+  [`${CORE}/high/b.ts`]:
+    "import { a } from '../low/a';\n/* Says a. */\nexport class B { b() { return a(); } }\n",
   [`${CORE}/high/c.ts`]: "export * from './b';\n",
   [`${CORE}/high/c.test.ts`]: "import { help } from '../testing/help';\n",
   [`${CORE}/testing/help.ts`]: 'export const help = 1;\n',
-  'apps/api/src/main.ts': "import type { b } from '@hookferry/core/high/c';\n",
+  'tools/house.mjs': '// It.\n',
+  'apps/api/src/main.ts':
+    "import type { B } from '@hookferry/core/high/c';\n\nexport const main = (parts: { b: B }) => parts.b.b();\n",
   'apps/worker/src/main.ts': "import('@hookferry/core/high/b');\n",
   'apps/admin/src/main.ts': 'export {};\n',
   'apps/portal/src/main.tsx': 'export {};\n',
@@ -29,10 +32,9 @@ const PRODUCT: Readonly<Record<string, string>> = {
 
 <!-- walk: api -->
 
-1. \`apps/api/src/main.ts\`: begins
-2. [\`${CORE}/high/c.ts\`](../${CORE}/high/c.ts)
-3. \`${CORE}/high/b.ts\`
-4. \`${CORE}/low/a.ts\`
+1. \`apps/api/src/main.ts\` (\`main\`): begins
+2. [\`${CORE}/high/b.ts\`](../${CORE}/high/b.ts)
+3. \`${CORE}/low/a.ts\`
 
 <!-- /walk -->
 `,
@@ -65,12 +67,26 @@ function house(...args: string[]): { code: number | null; faults: string[]; said
 describe('npm run house', () => {
   it('measures the product, without its tests and their helpers', () => {
     const { said } = house();
-    expect(said).toContain('5 (packages/core/src 3, apps/api/src 1, apps/worker/src 1)');
-    expect(said).toMatch(/lines of a file +median 1, p90 2, maximum 2/);
-    expect(said).toMatch(/single importers +2, 0 short/);
+    expect(said).toContain('6 (packages/core/src 3, apps/api/src 1, apps/worker/src 1, apps/admin/src 1)');
+    expect(said).toMatch(/lines +10, of code 8\n/);
+    expect(said).toMatch(/lines of a file +median 1, p90 3, maximum 3/);
     expect(said).toMatch(/arrows +1 of 1 that 2 folders/);
     expect(said).toMatch(/circles +0\n/);
-    expect(said).toMatch(/walk: api +4 files/);
+    expect(said).toMatch(/walk: api +3 files, 0 aside/);
+    expect(said).toMatch(/tools +1 lines in 1 files/);
+  });
+
+  it('counts what a reader has to keep in mind: types of contexts, and what opens stores', () => {
+    write(
+      `${CORE}/core/open-stores.ts`,
+      '// Opens.\nexport interface AContext extends Pick<B, "b"> {}\ntype BContext = Pick<C, "c">;\n',
+    );
+    write(`${CORE}/core/open-stores.test.ts`, 'type CContext = Pick<C, "c">;\n');
+    write('apps/worker/src/context.ts', 'export {};\n');
+    const { said } = house();
+    expect(said).toMatch(/open stores +4 lines in 2 files/);
+    expect(said).toMatch(/Context types +2\n/);
+    expect(said).toMatch(/Pick< +2\n/);
   });
 
   it('finds nothing wrong with a product that keeps to the rules', () => {
@@ -129,7 +145,7 @@ describe('npm run house', () => {
   });
 
   it('finds circles, of types too', () => {
-    write(`${CORE}/high/b.ts`, "import type { c } from './c';\n");
+    write(`${CORE}/high/b.ts`, "import type { B } from './c';\n");
     expect(house().said).toMatch(
       /circles +1\n +packages\/core\/src\/high\/b.ts, packages\/core\/src\/high\/c.ts\n/,
     );
@@ -138,50 +154,52 @@ describe('npm run house', () => {
     expect(faults).toContain('circular imports: packages/core/src/high/b.ts, packages/core/src/high/c.ts');
   });
 
-  it('finds a step of a walk that is not there, and one that no file before it imports', () => {
+  it('finds a step of a walk that is not there, one that nothing leads to, and one that begins nowhere', () => {
+    change('docs/architecture.md', '(`main`)', '(`start`)');
     change(
       'docs/architecture.md',
-      `4. \`${CORE}/low/a.ts\``,
-      `4. \`${CORE}/low/gone.ts\`\n5. \`apps/worker/src/main.ts\``,
+      `3. \`${CORE}/low/a.ts\``,
+      `3. \`${CORE}/low/gone.ts\`\n4. \`apps/worker/src/main.ts\``,
     );
-    expect(house('--check').faults).toEqual([
-      'walk api: packages/core/src/low/gone.ts does not exist',
-      'walk api: none of the files above imports apps/worker/src/main.ts',
+    expect(house('--check', '--walks').faults).toEqual([
+      `walk api: ${CORE}/low/gone.ts does not exist`,
+      'walk api: start of apps/api/src/main.ts does not exist',
+      'walk api: nothing above calls apps/api/src/main.ts, and it does not say (`where`) it begins',
+      `walk api: nothing above calls ${CORE}/high/b.ts, and it does not say (\`where\`) it begins`,
+      'walk api: nothing above calls apps/worker/src/main.ts, and it does not say (`where`) it begins',
     ]);
+    expect(house('--check').faults).toEqual([]);
   });
 
-  it('finds that a file comes before the one that leads to it, though an earlier one leads to both in the end', () => {
+  it('finds what is called on the way and is not listed, unless it is aside', () => {
+    change('docs/architecture.md', `3. \`${CORE}/low/a.ts\`\n`, '');
+    expect(house('--check', '--walks').faults).toEqual([
+      `walk api: ${CORE}/low/a.ts is missing, which ${CORE}/high/b.ts (b: a) calls`,
+    ]);
     change(
       'docs/architecture.md',
-      `3. \`${CORE}/high/b.ts\`\n4. \`${CORE}/low/a.ts\``,
-      `3. \`${CORE}/low/a.ts\`\n4. \`${CORE}/high/b.ts\``,
+      '<!-- /walk -->',
+      `Aside:\n\n- \`${CORE}/low/\`: counts\n\n<!-- /walk -->`,
     );
-    expect(house('--check').faults).toEqual([`walk api: none of the files above imports ${CORE}/low/a.ts`]);
+    expect(house('--check', '--walks').faults).toEqual([]);
   });
 
-  it('finds what is exported for nobody, unless it is a type, or is offered to whoever installs its package', () => {
-    const lone = [
-      'const lone',
-      'function alone',
-      'async function aside',
-      'class Hermit',
-      'interface Kind {}',
-    ];
-    write(`${CORE}/low/d.ts`, lone.map((one) => `export ${one}\n`).join(''));
-    write(`${CORE}/testing/assist.ts`, 'export const assist = 1;\nexport const support = assist;\n');
-    write(`${CORE}/low/d.test.ts`, "import { aside } from './d';\nexport const support = aside;\n");
-    const offer = { exports: { '.': { require: './dist/index.js' } } };
-    write('packages/receiver/package.json', JSON.stringify(offer));
-    write('packages/receiver/src/index.ts', 'export const verify = 1;\n');
-    write('packages/receiver/src/inner.ts', 'export const inner = 1;\n');
-    write('packages/core/package.json', JSON.stringify({ private: true, exports: { './*': './dist/*.js' } }));
-    write('apps/worker/dist/main.js', 'lone, alone, Hermit, assist, inner');
-    expect(house('--check').faults.toSorted()).toEqual([
-      `${CORE}/low/d.ts: exports Hermit, which no other file names`,
-      `${CORE}/low/d.ts: exports alone, which no other file names`,
-      `${CORE}/low/d.ts: exports lone, which no other file names`,
-      `${CORE}/testing/assist.ts: exports assist, which no other file names`,
-      'packages/receiver/src/inner.ts: exports inner, which no other file names',
+  it.each([
+    ['an interface', 'interface Kind { b(): void }', 'implements Kind'],
+    ['a class', 'class Kind { b() {} }', 'extends Kind'],
+  ])('follows a method of %s to the classes that have it in its place', (_kind, kind, how) => {
+    write(`${CORE}/low/kind.ts`, `export ${kind}\n`);
+    write(
+      `${CORE}/high/b.ts`,
+      `import { a } from '../low/a';\nimport { Kind } from '../low/kind';\nexport class B ${how} { b() { a(); } }\n`,
+    );
+    write(
+      'apps/api/src/main.ts',
+      "import type { Kind } from '@hookferry/core/low/kind';\nimport '@hookferry/core/high/b';\nexport const main = (kind: Kind) => kind.b();\n",
+    );
+    change('docs/architecture.md', `3. \`${CORE}/low/a.ts\`\n`, `- \`${CORE}/low/kind.ts\`: the type\n`);
+    expect(house('--check', '--walks').faults).toEqual([
+      `walk api: ${CORE}/low/a.ts is missing, which ${CORE}/high/b.ts (b: a) calls`,
     ]);
   });
 
@@ -190,9 +208,7 @@ describe('npm run house', () => {
       `export function ${name}(): Step<void> {}\nexport function read${name}() {}\n`;
     write(`${CORE}/low/store.script.ts`, written('lone') + written('called'));
     write(`${CORE}/low/store.ts`, "import { called } from './store.script';\ncalled();\n");
-    expect(house('--check').faults).toEqual([
-      `${CORE}/low/store.script.ts: exports lone, which no other file names`,
-    ]);
+    expect(house('--check').faults).toEqual([`${CORE}/low/store.script.ts: nobody calls lone`]);
   });
 
   it('counts what readers of scripts can not see through', () => {
@@ -206,8 +222,6 @@ const GET = defineScript(\`
   local key, \${name} = unpack(KEYS)
 
   return redis.call('GET', KEYS[#KEYS])\`);
-let got;
-void atomic([async (target) => { got = await GET(target); }, async (target) => { const own = await GET(target); }]);
 `,
     );
     write(`${CORE}/low/store.test.ts`, "const DEL = `redis.call('DEL', KEYS[1], ARGV[1])`;\n");
@@ -215,8 +229,7 @@ void atomic([async (target) => { got = await GET(target); }, async (target) => {
     expect(said).toMatch(/Lua in files +1 files, 3 lines\n/);
     expect(said).toMatch(/Lua in strings +1 strings, 2 lines, 3 positional/);
     expect(said).toMatch(/ of tests +1 strings, 1 lines, 2 positional/);
-    expect(said).toMatch(/closures +1 steps/);
-    expect(said).toMatch(/files +6 \(packages\/core\/src 4,/);
+    expect(said).toMatch(/files +7 \(packages\/core\/src 4,/);
   });
 
   it('finds Lua in strings, but not in those of tests', () => {

@@ -40,7 +40,7 @@ export const demoEvents = [
 export const REFUSED_ONCE = 'brief.created';
 
 /**
- * The three calls that the demo makes.
+ * Calls of the API.
  * @param {object} options
  * @param {string} options.apiUrl
  * @param {string} options.apiKey
@@ -52,7 +52,7 @@ export function createApiClient({ apiUrl, apiKey, signal }) {
    * @param {string} path
    * @param {number} expectedStatus
    * @param {unknown} [body]
-   * @returns {Promise<string>}
+   * @returns {Promise<any>} what the API says, if it says something
    */
   const call = async (method, path, expectedStatus, body) => {
     const response = await fetch(`${apiUrl}${path}`, {
@@ -62,19 +62,19 @@ export function createApiClient({ apiUrl, apiKey, signal }) {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     const answer = await response.text();
-    if (response.status === expectedStatus) return answer;
+    if (response.status === expectedStatus) return answer === '' ? undefined : JSON.parse(answer);
     throw new Problem(
       `${method} ${path} answered ${response.status} instead of ${expectedStatus}: ${answer}`,
     );
   };
 
   return {
+    call,
     /**
      * @param {string} url
      * @returns {Promise<{ id: string, secret: string }>}
      */
-    registerEndpoint: async (url) =>
-      JSON.parse(await call('POST', '/v1/webhooks', 201, { url, events: ['*'] })),
+    registerEndpoint: async (url) => await call('POST', '/v1/webhooks', 201, { url, events: ['*'] }),
     /** @param {string} id */
     deleteEndpoint: async (id) => void (await call('DELETE', `/v1/webhooks/${id}`, 204)),
     /** @param {{ type: string, data: unknown }} event */

@@ -1,12 +1,13 @@
 // @ts-check
-import { readdir, readFile } from 'node:fs/promises';
-import { join, posix, sep } from 'node:path';
+import { posix } from 'node:path';
+import { OF_TESTS } from './read-project.mjs';
 
 /**
  * @typedef {object} Source a file of product code
  * @property {string} path from the project's root, with slashes
  * @property {string} root the `src` folder that it is in
  * @property {string} folder the folder right below `root`; `src` for a file that stands in none
+ * @property {string} text
  * @property {number} lines
  * @property {readonly string[]} specifiers as they are written, of values and types alike
  * @property {readonly string[]} imports the paths of the other sources that it imports
@@ -15,45 +16,32 @@ import { join, posix, sep } from 'node:path';
  */
 
 const IMPORT = /\b(?:from|import)\s*\(?\s*'([^']+)'/g;
-const SOURCE = /\.tsx?$/;
-/** Tests, and the models and helpers that only tests import. */
-const OTHERS = /\.test\.tsx?$|\/(testing|protocol)\//;
+const SOURCE = /(?<!\.d)\.tsx?$/;
 
 /**
- * Read product code and what it imports.
- * @param {string} project
+ * Product code and what it imports.
+ * @param {readonly import('./read-project.mjs').ProjectFile[]} files of the project
  * @param {readonly string[]} roots `src` folders
- * @returns {Promise<SourceGraph>}
+ * @returns {SourceGraph}
  */
-export async function readSourceGraph(project, roots) {
-  const files = (await Promise.all(roots.map((root) => readFiles(project, root)))).flat();
-  const known = new Set(files.map(({ path }) => path));
+export function readSourceGraph(files, roots) {
+  const sources = roots.flatMap((root) => {
+    const found = files.filter(
+      ({ path }) => path.startsWith(`${root}/`) && SOURCE.test(path) && !OF_TESTS.test(path),
+    );
+    if (found.length === 0) throw new Error(`${root} has no sources.`);
+    return found.map((file) => ({ ...file, root }));
+  });
+  const known = new Set(sources.map(({ path }) => path));
   return new Map(
-    files.map(({ path, root, text }) => {
+    sources.map(({ path, root, text }) => {
       const specifiers = [...text.matchAll(IMPORT)].map(([, specifier = '']) => specifier);
       const imports = new Set(specifiers.flatMap((specifier) => resolveImport(path, specifier, known)));
       const [folder = '', ...below] = path.slice(root.length + 1).split('/');
       const lines = text.split('\n').length - 1;
-      const source = { path, root, folder: below.length === 0 ? 'src' : folder, lines, specifiers };
+      const source = { path, root, folder: below.length === 0 ? 'src' : folder, text, lines, specifiers };
       return [path, { ...source, imports: [...imports] }];
     }),
-  );
-}
-
-/**
- * @param {string} project
- * @param {string} root
- */
-async function readFiles(project, root) {
-  const entries = await readdir(join(project, root), { recursive: true, withFileTypes: true });
-  const paths = entries
-    .filter((entry) => entry.isFile() && SOURCE.test(entry.name))
-    .map((entry) => join(entry.parentPath, entry.name).slice(project.length + 1))
-    .map((path) => path.split(sep).join('/'))
-    .filter((path) => !OTHERS.test(path));
-  if (paths.length === 0) throw new Error(`${root} has no sources.`);
-  return await Promise.all(
-    paths.toSorted().map(async (path) => ({ path, root, text: await readFile(join(project, path), 'utf8') })),
   );
 }
 

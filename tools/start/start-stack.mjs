@@ -199,7 +199,7 @@ const GIVE_UP_AFTER_MS = 60_000;
  * @param {string} [options.path] where to ask
  * @param {AbortSignal} options.signal
  */
-export async function waitUntilReady({ name, url, path = '/readyz', signal }) {
+async function waitUntilReady({ name, url, path = '/readyz', signal }) {
   const deadline = Date.now() + GIVE_UP_AFTER_MS;
   for (;;) {
     const answer = await askReadiness(url + path, signal);

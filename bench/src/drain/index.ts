@@ -10,6 +10,7 @@ import type { SuiteOptions } from '../suite';
 import { dataOf, EVENT_TYPE } from '../traffic/events';
 import { type Progress, ReceiverProcess } from '../traffic/receiver';
 import { type Filling, fill } from './fill';
+import { runScaleScenes } from './scale';
 
 const ENDPOINTS = 10;
 const DELIVERIES = 20_000;
@@ -39,6 +40,7 @@ function serviceOf(build: string): Contender {
 
 /** Draining a full queue with one worker, beside the hand-written one, in turn, so that the machine's moods even out. */
 export async function runDrainSuite(options: SuiteOptions): Promise<void> {
+  if (options.scene !== undefined) return await runScaleScenes(options);
   const rounds = options.rounds ?? (options.short ? 1 : ROUNDS);
   const deliveries = options.deliveries ?? (options.short ? DELIVERIES_SHORT : DELIVERIES);
   const service = serviceOf(options.build);

@@ -89,7 +89,7 @@ const ROUNDS = 3;
 const WARM_UP = 0.15;
 
 /** What becomes of rate and cost when something grows: workers, shards, deliveries that wait, webhooks. */
-export async function runScaleSuite({
+export async function runScaleScenes({
   short,
   build,
   deliveries = short ? DELIVERIES_SHORT : DELIVERIES,
@@ -97,10 +97,10 @@ export async function runScaleSuite({
   scene: wished,
   json,
 }: SuiteOptions): Promise<void> {
-  const scenes = scaleScenes(deliveries).filter(({ name }) => wished === undefined || name === wished);
+  const scenes = scaleScenes(deliveries).filter(({ name }) => wished === 'all' || name === wished);
   if (scenes.length === 0) {
     const names = scaleScenes(deliveries).map(({ name }) => name);
-    throw new Error(`There is no scene "${wished ?? ''}". The scenes are: ${names.join(', ')}.`);
+    throw new Error(`There is no scene "${wished ?? ''}". The scenes are: ${[...names, 'all'].join(', ')}.`);
   }
   const figures: Record<string, Record<string, DrainFigures>> = {};
   for (const scene of scenes) {

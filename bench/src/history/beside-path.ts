@@ -2,7 +2,7 @@ import { type LoadFigures, measureSaturated, measureSteady } from '../path/measu
 import { inTurn, onStages, serviceContender } from '../path/stage';
 import type { PostgresProcess } from '../processes/postgres-process';
 import { median } from '../report';
-import { tell } from './moved-stage';
+import { tell } from './stage';
 
 export interface BesideFigures {
   /** Processor time for each event of API, worker and Redis, in microseconds. */

@@ -1,6 +1,6 @@
 import { DAILY_TABLES, provideDay, ROLLUPS } from '@hookferry/core/history/database/pg-days';
 import { DAY_MS, FAILED_TYPE, ID_AT, ID_DIGITS, yesterday } from './move-all';
-import { ACCOUNT, KEEP_DAYS, tell, type WithHistory } from './moved-stage';
+import { ACCOUNT, KEEP_DAYS, tell, type WithHistory } from './stage';
 
 /** How many numbers of events each day has for itself. */
 const IDS_A_DAY = 1_000_000;

@@ -1,203 +1,253 @@
-import { join } from 'node:path';
-import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
-import { connectRedis } from '@hookferry/core/platform/redis-connect';
-import { buildApiKey } from '@hookferry/core/testing/build-api-key';
-import { findClosedPort } from '@hookferry/core/testing/local-server';
-import { untilReady } from '../processes/built-service';
-import { MeasuredProcess } from '../processes/measured-process';
-import { percentile, printTable } from '../report';
+import { ROLLUPS } from '@hookferry/core/history/database/pg-days';
+import { PACKED_AFTER_MS, packDays } from '@hookferry/core/history/database/pg-pack-days';
+import { hasPostgres, NO_POSTGRES } from '@hookferry/core/testing/postgres-server';
+import { PostgresProcess } from '../processes/postgres-process';
+import { percentile, printTable, writeJson } from '../report';
 import type { SuiteOptions } from '../suite';
-import { type History, loadFanOut, loadHistory, type Sample } from './load-history';
-import { runMovedHistory } from './moved-history';
-import { usedBytes } from './moved-stage';
-import { atIndex, getJson, measure, minuteOf, type PathOf, type Route } from './routes';
+import { EVENT_TYPE } from '../traffic/events';
+import { measurePathBesideMover, type PathBesideMover } from './beside-path';
+import { copyDays, copySums, sizesOf } from './copy-days';
+import { loadHistory } from './load-history';
+import { DAY_MS, FAILED_TYPE, type MoveFigures, measureClaims, moveMany, yesterday } from './move-all';
+import { metricsRoutes, pageRoutes, type RouteTimes, searchRoutes, timeRoutes } from './pages';
+import { measureReplay, type ReplayFigures } from './replay';
+import { ACCOUNT, inHistory, inPostgres, inStage, tell, type WithHistory } from './stage';
 
-const API = join(__dirname, '../../../apps/api/dist/main.js');
-// The scenes about what is in Redis, and the name of all of them.
-const IN_REDIS = ['redis', 'lists', 'account', 'fan-out'];
-const AT_ONCE = 4;
-const COLUMNS = ['', 'p50', 'p99', `p50, ${AT_ONCE} at once`, `p99, ${AT_ONCE} at once`, 'CPU of the API'];
+const A_DAY = 1_000_000;
+const SHORT = 100_000;
+const SHORTEST = 5_000;
+const FAILING_SHARE = 50;
+const MOST_REPLAYED = 100_000;
+const CLAIMS_SHARE = 20;
+// There is a part of a bucket for each: few take more.
+const LEAST_CLAIMS = 20_000;
+const MB = 1_000_000;
 
-/** What the history in PostgreSQL costs; the other scenes are about what is in Redis. */
+/** What the history costs, beside each of its aims. */
 export async function runHistorySuite(options: SuiteOptions): Promise<void> {
-  if (IN_REDIS.includes(options.scene ?? '')) await runInRedis(options);
-  else await runMovedHistory(options);
-}
-
-/** How long reading what happened takes when there is much of it in Redis, over HTTP. */
-async function runInRedis({ redisUrl, short, deliveries, rounds, scene }: SuiteOptions): Promise<void> {
-  const count = deliveries ?? (short ? 20_000 : 1_000_000);
-  const requests = rounds ?? (short ? 20 : 1_000);
-  const webhooks = short ? 500 : 10_000;
-  const redis = connectRedis({
-    url: redisUrl,
-    role: 'working',
-    name: 'bench',
-    emit: () => {},
-  });
-  await redis.flushdb();
-  const { key, record } = buildApiKey();
-  const other = buildApiKey();
-  const apiKeyStore = new ApiKeyStore(redis);
-  for (const issued of [record, other.record]) await apiKeyStore.save(issued);
-
-  const before = await usedBytes(redis);
-  const startedAt = performance.now();
-  const history = await loadHistory({ redis, accountId: record.accountId, deliveries: count });
-  const loadedInS = (performance.now() - startedAt) / 1_000;
-  const bytes = ((await usedBytes(redis)) - before) / count;
-  await loadFanOut({ redis, accountId: other.record.accountId, endpoints: webhooks });
-
-  const port = await findClosedPort();
-  const api = new MeasuredProcess(API, {
-    REDIS_URL: redisUrl,
-    API_HOST: '127.0.0.1',
-    API_PORT: String(port),
-    LOG_LEVEL: 'error',
-    RATE_LIMIT: '1000000/1s',
-  });
-  try {
-    const url = `http://127.0.0.1:${port}`;
-    await untilReady(url);
-    const input = inputOf(url, key, history);
-    const scenes = {
-      lists: { title: `Reading ${count} deliveries on record`, key, routesOf: () => listRoutes(input) },
-      account: { title: `All ${count} of an account`, key, routesOf: () => accountRoutes(input) },
-      'fan-out': { title: `One event to ${webhooks} webhooks`, key: other.key, routesOf: fanOutRoutes },
-    };
-    for (const [name, { title, key: sceneKey, routesOf }] of Object.entries(scenes)) {
-      if (scene !== 'redis' && scene !== name) continue;
-      const rows = await measureRoutes({ url, key: sceneKey, api, requests, routes: await routesOf() });
-      printTable(`${title}, ${requests} requests each, ms`, [COLUMNS, ...rows]);
-    }
-    printTable('Putting them on record', [
-      ['', ''],
-      ['bytes in Redis for a delivery and its event', bytes.toFixed(0)],
-      ['loaded in, s', loadedInS.toFixed(0)],
-    ]);
-  } finally {
-    await api.stop();
-    redis.disconnect();
+  if (!hasPostgres) {
+    process.stderr.write(`SKIPPED: what the history costs, because ${NO_POSTGRES}.\n`);
+    return;
   }
+  const { build, short } = options;
+  const deliveries = options.deliveries ?? (short ? SHORTEST : SHORT);
+  const moved = Math.min(deliveries, A_DAY);
+  const days = Math.max(Math.ceil(deliveries / moved) - 1, 0);
+  const requests = options.rounds ?? (short ? 20 : 300);
+  tell(`PostgreSQL with ${PostgresProcess.settings}; synchronous_commit is on`);
+  const has = (part: Part) => options.scene === undefined || options.scene === part;
+  await inPostgres(async (postgres) => {
+    const history = await inHistory(build, postgres, async (stage): Promise<Figures> => {
+      const figures = await fill(stage, moved, has('pages') ? days : 0);
+      const times = has('pages') ? { times: await readAll(stage, moved, days, requests) } : {};
+      const replay = has('replay') ? { replay: await measureReplay(stage, moved, replayedOf(moved)) } : {};
+      return { ...figures, ...times, ...replay };
+    });
+    const today = has('replay') ? await replayToday(build, replayedOf(moved)) : undefined;
+    const path = has('path')
+      ? await measurePathBesideMover(build, postgres, short ? 1_000 : 10_000, short ? 1 : 3)
+      : undefined;
+    print({ ...history, today, path, replayed: replayedOf(moved) }, requests);
+    await writeJson(options.json, jsonOf(history));
+  });
 }
 
-interface MeasureRoutesInput {
-  readonly url: string;
-  readonly key: string;
-  readonly api: MeasuredProcess;
-  readonly routes: readonly Route[];
-  readonly requests: number;
+type Part = 'pages' | 'replay' | 'path';
+
+interface Figures {
+  readonly deliveries: number;
+  readonly days: number;
+  readonly move: MoveFigures;
+  readonly claimBytes: number;
+  /** Bytes on disk for each event, by table. */
+  readonly disk: ReadonlyMap<string, number>;
+  readonly times?: Times;
+  readonly replay?: ReplayFigures;
 }
 
-function inputOf(url: string, key: string, history: History): RoutesInput {
+type Times = Readonly<Record<'Pages of 50' | 'Search' | 'Metrics', readonly RouteTimes[]>>;
+
+function replayedOf(moved: number): number {
+  return Math.min(MOST_REPLAYED, Math.floor(moved / 2));
+}
+
+/** On each day. */
+async function addFailed(stage: WithHistory, moved: number, days: number): Promise<void> {
+  await moveMany(stage, Math.ceil(moved / FAILING_SHARE), FAILED_TYPE);
+  await copyDays(stage, days, true);
+  await copySums(stage, days);
+  await stage.postgres.query('VACUUM (ANALYZE)');
+  await stage.postgres.query('CHECKPOINT');
+}
+
+/** A day by movers, and so many days before it by SQL. */
+async function fill(stage: WithHistory, moved: number, days: number): Promise<Figures> {
+  const { postgres } = stage;
+  tell(`loading ${moved} into Redis, and moving them`);
+  const move = await moveMany(stage, moved, EVENT_TYPE);
+  tell(`${move.perSecond.toFixed(0)} moved in a second`);
+  tell(`copying ${days} days`);
+  await copyDays(stage, days, false);
+  await postgres.query('VACUUM (ANALYZE)');
+  // As workers do, some time after a day is over.
+  await packDays(stage.database, Date.now() + PACKED_AFTER_MS);
+  const deliveries = moved * (days + 1);
+  const sizes = await sizesOf(stage);
+  const disk = new Map([...sizes].map(([table, bytes]) => [table, bytes / deliveries]));
+  const claims = Math.max(Math.ceil(moved / CLAIMS_SHARE), LEAST_CLAIMS);
+  return { deliveries, days: days + 1, move, claimBytes: await measureClaims(stage, claims), disk };
+}
+
+/** Pages, search and metrics, once some have failed on each day. */
+async function readAll(stage: WithHistory, moved: number, days: number, requests: number): Promise<Times> {
+  await addFailed(stage, moved, days);
+  const asker = stage.service.targetOf(ACCOUNT);
   return {
-    ...history,
-    cursorAt: async (list, time) => {
-      const until = new Date(time + 1).toISOString();
-      const page = await getJson(`${url}${list}?limit=1&until=${until}`, withKey(key));
-      return String(page.next_cursor);
-    },
+    'Pages of 50': await timeRoutes(asker, await pageRoutes(stage, asker), requests),
+    Search: await timeRoutes(asker, searchRoutes(moved, days), requests),
+    Metrics: await timeRoutes(asker, metricsRoutes(yesterday()), requests),
   };
 }
 
-async function measureRoutes({ url, key, api, routes, requests }: MeasureRoutesInput): Promise<string[][]> {
-  const get = (path: string) => getJson(url + path, withKey(key));
-  const rows: string[][] = [];
-  for (const [label, pathOf] of routes) {
-    await measure({ get, pathOf, requests: Math.ceil(requests / 10), atOnce: 1 });
-    const cpuBefore = api.cpuMs();
-    const alone = await measure({ get, pathOf, requests, atOnce: 1 });
-    const cpuMs = (api.cpuMs() - cpuBefore) / requests;
-    const together = await measure({ get, pathOf, requests, atOnce: AT_ONCE });
-    const times = [alone, together].flatMap((each) => [percentile(each, 0.5), percentile(each, 0.99)]);
-    rows.push([label, ...[...times, cpuMs].map((figure) => figure.toFixed(1))]);
-    process.stderr.write(`  ${label}\n`);
-  }
-  return rows;
+/** The same replay with everything in Redis. */
+async function replayToday(build: string, replayed: number): Promise<ReplayFigures> {
+  return await inStage(build, {}, async (stage) => {
+    const { redis, endpointIds } = stage;
+    const since = yesterday();
+    const span = { since, until: since + DAY_MS };
+    await loadHistory({
+      redis,
+      accountId: ACCOUNT,
+      deliveries: replayed,
+      endpointIds,
+      failingShare: 0,
+      ...span,
+    });
+    return await measureReplay(stage, replayed, replayed);
+  });
 }
 
-interface RoutesInput extends History {
-  /** The page of a list of deliveries that begins at a time: what has come before it is not seen. */
-  readonly cursorAt: (list: string, time: number) => Promise<string>;
+interface AllFigures extends Figures {
+  readonly today: ReplayFigures | undefined;
+  readonly path: PathBesideMover | undefined;
+  readonly replayed: number;
 }
 
-// Not as many as there are samples: each is a request of its own.
-const CURSORS = 50;
-
-/** What is asked for, and how it is called in the report. */
-async function listRoutes(input: RoutesInput): Promise<readonly Route[]> {
-  const { endpointIds, samples } = input;
-  // A step that is prime to their number goes through all of them, back and forth in time.
-  const sample = (i: number) => atIndex(samples, i * 7);
-  const list: PathOf = (i) => `/v1/webhooks/${atIndex(endpointIds, i)}/deliveries`;
-  const deep = await deepPages(input, ({ endpointId }) => `/v1/webhooks/${endpointId}/deliveries`);
-  return [
-    ['GET /v1/webhooks/{id}/deliveries', list],
-    ['… ?limit=200', (i) => `${list(i)}?limit=200`],
-    ['… ?cursor=…', (i) => atIndex(deep, i)],
-    ['… ?since=…&until=…', (i) => `${list(i)}?${minuteOf(sample(i).createdAt)}`],
-    ['… ?status=delivered', (i) => `${list(i)}?status=delivered`],
-    ['… ?status=exhausted, one in 50', (i) => `${list(i)}?status=exhausted`],
-    ['… ?status=held, there is none', (i) => `${list(i)}?status=held`],
-    ['… ?status_class=5xx, one in 50', (i) => `${list(i)}?status_class=5xx`],
-    ['… ?status_class=4xx, there is none', (i) => `${list(i)}?status_class=4xx`],
-    ['… ?event_type=…, all are', (i) => `${list(i)}?event_type=keyword.quick_win`],
-    ['… ?event_type=…, there is none', (i) => `${list(i)}?event_type=none.such`],
-    ['GET /v1/deliveries/{id}', (i) => `/v1/deliveries/${sample(i).eventId}.${sample(i).endpointId}`],
-    ['GET /v1/events', () => '/v1/events'],
-    ['… ?since=…&until=…', (i) => `/v1/events?${minuteOf(sample(i).createdAt)}`],
-    ['… ?type=…, there is none', () => '/v1/events?type=none.such'],
-    ['GET /v1/events/{id}', (i) => `/v1/events/${sample(i).eventId}`],
-    ['GET /v1/events/{id}/deliveries', (i) => `/v1/events/${sample(i).eventId}/deliveries`],
-  ];
-}
-
-// From the middle of the time on.
-async function deepPages(
-  { samples, cursorAt }: RoutesInput,
-  listOf: (sample: Sample) => string,
-): Promise<readonly string[]> {
-  const middle = Math.floor(samples.length / 2);
-  return await Promise.all(
-    samples.slice(middle, middle + CURSORS).map(async (sample) => {
-      const list = listOf(sample);
-      return `${list}?cursor=${await cursorAt(list, sample.createdAt)}`;
-    }),
+function print(all: AllFigures, requests: number): void {
+  const { deliveries, days, move } = all;
+  printTable(
+    `What the history costs: ${deliveries} deliveries of ${days} days on record, ${move.moved} of them moved by one worker while others took ${move.coresOfOthers.toFixed(1)} cores`,
+    [
+      ['', 'aim', 'measured', 'met'],
+      ...aimRows(all).map(({ name, aim, text, isMet }) => [name, aim, text, isMet]),
+    ],
   );
+  for (const [title, times] of Object.entries(all.times ?? {})) {
+    printTable(`${title}, ${requests} requests each, ms`, [
+      ['', 'p50', 'p99'],
+      ...times.map(({ label, durations }) => [label, ...bothOf(durations).map((ms) => ms.toFixed(1))]),
+    ]);
+  }
 }
 
-/** What is asked for of all deliveries of an account: there is no list of them. */
-async function accountRoutes(input: RoutesInput): Promise<readonly Route[]> {
-  const list = '/v1/deliveries';
-  const sample = (i: number) => atIndex(input.samples, i * 7);
-  const deep = await deepPages(input, () => list);
+interface AimRow {
+  readonly name: string;
+  readonly aim: string;
+  readonly text: string;
+  readonly isMet: string;
+}
+
+function aimRows(all: AllFigures): readonly AimRow[] {
+  return [...movingRows(all), ...readingRows(all), ...replayRows(all), ...pathRows(all)];
+}
+
+function movingRows({ move, claimBytes, disk }: AllFigures): readonly AimRow[] {
+  const micros = move.workerMicros + move.redisMicros + move.postgresMicros;
+  const bytes = [...disk].reduce((sum, [table, each]) => sum + (table === ROLLUPS ? 0 : each), 0);
   return [
-    [`GET ${list}`, () => list],
-    ['… ?limit=200', () => `${list}?limit=200`],
-    ['… ?cursor=…', (i) => atIndex(deep, i)],
-    ['… ?since=…&until=…', (i) => `${list}?${minuteOf(sample(i).createdAt)}`],
-    ['… ?status=exhausted, one in 50', () => `${list}?status=exhausted`],
-    ['… ?status=held, there is none', () => `${list}?status=held`],
-    ['… ?outcome=http_4xx, there is none', () => `${list}?outcome=http_4xx`],
-    ['… ?event_type=…, there is none', () => `${list}?event_type=none.such`],
-    ['… ?webhook_id=…', (i) => `${list}?webhook_id=${sample(i).endpointId}`],
-    ['… ?event_id=…', (i) => `${list}?event_id=${sample(i).eventId}`],
+    atMost(`Redis after ${move.moved} have moved, against before, MB`, move.redisGrowth / MB, 50, 1),
+    atMost('Redis for an id that a client chose, bytes', claimBytes, 120),
+    atMost('disk for each, indexes included, bytes', bytes, 1_000),
+    ...[...disk].map(([table, each]) => plain(`… ${table}`, each)),
+    atMost('processor time of moving one, µs', micros, 120),
+    plain('… worker', move.workerMicros),
+    plain('… Redis', move.redisMicros),
+    plain('… PostgreSQL', move.postgresMicros),
+    atLeast('moved in a second by one worker', move.perSecond, 5_000),
   ];
 }
 
-/** What is asked for of an account with an event that went to thousands of webhooks. */
-function fanOutRoutes(): readonly Route[] {
+function readingRows({ times }: AllFigures): readonly AimRow[] {
+  if (!times) return [];
+  const [p50, p99] = worstOf(times['Pages of 50']);
   return [
-    ['GET /v1/deliveries', () => '/v1/deliveries'],
-    ['… ?limit=200', () => '/v1/deliveries?limit=200'],
-    ['… ?status=exhausted, there is none', () => '/v1/deliveries?status=exhausted'],
-    ['… ?status=held, there is none', () => '/v1/deliveries?status=held'],
-    ['GET /v1/webhooks', () => '/v1/webhooks'],
-    ['… ?include=health', () => '/v1/webhooks?include=health'],
-    ['… ?include=health&limit=200', () => '/v1/webhooks?include=health&limit=200'],
+    atMost('pages of 50, the slowest filter: p50, ms', p50, 15, 1),
+    atMost('pages of 50, the slowest filter: p99, ms', p99, 50, 1),
+    atMost('search by data, the slowest: p99, ms', worstOf(times.Search)[1], 100, 1),
+    atMost('metrics, the slowest: p99, ms', worstOf(times.Metrics)[1], 200, 1),
   ];
 }
 
-function withKey(key: string): Readonly<Record<string, string>> {
-  return { authorization: `Bearer ${key}` };
+function replayRows({ replay, today, replayed }: AllFigures): readonly AimRow[] {
+  if (!replay || !today) return [];
+  return [
+    atMost(`replay of ${replayed}: begins after, ms`, replay.beginsAfterMs, 1_000),
+    plain('… without a history, ms', today.beginsAfterMs),
+    plain('… deliveries a second', replay.perSecond),
+    plain('… without a history', today.perSecond),
+    atLeast('… ratio', replay.perSecond / today.perSecond, 0.9, 2),
+  ];
+}
+
+function pathRows({ path, move }: AllFigures): readonly AimRow[] {
+  if (!path) return [];
+  const { without, waiting, moving } = path;
+  const withoutMoving = moving.micros - move.workerMicros - move.redisMicros;
+  return [
+    plain('path, saturated: CPU per event without a history, µs', without.micros),
+    plain('… with one, nothing moves', waiting.micros),
+    plain('… everything moves', moving.micros),
+    atMost('… nothing moves, ratio', waiting.micros / without.micros, 1.1, 2),
+    atMost('… everything moves, less what moving takes, ratio', withoutMoving / without.micros, 1.1, 2),
+    plain('path, 100/s: p99 without a history, ms', without.p99, 1),
+    plain('… everything moves', moving.p99, 1),
+    atMost('… ratio', moving.p99 / without.p99, 1.1, 2),
+  ];
+}
+
+function plain(name: string, value: number, digits = 0): AimRow {
+  return { name, aim: '', text: value.toFixed(digits), isMet: '' };
+}
+
+function atMost(name: string, value: number, bound: number, digits = 0): AimRow {
+  return { name, aim: `≤ ${bound}`, text: value.toFixed(digits), isMet: value <= bound ? 'yes' : 'no' };
+}
+
+function atLeast(name: string, value: number, bound: number, digits = 0): AimRow {
+  return { name, aim: `≥ ${bound}`, text: value.toFixed(digits), isMet: value >= bound ? 'yes' : 'no' };
+}
+
+function bothOf(durations: readonly number[]): readonly [p50: number, p99: number] {
+  return [percentile(durations, 0.5), percentile(durations, 0.99)];
+}
+
+function worstOf(times: readonly RouteTimes[]): readonly [p50: number, p99: number] {
+  const all = times.map(({ durations }) => bothOf(durations));
+  return [Math.max(...all.map(([p50]) => p50)), Math.max(...all.map(([, p99]) => p99))];
+}
+
+/** What `npm run capacity` computes with. */
+function jsonOf({ move, claimBytes, disk }: Figures) {
+  const { workerMicros, redisMicros, postgresMicros, perSecond, redisGrowth, moved } = move;
+  return {
+    history: {
+      workerMicros,
+      redisMicros,
+      postgresMicros,
+      movedPerSecond: perSecond,
+      redisBytesMoved: redisGrowth / moved,
+      redisBytesClaim: claimBytes,
+      diskBytes: Object.fromEntries(disk),
+    },
+  };
 }

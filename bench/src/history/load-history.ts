@@ -1,9 +1,7 @@
 import type { AccountId } from '@hookferry/core/domain/account';
 import type { Attempt } from '@hookferry/core/domain/attempt';
-import type { DeliveryParts } from '@hookferry/core/domain/delivery';
 import type { EndpointId } from '@hookferry/core/domain/endpoint';
 import type { AcceptedEvent, EventId } from '@hookferry/core/domain/event';
-import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
 import type { OverList } from '@hookferry/core/events/redis-over-list';
@@ -11,67 +9,48 @@ import { createNewId } from '@hookferry/core/platform/ids';
 import { atomicAsOne } from '@hookferry/core/platform/redis-atomic';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
 import { buildAcceptedAttempt, buildAttempt } from '@hookferry/core/testing/build-attempt';
-import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { buildEvent } from '@hookferry/core/testing/build-event';
 import { buildNewDeliveries } from '@hookferry/core/testing/build-new-deliveries';
-import { testSealer } from '@hookferry/core/testing/test-sealer';
 
 export interface LoadOptions {
   readonly redis: RedisClient;
   readonly accountId: AccountId;
   readonly deliveries: number;
-  /** Those that get them in turn; ten new ones unless given. */
-  readonly endpointIds?: readonly EndpointId[];
+  /** Those that get them in turn. */
+  readonly endpointIds: readonly EndpointId[];
   /** The type and body of each event. */
   readonly contentOf?: (i: number) => Pick<AcceptedEvent, 'type' | 'body'>;
   /** One delivery in so many never arrives, after three attempts that were answered with an error page; 0: none. */
-  readonly failingShare?: number;
-  /** The time over which they are spread: the last half of a day unless given. Milliseconds since the Unix epoch. */
-  readonly since?: number;
-  readonly until?: number;
+  readonly failingShare: number;
+  /** The time over which they are spread. Milliseconds since the Unix epoch. */
+  readonly since: number;
+  readonly until: number;
   /** What else is to be done about each event, before it is over. */
   readonly onPut?: (event: AcceptedEvent) => Promise<void>;
   /** Told of all of them when they are on record: what is over moves to the history. */
   readonly overList?: OverList;
 }
 
-export interface Sample extends DeliveryParts {
-  /** Milliseconds since the Unix epoch. */
-  readonly createdAt: number;
-}
-
-export interface History {
-  readonly endpointIds: readonly EndpointId[];
-  /** Some of the deliveries and their events, from all of the time. */
-  readonly samples: readonly Sample[];
-}
-
 const DAY_MS = 86_400_000;
 // The services' own, so that those of another day are still kept.
 const RETENTION_MS = 14 * DAY_MS;
 const MOST_KEPT = 2_000_000;
-const ENDPOINTS = 10;
 // So few that what is under way is soon gone from memory, and more than one, so that neither side waits for the other.
 const TOGETHER = 100;
 const LOADERS = 4;
 const TOLD_EVERY = 50_000;
-const SAMPLES = 500;
-// One delivery in so many never arrives, after three attempts that were answered with an error page.
-const FAILING_SHARE = 50;
 const ERROR_PAGE = '<h1>Internal Server Error</h1>'.repeat(10);
 
 /** Puts as many deliveries on record, by the service's own stores: an event each. */
-export async function loadHistory(options: LoadOptions): Promise<History> {
-  const { redis, accountId, deliveries, contentOf, overList, failingShare = FAILING_SHARE } = options;
+export async function loadHistory(options: LoadOptions): Promise<void> {
+  const { redis, accountId, deliveries, endpointIds, contentOf, overList, failingShare, since, until } =
+    options;
   const retention = { ageMs: RETENTION_MS, count: Math.max(deliveries, MOST_KEPT) };
   const events = new EventStore(redis, retention);
   const log = new DeliveryStore(redis, retention);
   const atomic = atomicAsOne(redis);
-  const endpointIds = options.endpointIds ?? (await createEndpoints(redis, accountId));
-  const { until = Date.now(), since = until - DAY_MS / 2 } = options;
   let now = since;
   const newId = createNewId(() => now);
-  const samples: Sample[] = [];
 
   async function put(i: number): Promise<void> {
     now = since + Math.floor((i / deliveries) * (until - since));
@@ -80,7 +59,6 @@ export async function loadHistory(options: LoadOptions): Promise<History> {
     if (endpointId === undefined) return;
     const acceptedAt = now;
     const parts = { eventId: id, endpointId };
-    if (i % Math.ceil(deliveries / SAMPLES) === 0) samples.push({ ...parts, createdAt: acceptedAt });
     const event = buildEvent({ id, accountId, acceptedAt, ...contentOf?.(i) });
     const isFailing = failingShare > 0 && i % failingShare === 0;
     const [first, ...rest] = attemptsOf(isFailing, acceptedAt, event.type);
@@ -109,14 +87,6 @@ export async function loadHistory(options: LoadOptions): Promise<History> {
     }
   }
   await Promise.all(Array.from({ length: LOADERS }, putRest));
-  return { endpointIds, samples };
-}
-
-async function createEndpoints(redis: RedisClient, accountId: AccountId): Promise<readonly EndpointId[]> {
-  const endpoints = Array.from({ length: ENDPOINTS }, () => buildEndpoint({ accountId }));
-  const endpointStore = new EndpointStore(redis, testSealer);
-  for (const endpoint of endpoints) await endpointStore.create(endpoint, ENDPOINTS);
-  return endpoints.map(({ id }) => id);
 }
 
 function attemptsOf(isFailing: boolean, startedAt: number, eventType: string) {
@@ -131,31 +101,4 @@ function attemptsOf(isFailing: boolean, startedAt: number, eventType: string) {
 
 function attempted(attempt: Attempt, nextAttemptAt?: number) {
   return { kind: 'attempted', attempt, nextAttemptAt } as const;
-}
-
-export interface FanOutOptions {
-  readonly redis: RedisClient;
-  readonly accountId: AccountId;
-  readonly endpoints: number;
-}
-
-/** Puts one event on record that went to all endpoints of an account, and was accepted by each. */
-export async function loadFanOut({ redis, accountId, endpoints: count }: FanOutOptions): Promise<void> {
-  const retention = { ageMs: DAY_MS, count };
-  const endpointStore = new EndpointStore(redis, testSealer);
-  const events = new EventStore(redis, retention);
-  const log = new DeliveryStore(redis, retention);
-  const event = buildEvent({ accountId, acceptedAt: Date.now() });
-  const attempt = buildAcceptedAttempt({ startedAt: event.acceptedAt });
-  const fact = { kind: 'attempted', attempt, nextAttemptAt: undefined, eventType: event.type } as const;
-  await events.save(event)(redis);
-  await events.enlistAll([{ event, deliveries: count }])(redis);
-  for (let done = 0; done < count; done += TOGETHER) {
-    const some = Array.from({ length: Math.min(TOGETHER, count - done) }, () => buildEndpoint({ accountId }));
-    const ids = some.map(({ id }) => id);
-    await Promise.all(some.map((endpoint) => endpointStore.create(endpoint, count)));
-    await events.addReceivers(accountId, event.id, ids)(redis);
-    await log.enlistAll(buildNewDeliveries(event.id, ids, event.acceptedAt))(redis);
-    await Promise.all(ids.map((endpointId) => log.append({ endpointId, eventId: event.id }, fact)));
-  }
 }

@@ -3,7 +3,7 @@ import { keys } from '@hookferry/core/domain/keys';
 import { digestOf } from '@hookferry/core/events/redis-moved-ids';
 import { watchOthers } from '../processes/measured-process';
 import { loadHistory } from './load-history';
-import { ACCOUNT, tell, usedBytes, type WithHistory } from './moved-stage';
+import { ACCOUNT, tell, usedBytes, type WithHistory } from './stage';
 
 export const DAY_MS = 86_400_000;
 const LOOK_EVERY_MS = 20;

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { watchOthers } from '../processes/measured-process';
 import { median } from '../report';
 import { firstArrivals, type Latency, summarise } from '../traffic/events';
-import { countCommands, sendLoneEvents, totalOf } from './commands';
+import { countCommands, sendLoneEvents } from './commands';
 import type { Figure } from './compare';
 import { inTurn, onStages, type PathContender, STREAM, type Stage } from './stage';
 
@@ -115,10 +115,10 @@ export async function measurePaths(
 }
 
 /** The machine's speed changes within a minute: each contender is measured so many times in it. */
-export const TURNS = 4;
+const TURNS = 4;
 
 /** Gives the median of each figure over the turns, for each stage. */
-export async function inShortTurns(
+async function inShortTurns(
   stages: readonly Stage[],
   measure: (stage: Stage) => Promise<LoadFigures>,
 ): Promise<readonly LoadFigures[]> {
@@ -174,7 +174,7 @@ const LONE_EVENTS = 20;
 const SETTLE_MS = 1_000;
 
 /** What the pair costs when next to nothing happens. */
-export async function measureRest(stage: Stage, idleSeconds: number): Promise<RestFigures> {
+async function measureRest(stage: Stage, idleSeconds: number): Promise<RestFigures> {
   const { pair, redis } = stage;
   const parts = [pair.api, pair.worker, redis];
   const [residentApiMb = 0, residentWorkerMb = 0, residentRedisMb = 0] = parts.map(
@@ -191,11 +191,8 @@ export async function measureRest(stage: Stage, idleSeconds: number): Promise<Re
   );
 
   const lone = await countCommands(stage, () => sendLoneEvents(stage, LONE_EVENTS));
-  const [idleApi, idleWorker] = [idle.api, idle.worker].map(({ sent }) => totalOf(sent) / idle.seconds) as [
-    number,
-    number,
-  ];
-  const loneCommands = totalOf(lone.api.sent) + totalOf(lone.worker.sent);
+  const [idleApi, idleWorker] = [idle.api / idle.seconds, idle.worker / idle.seconds];
+  const loneCommands = lone.api + lone.worker;
   return {
     idleCpuMsPerSecond: apiMs + workerMs + redisMs,
     idleApiCpuMsPerSecond: apiMs,

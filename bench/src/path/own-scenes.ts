@@ -1,6 +1,6 @@
 /** What a case costs the service, beside what the plain one costs it: a webhook that accepts at once. */
 import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
-import { drainService } from '../drain/index';
+import { type DrainOptions, drainService } from '../drain/index';
 import { writeJson } from '../report';
 import type { SuiteOptions } from '../suite';
 import { pushEvents } from '../traffic/push-events';
@@ -26,14 +26,14 @@ interface OwnScene {
   readonly title: string;
   /** What the cost is of. */
   readonly unit: 'event' | 'attempt' | 'delivery';
-  /** The aim, for the ratio of processor time. */
-  readonly atMost: number;
+  /** The aim, for the ratio of processor time; undefined: it is there to be looked at. */
+  readonly atMost: number | undefined;
   /** What it is held against, and the case. */
   readonly sides: readonly [MeasuredSide<Cost>, MeasuredSide<Cost>];
 }
 
-const SIZE = { events: 10_000, webhooks: 1_000, fanOut: 10_000, drained: 20_000 };
-const SHORT_SIZE: typeof SIZE = { events: 200, webhooks: 50, fanOut: 500, drained: 1_000 };
+const SIZE = { events: 10_000, webhooks: 1_000, fanOut: 10_000, drained: 20_000, groups: 10_000 };
+const SHORT_SIZE: typeof SIZE = { events: 200, webhooks: 50, fanOut: 500, drained: 1_000, groups: 300 };
 
 const BATCH = 100;
 const BATCHES_AT_ONCE = 4;
@@ -42,6 +42,13 @@ const BATCHES_AT_ONCE = 4;
 const AT_MOST = 1.25;
 const BATCH_AT_MOST = 0.53;
 const FAN_OUT_AT_MOST = 1.05;
+const BATCHED_AT_MOST = 0.25;
+
+// What a chat wants, with what the receiver tells events by.
+const CODE = `export default function (event) {
+  const { keyword, position } = event.data;
+  return { body: { text: \`\${event.type}: \${keyword} is at \${position}\`, keyword } };
+}`;
 
 const RATE_LIMIT = 10_000;
 const FILTER = { position: { lte: 10 }, keyword: { starts_with: 'event' } };
@@ -71,6 +78,23 @@ function allScenes(options: SuiteOptions): ReadonlyMap<string, OwnScene> {
     atMost: AT_MOST,
     sides: [sideOf(base), sideOf({ ...plain, name: 'this case', ...own })],
   });
+  /** Of a queue that is full of the events of one webhook. */
+  const compareDrains = (
+    title: string,
+    atMost: number | undefined,
+    filling: DrainOptions['filling'],
+  ): OwnScene => {
+    const drained = options.deliveries ?? size.drained;
+    const plainly = { ...filling, endpoint: {} };
+    const side = (name: string, full: DrainOptions['filling']) =>
+      drainSide(name, options.build, drained, full);
+    return {
+      title,
+      unit: 'delivery',
+      atMost,
+      sides: [side('plain webhook', plainly), side('this case', filling)],
+    };
+  };
   const ours = (more: Partial<ServiceOptions>) => ({ contender: serviceContender({ ...options, ...more }) });
   return new Map<string, OwnScene>([
     [
@@ -114,13 +138,32 @@ function allScenes(options: SuiteOptions): ReadonlyMap<string, OwnScene> {
       },
     ],
     [
+      'transformed',
+      { ...compare('bodies that code makes', ours({ transformation: CODE })), atMost: undefined },
+    ],
+    [
+      'batched',
+      compareDrains(`requests of up to ${BATCH} events`, BATCHED_AT_MOST, {
+        endpoints: 1,
+        endpoint: { batch: { max_events: BATCH } },
+      }),
+    ],
+    [
+      'groups',
+      compareDrains(`${size.groups} groups of one webhook, in their order`, undefined, {
+        endpoints: 1,
+        groups: size.groups,
+        endpoint: { ordering: 'group' },
+      }),
+    ],
+    [
       'fan-out',
       {
         title: `one event to ${size.fanOut} webhooks, beside the drain of a queue`,
         unit: 'delivery',
         atMost: FAN_OUT_AT_MOST,
         sides: [
-          drainSide(options.build, size.drained),
+          drainSide('drain', options.build, size.drained),
           sideOf({
             ...plain,
             name: 'this case',
@@ -163,9 +206,14 @@ export async function runOwnScenes(options: SuiteOptions): Promise<void> {
   }
 }
 
-function figuresOf(unit: OwnScene['unit'], atMost: number): readonly Figure<Cost>[] {
+function figuresOf(unit: OwnScene['unit'], atMost: OwnScene['atMost']): readonly Figure<Cost>[] {
   return [
-    { name: `CPU per ${unit}, all, µs`, of: (r) => r.totalMicros, kind: 'ratio', atMost },
+    {
+      name: `CPU per ${unit}, all, µs`,
+      of: (r) => r.totalMicros,
+      kind: 'ratio',
+      ...(atMost !== undefined && { atMost }),
+    },
     { name: `CPU per ${unit}, API, µs`, of: (r) => r.apiMicros, kind: 'ratio' },
     { name: `CPU per ${unit}, worker, µs`, of: (r) => r.workerMicros, kind: 'ratio' },
     { name: `CPU per ${unit}, Redis, µs`, of: (r) => r.redisMicros, kind: 'ratio' },
@@ -224,11 +272,19 @@ function shareOf({ deliveredPerSecond, ...cost }: Cost, units: number): Cost {
   };
 }
 
-function drainSide(build: string, deliveries: number): MeasuredSide<Cost> {
+function drainSide(
+  name: string,
+  build: string,
+  deliveries: number,
+  filling?: DrainOptions['filling'],
+): MeasuredSide<Cost> {
+  const warmUp = filling ? Math.round(deliveries * WARM_UP_SHARE) : 1;
   return {
-    name: 'drain',
+    name,
     async measure() {
-      const { workerMicros, redisMicros, deliveriesPerSecond } = await drainService(build, deliveries);
+      const options = { warmUp, ...(filling && { filling }) };
+      const figures = await drainService(build, (filling ? warmUp : 0) + deliveries, options);
+      const { workerMicros, redisMicros, deliveriesPerSecond } = figures;
       const totalMicros = workerMicros + redisMicros;
       return {
         totalMicros,

@@ -95,8 +95,6 @@ export interface Pair {
   readonly api: MeasuredProcess;
   readonly worker: MeasuredProcess;
   readonly target: Target;
-  /** Starts one more, for the caller to end. */
-  addWorker(): MeasuredProcess;
   stop(): Promise<void>;
 }
 
@@ -125,12 +123,10 @@ export const plainContender: PathContender = {
       REDIS_URL: redisUrl,
       API_PORT: String(port),
     });
-    const addWorker = () =>
-      new MeasuredProcess(join(__dirname, '../drain/plain-worker.js'), {
-        REDIS_URL: redisUrl,
-        WORKER_CONCURRENCY: String(CONCURRENCY),
-      });
-    const worker = addWorker();
+    const worker = new MeasuredProcess(join(__dirname, '../drain/plain-worker.js'), {
+      REDIS_URL: redisUrl,
+      WORKER_CONCURRENCY: String(CONCURRENCY),
+    });
     const stop = async () => void (await Promise.all([api.stop(), worker.stop()]));
     try {
       await untilReady(url);
@@ -139,7 +135,7 @@ export const plainContender: PathContender = {
       throw error;
     }
     const webhookIds = receiverUrls.length > 1 ? receiverUrls.map((_, i) => String(i)) : [];
-    return { api, worker, target: { url, headers: {}, webhookIds }, addWorker, stop };
+    return { api, worker, target: { url, headers: {}, webhookIds }, stop };
   },
 };
 
@@ -186,7 +182,6 @@ export function serviceContender(options: ServiceOptions): PathContender {
           api: service.api,
           worker: service.worker,
           target,
-          addWorker: () => service.addWorker(),
           stop: () => service.stop(),
         };
       } catch (error) {

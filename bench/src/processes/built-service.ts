@@ -81,13 +81,8 @@ export class BuiltService {
   }
 
   startWorker(): void {
-    this.#worker = this.addWorker();
-  }
-
-  /** Starts one more, for the caller to end. */
-  addWorker(): MeasuredProcess {
     const { build, nodeOptions } = this.options;
-    return new MeasuredProcess(scriptOf(build, 'worker'), this.settings, nodeOptions);
+    this.#worker = new MeasuredProcess(scriptOf(build, 'worker'), this.settings, nodeOptions);
   }
 
   async stopWorker(): Promise<void> {

@@ -48,18 +48,9 @@ export class MeasuredProcess {
   }
 
   async stop(): Promise<void> {
-    await this.#end('SIGTERM');
-  }
-
-  /** Ends it at once, whatever it has in hand. */
-  async kill(): Promise<void> {
-    await this.#end('SIGKILL');
-  }
-
-  async #end(signal: NodeJS.Signals): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const exited = once(this.#child, 'exit');
-    this.#child.kill(signal);
+    this.#child.kill('SIGTERM');
     await exited;
   }
 }

@@ -11,12 +11,10 @@ export function dataOf(event: number) {
 /**
  * What is published of an event over HTTP.
  * @param webhookId of the one that gets it, instead of all that asked for its type.
- * @param deliverAt when it is due (RFC 3339), instead of at once.
  */
-export function textOf(event: number, webhookId?: string, type = EVENT_TYPE, deliverAt?: string): string {
+export function textOf(event: number, webhookId?: string, type = EVENT_TYPE): string {
   const aim = webhookId === undefined ? {} : { webhook_ids: [webhookId] };
-  const time = deliverAt === undefined ? {} : { deliver_at: deliverAt };
-  return JSON.stringify({ type, data: dataOf(event), ...aim, ...time });
+  return JSON.stringify({ type, data: dataOf(event), ...aim });
 }
 
 /** Finds the number of each event of a request. */

@@ -23,15 +23,6 @@ export interface Batch {
   readonly target: Target;
   readonly firstEvent: number;
   readonly events: number;
-  /** When they are due. At once unless given. */
-  readonly due?: DueTimes;
-}
-
-/** One is due after the other. */
-export interface DueTimes {
-  /** Of the first one. Milliseconds since the Unix epoch. */
-  readonly from: number;
-  readonly everyMs: number;
 }
 
 type SenderCommand =
@@ -145,17 +136,12 @@ async function publishBatches(batches: readonly Batch[], atOnce: number): Promis
   await inTurns(batches.length, atOnce, async (i) => {
     const batch = batches[i];
     if (!batch) return;
-    const texts = Array.from({ length: batch.events }, (_, each) => textInBatch(batch, each));
+    const texts = Array.from({ length: batch.events }, (_, each) => textOf(batch.firstEvent + each));
     sentAt[i] = texts.map(micros);
     const answer = await post(batch.target, '/v1/events/batch', `{"events":[${texts.join(',')}]}`);
     if (answer.includes('"error"')) throw new Error(`Not all of a batch was accepted: ${answer}`);
   });
   return sentAt.flat();
-}
-
-function textInBatch({ firstEvent, due }: Batch, each: number): string {
-  const at = due && new Date(due.from + Math.round(each * due.everyMs)).toISOString();
-  return textOf(firstEvent + each, undefined, undefined, at);
 }
 
 async function inTurns(count: number, atOnce: number, work: (i: number) => Promise<void>): Promise<void> {

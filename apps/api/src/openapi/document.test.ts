@@ -7,9 +7,8 @@ import { routes } from '../routes/index';
 import { pointerTo } from '../testing/check-response';
 import { createDescriptionAjv, DESCRIPTION } from '../testing/description-ajv';
 import { type RouteCase, routeCases } from '../testing/route-cases';
-import { answerExamples } from './answer-examples';
 import { describeApi } from './document';
-import { templateOf } from './operation';
+import { answerExamples, templateOf } from './operation';
 
 const ROOT = resolve(__dirname, '../../../..');
 const FILE = resolve(ROOT, 'docs/openapi.json');

@@ -17,8 +17,7 @@ import { routes } from '../routes/index';
 import { readExample, shapeOf } from '../testing/answer-example';
 import { type Belongings, pathTo, type RouteCase, routeCases, saveBelongings } from '../testing/route-cases';
 import { startApi, startTestApi, type TestApi } from '../testing/start-test-api';
-import { answerExamples } from './answer-examples';
-import { Components, describeRoute } from './operation';
+import { answerExamples, Components, describeRoute } from './operation';
 
 let api: TestApi;
 let limited: TestApi;
@@ -211,10 +210,7 @@ const described = routes.flatMap((route, index) => {
 const answered: Record<string, Record<string, unknown>> = {};
 afterAll(async () => {
   if (process.env.WRITE_EXAMPLES !== '1') return;
-  const text = `/** Written by \`npm run examples\`: an answer of each route, by operation and status. */
-export const answerExamples: Readonly<Record<string, Readonly<Record<string, unknown>>>> = ${JSON.stringify(answered)};
-`;
-  await writeFile(join(__dirname, 'answer-examples.ts'), text);
+  await writeFile(join(__dirname, 'answer-examples.json'), `${JSON.stringify(answered, undefined, 2)}\n`);
 });
 
 it.each(described)('%s answers %i as it is described', async (_name, status, route, operationId) => {

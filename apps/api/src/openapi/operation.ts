@@ -5,7 +5,10 @@ import { IDEMPOTENCY_KEY_FORM } from '../http/idempotency';
 import { PROBLEM_TYPE, statusOf, titleOf } from '../http/problem';
 import type { DeclaredResponse, RequestShape, Route } from '../http/route';
 import { EVENTS_TYPE, NDJSON_TYPE } from '../http/send-reply';
-import { answerExamples } from './answer-examples';
+import examples from './answer-examples.json';
+
+/** A response of each route, by operation and status. `npm run examples` writes them. */
+export const answerExamples: Readonly<Record<string, Readonly<Record<string, unknown>>>> = examples;
 
 /** A route as an OpenAPI operation. */
 export function describeRoute(route: Route, components: Components): Json {

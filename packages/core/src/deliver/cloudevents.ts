@@ -25,7 +25,7 @@ export interface CloudEventsStyle {
   readonly publicUrl?: string | undefined;
 }
 
-export const JSON_TYPE = 'application/json';
+const JSON_TYPE = 'application/json';
 export const CLOUDEVENTS_TYPE = 'application/cloudevents+json';
 const CLOUDEVENTS_BATCH_TYPE = 'application/cloudevents-batch+json';
 

@@ -307,7 +307,7 @@ export async function endUnsent(
 /**
  * Let the next delivery follow one that has ended, if the endpoint has an order. Otherwise nothing to do.
  */
-export async function leaveOrder(
+async function leaveOrder(
   { admissionStore, releaser, atomic, clock }: AttemptParts,
   { accountId, id, ordering }: Endpoint,
   eventId: EventId,

@@ -30,7 +30,7 @@ export const occasionSchema = z
   .meta({ id: 'Occasion' });
 export type Occasion = z.infer<typeof occasionSchema>;
 
-export const digests = ['hourly', 'daily'] as const;
+const digests = ['hourly', 'daily'] as const;
 export const digestSchema = z.enum(digests, 'must be hourly or daily').meta({ id: 'Digest' });
 export type Digest = z.infer<typeof digestSchema>;
 
@@ -87,7 +87,7 @@ export type NotificationTopic = (typeof notificationTopics)[number];
 export const notificationStatuses = ['pending', 'sent', 'failed', 'cancelled'] as const;
 
 /** One thing that a message is about. */
-export const subjectSchema = z.object({
+const subjectSchema = z.object({
   /** Absent: it is about the account. */
   endpointId: endpointIdSchema.optional(),
   /** What people know it by: the host of its URL, or the name of a key. */

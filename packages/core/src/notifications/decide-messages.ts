@@ -18,7 +18,7 @@ export interface Decision {
 }
 
 /** Findings wait for others of their occasion for so long: what goes wrong together is told together. */
-export const WINDOW_MS = 60_000;
+const WINDOW_MS = 60_000;
 const QUIET_MS = 10 * 60_000;
 const DAY_MS = 24 * 3_600_000;
 

@@ -30,7 +30,7 @@ export interface AdmissionOptions {
 
 /** How many attempts at unknown endpoints may be running. */
 export const MAX_UNKNOWN = 4;
-export const SLOTS = 16;
+const SLOTS = 16;
 const disablePolicy: DisablePolicy = { afterMs: 5 * 86_400_000, failureSpanMs: 12 * 3_600_000 };
 const ATTEMPT_TIMEOUT_MS = 15_000;
 

@@ -67,7 +67,7 @@ export interface SandboxOptions {
 }
 
 /** Runs the code of one run after another. */
-export class Sandbox {
+class Sandbox {
   static async load({ memoryBytes }: SandboxOptions): Promise<Sandbox> {
     const compiled = await WebAssembly.compile(readFileSync(require.resolve(WASM)));
     return new Sandbox(compiled, memoryBytes, await instantiate(compiled, memoryBytes));

@@ -1,6 +1,6 @@
 import { EVENT_TYPE, micros } from '../traffic/events';
 import { DAY_MS, yesterday } from './move-all';
-import { ACCOUNT, type MovedStage, tell } from './moved-stage';
+import { ACCOUNT, type HistoryStage, tell } from './stage';
 
 export interface ReplayFigures {
   /** From the request to the first delivery, in milliseconds. */
@@ -21,7 +21,7 @@ const LIMIT_MS = 1_200_000;
  * @param wished how many of them are sent: those that were accepted first.
  */
 export async function measureReplay(
-  { service, receiver }: MovedStage,
+  { service, receiver }: HistoryStage,
   ofDay: number,
   wished: number,
 ): Promise<ReplayFigures> {

@@ -1,6 +1,6 @@
 import { FAILED_TYPE, orderId } from './move-all';
-import type { WithHistory } from './moved-stage';
 import { atIndex, getJson, measure, minuteOf, type Route } from './routes';
+import type { WithHistory } from './stage';
 
 interface Sample {
   readonly event_id: string;

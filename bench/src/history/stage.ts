@@ -15,7 +15,7 @@ const ENDPOINTS = 10;
 const SWEEP_LEASE_MS = 6 * 3_600_000;
 
 /** The service with or without a history, and all that is around it. */
-export interface MovedStage {
+export interface HistoryStage {
   readonly redisProcess: RedisProcess;
   readonly redis: RedisClient;
   readonly overList: OverList;
@@ -24,7 +24,7 @@ export interface MovedStage {
   readonly endpointIds: readonly EndpointId[];
 }
 
-export interface WithHistory extends MovedStage {
+export interface WithHistory extends HistoryStage {
   readonly postgres: PostgresProcess;
   readonly database: PgDatabase;
 }
@@ -42,7 +42,7 @@ export async function inPostgres<T>(work: (postgres: PostgresProcess) => Promise
 export async function inStage<T>(
   build: string,
   environment: Readonly<Record<string, string>>,
-  work: (stage: MovedStage) => Promise<T>,
+  work: (stage: HistoryStage) => Promise<T>,
 ): Promise<T> {
   const redisProcess = await RedisProcess.start();
   const receiver = await ReceiverProcess.start();

@@ -1,0 +1,42 @@
+import { renderToStaticMarkup } from 'react-dom/server';
+import { ProblemError } from '../api/problem';
+import { Problem } from './problem';
+
+function textOf(error: Error, onRetry?: () => void): string {
+  return renderToStaticMarkup(<Problem error={error} onRetry={onRetry} />).replaceAll(/<[^>]+>/g, ' ');
+}
+
+type Code = ProblemError['code'];
+type Errors = ProblemError['validationErrors'];
+
+function problem(status: number, code: Code = 'conflict', errors: Errors = []): ProblemError {
+  return new ProblemError('A title', 'A detail.', status, code, undefined, errors);
+}
+
+it('says what happened, and what to do next, by the status', () => {
+  expect(textOf(problem(409))).toMatch(
+    /A title .*A detail\..*Something changed in the meantime: check it again\./s,
+  );
+  expect(textOf(problem(404))).toContain('It may have been deleted, or it may have expired.');
+  expect(textOf(problem(429))).toContain('wait a moment');
+});
+
+it('tells people who came by a link nothing of keys and scopes', () => {
+  const text = textOf(problem(403, 'insufficient_scope'));
+  expect(text).toContain('Your link does not allow that');
+  expect(text).not.toMatch(/A title|A detail/);
+});
+
+it('names each field that is wrong', () => {
+  const errors = [{ pointer: '/url', detail: 'must be an https URL' }];
+  expect(textOf(problem(422, 'invalid_request', errors))).toMatch(/\/url\s+must be an https URL/);
+});
+
+it('says of a fault of its own that it is one', () => {
+  const text = textOf(new TypeError('x is undefined'));
+  expect(text).toMatch(/This page has a fault .*x is undefined.*Reload the page\./s);
+});
+
+it('is an alert, for screen readers', () => {
+  expect(renderToStaticMarkup(<Problem error={problem(500)} />)).toMatch(/^<div role="alert"/);
+});
