@@ -1,6 +1,6 @@
 import { PROBE_MS, phaseOf } from '../domain/breaker';
 import type { HoldReason } from '../domain/delivery';
-import { type Endpoint, lineOf } from '../domain/endpoint';
+import { type Endpoint, laneOf } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { lacksProof } from '../domain/verification';
 import type { AdmissionAnswer } from '../endpoints/admission/redis-admission-store';
@@ -151,7 +151,7 @@ async function askInOrder(
   const { accountId, id, rateLimit, timeoutMs = attemptTimeoutMs } = endpoint;
   const leaseMs = timeoutMs + LEASE_MARGIN_MS;
   const { acceptedAt, group } = event;
-  const line = lineOf(endpoint, event);
+  const lane = laneOf(endpoint, event);
   const windowMs = group === undefined ? undefined : endpoint.coalesce?.window_ms;
   const admitAs = (ordering: 'any' | 'look' | 'begin') => {
     const request = {
@@ -162,14 +162,14 @@ async function askInOrder(
       leaseMs,
       hasWaited,
       ordering,
-      line,
+      lane,
       windowMs,
     };
     return admissionStore.admit(id, request, clock());
   };
-  const isAlone = line === undefined || (endpoint.ordering === 'group' && group === undefined);
+  const isAlone = lane === undefined || (endpoint.ordering === 'group' && group === undefined);
   if (isAlone) {
-    const [answer] = await atomic([admitAs(line === undefined ? 'any' : 'begin')]);
+    const [answer] = await atomic([admitAs(lane === undefined ? 'any' : 'begin')]);
     return answer;
   }
   const guards = oldestEvents.guardsOldest({ accountId, id: eventId, acceptedAt });

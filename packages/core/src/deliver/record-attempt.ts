@@ -192,7 +192,7 @@ async function tryToRecord(
   const ended = decision.kind === 'retry' ? [] : [run];
   const { results, error } = await atomic.tried([
     attemptStore.record(record),
-    leaveLines(parts, ready.endpoint, ended),
+    leaveLanes(parts, ready.endpoint, ended),
     ...stepsToHistory(parts, ended, record.now),
     ...(run.stepsToEnd?.(endAfter(decision, attempt)) ?? []),
   ]);
@@ -205,11 +205,11 @@ async function tryToRecord(
 }
 
 /**
- * Out of the lines of their groups. In strict order, the script of the record removes them.
+ * Out of the lanes of their groups. In strict order, the script of the record removes them.
  *
  * @returns a step that gives whether others may go.
  */
-export function leaveLines(
+export function leaveLanes(
   { admissionStore }: AttemptParts,
   { ordering }: Endpoint,
   ended: readonly DeliveryRun[],

@@ -9,7 +9,7 @@ import {
   countAttempt,
   endAfter,
   factOf,
-  leaveLines,
+  leaveLanes,
   type RecordedAttempt,
   type RecordInput,
   recordOf,
@@ -114,7 +114,7 @@ async function tryAll(
   const { results, error } = await parts.atomic.tried([
     parts.attemptStore.record(record),
     along.along.length === 0 ? NONE_HAS_CHANGED : parts.attemptStore.recordAlong(along),
-    leaveLines(parts, first.ready.endpoint, ended),
+    leaveLanes(parts, first.ready.endpoint, ended),
     ...stepsToHistory(parts, ended, record.now),
     ...steps,
     ...stepsToEndAll(groups, stepsToEnd),

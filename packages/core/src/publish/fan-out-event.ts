@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { NewDelivery } from '../domain/delivery';
-import { type EndpointId, lineToJoin } from '../domain/endpoint';
+import { type EndpointId, laneToJoin } from '../domain/endpoint';
 import { type AcceptedEvent, dataOf } from '../domain/event';
 import type { BeginSpan, Span } from '../domain/trace';
 import type { Subscriber } from '../endpoints/redis-subscriptions';
@@ -318,8 +318,8 @@ function listDeliveries(
     if (receiver.ordering === 'none') continue;
     const places = portions.flatMap(({ event, isNew }) => {
       const { id: eventId, acceptedAt } = event;
-      const line = lineToJoin(receiver, event);
-      return line === undefined ? [] : [{ eventId, acceptedAt, line, isNew }];
+      const lane = laneToJoin(receiver, event);
+      return lane === undefined ? [] : [{ eventId, acceptedAt, lane, isNew }];
     });
     steps.push(admissionStore.joinOrder(receiver.id, places));
   }

@@ -225,7 +225,7 @@ function stepwiseParts(
         }),
       readWithAttempt: (...args: Parameters<DeliveryStore['readWithAttempt']>) =>
         turns.take(async () => {
-          await work.pause('a look for its line');
+          await work.pause('a look for its lane');
           return await deliveryStore.readWithAttempt(...args);
         }),
     }),
