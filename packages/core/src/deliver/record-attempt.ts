@@ -26,7 +26,7 @@ export interface RecordInput {
   /** The key that counts it for the rate limit, if there is one. */
   readonly attemptKey: string | undefined;
   /** Whether the record of another delivery of the same request has the result for the receiver. */
-  readonly isAlong?: boolean;
+  readonly isRepresented?: boolean;
 }
 
 /** A recorded attempt. */
@@ -82,7 +82,7 @@ export function countAttempt(
 
 export function recordOf(
   { clock }: AttemptParts,
-  { ready, attempt, decision, attemptKey, isAlong = false }: RecordInput,
+  { ready, attempt, decision, attemptKey, isRepresented = false }: RecordInput,
   fact: AttemptedFact,
   logLength: LogLength,
   mustBeListed = true,
@@ -93,8 +93,8 @@ export function recordOf(
     fact: attempt.number === 1 ? { eventType: event.type, ...fact } : fact,
     logLength,
     acceptedAt: event.acceptedAt,
-    openUntil: isAlong ? 0 : breaker.openUntil,
-    isAlong,
+    openUntil: isRepresented ? 0 : breaker.openUntil,
+    isRepresented,
     attemptKey,
     leavesOrder: decision.kind !== 'retry' && endpoint.ordering === 'strict',
     tellsOfFailing: tellsOfFailing(event.type, attempt),

@@ -176,7 +176,7 @@ export async function fanOutEvents(
   const refused = new Set<AcceptedEvent>();
   for (const batch of batches) {
     const portions = refused.size === 0 ? batch : batch.filter(({ event }) => !refused.has(event));
-    const store = () => storeAlong(parts, portions, premise);
+    const store = () => storeWithOthers(parts, portions, premise);
     const some = batches.length === 1 ? await store() : await fanOutTurns.take(store);
     for (const event of some) refused.add(event);
   }
@@ -215,12 +215,12 @@ function traceEvent(event: AcceptedEvent, beginSpan: BeginSpan | undefined, star
 }
 
 /**
- * Store one batch, along with others of the same turn of the event loop. It is harmless when repeated.
+ * Store one batch, together with others of the same turn of the event loop. It is harmless when repeated.
  *
  * @returns the events of it that are not sent: one of the same id waits for its time, was cancelled, or was
  *   sent to all its receivers before.
  */
-async function storeAlong(
+async function storeWithOthers(
   parts: PublishingParts,
   portions: readonly Portion[],
   premise: Premise,
