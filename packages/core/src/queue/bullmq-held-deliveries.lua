@@ -42,8 +42,8 @@ local function find_others(prioritized, base, suffix, most)
   return others, accepted
 end
 
---- An earlier wake-up stays. The job of one that is held together with another moves from waiting to delayed together with its entry, as if a worker had
---- taken it for that, its count of starts included: its worker must know later that it has waited.
+--- An earlier wake-up stays. The jobs of others that are held together with it move from waiting to delayed together with their
+--- entries, as if a worker had taken each for that, its count of starts included: its worker must know later that it has waited.
 ---@with jobs JobKeys
 ---@key held
 ---@key wake_ups
