@@ -32,7 +32,7 @@ export const deliveryAccidents: Steps<Scene & { readonly choices: Choices }> = {
       ? { delivery: { end: 'cancelled', isDue: true }, appends: true }
       : undefined,
   // By one script, which lists it, delays its job and asks for a look.
-  'it is held along with another one': ({ delivery }) =>
+  'it is held together with another one': ({ delivery }) =>
     delivery.job === 'waiting'
       ? { delivery: { job: 'delayed:held', isListed: true }, isWakeUpDue: true }
       : undefined,

@@ -117,7 +117,7 @@ function interleave(longer: Schedule, shorter: Schedule): Schedule {
   return placed.sort((a, b) => a.at - b.at).map(({ step }) => step);
 }
 
-/** A life that breaks off is not to take the others along: it is a finding. */
+/** A life that breaks off is not to end the others: it is a finding. */
 async function* goOn(
   fault: string,
   setting: RunSetting,

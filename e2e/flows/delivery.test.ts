@@ -75,7 +75,7 @@ it('an attempt that no receiver took has the address that was tried', async () =
   await stack.client.expect(204, 'DELETE', `/v1/webhooks/${webhook.id}`);
 });
 
-it('signs with a secret that the client brought along', async () => {
+it('signs with a secret that the client brought', async () => {
   const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
   const { body: webhook } = await stack.client.expect<{ id: string; secret: string }>(
     201,

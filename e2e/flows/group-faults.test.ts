@@ -10,7 +10,7 @@ const LATER = ['1h'];
 const GROUPS = 1_000;
 const BATCH = 100;
 /** Everything that is kept for the order within groups. */
-const OF_LINES = ['order:*', 'turn:*', 'lines:*', 'ready:*', 'coalescing:*'];
+const OF_LANES = ['order:*', 'turn:*', 'lines:*', 'ready:*', 'coalescing:*'];
 
 let stack: Stack;
 let client: ApiClient;
@@ -73,7 +73,7 @@ async function failFirst(webhookId: string, behind: number): Promise<readonly [s
 
 const arrivals = () => receiver.requests.map(({ headers }) => String(headers['webhook-id']));
 const keysLeft = async () =>
-  (await Promise.all(OF_LINES.map((pattern) => stack.redis.client.keys(pattern)))).flat();
+  (await Promise.all(OF_LANES.map((pattern) => stack.redis.client.keys(pattern)))).flat();
 
 async function untilNothingIsLeft(): Promise<void> {
   await until(async () => ((await keysLeft()).length === 0 ? true : undefined));

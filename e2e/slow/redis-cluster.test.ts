@@ -98,13 +98,13 @@ it('sends the events of each group in their order, only the newest if that is as
     lastOfEach.toSorted(),
   );
   const connection = connect();
-  const keysOfLines = async () => {
+  const keysOfLanes = async () => {
     const patterns = ['order:*', 'turn:*', 'lines:*', 'ready:*', 'coalescing:*'];
     const masters = connection.nodes('master');
     const found = masters.flatMap((node) => patterns.map(async (pattern) => await node.keys(pattern)));
     return (await Promise.all(found)).flat();
   };
-  await until(async () => ((await keysOfLines()).length === 0 ? true : undefined));
+  await until(async () => ((await keysOfLanes()).length === 0 ? true : undefined));
   connection.disconnect();
   await newest.stop();
 });

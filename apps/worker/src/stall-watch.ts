@@ -26,8 +26,8 @@ interface Standstill {
 // Counted in checks and not by the clock: a process that was itself stopped has checked nothing meanwhile.
 const CHECKS = 4;
 const PATIENCE_MS = 1_000;
-// A check goes to Redis along with other scripts, if there are some within this time.
-const ALONG_MS = 1_000;
+// A check goes to Redis together with other scripts, if there are some within this time.
+const TOGETHER_MS = 1_000;
 const WRITE_CHECK_MS = 1_000;
 
 /**
@@ -72,8 +72,8 @@ export class StallWatch {
   async #check(watched: WatchedQueue): Promise<WorkedQueue | undefined> {
     const { queue, shard } = watched;
     const { standings, atomic } = this.parts;
-    const look = atomic([standings.hasWaiting(queue, shard)], ALONG_MS);
-    const [hasWaiting] = (await answerWithin(ALONG_MS + PATIENCE_MS, look)) ?? [false];
+    const look = atomic([standings.hasWaiting(queue, shard)], TOGETHER_MS);
+    const [hasWaiting] = (await answerWithin(TOGETHER_MS + PATIENCE_MS, look)) ?? [false];
     const before = this.#standstills.get(watched);
     const now = watched.beginsAndEnds();
     if (!hasWaiting) {

@@ -19,7 +19,7 @@
  *   ---@include ./lines.lua         the local functions of another file
  *   ---@const A, B ../domain/file   constants of TypeScript
  *   ---@type JobKeys ./file         a type of TypeScript; those of `domain/` are known
- *   ---@record mate {event EventId, log text?}   a row of a reply: in the script, `mate {event = …}` makes one
+ *   ---@record entry {event EventId, log text?}  a row of a reply: in the script, `entry {event = …}` makes one
  *
  * Types: `text`, `integer`, `digits` (an integer that only goes on to a command), `boolean`, `shared` (a text that several
  * calls may reply with), 'a'|'b', `{name type, …}`, the name of a type or a record; `?` and `[]` behind each.

@@ -63,7 +63,7 @@ describe('publish', () => {
     await expect(ofTest().publish({ ...event, deliverAt })).rejects.toEqual(codeOf('invalid_event'));
   });
 
-  it('sends the caller’s place in a trace along, read anew for each event', async () => {
+  it('also sends the caller’s place in a trace, read anew for each event', async () => {
     const traceparents = ['00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', undefined];
     const publisher = open({ redisUrl: redis.url, ...PATIENT, traceparent: () => traceparents.shift() });
     await publisher.publish({ ...event, id: 'traced' });

@@ -38,7 +38,7 @@ const DEFAULT_ACCOUNT = 'default';
 const ID = /^[A-Za-z0-9_-]{1,128}$/;
 const MAX_WEBHOOKS = 100;
 
-/** @param trace the `traceparent` to send along. @throws PublishError `invalid_event`. */
+/** @param trace the `traceparent` to send with it. @throws PublishError `invalid_event`. */
 export function toEventJob(event: AnyEvent | null | undefined, trace?: string): EventJob {
   // Callers without TypeScript may pass none. Then the error says that its type is missing.
   const {

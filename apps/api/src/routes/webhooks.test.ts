@@ -136,7 +136,7 @@ describe('POST /v1/webhooks', () => {
     expect(await created()).not.toHaveProperty('description');
   });
 
-  it('keeps the secret that the client has brought along', async () => {
+  it('keeps the secret that the client has brought', async () => {
     const secret = newSecret();
     const { id, ...shown } = await created({ secret });
     expect(shown.secret).toBe(secret);

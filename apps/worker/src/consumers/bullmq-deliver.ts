@@ -4,14 +4,14 @@ import type { AttemptParts } from '@hookferry/core/deliver/open-delivery';
 import { type DeliveryRun, type JobEnd, parseDeliveryId } from '@hookferry/core/domain/delivery';
 import { DELIVERIES_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
 import { isUnreadableSecret } from '@hookferry/core/endpoints/seal';
-import { MateJobs } from '@hookferry/core/queue/bullmq-delivery-mates';
+import { BatchJobs } from '@hookferry/core/queue/bullmq-batch-jobs';
 import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
 import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
 import type { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
 import type { Job } from 'bullmq';
 import type { SharedCapacity } from '../capacity';
-import { DeliveryJobMates, type DeliveryJobMatesParts } from './bullmq-delivery-mates';
+import { DeliveryJobBatch, type DeliveryJobBatchParts } from './bullmq-delivery-batch';
 import { DeliveryWorker, notADelivery, readData } from './bullmq-delivery-worker';
 import { announceFailures, type OpenWorkerParts, workerOptionsOf } from './bullmq-open-worker';
 import { delayTooNew, giveJobBack, orTryAgainSoon, UNREADABLE_SECRET_DELAY_MS } from './bullmq-put-back';
@@ -26,7 +26,7 @@ export interface DeliveryWorkerParts extends OpenWorkerParts {
 }
 
 /** What the runs of one shard's deliveries work with. */
-interface ShardParts extends DeliveryWorkerParts, DeliveryJobMatesParts {
+interface ShardParts extends DeliveryWorkerParts, DeliveryJobBatchParts {
   readonly shard: QueueShard;
 }
 
@@ -37,7 +37,7 @@ const ELSEWHERE_DELAY_MS = 1_000;
 export function openDeliveryWorker(parts: DeliveryWorkerParts, shard: QueueShard): DeliveryWorker {
   const { redis, atomic, lockDurationMs, deliveryCapacity: capacity, stopDeadlineMs, emit } = parts;
   const { clock } = parts.attemptParts;
-  const mateJobs = new MateJobs(redis, shard, lockDurationMs, clock);
+  const batchJobs = new BatchJobs(redis, shard, lockDurationMs, clock);
   const worker: DeliveryWorker = new DeliveryWorker(
     DELIVERIES_QUEUE,
     // With a third parameter, BullMQ reports here when the job is cancelled.
@@ -46,12 +46,12 @@ export function openDeliveryWorker(parts: DeliveryWorkerParts, shard: QueueShard
       ...workerOptionsOf(parts, { queue: DELIVERIES_QUEUE, shard, capacity, stopDeadlineMs }),
       lockDuration: lockDurationMs,
       runningJobs: new RunningJobs(redis, shard, lockDurationMs, clock),
-      mateJobs,
+      batchJobs,
       dueDeliveries: new DueDeliveries({ prefix: shard.prefix, atomic, clock, emit }),
       clock,
     },
   );
-  const own: ShardParts = { ...parts, shard, worker, mateJobs };
+  const own: ShardParts = { ...parts, shard, worker, batchJobs };
   announceFailures(worker, emit);
   return worker;
 }
@@ -87,8 +87,8 @@ function readRun(parts: ShardParts, job: Job<DeliveryJob>): DeliveryRun {
   const data = readData(job.data);
   if (!ids) throw notADelivery();
   // While queues are split again, each delivery is claimed by itself.
-  const mates = placement.isSettled ? new DeliveryJobMates(parts, job, ids.eventId) : undefined;
-  return worker.runOf(job, ids, data, mates);
+  const batch = placement.isSettled ? new DeliveryJobBatch(parts, job, ids.eventId) : undefined;
+  return worker.runOf(job, ids, data, batch);
 }
 
 // Either nothing was sent, or the attempt is recorded: the delivery waits for the key, and uses no attempt.

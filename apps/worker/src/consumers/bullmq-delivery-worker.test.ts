@@ -6,7 +6,7 @@ import { systemClock } from '@hookferry/core/platform/clock';
 import { createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { connectRedis } from '@hookferry/core/platform/redis-connect';
 import type { Step } from '@hookferry/core/platform/redis-script';
-import { MateJobs } from '@hookferry/core/queue/bullmq-delivery-mates';
+import { BatchJobs } from '@hookferry/core/queue/bullmq-batch-jobs';
 import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { DUE_GRACE_MS, type DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
 import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
@@ -76,7 +76,7 @@ async function arrange(run: Run, { lockDurationMs = LOCK_MS, concurrency = 1 } =
       drainDelay: 3_600,
       lockDuration: lockDurationMs,
       runningJobs: new RunningJobs(redis, shard, lockDurationMs),
-      mateJobs: new MateJobs(redis, shard, lockDurationMs),
+      batchJobs: new BatchJobs(redis, shard, lockDurationMs),
       // Delayed jobs stay where they are.
       dueDeliveries: fake<DueDeliveries>({ start() {}, expect() {}, stop: async () => {} }),
       clock: systemClock,
@@ -364,16 +364,16 @@ it('runs also the job whose reply was lost, when it comes with the end of the on
   expect(await client.exists(queue.toKey('one'), queue.toKey('two'))).toBe(0);
 });
 
-it('keeps no job that a failed run has taken along: it runs again once its lock has expired', async () => {
+it('keeps no job that a failed run has taken for its batch: it runs again once its lock has expired', async () => {
   const [accountId, endpointId] = [uniqueAccountId(), uniqueEndpointId()];
   const ids = [1, 2].map(() => deliveryIdOf({ eventId: uniqueEventId(), endpointId }));
-  const along: string[] = [];
+  const others: string[] = [];
   const { queue, worker, begun, untilOver } = await arrange(
     async (job, scene) => {
-      if (along.length > 0) return DONE;
-      const wanted = { most: 10, maxBytes: 1_000_000, isInOrder: false, ties: false };
-      const taken = await scene.worker.takeAlong(job, { accountId, endpointId }, wanted);
-      along.push(...taken.jobs.map(({ id }) => id ?? ''));
+      if (others.length > 0) return DONE;
+      const wanted = { most: 10, maxBytes: 1_000_000, isInOrder: false, formsBatch: false };
+      const taken = await scene.worker.takeOthers(job, { accountId, endpointId }, wanted);
+      others.push(...taken.jobs.map(({ id }) => id ?? ''));
       throw new Error('OOM command not allowed');
     },
     { lockDurationMs: 1_000 },
@@ -383,12 +383,12 @@ it('keeps no job that a failed run has taken along: it runs again once its lock 
   const isOver = untilOver(2);
   worker.start();
   await isOver;
-  expect(along).toEqual([ids[1]]);
+  expect(others).toEqual([ids[1]]);
   expect(begun).toEqual(ids);
   expect(await queue.getActiveCount()).toBe(0);
 });
 
-describe('what is read along with a job', () => {
+describe('what is read together with a job', () => {
   it('is used while it is as good as new, and never later', async () => {
     const delivery = { eventId: uniqueEventId(), endpointId: uniqueEndpointId() };
     const seen: unknown[] = [];

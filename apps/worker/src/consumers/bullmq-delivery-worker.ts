@@ -1,5 +1,5 @@
 import {
-  type DeliveryMates,
+  type DeliveryBatch,
   type DeliveryParts,
   type DeliveryRun,
   type DeliveryTexts,
@@ -13,7 +13,7 @@ import { CACHED_FOR_MS } from '@hookferry/core/events/redis-event-store';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
 import { mapReply } from '@hookferry/core/platform/redis-atomic';
 import type { Step } from '@hookferry/core/platform/redis-script';
-import type { MateJobs, MatesToTake, TakenMates } from '@hookferry/core/queue/bullmq-delivery-mates';
+import type { BatchJobs, BatchToTake, TakenBatch } from '@hookferry/core/queue/bullmq-batch-jobs';
 import {
   type DeliveryJob,
   decodeRequest,
@@ -27,7 +27,7 @@ import { BullmqWorker, type BullmqWorkerOptions } from './bullmq-worker';
 
 export interface DeliveryWorkerOptions extends BullmqWorkerOptions {
   readonly runningJobs: RunningJobs;
-  readonly mateJobs: MateJobs;
+  readonly batchJobs: BatchJobs;
   /** It puts back those that are delayed. */
   readonly dueDeliveries: DueDeliveries;
   /** How long a dead worker's jobs stay its own. Milliseconds. */
@@ -52,17 +52,17 @@ interface Run {
   isOver: boolean;
   /** The next job, taken in its place. */
   taken: Taken | undefined;
-  /** The jobs that were taken along with it. */
-  along: readonly JobRef[];
+  /** The jobs that were taken to end together with it. */
+  others: readonly JobRef[];
 }
 
 const NO_JOBS: readonly JobRef[] = [];
 
 function newRun(token: string, mayTakeNext: () => boolean): Run {
-  return { token, takenAt: steadyClock(), mayTakeNext, isOver: false, taken: undefined, along: NO_JOBS };
+  return { token, takenAt: steadyClock(), mayTakeNext, isOver: false, taken: undefined, others: NO_JOBS };
 }
 
-/** A running job: one of BullMQ, or one that was taken along with it. */
+/** A running job: one of BullMQ, or one of its batch. */
 export interface JobRef {
   readonly id?: string | undefined;
 }
@@ -73,7 +73,7 @@ export interface JobRef {
  */
 export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   readonly #runningJobs: RunningJobs;
-  readonly #mateJobs: MateJobs;
+  readonly #batchJobs: BatchJobs;
   readonly #dueDeliveries: DueDeliveries;
   readonly #lockMs: number;
   readonly #clock: Clock;
@@ -87,11 +87,11 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   constructor(
     queue: string,
     process: Processor<DeliveryJob, JobEnd>,
-    { runningJobs, mateJobs, dueDeliveries, clock, ...options }: DeliveryWorkerOptions,
+    { runningJobs, batchJobs, dueDeliveries, clock, ...options }: DeliveryWorkerOptions,
   ) {
     super(queue, process, options);
     this.#runningJobs = runningJobs;
-    this.#mateJobs = mateJobs;
+    this.#batchJobs = batchJobs;
     this.#dueDeliveries = dueDeliveries;
     this.#lockMs = options.lockDuration;
     this.#clock = clock;
@@ -110,13 +110,13 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   /**
    * What a running job says of its delivery, and how it ends.
    *
-   * @param mates absent: it goes alone, or was taken along.
+   * @param batch absent: it goes alone, or in the batch of another one.
    */
   runOf(
     job: RunningJob,
     { eventId, endpointId }: DeliveryParts,
     data: DeliveryJobData,
-    mates?: DeliveryMates,
+    batch?: DeliveryBatch,
   ): DeliveryRun {
     const holds = this.#holds.get(job);
     return {
@@ -132,7 +132,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
       request: decodeRequest(data),
       texts: this.textsOf(job),
       stepsToEnd: (end) => this.stepsToEnd([job], end),
-      mates,
+      batch,
     };
   }
 
@@ -182,23 +182,27 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     return { kind: 'delayed', delayMs: delayMs + DUE_GRACE_MS, failure };
   }
 
-  /** Take jobs that can end along with a running one. They are not counted as running; each has to be let go of. */
-  async takeAlong(job: Job<DeliveryJob>, address: EndpointAddress, wanted: MatesToTake): Promise<TakenMates> {
-    const first = parseDeliveryId(job.id ?? '')?.eventId;
-    if (first === undefined) return { tied: [], busy: [], jobs: [] };
+  /** Take jobs that can end together with a running one. They are not counted as running; each has to be let go of. */
+  async takeOthers(
+    job: Job<DeliveryJob>,
+    address: EndpointAddress,
+    wanted: BatchToTake,
+  ): Promise<TakenBatch> {
+    const primary = parseDeliveryId(job.id ?? '')?.eventId;
+    if (primary === undefined) return { sentBefore: [], busy: [], jobs: [] };
     const token = this.#newToken();
-    const [{ tied, busy, jobs }] = await this.atomic([this.#mateJobs.take(address, first, token, wanted)]);
-    for (const mate of jobs) {
-      this.own(mate.id, token);
-      this.#note(mate, mate);
+    const [taken] = await this.atomic([this.#batchJobs.take(address, primary, token, wanted)]);
+    for (const other of taken.jobs) {
+      this.own(other.id, token);
+      this.#note(other, other);
       this.#runs.set(
-        mate,
+        other,
         newRun(token, () => false),
       );
     }
     const run = this.#runs.get(job);
-    if (run) run.along = [...run.along, ...jobs];
-    return { tied, busy, jobs };
+    if (run) run.others = [...run.others, ...taken.jobs];
+    return taken;
   }
 
   protected override async runJob(
@@ -214,7 +218,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     const running = super.runJob(job, token, mayTakeNext);
     const end = () => {
       this.#underWay.delete(jobId);
-      this.#disownAll(run.along);
+      this.#disownAll(run.others);
     };
     this.#underWay.set(jobId, running.then(end, end));
     return await running;
@@ -246,7 +250,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     return this.#begin(run.taken) as Job<DeliveryJob, JobEnd>;
   }
 
-  // A run that fails lets go of nothing. What it took along would be kept from all workers for as long as this one lives.
+  // A run that fails lets go of nothing. The others that it took would be kept from all workers for as long as this one lives.
   #disownAll(jobs: readonly JobRef[]): void {
     for (const job of jobs) {
       const run = this.#runs.get(job);

@@ -22,7 +22,7 @@ export class UsageStore {
     await this.stepToCount(accountId, changes, now)(this.redis);
   }
 
-  /** The same, along with other steps. */
+  /** The same, together with other steps. */
   stepToCount(accountId: AccountId, changes: readonly UsageChange[], now: number): Step<void> {
     return addUsage({ account: accountId, now, changes });
   }

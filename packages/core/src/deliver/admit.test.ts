@@ -397,7 +397,7 @@ describe('hold', () => {
     ]);
   });
 
-  it('holds those along that would be refused next, and announces each', async () => {
+  it('also holds those that would be refused next, and announces each', async () => {
     const { hold, run, signals, deliveryQueue, heldDeliveries } = arrangeHold({ endpoint: buildEndpoint() });
     const { accountId, endpointId } = run;
     const eventId = uniqueEventId();

@@ -1,6 +1,6 @@
 import { PROBE_MS, phaseOf } from '../domain/breaker';
 import type { HoldReason } from '../domain/delivery';
-import { type Endpoint, lineOf } from '../domain/endpoint';
+import { type Endpoint, laneOf } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { lacksProof } from '../domain/verification';
 import type { AdmissionAnswer } from '../endpoints/admission/redis-admission-store';
@@ -117,10 +117,10 @@ function lookAgainMs({ endpoint, run }: ReadyDelivery): number {
 }
 
 /**
- * Whether a delivery may go in the request of another one that was admitted, at an endpoint whose rate limit counts
+ * Whether a delivery may go in the batch of another one that was admitted, at an endpoint whose rate limit counts
  * events. Gives the key that counts it.
  */
-export async function admitAlong(parts: AttemptParts, ready: ReadyDelivery): Promise<string | undefined> {
+export async function admitToBatch(parts: AttemptParts, ready: ReadyDelivery): Promise<string | undefined> {
   const { endpoint, event, run } = ready;
   const { id, rateLimit, timeoutMs = parts.attemptTimeoutMs } = endpoint;
   const attemptKey = `${run.eventId} ${parts.clock()}`;
@@ -151,7 +151,7 @@ async function askInOrder(
   const { accountId, id, rateLimit, timeoutMs = attemptTimeoutMs } = endpoint;
   const leaseMs = timeoutMs + LEASE_MARGIN_MS;
   const { acceptedAt, group } = event;
-  const line = lineOf(endpoint, event);
+  const lane = laneOf(endpoint, event);
   const windowMs = group === undefined ? undefined : endpoint.coalesce?.window_ms;
   const admitAs = (ordering: 'any' | 'look' | 'begin') => {
     const request = {
@@ -162,14 +162,14 @@ async function askInOrder(
       leaseMs,
       hasWaited,
       ordering,
-      line,
+      lane,
       windowMs,
     };
     return admissionStore.admit(id, request, clock());
   };
-  const isAlone = line === undefined || (endpoint.ordering === 'group' && group === undefined);
+  const isAlone = lane === undefined || (endpoint.ordering === 'group' && group === undefined);
   if (isAlone) {
-    const [answer] = await atomic([admitAs(line === undefined ? 'any' : 'begin')]);
+    const [answer] = await atomic([admitAs(lane === undefined ? 'any' : 'begin')]);
     return answer;
   }
   const guards = oldestEvents.guardsOldest({ accountId, id: eventId, acceptedAt });
@@ -185,21 +185,21 @@ const BOUND_MS = 3_600_000;
 
 /**
  * Enter a delivery among the held ones. Waiting uses no attempt. Other deliveries of the endpoint that would
- * be taken next only to be refused are held along with it.
+ * be taken next only to be refused are held together with it.
  *
  * @returns the delay of its job in milliseconds: between one hour and two, so that deliveries held together
  *   do not come back together.
  */
 export async function hold(parts: AttemptParts, ready: ReadyDelivery, refusal: Refused): Promise<number> {
-  return (await holdAlong(parts, ready, refusal)).delayMs;
+  return (await holdWithOthers(parts, ready, refusal)).delayMs;
 }
 
 /** Like `hold`. Also gives how many other deliveries were held with it. */
-export async function holdAlong(
+export async function holdWithOthers(
   { heldDeliveries, admissionStore, releaser, clock, random, emit }: AttemptParts,
   ready: ReadyDelivery,
   refusal: Refused,
-): Promise<{ readonly delayMs: number; readonly along: number }> {
+): Promise<{ readonly delayMs: number; readonly others: number }> {
   const { run, endpoint, previousStartedAt } = ready;
   const { accountId, endpointId, eventId } = run;
   const { acceptedAt, trace } = ready.event;
@@ -207,18 +207,18 @@ export async function holdAlong(
   const address = { accountId, endpointId };
   // It is looked at before its event goes.
   const leftMs = Math.max(Math.round(ready.openUntil - clock()), SOON_MS);
-  const alongForMs = isRefusedForAll(endpoint, refusal) ? Math.min(BOUND_MS, leftMs) : undefined;
+  const othersForMs = isRefusedForAll(endpoint, refusal) ? Math.min(BOUND_MS, leftMs) : undefined;
   if (endpoint.ordering === 'group' && !refusal.isBehind) {
     await admissionStore.markReady(endpointId, { eventId, acceptedAt });
   }
   const held = { eventId, acceptedAt, previousStartedAt };
-  const along = await heldDeliveries.enter(address, held, wakeUpAt, reason, alongForMs);
+  const others = await heldDeliveries.enter(address, held, wakeUpAt, reason, othersForMs);
   releaser.wakeUpAt(accountId, endpointId, wakeUpAt);
   if (awaitsSlot) releaser.awaitSlot(accountId, endpointId);
   const traced = trace && { traceId: trace.traceId };
   emit({ name: 'delivery.held', ...address, eventId, reason, ...traced });
-  for (const each of along) emit({ name: 'delivery.held', ...address, eventId: each, reason });
-  return { delayMs: Math.min(Math.round(BOUND_MS * (1 + random())), leftMs), along: along.length };
+  for (const each of others) emit({ name: 'delivery.held', ...address, eventId: each, reason });
+  return { delayMs: Math.min(Math.round(BOUND_MS * (1 + random())), leftMs), others: others.length };
 }
 
 /**

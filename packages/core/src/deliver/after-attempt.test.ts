@@ -588,7 +588,7 @@ describe('where the deliveries of a group go one at a time', () => {
     ['native', 'order-1'],
     ['cloudevents-batch', 'order-1'],
     ['cloudevents-batch', undefined],
-  ] as const)('one that is over leaves nothing of its line: %s, %s', async (format, group) => {
+  ] as const)('one that is over leaves nothing of its lane: %s, %s', async (format, group) => {
     const endpoint = buildEndpoint({ ordering: 'group', format });
     const { deliver } = await scene.arrange({
       endpoint,

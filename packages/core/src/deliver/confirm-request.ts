@@ -32,19 +32,19 @@ export class Confirmation {
   #refusal: Refusal | undefined;
 
   /**
-   * @param members all deliveries that go in the request.
+   * @param deliveries all deliveries that go in the request.
    * @param expiresAt until when what it carries is valid. Milliseconds since the Unix epoch.
    */
   constructor(
     private readonly parts: AttemptParts,
-    private readonly members: readonly ReadyDelivery[],
+    private readonly deliveries: readonly ReadyDelivery[],
     private readonly expiresAt = Number.POSITIVE_INFINITY,
     private readonly now: Clock = steadyClock,
   ) {
     this.#confirmedAt = Math.min(
-      ...members.map(({ readAt, run }) => Math.min(readAt, run.takenAt ?? readAt)),
+      ...deliveries.map(({ readAt, run }) => Math.min(readAt, run.takenAt ?? readAt)),
     );
-    this.#ownedUntil = Math.min(...members.map(({ run }) => run.ownedUntil));
+    this.#ownedUntil = Math.min(...deliveries.map(({ run }) => run.ownedUntil));
   }
 
   /** Why the request may not begin, once that was said. */
@@ -63,7 +63,7 @@ export class Confirmation {
   async #ask(): Promise<boolean> {
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
       const askedAt = this.now();
-      const refusal = await findRefusal(this.parts, this.members);
+      const refusal = await findRefusal(this.parts, this.deliveries);
       if (refusal) return this.#refuse(refusal);
       this.#confirmedAt = askedAt;
       this.#ownedUntil = Number.POSITIVE_INFINITY;
@@ -82,11 +82,14 @@ export class Confirmation {
 // In one turn, so that one server gets all of it as one script.
 async function findRefusal(
   parts: AttemptParts,
-  members: readonly ReadyDelivery[],
+  deliveries: readonly ReadyDelivery[],
 ): Promise<Refusal | undefined> {
   const [areOurs, areUnchanged] = await Promise.all([
-    Promise.all(members.map(({ run }) => isOurs(parts, run))),
-    Promise.all([isEndpointUnchanged(parts, members), ...members.map((each) => isUnchanged(parts, each))]),
+    Promise.all(deliveries.map(({ run }) => isOurs(parts, run))),
+    Promise.all([
+      isEndpointUnchanged(parts, deliveries),
+      ...deliveries.map((each) => isUnchanged(parts, each)),
+    ]),
   ]);
   if (!areOurs.every(Boolean)) return 'lost';
   return areUnchanged.every(Boolean) ? undefined : 'changed';
@@ -110,9 +113,9 @@ async function isUnchanged(
 
 async function isEndpointUnchanged(
   { atomic, endpointStore, signingKeyStore, clock }: AttemptParts,
-  members: readonly ReadyDelivery[],
+  deliveries: readonly ReadyDelivery[],
 ): Promise<boolean> {
-  const [first, ...others] = members;
+  const [first, ...others] = deliveries;
   if (first === undefined) return true;
   const { endpoint, signer, run } = first;
   const { accountId, endpointId } = run;

@@ -161,7 +161,7 @@ describe('with a history', () => {
     { kind: 'exhausted' },
     { kind: 'aborted' },
     { kind: 'stays_delivered' },
-  ])('notes a delivery that is over along with its record: %j', async (decision) => {
+  ])('notes a delivery that is over in the script of its record: %j', async (decision) => {
     const { record, run, readOver } = await arrange({ hasHistory: true });
     const { accountId, eventId, endpointId } = run;
     await record({}, decision);

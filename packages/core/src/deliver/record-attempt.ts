@@ -26,7 +26,7 @@ export interface RecordInput {
   /** The key that counts it for the rate limit, if there is one. */
   readonly attemptKey: string | undefined;
   /** Whether the record of another delivery of the same request has the result for the receiver. */
-  readonly isAlong?: boolean;
+  readonly isRepresented?: boolean;
 }
 
 /** A recorded attempt. */
@@ -82,7 +82,7 @@ export function countAttempt(
 
 export function recordOf(
   { clock }: AttemptParts,
-  { ready, attempt, decision, attemptKey, isAlong = false }: RecordInput,
+  { ready, attempt, decision, attemptKey, isRepresented = false }: RecordInput,
   fact: AttemptedFact,
   logLength: LogLength,
   mustBeListed = true,
@@ -93,8 +93,8 @@ export function recordOf(
     fact: attempt.number === 1 ? { eventType: event.type, ...fact } : fact,
     logLength,
     acceptedAt: event.acceptedAt,
-    openUntil: isAlong ? 0 : breaker.openUntil,
-    isAlong,
+    openUntil: isRepresented ? 0 : breaker.openUntil,
+    isRepresented,
     attemptKey,
     leavesOrder: decision.kind !== 'retry' && endpoint.ordering === 'strict',
     tellsOfFailing: tellsOfFailing(event.type, attempt),
@@ -192,7 +192,7 @@ async function tryToRecord(
   const ended = decision.kind === 'retry' ? [] : [run];
   const { results, error } = await atomic.tried([
     attemptStore.record(record),
-    leaveLines(parts, ready.endpoint, ended),
+    leaveLanes(parts, ready.endpoint, ended),
     ...stepsToHistory(parts, ended, record.now),
     ...(run.stepsToEnd?.(endAfter(decision, attempt)) ?? []),
   ]);
@@ -205,11 +205,11 @@ async function tryToRecord(
 }
 
 /**
- * Out of the lines of their groups. In strict order, the script of the record removes them.
+ * Out of the lanes of their groups. In strict order, the script of the record removes them.
  *
  * @returns a step that gives whether others may go.
  */
-export function leaveLines(
+export function leaveLanes(
   { admissionStore }: AttemptParts,
   { ordering }: Endpoint,
   ended: readonly DeliveryRun[],

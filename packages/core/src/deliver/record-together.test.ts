@@ -206,12 +206,12 @@ describe.each([
 
 it('let go of no job before all are recorded', async () => {
   const { record, attemptStore, ended, events } = await arrange(3, atomicOneByOne);
-  const recordAlong = attemptStore.recordAlong.bind(attemptStore);
+  const recordOthers = attemptStore.recordOthers.bind(attemptStore);
   const seen: number[] = [];
-  attemptStore.recordAlong = (...args) =>
+  attemptStore.recordOthers = (...args) =>
     buildGuard(async (target) => {
       seen.push(ended.length);
-      return await recordAlong(...args)(target);
+      return await recordOthers(...args)(target);
     });
   await record();
   expect(seen).toEqual([0]);

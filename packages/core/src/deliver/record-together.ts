@@ -1,5 +1,5 @@
 import type { Attempt } from '../domain/attempt';
-import type { DeliveryMates, JobEnd } from '../domain/delivery';
+import type { DeliveryBatch, JobEnd } from '../domain/delivery';
 import type { AttemptedFact } from '../domain/delivery-log';
 import type { EventId } from '../domain/event';
 import type { LogLength } from '../events/redis-delivery-store';
@@ -9,22 +9,22 @@ import {
   countAttempt,
   endAfter,
   factOf,
-  leaveLines,
+  leaveLanes,
   type RecordedAttempt,
   type RecordInput,
   recordOf,
   recordOrAddLate,
   stepsToHistory,
 } from './record-attempt';
-import type { AttemptEffect, AttemptRecord, RecordAlong, RecordsAlong } from './redis-attempt-store';
+import type { AttemptEffect, AttemptRecord, OtherRecords, SharedRecord } from './redis-attempt-store';
 
 export interface RecordTogetherInput {
   /**
-   * Those of one request: one at least. The first one's record says what the request says of the receiver. Those that
+   * Those of one request: one at least. The first one represents it: its record has the result for the receiver. Those that
    * have the same attempt, as an object, have the same decision, and are in the same round.
    */
   readonly inputs: readonly RecordInput[];
-  readonly stepsToEnd: DeliveryMates['stepsToEnd'];
+  readonly stepsToEnd: DeliveryBatch['stepsToEnd'];
   /** Done in the same script as the records. */
   readonly steps: readonly Step[];
 }
@@ -70,21 +70,21 @@ async function recordAll(
   recorded: Map<EventId, RecordedAttempt>,
 ): Promise<void> {
   const { inputs } = input;
-  const [first, ...others] = inputs;
-  if (first === undefined) return;
+  const [representative, ...others] = inputs;
+  if (representative === undefined) return;
   const groups = groupsOf(inputs, facts);
-  const tried = await tryAll(parts, input, first, groups, facts);
+  const tried = await tryAll(parts, input, representative, groups, facts);
   const { effect, changed } = tried;
-  // If it is sent again with others, it has the same effect as the first time.
-  const firstEffect = recorded.get(first.ready.run.eventId)?.effect ?? effect;
-  const unrecorded = new Set(effect ? changed : [first.ready.run.eventId]);
-  const noted = { ...tried, effect: firstEffect };
-  if (effect) for (const group of groups) note(group, first, noted, unrecorded, recorded);
+  // If its record is repeated with those of others, it has the same effect as the first time.
+  const ownEffect = recorded.get(representative.ready.run.eventId)?.effect ?? effect;
+  const unrecorded = new Set(effect ? changed : [representative.ready.run.eventId]);
+  const noted = { ...tried, effect: ownEffect };
+  if (effect) for (const group of groups) note(group, representative, noted, unrecorded, recorded);
   if (unrecorded.size === 0) return;
   for (const each of inputs) {
     const { ready } = each;
     if (!unrecorded.has(ready.run.eventId)) continue;
-    const own = { ...each, isAlong: each !== first };
+    const own = { ...each, isRepresented: each !== representative };
     const late = await recordOrAddLate(parts, own, factIn(facts, own), ready.logLength);
     recorded.set(ready.run.eventId, late);
   }
@@ -93,7 +93,7 @@ async function recordAll(
 }
 
 interface Tried {
-  /** Of the first one. Absent: its log has changed, and none is recorded. */
+  /** Of the representative. Absent: its log has changed, and none is recorded. */
   readonly effect: AttemptEffect | undefined;
   /** Those of the others whose logs have changed. Then no other one is recorded, and no job has ended. */
   readonly changed: readonly EventId[];
@@ -104,17 +104,22 @@ interface Tried {
 async function tryAll(
   parts: AttemptParts,
   { inputs, stepsToEnd, steps }: RecordTogetherInput,
-  first: RecordInput,
+  representative: RecordInput,
   groups: readonly Group[],
   facts: Facts,
 ): Promise<Tried> {
-  const record = recordOf(parts, first, factIn(facts, first), first.ready.logLength);
-  const along = alongOf(parts, groups, first, record);
+  const record = recordOf(
+    parts,
+    representative,
+    factIn(facts, representative),
+    representative.ready.logLength,
+  );
+  const ofOthers = recordsOfOthers(parts, groups, representative, record);
   const ended = inputs.filter(({ decision }) => decision.kind !== 'retry').map(({ ready }) => ready.run);
   const { results, error } = await parts.atomic.tried([
     parts.attemptStore.record(record),
-    along.along.length === 0 ? NONE_HAS_CHANGED : parts.attemptStore.recordAlong(along),
-    leaveLines(parts, first.ready.endpoint, ended),
+    ofOthers.records.length === 0 ? NONE_HAS_CHANGED : parts.attemptStore.recordOthers(ofOthers),
+    leaveLanes(parts, representative.ready.endpoint, ended),
     ...stepsToHistory(parts, ended, record.now),
     ...steps,
     ...stepsToEndAll(groups, stepsToEnd),
@@ -146,16 +151,16 @@ function factIn(facts: Facts, { attempt }: RecordInput): AttemptedFact {
   return facts.get(attempt) as AttemptedFact;
 }
 
-function alongOf(
+function recordsOfOthers(
   parts: AttemptParts,
   groups: readonly Group[],
-  first: RecordInput,
+  representative: RecordInput,
   { mustBeListed = false, now }: AttemptRecord,
-): RecordsAlong {
-  const along: RecordAlong[] = [];
+): OtherRecords {
+  const records: SharedRecord[] = [];
   const attemptKeys: string[] = [];
   for (const { fact, logLength, inputs } of groups) {
-    const others = inputs.filter((input) => input !== first);
+    const others = inputs.filter((input) => input !== representative);
     const [one] = others;
     if (one === undefined) continue;
     const { fact: written, leavesOrder } = recordOf(parts, one, fact, logLength);
@@ -163,10 +168,10 @@ function alongOf(
       eventId: run.eventId,
       acceptedAt: event.acceptedAt,
     }));
-    along.push({ fact: written, logLength, leavesOrder, deliveries });
+    records.push({ fact: written, logLength, leavesOrder, deliveries });
     for (const { attemptKey } of others) if (attemptKey !== undefined) attemptKeys.push(attemptKey);
   }
-  return { endpointId: first.ready.run.endpointId, along, attemptKeys, mustBeListed, now };
+  return { endpointId: representative.ready.run.endpointId, records, attemptKeys, mustBeListed, now };
 }
 
 function stepsToEndAll(
@@ -185,7 +190,7 @@ function stepsToEndAll(
 
 function note(
   { fact: { nextAttemptAt }, end, inputs }: Group,
-  first: RecordInput,
+  representative: RecordInput,
   { effect, letsOthersGo }: Tried,
   unrecorded: ReadonlySet<EventId>,
   recorded: Map<EventId, RecordedAttempt>,
@@ -194,15 +199,15 @@ function note(
     const { eventId } = input.ready.run;
     if (unrecorded.has(eventId)) continue;
     recorded.set(eventId, {
-      effect: input === first ? effect : NO_EFFECT_OF_ITS_OWN,
-      // In strict order the record of the first one does not say, unless that has ended.
+      effect: input === representative ? effect : NO_EFFECT_OF_ITS_OWN,
+      // In strict order the record of the representative does not say, unless that has ended.
       letsOthersGo: letsOthersGo || (end.kind === 'done' && input.ready.endpoint.ordering === 'strict'),
       nextAttemptAt,
     });
   }
 }
 
-// The first one's record has it.
+// The representative's record has it.
 const NO_EFFECT_OF_ITS_OWN: AttemptEffect = {
   failures: 0,
   openedUntil: undefined,

@@ -156,8 +156,8 @@ function record_attempt(
   }
 end
 
---- Records the attempts of the other deliveries of a request: all of them, or none if the log of one has changed. The record of
---- the first delivery has the result for the receiver.
+--- Records the attempts of the others of a request's deliveries: all of them, or none if the log of one has changed. The record of
+--- the representative has the result for the receiver.
 ---@guard
 ---@key list = deliveries(endpoint)
 ---@key recent = recentAttempts(endpoint)
@@ -173,7 +173,7 @@ end
 ---@param accepted_at integer[]    of each
 ---@param lines {log_length digits, line text, short_line text, leaves_order boolean, count integer}[]  each for so many of the events
 ---@reply changed EventId[]        those whose logs have changed
-function record_along(
+function record_others(
   list,
   recent,
   order,

@@ -11,9 +11,14 @@ import { startRedisServer } from '../testing/redis-server';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testRetention } from '../testing/test-retention';
 import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { type AttemptRecord, AttemptStore, type RecordAlong, type RecordsAlong } from './redis-attempt-store';
+import {
+  type AttemptRecord,
+  AttemptStore,
+  type OtherRecords,
+  type SharedRecord,
+} from './redis-attempt-store';
 
-type Mark = RecordAlong['deliveries'][number];
+type Mark = SharedRecord['deliveries'][number];
 
 const NOW = 1_700_000_000_000;
 const ACCEPTED_AT = NOW - 60_000;
@@ -496,7 +501,7 @@ describe('what receivers have answered', () => {
   });
 });
 
-describe('attempts along with that of another delivery', () => {
+describe('attempts recorded together with that of another delivery', () => {
   function arrangeMany(count: number) {
     const { delivery, deliveryStore, admissionStore, dump } = arrange();
     const { endpointId } = delivery;
@@ -526,10 +531,10 @@ describe('attempts along with that of another delivery', () => {
             async ({ eventId }) => (await deliveryStore.readWithLength(endpointId, eventId)).state,
           ),
         ),
-      recordAlong: (along: readonly RecordAlong[], change: Partial<RecordsAlong> = {}) =>
-        attemptStore.recordAlong({
+      recordOthers: (records: readonly SharedRecord[], change: Partial<OtherRecords> = {}) =>
+        attemptStore.recordOthers({
           endpointId,
-          along,
+          records,
           attemptKeys: [],
           mustBeListed: false,
           now: NOW,
@@ -539,10 +544,10 @@ describe('attempts along with that of another delivery', () => {
   }
 
   const answered = { ...failure, attempt: { ...failure.attempt, responseBody: 'not now' } };
-  const alongOf = (
-    deliveries: RecordAlong['deliveries'],
-    change: Partial<RecordAlong> = {},
-  ): RecordAlong => ({
+  const sharedBy = (
+    deliveries: SharedRecord['deliveries'],
+    change: Partial<SharedRecord> = {},
+  ): SharedRecord => ({
     fact: success,
     logLength: 0,
     leavesOrder: true,
@@ -551,10 +556,10 @@ describe('attempts along with that of another delivery', () => {
   });
 
   it('are recorded, each in its own log, by the line that they share, and say nothing of the receiver', async () => {
-    const { deliveries, statesOf, recordAlong, admissionStore, endpointId } = arrangeMany(3);
+    const { deliveries, statesOf, recordOthers, admissionStore, endpointId } = arrangeMany(3);
     const [first, ...others] = deliveries;
     const failed = { fact: failure, leavesOrder: false, deliveries: first ? [first] : [] };
-    expect(await recordAlong([alongOf(others), alongOf([], failed)])).toEqual([]);
+    expect(await recordOthers([sharedBy(others), sharedBy([], failed)])).toEqual([]);
     const [failing, ...delivered] = await statesOf();
     expect(failing).toMatchObject({ status: 'pending', attempts: [failure.attempt] });
     for (const state of delivered) expect(state).toMatchObject({ status: 'delivered' });
@@ -562,10 +567,10 @@ describe('attempts along with that of another delivery', () => {
   });
 
   it('are appended to logs that have other lines', async () => {
-    const { deliveries, statesOf, recordAlong, logOf } = arrangeMany(2);
-    await recordAlong([alongOf(deliveries, { fact: failure, leavesOrder: false })]);
+    const { deliveries, statesOf, recordOthers, logOf } = arrangeMany(2);
+    await recordOthers([sharedBy(deliveries, { fact: failure, leavesOrder: false })]);
     const logLength = await redis.client.strlen(logOf(0));
-    expect(await recordAlong([alongOf(deliveries, { logLength })])).toEqual([]);
+    expect(await recordOthers([sharedBy(deliveries, { logLength })])).toEqual([]);
     for (const { attempts } of await statesOf()) expect(attempts).toEqual([failure.attempt, success.attempt]);
   });
 
@@ -573,57 +578,57 @@ describe('attempts along with that of another delivery', () => {
     ['another line was appended', 0],
     ['its log has expired', 5],
   ])('are not recorded when %s, none of them, and it is told of which', async (_, logLength) => {
-    const { deliveries, recordAlong, logOf, dump } = arrangeMany(3);
+    const { deliveries, recordOthers, logOf, dump } = arrangeMany(3);
     const [first, second, third] = deliveries as [Mark, Mark, Mark];
     if (logLength === 0) await redis.client.set(logOf(1), 'a line of another worker\n');
     const before = await dump();
-    const along = [alongOf([first, third]), alongOf([second], { logLength })];
-    expect(await recordAlong(along)).toEqual([second.eventId]);
+    const records = [sharedBy([first, third]), sharedBy([second], { logLength })];
+    expect(await recordOthers(records)).toEqual([second.eventId]);
     expect(await dump()).toEqual(before);
   });
 
   it('are recorded once when the script comes again', async () => {
-    const { deliveries, recordAlong, dump, endpointId, logOf } = arrangeMany(3);
-    const withAnswers = [alongOf(deliveries, { fact: answered, leavesOrder: false })];
-    await recordAlong(withAnswers);
+    const { deliveries, recordOthers, dump, endpointId, logOf } = arrangeMany(3);
+    const withAnswers = [sharedBy(deliveries, { fact: answered, leavesOrder: false })];
+    await recordOthers(withAnswers);
     await redis.client.append(logOf(1), LATER_LINE);
     const before = await dump();
-    expect(await recordAlong(withAnswers)).toEqual([]);
+    expect(await recordOthers(withAnswers)).toEqual([]);
     expect(await dump()).toEqual(before);
     expect(await redis.client.get(keys.answerBytes(endpointId))).not.toBeNull();
   });
 
   it('are not recorded where one is in no list, if that says that it has moved; and enlist those that are missing', async () => {
-    const { deliveries, recordAlong, enlist, endpointId } = arrangeMany(2);
+    const { deliveries, recordOthers, enlist, endpointId } = arrangeMany(2);
     const [first, second] = deliveries as [Mark, Mark];
     await enlist();
     await redis.client.zrem(keys.deliveries(endpointId), second.eventId);
-    expect(await recordAlong([alongOf(deliveries)], { mustBeListed: true })).toEqual([second.eventId]);
-    expect(await recordAlong([alongOf(deliveries)])).toEqual([]);
+    expect(await recordOthers([sharedBy(deliveries)], { mustBeListed: true })).toEqual([second.eventId]);
+    expect(await recordOthers([sharedBy(deliveries)])).toEqual([]);
     const list = await redis.client.zrange(keys.deliveries(endpointId), '0', '-1');
     expect(list).toEqual([first.eventId, second.eventId]);
   });
 
   it('leave out responses where there are too many, and where they were erased', async () => {
-    const { deliveries, recordAlong, logOf, statesOf, endpointId, deliveryStore } = arrangeMany(2);
+    const { deliveries, recordOthers, logOf, statesOf, endpointId, deliveryStore } = arrangeMany(2);
     const [first, second] = deliveries as [Mark, Mark];
     await deliveryStore.eraseAnswersOf({ endpointId, eventId: first.eventId }, NOW);
     const erased = { logLength: await redis.client.strlen(logOf(0)), fact: answered, leavesOrder: false };
     const full = { fact: answered, leavesOrder: false };
     await redis.client.set(keys.answerBytes(endpointId), `${MAX_ANSWER_BYTES} ${NOW}`);
-    await recordAlong([alongOf([first], erased), alongOf([second], full)]);
+    await recordOthers([sharedBy([first], erased), sharedBy([second], full)]);
     for (const { attempts } of await statesOf())
       expect(attempts.map(({ responseBody }) => responseBody)).toEqual([undefined]);
   });
 
   it('leave the strict order when they have ended, and keep counting for the rate limit for a second', async () => {
-    const { deliveries, recordAlong, admissionStore, endpointId } = arrangeMany(3);
+    const { deliveries, recordOthers, admissionStore, endpointId } = arrangeMany(3);
     const [first, second, third] = deliveries as [Mark, Mark, Mark];
     await admissionStore.joinOrder(endpointId, deliveries)(redis.client);
     await redis.client.set(keys.turn(endpointId), first.eventId);
     await redis.client.zadd(keys.recentAttempts(endpointId), NOW + 60_000, 'one', NOW + 60_000, 'two');
-    const left = alongOf([third], { fact: failure, leavesOrder: false });
-    await recordAlong([alongOf([first, second]), left], { attemptKeys: ['one', 'gone'] });
+    const left = sharedBy([third], { fact: failure, leavesOrder: false });
+    await recordOthers([sharedBy([first, second]), left], { attemptKeys: ['one', 'gone'] });
     expect(await admissionStore.firstInOrder(endpointId, 3)).toEqual([third.eventId]);
     expect(await redis.client.exists(keys.turn(endpointId))).toBe(0);
     const counted = await redis.client.zrange(keys.recentAttempts(endpointId), '0', '-1');

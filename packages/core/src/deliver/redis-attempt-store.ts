@@ -10,8 +10,8 @@ import type { Guard } from '../platform/redis-lua';
 import {
   type RecordAttemptInput,
   type RecordAttemptReply,
-  recordAlong,
   recordAttempt,
+  recordOthers,
 } from './redis-attempt-store.script';
 
 export interface AttemptRecord {
@@ -27,7 +27,7 @@ export interface AttemptRecord {
   /** Until when the breaker was open at the attempt's admission; 0 if it was closed. */
   readonly openUntil: number;
   /** Whether the record of another attempt, of the same request, already has the result for the receiver. */
-  readonly isAlong?: boolean;
+  readonly isRepresented?: boolean;
   /** The key that counts it for the rate limit, if there is one. */
   readonly attemptKey: string | undefined;
   /** Whether the delivery has ended in a strict order, and makes room for the next one. */
@@ -40,10 +40,10 @@ export interface AttemptRecord {
   readonly now: number;
 }
 
-/** The result of one request for its other deliveries. The record of the first one has the result for the receiver. */
-export interface RecordsAlong {
+/** The result of one request for the others of its deliveries. The record of the representative has the result for the receiver. */
+export interface OtherRecords {
   readonly endpointId: EndpointId;
-  readonly along: readonly RecordAlong[];
+  readonly records: readonly SharedRecord[];
   /** The keys that count them for the rate limit, where that counts events. */
   readonly attemptKeys: readonly string[];
   /** As for a single one. */
@@ -53,7 +53,7 @@ export interface RecordsAlong {
 }
 
 /** The same attempt of some deliveries. */
-export interface RecordAlong extends Pick<AttemptRecord, 'fact' | 'logLength' | 'leavesOrder'> {
+export interface SharedRecord extends Pick<AttemptRecord, 'fact' | 'logLength' | 'leavesOrder'> {
   readonly deliveries: readonly { readonly eventId: EventId; readonly acceptedAt: number }[];
 }
 
@@ -80,7 +80,7 @@ export class AttemptStore {
       shortLine,
       keptMs: this.retention.ageMs,
       acceptedAt: attempt.acceptedAt,
-      verdict: attempt.isAlong ? 'says_nothing' : verdictOf(fact.attempt.outcome),
+      verdict: attempt.isRepresented ? 'says_nothing' : verdictOf(fact.attempt.outcome),
       now: attempt.now,
       wasOpenUntil: attempt.openUntil,
       tellsOfFailing: attempt.tellsOfFailing,
@@ -91,34 +91,34 @@ export class AttemptStore {
   }
 
   /**
-   * Record attempts by the request of another one, beside its record: all of them, or none. A guard.
+   * Record the attempts of the others of a request, beside the record of its representative: all of them, or none. A guard.
    *
    * @returns the events whose logs have changed. If there are none, all are recorded.
    */
-  recordAlong(records: RecordsAlong): Guard<readonly EventId[]> {
+  recordOthers(others: OtherRecords): Guard<readonly EventId[]> {
     const events: EventId[] = [];
     const acceptedAt: number[] = [];
-    for (const { deliveries } of records.along) {
+    for (const { deliveries } of others.records) {
       for (const delivery of deliveries) {
         events.push(delivery.eventId);
         acceptedAt.push(delivery.acceptedAt);
       }
     }
-    const step = recordAlong({
-      endpoint: records.endpointId,
+    const step = recordOthers({
+      endpoint: others.endpointId,
       keptMs: this.retention.ageMs,
-      now: records.now,
-      mustBeListed: records.mustBeListed,
-      attempts: records.attemptKeys,
+      now: others.now,
+      mustBeListed: others.mustBeListed,
+      attempts: others.attemptKeys,
       events,
       acceptedAt,
-      lines: records.along.map(lineOf),
+      lines: others.records.map(lineOf),
     });
     return mapReply(step, (reply) => reply?.changed ?? []);
   }
 }
 
-function lineOf({ fact, logLength, leavesOrder, deliveries }: RecordAlong) {
+function lineOf({ fact, logLength, leavesOrder, deliveries }: SharedRecord) {
   const [line, shortLine] = linesToAppend(fact);
   return { logLength, line, shortLine, leavesOrder, count: deliveries.length };
 }

@@ -48,7 +48,7 @@ export interface BatchRequest {
   readonly id: EventId;
   readonly content: DeliveryContent;
   /** The deliveries that go in it. */
-  readonly members: readonly ReadyDelivery[];
+  readonly deliveries: readonly ReadyDelivery[];
   /** Whether all of its events are tests. */
   readonly isTest: boolean;
   /** How much of the response is read. */
@@ -107,7 +107,7 @@ async function send(
   const message = { id, body: content.body };
   const signed =
     ready.signer && (await signWithKey(parts.ed25519Signatures, parts.clock, message, ready.signer));
-  const confirmation = new Confirmation(parts, batch?.members ?? [ready], authorized?.expiresAt);
+  const confirmation = new Confirmation(parts, batch?.deliveries ?? [ready], authorized?.expiresAt);
   const { mayBegin } = confirmation;
   const hasWaited = permit.wasAwaited || authorized?.wasAwaited === true;
   if (!(await mayBegin(hasWaited))) return unlessBegun(confirmation.refusal);

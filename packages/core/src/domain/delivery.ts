@@ -83,39 +83,43 @@ export interface DeliveryRun {
    * becomes of the job.
    */
   readonly stepsToEnd?: (end: JobEnd) => readonly Step[];
-  /** Absent: it goes alone. */
-  readonly mates?: DeliveryMates | undefined;
+  /** Absent: it goes alone, or in the batch of another one. */
+  readonly batch?: DeliveryBatch | undefined;
 }
 
 /**
- * Those that are to go together go when the first of them is due, and others within this: longer than two workers'
+ * The deliveries of a batch go together when the first of them is due, and others within this: longer than two workers'
  * clocks differ, and than those that failed together are apart when they come due. Milliseconds.
  */
 export const DUE_WITHIN_MS = 1_000;
 
-/** The endpoint's other deliveries that can go in one request with that of a run. */
-export interface DeliveryMates {
+/**
+ * The batch of a run: its delivery, which is the primary one, and others of the endpoint that can go in the same request. Its
+ * jobs say which they are, so the same ones go together again, whichever process takes them.
+ */
+export interface DeliveryBatch {
   /**
-   * Take some of them: those that it went with before, if there are any, else those that wait and are new to this. The
-   * process owns their jobs as it does that of the run.
+   * Take the others: those that were sent together with the primary before, if there are any, else some that wait and are in no
+   * batch. The process owns their jobs as it does that of the run.
    *
-   * @returns `undefined`: one that it went with runs elsewhere.
+   * @returns `undefined`: one that was sent together with the primary runs elsewhere.
    */
-  take(address: EndpointAddress, wanted: WantedMates): Promise<readonly DeliveryRun[] | undefined>;
-  /** Whether it goes along with another one, which is about to take it. */
-  follow(endpointId: EndpointId, event: EventId): Promise<boolean>;
+  take(address: EndpointAddress, wanted: WantedBatch): Promise<readonly DeliveryRun[] | undefined>;
+  /** Whether the primary of another batch is about to take it. */
+  isTakenByAnother(endpointId: EndpointId, event: EventId): Promise<boolean>;
   /**
-   * Tie these jobs together, also if this process dies: deliveries that were sent in one request are sent again in one request.
-   * With none, those that this has taken go apart.
+   * Record in the jobs that they are one batch, so that they are sent in one request again, also if this process dies. With
+   * none, those that this has taken are in no batch any more.
    */
-  tie(endpointId: EndpointId, events: readonly EventId[]): readonly Step[];
+  keepTogether(endpointId: EndpointId, events: readonly EventId[]): readonly Step[];
   /** The steps that let go of the jobs of several: of those that were taken, and of the run itself. */
   stepsToEnd(events: readonly EventId[], end: JobEnd): readonly Step[];
   /** Let go of those that were taken and have no end yet: they wait again. */
   giveBack(): Promise<void>;
 }
 
-export interface WantedMates {
+export interface WantedBatch {
+  /** How many others. */
   readonly most: number;
   /** Of their events together, as far as one server can tell. */
   readonly maxBytes: number;

@@ -144,31 +144,31 @@ export function batchLimitsOf({
 }
 
 /**
- * What a delivery waits in for those before it, named by the suffix of its keys: '' in the order of a whole endpoint.
+ * The lane in which a delivery waits for those before it, named by the suffix of its keys: '' is that of the whole endpoint.
  * `undefined`: it waits for none.
  */
-export function lineOf(
+export function laneOf(
   { ordering }: Pick<Endpoint, 'ordering'>,
   { id, group }: { readonly id: string; readonly group?: string | undefined },
 ): string | undefined {
   if (ordering === 'strict') return '';
   if (ordering === 'none') return undefined;
-  // A line of its own: it waits for none, and is found among those that may go.
+  // A lane of its own: it waits for none, and is found among those that may go.
   if (group === undefined) return `::${id}`;
-  return `:${createHash('sha256').update(group).digest('base64url').slice(0, LINE_CHARACTERS)}`;
+  return `:${createHash('sha256').update(group).digest('base64url').slice(0, LANE_CHARACTERS)}`;
 }
 
-/** The line that a delivery joins before it has a job. One that waits for no other takes its place when it is admitted. */
-export function lineToJoin(
+/** The lane that a delivery joins before it has a job. One that waits for no other takes its place when it is admitted. */
+export function laneToJoin(
   endpoint: Pick<Endpoint, 'ordering'>,
   event: { readonly id: string; readonly group?: string | undefined },
 ): string | undefined {
   const waits = endpoint.ordering === 'strict' || event.group !== undefined;
-  return waits ? lineOf(endpoint, event) : undefined;
+  return waits ? laneOf(endpoint, event) : undefined;
 }
 
-// 132 bits: no two groups share a line.
-const LINE_CHARACTERS = 22;
+// 132 bits: no two groups share a lane.
+const LANE_CHARACTERS = 22;
 
 /** Whether it was without a connection for so long that it gets no events any more, until somebody connects again. */
 export function isAsleep({ listener, events }: Pick<Endpoint, 'listener' | 'events'>): boolean {

@@ -72,11 +72,11 @@ import type { EventId } from './event';
  * | `order:{endpoint}` | sorted set | ids of the events whose deliveries have not ended, by time of acceptance, for an endpoint with strict order | until they are |
  * | `order-waiting:{endpoint}` | string | there if deliveries are held for their turn in the strict order: the end of the one before them wakes them up | until that end, an hour at most |
  * | `turn:{endpoint}` | string | the event whose delivery has begun | until that has ended |
- * | `order:{endpoint}:line`, `turn:{endpoint}:line` | as above | the same for a group of events, for an endpoint with the order within groups | as above, 400 days at most |
- * | `lines:{endpoint}` | hash | event → the line that it is in | as above |
- * | `ready:{endpoint}` | sorted set | ids of the events that are first in their lines and held, by time of acceptance | until they begin |
- * | `coalescing:{endpoint}` | hash | line → until when its events wait for newer ones, and the last one that was sent | until the line is empty |
- * | `lines-look:{endpoint}` | hash | where to look next for lines in which nobody goes any more, and when that was done last | a minute |
+ * | `order:{endpoint}:lane`, `turn:{endpoint}:lane` | as above | the same for a group of events, for an endpoint with the order within groups | as above, 400 days at most |
+ * | `lines:{endpoint}` | hash | event → the lane that it is in | as above |
+ * | `ready:{endpoint}` | sorted set | ids of the events that are first in their lanes and held, by time of acceptance | until they begin |
+ * | `coalescing:{endpoint}` | hash | lane → until when its events wait for newer ones, and the last one that was sent | until the lane is empty |
+ * | `lines-look:{endpoint}` | hash | where to look next for lanes in which nobody goes any more, and when that was done last | a minute |
  * | `health:{endpoint}` | hash | successes, failures and durations by the hour, the last of the first two; how many attempts each worker lets it have under way | RETENTION or DISABLE_AFTER since the last attempt, whichever is longer, and up to an hour more |
  * | `transformations:{endpoint}` | hash | version → the code of a transformation, who saved it and when; beside them the last version | until the endpoint is deleted, the newest 20 |
  * | `listener:{endpoint}` | string | the process and the stream that a listener is connected by | 15 s after the last sign of that process |
@@ -189,10 +189,10 @@ export const keys = {
   order: (endpoint: EndpointId) => `order:{${endpoint}}`,
   orderWaiting: (endpoint: EndpointId) => `order-waiting:{${endpoint}}`,
   turn: (endpoint: EndpointId) => `turn:{${endpoint}}`,
-  lines: (endpoint: EndpointId) => `lines:{${endpoint}}`,
+  lanes: (endpoint: EndpointId) => `lines:{${endpoint}}`,
   ready: (endpoint: EndpointId) => `ready:{${endpoint}}`,
   coalescing: (endpoint: EndpointId) => `coalescing:{${endpoint}}`,
-  linesLook: (endpoint: EndpointId) => `lines-look:{${endpoint}}`,
+  lanesLook: (endpoint: EndpointId) => `lines-look:{${endpoint}}`,
   health: (endpoint: EndpointId) => `health:{${endpoint}}`,
   transformations: (endpoint: EndpointId) => `transformations:{${endpoint}}`,
   queueLayouts: 'queue-layouts:{bull}',

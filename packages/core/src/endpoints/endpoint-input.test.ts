@@ -259,7 +259,7 @@ describe('moved secrets', () => {
     ['another scheme', 'http://example.com/hook'],
     ['another path', 'https://example.com/hooks/of-somebody-else'],
     ['another query', 'https://example.com/hook?account=2'],
-  ])('finds each secret that would go along to %s', (_, url) => {
+  ])('finds each secret that would also go to %s', (_, url) => {
     expect(movedSecrets(before, { ...before, url }, {})).toEqual([
       { pointer: '/headers/authorization', detail: GIVE_AGAIN },
       { pointer: '/headers/x~0team', detail: GIVE_AGAIN },

@@ -265,7 +265,7 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What is said of a secret that a change would take along. */
+/** What is said of a secret that a change would also send elsewhere. */
 export const GIVE_AGAIN =
   'must be given again or removed: this change sends requests elsewhere (url, tls.ca, auth.token_url), and a portal session without the capability "secrets" must not take stored secrets there';
 

@@ -140,7 +140,7 @@ describe('create', () => {
     expect(await create(accountId, input, id)).toEqual(first);
   });
 
-  it('keeps the secret that the client brought along', async () => {
+  it('keeps the secret that the client brought', async () => {
     const { create, accountId } = await build();
     const secret = newSecret();
     expect(await create(accountId, { ...input, secret })).toMatchObject({ secrets: [{ secret }] });
@@ -411,7 +411,7 @@ describe('enable', () => {
 });
 
 describe('remove', () => {
-  it('takes the list of its deliveries along', async () => {
+  it('also removes the list of its deliveries', async () => {
     const { create, remove, read, accountId, deliveryStore } = await build();
     const { id } = await create(accountId, input);
     await deliveryStore.enlistAll(buildNewDeliveries(uniqueEventId(), [id], NOW))(redis.client);
@@ -433,7 +433,7 @@ describe('remove', () => {
     expect(signals.named('task.failed')).toMatchObject([{ task: 'send waiting deliveries sooner' }]);
   });
 
-  it('takes along what limits its attempts, and has what is held looked at now, to be cancelled', async () => {
+  it('also removes what limits its attempts, and has what is held looked at now, to be cancelled', async () => {
     const { create, remove, accountId, admissionStore, heldDeliveries, failOnce, wakeUpDueAt } =
       await build();
     const { id } = await create(accountId, { ...input, ordering: 'strict' });
@@ -446,7 +446,7 @@ describe('remove', () => {
     expect(await wakeUpDueAt(id)).toBe(NOW);
   });
 
-  it('takes along how the attempts at it went', async () => {
+  it('also removes how the attempts at it went', async () => {
     const { create, remove, accountId, healthStore } = await build();
     const { id } = await create(accountId, input);
     const tally = tallyOf({ delivered: true, at: NOW, durationMs: 40 });

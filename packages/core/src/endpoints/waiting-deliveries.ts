@@ -1,5 +1,5 @@
 import type { AccountId } from '../domain/account';
-import { type Endpoint, type EndpointId, lineOf } from '../domain/endpoint';
+import { type Endpoint, type EndpointId, laneOf } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import type { DeliveryStore } from '../events/redis-delivery-store';
@@ -89,8 +89,8 @@ export class WaitingDeliveries {
           ? []
           : await Promise.all(held.map(({ eventId }) => eventStore.findHead(accountId, eventId)));
       const places = held.flatMap((each, i) => {
-        const line = lineOf({ ordering }, { id: each.eventId, group: heads[i]?.group });
-        return line === undefined ? [] : [{ ...each, line }];
+        const lane = laneOf({ ordering }, { id: each.eventId, group: heads[i]?.group });
+        return lane === undefined ? [] : [{ ...each, lane }];
       });
       await atomic([admissionStore.joinOrder(id, places)]);
       if (ordering === 'group') await Promise.all(held.map((each) => admissionStore.markReady(id, each)));

@@ -83,7 +83,7 @@ export class RecentAttempts {
   }
 
   /**
-   * Walk along with all who asked meanwhile: a page asks for several counts at once. Gives when the event was accepted
+   * Walk once for all who asked meanwhile: a page asks for several counts at once. Gives when the event was accepted
    * before which it has looked at none.
    */
   async #readAll(accountId: AccountId, add: Add): Promise<number | undefined> {

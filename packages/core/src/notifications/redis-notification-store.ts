@@ -65,7 +65,7 @@ export class NotificationStore {
     private readonly atomic: Atomic = createAtomic(redis),
   ) {}
 
-  /** Claim accounts whose look is due. @param patienceMs how long it may wait to go along with other scripts. */
+  /** Claim accounts whose look is due. @param patienceMs how long it may wait to go together with other scripts. */
   async claimAccounts(now: number, most: number, patienceMs = 0): Promise<readonly ClaimedAccount[]> {
     const claimedUntil = now + LOOK_CLAIM_MS;
     const [claimed] = await this.atomic([claimAccounts({ now, most, claimedUntil })], patienceMs);

@@ -5,7 +5,7 @@ import { settledWithin, WakeUpTimer } from '../platform/timers';
 import { addLoad, type DayStore, type Load, type LoadMeasure, noLoad } from './redis-day-store';
 
 const FLUSH_AFTER_MS = 10_000;
-// They go to Redis along with other scripts, if there are some within this time.
+// They go to Redis together with other scripts, if there are some within this time.
 const PATIENCE_MS = 1_000;
 const MAX_ACCOUNTS = 10_000;
 const STOP_PATIENCE_MS = 1_000;

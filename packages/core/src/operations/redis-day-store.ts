@@ -68,7 +68,7 @@ export class DayStore {
   /**
    * Not idempotent: a repetition counts twice.
    * @param now milliseconds since the Unix epoch; its hour is counted.
-   * @param patienceMs how long it may wait to go to Redis along with other scripts.
+   * @param patienceMs how long it may wait to go to Redis together with other scripts.
    */
   async addLoads(loads: ReadonlyMap<AccountId, Load>, now: number, patienceMs = 0): Promise<void> {
     const hour = hourOf(now);

@@ -12,7 +12,7 @@ export class WorkerReports {
     private readonly atomic: Atomic = createAtomic(redis),
   ) {}
 
-  /** @param patienceMs how long it may wait to go to Redis along with other scripts. */
+  /** @param patienceMs how long it may wait to go to Redis together with other scripts. */
   async save(report: WorkerReport, patienceMs = 0): Promise<void> {
     const saved = { id: report.id, report: JSON.stringify(report), goodForMs: SEEN_FOR_MS };
     await this.atomic([saveReport(saved)], patienceMs);

@@ -13,7 +13,7 @@ export interface WorkerReporterParts {
   readonly emit: Emit;
 }
 
-// Reports but the first go to Redis along with other scripts, if there are some within this time.
+// Reports but the first go to Redis together with other scripts, if there are some within this time.
 const PATIENCE_MS = 1_000;
 // Enough for a reply of Redis; the report of this worker expires by itself.
 const STOP_PATIENCE_MS = 1_000;

@@ -1,7 +1,7 @@
 import { WakeUpTimer } from './timers';
 
 const SWEEP_EVERY_S = 1;
-// A sweep goes to Redis along with other scripts, if there are some within this time.
+// A sweep goes to Redis together with other scripts, if there are some within this time.
 const PATIENCE_MS = 1_000;
 
 /**

@@ -8,7 +8,7 @@ import { ScriptTurn, ScriptUnit, type Step } from './redis-script';
  *
  * Gives what each step gives. Those behind a guard that stops are left out: `undefined`.
  *
- * @param patienceMs how long steps that are not urgent may wait, so that they go to Redis along with others. What waits goes
+ * @param patienceMs how long steps that are not urgent may wait, so that they go to Redis together with others. What waits goes
  *   at once when steps without patience are run, even if there are none. Default: 0.
  * @throws the error of the first step that fails.
  */

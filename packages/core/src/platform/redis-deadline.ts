@@ -41,7 +41,7 @@ class Deadlines {
   next(): string | Promise<string> {
     if (this.#told === undefined) return this.#ask().then(deadlineAt);
     const sinceMs = steadyClock() - this.#told.atMs;
-    // It goes along with the script. Without its reply, the connection tells what is the matter.
+    // It goes together with the script. Without its reply, the connection tells what is the matter.
     if (sinceMs > ASK_AGAIN_MS) this.#ask().catch(() => {});
     return deadlineAt(this.#told.redisMs + sinceMs);
   }

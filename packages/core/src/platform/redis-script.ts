@@ -79,7 +79,7 @@ export function isDataError(error: unknown): boolean {
 /** Errors of whole commands: no unit of theirs is to blame by itself. */
 const errorsOfAll = new WeakSet<object>();
 
-/** The same, and it is the fault of the own data, not of what went to Redis along with it. */
+/** The same, and it is the fault of the own data, not of what went to Redis together with it. */
 export function isOwnDataError(error: unknown): error is Error {
   return error instanceof Error && isDataError(error) && !errorsOfAll.has(error);
 }

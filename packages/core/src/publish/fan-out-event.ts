@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { NewDelivery } from '../domain/delivery';
-import { type EndpointId, lineToJoin } from '../domain/endpoint';
+import { type EndpointId, laneToJoin } from '../domain/endpoint';
 import { type AcceptedEvent, dataOf } from '../domain/event';
 import type { BeginSpan, Span } from '../domain/trace';
 import type { Subscriber } from '../endpoints/redis-subscriptions';
@@ -176,7 +176,7 @@ export async function fanOutEvents(
   const refused = new Set<AcceptedEvent>();
   for (const batch of batches) {
     const portions = refused.size === 0 ? batch : batch.filter(({ event }) => !refused.has(event));
-    const store = () => storeAlong(parts, portions, premise);
+    const store = () => storeWithOthers(parts, portions, premise);
     const some = batches.length === 1 ? await store() : await fanOutTurns.take(store);
     for (const event of some) refused.add(event);
   }
@@ -215,12 +215,12 @@ function traceEvent(event: AcceptedEvent, beginSpan: BeginSpan | undefined, star
 }
 
 /**
- * Store one batch, along with others of the same turn of the event loop. It is harmless when repeated.
+ * Store one batch, together with others of the same turn of the event loop. It is harmless when repeated.
  *
  * @returns the events of it that are not sent: one of the same id waits for its time, was cancelled, or was
  *   sent to all its receivers before.
  */
-async function storeAlong(
+async function storeWithOthers(
   parts: PublishingParts,
   portions: readonly Portion[],
   premise: Premise,
@@ -318,8 +318,8 @@ function listDeliveries(
     if (receiver.ordering === 'none') continue;
     const places = portions.flatMap(({ event, isNew }) => {
       const { id: eventId, acceptedAt } = event;
-      const line = lineToJoin(receiver, event);
-      return line === undefined ? [] : [{ eventId, acceptedAt, line, isNew }];
+      const lane = laneToJoin(receiver, event);
+      return lane === undefined ? [] : [{ eventId, acceptedAt, lane, isNew }];
     });
     steps.push(admissionStore.joinOrder(receiver.id, places));
   }

@@ -96,7 +96,7 @@ export interface Portion extends RoutedEvent {
   readonly total: number | undefined;
 }
 
-/** The portions of one fan-out that are stored along with those of others in the same turn of the event loop. */
+/** The portions of one fan-out that are stored together with those of others in the same turn of the event loop. */
 export interface GatheredPortions {
   readonly portions: readonly Portion[];
   readonly premise: Premise;

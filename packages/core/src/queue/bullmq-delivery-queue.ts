@@ -59,7 +59,7 @@ export class DeliveryQueue {
     await this.stepToAdd(deliveries)(this.redis);
   }
 
-  /** As `addAll`, along with other steps. */
+  /** As `addAll`, together with other steps. */
   stepToAdd(deliveries: readonly NewDelivery[]): Step<void> {
     return this.#stepToAdd(deliveries.map((delivery) => toAdd(delivery)));
   }

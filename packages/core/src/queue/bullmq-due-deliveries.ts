@@ -57,7 +57,7 @@ export class DueDeliveries {
   /**
    * Put back all that are due. Gives when the next one is due, if there is one.
    *
-   * @param patienceMs how long that may wait to go along with other scripts.
+   * @param patienceMs how long that may wait to go together with other scripts.
    */
   async runOnce(patienceMs = 0): Promise<number | undefined> {
     const { fairOrder, accountWeights } = this.#queueKeys;

@@ -21,29 +21,29 @@ end
 
 --- Some of the endpoint's jobs that wait, those next in order, with when their events were accepted. One that was put back is left
 --- alone: there is room for it.
-local function find_along(prioritized, base, suffix, most)
+local function find_others(prioritized, base, suffix, most)
   -- So many are read at a time, as long as half of them are the endpoint's.
   local page_size, seen, is_enough = 50, 0, false
-  local along, accepted = {}, {}
+  local others, accepted = {}, {}
   while not is_enough do
     local page = redis.call('ZRANGE', prioritized, seen, seen + page_size - 1)
-    local before = #along
+    local before = #others
     for _, job in ipairs(page) do
-      if string.sub(job, -#suffix) == suffix and #along < most then
+      if string.sub(job, -#suffix) == suffix and #others < most then
         local known = redis.call('HMGET', base .. job, jobFields.acceptedAt, jobFields.waitingSince)
         if known[1] and known[1] ~= '' and not known[2] then
-          along[#along + 1], accepted[#accepted + 1] = job, known[1]
+          others[#others + 1], accepted[#accepted + 1] = job, known[1]
         end
       end
     end
     seen = seen + #page
-    is_enough = #page < page_size or (#along - before) * 2 < #page or #along >= most
+    is_enough = #page < page_size or (#others - before) * 2 < #page or #others >= most
   end
-  return along, accepted
+  return others, accepted
 end
 
---- An earlier wake-up stays. A job that is held along moves from waiting to delayed together with its entry, as if a worker had
---- taken it for that, its count of starts included: its worker must know later that it has waited.
+--- An earlier wake-up stays. The jobs of others that are held together with it move from waiting to delayed together with their
+--- entries, as if a worker had taken each for that, its count of starts included: its worker must know later that it has waited.
 ---@with jobs JobKeys
 ---@key held
 ---@key wake_ups
@@ -61,8 +61,8 @@ end
 ---@param hold text               as the jobs tell it
 ---@param previous_started_at text   when the former attempt began, as the job's holds tell times
 ---@param now integer
----@param along_for_ms integer?   for how long others are delayed; absent: none are held along
----@return text[]                 the ids of the jobs that were held along
+---@param others_for_ms integer?   for how long others are delayed; absent: no others are held
+---@return text[]                 the ids of the others' jobs
 function enter_held(
   held,
   wake_ups,
@@ -80,20 +80,20 @@ function enter_held(
   hold,
   previous_started_at,
   now,
-  along_for_ms
+  others_for_ms
 )
-  -- The most of the delay between jobs that are held along: they must not come back together.
-  local most_along, spread_ms = 200, 15000
+  -- The most of the delay between jobs that are held together: they must not come back together.
+  local most_others, spread_ms = 200, 15000
   redis.call('ZADD', held, 'NX', accepted_at, event)
   redis.call('ZADD', wake_ups, 'LT', wake_up_at, endpoint)
   note_hold(base .. event .. suffix, hold, previous_started_at)
 
-  local along, accepted = {}, {}
-  if along_for_ms then
-    along, accepted = find_along(prioritized, base, suffix, most_along)
+  local others, accepted = {}, {}
+  if others_for_ms then
+    others, accepted = find_others(prioritized, base, suffix, most_others)
   end
-  for i, job in ipairs(along) do
-    local delay = along_for_ms + math.floor(i * math.min(spread_ms, along_for_ms / most_along))
+  for i, job in ipairs(others) do
+    local delay = others_for_ms + math.floor(i * math.min(spread_ms, others_for_ms / most_others))
     redis.call('ZREM', prioritized, job)
     redis.call('ZADD', delayed, string.format('%d', (now + delay) * DELAYED_SCORE), job)
     redis.call('HSET', base .. job, 'delay', string.format('%d', delay), jobFields.holds, hold)
@@ -101,7 +101,7 @@ function enter_held(
     redis.call('ZADD', held, 'NX', accepted[i], string.sub(job, 1, -#suffix - 1))
   end
   count_held(counts, counted, endpoint, redis.call('ZCARD', held), reason)
-  return along
+  return others
 end
 
 --- The caller has changed something that a running wake-up may not have seen. So this always changes the time, and the running

@@ -143,7 +143,7 @@ async function take(): Promise<{ readonly id: string; readonly token: string }> 
   return { id: job?.id ?? '', token };
 }
 
-describe('deliveries held along', () => {
+describe('deliveries held together with another one', () => {
   const HOUR = 3_600_000;
 
   /** An endpoint's deliveries, waiting on the queue in the order in which they were accepted. */
@@ -162,12 +162,12 @@ describe('deliveries held along', () => {
     const { address, eventIds, jobIds } = await arrangeWaiting(220);
     const others = await arrangeWaiting(1);
     const entry = { eventId: uniqueEventId(), acceptedAt: NOW - 1 };
-    const along = await held.enter(address, entry, WAKE_UP_AT, 'busy', HOUR);
-    expect(along).toEqual(eventIds.slice(0, along.length));
-    expect(along.length).toBeGreaterThanOrEqual(200);
-    expect(await readHeld(held, address.endpointId)).toEqual([entry.eventId, ...along]);
+    const heldWithIt = await held.enter(address, entry, WAKE_UP_AT, 'busy', HOUR);
+    expect(heldWithIt).toEqual(eventIds.slice(0, heldWithIt.length));
+    expect(heldWithIt.length).toBeGreaterThanOrEqual(200);
+    expect(await readHeld(held, address.endpointId)).toEqual([entry.eventId, ...heldWithIt]);
     const waiting = await redis.client.zrange(jobKeys.prioritized, '0', '-1');
-    expect(waiting.toSorted()).toEqual([...jobIds.slice(along.length), ...others.jobIds].toSorted());
+    expect(waiting.toSorted()).toEqual([...jobIds.slice(heldWithIt.length), ...others.jobIds].toSorted());
   });
 
   it('are absent unless that is asked for', async () => {

@@ -94,22 +94,22 @@ export class HeldDeliveries {
   /**
    * Enter a delivery whose job is about to be delayed, and ask for a wake-up of its endpoint. Idempotent.
    *
-   * @param alongForMs if given, some of the endpoint's other deliveries, those next in order, are held along
+   * @param othersForMs if given, some of the endpoint's other deliveries, those next in order, are held together
    *   with it without being taken first. Their jobs come back by themselves after this many milliseconds, or
    *   some time later.
-   * @returns the events of the deliveries held along.
+   * @returns the events of these other deliveries.
    */
   async enter(
     address: EndpointAddress,
     { eventId, acceptedAt, previousStartedAt = 0 }: EnteringDelivery,
     wakeUpAt: number,
     reason: HoldReason,
-    alongForMs?: number,
+    othersForMs?: number,
   ): Promise<readonly EventId[]> {
     const { jobs, keys } = this.#homeShard(address);
     const suffix = suffixOf(address.endpointId);
     const now = this.clock();
-    const along = await enterHeld({
+    const others = await enterHeld({
       jobs,
       held: keys.held(address.endpointId),
       wakeUps: keys.wakeUps,
@@ -125,9 +125,9 @@ export class HeldDeliveries {
       hold: encodeHold({ reason, since: now }),
       previousStartedAt: encodeHoldTime(previousStartedAt),
       now,
-      alongForMs,
+      othersForMs,
     })(this.redis);
-    return along.map((jobId) => jobId.slice(0, -suffix.length) as EventId);
+    return others.map((jobId) => jobId.slice(0, -suffix.length) as EventId);
   }
 
   /**

@@ -53,10 +53,10 @@ export const jobFields = {
   account: 'acc',
   /** Not BullMQ's: why a delivery was held, and from when, as `encodeHold` writes each. */
   holds: 'held',
-  /** Not BullMQ's: the event of the first of the deliveries that it was sent with. */
-  firstMate: 'with',
-  /** Not BullMQ's: the events of all that were sent together, in the job of the first one. */
-  mates: 'mates',
+  /** Not BullMQ's: the event of the primary delivery of the batch that it was sent in. */
+  batchPrimary: 'with',
+  /** Not BullMQ's: the events of all that were sent together, in the job of the primary one. */
+  batchEvents: 'mates',
   /** The scheduler that made the job. */
   schedulerKey: 'rjk',
 } as const;

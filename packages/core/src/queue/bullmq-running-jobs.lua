@@ -15,7 +15,7 @@ local function read_once(command, key, ...)
 end
 
 --- The records that the attempt of a job needs. Nil: it is no delivery's.
-local function read_along(job, data, known)
+local function read_texts(job, data, known)
   local event, endpoint = string.match(job, '^(.*)%.([^.]*)$')
   local account = string.match(data or '', '"account_id":"([%w_-]+)"')
   if not event or not account then return end
@@ -83,7 +83,7 @@ end
 ---@param token text              what the job is locked with
 ---@param lock_ms digits          how long the lock holds
 ---@param known EventId?          an event that the worker knows
----@param reads_along boolean     what the attempt needs
+---@param reads_texts boolean     what the attempt needs
 ---@reply job job_record?
 ---@reply are_more_waiting boolean
 ---@reply next_due_at integer     when the first delayed job is due, if no more are waiting; 0: there is none
@@ -100,7 +100,7 @@ function take_job(
   token,
   lock_ms,
   known,
-  reads_along
+  reads_texts
 )
   local queue = once[base]
   if not queue then
@@ -166,7 +166,7 @@ function take_job(
       delay = fields[6],
       priority = fields[7],
       former = started > 1 and runs_before(key),
-      texts = reads_along and read_along(job, fields[3], known),
+      texts = reads_texts and read_texts(job, fields[3], known),
     },
     are_more_waiting = are_more_waiting,
     next_due_at = next_due_at,

@@ -513,7 +513,7 @@ describe('the workers that rest are woken', () => {
   });
 });
 
-describe('what a delivery needs is read along with its job', () => {
+describe('what a delivery needs is read together with its job', () => {
   async function arrangeDeliveries() {
     const { client, ours, runningJobs, atomic } = await arrange();
     const endpointStore = new EndpointStore(client, testSealer);

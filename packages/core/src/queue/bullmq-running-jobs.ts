@@ -46,7 +46,7 @@ export interface TakenJob extends LockedJob {
  */
 export class RunningJobs {
   readonly #keys: JobKeys;
-  readonly #readsAlong: boolean;
+  readonly #readsTexts: boolean;
 
   constructor(
     redis: RedisClient,
@@ -55,7 +55,7 @@ export class RunningJobs {
     private readonly clock: Clock = systemClock,
   ) {
     this.#keys = createJobKeys(prefix, DELIVERIES_QUEUE);
-    this.#readsAlong = !(redis instanceof Cluster);
+    this.#readsTexts = !(redis instanceof Cluster);
   }
 
   /**
@@ -73,7 +73,7 @@ export class RunningJobs {
       token,
       lockMs: this.lockDurationMs,
       known,
-      readsAlong: this.#readsAlong,
+      readsTexts: this.#readsTexts,
     });
     return mapReply(step, ({ job, areMoreWaiting, nextDueAt }) =>
       job === undefined

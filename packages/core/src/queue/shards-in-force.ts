@@ -27,7 +27,7 @@ export type OnShards = (shards: ShardsInForce) => readonly QueueShard[];
 
 // Several times before another layout is in force.
 const LOOK_EVERY_S = 3;
-// It goes to Redis along with other scripts, if there are some within this time.
+// It goes to Redis together with other scripts, if there are some within this time.
 const PATIENCE_MS = 1_000;
 const RETRY_MS = 250;
 // The connection announces itself that it is away, and at the start of a process it is not there yet.

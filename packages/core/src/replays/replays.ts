@@ -1,7 +1,7 @@
 import type { Recorded } from '../accounts/audit/redis-recorded-change';
 import type { AccountId } from '../domain/account';
 import type { Act } from '../domain/audit';
-import { type Endpoint, type EndpointRef, lineToJoin } from '../domain/endpoint';
+import { type Endpoint, type EndpointRef, laneToJoin } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import {
   hasEnded,
@@ -162,7 +162,7 @@ export class Replays {
     const batch = chosen.slice(0, most);
     const positions = batch.map(({ position }) => position);
     // First: workers run these jobs at once, and would begin with any of them. A place that is left without a job,
-    // should this process die in between, is removed when the lines are looked at.
+    // should this process die in between, is removed when the lanes are looked at.
     const places = batch.flatMap((each) => placeOf(endpoint, each) ?? []);
     await atomic([admissionStore.joinOrder(replay.endpointId, places)]);
     const requests = positions.map((position) => requestOf(replay, position));
@@ -236,8 +236,8 @@ function chosenOf(choices: readonly EventChoice[]): readonly EventChoice[] {
 /** Where it waits for those before it. Absent: it waits for none, or this replay has requested it already. */
 function placeOf(endpoint: Endpoint, { position, group, isRequested }: EventChoice): OrderPlace | undefined {
   const eventId = position.id as EventId;
-  const line = isRequested ? undefined : lineToJoin(endpoint, { id: eventId, group });
-  return line === undefined ? undefined : { eventId, acceptedAt: position.at, line };
+  const lane = isRequested ? undefined : laneToJoin(endpoint, { id: eventId, group });
+  return lane === undefined ? undefined : { eventId, acceptedAt: position.at, lane };
 }
 
 function requestOf({ id, accountId, endpointId }: Replay, { id: eventId, at }: Mark): RedeliveryRequest {

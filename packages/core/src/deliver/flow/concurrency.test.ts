@@ -1,7 +1,7 @@
 import { uniqueEndpointId } from '../../testing/unique-ids';
 import { Concurrency, type NoPermit, type Permit, SLOW_MS } from './concurrency';
 import { Slots } from './slots';
-import { WaitingLine } from './waiting-line';
+import { Waiters } from './waiters';
 
 describe('concurrency', () => {
   const DELIVERED = { outcome: 'delivered', durationMs: 20 } as const;
@@ -187,7 +187,7 @@ describe('concurrency', () => {
       leave(DELIVERED);
       leave(DELIVERED);
       await Promise.all(waiting);
-      // Six, and half of the waiting line's bound.
+      // Six, and half of those that may wait.
       expect(concurrency.freePermits(HERE)).toBe(6 + 4);
       const more = Array.from({ length: 6 + 4 }, () => enter());
       expect(concurrency.freePermits(HERE)).toBe(0);
@@ -426,8 +426,8 @@ describe('concurrency', () => {
     });
   });
 
-  describe('the line for a permit', () => {
-    it('is as long as is done with while anybody waits', async () => {
+  describe('the wait for a permit', () => {
+    it('has as many as are done with while anybody waits', async () => {
       const { enter, enterTimes, concurrency } = arrange({ patienceMs: 100 });
       for (let i = 0; i < 2; i += 1) {
         const permit = await enter();
@@ -459,72 +459,72 @@ describe('concurrency', () => {
   });
 });
 
-describe('waiting line', () => {
+describe('waiters', () => {
   const PATIENCE_MS = 250;
 
   beforeEach(() => jest.useFakeTimers());
   afterEach(() => jest.useRealTimers());
 
-  /** A line, and what it has told those in it: `1:permit`, in the order in which they got to know. */
+  /** Waiters, and what each was told: `1:permit`, in the order in which they got to know. */
   function arrange() {
-    const line = new WaitingLine(PATIENCE_MS);
+    const waiters = new Waiters(PATIENCE_MS);
     const told: string[] = [];
     return {
-      line,
+      waiters,
       told,
       join(name: string, wasHeld = false): void {
-        void line.join(wasHeld).then((hasPermit) => told.push(`${name}:${hasPermit ? 'permit' : 'none'}`));
+        void waiters.join(wasHeld).then((hasPermit) => told.push(`${name}:${hasPermit ? 'permit' : 'none'}`));
       },
       pass: async (ms: number) => await jest.advanceTimersByTimeAsync(ms),
     };
   }
 
   it('gives permits in the order in which they came, to held ones before new ones', async () => {
-    const { line, join, told, pass } = arrange();
+    const { waiters, join, told, pass } = arrange();
     join('new');
     join('newer');
     join('held', true);
     join('held later', true);
-    for (let i = 0; i < 4; i += 1) expect(line.move()).toBe(true);
+    for (let i = 0; i < 4; i += 1) expect(waiters.move()).toBe(true);
     await pass(0);
     expect(told).toEqual(['held:permit', 'held later:permit', 'new:permit', 'newer:permit']);
-    expect(line.move()).toBe(false);
+    expect(waiters.move()).toBe(false);
   });
 
   it('keeps them for as long as permits come free, however long that takes', async () => {
-    const { line, join, told, pass } = arrange();
+    const { waiters, join, told, pass } = arrange();
     for (let i = 0; i < 20; i += 1) join(String(i));
     for (let i = 0; i < 20; i += 1) {
       await pass(PATIENCE_MS - 1);
       expect(told).toHaveLength(i);
-      line.move();
+      waiters.move();
     }
     await pass(0);
     expect(told.every((each) => each.endsWith(':permit'))).toBe(true);
   });
 
   it('sends them away when none has come free for a while', async () => {
-    const { line, join, told, pass } = arrange();
+    const { waiters, join, told, pass } = arrange();
     join('one');
     join('two');
     await pass(PATIENCE_MS - 1);
     expect(told).toEqual([]);
     await pass(2);
     expect(told).toEqual(['one:none', 'two:none']);
-    expect(line.length).toBe(0);
+    expect(waiters.length).toBe(0);
   });
 
   it('lets nobody wait then who comes for the first time, until a permit has come free', async () => {
-    const { line, join, told, pass } = arrange();
+    const { waiters, join, told, pass } = arrange();
     join('one');
     await pass(PATIENCE_MS + 1);
     join('two');
     await pass(0);
     expect(told).toEqual(['one:none', 'two:none']);
-    expect(line.move()).toBe(false);
+    expect(waiters.move()).toBe(false);
     join('three');
     await pass(0);
-    expect(line.length).toBe(1);
+    expect(waiters.length).toBe(1);
   });
 
   it('has more patience with held ones', async () => {
@@ -538,13 +538,13 @@ describe('waiting line', () => {
   });
 
   it('counts what came while the process stood still', async () => {
-    const { line, join, told, pass } = arrange();
+    const { waiters, join, told, pass } = arrange();
     join('one');
     join('two');
     // The timer goes off first after a stand-still, and what has come meanwhile is heard of after it.
-    setTimeout(() => line.move(), PATIENCE_MS);
+    setTimeout(() => waiters.move(), PATIENCE_MS);
     await pass(PATIENCE_MS + 1);
     expect(told).toEqual(['one:permit']);
-    expect(line.length).toBe(1);
+    expect(waiters.length).toBe(1);
   });
 });

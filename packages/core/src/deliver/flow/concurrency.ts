@@ -2,7 +2,7 @@ import type { Attempt, AttemptOutcome } from '../../domain/attempt';
 import type { Endpoint, EndpointId } from '../../domain/endpoint';
 import { createLru } from '../../platform/caches';
 import type { Slot, Slots } from './slots';
-import { WaitingLine } from './waiting-line';
+import { Waiters } from './waiters';
 
 /** The members of an attempt that its endpoint's limit learns from. */
 type EndedAttempt = Pick<Attempt, 'outcome' | 'durationMs'>;
@@ -58,7 +58,7 @@ interface Limit {
   /** The endpoint's own setting. */
   bound: number;
   underWay: number;
-  readonly waiting: WaitingLine;
+  readonly waiting: Waiters;
   /**
    * How long successful attempts take, smoothed: within the endpoint's share, and beyond it. Milliseconds.
    */
@@ -182,7 +182,7 @@ export class Concurrency {
     const free = this.#mostOf(limit) - limit.underWay;
     // Half of those that may wait: a released delivery needs a moment to get here, and no permit must be idle
     // meanwhile.
-    const permits = free + Math.floor(this.#lineOf(limit, lastMs) / 2) - limit.waiting.length;
+    const permits = free + Math.floor(this.#mostWaiting(limit, lastMs) / 2) - limit.waiting.length;
     this.#forgetIdle(endpointId, limit);
     return Math.max(permits, 0);
   }
@@ -242,7 +242,7 @@ export class Concurrency {
   /**
    * How many may wait: as many as will finish within the patience. More would only be in the way of others.
    */
-  #lineOf(limit: Limit, lastMs = UNKNOWN_MS): number {
+  #mostWaiting(limit: Limit, lastMs = UNKNOWN_MS): number {
     const times = this.options.patienceMs / Math.max(lastMs, 1);
     return Math.floor(this.#mostOf(limit) * times);
   }
@@ -255,9 +255,9 @@ export class Concurrency {
   }
 
   async #enterLater(limit: Limit, lastMs: number | undefined, wasHeld: boolean): Promise<boolean> {
-    // Holding a delivery again costs more than a longer line.
-    const line = this.#lineOf(limit, lastMs) * (wasHeld ? 2 : 1);
-    if (limit.waiting.length >= line) return false;
+    // Holding a delivery again costs more than a longer wait.
+    const most = this.#mostWaiting(limit, lastMs) * (wasHeld ? 2 : 1);
+    if (limit.waiting.length >= most) return false;
     return await limit.waiting.join(wasHeld && lastMs !== undefined);
   }
 
@@ -305,7 +305,7 @@ export class Concurrency {
       size: Math.min(size, this.options.sharePerEndpoint),
       bound: bound ?? Number.POSITIVE_INFINITY,
       underWay: 0,
-      waiting: new WaitingLine(this.options.patienceMs),
+      waiting: new Waiters(this.options.patienceMs),
       usualMs,
       crowdedMs: undefined,
       bestMs,

@@ -62,7 +62,7 @@ function arrange({
       endRateWait: unexpected,
       awaitEnd: unexpected,
       leaveOrder: () => unexpected,
-      lookAtLines: unexpected,
+      lookAtLanes: unexpected,
     }),
     verificationPolicy: fake<VerificationPolicy>({ isWaiting: async () => false }),
     oldestEvents: fake<OldestEvents>({ hasOlder: unexpected }),

@@ -318,7 +318,7 @@ async function allowanceOf(
   if (endpoint.ordering === 'none') return { most, perRequest: batch?.maxEvents, againInMs };
   if (most < 1) return { most: 0, againInMs };
   if (endpoint.ordering === 'group') {
-    const only = [...(await parts.admissionStore.lookAtLines(endpoint.id)), ...ready];
+    const only = [...(await parts.admissionStore.lookAtLanes(endpoint.id)), ...ready];
     // No state is known of any, so those that are held longest are checked again.
     return only.length === 0 ? { most, againInMs } : { most, only, againInMs };
   }

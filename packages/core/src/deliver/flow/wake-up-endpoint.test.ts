@@ -369,16 +369,16 @@ describe('with jobs that are put off', () => {
   });
 
   describe('at an endpoint with the order within groups', () => {
-    const LINE = ':a';
+    const LANE = ':a';
     async function arrangeGroup(held: number) {
       const arranged = await arrangePutOff({ endpoint: buildEndpoint({ ordering: 'group' }), held });
       const { admissionStore, endpoint, eventIds } = arranged;
-      const places = eventIds.map((eventId, i) => ({ eventId, acceptedAt: NOW + i, line: LINE }));
+      const places = eventIds.map((eventId, i) => ({ eventId, acceptedAt: NOW + i, lane: LANE }));
       await admissionStore.joinOrder(endpoint.id, places)(redis.client);
       return {
         ...arranged,
         join: async (eventId: EventId) =>
-          await admissionStore.joinOrder(endpoint.id, [{ eventId, acceptedAt: NOW - 1, line: LINE }])(
+          await admissionStore.joinOrder(endpoint.id, [{ eventId, acceptedAt: NOW - 1, lane: LANE }])(
             redis.client,
           ),
       };
@@ -395,7 +395,7 @@ describe('with jobs that are put off', () => {
       const { wakeUp, join, endpoint, deliveryQueue, partsOf } = await arrangeGroup(1);
       const lost = uniqueEventId();
       await join(lost);
-      await redis.client.set(keys.turn(endpoint.id) + LINE, lost);
+      await redis.client.set(keys.turn(endpoint.id) + LANE, lost);
       await wakeUp(1);
       expect(await deliveryQueue.requestOf(partsOf(lost))).not.toBe('no_job');
     });

@@ -1,5 +1,5 @@
 ---@include ./redis-breaker.lua
----@include ./redis-lines.lua
+---@include ./redis-lanes.lua
 ---@include ../../platform/redis-time.lua
 ---@const LIMITS_KEPT_MS, ORDER_KEPT_MS, RATE_WINDOW_MS ./limits
 ---@const PROBE_MS ../../domain/breaker
@@ -27,7 +27,7 @@ end
 --- first one, and is to begin next. Where one script looks and begins, nothing comes between.
 ---
 --- A delivery that has begun keeps its turn as long as it is in the order. A turn without an entry in the order is void. In a
---- line that coalesces, older ones are no obstacle: they are not sent.
+--- lane that coalesces, older ones are no obstacle: they are not sent.
 ---@guard
 ---@with endpoint EndpointId
 ---@key breaker = breaker(endpoint)
@@ -36,9 +36,9 @@ end
 ---@key whole_turn = turn(endpoint)
 ---@key rate_waiting = rateWaiting(endpoint)
 ---@key order_waiting = orderWaiting(endpoint)
----@key lines = lines(endpoint) if line
----@key ready = ready(endpoint) if line
----@key coalescing = coalescing(endpoint) if line
+---@key lanes = lanes(endpoint) if lane
+---@key ready = ready(endpoint) if lane
+---@key coalescing = coalescing(endpoint) if lane
 ---@param now integer             the worker's
 ---@param event EventId
 ---@param accepted_at digits
@@ -47,8 +47,8 @@ end
 ---@param attempt text            counts it
 ---@param lease_ms integer        for which it counts, if its worker dies
 ---@param has_waited boolean
----@param line text?              of its group
----@param window_ms integer       for which its line coalesces; 0: it does not
+---@param lane text?              of its group
+---@param window_ms integer       for which its lane coalesces; 0: it does not
 ---@reply kind 'admitted'|'breaker_open'|'rate_limited'|'ordering'|'first'|'superseded'|'coalescing'
 ---@reply is_probe boolean        of `admitted`
 ---@reply wait_until integer      of `breaker_open` and `coalescing`
@@ -62,7 +62,7 @@ function admit_attempt(
   whole_turn,
   rate_waiting,
   order_waiting,
-  lines,
+  lanes,
   ready,
   coalescing,
   now,
@@ -73,19 +73,19 @@ function admit_attempt(
   attempt,
   lease_ms,
   has_waited,
-  line,
+  lane,
   window_ms
 )
-  local order, turn = whole_order .. (line or ''), whole_turn .. (line or '')
+  local order, turn = whole_order .. (lane or ''), whole_turn .. (lane or '')
   local function refuse(why)
-    if line then
+    if lane then
       redis.call('ZREM', ready, event)
     else
       redis.call('SET', order_waiting, '1', 'PX', LIMITS_KEPT_MS)
     end
     return stop { kind = why.kind, wait_until = why.wait_until, is_soon = why.is_soon, by = why.by }
   end
-  -- Of its line: it may be later than the time of acceptance.
+  -- Of its lane: it may be later than the time of acceptance.
   local function place()
     return redis.call('ZSCORE', order, event) or accepted_at
   end
@@ -94,13 +94,13 @@ function admit_attempt(
   if ordering ~= 'any' and not is_first_still then
     redis.call('ZADD', order, 'NX', accepted_at, event)
     redis.call('PEXPIRE', order, ORDER_KEPT_MS)
-    if line then
-      redis.call('HSET', lines, event, line)
-      redis.call('PEXPIRE', lines, ORDER_KEPT_MS)
+    if lane then
+      redis.call('HSET', lanes, event, lane)
+      redis.call('PEXPIRE', lanes, ORDER_KEPT_MS)
     end
     local holder = redis.call('GET', turn)
     if holder ~= event then
-      local why_not = window_ms > 0 and coalesce(coalescing, ready, line, order, event, place(), window_ms)
+      local why_not = window_ms > 0 and coalesce(coalescing, ready, lane, order, event, place(), window_ms)
       if why_not and why_not.kind == 'superseded' then return refuse(why_not) end
       if holder and redis.call('ZSCORE', order, holder) then return refuse { kind = 'ordering' } end
       if why_not then return refuse(why_not) end
@@ -127,12 +127,12 @@ function admit_attempt(
     redis.call('PEXPIRE', recent, lease_ms + LIMITS_KEPT_MS)
   end
   if ordering ~= 'any' then redis.call('SET', turn, event) end
-  if line then
+  if lane then
     redis.call('PEXPIRE', turn, ORDER_KEPT_MS)
     redis.call('ZREM', ready, event)
     if window_ms > 0 then
-      redis.call('HDEL', coalescing, line)
-      redis.call('HSET', coalescing, line .. ' sent', place() .. ' ' .. event)
+      redis.call('HDEL', coalescing, lane)
+      redis.call('HSET', coalescing, lane .. ' sent', place() .. ' ' .. event)
     end
   end
   if not state or state.open_until == 0 then return stop { kind = 'admitted' } end
@@ -168,7 +168,7 @@ end
 ---@key access_token = accessToken(endpoint)
 ---@key ready = ready(endpoint)
 ---@param rate_limit integer?
----@param most_ready integer      how many are read of those that are first in their lines
+---@param most_ready integer      how many are read of those that are first in their lanes
 ---@reply failures integer        of the breaker
 ---@reply open_until integer      the same
 ---@reply free integer?           attempts that the rate limit allows now

@@ -8,7 +8,7 @@ import type { RedisClient } from '../../platform/redis-connect';
 import type { Guard, Step } from '../../platform/redis-lua';
 import { LIMITS_KEPT_MS } from './limits';
 import { type AdmitAttemptReply, admitAttempt, stand, withdrawAttempt } from './redis-admission-store.script';
-import { joinOrder, leaveOrder, lookAtLines, markReady } from './redis-lines.script';
+import { joinOrder, leaveOrder, lookAtLanes, markReady } from './redis-lanes.script';
 
 export interface AdmissionRequest {
   readonly eventId: EventId;
@@ -30,9 +30,9 @@ export interface AdmissionRequest {
    * - `begin`: the same, and if so, it has the turn until it ends.
    */
   readonly ordering: 'any' | 'look' | 'begin';
-  /** The line in which it waits, if it does: see `lineOf`. */
-  readonly line?: string | undefined;
-  /** Only the newest of its line is sent, when the first has waited for so long. Milliseconds; 0: all are sent. */
+  /** The lane in which it waits, if it does: see `laneOf`. */
+  readonly lane?: string | undefined;
+  /** Only the newest of its lane is sent, when the first has waited for so long. Milliseconds; 0: all are sent. */
   readonly windowMs?: number | undefined;
 }
 
@@ -45,9 +45,9 @@ export type AdmissionAnswer =
       /** Whether the one that goes before it may go now. */
       readonly isSoon: boolean;
     }
-  /** A newer one of its line is sent in place of it. */
+  /** A newer one of its lane is sent in place of it. */
   | { readonly kind: 'superseded'; readonly by: EventId }
-  /** In the window of its line: a newer one may come until then. Milliseconds since the Unix epoch. */
+  /** In the window of its lane: a newer one may come until then. Milliseconds since the Unix epoch. */
   | { readonly kind: 'coalescing'; readonly until: number }
   /** For `look`: no delivery has begun, and this is the first one. */
   | { readonly kind: 'first' };
@@ -58,11 +58,11 @@ interface Ordered {
   readonly acceptedAt: number;
 }
 
-/** A delivery in the line that it waits in. */
+/** A delivery in the lane that it waits in. */
 export interface OrderPlace extends Ordered {
   /** Absent: that of the whole endpoint. */
-  readonly line?: string;
-  /** Whether it was accepted just now: then it goes behind all others of its line. */
+  readonly lane?: string;
+  /** Whether it was accepted just now: then it goes behind all others of its lane. */
   readonly isNew?: boolean | undefined;
 }
 
@@ -75,7 +75,7 @@ export interface Standing {
   readonly next: OrderedDelivery | undefined;
   /** In strict order: whether the end of that one wakes the endpoint up, even if that had not waited itself. */
   readonly isEndAwaited: boolean;
-  /** In the order within groups: held deliveries that are first in their lines, the oldest first. */
+  /** In the order within groups: held deliveries that are first in their lanes, the oldest first. */
   readonly ready: readonly EventId[];
   /** While it has no access token: until when nobody asks for one. Milliseconds since the Unix epoch. */
   readonly tokenPausedUntil?: number | undefined;
@@ -122,7 +122,7 @@ export class AdmissionStore {
       attempt: request.attemptKey,
       leaseMs: request.leaseMs,
       hasWaited: request.hasWaited,
-      line: request.line === '' ? undefined : request.line,
+      lane: request.lane === '' ? undefined : request.lane,
       windowMs: request.windowMs ?? 0,
     });
     return mapReply(step, answerOf);
@@ -148,7 +148,7 @@ export class AdmissionStore {
     })(this.redis);
   }
 
-  /** @param mostReady how many are read of those that are first in their lines. */
+  /** @param mostReady how many are read of those that are first in their lanes. */
   async stand(endpointId: EndpointId, rateLimit: number | undefined, mostReady = 0): Promise<Standing> {
     const found = await stand({ endpoint: endpointId, rateLimit, mostReady })(this.redis);
     const { failures, openUntil, free = Number.POSITIVE_INFINITY, nextInMs, next, acceptedAt } = found;
@@ -175,14 +175,14 @@ export class AdmissionStore {
     await this.redis.del(keys.breaker(endpointId));
   }
 
-  /** Put deliveries into their lines. Those that are in one keep their position. */
+  /** Put deliveries into their lanes. Those that are in one keep their position. */
   joinOrder(endpointId: EndpointId, deliveries: readonly OrderPlace[]): Step<void> {
     if (deliveries.length === 0) return async () => {};
     return joinOrder({
       endpoint: endpointId,
       events: deliveries.map(({ eventId }) => eventId),
       acceptedAt: deliveries.map(({ acceptedAt }) => acceptedAt),
-      lineOfEach: deliveries.map(({ line = '' }) => line),
+      laneOfEach: deliveries.map(({ lane = '' }) => lane),
       areNew: deliveries.map(({ isNew = false }) => isNew),
     });
   }
@@ -201,18 +201,18 @@ export class AdmissionStore {
     return leaveOrder({ endpoint: endpointId, event: eventId });
   }
 
-  /** A delivery is held. If no other one of its line goes before it, it may go as soon as any may. */
-  async markReady(endpointId: EndpointId, { eventId, acceptedAt }: Omit<OrderPlace, 'line'>): Promise<void> {
+  /** A delivery is held. If no other one of its lane goes before it, it may go as soon as any may. */
+  async markReady(endpointId: EndpointId, { eventId, acceptedAt }: Omit<OrderPlace, 'lane'>): Promise<void> {
     await markReady({ endpoint: endpointId, event: eventId, acceptedAt })(this.redis);
   }
 
   /**
-   * Look at some lines, each time at the next ones, and seldom: who may go in each is ready from then on.
+   * Look at some lanes, each time at the next ones, and seldom: who may go in each is ready from then on.
    *
    * @returns these, and the events that have the turn in theirs: their deliveries should have jobs, or be held.
    */
-  async lookAtLines(endpointId: EndpointId): Promise<readonly EventId[]> {
-    return await lookAtLines({ endpoint: endpointId })(this.redis);
+  async lookAtLanes(endpointId: EndpointId): Promise<readonly EventId[]> {
+    return await lookAtLanes({ endpoint: endpointId })(this.redis);
   }
 
   /** Other windows are in force now. */
@@ -232,11 +232,11 @@ export class AdmissionStore {
 
   /** Forget the order: other rules apply to the endpoint's deliveries now. */
   async clearOrder(endpointId: EndpointId): Promise<void> {
-    const lines = [...new Set(await this.redis.hvals(keys.lines(endpointId)))];
-    const ofLines = lines.flatMap((line) => [keys.order(endpointId) + line, keys.turn(endpointId) + line]);
-    for (const some of chunksOf(ofLines, REMOVED_AT_ONCE)) await this.redis.unlink(...some);
-    const { order, turn, lines: lineOfEach, ready, coalescing, linesLook } = keys;
-    const whole = [order, turn, lineOfEach, ready, coalescing, linesLook];
+    const lanes = [...new Set(await this.redis.hvals(keys.lanes(endpointId)))];
+    const ofLanes = lanes.flatMap((lane) => [keys.order(endpointId) + lane, keys.turn(endpointId) + lane]);
+    for (const some of chunksOf(ofLanes, REMOVED_AT_ONCE)) await this.redis.unlink(...some);
+    const { order, turn, lanes: laneOfEach, ready, coalescing, lanesLook } = keys;
+    const whole = [order, turn, laneOfEach, ready, coalescing, lanesLook];
     await this.redis.unlink(...whole.map((keyOf) => keyOf(endpointId)));
   }
 

@@ -29,7 +29,7 @@ const STOP_PATIENCE_MS = 1_000;
 
 /**
  * Adds up the results of attempts in memory, and writes them a second after the first one. However many
- * attempts there are, an endpoint is written once a second, along with others. Nothing is written when nothing
+ * attempts there are, an endpoint is written once a second, together with others. Nothing is written when nothing
  * happens, and no delivery waits for it. What could not be written stays here for the next time. Each write includes
  * how many attempts this worker allows the endpoint to have running. When the connection breaks before the reply, some
  * may count twice.

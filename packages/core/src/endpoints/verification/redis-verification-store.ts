@@ -38,7 +38,7 @@ export class VerificationStore {
   /**
    * Claim some tries that are due, for one caller. They are due again later, in case the caller fails.
    *
-   * @param patienceMs how long it may wait to go to Redis along with other scripts.
+   * @param patienceMs how long it may wait to go to Redis together with other scripts.
    */
   async claimDue(now: number, most: number, patienceMs = 0): Promise<readonly ClaimedTry[]> {
     const claimedUntil = now + TRY_CLAIM_MS;

@@ -131,8 +131,8 @@ export class ListQuery {
 
   #orderOf(row: string): string {
     const { table, order } = this.input;
-    const along = order === 'newest_first' ? 'DESC' : 'ASC';
-    const ofEvent = `${row}.accepted_at ${along}, ${row}.event_id ${along}`;
+    const direction = order === 'newest_first' ? 'DESC' : 'ASC';
+    const ofEvent = `${row}.accepted_at ${direction}, ${row}.event_id ${direction}`;
     return table === 'webhook_events' ? ofEvent : `${ofEvent}, ${row}.webhook_id DESC`;
   }
 

@@ -6,7 +6,7 @@ import { isOwnDataError } from '../../platform/redis-script';
 const ROWS_AT_ONCE = 250;
 
 /**
- * Run something for each of many rows. On one server, `atomic` sends the steps of all of them along with each other. The rows
+ * Run something for each of many rows. On one server, `atomic` sends the steps of all of them together. The rows
  * know nothing of each other: one whose data makes a script fail gives its error.
  *
  * @throws an error when Redis is away, once nothing is on its way any more. Some rows may be done then, and others not.

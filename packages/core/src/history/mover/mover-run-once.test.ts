@@ -152,7 +152,7 @@ describe('what is over', () => {
     expect(await scene.keysLeft()).toEqual([]);
   });
 
-  it('takes its place in a strict order along', async () => {
+  it('also removes its place in a strict order', async () => {
     const { event, endpointIds } = await scene.arrange();
     const endpointId = only(endpointIds);
     const place = { eventId: event.id, acceptedAt: event.acceptedAt };

@@ -70,7 +70,7 @@ export class Mover {
    * remove them. This may break off anywhere. What was claimed comes again, and each step is harmless when repeated. What
    * changes meanwhile stays in Redis, and moves later.
    *
-   * @param patienceMs how long it may wait, so that an idle process asks along with something else.
+   * @param patienceMs how long it may wait, so that an idle process asks together with something else.
    * @throws an error when Redis or PostgreSQL is away. The entries come again as they were.
    */
   async runOnce(patienceMs = 0): Promise<BatchResult> {

@@ -51,9 +51,9 @@ export function keyOf({
     ({ publish, isAdded, isAcknowledged, isExpired, putOff, resend, isResent }, index) => {
       const { places = [], isHeld, isOpen, hasMoved, lock, nextAttemptAt } = snapshot.deliveries[index] ?? {};
       const ofRuns = runs
-        .filter(({ of, mates }) => of === index || mates.some((mate) => mate.of === index))
+        .filter(({ of, others }) => of === index || others.some((other) => other.of === index))
         .map(
-          ({ of, work, mates, hasLostLock }) => `${of === index} ${mates.length} ${work.at} ${hasLostLock}`,
+          ({ of, work, others, hasLostLock }) => `${of === index} ${others.length} ${work.at} ${hasLostLock}`,
         );
       const flags = [
         publish?.at,

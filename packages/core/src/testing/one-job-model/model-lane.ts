@@ -7,7 +7,7 @@ import { MovedIds } from '../../events/redis-moved-ids';
 import { OverList } from '../../events/redis-over-list';
 import { RecalledStore } from '../../events/redis-recalled';
 import { atomicOneByOne } from '../../platform/redis-atomic';
-import { MateJobs } from '../../queue/bullmq-delivery-mates';
+import { BatchJobs } from '../../queue/bullmq-batch-jobs';
 import type { DeliveryJob } from '../../queue/bullmq-delivery-queue';
 import { DueDeliveries } from '../../queue/bullmq-due-deliveries';
 import { createJobKeys } from '../../queue/bullmq-layout';
@@ -72,7 +72,7 @@ export async function openModelLane() {
 
   return {
     redis: redis.client,
-    mateJobs: new MateJobs(redis.client, { prefix: QUEUE_PREFIX }, LOCK_MS),
+    batchJobs: new BatchJobs(redis.client, { prefix: QUEUE_PREFIX }, LOCK_MS),
     runningJobs: new RunningJobs(redis.client, { prefix: QUEUE_PREFIX }, LOCK_MS),
     history: new MemoryHistory(),
     overList: new OverList(redis.client),

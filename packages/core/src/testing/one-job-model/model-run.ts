@@ -9,11 +9,11 @@ import { Slots } from '../../deliver/flow/slots';
 import type { AttemptParts } from '../../deliver/open-delivery';
 import type { AttemptStore } from '../../deliver/redis-attempt-store';
 import {
-  type DeliveryMates,
+  type DeliveryBatch,
   type DeliveryRun,
   type JobEnd,
   parseDeliveryId,
-  type WantedMates,
+  type WantedBatch,
 } from '../../domain/delivery';
 import type { EndpointAddress, EndpointId } from '../../domain/endpoint';
 import type { EventId } from '../../domain/event';
@@ -26,7 +26,7 @@ import type { DeliveryStore } from '../../events/redis-delivery-store';
 import { Turns } from '../../platform/batches';
 import { atomicOneByOne } from '../../platform/redis-atomic';
 import type { Step } from '../../platform/redis-script';
-import type { TakenMate } from '../../queue/bullmq-delivery-mates';
+import type { TakenBatchJob } from '../../queue/bullmq-batch-jobs';
 import { type DeliveryJob, decodeRequest, deliveryJobSchema } from '../../queue/bullmq-delivery-queue';
 import type { HeldDeliveries } from '../../queue/bullmq-held-deliveries';
 import type { LockedJob } from '../../queue/bullmq-running-jobs';
@@ -56,8 +56,8 @@ export interface ModelRun {
   readonly jobId: string;
   readonly token: string;
   readonly work: Stepwise;
-  /** The jobs that it has taken along and has not let go of. */
-  mates: readonly ModelMate[];
+  /** The other jobs of its batch that it has not let go of. */
+  others: readonly ModelBatchJob[];
   /** The deliveries of its request, by their indexes. */
   sends: readonly number[];
   /** Whether it lost its lock: its process was stopped for so long, and knows by its own clock. */
@@ -66,7 +66,7 @@ export interface ModelRun {
   permit: Permit | undefined;
 }
 
-export interface ModelMate extends LockedJob {
+export interface ModelBatchJob extends LockedJob {
   readonly of: number;
 }
 
@@ -138,7 +138,7 @@ export async function startRun(
     jobId: job.id ?? '',
     token,
     work: new Stepwise(),
-    mates: [],
+    others: [],
     sends: [],
     hasLostLock: false,
     permit: undefined,
@@ -160,8 +160,8 @@ async function workOn(
   const hold = { hasHeld: false };
   const parts = stepwiseParts(lane, run, events, hold);
   const { id: jobId = '', data, attemptsStarted, stalledCounter } = job;
-  const mates = new ModelMates(lane, run, events);
-  const own = readRun(run, { jobId, data, attemptsStarted, stalledCounter }, { mates });
+  const batch = new ModelBatch(lane, run, events);
+  const own = readRun(run, { jobId, data, attemptsStarted, stalledCounter }, { batch });
   const result = await deliver(parts, own, new AbortController().signal);
   await run.work.pause('its end');
   const isStillOurs = await endRun(job, run.token, result);
@@ -225,7 +225,7 @@ function stepwiseParts(
         }),
       readWithAttempt: (...args: Parameters<DeliveryStore['readWithAttempt']>) =>
         turns.take(async () => {
-          await work.pause('a look for its line');
+          await work.pause('a look for its lane');
           return await deliveryStore.readWithAttempt(...args);
         }),
     }),
@@ -238,10 +238,10 @@ function stepwiseParts(
           if (effect) await work.pause('what follows');
           return effect;
         }),
-      recordAlong: (records) =>
+      recordOthers: (records) =>
         buildGuard(async () => {
-          await work.pause('the records along');
-          const changed = await attemptStore.recordAlong(records)(redis);
+          await work.pause('the records of the others');
+          const changed = await attemptStore.recordOthers(records)(redis);
           isRecorded = changed.length === 0;
           if (isRecorded) await work.pause('what follows');
           return changed;
@@ -274,10 +274,10 @@ function eventsOf({ headers, body }: DeliveryRequest): readonly string[] {
     : [headers['webhook-id'] ?? ''];
 }
 
-/** As the product's: apps/worker/src/consumers/bullmq-delivery-mates.ts. Those that run elsewhere are not waited for. */
-class ModelMates implements DeliveryMates {
-  #tied: readonly string[] = [];
-  #areNew = false;
+/** As the product's: apps/worker/src/consumers/bullmq-delivery-batch.ts. Those that run elsewhere are not waited for. */
+class ModelBatch implements DeliveryBatch {
+  #recorded: readonly string[] = [];
+  #isNew = false;
 
   constructor(
     private readonly lane: ModelLane,
@@ -285,60 +285,62 @@ class ModelMates implements DeliveryMates {
     private readonly events: RunEvents,
   ) {}
 
-  async take(address: EndpointAddress, wanted: WantedMates): Promise<readonly DeliveryRun[] | undefined> {
+  async take(address: EndpointAddress, wanted: WantedBatch): Promise<readonly DeliveryRun[] | undefined> {
     const { lane, run, events } = this;
-    await run.work.pause('its mates');
-    const first = parseDeliveryId(run.jobId)?.eventId;
-    if (first === undefined) return [];
-    const token = `${run.token}:mates`;
-    const all = { ...wanted, ties: true };
-    const { tied, busy, jobs } = await lane.mateJobs.take(address, first, token, all)(lane.redis);
-    this.#areNew = tied.length === 0 && busy.length === 0;
-    this.#tied = this.#areNew ? [first, ...jobs.map(({ eventId }) => eventId)] : tied;
-    run.mates = jobs.map(({ id, eventId }) => ({ jobId: id, token, of: events.indexOf(eventId) }));
-    await run.work.pause('its ties');
+    await run.work.pause('the others of its batch');
+    const primary = parseDeliveryId(run.jobId)?.eventId;
+    if (primary === undefined) return [];
+    const token = `${run.token}:others`;
+    const all = { ...wanted, formsBatch: true };
+    const taken = await lane.batchJobs.take(address, primary, token, all)(lane.redis);
+    const { sentBefore, busy, jobs } = taken;
+    this.#isNew = sentBefore.length === 0 && busy.length === 0;
+    this.#recorded = this.#isNew ? [primary, ...jobs.map(({ eventId }) => eventId)] : sentBefore;
+    run.others = jobs.map(({ id, eventId }) => ({ jobId: id, token, of: events.indexOf(eventId) }));
+    await run.work.pause('what it has taken');
     const own = new Set<string>(jobs.map(({ eventId }) => eventId));
-    const isComplete = tied.length === 0 || busy.every((event) => own.has(event));
+    const isComplete = sentBefore.length === 0 || busy.every((event) => own.has(event));
     return isComplete ? jobs.map((job) => this.#read(job)) : undefined;
   }
 
-  async follow(endpointId: EndpointId, event: EventId): Promise<boolean> {
-    return await this.lane.mateJobs.follows(endpointId, event)(this.lane.redis);
+  async isTakenByAnother(endpointId: EndpointId, event: EventId): Promise<boolean> {
+    return await this.lane.batchJobs.isTakenByAnother(endpointId, event)(this.lane.redis);
   }
 
-  tie(endpointId: EndpointId, events: readonly EventId[]): readonly Step[] {
-    const first = parseDeliveryId(this.run.jobId)?.eventId;
+  keepTogether(endpointId: EndpointId, events: readonly EventId[]): readonly Step[] {
+    const primary = parseDeliveryId(this.run.jobId)?.eventId;
     if (events.length === 0) {
-      return this.#areNew && first ? [this.lane.mateJobs.untie(endpointId, first)] : [];
+      return this.#isNew && primary ? [this.lane.batchJobs.dissolve(endpointId, primary)] : [];
     }
-    const isTied = events.length === this.#tied.length && events.every((event) => this.#tied.includes(event));
-    return isTied ? [] : [this.lane.mateJobs.tie(endpointId, events)];
+    const recorded = this.#recorded;
+    const isRecorded = events.length === recorded.length && events.every((event) => recorded.includes(event));
+    return isRecorded ? [] : [this.lane.batchJobs.keepTogether(endpointId, events)];
   }
 
   // The run itself ends by its result.
   stepsToEnd(events: readonly EventId[], end: JobEnd): readonly Step[] {
     const ended = new Set(events.map(this.events.indexOf));
-    return this.run.mates.filter(({ of }) => ended.has(of)).map((mate) => this.#end(mate, end));
+    return this.run.others.filter(({ of }) => ended.has(of)).map((job) => this.#end(job, end));
   }
 
   async giveBack(): Promise<void> {
-    if (this.run.mates.length > 0) await this.run.work.pause('what it gives back');
-    const steps = this.run.mates.map((mate) => this.#end(mate, { kind: 'delayed', delayMs: 0 }));
+    if (this.run.others.length > 0) await this.run.work.pause('what it gives back');
+    const steps = this.run.others.map((job) => this.#end(job, { kind: 'delayed', delayMs: 0 }));
     for (const step of steps) await atomicOneByOne(this.lane.redis)([step]);
   }
 
-  #read({ id: jobId, data, attemptsStarted, stalledCounter }: TakenMate): DeliveryRun {
-    const mate = this.run.mates.find((each) => each.jobId === jobId);
+  #read({ id: jobId, data, attemptsStarted, stalledCounter }: TakenBatchJob): DeliveryRun {
+    const other = this.run.others.find((each) => each.jobId === jobId);
     const job = { jobId, data: JSON.parse(data) as unknown, attemptsStarted, stalledCounter };
-    return readRun(this.run, job, { stepsToEnd: (end) => (mate ? [this.#end(mate, end)] : []) });
+    return readRun(this.run, job, { stepsToEnd: (end) => (other ? [this.#end(other, end)] : []) });
   }
 
-  #end(mate: ModelMate, end: JobEnd): Step {
+  #end(job: ModelBatchJob, end: JobEnd): Step {
     return async (target) => {
       const isDelayed = end.kind === 'delayed';
-      this.events.onPutOff(mate.of, isDelayed ? 'retry' : undefined);
-      await this.lane.runningJobs.end([mate], isDelayed ? { ...end, delayMs: PUT_OFF_MS } : end)(target);
-      this.run.mates = this.run.mates.filter((other) => other !== mate);
+      this.events.onPutOff(job.of, isDelayed ? 'retry' : undefined);
+      await this.lane.runningJobs.end([job], isDelayed ? { ...end, delayMs: PUT_OFF_MS } : end)(target);
+      this.run.others = this.run.others.filter((other) => other !== job);
     };
   }
 }
@@ -350,7 +352,7 @@ interface ReadJob {
   readonly stalledCounter: number;
 }
 
-function readRun(run: ModelRun, job: ReadJob, more: Pick<DeliveryRun, 'mates' | 'stepsToEnd'>): DeliveryRun {
+function readRun(run: ModelRun, job: ReadJob, more: Pick<DeliveryRun, 'batch' | 'stepsToEnd'>): DeliveryRun {
   const parts = parseDeliveryId(job.jobId);
   if (!parts) throw new Error(`${job.jobId} is no delivery's id.`);
   const data = deliveryJobSchema.parse(job.data);

@@ -202,9 +202,9 @@ export class ModelScene {
     for (const run of this.runs.filter((each) => each.process === process)) {
       dropRun(run);
       if (!run.hasLostLock) this.dead.push({ jobId: run.jobId, token: run.token });
-      // Some may have been taken along since.
-      this.dead.push(...run.mates);
-      this.count(`a crash at ${run.work.at}${run.mates.length > 0 ? ', with others' : ''}`);
+      // It may have taken others since.
+      this.dead.push(...run.others);
+      this.count(`a crash at ${run.work.at}${run.others.length > 0 ? ', with others' : ''}`);
     }
     this.runs = this.runs.filter((run) => run.process !== process);
   }
@@ -218,7 +218,7 @@ export class ModelScene {
   async loseLock(run: ModelRun): Promise<void> {
     run.hasLostLock = true;
     this.count(`a lock lost at ${run.work.at}`);
-    for (const job of [run, ...run.mates]) await this.expireLock(job);
+    for (const job of [run, ...run.others]) await this.expireLock(job);
   }
 
   /** Stands still before it reads the endpoint, and before it releases. */

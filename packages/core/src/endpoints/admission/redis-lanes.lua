@@ -1,18 +1,18 @@
 ---@include ../../platform/redis-time.lua
 ---@const ORDER_KEPT_MS ./limits
 
--- The lines in which deliveries of an endpoint wait for each other: one for each group of events, or one for all of them. The
--- keys of a line are those of the endpoint with the name of the line behind them. Of each group that has held deliveries,
+-- The lanes in which deliveries of an endpoint wait for each other: one for each group of events, or one for all of them. The
+-- keys of a lane are those of the endpoint with the name of the lane behind them. Of each group that has held deliveries,
 -- those that may go are in `ready`.
 
 -- The newest begins when the window ends. The deliveries that it replaces are checked again after this time.
 local COALESCED_AFTER_MS = 250
 -- The others follow when these have ended.
 local COALESCED_AT_ONCE = 100
-local LINES_LOOK_EVERY_MS = 10000
-local LINES_AT_ONCE = 500
+local LANES_LOOK_EVERY_MS = 10000
+local LANES_AT_ONCE = 500
 -- Nobody looks any more.
-local LINES_LOOK_KEPT_MS = 60000
+local LANES_LOOK_KEPT_MS = 60000
 
 --- Each event with its time before it.
 local function add_ready(ready, next)
@@ -21,20 +21,20 @@ local function add_ready(ready, next)
   redis.call('PEXPIRE', ready, ORDER_KEPT_MS)
 end
 
---- For a line that coalesces. An event is superseded by one that was sent, never by one that may still be erased, cancelled or
---- superseded itself. The last one that was sent counts as long as others are in the line: they may be older. Gives what keeps
+--- For a lane that coalesces. An event is superseded by one that was sent, never by one that may still be erased, cancelled or
+--- superseded itself. The last one that was sent counts as long as others are in the lane: they may be older. Gives what keeps
 --- the event from being sent.
-local function coalesce(coalescing, ready, line, order, event, place, window_ms)
-  local sent = redis.call('HGET', coalescing, line .. ' sent')
+local function coalesce(coalescing, ready, lane, order, event, place, window_ms)
+  local sent = redis.call('HGET', coalescing, lane .. ' sent')
   local sent_at, sent_event = string.match(sent or '', '^(%d+) (.*)$')
   local is_newer = sent_at
     and (tonumber(sent_at) > tonumber(place) or tonumber(sent_at) == tonumber(place) and sent_event > event)
   if is_newer then return { kind = 'superseded', by = sent_event } end
   local now = time_now()
-  redis.call('HSETNX', coalescing, line, string.format('%d', now + window_ms))
+  redis.call('HSETNX', coalescing, lane, string.format('%d', now + window_ms))
   redis.call('PEXPIRE', coalescing, ORDER_KEPT_MS)
   local newest = redis.call('ZRANGE', order, -1, -1, 'WITHSCORES')
-  local wait_until = tonumber(redis.call('HGET', coalescing, line))
+  local wait_until = tonumber(redis.call('HGET', coalescing, lane))
   if newest[1] ~= event then wait_until = wait_until + COALESCED_AFTER_MS end
   if wait_until > now then return { kind = 'coalescing', wait_until = wait_until } end
   if newest[1] ~= event then
@@ -46,22 +46,22 @@ end
 
 --- Gives who has the turn, or else the events that may go, each with its time before it. Where the newest goes, so may the
 --- oldest, should the endpoint not coalesce any more.
-local function who_is_next(order, turn, coalescing, line)
-  local holder = redis.call('GET', turn .. line)
-  if holder and redis.call('ZSCORE', order .. line, holder) then return holder, {} end
-  local first = redis.call('ZRANGE', order .. line, 0, 0, 'WITHSCORES')
+local function who_is_next(order, turn, coalescing, lane)
+  local holder = redis.call('GET', turn .. lane)
+  if holder and redis.call('ZSCORE', order .. lane, holder) then return holder, {} end
+  local first = redis.call('ZRANGE', order .. lane, 0, 0, 'WITHSCORES')
   if #first == 0 then return nil, {} end
   local next = { first[2], first[1] }
-  local sent = redis.call('HGET', coalescing, line .. ' sent')
-  if sent or redis.call('HEXISTS', coalescing, line) == 1 then
-    local newest = redis.call('ZRANGE', order .. line, -1, -1, 'WITHSCORES')
+  local sent = redis.call('HGET', coalescing, lane .. ' sent')
+  if sent or redis.call('HEXISTS', coalescing, lane) == 1 then
+    local newest = redis.call('ZRANGE', order .. lane, -1, -1, 'WITHSCORES')
     table.insert(next, newest[2])
     table.insert(next, newest[1])
   end
   return nil, next, sent
 end
 
---- Where a new event goes in its line: never before the last one, whatever the time of its acceptance. Redis' clock may have
+--- Where a new event goes in its lane: never before the last one, whatever the time of its acceptance. Redis' clock may have
 --- been set back, or a replica with an earlier one promoted.
 local function place_of_new(order, event, accepted_at)
   if redis.call('ZSCORE', order, event) then return accepted_at end
@@ -72,56 +72,56 @@ local function place_of_new(order, event, accepted_at)
   return string.format('%d', last_place + 1)
 end
 
---- Puts deliveries into their lines. Those that are in one keep their position.
+--- Puts deliveries into their lanes. Those that are in one keep their position.
 ---@with endpoint EndpointId
 ---@key order = order(endpoint)
----@key lines = lines(endpoint)
+---@key lanes = lanes(endpoint)
 ---@param events EventId[]
 ---@param accepted_at digits[]    of each
----@param line_of_each text[]     empty: that of the whole endpoint
+---@param lane_of_each text[]     empty: that of the whole endpoint
 ---@param are_new boolean[]       accepted just now
-function join_order(order, lines, events, accepted_at, line_of_each, are_new)
+function join_order(order, lanes, events, accepted_at, lane_of_each, are_new)
   for i, event in ipairs(events) do
-    local line, place = line_of_each[i], accepted_at[i]
-    local line_order = order .. line
-    if are_new[i] then place = place_of_new(line_order, event, place) end
-    redis.call('ZADD', line_order, 'NX', place, event)
-    if line ~= '' then
-      redis.call('PEXPIRE', line_order, ORDER_KEPT_MS)
-      redis.call('HSET', lines, event, line)
-      redis.call('PEXPIRE', lines, ORDER_KEPT_MS)
+    local lane, place = lane_of_each[i], accepted_at[i]
+    local lane_order = order .. lane
+    if are_new[i] then place = place_of_new(lane_order, event, place) end
+    redis.call('ZADD', lane_order, 'NX', place, event)
+    if lane ~= '' then
+      redis.call('PEXPIRE', lane_order, ORDER_KEPT_MS)
+      redis.call('HSET', lanes, event, lane)
+      redis.call('PEXPIRE', lanes, ORDER_KEPT_MS)
     end
   end
 end
 
---- A delivery that has ended makes room. Who is next in its line now may be held for that. Those that are older than the one that
+--- A delivery that has ended makes room. Who is next in its lane now may be held for that. Those that are older than the one that
 --- was sent need not wait for each other: they are superseded. Gives whether others of its group may begin now.
 ---@with endpoint EndpointId
 ---@key order = order(endpoint)
 ---@key turn = turn(endpoint)
----@key lines = lines(endpoint)
+---@key lanes = lanes(endpoint)
 ---@key ready = ready(endpoint)
 ---@key coalescing = coalescing(endpoint)
 ---@param event EventId
 ---@return boolean
-function leave_order(order, turn, lines, ready, coalescing, event)
-  local group = redis.call('HGET', lines, event)
-  local line = group or ''
-  redis.call('ZREM', order .. line, event)
-  if redis.call('GET', turn .. line) == event then redis.call('DEL', turn .. line) end
+function leave_order(order, turn, lanes, ready, coalescing, event)
+  local group = redis.call('HGET', lanes, event)
+  local lane = group or ''
+  redis.call('ZREM', order .. lane, event)
+  if redis.call('GET', turn .. lane) == event then redis.call('DEL', turn .. lane) end
   redis.call('ZREM', ready, event)
   if not group then return false end
-  redis.call('HDEL', lines, event)
-  local holder, next, sent = who_is_next(order, turn, coalescing, line)
+  redis.call('HDEL', lanes, event)
+  local holder, next, sent = who_is_next(order, turn, coalescing, lane)
   if holder then return false end
   if #next == 0 then
-    redis.call('HDEL', coalescing, line, line .. ' sent')
+    redis.call('HDEL', coalescing, lane, lane .. ' sent')
     return false
   end
   if sent then
     local until_sent = string.match(sent, '^%d+')
     local older =
-      redis.call('ZRANGEBYSCORE', order .. line, '-inf', until_sent, 'WITHSCORES', 'LIMIT', 0, COALESCED_AT_ONCE)
+      redis.call('ZRANGEBYSCORE', order .. lane, '-inf', until_sent, 'WITHSCORES', 'LIMIT', 0, COALESCED_AT_ONCE)
     for i = 1, #older, 2 do
       table.insert(next, older[i + 1])
       table.insert(next, older[i])
@@ -131,49 +131,49 @@ function leave_order(order, turn, lines, ready, coalescing, event)
   return true
 end
 
---- A delivery is held. If no other one of its line goes before it, it may go as soon as any may.
+--- A delivery is held. If no other one of its lane goes before it, it may go as soon as any may.
 ---@with endpoint EndpointId
 ---@key order = order(endpoint)
 ---@key turn = turn(endpoint)
----@key lines = lines(endpoint)
+---@key lanes = lanes(endpoint)
 ---@key ready = ready(endpoint)
 ---@key coalescing = coalescing(endpoint)
 ---@param event EventId
 ---@param accepted_at digits
-function mark_ready(order, turn, lines, ready, coalescing, event, accepted_at)
-  local line = redis.call('HGET', lines, event)
-  if line then
-    local holder, next = who_is_next(order, turn, coalescing, line)
+function mark_ready(order, turn, lanes, ready, coalescing, event, accepted_at)
+  local lane = redis.call('HGET', lanes, event)
+  if lane then
+    local holder, next = who_is_next(order, turn, coalescing, lane)
     if holder ~= event and next[2] ~= event and next[4] ~= event then return end
   end
   add_ready(ready, { accepted_at, event })
 end
 
---- Goes through the lines, some at a time, and finds what a loss of data in Redis has left: a line in which nobody is ready, or
+--- Goes through the lanes, some at a time, and finds what a loss of data in Redis has left: a lane in which nobody is ready, or
 --- whose turn nobody has. Gives who has the turn in each, or else may go.
 ---@with endpoint EndpointId
 ---@key order = order(endpoint)
 ---@key turn = turn(endpoint)
----@key lines = lines(endpoint)
+---@key lanes = lanes(endpoint)
 ---@key ready = ready(endpoint)
 ---@key coalescing = coalescing(endpoint)
----@key look = linesLook(endpoint)
+---@key look = lanesLook(endpoint)
 ---@return EventId[]
-function look_at_lines(order, turn, lines, ready, coalescing, look)
+function look_at_lanes(order, turn, lanes, ready, coalescing, look)
   local now = time_now()
   local last = redis.call('HMGET', look, 'at', 'cursor')
-  if now - tonumber(last[1] or 0) < LINES_LOOK_EVERY_MS then return {} end
-  local page = redis.call('HSCAN', lines, last[2] or '0', 'COUNT', LINES_AT_ONCE)
+  if now - tonumber(last[1] or 0) < LANES_LOOK_EVERY_MS then return {} end
+  local page = redis.call('HSCAN', lanes, last[2] or '0', 'COUNT', LANES_AT_ONCE)
   redis.call('HSET', look, 'at', string.format('%d', now), 'cursor', page[1])
-  redis.call('PEXPIRE', look, LINES_LOOK_KEPT_MS)
+  redis.call('PEXPIRE', look, LANES_LOOK_KEPT_MS)
   local found, seen = {}, {}
   for i = 2, #page[2], 2 do
-    local event, line = page[2][i - 1], page[2][i]
-    if not redis.call('ZSCORE', order .. line, event) then
-      redis.call('HDEL', lines, event)
-    elseif not seen[line] then
-      seen[line] = true
-      local holder, next = who_is_next(order, turn, coalescing, line)
+    local event, lane = page[2][i - 1], page[2][i]
+    if not redis.call('ZSCORE', order .. lane, event) then
+      redis.call('HDEL', lanes, event)
+    elseif not seen[lane] then
+      seen[lane] = true
+      local holder, next = who_is_next(order, turn, coalescing, lane)
       if holder then table.insert(found, holder) end
       add_ready(ready, next)
       for n = 2, #next, 2 do

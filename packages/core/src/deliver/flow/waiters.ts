@@ -13,7 +13,7 @@ interface Waiter {
  * many are in front: a delivery that is sent away has to be held, and to come again. When no permit has
  * become free for a while they go, and so does the next one that comes, until one becomes free.
  */
-export class WaitingLine {
+export class Waiters {
   #waiters: Waiter[] = [];
   #hasMoved = false;
   #isStuck = false;

@@ -4,7 +4,7 @@ import {
   type DeliveryParts,
   type DeliveryTexts,
   deliveryIdOf,
-  type WantedMates,
+  type WantedBatch,
 } from '../domain/delivery';
 import { type EndpointAddress, type EndpointId, encodeAddress } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
@@ -15,17 +15,17 @@ import { mapReply } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
 import type { Step } from '../platform/redis-script';
 import {
-  followsMate,
-  type Mate,
-  type TakeMatesReply,
-  takeMates,
-  tieMates,
-  untieMates,
-} from './bullmq-delivery-mates.script';
+  type BatchJob,
+  dissolveBatch,
+  isTakenByAnother,
+  keepTogether,
+  type TakeBatchJobsReply,
+  takeBatchJobs,
+} from './bullmq-batch-jobs.script';
 import { createJobKeys } from './bullmq-layout';
 
-/** A job that was taken along with another one, as far as a worker needs it. */
-export interface TakenMate extends DeliveryParts {
+/** A job that was taken to go together with another one, as far as a worker needs it. */
+export interface TakenBatchJob extends DeliveryParts {
   readonly id: DeliveryId;
   /** What it is locked with. */
   readonly token: string;
@@ -41,24 +41,24 @@ export interface TakenMate extends DeliveryParts {
   readonly texts: DeliveryTexts | undefined;
 }
 
-export interface MatesToTake extends WantedMates {
-  /** Whether those that the first one was not tied to are tied to it, unless one of them is busy. */
-  readonly ties: boolean;
+export interface BatchToTake extends WantedBatch {
+  /** Whether those that were in no batch are recorded as one, unless one of them is busy. */
+  readonly formsBatch: boolean;
 }
 
-export interface TakenMates {
-  /** Those that the first one was to go with, itself included; none: it was tied to nothing. */
-  readonly tied: readonly string[];
-  readonly jobs: readonly TakenMate[];
-  /** The events of those that run: of the tied ones, or else of those that are held. */
+export interface TakenBatch {
+  /** The events that were sent together before, the primary one's included; none: that was in no batch. */
+  readonly sentBefore: readonly string[];
+  readonly jobs: readonly TakenBatchJob[];
+  /** The events of those that run: of those that were sent together before, or else of those that are held. */
   readonly busy: readonly string[];
 }
 
-/** Deliveries of one endpoint that are sent in one request: how a worker takes them, and ties them to each other. */
-export class MateJobs {
+/** The jobs of deliveries that are sent in one request: how a worker takes them, and records that they are a batch. */
+export class BatchJobs {
   readonly #keys;
   readonly #queueKeys;
-  readonly #readsAlong: boolean;
+  readonly #readsTexts: boolean;
 
   constructor(
     redis: RedisClient,
@@ -68,16 +68,16 @@ export class MateJobs {
   ) {
     this.#keys = createJobKeys(prefix, DELIVERIES_QUEUE);
     this.#queueKeys = queueKeysOf(prefix);
-    this.#readsAlong = !(redis instanceof Cluster);
+    this.#readsTexts = !(redis instanceof Cluster);
   }
 
-  /** Take some that can go with the delivery of an event, and lock them. */
-  take(address: EndpointAddress, first: EventId, token: string, wanted: MatesToTake): Step<TakenMates> {
+  /** Take some that can go with the delivery of an event, the primary one, and lock them. */
+  take(address: EndpointAddress, primary: EventId, token: string, wanted: BatchToTake): Step<TakenBatch> {
     const { endpointId } = address;
     const { held, heldCounts, countedAsHeld } = this.#queueKeys;
     const readAt = steadyClock();
     const processedOn = this.clock();
-    const step = takeMates({
+    const step = takeBatchJobs({
       jobs: this.#keys,
       held: held(endpointId),
       counts: heldCounts,
@@ -85,37 +85,37 @@ export class MateJobs {
       base: this.#keys.base,
       suffix: suffixOf(endpointId),
       address: encodeAddress(address),
-      first,
+      primary,
       most: wanted.most,
       maxBytes: wanted.maxBytes,
       isInOrder: wanted.isInOrder,
-      ties: wanted.ties,
+      formsBatch: wanted.formsBatch,
       now: processedOn,
       token,
       lockMs: this.lockDurationMs,
-      readsAlong: this.#readsAlong,
+      readsTexts: this.#readsTexts,
     });
     return mapReply(step, (reply) => ({
-      tied: reply.tied?.split(' ') ?? [],
+      sentBefore: reply.sentBefore?.split(' ') ?? [],
       busy: reply.busy,
-      jobs: reply.mates.map((mate) => ({
-        eventId: mate.event,
+      jobs: reply.jobs.map((job) => ({
+        eventId: job.event,
         endpointId,
-        id: deliveryIdOf({ eventId: mate.event, endpointId }),
+        id: deliveryIdOf({ eventId: job.event, endpointId }),
         token,
-        attemptsStarted: mate.attemptsStarted,
-        stalledCounter: mate.stalledCount,
+        attemptsStarted: job.attemptsStarted,
+        stalledCounter: job.stalledCount,
         processedOn,
-        data: mate.data,
-        holds: mate.holds,
-        texts: this.#readsAlong ? textsOf(mate, reply, readAt) : undefined,
+        data: job.data,
+        holds: job.holds,
+        texts: this.#readsTexts ? textsOf(job, reply, readAt) : undefined,
       })),
     }));
   }
 
-  /** Whether a delivery is tied to others, and goes when the first one of them takes it. */
-  follows(endpointId: EndpointId, event: EventId): Step<boolean> {
-    return followsMate({
+  /** Whether a delivery is in the batch of another one, which is about to take it. */
+  isTakenByAnother(endpointId: EndpointId, event: EventId): Step<boolean> {
+    return isTakenByAnother({
       jobs: this.#keys,
       base: this.#keys.base,
       suffix: suffixOf(endpointId),
@@ -124,21 +124,22 @@ export class MateJobs {
     });
   }
 
-  tie(endpointId: EndpointId, events: readonly EventId[]): Step {
+  /** Record in the jobs that they are a batch. @param events the primary one's first. */
+  keepTogether(endpointId: EndpointId, events: readonly EventId[]): Step {
     const suffix = suffixOf(endpointId);
     const { base, job } = this.#keys;
-    return tieMates({ job: job((events[0] ?? '') + suffix), base, suffix, events });
+    return keepTogether({ job: job((events[0] ?? '') + suffix), base, suffix, events });
   }
 
-  /** Let those that a delivery is the first of go apart. */
-  untie(endpointId: EndpointId, first: EventId): Step {
-    return untieMates({ job: this.#keys.job(first + suffixOf(endpointId)) });
+  /** Those of a delivery's batch need not go together any more. */
+  dissolve(endpointId: EndpointId, primary: EventId): Step {
+    return dissolveBatch({ job: this.#keys.job(primary + suffixOf(endpointId)) });
   }
 }
 
 function textsOf(
-  { log, eventText }: Mate,
-  { breaker, endpointText }: TakeMatesReply,
+  { log, eventText }: BatchJob,
+  { breaker, endpointText }: TakeBatchJobsReply,
   readAt: number,
 ): DeliveryTexts {
   return {

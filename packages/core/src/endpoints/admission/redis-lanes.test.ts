@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { lineOf } from '../../domain/endpoint';
+import { laneOf } from '../../domain/endpoint';
 import type { EventId } from '../../domain/event';
 import { keys } from '../../domain/keys';
 import { openTestRedis, type TestRedis } from '../../testing/test-redis';
@@ -24,14 +24,14 @@ afterAll(() => redis.close());
 /** Events of one group, accepted one after the other, that wait at an endpoint. */
 async function arrange(count: number, windowMs = 0) {
   const id = uniqueEndpointId();
-  const line = lineOf({ ordering: 'group' }, { id: '', group: 'a' }) ?? '';
+  const lane = laneOf({ ordering: 'group' }, { id: '', group: 'a' }) ?? '';
   const places = Array.from({ length: count }, (_, i) => ({
     eventId: uniqueEventId(),
     acceptedAt: NOW + i,
-    line,
+    lane,
   }));
   await store.joinOrder(id, places)(redis.client);
-  const at = (index: number) => places[index] ?? { eventId: uniqueEventId(), acceptedAt: NOW, line };
+  const at = (index: number) => places[index] ?? { eventId: uniqueEventId(), acceptedAt: NOW, lane };
   return {
     id,
     places,
@@ -53,7 +53,7 @@ async function arrange(count: number, windowMs = 0) {
       )(redis.client),
     leave: async (index: number) => await store.leaveOrder(id, at(index).eventId)(redis.client),
     ready: async () => (await store.stand(id, undefined, 100)).ready,
-    /** Of the lines. */
+    /** Of the lanes. */
     left: async () =>
       (
         await Promise.all(
@@ -80,14 +80,14 @@ it('marks the one that has the turn ready, whoever came before it meanwhile', as
   expect(await ready()).toEqual([at(0).eventId]);
 });
 
-it('marks one ready that is in no line: it waits for nobody', async () => {
+it('marks one ready that is in no lane: it waits for nobody', async () => {
   const { id, ready } = await arrange(1);
   const lone = { eventId: uniqueEventId(), acceptedAt: NOW };
   await store.markReady(id, lone);
   expect(await ready()).toEqual([lone.eventId]);
 });
 
-it('forgets one that leaves, also if it is in no line any more', async () => {
+it('forgets one that leaves, also if it is in no lane any more', async () => {
   const { id, ready } = await arrange(1);
   const lone = { eventId: uniqueEventId(), acceptedAt: NOW };
   await store.markReady(id, lone);
@@ -107,51 +107,51 @@ it('leaves nothing behind when all have ended, in whatever order', async () => {
 describe('looking at the lines', () => {
   it('finds who has the turn in each, and marks who may go in the others', async () => {
     const { id, at, begin, ready } = await arrange(2);
-    const other = { eventId: uniqueEventId(), acceptedAt: NOW, line: ':other' };
+    const other = { eventId: uniqueEventId(), acceptedAt: NOW, lane: ':other' };
     await store.joinOrder(id, [other, { ...other, eventId: uniqueEventId(), acceptedAt: NOW + 1 }])(
       redis.client,
     );
     await begin(0);
-    expect(await store.lookAtLines(id)).toEqual([at(0).eventId, other.eventId]);
+    expect(await store.lookAtLanes(id)).toEqual([at(0).eventId, other.eventId]);
     expect(await ready()).toEqual([other.eventId]);
   });
 
   it('is done once in a while, however many ask', async () => {
     const { id, begin } = await arrange(1);
     await begin(0);
-    const found = await Promise.all([1, 2, 3].map(() => store.lookAtLines(id)));
+    const found = await Promise.all([1, 2, 3].map(() => store.lookAtLanes(id)));
     expect(found.flat()).toHaveLength(1);
-    expect(await redis.client.pttl(keys.linesLook(id))).toBeGreaterThan(0);
+    expect(await redis.client.pttl(keys.lanesLook(id))).toBeGreaterThan(0);
   });
 
-  it('comes to all of thousands of lines, one part after the other', async () => {
+  it('comes to all of thousands of lanes, one part after the other', async () => {
     const id = uniqueEndpointId();
     const places = Array.from({ length: 3_000 }, (_, i) => ({
       eventId: uniqueEventId(),
       acceptedAt: NOW,
-      line: `:${i}`,
+      lane: `:${i}`,
     }));
     await store.joinOrder(id, places)(redis.client);
     let looks = 0;
     while ((await redis.client.zcard(keys.ready(id))) < places.length && looks < 50) {
-      await store.lookAtLines(id);
+      await store.lookAtLanes(id);
       // As it is ten seconds later.
-      await redis.client.hdel(keys.linesLook(id), 'at');
+      await redis.client.hdel(keys.lanesLook(id), 'at');
       looks += 1;
     }
     expect(await redis.client.zcard(keys.ready(id))).toBe(places.length);
     expect(looks).toBeGreaterThan(3);
   });
 
-  it('forgets the line of one that is in none any more', async () => {
+  it('forgets the lane of one that is in none any more', async () => {
     const { id, at } = await arrange(1);
-    await redis.client.del(keys.order(id) + at(0).line);
-    expect(await store.lookAtLines(id)).toEqual([]);
-    expect(await redis.client.exists(keys.lines(id))).toBe(0);
+    await redis.client.del(keys.order(id) + at(0).lane);
+    expect(await store.lookAtLanes(id)).toEqual([]);
+    expect(await redis.client.exists(keys.lanes(id))).toBe(0);
   });
 });
 
-describe('in a line that coalesces', () => {
+describe('in a lane that coalesces', () => {
   it('supersedes none before a newer one has begun', async () => {
     const { at, begin } = await arrange(3, WINDOW_MS);
     for (const index of [0, 1, 2]) expect((await begin(index)).kind).toBe('coalescing');

@@ -3,24 +3,25 @@
 ---@const DELAYED_SCORE, jobFields ./bullmq-layout
 ---@const DUE_WITHIN_MS ../domain/delivery
 ---@type JobKeys ./bullmq-layout
----@record mate {event EventId, attempts_started integer, stalled_count integer, data text, holds text?, log text?, event_text text?}
+---@record batch_job {event EventId, attempts_started integer, stalled_count integer, data text, holds text?, log text?, event_text text?}
 
--- The deliveries that go together are recorded in their jobs: each has the event of the first one, and the job of that has all
--- of them. So they go when their jobs do. A set whose first one has ended is none any more, and what has been tied again is of
--- that set alone.
+-- A batch is the deliveries that go in one request. Their jobs record it: each has the event of the primary delivery, whose job
+-- has the events of all. So the record goes when the jobs do. A batch whose primary delivery has ended is none any more, and a
+-- delivery that was put into another one since is in that alone.
 --
 -- `base` is the prefix of the jobs' keys, and `suffix` is that of the ids of an endpoint's jobs.
 
---- Gives the set of an event, and the first one's event.
-local function tied_to(base, event, suffix)
-  local first = redis.call('HGET', base .. event .. suffix, jobFields.firstMate)
-  local set = first and redis.call('HGET', base .. first .. suffix, jobFields.mates)
-  if set and string.find(' ' .. set .. ' ', ' ' .. event .. ' ', 1, true) then return set, first end
+--- Gives the events of the batch that an event is in, and the primary one's event.
+local function batch_of(base, event, suffix)
+  local primary = redis.call('HGET', base .. event .. suffix, jobFields.batchPrimary)
+  local batch = primary and redis.call('HGET', base .. primary .. suffix, jobFields.batchEvents)
+  if batch and string.find(' ' .. batch .. ' ', ' ' .. event .. ' ', 1, true) then return batch, primary end
 end
 
---- Those that were tied are taken wherever they wait, unless they are due later. Others are taken as they are held, and then
---- from the front of the queue; none of them is tied to others. They are tied at once if all are taken: then nothing is left to
---- do before they are sent. Taking one does what `take_job` does.
+--- Takes the jobs that go together with one that runs. Those that were sent together with it before are taken wherever they wait,
+--- unless they are due later. Else others are taken that are in no batch: as they are held, and then from the front of the queue.
+--- These are recorded as a batch at once if all are taken: then nothing is left to do before they are sent. Taking one does what
+--- `take_job` does.
 ---@with jobs JobKeys
 ---@key held
 ---@key counts
@@ -32,21 +33,21 @@ end
 ---@param base text
 ---@param suffix text
 ---@param address text            of the endpoint
----@param first EventId           of the job that others are taken for
+---@param primary EventId         of the job that others are taken for
 ---@param most integer            to take
 ---@param max_bytes integer       of their events
 ---@param is_in_order boolean     only held ones are taken
----@param ties boolean            those that are new are tied
+---@param forms_batch boolean     those that are in no batch become one
 ---@param now digits
 ---@param token text              what they are locked with
 ---@param lock_ms digits          how long the locks hold
----@param reads_along boolean     what the attempts need
----@reply tied text?              the set that the first one was tied to
----@reply busy EventId[]          those that run of the tied ones, or of the held ones: they may be on their way to that
+---@param reads_texts boolean     what the attempts need
+---@reply sent_before text?       the events that were sent together with the primary one before, and that one
+---@reply busy EventId[]          those that run: of these, or else of the held ones, as they may be on their way to that
 ---@reply breaker text?
 ---@reply endpoint_text shared?
----@reply mates mate[]
-function take_mates(
+---@reply jobs batch_job[]
+function take_batch_jobs(
   held,
   counts,
   counted,
@@ -57,15 +58,15 @@ function take_mates(
   base,
   suffix,
   address,
-  first,
+  primary,
   most,
   max_bytes,
   is_in_order,
-  ties,
+  forms_batch,
   now,
   token,
   lock_ms,
-  reads_along
+  reads_texts
 )
   local endpoint, account = string.sub(suffix, 2), nil
   local soon = (tonumber(now) + DUE_WITHIN_MS) * DELAYED_SCORE
@@ -73,7 +74,7 @@ function take_mates(
   local jobs, events, stored, starts, event_texts, logs = {}, {}, {}, {}, {}, {}
   local leaving = {}
   local room, is_full = max_bytes, false
-  local tied, leader = tied_to(base, first, suffix)
+  local sent_before, former_primary = batch_of(base, primary, suffix)
 
   -- From where it waits. The entry of one that is held stays while a worker is at it.
   local function remove(job, event)
@@ -91,7 +92,7 @@ function take_mates(
 
   -- Gives false if it is not to be taken, and nil if it can't be. Those in front of the queue leave it in the end.
   local function take(event, is_in_front)
-    if event == first or #jobs >= most or is_full then return false end
+    if event == primary or #jobs >= most or is_full then return false end
     local job = event .. suffix
     local fields = redis.call(
       'HMGET',
@@ -99,15 +100,15 @@ function take_mates(
       jobFields.attemptsStarted,
       jobFields.stalledCount,
       jobFields.data,
-      jobFields.firstMate,
+      jobFields.batchPrimary,
       jobFields.holds
     )
-    local data, with = fields[3], fields[4]
+    local data, other_primary = fields[3], fields[4]
     account = account or data and string.match(data, '"account_id":"([%w_-]+)"')
     if not data or not account then return end
-    if with and not tied and tied_to(base, event, suffix) then return false end
-    local text = reads_along and redis.call('GET', keys.event(account, event))
-    if text and #text > room and not tied then
+    if other_primary and not sent_before and batch_of(base, event, suffix) then return false end
+    local text = reads_texts and redis.call('GET', keys.event(account, event))
+    if text and #text > room and not sent_before then
       is_full = true
       return false
     end
@@ -128,11 +129,11 @@ function take_mates(
   local function take_or_note(event)
     if take(event) == nil and redis.call('LPOS', active, event .. suffix) then busy[#busy + 1] = event end
   end
-  if tied then
-    for event in string.gmatch(tied, '%S+') do
-      if event ~= first and redis.call('HGET', base .. event .. suffix, jobFields.firstMate) == leader then
-        take_or_note(event)
-      end
+  if sent_before then
+    for event in string.gmatch(sent_before, '%S+') do
+      local is_other = event ~= primary
+        and redis.call('HGET', base .. event .. suffix, jobFields.batchPrimary) == former_primary
+      if is_other then take_or_note(event) end
     end
   else
     for _, event in ipairs(redis.call('ZRANGE', held, 0, 2 * most + 19)) do
@@ -168,25 +169,26 @@ function take_mates(
         now,
         jobFields.attemptsStarted,
         starts[i],
-        jobFields.firstMate,
-        tied and leader or first
+        jobFields.batchPrimary,
+        former_primary or primary
       )
     end
-    if reads_along then
+    if reads_texts then
       log_texts = redis.call('MGET', unpack(logs))
       breaker = redis.call('GET', keys.breaker(endpoint))
       endpoint_text = read_once('HGET', keys.endpoints(account), endpoint)
     end
   end
-  local job = base .. first .. suffix
-  if ties and not tied and #busy == 0 and redis.call('EXISTS', job) == 1 then
-    redis.call('HSET', job, jobFields.firstMate, first, jobFields.mates, table.concat({ first, unpack(events) }, ' '))
+  local job = base .. primary .. suffix
+  if forms_batch and not sent_before and #busy == 0 and redis.call('EXISTS', job) == 1 then
+    local batch = table.concat({ primary, unpack(events) }, ' ')
+    redis.call('HSET', job, jobFields.batchPrimary, primary, jobFields.batchEvents, batch)
   end
   count_held(counts, counted, address, redis.call('ZCARD', held))
 
-  local mates = {}
+  local taken = {}
   for i, fields in ipairs(stored) do
-    mates[i] = mate {
+    taken[i] = batch_job {
       event = events[i],
       attempts_started = starts[i],
       stalled_count = tonumber(fields[2]),
@@ -196,34 +198,35 @@ function take_mates(
       event_text = event_texts[i],
     }
   end
-  return reply { tied = tied, busy = busy, breaker = breaker, endpoint_text = endpoint_text, mates = mates }
+  return reply { sent_before = sent_before, busy = busy, breaker = breaker, endpoint_text = endpoint_text, jobs = taken }
 end
 
----@key job                       of the first one
+--- Records in the jobs of some deliveries that they are a batch.
+---@key job                       of the primary one
 ---@param base text
 ---@param suffix text
----@param events EventId[]
-function tie_mates(job, base, suffix, events)
+---@param events EventId[]        the primary one's first
+function keep_together(job, base, suffix, events)
   for i, event in ipairs(events) do
     local key = base .. event .. suffix
     if redis.call('EXISTS', key) == 1 then
-      redis.call('HSET', key, jobFields.firstMate, events[1])
+      redis.call('HSET', key, jobFields.batchPrimary, events[1])
       if i > 1 then
-        redis.call('HDEL', key, jobFields.mates)
+        redis.call('HDEL', key, jobFields.batchEvents)
       else
-        redis.call('HSET', key, jobFields.mates, table.concat(events, ' '))
+        redis.call('HSET', key, jobFields.batchEvents, table.concat(events, ' '))
       end
     end
   end
 end
 
----@key job                       of the first one
-function untie_mates(job)
-  redis.call('HDEL', job, jobFields.firstMate, jobFields.mates)
+---@key job                       of the primary one
+function dissolve_batch(job)
+  redis.call('HDEL', job, jobFields.batchPrimary, jobFields.batchEvents)
 end
 
---- One that is held goes as soon as any of its set does: then that takes it. Gives whether the first one of those that it is tied
---- to is another one, which runs or is about to.
+--- Gives whether the primary delivery of its batch is another one, which runs or is about to: then that takes it. If that is held,
+--- the batch goes with whichever of it is taken first.
 ---@with jobs JobKeys
 ---@key prioritized = jobs.prioritized
 ---@key delayed = jobs.delayed
@@ -234,10 +237,10 @@ end
 ---@param event EventId
 ---@param now integer
 ---@return boolean
-function follows_mate(prioritized, delayed, active, wait, base, suffix, event, now)
-  local _, first = tied_to(base, event, suffix)
-  if not first or first == event then return false end
-  local job = first .. suffix
+function is_taken_by_another(prioritized, delayed, active, wait, base, suffix, event, now)
+  local _, primary = batch_of(base, event, suffix)
+  if not primary or primary == event then return false end
+  local job = primary .. suffix
   local score = redis.call('ZSCORE', delayed, job)
   local is_soon = score and tonumber(score) <= (now + DUE_WITHIN_MS) * DELAYED_SCORE
   local is_near = is_soon or redis.call('ZSCORE', prioritized, job)

@@ -6,8 +6,8 @@ import type { ReadyDelivery } from './load-delivery';
 import type { AttemptParts } from './open-delivery';
 import { holdsOf, type SentAttempt } from './send-attempt';
 
-/** A delivery that goes together with others. */
-export interface Mate {
+/** A delivery of a batch. */
+export interface BatchDelivery {
   readonly ready: ReadyDelivery;
   /** The key that counts it for the rate limit, where that counts events. */
   readonly attemptKey: string | undefined;
@@ -15,7 +15,7 @@ export interface Mate {
 
 /** The result of the request for one of its deliveries. */
 export interface End {
-  readonly member: Mate;
+  readonly delivery: BatchDelivery;
   readonly sent: SentAttempt;
   readonly decision: Decision;
 }
@@ -25,11 +25,11 @@ const KEPT_CHARACTERS = 1_024;
 
 /**
  * Read the one response for each delivery of its request, and decide the next step of each. First come those with the outcome
- * of the request itself: only the record of the first one updates the state of the receiver.
+ * of the request itself: the first one represents the request, and its record alone updates the state of the receiver.
  */
-export function judgeBatch(
+export function readBatchResponse(
   parts: AttemptParts,
-  members: readonly Mate[],
+  deliveries: readonly BatchDelivery[],
   sent: SentAttempt,
   batchId: EventId,
 ): readonly End[] {
@@ -37,9 +37,9 @@ export function judgeBatch(
   // So that all of them are due at the same time.
   const share = shareOf(batchId);
   // Most of them are equal.
-  const known = new Map<string, Omit<End, 'member'>>();
-  const ends = members.map((member): End => {
-    const { ready } = member;
+  const known = new Map<string, Omit<End, 'delivery'>>();
+  const ends = deliveries.map((delivery): End => {
+    const { ready } = delivery;
     const isRejected = rejected.has(ready.event.id);
     const kind = kindOf(ready, isRejected);
     let end = known.get(kind);
@@ -48,10 +48,10 @@ export function judgeBatch(
       end = { sent: own, decision: decideNext(parts, ready, own, share) };
       known.set(kind, end);
     }
-    return { member, ...end };
+    return { delivery, ...end };
   });
-  const saysIt = ({ sent: { attempt } }: End) => Number(attempt.outcome === sent.attempt.outcome);
-  return ends.toSorted((a, b) => saysIt(b) - saysIt(a));
+  const hasItsOutcome = ({ sent: { attempt } }: End) => Number(attempt.outcome === sent.attempt.outcome);
+  return ends.toSorted((a, b) => hasItsOutcome(b) - hasItsOutcome(a));
 }
 
 /** From 0 up to, not including, 1: the same for each retry. */
