@@ -26,6 +26,9 @@ const common: Config = {
   },
 };
 
+/** Unit tests of `test:all`, by their name: each file takes more than eight seconds, mostly to try a subject under faults or with many inputs. */
+const LONG = '\\.long\\.test\\.ts$';
+
 /** The flows that any change may break. The others show a subject of their own, whose parts have unit tests: `test:all`. */
 const DAILY_FLOWS = [
   'api-keys',
@@ -68,8 +71,13 @@ const config: Config = {
         '<rootDir>/apps/*/src/**/*.test.ts',
         '<rootDir>/spec/*.test.ts',
       ],
-      // All states that any number of faults can lead to: a minute.
-      testPathIgnorePatterns: ['<rootDir>/spec/all-faults'],
+      testPathIgnorePatterns: [LONG],
+    },
+    {
+      ...common,
+      displayName: 'long',
+      testMatch: ['<rootDir>/{packages,apps,spec}/**/*.long.test.ts'],
+      testPathIgnorePatterns: ['/node_modules/', '/dist/'],
     },
     {
       ...flows,
@@ -88,10 +96,12 @@ const config: Config = {
     {
       ...common,
       displayName: 'slow',
-      testMatch: ['<rootDir>/e2e/**/*.test.ts', '<rootDir>/spec/all-faults.test.ts'],
+      testMatch: ['<rootDir>/e2e/**/*.test.ts'],
       testPathIgnorePatterns: ['<rootDir>/e2e/flows/'],
     },
   ],
+  testSequencer: '<rootDir>/tools/test/longest-first.mjs',
+  reporters: ['default', '<rootDir>/tools/test/progress.mjs'],
   testTimeout: 60_000,
   // Nothing here watches.
   watchman: false,
