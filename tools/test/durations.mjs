@@ -25,6 +25,8 @@ export function writeDurations(results) {
   const seconds = new Map(Object.entries(readDurations()));
   for (const { testFilePath, perfStats } of results)
     seconds.set(relative(projectFolder, testFilePath), Math.round(perfStats.runtime / 1_000));
-  const long = [...seconds].filter(([, took = 0]) => took >= LEAST_SECONDS).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const long = [...seconds]
+    .filter(([, took = 0]) => took >= LEAST_SECONDS)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1));
   writeFileSync(FILE, `${JSON.stringify(Object.fromEntries(long), null, 2)}\n`);
 }

@@ -1,8 +1,13 @@
 // @ts-check
+import { createRequire } from 'node:module';
 import { relative } from 'node:path';
-import Sequencer from '@jest/test-sequencer';
 import { projectFolder } from '../project-folders.mjs';
 import { readDurations } from './durations.mjs';
+
+// Its types are of the CommonJS module.
+const { default: Sequencer } = /** @type {typeof import('@jest/test-sequencer')} */ (
+  createRequire(import.meta.url)('@jest/test-sequencer')
+);
 
 /** Of a file that `durations.json` does not name: those are many and short. */
 const SHORT_MS = 1_500;
@@ -13,7 +18,10 @@ const SUCCESS = 1;
  * others have nothing left. From its second run on jest knows the durations by itself.
  */
 export default class LongestFirst extends Sequencer {
-  /** @param {import('@jest/test-result').Test[]} tests */
+  /**
+   * @override
+   * @param {import('@jest/test-result').Test[]} tests
+   */
   sort(tests) {
     const durations = readDurations();
     for (const test of tests) {
