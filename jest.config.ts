@@ -34,27 +34,24 @@ const common: Config = {
   },
 };
 
+/** Unit tests of `test:all`, by their name: each file takes more than eight seconds, mostly to try a subject under faults or with many inputs. */
+const LONG = '\\.long\\.test\\.ts$';
+
 /** The flows that any change may break. The others show a subject of their own, whose parts have unit tests: `test:all`. */
 const DAILY_FLOWS = [
   'api-keys',
-  'batches',
-  'cloudevents',
   'dead-letters',
   'delivery',
   'event-types',
   'filters',
-  'groups',
   'holding',
-  'listen-formats',
   'producers',
   'publishing',
   'rate-limit',
   'redelivery',
   'replays',
   'retries',
-  'scheduled-events',
   'searching',
-  'strict-ordering',
   'subscriptions',
   'transformations',
 ];
@@ -76,8 +73,13 @@ const config: Config = {
         '<rootDir>/apps/*/src/**/*.test.{ts,tsx}',
         '<rootDir>/spec/*.test.ts',
       ],
-      // All states that any number of faults can lead to: a minute.
-      testPathIgnorePatterns: ['<rootDir>/spec/all-faults'],
+      testPathIgnorePatterns: [LONG],
+    },
+    {
+      ...common,
+      displayName: 'long',
+      testMatch: ['<rootDir>/{packages,apps,spec}/**/*.long.test.ts'],
+      testPathIgnorePatterns: ['/node_modules/', '/dist/'],
     },
     {
       ...flows,
@@ -96,10 +98,12 @@ const config: Config = {
     {
       ...common,
       displayName: 'slow',
-      testMatch: ['<rootDir>/e2e/**/*.test.ts', '<rootDir>/spec/all-faults.test.ts'],
+      testMatch: ['<rootDir>/e2e/**/*.test.ts'],
       testPathIgnorePatterns: ['<rootDir>/e2e/flows/'],
     },
   ],
+  testSequencer: '<rootDir>/tools/test/longest-first.mjs',
+  reporters: ['default', '<rootDir>/tools/test/progress.mjs'],
   testTimeout: 60_000,
   // Nothing here watches.
   watchman: false,

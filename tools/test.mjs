@@ -1,8 +1,8 @@
 // @ts-check
 /**
  * `npm test`: installs, compiles, lints, checks the format, and runs the unit tests and the daily flows of `e2e/flows`
- * (`jest.config.ts` has their list). `npm run test:all` (`--all`): runs the other flows and tests of `e2e`, which take longer, one flow under the Node.js of the
- * images, and some flows with a history. `npm run test:history` (`--history`): runs all that have to find no difference
+ * (`jest.config.ts` has their list). `npm run test:all` (`--all`): runs the long unit tests (`*.long.test.ts`), the other flows and tests of `e2e`, one flow under
+ * the Node.js of the images, and some flows with a history. `npm run test:history` (`--history`): runs all that have to find no difference
  * with a history. All use a Redis of their own. Other arguments go to jest: `npm test -- deliver`. The last line is
  * `N passed, N failed`.
  *
@@ -25,7 +25,7 @@ const SMOKE = ['--selectProjects', 'flows', '--testPathPatterns', 'e2e/flows/del
 
 // What is over is read, exported, sent again and erased there, by HTTP, in the portal and by the command line.
 const HISTORY_FLOWS = [
-  'e2e/flows/(delivery|dead-letters|erasure|filters|redelivery|replays|retries|subscriptions)',
+  'e2e/flows/(delivery|dead-letters|erasure|filters|redelivery|replay-faults|replays|retries|subscriptions)',
   'e2e/portal/(deliveries|events-and-replays)',
   'e2e/packages/cli',
   'e2e/slow/history',
@@ -118,7 +118,7 @@ async function runDaily(redis) {
 
 /** @param {Record<string, string>} redis */
 async function runOthers(redis) {
-  const tested = await runTests(['more-flows', 'slow'], redis);
+  const tested = await runTests(['long', 'more-flows', 'slow'], redis);
   if (wished.length > 0) return tested;
   const checked = addCounts(tested, { failed: await checkSources(LONG_CHECKS) });
   const smoked = addCounts(checked, await smokeUnderImageNode(redis));

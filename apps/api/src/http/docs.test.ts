@@ -12,7 +12,7 @@ afterEach(closeAll);
 
 let api: TestApi;
 beforeAll(async () => {
-  api = await startTestApi();
+  api = await startTestApi({ DOCS_ENABLED: 'true' });
 });
 afterAll(() => api.close());
 

@@ -1,31 +1,13 @@
 import { PortalSessionStore } from '@hookferry/core/accounts/redis-portal-session-store';
-import {
-  type AccountId,
-  type Capability,
-  capabilities,
-  DEFAULT_ACCOUNT,
-  hashKey,
-  type Scope,
-} from '@hookferry/core/domain/account';
-import { newestSecret } from '@hookferry/core/domain/endpoint';
-import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { type AccountId, DEFAULT_ACCOUNT, hashKey } from '@hookferry/core/domain/account';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { buildPortalSession } from '@hookferry/core/testing/build-portal-session';
 import { createClosables } from '@hookferry/core/testing/closables';
-import { testSealer } from '@hookferry/core/testing/test-sealer';
-import { uniqueAccountId } from '@hookferry/core/testing/unique-ids';
-import request, { type Test } from 'supertest';
+import request from 'supertest';
+import { callApi, callRoute, signIn as signInTo } from '../testing/call-route';
 import { readProblem } from '../testing/read-problem';
-import {
-  type Belongings,
-  pathTo,
-  type RouteCase,
-  routeCases,
-  saveBelongings,
-  unknownIds,
-} from '../testing/route-cases';
+import { type RouteCase, routeCases, saveBelongings } from '../testing/route-cases';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
-import { routes } from './index';
 
 let api: TestApi;
 let key: string;
@@ -46,16 +28,8 @@ afterEach(closeAll);
 type Method = RouteCase['method'];
 type Input = Readonly<Record<string, unknown>>;
 
-function call(method: Method, path: string, as?: string, to: Pick<TestApi, 'url'> = api): Test {
-  const test = request(to.url)[method](path);
-  return as === undefined ? test : test.set('authorization', `Bearer ${as}`);
-}
-
-/** A request without a fault to the route. */
-function send(route: RouteCase, as: string | undefined, ids: Belongings): Test {
-  const test = call(route.method, pathTo(route, ids), as);
-  return route.body === undefined ? test : test.send(route.body);
-}
+const call = (method: Method, path: string, as?: string, to: Pick<TestApi, 'url'> = api) =>
+  callApi(to, method, path, as);
 
 async function link(input: Input = {}, as = key) {
   const { status, body } = await call('post', '/v1/portal-sessions', as).send(input);
@@ -69,12 +43,7 @@ async function link(input: Input = {}, as = key) {
 const exchange = (code: string, to?: Pick<TestApi, 'url'>) =>
   call('post', '/v1/portal-sessions/exchange', undefined, to).send({ code });
 
-/** The token of a new session. */
-async function signIn(input: Input = {}, as = key): Promise<string> {
-  const { status, body } = await exchange((await link(input, as)).code);
-  expect(status).toBe(200);
-  return body.token;
-}
+const signIn = (input: Input = {}, as = key) => signInTo(api, as, input);
 
 const UNAUTHENTICATED = { status: 401, code: 'unauthenticated' };
 
@@ -290,122 +259,7 @@ describe('a session', () => {
   });
 });
 
-describe("another account's belongings", () => {
-  const named = (cases: readonly RouteCase[]) =>
-    cases.map((route) => [`${route.method.toUpperCase()} ${route.path}`, route] as const);
-  const ofAnAccount = routeCases.filter(({ operatorOnly, scope }) => !operatorOnly && scope !== 'none');
-  let token: string;
-  let foreign: Belongings;
-  let unknownEndpoint: AccountId;
-  beforeEach(async () => {
-    token = await signIn({ capabilities: ['webhooks', 'resend', 'secrets'] });
-    unknownEndpoint = uniqueAccountId();
-    foreign = await saveBelongings(api.redis, unknownEndpoint);
-  });
-
-  it.each(named(ofAnAccount.filter(({ of }) => of !== undefined)))(
-    'are to a session as if they were not there: %s',
-    async (_name, route) => {
-      const answers = [await send(route, token, foreign), await send(route, token, unknownIds())];
-      const [found, unknown] = answers.map(({ status, body }) => ({ status, detail: body.detail }));
-      expect([403, 404]).toContain(found?.status);
-      expect(found).toEqual(unknown);
-    },
-  );
-
-  it.each(named(ofAnAccount))('are not reached by naming the account: %s', async (_name, route) => {
-    const response = await send(route, token, foreign).set('x-account-id', unknownEndpoint);
-    expect(response.status).toBe(403);
-    expect(['operator_only', 'insufficient_scope']).toContain(response.body.code);
-  });
-
-  it.each(named(ofAnAccount.filter(({ isList, of }) => isList && of === undefined)))(
-    'are in no list: %s',
-    async (_name, route) => {
-      const { text } = await send(route, token, foreign);
-      for (const id of [...Object.values(foreign), unknownEndpoint]) expect(text).not.toContain(id);
-    },
-  );
-});
-
 describe('what a session may do', () => {
-  /** What each scope takes; undefined: no session has it. A new scope has to be decided on here. */
-  const NEEDED: Readonly<Record<Scope, Capability | undefined>> = {
-    'webhooks:read': 'read',
-    'deliveries:read': 'read',
-    'webhooks:write': 'webhooks',
-    'deliveries:write': 'resend',
-    admin: 'operate',
-    'audit:read': 'audit',
-    'events:write': undefined,
-    'portal:write': undefined,
-  };
-  const SECRETIVE = [
-    'createListener',
-    'streamListener',
-    'readWebhookSecret',
-    'rotateWebhookSecret',
-    'rotateSigningKey',
-  ];
-  const SCHEDULING = ['rescheduleEvent', 'cancelEvent'];
-  const PUBLISHING = ['publishEvent'];
-  const TRANSFORMING = ['putTransformation', 'deleteTransformation', 'restoreTransformationVersion'];
-  const optional = capabilities.filter((one) => one !== 'read');
-  const isWhole = (set: readonly Capability[]) => !set.includes('secrets') || set.includes('webhooks');
-  // A route needs one of them, or `secrets` beside `webhooks`. Each alone shows that no other is needed, and all without
-  // it that no other will do. All sets, which double with each new one, would take minutes.
-  const sets = [
-    [],
-    ...optional.map((one) => [one]),
-    ['webhooks', 'secrets'] as const,
-    ...optional.map((left) => optional.filter((one) => one !== left)),
-    optional,
-  ].filter(isWhole);
-
-  function isAllowed(index: number, set: readonly Capability[]): boolean {
-    const { scope, operationId, operatorOnly } = routes[index] as (typeof routes)[number];
-    if (scope === 'none') return true;
-    if (operatorOnly && !set.includes('operate')) return false;
-    if (SECRETIVE.includes(operationId) && !set.includes('secrets')) return false;
-    if (SCHEDULING.includes(operationId)) return set.includes('schedule');
-    if (PUBLISHING.includes(operationId)) return set.includes('publish');
-    if (TRANSFORMING.includes(operationId)) return set.includes('transform');
-    if (scope === 'any') return true;
-    const needed = NEEDED[scope];
-    return needed === 'read' || (needed !== undefined && set.includes(needed));
-  }
-
-  it.each(sets.map((set) => [['read', ...set].join(' '), set] as const))(
-    'with %s: each route of the table, or 403',
-    async (_name, set) => {
-      const token = await signIn({ capabilities: set }, operatorKey);
-      const answers = await Promise.all(routeCases.map((route) => send(route, token, unknownIds())));
-      const seen = answers.map(({ status }, index) => [routes[index]?.operationId, status !== 403]);
-      expect(seen).toEqual(routes.map(({ operationId }, index) => [operationId, isAllowed(index, set)]));
-      // Only for want of a good code, and with that alone.
-      const unauthenticated = answers.flatMap(({ status }, i) => (status === 401 ? [routes[i]?.scope] : []));
-      expect(unauthenticated).toEqual(['none']);
-    },
-  );
-
-  it('never shows a secret that was there before to a session without the capability for it', async () => {
-    const operate = optional.filter((one) => one !== 'secrets');
-    const token = await signIn({ capabilities: operate }, operatorKey);
-    const own = await saveBelongings(api.redis, DEFAULT_ACCOUNT);
-    const listener = await call('post', '/v1/listeners', operatorKey).send({ name: 'laptop' });
-    const store = new EndpointStore(api.redis.client, testSealer);
-    const stored = await store.list(DEFAULT_ACCOUNT, 200);
-    const secrets = stored.endpoints.map((endpoint) => newestSecret(endpoint).secret);
-    expect(secrets).toContain(listener.body.secret);
-    // What takes things away comes last.
-    for (const route of routeCases.toSorted(
-      (a, b) => Number(a.method === 'delete') - Number(b.method === 'delete'),
-    )) {
-      const { text } = await send(route, token, own);
-      for (const secret of secrets) expect(text).not.toContain(secret);
-    }
-  });
-
   it('is told by name', async () => {
     const token = await signIn({ capabilities: ['webhooks'] });
     const detailOf = async (method: Method, path: string) => (await call(method, path, token)).body.detail;
@@ -430,7 +284,10 @@ describe("another site's page", () => {
     const own = await saveBelongings(api.redis, accountId);
     const cookie = ['token', 'session', 'authorization'].map((name) => `${name}=${token}`).join('; ');
     for (const route of routeCases.filter(({ scope }) => scope !== 'none')) {
-      const response = await send(route, undefined, own).set({ cookie, origin: 'https://evil.example' });
+      const response = await callRoute(api, route, undefined, own).set({
+        cookie,
+        origin: 'https://evil.example',
+      });
       expect(readProblem(response)).toEqual(UNAUTHENTICATED);
       expect(response.headers['set-cookie']).toBeUndefined();
     }
