@@ -7,7 +7,7 @@
  * busy a processor may be then, `--attempts 1.05` how many attempts a delivery takes, `--answer 100` how many milliseconds
  * receivers take to answer, `--kept 14` for how many days deliveries are kept. docs/performance.md explains the formulas.
  *
- * With a history, `--lag 70` says for how many seconds what is over stays in Redis, `--history 90` for how many days it is kept
+ * With a history, `--lag 70` says for how many seconds what has ended stays in Redis, `--history 90` for how many days it is kept
  * there, and `--chosen 0` which share of the events has an id that a client chose.
  */
 import { readFile } from 'node:fs/promises';
@@ -82,7 +82,7 @@ function historyOf(perDay, { delivery }, move, assumed) {
   const diskBytes = Object.values(move.diskBytes).reduce((sum, each) => sum + each, 0);
   return {
     perDay,
-    /** What is over and has not moved; beside it only ids that clients chose. */
+    /** What has ended and has not moved; beside it only ids that clients chose. */
     memoryGib: (waiting + claims) / 2 ** 30,
     workers: coresFor(move.workerMicros),
     redis: coresFor(move.redisMicros),

@@ -5,8 +5,8 @@ import type { EndpointId } from '@hookferry/core/domain/endpoint';
 import type { AcceptedEvent, EventId } from '@hookferry/core/domain/event';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
+import type { EndedList } from '@hookferry/core/events/redis-ended-list';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
-import type { OverList } from '@hookferry/core/events/redis-over-list';
 import { createNewId } from '@hookferry/core/platform/ids';
 import { atomicAsOne } from '@hookferry/core/platform/redis-atomic';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
@@ -29,10 +29,10 @@ export interface LoadOptions {
   /** The time over which they are spread: the last half of a day unless given. Milliseconds since the Unix epoch. */
   readonly since?: number;
   readonly until?: number;
-  /** What else is to be done about each event, before it is over. */
+  /** What else is to be done about each event, before it has ended. */
   readonly onPut?: (event: AcceptedEvent) => Promise<void>;
-  /** Told of all of them when they are on record: what is over moves to the history. */
-  readonly overList?: OverList;
+  /** Told of all of them when they are on record: what has ended moves to the history. */
+  readonly endedList?: EndedList;
 }
 
 export interface Sample extends DeliveryParts {
@@ -62,7 +62,7 @@ const ERROR_PAGE = '<h1>Internal Server Error</h1>'.repeat(10);
 
 /** Puts as many deliveries on record, by the service's own stores: an event each. */
 export async function loadHistory(options: LoadOptions): Promise<History> {
-  const { redis, accountId, deliveries, contentOf, overList, failingShare = FAILING_SHARE } = options;
+  const { redis, accountId, deliveries, contentOf, endedList, failingShare = FAILING_SHARE } = options;
   const retention = { ageMs: RETENTION_MS, count: Math.max(deliveries, MOST_KEPT) };
   const events = new EventStore(redis, retention);
   const log = new DeliveryStore(redis, retention);
@@ -93,7 +93,7 @@ export async function loadHistory(options: LoadOptions): Promise<History> {
     if (first) await log.append(parts, first);
     for (const fact of rest) await log.append(parts, fact);
     await options.onPut?.(event);
-    if (overList) await atomic([overList.addAll([{ accountId, ...parts }], acceptedAt)]);
+    if (endedList) await atomic([endedList.addAll([{ accountId, ...parts }], acceptedAt)]);
   }
 
   let next = 0;

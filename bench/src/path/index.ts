@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { printTable, writeJson } from '../report';
 import type { SuiteOptions } from '../suite';
 import { runCommands } from './commands';
-import { inRounds, judge, printVerdicts } from './compare';
+import { compareFigures, inRounds, printVerdicts } from './compare';
 import { runKilledWorker } from './killed-worker';
 import { inShort, measurePaths, measureSaturated, type PathSize, pathFigures } from './measure';
 import { runOwnScenes } from './own-scenes';
@@ -49,7 +49,7 @@ export async function runPathSuite(options: SuiteOptions): Promise<void> {
     measure,
     inShort: ({ saturated }) => inShort(saturated),
   });
-  const verdicts = judge(pathFigures, raw.plain, raw.service);
+  const verdicts = compareFigures(pathFigures, raw.plain, raw.service);
   printVerdicts(`From HTTP to the receiver (median of ${rounds})`, verdicts);
   await writeJson(json, { ratios: verdicts, raw });
 }

@@ -3,7 +3,7 @@ import { watchOthers } from '../processes/measured-process';
 import { writeJson } from '../report';
 import type { SuiteOptions } from '../suite';
 import { type Arrivals, firstArrivals, type Latency, micros, summarise } from '../traffic/events';
-import { type Figure, inRounds, judge, printVerdicts } from './compare';
+import { compareFigures, type Figure, inRounds, printVerdicts } from './compare';
 import { besideBusyProcesses, onStage, plainContender, STREAM, type Stage, serviceContender } from './stage';
 
 interface KillFigures {
@@ -100,7 +100,7 @@ export async function runKilledWorker(options: SuiteOptions): Promise<void> {
     inShort: ({ takenOverS, meanwhile }) =>
       `taken over after ${takenOverS.toFixed(1)} s, fresh events meanwhile p99 ${(meanwhile.p99 / 1_000).toFixed(1)} s`,
   });
-  const ratios = judge(figures, raw.plain, raw.service);
+  const ratios = compareFigures(figures, raw.plain, raw.service);
   printVerdicts(
     `One of two workers is killed: ${PER_SECOND} events a second, ${webhooks} webhooks of ${receiverMs} ± ` +
       `${receiverMs / 2} ms, ${busy} busy processes (median of ${rounds})`,

@@ -3,7 +3,7 @@ import { hasPostgres, NO_POSTGRES } from '@hookferry/core/testing/postgres-serve
 import type { Page } from 'playwright-core';
 import { loadHistory } from '../history/load-history';
 import { fillDays } from '../history/moved-history';
-import { ACCOUNT, inHistory, inPostgres, tell, type WithHistory } from '../history/moved-stage';
+import { ACCOUNT, inHistory, inPostgres, say, type WithHistory } from '../history/moved-stage';
 import { percentile, printTable } from '../report';
 import type { SuiteOptions } from '../suite';
 import { inBrowser, linkFor } from './browser';
@@ -56,7 +56,7 @@ export async function measureOverview({ build, short, deliveries, rounds }: Suit
 }
 
 /** Of the last hour, as the others by way of Redis and the mover. */
-async function loadRecent({ redis, endpointIds, overList }: WithHistory, deliveries: number): Promise<void> {
+async function loadRecent({ redis, endpointIds, endedList }: WithHistory, deliveries: number): Promise<void> {
   const until = Date.now();
   await loadHistory({
     redis,
@@ -65,10 +65,10 @@ async function loadRecent({ redis, endpointIds, overList }: WithHistory, deliver
     endpointIds,
     since: until - HOUR_MS,
     until,
-    overList,
+    endedList,
   });
-  while ((await overList.count()) > 0) await wait(LOOK_EVERY_MS);
-  tell('the last hour is there');
+  while ((await endedList.count()) > 0) await wait(LOOK_EVERY_MS);
+  say('the last hour is there');
 }
 
 type Open = () => Promise<Page>;
@@ -113,7 +113,7 @@ async function timeSpans({ service }: WithHistory, open: Open, times: number): P
       await page.context().close();
     }
     rows.push([label, ...[opened, painted, switched].flatMap(bothOf)]);
-    tell(`the overview of ${label}`);
+    say(`the overview of ${label}`);
   }
   return rows;
 }
@@ -163,7 +163,7 @@ async function timeInputs({ service }: WithHistory, open: Open, times: number): 
       await page.context().close();
     }
     rows.push([name, Math.max(...longest).toFixed(0)]);
-    tell(name);
+    say(name);
   }
   return rows;
 }

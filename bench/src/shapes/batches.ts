@@ -1,6 +1,6 @@
 /** Many events of one webhook in requests of a hundred, beside a request for each. */
 import { drainService } from '../drain/index';
-import { inTurns, judge } from '../path/compare';
+import { compareFigures, inTurns } from '../path/compare';
 import { inShort, measureSaturated } from '../path/measure';
 import { onStage, serviceContender } from '../path/stage';
 import type { SuiteOptions } from '../suite';
@@ -48,7 +48,10 @@ async function compareWaiting(options: SuiteOptions, events: number): Promise<Me
     sides: [side('single events', {}), side('batches', { batch: { max_events: MOST_EVENTS } })],
     inShort: drainInShort,
   });
-  return { verdicts: judge(drainFiguresOf('batches of what waits', AT_MOST), raw.plain, raw.service), raw };
+  return {
+    verdicts: compareFigures(drainFiguresOf('batches of what waits', AT_MOST), raw.plain, raw.service),
+    raw,
+  };
 }
 
 /** They come one by one over HTTP, and wait for each other for a second. */
@@ -67,5 +70,8 @@ async function comparePublished(options: SuiteOptions, events: number): Promise<
     sides: [side('single events', {}), side('batches', { batch })],
     inShort,
   });
-  return { verdicts: judge(loadFiguresOf('batches of what is published'), raw.plain, raw.service), raw };
+  return {
+    verdicts: compareFigures(loadFiguresOf('batches of what is published'), raw.plain, raw.service),
+    raw,
+  };
 }

@@ -1,6 +1,6 @@
 /** A webhook that gets the events of each of many groups in their order, beside one that has no order. */
 import { drainService } from '../drain/index';
-import { inTurns, judge } from '../path/compare';
+import { compareFigures, inTurns } from '../path/compare';
 import { drainFiguresOf, drainInShort, roundsOf, type Scene, WARM_UP_SHARE } from './scene';
 
 const GROUPS = 10_000;
@@ -29,6 +29,6 @@ export const groups: Scene = {
       sides: [side('none'), side('group')],
       inShort: drainInShort,
     });
-    return { verdicts: judge(drainFiguresOf('groups'), raw.plain, raw.service), raw };
+    return { verdicts: compareFigures(drainFiguresOf('groups'), raw.plain, raw.service), raw };
   },
 };

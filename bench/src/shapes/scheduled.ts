@@ -1,7 +1,7 @@
 /** A million events that wait for their time: what each takes, what others notice, and when those begin that are due. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { type Figure, judge } from '../path/compare';
+import { compareFigures, type Figure } from '../path/compare';
 import { inShortTurns, type LoadFigures, measureSaturated, measureSteady, TURNS } from '../path/measure';
 import { inTurn, onStage, onStages, STREAM, type Stage, serviceContender } from '../path/stage';
 import type { SuiteOptions } from '../suite';
@@ -54,12 +54,12 @@ export const scheduled: Scene = {
       plain.push(without);
       service.push(withThem);
     }
-    const load = judge(
+    const load = compareFigures(
       loadFiguresOf('beside scheduled events', 1.05),
       plain.map((r) => r.load),
       service.map((r) => r.load),
     );
-    return { verdicts: [...judge(figures, plain, service), ...load], raw: { plain, service } };
+    return { verdicts: [...compareFigures(figures, plain, service), ...load], raw: { plain, service } };
   },
 };
 

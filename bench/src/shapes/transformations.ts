@@ -1,5 +1,5 @@
 /** Events whose body a webhook's code makes, beside the same events as they are. */
-import { inRounds, judge } from '../path/compare';
+import { compareFigures, inRounds } from '../path/compare';
 import {
   inShort,
   inShortTurns,
@@ -44,12 +44,12 @@ export const transformations: Scene = {
       measure,
       inShort: ({ saturated }) => inShort(saturated),
     });
-    const loads = judge(
+    const loads = compareFigures(
       loadFiguresOf('transformations'),
       raw.plain.map((r) => r.saturated),
       raw.service.map((r) => r.saturated),
     );
-    const latencies = judge<Result>(
+    const latencies = compareFigures<Result>(
       [
         {
           name: `transformations at ${PER_SECOND}/s: CPU per event, worker, µs`,

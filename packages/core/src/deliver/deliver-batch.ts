@@ -21,9 +21,9 @@ import {
   resultOf,
   withdraw,
 } from './end-run';
-import { judgeBatch, type Mate } from './judge-batch';
 import { loadDelivery, type ReadyDelivery } from './load-delivery';
 import type { AttemptParts } from './open-delivery';
+import { type Mate, readBatchResponse } from './read-batch-response';
 import { persistFor, type RecordedAttempt, recordAttempt } from './record-attempt';
 import { recordTogether } from './record-together';
 import { type SendOutcome, type SentAttempt, sendAttempt } from './send-attempt';
@@ -155,7 +155,7 @@ class Batch {
     for (const [i, each] of loaded.entries()) {
       const mate = runs[i];
       if (each.kind === 'ready') mates.push(each);
-      else if (each.kind === 'over') await this.#end(mate, { kind: 'done' });
+      else if (each.kind === 'ended') await this.#end(mate, { kind: 'done' });
       else await this.#end(mate, { kind: 'delayed', delayMs: delayUntil(parts, each.dueAt) });
     }
     const unchanged = await this.#unchanged([first, ...mates.toSorted(byAcceptance)]);
@@ -223,7 +223,7 @@ class Batch {
         members.push({ ...mate, ready: transformed, item: itemOf(transformed, style) });
       } else {
         await this.#endUnsent(mate.ready, transformed);
-        if (first.endpoint.ordering === 'strict' && transformed.kind !== 'over') break;
+        if (first.endpoint.ordering === 'strict' && transformed.kind !== 'ended') break;
       }
     }
     return members;
@@ -303,7 +303,7 @@ class Batch {
 
   async #record(sorted: readonly Member[], sent: SentAttempt, batchId: EventId): Promise<void> {
     const { parts, abortSignal, first } = this;
-    const ends = judgeBatch(parts, sorted, sent, batchId);
+    const ends = readBatchResponse(parts, sorted, sent, batchId);
     const [speaker] = ends;
     if (speaker === undefined) return;
     const hasEnded = ends.some(({ decision }) => decision.kind !== 'retry');
@@ -372,7 +372,7 @@ class Batch {
     made: Exclude<TransformedDelivery, { kind: 'ready' }>,
   ): Promise<DeliverResult> {
     const { parts, abortSignal } = this;
-    if (made.kind === 'over') return DONE;
+    if (made.kind === 'ended') return DONE;
     if (made.kind !== 'sent') return await putOffUnsent(parts, ready, made);
     const decision = decideNext(parts, ready, made);
     const input = { ready, attempt: made.attempt, decision, attemptKey: undefined, isAlong: true };

@@ -27,7 +27,7 @@ const KEPT_CHARACTERS = 1_024;
  * Read the one response for each delivery of its request, and decide the next step of each. First come those with the outcome
  * of the request itself: only the record of the first one updates the state of the receiver.
  */
-export function judgeBatch(
+export function readBatchResponse(
   parts: AttemptParts,
   members: readonly Mate[],
   sent: SentAttempt,
