@@ -156,12 +156,12 @@ function withOtherLog(mover: Mover): Mover {
 function isAtRest({ deliveries, runs, isWakeUpDue }: State, { bounds }: Choices): boolean {
   const hasMoved = ({ log, movers, resend, isPinLeft }: Delivery) =>
     log === 'moved' && movers.every(({ at }) => at === 'idle') && resend === 'none' && !isPinLeft;
-  const isOver = (delivery: Delivery) =>
+  const hasEnded = (delivery: Delivery) =>
     delivery.job === 'absent' &&
     !delivery.isListed &&
     (delivery.publish === 'new' ||
       (delivery.end !== 'none' && (bounds.movers === undefined || hasMoved(delivery))));
-  return deliveries.every(isOver) && runs.every(({ at }) => at === 'idle') && !isWakeUpDue;
+  return deliveries.every(hasEnded) && runs.every(({ at }) => at === 'idle') && !isWakeUpDue;
 }
 
 // Which of the runs and which of the deliveries it is makes no difference: one state stands for all that differ in that.

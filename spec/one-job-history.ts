@@ -19,12 +19,12 @@ export interface MoverScene extends HistoryScene {
   readonly at: number;
 }
 
-/** Moving what is over to the history: read, committed there, removed here. Others come between any two. */
+/** Moving what has ended to the history: read, committed there, removed here. Others come between any two. */
 export const moverSteps: Readonly<Record<string, StepOf<MoverScene>>> = {
-  'reads what is over': (scene) => {
+  'reads what has ended': (scene) => {
     const { mover, delivery } = scene;
-    const isOver = delivery.publish !== 'new' && delivery.end !== 'none' && delivery.log === 'in Redis';
-    if (mover.at !== 'idle' || !isOver) return undefined;
+    const hasEnded = delivery.publish !== 'new' && delivery.end !== 'none' && delivery.log === 'in Redis';
+    if (mover.at !== 'idle' || !hasEnded) return undefined;
     return { delivery: withMover(scene, { at: 'read', saw: delivery.end, isLogAsRead: true }) };
   },
   'commits it': (scene) => {
@@ -75,7 +75,7 @@ function withMover({ delivery, at }: MoverScene, mover: Mover): { readonly mover
   return { movers: delivery.movers.map((old, index) => (index === at ? mover : old)) };
 }
 
-/** Sending what is over once more: recalled from the history first, if it has moved. */
+/** Sending what has ended once more: rehydrated from the history first, if it has moved. */
 export const resendSteps: Steps = {
   'what is to be sent again is brought back': ({ delivery }) => {
     if (delivery.resend !== 'pinned') return undefined;

@@ -63,7 +63,7 @@ export const runSteps: Readonly<Record<string, StepOf<RunScene>>> = {
   'records its success': (scene) =>
     scene.run.at === 'succeeded'
       ? {
-          run: { ...IDLE, of: scene.run.of, at: 'over' },
+          run: { ...IDLE, of: scene.run.of, at: 'ended' },
           // What was sent by a run that has lost its lock is on record as well, in a new log if it has moved.
           delivery: { log: 'in Redis', ...withSuccess(scene) },
           appends: true,
@@ -72,13 +72,13 @@ export const runSteps: Readonly<Record<string, StepOf<RunScene>>> = {
   'records its failure': (scene) => {
     if (scene.run.at !== 'failed') return undefined;
     const recorded = withFailure(scene);
-    const at = { ...scene.delivery, ...recorded }.end === 'none' ? 'retrying' : 'over';
+    const at = { ...scene.delivery, ...recorded }.end === 'none' ? 'retrying' : 'ended';
     return { run: { ...IDLE, of: scene.run.of, at }, delivery: recorded, appends: true };
   },
   'puts its job off for a retry': (scene) =>
     scene.run.at === 'retrying' ? { run: IDLE, delivery: { job: moved(scene, 'delayed:retry') } } : undefined,
   'ends its job': (scene) =>
-    scene.run.at === 'over' ? { run: IDLE, delivery: { job: moved(scene, 'absent') } } : undefined,
+    scene.run.at === 'ended' ? { run: IDLE, delivery: { job: moved(scene, 'absent') } } : undefined,
 };
 
 /** A stall is none by itself: any step may come late. It is one once the lock has expired meanwhile. */
@@ -103,21 +103,21 @@ function isListedFirst({ without }: Choices): boolean {
 
 // Without a log, it was never tried: whether there is one in the history is not asked.
 function afterLoad({ end, isDue, log }: Delivery): Place {
-  if (end !== 'none' && log === 'in Redis') return 'over';
+  if (end !== 'none' && log === 'in Redis') return 'ended';
   return isDue ? 'loaded' : 'retrying';
 }
 
 // What was asked for since is still to be sent.
 function withSuccess({ run, delivery, choices }: RunScene): Partial<Delivery> {
-  const isFenced = choices.without !== 'a success ends its own round only';
+  const isChecked = choices.without !== 'a success ends its own round only';
   const isOpen = delivery.end === 'none';
-  return isFenced && isOpen && !run.isOfRound ? {} : { end: 'delivered', isDue: true };
+  return isChecked && isOpen && !run.isOfRound ? {} : { end: 'delivered', isDue: true };
 }
 
 // Another run's append came first: this attempt is on record as a late one, and decides nothing.
 function withFailure({ run, delivery, choices }: RunScene): Partial<Delivery> {
-  const isFenced = choices.without !== 'a recorded end stays';
-  if (isFenced && !run.isLogAsLoaded) return {};
+  const isChecked = choices.without !== 'a recorded end stays';
+  if (isChecked && !run.isLogAsLoaded) return {};
   const failures = Math.min(delivery.failures + 1, choices.bounds.attempts);
   return failures === choices.bounds.attempts
     ? { failures, end: 'exhausted', isDue: true }
@@ -125,6 +125,6 @@ function withFailure({ run, delivery, choices }: RunScene): Partial<Delivery> {
 }
 
 function moved({ number, delivery, choices }: RunScene, to: QueuedJob): QueuedJob {
-  const isFenced = choices.without !== 'a job is moved by the owner of its lock only';
-  return isFenced || delivery.job === 'absent' ? movedBy(number, delivery.job, to) : to;
+  const isChecked = choices.without !== 'a job is moved by the owner of its lock only';
+  return isChecked || delivery.job === 'absent' ? movedBy(number, delivery.job, to) : to;
 }

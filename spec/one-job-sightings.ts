@@ -36,7 +36,7 @@ export const forbidden = {
     before.runs.some(
       ({ at, of, isOfRound }, index) =>
         at === 'succeeded' &&
-        after.runs[index]?.at === 'over' &&
+        after.runs[index]?.at === 'ended' &&
         !isOfRound &&
         endOf(before, of) === 'none' &&
         endOf(after, of) !== 'none',

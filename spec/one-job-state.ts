@@ -12,9 +12,9 @@ export interface Bounds {
   readonly accidents: 'all' | 'none';
   /** By default it opens and closes at any time. */
   readonly gate?: 'stays open';
-  /** How many move what is over to a history at the same time. Absent: there is no history. */
+  /** How many move what has ended to a history at the same time. Absent: there is no history. */
   readonly movers?: 1 | 2;
-  /** How often somebody asks for a delivery that is over to be sent again. */
+  /** How often somebody asks for a delivery that has ended to be sent again. */
   readonly resends?: number;
 }
 
@@ -88,7 +88,7 @@ export type Place =
   | 'sending'
   | 'succeeded'
   | 'failed'
-  | 'over'
+  | 'ended'
   | 'retrying';
 
 export interface Run {
@@ -96,7 +96,7 @@ export interface Run {
   /** Which delivery, by its index. */
   readonly of: number;
   /**
-   * Whether nothing was appended since it loaded the log: what the fence of its own append compares. Instead of a length,
+   * Whether nothing was appended since it loaded the log: what its own append compares. Instead of a length,
    * which would make endlessly many states.
    */
   readonly isLogAsLoaded: boolean;
@@ -122,7 +122,7 @@ export type Change = Partial<State> & {
   readonly delivery?: Partial<Delivery>;
   readonly run?: Run;
   readonly appends?: true;
-  /** What is appended is a request. If its delivery is over, that begins a round. */
+  /** What is appended is a request. If its delivery has ended, that begins a round. */
   readonly requests?: true;
 };
 

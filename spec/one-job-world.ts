@@ -23,8 +23,8 @@ export const deliverySteps: Steps<Scene> = {
 export const deliveryAccidents: Steps<Scene & { readonly choices: Choices }> = {
   'fan-out is repeated': ({ delivery, choices }) => {
     if (delivery.publish === 'new' || delivery.job !== 'absent') return undefined;
-    const isFenced = choices.without !== 'what has moved is not fanned out again';
-    return isFenced && delivery.log === 'moved' ? undefined : addedBy(delivery, delivery.publish);
+    const isChecked = choices.without !== 'what has moved is not fanned out again';
+    return isChecked && delivery.log === 'moved' ? undefined : addedBy(delivery, delivery.publish);
   },
   'it is brought forward': ({ delivery }) => ({ delivery: { job: promoted(delivery.job) } }),
   'it is cancelled': ({ delivery }) =>

@@ -37,7 +37,7 @@ const SERVED =
 // The page at /docs. The packages that it was made of stay outside.
 const BUNDLE = 'app/node_modules/redoc/bundles/redoc.standalone.js';
 
-/** The npm that comes with the Node.js of the base image: other versions judge a lock file differently. */
+/** The npm that comes with the Node.js of the base image: other versions read a lock file differently. */
 const NPM_VERSION = '11.19.0';
 const PASSED_ON_TO_NPM =
   /^(HOME|NODE_EXTRA_CA_CERTS|https?_proxy|no_proxy|npm_config_(registry|cache|cafile|userconfig|globalconfig))$/i;

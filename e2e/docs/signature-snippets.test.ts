@@ -11,7 +11,7 @@ interface Runtime {
   /** Prints a version and ends with 0 where it is installed. */
   readonly probe: readonly [string, ...string[]];
   readonly snippet: string;
-  /** Reads requests from its standard input and has the snippet judge each. */
+  /** Reads requests from its standard input and has the snippet check each. */
   readonly checker: string;
   readonly otherFiles?: Readonly<Record<string, string>>;
   readonly commands: readonly (readonly [string, ...string[]])[];
@@ -156,7 +156,7 @@ function isInstalled({ probe: [command, ...options] }: Runtime): boolean {
 
 async function expectRightVerdicts(runtime: Runtime): Promise<void> {
   const cases = casesFor(runtime);
-  const verdicts = await judge(runtime, cases);
+  const verdicts = await runSnippet(runtime, cases);
   expect(verdicts).toEqual(cases.map(({ scheme, what, isGenuine }) => [scheme, what, isGenuine]));
 }
 
@@ -166,7 +166,7 @@ function casesFor({ language, keyProbe }: Runtime): readonly Case[] {
   return allCases.filter(({ scheme }) => scheme !== 'key');
 }
 
-async function judge(runtime: Runtime, cases: readonly Case[]): Promise<unknown[]> {
+async function runSnippet(runtime: Runtime, cases: readonly Case[]): Promise<unknown[]> {
   const folder = await mkdtemp(join(tmpdir(), 'webhooks-snippet-'));
   try {
     await writeFiles(folder, runtime);

@@ -35,7 +35,7 @@ export class Receivers {
     return `http://127.0.0.1:${this.port}/${endpoint}`;
   }
 
-  tell(message: ToReceivers): void {
+  send(message: ToReceivers): void {
     this.child.send(message);
   }
 
@@ -47,7 +47,7 @@ export class Receivers {
   /** From now on whoever sends this event gets no answer. */
   setTrap(marker: string | undefined): void {
     this.#trapped = 0;
-    this.tell({ kind: 'trap', marker });
+    this.send({ kind: 'trap', marker });
   }
 
   /** Resolves once so many requests are in the trap. */

@@ -52,7 +52,7 @@ export async function registerEndpoint(
   const body = { url: receivers.urlOf(name), events, ...options };
   const { body: webhook } = await askPatiently<Webhook>(client, 201, 'POST', '/v1/webhooks', body, headers);
   if (code !== undefined) await putCode(client, webhook.id, code);
-  receivers.tell({ kind: 'register', endpoint: name, secret: webhook.secret, answersAfterMs, isFlaky });
+  receivers.send({ kind: 'register', endpoint: name, secret: webhook.secret, answersAfterMs, isFlaky });
   return { spec, webhookId: webhook.id, headers };
 }
 

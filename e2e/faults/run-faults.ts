@@ -57,7 +57,7 @@ async function inject({ kind }: Step, scene: Scene, random: Random): Promise<rea
 
 /** One receiver of them all is out of order, whatever the fault is. */
 async function refuseForAWhile(receivers: Receivers): Promise<void> {
-  receivers.tell({ kind: 'unavailable', endpoint: UNAVAILABLE, isOn: true });
+  receivers.send({ kind: 'unavailable', endpoint: UNAVAILABLE, isOn: true });
   await wait(UNAVAILABLE_FOR_MS);
-  receivers.tell({ kind: 'unavailable', endpoint: UNAVAILABLE, isOn: false });
+  receivers.send({ kind: 'unavailable', endpoint: UNAVAILABLE, isOn: false });
 }

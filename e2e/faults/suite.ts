@@ -52,7 +52,7 @@ const SHORT_KINDS = new Set([
   'history-mover-kill',
   'history-cut',
   'history-right',
-  'history-recall',
+  'history-rehydration',
 ]);
 // Two of each in a short run: which faults are in a pair, the seed says.
 const SHORT_PAIRS = new Set(['pairs', 'history-pairs']);

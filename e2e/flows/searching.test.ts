@@ -26,7 +26,7 @@ async function find(client: ApiClient, list: string, data: object, filter = ''):
   return ids;
 }
 
-it('finds events and deliveries by the data, while they are on their way and when all is over, until it is erased', async () => {
+it('finds events and deliveries by the data, while they are on their way and when all has ended, until it is erased', async () => {
   const client = await openAccount();
   let answer = 500;
   const receiver = await Receiver.start(() => ({ status: answer }));

@@ -146,9 +146,9 @@ export class WatchedService {
 
   slowDownWorker(): LastingFault {
     return repeat(async () => {
-      this.#worker.tell('SIGSTOP');
+      this.#worker.sendSignal('SIGSTOP');
       await wait(WORKER_PAUSE_MS);
-      this.#worker.tell('SIGCONT');
+      this.#worker.sendSignal('SIGCONT');
       await wait(BREATH_MS);
     });
   }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { judgeResult } from '@hookferry/core/deliver/send-attempt';
+import { classifyResult } from '@hookferry/core/deliver/send-attempt';
 import { CertificateAuthority, hasOpenssl } from '@hookferry/core/testing/certificate-authority';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { until } from '../support/until';
@@ -55,7 +55,7 @@ describeLinux('the transport', () => {
     const attempts = kind.endedBy === 'deadline' ? 1 : 2;
     for (let i = 0; i < attempts; i += 1) {
       const { first, maxBytesRead } = await sender.send(sendingTo(receiver, kind, 1));
-      expect({ ...first, outcome: judgeResult(first) }).toMatchObject(expectedOf(kind));
+      expect({ ...first, outcome: classifyResult(first) }).toMatchObject(expectedOf(kind));
       expect(maxBytesRead).toBeLessThan(MAX_BYTES_READ);
     }
     await waitForConnections(kind.connection === 'kept' ? 1 : 0);

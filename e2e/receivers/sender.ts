@@ -6,7 +6,7 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GotTransport } from '@hookferry/core/deliver/got-transport';
-import { judgeResult } from '@hookferry/core/deliver/send-attempt';
+import { classifyResult } from '@hookferry/core/deliver/send-attempt';
 import type { SendResult, SentResult } from '@hookferry/core/domain/transport';
 import { buildTransportOptions } from '@hookferry/core/testing/build-transport-options';
 
@@ -74,7 +74,7 @@ function requireSent(result: SendResult): SentResult {
 
 function countOutcomes(results: readonly SentResult[]): Sent['outcomes'] {
   const counts: Record<string, number> = {};
-  for (const outcome of results.map(judgeResult)) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  for (const outcome of results.map(classifyResult)) counts[outcome] = (counts[outcome] ?? 0) + 1;
   return counts;
 }
 

@@ -1,4 +1,4 @@
-import { AuditSettler } from '@hookferry/core/accounts/audit/audit-settler';
+import { AuditCompleter } from '@hookferry/core/accounts/audit/audit-completer';
 import { AuditLog } from '@hookferry/core/accounts/audit/redis-audit-log';
 import { makeChange } from '@hookferry/core/accounts/audit/redis-recorded-change';
 import type { AuditEntry } from '@hookferry/core/domain/audit';
@@ -42,14 +42,14 @@ afterAll(async () => {
 /** As a worker does it that much later. @returns what it says it has recorded. */
 async function sweep(afterMs: number): Promise<readonly AuditEntry[]> {
   const recorded: AuditEntry[] = [];
-  const settler = new AuditSettler({
+  const completer = new AuditCompleter({
     auditLog: new AuditLog(client),
     auditBounds: buildAct().bounds,
     onRecorded: (entry) => recorded.push(entry),
     clock: () => Date.now() + afterMs,
     emit: () => {},
   });
-  await settler.runOnce();
+  await completer.runOnce();
   return recorded;
 }
 
@@ -90,9 +90,9 @@ it('has an entry for each change, and for no other, wherever its process was kil
 
 it('looks no more for the entries of changes that were not made', async () => {
   await change(2);
-  expect(await client.zcard(keys.unsettledAudits)).toBeGreaterThan(0);
+  expect(await client.zcard(keys.waitingAudits)).toBeGreaterThan(0);
   await sweep(MUCH_LATER_MS);
-  expect(await client.zcard(keys.unsettledAudits)).toBe(0);
+  expect(await client.zcard(keys.waitingAudits)).toBe(0);
 });
 
 it('leaves alone what may still be under way', async () => {

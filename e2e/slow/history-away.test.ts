@@ -14,7 +14,7 @@ if (!hasPostgres) console.warn(`SKIPPED: while PostgreSQL is away, because ${NO_
 
 const ROOT = join(__dirname, '..', '..');
 const CLI = join(ROOT, 'packages/cli/dist/main.js');
-/** Keys of what is over, and of what brings it back or sends it. */
+/** Keys of what has ended, and of what brings it back or sends it. */
 const OF_DELIVERIES =
   /^(?:event|receivers|events|deliveries|delivery|event-claim|moved|over|pinned|pinned-event):/;
 
@@ -228,7 +228,7 @@ interface Replay {
     expect(body.code).toBe('event_id_conflict');
     await deliver();
     expect(receiver.requests.map(({ headers }) => headers['webhook-id'] === OLD.id)).toEqual([true, false]);
-    expect(await stack.redis.client.exists(keys.over)).toBe(1);
+    expect(await stack.redis.client.exists(keys.ended)).toBe(1);
   });
 
   it('the erasure of an account waits, and ends when it is back', async () => {

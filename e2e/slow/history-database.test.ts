@@ -41,7 +41,7 @@ interface Archived {
   readonly of: readonly unknown[];
 }
 
-/** Keys of what is over. */
+/** Keys of what has ended. */
 const OF_WHAT_IS_OVER = /^(?:event|receivers|events|deliveries|delivery|event-claim|moved|over):/;
 
 describePostgres('the history in PostgreSQL', () => {
@@ -148,14 +148,14 @@ describePostgres('the history in PostgreSQL', () => {
   const keysLeft = async () =>
     (await stack.redis.client.keys('*')).filter((key) => OF_WHAT_IS_OVER.test(key)).toSorted();
 
-  /** Resolves once Redis has nothing of what is over. */
+  /** Resolves once Redis has nothing of what has ended. */
   async function untilMoved(): Promise<void> {
     await until(async () => ((await keysLeft()).length === 0 ? true : undefined));
   }
 
   const get = async <Body>(path: string) => (await stack.client.expect<Body>(200, 'GET', path)).body;
 
-  it('has what is over: it is listed, read, sent again, replayed, and erased as before', async () => {
+  it('has what has ended: it is listed, read, sent again, replayed, and erased as before', async () => {
     await Promise.all([stack.startWorker(), stack.startWorker()]);
     const webhook = await stack.client.register(receiver.url);
     const { data } = QUICK_WIN;
@@ -327,19 +327,19 @@ describePostgres('the history in PostgreSQL', () => {
 
   // Half a minute has to pass before it is taken over.
   async function ageWhatIsClaimed(): Promise<void> {
-    const claimed = await stack.redis.client.zrange(keys.over, '0', '-1');
+    const claimed = await stack.redis.client.zrange(keys.ended, '0', '-1');
     expect(claimed.length).toBeGreaterThan(0);
-    await stack.redis.client.zadd(keys.over, ...claimed.flatMap((entry) => [Date.now(), entry]));
+    await stack.redis.client.zadd(keys.ended, ...claimed.flatMap((entry) => [Date.now(), entry]));
   }
 
-  it('goes on after what it can not store: NUL in an answer is shown as it was, what is no event is put aside', async () => {
+  it('goes on after what it can not store: NUL in an answer is shown as it was, what is no event is refused', async () => {
     const odd = willClose(
       await startHttpServer((_request, response) => {
         response.writeHead(404, { 'content-type': 'text/plain' }).end('a\0b');
       }),
     );
     await stack.redis.client.set(keys.event('default' as AccountId, 'odd' as EventId), '1 x\nno event');
-    await stack.redis.client.zadd(keys.over, 1, 'default/odd.');
+    await stack.redis.client.zadd(keys.ended, 1, 'default/odd.');
     await stack.startWorker();
     const webhook = await stack.client.register(`http://127.0.0.1:${odd.port}`);
     const eventId = await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data);
@@ -354,7 +354,7 @@ describePostgres('the history in PostgreSQL', () => {
     await until(async () => ((await keysLeft()).length === 1 ? true : undefined));
     const { attempts } = await stack.client.readDelivery(id);
     expect(attempts).toMatchObject([{ response_body: 'a\0b' }, { response_body: 'a\0b' }]);
-    expect(await stack.redis.client.hkeys(keys.setAside)).toEqual(['default/odd.']);
+    expect(await stack.redis.client.hkeys(keys.historyRefused)).toEqual(['default/odd.']);
   });
 
   it('is filled from a Redis Cluster, where lists and logs are on several nodes', async () => {
@@ -369,11 +369,11 @@ describePostgres('the history in PostgreSQL', () => {
     expect(await stored()).toEqual(attempts);
   });
 
-  it('costs nothing when there is none: nothing is noted of what is over', async () => {
+  it('costs nothing when there is none: nothing is noted of what has ended', async () => {
     await stack.startWorker({ HISTORY_DATABASE_URL: '' });
     const webhook = await stack.client.register(receiver.url);
     await deliver(webhook.id, 3);
-    expect(await stack.redis.client.exists(keys.over)).toBe(0);
+    expect(await stack.redis.client.exists(keys.ended)).toBe(0);
   });
 
   it('ends with its worker at SIGTERM, also while the database is away, and shows no password', async () => {

@@ -120,7 +120,7 @@ function answer({ path, headers, body }: ReceivedRequest, seen: Set<string>): Re
     return [...ids, cancelled];
   }
 
-  async function untilAllIsOver(ids: readonly string[]): Promise<void> {
+  async function untilAllHasEnded(ids: readonly string[]): Promise<void> {
     await until(async () => {
       const open = await Promise.all(
         ids.map(async (id) => {
@@ -217,7 +217,7 @@ function answer({ path, headers, body }: ReceivedRequest, seen: Set<string>): Re
 
   it('is shown with every member that it had before', async () => {
     const ids = await arrange();
-    await untilAllIsOver(ids);
+    await untilAllHasEnded(ids);
 
     const erased = ids.at(-3) ?? '';
     await client.expect(204, 'DELETE', `/v1/events/${erased}/payload`);

@@ -26,7 +26,7 @@ const publishTraced = (stack: Stack, flags: string) =>
   });
 
 async function packagesOf(part: ManagedProcess | undefined): Promise<readonly string[]> {
-  part?.tell('SIGUSR2');
+  part?.sendSignal('SIGUSR2');
   const line = await part?.waitForLine(({ message }) => message === 'loaded');
   return (line?.packages ?? []) as readonly string[];
 }

@@ -53,7 +53,7 @@ export class ManagedProcess {
   }
 
   /** Sends a signal that it goes on after. */
-  tell(signal: NodeJS.Signals): void {
+  sendSignal(signal: NodeJS.Signals): void {
     this.#child.kill(signal);
   }
 

@@ -19,7 +19,7 @@ export interface StackOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Instead of a database in the server that all tests share. */
   readonly redisUrl?: string;
-  /** Starts a PostgreSQL of its own: what is over moves there at once. Default: with TEST_HISTORY=1. */
+  /** Starts a PostgreSQL of its own: what has ended moves there at once. Default: with TEST_HISTORY=1. */
   readonly hasHistory?: boolean;
 }
 

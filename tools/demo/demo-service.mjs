@@ -20,7 +20,7 @@ export async function demoSurroundings(group) {
   const rest = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OF_THE_USER.test(name)));
   const environment = withDefaults(rest, {
     RETRY_SCHEDULE: '1s,5s,30s,5m', // A first retry that comes soon enough to be watched.
-    HISTORY_MOVE_AFTER: '1s', // And what is over moves soon enough, if there is a history.
+    HISTORY_MOVE_AFTER: '1s', // And what has ended moves soon enough, if there is a history.
     LOG_LEVEL: 'warn', // The demo and its receiver tell the story.
   });
   return { dataFolder, environment };

@@ -17,10 +17,10 @@ try {
   const { values } = parseArgs({
     options: { port: { type: 'string', default: '4000' }, secret: { type: 'string' } },
   });
-  const judge = values.secret === undefined ? trustAnyone : await createJudge(values.secret);
+  const verify = values.secret === undefined ? trustAnyone : await createVerifier(values.secret);
   const { url } = await startWebhookReceiver({
     port: Number(values.port),
-    answer: (webhook) => show(webhook, judge),
+    answer: (webhook) => show(webhook, verify),
   });
   say('receiver', `listening on ${url}, Ctrl-C stops`);
 } catch (error) {
@@ -30,17 +30,17 @@ try {
 
 /**
  * @param {ReceivedWebhook} webhook
- * @param {(webhook: ReceivedWebhook) => Promise<{ isGenuine: boolean, verdict: string }>} judge
+ * @param {(webhook: ReceivedWebhook) => Promise<{ isGenuine: boolean, verdict: string }>} verify
  */
-async function show(webhook, judge) {
-  const { isGenuine, verdict } = await judge(webhook);
+async function show(webhook, verify) {
+  const { isGenuine, verdict } = await verify(webhook);
   say('receiver', `${webhook.type}, attempt ${webhook.attempt}: ${verdict}`);
   say('receiver', `  ${webhook.body}`);
   return isGenuine ? 200 : 401;
 }
 
 /** @param {string} secret */
-async function createJudge(secret) {
+async function createVerifier(secret) {
   const check = await createSignatureChecker();
   /** @param {ReceivedWebhook} webhook */
   return (webhook) => check(secret, webhook);

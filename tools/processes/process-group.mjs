@@ -134,7 +134,7 @@ class ManagedProcess {
    */
   async stop(insisted) {
     if (this.#isRunning) {
-      this.#tell(stopSignalOf(this.description));
+      this.#sendSignal(stopSignalOf(this.description));
       const kill = () => this.#kill();
       const timer = setTimeout(kill, this.description.graceMs);
       insisted.addEventListener('abort', kill, { once: true });
@@ -149,11 +149,11 @@ class ManagedProcess {
   #kill() {
     if (!this.#isRunning) return;
     say(this.description.name, 'did not stop in time, and was killed');
-    this.#tell('SIGKILL');
+    this.#sendSignal('SIGKILL');
   }
 
   /** @param {NodeJS.Signals} signal */
-  #tell(signal) {
+  #sendSignal(signal) {
     const { pid } = this.#child;
     if (this.description.hasOwn && pid !== undefined) process.kill(-pid, signal);
     else this.#child.kill(signal);

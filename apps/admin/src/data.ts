@@ -11,7 +11,7 @@ const flagsSchema = z.object({
     .refine(isRedisUrl, 'must be redis://…, redis+sentinel://… or redis+cluster://…'),
 });
 
-const TOLD_EVERY = 10_000;
+const SHOWN_EVERY = 10_000;
 
 export function addCopyData(data: Command, { output, withContext }: Cli): void {
   data
@@ -23,15 +23,15 @@ export function addCopyData(data: Command, { output, withContext }: Cli): void {
     .action(async (given: unknown) => {
       const { to } = parseFlags(flagsSchema, given);
       await withContext(async ({ redis, config }) => {
-        let told = 0;
-        const tell = (keys: number) => {
-          if (keys - told < TOLD_EVERY) return;
-          told = keys;
+        let shown = 0;
+        const showProgress = (keys: number) => {
+          if (keys - shown < SHOWN_EVERY) return;
+          shown = keys;
           output.error(`${keys} keys\n`);
         };
         const from = { redis, url: config.REDIS_URL };
         const result = await withRedis('working', to, (redisTo) =>
-          copyData(from, { redis: redisTo, url: to }, tell),
+          copyData(from, { redis: redisTo, url: to }, showProgress),
         );
         output.out(`Copied ${keysOf(result)} keys.\n`);
       });

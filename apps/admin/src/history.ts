@@ -1,5 +1,5 @@
 import { deliveryIdOf } from '@hookferry/core/domain/delivery';
-import type { AsideEntry } from '@hookferry/core/events/redis-over-list';
+import type { RefusedEntry } from '@hookferry/core/events/redis-ended-list';
 import { PgDatabase } from '@hookferry/core/history/database/pg-database';
 import { migrate } from '@hookferry/core/history/database/pg-schema';
 import { AppError } from '@hookferry/core/platform/app-error';
@@ -59,7 +59,7 @@ export function addListRefused(history: Command, { output, withContext }: Cli): 
 }
 
 /** An event without deliveries has no id of one. */
-function presentRefused({ accountId, eventId, endpointId, since, reason }: AsideEntry) {
+function presentRefused({ accountId, eventId, endpointId, since, reason }: RefusedEntry) {
   return {
     delivery_id: endpointId === undefined ? null : deliveryIdOf({ eventId, endpointId }),
     event_id: eventId,
@@ -74,7 +74,7 @@ function toRow({ delivery_id, event_id, account_id, since, reason }: ReturnType<
 }
 
 const retryFlagsSchema = z.object({ json: jsonSchema });
-const TOLD_EVERY = 5_000;
+const SHOWN_EVERY = 5_000;
 
 export function addRetryRefused(history: Command, { output, withContext }: Cli): void {
   history
@@ -84,13 +84,13 @@ export function addRetryRefused(history: Command, { output, withContext }: Cli):
     .action(async (given: unknown) => {
       const { json } = parseFlags(retryFlagsSchema, given);
       await withContext(async ({ refusedRecords }) => {
-        let told = 0;
-        const tell = (count: number) => {
-          if (count - told < TOLD_EVERY) return;
-          told = count;
+        let shown = 0;
+        const showProgress = (count: number) => {
+          if (count - shown < SHOWN_EVERY) return;
+          shown = count;
           output.error(`Put back ${count} so far.\n`);
         };
-        const count = await refusedRecords.retry(tell);
+        const count = await refusedRecords.retry(showProgress);
         output.out(json ? formatJson({ put_back: count }) : `Put back ${count}.\n`);
         if (count === 0) return;
         output.error(

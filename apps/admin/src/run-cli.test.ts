@@ -8,7 +8,7 @@ import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { type Account, type AccountId, accountIdSchema } from '@hookferry/core/domain/account';
 import { oneShard } from '@hookferry/core/domain/queues';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
-import { OverList } from '@hookferry/core/events/redis-over-list';
+import { EndedList } from '@hookferry/core/events/redis-ended-list';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { VERSION } from '@hookferry/core/platform/version';
 import { PausedQueues } from '@hookferry/core/queue/bullmq-paused-queues';
@@ -676,17 +676,17 @@ describe('what the history has refused', () => {
   const REASON = '23514: new row for relation "x" violates check constraint "small"';
 
   async function refuse(count: number): Promise<void> {
-    const overList = new OverList(redis.client);
+    const endedList = new EndedList(redis.client);
     const entries = Array.from({ length: count }, () => ({
       accountId: 'acme' as AccountId,
       eventId: uniqueEventId(),
       endpointId: uniqueEndpointId(),
     }));
-    await overList.addAll(entries, 0)(redis.client);
-    const claim = await overList.claim(0, count, 1)(redis.client);
+    await endedList.addAll(entries, 0)(redis.client);
+    const claim = await endedList.claim(0, count, 1)(redis.client);
     const since = Date.UTC(2026, 10, 24);
     await Promise.all(
-      claim.entries.map((entry) => overList.setAside(claim, entry, { since, reason: REASON })),
+      claim.entries.map((entry) => endedList.noteRefused(claim, entry, { since, reason: REASON })),
     );
   }
 
@@ -708,15 +708,16 @@ describe('what the history has refused', () => {
   });
 
   it('is listed event by event where there are no deliveries', async () => {
-    const overList = new OverList(redis.client);
+    const endedList = new EndedList(redis.client);
     const accountId = 'acme' as AccountId;
     const eventIds = [uniqueEventId(), uniqueEventId()];
-    await overList.addAll(
+    await endedList.addAll(
       eventIds.map((eventId) => ({ accountId, eventId })),
       0,
     )(redis.client);
-    const claim = await overList.claim(0, 2, 1)(redis.client);
-    for (const entry of claim.entries) await overList.setAside(claim, entry, { since: 0, reason: REASON });
+    const claim = await endedList.claim(0, 2, 1)(redis.client);
+    for (const entry of claim.entries)
+      await endedList.noteRefused(claim, entry, { since: 0, reason: REASON });
     const listed: { event_id: string; delivery_id: unknown }[] = await runJson('history refused');
     expect(listed.map(({ event_id }) => event_id).toSorted()).toEqual(eventIds.toSorted());
     expect(listed.map(({ delivery_id }) => delivery_id)).toEqual([null, null]);
@@ -728,7 +729,7 @@ describe('what the history has refused', () => {
     expect({ exitCode, out }).toEqual({ exitCode: 0, out: 'Put back 11000.\n' });
     expect(error.match(/Put back \d+ so far\./g)).toHaveLength(2);
     expect(error).toContain('HISTORY_MOVE_AFTER');
-    expect(await new OverList(redis.client).count()).toBe(11_000);
+    expect(await new EndedList(redis.client).count()).toBe(11_000);
     expect(await runJson('history refused')).toEqual([]);
     expect(await runJson('history retry-refused')).toEqual({ put_back: 0 });
   });

@@ -48,7 +48,7 @@ export type ApiContext = ReturnType<typeof openContext>['context'];
 // A page takes milliseconds; the writer is for erasures.
 const DATABASE = { applicationName: 'hookferry-api', readers: 5, writers: 1 };
 
-// Somebody waits for each of them. No account can take the places of all others.
+// Somebody waits for each of them. No account can use up the room of all others.
 const TRIALS_WAITING = { maxWaitingOfAccount: 8, maxWaiting: 100 };
 
 /** Open all that the API's routes need. Nothing is started. `parts` stop after the HTTP server, in their order. */

@@ -186,7 +186,7 @@ const LOADS_KEPT_MS = 1_000;
 
 /** What one worker reads for all of them. */
 function sharedSourcesOf(core: WorkerCore): SharedSources {
-  const { redis, standings, heldCounts, scheduledQueue, openBreakers, clock, overList, moveAfterMs } = core;
+  const { redis, standings, heldCounts, scheduledQueue, openBreakers, clock, endedList, moveAfterMs } = core;
   return {
     readDepths: () => standings.readDepths(),
     readOldestWaiting: () => standings.readOldestWaiting(clock()),
@@ -195,10 +195,10 @@ function sharedSourcesOf(core: WorkerCore): SharedSources {
     countDisabledEndpoints: () => core.endpointHealth.countDisabled(),
     countOpenBreakers: () => openBreakers.count(clock()),
     readRedisLoads: createKeepFor(LOADS_KEPT_MS, () => readRedisLoads(redis), steadyClock),
-    history: overList && {
-      count: () => overList.count(),
-      lateMs: async () => Math.max(clock() - moveAfterMs - ((await overList.oldest()) ?? clock()), 0),
-      countAside: () => overList.countAside(),
+    history: endedList && {
+      count: () => endedList.count(),
+      lateMs: async () => Math.max(clock() - moveAfterMs - ((await endedList.oldest()) ?? clock()), 0),
+      countRefused: () => endedList.countRefused(),
     },
   };
 }

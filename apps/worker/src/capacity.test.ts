@@ -44,7 +44,7 @@ describe('shared capacity', () => {
     const [one, other] = [new TestSharer(1, true), new TestSharer(1, true)];
     const { shared } = shareOut(4, one, other);
     shared.setCapacity(8);
-    shared.tellOthers(one);
+    shared.offerToOthers(one);
     shared.leave(other);
     expect([one.told, other.told]).toEqual([2, 2]);
     expect(shared.limitOf(one)).toBe(8);

@@ -24,7 +24,7 @@ export class SharedCapacity {
 
   leave(sharer: Sharer): void {
     this.#sharers.delete(sharer);
-    this.tellOthers(sharer);
+    this.offerToOthers(sharer);
   }
 
   /** Set how many may run from now on. */
@@ -45,7 +45,7 @@ export class SharedCapacity {
   }
 
   /** Call it when a sharer has fewer running jobs than before, or no more to take. */
-  tellOthers(sharer: Sharer): void {
+  offerToOthers(sharer: Sharer): void {
     for (const other of this.#sharers) if (other !== sharer) other.takeMore();
   }
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { AuditSettler } from '@hookferry/core/accounts/audit/audit-settler';
+import { AuditCompleter } from '@hookferry/core/accounts/audit/audit-completer';
 import { OpenAccounts } from '@hookferry/core/accounts/open-accounts';
 import { type Capability, closesOf, listenersOf, stopsOf } from '@hookferry/core/core/capability';
 import { openCore } from '@hookferry/core/core/open-core';
@@ -136,7 +136,7 @@ export async function composeWorker(
   const keepDays = config.HISTORY_RETENTION / DAY_MS;
   const historyUpkeep =
     movedHistory && new HistoryUpkeep({ ...stores, ...movedHistory, openAccounts, moveAfterMs, keepDays });
-  const auditSettler = new AuditSettler(stores);
+  const auditCompleter = new AuditCompleter(stores);
   const reporter = new WorkerReporter({
     workerReports,
     worker: {
@@ -167,7 +167,7 @@ export async function composeWorker(
 
   await historyUpkeep?.start();
   const port = await opsServer.start();
-  const parts = [releaser, verifier, auditSettler, resharding, stallWatch, reporter, sampler];
+  const parts = [releaser, verifier, auditCompleter, resharding, stallWatch, reporter, sampler];
   // Nothing begins before Redis has told its time, however long that takes.
   const begin = async () => {
     await redisClock.start((isTrusted) => servedShards.setMayServe(isTrusted));
@@ -189,7 +189,7 @@ export async function composeWorker(
       { name: 'stall watch', stop: () => stallWatch.stop() },
       {
         name: 'consumers',
-        stop: () => stopAll([servedShards, verifier, auditSettler, ...stopsOf(opened), ...consumers]),
+        stop: () => stopAll([servedShards, verifier, auditCompleter, ...stopsOf(opened), ...consumers]),
       },
       // These release jobs for the consumers, or move them to where consumers take them.
       { name: 'releasers', stop: () => stopAll([releaser, resharding]) },

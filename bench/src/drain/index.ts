@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import { type Figure, inRounds, judge, printVerdicts } from '../path/compare';
+import { compareFigures, type Figure, inRounds, printVerdicts } from '../path/compare';
 import { MeasuredProcess, RedisProcess } from '../processes/measured-process';
 import { writeJson } from '../report';
 import type { SuiteOptions } from '../suite';
@@ -54,7 +54,7 @@ export async function runDrainSuite(options: SuiteOptions): Promise<void> {
     },
     inShort: ({ deliveriesPerSecond }) => `${Math.round(deliveriesPerSecond)} deliveries/s`,
   });
-  const ratios = judge(drainFigures, raw.plain, raw.service);
+  const ratios = compareFigures(drainFigures, raw.plain, raw.service);
   printVerdicts(`Draining ${deliveries} waiting deliveries, one worker (median of ${rounds})`, ratios, [
     plain.name,
     service.name,

@@ -2,7 +2,7 @@ import { type LoadFigures, measureSaturated, measureSteady } from '../path/measu
 import { inTurn, onStages, serviceContender } from '../path/stage';
 import type { PostgresProcess } from '../processes/postgres-process';
 import { median } from '../report';
-import { tell } from './stage';
+import { say } from './stage';
 
 export interface BesideFigures {
   /** Processor time for each event of API, worker and Redis, in microseconds. */
@@ -48,7 +48,7 @@ export async function measurePathBesideMover(
     const saturated: (readonly LoadFigures[])[] = [];
     for (let round = 0; round < rounds; round += 1) {
       saturated.push(await inTurn(stages, (stage) => measureSaturated(stage, events)));
-      tell(`the path beside a mover, round ${round + 1}`);
+      say(`the path beside a mover, round ${round + 1}`);
     }
     const steady = await inTurn(stages, (stage) => measureSteady(stage, 100, steadySeconds));
     const of = (i: number): BesideFigures => ({

@@ -1,6 +1,6 @@
 import { DAILY_TABLES, provideDay, ROLLUPS } from '@hookferry/core/history/database/pg-days';
 import { DAY_MS, FAILED_TYPE, ID_AT, ID_DIGITS, yesterday } from './move-all';
-import { ACCOUNT, KEEP_DAYS, tell, type WithHistory } from './stage';
+import { ACCOUNT, KEEP_DAYS, say, type WithHistory } from './stage';
 
 /** How many numbers of events each day has for itself. */
 const IDS_A_DAY = 1_000_000;
@@ -59,7 +59,7 @@ export async function copyDays(stage: WithHistory, days: number, isFailed: boole
       const day = next++;
       await provideDay(stage.database, DAILY_TABLES, { keepDays: KEEP_DAYS, date: dateOf(day) });
       for (const table of DAILY_TABLES) await copyTable(stage, table, day, `type ${types}`);
-      tell(`${isFailed ? 'failed ones' : 'a day'} of ${dateOf(day)} on record`);
+      say(`${isFailed ? 'failed ones' : 'a day'} of ${dateOf(day)} on record`);
     }
   };
   await Promise.all([copyNext(), copyNext()]);

@@ -11,7 +11,7 @@ import { loadHistory } from './load-history';
 import { DAY_MS, FAILED_TYPE, type MoveFigures, measureClaims, moveMany, yesterday } from './move-all';
 import { metricsRoutes, pageRoutes, type RouteTimes, searchRoutes, timeRoutes } from './pages';
 import { measureReplay, type ReplayFigures } from './replay';
-import { ACCOUNT, inHistory, inPostgres, inStage, tell, type WithHistory } from './stage';
+import { ACCOUNT, inHistory, inPostgres, inStage, say, type WithHistory } from './stage';
 
 const A_DAY = 1_000_000;
 const SHORT = 100_000;
@@ -34,7 +34,7 @@ export async function runHistorySuite(options: SuiteOptions): Promise<void> {
   const moved = Math.min(deliveries, A_DAY);
   const days = Math.max(Math.ceil(deliveries / moved) - 1, 0);
   const requests = options.rounds ?? (short ? 20 : 300);
-  tell(`PostgreSQL with ${PostgresProcess.settings}; synchronous_commit is on`);
+  say(`PostgreSQL with ${PostgresProcess.settings}; synchronous_commit is on`);
   const has = (part: Part) => options.scene === undefined || options.scene === part;
   await inPostgres(async (postgres) => {
     const history = await inHistory(build, postgres, async (stage): Promise<Figures> => {
@@ -83,10 +83,10 @@ async function addFailed(stage: WithHistory, moved: number, days: number): Promi
 /** A day by movers, and so many days before it by SQL. */
 async function fill(stage: WithHistory, moved: number, days: number): Promise<Figures> {
   const { postgres } = stage;
-  tell(`loading ${moved} into Redis, and moving them`);
+  say(`loading ${moved} into Redis, and moving them`);
   const move = await moveMany(stage, moved, EVENT_TYPE);
-  tell(`${move.perSecond.toFixed(0)} moved in a second`);
-  tell(`copying ${days} days`);
+  say(`${move.perSecond.toFixed(0)} moved in a second`);
+  say(`copying ${days} days`);
   await copyDays(stage, days, false);
   await postgres.query('VACUUM (ANALYZE)');
   // As workers do, some time after a day is over.

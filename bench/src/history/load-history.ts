@@ -3,8 +3,8 @@ import type { Attempt } from '@hookferry/core/domain/attempt';
 import type { EndpointId } from '@hookferry/core/domain/endpoint';
 import type { AcceptedEvent, EventId } from '@hookferry/core/domain/event';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
+import type { EndedList } from '@hookferry/core/events/redis-ended-list';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
-import type { OverList } from '@hookferry/core/events/redis-over-list';
 import { createNewId } from '@hookferry/core/platform/ids';
 import { atomicAsOne } from '@hookferry/core/platform/redis-atomic';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
@@ -27,8 +27,8 @@ export interface LoadOptions {
   readonly until: number;
   /** What else is to be done about each event, before it is over. */
   readonly onPut?: (event: AcceptedEvent) => Promise<void>;
-  /** Told of all of them when they are on record: what is over moves to the history. */
-  readonly overList?: OverList;
+  /** Told of all of them when they are on record: what has ended moves to the history. */
+  readonly endedList?: EndedList;
 }
 
 const DAY_MS = 86_400_000;
@@ -43,7 +43,7 @@ const ERROR_PAGE = '<h1>Internal Server Error</h1>'.repeat(10);
 
 /** Puts as many deliveries on record, by the service's own stores: an event each. */
 export async function loadHistory(options: LoadOptions): Promise<void> {
-  const { redis, accountId, deliveries, endpointIds, contentOf, overList, failingShare, since, until } =
+  const { redis, accountId, deliveries, endpointIds, contentOf, endedList, failingShare, since, until } =
     options;
   const retention = { ageMs: RETENTION_MS, count: Math.max(deliveries, MOST_KEPT) };
   const events = new EventStore(redis, retention);
@@ -71,7 +71,7 @@ export async function loadHistory(options: LoadOptions): Promise<void> {
     if (first) await log.append(parts, first);
     for (const fact of rest) await log.append(parts, fact);
     await options.onPut?.(event);
-    if (overList) await atomic([overList.addAll([{ accountId, ...parts }], acceptedAt)]);
+    if (endedList) await atomic([endedList.addAll([{ accountId, ...parts }], acceptedAt)]);
   }
 
   let next = 0;

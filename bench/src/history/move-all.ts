@@ -3,7 +3,7 @@ import { keys } from '@hookferry/core/domain/keys';
 import { digestOf } from '@hookferry/core/events/redis-moved-ids';
 import { watchOthers } from '../processes/measured-process';
 import { loadHistory } from './load-history';
-import { ACCOUNT, tell, usedBytes, type WithHistory } from './stage';
+import { ACCOUNT, say, usedBytes, type WithHistory } from './stage';
 
 export const DAY_MS = 86_400_000;
 const LOOK_EVERY_MS = 20;
@@ -48,7 +48,7 @@ export interface MoveFigures {
 
 /** Deliver as many events of an attempt each, on record in Redis, and move them while nothing else happens. */
 export async function moveMany(stage: WithHistory, deliveries: number, type: string): Promise<MoveFigures> {
-  const { service, redis, endpointIds, overList } = stage;
+  const { service, redis, endpointIds, endedList } = stage;
   await service.stopWorker();
   const before = await usedBytes(redis);
   const [since, isFailed] = [yesterday(), type === FAILED_TYPE];
@@ -62,7 +62,7 @@ export async function moveMany(stage: WithHistory, deliveries: number, type: str
     failingShare: isFailed ? 1 : 0,
     since,
     until: since + DAY_MS,
-    overList,
+    endedList,
   });
   service.startWorker();
   const figures = await measureMoving(stage, deliveries);
@@ -74,11 +74,11 @@ export async function moveMany(stage: WithHistory, deliveries: number, type: str
 const SKIPPED_SHARE = 0.02;
 
 async function measureMoving(
-  { overList, service, redisProcess, postgres, receiver }: WithHistory,
+  { endedList, service, redisProcess, postgres, receiver }: WithHistory,
   total: number,
 ): Promise<Omit<MoveFigures, 'redisGrowth'>> {
   const look = async () => ({
-    left: await overList.count(),
+    left: await endedList.count(),
     at: performance.now(),
     worker: service.worker.cpuMs(),
     redis: redisProcess.cpuMs(),
@@ -97,7 +97,7 @@ async function measureMoving(
     end = await look();
     if (end.at - toldAt < TOLD_EVERY_MS) continue;
     toldAt = end.at;
-    tell(`${total - end.left} of ${total} moved`);
+    say(`${total - end.left} of ${total} moved`);
   }
   const [moved, tookMs] = [begin.left, end.at - begin.at];
   const micros = (part: 'worker' | 'redis' | 'postgres') => ((end[part] - begin[part]) * 1_000) / moved;
@@ -113,7 +113,7 @@ async function measureMoving(
 
 /** How much of Redis the id of an event takes that a client chose, once it has moved. */
 export async function measureClaims(stage: WithHistory, deliveries: number): Promise<number> {
-  const { service, redis, endpointIds, overList } = stage;
+  const { service, redis, endpointIds, endedList } = stage;
   await service.stopWorker();
   const before = await usedBytes(redis);
   const since = yesterday();
@@ -132,10 +132,10 @@ export async function measureClaims(stage: WithHistory, deliveries: number): Pro
       await redis.hset(keys.eventClaim(ACCOUNT, id), claim);
       claimed.push(id);
     },
-    overList,
+    endedList,
   });
   service.startWorker();
-  while ((await overList.count()) > 0) await wait(LOOK_EVERY_MS);
+  while ((await endedList.count()) > 0) await wait(LOOK_EVERY_MS);
   await wait(SETTLE_MS);
   return ((await usedBytes(redis)) - before) / claimed.length;
 }

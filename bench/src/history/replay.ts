@@ -1,6 +1,6 @@
 import { EVENT_TYPE, micros } from '../traffic/events';
 import { DAY_MS, yesterday } from './move-all';
-import { ACCOUNT, type HistoryStage, tell } from './stage';
+import { ACCOUNT, type HistoryStage, say } from './stage';
 
 export interface ReplayFigures {
   /** From the request to the first delivery, in milliseconds. */
@@ -37,6 +37,6 @@ export async function measureReplay(
     throw new Error(`Of a replay of ${wished} events only ${await receiver.count(STREAM)} came.`);
   const { at } = await receiver.list(STREAM);
   const [first = 0, last = 0] = [at[0], at.at(-1)];
-  tell(`a replay of ${at.length} is over`);
+  say(`a replay of ${at.length} is over`);
   return { beginsAfterMs: (first - askedAt) / 1_000, perSecond: (at.length * 1_000_000) / (last - first) };
 }

@@ -1,6 +1,6 @@
 import type { AccountId } from '@hookferry/core/domain/account';
 import type { EndpointId } from '@hookferry/core/domain/endpoint';
-import { OverList } from '@hookferry/core/events/redis-over-list';
+import { EndedList } from '@hookferry/core/events/redis-ended-list';
 import { PgDatabase } from '@hookferry/core/history/database/pg-database';
 import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
 import { BuiltService } from '../processes/built-service';
@@ -18,7 +18,7 @@ const SWEEP_LEASE_MS = 6 * 3_600_000;
 export interface HistoryStage {
   readonly redisProcess: RedisProcess;
   readonly redis: RedisClient;
-  readonly overList: OverList;
+  readonly endedList: EndedList;
   readonly receiver: ReceiverProcess;
   readonly service: BuiltService;
   readonly endpointIds: readonly EndpointId[];
@@ -48,10 +48,10 @@ export async function inStage<T>(
   const receiver = await ReceiverProcess.start();
   const { url: redisUrl } = redisProcess;
   const redis = connectRedis({ url: redisUrl, role: 'working', name: 'bench', emit: () => {} });
-  const overList = new OverList(redis);
+  const endedList = new EndedList(redis);
   try {
-    // What is loaded is in the list of what is over: nobody need look for it.
-    await overList.leaseSweep('bench', SWEEP_LEASE_MS);
+    // What is loaded is in the list of what has ended: nobody need look for it.
+    await endedList.leaseSweep('bench', SWEEP_LEASE_MS);
     const service = await BuiltService.start({ build, redisUrl, environment });
     try {
       const endpointIds: EndpointId[] = [];
@@ -59,7 +59,7 @@ export async function inStage<T>(
         const id = await service.register(ACCOUNT, receiver.urlOf('ok', `old-${i}`), EVENT_TYPE);
         endpointIds.push(id as EndpointId);
       }
-      return await work({ redisProcess, redis, overList, receiver, service, endpointIds });
+      return await work({ redisProcess, redis, endedList, receiver, service, endpointIds });
     } finally {
       await service.stop();
     }
@@ -70,7 +70,7 @@ export async function inStage<T>(
   }
 }
 
-/** With a history that takes what is over at once. */
+/** With a history that takes what has ended at once. */
 export async function inHistory<T>(
   build: string,
   postgres: PostgresProcess,
@@ -90,6 +90,6 @@ export async function usedBytes(redis: RedisClient): Promise<number> {
   return Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
 }
 
-export function tell(text: string): void {
+export function say(text: string): void {
   process.stderr.write(`  ${new Date().toISOString().slice(11, 19)} ${text}\n`);
 }

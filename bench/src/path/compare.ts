@@ -80,17 +80,17 @@ export interface Figure<Result> {
 }
 
 /** The medians of both, beside each other and beside the aims. */
-export function judge<Result>(
+export function compareFigures<Result>(
   figures: readonly Figure<Result>[],
   plain: readonly Result[],
   service: readonly Result[],
 ): readonly Verdict[] {
   return figures.map((figure) =>
-    judgeFigure(figure, median(plain.map(figure.of)), median(service.map(figure.of))),
+    compareFigure(figure, median(plain.map(figure.of)), median(service.map(figure.of))),
   );
 }
 
-function judgeFigure(
+function compareFigure(
   { name, kind, atMost, atLeast }: Pick<Figure<never>, 'name' | 'kind' | 'atMost' | 'atLeast'>,
   plain: number,
   service: number,

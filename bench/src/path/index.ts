@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { writeJson } from '../report';
 import type { SuiteOptions } from '../suite';
-import { inRounds, judge, printVerdicts } from './compare';
+import { compareFigures, inRounds, printVerdicts } from './compare';
 import { inShort, measurePaths, measureSaturated, type PathSize, pathFigures } from './measure';
 import { runOwnScenes } from './own-scenes';
 import { runScenes, scenesOf } from './scenes';
@@ -38,7 +38,7 @@ export async function runPathSuite(options: SuiteOptions): Promise<void> {
     measure,
     inShort: ({ saturated }) => inShort(saturated),
   });
-  const verdicts = judge(pathFigures, raw.plain, raw.service);
+  const verdicts = compareFigures(pathFigures, raw.plain, raw.service);
   printVerdicts(`From HTTP to the receiver (median of ${rounds})`, verdicts);
   await writeJson(json, { ratios: verdicts, raw });
 }

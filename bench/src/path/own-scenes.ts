@@ -4,7 +4,7 @@ import { type DrainOptions, drainService } from '../drain/index';
 import { writeJson } from '../report';
 import type { SuiteOptions } from '../suite';
 import { pushEvents } from '../traffic/push-events';
-import { type Figure, inTurns, judge, type MeasuredSide, printVerdicts } from './compare';
+import { compareFigures, type Figure, inTurns, type MeasuredSide, printVerdicts } from './compare';
 import { inShort, type LoadFigures, measureLoad, measureSaturated } from './measure';
 import {
   onStage,
@@ -197,7 +197,7 @@ export async function runOwnScenes(options: SuiteOptions): Promise<void> {
   for (const [name, { title, unit, atMost, sides }] of scenesOf(options)) {
     process.stderr.write(`  ${name}: ${title}\n`);
     const raw = await inTurns({ rounds, sides, inShort });
-    const ratios = judge(figuresOf(unit, atMost), raw.plain, raw.service);
+    const ratios = compareFigures(figuresOf(unit, atMost), raw.plain, raw.service);
     const [base, own] = sides;
     printVerdicts(`${name}: ${title} (median of ${rounds})`, ratios, [base.name, own.name]);
     results.push({ name, ratios, raw });

@@ -1,6 +1,6 @@
 import { writeJson } from '../report';
 import type { SuiteOptions } from '../suite';
-import { type Figure, inRounds, judge, type Measured, printVerdicts, type Verdict } from './compare';
+import { compareFigures, type Figure, inRounds, type Measured, printVerdicts, type Verdict } from './compare';
 import { inShort, type LoadFigures, measureSaturated } from './measure';
 import {
   besideBusyProcesses,
@@ -67,7 +67,7 @@ export async function runScenes(scenes: readonly Scene[], options: SuiteOptions)
     const events = options.deliveries ?? (options.short ? SHORT_EVENTS : eventsOf(scene));
     const measure = (contenders: readonly PathContender[]) => measureScene(scene, contenders, events);
     const raw = await inRounds({ rounds, sides: [plainContender, service], measure, inShort });
-    const ratios = judge(figuresOf(scene), raw.plain, raw.service);
+    const ratios = compareFigures(figuresOf(scene), raw.plain, raw.service);
     printVerdicts(`${titleOf(scene)} (median of ${rounds})`, ratios);
     results.push({ ...scene, ratios, raw });
     // What was measured is kept when a later scene breaks off.

@@ -1,4 +1,4 @@
-"""Every case of conformance/: what receivers in all languages judge alike, and read alike."""
+"""Every case of conformance/: what receivers in all languages check alike, and read alike."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def presented(event: Event) -> Dict[str, Any]:
 
 
 class SignaturesTest(unittest.TestCase):
-    def test_judges_every_case_as_the_corpus_says(self) -> None:
+    def test_checks_every_case_as_the_corpus_says(self) -> None:
         cases = read_cases("signatures.json")
         self.assertGreaterEqual(len(cases), 39)
         for case in cases:

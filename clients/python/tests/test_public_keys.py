@@ -70,7 +70,7 @@ class Published:
 
 
 class PublicKeysTest(unittest.TestCase):
-    def test_judges_every_case_as_the_corpus_says(self) -> None:
+    def test_checks_every_case_as_the_corpus_says(self) -> None:
         self.assertGreaterEqual(len(CASES), 50)
         for case in CASES:
             with self.subTest(case["name"]):

@@ -7,8 +7,8 @@ import type { Service } from '../service';
 /** Added to tables by the fault that has PostgreSQL refuse rows. */
 export const REFUSING_CONSTRAINT = 'refused_by_a_fault';
 
-const OVER = 'over:{history}';
-const SET_ASIDE = 'set-aside:{history}';
+const ENDED = 'over:{history}';
+const REFUSED = 'set-aside:{history}';
 const LOOK_EVERY_MS = 500;
 // Several looks: something may be on its way between two of them.
 const LOOKS = 20;
@@ -16,17 +16,17 @@ const SCANNED_AT_ONCE = 2_000;
 const SHOWN_OF_A_LOG = 400;
 const PATTERNS = ['event:{*', 'receivers:{*', 'delivery:{*', 'moved:{*'];
 
-/** Waits until what is over has moved; at most for as long as anything does. */
+/** Waits until what has ended has moved; at most for as long as anything does. */
 export async function untilMoved(service: Service, stuckAfterMs: number, progress: Progress): Promise<void> {
   const redis = service.deployment.connect({ maxRetriesPerRequest: null });
   try {
     let last = '';
     let movedAt = Date.now();
     for (;;) {
-      const count = await redis.zcard(OVER);
+      const count = await redis.zcard(ENDED);
       progress.show(`moving: ${count} left`);
       if (count === 0) return;
-      const now = `${count} ${String(await redis.zrange(OVER, '0', '0', 'WITHSCORES'))}`;
+      const now = `${count} ${String(await redis.zrange(ENDED, '0', '0', 'WITHSCORES'))}`;
       if (now !== last) movedAt = Date.now();
       last = now;
       if (Date.now() - movedAt > stuckAfterMs) return;
@@ -37,28 +37,28 @@ export async function untilMoved(service: Service, stuckAfterMs: number, progres
   }
 }
 
-/** What PostgreSQL was made to refuse, and nothing else, is put aside and is still there. Then it is tried again. */
+/** What PostgreSQL was made to refuse, and nothing else, is refused and is still there. Then it is tried again. */
 export async function retryRefused(service: Service): Promise<readonly Finding[]> {
   const redis = service.deployment.connect({ maxRetriesPerRequest: null });
-  const aside = await redis.hgetall(SET_ASIDE);
-  const keys = Object.keys(aside).length === 0 ? [] : await findKeys(redis);
+  const refused = await redis.hgetall(REFUSED);
+  const keys = Object.keys(refused).length === 0 ? [] : await findKeys(redis);
   redis.disconnect();
   if (keys.length > 0) await service.administer(['history', 'retry-refused']);
   return [
     ...toFindings(
-      'put aside for no reason of a fault',
-      Object.entries(aside)
+      'refused for no reason of a fault',
+      Object.entries(refused)
         .filter(([, reason]) => !reason.includes(REFUSING_CONSTRAINT))
         .map(([entry, reason]) => `${entry}: ${reason}`),
     ),
     ...toFindings(
-      'put aside, and not in Redis',
-      Object.keys(aside).filter((entry) => !keysOf(entry).some((key) => keys.includes(key))),
+      'refused, and not in Redis',
+      Object.keys(refused).filter((entry) => !keysOf(entry).some((key) => keys.includes(key))),
     ),
   ];
 }
 
-/** Whether Redis is empty of all that is over. */
+/** Whether Redis is empty of all that has ended. */
 export async function checkMoved(service: Service): Promise<readonly Finding[]> {
   const redis = service.deployment.connect({ maxRetriesPerRequest: null });
   try {
@@ -73,10 +73,10 @@ export async function checkMoved(service: Service): Promise<readonly Finding[]> 
 }
 
 async function findLeft(redis: Redis | Cluster): Promise<readonly Finding[]> {
-  const aside = Object.keys(await redis.hgetall(SET_ASIDE));
-  const over = await redis.zrange(OVER, '0', '-1');
+  const refused = Object.keys(await redis.hgetall(REFUSED));
+  const ended = await redis.zrange(ENDED, '0', '-1');
   const left = await Promise.all((await findKeys(redis)).map((key) => describeKey(redis, key)));
-  return toFindings('over, and still in Redis', [...over, ...aside, ...left]);
+  return toFindings('ended, and still in Redis', [...ended, ...refused, ...left]);
 }
 
 // What is left of a log tells who has written it.

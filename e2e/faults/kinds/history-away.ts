@@ -9,7 +9,7 @@ const AT_LEAST_MS = 5_000;
 // Gauges that are the same for all workers are read every few seconds.
 const TOLD_WITHIN_MS = 25_000;
 const LOOK_EVERY_MS = 500;
-// What was over so long ago has moved, whatever HISTORY_MOVE_AFTER a life has.
+// What had ended so long ago has moved, whatever HISTORY_MOVE_AFTER a life has.
 const OLD_AFTER_MS = 10_000;
 const OLD_ASKED_FOR = 20;
 const TRIES = 40;
@@ -65,7 +65,7 @@ async function readWhileAway({ service }: FaultScene, old: readonly string[]): P
     const text = JSON.stringify(body);
     const isTold =
       status === 503 && text.includes('history_unavailable') && headers.get('retry-after') !== null;
-    // It was sent again, or put aside.
+    // It was sent again, or refused.
     if (!isTold && status !== 200) failures.push(`GET of an old event gave ${status}: ${text.slice(0, 200)}`);
   }
   const { status, body } = await ask(service, '/v1/deliveries?limit=200');

@@ -7,8 +7,8 @@ import { fillDisk, isOnSmallDisk } from '../redis/small-disk';
 import { during, type FaultKind, type Strike } from './fault-kind';
 import { awayAndTold } from './history-away';
 import { eraseWhileMoving } from './history-erase';
-import { recallThroughKill } from './history-recall';
 import { loseRight, refuseRows } from './history-refusals';
+import { rehydrateThroughKill } from './history-rehydration';
 
 // While events come in, something moves all the time.
 const NEXT_BATCH_WITHIN_MS = 5_000;
@@ -71,7 +71,7 @@ const kinds: readonly FaultKind[] = [
   },
   {
     name: 'history-refused',
-    what: 'a constraint that somebody added refuses some rows: put aside with its reason, shown, and all others go on',
+    what: 'a constraint that somebody added refuses some rows: kept in Redis with its reason, shown, and all others go on',
     mayRepeat: false,
     usualCount: 8,
     inject: refuseRows,
@@ -91,11 +91,11 @@ const kinds: readonly FaultKind[] = [
     inject: eraseWhileMoving,
   },
   {
-    name: 'history-recall',
+    name: 'history-rehydration',
     what: 'deliveries that have moved are sent again while a worker, an API or PostgreSQL is killed',
     mayRepeat: true,
     usualCount: 12,
-    inject: recallThroughKill,
+    inject: rehydrateThroughKill,
   },
 ];
 

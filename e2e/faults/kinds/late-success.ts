@@ -4,7 +4,7 @@ import { BULK_TYPE } from '../endpoints';
 import type { FaultScene } from '../fault-scene';
 import { groupByPair, isAccepted, type ReceivedRequest } from '../ledger';
 import { during, type FaultKind, type Strike } from './fault-kind';
-import { askAgain } from './history-recall';
+import { askAgain } from './history-rehydration';
 
 const EVENTS = 60;
 // A lock, and as long again until another worker has all of what the frozen one had, on a busy machine.

@@ -34,7 +34,7 @@ export const receiverFaults: readonly FaultKind[] = [
 ];
 
 async function switchOn(receivers: Receivers, kind: 'reset' | 'stall', forMs: number): Promise<void> {
-  receivers.tell({ kind, isOn: true });
+  receivers.send({ kind, isOn: true });
   await wait(forMs);
-  receivers.tell({ kind, isOn: false });
+  receivers.send({ kind, isOn: false });
 }

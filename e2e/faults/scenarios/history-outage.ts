@@ -15,7 +15,7 @@ const PER_SECOND = 100;
 const USUAL_MINUTES = 10;
 const WARM_UP_MS = 10_000;
 const LOOK_EVERY_MS = 100;
-const OVER = 'over:{history}';
+const ENDED = 'over:{history}';
 // What waits in any case: for HISTORY_MOVE_AFTER, and as long again.
 const USUAL_BACKLOG = (PER_SECOND * 2 * MOVE_AFTER_MS) / 1_000;
 
@@ -53,7 +53,7 @@ async function goWithout(scene: Scene, awayMs: number): Promise<readonly Injecte
   const bytesBefore = await usedBytes(redis);
   await service.history.stop();
   const away = await during(awayMs);
-  const [backlog, bytes] = [await redis.zcard(OVER), (await usedBytes(redis)) - bytesBefore];
+  const [backlog, bytes] = [await redis.zcard(ENDED), (await usedBytes(redis)) - bytesBefore];
   await service.history.mend();
   const caughtUp = await catchUp(redis, publisher);
   const after = await during(awayMs / 2);
@@ -77,9 +77,9 @@ async function during(ms: number): Promise<Span> {
 }
 
 async function catchUp(redis: Redis | Cluster, publisher: Scene['publisher']) {
-  const [from, backlog, before] = [Date.now(), await redis.zcard(OVER), publisher.acknowledgedCount];
+  const [from, backlog, before] = [Date.now(), await redis.zcard(ENDED), publisher.acknowledgedCount];
   for (;;) {
-    const left = await redis.zcard(OVER);
+    const left = await redis.zcard(ENDED);
     const seconds = (Date.now() - from) / 1_000;
     const came = publisher.acknowledgedCount - before;
     if (left <= USUAL_BACKLOG) return { seconds, moved: backlog + came - left, incoming: came / seconds };

@@ -21,9 +21,9 @@ const NAME = 'history-old-redis';
 const RATES = { bulk: 10, volume: 20, sparse: 8, sequential: 4 };
 const PATIENCE = { stuckAfterMs: 120_000, silentForMs: 20_000 };
 const STEP_MS = 4_000;
-// So that much is over at any time, and has not moved.
+// So that much has ended at any time, and has not moved.
 const MOVE_AFTER_MS = 2_000;
-// Workers connect again, and tell it how far what has moved reaches.
+// Workers connect again, and restore until when records have moved.
 const SHOWN_WITHIN_MS = 10_000;
 
 /** Redis goes back to where it was some seconds ago: what has moved since is in both. */

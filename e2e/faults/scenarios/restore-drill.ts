@@ -53,11 +53,11 @@ async function loseAndRestore({ service, receivers, publisher }: Scene): Promise
   publisher.start();
   await wait(STEP_MS);
   // So that something waits when the backup is made, and has arrived when it is restored.
-  receivers.tell({ kind: 'unavailable', endpoint: UNAVAILABLE, isOn: true });
+  receivers.send({ kind: 'unavailable', endpoint: UNAVAILABLE, isOn: true });
   await wait(STEP_MS / 2);
   const strike = await during('Redis', async () => {
     await takeBackup(service.redis, backup);
-    receivers.tell({ kind: 'unavailable', endpoint: UNAVAILABLE, isOn: false });
+    receivers.send({ kind: 'unavailable', endpoint: UNAVAILABLE, isOn: false });
     await wait(STEP_MS);
     await service.redis.kill();
     await service.redis.startFromBackup(backup);

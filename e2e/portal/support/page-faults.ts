@@ -19,9 +19,9 @@ export class PageFaults {
         faults.#add(`console: ${message.text()}`);
     });
     page.on('pageerror', (error) => faults.#add(`uncaught: ${error.stack ?? error.message}`));
-    page.on('request', (request) => faults.#judgeRequest(request));
-    page.on('response', (response) => faults.#judgeResponse(response));
-    page.on('requestfailed', (request) => faults.#judgeFailure(request));
+    page.on('request', (request) => faults.#checkRequest(request));
+    page.on('response', (response) => faults.#checkResponse(response));
+    page.on('requestfailed', (request) => faults.#checkFailure(request));
     await page.exposeFunction('tellViolation', (violation: string) =>
       faults.#add(`content security policy: ${violation}`),
     );
@@ -52,18 +52,18 @@ export class PageFaults {
     if (lines.length > 0) throw new Error(`The page has faults:\n${lines.join('\n')}`);
   }
 
-  #judgeRequest(request: Request): void {
+  #checkRequest(request: Request): void {
     const { protocol, origin } = new URL(request.url());
     if (protocol === 'data:' || protocol === 'blob:' || origin === this.origin) return;
     this.#add(`asked another host: ${request.method()} ${request.url()}`);
   }
 
-  #judgeResponse(response: Response): void {
+  #checkResponse(response: Response): void {
     if (response.status() < 400) return;
     this.#add(`answered ${response.status()}: ${response.request().method()} ${response.url()}`);
   }
 
-  #judgeFailure(request: Request): void {
+  #checkFailure(request: Request): void {
     const reason = request.failure()?.errorText ?? '';
     // The page itself gave it up: a stream that is not looked at any more, a list that another one took the place of.
     if (reason === 'net::ERR_ABORTED') return;

@@ -42,16 +42,16 @@ export async function* streamChanges(
     const last = place === undefined ? {} : { last_event_id: place };
     try {
       const response = await open({ params: { query: { ...query, ...last } }, signal });
-      let isOver = false;
+      let hasEnded = false;
       for await (const read of readEvents(response, deadline)) {
         const change = read as StreamedChange;
         breaks = 0;
-        isOver = change.event === 'end';
+        hasEnded = change.event === 'end';
         if (change.event === 'end') break;
         place = change.id;
         yield change;
       }
-      if (!isOver) throw endedEarly(deadline);
+      if (!hasEnded) throw endedEarly(deadline);
       await waitFor(Math.random() * SPREAD_MS, deadline);
     } catch (error) {
       breaks += 1;

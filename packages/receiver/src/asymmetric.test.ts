@@ -78,7 +78,7 @@ describe('a JWKS client of other people', () => {
 
   it('is asked about enough of them', () => expect(cases.filter(isForIt).length).toBeGreaterThan(10));
 
-  it.each(cases.filter(isForIt))('judges as we do: $name: $expect', async (one) => {
+  it.each(cases.filter(isForIt))('decides as we do: $name: $expect', async (one) => {
     expect(await isGood(one)).toBe(one.expect === 'ok');
   });
 });

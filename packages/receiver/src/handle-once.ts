@@ -37,10 +37,10 @@ export async function handleOnce(
   const release = async () => (Date.now() < leaseEndsAt ? await dedupe.release(id) : undefined);
   try {
     const answer = await handle();
-    await orTell(() => (isHandled(answer) ? dedupe.commit(id) : release()), onError);
+    await orReport(() => (isHandled(answer) ? dedupe.commit(id) : release()), onError);
     return answer;
   } catch (error) {
-    await orTell(release, onError);
+    await orReport(release, onError);
     throw error;
   }
 }
@@ -50,7 +50,7 @@ function isHandled({ status }: Answer): boolean {
 }
 
 /** A failure of the store does not change the result of the event: the lease ends by itself. */
-async function orTell(note: () => Promise<void>, onError: (error: unknown) => void): Promise<void> {
+async function orReport(note: () => Promise<void>, onError: (error: unknown) => void): Promise<void> {
   try {
     await note();
   } catch (error) {

@@ -197,8 +197,8 @@ describe('idempotency', () => {
       expect(again.body.detail).toContain(
         createHash('sha256').update(JSON.stringify(first.body)).digest('hex'),
       );
-      const [slot = ''] = await api.redis.client.keys(keys.idempotency(accountId, '*'));
-      expect((await api.redis.client.hget(slot, 'answer'))?.length).toBeLessThan(1_000);
+      const [stored = ''] = await api.redis.client.keys(keys.idempotency(accountId, '*'));
+      expect((await api.redis.client.hget(stored, 'answer'))?.length).toBeLessThan(1_000);
     });
 
     it('names of unknown members no more than their beginning', async () => {
@@ -267,7 +267,7 @@ describe('idempotency', () => {
 });
 
 describe('seal answer', () => {
-  const options = { apiKey: 'whk_0000000000000000_secret', place: 'slot' };
+  const options = { apiKey: 'whk_0000000000000000_secret', salt: 'one' };
 
   describe('a sealed answer', () => {
     it('is opened by the API key that it was sealed with, and gives what went in', () => {
@@ -287,7 +287,7 @@ describe('seal answer', () => {
 
     it.each([
       ['with another API key', { ...options, apiKey: 'whk_1111111111111111_secret' }],
-      ['in another place', { ...options, place: 'other' }],
+      ['by another salt', { ...options, salt: 'other' }],
     ])('is not opened %s', (_what, other) => {
       expect(openAnswer(sealAnswer('answer', options), other)).toBeUndefined();
     });

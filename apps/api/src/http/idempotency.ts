@@ -6,7 +6,7 @@ import type { Atomic } from '@hookferry/core/platform/redis-atomic';
 import { isUnavailable } from '@hookferry/core/platform/redis-errors';
 import { decrypt, encrypt } from '@hookferry/core/platform/sealing-key';
 import type { Assumption } from '@hookferry/core/publish/redis-assumption';
-import type { Claim, IdempotencyStore, Slot } from '@hookferry/core/publish/redis-idempotency-store';
+import type { Claim, IdempotencyStore, RequestKey } from '@hookferry/core/publish/redis-idempotency-store';
 import type { Request, Response } from 'express';
 import { presentedKeyOf } from './authenticate';
 import { apiKeyOf, requestStateOf } from './request-state';
@@ -38,7 +38,7 @@ interface KeyedRequest {
 }
 
 interface Claimed {
-  readonly slot: Slot;
+  readonly requestKey: RequestKey;
   readonly seal: SealOptions;
   /** That this request has claimed it with. */
   readonly seed: string;
@@ -84,19 +84,19 @@ export async function answerOnce(
   work: Work,
 ): Promise<RouteReply> {
   const { idempotencyStore, atomic, newId, clock } = context;
-  const slot = slotOf(request, response);
-  const seal = { apiKey: presentedKeyOf(request), place: slot.name };
+  const requestKey = requestKeyOf(request, response);
+  const seal = { apiKey: presentedKeyOf(request), salt: requestKey.name };
   const seed = newId('seed');
   const fingerprint = digest(`${request.originalUrl}\n${bodyText}`);
   const [claim] = await (assumption ?? { atomic }).atomic([
-    idempotencyStore.claim(slot, fingerprint, seed, clock()),
+    idempotencyStore.claim(requestKey, fingerprint, seed, clock()),
   ]);
   switch (claim.state) {
     case 'claimed':
-      return await workOnce(context, { slot, seal, seed, isFirst: claim.seed === seed }, () =>
+      return await workOnce(context, { requestKey, seal, seed, isFirst: claim.seed === seed }, () =>
         work({
-          ...originOf(claim, slot, seal.apiKey),
-          requireClaim: idempotencyStore.requireHolder(slot, seed),
+          ...originOf(claim, requestKey, seal.apiKey),
+          requireClaim: idempotencyStore.requireHolder(requestKey, seed),
         }),
       );
     case 'answered':
@@ -113,24 +113,24 @@ export async function answerOnce(
 
 async function workOnce(
   context: IdempotencyParts,
-  { slot, seal, seed, isFirst }: Claimed,
+  { requestKey, seal, seed, isFirst }: Claimed,
   work: () => Promise<RouteReply>,
 ): Promise<RouteReply> {
   const { idempotencyStore } = context;
   try {
     const reply = await work();
-    await keep(context, slot, seal, { reply });
+    await keep(context, requestKey, seal, { reply });
     return reply;
   } catch (error) {
     if (error instanceof AppError && LASTING.includes(error.code)) {
-      await keep(context, slot, seal, {
+      await keep(context, requestKey, seal, {
         error: { code: error.code, detail: error.message, validationErrors: error.validationErrors },
       });
     } else if (isFirst && error instanceof AppError && error.code === 'quota_exceeded') {
       // Nothing was made, and nothing more is to be stored.
-      await unlessUnavailable(idempotencyStore.forget(slot, seed));
+      await unlessUnavailable(idempotencyStore.forget(requestKey, seed));
     } else {
-      await unlessUnavailable(idempotencyStore.release(slot, seed));
+      await unlessUnavailable(idempotencyStore.release(requestKey, seed));
     }
     throw error;
   }
@@ -138,11 +138,11 @@ async function workOnce(
 
 async function keep(
   { idempotencyStore }: IdempotencyParts,
-  slot: Slot,
+  requestKey: RequestKey,
   seal: SealOptions,
   kept: Kept,
 ): Promise<void> {
-  await unlessUnavailable(idempotencyStore.answer(slot, sealAnswer(encodeKept(kept), seal)));
+  await unlessUnavailable(idempotencyStore.answer(requestKey, sealAnswer(encodeKept(kept), seal)));
 }
 
 // The object exists: a retry will find it, once the claim's lease has run out.
@@ -155,7 +155,7 @@ async function unlessUnavailable(stored: Promise<void>): Promise<void> {
 }
 
 // Redis has the seed, and no key: a reader of Redis still can't derive the secrets that are made of both.
-function originOf({ seed, claimedAt }: Claim, { name }: Slot, apiKey: string): Origin {
+function originOf({ seed, claimedAt }: Claim, { name }: RequestKey, apiKey: string): Origin {
   return {
     newId: createSeededNewId(claimedAt, seed),
     secretBytes: createSeededSecretBytes(apiKey, seed),
@@ -199,7 +199,7 @@ function notKept({ status, bytes, sha256 }: Extract<Kept, { long: unknown }>['lo
   );
 }
 
-function slotOf(request: Request, response: Response): Slot {
+function requestKeyOf(request: Request, response: Response): RequestKey {
   const key = request.get(IDEMPOTENCY_KEY) ?? '';
   if (!IDEMPOTENCY_KEY_FORM.test(key)) {
     throw new AppError('invalid_request', 'The Idempotency-Key is not valid: see "errors".', {
@@ -233,7 +233,7 @@ const PURPOSE = 'idempotent answer';
 export interface SealOptions {
   readonly apiKey: string;
   /** The position where it is kept: from another position it can't be opened. */
-  readonly place: string;
+  readonly salt: string;
 }
 
 /** A response may show a secret, so only a client with the API key can read the stored one. */
@@ -250,6 +250,6 @@ export function openAnswer(sealed: string, options: SealOptions): string | undef
   }
 }
 
-function keyOf({ apiKey, place }: SealOptions): Buffer {
-  return Buffer.from(hkdfSync('sha256', apiKey, place, PURPOSE, KEY_BYTES));
+function keyOf({ apiKey, salt }: SealOptions): Buffer {
+  return Buffer.from(hkdfSync('sha256', apiKey, salt, PURPOSE, KEY_BYTES));
 }

@@ -255,7 +255,7 @@ describe('the messages', () => {
     const contact = buildContact({ accountId });
     await new ContactStore(api.redis.client, testSealer).create(contact);
     const store = new NotificationStore(api.redis.client);
-    await store.tell(accountId, { version: '0', fields: {} }, { set: {}, del: [], add });
+    await store.notify(accountId, { version: '0', fields: {} }, { set: {}, del: [], add });
   });
   const contactIds = [uniqueContactId(), uniqueContactId()];
 

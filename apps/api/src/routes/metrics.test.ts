@@ -159,7 +159,7 @@ describePostgres('with a history', () => {
     const writer = new HistoryWriter(history.database, Date.now);
     expect(await writer.write([event], Infinity)).toEqual({ kind: 'written' });
     const movedStore = new MovedStore(withHistory.redis.client, testRetention);
-    await movedStore.raiseReach(accountId, { acceptedAt: startedAt, attemptAt: startedAt })(
+    await movedStore.raiseMovedUntil(accountId, { acceptedAt: startedAt, attemptAt: startedAt })(
       withHistory.redis.client,
     );
     return event;

@@ -225,7 +225,7 @@ describe('a session', () => {
       ...UNAUTHENTICATED,
       detail: 'The link was not used in time. Ask for a new one.',
     });
-    // Redis lets go of what is over by itself; here it is as if its clock were behind.
+    // Redis lets go of what has expired by itself; here it is as if its clock were behind.
     const over = buildPortalSession({ accountId, apiKeyId });
     const token = over.code.replace('whc_', 'whp_');
     await store.save(over.record, {}, 10, now);

@@ -1,3 +1,4 @@
+import { strict as assert } from 'node:assert';
 import request, { type Test } from 'supertest';
 import { type Belongings, pathTo, type RouteCase } from './route-cases';
 import type { TestApi } from './start-test-api';
@@ -19,9 +20,9 @@ export function callRoute(api: At, route: RouteCase, as: string | undefined, ids
 /** The token of a new session. */
 export async function signIn(api: At, key: string, input: object = {}): Promise<string> {
   const made = await callApi(api, 'post', '/v1/portal-sessions', key).send(input);
-  expect(made.status).toBe(201);
+  assert.equal(made.status, 201);
   const code = new URL(made.body.url).hash.replace('#code=', '');
   const { status, body } = await callApi(api, 'post', '/v1/portal-sessions/exchange').send({ code });
-  expect(status).toBe(200);
+  assert.equal(status, 200);
   return body.token;
 }

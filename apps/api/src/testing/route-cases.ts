@@ -621,7 +621,7 @@ async function keepNotification(client: TestRedis['client'], contact: Contact): 
   } as const;
   const add = [{ notification, dueAt: contact.createdAt }];
   const store = new NotificationStore(client);
-  await store.tell(contact.accountId, { version: '0', fields: {} }, { set: {}, del: [], add });
+  await store.notify(contact.accountId, { version: '0', fields: {} }, { set: {}, del: [], add });
 }
 
 async function keepDeadLetter(redis: TestRedis['client'], accountId: AccountId): Promise<DeadLetterId> {

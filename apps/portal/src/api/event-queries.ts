@@ -83,8 +83,8 @@ export function useFirstDeliveries(eventId: string) {
       return (await ask(api.GET('/v1/events/{id}/deliveries', { params, signal }))).data;
     },
     refetchInterval: ({ state: { data = [], dataUpdateCount: looks } }) => {
-      const isOver = data.length > 0 && data.every(({ attempt_count: count }) => count > 0);
-      return isOver || looks > MOST_LOOKS ? false : LOOK_EVERY_MS;
+      const haveAllBegun = data.length > 0 && data.every(({ attempt_count: count }) => count > 0);
+      return haveAllBegun || looks > MOST_LOOKS ? false : LOOK_EVERY_MS;
     },
   });
 }

@@ -11,7 +11,7 @@ export type NewReplay = components['schemas']['NewReplay'];
 // Two steps of a replay.
 const LOOK_EVERY_MS = 1_000;
 
-export function isOver({ status }: Replay): boolean {
+export function hasEnded({ status }: Replay): boolean {
   return status !== 'counting' && status !== 'running';
 }
 
@@ -21,7 +21,7 @@ export function useReplay(id: string | undefined) {
   return useQuery({
     ...oneReplay(api, id ?? ''),
     enabled: id !== undefined,
-    refetchInterval: ({ state: { data } }) => (data === undefined || isOver(data) ? false : LOOK_EVERY_MS),
+    refetchInterval: ({ state: { data } }) => (data === undefined || hasEnded(data) ? false : LOOK_EVERY_MS),
   });
 }
 

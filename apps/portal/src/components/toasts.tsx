@@ -39,7 +39,7 @@ export interface ToastAction {
 export function useToasts() {
   const { add } = Toast.useToastManager();
   return {
-    tell: (description: string, action?: ToastAction) =>
+    show: (description: string, action?: ToastAction) =>
       add({
         description,
         type: 'told',

@@ -98,18 +98,18 @@ export class LiveFeed {
       if (event.id !== undefined) this.#lastEventId = event.id;
       const message = messageOf(event);
       if (message?.kind === 'ready') this.#setStatus('live');
-      if (message) this.#tell(message);
+      if (message) this.#emit(message);
     }
   }
 
   async #keepPolling(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await pause(POLL_EVERY_MS, signal);
-      if (!signal.aborted && this.#status !== 'live') this.#tell({ kind: 'poll' });
+      if (!signal.aborted && this.#status !== 'live') this.#emit({ kind: 'poll' });
     }
   }
 
-  #tell(message: LiveMessage): void {
+  #emit(message: LiveMessage): void {
     for (const listener of this.#listeners) listener(message);
   }
 

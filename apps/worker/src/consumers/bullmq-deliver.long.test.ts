@@ -98,7 +98,7 @@ function openProcess(
     }),
     placement: new DeliveryPlacement(
       redis,
-      { ...shards, formerHomeShardsOf: () => [], isSettled: true },
+      { ...shards, formerHomeShardsOf: () => [], isStable: true },
       admission.deliveryQueue,
     ),
     deliveryQueue: willClose(new DeliveryQueue(redis, shards)),
@@ -381,7 +381,7 @@ it('sends no payload that was erased while its job waited for the one before, on
     change: {
       placement: fake<DeliveryPlacement>({
         isInHomeShard: () => true,
-        isSettled: true,
+        isStable: true,
         async work(run, _shard, attempt) {
           const result = await attempt();
           const next = deliveries[1];

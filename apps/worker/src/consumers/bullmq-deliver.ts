@@ -87,7 +87,7 @@ function readRun(parts: ShardParts, job: Job<DeliveryJob>): DeliveryRun {
   const data = readData(job.data);
   if (!ids) throw notADelivery();
   // While queues are split again, each delivery is claimed by itself.
-  const batch = placement.isSettled ? new DeliveryJobBatch(parts, job, ids.eventId) : undefined;
+  const batch = placement.isStable ? new DeliveryJobBatch(parts, job, ids.eventId) : undefined;
   return worker.runOf(job, ids, data, batch);
 }
 

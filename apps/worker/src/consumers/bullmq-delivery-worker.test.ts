@@ -99,22 +99,22 @@ async function arrange(run: Run, { lockDurationMs = LOCK_MS, concurrency = 1 } =
     async add(...ids: readonly string[]) {
       for (const jobId of ids) await queue.add('d', { account_id: 'acct' }, { jobId, attempts: 10_000 });
     },
-    /** Resolves when so many runs are over. */
-    async untilOver(count: number) {
-      for (let over = 0; over < count; over += 1) await once(progress, 'ended');
+    /** Resolves when so many runs have ended. */
+    async untilEnded(count: number) {
+      for (let ended = 0; ended < count; ended += 1) await once(progress, 'ended');
     },
   };
 }
 
 describe('a run that has recorded nothing', () => {
   it('has its job ended by its result, and the next one begun', async () => {
-    const { client, queue, worker, begun, exists, add, untilOver } = await arrange(async ({ id }) =>
+    const { client, queue, worker, begun, exists, add, untilEnded } = await arrange(async ({ id }) =>
       id === 'held' ? { kind: 'delayed', delayMs: 60_000 } : id === 'tried' ? DELAYED : DONE,
     );
     await add('done', 'held', 'tried', 'last');
-    const isOver = untilOver(4);
+    const hasEnded = untilEnded(4);
     worker.start();
-    await isOver;
+    await hasEnded;
     expect(begun).toEqual(['done', 'held', 'tried', 'last']);
     expect(await Promise.all(begun.map(exists))).toEqual([false, true, true, false]);
     const delayed = await queue.getDelayed();
@@ -129,42 +129,42 @@ describe('a run that has recorded nothing', () => {
   });
 
   it('fails for good when it says so, and is kept for people; the next one is begun', async () => {
-    const { queue, worker, failures, add, untilOver } = await arrange(async ({ id }) => {
+    const { queue, worker, failures, add, untilEnded } = await arrange(async ({ id }) => {
       if (id === 'bad') throw new UnrecoverableError('Not a delivery job.');
       return DONE;
     });
     await add('bad', 'good');
-    const isOver = untilOver(2);
+    const hasEnded = untilEnded(2);
     worker.start();
-    await isOver;
+    await hasEnded;
     expect(failures).toEqual(['Not a delivery job.']);
     expect((await queue.getFailed()).map(({ id }) => id)).toEqual(['bad']);
   });
 
   it('is run again after five seconds when something goes wrong that nobody has foreseen', async () => {
-    const { queue, worker, add, exists, untilOver } = await arrange(async ({ id }) => {
+    const { queue, worker, add, exists, untilEnded } = await arrange(async ({ id }) => {
       if (id === 'unlucky') throw new Error('WRONGTYPE');
       return DONE;
     });
     await add('unlucky', 'lucky');
-    const isOver = untilOver(2);
+    const hasEnded = untilEnded(2);
     worker.start();
-    await isOver;
+    await hasEnded;
     expect((await queue.getDelayed()).map(({ id, delay }) => [id, delay])).toEqual([['unlucky', 5_000]]);
     expect(await exists('lucky')).toBe(false);
   });
 
   it('can give its job back, to be taken next', async () => {
     let runs = 0;
-    const { worker, begun, add, untilOver } = await arrange(async (job) => {
+    const { worker, begun, add, untilEnded } = await arrange(async (job) => {
       runs += 1;
       if (runs === 1) await giveJobBack(job, job.token);
       return DONE;
     });
     await add('one', 'two');
-    const isOver = untilOver(2);
+    const hasEnded = untilEnded(2);
     worker.start();
-    await isOver;
+    await hasEnded;
     expect(begun).toEqual(['one', 'one', 'two']);
   });
 });
@@ -175,7 +175,7 @@ describe('a record that ends the job of its run', () => {
     ['delayed', DELAYED, true],
   ] as const)('is one command for each delivery, with the next job: %s', async (_what, end, stays) => {
     const sent: string[] = [];
-    const { client, redis, queue, worker, begun, exists, add, untilOver } = await arrange(
+    const { client, redis, queue, worker, begun, exists, add, untilEnded } = await arrange(
       async (job, scene) => {
         if (job.id === 'first') {
           // From here on Redis knows the script.
@@ -190,9 +190,9 @@ describe('a record that ends the job of its run', () => {
       },
     );
     await add('known', 'first', 'second', 'third');
-    const isOver = untilOver(4);
+    const hasEnded = untilEnded(4);
     worker.start();
-    await isOver;
+    await hasEnded;
     expect(begun).toEqual(['known', 'first', 'second', 'third']);
     expect(sent.slice(0, 3)).toEqual(['evalsha', 'evalsha', 'evalsha']);
     expect(await Promise.all(begun.map(exists))).toEqual([stays, stays, stays, stays]);
@@ -202,7 +202,7 @@ describe('a record that ends the job of its run', () => {
   });
 
   it('leaves it as it is when it is refused: the result of the run ends it, and takes the next one', async () => {
-    const { client, queue, worker, begun, exists, lockOf, add, untilOver } = await arrange(
+    const { client, queue, worker, begun, exists, lockOf, add, untilEnded } = await arrange(
       async (job, scene) => {
         if (job.id !== 'one') return DONE;
         const locked = await lockOf('one');
@@ -214,9 +214,9 @@ describe('a record that ends the job of its run', () => {
     );
     await client.set('record:one', '1');
     await add('one', 'two');
-    const isOver = untilOver(2);
+    const hasEnded = untilEnded(2);
     worker.start();
-    await isOver;
+    await hasEnded;
     expect(begun).toEqual(['one', 'two']);
     expect(await exists('two')).toBe(false);
     expect((await queue.getDelayed()).map(({ id, attemptsMade }) => [id, attemptsMade])).toEqual([
@@ -225,7 +225,7 @@ describe('a record that ends the job of its run', () => {
   });
 
   it('is there without the end when the job is not ours any more, and touches nothing else', async () => {
-    const { client, queue, worker, begun, add, lockOf, untilOver } = await arrange(async (job, scene) => {
+    const { client, queue, worker, begun, add, lockOf, untilEnded } = await arrange(async (job, scene) => {
       if (job.id !== 'one') return DONE;
       await client.set(queue.toKey('one:lock'), 'another worker');
       await client.sadd(queue.toKey('stalled'), 'one');
@@ -235,9 +235,9 @@ describe('a record that ends the job of its run', () => {
       return DONE;
     });
     await add('one', 'two');
-    const isOver = untilOver(2);
+    const hasEnded = untilEnded(2);
     worker.start();
-    await isOver;
+    await hasEnded;
     expect(begun).toEqual(['one', 'two']);
     expect(await client.get('record:one')).toBe('1');
     expect(await client.lrange(queue.toKey('active'), 0, -1)).toEqual(['one']);
@@ -247,15 +247,15 @@ describe('a record that ends the job of its run', () => {
   });
 
   it('stands, whatever goes wrong after it: that is announced, and the next job is run', async () => {
-    const { queue, worker, begun, failures, exists, add, untilOver } = await arrange(async (job, scene) => {
+    const { queue, worker, begun, failures, exists, add, untilEnded } = await arrange(async (job, scene) => {
       await scene.record(job, scene.worker.stepsToEnd([job], job.id === 'tried' ? DELAYED : DONE));
       if (job.id !== 'last') throw new Error(`No aftermath: ${job.id}`);
       return DONE;
     });
     await add('done', 'tried', 'last');
-    const isOver = untilOver(3);
+    const hasEnded = untilEnded(3);
     worker.start();
-    await isOver;
+    await hasEnded;
     expect(begun).toEqual(['done', 'tried', 'last']);
     expect(failures).toEqual(['No aftermath: done', 'No aftermath: tried']);
     expect(await Promise.all(begun.map(exists))).toEqual([false, true, false]);
@@ -264,15 +264,15 @@ describe('a record that ends the job of its run', () => {
   });
 
   it('takes no other job when the worker is closing', async () => {
-    const { queue, worker, begun, exists, add, untilOver } = await arrange(async (job, scene) => {
+    const { queue, worker, begun, exists, add, untilEnded } = await arrange(async (job, scene) => {
       void scene.worker.stop();
       expect(await scene.record(job, scene.worker.stepsToEnd([job], DONE))).toBe(true);
       return DONE;
     });
     await add('one', 'two');
-    const isOver = untilOver(1);
+    const hasEnded = untilEnded(1);
     worker.start();
-    await isOver;
+    await hasEnded;
     await worker.close();
     expect(begun).toEqual(['one']);
     expect(await exists('one')).toBe(false);
@@ -307,7 +307,7 @@ it("does not begin a job again before what follows from its last run's record is
   let most = 0;
   let runs = 0;
   const renewed: unknown[] = [];
-  const { client, queue, worker, add, lockOf, untilOver } = await arrange(
+  const { client, queue, worker, add, lockOf, untilEnded } = await arrange(
     async (job, scene) => {
       runs += 1;
       underWay += 1;
@@ -326,14 +326,14 @@ it("does not begin a job again before what follows from its last run's record is
     { concurrency: 2, lockDurationMs: 600 },
   );
   const isRecorded = once(steps, 'recorded');
-  const isOver = untilOver(2);
+  const hasEnded = untilEnded(2);
   await add('one');
   worker.start();
   await isRecorded;
   while ((await lockOf('one')) === null) await immediate();
   expect(runs).toBe(1);
   steps.emit('done');
-  await isOver;
+  await hasEnded;
   expect([runs, most]).toEqual([2, 1]);
   expect(renewed).toEqual([{ count: 1, jobIds: ['one'] }]);
   expect(await client.exists(queue.toKey('one'))).toBe(0);
@@ -341,7 +341,7 @@ it("does not begin a job again before what follows from its last run's record is
 
 // ioredis asks again, and gets another job under the same token. The lost one is given back, and comes next.
 it('runs also the job whose reply was lost, when it comes with the end of the one that came instead', async () => {
-  const { client, proxy, queue, worker, begun, lockOf, untilOver } = await arrange(async (job, scene) => {
+  const { client, proxy, queue, worker, begun, lockOf, untilEnded } = await arrange(async (job, scene) => {
     // As long as the lost one is not given back.
     while (job.id === 'two' && (await lockOf('one')) !== null) await immediate();
     await scene.record(job, scene.worker.stepsToEnd([job], DONE));
@@ -350,16 +350,16 @@ it('runs also the job whose reply was lost, when it comes with the end of the on
   const add = (ids: readonly string[]) =>
     queue.addBulk(ids.map((jobId) => ({ name: 'd', data: { account_id: 'acct' }, opts: { jobId } })));
   // From here on Redis knows the scripts.
-  const isKnown = untilOver(2);
+  const isKnown = untilEnded(2);
   await add(['known', 'too']);
   worker.start();
   await isKnown;
   while (worker.wantsMore) await immediate();
   const isLost = proxy.swallowAnswerTo(queue.toKey('pc'));
-  const areOver = untilOver(2);
+  const haveEnded = untilEnded(2);
   await add(['one', 'two']);
   await isLost;
-  await areOver;
+  await haveEnded;
   expect(begun).toEqual(['known', 'too', 'two', 'one']);
   expect(await client.exists(queue.toKey('one'), queue.toKey('two'))).toBe(0);
 });
@@ -368,7 +368,7 @@ it('keeps no job that a failed run has taken for its batch: it runs again once i
   const [accountId, endpointId] = [uniqueAccountId(), uniqueEndpointId()];
   const ids = [1, 2].map(() => deliveryIdOf({ eventId: uniqueEventId(), endpointId }));
   const others: string[] = [];
-  const { queue, worker, begun, untilOver } = await arrange(
+  const { queue, worker, begun, untilEnded } = await arrange(
     async (job, scene) => {
       if (others.length > 0) return DONE;
       const wanted = { most: 10, maxBytes: 1_000_000, isInOrder: false, formsBatch: false };
@@ -380,9 +380,9 @@ it('keeps no job that a failed run has taken for its batch: it runs again once i
   );
   const data = { account_id: accountId };
   for (const jobId of ids) await queue.add('d', data, { jobId, priority: 1, attempts: 10_000 });
-  const isOver = untilOver(2);
+  const hasEnded = untilEnded(2);
   worker.start();
-  await isOver;
+  await hasEnded;
   expect(others).toEqual([ids[1]]);
   expect(begun).toEqual(ids);
   expect(await queue.getActiveCount()).toBe(0);
@@ -392,17 +392,17 @@ describe('what is read together with a job', () => {
   it('is used while it is as good as new, and never later', async () => {
     const delivery = { eventId: uniqueEventId(), endpointId: uniqueEndpointId() };
     const seen: unknown[] = [];
-    const { queue, worker, untilOver } = await arrange(async (job, scene) => {
+    const { queue, worker, untilEnded } = await arrange(async (job, scene) => {
       seen.push(scene.worker.textsOf(job));
       while (scene.worker.textsOf(job) !== undefined) await immediate();
       return DONE;
     });
     const data = { account_id: uniqueAccountId() };
     await queue.add('d', data, { jobId: deliveryIdOf(delivery) });
-    const isOver = untilOver(1);
+    const hasEnded = untilEnded(1);
     const before = performance.now();
     worker.start();
-    await isOver;
+    await hasEnded;
     expect(performance.now() - before).toBeGreaterThan(200);
     expect(seen).toEqual([
       { log: null, breaker: null, endpoint: null, event: null, readAt: expect.any(Number) },

@@ -49,7 +49,7 @@ interface Run {
   readonly takenAt: number;
   readonly mayTakeNext: () => boolean;
   /** Whether this worker has ended or released it. */
-  isOver: boolean;
+  hasEnded: boolean;
   /** The next job, taken in its place. */
   taken: Taken | undefined;
   /** The jobs that were taken to end together with it. */
@@ -59,7 +59,7 @@ interface Run {
 const NO_JOBS: readonly JobRef[] = [];
 
 function newRun(token: string, mayTakeNext: () => boolean): Run {
-  return { token, takenAt: steadyClock(), mayTakeNext, isOver: false, taken: undefined, others: NO_JOBS };
+  return { token, takenAt: steadyClock(), mayTakeNext, hasEnded: false, taken: undefined, others: NO_JOBS };
 }
 
 /** A running job: one of BullMQ, or one of its batch. */
@@ -145,7 +145,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   /** Ask Redis whether a job is still this worker's. */
   #keep(job: JobRef): Step<boolean> {
     const run = this.#runs.get(job);
-    if (run === undefined || run.isOver) return async () => false;
+    if (run === undefined || run.hasEnded) return async () => false;
     return this.#runningJobs.keep({ jobId: job.id ?? '', token: run.token });
   }
 
@@ -156,12 +156,12 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   stepsToEnd(jobs: readonly JobRef[], end: JobEnd): readonly Step[] {
     const owned = jobs.flatMap((job) => {
       const run = this.#runs.get(job);
-      return run === undefined || run.isOver ? [] : [{ job, run, jobId: job.id ?? '', token: run.token }];
+      return run === undefined || run.hasEnded ? [] : [{ job, run, jobId: job.id ?? '', token: run.token }];
     });
     if (owned.length === 0) return [];
     const letGo = mapReply(this.#runningJobs.end(owned, this.#inTime(end)), () => {
       for (const { run, jobId } of owned) {
-        run.isOver = true;
+        run.hasEnded = true;
         this.disown(jobId);
       }
     });
@@ -245,7 +245,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   ): Promise<Job<DeliveryJob, JobEnd>> {
     const [error, job] = args;
     const run = this.#runs.get(job);
-    if (!run?.isOver) return await super.handleFailed(...args);
+    if (!run?.hasEnded) return await super.handleFailed(...args);
     this.emit('failed', job, error, 'active');
     return this.#begin(run.taken) as Job<DeliveryJob, JobEnd>;
   }
@@ -254,8 +254,8 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   #disownAll(jobs: readonly JobRef[]): void {
     for (const job of jobs) {
       const run = this.#runs.get(job);
-      if (run === undefined || run.isOver) continue;
-      run.isOver = true;
+      if (run === undefined || run.hasEnded) continue;
+      run.hasEnded = true;
       this.disown(job.id ?? '');
     }
   }

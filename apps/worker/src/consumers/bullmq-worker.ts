@@ -185,7 +185,7 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
     } finally {
       this.#runningCount -= 1;
       this.#fetchOneAhead();
-      this.#capacity.tellOthers(this);
+      this.#capacity.offerToOthers(this);
     }
   }
 
@@ -200,7 +200,7 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
 
   protected override async moveToActive(token: string, name?: string): Promise<Job<Data, Result>> {
     const job = await this.takeJob(token, name);
-    if (!this.wantsMore) this.#capacity.tellOthers(this);
+    if (!this.wantsMore) this.#capacity.offerToOthers(this);
     return job as Job<Data, Result>;
   }
 

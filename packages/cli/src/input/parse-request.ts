@@ -1,7 +1,7 @@
 import { UsageError } from '../failures/usage-error';
 
 export interface SavedRequest {
-  /** Each with its values: one that came more than once is for the receiver to judge. */
+  /** Each with its values: one that came more than once is for the receiver to check. */
   readonly headers: Readonly<Record<string, readonly string[]>>;
   /** Byte for byte. */
   readonly body: Buffer;

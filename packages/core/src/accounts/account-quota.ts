@@ -69,20 +69,20 @@ export class AccountQuota {
    */
   async requireRoomAsKnown(accountId: AccountId, door: Door): Promise<void> {
     const then = this.#known.get(accountId);
-    if (then === undefined || !isOver(then)) return;
+    if (then === undefined || !isOverQuota(then)) return;
     const isFresh = then.isExact && this.parts.clock() - then.at < LOOKED_AT_EVERY_MS;
-    this.#refuseIfOver(accountId, isFresh ? then : await this.look(accountId), door);
+    this.#refuseIfOverQuota(accountId, isFresh ? then : await this.look(accountId), door);
   }
 
   /** Whether the account had room when its usage was read last; `false` if it was never read. */
   hadRoom(accountId: AccountId): boolean {
     const then = this.#known.get(accountId);
-    return then !== undefined && !isOver(then);
+    return then !== undefined && !isOverQuota(then);
   }
 
   /** Decide by the present usage. @throws AppError `quota_exceeded`. */
   async requireRoom(accountId: AccountId, door: Door): Promise<void> {
-    this.#refuseIfOver(accountId, await this.look(accountId), door);
+    this.#refuseIfOverQuota(accountId, await this.look(accountId), door);
   }
 
   /** The standings of the accounts that were noted within the last hour. */
@@ -91,8 +91,8 @@ export class AccountQuota {
     const recent = [...this.#known.values()].filter(({ at }) => at >= since);
     return {
       usedBytes: recent.reduce((sum, { usedBytes }) => sum + usedBytes, 0),
-      near: recent.filter((usage) => isNear(usage) && !isOver(usage)).length,
-      over: recent.filter(isOver).length,
+      near: recent.filter((usage) => isNear(usage) && !isOverQuota(usage)).length,
+      over: recent.filter(isOverQuota).length,
     };
   }
 
@@ -108,8 +108,8 @@ export class AccountQuota {
     return now;
   }
 
-  #refuseIfOver(accountId: AccountId, usage: QuotaUsage, door: Door): void {
-    if (!isOver(usage)) return;
+  #refuseIfOverQuota(accountId: AccountId, usage: QuotaUsage, door: Door): void {
+    if (!isOverQuota(usage)) return;
     this.parts.emit({ name: 'quota.exceeded', accountId, door });
     throw new AppError(
       'quota_exceeded',
@@ -118,7 +118,7 @@ export class AccountQuota {
   }
 }
 
-function isOver({ usedBytes, quotaBytes = Number.POSITIVE_INFINITY }: QuotaUsage): boolean {
+function isOverQuota({ usedBytes, quotaBytes = Number.POSITIVE_INFINITY }: QuotaUsage): boolean {
   return usedBytes >= quotaBytes;
 }
 

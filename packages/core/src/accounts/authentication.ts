@@ -299,15 +299,15 @@ export class AuthFailures {
     const { allowance, clock } = this.options;
     const now = clock();
     const before = this.#watched.get(name);
-    const isOver = before === undefined || before.endsAt <= now;
-    const failures = isOver ? { count: 0, endsAt: now + allowance.windowMs } : before;
+    const hasExpired = before === undefined || before.endsAt <= now;
+    const failures = hasExpired ? { count: 0, endsAt: now + allowance.windowMs } : before;
     failures.count += 1;
     this.#watched.set(name, failures);
     if (failures.count >= allowance.count * clients) this.#block(name, failures.endsAt, now);
   }
 
   #block(name: string, endsAt: number, now: number): void {
-    if (this.#blocked.size >= MAX_BLOCKED) this.#forgetOver(now);
+    if (this.#blocked.size >= MAX_BLOCKED) this.#forgetEnded(now);
     if (this.#blocked.size >= MAX_BLOCKED) return;
     this.#watched.delete(name);
     this.#blocked.set(name, endsAt);
@@ -315,7 +315,7 @@ export class AuthFailures {
   }
 
   // Run only once at least one block can be over, not for each failure that finds no room.
-  #forgetOver(now: number): void {
+  #forgetEnded(now: number): void {
     if (now < this.#firstEndsAt) return;
     for (const [name, endsAt] of this.#blocked) if (endsAt <= now) this.#blocked.delete(name);
     this.#firstEndsAt = Math.min(...this.#blocked.values());

@@ -11,7 +11,7 @@ import { Endpoints } from '../endpoints/endpoints';
 import { EndpointHealth } from '../endpoints/health/endpoint-health';
 import { SigningKeys } from '../endpoints/signing-keys/signing-keys';
 import { WaitingDeliveries } from '../endpoints/waiting-deliveries';
-import { OverList } from '../events/redis-over-list';
+import { EndedList } from '../events/redis-ended-list';
 import { Deliveries } from '../history/deliveries';
 import { Exports } from '../history/exports';
 import { Metrics } from '../history/metrics';
@@ -142,7 +142,7 @@ function openModules(parts: CoreParts, stores: ReturnType<typeof openAllStores>)
     queues: new Queues({ ...stores, pausedQueues: new PausedQueues(redis, shards) }),
     redelivery,
     refusals,
-    refusedRecords: new RefusedRecords({ overList: new OverList(redis), clock }),
+    refusedRecords: new RefusedRecords({ endedList: new EndedList(redis), clock }),
     replays,
     scheduledEvents,
     signingKeys,

@@ -31,7 +31,7 @@ import { ScheduledEventStore } from '../events/redis-scheduled-event-store';
 import type { historySettings } from '../history/database/history-settings';
 import type { PgDatabaseOptions } from '../history/database/pg-database';
 import { openMovedHistory } from '../history/moved-history';
-import { Recall } from '../history/mover/recall';
+import { Rehydration } from '../history/mover/rehydration';
 import { Recent } from '../history/redis-recent';
 import { WholeHistory } from '../history/whole-history';
 import { RemainsStore } from '../operations/redis-remains-store';
@@ -81,7 +81,7 @@ export type Stores = ReturnType<typeof openStores>;
 /** Open the stores and queues that API, worker and commands have in common, over an open connection. Nothing is started. */
 export function openStores(parts: StoreParts) {
   const { config, redis, shards, atomic, clock, emit, servedShards, heavyTurns } = parts;
-  // What is over moves: until then none of it is let go of because there is much of it.
+  // What has ended moves: until then none of it is let go of because there is much of it.
   const hasHistory = config.HISTORY_DATABASE_URL !== undefined;
   const count = hasHistory ? Number.MAX_SAFE_INTEGER : config.RETENTION_COUNT;
   const retention = { ageMs: config.RETENTION, count };
@@ -121,12 +121,12 @@ export function openStores(parts: StoreParts) {
     url === undefined
       ? undefined
       : openMovedHistory({ ...parts.database, url, emit }, redis, retention, clock);
-  const recalling = { eventStore, deliveryStore, usageRecorder, retention, recordForm: config.RECORD_FORM };
+  const rehydrating = { eventStore, deliveryStore, usageRecorder, retention, recordForm: config.RECORD_FORM };
   return {
     /** All that there is of the history; `undefined`: there is none. */
     movedHistory,
     ...movedHistory,
-    recall: movedHistory && new Recall({ ...movedHistory, ...recalling, atomic, clock }),
+    rehydration: movedHistory && new Rehydration({ ...movedHistory, ...rehydrating, atomic, clock }),
     retention,
     usageStore,
     usageRecorder,

@@ -451,7 +451,7 @@ describe('a delivery that has to wait', () => {
     expect(await readBreaker()).toEqual(CLOSED);
   });
 
-  it('is held while others have taken every place at its endpoint', async () => {
+  it('is held while others have taken every permit of its endpoint', async () => {
     const { deliver, requests, admission, run, isHeld, signals } = await scene.arrange();
     await scene.takeEveryPermit(admission, run.endpointId);
     expect(await deliver()).toEqual(HELD);

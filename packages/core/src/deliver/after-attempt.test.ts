@@ -30,7 +30,7 @@ afterAll(() => scene.close());
 interface AttemptChange extends Partial<AfterAttemptInput> {
   /** Until when the breaker was open, as the attempt was admitted. */
   readonly openUntil?: number;
-  readonly tellsOfFailing?: boolean;
+  readonly notifiesOfFailing?: boolean;
   readonly attemptKey?: string;
 }
 
@@ -62,7 +62,7 @@ async function arrange({ endpoint = buildEndpoint(), isWatched = false } = {}) {
       openUntil: change.openUntil ?? 0,
       attemptKey: change.attemptKey,
       leavesOrder: true,
-      tellsOfFailing: change.tellsOfFailing ?? false,
+      notifiesOfFailing: change.notifiesOfFailing ?? false,
       now: time.now,
     })(scene.redis.client);
     if (!effect) throw new Error('Another attempt has gone on.');
@@ -70,7 +70,7 @@ async function arrange({ endpoint = buildEndpoint(), isWatched = false } = {}) {
   }
 
   async function end(delivered: boolean, change: AttemptChange = {}) {
-    const { openUntil: _open, tellsOfFailing: _tells, attemptKey: _key, ...input } = change;
+    const { openUntil: _open, notifiesOfFailing: _notifies, attemptKey: _key, ...input } = change;
     const effect = await record(delivered, change);
     return await afterAttempt(parts, {
       endpoint,
@@ -339,7 +339,7 @@ describe('trouble of which the account was told', () => {
   it('is over with the first success, which says so once', async () => {
     const { fail, failOnce, succeed } = await arrange();
     await failOnce();
-    await failOnce({ tellsOfFailing: true });
+    await failOnce({ notifiesOfFailing: true });
     await fail(FAILURES_TO_OPEN);
     const ends = await Promise.all([succeed(), succeed()]);
     expect(ends.map(({ recoveredFrom }) => recoveredFrom).toSorted()).toEqual([NOW, undefined]);
@@ -366,7 +366,7 @@ it('leaves its position in the order to the next one with the attempt’s record
     acceptedAt: NOW,
     openUntil: 0,
     attemptKey: undefined,
-    tellsOfFailing: false,
+    notifiesOfFailing: false,
     now: NOW,
   } as const;
   await attemptStore.record({ ...attempt, leavesOrder: true })(scene.redis.client);
@@ -414,7 +414,7 @@ describe('its account', () => {
     const { deliver, raised, endpoint } = await scene.arrange({ results: [refused], log: failedThrice });
     await deliver();
     expect(raised.events.map(({ type }) => type)).toEqual(['webhook.failing', 'delivery.exhausted']);
-    expect(await readTold(endpoint)).toEqual({ failingSince: NOW + SEND_MS, wasTold: true });
+    expect(await readNotified(endpoint)).toEqual({ failingSince: NOW + SEND_MS, wasNotified: true });
   });
 
   it('is told when the receiver says that it is gone', async () => {
@@ -440,7 +440,7 @@ describe('its account', () => {
     });
     await deliver();
     expect(raised.events).toEqual([]);
-    expect(await readTold(endpoint)).toMatchObject({ wasTold: false });
+    expect(await readNotified(endpoint)).toMatchObject({ wasNotified: false });
   });
 });
 
@@ -627,7 +627,7 @@ describe('the effects of a recorded attempt', () => {
 });
 
 /** Of the breaker's record. */
-async function readTold({ id }: Endpoint) {
-  const [, , since, told] = ((await scene.redis.client.get(keys.breaker(id))) ?? '').split(' ');
-  return { failingSince: Number(since), wasTold: told === '1' };
+async function readNotified({ id }: Endpoint) {
+  const [, , since, notified] = ((await scene.redis.client.get(keys.breaker(id))) ?? '').split(' ');
+  return { failingSince: Number(since), wasNotified: notified === '1' };
 }

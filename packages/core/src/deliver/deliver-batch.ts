@@ -156,7 +156,7 @@ class Batch {
     for (const [i, each] of loaded.entries()) {
       const other = runs[i];
       if (each.kind === 'ready') others.push(each);
-      else if (each.kind === 'over') await this.#end(other, { kind: 'done' });
+      else if (each.kind === 'ended') await this.#end(other, { kind: 'done' });
       else await this.#end(other, { kind: 'delayed', delayMs: delayUntil(parts, each.dueAt) });
     }
     const unchanged = await this.#unchanged([primary, ...others.toSorted(byAcceptance)]);
@@ -224,7 +224,7 @@ class Batch {
         prepared.push({ ...delivery, ready: transformed, item: itemOf(transformed, style) });
       } else {
         await this.#endUnsent(delivery.ready, transformed);
-        if (primary.endpoint.ordering === 'strict' && transformed.kind !== 'over') break;
+        if (primary.endpoint.ordering === 'strict' && transformed.kind !== 'ended') break;
       }
     }
     return prepared;
@@ -380,7 +380,7 @@ class Batch {
     made: Exclude<TransformedDelivery, { kind: 'ready' }>,
   ): Promise<DeliverResult> {
     const { parts, abortSignal } = this;
-    if (made.kind === 'over') return DONE;
+    if (made.kind === 'ended') return DONE;
     if (made.kind !== 'sent') return await putOffUnsent(parts, ready, made);
     const decision = decideNext(parts, ready, made);
     const input = { ready, attempt: made.attempt, decision, attemptKey: undefined, isRepresented: true };

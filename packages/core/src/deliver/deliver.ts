@@ -22,7 +22,7 @@ import { sendAttempt } from './send-attempt';
 import { type TransformedDelivery, transformEvent } from './transform-event';
 
 /**
- * Make one attempt of one delivery: load → admit → transform → send → judge → decide → record → announce → after the
+ * Make one attempt of one delivery: load → admit → transform → send → classify → decide → record → announce → after the
  * attempt.
  *
  * A crash anywhere before `record` leads to the same attempt once more, under the same `webhook-id`. After
@@ -39,7 +39,7 @@ export async function deliver(
 ): Promise<DeliverResult> {
   const loaded = await loadDelivery(parts, run);
   if (loaded.kind !== 'ready') passOn(parts, run);
-  if (loaded.kind === 'over') return DONE;
+  if (loaded.kind === 'ended') return DONE;
   if (loaded.kind === 'not_due') return { kind: 'later', delayMs: delayUntil(parts, loaded.dueAt) };
   const batchLimits = batchLimitsOf(loaded.endpoint);
   if (batchLimits) return await deliverBatch(parts, loaded, batchLimits, abortSignal);
@@ -54,7 +54,7 @@ export async function deliver(
   }
 
   const transformed = await transformOrRelease(parts, loaded, admission);
-  if (transformed.kind === 'over') return await endTransformed(parts, loaded, admission);
+  if (transformed.kind === 'ended') return await endTransformed(parts, loaded, admission);
   const isMade = transformed.kind === 'ready';
   const ready = isMade ? transformed : loaded;
   const sent = isMade ? await sendAttempt(parts, ready, admission.permit, abortSignal) : transformed;

@@ -110,7 +110,7 @@ describe('a name', () => {
     expect(connectionCount()).toBe(0);
   });
 
-  it('is not asked for when a kept-alive connection, judged when it was opened, serves again', async () => {
+  it('is not asked for when a kept-alive connection, checked when it was opened, serves again', async () => {
     const { port, connectionCount } = await scene.startReceiver();
     let asked = 0;
     const send = sender({
@@ -199,7 +199,7 @@ describe('the peer of a connection', () => {
     override readonly lookup = careless;
   }
 
-  it.each(['http', 'https'])('is judged before it is sent a single byte over %s', async (scheme) => {
+  it.each(['http', 'https'])('is checked before it is sent a single byte over %s', async (scheme) => {
     let received = 0;
     let closed: Promise<unknown> | undefined;
     const { port } = scene.willClose(

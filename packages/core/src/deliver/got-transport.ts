@@ -56,7 +56,7 @@ export class GotTransport {
     const { onCertificate } = options;
     const tls = {
       ...TLS_OPTIONS,
-      ...(onCertificate && { checkServerIdentity: checkAndTell(onCertificate) }),
+      ...(onCertificate && { checkServerIdentity: checkAndReport(onCertificate) }),
     };
     this.#options = options;
     this.#agents = {
@@ -151,7 +151,7 @@ function toHttpsOptions({ ca, certificate, key }: TlsMaterial) {
   };
 }
 
-function checkAndTell(onCertificate: NonNullable<GotTransportOptions['onCertificate']>) {
+function checkAndReport(onCertificate: NonNullable<GotTransportOptions['onCertificate']>) {
   return (host: string, certificate: PeerCertificate): Error | undefined => {
     const fault = checkReceiver(host, certificate);
     const { valid_from: from, valid_to: until } = certificate;

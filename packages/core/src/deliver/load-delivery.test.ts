@@ -86,27 +86,30 @@ describe("the account's source of CloudEvents", () => {
   });
 });
 
-describe('with a history, notes that a delivery is over', () => {
+describe('with a history, notes that a delivery has ended', () => {
   const noted: unknown[] = [];
-  const overList = { add: async (...args: unknown[]) => void noted.push(args), addAll: () => async () => {} };
+  const endedList = {
+    add: async (...args: unknown[]) => void noted.push(args),
+    addAll: () => async () => {},
+  };
   beforeEach(() => void noted.splice(0));
 
   it('when it is cancelled', async () => {
-    const { deliver, run } = await scene.arrange({ endpoint: 'deleted', overList });
+    const { deliver, run } = await scene.arrange({ endpoint: 'deleted', endedList });
     await deliver();
     expect(noted).toEqual([[run, NOW]]);
   });
 
   it('when its job runs once more, in case the worker died just after its record', async () => {
     const fact = { kind: 'attempted', attempt: buildAcceptedAttempt(), nextAttemptAt: undefined } as const;
-    const { deliver, run, requests } = await scene.arrange({ log: [fact], overList });
+    const { deliver, run, requests } = await scene.arrange({ log: [fact], endedList });
     await deliver();
     expect(requests).toEqual([]);
     expect(noted).toEqual([[run, NOW]]);
   });
 
   it('but not of one whose account is erased', async () => {
-    const { deliver, readRecord } = await scene.arrange({ endpoint: 'deleted', event: 'expired', overList });
+    const { deliver, readRecord } = await scene.arrange({ endpoint: 'deleted', event: 'expired', endedList });
     await deliver();
     expect(await readRecord()).toMatchObject({ isOpen: true });
     expect(noted).toEqual([]);
@@ -115,10 +118,10 @@ describe('with a history, notes that a delivery is over', () => {
 
 // A worker that stood still for longer than its lock: another one has delivered it meanwhile, and all of it has moved.
 describe('with a history, a delivery that has moved since its job was taken', () => {
-  const overList = { add: async () => {}, addAll: () => async () => {} };
+  const endedList = { add: async () => {}, addAll: () => async () => {} };
 
   async function arrangeMoved(given: Parameters<DeliveryScene['arrange']>[0]) {
-    const arranged = await scene.arrange({ overList, ...given });
+    const arranged = await scene.arrange({ endedList, ...given });
     const { endpointId, eventId } = arranged.run;
     await scene.redis.client.zrem(keys.deliveries(endpointId), eventId);
     return arranged;
@@ -148,7 +151,7 @@ describe('with a history, a delivery that has moved since its job was taken', ()
   it('is read again when another worker has continued it meanwhile', async () => {
     let isFirst = true;
     const exhausted = { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: undefined } as const;
-    const { deliver, run, readRecord } = await scene.arrange({ event: 'expired', overList });
+    const { deliver, run, readRecord } = await scene.arrange({ event: 'expired', endedList });
     const append = scene.deliveryStore.appendIfListed.bind(scene.deliveryStore);
     const spy = jest.spyOn(scene.deliveryStore, 'appendIfListed').mockImplementation(async (...args) => {
       if (isFirst) await scene.deliveryStore.append(run, exhausted);
@@ -232,7 +235,7 @@ describe('a delivery that has to wait', () => {
 describe('where deliveries go one at a time', () => {
   const strictEndpoint = () => buildEndpoint({ ordering: 'strict' });
 
-  it('the next one goes when this one was over before its worker died', async () => {
+  it('the next one goes when this one had ended before its worker died', async () => {
     const log = [{ kind: 'attempted', attempt: buildAcceptedAttempt(), nextAttemptAt: undefined }] as const;
     const arranged = await scene.arrange({ endpoint: strictEndpoint(), log });
     const { untilReleased } = await scene.giveTurn(arranged);

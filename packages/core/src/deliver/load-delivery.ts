@@ -60,7 +60,7 @@ export interface ReadyDelivery {
 export type LoadedDelivery =
   | ReadyDelivery
   /** The delivery has ended, maybe just now, because its payload or its endpoint is gone. */
-  | { readonly kind: 'over' }
+  | { readonly kind: 'ended' }
   | { readonly kind: 'not_due'; readonly dueAt: number };
 
 /**
@@ -101,7 +101,7 @@ export async function loadDelivery(
   }
   const ended = await endDelivery(parts, run, endpoint, event, found);
   if (ended === 'changed') return await loadDelivery(parts, { ...run, texts: undefined }, earlyMs);
-  return { kind: 'over' };
+  return { kind: 'ended' };
 }
 
 async function readAll(
@@ -168,16 +168,16 @@ async function endDelivery(
   endpoint: Endpoint | undefined,
   event: StoredEvent | undefined,
   { state, length }: DeliveryWithBreaker,
-): Promise<'over' | 'changed'> {
+): Promise<'ended' | 'changed'> {
   if (state.isOpen) {
     const cancelled = await cancel(parts, run, endpoint, event, length);
-    if (cancelled !== 'appended') return cancelled === 'gone' ? 'over' : 'changed';
+    if (cancelled !== 'appended') return cancelled === 'gone' ? 'ended' : 'changed';
   }
-  if (endpoint || event) await parts.overList?.add(run, parts.clock());
+  if (endpoint || event) await parts.endedList?.add(run, parts.clock());
   if (endpoint) await leaveOrder(parts, endpoint, run.eventId);
   // It may have been entered after the endpoint's other deliveries were removed.
   else await parts.atomic([parts.admissionStore.leaveOrder(run.endpointId, run.eventId)]);
-  return 'over';
+  return 'ended';
 }
 
 // Without event and endpoint nobody can read the record: its account may be erased, and none of its data must
@@ -295,13 +295,13 @@ export async function endUnsent(
   parts: AttemptParts,
   { run, endpoint, event, logLength }: ReadyDelivery,
   fact: Extract<DeliveryFact, { kind: 'cancelled' | 'superseded' }>,
-): Promise<{ readonly kind: 'over' | 'changed' }> {
+): Promise<{ readonly kind: 'ended' | 'changed' }> {
   const result = await append(parts, run, fact, logLength);
-  if (result !== 'appended') return { kind: result === 'gone' ? 'over' : 'changed' };
-  await parts.overList?.add(run, parts.clock());
+  if (result !== 'appended') return { kind: result === 'gone' ? 'ended' : 'changed' };
+  await parts.endedList?.add(run, parts.clock());
   await leaveOrder(parts, endpoint, run.eventId);
   announceEnd(parts, run, fact.kind, event.acceptedAt, event.trace);
-  return { kind: 'over' };
+  return { kind: 'ended' };
 }
 
 /**

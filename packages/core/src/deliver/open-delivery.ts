@@ -22,9 +22,9 @@ import { UnprovenRequests } from '../endpoints/verification/redis-unproven-reque
 import type { VerificationStore } from '../endpoints/verification/redis-verification-store';
 import type { VerificationPolicy } from '../endpoints/verification/verify';
 import type { DeliveryStore } from '../events/redis-delivery-store';
+import type { EndedList } from '../events/redis-ended-list';
 import type { Retention } from '../events/redis-event-index';
 import type { EventStore } from '../events/redis-event-store';
-import type { OverList } from '../events/redis-over-list';
 import type { Clock } from '../platform/clock';
 import { steadyClock } from '../platform/clock';
 import type { NewId } from '../platform/ids';
@@ -86,7 +86,7 @@ export interface SharedParts {
   readonly deliveryStore: DeliveryStore;
   readonly retention: Retention;
   /** Absent: there is no history. */
-  readonly overList?: OverList | undefined;
+  readonly endedList?: EndedList | undefined;
   readonly admissionStore: AdmissionStore;
   readonly openBreakers: OpenBreakers;
   readonly healthStore: HealthStore;

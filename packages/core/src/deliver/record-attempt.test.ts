@@ -10,7 +10,7 @@ import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import type { EndedAttempt } from '../endpoints/health/attempt-tally';
 import type { HealthRecorder } from '../endpoints/health/health-recorder';
 import { DeliveryStore } from '../events/redis-delivery-store';
-import { OverList } from '../events/redis-over-list';
+import { EndedList } from '../events/redis-ended-list';
 import { atomicAsOne, atomicOneByOne } from '../platform/redis-atomic';
 import { connectRedis } from '../platform/redis-connect';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
@@ -63,12 +63,12 @@ async function arrange({ hasHistory = false, isListed = true } = {}) {
   const time = { now: NOW };
   const deliveryQueue = new DeliveryQueue(client, oneShard('bull'));
   scene.willClose(deliveryQueue);
-  const overList = new OverList(client);
+  const endedList = new EndedList(client);
   const parts = fake<AttemptParts>({
     attemptStore: new AttemptStore(testRetention),
     deliveryStore,
     atomic: atomicAsOne(client),
-    overList: hasHistory ? overList : undefined,
+    endedList: hasHistory ? endedList : undefined,
     deliveryQueue,
     admissionStore: new AdmissionStore(client),
     healthRecorder: fake<HealthRecorder>({
@@ -119,7 +119,7 @@ async function arrange({ hasHistory = false, isListed = true } = {}) {
     health,
     deliveryStore,
     deliveryQueue,
-    readOver: async () => (await overList.claim(Number.POSITIVE_INFINITY, 10, NOW)(client)).entries,
+    readEnded: async () => (await endedList.claim(Number.POSITIVE_INFINITY, 10, NOW)(client)).entries,
     prepare,
     recordOf,
     record: async (change: Partial<Attempt>, decision: Decision) =>
@@ -162,32 +162,32 @@ describe('with a history', () => {
     { kind: 'aborted' },
     { kind: 'stays_delivered' },
   ])('notes a delivery that is over in the script of its record: %j', async (decision) => {
-    const { record, run, readOver } = await arrange({ hasHistory: true });
+    const { record, run, readEnded } = await arrange({ hasHistory: true });
     const { accountId, eventId, endpointId } = run;
     await record({}, decision);
-    expect(await readOver()).toEqual([{ accountId, eventId, endpointId, overAt: NOW }]);
+    expect(await readEnded()).toEqual([{ accountId, eventId, endpointId, endedAt: NOW }]);
   });
 
   it('notes nothing while another attempt follows', async () => {
-    const { record, readOver } = await arrange({ hasHistory: true });
+    const { record, readEnded } = await arrange({ hasHistory: true });
     await record({}, RETRY);
-    expect(await readOver()).toEqual([]);
+    expect(await readEnded()).toEqual([]);
   });
 
   it('notes nothing of an attempt that another worker has overtaken', async () => {
-    const { prepare, record, recordOf, readOver } = await arrange({ hasHistory: true });
+    const { prepare, record, recordOf, readEnded } = await arrange({ hasHistory: true });
     const ready = await prepare();
     await record(THEIRS, RETRY);
     await recordOf(ready, ACCEPTED, { kind: 'delivered' });
-    expect(await readOver()).toEqual([]);
+    expect(await readEnded()).toEqual([]);
   });
 
   it('notes nothing if the end can not be recorded', async () => {
-    const { prepare, recordOf, run, client, readOver } = await arrange({ hasHistory: true });
+    const { prepare, recordOf, run, client, readEnded } = await arrange({ hasHistory: true });
     const ready = await prepare();
     await client.rpush(keys.delivery(run.endpointId, run.eventId), 'no log');
     await expect(recordOf(ready, ACCEPTED, { kind: 'delivered' })).rejects.toThrow('WRONGTYPE');
-    expect(await readOver()).toEqual([]);
+    expect(await readEnded()).toEqual([]);
   });
 
   /** As when it has moved: nothing of it is left. */
@@ -201,19 +201,19 @@ describe('with a history', () => {
     ['a later one', 1],
   ])('does not begin a delivery anew that has moved meanwhile, by %s', async (_which, before) => {
     const arranged = await arrange({ hasHistory: true });
-    const { prepare, record, recordOf, run, client, readOver } = arranged;
+    const { prepare, record, recordOf, run, client, readEnded } = arranged;
     for (let i = 0; i < before; i += 1) await record({}, RETRY);
     const ready = await prepare();
     await record(ACCEPTED, { kind: 'delivered' });
     await move(arranged);
-    await readOver();
+    await readEnded();
     const recorded = await recordOf(ready, {}, RETRY);
     expect(recorded).toMatchObject({ effect: undefined, nextAttemptAt: undefined });
     expect(await client.exists(keys.delivery(run.endpointId, run.eventId))).toBe(0);
   });
 
   it('records a first attempt whose delivery is in no list, if its job is there', async () => {
-    const { record, run, deliveryQueue, read, readOver } = await arrange({
+    const { record, run, deliveryQueue, read, readEnded } = await arrange({
       hasHistory: true,
       isListed: false,
     });
@@ -221,7 +221,7 @@ describe('with a history', () => {
     const { effect } = await record(ACCEPTED, { kind: 'delivered' });
     expect(effect).toBeDefined();
     expect(await read()).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
-    expect(await readOver()).toMatchObject([{ eventId: run.eventId }]);
+    expect(await readEnded()).toMatchObject([{ eventId: run.eventId }]);
   });
 });
 
@@ -241,7 +241,7 @@ it.each([0, 1])(
 it('notes nothing of ends without a history', async () => {
   const { record, run, client } = await arrange();
   await record(ACCEPTED, { kind: 'delivered' });
-  expect(await client.exists(keys.over)).toBe(0);
+  expect(await client.exists(keys.ended)).toBe(0);
   expect(await client.exists(keys.delivery(run.endpointId, run.eventId))).toBe(1);
 });
 
@@ -250,7 +250,7 @@ describe('an attempt whose job can not be ended', () => {
     throw new Error('OOM');
   };
 
-  it('is recorded, with its effect: the job is ended when the run is over', async () => {
+  it('is recorded, with its effect: the job is ended when the run has ended', async () => {
     const { prepare, recordOf, read, client } = await arrange();
     const ready = await prepare();
     // As in a Cluster, where the queue may be on another node than the log.

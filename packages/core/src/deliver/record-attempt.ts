@@ -4,7 +4,7 @@ import { type DeliveryParts, type DeliveryRun, deliveryIdOf, type JobEnd } from 
 import type { AttemptedFact, DeliveryState, FoundAttempt } from '../domain/delivery-log';
 import type { Endpoint } from '../domain/endpoint';
 import { ATTEMPT_BYTES } from '../domain/usage';
-import { tellsOfFailing } from '../endpoints/operational-events';
+import { notifiesOfFailing } from '../endpoints/operational-events';
 import type { LogLength } from '../events/redis-delivery-store';
 import { mapReply, together } from '../platform/redis-atomic';
 import { isUnavailable } from '../platform/redis-errors';
@@ -97,7 +97,7 @@ export function recordOf(
     isRepresented,
     attemptKey,
     leavesOrder: decision.kind !== 'retry' && endpoint.ordering === 'strict',
-    tellsOfFailing: tellsOfFailing(event.type, attempt),
+    notifiesOfFailing: notifiesOfFailing(event.type, attempt),
     mustBeListed,
     now: clock(),
   };
@@ -134,7 +134,7 @@ export async function recordOrAddLate(
   if (!(await deliveryStore.appendIfUnchanged(run, late, length))) {
     return await recordOrAddLate(parts, input, fact, length);
   }
-  // Its job may be delayed for a retry. Until it has found that the delivery is over, nobody can send that again.
+  // Its job may be delayed for a retry. Until it has found that the delivery has ended, nobody can send that again.
   if (state.isOpen && nextAttemptAt === undefined) await parts.deliveryQueue.promote(run);
   return { ...NO_EFFECT, nextAttemptAt };
 }
@@ -221,12 +221,12 @@ export function leaveLanes(
 
 // Before the job ends. A repeated run finds that the delivery has ended, and adds it then.
 export function stepsToHistory(
-  { overList }: AttemptParts,
+  { endedList }: AttemptParts,
   ended: readonly DeliveryRun[],
   now: number,
 ): readonly Step[] {
-  if (!overList || ended.length === 0) return NO_STEPS;
-  return [overList.addAll(ended, now)];
+  if (!endedList || ended.length === 0) return NO_STEPS;
+  return [endedList.addAll(ended, now)];
 }
 
 export function endAfter(decision: Decision, { outcome }: Attempt): JobEnd {

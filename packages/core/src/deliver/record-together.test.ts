@@ -6,7 +6,7 @@ import { oneShard } from '../domain/queues';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import type { HealthRecorder } from '../endpoints/health/health-recorder';
 import { DeliveryStore } from '../events/redis-delivery-store';
-import { OverList } from '../events/redis-over-list';
+import { EndedList } from '../events/redis-ended-list';
 import { type Atomic, atomicAsOne, atomicOneByOne } from '../platform/redis-atomic';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { buildGuard } from '../testing/build-atomic';
@@ -36,7 +36,7 @@ const REQUEST_LINE = '{"q":"rdl_1","g":"manual","t":1}\n';
 async function arrange(count: number, order: typeof atomicAsOne) {
   const { client } = willClose(await openTestRedis());
   const deliveryStore = new DeliveryStore(client, testRetention);
-  const overList = new OverList(client);
+  const endedList = new EndedList(client);
   const attemptStore = new AttemptStore(testRetention);
   const endpoint = buildEndpoint();
   const { accountId, id: endpointId } = endpoint;
@@ -48,7 +48,7 @@ async function arrange(count: number, order: typeof atomicAsOne) {
     attemptStore,
     deliveryStore,
     atomic,
-    overList,
+    endedList,
     deliveryQueue: willClose(new DeliveryQueue(client, oneShard('bull'))),
     admissionStore: new AdmissionStore(client),
     healthRecorder: fake<HealthRecorder>({
@@ -114,8 +114,8 @@ async function arrange(count: number, order: typeof atomicAsOne) {
     stateOf: async (eventId: EventId) => (await deliveryStore.readWithLength(endpointId, eventId)).state,
     statusOf: async (eventId: EventId) =>
       (await deliveryStore.readWithLength(endpointId, eventId)).state.status,
-    readOver: async () =>
-      (await overList.claim(Number.POSITIVE_INFINITY, 100, NOW)(client)).entries.map(
+    readEnded: async () =>
+      (await endedList.claim(Number.POSITIVE_INFINITY, 100, NOW)(client)).entries.map(
         ({ eventId }) => eventId,
       ),
   };
@@ -125,20 +125,20 @@ describe.each([
   ['on one server', atomicAsOne],
   ['in a Cluster', atomicOneByOne],
 ])('the attempts of one request, %s', (_name, order) => {
-  it('are recorded and over, and counted, each of them', async () => {
-    const { events, record, statusOf, readOver, counted } = await arrange(3, order);
+  it('are recorded and ended, and counted, each of them', async () => {
+    const { events, record, statusOf, readEnded, counted } = await arrange(3, order);
     const recorded = await record();
     expect([...recorded.keys()].toSorted()).toEqual(events.toSorted());
     for (const { effect, nextAttemptAt } of recorded.values()) {
       expect([effect?.failures, nextAttemptAt]).toEqual([0, undefined]);
     }
     expect(await Promise.all(events.map(statusOf))).toEqual(['delivered', 'delivered', 'delivered']);
-    expect((await readOver()).toSorted()).toEqual(events.toSorted());
+    expect((await readEnded()).toSorted()).toEqual(events.toSorted());
     expect(counted).toEqual([[true, 3]]);
   });
 
   it('may differ, and a failure counts once for the receiver', async () => {
-    const { inputs, record, statusOf, readOver, readBreaker, ended } = await arrange(4, order);
+    const { inputs, record, statusOf, readEnded, readBreaker, ended } = await arrange(4, order);
     const failed = { attempt: buildAttempt({ number: 1 }), decision: RETRY };
     const all = inputs.map((input, i) => (i === 3 ? input : { ...input, ...failed }));
     const recorded = await record(all);
@@ -150,14 +150,14 @@ describe.each([
       'delivered',
     ]);
     expect(await readBreaker()).toMatchObject({ failures: 1 });
-    expect(await readOver()).toEqual([fourth]);
+    expect(await readEnded()).toEqual([fourth]);
     expect(ended).toEqual([...[first, second, third].map((event) => `delayed ${event}`), `done ${fourth}`]);
   });
 
   it.each([0, 1, 2])(
     'are recorded but for one that another worker has continued, which is late: the %i.',
     async (i) => {
-      const { events, record, client, logOf, statusOf, readOver, counted } = await arrange(3, order);
+      const { events, record, client, logOf, statusOf, readEnded, counted } = await arrange(3, order);
       await client.set(logOf(events[i]), LATE_LINE);
       const recorded = await record();
       for (const [j, event] of events.entries()) {
@@ -165,7 +165,7 @@ describe.each([
         expect(await statusOf(event)).toBe('delivered');
       }
       expect(await client.get(logOf(events[i]))).toMatch(/"l":1/);
-      expect((await readOver()).toSorted()).toEqual(events.filter((_, j) => j !== i).toSorted());
+      expect((await readEnded()).toSorted()).toEqual(events.filter((_, j) => j !== i).toSorted());
       expect(counted).toEqual([[true, 3]]);
     },
   );

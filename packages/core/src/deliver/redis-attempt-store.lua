@@ -56,7 +56,7 @@ end
 ---@param verdict 'success'|'failure'|'says_nothing'  of the receiver
 ---@param now integer              the worker's
 ---@param was_open_until integer   of the breaker at the admission of the attempt; 0: it was closed
----@param tells_of_failing boolean to the account
+---@param notifies_of_failing boolean to the account
 ---@param attempt text?            counts it for the rate limit
 ---@param leaves_order boolean
 ---@param must_be_listed boolean   one of which nothing is left has neither a log nor a place in the list
@@ -86,7 +86,7 @@ function record_attempt(
   verdict,
   now,
   was_open_until,
-  tells_of_failing,
+  notifies_of_failing,
   attempt,
   leaves_order,
   must_be_listed
@@ -138,14 +138,14 @@ function record_attempt(
     if state then redis.call('DEL', breaker) end
     return reply {
       has_closed = state and state.open_until ~= 0,
-      recovered_from = state and state.is_told and state.failing_since,
+      recovered_from = state and state.is_notified and state.failing_since,
       is_rate_waited_for = is_waited_for,
       lets_others_go = are_held,
     }
   end
   state = state or { failures = 0, open_until = 0 }
   local opened_until = count_failure(state, now, was_open_until ~= 0)
-  if tells_of_failing then state.is_told = true end
+  if notifies_of_failing then state.is_notified = true end
   write_breaker(breaker, state)
   return reply {
     failures = state.failures,

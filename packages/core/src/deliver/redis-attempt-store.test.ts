@@ -63,7 +63,7 @@ function arrange(client = redis.client) {
       openUntil: 0,
       attemptKey: undefined,
       leavesOrder: false,
-      tellsOfFailing: false,
+      notifiesOfFailing: false,
       now: NOW,
       ...change,
     })(client);
@@ -223,7 +223,7 @@ describe('an attempt whose log is another one by now', () => {
     await redis.client.set(keys.rateWaiting(endpointId), '1');
     await fail();
     const before = await dump();
-    const late = { logLength: 0, attemptKey: 'a', leavesOrder: true, tellsOfFailing: true } as const;
+    const late = { logLength: 0, attemptKey: 'a', leavesOrder: true, notifiesOfFailing: true } as const;
     const another = { fact: by(failure, 'another'), ...late, now: NOW + 120_000 };
     expect(await record(another)).toBeUndefined();
     expect(await succeed(late)).toBeUndefined();
@@ -368,7 +368,7 @@ describe('what an account was told', () => {
   it('is over with the success that ends it, which says since when', async () => {
     const { fail, succeed } = arrange();
     await fail({ now: NOW });
-    await fail({ now: NOW + 1, tellsOfFailing: true });
+    await fail({ now: NOW + 1, notifiesOfFailing: true });
     await fail({ now: NOW + 2 });
     expect(await succeed()).toMatchObject({ recoveredFrom: NOW });
     expect(await succeed()).toMatchObject({ recoveredFrom: undefined });
@@ -384,7 +384,7 @@ describe('what an account was told', () => {
     const { fail, failTimes, succeed } = arrange();
     await failTimes(FAILURES_TO_OPEN - 1);
     await fail();
-    await fail({ tellsOfFailing: true });
+    await fail({ notifiesOfFailing: true });
     expect(await succeed()).toMatchObject({ recoveredFrom: NOW });
   });
 });

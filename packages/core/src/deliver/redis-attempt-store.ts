@@ -33,7 +33,7 @@ export interface AttemptRecord {
   /** Whether the delivery has ended in a strict order, and makes room for the next one. */
   readonly leavesOrder: boolean;
   /** Whether the account is told that its endpoint fails. */
-  readonly tellsOfFailing: boolean;
+  readonly notifiesOfFailing: boolean;
   /** Whether a delivery without a log is recorded only if its endpoint's list has it. */
   readonly mustBeListed?: boolean;
   /** Milliseconds since the Unix epoch. */
@@ -83,7 +83,7 @@ export class AttemptStore {
       verdict: attempt.isRepresented ? 'says_nothing' : verdictOf(fact.attempt.outcome),
       now: attempt.now,
       wasOpenUntil: attempt.openUntil,
-      tellsOfFailing: attempt.tellsOfFailing,
+      notifiesOfFailing: attempt.notifiesOfFailing,
       attempt: attemptKey,
       leavesOrder,
       mustBeListed: attempt.mustBeListed === true,

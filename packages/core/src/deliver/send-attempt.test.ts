@@ -17,7 +17,7 @@ import { buildAdmission, MAX_UNKNOWN } from '../testing/build-admission';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { uniqueEndpointId } from '../testing/unique-ids';
 import { type Permit, SLOW_MS } from './flow/concurrency';
-import { holdsOf, judgeResult, readReceiverWish } from './send-attempt';
+import { classifyResult, holdsOf, readReceiverWish } from './send-attempt';
 
 let scene: DeliveryScene;
 beforeAll(async () => {
@@ -43,7 +43,7 @@ describe('a delivery that could not leave us', () => {
     expect(await readRecord()).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
   });
 
-  it('has its place at the endpoint back', async () => {
+  it('has its permit back', async () => {
     const { deliver, freePermits } = await scene.arrange({ results: [unsent] });
     const before = freePermits();
     await deliver();
@@ -81,14 +81,14 @@ describe('its endpoint', () => {
   it.each([
     ['a success, and as many more', responded(204), 2],
     ['a failure', refused, 1],
-  ])('has its place back after %s', async (_what, result, growth) => {
+  ])('has its permit back after %s', async (_what, result, growth) => {
     const { deliver, freePermits } = await scene.arrange({ results: [result] });
     const before = freePermits();
     await deliver();
     expect(freePermits()).toBe(growth * before);
   });
 
-  it('has its place back when the transport breaks its promise', async () => {
+  it('has its permit back when the transport breaks its promise', async () => {
     const { deliver, freePermits } = await scene.arrange();
     const before = freePermits();
     await expect(deliver()).rejects.toThrow('does not expect');
@@ -107,7 +107,7 @@ describe('an attempt at a slow endpoint', () => {
       whileSending: () => capacities.push(admission.slots.capacity),
     });
     await learn(admission, run.endpointId, {
-      outcome: judgeResult(result),
+      outcome: classifyResult(result),
       durationMs: result.kind === 'responded' ? SLOW_MS + 1 : 1,
     });
     const before = admission.slots.capacity;
@@ -288,7 +288,7 @@ describe('what a result means', () => {
     timings: {},
   });
 
-  describe('judgeResult', () => {
+  describe('classifyResult', () => {
     it.each([
       [200, 'delivered'],
       [201, 'delivered'],
@@ -315,14 +315,14 @@ describe('what a result means', () => {
       [99, 'protocol_error'],
       [600, 'protocol_error'],
       [999, 'protocol_error'],
-    ])('judges a response with status %d as %s', (status, outcome) => {
-      expect(judgeResult(resultOf(status))).toBe(outcome);
+    ])('classifies a response with status %d as %s', (status, outcome) => {
+      expect(classifyResult(resultOf(status))).toBe(outcome);
     });
 
     it.each(['dns_error', 'connect_refused', 'response_timeout', 'tls_error'] as const)(
       'takes the reason %s of a failure as it is',
       (reason) => {
-        expect(judgeResult({ kind: 'failed', reason, error: 'why', timings: {} })).toBe(reason);
+        expect(classifyResult({ kind: 'failed', reason, error: 'why', timings: {} })).toBe(reason);
       },
     );
   });

@@ -56,7 +56,7 @@ export interface BatchRequest {
 }
 
 /**
- * Prepare and send the request of an admitted attempt, and judge the result. The permit is free again as soon
+ * Prepare and send the request of an admitted attempt, and classify the result. The permit is free again as soon
  * as the receiver has responded, whatever happens then.
  *
  * @param batch sent instead of the single event.
@@ -126,7 +126,7 @@ async function send(
   const result = await parts.transport(request, abortSignal);
   if (abortSignal.aborted && result.kind !== 'responded') return { kind: 'interrupted' };
   if (result.kind === 'unsent') return confirmation.refusal ? unlessBegun(confirmation.refusal) : result;
-  const outcome = judgeResult(result);
+  const outcome = classifyResult(result);
   return {
     kind: 'sent',
     attempt: toAttempt(parts, ready, startedAt, content, outcome, result, span),
@@ -243,10 +243,10 @@ function addedHeadersOf({ headers = {}, auth }: Endpoint): string[] | undefined 
 }
 
 /**
- * Judge an attempt's result. Delivered is 200 to 299 and nothing else: a redirect is not followed, and an
+ * Classify an attempt's result. Delivered is 200 to 299 and nothing else: a redirect is not followed, and an
  * informational response is not an acceptance.
  */
-export function judgeResult(result: SentResult): AttemptOutcome {
+export function classifyResult(result: SentResult): AttemptOutcome {
   if (result.kind === 'failed') return result.reason;
   const { status } = result;
   if (status >= 200 && status <= 299) return 'delivered';

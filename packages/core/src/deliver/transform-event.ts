@@ -12,7 +12,7 @@ export type TransformedDelivery =
   | SentAttempt
   | UnsentRequest
   /** The code has cancelled the delivery, so it has ended. */
-  | { readonly kind: 'over' }
+  | { readonly kind: 'ended' }
   /** Another worker has continued it, or its payload was erased: it has to be read again. */
   | { readonly kind: 'changed' };
 

@@ -16,13 +16,13 @@ import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
 import { Ed25519Signatures } from './ed25519-signatures';
-import { judgeAnswer, judgePermission, type VerifierParts, verifyEndpoint } from './verify-endpoint';
+import { checkChallenge, checkPermission, type VerifierParts, verifyEndpoint } from './verify-endpoint';
 
 const VERIFIED = { kind: 'verified' };
 
 describe('an answer to a challenge', () => {
   it('proves it with the challenge as a member of its own', () => {
-    expect(judgeAnswer('{"challenge":"abc","more":1}', 'abc')).toEqual(VERIFIED);
+    expect(checkChallenge('{"challenge":"abc","more":1}', 'abc')).toEqual(VERIFIED);
   });
 
   it.each([
@@ -37,7 +37,7 @@ describe('an answer to a challenge', () => {
     '{"challenge":["abc"]}',
     '{"data":{"challenge":"abc"}}',
   ])('proves nothing by %j', (body) => {
-    expect(judgeAnswer(body, 'abc')).toEqual({ kind: 'failed', error: 'challenge_mismatch' });
+    expect(checkChallenge(body, 'abc')).toEqual({ kind: 'failed', error: 'challenge_mismatch' });
   });
 });
 
@@ -48,7 +48,7 @@ describe('a permission', () => {
     ['*', '60', { ...VERIFIED, allowedRate: 60 }],
     ['*', ' 120 ', { ...VERIFIED, allowedRate: 120 }],
   ])('is granted by the origin %j with the rate %j', (origin, rate, result) => {
-    expect(judgePermission({ origin, rate }, 'hooks.example.com')).toEqual(result);
+    expect(checkPermission({ origin, rate }, 'hooks.example.com')).toEqual(result);
   });
 
   it.each([
@@ -61,7 +61,7 @@ describe('a permission', () => {
     ['*', '1', 'rate_too_low'],
     ['*', '59', 'rate_too_low'],
   ])('is not by the origin %j with the rate %j', (origin, rate, error) => {
-    expect(judgePermission({ origin, rate }, 'hooks.example.com')).toEqual({ kind: 'failed', error });
+    expect(checkPermission({ origin, rate }, 'hooks.example.com')).toEqual({ kind: 'failed', error });
   });
 });
 
@@ -199,7 +199,7 @@ describe('a try', () => {
     expect([...later.sent, ...disabled.sent, ...verified.sent]).toEqual([]);
   });
 
-  it('is not made once another process may make it, and not judged when this one stops', async () => {
+  it('is not made once another process may make it, and not checked when this one stops', async () => {
     const { attempt, verification, sent } = await arrange(wrong);
     expect(await attempt(NOW + 9_000)).toBe(NOW + 5_000);
     expect(sent).toEqual([]);

@@ -61,7 +61,7 @@ const ANSWER_BYTES = 4_096;
 const UNSENT_DELAY_MS = 5_000;
 
 /**
- * Make the next try to verify an endpoint, if one is due: load → spend a try of host and account → challenge, or ask for permission → judge → record → announce.
+ * Make the next try to verify an endpoint, if one is due: load → spend a try of host and account → challenge, or ask for permission → check → record → announce.
  * The proof counts only for the URL and the secret of this moment.
  *
  * @param ownedUntil until when no other process makes one. Milliseconds since the Unix epoch.
@@ -140,8 +140,8 @@ async function tryOnce(
   const error = errorOf(result);
   if (error !== undefined || result.kind === 'failed') return failed(error ?? 'protocol_error');
   return method === 'challenge'
-    ? judgeAnswer(result.body, challenge)
-    : judgePermission(result.permission, requestOrigin);
+    ? checkChallenge(result.body, challenge)
+    : checkPermission(result.permission, requestOrigin);
 }
 
 async function challengeRequest(
@@ -218,7 +218,7 @@ function failed(error: VerificationError): TryResult {
  * Whether an answer is the challenge: JSON with `challenge` as its own member. A server that sends back what it gets has it
  * one level below, in `data`, and has proved nothing.
  */
-export function judgeAnswer(body: string, challenge: string): TryResult {
+export function checkChallenge(body: string, challenge: string): TryResult {
   const answer = parsedOrUndefined(body);
   const given = isObject(answer) && 'challenge' in answer ? answer.challenge : undefined;
   return typeof given === 'string' && isSame(given, challenge)
@@ -240,7 +240,7 @@ const ANYBODY = '*';
 const RATE = /^[1-9]\d{0,8}$/;
 
 /** Whether a receiver permits this service to send, and how often. Names in DNS know no case. */
-export function judgePermission(
+export function checkPermission(
   permission: Permission | undefined,
   requestOrigin: string | undefined,
 ): TryResult {

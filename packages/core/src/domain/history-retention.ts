@@ -24,7 +24,7 @@ export function formatHistoryRetention(days: number): string {
  *
  * @param at and now, milliseconds since the Unix epoch.
  */
-export function isDayOver(at: number, keepDays: number, now: number): boolean {
+export function isDayExpired(at: number, keepDays: number, now: number): boolean {
   return (Math.floor(at / DAY_MS) + keepDays + 1) * DAY_MS <= now;
 }
 

@@ -42,7 +42,7 @@ import type { EventId } from './event';
  * | `notifications-due:{account}` | sorted set | ids of messages that are still to be sent, by when | until sent or given up |
  * | `audit-log:{account}` | sorted set | what was changed and done in the account, each entry behind its id, which begins with its time | AUDIT_RETENTION, AUDIT_COUNT; with a history, until it has moved there |
  * | `audit-index:{all}` | sorted set | entry's id, account (and where it waits, if not in its log) of all logs together | as above, the newest 100,000 |
- * | `unsettled-audit:{slot}` | sorted set | in a Cluster: entries of changes on another node than their log's | until they are there |
+ * | `unsettled-audit:{tag}` | sorted set | in a Cluster: entries of changes on another node than their log's | until they are there |
  * | `unsettled-audits:{all}` | sorted set | in a Cluster: which changes may have such an entry, as in the index | until it is in its log, or five minutes |
  * | `audit-refusals:{account}` | sorted set | what was refused, in the same form | AUDIT_RETENTION, the newest 1,000 |
  * | `all-audit-refusals:{all}` | sorted set | the same of all accounts, and of those who have none | AUDIT_RETENTION, the newest 10,000 |
@@ -57,7 +57,7 @@ import type { EventId } from './event';
  * | `receivers:{account/event}` | sorted set | ids of the endpoints that the event went to | as the event |
  * | `events:{account}` | sorted set | ids of the account's events by time of acceptance | RETENTION, RETENTION_COUNT |
  * | `event-claim:{account/event}` | hash | an id that a client chose: what it stands for, and whether that is queued | RETENTION |
- * | `idempotency:{account/slot}` | hash | a request with an Idempotency-Key: its hash, and its response, sealed | 24 hours |
+ * | `idempotency:{account/request}` | hash | a request with an Idempotency-Key: its hash, and its response, sealed | 24 hours |
  * | `deliveries:{endpoint}` | sorted set | event ids by time of acceptance | RETENTION, RETENTION_COUNT |
  * | `delivery:{endpoint}:event` | string | the delivery's log, a line a fact | RETENTION, RETENTION_COUNT once it has ended |
  * | `kept-longer:{account}`, `kept-longer:{endpoint}` | sorted set | ids of events that stay in `events` and `deliveries` however old they are, by until when: their deliveries were still open when their RETENTION was over | RETENTION since the last one |
@@ -96,7 +96,7 @@ import type { EventId } from './event';
  * | `scheduled-count:{bull}` | counter | how many such events there are | as above |
  * | `rejected-jobs:{bull}` | sorted set | jobs on the queue `events-dead-letters`, by when they came there | until re-driven or dropped, the newest 100,000 |
  * | `write-check:{bull}` | string | nothing: whether it can be written tells whether Redis takes writes | a second |
- * | `over:{history}` | sorted set | account/event.endpoint of deliveries that are over, account/event. of events without any, by when that was, with a history only | until they have moved there |
+ * | `over:{history}` | sorted set | account/event.endpoint of deliveries that have ended, account/event. of events without any, by when that was, with a history only | until they have moved there |
  * | `moved-ids:{account}:n` | hash | ids of events that have moved to the history → when each was accepted, and a digest of it, in 1,024 parts | RETENTION |
  * | `young-moved:{account}` | sorted set | ids of events that moved to the history within ten minutes after they were accepted, by when they moved | 20 seconds |
  * | `moved:{account/event}` | hash | status → how many deliveries of an event that is still here have moved to the history | RETENTION |
@@ -105,7 +105,7 @@ import type { EventId } from './event';
  * | `pinned:{account/event}`, `pinned:{endpoint}:event` | counter | how many processes are about to send it again: it does not move | until it has a job, a minute at most |
  * | `set-aside:{history}` | hash | entries of `over:{history}` that the history has refused → since when, and why | until they are put back |
  * | `erasures:{history}` | counter | how many payloads were erased: a mover that finds it changed looks at what it has read again | for ever |
- * | `history-sweep:{history}` | string | which worker looks for what is over and in no list of it | a minute |
+ * | `history-sweep:{history}` | string | which worker looks for what has ended and is in no list of it | a minute |
  * | `queue-layouts:{bull}` | sorted set | present and former numbers of the queues' shards, by since when | an hour after nothing is left |
  * | `left-layouts:{bull}` | sorted set | empty ones, by since when | as above |
  * | `served-shards:{bull}` | sorted set | prefixes of the shards that workers take jobs from, by when one last said so | 15 seconds |
@@ -155,14 +155,14 @@ export const keys = {
   codeBytes: (account: AccountId) => `code-bytes:{${account}}`,
   quota: (account: AccountId) => `quota:{${account}}`,
   contacts: (account: AccountId) => `contacts:{${account}}`,
-  told: (account: AccountId) => `told:{${account}}`,
+  notified: (account: AccountId) => `told:{${account}}`,
   notifications: (account: AccountId) => `notifications:{${account}}`,
   notificationIds: (account: AccountId) => `notification-ids:{${account}}`,
   notificationsDue: (account: AccountId) => `notifications-due:{${account}}`,
   auditLog: (account: AccountId) => `audit-log:{${account}}`,
   auditIndex: 'audit-index:{all}',
-  unsettledAudit: (slot: string) => `unsettled-audit:{${slot}}`,
-  unsettledAudits: 'unsettled-audits:{all}',
+  waitingAudit: (tag: string) => `unsettled-audit:{${tag}}`,
+  waitingAudits: 'unsettled-audits:{all}',
   auditRefusals: (account: AccountId) => `audit-refusals:{${account}}`,
   allAuditRefusals: 'all-audit-refusals:{all}',
   eventTypes: '{event-types}',
@@ -171,7 +171,7 @@ export const keys = {
   receivers: (account: AccountId, event: EventId) => `receivers:{${account}/${event}}`,
   events: (account: AccountId) => `events:{${account}}`,
   eventClaim: (account: AccountId, event: EventId) => `event-claim:{${account}/${event}}`,
-  idempotency: (account: AccountId, slot: string) => `idempotency:{${account}/${slot}}`,
+  idempotency: (account: AccountId, request: string) => `idempotency:{${account}/${request}}`,
   /**
    * A pattern for the keys of an account's events and its idempotent responses. It may match keys of other
    * accounts too.
@@ -206,15 +206,15 @@ export const keys = {
   changes: (account: AccountId) => `changes:{${account}}`,
   mailbox: (process: string) => `mailbox:{${process}}`,
   writeCheck: 'write-check:{bull}',
-  over: 'over:{history}',
-  setAside: 'set-aside:{history}',
+  ended: 'over:{history}',
+  historyRefused: 'set-aside:{history}',
   erasures: 'erasures:{history}',
   /** Scripts build this name themselves. */
   keptLonger: (owner: AccountId | EndpointId) => `kept-longer:{${owner}}`,
   historySweep: 'history-sweep:{history}',
   moved: (account: AccountId, event: EventId) => `moved:{${account}/${event}}`,
-  reach: (account: AccountId) => `reach:{${account}}`,
-  attemptReach: (account: AccountId) => `attempt-reach:{${account}}`,
+  movedUntil: (account: AccountId) => `reach:{${account}}`,
+  attemptsMovedUntil: (account: AccountId) => `attempt-reach:{${account}}`,
   pinnedEvent: (account: AccountId, event: EventId) => `pinned:{${account}/${event}}`,
   pinned: (endpoint: EndpointId, event: EventId) => `pinned:{${endpoint}}:${event}`,
   movedIds: (account: AccountId, part: number) => `moved-ids:{${account}}:${part}`,

@@ -14,8 +14,8 @@ export interface MovedEvent {
   /** How many days after its acceptance it leaves the history. */
   readonly keepDays: number;
   /** It is older than that: what is recorded of it, for longer, is brought up to date, and nothing is added. */
-  readonly isOver?: boolean;
-  /** Those that are over. The event may have others. */
+  readonly isExpired?: boolean;
+  /** Those that have ended. The event may have others. */
   readonly deliveries: readonly MovedDelivery[];
 }
 

@@ -15,9 +15,9 @@ import {
   type AttemptAftermath,
   auditRecordedEvent,
   eventsOfAttempt,
+  notifiesOfFailing,
   OperationalEvents,
   operationalEventId,
-  tellsOfFailing,
   verificationEvents,
   webhookDisabledEvent,
 } from './operational-events';
@@ -292,7 +292,7 @@ describe('events of attempt', () => {
         recoveredFrom: NOW,
       });
       expect(eventsOfAttempt(aftermath)).toEqual([]);
-      expect(tellsOfFailing(type, fourth)).toBe(false);
+      expect(notifiesOfFailing(type, fourth)).toBe(false);
     });
   });
 });

@@ -119,7 +119,7 @@ export interface AttemptAftermath {
 const FAILING_AFTER_ATTEMPTS = 4;
 
 /** Whether `webhook.failing` reports an attempt. Never an attempt that delivers such an event itself. */
-export function tellsOfFailing(eventType: string, { number, outcome }: Attempt): boolean {
+export function notifiesOfFailing(eventType: string, { number, outcome }: Attempt): boolean {
   return number === FAILING_AFTER_ATTEMPTS && outcome !== 'delivered' && !isOperational(eventType);
 }
 
@@ -182,7 +182,7 @@ export function verificationEvents({ id, url, verification, updatedAt }: Endpoin
 }
 
 function failing({ event, endpoint, attempt }: AttemptAftermath): OperationalEvent | undefined {
-  if (!tellsOfFailing(event.type, attempt)) return undefined;
+  if (!notifiesOfFailing(event.type, attempt)) return undefined;
   return {
     type: 'webhook.failing',
     endpointId: endpoint.id,

@@ -30,7 +30,7 @@ end
 ---@param field text
 ---@param now integer
 ---@param kept_ms integer      ids that were accepted longer ago have lapsed
-function guard_unsettled(events, bucket, event, field, now, kept_ms)
+function guard_unsent(events, bucket, event, field, now, kept_ms)
   if redis.call('ZSCORE', events, event) then return stop() end
   local accepted_at = string.match(redis.call('HGET', bucket, field) or '', '^%a(%d+)')
   if accepted_at and tonumber(accepted_at) >= not_ahead(now) - kept_ms then return stop() end

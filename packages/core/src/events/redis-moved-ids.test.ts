@@ -89,7 +89,7 @@ it('forgets none because one process has a clock that is ahead of Redis', async 
 
 /** Whether what comes after the guards runs. */
 async function stores(events: readonly AcceptedEvent[], now: number): Promise<boolean> {
-  const guards = movedIds.guardsUnsettled(events, now);
+  const guards = movedIds.guardsUnsent(events, now);
   const after = movedIds.look(uniqueAccountId(), uniqueEventId(), now);
   const results = await atomicAsOne(redis.client)([...guards, after]);
   return results.length > guards.length;
@@ -116,8 +116,8 @@ describe('an event whose id the API made', () => {
     expect(await leave(left, NOW + 599_999)).toBe(true);
     const tried = [[other], [other, listed], [left, other]];
     expect(await Promise.all(tried.map((events) => stores(events, NOW)))).toEqual([true, false, false]);
-    const settled = [listed, left, other].map((event) => movedIds.isSettled(event, NOW));
-    expect(await Promise.all(settled)).toEqual([true, true, false]);
+    const wereSent = [listed, left, other].map((event) => movedIds.wasSent(event, NOW));
+    expect(await Promise.all(wereSent)).toEqual([true, true, false]);
     expect(await partsOf(accountId)).toEqual([]);
   });
 

@@ -6,7 +6,7 @@ import { mapReply, together } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
 import type { Guard } from '../platform/redis-lua';
 import type { Step } from '../platform/redis-script';
-import { eraseDigest, guardUnrepeated, guardUnsettled, keepId, lookAtId } from './redis-moved-ids.script';
+import { eraseDigest, guardUnrepeated, guardUnsent, keepId, lookAtId } from './redis-moved-ids.script';
 
 /** The id of an event that has moved to the history, and what it stands for. */
 export interface MovedId {
@@ -35,7 +35,7 @@ export interface KeptId {
 type Known = Pick<AcceptedEvent, 'accountId' | 'id' | 'isClaimed' | 'isQueued'>;
 
 /** What became of an event that may have been fanned out before. */
-export interface Settled {
+export interface SentState {
   /** Whether it is in its account's list: it is complete then. */
   readonly isListed: boolean;
   readonly moved: MovedId | undefined;
@@ -60,7 +60,7 @@ export class MovedIds {
     private readonly retentionMs: number,
   ) {}
 
-  look(accountId: AccountId, id: EventId, now: number): Step<Settled> {
+  look(accountId: AccountId, id: EventId, now: number): Step<SentState> {
     const { part, field } = placeOf(id);
     return mapReply(lookAtId({ account: accountId, part, event: id, field }), ({ isListed, value }) => {
       const moved = decode(value ?? '');
@@ -74,18 +74,18 @@ export class MovedIds {
    * have sent or cancelled one that was published with its id, and it may have moved, since it was looked at. And Redis
    * may have run this very request before, over a connection that broke.
    */
-  guardsUnsettled(events: readonly AcceptedEvent[], now: number): readonly Guard[] {
+  guardsUnsent(events: readonly AcceptedEvent[], now: number): readonly Guard[] {
     const known = events.filter(mayBeKnown);
     const others = events.filter((event) => !mayBeKnown(event));
     const [first] = others;
     return [
-      ...(known.length > 0 ? [together(known.map((event) => this.#guardUnsettled(event, now)))] : []),
+      ...(known.length > 0 ? [together(known.map((event) => this.#guardUnsent(event, now)))] : []),
       ...(first ? [this.#guardUnrepeated(first.accountId, others)] : []),
     ];
   }
 
   /** Whether one of these guards would have stopped at this event. */
-  async isSettled(event: Known, now: number): Promise<boolean> {
+  async wasSent(event: Known, now: number): Promise<boolean> {
     const { accountId, id } = event;
     if (!mayBeKnown(event)) return !(await this.#guardUnrepeated(accountId, [event])(this.redis));
     const { isListed, moved } = await this.look(accountId, id, now)(this.redis);
@@ -117,9 +117,9 @@ export class MovedIds {
   }
 
   // One that may have been published before is not there, and has not moved.
-  #guardUnsettled({ accountId, id }: Known, now: number): Guard<boolean> {
+  #guardUnsent({ accountId, id }: Known, now: number): Guard<boolean> {
     const { part, field } = placeOf(id);
-    return guardUnsettled({ account: accountId, part, event: id, field, now, keptMs: this.retentionMs });
+    return guardUnsent({ account: accountId, part, event: id, field, now, keptMs: this.retentionMs });
   }
 
   // Redis has stored none of the account's events, whose ids the API made.

@@ -38,18 +38,18 @@ function see_delivery(log, list, event)
 end
 
 ---@with account AccountId
----@key reach = reach(account)
----@key attempt_reach = attemptReach(account)
+---@key moved_until = movedUntil(account)
+---@key attempts_moved_until = attemptsMovedUntil(account)
 ---@param accepted_at digits
 ---@param attempt_at digits
-function raise_reach(reach, attempt_reach, accepted_at, attempt_at)
+function raise_moved_until(moved_until, attempts_moved_until, accepted_at, attempt_at)
   local times = { accepted_at, attempt_at }
-  for i, key in ipairs { reach, attempt_reach } do
+  for i, key in ipairs { moved_until, attempts_moved_until } do
     if tonumber(redis.call('GET', key) or '0') < tonumber(times[i]) then redis.call('SET', key, times[i]) end
   end
 end
 
---- For an event's delivery of which all is over: not if it is about to be sent again, nor if something was recorded since its
+--- For an event's delivery that has ended: not if it is about to be sent again, nor if something was recorded since its
 --- log was read. A log only grows, and an erasure changes its start. `once` knows of it in a script that has looked already.
 local function is_log_unchanged(pin, log, length, is_erased)
   if once[log] then return true end

@@ -14,7 +14,7 @@ import {
   dropEvent,
   isEventErased,
   leaveList,
-  raiseReach,
+  raiseMovedUntil,
   releaseReceiver,
   removeDelivery,
   seeDelivery,
@@ -43,7 +43,7 @@ export interface SeenDelivery {
 export type MovedCounts = Readonly<Partial<Record<EndStatus, number>>>;
 
 /** The newest times of what has moved. Milliseconds since the Unix epoch; 0: there was none. */
-export interface MovedReach {
+export interface MovedUntil {
   readonly acceptedAt: number;
   readonly attemptAt: number;
 }
@@ -56,7 +56,7 @@ export interface EventPlace {
 
 /** A delivery that leaves Redis, as it was read. */
 export interface RemovedDelivery extends EventPlace, DeliveryParts {
-  readonly fence: LogFence;
+  readonly logVersion: LogVersion;
   /** Counted as moved, unless it is done already. */
   readonly status: EndStatus | undefined;
 }
@@ -70,12 +70,12 @@ export interface DroppedEvent extends EventPlace {
 export type Dropped = DropEventReply['outcome'];
 
 /** What a log was when it was read: it is the same one as long as these are. */
-interface LogFence {
+interface LogVersion {
   readonly length: number;
   readonly isErased: boolean;
 }
 
-export function fenceOf(log: string): LogFence {
+export function logVersionOf(log: string): LogVersion {
   return { length: Buffer.byteLength(log), isErased: log.startsWith(ERASED_LOG_START) };
 }
 
@@ -117,28 +117,28 @@ export class MovedStore {
    * Everything of the account that was accepted after this is in Redis. `undefined`: nothing has moved, or
    * this Redis does not know. Milliseconds since the Unix epoch.
    */
-  async reach(accountId: AccountId): Promise<number | undefined> {
-    const reach = await this.redis.get(keys.reach(accountId));
-    return reach === null ? undefined : Number(reach);
+  async movedUntil(accountId: AccountId): Promise<number | undefined> {
+    const movedUntil = await this.redis.get(keys.movedUntil(accountId));
+    return movedUntil === null ? undefined : Number(movedUntil);
   }
 
   /**
    * All of the account's attempts that began after this are in Redis. `undefined`: none has moved, or this
    * Redis does not know. Milliseconds since the Unix epoch.
    */
-  async attemptReach(accountId: AccountId): Promise<number | undefined> {
-    const reach = await this.redis.get(keys.attemptReach(accountId));
-    return reach === null ? undefined : Number(reach);
+  async attemptsMovedUntil(accountId: AccountId): Promise<number | undefined> {
+    const movedUntil = await this.redis.get(keys.attemptsMovedUntil(accountId));
+    return movedUntil === null ? undefined : Number(movedUntil);
   }
 
   /** Before anything is removed that was accepted then, or has an attempt of then. */
-  raiseReach(accountId: AccountId, { acceptedAt, attemptAt }: MovedReach): Step<void> {
-    return raiseReach({ account: accountId, acceptedAt, attemptAt });
+  raiseMovedUntil(accountId: AccountId, { acceptedAt, attemptAt }: MovedUntil): Step<void> {
+    return raiseMovedUntil({ account: accountId, acceptedAt, attemptAt });
   }
 
   /** Whether a delivery is as it was read, and not about to be sent again. */
-  guardUnchanged({ endpointId, eventId, fence }: RemovedDelivery): Guard<boolean> {
-    const { length, isErased } = fence;
+  guardUnchanged({ endpointId, eventId, logVersion }: RemovedDelivery): Guard<boolean> {
+    const { length, isErased } = logVersion;
     return checkUnchanged({ endpoint: endpointId, event: eventId, length, isErased });
   }
 
@@ -149,8 +149,8 @@ export class MovedStore {
   }
 
   /** Remove a delivery's log and its places in lists, if it is as it was read. Gives whether it did. */
-  remove({ endpointId, eventId, fence }: RemovedDelivery): Guard<boolean> {
-    const { length, isErased } = fence;
+  remove({ endpointId, eventId, logVersion }: RemovedDelivery): Guard<boolean> {
+    const { length, isErased } = logVersion;
     return removeDelivery({ endpoint: endpointId, length, isErased, event: eventId });
   }
 

@@ -175,14 +175,14 @@ export class Metrics {
     }
 
     const recent = await recentAttempts.read(accountId);
-    const reach = await movedStore.attemptReach(accountId);
+    const movedUntil = await movedStore.attemptsMovedUntil(accountId);
 
     /** Gives `undefined` if there are too many. */
     const read = async (grain: RollupGrain): Promise<readonly MetricsPoint[] | undefined> => {
       if (isTooLong(grain)) return undefined;
       const times = wholeIntervals(grain, range.since, range.until);
       const wanted = { accountId, grain, dimension, value, ...times };
-      const hasMoved = reach === undefined || times.since <= reach;
+      const hasMoved = movedUntil === undefined || times.since <= movedUntil;
       const limit = mostRollups(shape);
       const moved = hasMoved ? await pgRollups.read({ ...wanted, limit, recent }) : NOTHING_MOVED;
       if (isTotal && moved.rollups.length >= limit) return undefined;
@@ -238,8 +238,8 @@ export class Metrics {
       const start = Math.floor(at / lengthMs) * lengthMs;
       sums.set(start, (sums.get(start) ?? 0) + events);
     };
-    const reach = await movedHistory?.movedStore.reach(accountId);
-    if (movedHistory && (reach === undefined || range.since <= reach)) {
+    const movedUntil = await movedHistory?.movedStore.movedUntil(accountId);
+    if (movedHistory && (movedUntil === undefined || range.since <= movedUntil)) {
       const query = { accountId, grain: interval, dimension: ACCEPTED, ...range, recent: [] } as const;
       const { rollups } = await movedHistory.pgRollups.read({ ...query, limit: MOST_ROLLUPS });
       for (const { start, attempts } of rollups) add(start, attempts);

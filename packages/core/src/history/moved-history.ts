@@ -1,9 +1,9 @@
 import type { Emit } from '../domain/signal';
+import { EndedList } from '../events/redis-ended-list';
 import type { Retention } from '../events/redis-event-index';
 import { MovedStore } from '../events/redis-moved';
 import { MovedIds } from '../events/redis-moved-ids';
-import { OverList } from '../events/redis-over-list';
-import { RecalledStore } from '../events/redis-recalled';
+import { RehydrationStore } from '../events/redis-rehydration';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
@@ -33,10 +33,10 @@ export function openMovedHistory(
     pgRollups: new PgRollups(historyDatabase),
     pgAuditLog: new PgAuditLog(historyDatabase),
     historyWriter: new HistoryWriter(historyDatabase, clock),
-    overList: new OverList(redis),
+    endedList: new EndedList(redis),
     movedStore: new MovedStore(redis, retention),
     movedIds: new MovedIds(redis, retention.ageMs),
-    recalledStore: new RecalledStore(retention),
+    rehydrationStore: new RehydrationStore(retention),
   };
 }
 

@@ -5,7 +5,7 @@ import { oneShard } from '../domain/queues';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
-import { fenceOf, MovedStore } from '../events/redis-moved';
+import { logVersionOf, MovedStore } from '../events/redis-moved';
 import { atomicAsOne } from '../platform/redis-atomic';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { buildAcceptedAttempt } from '../testing/build-attempt';
@@ -39,20 +39,20 @@ async function arrange({ delivered = 1, untried = 0 } = {}) {
   await stores.eventStore.enlistAll([{ event, deliveries: endpointIds.length }])(redis.client);
   await stores.deliveryStore.enlistAll(buildNewDeliveries(eventId, endpointIds, acceptedAt))(redis.client);
   const fact = { kind: 'attempted', attempt: buildAcceptedAttempt(), nextAttemptAt: undefined } as const;
-  const over = endpointIds.slice(0, delivered);
-  for (const endpointId of over) await stores.deliveryStore.append({ endpointId, eventId }, fact);
+  const ended = endpointIds.slice(0, delivered);
+  for (const endpointId of ended) await stores.deliveryStore.append({ endpointId, eventId }, fact);
 
   /** As the mover removes it, once the history has it. */
   async function move(endpointId: EndpointId, status: EndStatus = 'delivered') {
     const parts = { endpointId, eventId };
     const log = (await redis.client.get(keys.delivery(endpointId, eventId))) ?? '';
-    const removed = { ...parts, accountId, status, fence: fenceOf(log) };
+    const removed = { ...parts, accountId, status, logVersion: logVersionOf(log) };
     const steps = [movedStore.release(removed), movedStore.remove(removed)] as const;
     expect(await atomicAsOne(redis.client)(steps)).toEqual([undefined, true]);
   }
 
   async function moveAll() {
-    for (const endpointId of over) await move(endpointId);
+    for (const endpointId of ended) await move(endpointId);
   }
 
   async function dropEvent() {
@@ -65,7 +65,7 @@ async function arrange({ delivered = 1, untried = 0 } = {}) {
     movedStore,
     recent: new Recent(stores, movedStore),
     event,
-    over,
+    ended,
     move,
     moveAll,
     dropEvent,
@@ -101,7 +101,7 @@ describe('a delivery that moves while it is read', () => {
 
   it('is gone from the list of its endpoint', async () => {
     const scene = await arrange();
-    const [endpointId] = scene.over;
+    const [endpointId] = scene.ended;
     const { accountId } = scene.event;
     const mark = { eventId: scene.event.id, createdAt: scene.event.acceptedAt };
     const readListed = scene.deliveryStore.readListed.bind(scene.deliveryStore);
@@ -115,7 +115,7 @@ describe('a delivery that moves while it is read', () => {
 
   it('is not found alone once it has moved', async () => {
     const scene = await arrange();
-    const [endpointId = uniqueEndpointId()] = scene.over;
+    const [endpointId = uniqueEndpointId()] = scene.ended;
     const { accountId, id: eventId, acceptedAt: createdAt } = scene.event;
     await scene.moveAll();
     expect(await scene.recent.findDelivery(accountId, { endpointId, eventId })).toBeUndefined();
@@ -127,9 +127,9 @@ describe('a delivery that moves while it is read', () => {
 
 describe('an event of which deliveries have moved', () => {
   it('counts them with the others, by their status', async () => {
-    const { recent, event, over, move } = await arrange({ delivered: 3, untried: 1 });
+    const { recent, event, ended, move } = await arrange({ delivered: 3, untried: 1 });
     const { accountId, id } = event;
-    const [first = uniqueEndpointId(), second = uniqueEndpointId()] = over;
+    const [first = uniqueEndpointId(), second = uniqueEndpointId()] = ended;
     await move(first);
     await move(second, 'exhausted');
     expect(await recent.countDeliveries(accountId, id)).toMatchObject({

@@ -53,7 +53,7 @@ export interface RecentParts extends SearchParts {
 }
 
 /**
- * What is in Redis: all that is not over, and what was over a moment ago. Several commands read an entry, and
+ * What is in Redis: all that has not ended, and what ended a moment ago. Several commands read an entry, and
  * it may move to the history in between. An event's deliveries leave their receivers first, their logs after
  * that, and the event last, so a look at what comes first tells whether something was still there.
  */
@@ -71,7 +71,7 @@ export class Recent implements HistorySource {
   async listDeliveries(query: DeliveryQuery, span: ListSpan): Promise<SourceBatch<TypedStanding>> {
     return await searchRecent(this.parts, query, async () => {
       const { entries, nextCursor } = await this.#readStandings(query, span);
-      return { entries: await this.#judgeAll(query, entries), nextCursor };
+      return { entries: await this.#filterAll(query, entries), nextCursor };
     });
   }
 
@@ -178,14 +178,14 @@ export class Recent implements HistorySource {
       : await readEntries(eventStore, query, span);
   }
 
-  async #judgeAll(
+  async #filterAll(
     query: DeliveryQuery,
     all: readonly (Standing | EmptyEntry)[],
   ): Promise<readonly SourceEntry<TypedStanding>[]> {
     if (all.some((one) => this.#needsLook(one))) {
       return await Promise.all(all.map(async (one) => await this.#lookAt(query, one)));
     }
-    return all.map((one) => judge(query, one));
+    return all.map((one) => filterEntry(query, one));
   }
 
   /** Whether its record does not tell its type, or whether it is still here. */
@@ -195,14 +195,14 @@ export class Recent implements HistorySource {
   }
 
   async #lookAt(query: DeliveryQuery, one: Standing | EmptyEntry): Promise<SourceEntry<TypedStanding>> {
-    if (!this.#needsLook(one)) return judge(query, one);
+    if (!this.#needsLook(one)) return filterEntry(query, one);
     // Without a log, nothing has happened yet. Or it has just moved: then its receiver is gone as well.
     const known = this.moved && isUntried(one) ? await this.#lookAgain(query.accountId, one) : one;
     if (!known) return { mark: one, row: undefined, isGone: true };
     if (!matchesFilter(known, query)) return { mark: one, row: undefined };
     // A delivery that was never tried has no line with its type. If its event is gone too, its type is unknown.
     const type = known.type ?? (await this.parts.eventStore.findHead(query.accountId, one.eventId))?.type;
-    return judge(query, { ...known, type });
+    return filterEntry(query, { ...known, type });
   }
 
   /** Events that are gone are left out. */
@@ -250,7 +250,7 @@ function isUntried({ status, attemptCount }: Standing): boolean {
   return attemptCount === 0 && (status === 'pending' || status === 'held');
 }
 
-function judge(query: DeliveryQuery, one: Standing | EmptyEntry): SourceEntry<TypedStanding> {
+function filterEntry(query: DeliveryQuery, one: Standing | EmptyEntry): SourceEntry<TypedStanding> {
   return { mark: one, row: isWanted(query, one) ? one : undefined };
 }
 

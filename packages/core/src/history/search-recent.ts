@@ -39,7 +39,7 @@ export async function searchRecent<Row>(
   if (!pattern || pattern.isEmpty) return await readBatch();
   if (pattern.isInNone) return { entries: [], nextCursor: undefined };
   const batch = await readBatch();
-  return await judgeBatch(parts, { accountId, pattern, work }, batch);
+  return await searchBatch(parts, { accountId, pattern, work }, batch);
 }
 
 interface Search {
@@ -48,46 +48,46 @@ interface Search {
   readonly work: SearchWork;
 }
 
-async function judgeBatch<Row>(
+async function searchBatch<Row>(
   parts: SearchParts,
   search: Search,
   batch: SourceBatch<Row>,
 ): Promise<SourceBatch<Row>> {
   const { heavyTurns } = parts;
   const verdicts = new Map<EventId, Verdict>();
-  const judged: SourceEntry<Row>[] = [];
+  const searched: SourceEntry<Row>[] = [];
   for (const some of chunksOf(batch.entries, READ_TOGETHER)) {
-    const work = () => judgeSome(parts, search, some, verdicts);
-    judged.push(...(await (heavyTurns ? heavyTurns.run(search.accountId, work) : work())));
-    const last = judged.at(-1);
+    const work = () => searchSome(parts, search, some, verdicts);
+    searched.push(...(await (heavyTurns ? heavyTurns.run(search.accountId, work) : work())));
+    const last = searched.at(-1);
     if (!search.work.isSpent || !last) continue;
-    const isAll = judged.length === batch.entries.length;
-    return { entries: judged, nextCursor: isAll ? batch.nextCursor : markOf(last.mark), endsPage: true };
+    const isAll = searched.length === batch.entries.length;
+    return { entries: searched, nextCursor: isAll ? batch.nextCursor : markOf(last.mark), endsPage: true };
   }
-  return { ...batch, entries: judged };
+  return { ...batch, entries: searched };
 }
 
-/** The entries as judged, as far as there was work left. */
-async function judgeSome<Row>(
+/** The entries that match, as far as there was work left. */
+async function searchSome<Row>(
   parts: SearchParts,
   search: Search,
   some: readonly SourceEntry<Row>[],
   verdicts: Map<EventId, Verdict>,
 ): Promise<readonly SourceEntry<Row>[]> {
-  const events = await findAll(parts, search.accountId, unjudged(some, verdicts));
-  const judged: SourceEntry<Row>[] = [];
+  const events = await findAll(parts, search.accountId, withoutVerdict(some, verdicts));
+  const searched: SourceEntry<Row>[] = [];
   for (const entry of some) {
     const { eventId } = entry.mark;
     if (events.has(eventId) && !verdicts.has(eventId)) {
-      verdicts.set(eventId, await judge(search, events.get(eventId)));
+      verdicts.set(eventId, await verdictOn(search, events.get(eventId)));
     }
-    judged.push(judgedBy(verdicts, entry));
+    searched.push(filteredBy(verdicts, entry));
     if (search.work.isSpent) break;
   }
-  return judged;
+  return searched;
 }
 
-function unjudged(
+function withoutVerdict(
   entries: readonly SourceEntry<unknown>[],
   verdicts: ReadonlyMap<EventId, Verdict>,
 ): readonly EventId[] {
@@ -100,7 +100,7 @@ async function findAll({ eventStore }: SearchParts, accountId: AccountId, ids: r
   return new Map(found);
 }
 
-async function judge({ pattern, work }: Search, event: StoredEvent | undefined): Promise<Verdict> {
+async function verdictOn({ pattern, work }: Search, event: StoredEvent | undefined): Promise<Verdict> {
   if (event === undefined) return 'gone';
   if (event.body === undefined) return 'other';
   work.spendOnText(event.body.length);
@@ -109,7 +109,7 @@ async function judge({ pattern, work }: Search, event: StoredEvent | undefined):
 }
 
 // An event is the last that leaves: its deliveries have left as well.
-function judgedBy<Row>(verdicts: ReadonlyMap<EventId, Verdict>, entry: SourceEntry<Row>): SourceEntry<Row> {
+function filteredBy<Row>(verdicts: ReadonlyMap<EventId, Verdict>, entry: SourceEntry<Row>): SourceEntry<Row> {
   if (entry.row === undefined) return entry;
   const verdict = verdicts.get(entry.mark.eventId);
   if (verdict === 'contained') return entry;

@@ -168,12 +168,12 @@ interface Scene {
 }
 
 /**
- * Deliveries that move while they are read: to the history, as what is over does, and back, as what is sent
+ * Deliveries that move while they are read: to the history, as what has ended does, and back, as what is sent
  * again does. In the history each may stand as it was before it came back.
  */
 function play({ rows, seed }: Scene) {
   const random = createSeededRandom(seed);
-  let reach: number | undefined;
+  let movedUntil: number | undefined;
   let isAway = false;
   const moveSome = () => {
     if (isAway) return;
@@ -182,7 +182,7 @@ function play({ rows, seed }: Scene) {
       const chance = random();
       if (row.status !== 'pending' && chance < 0.1 && recent.rows.has(key)) {
         moved.rows.set(key, row);
-        reach = Math.max(reach ?? 0, row.createdAt);
+        movedUntil = Math.max(movedUntil ?? 0, row.createdAt);
         recent.rows.delete(key);
       }
       if (chance > 0.97 && moved.rows.has(key)) recent.rows.set(key, row);
@@ -201,18 +201,18 @@ function play({ rows, seed }: Scene) {
     recent.rows.set(keyOf(row), row);
     if (row.status === 'pending' && random() < 0.3) {
       moved.rows.set(keyOf(row), { ...row, status: 'exhausted' });
-      reach = Math.max(reach ?? 0, row.createdAt);
+      movedUntil = Math.max(movedUntil ?? 0, row.createdAt);
     }
   }
   for (let i = 0; i < random() * 20; i += 1) moveSome();
-  const movedStore = fake<MovedStore>({ reach: async () => reach });
+  const movedStore = fake<MovedStore>({ movedUntil: async () => movedUntil });
   const history = new WholeHistory(recent, { source: moved, movedStore });
   return {
     history,
-    /** From now on the history can't be reached. Gives how far it reaches. */
+    /** From now on the history can't be reached. Gives until when records have moved. */
     goAway() {
       isAway = true;
-      return reach;
+      return movedUntil;
     },
   };
 }
@@ -374,14 +374,14 @@ describe('while the history is away', () => {
     await fc.assert(
       fc.asyncProperty(scenes, queries, limits, async (scene, query, limit) => {
         const { history, goAway } = play(scene);
-        const reach = goAway();
+        const movedUntil = goAway();
         const read = await readUntilEnd((after) =>
           history.listDeliveries({ accountId, ...query }, limit, after),
         );
-        const isInRedis = ({ createdAt }: Row) => reach === undefined || createdAt > reach;
+        const isInRedis = ({ createdAt }: Row) => movedUntil === undefined || createdAt > movedUntil;
         const isAllInRedis =
           query.status === 'pending' ||
-          (reach !== undefined && query.since !== undefined && query.since > reach);
+          (movedUntil !== undefined && query.since !== undefined && query.since > movedUntil);
         const sure = isAllInRedis ? scene.rows : scene.rows.filter(isInRedis);
         expect(read.found).toEqual(expectedOf(sure, query).toSorted(newestFirst));
         expect(read.end).toBe(isAllInRedis ? 'whole' : 'history_unavailable');
@@ -428,7 +428,7 @@ describe('while the history is away', () => {
       readHeads: async (_account: AccountId, marks: readonly EventMark[]) => marks.map(() => undefined),
     } as unknown as HistorySource;
     const source = { listDeliveries: away, walkDeliveries: away, findEvent: away, readHeads: away };
-    const movedStore = fake<MovedStore>({ reach: async () => oldest.createdAt });
+    const movedStore = fake<MovedStore>({ movedUntil: async () => oldest.createdAt });
     const history = new WholeHistory(recent, { source: source as unknown as HistorySource, movedStore });
     return { history, away };
   }

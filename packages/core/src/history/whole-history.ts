@@ -43,7 +43,7 @@ export interface HistoryPage<Row> extends Page<Row, ListMark> {
 /** What has moved to the history. */
 export interface MovedSource {
   readonly source: HistorySource;
-  /** It knows how far the history reaches: everything that was accepted later is in Redis. */
+  /** It knows until when records have moved: everything that was accepted later is in Redis. */
   readonly movedStore: MovedStore;
 }
 
@@ -160,16 +160,18 @@ export class WholeHistory {
   async #readNewest<Row>(query: Query, span: ListSpan, readFrom: ReadFrom<Row>): Promise<CutBatch<Row>> {
     const batch = await readFrom(this.recent, span);
     if (!this.moved || query.status === 'pending' || query.status === 'held') return batch;
-    // After what Redis has: what leaves it raises the reach before.
-    const reach = await this.moved.movedStore.reach(query.accountId);
-    if (isBeyond(reach, batch.nextCursor?.createdAt, query.since)) return batch;
+    // After what Redis has: what leaves it has raised this time before.
+    const movedUntil = await this.moved.movedStore.movedUntil(query.accountId);
+    if (isBeyond(movedUntil, batch.nextCursor?.createdAt, query.since)) return batch;
     try {
       return await mergeWith(batch, this.moved.source, span, newestFirst, readFrom);
     } catch (error) {
       if (!isAway(error)) throw error;
       // Where nothing is known to have moved, Redis may well have all.
-      if (reach === undefined && batch.nextCursor !== undefined) return batch;
-      const sure = batch.entries.filter(({ mark }) => reach === undefined || mark.createdAt > reach);
+      if (movedUntil === undefined && batch.nextCursor !== undefined) return batch;
+      const sure = batch.entries.filter(
+        ({ mark }) => movedUntil === undefined || mark.createdAt > movedUntil,
+      );
       const last = sure.at(-1)?.mark ?? span.after;
       return { entries: sure, nextCursor: last && markOf(last), endsPage: true, cutBy: error };
     }
@@ -178,8 +180,8 @@ export class WholeHistory {
   async #walk<Row>(query: WalkQuery, span: ListSpan, readFrom: ReadFrom<Row>): Promise<SourceBatch<Row>> {
     const batch = await readFrom(this.recent, span);
     if (!this.moved) return batch;
-    const reach = await this.moved.movedStore.reach(query.accountId);
-    if (isBeyond(reach, span.after?.createdAt, query.since)) return batch;
+    const movedUntil = await this.moved.movedStore.movedUntil(query.accountId);
+    if (isBeyond(movedUntil, span.after?.createdAt, query.since)) return batch;
     return await mergeWith(batch, this.moved.source, span, oldestFirst, readFrom);
   }
 
@@ -198,8 +200,8 @@ export class WholeHistory {
   ): Promise<readonly (Found | undefined)[]> {
     const found = await read(this.recent, wanted);
     if (!this.moved || found.every((one) => one !== undefined)) return found;
-    const reach = await this.moved.movedStore.reach(accountId);
-    const missing = wanted.filter((key, i) => found[i] === undefined && !isBeyond(reach, key.createdAt));
+    const movedUntil = await this.moved.movedStore.movedUntil(accountId);
+    const missing = wanted.filter((key, i) => found[i] === undefined && !isBeyond(movedUntil, key.createdAt));
     if (missing.length === 0) return found;
     const others = await read(this.moved.source, missing);
     const byKey = new Map(missing.map((key, i) => [key, others[i]]));
@@ -227,8 +229,8 @@ interface PageInput {
 type CutBatch<Row> = SourceBatch<Row> & { readonly cutBy?: AppError };
 
 /** Whether one of these times, from which on something is wanted, comes after all that has moved. */
-function isBeyond(reach: number | undefined, ...times: readonly (number | undefined)[]): boolean {
-  return reach !== undefined && times.some((time) => time !== undefined && time > reach);
+function isBeyond(movedUntil: number | undefined, ...times: readonly (number | undefined)[]): boolean {
+  return movedUntil !== undefined && times.some((time) => time !== undefined && time > movedUntil);
 }
 
 async function mergeWith<Row>(

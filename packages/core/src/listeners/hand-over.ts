@@ -61,7 +61,7 @@ export class HandOver {
     if (request.mayBegin && !(await request.mayBegin(false))) return NOT_BEGUN;
     this.#count += 1;
     const id = `${mailbox.address}.${this.#count}`;
-    const isOver = mailbox.expect();
+    const stopExpecting = mailbox.expect();
     const wholeMs = request.timeoutMs ?? timeoutMs;
     const patienceMs = 2 * wholeMs + SILENCE_MS + MARGIN_MS;
     const result = this.#resultOf(id, patienceMs, request.mayBegin, abortSignal);
@@ -75,7 +75,7 @@ export class HandOver {
     } finally {
       clearInterval(timer);
       this.#underWay.get(id)?.settle(unsent('It could not be handed over.'));
-      isOver();
+      stopExpecting();
     }
   }
 

@@ -59,7 +59,7 @@ export class ListenerStreams {
     const onEnd = () => void timers.push(setTimeout(close, LAST_WORD_MS));
     const stream = await this.#create(address, parallel, onEnd);
     const recheck = new Recheck({ isAllowed, onEnd: (why) => stream.end(why) });
-    const isOver = this.parts.mailbox.expect();
+    const stopExpecting = this.parts.mailbox.expect();
     recheck.start();
     timers.push(setTimeout(() => stream.end('time_limit'), maxMs));
     signal.addEventListener('abort', () => stream.end('lost'));
@@ -73,7 +73,7 @@ export class ListenerStreams {
       recheck.stop();
       stream.end('lost');
       for (const timer of timers) clearTimeout(timer);
-      isOver();
+      stopExpecting();
       await this.#close(stream);
     }
   }

@@ -110,13 +110,16 @@ export class Listeners {
   }
 
   /** Wait until a listener with strict order has everything that it missed; others need not wait. */
-  async untilCaughtUp({ accountId, endpointId }: EndpointAddress, isOver: () => boolean): Promise<void> {
+  async untilCaughtUp(
+    { accountId, endpointId }: EndpointAddress,
+    hasStreamEnded: () => boolean,
+  ): Promise<void> {
     const { endpointStore, replayStore } = this.parts;
     const endpoint = await endpointStore.find(accountId, endpointId);
     if (endpoint?.ordering !== 'strict' || endpoint.listener?.replay === undefined) return;
     for (;;) {
       const replay = await replayStore.find(endpoint.listener.replay as ReplayId);
-      if (!replay || hasEnded(replay) || isOver()) return;
+      if (!replay || hasEnded(replay) || hasStreamEnded()) return;
       await wait(READ_REPLAY_EVERY_MS);
     }
   }

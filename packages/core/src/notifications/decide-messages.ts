@@ -1,9 +1,9 @@
 import type { Contact, Digest, Occasion, Subject } from '../domain/contact';
 import type { Finding, Observation, Remembered } from './observe-account';
-import { decodeRate, encodeRate, judgedEveryMs, type RatePolicy } from './success-rate';
+import { checkedEveryMs, decodeRate, encodeRate, type RatePolicy } from './success-rate';
 
 /** The last state that contacts got a message about, by occasion and subject: see `fieldOf`. */
-export type ToldFields = Readonly<Record<string, string>>;
+export type NotifiedFields = Readonly<Record<string, string>>;
 
 /** One message for all that is new of an occasion. */
 export interface Message {
@@ -42,24 +42,24 @@ const RATE = 'rate';
 const RATES_READ = 'rates-read';
 
 /** The messages about an account now, and the state to remember. */
-export function decideMessages(observation: Observation, told: ToldFields, now: number): Decision {
+export function decideMessages(observation: Observation, notified: NotifiedFields, now: number): Decision {
   const { findings } = observation;
-  const del = Object.keys(told).filter((field) => isOver(field, observation));
-  const rates = ratesOf(observation, told, now);
+  const del = Object.keys(notified).filter((field) => isObsolete(field, observation));
+  const rates = ratesOf(observation, notified, now);
   // A state from before there were contacts makes no message.
-  if (told[BEGUN] === undefined) {
+  if (notified[BEGUN] === undefined) {
     return { set: { [BEGUN]: '1', ...rates, ...episodesOf(findings) }, del, messages: [] };
   }
-  const fresh = findings.filter((finding) => told[fieldOf(finding)]?.split(' ')[0] !== finding.episode);
-  const messages = messagesOf(fresh, told, now);
-  const findingsTold = messages.flatMap((message) => message.findings);
-  const ended = findingsTold
+  const fresh = findings.filter((finding) => notified[fieldOf(finding)]?.split(' ')[0] !== finding.episode);
+  const messages = messagesOf(fresh, notified, now);
+  const findingsSent = messages.flatMap((message) => message.findings);
+  const ended = findingsSent
     .filter(({ occasion }) => occasion === 'recovered')
     .flatMap(({ about }) => UNTIL_RECOVERED.map((occasion) => `${occasion} ${about}`));
   const sentAt = messages.map(({ occasion }) => [`${SENT} ${occasion}`, String(now)] as const);
   const set = {
     ...rates,
-    ...episodesOf(findingsTold.filter(({ occasion }) => occasion !== 'recovered')),
+    ...episodesOf(findingsSent.filter(({ occasion }) => occasion !== 'recovered')),
     ...Object.fromEntries(sentAt),
   };
   return {
@@ -70,31 +70,35 @@ export function decideMessages(observation: Observation, told: ToldFields, now: 
 }
 
 /** The account's endpoints, as the earlier checks found them. */
-export function rememberedIn(told: ToldFields, policy: RatePolicy, now: number): Remembered {
-  const rates = Object.entries(told).flatMap(([field, text]) => {
+export function rememberedIn(notified: NotifiedFields, policy: RatePolicy, now: number): Remembered {
+  const rates = Object.entries(notified).flatMap(([field, text]) => {
     const [kind, about = ''] = field.split(' ');
     return kind === RATE ? [[about, decodeRate(text)] as const] : [];
   });
-  const readAt = Number(told[RATES_READ] ?? 0);
+  const readAt = Number(notified[RATES_READ] ?? 0);
   return {
-    troubles: troublesOf(told),
+    troubles: troublesOf(notified),
     rates: new Map(rates),
-    areRatesDue: policy.below > 0 && now - readAt >= judgedEveryMs(policy),
+    areRatesDue: policy.below > 0 && now - readAt >= checkedEveryMs(policy),
   };
 }
 
 /** The rates that have changed, and when they were looked at if that was now. */
-function ratesOf({ rates, areRatesNew }: Observation, told: ToldFields, now: number): Record<string, string> {
+function ratesOf(
+  { rates, areRatesNew }: Observation,
+  notified: NotifiedFields,
+  now: number,
+): Record<string, string> {
   if (!areRatesNew) return {};
   const states = [...rates].map(([about, state]) => [`${RATE} ${about}`, encodeRate(state)] as const);
-  const changed = states.filter(([field, text]) => told[field] !== text);
+  const changed = states.filter(([field, text]) => notified[field] !== text);
   return { [RATES_READ]: String(now), ...Object.fromEntries(changed) };
 }
 
 /** The endpoints that contacts were told are in trouble, and since when. */
-function troublesOf(told: ToldFields): ReadonlyMap<string, number> {
+function troublesOf(notified: NotifiedFields): ReadonlyMap<string, number> {
   const troubles = new Map<string, number>();
-  for (const [field, value] of Object.entries(told)) {
+  for (const [field, value] of Object.entries(notified)) {
     const [occasion = '', about = ''] = field.split(' ');
     if (!UNTIL_RECOVERED.includes(occasion)) continue;
     const [episode, since = episode] = value.split(' ');
@@ -112,13 +116,13 @@ export function confirmationOf({ askedAt, createdAt }: Pick<Contact, 'askedAt' |
   return String(askedAt ?? createdAt);
 }
 
-function messagesOf(fresh: readonly Finding[], told: ToldFields, now: number): readonly Message[] {
+function messagesOf(fresh: readonly Finding[], notified: NotifiedFields, now: number): readonly Message[] {
   const occasions = [...new Set(fresh.map(({ occasion }) => occasion))];
   return occasions
     .map((occasion) => ({ occasion, findings: fresh.filter((finding) => finding.occasion === occasion) }))
     .filter(({ occasion, findings }) => {
       const firstAt = Math.min(...findings.map(({ at }) => at));
-      const lastSentAt = Number(told[`${SENT} ${occasion}`] ?? 0);
+      const lastSentAt = Number(notified[`${SENT} ${occasion}`] ?? 0);
       const windowMs = findings.some(({ about }) => about !== '') ? WINDOW_MS : 0;
       return now - firstAt >= windowMs && now - lastSentAt >= quietMsOf(occasion);
     });
@@ -129,7 +133,7 @@ function isPassed(occasion: Occasion, messages: readonly Message[]): boolean {
   return occasion === 'quota_80' && messages.some((message) => message.occasion === 'quota_100');
 }
 
-function isOver(field: string, { findings, endpointIds, rates }: Observation): boolean {
+function isObsolete(field: string, { findings, endpointIds, rates }: Observation): boolean {
   const [occasion = '', about = ''] = field.split(' ');
   if ([BEGUN, SENT, CONFIRMATION, RATES_READ].includes(occasion)) return false;
   if (occasion === RATE) return !rates.has(about);

@@ -836,10 +836,10 @@ describe('a worker that dies', () => {
     await confirmed(scene);
     await fails(await addEndpoint(scene));
     now += 12 * MINUTE;
-    const told = await scene.notificationStore.readTold(accountId);
+    const notified = await scene.notificationStore.readNotified(accountId);
     const changes = { set: { 'failing x': '1' }, del: [], add: [] };
     const all = await Promise.all(
-      [1, 2, 3].map(() => scene.notificationStore.tell(accountId, told, changes)),
+      [1, 2, 3].map(() => scene.notificationStore.notify(accountId, notified, changes)),
     );
     expect(all.filter(Boolean)).toHaveLength(1);
   });
@@ -851,6 +851,6 @@ describe('an account without contacts', () => {
     const contact = await confirmed(scene);
     await scene.contactStore.remove(accountId, contact.id);
     await lookAfter(scene, 0);
-    expect(await redis.client.exists(keys.contactAccounts, keys.told(accountId))).toBe(0);
+    expect(await redis.client.exists(keys.contactAccounts, keys.notified(accountId))).toBe(0);
   });
 });

@@ -20,9 +20,9 @@ import {
   confirmationOf,
   decideMessages,
   dueAtFor,
+  type NotifiedFields,
   rememberedIn,
   subjectsFor,
-  type ToldFields,
 } from './decide-messages';
 import type { SendOutcome } from './nodemailer-mailer';
 import { type ObserverParts, observeAccount } from './observe-account';
@@ -31,7 +31,7 @@ import type {
   ClaimedAccount,
   DueNotification,
   NotificationStore,
-  ToldChanges,
+  NotifiedChanges,
 } from './redis-notification-store';
 import { type SenderParts, sendNotification } from './send-notification';
 
@@ -82,11 +82,11 @@ export class Notifier extends ClaimedWork<ClaimedAccount> {
     const { contactStore, notificationStore, clock } = this.parts;
     const { accountId } = claimed;
     const contacts = await contactStore.list(accountId);
-    await this.#tell(accountId, contacts);
+    await this.#notify(accountId, contacts);
     await this.#sendDue(claimed, contacts);
     const nextDue = await notificationStore.nextDue(accountId);
     if (contacts.length === 0 && nextDue === undefined) {
-      await notificationStore.forgetTold(accountId);
+      await notificationStore.forgetNotified(accountId);
       await notificationStore.endLook(claimed, undefined);
     } else {
       const nextLook = clock() + LOOK_EVERY_MS;
@@ -94,29 +94,32 @@ export class Notifier extends ClaimedWork<ClaimedAccount> {
     }
   }
 
-  async #tell(accountId: AccountId, contacts: readonly Contact[]): Promise<void> {
+  async #notify(accountId: AccountId, contacts: readonly Contact[]): Promise<void> {
     const { notificationStore, emit } = this.parts;
-    const told = await notificationStore.readTold(accountId);
+    const notified = await notificationStore.readNotified(accountId);
     const changes = joined(
-      this.#askForConfirmation(contacts, told.fields),
-      await this.#decide(accountId, contacts, told.fields),
+      this.#askForConfirmation(contacts, notified.fields),
+      await this.#decide(accountId, contacts, notified.fields),
     );
     if (changes.add.length + changes.del.length + Object.keys(changes.set).length === 0) return;
     // If somebody else was quicker, the next look decides again.
-    if (!(await notificationStore.tell(accountId, told, changes))) return;
+    if (!(await notificationStore.notify(accountId, notified, changes))) return;
     for (const { notification } of changes.add) {
       const { id, topic, kind } = notification;
       emit({ name: 'notification.queued', accountId, notificationId: id, kind, topic });
     }
   }
 
-  #askForConfirmation(contacts: readonly Contact[], told: ToldFields): ToldChanges {
+  #askForConfirmation(contacts: readonly Contact[], notified: NotifiedFields): NotifiedChanges {
     const asked = contacts.filter(
       (contact) =>
-        contact.status === 'unconfirmed' && told[confirmationFieldOf(contact)] !== confirmationOf(contact),
+        contact.status === 'unconfirmed' &&
+        notified[confirmationFieldOf(contact)] !== confirmationOf(contact),
     );
     const fields = new Set<string>(contacts.map(confirmationFieldOf));
-    const gone = Object.keys(told).filter((field) => field.startsWith('confirmation ') && !fields.has(field));
+    const gone = Object.keys(notified).filter(
+      (field) => field.startsWith('confirmation ') && !fields.has(field),
+    );
     const now = this.parts.clock();
     return {
       set: Object.fromEntries(
@@ -127,13 +130,17 @@ export class Notifier extends ClaimedWork<ClaimedAccount> {
     };
   }
 
-  async #decide(accountId: AccountId, contacts: readonly Contact[], told: ToldFields): Promise<ToldChanges> {
+  async #decide(
+    accountId: AccountId,
+    contacts: readonly Contact[],
+    notified: NotifiedFields,
+  ): Promise<NotifiedChanges> {
     if (!contacts.some(({ status }) => status === 'confirmed')) return NOTHING;
     const { ratePolicy, clock } = this.parts;
-    const remembered = rememberedIn(told, ratePolicy, clock());
+    const remembered = rememberedIn(notified, ratePolicy, clock());
     const observed = await observeAccount(this.parts, accountId, remembered);
     const now = clock();
-    const { set, del, messages } = decideMessages(observed, told, now);
+    const { set, del, messages } = decideMessages(observed, notified, now);
     const add = messages.flatMap((message) =>
       contacts.flatMap((contact): DueNotification[] => {
         const subjects = subjectsFor(contact, message);
@@ -170,7 +177,7 @@ export class Notifier extends ClaimedWork<ClaimedAccount> {
         const outcome = await this.#sendTo(contact, together);
         if (outcome === 'broken off') return;
         for (const notification of together)
-          await this.#settle(accountId, notification, outcome, claimedUntil);
+          await this.#recordResult(accountId, notification, outcome, claimedUntil);
       }),
     );
   }
@@ -191,7 +198,7 @@ export class Notifier extends ClaimedWork<ClaimedAccount> {
     const { notificationStore, random, clock } = this.parts;
     const nextAt = clock() + Math.ceil(waitMs * (1 + random()));
     for (const notification of together) {
-      await notificationStore.settle(accountId, notification, claimedUntil, nextAt);
+      await notificationStore.update(accountId, notification, claimedUntil, nextAt);
     }
   }
 
@@ -211,7 +218,7 @@ export class Notifier extends ClaimedWork<ClaimedAccount> {
     return outcome.kind === 'failed' && signal.aborted ? 'broken off' : outcome;
   }
 
-  async #settle(
+  async #recordResult(
     accountId: AccountId,
     notification: Notification,
     outcome: SendOutcome | 'unwanted',
@@ -219,10 +226,10 @@ export class Notifier extends ClaimedWork<ClaimedAccount> {
   ): Promise<void> {
     const { notificationStore, clock, emit } = this.parts;
     const now = clock();
-    const { settled, nextAt } = afterTry(notification, outcome, now);
-    await notificationStore.settle(accountId, settled, claimedUntil, nextAt);
-    const { id: notificationId, kind, topic, error } = settled;
-    const result = settled.status === 'pending' ? 'retried' : settled.status;
+    const { updated, nextAt } = afterTry(notification, outcome, now);
+    await notificationStore.update(accountId, updated, claimedUntil, nextAt);
+    const { id: notificationId, kind, topic, error } = updated;
+    const result = updated.status === 'pending' ? 'retried' : updated.status;
     emit({
       name: 'notification.attempted',
       ...{ accountId, notificationId, kind, topic, result },
@@ -241,9 +248,9 @@ function byContact(due: readonly Notification[]): readonly (readonly Notificatio
   return [...groups.values()];
 }
 
-const NOTHING: ToldChanges = { set: {}, del: [], add: [] };
+const NOTHING: NotifiedChanges = { set: {}, del: [], add: [] };
 
-function joined(one: ToldChanges, other: ToldChanges): ToldChanges {
+function joined(one: NotifiedChanges, other: NotifiedChanges): NotifiedChanges {
   return {
     set: { ...one.set, ...other.set },
     del: [...one.del, ...other.del],
@@ -256,19 +263,19 @@ function afterTry(
   notification: Notification,
   outcome: SendOutcome | 'unwanted',
   now: number,
-): { readonly settled: Notification; readonly nextAt: number | undefined } {
+): { readonly updated: Notification; readonly nextAt: number | undefined } {
   if (outcome === 'unwanted') {
-    return { settled: { ...notification, status: 'cancelled', endedAt: now }, nextAt: undefined };
+    return { updated: { ...notification, status: 'cancelled', endedAt: now }, nextAt: undefined };
   }
   const { error: _former, ...rest } = notification;
   const attempts = notification.attempts + 1;
   if (outcome.kind === 'sent') {
-    return { settled: { ...rest, attempts, status: 'sent', endedAt: now }, nextAt: undefined };
+    return { updated: { ...rest, attempts, status: 'sent', endedAt: now }, nextAt: undefined };
   }
   const { error, isForGood } = outcome;
   const delayMs = isForGood ? undefined : RETRY_DELAYS_MS[notification.attempts];
   if (delayMs === undefined) {
-    return { settled: { ...rest, attempts, error, status: 'failed', endedAt: now }, nextAt: undefined };
+    return { updated: { ...rest, attempts, error, status: 'failed', endedAt: now }, nextAt: undefined };
   }
-  return { settled: { ...rest, attempts, error }, nextAt: now + delayMs };
+  return { updated: { ...rest, attempts, error }, nextAt: now + delayMs };
 }

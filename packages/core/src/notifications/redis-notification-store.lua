@@ -40,7 +40,7 @@ end
 --- Gives whether it was stored. Nothing of it twice: what was told has a version, and a process that has read an older one
 --- starts again. Nothing without contacts either: their account may be erased by now.
 ---@with account AccountId
----@key told = told(account)
+---@key notified = notified(account)
 ---@key notifications = notifications(account)
 ---@key ids = notificationIds(account)
 ---@key due = notificationsDue(account)
@@ -50,16 +50,16 @@ end
 ---@param fields {name text, value text}[]
 ---@param added {id NotificationId, record text, due_at digits}[]
 ---@return boolean
-function tell(told, notifications, ids, due, contacts, version, cleared, fields, added)
+function notify(notified, notifications, ids, due, contacts, version, cleared, fields, added)
   if redis.call('EXISTS', contacts) == 0 then return false end
-  if (redis.call('HGET', told, 'version') or '0') ~= version then return false end
+  if (redis.call('HGET', notified, 'version') or '0') ~= version then return false end
   for _, name in ipairs(cleared) do
-    redis.call('HDEL', told, name)
+    redis.call('HDEL', notified, name)
   end
   for _, field in ipairs(fields) do
-    redis.call('HSET', told, field.name, field.value)
+    redis.call('HSET', notified, field.name, field.value)
   end
-  redis.call('HINCRBY', told, 'version', 1)
+  redis.call('HINCRBY', notified, 'version', 1)
   for _, each in ipairs(added) do
     redis.call('HSET', notifications, each.id, each.record)
     redis.call('ZADD', ids, 0, each.id)
@@ -98,7 +98,7 @@ end
 ---@param id NotificationId
 ---@param record text
 ---@param next_at digits?     absent: never
-function settle_notification(due, notifications, claimed_until, id, record, next_at)
+function update_notification(due, notifications, claimed_until, id, record, next_at)
   if tonumber(redis.call('ZSCORE', due, id) or 0) ~= claimed_until then return end
   redis.call('HSET', notifications, id, record)
   if next_at then

@@ -14,8 +14,8 @@ import {
   claimAccounts,
   claimDueNotifications,
   endLook,
-  settleNotification,
-  tell,
+  notify,
+  updateNotification,
 } from './redis-notification-store.script';
 
 /** Longer than a look at an account takes. After this time another worker looks, if this one died. */
@@ -29,7 +29,7 @@ export interface ClaimedAccount {
 }
 
 /** The state that the contacts of an account got messages about, and its version. */
-export interface Told {
+export interface Notified {
   readonly version: string;
   readonly fields: Readonly<Record<string, string>>;
 }
@@ -40,7 +40,7 @@ export interface DueNotification {
   readonly dueAt: number;
 }
 
-export interface ToldChanges {
+export interface NotifiedChanges {
   readonly set: Readonly<Record<string, string>>;
   readonly del: readonly string[];
   readonly add: readonly DueNotification[];
@@ -77,18 +77,22 @@ export class NotificationStore {
     await endLook({ account: accountId, claimedUntil, nextAt })(this.redis);
   }
 
-  async readTold(accountId: AccountId): Promise<Told> {
-    const { version = '0', ...fields } = await this.redis.hgetall(keys.told(accountId));
+  async readNotified(accountId: AccountId): Promise<Notified> {
+    const { version = '0', ...fields } = await this.redis.hgetall(keys.notified(accountId));
     return { version, fields };
   }
 
-  async forgetTold(accountId: AccountId): Promise<void> {
-    await this.redis.unlink(keys.told(accountId));
+  async forgetNotified(accountId: AccountId): Promise<void> {
+    await this.redis.unlink(keys.notified(accountId));
   }
 
   /** Store the new state together with its messages: all or nothing. @returns whether they were stored. */
-  async tell(accountId: AccountId, { version }: Told, { set, del, add }: ToldChanges): Promise<boolean> {
-    const told = {
+  async notify(
+    accountId: AccountId,
+    { version }: Notified,
+    { set, del, add }: NotifiedChanges,
+  ): Promise<boolean> {
+    const notified = {
       account: accountId,
       version,
       cleared: del,
@@ -99,7 +103,7 @@ export class NotificationStore {
         dueAt,
       })),
     };
-    return await tell(told)(this.redis);
+    return await notify(notified)(this.redis);
   }
 
   /** Messages that are due, for one caller. They are due again later, in case the caller dies. */
@@ -114,15 +118,15 @@ export class NotificationStore {
   }
 
   /** Record the result of a message, unless another process has claimed it since. @param nextAt when it is sent again. */
-  async settle(
+  async update(
     accountId: AccountId,
     notification: Notification,
     claimedUntil: number,
     nextAt: number | undefined,
   ): Promise<void> {
     const record = JSON.stringify(notification);
-    const settled = { account: accountId, claimedUntil, id: notification.id, record, nextAt };
-    await settleNotification(settled)(this.redis);
+    const updated = { account: accountId, claimedUntil, id: notification.id, record, nextAt };
+    await updateNotification(updated)(this.redis);
   }
 
   /** When the next message is due; `undefined`: there is none. */

@@ -1,11 +1,11 @@
 import { hourOf } from '../endpoints/health/attempt-tally';
 import {
+  checkedEveryMs,
   decodeRate,
   encodeRate,
   followRate,
   hoursToRead,
   isLastingLow,
-  judgedEveryMs,
   LEAST_ATTEMPTS,
   type RateState,
 } from './success-rate';
@@ -21,7 +21,7 @@ function follow(parts: readonly (readonly [number, number])[], startedAt = START
   let state: RateState | undefined;
   const states: (RateState | undefined)[] = [];
   for (const [index, [successes, failures]] of parts.entries()) {
-    const now = startedAt + (index + 1) * judgedEveryMs(rules);
+    const now = startedAt + (index + 1) * checkedEveryMs(rules);
     const hour = hourOf(now);
     const known = hours.get(hour) ?? { hour, successes: 0, failures: 0 };
     hours.set(hour, {

@@ -22,12 +22,12 @@ export interface RateState {
   readonly attempts?: number;
 }
 
-/** An endpoint is judged so often within the time for which it must be so. */
+/** An endpoint is checked so often within the time for which it must be so. */
 const PARTS = 5;
 /** Fewer attempts prove nothing. */
 export const LEAST_ATTEMPTS = 10;
 
-export function judgedEveryMs({ forMs }: RatePolicy): number {
+export function checkedEveryMs({ forMs }: RatePolicy): number {
   return forMs / PARTS;
 }
 

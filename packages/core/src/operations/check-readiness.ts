@@ -67,7 +67,7 @@ export function checkReadiness(
       workers.map(({ sendsMail }) => sendsMail),
     ),
     finding('history', hasHistory, {
-      good: 'What is over moves to PostgreSQL.',
+      good: 'Ended deliveries move to PostgreSQL.',
       missing:
         'HISTORY_DATABASE_URL is not set: only recent deliveries are kept, and the overview reaches back 24 hours.',
     }),

@@ -153,7 +153,7 @@ describePostgres('an erasure of what has moved to the history', () => {
     const { accountId } = await move();
     const other = await move();
     await move({ accountId });
-    await movedStore.raiseReach(accountId, { acceptedAt: NOW, attemptAt: NOW })(client);
+    await movedStore.raiseMovedUntil(accountId, { acceptedAt: NOW, attemptAt: NOW })(client);
     await accountStore.create({ id: accountId, createdAt: NOW, weight: 1 });
     await accountStore.markErasing(accountId, NOW - 60_000);
 
@@ -168,6 +168,6 @@ describePostgres('an erasure of what has moved to the history', () => {
     expect(await accountStore.find(accountId)).toBeUndefined();
     const left = (await client.keys('*')).filter((key) => key.includes(`{${accountId}`));
     expect(left).toEqual([]);
-    expect(await client.exists(keys.reach(accountId), keys.attemptReach(accountId))).toBe(0);
+    expect(await client.exists(keys.movedUntil(accountId), keys.attemptsMovedUntil(accountId))).toBe(0);
   });
 });

@@ -6,7 +6,7 @@ import { oneShard } from '../domain/queues';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { PgDatabase } from '../history/database/pg-database';
 import { HistoryWriter } from '../history/database/pg-history-writer';
-import { Recall } from '../history/mover/recall';
+import { Rehydration } from '../history/mover/rehydration';
 import { ScheduledEvents } from '../publish/scheduled-events';
 import type { AccountJobs } from '../queue/bullmq-account-jobs';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
@@ -104,13 +104,13 @@ class Interruption {
   async function bringBack({ event, endpointIds }: ArrangedEvent, interruption = nothing): Promise<void> {
     const { accountId, id: eventId, acceptedAt: createdAt } = event;
     const wanted = endpointIds.map((endpointId) => ({ eventId, createdAt, endpointId }));
-    const recall = new Recall({
+    const rehydration = new Rehydration({
       ...scene.parts,
       ...movingParts(interruption),
       pgHistory: interruption.watch(test.history),
     });
-    await recall.bringBack(accountId, wanted);
-    await new Recall(scene.parts).end(accountId, wanted);
+    await rehydration.bringBack(accountId, wanted);
+    await new Rehydration(scene.parts).end(accountId, wanted);
   }
 
   const erase = ({ event }: ArrangedEvent, interruption = nothing) =>
@@ -172,7 +172,7 @@ class Interruption {
 
   /** As `expectErased`, once all has moved. */
   async function expectErasedForGood(arranged: ArrangedEvent): Promise<void> {
-    for (let i = 0; i < 20 && (await scene.overList.count()) > 0; i += 1) await move();
+    for (let i = 0; i < 20 && (await scene.endedList.count()) > 0; i += 1) await move();
     expect(await scene.keysLeft()).toEqual([]);
     await expectErased(arranged);
     const answers = await test.server.query(
@@ -221,7 +221,7 @@ class Interruption {
         deliveryQueue: fake<DeliveryQueue>({ removeIdle: async () => [] }),
         accountJobs: fake<AccountJobs>({ removeSome: async () => undefined }),
         movedIds: scene.movedIds,
-        overList: scene.overList,
+        endedList: scene.endedList,
         historyDatabase: test.database,
         retention: { ageMs: RETENTION_MS },
         clock: () => scene.now,

@@ -11,10 +11,10 @@ import { type EventHead, type EventId, eventNotFound } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { DeliveryStore } from '../events/redis-delivery-store';
+import type { EndedList } from '../events/redis-ended-list';
 import { CACHED_FOR_MS, type EventStore } from '../events/redis-event-store';
 import type { MovedStore } from '../events/redis-moved';
 import type { MovedIds } from '../events/redis-moved-ids';
-import type { OverList } from '../events/redis-over-list';
 import type { PgDatabase } from '../history/database/pg-database';
 import { eraseAccount, erasePayload } from '../history/database/pg-erase';
 import { WRITTEN_WITHIN_MS } from '../history/database/pg-writing-lock';
@@ -50,7 +50,7 @@ export interface ErasureParts {
   readonly historyDatabase?: PgDatabase | undefined;
   readonly movedIds?: MovedIds | undefined;
   readonly movedStore?: MovedStore | undefined;
-  readonly overList?: OverList | undefined;
+  readonly endedList?: EndedList | undefined;
   /** How long events are kept, and with them any data that the search may have missed. */
   readonly retention: { readonly ageMs: number };
   /** It runs scripts on the Redis of these stores. */
@@ -92,7 +92,7 @@ const BUSY_DELAY_MS = 500;
  * worker's caches, and health, which is written a second late. Attempts are waited for one by one. A slow
  * request takes back what it makes later.
  */
-const SETTLING_MS = 10_000;
+const BEGUN_WORK_MS = 10_000;
 // Another machine's clock marked the account.
 const CLOCK_SKEW_MS = 5_000;
 /**
@@ -100,7 +100,7 @@ const CLOCK_SKEW_MS = 5_000;
  * moment after its batch began, or a second before that. What has begun to be written is waited for in the history itself.
  */
 const MOVED_WITHIN_MS = WRITTEN_WITHIN_MS + OPEN_REMEMBERED_FOR_MS;
-const SETTLED_AFTER_MS = Math.max(SETTLING_MS, MOVED_WITHIN_MS) + CLOCK_SKEW_MS;
+const QUIET_AFTER_MS = Math.max(BEGUN_WORK_MS, MOVED_WITHIN_MS) + CLOCK_SKEW_MS;
 
 /** Rows of the history. */
 const ROWS_AT_ONCE = 5_000;
@@ -165,8 +165,8 @@ export class Erasure {
     await remainsStore.removeAuditLog(accountId);
     const events = await removeSomeEvents(this.parts, accountId);
     if (events) return events;
-    const unsettledMs = account.erasingSince + SETTLED_AFTER_MS - clock();
-    if (unsettledMs > 0) return { kind: 'again', delayMs: unsettledMs };
+    const untilQuietMs = account.erasingSince + QUIET_AFTER_MS - clock();
+    if (untilQuietMs > 0) return { kind: 'again', delayMs: untilQuietMs };
     const endpoint = await removeSomeOfEndpoint(this.parts, accountId);
     if (endpoint) return endpoint;
     const next = cursor.search ? undefined : await accountJobs.removeSome(accountId, cursor);
@@ -305,7 +305,7 @@ async function removeEvents(
 // Remove the payload first: without it and its endpoint, a delivery that begins now ends without a trace. One
 // that has begun will still record its attempt.
 async function removeEvent(
-  { remainsStore, deliveryQueue, overList }: ErasureParts,
+  { remainsStore, deliveryQueue, endedList }: ErasureParts,
   accountId: AccountId,
   eventId: EventId,
   receiver?: EndpointId,
@@ -318,7 +318,7 @@ async function removeEvent(
   const idle = endpointIds.filter((id) => !isBusy.has(id));
   await remainsStore.removeDeliveries(accountId, eventId, idle);
   const event = { accountId, eventId };
-  await overList?.forget([event, ...idle.map((endpointId) => ({ ...event, endpointId }))]);
+  await endedList?.forget([event, ...idle.map((endpointId) => ({ ...event, endpointId }))]);
   if (isBusy.size > 0) return 'busy';
   return receivers.length < DELIVERIES_AT_ONCE ? 'gone' : 'more';
 }
@@ -328,8 +328,8 @@ async function cancelIfWaiting(parts: ErasureParts, accountId: AccountId, id: Ev
   try {
     await parts.scheduledEvents.cancel(accountId, id);
   } catch (error) {
-    const isOver = error instanceof AppError && ['not_found', 'already_due'].includes(error.code);
-    if (!isOver) throw error;
+    const isDone = error instanceof AppError && ['not_found', 'already_due'].includes(error.code);
+    if (!isDone) throw error;
   }
 }
 

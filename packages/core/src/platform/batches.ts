@@ -106,7 +106,7 @@ export async function scanPage<Entry, Found, Cursor>({
   return { found, nextCursor: cursor };
 }
 
-// The size of a batch that should contain the missing entries, judged by the share so far: all entries of a
+// The size of a batch that should contain the missing entries, by the share so far: all entries of a
 // batch are prepared for showing.
 function nextSize(limit: number, found: number, scanned: number): number {
   const expected = Math.ceil(((limit - found) * scanned) / Math.max(found, 1));

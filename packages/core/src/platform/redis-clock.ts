@@ -141,7 +141,7 @@ export class RedisClock {
       // The connection itself tells that it is away.
       this.#timer.wakeUpIn(this.#measured.length === 0 ? RETRY_MS : MEASURE_EVERY_S * 1_000);
     }
-    this.#tell();
+    this.#emitStanding();
   }
 
   async #ask(time: () => Promise<readonly (number | string)[]>): Promise<Bounds> {
@@ -158,7 +158,7 @@ export class RedisClock {
     this.#settle(true);
   }
 
-  #tell(): void {
+  #emitStanding(): void {
     const { skewMs } = this;
     if (skewMs === undefined) return;
     const before = this.#standing;

@@ -75,14 +75,14 @@ const DISCONNECT_TIMEOUT_MS = 200;
 export function connectRedis(options: ConnectOptions): RedisClient {
   const client = createClient(parseRedisUrl(options.url), optionsFor(options), options);
   // Without a listener an 'error' event would end the process; ioredis reconnects by itself.
-  tellOfConnection(client, options);
+  emitConnection(client, options);
   if (client instanceof Cluster) client.on('+node', gatherWritesOf);
   else gatherWritesOf(client);
   if (options.role === 'answering') giveDeadlines(client);
   return client;
 }
 
-function tellOfConnection(client: RedisClient, { name: connection, emit }: ConnectOptions): void {
+function emitConnection(client: RedisClient, { name: connection, emit }: ConnectOptions): void {
   let awaySince: number | undefined;
   client.on('error', (error) => {
     awaySince ??= steadyClock();

@@ -29,7 +29,7 @@ interface TimeSource {
  * too late.
  */
 class Deadlines {
-  #told: { readonly redisMs: number; readonly atMs: number } | undefined;
+  #known: { readonly redisMs: number; readonly atMs: number } | undefined;
   #asking: Promise<number> | undefined;
 
   constructor(private readonly redis: TimeSource) {
@@ -39,15 +39,15 @@ class Deadlines {
 
   /** The deadline of a script that is called now. Only the first one after a connection was made has to be waited for. */
   next(): string | Promise<string> {
-    if (this.#told === undefined) return this.#ask().then(deadlineAt);
-    const sinceMs = steadyClock() - this.#told.atMs;
+    if (this.#known === undefined) return this.#ask().then(deadlineAt);
+    const sinceMs = steadyClock() - this.#known.atMs;
     // It goes together with the script. Without its reply, the connection tells what is the matter.
     if (sinceMs > ASK_AGAIN_MS) this.#ask().catch(() => {});
-    return deadlineAt(this.#told.redisMs + sinceMs);
+    return deadlineAt(this.#known.redisMs + sinceMs);
   }
 
   forget(): void {
-    this.#told = undefined;
+    this.#known = undefined;
   }
 
   #ask(): Promise<number> {
@@ -60,7 +60,7 @@ class Deadlines {
   async #measure(): Promise<number> {
     const [seconds, microseconds] = await this.redis.time();
     const redisMs = Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
-    this.#told = { redisMs, atMs: steadyClock() };
+    this.#known = { redisMs, atMs: steadyClock() };
     return redisMs;
   }
 }

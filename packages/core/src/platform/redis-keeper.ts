@@ -263,14 +263,14 @@ export class KeptCluster extends Cluster {
     this.keeper?.noteOpened();
     let noteReady = () => {};
     let noteClose = () => {};
-    const isOver = new Promise<void>((resolve, reject) => {
+    const readyOrClosed = new Promise<void>((resolve, reject) => {
       noteReady = resolve;
       noteClose = () => reject(new Error('Connection is closed.'));
     });
     this.once('ready', noteReady);
     this.once('close', noteClose);
     try {
-      await Promise.race([super.connect(), isOver]);
+      await Promise.race([super.connect(), readyOrClosed]);
     } finally {
       this.off('ready', noteReady);
       this.off('close', noteClose);
@@ -305,13 +305,13 @@ function patientConnector(keeper: ConnectionKeeper): NonNullable<RedisOptions['C
       super(options as SentinelConnectionOptions);
     }
 
-    override async connect(tell: (type: string, error: Error) => void) {
+    override async connect(report: (type: string, error: Error) => void) {
       for (let failures = 0; ; failures += 1) {
         try {
-          return await super.connect(tell);
+          return await super.connect(report);
         } catch (error) {
           if (keeper.isClosed) throw error;
-          tell('error', error instanceof Error ? error : new Error(String(error)));
+          report('error', error instanceof Error ? error : new Error(String(error)));
           await wait(reconnectDelay(failures));
           if (keeper.isClosed) throw error;
         }

@@ -1,5 +1,5 @@
 import { type AcceptedEvent, type EventId, publishedAtOf } from '../domain/event';
-import { digestOf, isOfDigest, type Settled } from '../events/redis-moved-ids';
+import { digestOf, isOfDigest, type SentState } from '../events/redis-moved-ids';
 import { AppError } from '../platform/app-error';
 import { together } from '../platform/redis-atomic';
 import type { Step } from '../platform/redis-script';
@@ -55,12 +55,12 @@ function claimId({ eventClaims, movedIds }: PublishingParts, candidate: Candidat
   const toLook = movedIds?.look(event.accountId, event.id, publishedAtOf(event));
   return async (target) => {
     // Both fail when Redis is down. An unhandled rejection would end the process.
-    const [claim, settled] = await Promise.all([toClaim(target), toLook?.(target)]);
-    if (settled === undefined) return { candidate, claim, isMoved: false };
+    const [claim, sentState] = await Promise.all([toClaim(target), toLook?.(target)]);
+    if (sentState === undefined) return { candidate, claim, isMoved: false };
     return {
       candidate,
-      claim: claimAgainstHistory(event, settled, claim, digest),
-      isMoved: settled.moved !== undefined && claim.state === 'open',
+      claim: claimAgainstHistory(event, sentState, claim, digest),
+      isMoved: sentState.moved !== undefined && claim.state === 'open',
     };
   };
 }
@@ -78,7 +78,7 @@ async function takeBack(
 // An event that is complete is not dispatched again: deliveries of it may have moved to the history.
 function claimAgainstHistory(
   { body }: AcceptedEvent,
-  { isListed, moved }: Settled,
+  { isListed, moved }: SentState,
   claim: EventClaim,
   digest: string,
 ): EventClaim {

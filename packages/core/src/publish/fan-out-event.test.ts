@@ -10,8 +10,8 @@ import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { Subscriber } from '../endpoints/redis-subscriptions';
 import { Subscriptions } from '../endpoints/subscriptions';
 import type { DeliveryStore } from '../events/redis-delivery-store';
+import { EndedList } from '../events/redis-ended-list';
 import { MovedIds } from '../events/redis-moved-ids';
-import { OverList } from '../events/redis-over-list';
 import { Turns } from '../platform/batches';
 import { atomicAsOne, atomicOneByOne } from '../platform/redis-atomic';
 import type { Step } from '../platform/redis-script';
@@ -131,13 +131,13 @@ describe('fan out event', () => {
       expect(await waitingIds()).toEqual([]);
     });
 
-    it('notes for the history an event that nobody asked for: it is over', async () => {
+    it('notes for the history an event that nobody asked for: it has ended', async () => {
       const [none, some] = [await arrange(['brief.created']), await arrange(['*'])];
-      const overList = new OverList(redis.client);
-      await build(() => ({ overList })).fanOutEvent(none.event, some.event);
+      const endedList = new EndedList(redis.client);
+      await build(() => ({ endedList })).fanOutEvent(none.event, some.event);
       const { accountId, id: eventId } = none.event;
-      const { entries } = await overList.claim(Number.POSITIVE_INFINITY, 10, NOW + 30_000)(redis.client);
-      expect(entries).toEqual([{ accountId, eventId, overAt: NOW }]);
+      const { entries } = await endedList.claim(Number.POSITIVE_INFINITY, 10, NOW + 30_000)(redis.client);
+      expect(entries).toEqual([{ accountId, eventId, endedAt: NOW }]);
     });
 
     it('makes the same deliveries when it runs twice, in this process or in another one', async () => {
@@ -638,14 +638,14 @@ describe('route event', () => {
       ),
     );
     let turns = 0;
-    let isOver = false;
+    let hasEnded = false;
     const turn = () => {
       turns += 1;
-      if (!isOver) setImmediate(turn);
+      if (!hasEnded) setImmediate(turn);
     };
     setImmediate(turn);
     const receivers = await route(eventWith(JSON.stringify({ text: 'a'.repeat(100_000) })), subscribers);
-    isOver = true;
+    hasEnded = true;
     expect(receivers).toEqual(subscribers.filter((_, index) => index % 5 === 0));
     expect(turns).toBeGreaterThan(3);
   });

@@ -242,7 +242,7 @@ async function storeAll(parts: PublishingParts, gathered: readonly GatheredPorti
   const batch = gathered.flatMap(({ portions }) => portions);
   const steps: readonly Step[] = [
     ...gathered.flatMap(({ premise }) => premise.requireClaim ?? []),
-    ...(parts.movedIds?.guardsUnsettled(
+    ...(parts.movedIds?.guardsUnsent(
       batch.map(({ event }) => event),
       parts.clock(),
     ) ?? []),
@@ -275,7 +275,7 @@ async function nextOf(
   event: AcceptedEvent,
 ): Promise<'store' | 'refuse' | 'done'> {
   const { accountId, id, isStored } = event;
-  if (await movedIds?.isSettled(event, clock())) return mayBeKnown(event) ? 'refuse' : 'done';
+  if (await movedIds?.wasSent(event, clock())) return mayBeKnown(event) ? 'refuse' : 'done';
   const head = await eventStore.findHead(accountId, id);
   // One that was stored before and is gone was sent, and has moved.
   if (head === undefined) return isStored ? 'refuse' : 'store';
@@ -328,7 +328,7 @@ function listDeliveries(
 
 // Last: an event in its account's list is complete, and a fan-out of it that is repeated has nothing to do.
 function listEvents(
-  { eventStore, overList, clock }: PublishingParts,
+  { eventStore, endedList, clock }: PublishingParts,
   batch: readonly Portion[],
 ): readonly Step[] {
   const complete = batch.flatMap(({ event, total }) =>
@@ -336,10 +336,10 @@ function listEvents(
   );
   if (complete.length === 0) return [];
   const steps: Step[] = [eventStore.enlistAll(complete)];
-  const over = complete
+  const ended = complete
     .filter(({ deliveries }) => deliveries === 0)
     .map(({ event: { accountId, id } }) => ({ accountId, eventId: id }));
-  if (overList) steps.push(overList.addAll(over, clock()));
+  if (endedList) steps.push(endedList.addAll(ended, clock()));
   return steps;
 }
 

@@ -11,9 +11,9 @@ import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { Subscriber } from '../endpoints/redis-subscriptions';
 import type { EndpointsVersion, Subscriptions } from '../endpoints/subscriptions';
 import type { DeliveryStore } from '../events/redis-delivery-store';
+import type { EndedList } from '../events/redis-ended-list';
 import type { EventStore } from '../events/redis-event-store';
 import type { MovedIds } from '../events/redis-moved-ids';
-import type { OverList } from '../events/redis-over-list';
 import type { ScheduledEventStore } from '../events/redis-scheduled-event-store';
 import type { Turns } from '../platform/batches';
 import type { Clock } from '../platform/clock';
@@ -45,7 +45,7 @@ export interface PublishingParts {
   /** Absent: there is no history that an event moves to. */
   readonly movedIds?: MovedIds | undefined;
   /** The same. */
-  readonly overList?: OverList | undefined;
+  readonly endedList?: EndedList | undefined;
   readonly eventQueue: EventQueue;
   readonly deliveryQueue: DeliveryQueue;
   readonly scheduledQueue: ScheduledQueue;

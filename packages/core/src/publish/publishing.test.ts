@@ -344,13 +344,15 @@ describe('accept events, with a history', () => {
     async (_what, change) => {
       const { client, accountId, accept } = await arrange();
       const store = new IdempotencyStore(client);
-      const slot = { accountId, name: 'slot' };
+      const requestKey = { accountId, name: 'one' };
       const claim = async (seed: string) => {
-        expect(await store.claim(slot, 'request', seed, NOW)(client)).toMatchObject({ state: 'claimed' });
-        return store.requireHolder(slot, seed);
+        expect(await store.claim(requestKey, 'request', seed, NOW)(client)).toMatchObject({
+          state: 'claimed',
+        });
+        return store.requireHolder(requestKey, seed);
       };
       const stalled = await claim('first');
-      await store.release(slot, 'first');
+      await store.release(requestKey, 'first');
       const retry = await claim('second');
       const fresh = { ...change, id: undefined };
       const refused: unknown = await accept(fresh, undefined, stalled).catch((error: unknown) => error);
@@ -387,7 +389,7 @@ describe('accept events, with a history', () => {
     expect(await jobs()).toBe(1);
   });
 
-  // Its deliveries may be over and gone by then.
+  // Its deliveries may have ended and be gone by then.
   it('makes no delivery again for a request that broke off before its event was marked', async () => {
     const { accept, client, accountId, event, jobs } = await arrange();
     await accept();

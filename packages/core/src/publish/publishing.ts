@@ -155,7 +155,7 @@ export class Publishing {
 
   async #takeRead({ event: read, source }: ReadEvent): Promise<void> {
     const { movedIds, emit } = this.parts;
-    if (await this.#isSettled(read)) return;
+    if (await this.#wasSent(read)) return;
     const event: AcceptedEvent = movedIds ? { ...read, isQueued: true } : read;
     if (event.schedule) await this.scheduledEvents.add([event]);
     else await this.#fanOut(event);
@@ -174,7 +174,7 @@ export class Publishing {
   async #takeDue(entry: ScheduledEntry): Promise<AppError | undefined> {
     const { accountId, eventId } = entry;
     const event = await this.scheduledEvents.begin(entry);
-    if (event === undefined || (await this.#isSettled({ accountId, id: eventId }))) return undefined;
+    if (event === undefined || (await this.#wasSent({ accountId, id: eventId }))) return undefined;
     if (event === 'lapsed') return lapsed(eventId);
     await this.#fanOut({ ...event, isQueued: true, isStored: true });
     return undefined;
@@ -187,9 +187,9 @@ export class Publishing {
 
   // A worker may have ended the fan-out and died before its job has ended, or a producer has pushed the event
   // once more. With a history the deliveries may have moved there since: then they must not be made again.
-  async #isSettled({ accountId, id }: Pick<AcceptedEvent, 'accountId' | 'id'>): Promise<boolean> {
+  async #wasSent({ accountId, id }: Pick<AcceptedEvent, 'accountId' | 'id'>): Promise<boolean> {
     const { movedIds, clock } = this.parts;
-    return (await movedIds?.isSettled({ accountId, id, isQueued: true }, clock())) ?? false;
+    return (await movedIds?.wasSent({ accountId, id, isQueued: true }, clock())) ?? false;
   }
 }
 
@@ -234,8 +234,8 @@ async function scheduleFor(
     const head = await eventStore.findHead(accountId, id);
     if (head?.schedule) return { state: 'waiting', publishedAt: receivedAt, deliverAt };
     if (head) return undefined;
-    const settled = movedIds && (await atomic([movedIds.look(accountId, id, receivedAt)]))[0];
-    if (settled?.moved) return undefined;
+    const sentState = movedIds && (await atomic([movedIds.look(accountId, id, receivedAt)]))[0];
+    if (sentState?.moved) return undefined;
   }
   return scheduleOf(deliverAt, receivedAt, scheduleMaxMs);
 }

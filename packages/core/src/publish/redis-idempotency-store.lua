@@ -10,8 +10,8 @@ end
 
 --- The holder keeps its claim for a lease, by the clock of Redis, which all processes share.
 ---@with account AccountId
----@with slot text
----@key request = idempotency(account, slot)
+---@with digest text
+---@key request = idempotency(account, digest)
 ---@param fingerprint text     of the request
 ---@param seed text
 ---@param claimed_at digits    decides nothing
@@ -51,8 +51,8 @@ end
 
 --- Fails when another request has taken the claim over.
 ---@with account AccountId
----@with slot text
----@key request = idempotency(account, slot)
+---@with digest text
+---@key request = idempotency(account, digest)
 ---@param seed text
 function require_holder(request, seed)
   if redis.call('HGET', request, 'holder') ~= seed then
@@ -62,8 +62,8 @@ end
 
 --- A request that has lost the claim changes nothing: another one runs, or was answered.
 ---@with account AccountId
----@with slot text
----@key request = idempotency(account, slot)
+---@with digest text
+---@key request = idempotency(account, digest)
 ---@param seed text
 ---@param kept_ms digits
 function release_request(request, seed, kept_ms)
@@ -74,8 +74,8 @@ end
 
 --- The same holds for this one.
 ---@with account AccountId
----@with slot text
----@key request = idempotency(account, slot)
+---@with digest text
+---@key request = idempotency(account, digest)
 ---@param seed text
 function forget_request(request, seed)
   if redis.call('HGET', request, 'holder') == seed then redis.call('UNLINK', request) end
@@ -83,8 +83,8 @@ end
 
 --- The first answer stays. It may be kept for longer already.
 ---@with account AccountId
----@with slot text
----@key request = idempotency(account, slot)
+---@with digest text
+---@key request = idempotency(account, digest)
 ---@param answer text
 ---@param kept_ms digits
 function answer_request(request, answer, kept_ms)
@@ -94,8 +94,8 @@ end
 
 --- By the clock of Redis, and only if it is known.
 ---@with account AccountId
----@with slot text
----@key request = idempotency(account, slot)
+---@with digest text
+---@key request = idempotency(account, digest)
 ---@param at integer
 function keep_request_until(request, at)
   local kept = at - time_now()

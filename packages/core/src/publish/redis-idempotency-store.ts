@@ -14,7 +14,7 @@ import {
 } from './redis-idempotency-store.script';
 
 /** Identifies a request with an Idempotency-Key. */
-export interface Slot {
+export interface RequestKey {
   readonly accountId: AccountId;
   /** A digest of the key and of where it was used. */
   readonly name: string;
@@ -61,10 +61,10 @@ export class IdempotencyStore {
    * @param seed for new objects, if this is the first claim.
    * @param now the time of new objects, if it is. It decides nothing.
    */
-  claim({ accountId, name }: Slot, fingerprint: string, seed: string, now: number): Step<ClaimResult> {
+  claim({ accountId, name }: RequestKey, fingerprint: string, seed: string, now: number): Step<ClaimResult> {
     const step = claimRequest({
       account: accountId,
-      slot: name,
+      digest: name,
       fingerprint,
       seed,
       claimedAt: now,
@@ -80,18 +80,18 @@ export class IdempotencyStore {
    *
    * @param seed that the request claimed it with.
    */
-  requireHolder({ accountId, name }: Slot, seed: string): Step<void> {
-    return requireHolder({ account: accountId, slot: name, seed });
+  requireHolder({ accountId, name }: RequestKey, seed: string): Step<void> {
+    return requireHolder({ account: accountId, digest: name, seed });
   }
 
   /** Remember it for a day after that time as well: what its response tells of happens then. */
-  keepUntil({ accountId, name }: Slot, at: number): Step<void> {
-    return keepRequestUntil({ account: accountId, slot: name, at: at + KEPT_MS });
+  keepUntil({ accountId, name }: RequestKey, at: number): Step<void> {
+    return keepRequestUntil({ account: accountId, digest: name, at: at + KEPT_MS });
   }
 
   /** The first response stays. */
-  async answer({ accountId, name }: Slot, answer: string): Promise<void> {
-    await answerRequest({ account: accountId, slot: name, answer, keptMs: KEPT_MS })(this.redis);
+  async answer({ accountId, name }: RequestKey, answer: string): Promise<void> {
+    await answerRequest({ account: accountId, digest: name, answer, keptMs: KEPT_MS })(this.redis);
     this.onStored(accountId, ANSWER_BYTES + answer.length);
   }
 
@@ -100,14 +100,14 @@ export class IdempotencyStore {
    *
    * @param seed that the request claimed it with.
    */
-  async release({ accountId, name }: Slot, seed: string): Promise<void> {
-    await releaseRequest({ account: accountId, slot: name, seed, keptMs: KEPT_MS })(this.redis);
+  async release({ accountId, name }: RequestKey, seed: string): Promise<void> {
+    await releaseRequest({ account: accountId, digest: name, seed, keptMs: KEPT_MS })(this.redis);
     this.onStored(accountId, ANSWER_BYTES);
   }
 
   /** Only for a claim without a made object: the next one is the first. @param seed as above. */
-  async forget({ accountId, name }: Slot, seed: string): Promise<void> {
-    await forgetRequest({ account: accountId, slot: name, seed })(this.redis);
+  async forget({ accountId, name }: RequestKey, seed: string): Promise<void> {
+    await forgetRequest({ account: accountId, digest: name, seed })(this.redis);
   }
 }
 

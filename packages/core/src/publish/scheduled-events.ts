@@ -222,7 +222,7 @@ function stepsToSave(
   return [
     ...(requireClaim === undefined ? [] : [requireClaim]),
     // One may have been sent or cancelled, and have moved, since its id was looked up.
-    ...(movedIds?.guardsUnsettled(events, clock()) ?? []),
+    ...(movedIds?.guardsUnsent(events, clock()) ?? []),
     // Together: in a Cluster each is a round trip.
     together(
       events.map((event) =>
@@ -313,7 +313,7 @@ export function alreadyDue(): AppError {
 }
 
 function stepsToLeaveQueue(
-  { scheduledQueue, eventStore, overList }: PublishingParts,
+  { scheduledQueue, eventStore, endedList }: PublishingParts,
   accountId: AccountId,
   id: EventId,
   cancelledAt: number,
@@ -321,7 +321,7 @@ function stepsToLeaveQueue(
   const event = { accountId, id, acceptedAt: cancelledAt };
   return [
     eventStore.enlistAll([{ event, deliveries: 0 }]),
-    ...(overList ? [overList.addAll([{ accountId, eventId: id }], cancelledAt)] : []),
+    ...(endedList ? [endedList.addAll([{ accountId, eventId: id }], cancelledAt)] : []),
     scheduledQueue.remove(accountId, [id]),
   ];
 }

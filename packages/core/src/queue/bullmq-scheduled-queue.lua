@@ -12,7 +12,7 @@
 --- This many events are taken at once, of this many accounts: a few milliseconds for Redis.
 local SCHEDULED_AT_ONCE = 200
 local SCHEDULED_ACCOUNTS_AT_ONCE = 50
---- An event whose job of before is not over yet is looked at again.
+--- An event whose former job has not ended yet is looked at again.
 local LOOK_AGAIN_AFTER_MS = 1000
 --- Its record decides when it ends, not BullMQ.
 local SCHEDULED_JOB_OPTIONS = '{"attempts":10000}'

@@ -341,7 +341,7 @@ it('asks once where an endpoint is that gets many deliveries together', async ()
   willClose({ close: () => monitor.disconnect() });
   const flow = newFlow();
   const asked: string[][] = [];
-  const isOver = new Promise<void>((resolve) => {
+  const hasEnded = new Promise<void>((resolve) => {
     monitor.on('monitor', (_time, [command, ...args]: string[]) => {
       if (command?.toUpperCase() === 'ZMSCORE') asked.push(args);
       if (args[0] === flow.endpointId) resolve();
@@ -349,7 +349,7 @@ it('asks once where an endpoint is that gets many deliveries together', async ()
   });
   await deliveryQueue.addAll(repeat(50, () => newDelivery(flow)));
   await client.echo(flow.endpointId);
-  await isOver;
+  await hasEnded;
   expect(asked.filter((args) => args.includes(flow.endpointId))).toEqual([
     [`${queueKeys.fairOrder(DELIVERIES_QUEUE)}:${flow.accountId}`, flow.endpointId],
   ]);

@@ -13,7 +13,7 @@ const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
 
 /** A delivery whose job is in the only shard that there was, and belongs into another one of four. */
-async function arrange({ isSettled = false } = {}) {
+async function arrange({ isStable = false } = {}) {
   const { url, client } = willClose(await openTestRedis());
   const redis = connectRedis({ url, role: 'working', name: 'test', emit: () => {} });
   willClose({ close: async () => redis.disconnect() });
@@ -23,7 +23,7 @@ async function arrange({ isSettled = false } = {}) {
   const run = misplacedRun((id) => shards.homeShardOf(id).prefix !== 'bull');
   const placement = new DeliveryPlacement(
     redis,
-    { homeShardOf: shards.homeShardOf, formerHomeShardsOf: () => before.shards, isSettled },
+    { homeShardOf: shards.homeShardOf, formerHomeShardsOf: () => before.shards, isStable },
     deliveryQueue,
   );
   const home = shards.homeShardOf(run.endpointId);
@@ -114,7 +114,7 @@ it('goes on at once with the job of a worker that was killed in the middle, in t
 });
 
 it('asks Redis for nothing when all processes agree', async () => {
-  const { placement, claim, run, home, former } = await arrange({ isSettled: true });
+  const { placement, claim, run, home, former } = await arrange({ isStable: true });
   await claim(former);
   await expect(placement.work(run, home, async () => 'sent')).resolves.toBe('sent');
 });

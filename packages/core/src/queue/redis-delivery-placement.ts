@@ -18,13 +18,13 @@ const CLAIM_MS = 120_000;
 export class DeliveryPlacement {
   constructor(
     private readonly redis: RedisClient,
-    private readonly shards: Pick<ShardsInForce, 'homeShardOf' | 'formerHomeShardsOf' | 'isSettled'>,
+    private readonly shards: Pick<ShardsInForce, 'homeShardOf' | 'formerHomeShardsOf' | 'isStable'>,
     private readonly deliveryQueue: Pick<DeliveryQueue, 'isRunningIn'>,
   ) {}
 
   /** Whether no delivery can have a job in another shard. */
-  get isSettled(): boolean {
-    return this.shards.isSettled;
+  get isStable(): boolean {
+    return this.shards.isStable;
   }
 
   isInHomeShard({ endpointId }: Pick<DeliveryRun, 'endpointId'>, shard: QueueShard): boolean {
@@ -37,7 +37,7 @@ export class DeliveryPlacement {
     shard: QueueShard,
     attempt: () => Promise<Result>,
   ): Promise<Result | 'elsewhere'> {
-    if (this.shards.isSettled) return await attempt();
+    if (this.shards.isStable) return await attempt();
     if (!(await this.#claim(run, shard))) return 'elsewhere';
     try {
       // Work that began before the process knew of another layout holds no claim.

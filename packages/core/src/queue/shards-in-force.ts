@@ -31,7 +31,7 @@ const LOOK_EVERY_S = 3;
 const PATIENCE_MS = 1_000;
 const RETRY_MS = 250;
 // The connection announces itself that it is away, and at the start of a process it is not there yet.
-const FAILURES_TOLD = 20;
+const FAILURES_REPORTED = 20;
 const UNSERVED_LOOKS = 5;
 /** A process that has not asked for this long does not know whether there is another layout. */
 const KNOWN_FOR_MS = 8_000;
@@ -51,7 +51,7 @@ export class ShardsInForce implements QueueShards {
   #unserved = { shards: '', times: 0 };
   #onShards: OnShards = () => [];
   readonly #timer = new WakeUpTimer(() => this.#readNow());
-  #hasToldWanted = false;
+  #hasReportedWanted = false;
   #failures = 0;
 
   constructor(private readonly options: ShardsInForceOptions) {
@@ -80,7 +80,7 @@ export class ShardsInForce implements QueueShards {
   }
 
   /** Whether all processes use the same layout, and nothing is left of others. */
-  get isSettled(): boolean {
+  get isStable(): boolean {
     if (steadyClock() - this.#lookedAt > KNOWN_FOR_MS) return false;
     return this.#known?.others.every(({ leftSince }) => leftSince !== undefined) ?? false;
   }
@@ -125,15 +125,15 @@ export class ShardsInForce implements QueueShards {
     const { wanted, emit } = this.options;
     const startedAt = steadyClock();
     try {
-      const changed = await this.#askForChange(this.#hasToldWanted ? undefined : wanted);
+      const changed = await this.#askForChange(this.#hasReportedWanted ? undefined : wanted);
       this.#lookedAt = startedAt;
       this.#failures = 0;
       if (changed) this.#take(changed);
-      this.#hasToldWanted = true;
+      this.#hasReportedWanted = true;
       this.#timer.wakeUpInAbout(LOOK_EVERY_S);
     } catch (error) {
       this.#failures += 1;
-      if (this.#failures % FAILURES_TOLD === 0) {
+      if (this.#failures % FAILURES_REPORTED === 0) {
         emit({ name: 'task.failed', task: 'read the number of shards', error });
       }
       this.#timer.wakeUpIn(RETRY_MS);

@@ -11,7 +11,7 @@ import { deliveryIdOf } from '../domain/delivery';
 import { oneShard } from '../domain/queues';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
-import { OverList } from '../events/redis-over-list';
+import { EndedList } from '../events/redis-ended-list';
 import { atomicAsOne } from '../platform/redis-atomic';
 import type { DeadLetterStore } from '../queue/bullmq-dead-letter-store';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
@@ -76,9 +76,9 @@ describe('manage dead letters', () => {
     const replayStore = new ReplayStore(redis.client, 60_000);
     const replays = new Replays(fake<ReplaysParts>({ replayStore, clock, emit }));
     const stores = { deadLetterStore: store, deliveryStore, admissionStore, heldDeliveries, replays };
-    const overList = new OverList(redis.client);
+    const endedList = new EndedList(redis.client);
     const auditLog = new AuditLog(redis.client);
-    const parts = { ...stores, auditLog, atomic: atomicAsOne(redis.client), overList, clock, emit };
+    const parts = { ...stores, auditLog, atomic: atomicAsOne(redis.client), endedList, clock, emit };
     const deadLetters = new DeadLetters(parts);
     return {
       read: (id: DeadLetterId) => deadLetters.read(id),
@@ -91,7 +91,7 @@ describe('manage dead letters', () => {
       deliveryStore,
       admissionStore,
       replayStore,
-      overList,
+      endedList,
       deadLetter,
     };
   }
@@ -166,16 +166,19 @@ describe('manage dead letters', () => {
       expect(signals.named('delivery.ended')).toEqual([]);
     });
 
-    it.each(['a delivery', 'one that has ended'])('notes for the history that %s is over', async (which) => {
-      const { drop, deadLetter, deliveryStore, delivery, overList, accountId } = await arrangeDelivery();
-      const attempt = buildAcceptedAttempt();
-      if (which !== 'a delivery') {
-        await deliveryStore.append(delivery, { kind: 'attempted', attempt, nextAttemptAt: undefined });
-      }
-      await drop(deadLetter.id);
-      const { entries } = await overList.claim(Number.POSITIVE_INFINITY, 100, NOW + 30_000)(redis.client);
-      expect(entries).toContainEqual({ ...delivery, accountId, overAt: NOW });
-    });
+    it.each(['a delivery', 'one that has ended'])(
+      'notes for the history that %s has ended',
+      async (which) => {
+        const { drop, deadLetter, deliveryStore, delivery, endedList, accountId } = await arrangeDelivery();
+        const attempt = buildAcceptedAttempt();
+        if (which !== 'a delivery') {
+          await deliveryStore.append(delivery, { kind: 'attempted', attempt, nextAttemptAt: undefined });
+        }
+        await drop(deadLetter.id);
+        const { entries } = await endedList.claim(Number.POSITIVE_INFINITY, 100, NOW + 30_000)(redis.client);
+        expect(entries).toContainEqual({ ...delivery, accountId, endedAt: NOW });
+      },
+    );
 
     it('cancels the delivery also when its job can not be read', async () => {
       const { drop, deadLetter, deliveryStore, nextInOrder, wakeUpDueAt, delivery } =

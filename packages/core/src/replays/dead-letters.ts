@@ -16,7 +16,7 @@ import { replayIdSchema } from '../domain/replay';
 import type { Emit } from '../domain/signal';
 import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import type { DeliveryStore } from '../events/redis-delivery-store';
-import type { OverList } from '../events/redis-over-list';
+import type { EndedList } from '../events/redis-ended-list';
 import { AppError } from '../platform/app-error';
 import { type Clock, formatTime, timeSchema } from '../platform/clock';
 import { parsedOrUndefined } from '../platform/json';
@@ -37,7 +37,7 @@ export interface DeadLettersParts {
   readonly heldDeliveries: HeldDeliveries;
   readonly replays: Replays;
   /** Absent: there is no history. */
-  readonly overList?: OverList | undefined;
+  readonly endedList?: EndedList | undefined;
   readonly auditLog: AuditLog;
   /** It runs scripts on the Redis of these stores. */
   readonly atomic: Atomic;
@@ -124,7 +124,7 @@ export class DeadLetters {
    * ended, or does not exist, stays as it is. Repeating it is harmless.
    */
   async #cancelDelivery(accountId: AccountId | undefined, delivery: DeliveryParts): Promise<void> {
-    const { deliveryStore, admissionStore, atomic, overList, heldDeliveries, clock } = this.parts;
+    const { deliveryStore, admissionStore, atomic, endedList, heldDeliveries, clock } = this.parts;
     const { eventId, endpointId } = delivery;
     const listed = await deliveryStore.find(delivery);
     if (listed && (await this.#cancelRound(delivery, listed.round.number))) {
@@ -134,7 +134,7 @@ export class DeadLetters {
     await atomic([admissionStore.leaveOrder(endpointId, eventId)]);
     // Skip a delivery that does not exist: with the wrong account, its endpoint would look deleted.
     if (listed && accountId !== undefined) {
-      await overList?.add({ ...delivery, accountId }, clock());
+      await endedList?.add({ ...delivery, accountId }, clock());
       await heldDeliveries.askForWakeUp({ accountId, endpointId }, clock());
     }
   }

@@ -14,7 +14,7 @@ import type { DeliveryStore } from '../events/redis-delivery-store';
 import type { EventStore } from '../events/redis-event-store';
 import type { Deliveries, DeliveryWithAttempts } from '../history/deliveries';
 import type { DeliveryKey } from '../history/history-source';
-import type { Recall } from '../history/mover/recall';
+import type { Rehydration } from '../history/mover/rehydration';
 import type { WholeHistory } from '../history/whole-history';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
@@ -33,7 +33,7 @@ export interface RedeliveryParts {
   readonly history: WholeHistory;
   readonly deliveries: Deliveries;
   /** Absent: there is no history that deliveries move to. */
-  readonly recall?: Recall | undefined;
+  readonly rehydration?: Rehydration | undefined;
   readonly auditLog: AuditLog;
   /** Absent: usage is not counted. */
   readonly noteUsage?: NoteUsage | undefined;
@@ -107,7 +107,7 @@ export class Redelivery {
     const request = { accountId, endpointId, eventId, acceptedAt, trigger: 'manual', requestId } as const;
     // First: from the next step on a worker may send it.
     if (act) await auditLog.record({ act, accountId, targetId: id });
-    await this.#whileRecalled(accountId, [request], () => this.#sendWhenPossible(request));
+    await this.#whileRehydrated(accountId, [request], () => this.#sendWhenPossible(request));
     return await deliveries.read(accountId, id);
   }
 
@@ -170,16 +170,18 @@ export class Redelivery {
     accountId: AccountId,
     requests: readonly RedeliveryRequest[],
   ): Promise<readonly RequestOutcome[]> {
-    return await this.#whileRecalled(accountId, requests, () => this.#requestEach(requests));
+    return await this.#whileRehydrated(accountId, requests, () => this.#requestEach(requests));
   }
 
-  async #whileRecalled<Result>(
+  async #whileRehydrated<Result>(
     accountId: AccountId,
     requests: readonly RedeliveryRequest[],
     work: () => Promise<Result>,
   ): Promise<Result> {
-    const { recall } = this.parts;
-    return recall ? await recall.whileRecalled(accountId, requests.map(keyOf), work) : await work();
+    const { rehydration } = this.parts;
+    return rehydration
+      ? await rehydration.whileRehydrated(accountId, requests.map(keyOf), work)
+      : await work();
   }
 
   /** Request a delivery that is in Redis. */

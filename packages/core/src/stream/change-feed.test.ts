@@ -1,7 +1,7 @@
 import { fake } from '../testing/fake';
 import { signalSamples } from '../testing/signal-samples';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
-import { Backlog, ChangeFeed, changesOf, isTold, MOST_A_SECOND, MOST_OF_ONE_EVENT } from './change-feed';
+import { Backlog, ChangeFeed, changesOf, isStreamed, MOST_A_SECOND, MOST_OF_ONE_EVENT } from './change-feed';
 import { type Change, type ChangeStore, changeSchema } from './redis-change-store';
 
 describe('backlog', () => {
@@ -47,11 +47,11 @@ describe('backlog', () => {
 
 describe('changes of signal', () => {
   const NOW = 1_700_000_000_000;
-  const told = Object.values(signalSamples).filter(isTold);
+  const streamed = Object.values(signalSamples).filter(isStreamed);
   const attempted = signalSamples['delivery.attempted'];
   const fannedOut = signalSamples['event.fanned_out'];
 
-  it.each(told.map((signal) => [signal.name, signal] as const))(
+  it.each(streamed.map((signal) => [signal.name, signal] as const))(
     'reports the facts of %s that can be read again',
     (_name, signal) => {
       const changes = changesOf(signal, NOW);
@@ -62,7 +62,7 @@ describe('changes of signal', () => {
   );
 
   it('tells nothing of what is no change of what an account has', () => {
-    expect(isTold(signalSamples['request.completed'])).toBe(false);
+    expect(isStreamed(signalSamples['request.completed'])).toBe(false);
   });
 
   it('says of a failed attempt when the next one is due', () => {

@@ -37,7 +37,7 @@ export class ChangeFeed {
   /** Of the watched accounts. */
   #backlogs: ReadonlyMap<AccountId, Backlog> = new Map();
   #askedAt = Number.NEGATIVE_INFINITY;
-  #undecided: ToldSignal[] = [];
+  #undecided: StreamedSignal[] = [];
   #hasLeftOut = false;
   /** Accounts with changes to write. */
   readonly #due = new Set<AccountId>();
@@ -49,9 +49,9 @@ export class ChangeFeed {
   constructor(private readonly parts: ChangeFeedParts) {}
 
   readonly listen = (signal: Signal): void => {
-    if (!isTold(signal)) return;
+    if (!isStreamed(signal)) return;
     // In their order: none overtakes waiting ones.
-    if (this.#undecided.length === 0 && this.#isKnown()) this.#tell(signal);
+    if (this.#undecided.length === 0 && this.#isKnown()) this.#add(signal);
     else if (this.#undecided.length < MOST_UNDECIDED) this.#undecided.push(signal);
     else this.#hasLeftOut = true;
     if (this.#undecided.length > 0) this.#workIn(this.parts.gatherMs);
@@ -69,7 +69,7 @@ export class ChangeFeed {
     return steadyClock() - this.#askedAt < KNOWN_FOR_MS;
   }
 
-  #tell(signal: ToldSignal): void {
+  #add(signal: StreamedSignal): void {
     const backlog = this.#backlogs.get(signal.accountId);
     if (backlog === undefined) return;
     const changes = changesOf(signal, this.parts.clock());
@@ -119,7 +119,7 @@ export class ChangeFeed {
     if (!this.#isKnown()) return false;
     const decided = this.#undecided;
     this.#undecided = [];
-    for (const signal of decided) this.#tell(signal);
+    for (const signal of decided) this.#add(signal);
     if (this.#hasLeftOut) this.#missForAll();
     return true;
   }
@@ -209,7 +209,7 @@ export class Backlog {
   }
 }
 
-const toldNames = [
+const streamedNames = [
   'event.fanned_out',
   'delivery.attempted',
   'delivery.held',
@@ -227,13 +227,13 @@ const toldNames = [
   'replay.progressed',
   'replay.ended',
 ] as const;
-const told: ReadonlySet<Signal['name']> = new Set(toldNames);
+const streamed: ReadonlySet<Signal['name']> = new Set(streamedNames);
 
 /** A signal of a change, which followers of its account get. */
-export type ToldSignal = SignalNamed<(typeof toldNames)[number]> & { readonly accountId: AccountId };
+export type StreamedSignal = SignalNamed<(typeof streamedNames)[number]> & { readonly accountId: AccountId };
 
-export function isTold(signal: Signal): signal is ToldSignal {
-  return told.has(signal.name) && 'accountId' in signal && signal.accountId !== undefined;
+export function isStreamed(signal: Signal): signal is StreamedSignal {
+  return streamed.has(signal.name) && 'accountId' in signal && signal.accountId !== undefined;
 }
 
 /** An event with more receivers than this is not reported one by one. */
@@ -242,7 +242,7 @@ export const MOST_OF_ONE_EVENT = 200;
 /**
  * @param now when it was announced. Milliseconds since the Unix epoch.
  */
-export function changesOf(signal: ToldSignal, now: number): readonly Change[] | 'too_many' {
+export function changesOf(signal: StreamedSignal, now: number): readonly Change[] | 'too_many' {
   switch (signal.name) {
     case 'event.fanned_out':
       return createdBy(signal);

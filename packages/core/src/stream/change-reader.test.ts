@@ -16,9 +16,11 @@ function entry(at: number, of = endpointId) {
 
 async function messagesOf(reader: ChangeReader): Promise<string[]> {
   reader.end('stopping');
-  const told: StreamMessage[] = [];
-  for await (const message of reader.messages()) told.push(message);
-  return told.map((message) => (message.kind === 'end' ? message.reason : `${message.kind} ${message.id}`));
+  const messages: StreamMessage[] = [];
+  for await (const message of reader.messages()) messages.push(message);
+  return messages.map((message) =>
+    message.kind === 'end' ? message.reason : `${message.kind} ${message.id}`,
+  );
 }
 
 it('is told nothing before it is ready, and nothing twice', async () => {

@@ -38,13 +38,13 @@ function follow(account: WatchedAccount, after?: string) {
   return reader;
 }
 
-/** What it was told so far. */
-async function toldTo(reader: ChangeReader): Promise<StreamMessage[]> {
+/** The messages that it has got so far. */
+async function messagesTo(reader: ChangeReader): Promise<StreamMessage[]> {
   const messages = reader.messages();
   reader.end('stopping');
-  const told: StreamMessage[] = [];
-  for await (const message of messages) told.push(message);
-  return told.slice(0, -1);
+  const got: StreamMessage[] = [];
+  for await (const message of messages) got.push(message);
+  return got.slice(0, -1);
 }
 
 function shortOf(messages: readonly StreamMessage[]): string[] {
@@ -72,7 +72,7 @@ it('tells that it is ready once every process knows, and from then on every chan
   feed.listen({ ...signalSamples['delivery.attempted'], accountId });
   await untilWritten(accountId, 3);
   await account.step(false);
-  expect(shortOf(await toldTo(reader))).toEqual(['ready', 'webhook', 'delivery']);
+  expect(shortOf(await messagesTo(reader))).toEqual(['ready', 'webhook', 'delivery']);
 });
 
 it('writes nothing for an account that nobody follows, whatever happens there', async () => {
@@ -92,14 +92,14 @@ it('goes on at once where a reader was, at another process', async () => {
   await account.step(false);
   time.now += KNOWN_FOR_MS;
   await account.step(false);
-  const [ready] = await toldTo(before);
+  const [ready] = await messagesTo(before);
   await changeStore.append(accountId, [
     { kind: 'webhook', change: 'updated', endpointId: signalSamples['endpoint.updated'].endpointId },
   ]);
   const elsewhere = process();
   const reader = follow(elsewhere, ready?.kind === 'ready' ? ready.id : '');
   await elsewhere.step(false);
-  expect(shortOf(await toldTo(reader))).toEqual(['ready', 'webhook']);
+  expect(shortOf(await messagesTo(reader))).toEqual(['ready', 'webhook']);
 });
 
 it('says that something is missing to who comes back too late', async () => {
@@ -108,7 +108,7 @@ it('says that something is missing to who comes back too late', async () => {
   await account.step(false);
   time.now += KNOWN_FOR_MS;
   await account.step(false);
-  expect(shortOf(await toldTo(reader))).toEqual(['ready', 'reset']);
+  expect(shortOf(await messagesTo(reader))).toEqual(['ready', 'reset']);
 });
 
 it.each<[string, (accountId: ReturnType<typeof uniqueAccountId>) => Promise<unknown>]>([
@@ -130,7 +130,7 @@ it.each<[string, (accountId: ReturnType<typeof uniqueAccountId>) => Promise<unkn
   time.now += 1;
   await account.step(false);
   await account.step(false);
-  expect(shortOf(await toldTo(reader))).toEqual(['ready', 'reset']);
+  expect(shortOf(await messagesTo(reader))).toEqual(['ready', 'reset']);
   expect(await redis.client.zscore(keys.watchedAccounts, accountId)).not.toBeNull();
 });
 
@@ -154,7 +154,7 @@ it('says that something is missing when more came than is kept', async () => {
   await account.step(false);
   time.now += KNOWN_FOR_MS;
   await account.step(false);
-  expect(shortOf(await toldTo(reader))).toEqual(['ready', 'reset']);
+  expect(shortOf(await messagesTo(reader))).toEqual(['ready', 'reset']);
 });
 
 it('asks who is watched when something has happened, and once for all that happens within moments', async () => {
@@ -186,7 +186,7 @@ it('keeps a bounded number of signals while nobody knows who is watched, and say
     (await redis.client.xrevrange(keys.changes(accountId), '+', '-', 'COUNT', 1))[0]?.[1][1];
   while ((await last()) !== '{"kind":"reset"}') await wait(10);
   await account.step(false);
-  expect(shortOf(await toldTo(reader)).at(-1)).toBe('reset');
+  expect(shortOf(await messagesTo(reader)).at(-1)).toBe('reset');
 });
 
 it('says that something is missing when a change could not be written', async () => {
@@ -212,7 +212,7 @@ it('says that something is missing when a change could not be written', async ()
   away.mockRestore();
   await untilWritten(accountId, 2);
   await account.step(false);
-  expect(shortOf(await toldTo(reader))).toEqual(['ready', 'reset']);
+  expect(shortOf(await messagesTo(reader))).toEqual(['ready', 'reset']);
 });
 
 it('leaves nothing behind for long', async () => {

@@ -34,7 +34,7 @@ export interface HistoryStanding {
   count(): Promise<number>;
   /** How long one waits beyond its time, the one that does so for longest. Milliseconds. */
   lateMs(): Promise<number>;
-  countAside(): Promise<number>;
+  countRefused(): Promise<number>;
 }
 
 /**
@@ -122,7 +122,7 @@ export const sharedGauges: readonly PromGauge<SharedSources>[] = [
   gauge({
     name: 'webhooks_history_put_aside',
     help: `Deliveries that the history refused. They stay in Redis until hookferry-admin history retry-refused. Only with HISTORY_DATABASE_URL. ${SAME}`,
-    read: async ({ history }) => (await history?.countAside()) ?? [],
+    read: async ({ history }) => (await history?.countRefused()) ?? [],
   }),
 ];
 

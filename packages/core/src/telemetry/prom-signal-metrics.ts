@@ -312,7 +312,7 @@ export const workerSignalMetrics: readonly SignalMetric[] = [
   }),
   counterOf('history.row_refused', {
     name: 'webhooks_history_refused_total',
-    help: 'Deliveries that the history refused, and that were put aside.',
+    help: 'Deliveries that the history refused. They stay in Redis.',
   }),
   secondsOf('delivery.attempted', {
     name: 'webhooks_delivery_first_attempt_lag_seconds',

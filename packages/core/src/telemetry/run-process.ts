@@ -108,8 +108,9 @@ const ADVICE: Readonly<Record<string, string>> = {
  */
 export function captureConsole(listen: SignalListener): () => void {
   const { warn, error } = console;
-  const tell = (...parts: unknown[]) => listen({ name: 'library.warned', text: parts.map(String).join(' ') });
-  Object.assign(console, { warn: tell, error: tell });
+  const forward = (...parts: unknown[]) =>
+    listen({ name: 'library.warned', text: parts.map(String).join(' ') });
+  Object.assign(console, { warn: forward, error: forward });
   return () => void Object.assign(console, { warn, error });
 }
 

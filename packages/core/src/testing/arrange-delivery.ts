@@ -26,8 +26,8 @@ import { TransformationStore } from '../endpoints/redis-transformation-store';
 import { SigningKeyStore } from '../endpoints/signing-keys/redis-signing-key-store';
 import { UnprovenRequests } from '../endpoints/verification/redis-unproven-requests';
 import { DeliveryStore } from '../events/redis-delivery-store';
+import type { EndedList } from '../events/redis-ended-list';
 import { EventStore } from '../events/redis-event-store';
-import type { OverList } from '../events/redis-over-list';
 import { storageUnavailable } from '../platform/redis-errors';
 import { openQueue } from '../queue/bullmq-on-demand-queue';
 import { TransformPool } from '../transform/transform-pool';
@@ -96,8 +96,8 @@ export interface Arrangement {
   /** How often a change of the endpoint is refused, and how. */
   readonly refusals?: number;
   readonly refusal?: Error;
-  /** Where deliveries go that are over, if there is a history. */
-  readonly overList?: Pick<OverList, 'add' | 'addAll'>;
+  /** Where deliveries go that have ended, if there is a history. */
+  readonly endedList?: Pick<EndedList, 'add' | 'addAll'>;
   /** How often the record of an attempt is refused, as by a Redis that is out of memory. */
   readonly recordRefusals?: number;
   /** Happens between reading the record and sending. */
@@ -157,7 +157,7 @@ export class DeliveryScene {
     refusals = 0,
     refusal = storageUnavailable(new Error('OOM')),
     recordRefusals = 0,
-    overList,
+    endedList,
     whileAdmitting,
     whileSending,
     signingMs = 0,
@@ -257,7 +257,7 @@ export class DeliveryScene {
         },
       }),
       retention: testRetention,
-      overList: overList && fake<OverList>(overList),
+      endedList: endedList && fake<EndedList>(endedList),
       transformationStore: new TransformationStore(redis.client),
       transformPool: this.#transformPool,
       operationalEvents: fake<OperationalEvents>({ raise: raised.raise }),

@@ -23,10 +23,10 @@ export class MemoryHistory {
     await this.onWrite(events);
     const code = events.map((event) => this.refusalOf(event)).find((why) => why !== undefined);
     if (code !== undefined) return { kind: 'refused', code, reason: `${code}: no luck` };
-    for (const { deliveries, isOver, ...event } of events) {
+    for (const { deliveries, isExpired, ...event } of events) {
       const key = `${event.accountId}/${event.id}`;
       const before = this.#events.get(key);
-      if (isOver && !before) continue;
+      if (isExpired && !before) continue;
       if (before?.head.erasedAt === undefined) this.#events.set(key, { ...event, deliveries: [] });
       for (const { endpointId, log } of deliveries) this.#logs.set(`${key}.${endpointId}`, log);
     }
@@ -48,7 +48,7 @@ export class MemoryHistory {
     return this.#logs.get(`${accountId}/${eventId}.${endpointId}`);
   }
 
-  readonly readForRecall: PgHistory['readForRecall'] = async (accountId, wanted) =>
+  readonly readForRehydration: PgHistory['readForRehydration'] = async (accountId, wanted) =>
     [...new Set(wanted.map(({ eventId }) => eventId))].flatMap((eventId) => {
       const event = this.find(accountId, eventId);
       if (!event) return [];

@@ -9,16 +9,16 @@ import { keys } from '../domain/keys';
 import { oneShard } from '../domain/queues';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
+import { EndedList } from '../events/redis-ended-list';
 import { EventStore } from '../events/redis-event-store';
 import { MovedStore } from '../events/redis-moved';
 import { MovedIds } from '../events/redis-moved-ids';
-import { OverList } from '../events/redis-over-list';
-import { RecalledStore } from '../events/redis-recalled';
+import { RehydrationStore } from '../events/redis-rehydration';
 import type { PgHistory } from '../history/database/pg-history';
 import type { HistoryWriter } from '../history/database/pg-history-writer';
 import { Mover } from '../history/mover/mover';
 import type { MoverParts } from '../history/mover/mover-parts';
-import type { RecallParts } from '../history/mover/recall';
+import type { RehydrationParts } from '../history/mover/rehydration';
 import { atomicAsOne } from '../platform/redis-atomic';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { buildAcceptedAttempt, buildAttempt } from './build-attempt';
@@ -62,7 +62,7 @@ export interface ArrangedEvent {
   readonly endpointIds: readonly EndpointId[];
 }
 
-/** What is over, in a Redis of a test's own, with a history. */
+/** What has ended, in a Redis of a test's own, with a history. */
 export class MovingScene {
   readonly history = new MemoryHistory();
   readonly signals = recordSignals();
@@ -70,14 +70,14 @@ export class MovingScene {
   readonly erasing = new Set<AccountId>();
   /** Of accounts with a retention of their own. */
   readonly historyDays = new Map<AccountId, number>();
-  /** What moves and what recalls needs: not the parts of those that sweep, restore or move the audit log. */
-  readonly parts: MoverParts & RecallParts;
+  /** What the mover and a rehydration need: not the parts of those that sweep, restore or move the audit log. */
+  readonly parts: MoverParts & RehydrationParts;
   readonly eventStore: EventStore;
   readonly deliveryStore: DeliveryStore;
   readonly admissionStore: AdmissionStore;
   readonly movedStore: MovedStore;
   readonly movedIds: MovedIds;
-  readonly overList: OverList;
+  readonly endedList: EndedList;
   now = 1_700_000_000_000;
 
   private constructor(readonly redis: TestRedis) {
@@ -88,13 +88,13 @@ export class MovingScene {
     this.admissionStore = new AdmissionStore(client);
     this.movedStore = new MovedStore(client, retention);
     this.movedIds = new MovedIds(client, RETENTION_MS);
-    this.overList = new OverList(client);
-    this.parts = fake<MoverParts & RecallParts>({
+    this.endedList = new EndedList(client);
+    this.parts = fake<MoverParts & RehydrationParts>({
       eventStore: this.eventStore,
       deliveryStore: this.deliveryStore,
-      overList: this.overList,
+      endedList: this.endedList,
       movedStore: this.movedStore,
-      recalledStore: new RecalledStore(retention),
+      rehydrationStore: new RehydrationStore(retention),
       movedIds: this.movedIds,
       deliveryQueue: new DeliveryQueue(client, oneShard('bull')),
       historyWriter: fake<HistoryWriter>(this.history),
@@ -140,10 +140,10 @@ export class MovingScene {
     for (const [i, endpointId] of endpointIds.entries()) {
       for (const fact of facts[i] ?? []) await this.deliveryStore.append({ eventId, endpointId }, fact);
       if (!(await this.isOpen({ eventId, endpointId }))) {
-        await this.overList.add({ accountId, eventId, endpointId }, this.now);
+        await this.endedList.add({ accountId, eventId, endpointId }, this.now);
       }
     }
-    if (facts.length === 0) await this.overList.add({ accountId, eventId }, this.now);
+    if (facts.length === 0) await this.endedList.add({ accountId, eventId }, this.now);
     return { event, endpointIds };
   }
 
@@ -159,14 +159,14 @@ export class MovingScene {
 
   /** Move until nothing is left to do. */
   async moveAll(): Promise<void> {
-    for (let i = 0; i < 20 && (await this.overList.count()) > 0; i += 1) await this.moveAfter(3_600_000);
+    for (let i = 0; i < 20 && (await this.endedList.count()) > 0; i += 1) await this.moveAfter(3_600_000);
   }
 
   logInRedis({ endpointId, eventId }: DeliveryParts): Promise<string | null> {
     return this.redis.client.get(keys.delivery(endpointId, eventId));
   }
 
-  /** All keys but those that stay: how far the history reaches, ids that are known, and counts. */
+  /** All keys but those that stay: until when records have moved, ids that are known, and counts. */
   async keysLeft(): Promise<readonly string[]> {
     const all = await this.redis.client.keys('*');
     return all

@@ -5,12 +5,12 @@
 export class Stepwise {
   /** Where it stands. */
   at = 'its beginning';
-  isOver = false;
+  hasEnded = false;
   #failure: { readonly error: unknown } | undefined;
   #goOn: (value: unknown) => void = () => {};
   #hasArrived: () => void = () => {};
 
-  /** Resolves when the work pauses for the first time, or is over. @throws the work's error. */
+  /** Resolves when the work pauses for the first time, or has ended. @throws the work's error. */
   async start(work: () => Promise<void>): Promise<void> {
     await this.#until(() => {
       work()
@@ -18,7 +18,7 @@ export class Stepwise {
           this.#failure = { error };
         })
         .finally(() => {
-          this.isOver = true;
+          this.hasEnded = true;
           this.#hasArrived();
         });
     });
@@ -44,7 +44,7 @@ export class Stepwise {
     };
   }
 
-  /** Resolves when the work pauses next, or is over. @throws the work's error. */
+  /** Resolves when the work pauses next, or has ended. @throws the work's error. */
   async step(value?: unknown): Promise<void> {
     await this.#until(() => this.#goOn(value));
   }

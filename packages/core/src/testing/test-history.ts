@@ -39,11 +39,11 @@ export async function openTestHistory(): Promise<TestHistory> {
 
 /** The logs of these deliveries, in their order, as they would be sent again. */
 export async function readLogs(
-  history: Pick<PgHistory, 'readForRecall'>,
+  history: Pick<PgHistory, 'readForRehydration'>,
   accountId: AccountId,
   keys: readonly DeliveryKey[],
 ): Promise<readonly (string | undefined)[]> {
-  const events = await history.readForRecall(accountId, keys);
+  const events = await history.readForRehydration(accountId, keys);
   const logs = new Map(
     events.flatMap(({ id, deliveries }) =>
       deliveries.map(({ endpointId, log }) => [`${id} ${endpointId}`, log]),

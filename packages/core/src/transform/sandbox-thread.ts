@@ -87,7 +87,7 @@ class Sandbox {
       const { quickJs, memory } = this.instance;
       const runtime = quickJs.newRuntime();
       runtime.setMaxStackSize(STACK_BYTES);
-      runtime.setInterruptHandler(() => deadline.isOver());
+      runtime.setInterruptHandler(() => deadline.hasPassed());
       const context = runtime.newContext();
       result = evaluate({ context, runtime, memory, deadline, run });
       context.dispose();
@@ -179,7 +179,7 @@ class Deadline {
     return readTimeMs() - this.#startedAt;
   }
 
-  isOver(): boolean {
+  hasPassed(): boolean {
     if (performance.now() < this.#nextLookAt) return false;
     const leftMs = this.#limitMs - this.tookMs();
     this.#nextLookAt = performance.now() + leftMs;
@@ -234,7 +234,7 @@ type InnerEnd =
 function evaluate(running: Running): Result {
   const { context, deadline, run } = running;
   const parts = preludeOf(context, run);
-  const end = judge(runIn(running, parts), running);
+  const end = classifyEnd(runIn(running, parts), running);
   deadline.extend(DESCRIBE_MS);
   const logs = readLogs(textGivenBy(context, parts.logs) ?? '');
   for (const part of Object.values(parts)) part.dispose();
@@ -277,7 +277,7 @@ function settle(running: Running, parts: Prelude, promise: QuickJSHandle): Inner
       return threw(running, parts, jobs.error);
     }
     // A job that is stopped for its time may be no error of the one that waits for it.
-    ran = deadline.isOver() ? 0 : jobs.value;
+    ran = deadline.hasPassed() ? 0 : jobs.value;
   }
   const state = context.getPromiseState(promise);
   promise.dispose();
@@ -313,7 +313,7 @@ function textGivenBy(context: QuickJSContext, part: QuickJSHandle, ...args: Quic
   return text;
 }
 
-function judge(end: InnerEnd, { deadline: { wasReached }, memory, run: bounds }: Running): SandboxEnd {
+function classifyEnd(end: InnerEnd, { deadline: { wasReached }, memory, run: bounds }: Running): SandboxEnd {
   const { line, column, ...error } = end.kind === 'threw' ? end.error : NO_ERROR;
   const place = { ...(line === undefined ? {} : { line }), ...(column === undefined ? {} : { column }) };
   if (wasReached) return { kind: 'took_too_long', ...place };

@@ -462,7 +462,7 @@ describe('runs that wait', () => {
   const small = () => open({ limits: { ...testTransformLimits, maxWaitingOfAccount: 1, maxWaiting: 2 } });
   const loopOf = (id: AccountId | undefined) => ({ accountId: id ?? accountId, code: LOOP, input: INPUT });
 
-  it('have places for each account, and places in all', async () => {
+  it('have a limit for each account, and one for all', async () => {
     const fresh = small();
     const running = fresh.run(loopOf(A));
     const waiting = [fresh.run(loopOf(A)), fresh.run(loopOf(B))];

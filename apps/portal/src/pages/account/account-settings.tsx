@@ -46,7 +46,7 @@ export function AccountSettings({ account }: AccountSettingsProps) {
         }),
       ),
     onSuccess: async (changed) => {
-      toasts.tell('The account was changed.');
+      toasts.show('The account was changed.');
       queries.setQueryData(queryKeys.account(account.id), changed);
       await queries.invalidateQueries({ queryKey: queryKeys.accounts() });
       await queries.invalidateQueries({ queryKey: queryKeys.accountUsage(account.id) });

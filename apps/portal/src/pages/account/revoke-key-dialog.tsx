@@ -24,7 +24,7 @@ export function RevokeKeyDialog({ accountId, apiKey: { id, name }, onClose }: Re
       return ask(api.DELETE('/v1/api-keys/{id}', { params }));
     },
     onSuccess: async () => {
-      toasts.tell(`“${name}” was revoked.`);
+      toasts.show(`“${name}” was revoked.`);
       await queries.invalidateQueries({ queryKey: queryKeys.apiKeys(accountId) });
       onClose();
     },

@@ -35,7 +35,7 @@ interface NewContactDialogProps {
 
 /** A new contact: its address, occasions and digest. It has to confirm first. */
 export function NewContactDialog({ webhookId = '', onClose }: NewContactDialogProps) {
-  const { tell } = useToasts();
+  const { show } = useToasts();
   const [kind, setKind] = useState<Contact['kind']>('email');
   const [target, setTarget] = useState('');
   const [settings, setSettings] = useState<Settings>({ webhook: webhookId, chosen: occasions, digest: '' });
@@ -44,7 +44,7 @@ export function NewContactDialog({ webhookId = '', onClose }: NewContactDialogPr
   const submit = () =>
     mutate(bodyOf(kind, target.trim(), settings), {
       onSuccess: ({ target: shown }) => {
-        tell(`${shown} gets a link to confirm.`);
+        show(`${shown} gets a link to confirm.`);
         onClose();
       },
     });

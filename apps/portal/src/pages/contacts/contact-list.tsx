@@ -23,12 +23,12 @@ interface ContactListProps {
 export function ContactList({ contacts, marked }: ContactListProps) {
   const mayChange = useCan('webhooks');
   const names = useWebhookNames();
-  const { tell } = useToasts();
+  const { show } = useToasts();
   const asking = useAskContactAgain();
   const [edited, setEdited] = useState<Contact>();
   const [removed, setRemoved] = useState<Contact>();
   const askAgain = ({ id }: Contact) =>
-    asking.mutate(id, { onSuccess: ({ target }) => void tell(`${target} gets another link to confirm.`) });
+    asking.mutate(id, { onSuccess: ({ target }) => void show(`${target} gets another link to confirm.`) });
   const columns = [...columnsWith(names), ...(mayChange ? [actionsWith(askAgain, setRemoved)] : [])];
   return (
     <>

@@ -29,7 +29,7 @@ export function DeadLetterActions({ id, queue }: DeadLetterActionsProps) {
         ? ask(api.DELETE('/v1/dead-letters/{id}', { params }))
         : ask(api.POST('/v1/dead-letters/{id}/redrive', { params })),
     onSuccess: async (_answer, act) => {
-      toasts.tell(act === 'drop' ? 'It was dropped.' : `It is back on the queue ${queue}.`);
+      toasts.show(act === 'drop' ? 'It was dropped.' : `It is back on the queue ${queue}.`);
       navigate('/dead-letters', { replace: true });
       queries.removeQueries({ queryKey: queryKeys.deadLetter(id) });
       await queries.invalidateQueries({ queryKey: ['dead-letters'] });

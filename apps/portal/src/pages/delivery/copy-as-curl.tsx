@@ -37,7 +37,7 @@ export function CopyAsCurl({ delivery, headers: described, body }: CopyAsCurlPro
     const secret = signs ? (await ask(api.GET('/v1/webhooks/{id}/secret', { params }))).secret : undefined;
     const headers = { ...withoutCloudEvents(delivery.attempts.at(-1)?.request_headers ?? {}), ...described };
     const unsigned = maySign ? NO_CRYPTO : UNSIGNED;
-    toasts.tell(signs ? SIGNED : hasSecret ? unsigned : BY_KEY);
+    toasts.show(signs ? SIGNED : hasSecret ? unsigned : BY_KEY);
     return await curlOf({ url, body, eventId: delivery.event_id, headers, signing, secret, now: new Date() });
   };
 

@@ -29,7 +29,7 @@ export function ScheduleActions({ id, type, at, size = 'normal' }: ScheduleActio
   const change = (wanted: ScheduleChange) =>
     mutate(wanted, {
       onSuccess: () => {
-        toasts.tell(
+        toasts.show(
           wanted.kind === 'move' ? 'It was rescheduled.' : 'It was cancelled: it is not delivered.',
         );
         close();

@@ -167,7 +167,7 @@ function optionsOf(
           onRange(1_000 * plot.posToVal(left, 'x'), 1_000 * plot.posToVal(left + width, 'x'));
         },
       ],
-      setCursor: [(plot) => tell(plot, columns, format)],
+      setCursor: [(plot) => showTitle(plot, columns, format)],
       ready: [
         (plot) => {
           plot.over.addEventListener('click', ({ offsetX, offsetY }) => {
@@ -197,7 +197,7 @@ function indexAt(plot: uPlot, { starts, lengthMs }: Columns, left: number): numb
 }
 
 /** Beside the pointer: the time, and all values of it. */
-function tell(plot: uPlot, columns: Columns, format: (value: number) => string): void {
+function showTitle(plot: uPlot, columns: Columns, format: (value: number) => string): void {
   const { left = -1 } = plot.cursor;
   const index = left < 0 ? -1 : indexAt(plot, columns, left);
   const start = columns.starts[index];

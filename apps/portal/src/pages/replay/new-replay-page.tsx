@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { useLocation } from 'wouter';
-import { isOver, type NewReplay, useReplay, useStartReplay } from '../../api/replay-queries';
+import { hasEnded, type NewReplay, useReplay, useStartReplay } from '../../api/replay-queries';
 import { useWebhook } from '../../api/webhook-queries';
 import { Button } from '../../components/button';
 import { TextField } from '../../components/field';
@@ -31,7 +31,7 @@ export function NewReplayPage({ params: { id = '' } }: NewReplayPageProps) {
   const counting = useStartReplay(id);
   const start = useStartReplay(id);
   const { data: count } = useReplay(counting.data?.id);
-  const isCounting = counting.isPending || (count !== undefined && !isOver(count));
+  const isCounting = counting.isPending || (count !== undefined && !hasEnded(count));
   const change = (part: Partial<ReplayDraft>) => {
     setDraft({ ...draft, ...part });
     // The count belongs to the former range.
@@ -56,7 +56,7 @@ export function NewReplayPage({ params: { id = '' } }: NewReplayPageProps) {
         <output className={styles['count']}>
           {isCounting && 'Counting…'}
           {count &&
-            isOver(count) &&
+            hasEnded(count) &&
             `It is about ${formatCount(count.found)} events${erasedNote(count.erased)}.`}
         </output>
         {(counting.error ?? start.error) && <Problem error={counting.error ?? start.error ?? new Error()} />}
@@ -65,7 +65,7 @@ export function NewReplayPage({ params: { id = '' } }: NewReplayPageProps) {
             Count first
           </Button>
           <Button type="submit" kind="primary" isBusy={start.isPending}>
-            {count && isOver(count) ? `Send ${formatCount(count.found)} again` : 'Start replay'}
+            {count && hasEnded(count) ? `Send ${formatCount(count.found)} again` : 'Start replay'}
           </Button>
         </div>
       </form>

@@ -1,5 +1,5 @@
 import { Link } from 'wouter';
-import { isOver, type Replay, useCancelReplay, useReplay } from '../../api/replay-queries';
+import { hasEnded, type Replay, useCancelReplay, useReplay } from '../../api/replay-queries';
 import { Button } from '../../components/button';
 import { Facts } from '../../components/facts';
 import { PageHeader } from '../../components/page-header';
@@ -26,7 +26,7 @@ export function ReplayPage({ params: { id = '' } }: ReplayPageProps) {
   return (
     <>
       <PageHeader title="Replay" parent={parent} state={replay && <ReplayStatus replay={replay} />}>
-        {replay && !isOver(replay) && <Cancel id={id} />}
+        {replay && !hasEnded(replay) && <Cancel id={id} />}
       </PageHeader>
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!replay && !error && <Skeleton lines={6} />}

@@ -165,7 +165,7 @@ function Editing({ webhook, saved, code, isChanged, faultyLine, onWrite, onFault
       {
         onSuccess: (now) => {
           onSaved();
-          toasts.tell(`Version ${now?.version} is saved${enabled ? ' and in use' : ', and switched off'}.`);
+          toasts.show(`Version ${now?.version} is saved${enabled ? ' and in use' : ', and switched off'}.`);
         },
         onError: (error) => onFault(faultIn(error)),
       },

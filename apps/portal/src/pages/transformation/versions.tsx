@@ -35,7 +35,7 @@ export function Versions({ webhookId, inForce, code, onRestored }: VersionsProps
       {
         onSuccess: (now) => {
           onRestored();
-          toasts.tell(`The code of version ${version} is in use as version ${now?.version}.`);
+          toasts.show(`The code of version ${version} is in use as version ${now?.version}.`);
         },
         onError: ({ message }) => toasts.fail(message),
       },

@@ -53,7 +53,7 @@ function EditForm({ webhook, readAgain }: EditFormProps) {
     const change = { body: patchOf(bodyOf(before), bodyOf(draft)), etag: opened.webhook.etag };
     update.mutate(change, {
       onSuccess: () => {
-        toasts.tell('The webhook was changed.');
+        toasts.show('The webhook was changed.');
         go(page);
       },
     });
@@ -63,7 +63,7 @@ function EditForm({ webhook, readAgain }: EditFormProps) {
     if (!now) return;
     update.reset();
     setOpened({ webhook: now, initial: rebaseDraft(draft, before, draftOf(now)) });
-    toasts.tell('This is the webhook as it is now, with your changes.');
+    toasts.show('This is the webhook as it is now, with your changes.');
   };
   return (
     <WebhookForm

@@ -28,14 +28,14 @@ function Switch({ webhook: { id, status } }: { readonly webhook: Webhook }) {
   const change = useSwitchWebhook(id);
   const enable = () =>
     change.mutate('enable', {
-      onSuccess: () => toasts.tell('Enabled: held deliveries are sent now.'),
+      onSuccess: () => toasts.show('Enabled: held deliveries are sent now.'),
       onError: ({ message }) => toasts.fail(message),
     });
   const disable = () =>
     change.mutate('disable', {
       onSuccess: () => {
         setIsAsking(false);
-        toasts.tell('Disabled: deliveries are held.', { label: 'Undo', run: enable });
+        toasts.show('Disabled: deliveries are held.', { label: 'Undo', run: enable });
       },
     });
   if (status === 'disabled') {
@@ -73,7 +73,7 @@ function Deletion({ webhook: { id, url } }: { readonly webhook: Webhook }) {
   const remove = () =>
     deletion.mutate(undefined, {
       onSuccess: () => {
-        toasts.tell('The webhook was deleted.');
+        toasts.show('The webhook was deleted.');
         go('/webhooks');
       },
     });

@@ -157,7 +157,7 @@ function answerOf(exchange: string, forwarded: Forwarded): ListenerAnswer {
   return {
     exchange,
     status,
-    headers: toldHeaders(headers),
+    headers: shownHeaders(headers),
     body_base64: Buffer.from(body).toString('base64'),
     first_byte_ms: firstByteMs,
   };
@@ -168,7 +168,7 @@ const MAX_NAME = 200;
 const MAX_VALUE = 8_192;
 
 // The service takes no more than that.
-function toldHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+function shownHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   const fitting = Object.entries(headers).filter(
     ([name, value]) => name.length <= MAX_NAME && value.length <= MAX_VALUE,
   );

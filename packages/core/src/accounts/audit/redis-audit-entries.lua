@@ -38,16 +38,16 @@ end
 
 --- Of all logs together.
 ---@key index = auditIndex
----@key unsettled = unsettledAudits
+---@key waiting = waitingAudits
 ---@param member text
 ---@param most integer?
 ---@param oldest text        those before are too old
 ---@param is_elsewhere boolean  the entry waits beside its change
-function add_to_index(index, unsettled, member, most, oldest, is_elsewhere)
+function add_to_index(index, waiting, member, most, oldest, is_elsewhere)
   redis.call('ZADD', index, 0, member)
   redis.call('ZREMRANGEBYLEX', index, '-', '(' .. oldest)
   if most then redis.call('ZREMRANGEBYRANK', index, 0, -most - 1) end
-  if is_elsewhere then redis.call('ZADD', unsettled, 0, member) end
+  if is_elsewhere then redis.call('ZADD', waiting, 0, member) end
 end
 
 ---@key log

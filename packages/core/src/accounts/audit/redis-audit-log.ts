@@ -8,7 +8,7 @@ import { parsedOrUndefined } from '../../platform/json';
 import type { RedisClient } from '../../platform/redis-connect';
 import { forgetRefusalsOf } from './redis-audit-entries.script';
 import { recordAlone } from './redis-audit-log.script';
-import { makeChange, oldestId, type Recorded, settleEntry } from './redis-recorded-change';
+import { makeChange, oldestId, putIntoLog, type Recorded } from './redis-recorded-change';
 
 /** Newest first. */
 export interface AuditWindow {
@@ -85,20 +85,20 @@ export class AuditLog {
   }
 
   /** Those begun before a time (milliseconds since the Unix epoch) that may not be in their logs, the oldest first. */
-  async listUnsettled(until: number, limit: number, after?: string): Promise<readonly IndexedEntry[]> {
+  async listWaiting(until: number, limit: number, after?: string): Promise<readonly IndexedEntry[]> {
     const range = [after === undefined ? '-' : `(${after}`, `(${oldestId(until)}`] as const;
-    const members = await this.redis.zrangebylex(keys.unsettledAudits, ...range, 'LIMIT', 0, limit);
-    return await Promise.all(members.map((member) => this.#findUnsettled(member)));
+    const members = await this.redis.zrangebylex(keys.waitingAudits, ...range, 'LIMIT', 0, limit);
+    return await Promise.all(members.map((member) => this.#findWaiting(member)));
   }
 
   /** Put an entry into its log. */
-  async settle(member: string, entry: AuditEntry, bounds: AuditBounds): Promise<void> {
-    await settleEntry(this.redis, entry, bounds, slotOf(member));
+  async putIntoLog(member: string, entry: AuditEntry, bounds: AuditBounds): Promise<void> {
+    await putIntoLog(this.redis, entry, bounds, tagOf(member));
   }
 
   /** Look no more for entries of changes that were not made, or that are in their logs already. */
-  async forgetUnsettled(members: readonly string[]): Promise<void> {
-    if (members.length > 0) await this.redis.zrem(keys.unsettledAudits, ...members);
+  async forgetWaiting(members: readonly string[]): Promise<void> {
+    if (members.length > 0) await this.redis.zrem(keys.waitingAudits, ...members);
   }
 
   /** Remove entries that are kept elsewhere now: from their logs, then from the index that leads there. */
@@ -137,9 +137,9 @@ export class AuditLog {
     return { member, at: timeOfId(id), entry: found.flat()[0] };
   }
 
-  async #findUnsettled(member: string): Promise<IndexedEntry> {
+  async #findWaiting(member: string): Promise<IndexedEntry> {
     const id = member.slice(0, ID_LENGTH);
-    const [entry] = await this.#findIn(keys.unsettledAudit(slotOf(member)), id);
+    const [entry] = await this.#findIn(keys.waitingAudit(tagOf(member)), id);
     return { member, at: timeOfId(id), entry };
   }
 
@@ -157,12 +157,12 @@ function boundsOf({ before, since, until }: AuditWindow): readonly [max: string,
 
 /** Its log, and where it waits before it is there, if it does. */
 function placesOf(member: string): readonly string[] {
-  const [, accountId = '', slot] = member.split(' ');
+  const [, accountId = '', tag] = member.split(' ');
   const log = keys.auditLog(accountId as AccountId);
-  return slot === undefined ? [log] : [log, keys.unsettledAudit(slot)];
+  return tag === undefined ? [log] : [log, keys.waitingAudit(tag)];
 }
 
-function slotOf(member: string): string {
+function tagOf(member: string): string {
   return member.split(' ')[2] ?? '';
 }
 

@@ -109,7 +109,7 @@ export async function makeChange<Reply>(
   const place = placeOf(redis, change.firstKey, accountId);
   await indexEntry(redis, entry, act.bounds, place);
   const { isRecorded, reply } = await change.run(redis, place.key, recordOf(entry, act.bounds));
-  if (isRecorded && place.slot !== undefined) await settleEntry(redis, entry, act.bounds, place.slot);
+  if (isRecorded && place.tag !== undefined) await putIntoLog(redis, entry, act.bounds, place.tag);
   if (isRecorded) act.onRecorded?.(entry);
   return reply;
 }
@@ -148,19 +148,19 @@ export function oldestId(epochMs: number): string {
 interface Place {
   readonly key: string;
   /** Where the entry waits in a Cluster until it is in its log, if the change is on another node. */
-  readonly slot: string | undefined;
+  readonly tag: string | undefined;
 }
 
 const TAG = /\{([^}]+)\}/;
 
 // In a Cluster a script reaches one node. There the entry of a change on another one is put beside the change, and then
 // into its log. The index leads to it in both places. Should the process end between the two, a worker finds it: see
-// AuditSettler.
+// AuditCompleter.
 function placeOf(redis: RedisClient, changedKey: string, accountId: AccountId): Place {
   const log = keys.auditLog(accountId);
-  const slot = TAG.exec(changedKey)?.[1] ?? '';
-  if (!(redis instanceof Cluster) || slot === TAG.exec(log)?.[1]) return { key: log, slot: undefined };
-  return { key: keys.unsettledAudit(slot), slot };
+  const tag = TAG.exec(changedKey)?.[1] ?? '';
+  if (!(redis instanceof Cluster) || tag === TAG.exec(log)?.[1]) return { key: log, tag: undefined };
+  return { key: keys.waitingAudit(tag), tag };
 }
 
 const MAX_INDEXED = 100_000;
@@ -170,29 +170,29 @@ async function indexEntry(
   redis: RedisClient,
   entry: AuditEntry,
   { count, ageMs }: AuditBounds,
-  { slot }: Place,
+  { tag }: Place,
 ): Promise<void> {
   await addToIndex({
-    member: indexMember(entry, slot),
+    member: indexMember(entry, tag),
     most: Number.isFinite(count) ? MAX_INDEXED : undefined,
     oldest: oldestId(entry.at - ageMs),
-    isElsewhere: slot !== undefined,
+    isElsewhere: tag !== undefined,
   })(redis);
 }
 
-function indexMember({ id, accountId }: AuditEntry, slot: string | undefined): string {
-  return [id, accountId ?? '', ...(slot === undefined ? [] : [slot])].join(' ');
+function indexMember({ id, accountId }: AuditEntry, tag: string | undefined): string {
+  return [id, accountId ?? '', ...(tag === undefined ? [] : [tag])].join(' ');
 }
 
 /** Put an entry into its log, where it was put beside its change first. */
-export async function settleEntry(
+export async function putIntoLog(
   redis: RedisClient,
   entry: AuditEntry,
   bounds: AuditBounds,
-  slot: string,
+  tag: string,
 ): Promise<void> {
   const log = keys.auditLog(entry.accountId as AccountId);
   await addEntry({ log, ...recordOf(entry, bounds) })(redis);
-  await redis.zremrangebylex(keys.unsettledAudit(slot), `[${entry.id}`, `[${entry.id}~`);
-  await redis.zrem(keys.unsettledAudits, indexMember(entry, slot));
+  await redis.zremrangebylex(keys.waitingAudit(tag), `[${entry.id}`, `[${entry.id}~`);
+  await redis.zrem(keys.waitingAudits, indexMember(entry, tag));
 }

@@ -72,7 +72,7 @@ export class Refusals {
 
   /** Give running ones a moment to reach Redis. */
   async stop(): Promise<void> {
-    this.#tellLeftOut();
+    this.#emitLeftOut();
     await settledWithin(STOP_PATIENCE_MS, Promise.all(this.#underWay));
   }
 
@@ -91,10 +91,10 @@ export class Refusals {
     this.#second = second;
     this.#noted = new Map();
     this.#all = 0;
-    this.#tellLeftOut();
+    this.#emitLeftOut();
   }
 
-  #tellLeftOut(): void {
+  #emitLeftOut(): void {
     if (this.#leftOut === 0) return;
     this.parts.emit({ name: 'audit.refusals_left_out', count: this.#leftOut });
     this.#leftOut = 0;

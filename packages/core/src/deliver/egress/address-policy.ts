@@ -67,7 +67,7 @@ export class AddressPolicy {
   }
 }
 
-export interface JudgeTargetParts {
+export interface CheckTargetParts {
   readonly addressPolicy: Pick<AddressPolicy, 'classify'>;
   readonly emit: Emit;
 }
@@ -77,8 +77,8 @@ export interface JudgeTargetParts {
  *
  * @param host as in the URL: the address itself, or a name that led to it.
  */
-export function judgeTarget(
-  { addressPolicy, emit }: JudgeTargetParts,
+export function checkTarget(
+  { addressPolicy, emit }: CheckTargetParts,
   host: string,
   address: string,
 ): BlockedAddressError | undefined {

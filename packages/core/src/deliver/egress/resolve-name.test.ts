@@ -284,7 +284,7 @@ describe('guarded lookup', () => {
       expect(String(error)).not.toMatch(/10\.1\.2\.3|private/);
     });
 
-    it('judges each time, also an answer that was kept', async () => {
+    it('checks each time, also an answer that was kept', async () => {
       const signals = recordSignals();
       const kept = resolved('10.1.2.3');
       const { lookup } = new DirectRoute(

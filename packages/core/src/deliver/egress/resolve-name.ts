@@ -31,7 +31,7 @@ const QUERY_TIMEOUT_MS = 2_000;
 // longer. Some name servers drop queries for AAAA, and each first delivery would wait seconds for them.
 const OTHER_FAMILY_DELAY_MS = 50;
 // For each family. A response has room for thousands of addresses, and a hostile name server could give as
-// many for each of many names: all are kept in memory and judged for each connection. Nothing connects to the
+// many for each of many names: all are kept in memory and checked for each connection. Nothing connects to the
 // ones left out.
 const MAX_ADDRESSES = 16;
 // The system gives no lifetime for entries of its hosts file.
@@ -81,7 +81,7 @@ async function resolveByServers(
   const queries = [resolver.resolve6(name, { ttl: true }), resolver.resolve4(name, { ttl: true })] as const;
   const answers = Promise.allSettled(queries);
   await Promise.race([answers, firstFound(queries)]);
-  // No late address is judged, so none must come.
+  // No late address is checked, so none must come.
   resolver.cancel();
   const [ipv6, ipv4] = await answers;
   const found = [

@@ -13,7 +13,7 @@ import {
 import { isIP, isIPv6, type LookupFunction, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { callbackify } from 'node:util';
-import { type JudgeTargetParts, judgeTarget } from './address-policy';
+import { type CheckTargetParts, checkTarget } from './address-policy';
 import type { EgressProxy } from './egress-settings';
 import { type ResolvedAddress, type ResolveName, UnresolvedNameError } from './resolve-name';
 
@@ -39,7 +39,7 @@ export interface Route {
 }
 
 /**
- * An agent that connects by a route. A kept-alive connection stays with the peer that was judged when it was
+ * An agent that connects by a route. A kept-alive connection stays with the peer that was checked when it was
  * opened.
  */
 export class DeliveryHttpAgent extends HttpAgent {
@@ -136,12 +136,12 @@ export class IdleSockets {
   }
 }
 
-export interface DirectRouteParts extends JudgeTargetParts {
+export interface DirectRouteParts extends CheckTargetParts {
   readonly resolveName: ResolveName;
 }
 
 /**
- * Leads to allowed addresses only, whatever URL and DNS say. A literal address is judged before connecting, a
+ * Leads to allowed addresses only, whatever URL and DNS say. A literal address is checked before connecting, a
  * name by each of its addresses, and the peer once connected, before it gets a byte.
  */
 export class DirectRoute implements Route {
@@ -155,13 +155,13 @@ export class DirectRoute implements Route {
     onConnection: OnConnection | undefined,
     connect: (options: ConnectOptions) => Connected,
   ): Connected {
-    const blocked = judgeLiteral(this.parts, options);
+    const blocked = checkLiteral(this.parts, options);
     if (blocked) return refuse(blocked, onConnection);
     const socket = connect({ ...options, lookup: this.lookup }) as Socket;
-    // Only of addresses that were judged before.
+    // Only of addresses that were checked before.
     socket.on('connectionAttempt', (address: string) => this.#addresses.set(socket, address));
     // Before all other listeners of the connection: they send the request, or begin the TLS handshake.
-    socket.prependOnceListener('connect', () => this.#judgePeer(socket, options.host ?? ''));
+    socket.prependOnceListener('connect', () => this.#checkPeer(socket, options.host ?? ''));
     return socket;
   }
 
@@ -175,10 +175,10 @@ export class DirectRoute implements Route {
       else callback(null, first.address, first.family);
     });
 
-  #judgePeer(socket: Socket, host: string): void {
+  #checkPeer(socket: Socket, host: string): void {
     const { remoteAddress } = socket;
     if (remoteAddress === undefined) return void socket.destroy(new HungUpError());
-    const blocked = judgeTarget(this.parts, host, remoteAddress);
+    const blocked = checkTarget(this.parts, host, remoteAddress);
     if (!blocked) return void this.#addresses.set(socket, remoteAddress);
     // Clients see the records, and must not see a refused address.
     this.#addresses.delete(socket);
@@ -191,13 +191,13 @@ export class DirectRoute implements Route {
 }
 
 /**
- * Gives at least one. A name with one allowed and one refused address is refused. They are judged each time,
+ * Gives at least one. A name with one allowed and one refused address is refused. They are checked each time,
  * cached or not.
  */
 async function findAllowed(parts: DirectRouteParts, name: string, family: number) {
   const resolved = await parts.resolveName(name);
   for (const { address } of resolved) {
-    const blocked = judgeTarget(parts, name, address);
+    const blocked = checkTarget(parts, name, address);
     if (blocked) throw blocked;
   }
   const wished = resolved.filter((found) => family === 0 || found.family === family);
@@ -209,7 +209,7 @@ function toLookupAddress({ address, family }: ResolvedAddress) {
   return { address, family };
 }
 
-/** A connection that lost its peer before it could be judged. */
+/** A connection that lost its peer before it could be checked. */
 class HungUpError extends Error {
   readonly code = 'ECONNRESET';
 
@@ -219,11 +219,11 @@ class HungUpError extends Error {
 }
 
 /**
- * Judge targets without a lookup: a literal address, or a socket in the file system, which no receiver has.
+ * Check targets without a lookup: a literal address, or a socket in the file system, which no receiver has.
  */
-function judgeLiteral(parts: JudgeTargetParts, { socketPath, host }: ConnectOptions): Error | undefined {
+function checkLiteral(parts: CheckTargetParts, { socketPath, host }: ConnectOptions): Error | undefined {
   const target = socketPath ?? host ?? '';
-  return socketPath === undefined && isIP(target) === 0 ? undefined : judgeTarget(parts, target, target);
+  return socketPath === undefined && isIP(target) === 0 ? undefined : checkTarget(parts, target, target);
 }
 
 /** Not thrown: the agent may call this from a timer or an event, where nothing would catch it. */
@@ -232,7 +232,7 @@ function refuse(error: Error, onConnection: OnConnection | undefined): undefined
   (onConnection as (error: Error) => void)(error);
 }
 
-export interface ProxyRouteParts extends JudgeTargetParts {
+export interface ProxyRouteParts extends CheckTargetParts {
   readonly proxy: EgressProxy;
   /** For the whole way to the receiver. */
   readonly connectTimeoutMs: number;
@@ -244,8 +244,8 @@ const REACH_TIMEOUT_MS = 800;
 
 /**
  * Leads through a tunnel (CONNECT) of a forward proxy, for http: too, so that a response of the proxy can't
- * be mistaken for the receiver's. A literal address is judged before; the proxy looks up names, and has to
- * judge where they lead.
+ * be mistaken for the receiver's. A literal address is checked before; the proxy looks up names, and has to
+ * check where they lead.
  */
 export class ProxyRoute implements Route {
   constructor(private readonly parts: ProxyRouteParts) {}
@@ -255,7 +255,7 @@ export class ProxyRoute implements Route {
     onConnection: OnConnection | undefined,
     connect: (options: ConnectOptions) => Connected,
   ): undefined {
-    const blocked = judgeLiteral(this.parts, target);
+    const blocked = checkLiteral(this.parts, target);
     if (blocked) return refuse(blocked, onConnection);
     void openTunnel(authorityOf(target), this.parts)
       .then((socket) => connect({ ...target, socket }))

@@ -362,7 +362,7 @@ describe('concurrency', () => {
       expect(arranged.slots.inUse.quick).toBe(30);
     });
 
-    it('an endpoint takes no more of them when its deliveries wait for a place', async () => {
+    it('an endpoint takes no more of them when its deliveries wait for a permit', async () => {
       const arranged = await arrangeFull({ patienceMs: 1_000 });
       let most = 0;
       for (let i = 0; i < 100; i += 1) {

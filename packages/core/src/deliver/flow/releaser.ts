@@ -9,8 +9,8 @@ import type { AdmissionStore, OrderedDelivery } from '../../endpoints/admission/
 import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
 import type { VerificationPolicy } from '../../endpoints/verification/verify';
 import type { DeliveryStore } from '../../events/redis-delivery-store';
+import type { EndedList } from '../../events/redis-ended-list';
 import type { EventStore } from '../../events/redis-event-store';
-import type { OverList } from '../../events/redis-over-list';
 import { createLru } from '../../platform/caches';
 import type { Clock } from '../../platform/clock';
 import type { Atomic } from '../../platform/redis-atomic';
@@ -25,7 +25,7 @@ export interface ReleaserParts {
   readonly eventStore: EventStore;
   readonly deliveryStore: DeliveryStore;
   /** Absent: there is no history. */
-  readonly overList?: OverList | undefined;
+  readonly endedList?: EndedList | undefined;
   readonly deliveryQueue: DeliveryQueue;
   readonly heldDeliveries: HeldDeliveries;
   readonly oldestEvents: OldestEvents;
@@ -361,10 +361,10 @@ async function restoreDelivery(
 // A worker that stood still may hold a delivery, or put it in order, after another one has ended it. Then it may have
 // moved to the history since: it has no log, as if it had not begun, and is none of its event's receivers any more.
 async function isUnfinished(
-  { deliveryStore, eventStore, overList }: ReleaserParts,
+  { deliveryStore, eventStore, endedList }: ReleaserParts,
   delivery: NewDelivery,
 ): Promise<boolean> {
   const [log = ''] = await deliveryStore.readLogs([delivery]);
-  if (log !== '' || overList === undefined) return readSummary(log).isOpen;
+  if (log !== '' || endedList === undefined) return readSummary(log).isOpen;
   return await eventStore.isReceiver(delivery.accountId, delivery);
 }

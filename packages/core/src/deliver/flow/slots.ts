@@ -104,7 +104,7 @@ export class Slots {
     if (pace === 'slow') this.#countAsSlow(slot);
     else this.#quick.add(slot);
     if (pace === 'patient') this.#countAsWaiting(slot);
-    this.#tellIfOther(before);
+    this.#announceIfChanged(before);
     this.#keepChecking();
     return slot;
   }
@@ -113,14 +113,14 @@ export class Slots {
     const before = this.capacity;
     if (slot.isSlow) this.#slow -= 1;
     else this.#removeQuick(slot);
-    this.#tellIfOther(before);
+    this.#announceIfChanged(before);
   }
 
   readonly #onTimer = () => {
     this.#timer = undefined;
     const before = this.capacity;
     this.#moveSlow(this.options.clock() - SLOW_AFTER_MS);
-    this.#tellIfOther(before);
+    this.#announceIfChanged(before);
     this.options.measureTurn(this.#keepPace);
     this.#keepChecking();
   };
@@ -140,10 +140,10 @@ export class Slots {
     const before = this.capacity;
     const wanted = turnMs > LONG_TURN_MS ? this.#pace * SLOWED_DOWN_BY : this.#pace + SPED_UP_BY;
     this.#pace = Math.min(Math.max(wanted, LEAST_PACE, LEAST_SLOTS / this.options.quick), 1);
-    this.#tellIfOther(before);
+    this.#announceIfChanged(before);
   };
 
-  #tellIfOther(before: number): void {
+  #announceIfChanged(before: number): void {
     if (this.capacity !== before) this.options.onCapacity(this.capacity);
   }
 

@@ -6,7 +6,7 @@ import type { EventId } from '../../domain/event';
 import { keys } from '../../domain/keys';
 import { EVENTS_QUEUE } from '../../domain/queues';
 import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
-import type { OverList } from '../../events/redis-over-list';
+import type { EndedList } from '../../events/redis-ended-list';
 import { buildAdmission } from '../../testing/build-admission';
 import { buildEndpoint } from '../../testing/build-endpoint';
 import { buildEvent } from '../../testing/build-event';
@@ -106,7 +106,13 @@ describe('with a history, one that is held and has no job', () => {
     const event = buildEvent({ accountId: address.accountId, acceptedAt: NOW });
     await eventStore.save(event, [address.endpointId])(redis.client);
     await heldDeliveries.enter(address, { eventId: event.id, acceptedAt: NOW }, NOW, 'busy');
-    const context = { ...admission, heldDeliveries, eventStore, deliveryQueue, overList: fake<OverList>({}) };
+    const context = {
+      ...admission,
+      heldDeliveries,
+      eventStore,
+      deliveryQueue,
+      endedList: fake<EndedList>({}),
+    };
     return {
       event,
       address,

@@ -22,7 +22,7 @@ local function next_free_in(recent, now)
   return first[2] and math.max(tonumber(first[2]) + 1 - now, 0) or 0
 end
 
---- Admits an attempt, in one step that takes everything or nothing: the circuit breaker's probe, a permit within the rate limit,
+--- Admits an attempt, in one step that takes everything or nothing: the circuit breaker's probe, a share of the rate limit,
 --- the turn of an endpoint with strict order, or of a group of events. What comes after it runs only if the delivery is the
 --- first one, and is to begin next. Where one script looks and begins, nothing comes between.
 ---

@@ -101,8 +101,8 @@ export function keysOfLimits(endpointId: EndpointId): readonly string[] {
 }
 
 /**
- * Admits an attempt, in one step that takes everything or nothing: the circuit breaker's probe, a permit
- * within the rate limit, the turn of an endpoint with strict order, or of a group of events.
+ * Admits an attempt, in one step that takes everything or nothing: the circuit breaker's probe, a share
+ * of the rate limit, the turn of an endpoint with strict order, or of a group of events.
  *
  * An attempt counts for the rate limit until one second after its end. Since its request arrives before that
  * end, no second sees more arrivals than the limit, however long each request takes.

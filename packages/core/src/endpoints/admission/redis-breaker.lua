@@ -7,12 +7,12 @@
 local function read_breaker(breaker)
   local stored = redis.call('GET', breaker)
   if not stored then return nil end
-  local failures, open_until, failing_since, told = string.match(stored, '(%d+) (%d+) ?(%d*) ?(%d*)')
+  local failures, open_until, failing_since, notified = string.match(stored, '(%d+) (%d+) ?(%d*) ?(%d*)')
   return {
     failures = tonumber(failures),
     open_until = tonumber(open_until),
     failing_since = tonumber(failing_since),
-    is_told = told == '1',
+    is_notified = notified == '1',
   }
 end
 
@@ -20,7 +20,7 @@ local function write_breaker(breaker, state)
   local record = string.format('%d %d', state.failures, state.open_until)
   -- An older record does not say it.
   if state.failing_since then
-    record = string.format('%s %d %s', record, state.failing_since, state.is_told and '1' or '0')
+    record = string.format('%s %d %s', record, state.failing_since, state.is_notified and '1' or '0')
   end
   redis.call('SET', breaker, record, 'PX', BREAKER_KEPT_MS)
 end

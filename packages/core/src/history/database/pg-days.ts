@@ -1,6 +1,6 @@
 import type { PoolClient } from 'pg';
 import { DatabaseError } from 'pg';
-import { DAY_MS, isDayOver } from '../../domain/history-retention';
+import { DAY_MS, isDayExpired } from '../../domain/history-retention';
 import type { PgDatabase } from './pg-database';
 import { ADVISORY_LOCK } from './pg-schema';
 
@@ -89,7 +89,7 @@ export interface DaysResult {
 export async function dropDays(database: PgDatabase, now: number): Promise<DaysResult> {
   const over = await database.transact(async (client) =>
     (await readPartitions(client, ALL_TABLES)).filter(({ date, keepDays }) =>
-      isDayOver(Date.parse(date), keepDays, now),
+      isDayExpired(Date.parse(date), keepDays, now),
     ),
   );
   const result = await eachDay(over.toSorted(byTable), (partition) => drop(database, partition));

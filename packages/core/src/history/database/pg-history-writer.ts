@@ -67,7 +67,7 @@ export class HistoryWriter {
   ) {}
 
   /**
-   * Write events with their deliveries that are over: all, or none. Repeating it changes nothing. What is on
+   * Write events with their deliveries that have ended: all, or none. Repeating it changes nothing. What is on
    * record already, and was sent again since, is brought up to date.
    *
    * @param events each of them once.
@@ -125,7 +125,7 @@ export class HistoryWriter {
     });
     return events.flatMap((moved) => {
       const keepDays = kept.size === 0 ? undefined : kept.get(eventNameOf(placeOf(moved)));
-      if (moved.isOver && keepDays === undefined) return [];
+      if (moved.isExpired && keepDays === undefined) return [];
       const row = toEventRow({ ...moved, keepDays: keepDays ?? moved.keepDays });
       const event = isUnsearchable ? { ...row, is_searchable: false } : row;
       const deliveries = moved.deliveries.map(({ endpointId, log }) =>

@@ -83,7 +83,7 @@ describePostgres('the history in PostgreSQL', () => {
       expect(await history.findEvent(other, event.id)).toBeUndefined();
       expect(await history.findDelivery(other, key)).toBeUndefined();
       expect(await readLogs(history, other, [key])).toEqual([undefined]);
-      expect(await history.readForRecall(other, [key])).toEqual([]);
+      expect(await history.readForRehydration(other, [key])).toEqual([]);
       expect((await history.countDeliveries(other, event.id)).total).toBe(0);
     });
 
@@ -95,12 +95,12 @@ describePostgres('the history in PostgreSQL', () => {
       const keys = deliveries
         .slice(1)
         .map(({ endpointId }) => ({ eventId: event.id, endpointId, createdAt: event.createdAt }));
-      const [recalled, ...others] = await history.readForRecall(event.accountId, keys);
+      const [rehydrated, ...others] = await history.readForRehydration(event.accountId, keys);
       const head = { ...event.head, acceptedAt: event.createdAt };
       const inOrder = deliveries.slice(1).toSorted((a, b) => (a.endpointId < b.endpointId ? -1 : 1));
       expect({
-        ...recalled,
-        deliveries: recalled?.deliveries.toSorted((a, b) => (a.endpointId < b.endpointId ? -1 : 1)),
+        ...rehydrated,
+        deliveries: rehydrated?.deliveries.toSorted((a, b) => (a.endpointId < b.endpointId ? -1 : 1)),
       }).toEqual({ ...event, head, deliveries: inOrder });
       expect(others).toEqual([]);
     });
@@ -109,11 +109,11 @@ describePostgres('the history in PostgreSQL', () => {
       const event = buildMovedEvent({ deliveries: [buildMovedDelivery()] });
       await write(event);
       const key = { eventId: event.id, endpointId: uniqueEndpointId(), createdAt: event.createdAt };
-      const [recalled, ...others] = await history.readForRecall(event.accountId, [key]);
-      expect(recalled).toMatchObject({ id: event.id, dataText: event.dataText, deliveries: [] });
+      const [rehydrated, ...others] = await history.readForRehydration(event.accountId, [key]);
+      expect(rehydrated).toMatchObject({ id: event.id, dataText: event.dataText, deliveries: [] });
       expect(others).toEqual([]);
       const another = { ...key, createdAt: event.createdAt + 1 };
-      expect(await history.readForRecall(event.accountId, [another])).toEqual([]);
+      expect(await history.readForRehydration(event.accountId, [another])).toEqual([]);
     });
 
     it('counts the deliveries of an event by their status', async () => {

@@ -170,7 +170,10 @@ export class PgHistory implements HistorySource {
    * What it takes to send these deliveries again, or for the first time: the events that are here, with those
    * of the deliveries that are.
    */
-  async readForRecall(accountId: AccountId, keys: readonly DeliveryKey[]): Promise<readonly MovedEvent[]> {
+  async readForRehydration(
+    accountId: AccountId,
+    keys: readonly DeliveryKey[],
+  ): Promise<readonly MovedEvent[]> {
     const records = await this.#readRecords(accountId, keys);
     const marks = new Map(keys.map(({ eventId, createdAt }) => [eventId, { eventId, createdAt }]));
     const events = await this.#readEvents(accountId, [...marks.values()], SELECT_EVENT);

@@ -1,5 +1,5 @@
 import { DatabaseError, type PoolClient } from 'pg';
-import { DAY_MS, isDayOver } from '../../domain/history-retention';
+import { DAY_MS, isDayExpired } from '../../domain/history-retention';
 import type { PgDatabase } from './pg-database';
 import { ALL_TABLES, type DaysResult, eachDay, type Partition, readPartitions } from './pg-days';
 
@@ -27,7 +27,7 @@ export async function packDays(database: PgDatabase, now: number, signal?: Abort
   const over = partitions.filter(({ date, keepDays }) => {
     const day = Date.parse(date);
     // One that is about to be dropped must not be in use.
-    return day + DAY_MS + PACKED_AFTER_MS <= now && !isDayOver(day, keepDays, now + DAY_MS);
+    return day + DAY_MS + PACKED_AFTER_MS <= now && !isDayExpired(day, keepDays, now + DAY_MS);
   });
   return await eachDay(
     over,

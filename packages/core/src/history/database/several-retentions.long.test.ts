@@ -181,13 +181,13 @@ describePostgres('a history that is kept for several times', () => {
     const again = {
       ...event,
       keepDays: 7,
-      isOver: true,
+      isExpired: true,
       deliveries: [buildMovedDelivery(endpointId, facts)],
     };
     const other = buildMovedEvent({
       accountId,
       keepDays: 7,
-      isOver: true,
+      isExpired: true,
       deliveries: [buildMovedDelivery()],
     });
     await test.write([again, other]);
@@ -219,13 +219,13 @@ describePostgres('a history that is kept for several times', () => {
       return rows.map(({ keep_days: days }) => days).filter((days) => days >= 11 && days <= 13);
     };
     for (const [i, keepDays] of [11, 12, 13].entries()) {
-      const isOverAt = createdAt + (keepDays + 1) * DAY_MS;
-      await dropDays(test.database, isOverAt - 1);
+      const expiresAt = createdAt + (keepDays + 1) * DAY_MS;
+      await dropDays(test.database, expiresAt - 1);
       const left = events.slice(i).map(({ id }) => id);
       const before = await test.history.listEvents({ accountId }, { limit: 10 });
       expect(before.entries.map(({ row }) => row?.id).toSorted()).toEqual(left.toSorted());
       expect((await retentions()).toSorted()).toEqual([11, 12, 13].slice(i));
-      await dropDays(test.database, isOverAt);
+      await dropDays(test.database, expiresAt);
       expect(await count('webhook_events', accountId)).toBe(2 - i);
       expect(await count('webhook_rollups', accountId)).toBe((2 - i) * 16);
       expect(await bytesOf(accountId)).toBe((whole / 3) * (2 - i));

@@ -260,7 +260,7 @@ describePostgres('days that are split by account', () => {
       const keys = deliveries.map(({ endpointId }) => ({ eventId: id, createdAt, endpointId }));
       expect(await both(({ history }) => history.findEvent(owner, id))).toMatchObject({ id });
       await both(({ history }) => history.countDeliveries(owner, id));
-      expect(await both(({ history }) => history.readForRecall(owner, keys))).toHaveLength(
+      expect(await both(({ history }) => history.readForRehydration(owner, keys))).toHaveLength(
         keys.length ? 1 : 0,
       );
       await both(({ history }) => history.readStates(owner, keys));

@@ -49,8 +49,8 @@ export class AuditMover {
     const entries = listed.flatMap(({ entry }) => entry ?? []);
     if (entries.length > 0) await pgAuditLog.add(entries);
     // Its change was not made, or it is on its way there.
-    const isOver = ({ entry, at }: IndexedEntry) => entry !== undefined || at < clock() - PENDING_MS;
-    await auditLog.forget(listed.filter(isOver));
+    const isObsolete = ({ entry, at }: IndexedEntry) => entry !== undefined || at < clock() - PENDING_MS;
+    await auditLog.forget(listed.filter(isObsolete));
   }
 
   async #run(): Promise<void> {

@@ -10,8 +10,8 @@ import { HistoryWriter } from '../database/pg-history-writer';
 import { Mover } from './mover';
 
 /*
- * What real PostgreSQL does to a mover. What one delivery is refused for is put aside; whatever else it is,
- * nothing is lost, people are told, and it is tried again.
+ * What real PostgreSQL does to a mover. A delivery that it refuses is kept in Redis. Whatever else happens,
+ * nothing is lost, the log says so, and it is tried again.
  */
 
 if (!hasPostgres) console.warn(`SKIPPED: a PostgreSQL with faults, because ${NO_POSTGRES}.`);
@@ -56,7 +56,7 @@ const WRITERS = 2;
     expect(logs.map((log) => readSummary(log ?? '').status)).toEqual(keys.map(() => status));
   }
 
-  it('puts aside what is too long for an index of the operator, and takes all others; then it can move too', async () => {
+  it('refuses what is too long for an index of the operator, and takes all others; then it can move too', async () => {
     await test.server.query('CREATE INDEX by_answer ON webhook_attempts (response_body)');
     const responseBody = randomBytes(6_000).toString('base64');
     const long: DeliveryFact = {
@@ -73,7 +73,7 @@ const WRITERS = 2;
     expect(scene.signals.named('history.row_refused')).toMatchObject([
       { accountId, eventId, code: '54000', reason: expect.stringMatching(/^54000: .*index/) },
     ]);
-    expect([await scene.overList.count(), await scene.overList.countAside()]).toEqual([0, 1]);
+    expect([await scene.endedList.count(), await scene.endedList.countRefused()]).toEqual([0, 1]);
     const [endpointId] = bad.endpointIds;
     expect(endpointId && (await scene.logInRedis({ eventId, endpointId }))).toContain(responseBody);
     // Each refusal ended a connection. None is left over.
@@ -83,7 +83,7 @@ const WRITERS = 2;
     expect(await scene.moveAfter(undefined, parts)).toMatchObject({ moved: 1 });
     await expectMoved(next);
     await test.server.query('DROP INDEX by_answer');
-    await scene.overList.putBackAside(scene.now);
+    await scene.endedList.putRefusedBack(scene.now);
     expect(await scene.moveAfter(undefined, parts)).toMatchObject({ moved: 1 });
     await expectMoved(bad, 'exhausted');
     expect(await scene.keysLeft()).toEqual([]);
@@ -128,7 +128,7 @@ const WRITERS = 2;
     expect(inspect(failed, { depth: 10, showHidden: true })).not.toContain(PASSWORD);
     await scene.signals.atLeast(2, 'history.failed');
     expect(await scene.keysLeft()).toEqual(before);
-    expect([await scene.overList.count(), await scene.overList.countAside()]).toEqual([3, 0]);
+    expect([await scene.endedList.count(), await scene.endedList.countRefused()]).toEqual([3, 0]);
 
     await test.server.query(mendIt);
     expect(await scene.signals.first('history.moved')).toMatchObject({ count: 3 });

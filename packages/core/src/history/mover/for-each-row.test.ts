@@ -28,11 +28,11 @@ describe.each([
   async function leave(rows: readonly Row[]) {
     const atomic = open(redis.client);
     return await forEachRow(rows, async (row) => {
-      const reach = { acceptedAt: TIME, attemptAt: TIME };
+      const movedUntil = { acceptedAt: TIME, attemptAt: TIME };
       const results: readonly unknown[] = await atomic([
         movedStore.guardGone(row),
         movedStore.leave(row),
-        movedStore.raiseReach(row.accountId, reach),
+        movedStore.raiseMovedUntil(row.accountId, movedUntil),
       ]);
       return results.length;
     });
@@ -46,7 +46,7 @@ describe.each([
 
   const areListed = (rows: readonly Row[]) =>
     Promise.all(rows.map(({ accountId }) => redis.client.exists(keys.events(accountId))));
-  const reachOf = ({ accountId }: Row) => movedStore.reach(accountId);
+  const movedUntilOf = ({ accountId }: Row) => movedStore.movedUntil(accountId);
 
   it('run in order for each, as far as its guard lets them', async () => {
     const rows = await arrange(3);
@@ -54,20 +54,20 @@ describe.each([
     await redis.client.set(keys.event(second.accountId, second.eventId), 'it is there');
     expect(await leave(rows)).toEqual([3, 1, 3]);
     expect(await areListed(rows)).toEqual([0, 1, 0]);
-    expect(await Promise.all([first, second, third].map(reachOf))).toEqual([TIME, undefined, TIME]);
+    expect(await Promise.all([first, second, third].map(movedUntilOf))).toEqual([TIME, undefined, TIME]);
   });
 
   it('end with the error of a row whose data is wrong, and go on with the others', async () => {
     const rows = await arrange(3);
     const [first, second, third] = rows as [Row, Row, Row];
     await redis.client.set(keys.events(first.accountId), 'no list');
-    await redis.client.del(keys.reach(second.accountId));
-    await redis.client.rpush(keys.reach(second.accountId), 'no text');
+    await redis.client.del(keys.movedUntil(second.accountId));
+    await redis.client.rpush(keys.movedUntil(second.accountId), 'no text');
     const wrongType = expect.objectContaining({ message: expect.stringContaining('WRONGTYPE') });
     expect(await leave(rows)).toEqual([wrongType, wrongType, 3]);
     // The steps before one that fails have taken effect, and none after it.
     expect(await areListed(rows)).toEqual([1, 0, 0]);
-    expect(await Promise.all([first, third].map(reachOf))).toEqual([undefined, TIME]);
+    expect(await Promise.all([first, third].map(movedUntilOf))).toEqual([undefined, TIME]);
   });
 
   it('run for thousands of rows, in their order', async () => {
@@ -94,7 +94,7 @@ describe.each([
       await server.fillUp();
       const atomic = open(full.client);
       const raised = forEachRow([buildRow(), buildRow()], ({ accountId }) =>
-        atomic([movedStore.raiseReach(accountId, { acceptedAt: TIME, attemptAt: TIME })]),
+        atomic([movedStore.raiseMovedUntil(accountId, { acceptedAt: TIME, attemptAt: TIME })]),
       );
       await expect(raised).rejects.toThrow('OOM');
       await server.makeRoom();
@@ -106,7 +106,7 @@ describe.each([
   });
 });
 
-// Otherwise each of them would be set aside, until somebody has looked at it.
+// Otherwise each of them would count as refused, until somebody has looked at it.
 it('fail as a whole when Redis refuses the command that they share', async () => {
   const server = await startRedisServer();
   const own = await openTestRedis(server.url);

@@ -25,7 +25,7 @@ import {
 } from '../history-source';
 import { Recent } from '../redis-recent';
 import { WholeHistory } from '../whole-history';
-import { Recall } from './recall';
+import { Rehydration } from './rehydration';
 
 /*
  * Real Redis, real PostgreSQL: whatever happens to deliveries, and whenever they move and come back, each
@@ -102,11 +102,11 @@ interface Row extends DeliveryKey {
           contentHeaders: { 'content-type': 'application/cloudevents+json' },
         }),
       ]);
-      const isOver = isLast || attempt.outcome === 'delivered';
+      const hasEnded = isLast || attempt.outcome === 'delivered';
       return {
         kind: 'attempted',
         attempt,
-        nextAttemptAt: isOver ? undefined : startedAt + 60_000,
+        nextAttemptAt: hasEnded ? undefined : startedAt + 60_000,
         ...(number === 1 ? { eventType: type } : {}),
       };
     }
@@ -149,23 +149,23 @@ interface Row extends DeliveryKey {
     async function append(row: Row, fact: DeliveryFact): Promise<void> {
       row.facts.push(fact);
       await scene.deliveryStore.append(row, fact);
-      if (!isOpen(row)) await scene.overList.add({ accountId, ...row }, scene.now);
+      if (!isOpen(row)) await scene.endedList.add({ accountId, ...row }, scene.now);
     }
 
     const moving = {
       historyWriter: new HistoryWriter(test.database, () => scene.now),
       moveAfterMs: MOVE_AFTER_MS,
     };
-    const recall = new Recall({ ...scene.parts, pgHistory: test.history });
-    /** What was over before: so much longer ago with each call. */
+    const rehydration = new Rehydration({ ...scene.parts, pgHistory: test.history });
+    /** What had ended before: so much longer ago with each call. */
     const moveSome = async () => void (await scene.moveAfter(below(SHIFT_MS), moving));
-    const recallSome = async () => {
+    const rehydrateSome = async () => {
       const some = rows.filter(() => random() < 0.1).map(markOf) as DeliveryKey[];
-      await recall.bringBack(accountId, some);
-      await recall.end(accountId, some);
+      await rehydration.bringBack(accountId, some);
+      await rehydration.end(accountId, some);
     };
     const shift = async () => {
-      if (random() < 0.4) await recallSome();
+      if (random() < 0.4) await rehydrateSome();
       else await moveSome();
     };
 
@@ -177,10 +177,10 @@ interface Row extends DeliveryKey {
           await append(row, attempted(row, readSummary(logOf(row)).attemptCount + 1, random() < 0.7));
           continue;
         }
-        await recall.bringBack(accountId, [row]);
+        await rehydration.bringBack(accountId, [row]);
         const requestId = `r${below(1e9)}`;
         await append(row, { kind: 'requested', requestId, trigger: 'manual', requestedAt: scene.now });
-        await recall.end(accountId, [row]);
+        await rehydration.end(accountId, [row]);
       }
     }
 

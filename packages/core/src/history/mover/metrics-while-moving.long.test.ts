@@ -25,7 +25,7 @@ import {
   rollupDimensions,
   rollupGrains,
 } from '../rollups';
-import { Recall } from './recall';
+import { Rehydration } from './rehydration';
 
 if (!hasPostgres) console.warn(`SKIPPED: metrics while deliveries move, because ${NO_POSTGRES}.`);
 const describePostgres = hasPostgres ? describe : describe.skip;
@@ -200,8 +200,8 @@ describePostgres('metrics of deliveries that move to the history, and come back'
 
     async #sendAgain(delivery: Known | undefined, all: readonly Result[]): Promise<void> {
       if (!delivery) return;
-      const recall = new Recall({ ...scene.parts, pgHistory: new PgHistory(test.database) });
-      await recall.whileRecalled(this.accountId, [delivery], async () => {
+      const rehydration = new Rehydration({ ...scene.parts, pgHistory: new PgHistory(test.database) });
+      await rehydration.whileRehydrated(this.accountId, [delivery], async () => {
         const requestId = `r${(this.#requests += 1)}`;
         await this.#note(delivery, {
           kind: 'requested',
@@ -234,7 +234,7 @@ describePostgres('metrics of deliveries that move to the history, and come back'
       await scene.deliveryStore.append(delivery, fact);
       const { accountId } = this;
       const { eventId, endpointId } = delivery;
-      if (!isOpen(delivery)) await scene.overList.add({ accountId, eventId, endpointId }, scene.now);
+      if (!isOpen(delivery)) await scene.endedList.add({ accountId, eventId, endpointId }, scene.now);
     }
 
     #some(which: number, isWanted: (delivery: Known) => boolean): Known | undefined {
@@ -279,11 +279,11 @@ describePostgres('metrics of deliveries that move to the history, and come back'
     }
   }
 
-  /** Move all that is over. @param crashes the process dies after it has written, and before it removes. */
+  /** Move all that has ended. @param crashes the process dies after it has written, and before it removes. */
   async function move(crashes: boolean): Promise<void> {
     const historyWriter = new HistoryWriter(test.database, () => scene.now);
     const movedStore = withMethods(scene.movedStore, {
-      raiseReach: () => async () => {
+      raiseMovedUntil: () => async () => {
         throw new Error('It dies.');
       },
     });

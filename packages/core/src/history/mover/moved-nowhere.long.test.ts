@@ -21,7 +21,7 @@ import { PgHistory } from '../database/pg-history';
 import { HistoryWriter } from '../database/pg-history-writer';
 import type { DeliveryKey } from '../history-source';
 import type { MoverParts } from './mover-parts';
-import { Recall, type RecallParts } from './recall';
+import { Rehydration, type RehydrationParts } from './rehydration';
 
 /*
  * A process that moves, or brings back, ends at each of its steps: before it, and after it, as when the reply
@@ -89,8 +89,8 @@ class Killer {
   }
 }
 
-type History = RecallParts['pgHistory'];
-type Parts = Pick<MoverParts & RecallParts, 'historyWriter' | 'pgHistory'>;
+type History = RehydrationParts['pgHistory'];
+type Parts = Pick<MoverParts & RehydrationParts, 'historyWriter' | 'pgHistory'>;
 
 /** In a Cluster each step is a command of its own; one server takes those of a turn as one. */
 const servers = {
@@ -123,16 +123,16 @@ function watched(killer: Killer, { historyWriter, pgHistory }: Parts) {
   return {
     ...scene.parts,
     // What runs by itself. The others are steps of `atomic`.
-    overList: withMethods(scene.overList, {
-      settle: (...args: Parameters<typeof scene.overList.settle>) =>
-        killer.step(() => scene.overList.settle(...args)),
+    endedList: withMethods(scene.endedList, {
+      endClaim: (...args: Parameters<typeof scene.endedList.endClaim>) =>
+        killer.step(() => scene.endedList.endClaim(...args)),
     }),
     historyWriter: killer.watch(historyWriter),
     pgHistory: killer.watch(pgHistory),
   };
 }
 
-/** What is expected of a delivery: its status, and its log once it is over. */
+/** What is expected of a delivery: its status, and its log once it has ended. */
 interface Expected {
   readonly key: DeliveryKey;
   readonly status: string;
@@ -200,7 +200,7 @@ async function readHistory(
       endpointId: 'wh_none' as DeliveryKey['endpointId'],
     })),
   ];
-  for (const { id, deliveries } of await history.readForRecall(accountId, wanted)) {
+  for (const { id, deliveries } of await history.readForRehydration(accountId, wanted)) {
     events.add(id);
     for (const { endpointId, log } of deliveries) logs.set(`${id}.${endpointId}`, log);
   }
@@ -235,7 +235,7 @@ async function expectAllThere(history: History, arranged: Arranged): Promise<voi
   }
 }
 
-/** Check that all has moved but the delivery that is not over. */
+/** Check that all has moved but the delivery that has not ended. */
 async function expectMoved(history: History, arranged: Arranged): Promise<void> {
   const { accountId, claimed, pending, queued, expected } = arranged;
   const old = await readHistory(history, arranged);
@@ -265,10 +265,10 @@ async function expectMoved(history: History, arranged: Arranged): Promise<void> 
 }
 
 async function moveAll(parts: Parts): Promise<void> {
-  for (let i = 0; i < 20 && (await scene.overList.count()) > 0; i += 1) {
+  for (let i = 0; i < 20 && (await scene.endedList.count()) > 0; i += 1) {
     await scene.moveAfter(CLAIM_IS_OVER_MS + MOVE_AFTER_MS, parts);
   }
-  expect(await scene.overList.count()).toBe(0);
+  expect(await scene.endedList.count()).toBe(0);
 }
 
 function suite(openParts: () => Parts) {
@@ -305,7 +305,7 @@ function suite(openParts: () => Parts) {
       await moveAll(parts);
       const killer = new Killer(at, when);
       const wanted = expected.filter(({ status }) => status !== 'pending').map(({ key }) => key);
-      await new Recall(build(killer, parts)).bringBack(accountId, wanted).catch((error: unknown) => {
+      await new Rehydration(build(killer, parts)).bringBack(accountId, wanted).catch((error: unknown) => {
         if (!killer.hasKilled) throw error;
       });
       await killer.allLanded();
@@ -327,11 +327,11 @@ function suite(openParts: () => Parts) {
   });
 }
 
-describe('what is over, with a history in memory', () => {
+describe('what has ended, with a history in memory', () => {
   suite(() => scene.parts);
 });
 
-(hasPostgres ? describe : describe.skip)('what is over, with PostgreSQL', () => {
+(hasPostgres ? describe : describe.skip)('what has ended, with PostgreSQL', () => {
   let test: TestHistory;
   beforeAll(async () => {
     test = await openTestHistory();

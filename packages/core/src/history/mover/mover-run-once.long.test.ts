@@ -47,7 +47,7 @@ function only<Item>([item]: readonly Item[]): Item {
   return item;
 }
 
-describe('what is over', () => {
+describe('what has ended', () => {
   it('moves with its event, and nothing of it stays in Redis', async () => {
     const { event, endpointIds } = await scene.arrange([[FAILED, DELIVERED]]);
     const parts = { eventId: event.id, endpointId: only(endpointIds) };
@@ -63,7 +63,7 @@ describe('what is over', () => {
     expect(JSON.parse(moved?.dataText ?? '')).toEqual(dataOf(event.body));
     expect(scene.history.logOf(event.accountId, parts)).toBe(log);
     expect(await scene.keysLeft()).toEqual([]);
-    expect(await scene.movedStore.reach(event.accountId)).toBe(event.acceptedAt);
+    expect(await scene.movedStore.movedUntil(event.accountId)).toBe(event.acceptedAt);
     expect(scene.signals.named('history.moved')).toMatchObject([{ count: 1 }]);
   });
 
@@ -74,7 +74,7 @@ describe('what is over', () => {
     expect(await scene.moveAfter(1)).toMatchObject({ moved: 1 });
   });
 
-  it('moves without its event, while another delivery of that is not over', async () => {
+  it('moves without its event, while another delivery of that has not ended', async () => {
     const { event, endpointIds } = await scene.arrange([[DELIVERED], [FAILED], [EXHAUSTED], []]);
     const [, failed, , untried] = endpointIds;
     expect(await scene.moveAfter()).toMatchObject({ moved: 2 });
@@ -89,7 +89,7 @@ describe('what is over', () => {
     for (const endpointId of [failed, untried]) {
       if (endpointId === undefined) throw new Error('arranged otherwise');
       await scene.deliveryStore.append({ eventId, endpointId }, DELIVERED);
-      await scene.overList.add({ accountId, eventId, endpointId }, scene.now);
+      await scene.endedList.add({ accountId, eventId, endpointId }, scene.now);
     }
     expect(await scene.moveAfter()).toMatchObject({ moved: 2 });
     expect(await scene.keysLeft()).toEqual([]);
@@ -135,7 +135,7 @@ describe('what is over', () => {
     await scene.eventStore.enlistAll([
       { event: eventOf(await scheduled.begin(accountId, id, scene.now)), deliveries: 0 },
     ])(scene.redis.client);
-    await scene.overList.add({ accountId, eventId: id }, scene.now);
+    await scene.endedList.add({ accountId, eventId: id }, scene.now);
     expect(await scene.moveAfter()).toMatchObject({ moved: 1 });
     expect(scene.history.find(accountId, id)?.head).toMatchObject({
       isAimed: true,
@@ -241,8 +241,8 @@ describe('an id', () => {
 
   it('stays known for some seconds if the API made it: its connection may break, and repeat what stored it', async () => {
     const { client } = scene.redis;
-    const { overList, movedIds } = scene;
-    const parts = { ...openPublishingParts(client), overList, movedIds, clock: () => scene.now };
+    const { endedList, movedIds } = scene;
+    const parts = { ...openPublishingParts(client), endedList, movedIds, clock: () => scene.now };
     const event = buildEvent({ acceptedAt: scene.now });
     const publish = async () => await fanOutEvents(parts, [{ event, receivers: [] }]);
     await publish();
@@ -255,7 +255,7 @@ describe('an id', () => {
   });
 });
 
-describe('what is not over', () => {
+describe('what has not ended', () => {
   it.each([
     ['was requested once more', { kind: 'requested', requestId: 'r', trigger: 'manual', requestedAt: 1 }],
     ['is tried again', FAILED],
@@ -264,7 +264,7 @@ describe('what is not over', () => {
     const parts = { eventId: event.id, endpointId: only(endpointIds) };
     await scene.deliveryStore.append(parts, fact);
     expect(await scene.moveAfter()).toMatchObject({ moved: 0 });
-    expect(await scene.overList.count()).toBe(0);
+    expect(await scene.endedList.count()).toBe(0);
     expect(await scene.logInRedis(parts)).not.toBeNull();
     expect(scene.history.writes).toBe(0);
   });
@@ -302,7 +302,7 @@ describe('what is not over', () => {
     expect(scene.history.writes).toBe(0);
     await scene.redis.client.del(keys.event(event.accountId, event.id));
     await scene.moveAfter(2 * MOVE_AFTER_MS);
-    expect(await scene.overList.count()).toBe(0);
+    expect(await scene.endedList.count()).toBe(0);
   });
 });
 
@@ -379,7 +379,7 @@ describe('what changes while it moves', () => {
 
   it('stays: what is about to be sent again, and moves later if it is not', async () => {
     const { parts, accountId } = await arrangeChange((delivery) =>
-      scene.parts.recalledStore.pin(delivery.accountId, delivery)(scene.redis.client),
+      scene.parts.rehydrationStore.pin(delivery.accountId, delivery)(scene.redis.client),
     );
     expect(await scene.moveAfter()).toMatchObject({ moved: 0 });
     expect(await scene.logInRedis(parts)).not.toBeNull();
@@ -410,7 +410,7 @@ describe('what changes while it moves', () => {
 });
 
 describe('what the history refuses', () => {
-  it('is put aside, stays in Redis and is told of; all others move', async () => {
+  it('is refused, stays in Redis and is logged; all others move', async () => {
     const all = await Promise.all(Array.from({ length: 9 }, () => scene.arrange()));
     const bad = only(all.slice(4));
     const { accountId, id: eventId } = bad.event;
@@ -427,16 +427,16 @@ describe('what the history refuses', () => {
         reason: '22001: no luck',
       },
     ]);
-    expect([await scene.overList.count(), await scene.overList.countAside()]).toEqual([0, 1]);
+    expect([await scene.endedList.count(), await scene.endedList.countRefused()]).toEqual([0, 1]);
     expect(await scene.logInRedis(parts)).not.toBeNull();
 
     scene.history.refusalOf = () => undefined;
-    await scene.overList.putBackAside(scene.now);
+    await scene.endedList.putRefusedBack(scene.now);
     expect(await scene.moveAfter()).toMatchObject({ moved: 1 });
     expect(await scene.keysLeft()).toEqual([]);
   });
 
-  it('is put aside, and others move, though there is no time to find all of it', async () => {
+  it('is refused, and others move, though there is no time to find all of it', async () => {
     const all = [];
     for (let i = 0; i < 8; i += 1) all.push(await scene.arrange());
     const bad = new Set(all.filter((_, i) => i % 4 === 1).map(({ event }) => event.id));
@@ -448,18 +448,18 @@ describe('what the history refuses', () => {
     };
     // All, four, two, the first one, and the second one, which it is.
     expect(await scene.moveAfter()).toMatchObject({ moved: 1 });
-    expect([await scene.overList.count(), await scene.overList.countAside()]).toEqual([6, 1]);
+    expect([await scene.endedList.count(), await scene.endedList.countRefused()]).toEqual([6, 1]);
     left = 100;
     expect(await scene.moveAfter()).toMatchObject({ moved: 5 });
-    expect([await scene.overList.count(), await scene.overList.countAside()]).toEqual([0, 2]);
+    expect([await scene.endedList.count(), await scene.endedList.countRefused()]).toEqual([0, 2]);
   });
 
-  it('is a fault of the table when it is all of a full batch: nothing is put aside', async () => {
+  it('is a fault of the table when it is all of a full batch: nothing is refused', async () => {
     const { event } = await scene.arrange([]);
     for (let i = 0; i < BATCH; i += 1) await scene.arrange([], { accountId: event.accountId });
     scene.history.refusalOf = () => '23514';
     await expect(scene.moveAfter()).rejects.toThrow(`refuses all ${BATCH} events (23514: no luck)`);
-    expect([await scene.overList.count(), await scene.overList.countAside()]).toEqual([BATCH + 1, 0]);
+    expect([await scene.endedList.count(), await scene.endedList.countRefused()]).toEqual([BATCH + 1, 0]);
   });
 
   it.each([
@@ -486,7 +486,7 @@ describe('what the history refuses', () => {
     }
     expect(await scene.moveAfter()).toMatchObject({ moved: 1 });
     expect(scene.history.find(good.event.accountId, good.event.id)).toBeDefined();
-    expect(await scene.overList.countAside()).toBe(1);
+    expect(await scene.endedList.countRefused()).toBe(1);
     expect(scene.signals.named('history.row_refused')).toMatchObject([{ eventId }]);
   });
   interface Parts {
@@ -499,12 +499,12 @@ describe('what the history refuses', () => {
 
 it('gives back what it has claimed, as it was, while the history is away', async () => {
   await scene.arrange();
-  const overSince = scene.now;
+  const endedSince = scene.now;
   scene.history.onWrite = () => {
     throw new Error('ECONNREFUSED');
   };
   await expect(scene.moveAfter()).rejects.toThrow('ECONNREFUSED');
-  expect(await scene.overList.oldest()).toBe(overSince);
+  expect(await scene.endedList.oldest()).toBe(endedSince);
   scene.history.onWrite = () => {};
   expect(await scene.moveAfter(0)).toMatchObject({ moved: 1 });
 });

@@ -20,7 +20,7 @@ const untilMoved = async (count: number) => {
   }
 };
 
-it('moves what is over as it comes', async () => {
+it('moves what has ended as it comes', async () => {
   mover.start();
   await scene.arrange();
   await untilMoved(1);
@@ -35,7 +35,7 @@ it('moves more than a batch at once', async () => {
   for (let i = 0; i < BATCH; i += 1) await scene.arrange([], { accountId: event.accountId });
   mover.start();
   await untilMoved(BATCH + 1);
-  expect(await scene.overList.count()).toBe(0);
+  expect(await scene.endedList.count()).toBe(0);
 });
 
 it('says that the history is away, and goes on when it is back', async () => {
@@ -70,5 +70,5 @@ it('stops, and may be stopped again', async () => {
   await mover.stop();
   await mover.stop();
   await scene.arrange();
-  expect(await scene.overList.count()).toBe(1);
+  expect(await scene.endedList.count()).toBe(1);
 });

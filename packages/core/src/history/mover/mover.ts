@@ -4,19 +4,19 @@ import type { MovedEvent } from '../../domain/moved-event';
 import { settledWithin } from '../../platform/timers';
 import type { FindErased } from '../database/pg-history-writer';
 import { WRITTEN_WITHIN_MS } from '../database/pg-writing-lock';
-import { forEachRow } from './for-each-row';
+import { ClaimResults } from './claim-results';
 import {
-  type JudgedEntry,
-  judgeOver,
+  type DecidedEntry,
+  decideMove,
+  type EndedEntryRead,
+  type EndedEvent,
   type MovingEvent,
-  type OverEntryRead,
-  type OverEvent,
   toMoved,
-} from './judge-over';
+} from './decide-move';
+import { forEachRow } from './for-each-row';
 import type { MoverParts } from './mover-parts';
-import { readOver } from './read-over';
+import { readEnded } from './read-ended';
 import { removeMoved } from './remove-moved';
-import { Settlement } from './settlement';
 
 export interface BatchResult {
   /** How many deliveries, and events without any, have left Redis. */
@@ -40,7 +40,7 @@ const MAX_RETRY_MS = 15_000;
 const STOP_PATIENCE_MS = 4_000;
 
 /**
- * Moves what is over to the history, batch by batch, for as long as the process runs. While Redis or
+ * Moves what has ended to the history, batch by batch, for as long as the process runs. While Redis or
  * PostgreSQL is away it tries again at growing intervals, and deliveries are not affected.
  */
 export class Mover {
@@ -74,29 +74,29 @@ export class Mover {
    * @throws an error when Redis or PostgreSQL is away. The entries come again as they were.
    */
   async runOnce(patienceMs = 0): Promise<BatchResult> {
-    const { overList, atomic, moveAfterMs, clock, emit } = this.parts;
+    const { endedList, atomic, moveAfterMs, clock, emit } = this.parts;
     const startedAt = clock();
     const [claim] = await atomic(
-      [overList.claim(startedAt - moveAfterMs, BATCH, startedAt + CLAIMED_FOR_MS)],
+      [endedList.claim(startedAt - moveAfterMs, BATCH, startedAt + CLAIMED_FOR_MS)],
       patienceMs,
     );
     const isFull = claim.entries.length === BATCH;
     if (claim.entries.length === 0) return { moved: 0, isFull };
-    const settlement = new Settlement(this.parts, claim);
+    const claimResults = new ClaimResults(this.parts, claim);
     try {
       const findErased = await erasuresFromNowOn(this.parts);
-      const read = await readOver(this.parts, claim.entries, settlement);
-      const moving = await prepare(this.parts, read, settlement);
+      const read = await readEnded(this.parts, claim.entries, claimResults);
+      const moving = await prepare(this.parts, read, claimResults);
       const writing = { beginBy: startedAt + WRITTEN_WITHIN_MS, findErased };
-      const written = await write(this.parts, moving, writing, settlement, isFull);
-      await removeMoved(this.parts, written, settlement);
+      const written = await write(this.parts, moving, writing, claimResults, isFull);
+      await removeMoved(this.parts, written, claimResults);
     } catch (error) {
       // If Redis is down, they are due again when the claim ends.
-      await settlement.giveBack().catch(() => {});
+      await claimResults.giveBack().catch(() => {});
       throw error;
     }
-    await settlement.end();
-    const { moved } = settlement;
+    await claimResults.end();
+    const { moved } = claimResults;
     if (moved > 0) emit({ name: 'history.moved', count: moved, durationMs: clock() - startedAt });
     return { moved, isFull };
   }
@@ -141,36 +141,39 @@ export class Mover {
 
 async function prepare(
   parts: MoverParts,
-  events: readonly OverEvent[],
-  settlement: Settlement,
+  events: readonly EndedEvent[],
+  claimResults: ClaimResults,
 ): Promise<readonly MovingEvent[]> {
   const prepared: MovingEvent[] = [];
   for (const event of events) {
-    const entries = judgeAll(parts, event, settlement);
-    const deliveries = entries.flatMap(({ judgement }) =>
-      judgement.kind === 'move' ? [judgement.delivery] : [],
+    const entries = decideAll(parts, event, claimResults);
+    const deliveries = entries.flatMap(({ decision }) =>
+      decision.kind === 'move' ? [decision.delivery] : [],
     );
-    const isWritten =
-      deliveries.length > 0 || entries.some(({ judgement }) => judgement.kind === 'move_event');
+    const isWritten = deliveries.length > 0 || entries.some(({ decision }) => decision.kind === 'move_event');
     if (!isWritten) {
       if (entries.length > 0) prepared.push({ ...event, entries });
       continue;
     }
     const moved = toMoved(event, parts, deliveries);
     if (moved) prepared.push({ ...event, entries, moved });
-    else await setAllAside(entries, 'form', 'It is not in the form of an event.', settlement);
+    else await refuseAll(entries, 'form', 'It is not in the form of an event.', claimResults);
   }
   return prepared;
 }
 
 /** Gives those that leave Redis. */
-function judgeAll({ clock }: MoverParts, event: OverEvent, settlement: Settlement): readonly JudgedEntry[] {
+function decideAll(
+  { clock }: MoverParts,
+  event: EndedEvent,
+  claimResults: ClaimResults,
+): readonly DecidedEntry[] {
   const now = clock();
   return event.entries.flatMap((read) => {
-    const judgement = judgeOver(event, read, now);
-    if (judgement.kind === 'incomplete') settlement.later(read.entry, INCOMPLETE_MS);
-    else if (judgement.kind === 'open') settlement.done(read.entry);
-    else return [{ ...read, judgement }];
+    const decision = decideMove(event, read, now);
+    if (decision.kind === 'incomplete') claimResults.later(read.entry, INCOMPLETE_MS);
+    else if (decision.kind === 'open') claimResults.done(read.entry);
+    else return [{ ...read, decision }];
     return [];
   });
 }
@@ -205,27 +208,27 @@ async function write(
   parts: MoverParts,
   events: readonly MovingEvent[],
   writing: Writing,
-  settlement: Settlement,
+  claimResults: ClaimResults,
   isFull: boolean,
 ): Promise<readonly MovingEvent[]> {
   const all = events.flatMap(({ moved }) => moved ?? []);
   if (all.length === 0) return events;
-  const decided = await writeWhatCanBe(parts, all, writing);
-  refuseTable(decided, isFull);
-  const why = new Map(decided.refused.map((one) => [nameOf(one.event), one]));
-  const isIn = new Set(decided.written.map(nameOf));
+  const results = await writeWhatCanBe(parts, all, writing);
+  refuseTable(results, isFull);
+  const why = new Map(results.refused.map((one) => [nameOf(one.event), one]));
+  const isIn = new Set(results.written.map(nameOf));
   const written: MovingEvent[] = [];
   for (const event of events) {
     const name = event.moved && nameOf(event.moved);
     const reason = name && why.get(name);
-    if (reason) await setAllAside(event.entries, reason.code, reason.reason, settlement);
+    if (reason) await refuseAll(event.entries, reason.code, reason.reason, claimResults);
     // Of one that is not decided, nothing is said: it comes again.
     else if (name === undefined || isIn.has(name)) written.push(event);
   }
   return written;
 }
 
-interface Decided {
+interface WriteResults {
   readonly written: MovedEvent[];
   readonly refused: { readonly event: MovedEvent; readonly code: string; readonly reason: string }[];
 }
@@ -236,14 +239,14 @@ async function writeWhatCanBe(
   parts: MoverParts,
   events: readonly MovedEvent[],
   writing: Writing,
-): Promise<Decided> {
-  const decided: Decided = { written: [], refused: [] };
+): Promise<WriteResults> {
+  const results: WriteResults = { written: [], refused: [] };
   try {
-    await writeByHalves(parts, events, writing, decided);
+    await writeByHalves(parts, events, writing, results);
   } catch (error) {
-    if (decided.written.length + decided.refused.length === 0) throw error;
+    if (results.written.length + results.refused.length === 0) throw error;
   }
-  return decided;
+  return results;
 }
 
 // Find an event that the history does not accept by halves, so that it holds up no other one.
@@ -251,7 +254,7 @@ async function writeByHalves(
   parts: MoverParts,
   events: readonly MovedEvent[],
   writing: Writing,
-  { written, refused }: Decided,
+  { written, refused }: WriteResults,
 ): Promise<void> {
   const result = await parts.historyWriter.write(events, writing.beginBy, writing.findErased);
   const [event] = events;
@@ -272,18 +275,18 @@ function nameOf({ accountId, id }: MovedEvent): string {
 }
 
 // The cause is the table then, a constraint that was added for example: it would refuse all later ones too.
-function refuseTable({ written, refused }: Decided, isFull: boolean): void {
+function refuseTable({ written, refused }: WriteResults, isFull: boolean): void {
   const [first] = refused;
   const isForOneReason = refused.every(({ code }) => code === first?.code);
   if (!first || !isFull || written.length > 0 || !isForOneReason) return;
   throw new Error(`The history refuses all ${refused.length} events (${first.reason}).`);
 }
 
-async function setAllAside(
-  entries: readonly OverEntryRead[],
+async function refuseAll(
+  entries: readonly EndedEntryRead[],
   code: string,
   reason: string,
-  settlement: Settlement,
+  claimResults: ClaimResults,
 ): Promise<void> {
-  for (const { entry } of entries) await settlement.setAside(entry, code, reason);
+  for (const { entry } of entries) await claimResults.refuse(entry, code, reason);
 }

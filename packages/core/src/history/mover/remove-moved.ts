@@ -2,20 +2,20 @@ import type { AccountId } from '../../domain/account';
 import { newestTimeOf } from '../../domain/delivery-log';
 import { COUNTED_LOG_BYTES, DELIVERY_BYTES, EVENT_BYTES } from '../../domain/usage';
 import { isNotedAsQueued } from '../../events/event-text';
+import type { ClaimedEntry } from '../../events/redis-ended-list';
 import {
   type Dropped,
   type DroppedEvent,
-  fenceOf,
-  type MovedReach,
+  logVersionOf,
+  type MovedUntil,
   type RemovedDelivery,
 } from '../../events/redis-moved';
 import { digestOf, type KeptId, staysKnown } from '../../events/redis-moved-ids';
-import type { ClaimedEntry } from '../../events/redis-over-list';
 import type { Step } from '../../platform/redis-script';
+import type { ClaimResults } from './claim-results';
+import type { MovingEvent } from './decide-move';
 import { forEachRow } from './for-each-row';
-import type { MovingEvent } from './judge-over';
 import type { MoverParts } from './mover-parts';
-import type { Settlement } from './settlement';
 
 // A delivery that has a job, or changed while it moved, is tried again after an eighth of its age.
 const PATIENCE_SHARE = 8;
@@ -26,28 +26,28 @@ const LATEST_MS = 3_600_000;
 export async function removeMoved(
   parts: MoverParts,
   events: readonly MovingEvent[],
-  settlement: Settlement,
+  claimResults: ClaimResults,
 ): Promise<void> {
-  await raiseReaches(parts, events);
-  await removeDeliveries(parts, events, settlement);
-  await removeEvents(parts, events, settlement);
+  await raiseAllMovedUntil(parts, events);
+  await removeDeliveries(parts, events, claimResults);
+  await removeEvents(parts, events, claimResults);
 }
 
-async function raiseReaches(
+async function raiseAllMovedUntil(
   { movedStore, atomic }: MoverParts,
   events: readonly MovingEvent[],
 ): Promise<void> {
-  const reaches = new Map<AccountId, MovedReach>();
+  const times = new Map<AccountId, MovedUntil>();
   for (const event of events) {
-    const { acceptedAt, attemptAt } = reaches.get(event.accountId) ?? { acceptedAt: 0, attemptAt: 0 };
+    const { acceptedAt, attemptAt } = times.get(event.accountId) ?? { acceptedAt: 0, attemptAt: 0 };
     const newest = event.entries.map(({ delivery }) => newestTimeOf(delivery?.log ?? ''));
-    reaches.set(event.accountId, {
+    times.set(event.accountId, {
       acceptedAt: Math.max(acceptedAt, timeOf(event)),
       attemptAt: Math.max(attemptAt, ...newest),
     });
   }
   await Promise.all(
-    [...reaches].map(([accountId, reach]) => atomic([movedStore.raiseReach(accountId, reach)])),
+    [...times].map(([accountId, movedUntil]) => atomic([movedStore.raiseMovedUntil(accountId, movedUntil)])),
   );
 }
 
@@ -65,7 +65,7 @@ interface Removal extends RemovedDelivery {
 async function removeDeliveries(
   parts: MoverParts,
   events: readonly MovingEvent[],
-  settlement: Settlement,
+  claimResults: ClaimResults,
 ): Promise<void> {
   const { deliveryQueue, movedStore, atomic } = parts;
   const removals = events.flatMap(removalsOf);
@@ -80,22 +80,22 @@ async function removeDeliveries(
   });
   for (const [i, { event, entry, log }] of removals.entries()) {
     const isRemoved = areRemoved[i];
-    if (isRemoved instanceof Error) await settlement.setAside(entry, 'redis', String(isRemoved));
-    else if (!isRemoved) settlement.later(entry, patienceOf(parts, event));
+    if (isRemoved instanceof Error) await claimResults.refuse(entry, 'redis', String(isRemoved));
+    else if (!isRemoved) claimResults.later(entry, patienceOf(parts, event));
     else {
-      settlement.hasMoved(entry);
+      claimResults.hasMoved(entry);
       if (log !== undefined) noteRemoved(parts, event, log);
     }
   }
 }
 
 function removalsOf(event: MovingEvent): readonly Removal[] {
-  return event.entries.flatMap(({ entry, judgement, delivery }) => {
+  return event.entries.flatMap(({ entry, decision, delivery }) => {
     const { accountId, eventId, endpointId } = entry;
-    if ((judgement.kind !== 'move' && judgement.kind !== 'moved') || endpointId === undefined) return [];
+    if ((decision.kind !== 'move' && decision.kind !== 'moved') || endpointId === undefined) return [];
     const log = delivery?.log;
-    const status = judgement.kind === 'move' ? judgement.status : undefined;
-    return { accountId, eventId, endpointId, fence: fenceOf(log ?? ''), status, event, entry, log };
+    const status = decision.kind === 'move' ? decision.status : undefined;
+    return { accountId, eventId, endpointId, logVersion: logVersionOf(log ?? ''), status, event, entry, log };
   });
 }
 
@@ -107,15 +107,15 @@ interface Leaving extends DroppedEvent, KeptId {
 async function removeEvents(
   parts: MoverParts,
   events: readonly MovingEvent[],
-  settlement: Settlement,
+  claimResults: ClaimResults,
 ): Promise<void> {
   const now = parts.clock();
   const leaving = events.flatMap(leavingOf);
   const outcomes = await forEachRow(leaving, (row) => removeEvent(parts, row, now));
   for (const [i, row] of leaving.entries()) {
     const outcome = outcomes[i] ?? 'later';
-    if (outcome instanceof Error) await settlement.setAside(row.first, 'redis', String(outcome));
-    else await settleEvent(row, outcome, settlement);
+    if (outcome instanceof Error) await claimResults.refuse(row.first, 'redis', String(outcome));
+    else await noteOutcome(row, outcome, claimResults);
   }
 }
 
@@ -150,20 +150,20 @@ function isGone({ event: { text, entries } }: Leaving): boolean {
   return text === undefined && entries.every(({ delivery }) => delivery?.log === undefined);
 }
 
-async function settleEvent(
+async function noteOutcome(
   { event: { entries }, first }: Leaving,
   outcome: Dropped,
-  settlement: Settlement,
+  claimResults: ClaimResults,
 ): Promise<void> {
-  for (const { entry, judgement } of entries) {
-    if (judgement.kind === 'gone') settlement.done(entry);
-    if (judgement.kind !== 'move_event') continue;
-    if (outcome === 'dropped') settlement.hasMoved(entry);
-    else if (outcome === 'needed') settlement.done(entry);
-    else settlement.later(entry, SOONEST_MS);
+  for (const { entry, decision } of entries) {
+    if (decision.kind === 'gone') claimResults.done(entry);
+    if (decision.kind !== 'move_event') continue;
+    if (outcome === 'dropped') claimResults.hasMoved(entry);
+    else if (outcome === 'needed') claimResults.done(entry);
+    else claimResults.later(entry, SOONEST_MS);
   }
-  const isEntry = entries.some(({ judgement }) => judgement.kind === 'move_event');
-  if (outcome === 'later' && !isEntry) await settlement.addEvent(first, SOONEST_MS);
+  const isEntry = entries.some(({ decision }) => decision.kind === 'move_event');
+  if (outcome === 'later' && !isEntry) await claimResults.addEvent(first, SOONEST_MS);
 }
 
 // Clients do not publish again with an id that the API generated.

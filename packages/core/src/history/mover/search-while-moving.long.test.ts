@@ -60,7 +60,7 @@ const SEARCHES: readonly [data: string, isFound: (event: Written) => boolean][] 
     await test.close();
   });
 
-  /** Some are delivered to nobody, some are not over yet, some are erased. */
+  /** Some are delivered to nobody, some have not ended yet, some are erased. */
   async function arrange(random: () => number) {
     const accountId = uniqueAccountId();
     const choose = <Item>(items: readonly Item[]) => items[Math.floor(random() * items.length)] as Item;
@@ -86,7 +86,7 @@ const SEARCHES: readonly [data: string, isFound: (event: Written) => boolean][] 
       heldDeliveries: new HeldDeliveries(client, oneShard('bull')),
     };
     const historyWriter = new HistoryWriter(test.database, () => scene.now);
-    /** What was over before: so much longer ago with each call. */
+    /** What had ended before: so much longer ago with each call. */
     const moveSome = () => scene.moveAfter(Math.floor(random() * 2 * SECOND), { historyWriter });
     // Between the look into Redis and the one into the history.
     const moved = new PgHistory(test.database);

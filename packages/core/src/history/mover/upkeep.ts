@@ -7,8 +7,8 @@ import { migrate } from '../database/pg-schema';
 import { AuditMover } from './audit-mover';
 import { Mover } from './mover';
 import type { MoverParts } from './mover-parts';
-import { ReachRestore } from './restore-reach';
-import { OverSweep } from './sweep-over';
+import { MovedUntilRestore } from './restore-moved-until';
+import { EndedSweep } from './sweep-ended';
 
 interface Writer {
   start(): void;
@@ -32,8 +32,8 @@ export class HistoryUpkeep {
     private readonly parts: MoverParts,
     private readonly writers: readonly Writer[] = [
       new Mover(parts),
-      new OverSweep(parts),
-      new ReachRestore(parts),
+      new EndedSweep(parts),
+      new MovedUntilRestore(parts),
       new AuditMover(parts),
     ],
   ) {}

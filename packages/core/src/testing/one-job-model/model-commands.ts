@@ -48,7 +48,7 @@ function commandsForDelivery(scene: ModelScene, delivery: ModelDelivery, index: 
     when(publish !== undefined, name('publish breaks off'), 1, async () => {
       delivery.publish = undefined;
     }),
-    when(isAdded && !seen?.isSettled, name('the job is added once more'), 1, () =>
+    when(isAdded && !seen?.wasSent, name('the job is added once more'), 1, () =>
       admission.deliveryQueue.addAll([scene.partsOf(delivery)]),
     ),
     when(isDelayed && putOff === 'retry', name('the retry is due'), 6, async () => {
@@ -143,9 +143,11 @@ function commandsForLooks(scene: ModelScene): Command[] {
 function commandsForHistory(scene: ModelScene): Command[] {
   const { movers, deliveries, snapshot } = scene;
   const isResending = deliveries.some(({ resend }) => resend !== undefined);
-  const isAnyOver = snapshot.deliveries.some(({ isOpen, hasMoved }) => !isOpen && !hasMoved);
+  const hasAnyEnded = snapshot.deliveries.some(({ isOpen, hasMoved }) => !isOpen && !hasMoved);
   return possible(
-    when(isAnyOver && movers.length < MAX_MOVERS, 'somebody moves what is over', 9, () => scene.beginMove()),
+    when(hasAnyEnded && movers.length < MAX_MOVERS, 'somebody moves what has ended', 9, () =>
+      scene.beginMove(),
+    ),
     ...movers.flatMap((mover, index) => [
       when(true, `mover ${index + 1} goes on to ${mover.at}`, 6, () => scene.stepMove(mover)),
       when(true, `mover ${index + 1} ends, as its process dies`, 0.5, async () => {
@@ -161,10 +163,10 @@ function commandsForHistory(scene: ModelScene): Command[] {
 function commandsForResend(scene: ModelScene, delivery: ModelDelivery, index: number): Command[] {
   const seen = scene.snapshot.deliveries[index];
   const { resend, isResent, isAcknowledged, isExpired } = delivery;
-  const isOver = isAcknowledged && seen?.isOpen === false && !isExpired && !scene.isDeleted;
+  const hasEnded = isAcknowledged && seen?.isOpen === false && !isExpired && !scene.isDeleted;
   const name = (what: string) => `delivery ${index + 1} ${what}`;
   return possible(
-    when(isOver && !isResent, name('is sent again'), 3, () => scene.beginResend(delivery)),
+    when(hasEnded && !isResent, name('is sent again'), 3, () => scene.beginResend(delivery)),
     when(resend !== undefined, name(`is sent again: goes on to ${resend?.at}`), 6, async () =>
       resend?.step(),
     ),

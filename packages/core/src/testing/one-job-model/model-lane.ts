@@ -1,11 +1,11 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { Queue, Worker } from 'bullmq';
 import { DELIVERIES_QUEUE } from '../../domain/queues';
+import { EndedList } from '../../events/redis-ended-list';
 import { EventStore } from '../../events/redis-event-store';
 import { MovedStore } from '../../events/redis-moved';
 import { MovedIds } from '../../events/redis-moved-ids';
-import { OverList } from '../../events/redis-over-list';
-import { RecalledStore } from '../../events/redis-recalled';
+import { RehydrationStore } from '../../events/redis-rehydration';
 import { atomicOneByOne } from '../../platform/redis-atomic';
 import { BatchJobs } from '../../queue/bullmq-batch-jobs';
 import type { DeliveryJob } from '../../queue/bullmq-delivery-queue';
@@ -75,9 +75,9 @@ export async function openModelLane() {
     batchJobs: new BatchJobs(redis.client, { prefix: QUEUE_PREFIX }, LOCK_MS),
     runningJobs: new RunningJobs(redis.client, { prefix: QUEUE_PREFIX }, LOCK_MS),
     history: new MemoryHistory(),
-    overList: new OverList(redis.client),
+    endedList: new EndedList(redis.client),
     movedStore: new MovedStore(redis.client, testRetention),
-    recalledStore: new RecalledStore(testRetention),
+    rehydrationStore: new RehydrationStore(testRetention),
     movedIds: new MovedIds(redis.client, testRetention.ageMs),
     time,
     admission,

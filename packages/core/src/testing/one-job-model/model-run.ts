@@ -169,7 +169,7 @@ async function workOn(
 }
 
 function stepwiseParts(
-  { redis, admission, eventStore, overList }: ModelLane,
+  { redis, admission, eventStore, endedList }: ModelLane,
   run: ModelRun,
   events: RunEvents,
   hold: { hasHeld: boolean },
@@ -193,7 +193,7 @@ function stepwiseParts(
     signingKeyStore: new SigningKeyStore(redis, testSealer),
     ed25519Signatures: new Ed25519Signatures(),
     accessTokens: noTokens,
-    overList,
+    endedList,
     transformationStore: new TransformationStore(redis),
     transformPool: fake<TransformPool>({
       run: () => Promise.reject(new Error('No endpoint of the model has code.')),
@@ -373,7 +373,7 @@ function readRun(run: ModelRun, job: ReadJob, more: Pick<DeliveryRun, 'batch' | 
 /** Gives whether the run still owned the job. */
 async function endRun(job: Job<DeliveryJob>, token: string, result: DeliverResult): Promise<boolean> {
   try {
-    await tellBullmq(job, token, result);
+    await endInBullmq(job, token, result);
     return true;
   } catch (error) {
     if (!NOT_OURS.includes((error as { readonly code?: unknown }).code)) throw error;
@@ -381,7 +381,7 @@ async function endRun(job: Job<DeliveryJob>, token: string, result: DeliverResul
   }
 }
 
-async function tellBullmq(job: Job<DeliveryJob>, token: string, result: DeliverResult): Promise<void> {
+async function endInBullmq(job: Job<DeliveryJob>, token: string, result: DeliverResult): Promise<void> {
   switch (result.kind) {
     case 'done':
       await job.moveToCompleted(null, token, false);

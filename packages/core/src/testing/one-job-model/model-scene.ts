@@ -12,7 +12,7 @@ import type { PgHistory } from '../../history/database/pg-history';
 import type { HistoryWriter } from '../../history/database/pg-history-writer';
 import { Mover } from '../../history/mover/mover';
 import type { MoverParts } from '../../history/mover/mover-parts';
-import { Recall } from '../../history/mover/recall';
+import { Rehydration } from '../../history/mover/rehydration';
 import { Turns } from '../../platform/batches';
 import { type Atomic, atomicOneByOne } from '../../platform/redis-atomic';
 import type { RedisClient } from '../../platform/redis-connect';
@@ -77,7 +77,7 @@ export class ModelScene {
   runs: ModelRun[] = [];
   dead: DeadRun[] = [];
   looks: Stepwise[] = [];
-  /** Those that move what is over to the history. */
+  /** Those that move what has ended to the history. */
   movers: Stepwise[] = [];
   enabling: Stepwise | undefined;
   isEnabled = true;
@@ -116,7 +116,7 @@ export class ModelScene {
   static async open(lane: ModelLane, options: SceneOptions): Promise<ModelScene> {
     lane.time.now += 1_000;
     lane.history.clear();
-    await lane.redis.del(keys.over);
+    await lane.redis.del(keys.ended);
     const scene = new ModelScene(lane, options);
     await lane.admission.endpointStore.create(scene.endpoint);
     await scene.see();
@@ -146,7 +146,7 @@ export class ModelScene {
 
   /** Stands still when the job is added and nothing else is done. */
   async publish(delivery: ModelDelivery): Promise<void> {
-    const { admission, eventStore, overList, movedIds } = this.lane;
+    const { admission, eventStore, endedList, movedIds } = this.lane;
     const { accountId, id } = delivery.event;
     // As a worker does that takes the event from the queue once more.
     const { isListed, moved } = await movedIds.look(accountId, id, admission.clock())(this.lane.redis);
@@ -159,7 +159,7 @@ export class ModelScene {
     const parts = fake<PublishingParts>({
       ...admission,
       eventStore,
-      overList,
+      endedList,
       atomic: atomicOneByOne(this.lane.redis),
       deliveryQueue: fake<DeliveryQueue>({
         stepToAdd: (deliveries) => async () => {
@@ -194,7 +194,7 @@ export class ModelScene {
 
   async step(run: ModelRun, value?: unknown): Promise<void> {
     await run.work.step(value);
-    if (run.work.isOver) this.runs = this.runs.filter((other) => other !== run);
+    if (run.work.hasEnded) this.runs = this.runs.filter((other) => other !== run);
   }
 
   /** The whole process dies, with all of its runs. */
@@ -222,14 +222,14 @@ export class ModelScene {
   }
 
   /** Stands still before it reads the endpoint, and before it releases. */
-  async beginWakeUp(places: number, cause?: 'claimed'): Promise<void> {
-    const { admission, eventStore, overList } = this.lane;
+  async beginWakeUp(permits: number, cause?: 'claimed'): Promise<void> {
+    const { admission, eventStore, endedList } = this.lane;
     const look = new Stepwise();
     const { endpointStore, heldDeliveries } = admission;
     const context = {
       ...admission,
       eventStore,
-      overList,
+      endedList,
       endpointStore: withMethods(endpointStore, {
         find: look.before('the endpoint', (...args: Parameters<EndpointStore['find']>) =>
           endpointStore.find(...args),
@@ -247,32 +247,32 @@ export class ModelScene {
     };
     this.looks.push(look);
     await look.start(async () => {
-      await wakeUpEndpoint(context, this.address, places, cause);
+      await wakeUpEndpoint(context, this.address, permits, cause);
     });
   }
 
   async stepWakeUp(look: Stepwise): Promise<void> {
     await look.step();
-    if (look.isOver) this.looks = this.looks.filter((other) => other !== look);
+    if (look.hasEnded) this.looks = this.looks.filter((other) => other !== look);
   }
 
   /** Claim due wake-ups, as a process' sweep does. */
-  async sweep(places: number): Promise<void> {
+  async sweep(permits: number): Promise<void> {
     const { heldDeliveries, clock } = this.lane.admission;
     // No two claims happen within the same millisecond.
     this.lane.time.now += 1;
     const due = await heldDeliveries.claimDueWakeUps(clock(), 50);
     if (due.some(({ endpointId }) => endpointId === this.endpoint.id))
-      await this.beginWakeUp(places, 'claimed');
+      await this.beginWakeUp(permits, 'claimed');
   }
 
   /** Stands still before it writes, and before the last of some steps: in a Cluster others come between. */
   async beginMove(): Promise<void> {
-    const { admission, redis, overList, movedStore, movedIds, history } = this.lane;
+    const { admission, redis, endedList, movedStore, movedIds, history } = this.lane;
     const mover = new Stepwise();
     const moving = fake<MoverParts>({
       ...admission,
-      overList,
+      endedList,
       movedIds,
       movedStore,
       historyWriter: fake<HistoryWriter>({ write: mover.before('the write', history.write) }),
@@ -288,26 +288,26 @@ export class ModelScene {
       const { moved } = await new Mover(moving).runOnce();
       if (moved > 0) this.count('a delivery that moves');
     });
-    this.movers = this.movers.filter((other) => !other.isOver);
+    this.movers = this.movers.filter((other) => !other.hasEnded);
   }
 
   async stepMove(mover: Stepwise): Promise<void> {
     await mover.step();
-    if (mover.isOver) this.movers = this.movers.filter((other) => other !== mover);
+    if (mover.hasEnded) this.movers = this.movers.filter((other) => other !== mover);
   }
 
   /** Stands still between each two steps. */
   async beginResend(delivery: ModelDelivery): Promise<void> {
-    const { admission, redis, eventStore, overList, recalledStore, history } = this.lane;
+    const { admission, redis, eventStore, endedList, rehydrationStore, history } = this.lane;
     const resending = new Stepwise();
     const parts = this.partsOf(delivery);
     const context = {
       ...admission,
       eventStore,
-      overList,
-      recalledStore,
+      endedList,
+      rehydrationStore,
       pgHistory: fake<PgHistory>({
-        readForRecall: resending.before('the history', history.readForRecall),
+        readForRehydration: resending.before('the history', history.readForRehydration),
         countDeliveries: history.countDeliveries,
         readHeads: history.readHeads,
       }),
@@ -336,7 +336,7 @@ export class ModelScene {
     const input = { ...parts, acceptedAt, trigger: 'manual', requestId: `r-${parts.eventId}` } as const;
     const { requests } = delivery;
     await resending.start(async () => {
-      await new Recall(context).bringBack(parts.accountId, [{ ...parts, createdAt: acceptedAt }]);
+      await new Rehydration(context).bringBack(parts.accountId, [{ ...parts, createdAt: acceptedAt }]);
       const outcome = await redelivery.request(input);
       if (outcome === 'requested') {
         this.count('a delivery that is sent again');
@@ -344,7 +344,7 @@ export class ModelScene {
       }
       delivery.resend = undefined;
     });
-    if (resending.isOver) delivery.resend = undefined;
+    if (resending.hasEnded) delivery.resend = undefined;
   }
 
   /** As after a minute: not while somebody is about to send something again. */

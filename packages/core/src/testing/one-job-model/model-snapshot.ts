@@ -23,7 +23,7 @@ export interface SeenDelivery {
   /** Whether Redis has nothing of it, and the history has. */
   readonly hasMoved: boolean;
   /** Whether a fan-out that is repeated makes nothing of its event. */
-  readonly isSettled: boolean;
+  readonly wasSent: boolean;
   readonly nextAttemptAt: number | undefined;
 }
 
@@ -66,7 +66,7 @@ export async function takeSnapshot(
         isHeld,
         isOpen,
         hasMoved,
-        isSettled: delivery.isEventListed || hasMoved,
+        wasSent: delivery.isEventListed || hasMoved,
         nextAttemptAt,
       };
     }),

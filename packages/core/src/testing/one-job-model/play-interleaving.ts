@@ -50,9 +50,9 @@ const TOGETHER = [
   'run 1, at its job: goes on',
   'run 1, at its admission: goes on',
 ];
-const OVER_SHARE = 0.8;
+const ENDED_SHARE = 0.8;
 // What has moved, or is about to, is sent again.
-const OVER = [
+const ENDED_SCENES = [
   'publish adds the job, delivery 1',
   'publish is acknowledged, delivery 1',
   'worker 1 fetches a job',
@@ -102,7 +102,7 @@ export async function playInterleaving(lane: ModelLane, seed: number): Promise<P
     else if (beginning < DISABLED_SHARE) await act('the endpoint is disabled', () => scene.disable());
     else if (beginning < CLOSED_SHARE) await act('the breaker opens', () => scene.openBreaker());
     else if (beginning < TAKEN_OVER_SHARE) await actAll(TAKEN_OVER);
-    else if (beginning < OVER_SHARE) await actAll(OVER);
+    else if (beginning < ENDED_SHARE) await actAll(ENDED_SCENES);
     else if (beginning < ASKED_AGAIN_SHARE) await actAll(ASKED_AGAIN);
     const length = MIN_COMMANDS + Math.floor(random() * (MAX_COMMANDS - MIN_COMMANDS + 1));
     for (let count = 0; count < length; count += 1) {
@@ -137,7 +137,7 @@ export async function playInterleaving(lane: ModelLane, seed: number): Promise<P
   async function drain(): Promise<readonly string[]> {
     const lateAnswer = random() < LATE_SUCCESS_SHARE ? ACCEPTED : REFUSED;
     for (let round = 0; round < DRAIN_ROUNDS; round += 1) {
-      const found = await act(`it is left alone, ${round + 1}`, () => settle(scene, round, lateAnswer));
+      const found = await act(`it is left alone, ${round + 1}`, () => leaveAlone(scene, round, lateAnswer));
       if (found.length > 0) return found;
       if (isAtRest(scene)) return [...unsentOf(scene), ...(await remainsOf(scene))];
     }
@@ -173,7 +173,7 @@ async function remainsOf(scene: ModelScene): Promise<readonly string[]> {
   return left.flat().map((key) => `What is left: ${key}`);
 }
 
-async function settle(scene: ModelScene, round: number, lateAnswer: SendResult): Promise<void> {
+async function leaveAlone(scene: ModelScene, round: number, lateAnswer: SendResult): Promise<void> {
   // A run that has lost its lock gets its response last, when another one has ended its delivery.
   const isLate = ({ hasLostLock, work, of }: ModelRun) =>
     hasLostLock &&

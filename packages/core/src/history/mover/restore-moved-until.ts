@@ -13,7 +13,7 @@ const STOP_PATIENCE_MS = 1_000;
  * Restores in Redis the newest times of moved deliveries, from the history. After a fail-over, or from a backup, Redis has
  * older times, and readers would miss records that only the history has.
  */
-export class ReachRestore {
+export class MovedUntilRestore {
   readonly #timer = new WakeUpTimer(() => this.#restore());
   readonly #onReady = () => this.#timer.wakeUpIn(0);
 
@@ -31,15 +31,15 @@ export class ReachRestore {
 
   async runOnce(): Promise<void> {
     const { historyDatabase } = this.parts;
-    for (const some of chunksOf(await readReaches(historyDatabase), ACCOUNTS_AT_ONCE)) {
-      await Promise.all(some.map((reach) => this.#raise(reach)));
+    for (const some of chunksOf(await readMovedUntil(historyDatabase), ACCOUNTS_AT_ONCE)) {
+      await Promise.all(some.map((movedUntil) => this.#raise(movedUntil)));
     }
   }
 
-  async #raise({ accountId, ...reach }: AccountReach): Promise<void> {
+  async #raise({ accountId, ...movedUntil }: AccountMovedUntil): Promise<void> {
     const { movedStore, openAccounts, atomic } = this.parts;
     // No record of an erased account may come back.
-    if (await openAccounts.find(accountId)) await atomic([movedStore.raiseReach(accountId, reach)]);
+    if (await openAccounts.find(accountId)) await atomic([movedStore.raiseMovedUntil(accountId, movedUntil)]);
   }
 
   async #restore(): Promise<void> {
@@ -54,7 +54,7 @@ export class ReachRestore {
 }
 
 /** The newest times of what an account has in the history. Milliseconds since the Unix epoch. */
-interface AccountReach {
+interface AccountMovedUntil {
   readonly accountId: AccountId;
   readonly acceptedAt: number;
   /** The end of the minute of the newest attempt; 0: there was none. */
@@ -64,7 +64,7 @@ interface AccountReach {
 const MINUTE_MS = 60_000;
 
 // The bytes of each day tell which one to look at.
-const READ_REACHES = `
+const READ_MOVED_UNTIL = `
   SELECT u.account_id, max(newest.accepted_at) AS accepted_at, max(attempt.start) AS attempt_start
   FROM (SELECT account_id, keep_days, max(day) AS day FROM webhook_usage GROUP BY account_id, keep_days) AS u
   CROSS JOIN LATERAL (
@@ -82,8 +82,8 @@ const READ_REACHES = `
   GROUP BY u.account_id`;
 
 /** Of all accounts that have something there. */
-async function readReaches(database: PgDatabase): Promise<readonly AccountReach[]> {
-  const { rows } = await database.connected((client) => client.query<ReachRow>(READ_REACHES));
+async function readMovedUntil(database: PgDatabase): Promise<readonly AccountMovedUntil[]> {
+  const { rows } = await database.connected((client) => client.query<MovedUntilRow>(READ_MOVED_UNTIL));
   return rows.map(({ account_id: accountId, accepted_at: acceptedAt, attempt_start: start }) => ({
     accountId,
     acceptedAt: acceptedAt.getTime(),
@@ -91,7 +91,7 @@ async function readReaches(database: PgDatabase): Promise<readonly AccountReach[
   }));
 }
 
-interface ReachRow {
+interface MovedUntilRow {
   readonly account_id: AccountId;
   readonly accepted_at: Date;
   readonly attempt_start: Date | null;

@@ -7,11 +7,11 @@ const DELIVERIES = 24;
 const TRIES = 30;
 const TRY_AGAIN_AFTER_MS = 500;
 const ASKED_WITHIN_MS = 1_500;
-// What was accepted so long before is over, and has moved or is just about to.
+// What was accepted so long before has ended, and has moved or is just about to.
 const OVER_FOR_MS = 1_500;
 
 /** Each is to be sent once more, and to move once more. */
-export async function recallThroughKill(scene: FaultScene): Promise<Strike> {
+export async function rehydrateThroughKill(scene: FaultScene): Promise<Strike> {
   const { random, resends } = scene;
   const chosen = choose(scene);
   const asked = Promise.all(

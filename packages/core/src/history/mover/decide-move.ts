@@ -1,27 +1,27 @@
 import { type EndStatus, readSummary } from '../../domain/delivery-log';
 import { dataTextIn, type EventHead } from '../../domain/event';
-import { isDayOver } from '../../domain/history-retention';
+import { isDayExpired } from '../../domain/history-retention';
 import type { MovedDelivery, MovedEvent } from '../../domain/moved-event';
+import type { ClaimedEntry } from '../../events/redis-ended-list';
 import type { EventPlace, SeenDelivery, SeenEvent } from '../../events/redis-moved';
-import type { ClaimedEntry } from '../../events/redis-over-list';
 import type { Clock } from '../../platform/clock';
 
 /** The entries of one event in the list of finished deliveries, with their records in Redis. */
-export interface OverEvent extends EventPlace, SeenEvent {
+export interface EndedEvent extends EventPlace, SeenEvent {
   /** `undefined`: it is gone. */
   readonly head: EventHead | undefined;
   /** For how many days its account's history is kept. Absent: as long as for any account. */
   readonly historyDays?: number | undefined;
-  readonly entries: readonly OverEntryRead[];
+  readonly entries: readonly EndedEntryRead[];
 }
 
-export interface OverEntryRead {
+export interface EndedEntryRead {
   readonly entry: ClaimedEntry;
   /** Absent: the entry is an event without deliveries. */
   readonly delivery?: SeenDelivery | undefined;
 }
 
-export type Judgement =
+export type MoveDecision =
   /** It is written to the history and removed from Redis. */
   | { readonly kind: 'move'; readonly delivery: MovedDelivery; readonly status: EndStatus }
   /** The event is written and removed as well, if no delivery needs it. */
@@ -36,13 +36,13 @@ export type Judgement =
   | { readonly kind: 'open' };
 
 /** An entry with the decision about it. */
-export interface JudgedEntry extends OverEntryRead {
-  readonly judgement: Judgement;
+export interface DecidedEntry extends EndedEntryRead {
+  readonly decision: MoveDecision;
 }
 
 /** An event that moves, or leaves Redis, with some of its deliveries. */
-export interface MovingEvent extends OverEvent {
-  readonly entries: readonly JudgedEntry[];
+export interface MovingEvent extends EndedEvent {
+  readonly entries: readonly DecidedEntry[];
   /** The rows to write. Absent: the history has them, or the event is gone. */
   readonly moved?: MovedEvent | undefined;
 }
@@ -51,11 +51,11 @@ export interface MovingEvent extends OverEvent {
 const FANNED_OUT_WITHIN_MS = 3_600_000;
 
 /** The decision about an entry, by its record in Redis. */
-export function judgeOver(
-  { head, listedAt }: OverEvent,
-  { entry: { endpointId }, delivery }: OverEntryRead,
+export function decideMove(
+  { head, listedAt }: EndedEvent,
+  { entry: { endpointId }, delivery }: EndedEntryRead,
   now: number,
-): Judgement {
+): MoveDecision {
   if (head === undefined) return { kind: 'gone' };
   if (listedAt === undefined && head.acceptedAt > now - FANNED_OUT_WITHIN_MS) return { kind: 'incomplete' };
   if (endpointId === undefined || delivery === undefined) return { kind: 'move_event' };
@@ -68,7 +68,7 @@ export function judgeOver(
 
 /** An event as the history gets it, with some deliveries. `undefined`: it is not in the form of an event. */
 export function toMoved(
-  { accountId, eventId: id, text = '', head, listedAt, historyDays }: OverEvent,
+  { accountId, eventId: id, text = '', head, listedAt, historyDays }: EndedEvent,
   { keepDays: usualDays, clock }: { readonly keepDays: number; readonly clock: Clock },
   deliveries: readonly MovedDelivery[],
 ): MovedEvent | undefined {
@@ -79,5 +79,5 @@ export function toMoved(
   const createdAt = listedAt ?? head.acceptedAt;
   const keepDays = historyDays ?? usualDays;
   const moved = { accountId, id, createdAt, head, dataText, keepDays, deliveries };
-  return isDayOver(createdAt, keepDays, clock()) ? { ...moved, isOver: true } : moved;
+  return isDayExpired(createdAt, keepDays, clock()) ? { ...moved, isExpired: true } : moved;
 }

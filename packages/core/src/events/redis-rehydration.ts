@@ -15,7 +15,7 @@ import {
   returnLog,
   returnReceiver,
   unpin,
-} from './redis-recalled.script';
+} from './redis-rehydration.script';
 
 /** An event that comes back from the history. */
 export interface ReturnedEvent {
@@ -31,7 +31,7 @@ export interface ReturnedEvent {
 export const PINNED_FOR_MS = 60_000;
 
 /** What Redis gets back from the history, to send it again. Each step is harmless when repeated. */
-export class RecalledStore {
+export class RehydrationStore {
   constructor(private readonly retention: { readonly ageMs: number }) {}
 
   /**

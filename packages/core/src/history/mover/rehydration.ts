@@ -7,22 +7,22 @@ import type { RecordForm } from '../../domain/record-form';
 import { COUNTED_LOG_BYTES, DELIVERY_BYTES, EVENT_BYTES, type UsageKind } from '../../domain/usage';
 import { encodeStored } from '../../events/event-text';
 import type { DeliveryStore } from '../../events/redis-delivery-store';
+import type { EndedList } from '../../events/redis-ended-list';
 import type { Retention } from '../../events/redis-event-index';
 import type { EventStore } from '../../events/redis-event-store';
 import type { MovedCounts } from '../../events/redis-moved';
-import type { OverList } from '../../events/redis-over-list';
-import type { RecalledStore } from '../../events/redis-recalled';
+import type { RehydrationStore } from '../../events/redis-rehydration';
 import type { Clock } from '../../platform/clock';
 import type { Atomic } from '../../platform/redis-atomic';
 import type { Step } from '../../platform/redis-script';
 import type { PgHistory } from '../database/pg-history';
 import type { DeliveryKey } from '../history-source';
 
-export interface RecallParts {
-  readonly recalledStore: RecalledStore;
+export interface RehydrationParts {
+  readonly rehydrationStore: RehydrationStore;
   readonly eventStore: EventStore;
   readonly deliveryStore: DeliveryStore;
-  readonly overList: OverList;
+  readonly endedList: EndedList;
   readonly pgHistory: PgHistory;
   readonly usageRecorder: UsageRecorder;
   readonly retention: Retention;
@@ -34,15 +34,15 @@ export interface RecallParts {
 }
 
 /** Brings what has moved to the history back to Redis, so that it can be sent again, or to an endpoint that has not got it. */
-export class Recall {
-  constructor(private readonly parts: RecallParts) {}
+export class Rehydration {
+  constructor(private readonly parts: RehydrationParts) {}
 
   /**
    * Do the work that sends deliveries again, with all of them in Redis.
    *
    * @throws AppError `history_unavailable` as `bringBack` does, before the work.
    */
-  async whileRecalled<Result>(
+  async whileRehydrated<Result>(
     accountId: AccountId,
     keys: readonly DeliveryKey[],
     work: () => Promise<Result>,
@@ -65,19 +65,19 @@ export class Recall {
    * @throws AppError `history_unavailable` when some of it has moved and can't be read.
    */
   async bringBack(accountId: AccountId, keys: readonly DeliveryKey[]): Promise<void> {
-    const { recalledStore, pgHistory, atomic } = this.parts;
-    const isHere = await Promise.all(keys.map((key) => atomic([recalledStore.pin(accountId, key)])));
+    const { rehydrationStore, pgHistory, atomic } = this.parts;
+    const isHere = await Promise.all(keys.map((key) => atomic([rehydrationStore.pin(accountId, key)])));
     const away = keys.filter((_key, i) => !isHere[i]?.[0]);
     if (away.length === 0) return;
-    const events = await pgHistory.readForRecall(accountId, away);
+    const events = await pgHistory.readForRehydration(accountId, away);
     await Promise.all(events.map((event) => returnEvent(this.parts, event)));
     await this.#eraseAgain(accountId, events);
   }
 
-  /** The recalled deliveries have their jobs now, or will get none. They may move when they finish. */
+  /** The rehydrated deliveries have their jobs now, or will get none. They may move when they finish. */
   async end(accountId: AccountId, keys: readonly DeliveryKey[]): Promise<void> {
-    const { recalledStore, atomic } = this.parts;
-    await Promise.all(keys.map((key) => atomic([recalledStore.unpin(accountId, key)])));
+    const { rehydrationStore, atomic } = this.parts;
+    await Promise.all(keys.map((key) => atomic([rehydrationStore.unpin(accountId, key)])));
   }
 
   // An erasure looks into Redis once more after it has erased what the history has. What it did not find there,
@@ -103,8 +103,8 @@ export class Recall {
 }
 
 // A receiver is listed when its log is there.
-async function returnEvent(parts: RecallParts, event: MovedEvent): Promise<void> {
-  const { recalledStore, overList, atomic, clock } = parts;
+async function returnEvent(parts: RehydrationParts, event: MovedEvent): Promise<void> {
+  const { rehydrationStore, endedList, atomic, clock } = parts;
   const { accountId, id: eventId, createdAt, deliveries } = event;
   const text = textOf(event, parts.recordForm);
   const counts = await countsOf(parts, event);
@@ -114,11 +114,11 @@ async function returnEvent(parts: RecallParts, event: MovedEvent): Promise<void>
       : deliveries.map(({ endpointId }) => ({ accountId, eventId, endpointId }));
   const steps: readonly Step[] = [
     // First: whatever becomes of this process, it moves again.
-    overList.addAll(entries, clock()),
+    endedList.addAll(entries, clock()),
     // An event that is in no list counts as one that is still fanned out.
-    recalledStore.listAgain(accountId, eventId, createdAt),
+    rehydrationStore.listAgain(accountId, eventId, createdAt),
     async (target) => {
-      const isBack = await recalledStore.returnEvent({ accountId, eventId, text, counts })(target);
+      const isBack = await rehydrationStore.returnEvent({ accountId, eventId, text, counts })(target);
       if (isBack) note(parts, event, 'events', EVENT_BYTES + Buffer.byteLength(text));
     },
     ...deliveries.flatMap((delivery) => stepsFor(parts, event, delivery)),
@@ -127,28 +127,31 @@ async function returnEvent(parts: RecallParts, event: MovedEvent): Promise<void>
 }
 
 function stepsFor(
-  parts: RecallParts,
+  parts: RehydrationParts,
   event: MovedEvent,
   { endpointId, log }: MovedDelivery,
 ): readonly Step[] {
-  const { recalledStore } = parts;
+  const { rehydrationStore } = parts;
   const { accountId, id: eventId, createdAt } = event;
   const delivery = { eventId, endpointId };
   const { status } = readSummary(log);
   return [
     async (target) => {
-      const isBack = await recalledStore.returnLog(delivery, log, createdAt)(target);
+      const isBack = await rehydrationStore.returnLog(delivery, log, createdAt)(target);
       const bytes = DELIVERY_BYTES + Math.max(Buffer.byteLength(log) - COUNTED_LOG_BYTES, 0);
       if (isBack) note(parts, event, 'deliveries', bytes);
     },
     async (target) => {
-      if (status !== 'pending') await recalledStore.returnReceiver(accountId, delivery, status)(target);
+      if (status !== 'pending') await rehydrationStore.returnReceiver(accountId, delivery, status)(target);
     },
   ];
 }
 
 /** How many of the event's deliveries have moved: counted in Redis for as long as the event is there. */
-async function countsOf({ pgHistory }: RecallParts, { accountId, id }: MovedEvent): Promise<MovedCounts> {
+async function countsOf(
+  { pgHistory }: RehydrationParts,
+  { accountId, id }: MovedEvent,
+): Promise<MovedCounts> {
   const counts = await pgHistory.countDeliveries(accountId, id);
   return Object.fromEntries(
     endStatuses.flatMap((status) => (counts[status] === 0 ? [] : [[status, counts[status]]])),
@@ -161,7 +164,7 @@ function textOf({ head, dataText, createdAt }: MovedEvent, form: RecordForm | un
 }
 
 function note(
-  { usageRecorder, retention }: RecallParts,
+  { usageRecorder, retention }: RehydrationParts,
   { accountId, createdAt }: MovedEvent,
   kind: UsageKind,
   bytes: number,

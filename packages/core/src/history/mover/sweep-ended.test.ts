@@ -3,7 +3,7 @@ import type { AccountId } from '../../domain/account';
 import { keys } from '../../domain/keys';
 import { DELIVERED, EXHAUSTED, FAILED, MovingScene } from '../../testing/moving-scene';
 import { uniqueAccountId } from '../../testing/unique-ids';
-import { OverSweep } from './sweep-over';
+import { EndedSweep } from './sweep-ended';
 
 let scene: MovingScene;
 let accountStore: AccountStore;
@@ -22,19 +22,19 @@ async function createAccount(): Promise<AccountId> {
 }
 
 const build = (workerId = 'a') =>
-  new OverSweep({
+  new EndedSweep({
     ...scene.parts,
     accountStore,
     eventStore: scene.eventStore,
-    overList: scene.overList,
+    endedList: scene.endedList,
     workerId,
   });
 
 /** As from before there was a history. */
-const forget = () => scene.redis.client.del(keys.over);
+const forget = () => scene.redis.client.del(keys.ended);
 
-async function readOver() {
-  const { entries } = await scene.overList.claim(
+async function readEnded() {
+  const { entries } = await scene.endedList.claim(
     Number.POSITIVE_INFINITY,
     1_000,
     scene.now + 30_000,
@@ -42,13 +42,13 @@ async function readOver() {
   return entries.map(({ eventId, endpointId }) => `${eventId}.${endpointId ?? ''}`).toSorted();
 }
 
-it('finds what is over in all accounts, and nothing else', async () => {
+it('finds what has ended in all accounts, and nothing else', async () => {
   const one = await scene.arrange([[DELIVERED], [EXHAUSTED], [FAILED], []], { accountId });
   const other = await scene.arrange([[DELIVERED]], { accountId: await createAccount() });
   const empty = await scene.arrange([], { accountId });
   await forget();
   expect(await build().runOnce()).toBe(4);
-  expect(await readOver()).toEqual(
+  expect(await readEnded()).toEqual(
     [
       `${one.event.id}.${one.endpointIds[0]}`,
       `${one.event.id}.${one.endpointIds[1]}`,
@@ -70,10 +70,10 @@ it('goes through more than a page of events and of receivers', async () => {
 
 it('changes nothing of what is in the list', async () => {
   await scene.arrange([[DELIVERED]], { accountId });
-  const before = await scene.overList.oldest();
+  const before = await scene.endedList.oldest();
   scene.now += 1_000;
   await build().runOnce();
-  expect([await scene.overList.count(), await scene.overList.oldest()]).toEqual([1, before]);
+  expect([await scene.endedList.count(), await scene.endedList.oldest()]).toEqual([1, before]);
 });
 
 it('leaves accounts alone that are erased', async () => {
@@ -86,7 +86,7 @@ it('leaves accounts alone that are erased', async () => {
 it('is the work of one worker at a time, until that is silent', async () => {
   await scene.arrange([[DELIVERED]], { accountId });
   await forget();
-  await scene.overList.leaseSweep('b', 60_000);
+  await scene.endedList.leaseSweep('b', 60_000);
   expect(await build('a').runOnce()).toBe(0);
   await scene.redis.client.del(keys.historySweep);
   expect(await build('a').runOnce()).toBe(1);
@@ -97,7 +97,7 @@ it('begins by itself, and stops', async () => {
   await forget();
   const sweep = build();
   sweep.start();
-  while ((await scene.overList.count()) === 0);
+  while ((await scene.endedList.count()) === 0);
   await sweep.stop();
   await expect(sweep.stop()).resolves.toBeUndefined();
 });

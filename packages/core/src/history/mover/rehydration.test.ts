@@ -1,5 +1,5 @@
 import { keys } from '../../domain/keys';
-import { PINNED_FOR_MS } from '../../events/redis-recalled';
+import { PINNED_FOR_MS } from '../../events/redis-rehydration';
 import { fake } from '../../testing/fake';
 import {
   type ArrangedEvent,
@@ -15,7 +15,7 @@ import { withMethods } from '../../testing/with-methods';
 import { historyUnavailable } from '../database/pg-database';
 import type { PgHistory } from '../database/pg-history';
 import type { DeliveryKey } from '../history-source';
-import { Recall } from './recall';
+import { Rehydration } from './rehydration';
 
 let scene: MovingScene;
 beforeEach(async () => {
@@ -26,12 +26,12 @@ afterEach(() => scene.close());
 const keysOf = ({ event, endpointIds }: ArrangedEvent): readonly DeliveryKey[] =>
   endpointIds.map((endpointId) => ({ eventId: event.id, createdAt: event.acceptedAt, endpointId }));
 
-const recallAll = (arranged: ArrangedEvent, wanted = keysOf(arranged)) =>
-  new Recall(scene.parts).bringBack(arranged.event.accountId, wanted);
+const rehydrateAll = (arranged: ArrangedEvent, wanted = keysOf(arranged)) =>
+  new Rehydration(scene.parts).bringBack(arranged.event.accountId, wanted);
 
 /** All that Redis has of some events, with how long it is kept. */
 async function dump() {
-  const found = (await scene.keysLeft()).filter((key) => !key.startsWith('pinned:') && key !== keys.over);
+  const found = (await scene.keysLeft()).filter((key) => !key.startsWith('pinned:') && key !== keys.ended);
   return new Map(
     await Promise.all(
       found.map(async (key) => {
@@ -51,7 +51,7 @@ it('brings back what has moved, as it was', async () => {
   const before = await dump();
   await scene.moveAfter();
   expect(await scene.keysLeft()).toEqual([]);
-  await recallAll(arranged);
+  await rehydrateAll(arranged);
   expect(await dump()).toEqual(before);
   const { accountId, id } = arranged.event;
   expect(await scene.movedStore.countsOf(accountId, id)).toEqual({});
@@ -62,7 +62,7 @@ it('brings back what has moved, as it was', async () => {
 it('brings back one delivery of many, and the event with the number of the others', async () => {
   const arranged = await scene.arrange([[DELIVERED], [EXHAUSTED], [DELIVERED]]);
   await scene.moveAfter();
-  await recallAll(arranged, keysOf(arranged).slice(0, 1));
+  await rehydrateAll(arranged, keysOf(arranged).slice(0, 1));
   const { accountId, id } = arranged.event;
   expect((await scene.eventStore.listReceivers(accountId, id, 10)).members).toEqual([
     arranged.endpointIds[0],
@@ -75,7 +75,7 @@ it('brings back a delivery whose event has stayed', async () => {
   await scene.moveAfter();
   const { accountId, id } = arranged.event;
   expect(await scene.movedStore.countsOf(accountId, id)).toEqual({ delivered: 1 });
-  await recallAll(arranged);
+  await rehydrateAll(arranged);
   expect(await scene.movedStore.countsOf(accountId, id)).toEqual({});
   expect((await scene.eventStore.listReceivers(accountId, id, 10)).members).toHaveLength(2);
 });
@@ -85,7 +85,7 @@ it('brings back an event for an endpoint that has not got it', async () => {
   await scene.moveAfter();
   const { accountId, id, acceptedAt, body } = arranged.event;
   const endpointId = uniqueEndpointId();
-  await recallAll(arranged, [{ eventId: id, createdAt: acceptedAt, endpointId }]);
+  await rehydrateAll(arranged, [{ eventId: id, createdAt: acceptedAt, endpointId }]);
   expect(await scene.eventStore.find(accountId, id)).toMatchObject({ body });
   expect((await scene.eventStore.listReceivers(accountId, id, 10)).members).toEqual([]);
   expect(await scene.movedStore.countsOf(accountId, id)).toEqual({ delivered: 1 });
@@ -100,7 +100,7 @@ it('brings back an erased event without a payload', async () => {
   const { accountId, id } = arranged.event;
   await scene.eventStore.erasePayload(accountId, id, 77);
   await scene.moveAfter();
-  await recallAll(arranged);
+  await rehydrateAll(arranged);
   expect(await scene.eventStore.findHead(accountId, id)).toMatchObject({ erasedAt: 77 });
   expect(await scene.redis.client.get(keys.event(accountId, id))).toMatch(/,"erased_at":77\}\n$/);
 });
@@ -110,11 +110,11 @@ it('asks the history for nothing that is in Redis, and keeps it from moving', as
   const away = jest.fn(async () => {
     throw historyUnavailable();
   });
-  const pgHistory = fake<PgHistory>({ readForRecall: away, countDeliveries: away, readHeads: away });
+  const pgHistory = fake<PgHistory>({ readForRehydration: away, countDeliveries: away, readHeads: away });
   // A replay may want it for an endpoint that has not got it.
   const missing = { ...keysOf(arranged)[0], endpointId: uniqueEndpointId() } as DeliveryKey;
   const wanted = [...keysOf(arranged), missing];
-  await new Recall({ ...scene.parts, pgHistory }).bringBack(arranged.event.accountId, wanted);
+  await new Rehydration({ ...scene.parts, pgHistory }).bringBack(arranged.event.accountId, wanted);
   expect(away).not.toHaveBeenCalled();
   expect(await scene.moveAfter()).toMatchObject({ moved: 0 });
 });
@@ -122,13 +122,13 @@ it('asks the history for nothing that is in Redis, and keeps it from moving', as
 it('says when the history is away, and leaves nothing behind', async () => {
   const arranged = await scene.arrange();
   await scene.moveAfter();
-  const readForRecall = async () => {
+  const readForRehydration = async () => {
     throw historyUnavailable();
   };
-  const pgHistory = withMethods(scene.parts.pgHistory, { readForRecall });
-  const recall = new Recall({ ...scene.parts, pgHistory });
-  const recalled = recall.bringBack(arranged.event.accountId, keysOf(arranged));
-  await expect(recalled).rejects.toMatchObject({ code: 'history_unavailable' });
+  const pgHistory = withMethods(scene.parts.pgHistory, { readForRehydration });
+  const rehydration = new Rehydration({ ...scene.parts, pgHistory });
+  const rehydrated = rehydration.bringBack(arranged.event.accountId, keysOf(arranged));
+  await expect(rehydrated).rejects.toMatchObject({ code: 'history_unavailable' });
   await unpin();
   expect(await scene.keysLeft()).toEqual([]);
 });
@@ -137,7 +137,7 @@ it('leaves alone what the history does not know', async () => {
   const arranged = await scene.arrange([]);
   const unknown = { eventId: arranged.event.id, createdAt: 1, endpointId: uniqueEndpointId() };
   await scene.redis.client.flushdb();
-  await recallAll(arranged, [unknown]);
+  await rehydrateAll(arranged, [unknown]);
   await unpin();
   expect(await scene.keysLeft()).toEqual([]);
 });
@@ -146,7 +146,7 @@ describe('what was brought back', () => {
   it('stays for as long as it has a job, and moves again with what has happened since', async () => {
     const arranged = await scene.arrange([[EXHAUSTED]]);
     await scene.moveAfter();
-    await recallAll(arranged);
+    await rehydrateAll(arranged);
     const { accountId, id: eventId } = arranged.event;
     const [endpointId = uniqueEndpointId()] = arranged.endpointIds;
     const delivery = { accountId, eventId, endpointId };
@@ -158,7 +158,7 @@ describe('what was brought back', () => {
     await scene.deliveryStore.append(delivery, { kind: 'requested', ...request });
     await scene.deliveryStore.append(delivery, DELIVERED_THEN);
     await scene.redis.client.del(...(await scene.redis.client.keys('*bull*')));
-    await scene.overList.add(delivery, scene.now);
+    await scene.endedList.add(delivery, scene.now);
     expect(await scene.moveAfter()).toMatchObject({ moved: 1 });
     expect(await scene.keysLeft()).toEqual([]);
     expect(scene.history.logOf(accountId, delivery)?.split('\n')).toHaveLength(4);
@@ -167,13 +167,13 @@ describe('what was brought back', () => {
   it('moves again once nobody is about to send it', async () => {
     const arranged = await scene.arrange();
     await scene.moveAfter();
-    await recallAll(arranged);
-    await recallAll(arranged);
+    await rehydrateAll(arranged);
+    await rehydrateAll(arranged);
     const { accountId } = arranged.event;
-    await new Recall(scene.parts).end(accountId, keysOf(arranged));
+    await new Rehydration(scene.parts).end(accountId, keysOf(arranged));
     expect(await scene.moveAfter()).toMatchObject({ moved: 0 });
-    await new Recall(scene.parts).end(accountId, keysOf(arranged));
-    await new Recall(scene.parts).end(accountId, keysOf(arranged));
+    await new Rehydration(scene.parts).end(accountId, keysOf(arranged));
+    await new Rehydration(scene.parts).end(accountId, keysOf(arranged));
     expect(await scene.redis.client.keys('pinned:*')).toEqual([]);
     expect(await scene.moveAfter()).toMatchObject({ moved: 1 });
     expect(await scene.keysLeft()).toEqual([]);
@@ -184,14 +184,14 @@ describe('what was brought back', () => {
     await scene.moveAfter();
     const { accountId, id: eventId } = arranged.event;
     // A process may die before it takes it off the list of what is to move.
-    await scene.overList.addAll(
+    await scene.endedList.addAll(
       arranged.endpointIds.map((endpointId) => ({ accountId, eventId, endpointId })),
       scene.now,
     )(scene.redis.client);
     await scene.arrange([[EXHAUSTED]]);
     scene.history.onWrite = async () => {
       scene.history.onWrite = async () => {};
-      await recallAll(arranged);
+      await rehydrateAll(arranged);
     };
     await scene.moveAfter();
     expect(await scene.redis.client.zscore(keys.events(accountId), eventId)).not.toBeNull();
@@ -203,7 +203,7 @@ describe('what was brought back', () => {
   it('moves again after a minute if nobody sends it', async () => {
     const arranged = await scene.arrange();
     await scene.moveAfter();
-    await recallAll(arranged);
+    await rehydrateAll(arranged);
     const pins = await scene.redis.client.keys('pinned:*');
     const ttls = await Promise.all(pins.map((key) => scene.redis.client.pttl(key)));
     expect(ttls).toHaveLength(2);

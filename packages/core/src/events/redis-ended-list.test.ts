@@ -2,21 +2,21 @@ import type { AccountId } from '../domain/account';
 import { keys } from '../domain/keys';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
-import { type OverEntry, OverList } from './redis-over-list';
+import { type EndedEntry, EndedList } from './redis-ended-list';
 
 const NOW = 1_700_000_000_000;
 const UNTIL = NOW + 30_000;
 
 let redis: TestRedis;
-let list: OverList;
+let list: EndedList;
 beforeAll(async () => {
   redis = await openTestRedis();
-  list = new OverList(redis.client);
+  list = new EndedList(redis.client);
 });
 beforeEach(() => redis.client.flushdb());
 afterAll(() => redis.close());
 
-const buildEntry = (): OverEntry => ({
+const buildEntry = (): EndedEntry => ({
   accountId: 'acme_1' as AccountId,
   eventId: uniqueEventId(),
   endpointId: uniqueEndpointId(),
@@ -24,25 +24,25 @@ const buildEntry = (): OverEntry => ({
 
 const claimAll = (until = UNTIL) => list.claim(Number.POSITIVE_INFINITY, 100, until)(redis.client);
 
-it('gives what was over first, up to a time and a number', async () => {
+it('gives what had ended first, up to a time and a number', async () => {
   const [first, second, third, late] = [buildEntry(), buildEntry(), buildEntry(), buildEntry()];
   await list.add(second, NOW + 2);
   await list.add(first, NOW + 1);
   await list.addAll([third], NOW + 3)(redis.client);
   await list.add(late, NOW + 9);
   expect((await list.claim(NOW + 5, 2, UNTIL)(redis.client)).entries).toEqual([
-    { ...first, overAt: NOW + 1 },
-    { ...second, overAt: NOW + 2 },
+    { ...first, endedAt: NOW + 1 },
+    { ...second, endedAt: NOW + 2 },
   ]);
   expect((await list.claim(NOW + 5, 2, UNTIL)(redis.client)).entries).toEqual([
-    { ...third, overAt: NOW + 3 },
+    { ...third, endedAt: NOW + 3 },
   ]);
 });
 
 it('gives an event without deliveries without an endpoint', async () => {
   const { accountId, eventId } = buildEntry();
   await list.addAll([{ accountId, eventId }], NOW)(redis.client);
-  expect((await claimAll()).entries).toEqual([{ accountId, eventId, overAt: NOW }]);
+  expect((await claimAll()).entries).toEqual([{ accountId, eventId, endedAt: NOW }]);
 });
 
 it('has an entry once, by when it was over last', async () => {
@@ -65,54 +65,54 @@ it('ends a claim: what is done is gone, the rest comes again when it is told to'
   const [done, postponed] = [buildEntry(), buildEntry()];
   await list.addAll([done, postponed], NOW)(redis.client);
   const claim = await claimAll();
-  await list.settle(claim, [
-    { entry: done, overAt: undefined },
-    { entry: postponed, overAt: NOW + 50 },
+  await list.endClaim(claim, [
+    { entry: done, endedAt: undefined },
+    { entry: postponed, endedAt: NOW + 50 },
   ]);
-  expect((await claimAll()).entries).toEqual([{ ...postponed, overAt: NOW + 50 }]);
+  expect((await claimAll()).entries).toEqual([{ ...postponed, endedAt: NOW + 50 }]);
 });
 
-it('keeps what was over once more while it was claimed', async () => {
+it('keeps what had ended once more while it was claimed', async () => {
   const [first, second] = [buildEntry(), buildEntry()];
   await list.addAll([first, second], NOW)(redis.client);
   const claim = await claimAll();
   await list.addAll([first, second], NOW + 60)(redis.client);
-  await list.settle(claim, [
-    { entry: first, overAt: undefined },
-    { entry: second, overAt: NOW + 50 },
+  await list.endClaim(claim, [
+    { entry: first, endedAt: undefined },
+    { entry: second, endedAt: NOW + 50 },
   ]);
-  expect((await claimAll()).entries.map(({ overAt }) => overAt)).toEqual([NOW + 60, NOW + 60]);
+  expect((await claimAll()).entries.map(({ endedAt }) => endedAt)).toEqual([NOW + 60, NOW + 60]);
 });
 
-it('lets nobody settle what another one has claimed since', async () => {
+it('lets nobody end a claim on what another one has claimed since', async () => {
   const entry = buildEntry();
   await list.add(entry, NOW);
   const claim = await claimAll();
   await list.claim(UNTIL, 10, UNTIL + 1)(redis.client);
-  await list.settle(claim, [{ entry, overAt: undefined }]);
+  await list.endClaim(claim, [{ entry, endedAt: undefined }]);
   expect(await list.count()).toBe(1);
 });
 
 it('is empty without anything', async () => {
-  await list.settle({ until: UNTIL }, []);
+  await list.endClaim({ until: UNTIL }, []);
   expect((await claimAll()).entries).toEqual([]);
   expect([await list.count(), await list.oldest()]).toEqual([0, undefined]);
-  expect(await redis.client.exists(keys.over)).toBe(0);
+  expect(await redis.client.exists(keys.ended)).toBe(0);
 });
 
-describe('what was set aside', () => {
-  async function setAside(count: number, since: number): Promise<readonly OverEntry[]> {
+describe('what was refused', () => {
+  async function refuse(count: number, since: number): Promise<readonly EndedEntry[]> {
     const entries = Array.from({ length: count }, buildEntry);
     await list.addAll(entries, NOW)(redis.client);
     const claim = await list.claim(NOW, count, UNTIL)(redis.client);
     for (const entry of claim.entries)
-      await list.setAside(claim, entry, { since, reason: '23514: no  luck' });
+      await list.noteRefused(claim, entry, { since, reason: '23514: no  luck' });
     return entries;
   }
 
   it('is listed, with since when and why', async () => {
-    const entries = await setAside(3, NOW + 1);
-    const { entries: listed, nextCursor } = await list.listAside();
+    const entries = await refuse(3, NOW + 1);
+    const { entries: listed, nextCursor } = await list.listRefused();
     const because = { since: NOW + 1, reason: '23514: no  luck' };
     expect(listed).toHaveLength(3);
     expect(listed).toEqual(expect.arrayContaining(entries.map((entry) => ({ ...entry, ...because }))));
@@ -120,31 +120,31 @@ describe('what was set aside', () => {
   });
 
   it('is put back, all of it, and counted', async () => {
-    const entries = await setAside(1_300, NOW);
+    const entries = await refuse(1_300, NOW);
     const told: number[] = [];
-    expect(await list.putBackAside(NOW + 5, (count) => told.push(count))).toBe(1_300);
+    expect(await list.putRefusedBack(NOW + 5, (count) => told.push(count))).toBe(1_300);
     expect(told.length).toBeGreaterThan(1);
-    expect([await list.countAside(), await list.count()]).toEqual([0, entries.length]);
+    expect([await list.countRefused(), await list.count()]).toEqual([0, entries.length]);
     expect(await list.oldest()).toBe(NOW + 5);
-    expect(await list.putBackAside(NOW + 5)).toBe(0);
+    expect(await list.putRefusedBack(NOW + 5)).toBe(0);
   });
 
-  it('is not aside any more once it has moved, as what a sweep has found again', async () => {
-    const [moved, other] = await setAside(2, NOW);
+  it('is not refused any more once it has moved, as what a sweep has found again', async () => {
+    const [moved, other] = await refuse(2, NOW);
     if (!moved || !other) throw new Error('There are two.');
     await list.addMissing([moved], NOW);
     const claim = await list.claim(NOW, 1, UNTIL)(redis.client);
-    await list.settle(
+    await list.endClaim(
       claim,
-      claim.entries.map((entry) => ({ entry, overAt: undefined })),
+      claim.entries.map((entry) => ({ entry, endedAt: undefined })),
     );
-    expect((await list.listAside()).entries).toMatchObject([other]);
+    expect((await list.listRefused()).entries).toMatchObject([other]);
   });
 
-  it('stays aside if it was refused after the retry began', async () => {
-    await setAside(2, NOW);
-    const [late] = await setAside(1, NOW + 6);
-    expect(await list.putBackAside(NOW + 5)).toBe(2);
-    expect((await list.listAside()).entries).toMatchObject([{ ...late, since: NOW + 6 }]);
+  it('stays refused if it was refused after the retry began', async () => {
+    await refuse(2, NOW);
+    const [late] = await refuse(1, NOW + 6);
+    expect(await list.putRefusedBack(NOW + 5)).toBe(2);
+    expect((await list.listRefused()).entries).toMatchObject([{ ...late, since: NOW + 6 }]);
   });
 });

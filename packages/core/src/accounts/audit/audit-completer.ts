@@ -4,7 +4,7 @@ import type { Clock } from '../../platform/clock';
 import { settledWithin, WakeUpTimer } from '../../platform/timers';
 import type { AuditLog, IndexedEntry } from './redis-audit-log';
 
-export interface AuditSettlerParts {
+export interface AuditCompleterParts {
   readonly auditLog: AuditLog;
   readonly auditBounds: AuditBounds;
   readonly onRecorded: (entry: AuditEntry) => void;
@@ -14,7 +14,7 @@ export interface AuditSettlerParts {
 
 const AT_ONCE = 500;
 const EVERY_MS = 5_000;
-/** The process that made a change settles its entry right after it, in less than this time. */
+/** The process that made a change puts its entry into the log right after it, in less than this time. */
 const LEFT_MS = 10_000;
 /** A change whose entry is listed is made, or has failed, long before. */
 const PENDING_MS = 5 * 60_000;
@@ -24,11 +24,11 @@ const STOP_PATIENCE_MS = 4_000;
  * Puts entries into their logs whose process has ended between their change and that, which happens in a Cluster alone.
  * Any number of workers may do so at the same time.
  */
-export class AuditSettler {
+export class AuditCompleter {
   readonly #timer = new WakeUpTimer(() => this.#run());
   #isStopping = false;
 
-  constructor(private readonly parts: AuditSettlerParts) {}
+  constructor(private readonly parts: AuditCompleterParts) {}
 
   start(): void {
     if (this.parts.auditLog.isSpread) this.#timer.wakeUpIn(EVERY_MS);
@@ -39,27 +39,27 @@ export class AuditSettler {
     await settledWithin(STOP_PATIENCE_MS, this.#timer.stop());
   }
 
-  /** Settle all that were left. */
+  /** Complete all that were left. */
   async runOnce(): Promise<void> {
     const { auditLog, clock } = this.parts;
     const until = clock() - LEFT_MS;
     let after: string | undefined;
     do {
-      const listed = await auditLog.listUnsettled(until, AT_ONCE, after);
-      await this.#settle(listed);
+      const listed = await auditLog.listWaiting(until, AT_ONCE, after);
+      await this.#complete(listed);
       after = listed.length < AT_ONCE ? undefined : listed.at(-1)?.member;
     } while (after !== undefined && !this.#isStopping);
   }
 
-  async #settle(listed: readonly IndexedEntry[]): Promise<void> {
+  async #complete(listed: readonly IndexedEntry[]): Promise<void> {
     const { auditLog, auditBounds, onRecorded, clock } = this.parts;
     for (const { member, entry } of listed) {
       if (!entry) continue;
-      await auditLog.settle(member, entry, auditBounds);
+      await auditLog.putIntoLog(member, entry, auditBounds);
       onRecorded(entry);
     }
-    const isOver = ({ entry, at }: IndexedEntry) => entry === undefined && at < clock() - PENDING_MS;
-    await auditLog.forgetUnsettled(listed.filter(isOver).map(({ member }) => member));
+    const isObsolete = ({ entry, at }: IndexedEntry) => entry === undefined && at < clock() - PENDING_MS;
+    await auditLog.forgetWaiting(listed.filter(isObsolete).map(({ member }) => member));
   }
 
   async #run(): Promise<void> {

@@ -3,7 +3,7 @@ import type { AccountId } from '../../domain/account';
 import type { NewDelivery } from '../../domain/delivery';
 import { readSummary } from '../../domain/delivery-log';
 import type { EventId } from '../../domain/event';
-import type { OverEntry } from '../../events/redis-over-list';
+import type { EndedEntry } from '../../events/redis-ended-list';
 import type { Mark } from '../../platform/redis-timeline';
 import { settledWithin, WakeUpTimer } from '../../platform/timers';
 import type { MoverParts } from './mover-parts';
@@ -21,7 +21,7 @@ const STOP_PATIENCE_MS = 1_000;
  * in a Cluster. It runs at the start and then every hour, slowly, in one worker at a time. A worker that takes over begins
  * again, because the found deliveries have moved by then.
  */
-export class OverSweep {
+export class EndedSweep {
   readonly #stop = new AbortController();
   readonly #timer = new WakeUpTimer(() => this.#sweep());
 
@@ -63,8 +63,8 @@ export class OverSweep {
   }
 
   async #isLeader(): Promise<boolean> {
-    const { overList, workerId } = this.parts;
-    return await overList.leaseSweep(workerId, LEASED_FOR_MS);
+    const { endedList, workerId } = this.parts;
+    return await endedList.leaseSweep(workerId, LEASED_FOR_MS);
   }
 
   async #sweepAccount(accountId: AccountId): Promise<number> {
@@ -81,7 +81,7 @@ export class OverSweep {
   }
 
   async #sweepEvent(accountId: AccountId, eventId: EventId): Promise<number> {
-    const { eventStore, overList, clock } = this.parts;
+    const { eventStore, endedList, clock } = this.parts;
     let found = 0;
     let before: string | undefined;
     do {
@@ -89,16 +89,16 @@ export class OverSweep {
       const deliveries = page.members.map((endpointId) => ({ accountId, eventId, endpointId }));
       // An event without deliveries, or whose deliveries have all moved.
       const isEmpty = deliveries.length === 0 && before === undefined;
-      const over = isEmpty ? [{ accountId, eventId }] : await this.#overAmong(deliveries);
-      await overList.addMissing(over, clock());
-      found += over.length;
+      const ended = isEmpty ? [{ accountId, eventId }] : await this.#endedAmong(deliveries);
+      await endedList.addMissing(ended, clock());
+      found += ended.length;
       await this.#pace(deliveries.length + 1);
       before = page.nextCursor;
     } while (before !== undefined);
     return found;
   }
 
-  async #overAmong(deliveries: readonly NewDelivery[]): Promise<readonly OverEntry[]> {
+  async #endedAmong(deliveries: readonly NewDelivery[]): Promise<readonly EndedEntry[]> {
     const { movedStore, atomic } = this.parts;
     const seen = await Promise.all(deliveries.map((delivery) => atomic([movedStore.seeDelivery(delivery)])));
     return deliveries.filter((_delivery, i) => {

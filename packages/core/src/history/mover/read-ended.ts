@@ -1,10 +1,10 @@
 import { decodeHead } from '../../events/event-text';
+import type { ClaimedEntry } from '../../events/redis-ended-list';
 import type { EventPlace, SeenEvent } from '../../events/redis-moved';
-import type { ClaimedEntry } from '../../events/redis-over-list';
+import type { ClaimResults } from './claim-results';
+import type { EndedEntryRead, EndedEvent } from './decide-move';
 import { forEachRow } from './for-each-row';
-import type { OverEntryRead, OverEvent } from './judge-over';
 import type { MoverParts } from './mover-parts';
-import type { Settlement } from './settlement';
 
 const BATCH_BYTES = 8 * 1024 * 1024;
 /** How many events are read together while their size is unknown. */
@@ -13,13 +13,13 @@ const FIRST_READ = 50;
 const ERASING_MS = 60_000;
 
 /** Read the events of some entries, with the logs: 8 MiB or a little more. The other entries come again. */
-export async function readOver(
+export async function readEnded(
   parts: MoverParts,
   entries: readonly ClaimedEntry[],
-  settlement: Settlement,
-): Promise<readonly OverEvent[]> {
+  claimResults: ClaimResults,
+): Promise<readonly EndedEvent[]> {
   const groups = groupByEvent(entries);
-  const events: OverEvent[] = [];
+  const events: EndedEvent[] = [];
   let bytes = 0;
   let read = 0;
   while (read < groups.length && bytes <= BATCH_BYTES) {
@@ -27,12 +27,12 @@ export async function readOver(
     const count = read === 0 ? FIRST_READ : Math.ceil(((BATCH_BYTES - bytes) * read) / Math.max(bytes, 1));
     const some = groups.slice(read, read + Math.max(count, 1));
     read += some.length;
-    for (const event of await readEvents(parts, some, settlement)) {
+    for (const event of await readEvents(parts, some, claimResults)) {
       events.push(event);
       bytes += sizeOf(event);
     }
   }
-  return await leaveErasing(parts, events, settlement);
+  return await leaveErasing(parts, events, claimResults);
 }
 
 interface EntriesOfEvent extends EventPlace {
@@ -54,22 +54,23 @@ function groupByEvent(entries: readonly ClaimedEntry[]): readonly EntriesOfEvent
 async function readEvents(
   { movedStore, atomic }: MoverParts,
   groups: readonly EntriesOfEvent[],
-  settlement: Settlement,
-): Promise<readonly OverEvent[]> {
+  claimResults: ClaimResults,
+): Promise<readonly EndedEvent[]> {
   const listed = groups.flatMap(({ entries }) => entries.flatMap(toListed));
   const [events, deliveries] = await Promise.all([
     forEachRow(groups, async (group) => (await atomic([movedStore.seeEvent(group)]))[0]),
     forEachRow(listed, async (row) => (await atomic([movedStore.seeDelivery(row)]))[0]),
   ]);
   const deliveryOf = new Map(listed.map(({ entry }, i) => [entry, deliveries[i]]));
-  const read: OverEvent[] = [];
+  const read: EndedEvent[] = [];
   for (const [i, { accountId, eventId, entries }] of groups.entries()) {
     const seen = entries.map((entry) => ({ entry, delivery: deliveryOf.get(entry) }));
     const event = events[i];
     // A key of an unexpected type must not stop all others.
     const error = [event, ...seen.map(({ delivery }) => delivery)].find((one) => one instanceof Error);
-    if (error) await Promise.all(entries.map((entry) => settlement.setAside(entry, 'redis', String(error))));
-    else read.push({ accountId, eventId, ...withHead(event as SeenEvent), entries: seen as OverEntryRead[] });
+    if (error) await Promise.all(entries.map((entry) => claimResults.refuse(entry, 'redis', String(error))));
+    else
+      read.push({ accountId, eventId, ...withHead(event as SeenEvent), entries: seen as EndedEntryRead[] });
   }
   return read;
 }
@@ -83,16 +84,16 @@ function toListed(entry: ClaimedEntry) {
   return endpointId === undefined ? [] : [{ entry, eventId, endpointId }];
 }
 
-function sizeOf({ text = '', entries }: OverEvent): number {
+function sizeOf({ text = '', entries }: EndedEvent): number {
   return entries.reduce((sum, { delivery }) => sum + (delivery?.log?.length ?? 0), text.length);
 }
 
 // Asked after they were read: what begins to be erased later waits until nobody can commit this batch.
 async function leaveErasing(
   { openAccounts }: MoverParts,
-  events: readonly OverEvent[],
-  settlement: Settlement,
-): Promise<readonly OverEvent[]> {
+  events: readonly EndedEvent[],
+  claimResults: ClaimResults,
+): Promise<readonly EndedEvent[]> {
   const ids = [...new Set(events.map((event) => event.accountId))];
   const found = await Promise.all(ids.map((id) => openAccounts.find(id)));
   const accounts = new Map(ids.map((id, i) => [id, found[i]]));
@@ -101,7 +102,7 @@ async function leaveErasing(
     if (account) return { ...event, historyDays: account.historyDays };
     // Of an event that is gone, nothing is written.
     if (event.text === undefined) return event;
-    for (const { entry } of event.entries) settlement.later(entry, ERASING_MS);
+    for (const { entry } of event.entries) claimResults.later(entry, ERASING_MS);
     return [];
   });
 }

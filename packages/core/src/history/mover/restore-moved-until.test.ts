@@ -12,20 +12,20 @@ import { openTestRedis, type TestRedis } from '../../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId } from '../../testing/unique-ids';
 import { HistoryWriter } from '../database/pg-history-writer';
 import type { MoverParts } from './mover-parts';
-import { ReachRestore } from './restore-reach';
+import { MovedUntilRestore } from './restore-moved-until';
 
-if (!hasPostgres) console.warn(`SKIPPED: how far what has moved reaches, because ${NO_POSTGRES}.`);
+if (!hasPostgres) console.warn(`SKIPPED: until when records have moved, because ${NO_POSTGRES}.`);
 const describePostgres = hasPostgres ? describe : describe.skip;
 
 const NOW = Date.UTC(2026, 10, 24, 12);
 const DAY_MS = 86_400_000;
 
-describePostgres('how far what has moved reaches', () => {
+describePostgres('until when records have moved', () => {
   let history: TestHistory;
   let redis: TestRedis;
   let movedStore: MovedStore;
   const reconnects = new EventEmitter();
-  const running: ReachRestore[] = [];
+  const running: MovedUntilRestore[] = [];
   const erased = new Set<string>();
   beforeAll(async () => {
     history = await openTestHistory();
@@ -40,7 +40,7 @@ describePostgres('how far what has moved reaches', () => {
 
   const build = () => {
     const { listen } = recordSignals();
-    const one = new ReachRestore(
+    const one = new MovedUntilRestore(
       fake<MoverParts>({
         historyDatabase: history.database,
         movedStore,
@@ -74,39 +74,42 @@ describePostgres('how far what has moved reaches', () => {
   it('is told to a Redis that is older than what has moved, for each account', async () => {
     const one = await move(NOW - 2 * DAY_MS, NOW - 5_000, NOW - 9_000);
     const other = await move(NOW - DAY_MS);
-    await movedStore.raiseReach(one, { acceptedAt: NOW - 60_000, attemptAt: NOW })(redis.client);
+    await movedStore.raiseMovedUntil(one, { acceptedAt: NOW - 60_000, attemptAt: NOW })(redis.client);
     await build().runOnce();
-    expect(await movedStore.reach(one)).toBe(NOW - 5_000);
-    expect(await movedStore.reach(other)).toBe(NOW - DAY_MS);
+    expect(await movedStore.movedUntil(one)).toBe(NOW - 5_000);
+    expect(await movedStore.movedUntil(other)).toBe(NOW - DAY_MS);
     // To the minute.
-    expect(await movedStore.attemptReach(other)).toBe(NOW - DAY_MS + 59_999);
+    expect(await movedStore.attemptsMovedUntil(other)).toBe(NOW - DAY_MS + 59_999);
   });
 
   it('is never taken back', async () => {
     const accountId = await move(NOW - 5_000);
-    await movedStore.raiseReach(accountId, { acceptedAt: NOW, attemptAt: NOW })(redis.client);
+    await movedStore.raiseMovedUntil(accountId, { acceptedAt: NOW, attemptAt: NOW })(redis.client);
     await build().runOnce();
-    expect(await movedStore.reach(accountId)).toBe(NOW);
+    expect(await movedStore.movedUntil(accountId)).toBe(NOW);
   });
 
   it('is not told of an account that is erased', async () => {
     const accountId = await move(NOW - 5_000);
     erased.add(accountId);
     await build().runOnce();
-    expect(await movedStore.reach(accountId)).toBeUndefined();
+    expect(await movedStore.movedUntil(accountId)).toBeUndefined();
   });
 
   it('is told at the start, and whenever Redis is connected to anew', async () => {
     const accountId = await move(NOW - 5_000);
     build().start();
-    await untilReach(accountId, NOW - 5_000);
+    await untilMoved(accountId, NOW - 5_000);
     await redis.client.flushdb();
-    expect(await movedStore.reach(accountId)).toBeUndefined();
+    expect(await movedStore.movedUntil(accountId)).toBeUndefined();
     reconnects.emit('ready');
-    await untilReach(accountId, NOW - 5_000);
+    await untilMoved(accountId, NOW - 5_000);
   });
 
-  async function untilReach(accountId: Parameters<MovedStore['reach']>[0], reach: number): Promise<void> {
-    while ((await movedStore.reach(accountId)) !== reach);
+  async function untilMoved(
+    accountId: Parameters<MovedStore['movedUntil']>[0],
+    movedUntil: number,
+  ): Promise<void> {
+    while ((await movedStore.movedUntil(accountId)) !== movedUntil);
   }
 });
