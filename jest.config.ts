@@ -34,7 +34,7 @@ const common: Config = {
   },
 };
 
-/** Unit tests of `test:all`, by their name: each file takes more than eight seconds, mostly to try a subject under faults or with many inputs. */
+/** Unit tests of `test:all`: more than about eight seconds for a file, under faults, while history moves, or with many inputs. */
 const LONG = '\\.long\\.test\\.ts$';
 
 /** The flows that any change may break. The others show a subject of their own, whose parts have unit tests: `test:all`. */
@@ -42,7 +42,6 @@ const DAILY_FLOWS = [
   'api-keys',
   'dead-letters',
   'delivery',
-  'event-types',
   'filters',
   'holding',
   'producers',

@@ -26,6 +26,7 @@ export default class LongestFirst extends Sequencer {
     const durations = readDurations();
     for (const test of tests) {
       const seconds = durations[relative(projectFolder, test.path)];
+      // oxlint-disable-next-line no-underscore-dangle -- jest's name for what a sequencer may read and write
       this._getCache(test)[test.path] ??= [SUCCESS, seconds === undefined ? SHORT_MS : seconds * 1_000];
     }
     return super.sort(tests);

@@ -1,4 +1,3 @@
-import { strict as assert } from 'node:assert';
 import request, { type Test } from 'supertest';
 import { type Belongings, pathTo, type RouteCase } from './route-cases';
 import type { TestApi } from './start-test-api';
@@ -19,10 +18,10 @@ export function callRoute(api: At, route: RouteCase, as: string | undefined, ids
 
 /** The token of a new session. */
 export async function signIn(api: At, key: string, input: object = {}): Promise<string> {
-  const made = await callApi(api, 'post', '/v1/portal-sessions', key).send(input);
-  assert.equal(made.status, 201);
-  const code = new URL(made.body.url).hash.replace('#code=', '');
-  const { status, body } = await callApi(api, 'post', '/v1/portal-sessions/exchange').send({ code });
-  assert.equal(status, 200);
-  return body.token;
+  const link = await callApi(api, 'post', '/v1/portal-sessions', key).send(input).ok(isSuccess);
+  const code = new URL(link.body.url).hash.replace('#code=', '');
+  const session = await callApi(api, 'post', '/v1/portal-sessions/exchange').send({ code }).ok(isSuccess);
+  return session.body.token;
 }
+
+const isSuccess = ({ status }: { readonly status: number }) => status < 300;
