@@ -43,7 +43,6 @@ const DAILY_FLOWS = [
   'dead-letters',
   'delivery',
   'filters',
-  'holding',
   'producers',
   'publishing',
   'rate-limit',
