@@ -73,7 +73,6 @@ export const putWebhookTransformation = defineRoute({
   },
   stores: 'other',
   responses: current,
-  isHeavy: true,
   async handle({ apiKey, params, body, act }, core) {
     const { code, enabled: isEnabled } = body;
     const by = { savedBy: apiKey.id, act };
@@ -147,7 +146,6 @@ export const restoreTransformationVersion = defineRoute({
   request: { params: versionParams },
   stores: 'other',
   responses: current,
-  isHeavy: true,
   async handle({ apiKey, params, act }, core) {
     const by = { savedBy: apiKey.id, act };
     const restored = await core.transformations.restoreVersion(
@@ -255,7 +253,6 @@ export const tryWebhookTransformation = defineRoute({
   },
   responses: tried,
   problems: ['history_unavailable'],
-  isHeavy: true,
   async handle({ apiKey, params, body }, core) {
     const source = sourceOf(body);
     // The response shows parts of the event.
@@ -283,7 +280,6 @@ export const tryNewTransformation = defineRoute({
   },
   responses: tried,
   problems: ['history_unavailable'],
-  isHeavy: true,
   async handle({ apiKey, body }, context) {
     const source = sourceOf(body);
     if (source.kind === 'event') requireScope(apiKey, 'deliveries:read');

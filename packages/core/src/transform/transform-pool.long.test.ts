@@ -370,7 +370,8 @@ describe('turns', () => {
     const fresh = open({ limits: { ...testTransformLimits, threads: 2 } });
     const start = (id: AccountId | undefined, code: string) =>
       fresh.run({ accountId: id ?? accountId, code, input: INPUT });
-    // Both threads are there, and A is known for its code.
+    await start(B, TRIVIAL);
+    // Both threads are there now, and both accounts are known for their code.
     await Promise.all([start(A, LOOP), start(B, TRIVIAL)]);
     const order: (AccountId | undefined)[] = [];
     const flood = [A, A, A].map((id) => start(id, LOOP).then(() => order.push(id)));
@@ -379,8 +380,18 @@ describe('turns', () => {
     expect(order).toEqual([B, B, B, A, A, A]);
   });
 
+  it('are for one run at a time, of two threads, while the code of no account is known', async () => {
+    const fresh = open({ limits: { ...testTransformLimits, threads: 2 } });
+    const order: (AccountId | undefined)[] = [];
+    const runs = [A, A, B].map((id) =>
+      fresh.run({ accountId: id ?? accountId, code: LOOP, input: INPUT }).then(() => order.push(id)),
+    );
+    await Promise.all(runs);
+    expect(order).toEqual([A, B, A]);
+  });
+
   it('go round among those who have used the same', async () => {
-    const fresh = open({ limits: { ...testTransformLimits, timeoutMs: 10_000, threads: 4 } });
+    const fresh = open({ limits: { ...testTransformLimits, timeoutMs: 10_000, threads: 5 } });
     const start = (id: AccountId | undefined, code: string) =>
       fresh.run({ accountId: id ?? accountId, code, input: INPUT });
     // They use nothing until they end, which is when the pool is closed.

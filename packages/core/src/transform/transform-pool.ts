@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
+import { LRUCache } from 'lru-cache';
 import type { AccountId } from '../domain/account';
 import type { Emit } from '../domain/signal';
 import type { BrokenPart } from '../domain/signals/deliveries';
@@ -50,6 +51,7 @@ const FORGOTTEN_AFTER_MS = 600_000;
 // Several times what usual code takes.
 const SLOW_FROM_MS = 25;
 const SLOW_FOR_MS = 60_000;
+const KNOWN_ACCOUNTS = 10_000;
 
 export interface TransformPoolParts {
   readonly limits: TransformLimits;
@@ -66,16 +68,16 @@ export interface TransformPoolParts {
  * used the same take turns. All that a run costs is used by its account: also a thread that has to be ended, and the
  * start of the next one. An account whose code goes on breaking threads is paused.
  *
- * Accounts whose code took long, or broke its sandbox, within the last minute leave one thread to the others: their code
- * would hold it for many times as long as a usual run.
+ * Accounts whose code took long, or broke its sandbox, within the last minute leave one thread to the others, and so do those
+ * whose code never ran here: it may hold a thread for many times as long as a usual run.
  */
 export class TransformPool implements CodeRunner {
   readonly #threads = new Set<SandboxThread>();
   /** Whose turn was the longest ago is first. */
   readonly #accounts = new Map<AccountId, Account>();
   readonly #breaks = new Map<AccountId, Breaks>();
-  /** Until when an account counts as slow, by `now`. */
-  readonly #slowUntil = new Map<AccountId, number>();
+  /** Until when an account counts as slow, by `now`. One that is not known counts as slow too. */
+  readonly #slowUntil = new LRUCache<AccountId, number>({ max: KNOWN_ACCOUNTS });
   #slowRuns = 0;
   /** Those whose code broke a thread that has no successor yet. */
   readonly #owing: AccountId[] = [];
@@ -143,7 +145,7 @@ export class TransformPool implements CodeRunner {
   }
 
   #isSlow(id: AccountId): boolean {
-    return (this.#slowUntil.get(id) ?? 0) > this.#now();
+    return (this.#slowUntil.get(id) ?? Number.POSITIVE_INFINITY) > this.#now();
   }
 
   #startThread(): SandboxThread | undefined {
@@ -175,7 +177,7 @@ export class TransformPool implements CodeRunner {
     try {
       const { broke, ...result } = await thread.run({ code, input, timeoutMs, maxOutput });
       this.#charge(accountId, result.tookMs);
-      if (broke || result.tookMs >= SLOW_FROM_MS) this.#noteSlow(accountId);
+      this.#noteSpeed(accountId, broke !== undefined || result.tookMs >= SLOW_FROM_MS);
       if (broke) this.#noteBreak(accountId, broke, result.tookMs);
       resolve(result);
     } catch (error) {
@@ -195,10 +197,9 @@ export class TransformPool implements CodeRunner {
     }
   }
 
-  #noteSlow(accountId: AccountId): void {
-    const now = this.#now();
-    for (const [id, until] of this.#slowUntil) if (until <= now) this.#slowUntil.delete(id);
-    this.#slowUntil.set(accountId, now + SLOW_FOR_MS);
+  #noteSpeed(accountId: AccountId, wasSlow: boolean): void {
+    if (wasSlow) this.#slowUntil.set(accountId, this.#now() + SLOW_FOR_MS);
+    else if (!this.#slowUntil.has(accountId)) this.#slowUntil.set(accountId, 0);
   }
 
   #noteBreak(accountId: AccountId, part: BrokenPart, tookMs: number): void {
