@@ -370,7 +370,7 @@ describe('turns', () => {
     const fresh = open({ limits: { ...testTransformLimits, threads: 2 } });
     const start = (id: AccountId | undefined, code: string) =>
       fresh.run({ accountId: id ?? accountId, code, input: INPUT });
-    await start(B, TRIVIAL);
+    for (let i = 0; i < 10; i += 1) await start(B, TRIVIAL);
     // Both threads are there now, and both accounts are known for their code.
     await Promise.all([start(A, LOOP), start(B, TRIVIAL)]);
     const order: (AccountId | undefined)[] = [];

@@ -50,7 +50,8 @@ const FORGOTTEN_AFTER_MS = 600_000;
 
 // Several times what usual code takes.
 const SLOW_FROM_MS = 25;
-const SLOW_FOR_MS = 60_000;
+// The first run in a thread takes several times as long as the next ones.
+const LAST_RUN_SHARE = 0.2;
 const KNOWN_ACCOUNTS = 10_000;
 
 export interface TransformPoolParts {
@@ -68,16 +69,16 @@ export interface TransformPoolParts {
  * used the same take turns. All that a run costs is used by its account: also a thread that has to be ended, and the
  * start of the next one. An account whose code goes on breaking threads is paused.
  *
- * Accounts whose code took long, or broke its sandbox, within the last minute leave one thread to the others, and so do those
- * whose code never ran here: it may hold a thread for many times as long as a usual run.
+ * Accounts whose code usually takes long or breaks its sandbox leave one thread to the others, and so do those whose code never
+ * ran here: it may hold a thread for many times as long as a usual run.
  */
 export class TransformPool implements CodeRunner {
   readonly #threads = new Set<SandboxThread>();
   /** Whose turn was the longest ago is first. */
   readonly #accounts = new Map<AccountId, Account>();
   readonly #breaks = new Map<AccountId, Breaks>();
-  /** Until when an account counts as slow, by `now`. One that is not known counts as slow too. */
-  readonly #slowUntil = new LRUCache<AccountId, number>({ max: KNOWN_ACCOUNTS });
+  /** What a run of an account takes, the last ones more than those before. Milliseconds. */
+  readonly #usualMs = new LRUCache<AccountId, number>({ max: KNOWN_ACCOUNTS });
   #slowRuns = 0;
   /** Those whose code broke a thread that has no successor yet. */
   readonly #owing: AccountId[] = [];
@@ -145,7 +146,7 @@ export class TransformPool implements CodeRunner {
   }
 
   #isSlow(id: AccountId): boolean {
-    return (this.#slowUntil.get(id) ?? Number.POSITIVE_INFINITY) > this.#now();
+    return (this.#usualMs.get(id) ?? Number.POSITIVE_INFINITY) >= SLOW_FROM_MS;
   }
 
   #startThread(): SandboxThread | undefined {
@@ -177,7 +178,7 @@ export class TransformPool implements CodeRunner {
     try {
       const { broke, ...result } = await thread.run({ code, input, timeoutMs, maxOutput });
       this.#charge(accountId, result.tookMs);
-      this.#noteSpeed(accountId, broke !== undefined || result.tookMs >= SLOW_FROM_MS);
+      this.#noteUsual(accountId, broke ? Math.max(result.tookMs, timeoutMs * PATIENCE) : result.tookMs);
       if (broke) this.#noteBreak(accountId, broke, result.tookMs);
       resolve(result);
     } catch (error) {
@@ -197,9 +198,9 @@ export class TransformPool implements CodeRunner {
     }
   }
 
-  #noteSpeed(accountId: AccountId, wasSlow: boolean): void {
-    if (wasSlow) this.#slowUntil.set(accountId, this.#now() + SLOW_FOR_MS);
-    else if (!this.#slowUntil.has(accountId)) this.#slowUntil.set(accountId, 0);
+  #noteUsual(accountId: AccountId, tookMs: number): void {
+    const usualMs = this.#usualMs.get(accountId) ?? tookMs;
+    this.#usualMs.set(accountId, usualMs + (tookMs - usualMs) * LAST_RUN_SHARE);
   }
 
   #noteBreak(accountId: AccountId, part: BrokenPart, tookMs: number): void {
