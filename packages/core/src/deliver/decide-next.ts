@@ -13,8 +13,8 @@ export type Decision =
   | { readonly kind: 'stays_delivered' };
 
 /**
- * Decide what follows an attempt. A delivered delivery stays delivered. Otherwise a wish of the receiver (abort, disable,
- * Retry-After) comes before the schedule.
+ * Decide what follows an attempt. A delivered delivery stays delivered. Otherwise the receiver may end it
+ * (abort), or put off the next attempt (Retry-After); the schedule says whether there is a next one.
  *
  * @param share of the jitter, from 0 up to, not including, 1. Absent: at random.
  */

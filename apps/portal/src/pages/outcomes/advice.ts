@@ -1,5 +1,6 @@
-/** Advice for the receiver's developer. */
-export const advice: Readonly<Record<string, string>> = {
+import type { AttemptOutcome } from '../../api/delivery-queries';
+
+const texts: Readonly<Record<Exclude<AttemptOutcome, 'delivered'>, string>> = {
   http_1xx: 'Let the receiver respond to a POST with 200 to 299, without offering another protocol.',
   http_3xx: 'Redirects are not followed: register the URL that the redirect names.',
   http_4xx:
@@ -19,7 +20,12 @@ export const advice: Readonly<Record<string, string>> = {
   protocol_error: 'Check the port, and whether the URL must be http or https.',
   transform_error:
     'The code of your transformation failed, and nothing was sent. The error names the line. Correct the code: the next attempt uses it.',
+  rejected_in_batch:
+    'The receiver took the request with several events, and named this one as failed. Look at its response, and why it refused this event.',
   token_error:
     'Nothing was sent to the receiver: the token URL of the webhook gave no access token. With invalid_client check the client id and its secret or key; with invalid_scope or invalid_target the scope and the audience; without a status, that the token URL can be reached.',
   network_error: 'Try again. If the error stays, ask the operator to check the log of the worker.',
 };
+
+/** Advice for the receiver's developer, by outcome. */
+export const advice: ReadonlyMap<string, string> = new Map(Object.entries(texts));

@@ -19,7 +19,7 @@ export function OutcomesPage({
       {text !== undefined && (
         <Section title="What happened">
           <p>{sentence(text)}</p>
-          <p>{advice[outcome]}</p>
+          <p>{advice.get(outcome)}</p>
         </Section>
       )}
       <Section title="All outcomes of an attempt">
