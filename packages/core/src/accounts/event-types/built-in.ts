@@ -243,7 +243,7 @@ const webhookVerified = defineEventType({
 });
 
 /**
- * The types that clients and producers publish. To add a type, write its file beside this one and name it
+ * The types that clients and producers publish. To add a type, describe it here and name it
  * here.
  */
 export const publishableTypes = [keywordQuickWin, briefCreated, importCompleted] as const;
