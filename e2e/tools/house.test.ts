@@ -29,11 +29,12 @@ const PRODUCT: Readonly<Record<string, string>> = {
 | \`high\` | another | low          |
 
 <!-- /folders of ${CORE} -->
-
+`,
+  'docs/inside/publish.md': `
 <!-- walk: api -->
 
 1. \`apps/api/src/main.ts\` (\`main\`): begins
-2. [\`${CORE}/high/b.ts\`](../${CORE}/high/b.ts)
+2. [\`${CORE}/high/b.ts\`](../../${CORE}/high/b.ts)
 3. \`${CORE}/low/a.ts\`
 
 <!-- /walk -->
@@ -155,9 +156,9 @@ describe('npm run house', () => {
   });
 
   it('finds a step of a walk that is not there, one that nothing leads to, and one that begins nowhere', () => {
-    change('docs/architecture.md', '(`main`)', '(`start`)');
+    change('docs/inside/publish.md', '(`main`)', '(`start`)');
     change(
-      'docs/architecture.md',
+      'docs/inside/publish.md',
       `3. \`${CORE}/low/a.ts\``,
       `3. \`${CORE}/low/gone.ts\`\n4. \`apps/worker/src/main.ts\``,
     );
@@ -172,12 +173,12 @@ describe('npm run house', () => {
   });
 
   it('finds what is called on the way and is not listed, unless it is aside', () => {
-    change('docs/architecture.md', `3. \`${CORE}/low/a.ts\`\n`, '');
+    change('docs/inside/publish.md', `3. \`${CORE}/low/a.ts\`\n`, '');
     expect(house('--check', '--walks').faults).toEqual([
       `walk api: ${CORE}/low/a.ts is missing, which ${CORE}/high/b.ts (b: a) calls`,
     ]);
     change(
-      'docs/architecture.md',
+      'docs/inside/publish.md',
       '<!-- /walk -->',
       `Aside:\n\n- \`${CORE}/low/\`: counts\n\n<!-- /walk -->`,
     );
@@ -197,7 +198,7 @@ describe('npm run house', () => {
       'apps/api/src/main.ts',
       "import type { Kind } from '@hookferry/core/low/kind';\nimport '@hookferry/core/high/b';\nexport const main = (kind: Kind) => kind.b();\n",
     );
-    change('docs/architecture.md', `3. \`${CORE}/low/a.ts\`\n`, `- \`${CORE}/low/kind.ts\`: the type\n`);
+    change('docs/inside/publish.md', `3. \`${CORE}/low/a.ts\`\n`, `- \`${CORE}/low/kind.ts\`: the type\n`);
     expect(house('--check', '--walks').faults).toEqual([
       `walk api: ${CORE}/low/a.ts is missing, which ${CORE}/high/b.ts (b: a) calls`,
     ]);
