@@ -44,7 +44,9 @@ it('delivers to a healthy endpoint what it is owed beside receivers of each kind
     // The others are at it until their deadline.
     if (kind.endedBy === 'deadline') continue;
     const outcome = await until(() => readFirstOutcome(webhookId));
-    expect({ kind: kind.name, outcome }).toEqual({ kind: kind.name, outcome: kind.outcome });
+    // On a busy machine the service hears of the closed connection so late that something may have read the request: then it is an attempt.
+    const mayBe = kind.connection === 'stale' ? [kind.outcome, 'connection_reset'] : [kind.outcome];
+    expect({ kind: kind.name, mayBe }).toEqual({ kind: kind.name, mayBe: expect.arrayContaining([outcome]) });
   }
   // Not even tried, where a receiver redirects.
   expect(stack.workers[0]?.output).not.toContain('delivery.blocked');
