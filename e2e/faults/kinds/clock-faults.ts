@@ -55,19 +55,23 @@ export const clockFaults: readonly FaultKind[] = directions.flatMap(({ name, sig
   },
 ]);
 
+/** When each was set right. Before it has looked once more, it would not report the next wrong time. */
+const rightSince = new WeakMap<ServiceProcess, number>();
+
 /** Until its log says that the clock is wrong. */
 async function setClock(scene: FaultScene, victim: ServiceProcess, clockMs: number): Promise<void> {
+  await wait(Math.max((rightSince.get(victim) ?? 0) + LOOKED_WITHIN_MS - Date.now(), 0));
   const before = await countReports(scene, victim);
   await victim.tamper({ clockMs });
   const isTold = await within(TOLD_WITHIN_MS, async () => (await countReports(scene, victim)) > before);
   if (!isTold) report(scene, `${victim.name} did not say that its clock is ${clockMs} ms off`);
 }
 
-/** Until it is ready, which it gets by itself, and has looked once more: it would not report the next wrong time before. */
+/** Until it is ready, which it gets by itself. */
 async function setRight(scene: FaultScene, victim: ServiceProcess): Promise<void> {
   await victim.tamper({ clockMs: 0 });
   const isReady = await within(TOLD_WITHIN_MS, async () => (await statusOf(victim)) === 200);
-  await wait(LOOKED_WITHIN_MS);
+  rightSince.set(victim, Date.now());
   if (!isReady) report(scene, `${victim.name} was not ready again after its clock was set right`);
 }
 
