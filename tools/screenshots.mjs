@@ -14,6 +14,7 @@ import { listenForStopSignals, ProcessGroup } from './processes/process-group.mj
 import { projectFolder } from './project-folders.mjs';
 import { say } from './say.mjs';
 import { buildPortal, buildPrograms } from './setup/build.mjs';
+import { CAPABILITIES } from './start/print-welcome.mjs';
 import { startStack } from './start/start-stack.mjs';
 
 /** @typedef {ReturnType<typeof createApiClient>} Api */
@@ -24,17 +25,6 @@ const SIZE = { width: 1280, height: 800 };
 const MOST_BYTES = 150_000;
 const ROUNDS = 12;
 const LOOK_EVERY_MS = 200;
-const CAPABILITIES = [
-  'read',
-  'webhooks',
-  'resend',
-  'schedule',
-  'publish',
-  'transform',
-  'secrets',
-  'audit',
-  'operate',
-];
 // Of the portal's tables and placeholders.
 const LOADING = '[aria-busy="true"], [aria-label="Loading"]';
 

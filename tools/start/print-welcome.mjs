@@ -54,7 +54,8 @@ function curl(url, apiKey, body) {
   ].join('\n');
 }
 
-const CAPABILITIES = [
+/** All that a portal session may have. */
+export const CAPABILITIES = [
   'read',
   'webhooks',
   'resend',

@@ -40,7 +40,7 @@ export async function withContext(
       await noteRefusal(context, error);
       throw error;
     } finally {
-      for (const part of context.connections) await part.stop();
+      for (const part of [...context.recorders, ...context.connections]) await part.stop();
     }
   });
 }

@@ -6,18 +6,11 @@ import { Contacts } from '@hookferry/core/notifications/contacts';
 import { ContactStore } from '@hookferry/core/notifications/redis-contact-store';
 import { NotificationStore } from '@hookferry/core/notifications/redis-notification-store';
 import { AccountLoads } from '@hookferry/core/operations/account-loads';
-import { DayStore } from '@hookferry/core/operations/redis-day-store';
-import { steadyClock } from '@hookferry/core/platform/clock';
 import { connectRedis } from '@hookferry/core/platform/redis-connect';
 import { API_GATHER_MS, ChangeFeed } from '@hookferry/core/stream/change-feed';
 import { ChangeStreams } from '@hookferry/core/stream/change-streams';
 import { ChangeStore } from '@hookferry/core/stream/redis-change-store';
-import { registerPromGauges } from '@hookferry/core/telemetry/prom-gauges';
-import {
-  createPromRegistry,
-  processGauges,
-  readEventLoopLagMs,
-} from '@hookferry/core/telemetry/prom-registry';
+import { createProcessRegistry } from '@hookferry/core/telemetry/prom-registry';
 import { apiSignalMetrics, registerPromSignalMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
 import type { ApiContext } from './context';
 import { type ListedCapability, withRoutes } from './http/capability';
@@ -36,29 +29,17 @@ import { answerListener, createListener, type ListenerModules, streamListener } 
 import { type StreamModules, streamChanges } from './routes/stream';
 
 const metrics: ListedCapability = {
-  open({ redis, quota, redisClock, probes }) {
-    const registry = createPromRegistry();
-    registerPromGauges(registry, processGauges, {
-      standings: () => quota.standings(),
-      ping: () => redis.ping(),
-      eventLoopLagMs: () => readEventLoopLagMs(registry),
-      skewMs: () => redisClock.skewMs,
-      clock: steadyClock,
-    });
+  open(core) {
+    const registry = createProcessRegistry(core);
     return {
       name: 'metrics',
       listen: registerPromSignalMetrics(registry, apiSignalMetrics),
-      mount: (app) => mountMetrics(app, registry, probes.scrapes),
+      mount: (app) => mountMetrics(app, registry, core.probes.scrapes),
     };
   },
 };
 
-const accountLoads: ListedCapability = {
-  open({ redis, atomic, clock, emit }) {
-    const loads = new AccountLoads({ dayStore: new DayStore(redis, atomic), clock, emit });
-    return { name: 'account loads', listen: loads.listen, close: () => loads.stop() };
-  },
-};
+const accountLoads: ListedCapability = { open: (core) => new AccountLoads(core) };
 
 const notifications = withRoutes<NotificationModules>({
   routes: [

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
-import { type Capability, closesOf, listenersOf, stopsOf } from '@hookferry/core/core/capability';
+import { closesOf, listenersOf, stopsOf } from '@hookferry/core/core/capability';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
-import type { BeginSpan } from '@hookferry/core/domain/trace';
 import { checkHistory } from '@hookferry/core/history/moved-history';
 import { createNewId } from '@hookferry/core/platform/ids';
 import { createAtomic } from '@hookferry/core/platform/redis-atomic';
@@ -17,6 +16,7 @@ import { watchRedisSafety } from '@hookferry/core/platform/redis-safety';
 import { repeatUntilDone, type Stoppable } from '@hookferry/core/platform/timers';
 import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
+import type { Tracing } from '@hookferry/core/telemetry/otel-tracing';
 import { createApp, messageClassesOf } from './app';
 import { capabilities } from './capabilities';
 import type { ApiConfig } from './config';
@@ -131,9 +131,6 @@ export async function composeApi(
     ],
   };
 }
-
-/** Traces, which begin before the process opens anything. */
-type Tracing = Capability & { readonly beginSpan: BeginSpan };
 
 // A process that listens to its own machine only is a trial, or has a proxy that passes on a host of its own.
 const OWN_MACHINE = /^(?:localhost|127\..*|::1)$/;

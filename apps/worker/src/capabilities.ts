@@ -10,7 +10,6 @@ import { Notifier } from '@hookferry/core/notifications/notifier';
 import { ContactStore } from '@hookferry/core/notifications/redis-contact-store';
 import { NotificationStore } from '@hookferry/core/notifications/redis-notification-store';
 import { AccountLoads } from '@hookferry/core/operations/account-loads';
-import { DayStore } from '@hookferry/core/operations/redis-day-store';
 import { steadyClock } from '@hookferry/core/platform/clock';
 import type { NewId } from '@hookferry/core/platform/ids';
 import type { RedisClock } from '@hookferry/core/platform/redis-clock';
@@ -20,11 +19,7 @@ import type { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-event
 import { ChangeFeed, WORKER_GATHER_MS } from '@hookferry/core/stream/change-feed';
 import { ChangeStore } from '@hookferry/core/stream/redis-change-store';
 import { registerPromGauges } from '@hookferry/core/telemetry/prom-gauges';
-import {
-  createPromRegistry,
-  processGauges,
-  readEventLoopLagMs,
-} from '@hookferry/core/telemetry/prom-registry';
+import { createProcessRegistry, createPromRegistry } from '@hookferry/core/telemetry/prom-registry';
 import {
   ReadingsStore,
   readRedisLoads,
@@ -71,19 +66,12 @@ interface ListedCapability {
 
 const metrics: ListedCapability = {
   open(core) {
-    const { redis, workerId, delivery, quota, redisClock } = core;
+    const { redis, workerId, delivery } = core;
     const { slots } = delivery;
     const { concurrency } = delivery.parts;
-    const registry = createPromRegistry();
+    const registry = createProcessRegistry(core);
     const shares = new AccountShares(steadyClock);
     const count = registerPromSignalMetrics(registry, workerSignalMetrics);
-    registerPromGauges(registry, processGauges, {
-      standings: () => quota.standings(),
-      ping: () => redis.ping(),
-      eventLoopLagMs: () => readEventLoopLagMs(registry),
-      skewMs: () => redisClock.skewMs,
-      clock: steadyClock,
-    });
     registerPromGauges(registry, workerGauges, { slots, concurrency, shares });
     const store = new ReadingsStore(redis, workerId);
     registerPromSharedGauges(registry, new SharedReadings(store, sharedGauges, sharedSourcesOf(core)));
@@ -98,12 +86,7 @@ const metrics: ListedCapability = {
   },
 };
 
-const accountLoads: ListedCapability = {
-  open({ redis, atomic, clock, emit }) {
-    const loads = new AccountLoads({ dayStore: new DayStore(redis, atomic), clock, emit });
-    return { name: 'account loads', listen: loads.listen, close: () => loads.stop() };
-  },
-};
+const accountLoads: ListedCapability = { open: (core) => new AccountLoads(core) };
 
 const notifications: ListedCapability = {
   open(core) {

@@ -2,13 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { AuditCompleter } from '@hookferry/core/accounts/audit/audit-completer';
 import { OpenAccounts } from '@hookferry/core/accounts/open-accounts';
-import { type Capability, closesOf, listenersOf, stopsOf } from '@hookferry/core/core/capability';
+import { closesOf, listenersOf, stopsOf } from '@hookferry/core/core/capability';
 import { openCore } from '@hookferry/core/core/open-core';
 import { openDelivery } from '@hookferry/core/deliver/open-delivery';
 import { DAY_MS } from '@hookferry/core/domain/history-retention';
 import { longestOf } from '@hookferry/core/domain/retry-schedule';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
-import type { BeginSpan } from '@hookferry/core/domain/trace';
 import { HistoryUpkeep } from '@hookferry/core/history/mover/upkeep';
 import { DaySampler } from '@hookferry/core/operations/day-sampler';
 import { AttemptRate, WorkerReporter } from '@hookferry/core/operations/worker-reporter';
@@ -27,6 +26,7 @@ import { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placemen
 import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import { Resharding } from '@hookferry/core/queue/resharding/resharding';
 import { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
+import type { Tracing } from '@hookferry/core/telemetry/otel-tracing';
 import { capabilities, registryOf, toListenersBy, type WorkerCapability } from './capabilities';
 import { SharedCapacity } from './capacity';
 import { stallTimeoutOf, type WorkerConfig } from './config';
@@ -45,9 +45,6 @@ export interface WorkerProcess {
   /** In the order in which they must stop. */
   readonly parts: readonly Stoppable[];
 }
-
-/** Traces, which begin before the process opens anything. */
-type Tracing = Capability & { readonly beginSpan: BeginSpan };
 
 // Short, since each recorded attempt has it; enough to tell hundreds of processes apart.
 const WORKER_ID_BYTES = 3;

@@ -3,7 +3,7 @@ import { Accounts } from '../accounts/accounts';
 import { ApiKeys } from '../accounts/api-keys';
 import { Audit } from '../accounts/audit/audit';
 import { RefusalStore, Refusals } from '../accounts/audit/refusals';
-import { Authentication, type AuthFailures } from '../accounts/authentication';
+import { Authentication } from '../accounts/authentication';
 import { EventTypes } from '../accounts/event-types/event-types';
 import { PortalSessions } from '../accounts/portal-sessions';
 import type { BeginSpan } from '../domain/trace';
@@ -19,22 +19,17 @@ import { RecentAttempts } from '../history/recent-attempts';
 import { Erasure } from '../operations/erasure';
 import { Operations } from '../operations/operations';
 import { Queues } from '../operations/queues';
-import { DayStore } from '../operations/redis-day-store';
-import { WorkerReports } from '../operations/redis-worker-reports';
 import { RefusedRecords } from '../operations/refused-records';
 import { Turns } from '../platform/batches';
 import type { Stoppable } from '../platform/timers';
 import { Publishing } from '../publish/publishing';
 import { FanOuts, type PublishingParts } from '../publish/publishing-parts';
 import { ScheduledEvents } from '../publish/scheduled-events';
-import { AccountJobs } from '../queue/bullmq-account-jobs';
-import { DeadLetterStore } from '../queue/bullmq-dead-letter-store';
 import { PausedQueues } from '../queue/bullmq-paused-queues';
-import { ErasureQueue, ReplayQueue } from '../queue/bullmq-work-queues';
 import { DeadLetters } from '../replays/dead-letters';
 import { Redelivery } from '../replays/redelivery';
 import { Replays } from '../replays/replays';
-import { openStores, recordersOf, type StoreParts, type StoreSettings } from './open-stores';
+import { openStores, recordersOf, type StoreParts, type StoreSettings, type Stores } from './open-stores';
 
 export interface CoreParts extends StoreParts {
   readonly config: CoreSettings;
@@ -42,8 +37,6 @@ export interface CoreParts extends StoreParts {
   readonly maxEventBytes?: number;
   /** Absent: traces are not wanted. */
   readonly beginSpan?: BeginSpan | undefined;
-  /** Absent: failed authentications are not limited. */
-  readonly authFailures?: AuthFailures | undefined;
 }
 
 /** Those besides are of the process that creates webhooks and rotates keys: no other one has them. */
@@ -64,7 +57,7 @@ export type Core = ReturnType<typeof openCore>;
  *   and need `connections` until then. Both are in the order in which they must stop.
  */
 export function openCore(parts: CoreParts) {
-  const stores = openAllStores(parts);
+  const stores = openStores(parts);
   const modules = openModules(parts, stores);
   const { eventQueue, deliveryQueue, replayQueue, erasureQueue } = stores;
   const { deadLetterStore, accountJobs, standings, movedHistory } = stores;
@@ -81,25 +74,8 @@ export function openCore(parts: CoreParts) {
   return { ...modules, stores, recorders, connections };
 }
 
-function openAllStores(parts: CoreParts) {
-  const { redis, shards, atomic, authFailures, clock, emit } = parts;
-  return {
-    ...openStores(parts),
-    deadLetterStore: new DeadLetterStore(redis, shards, clock),
-    replayQueue: new ReplayQueue(redis, shards),
-    erasureQueue: new ErasureQueue(redis, shards),
-    accountJobs: new AccountJobs(redis, shards),
-    workerReports: new WorkerReports(redis, atomic),
-    authFailures,
-    redis,
-    atomic,
-    clock,
-    emit,
-  };
-}
-
-function openModules(parts: CoreParts, stores: ReturnType<typeof openAllStores>) {
-  const { config, redis, shards, atomic, heavyTurns, clock, emit } = parts;
+function openModules(parts: CoreParts, stores: Stores) {
+  const { config, redis, shards, heavyTurns, clock, emit } = parts;
   const { auditLog, pgAuditLog, auditBounds } = stores;
   const authentication = new Authentication(stores);
   const refusals = new Refusals({ refusalStore: new RefusalStore(redis), auditBounds, clock, emit });
@@ -122,7 +98,6 @@ function openModules(parts: CoreParts, stores: ReturnType<typeof openAllStores>)
   const deliveries = new Deliveries(stores);
   const redelivery = new Redelivery({ ...stores, deliveries });
   const replays = new Replays({ ...stores, redelivery });
-  const dayStore = new DayStore(redis, atomic);
   return {
     accounts: new Accounts(stores),
     apiKeys: new ApiKeys(stores),
@@ -136,7 +111,7 @@ function openModules(parts: CoreParts, stores: ReturnType<typeof openAllStores>)
     eventTypes,
     exports: new Exports(stores),
     metrics: new Metrics({ ...stores, recentAttempts: new RecentAttempts({ ...stores, heavyTurns }) }),
-    operations: new Operations({ ...stores, endpoints, endpointHealth, dayStore }),
+    operations: new Operations({ ...stores, endpoints, endpointHealth }),
     portalSessions: new PortalSessions({ ...stores, authentication }),
     publishing: new Publishing(publishingParts, scheduledEvents),
     queues: new Queues({ ...stores, pausedQueues: new PausedQueues(redis, shards) }),

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { AccountQuota, UsageRecorder } from '../accounts/account-quota';
 import { auditBoundsOf, type auditSettings } from '../accounts/audit/audit-settings';
 import { AuditLog } from '../accounts/audit/redis-audit-log';
+import type { AuthFailures } from '../accounts/authentication';
 import { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
 import type { HeavyTurns } from '../accounts/heavy-turns';
 import { AccountStore } from '../accounts/redis-account-store';
@@ -34,7 +35,9 @@ import { openMovedHistory } from '../history/moved-history';
 import { Rehydration } from '../history/mover/rehydration';
 import { Recent } from '../history/redis-recent';
 import { WholeHistory } from '../history/whole-history';
+import { DayStore } from '../operations/redis-day-store';
 import { RemainsStore } from '../operations/redis-remains-store';
+import { WorkerReports } from '../operations/redis-worker-reports';
 import { type Clock, steadyClock } from '../platform/clock';
 import type { Atomic } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
@@ -43,11 +46,14 @@ import type { Stoppable } from '../platform/timers';
 import { Assumptions } from '../publish/redis-assumption';
 import { EventClaimStore } from '../publish/redis-event-claim-store';
 import { IdempotencyStore, KEPT_MS } from '../publish/redis-idempotency-store';
+import { AccountJobs } from '../queue/bullmq-account-jobs';
+import { DeadLetterStore } from '../queue/bullmq-dead-letter-store';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { EventQueue } from '../queue/bullmq-event-queue';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { QueueStandings } from '../queue/bullmq-queue-standings';
 import { ScheduledQueue } from '../queue/bullmq-scheduled-queue';
+import { ErasureQueue, ReplayQueue } from '../queue/bullmq-work-queues';
 import { HeldCounts } from '../queue/redis-held-counts';
 import { ReplayStore } from '../replays/redis-replay-store';
 
@@ -74,13 +80,19 @@ export interface StoreParts {
   readonly servedShards?: () => readonly QueueShard[];
   /** The heavy parts of requests are done in them. Absent: at once. */
   readonly heavyTurns?: HeavyTurns | undefined;
+  /** Absent: failed authentications are not limited. */
+  readonly authFailures?: AuthFailures | undefined;
 }
 
 export type Stores = ReturnType<typeof openStores>;
 
-/** Open the stores and queues that API, worker and commands have in common, over an open connection. Nothing is started. */
+/**
+ * Open the stores and queues that API, worker and commands have in common, over an open connection. Nothing is started.
+ *
+ * @returns with them what else the modules over them take.
+ */
 export function openStores(parts: StoreParts) {
-  const { config, redis, shards, atomic, clock, emit, servedShards, heavyTurns } = parts;
+  const { config, redis, shards, atomic, clock, emit, servedShards, heavyTurns, authFailures } = parts;
   // What has ended moves: until then none of it is let go of because there is much of it.
   const hasHistory = config.HISTORY_DATABASE_URL !== undefined;
   const count = hasHistory ? Number.MAX_SAFE_INTEGER : config.RETENTION_COUNT;
@@ -123,6 +135,11 @@ export function openStores(parts: StoreParts) {
       : openMovedHistory({ ...parts.database, url, emit }, redis, retention, clock);
   const rehydrating = { eventStore, deliveryStore, usageRecorder, retention, recordForm: config.RECORD_FORM };
   return {
+    redis,
+    atomic,
+    clock,
+    emit,
+    authFailures,
     /** All that there is of the history; `undefined`: there is none. */
     movedHistory,
     ...movedHistory,
@@ -185,6 +202,12 @@ export function openStores(parts: StoreParts) {
       ),
       movedHistory && { source: movedHistory.pgHistory, movedStore: movedHistory.movedStore },
     ),
+    deadLetterStore: new DeadLetterStore(redis, shards, clock),
+    replayQueue: new ReplayQueue(redis, shards),
+    erasureQueue: new ErasureQueue(redis, shards),
+    accountJobs: new AccountJobs(redis, shards),
+    workerReports: new WorkerReports(redis, atomic),
+    dayStore: new DayStore(redis, atomic),
     replayStore: new ReplayStore(redis, config.RETENTION, noteUsage),
     remainsStore: new RemainsStore(redis, shards),
   };

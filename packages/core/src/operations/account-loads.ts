@@ -21,6 +21,7 @@ export interface AccountLoadsParts {
  * script however much it was, none when nothing happens. A failed write stays here for the next time.
  */
 export class AccountLoads {
+  readonly name = 'account loads';
   #loads = new Map<AccountId, Record<LoadMeasure, number>>();
   #patienceMs = PATIENCE_MS;
   readonly #timer = new WakeUpTimer(() => this.#write());
@@ -42,7 +43,8 @@ export class AccountLoads {
     await this.#timer.runNow();
   }
 
-  async stop(): Promise<void> {
+  /** Write the sums for the last time. */
+  async close(): Promise<void> {
     this.#patienceMs = 0;
     const stopping = this.#timer.stop().then(() => this.flush());
     await settledWithin(STOP_PATIENCE_MS, stopping);

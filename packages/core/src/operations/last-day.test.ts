@@ -107,7 +107,7 @@ describe('what accounts use', () => {
     expect(signals.named('task.failed')).toMatchObject([{ task: 'count the load of accounts' }]);
     isAway = false;
     loads.listen(accepted(BIG, 100));
-    await loads.stop();
+    await loads.close();
     const [account] = await open().heaviestAccounts('events', 10);
     expect(account).toMatchObject({ accountId: BIG, events: 2, bytes: 200 });
   });
@@ -116,7 +116,7 @@ describe('what accounts use', () => {
     const { client, dayStore, clock } = await arrange();
     const loads = new AccountLoads({ dayStore, clock, emit: recordSignals().listen });
     loads.listen(signalSamples['delivery.attempted']);
-    await loads.stop();
+    await loads.close();
     expect(await client.dbsize()).toBe(0);
   });
 

@@ -1,6 +1,9 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import type { QuotaStandings } from '../domain/usage';
-import { gauge, type MetricDefinition, type PromGauge } from './prom-gauges';
+import type { AccountQuota } from '../accounts/account-quota';
+import { steadyClock } from '../platform/clock';
+import type { RedisClock } from '../platform/redis-clock';
+import type { RedisClient } from '../platform/redis-connect';
+import { gauge, type MetricDefinition, type PromGauge, registerPromGauges } from './prom-gauges';
 import { sharedGauges } from './prom-shared-gauges';
 import { apiSignalMetrics, workerSignalMetrics } from './prom-signal-metrics';
 import { workerGauges } from './prom-worker-gauges';
@@ -8,55 +11,51 @@ import { workerGauges } from './prom-worker-gauges';
 const OF_ACCOUNTS =
   'Of accounts that this process heard of within the last hour. Each process has its own: aggregate with max, not sum.';
 
-export interface ProcessSources {
-  readonly standings: () => QuotaStandings;
-  readonly ping: () => Promise<unknown>;
-  /** Milliseconds. */
-  readonly eventLoopLagMs: () => Promise<number>;
-  /** By how much the clock of this machine is ahead of Redis. Milliseconds; `undefined` before Redis has told. */
-  readonly skewMs: () => number | undefined;
-  /** Milliseconds, of a clock that never jumps. */
-  readonly clock: () => number;
+interface ProcessParts {
+  readonly quota: Pick<AccountQuota, 'standings'>;
+  readonly redis: Pick<RedisClient, 'ping'>;
+  readonly redisClock: Pick<RedisClock, 'skewMs'>;
+}
+
+interface ProcessSources extends ProcessParts {
+  readonly registry: Registry;
 }
 
 /** The gauges that each process has of itself. */
-export const processGauges: readonly PromGauge<ProcessSources>[] = [
+const processGauges: readonly PromGauge<ProcessSources>[] = [
   gauge({
     name: 'webhooks_accounts_used_bytes',
     help: `Bytes that all of these accounts store. ${OF_ACCOUNTS}`,
-    read: ({ standings }) => standings().usedBytes,
+    read: ({ quota }) => quota.standings().usedBytes,
   }),
   gauge({
     name: 'webhooks_accounts_near_quota',
     help: `Accounts that store 80 % of their quota or more. ${OF_ACCOUNTS}`,
-    read: ({ standings }) => standings().near,
+    read: ({ quota }) => quota.standings().near,
   }),
   gauge({
     name: 'webhooks_accounts_over_quota',
     help: `Accounts that have reached their quota. ${OF_ACCOUNTS}`,
-    read: ({ standings }) => standings().over,
+    read: ({ quota }) => quota.standings().over,
   }),
   gauge({
     name: 'webhooks_redis_ping_seconds',
     help: 'Time that Redis took to answer this process at the last scrape, the lag of its event loop included. Missing while Redis is away.',
-    async read({ ping, clock }) {
-      const askedAt = clock();
-      await ping();
-      return (clock() - askedAt) / 1_000;
+    async read({ redis }) {
+      const askedAt = steadyClock();
+      await redis.ping();
+      return (steadyClock() - askedAt) / 1_000;
     },
   }),
   gauge({
     name: 'webhooks_event_loop_lag_seconds',
     help: 'Lag of the event loop: the 99th percentile since the last scrape, measured every second.',
-    read: async ({ eventLoopLagMs }) => (await eventLoopLagMs()) / 1_000,
+    read: async ({ registry }) => (await readEventLoopLagMs(registry)) / 1_000,
   }),
   gauge({
     name: 'webhooks_clock_skew_seconds',
     help: 'By how much the clock of this machine is ahead of that of Redis; negative if it is behind. 0 means that no reply of Redis has shown a difference. Beyond 60 an API accepts no events, and a worker sends nothing. Missing before Redis has told its time.',
-    read: ({ skewMs }) => {
-      const known = skewMs();
-      return known === undefined ? [] : known / 1_000;
-    },
+    read: ({ redisClock: { skewMs } }) => (skewMs === undefined ? [] : skewMs / 1_000),
   }),
 ];
 
@@ -78,6 +77,13 @@ export const workerMetrics: readonly MetricDefinition[] = [
 export function createPromRegistry(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_LOOK_MS });
+  return registry;
+}
+
+/** @returns one with the gauges of the process as well. */
+export function createProcessRegistry({ quota, redis, redisClock }: ProcessParts): Registry {
+  const registry = createPromRegistry();
+  registerPromGauges(registry, processGauges, { quota, redis, redisClock, registry });
   return registry;
 }
 
