@@ -145,8 +145,7 @@ export class Authentication {
   async #findApiKey(key: string): Promise<ApiKey> {
     const id = idOfKey(key);
     const stored = id === undefined ? undefined : await this.parts.apiKeyStore.find(id);
-    if (!isSameKey(stored ?? NOTHING, key) || !stored)
-      throw unauthenticated('The API key is unknown or was revoked.');
+    if (!isSameKey(stored, key)) throw unauthenticated('The API key is unknown or was revoked.');
     refuseExpired(stored, this.parts.clock());
     this.#keyUses.note(stored);
     return stored;
@@ -155,12 +154,11 @@ export class Authentication {
   async #findSession(token: string): Promise<Principal> {
     const named = idOfToken(token);
     const session = named === undefined ? undefined : await this.parts.portalSessionStore.find(named);
-    const sha256 = session?.exchange?.tokenSha256;
-    if (!isSameKey(sha256 === undefined ? NOTHING : { sha256 }, token) || !session || !sha256)
-      throw sessionEnded();
+    const known = session?.exchange && { sha256: session.exchange.tokenSha256 };
+    if (!isSameKey(known, token) || !session) throw sessionEnded();
     await this.requireLiveSession(session);
     const { id, accountId, capabilities, label } = session;
-    const who = { id, accountId, scopes: scopesOf(capabilities), sha256, capabilities };
+    const who = { id, accountId, scopes: scopesOf(capabilities), ...known, capabilities };
     return label === undefined ? who : { ...who, label };
   }
 
@@ -177,15 +175,12 @@ export function keyIn(authorization: string | undefined): string | undefined {
   return authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
 }
 
-// Compared with when there is no such key or session, so that it takes as long as for one whose secret part is wrong.
-const NOTHING = { sha256: '0'.repeat(64) };
-
 function refuseExpired({ expiresAt }: ApiKey, now: number): void {
   if (expiresAt === undefined || now < expiresAt) return;
   throw unauthenticated(`The API key expired at ${formatTime(expiresAt)}. Use another one.`);
 }
 
-function unauthenticated(detail: string): AppError {
+export function unauthenticated(detail: string): AppError {
   return new AppError('unauthenticated', detail);
 }
 

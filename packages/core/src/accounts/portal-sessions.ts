@@ -24,7 +24,7 @@ import type { Clock } from '../platform/clock';
 import type { Mark } from '../platform/redis-timeline';
 import type { AccountQuota } from './account-quota';
 import { newPortalToken } from './api-keys';
-import { type Authentication, type AuthFailures, requireOperator } from './authentication';
+import { type Authentication, type AuthFailures, requireOperator, unauthenticated } from './authentication';
 import type { AccountStore } from './redis-account-store';
 import type { FoundSession, PortalSessionPage, PortalSessionStore } from './redis-portal-session-store';
 
@@ -131,7 +131,7 @@ export class PortalSessions {
   async #findByCode(code: string): Promise<FoundSession> {
     const id = idOfCode(code);
     const session = id === undefined ? undefined : await this.parts.portalSessionStore.find(id);
-    if (isSameKey(session ? { sha256: session.codeSha256 } : NO_CODE, code) && session) return session;
+    if (isSameKey(session && { sha256: session.codeSha256 }, code) && session) return session;
     throw unauthenticated('The link is not valid, or its session has ended. Ask for a new one.');
   }
 
@@ -205,10 +205,6 @@ function tooMany(): AppError {
   );
 }
 
-// Compared with when no such session exists, so that it takes as long as for a code whose secret part is
-// wrong.
-const NO_CODE = { sha256: '0'.repeat(64) };
-
 // The holder of the code is the session's user from now on.
 function actorOf({ id, label }: PortalSession): AuditActor {
   return { type: 'portal_session', id, ...(label === undefined ? {} : { label }) };
@@ -216,10 +212,6 @@ function actorOf({ id, label }: PortalSession): AuditActor {
 
 function usedUp(): AppError {
   return unauthenticated('The link was used already. Each link works once: ask for a new one.');
-}
-
-function unauthenticated(detail: string): AppError {
-  return new AppError('unauthenticated', detail);
 }
 
 const MIN_SECONDS = 60;

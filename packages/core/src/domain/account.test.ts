@@ -29,6 +29,7 @@ describe('isSameKey', () => {
     expect(isSameKey(record, key)).toBe(true);
     expect(isSameKey(record, `${key}0`)).toBe(false);
     expect(isSameKey(record, buildApiKey().key)).toBe(false);
+    expect(isSameKey(undefined, key)).toBe(false);
   });
 });
 

@@ -112,9 +112,17 @@ export function hashKey(key: string): string {
   return hash('sha256', key);
 }
 
-/** Compares in constant time. */
-export function isSameKey(stored: Pick<ApiKey, 'sha256'>, key: string): boolean {
-  return timingSafeEqual(Buffer.from(stored.sha256, 'hex'), hash('sha256', key, 'buffer'));
+// No key has this hash.
+const UNKNOWN_KEY = { sha256: '0'.repeat(64) };
+
+/** Compares in constant time. It takes as long where nothing is stored as where the secret part is wrong. */
+export function isSameKey<Stored extends Pick<ApiKey, 'sha256'>>(
+  stored: Stored | undefined,
+  key: string,
+): stored is Stored {
+  const { sha256 } = stored ?? UNKNOWN_KEY;
+  const isSame = timingSafeEqual(Buffer.from(sha256, 'hex'), hash('sha256', key, 'buffer'));
+  return isSame && stored !== undefined;
 }
 
 /** What a session may be used for. `read` always belongs to it. */

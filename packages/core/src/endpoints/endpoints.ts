@@ -343,7 +343,7 @@ export class Endpoints {
     if (endpointId === undefined) throw endpointNotFound();
     const address = { accountId, endpointId };
     await verificationStore.ask(address, clock() + CHANGE_MS);
-    const changed = await this.#change(accountId, ref, how, act);
+    const changed = await this.#change(accountId, endpointId, how, act);
     if (lacksProof(changed)) await verificationStore.ask(address, clock());
     return changed;
   }

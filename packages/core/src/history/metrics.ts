@@ -144,10 +144,8 @@ export class Metrics {
     }
     const { range, ...counted } = countedOf(query, clock(), clock() - RECENT_MS);
     const { grain, dimension, value, shape } = counted;
-    const { rollups, countedFrom = -Infinity } = await recentAttempts.count({
-      accountId,
-      ...{ grain, dimension, value, ...range },
-    });
+    const wanted = { accountId, grain, dimension, value, ...range };
+    const { rollups, countedFrom = -Infinity } = await recentAttempts.count(wanted);
     const points = pointsOf(rollups, shape);
     if (points.length > MOST_POINTS) throw tooManyPoints({ interval: query.interval, count: points.length });
     return { source: 'recent', points, since: Math.max(range.since, countedFrom), until: range.until };
