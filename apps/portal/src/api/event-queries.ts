@@ -43,7 +43,7 @@ export function useChangeSchedule(id: string) {
       if (change.kind === 'cancel') return await ask(api.DELETE('/v1/events/{id}', { params }));
       return await ask(api.PATCH('/v1/events/{id}', { params, body: { deliver_at: change.to } }));
     },
-    // Without waiting for it: what asked for the change goes with what was shown, and could not say how it went.
+    // Nobody waits for it: how the change went is said at once.
     onSettled: () => {
       void queries.invalidateQueries({ queryKey: queryKeys.event(id) });
       void queries.invalidateQueries({ queryKey: ['events'] });

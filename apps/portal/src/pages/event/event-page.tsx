@@ -1,5 +1,5 @@
 import type { components } from '@hookferry/client';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { Link } from 'wouter';
 import { useEventText } from '../../api/delivery-queries';
 import { Badge } from '../../components/badge';
@@ -14,7 +14,7 @@ import { useCan } from '../../session/session-context';
 import { ChangesIfAny } from '../audit-log/changes-section';
 import { memberText } from '../delivery/raw-body';
 import { Countdown, useReadWhenDue } from '../events/countdown';
-import { ScheduleActions } from '../events/schedule-actions';
+import { ScheduleActions, ScheduleDialog, type ScheduleWish } from '../events/schedule-actions';
 import { formatCount } from '../webhooks/health-figures';
 import { EventData } from './event-data';
 import { EventDeliveries } from './event-deliveries';
@@ -31,6 +31,7 @@ export function EventPage({ params: { id = '' } }: EventPageProps) {
   const { data: text, error, refetch } = useEventText(id);
   const event = text === undefined ? undefined : (JSON.parse(text) as Event);
   const mayChange = useCan('schedule');
+  const [wish, setWish] = useState<ScheduleWish>();
   useReadWhenDue(event?.status === 'scheduled' ? event.deliver_at : null, () => void refetch());
   return (
     <>
@@ -40,9 +41,10 @@ export function EventPage({ params: { id = '' } }: EventPageProps) {
         state={event && STATES[event.status]}
       >
         {event?.status === 'scheduled' && mayChange && event.deliver_at && (
-          <ScheduleActions id={event.id} type={event.type} at={event.deliver_at} />
+          <ScheduleActions id={event.id} type={event.type} at={event.deliver_at} onAsk={setWish} />
         )}
       </PageHeader>
+      {wish && <ScheduleDialog wish={wish} onClose={() => setWish(undefined)} />}
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!event && !error && <Skeleton lines={10} />}
       {event && <EventFacts event={event} />}

@@ -10,71 +10,94 @@ import { useToasts } from '../../components/toasts';
 import { fromLocalInput, toLocalInput } from '../replay/range';
 import styles from './events-page.module.css';
 
-export interface ScheduleActionsProps extends Pick<ButtonProps, 'size'> {
+/** A change of an event that waits for its time, which somebody began and has to confirm. */
+export interface ScheduleWish {
+  readonly kind: ScheduleChange['kind'];
   readonly id: string;
   readonly type: string;
   /** The due time: RFC 3339. */
   readonly at: string;
 }
 
-/** Moves an event that waits for its time to another one, or cancels it. */
-export function ScheduleActions({ id, type, at, size = 'normal' }: ScheduleActionsProps) {
-  const [asked, setAsked] = useState<ScheduleChange['kind']>();
+export interface ScheduleActionsProps extends Pick<ButtonProps, 'size'>, Omit<ScheduleWish, 'kind'> {
+  readonly onAsk: (wish: ScheduleWish) => void;
+}
+
+/** The buttons that begin to move an event that waits for its time, or to cancel it. */
+export function ScheduleActions({ id, type, at, size = 'normal', onAsk }: ScheduleActionsProps) {
+  return (
+    <span className={styles['actions']}>
+      <Button
+        size={size}
+        aria-label={`Move ${type}, ${id}`}
+        onClick={() => onAsk({ kind: 'move', id, type, at })}
+      >
+        Move
+      </Button>
+      <Button
+        size={size}
+        aria-label={`Cancel ${type}, ${id}`}
+        onClick={() => onAsk({ kind: 'cancel', id, type, at })}
+      >
+        Cancel
+      </Button>
+    </span>
+  );
+}
+
+interface ScheduleDialogProps {
+  readonly wish: ScheduleWish;
+  readonly onClose: () => void;
+}
+
+/**
+ * Asks for what a change needs, and makes it. It belongs to the page, not to what shows the event: a row goes when its
+ * event becomes due, and whoever is about to cancel it has to hear of that.
+ */
+export function ScheduleDialog({ wish: { kind, id, type, at }, onClose }: ScheduleDialogProps) {
   const toasts = useToasts();
-  const { mutate, isPending, error, reset } = useChangeSchedule(id);
-  const close = () => {
-    setAsked(undefined);
-    reset();
-  };
+  const { mutate, isPending, error } = useChangeSchedule(id);
   const change = (wanted: ScheduleChange) =>
     mutate(wanted, {
       onSuccess: () => {
         toasts.show(
           wanted.kind === 'move' ? 'It was rescheduled.' : 'It was cancelled: it is not delivered.',
         );
-        close();
+        onClose();
       },
-      // The page is read again and the dialog goes with it, so the dialog can't show this.
       onError: (problem) => {
         if (!(problem instanceof ProblemError) || problem.code !== 'already_due') return;
         toasts.fail('It is due already, so it could not be changed.');
-        close();
+        onClose();
       },
     });
-  return (
-    <span className={styles['actions']}>
-      <Button size={size} aria-label={`Move ${type}, ${id}`} onClick={() => setAsked('move')}>
-        Move
-      </Button>
-      <Button size={size} aria-label={`Cancel ${type}, ${id}`} onClick={() => setAsked('cancel')}>
-        Cancel
-      </Button>
-      {asked === 'move' && (
-        <MoveDialog
-          at={at}
-          isBusy={isPending}
-          error={error}
-          onMove={(to) => change({ kind: 'move', to })}
-          onClose={close}
-        />
-      )}
-      <ConfirmDialog
-        isOpen={asked === 'cancel'}
-        isDangerous
-        title="Cancel this event?"
-        confirmLabel="Cancel the event"
-        closeLabel="Keep it"
+  if (kind === 'move')
+    return (
+      <MoveDialog
+        at={at}
         isBusy={isPending}
         error={error}
-        onConfirm={() => change({ kind: 'cancel' })}
-        onClose={close}
-      >
-        <p>
-          {type} is due <Time at={at} form="short" />. It stays in the list, and is not delivered. This can
-          not be undone.
-        </p>
-      </ConfirmDialog>
-    </span>
+        onMove={(to) => change({ kind: 'move', to })}
+        onClose={onClose}
+      />
+    );
+  return (
+    <ConfirmDialog
+      isOpen
+      isDangerous
+      title="Cancel this event?"
+      confirmLabel="Cancel the event"
+      closeLabel="Keep it"
+      isBusy={isPending}
+      error={error}
+      onConfirm={() => change({ kind: 'cancel' })}
+      onClose={onClose}
+    >
+      <p>
+        {type} is due <Time at={at} form="short" />. It stays in the list, and is not delivered. This can not
+        be undone.
+      </p>
+    </ConfirmDialog>
   );
 }
 
