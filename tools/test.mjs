@@ -1,10 +1,11 @@
 // @ts-check
 /**
  * `npm test`: installs, compiles, lints, checks the format, and runs the unit tests and the daily flows of `e2e/flows`
- * (`jest.config.ts` has their list). `npm run test:all` (`--all`): runs the long unit tests (`*.long.test.ts`), the other flows and tests of `e2e`, one flow under
- * the Node.js of the images, and some flows with a history. `npm run test:history` (`--history`): runs all that have to find no difference
- * with a history. All use a Redis of their own. Other arguments go to jest: `npm test -- deliver`. The last line is
- * `N passed, N failed`.
+ * (`jest.config.ts` has their list). `npm run test:all` (`--all`): runs the long unit tests (`*.long.test.ts`), the other
+ * flows and tests of `e2e`, one flow under the Node.js of the images, and some flows with a history; what fails there is
+ * run once more. `npm run test:history` (`--history`): runs all that have to find no difference with a history. All use a
+ * Redis of their own. Other arguments go to jest: `npm test -- deliver`. The last line is `N passed, N failed`; what was
+ * skipped or unsteady comes behind it.
  *
  * TEST_REDIS_URL names a Redis to use instead, whose databases will be emptied. REDIS_URL is never used.
  */
@@ -17,7 +18,7 @@ import { buildPortal } from './setup/build.mjs';
 import { installDependencies } from './setup/install-dependencies.mjs';
 import { runInForeground, runQuietly } from './setup/run-command.mjs';
 import { provideImageNode } from './test/image-node.mjs';
-import { addCounts, formatCounts, runJest } from './test/run-jest.mjs';
+import { addCounts, formatCounts, runJest, runJestTwice } from './test/run-jest.mjs';
 import { provideTestRedis } from './test/test-redis.mjs';
 
 // Starts both programs from their build, and publishes and delivers through them.
@@ -112,13 +113,16 @@ async function runWished(redis) {
  * @param {Record<string, string>} redis
  */
 async function runDaily(redis) {
-  const [failed, tested] = await Promise.all([checkSources(CHECKS), runTests(['unit', 'flows'], redis)]);
+  say('test', 'running the tests (jest)');
+  const tests = runJest([...wished, ...select('unit', 'flows')], redis);
+  const [failed, tested] = await Promise.all([checkSources(CHECKS), tests]);
   return addCounts(tested, { failed });
 }
 
 /** @param {Record<string, string>} redis */
 async function runOthers(redis) {
-  const tested = await runTests(['long', 'more-flows', 'slow'], redis);
+  say('test', 'running the long tests (jest)');
+  const tested = await runJestTwice(wished, select('long', 'more-flows', 'slow'), redis);
   if (wished.length > 0) return tested;
   const checked = addCounts(tested, { failed: await checkSources(LONG_CHECKS) });
   const smoked = addCounts(checked, await smokeUnderImageNode(redis));
@@ -134,18 +138,17 @@ async function runOthers(redis) {
 async function runWithHistory(files, redis) {
   say('test', 'running flows with a history (jest)');
   const pattern = `(${files.join('|')})\\.test\\.ts$`;
-  const selection = ['--selectProjects', 'flows', 'more-flows', 'slow', '--testPathPatterns', pattern];
-  return await runJest([...wished, ...selection], { ...redis, TEST_HISTORY: '1' });
+  const args = [...wished, '--testPathPatterns', pattern];
+  return await runJestTwice(args, select('flows', 'more-flows', 'slow'), { ...redis, TEST_HISTORY: '1' });
 }
 
 /**
- * @param {readonly string[]} projects of jest.config.ts
- * @param {Record<string, string>} redis
+ * The arguments that choose projects of jest.config.ts; none if the user's own arguments do.
+ * @param {readonly string[]} projects
+ * @returns {readonly string[]}
  */
-async function runTests(projects, redis) {
-  say('test', `running the tests (jest): ${projects.join(', ')}`);
-  const selection = wished.includes('--selectProjects') ? [] : ['--selectProjects', ...projects];
-  return await runJest([...wished, ...selection], redis);
+function select(...projects) {
+  return wished.includes('--selectProjects') ? [] : ['--selectProjects', ...projects];
 }
 
 /**

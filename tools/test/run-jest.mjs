@@ -1,26 +1,76 @@
 // @ts-check
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { installedProgram } from '../project-folders.mjs';
+import { join, relative } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { installedProgram, projectFolder } from '../project-folders.mjs';
+import { say } from '../say.mjs';
 import { runInForeground } from '../setup/run-command.mjs';
 
+/** So many files do not fail by chance: something is broken, and a second run would only take time. */
+const MOST_RUN_AGAIN = 8;
+
 /**
- * Runs the tests of all projects. No signal stops them: on Ctrl-C the terminal tells jest itself.
+ * Runs tests. No signal stops them: on Ctrl-C the terminal tells jest itself.
  * @param {readonly string[]} args
  * @param {Record<string, string>} redis
  * @param {string} [node] the program to run them under; default: the one that runs this
  * @returns {Promise<Counts>}
  */
 export async function runJest(args, redis, node = process.execPath) {
+  const { code, report } = await reportOf(args, redis, node);
+  return countTests(code, report);
+}
+
+/**
+ * Runs tests, and the files that failed once more, one at a time. Long tests have browsers, killed processes and clocks
+ * on the cores of one machine: what fails only beside others is unsteady. That is told, and stops nobody's change.
+ * @param {readonly string[]} args
+ * @param {readonly string[]} projects the arguments that name projects of jest's configuration
+ * @param {Record<string, string>} redis
+ * @returns {Promise<Counts>}
+ */
+export async function runJestTwice(args, projects, redis) {
+  const first = await reportOf([...args, ...projects], redis, process.execPath);
+  const counts = countTests(first.code, first.report);
+  const files = first.report.testResults?.filter(({ status }) => status === 'failed') ?? [];
+  if (files.length === 0 || files.length > MOST_RUN_AGAIN) return counts;
+  say(
+    'test',
+    `running what failed once more, one file at a time:\n${indent(files.flatMap(describeFailures))}`,
+  );
+  const paths = files.map(({ name }) => name);
+  const alone = ['--maxWorkers=1', '--runTestsByPath', ...paths];
+  const second = await reportOf([...alone, ...projects], redis, process.execPath);
+  const stillFail = second.report.testResults?.filter(({ status }) => status === 'failed') ?? [];
+  const unsteady = files.filter(({ name }) => !stillFail.some((file) => file.name === name));
+  if (unsteady.length > 0)
+    say(
+      'test',
+      `UNSTEADY: failed beside others, passed alone:\n${indent(unsteady.flatMap(describeFailures))}`,
+    );
+  const kept = addCounts(counts, negative(countOf(files)));
+  return {
+    ...addCounts({ ...kept, failed: 0 }, countTests(second.code, second.report)),
+    unsteady: unsteady.length,
+  };
+}
+
+/**
+ * @param {readonly string[]} args
+ * @param {Record<string, string>} redis
+ * @param {string} node
+ * @returns {Promise<{ code: number, report: Report }>}
+ */
+async function reportOf(args, redis, node) {
   const folder = await mkdtemp(join(tmpdir(), 'webhooks-test-report-'));
   try {
-    const report = join(folder, 'report.json');
-    const code = await runInForeground(
-      [node, installedProgram('jest'), '--json', `--outputFile=${report}`, ...args],
-      { env: testEnvironment(redis) },
-    );
-    return countTests(code, JSON.parse(await readFile(report, 'utf8').catch(() => '{}')));
+    const file = join(folder, 'report.json');
+    const command = [node, installedProgram('jest'), '--json', `--outputFile=${file}`, ...args];
+    const code = await runInForeground(/** @type {[string, ...string[]]} */ (command), {
+      env: testEnvironment(redis),
+    });
+    return { code, report: JSON.parse(await readFile(file, 'utf8').catch(() => '{}')) };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -37,37 +87,88 @@ function testEnvironment(redis) {
 
 /**
  * @param {number} code
- * @param {Record<string, number | undefined>} report
+ * @param {Report} report
  * @returns {Counts}
  */
 function countTests(code, report) {
-  const failedFiles = report['numRuntimeErrorTestSuites'] ?? 0; // Files that could not be run at all.
-  const failed = (report['numFailedTests'] ?? 0) + failedFiles;
+  const failedFiles = report.numRuntimeErrorTestSuites ?? 0; // Files that could not be run at all.
+  const failed = (report.numFailedTests ?? 0) + failedFiles;
   return {
-    passed: report['numPassedTests'] ?? 0,
+    passed: report.numPassedTests ?? 0,
     // jest can fail with every test passed: no test found, a teardown that throws, a broken configuration.
     failed: code !== 0 && failed === 0 ? 1 : failed,
-    skipped: (report['numPendingTests'] ?? 0) + (report['numTodoTests'] ?? 0),
+    skipped: (report.numPendingTests ?? 0) + (report.numTodoTests ?? 0),
   };
 }
 
-/** @typedef {{ passed: number, failed: number, skipped: number }} Counts */
+/**
+ * @param {readonly FileReport[]} files
+ * @returns {Counts}
+ */
+function countOf(files) {
+  const all = files.flatMap(({ assertionResults }) => assertionResults);
+  const count = (/** @type {readonly string[]} */ ...statuses) =>
+    all.filter(({ status }) => statuses.includes(status)).length;
+  return { passed: count('passed'), failed: count('failed'), skipped: count('pending', 'todo') };
+}
+
+/** @param {Counts} counts */
+const negative = ({ passed, failed, skipped }) => ({ passed: -passed, failed: -failed, skipped: -skipped });
+
+/** @param {FileReport} file */
+function describeFailures({ name, message, assertionResults }) {
+  const failed = assertionResults.filter(({ status }) => status === 'failed');
+  const file = relative(projectFolder, name);
+  if (failed.length === 0) return [`${file}: ${firstLine(message)}`];
+  return failed.map(
+    ({ fullName, failureMessages }) => `${file} › ${fullName}: ${firstLine(failureMessages[0])}`,
+  );
+}
+
+const firstLine = (text = '') => stripVTControlCharacters(text).trim().split('\n')[0] ?? '';
+
+/** @param {readonly string[]} lines */
+const indent = (lines) => lines.map((line) => `           ${line}`).join('\n');
+
+/**
+ * What jest writes about a file of tests.
+ * @typedef {object} FileReport
+ * @property {string} name its path
+ * @property {'passed' | 'failed'} status
+ * @property {string} message
+ * @property {readonly { status: string, fullName: string, failureMessages: readonly string[] }[]} assertionResults
+ */
+
+/**
+ * @typedef {object} Report
+ * @property {number} [numRuntimeErrorTestSuites]
+ * @property {number} [numPassedTests]
+ * @property {number} [numFailedTests]
+ * @property {number} [numPendingTests]
+ * @property {number} [numTodoTests]
+ * @property {readonly FileReport[]} [testResults]
+ */
+
+/** `unsteady` counts files. @typedef {{ passed: number, failed: number, skipped: number, unsteady?: number }} Counts */
 
 /**
  * @param {Counts} counts
  * @param {Partial<Counts>} more
  * @returns {Counts}
  */
-export function addCounts(counts, { passed = 0, failed = 0, skipped = 0 }) {
+export function addCounts(counts, { passed = 0, failed = 0, skipped = 0, unsteady = 0 }) {
   return {
     passed: counts.passed + passed,
     failed: counts.failed + failed,
     skipped: counts.skipped + skipped,
+    unsteady: (counts.unsteady ?? 0) + unsteady,
   };
 }
 
 /** @param {Counts} counts */
-export function formatCounts({ passed, failed, skipped }) {
-  const line = `${passed} passed, ${failed} failed`;
-  return skipped === 0 ? line : `${line}, ${skipped} skipped`;
+export function formatCounts({ passed, failed, skipped, unsteady = 0 }) {
+  const parts = [`${passed} passed`, `${failed} failed`];
+  if (skipped > 0) parts.push(`${skipped} skipped`);
+  if (unsteady > 0) parts.push(`${unsteady} unsteady`);
+  return parts.join(', ');
 }
