@@ -77,7 +77,8 @@ async function openContext(redis: RedisClient, config: CliConfig) {
     actOf: (command: string, action: AuditAction, on: Pick<AuditEntry, 'accountId' | 'targetId'>): Act => {
       const actor = { type: 'admin_command', command, system_user: systemUser() } as const;
       acting.last = { actor, action, ...on };
-      return { id: newId(AUDIT_ID_PREFIX), at: clock(), actor, action, bounds: core.stores.auditBounds };
+      const { auditBounds: bounds, onRecorded } = core.stores;
+      return { id: newId(AUDIT_ID_PREFIX), at: clock(), actor, action, bounds, onRecorded };
     },
   };
 }

@@ -190,6 +190,22 @@ describe('what a command does', () => {
   });
 });
 
+describe('what a command changes', () => {
+  it('is told to the webhooks of its account that ask for it, before the command ends', async () => {
+    await run('accounts create --id acme');
+    const accountId = accountIdSchema.parse('acme');
+    const asking = buildEndpoint({ accountId, events: ['audit.recorded'] });
+    await new EndpointStore(redis.client, testSealer).create(asking);
+    const { id } = await runJson('keys create --name ci --scopes events:write --account acme');
+    const [job = '', ...others] = await redis.client.lrange('bull:events:wait', 0, -1);
+    expect(others).toEqual([]);
+    const published = (await redis.client.hget(`bull:events:${job}`, 'data')) ?? '';
+    expect(published).toContain('audit.recorded');
+    expect(published).toContain('api_key.create');
+    expect(published).toContain(id);
+  });
+});
+
 describe('keys revoke', () => {
   it('ends a key', async () => {
     const { id, key } = await runJson('keys create --name ci --scopes events:write');
