@@ -39,7 +39,6 @@ const LONG = '\\.long\\.test\\.ts$';
 
 /** The flows that any change may break. The others show a subject of their own, whose parts have unit tests: `test:all`. */
 const DAILY_FLOWS = [
-  'api-keys',
   'dead-letters',
   'delivery',
   'filters',
