@@ -101,7 +101,8 @@ const config: Config = {
   ],
   testSequencer: '<rootDir>/tools/test/longest-first.mjs',
   reporters: ['default', '<rootDir>/tools/test/progress.mjs'],
-  testTimeout: 60_000,
+  // It ends what hangs, and nothing that a slow machine merely takes long for.
+  testTimeout: 180_000,
   // Nothing here watches.
   watchman: false,
   coverageProvider: 'v8',

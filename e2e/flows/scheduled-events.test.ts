@@ -210,7 +210,7 @@ it('leaves nothing when its account is erased', async () => {
     return status === 404 ? true : undefined;
   });
   expect(await readDatabase(stack.redis.client)).not.toContain('of-leaving');
-}, 60_000);
+});
 
 it('is sent once by processes whose clocks are five seconds off, and by those that start after it was due', async () => {
   await stack.stopWorkers();
@@ -235,4 +235,4 @@ it('is sent once by processes whose clocks are five seconds off, and by those th
   }
   expect(await read(early.id)).toMatchObject({ status: 'scheduled' });
   await stack.client.expect(204, 'DELETE', `/v1/events/${early.id}`);
-}, 60_000);
+});

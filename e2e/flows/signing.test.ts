@@ -164,7 +164,7 @@ it('signs with the next key after the lead, in all workers, and nothing is refus
   expect(kidsAt((at) => at < Math.floor(signsFrom))).toEqual(new Set([former]));
   expect([...kidsAt((at) => at > signsFrom)].filter((kid) => kid !== next.kid)).toEqual([]);
   expect((await listKeys(other)).map(({ status }) => status)).toEqual(['signing', 'former']);
-}, 30_000);
+});
 
 it('after a leak signs with the new key alone, retries too, and a request by the leaked one is refused', async () => {
   let made: readonly Key[] = [];
@@ -189,7 +189,7 @@ it('after a leak signs with the new key alone, retries too, and a request by the
   await expect(verify({ keys, headers: renamed, body: old.body })).rejects.toMatchObject({
     code: 'no_match',
   });
-}, 30_000);
+});
 
 it('refuses the key of another account, a key in the request, and what was sent before', async () => {
   const { receiver, publish } = await arrange('ed25519');
@@ -237,7 +237,7 @@ it('has a whole set of keys, whenever an API is killed in the middle of a rotati
     if (!request) throw new Error('nothing came');
     expect(await isGoodByJose(request)).toBe(true);
   }
-}, 60_000);
+});
 
 it('takes the keys of an account away with it', async () => {
   const id = 'leaving';
@@ -254,4 +254,4 @@ it('takes the keys of an account away with it', async () => {
     async () => (await stack.client.request('GET', `/v1/accounts/${id}`)).status === 404 || undefined,
   );
   expect(await stack.redis.client.exists(`signing-keys:{${id}}`)).toBe(0);
-}, 60_000);
+});

@@ -31,7 +31,7 @@ it('delivers in the order of acceptance, also through failures and the death of 
 
   expect(firstSights(receiver)).toEqual(eventIds);
   await Promise.all([receiver.stop(), stack.stop()]);
-}, 180_000);
+});
 
 it('holds those behind a delivery that fails until it is exhausted, and no other endpoint', async () => {
   client = await openAccount();

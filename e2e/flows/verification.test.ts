@@ -198,7 +198,7 @@ it('is not verified by anything else, and never says what came back', async () =
   );
   const written = stack.workers.map(({ output }) => output).join('');
   expect(written).not.toContain('SECRET-OF-THEIRS');
-}, 40_000);
+});
 
 it('tries three times by itself, and then when it is asked, five times an hour for a host', async () => {
   const receiver = await startReceiver(wrong);
@@ -235,7 +235,7 @@ it('sends a host no flood of challenges, however many webhooks are registered th
     return due === 0 ? true : undefined;
   });
   expect(receiver.requests.length).toBe(10);
-}, 40_000);
+});
 
 it('begins anew with another URL or secret, for which the proof of before counts nothing', async () => {
   const first = await startReceiver(right);
@@ -346,7 +346,7 @@ it('has the tries of a worker that is killed made by another one', async () => {
   await Promise.all([stack.startWorker(), stack.startWorker()]);
   await waitForStatus(webhook.id, 'verified');
   expect(receiver.requests).toHaveLength(2);
-}, 60_000);
+});
 
 it('requires it of some accounts alone, and lets what is held go when it is required no more', async () => {
   const { client } = stack;
@@ -374,7 +374,7 @@ it('requires it of some accounts alone, and lets what is held go when it is requ
   await until(async () => ((await held()) === 'held' ? true : undefined));
   await client.expect(200, 'PATCH', `/v1/accounts/${id}`, { endpoint_verification: 'off' });
   await until(async () => ((await held()) === 'delivered' ? true : undefined));
-}, 90_000);
+});
 
 it('is what a webhook that names its method waits for, also where none is required', async () => {
   const { client } = stack;
@@ -407,4 +407,4 @@ it('is what a webhook that names its method waits for, also where none is requir
       undefined,
   );
   await until(() => deliveryIs('delivered'));
-}, 90_000);
+});

@@ -162,7 +162,7 @@ describe('while the stream of changes is cut', () => {
     }
     proxy.heal();
     await page.getByText('Live', { exact: true }).waitFor({ timeout: 40_000 });
-  }, 120_000);
+  });
 
   it('can be worked in: an event is published, found, sent again and counted', async () => {
     const page = await signIn('/overview?range=1h');
@@ -199,7 +199,7 @@ describe('while the stream of changes is cut', () => {
 
     await go(page, '/overview?range=1h');
     await until(async () => (await countOf()) >= before + 2 || undefined);
-  }, 120_000);
+  });
 
   it('says that it is not live, looks every few seconds, and is live again by itself', async () => {
     const page = await signIn(`/webhooks/${webhookId}`);
@@ -214,7 +214,7 @@ describe('while the stream of changes is cut', () => {
     proxy.heal();
     // The pause between two tries may have grown meanwhile.
     await page.getByText('Live', { exact: true }).waitFor({ timeout: 40_000 });
-  }, 90_000);
+  });
 
   it('receives in the page again, where that was its receiver', async () => {
     await portal.client.expect(201, 'POST', '/v1/accounts', { id: 'receiving' });
@@ -240,7 +240,7 @@ describe('while the stream of changes is cut', () => {
     await steps.getByRole('link', { name: 'this page' }).waitFor();
     await steps.getByRole('button', { name: 'Stop receiving' }).click();
     await steps.getByRole('button', { name: 'Receive in this page' }).waitFor();
-  }, 90_000);
+  });
 });
 
 describe('while the service itself can not be reached', () => {
@@ -260,7 +260,7 @@ describe('while the service itself can not be reached', () => {
     await page.getByText('There was no answer. Check your connection.').first().waitFor();
     proxy.heal();
     await expectWell(page, 'No contacts');
-  }, 90_000);
+  });
 });
 
 describe('while Redis is away', () => {
@@ -291,7 +291,6 @@ describe('while Redis is away', () => {
       await redis.start();
       await Promise.all(pages.map(async (page, index) => await expectWell(page, next(index)[1])));
     },
-    180_000,
   );
 
   it('loses nothing that was filled in: it can be saved once that works', async () => {
@@ -307,7 +306,7 @@ describe('while Redis is away', () => {
     await page.getByText('Live', { exact: true }).waitFor({ timeout: 40_000 });
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('heading', { level: 1, name: 'Written meanwhile' }).waitFor();
-  }, 120_000);
+  });
 });
 
 (hasPostgres ? describe : describe.skip)('while PostgreSQL is away', () => {
@@ -339,7 +338,7 @@ describe('while Redis is away', () => {
     await Promise.all(old().map(async ([, text], index) => await expectWell(pages[index] as Page, text)));
     await list.getByRole('table', { name: 'Deliveries' }).getByText('Delivered').first().waitFor();
     await list.getByText('The list ends here for now').waitFor({ state: 'detached' });
-  }, 120_000);
+  });
 
   /** The history alone has it. */
   async function hasMoved(): Promise<void> {

@@ -32,7 +32,7 @@ beforeAll(async () => {
   client = new Cluster(nodes);
   mortal = new KilledBeforeCommand(nodes);
   await mortal.ping();
-}, 60_000);
+});
 afterAll(async () => {
   client.disconnect();
   mortal.disconnect();

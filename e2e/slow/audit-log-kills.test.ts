@@ -16,7 +16,7 @@ interface Entry {
 let stack: Stack;
 beforeAll(async () => {
   stack = await Stack.start({ workers: 0, hasHistory: false });
-}, 60_000);
+});
 afterAll(async () => await stack.stop());
 
 it('has each change once, and none that was not made, when the API is killed between and within changes', async () => {
@@ -69,7 +69,7 @@ it('has each change once, and none that was not made, when the API is killed bet
   expect(created.filter((id) => !gone.includes(id)).toSorted()).toEqual(
     body.data.map(({ id }) => id).toSorted(),
   );
-}, 180_000);
+});
 
 /** Does all of it at once, each one over and over, with an API that is killed once so many were answered. */
 async function killAfter(

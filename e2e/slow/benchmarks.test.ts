@@ -21,7 +21,7 @@ it('runs the benchmark of the drain, in its short form, and prints both rates an
   expect(Number(plain)).toBeGreaterThan(0);
   expect(Number(service)).toBeGreaterThan(0);
   expect(Number(ratio)).toBeCloseTo(Number(service) / Number(plain), 1);
-}, 180_000);
+});
 
 (hasPostgres ? describe : describe.skip)('with a PostgreSQL', () => {
   it('runs the benchmark of the history in PostgreSQL, in its short form, and prints what it has measured beside each aim', async () => {
@@ -60,7 +60,7 @@ it('runs the benchmark of the drain, in its short form, and prints both rates an
     expect(Math.abs(measured('processor time of moving one').value - sum)).toBeLessThanOrEqual(2);
     for (const name of ['pages of 50', 'search by data', 'metrics'])
       expect(measured(name).value).toBeGreaterThan(0);
-  }, 180_000);
+  });
 });
 
 it('runs an attack of the benchmark of tenants for as long as is said, and writes what another account noticed', async () => {
@@ -84,7 +84,7 @@ it('runs an attack of the benchmark of tenants for as long as is said, and write
       met: expect.any(Boolean),
     }),
   ]);
-}, 180_000);
+});
 
 it('runs the scenes of slow receivers, in their short form, and writes the figures of each', async () => {
   const args = ['--short', '--receiver-ms', '20', '--webhooks', '1,3', '--busy', '1'];
@@ -101,7 +101,7 @@ it('runs the scenes of slow receivers, in their short form, and writes the figur
       expect(deliveredPerSecond).toBeGreaterThan(0);
   }
   expect(stdout).toContain('receivers of 20 ± 10 ms, 3 webhooks, 1 busy process');
-}, 180_000);
+});
 
 it('runs cases of the service beside its plain one, in their short form, and writes the figures of each', async () => {
   const { stdout, json } = await runPath([
@@ -125,7 +125,7 @@ it('runs cases of the service beside its plain one, in their short form, and wri
       expect(deliveredPerSecond).toBeGreaterThan(0);
   }
   expect(stdout).toContain('retry: 50 webhooks, each event is answered with 500 once');
-}, 180_000);
+});
 
 it('runs a scene of the drain, in which something grows, and writes the figures of each size', async () => {
   const { json } = await runWithJson(['drain', '--scene', 'endpoints', '--short', '--deliveries', '500']);
@@ -134,7 +134,7 @@ it('runs a scene of the drain, in which something grows, and writes the figures 
   expect(Object.keys(endpoints)).toEqual(['10', '2500']);
   for (const { deliveriesPerSecond } of Object.values(endpoints))
     expect(deliveriesPerSecond).toBeGreaterThan(0);
-}, 180_000);
+});
 
 it('says which cases there are when it is asked for another one', async () => {
   await expect(runPath(['--scenes', 'speed'])).rejects.toMatchObject({

@@ -61,4 +61,4 @@ it('loses and repeats nothing when one Redis becomes a Cluster, with as many sha
   const again = await runCli(redis.url, 'data', 'copy', '--to', cluster.url);
   expect(again).toMatchObject({ exitCode: 1 });
   await Promise.all([...receivers, failing].map((receiver) => receiver.stop()));
-}, 120_000);
+});

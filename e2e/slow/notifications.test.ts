@@ -29,7 +29,7 @@ beforeAll(async () => {
       RETRY_SCHEDULE: Array.from({ length: 20 }, () => '1s').join(','),
     },
   });
-}, 60_000);
+});
 afterAll(async () => {
   await Promise.all([failing.stop(), told.stop()]);
   await stack.stop();
@@ -116,7 +116,7 @@ it('sends nothing to an address that deliveries may not go to, whenever that was
   });
   expect(refused.error).toBe('blocked_address');
   expect(told.requests).toHaveLength(before);
-}, 60_000);
+});
 
 async function redisHas(field: string): Promise<boolean> {
   const [key = ''] = await stack.redis.client.keys('told:*');

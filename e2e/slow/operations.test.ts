@@ -52,4 +52,4 @@ it('shows an operator what fails, why it is held, and which workers there are', 
   await stack.workers[0]?.end();
   await until(async () => ((await operations()).workers.length === 0 ? true : undefined));
   await Promise.all([receiver.stop(), stack.stop()]);
-}, 60_000);
+});

@@ -19,7 +19,7 @@ beforeAll(async () => {
   cluster = await RedisCluster.start(async () => ['--cluster-node-timeout', '3000']);
   receiver = await Receiver.start();
   stack = await Stack.start({ environment: { REDIS_URL: cluster.url, QUEUE_SHARDS: String(SHARDS) } });
-}, 60_000);
+});
 afterAll(async () => {
   await stack.stop();
   await receiver.stop();

@@ -9,7 +9,7 @@ let stack: Stack;
 beforeAll(async () => {
   redis = await startSentinelRedis();
   stack = await Stack.start({ environment: { REDIS_URL: redis.url } });
-}, 120_000);
+});
 afterAll(async () => {
   await stack.stop();
   await redis.remove();
@@ -30,4 +30,4 @@ it('leaves a master that the Sentinels have replaced, although it still answers'
   await redis.untilDemoted();
   await stack.client.waitUntilReady();
   expect((await stack.client.request('GET', `/v1/events/${kept}`)).status).toBe(200);
-}, 180_000);
+});

@@ -127,7 +127,7 @@ it('a client comes back whenever the Sentinel says that there is another master'
   }
   for (const client of clients) client.disconnect();
   await until(async () => (toSentinel.subscribers.length === 0 ? true : undefined));
-}, 180_000);
+});
 
 it('a client passes over a Sentinel that takes connections and says nothing', async () => {
   toSentinel.isSilent = true;
@@ -138,7 +138,7 @@ it('a client passes over a Sentinel that takes connections and says nothing', as
   toSentinel.isSilent = false;
   expect(await within('the answer', ping)).toBe('PONG');
   client.disconnect();
-}, 60_000);
+});
 
 it('a producer passes over a Sentinel that takes connections and says nothing', async () => {
   toSentinel.isSilent = true;
@@ -151,7 +151,7 @@ it('a producer passes over a Sentinel that takes connections and says nothing', 
     until(async () => await publish().catch(() => undefined)),
   );
   await publisher.close();
-}, 60_000);
+});
 
 it('a client hears the Sentinels again after all of them were away', async () => {
   const client = connectRedis({ url, role: 'working', name: 'hearing', emit: () => {} });
@@ -163,7 +163,7 @@ it('a client hears the Sentinels again after all of them were away', async () =>
   const heard = until(async () => (toSentinel.subscribers.length === 1 ? true : undefined));
   expect(await within('the subscription', heard)).toBe(true);
   client.disconnect();
-}, 60_000);
+});
 
 it('API and worker come back with all their connections whenever the Sentinel says that there is another master', async () => {
   const steps = await learnSteps();

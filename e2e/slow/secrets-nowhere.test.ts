@@ -71,7 +71,7 @@ it('leaves no secret in a request, a log, an error, a job, a database, a trace o
   for (const places of [duringRetries, atTheEnd])
     for (const [place, text] of Object.entries(places))
       expect({ place, found: hidden.foundIn(text) }).toEqual({ place, found: [] });
-}, 120_000);
+});
 
 it.each([
   ['api', 'SECRETS_ENCRYPTION_KEY', (secret: string) => secret],

@@ -40,7 +40,7 @@ it('delivers to a healthy endpoint at once while more endpoints hang than there 
 
   expect(hanging.requests.length).toBeLessThanOrEqual(MOST_UNDER_WAY);
   await Promise.all([hanging.stop(), healthy.stop()]);
-}, 120_000);
+});
 
 it('loses nothing when a worker stops while all slots are taken by attempts that hang', async () => {
   let isAnswering = false;
@@ -60,7 +60,7 @@ it('loses nothing when a worker stops while all slots are taken by attempts that
   await stack.startWorker();
   await until(async () => (delivered.size === 3 * HANGING_ENDPOINTS ? true : undefined));
   await receiver.stop();
-}, 120_000);
+});
 
 async function registerMany(receiver: Receiver): Promise<void> {
   await Promise.all(

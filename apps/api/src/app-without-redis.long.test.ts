@@ -235,7 +235,7 @@ it('lets nobody in before Redis answers, and knows the bootstrap key from the fi
   proxy.thaw();
   willClose(await starting);
   expect((await list()).status).toBe(200);
-}, 20_000);
+});
 
 describe('an API that is told to stop', () => {
   it('is not ready any more, answers still, and ends each connection with its answer', async () => {
@@ -252,5 +252,5 @@ describe('an API that is told to stop', () => {
     expect([answer.status, answer.headers.connection]).toEqual([200, 'close']);
     await closing;
     await expect(ask('/healthz')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
-  }, 20_000);
+  });
 });

@@ -28,7 +28,7 @@ const HEIGHT = 900;
 const USUAL_WIDTH = 1280;
 
 /** What goes wrong is to be seen before jest's own limit says only that something took long. */
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 60_000;
 
 /** The real service and a real browser, for all tests of a file; each page is in a context of its own. */
 export class Portal {

@@ -306,7 +306,7 @@ describePostgres('metrics of deliveries that move to the history, and come back'
     expect(scene.signals.named('history.row_refused')).toEqual([]);
     expect(seen.moved).toBeGreaterThan(10);
     expect(seen.inBoth).toBeGreaterThan(5);
-  }, 120_000);
+  });
 });
 
 type Counts = Omit<MetricsPoint, 'p50' | 'p95' | 'p99' | 'lagP50' | 'lagP95'>;

@@ -532,4 +532,4 @@ it('takes no more than some megabytes at once', async () => {
   expect(await scene.moveAfter(0)).toMatchObject({ moved: 50 });
   expect(await scene.moveAfter(0)).toMatchObject({ moved: 21 });
   expect(sizes).toEqual([50, 50, 21]);
-}, 30_000);
+});
