@@ -125,7 +125,7 @@ const pagesOfOne = () =>
 /** It has a heading and says in plain words what is wrong, in place of what it can't show or beside what it had. */
 async function expectPlainWords(page: Page): Promise<void> {
   // All pages ask again at once, on a machine that may be busy.
-  await page.getByRole('alert').or(page.getByText(STALE)).first().waitFor({ timeout: 30_000 });
+  await page.getByRole('alert').or(page.getByText(STALE)).first().waitFor();
   expect(await page.locator('h1').count()).toBe(1);
   expect(await page.getByText('This page does not work').count()).toBe(0);
 }
@@ -161,7 +161,7 @@ describe('while the stream of changes is cut', () => {
       expect(await page.getByText('This page does not work').count()).toBe(0);
     }
     proxy.heal();
-    await page.getByText('Live', { exact: true }).waitFor({ timeout: 40_000 });
+    await page.getByText('Live', { exact: true }).waitFor();
   });
 
   it('can be worked in: an event is published, found, sent again and counted', async () => {
@@ -213,7 +213,7 @@ describe('while the stream of changes is cut', () => {
     await page.getByRole('table', { name: 'Deliveries' }).getByText('Delivered').first().waitFor();
     proxy.heal();
     // The pause between two tries may have grown meanwhile.
-    await page.getByText('Live', { exact: true }).waitFor({ timeout: 40_000 });
+    await page.getByText('Live', { exact: true }).waitFor();
   });
 
   it('receives in the page again, where that was its receiver', async () => {
@@ -303,7 +303,7 @@ describe('while Redis is away', () => {
     expect(await page.getByLabel('Description').inputValue()).toBe('Written meanwhile');
     await redis.start();
     await portal.client.waitUntilReady();
-    await page.getByText('Live', { exact: true }).waitFor({ timeout: 40_000 });
+    await page.getByText('Live', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('heading', { level: 1, name: 'Written meanwhile' }).waitFor();
   });
