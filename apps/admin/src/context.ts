@@ -3,6 +3,7 @@ import { userInfo } from 'node:os';
 import { openCore } from '@hookferry/core/core/open-core';
 import { type Act, AUDIT_ID_PREFIX, type AuditAction, type AuditEntry } from '@hookferry/core/domain/audit';
 import { createQueueLayout, type QueueShards, shardsAmong } from '@hookferry/core/domain/queues';
+import type { Emit } from '@hookferry/core/domain/signal';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { createNewId } from '@hookferry/core/platform/ids';
 import { createAtomic } from '@hookferry/core/platform/redis-atomic';
@@ -24,16 +25,20 @@ export type AdminContext = Awaited<ReturnType<typeof openContext>>;
 const CONNECT_PATIENCE_MS = 5_000;
 const DATABASE = { applicationName: 'hookferry-admin', readers: 1, writers: 1 };
 
-// A command prints its own messages.
-const emit = () => {};
-
-/** Connect for as long as `action` takes. @throws AppError `storage_unavailable` when there is no connection. */
+/**
+ * Connect for as long as `action` takes. A command prints its own messages; `warn` gets what was done beside it, and failed.
+ * @throws AppError `storage_unavailable` when there is no connection.
+ */
 export async function withContext(
   config: CliConfig,
   action: (context: AdminContext) => Promise<void>,
+  warn: (text: string) => void,
 ): Promise<void> {
+  const emit: Emit = (signal) => {
+    if (signal.name === 'task.failed') warn(`Failed: ${signal.task}. ${describe(signal.error)}\n`);
+  };
   await withRedis('answering', config.REDIS_URL, async (redis) => {
-    const context = await openContext(redis, config);
+    const context = await openContext(redis, config, emit);
     try {
       await action(context);
     } catch (error) {
@@ -55,7 +60,9 @@ async function noteRefusal({ refusals, acting, newId, clock }: AdminContext, err
   await refusals.record({ ...acting.last, id: newId(AUDIT_ID_PREFIX), at: clock(), code });
 }
 
-async function openContext(redis: RedisClient, config: CliConfig) {
+const describe = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+async function openContext(redis: RedisClient, config: CliConfig, emit: Emit) {
   const redisClock = new RedisClock({ redis, emit });
   await settledWithin(CONNECT_PATIENCE_MS, redisClock.start());
   await redisClock.stop();
@@ -100,7 +107,7 @@ export async function withRedis<Result>(
   url: string,
   work: (redis: RedisClient) => Promise<Result>,
 ): Promise<Result> {
-  const redis = connectRedis({ url, role, name: 'admin', emit });
+  const redis = connectRedis({ url, role, name: 'admin', emit: () => {} });
   try {
     await untilReady(redis);
     return await work(redis);

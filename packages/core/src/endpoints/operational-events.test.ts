@@ -126,6 +126,22 @@ describe('operational events', () => {
     });
   });
 
+  it('waits for those under way when it stops, and says which never came through', async () => {
+    const { operationalEvents, accountId, queued, signals, addBy } = await arrange();
+    const reach: (() => void)[] = [];
+    addBy((added) => new Promise<void>((done) => reach.push(() => done(void queued.push(added)))));
+    operationalEvents.raise(accountId, [webhookDisabledEvent(buildEndpoint(), 'gone', NOW)]);
+    while (reach.length === 0) await new Promise(setImmediate);
+    const stopped = operationalEvents.stop();
+    for (const each of reach) each();
+    await stopped;
+    expect(queued).toHaveLength(1);
+
+    operationalEvents.raise(accountId, [webhookDisabledEvent(buildEndpoint(), 'gone', NOW)]);
+    await operationalEvents.stop();
+    expect(signals.named('task.failed')).toMatchObject([{ task: 'publish an operational event' }]);
+  });
+
   describe('operationalEventId', () => {
     const accountId = uniqueAccountId();
     const { id: endpointId } = buildEndpoint();

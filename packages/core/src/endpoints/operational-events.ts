@@ -28,7 +28,7 @@ export type RaiseEvents = (accountId: AccountId, events: readonly OperationalEve
 // The last ones raised: an endpoint in trouble raises the same event repeatedly, and each would cost a
 // fan-out.
 const REMEMBERED = 10_000;
-const STOP_PATIENCE_MS = 1_000;
+const STOP_PATIENCE_MS = 5_000;
 
 /**
  * Tells accounts about their webhooks, by normal events on the events queue, to the subscribers of these
@@ -44,9 +44,11 @@ export class OperationalEvents {
     for (const event of events) this.#track(this.#raiseOne(accountId, event));
   };
 
-  /** Give running ones a moment to reach the queue. */
+  /** Give running ones time to reach the queue. Those that do not are told of. */
   async stop(): Promise<void> {
-    await settledWithin(STOP_PATIENCE_MS, Promise.all(this.#underWay));
+    if (await settledWithin(STOP_PATIENCE_MS, Promise.all(this.#underWay))) return;
+    const error = new Error(`It took longer than ${STOP_PATIENCE_MS} ms.`);
+    for (const _ of this.#underWay) this.#tellFailed(error);
   }
 
   async #raiseOne(accountId: AccountId, event: OperationalEvent): Promise<void> {
@@ -62,11 +64,13 @@ export class OperationalEvents {
     emit({ name: 'operational_event.raised', accountId, eventId: id, type });
   }
 
+  #tellFailed(error: unknown): void {
+    this.parts.emit({ name: 'task.failed', task: 'publish an operational event', error });
+  }
+
   #track(raising: Promise<void>): void {
     const tracked = raising
-      .catch((error: unknown) =>
-        this.parts.emit({ name: 'task.failed', task: 'publish an operational event', error }),
-      )
+      .catch((error: unknown) => this.#tellFailed(error))
       .finally(() => this.#underWay.delete(tracked));
     this.#underWay.add(tracked);
   }

@@ -113,9 +113,36 @@ it('gives back what has waited for longer than an answer may take', () => {
   expect([...results]).toMatchObject([['b', { kind: 'unsent' }]]);
 });
 
-it('takes a missing answer for a time-out only from a listener that has shown since that it lives', () => {
-  const { offer, pass, stream, results } = arrange();
+it('asks once more about what the client did not read for a while: it begins when its line goes', async () => {
+  const { offer, pass, next, stream, results, asked } = arrange(3);
+  offer('a', 'b', 'c');
+  expect(await next()).toMatchObject({ exchange: '1', request: { id: 'a' } });
+  pass(300);
+  const read = next();
+  await Promise.resolve();
+  expect(asked).toEqual(['b', 'c']);
+  stream.permit('b', false);
+  stream.permit('c', true);
+  expect(await read).toMatchObject({ kind: 'delivery', exchange: '4', request: { id: 'c' } });
+  expect(results.size).toBe(0);
+});
+
+it('gives back what the client has not read in time, and does not send it any more', async () => {
+  const { offer, pass, next, stream, results } = arrange(2);
+  offer('a', 'b');
+  await next();
+  pass(TIMEOUT_MS + 2_001);
+  stream.hear([]);
+  expect(results.get('a')).toMatchObject({ kind: 'failed', reason: 'response_timeout' });
+  expect(results.get('b')).toMatchObject({ kind: 'unsent' });
+  offer('c');
+  expect(await next()).toMatchObject({ exchange: '3', request: { id: 'c' } });
+});
+
+it('takes a missing answer for a time-out only from a listener that has shown since that it lives', async () => {
+  const { offer, pass, next, stream, results } = arrange();
   offer('a');
+  await next();
   pass(TIMEOUT_MS + 2_001);
   stream.check();
   expect(results.size).toBe(0);

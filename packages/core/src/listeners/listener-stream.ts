@@ -52,6 +52,8 @@ const ANSWER_MARGIN_MS = 2_000;
 const BEGINS_UNASKED_MS = CACHED_FOR_MS;
 const BEGINS_WITHIN_MS = 2 * CACHED_FOR_MS;
 
+const BUSY = 'The listener is busy.';
+
 const WHY: Readonly<Record<EndReason, string>> = {
   replaced: 'Another listener has taken its place.',
   stopping: 'The process that has the listener is stopping.',
@@ -130,7 +132,7 @@ export class ListenerStream {
     if (now - this.#heardAt > SILENCE_MS) return this.end('silent');
     while (this.#waiting[0] && now - this.#waiting[0].at > this.#waiting[0].request.timeoutMs) {
       const late = this.#waiting.shift();
-      if (late) this.#refuse(late.request, 'The listener is busy.');
+      if (late) this.#refuse(late.request, BUSY);
     }
     for (const [id, { request, at }] of this.#asked) {
       if (now - at <= request.timeoutMs) continue;
@@ -157,7 +159,7 @@ export class ListenerStream {
   async *lines(): AsyncGenerator<ListenerLine, void> {
     for (;;) {
       const line = this.#lines.shift();
-      if (line) yield line;
+      if (line && this.#mayGo(line)) yield line;
       if (line?.kind === 'end') return;
       if (this.#lines.length > 0) continue;
       await new Promise<void>((resolve) => {
@@ -166,15 +168,37 @@ export class ListenerStream {
     }
   }
 
+  /**
+   * A client that does not read leaves lines here for as long as it likes. A request begins when its line goes: its worker
+   * is asked once more about one that has waited, and one that was given up does not go.
+   */
+  #mayGo(line: ListenerLine): boolean {
+    if (line.kind !== 'delivery') return true;
+    const known = this.#underWay.get(line.exchange);
+    if (!known) return false;
+    if (this.options.clock() - known.at <= BEGINS_UNASKED_MS) return true;
+    this.#underWay.delete(line.exchange);
+    this.#ask(known.request);
+    return false;
+  }
+
   // It has given a sign of life since the time-out, and still has no response to them.
   #giveUpUnanswered(): void {
     const now = this.options.clock();
     for (const [exchange, { request, at }] of this.#underWay) {
       if (now - at <= request.timeoutMs + ANSWER_MARGIN_MS) continue;
       this.#underWay.delete(exchange);
+      if (this.#isUnread(exchange)) {
+        this.#refuse(request, BUSY);
+        continue;
+      }
       const error = `No full answer in ${request.timeoutMs} ms.`;
       this.options.reply(request, { kind: 'failed', reason: 'response_timeout', error, timings: {} });
     }
+  }
+
+  #isUnread(exchange: string): boolean {
+    return this.#lines.some((line) => line.kind === 'delivery' && line.exchange === exchange);
   }
 
   #handOver(): void {

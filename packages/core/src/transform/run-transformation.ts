@@ -85,8 +85,11 @@ const MAX_REFUSAL = 300;
 /** Code may set the headers that a webhook may set, and the content type of its body. */
 function withHeaders(body: string, given: Readonly<Record<string, string>>): TransformEnd {
   const names = Object.keys(given);
-  const typeName = names.find((name) => name.toLowerCase() === CONTENT_TYPE);
-  const { [typeName ?? '']: type, ...others } = given;
+  const typeNames = names.filter((name) => name.toLowerCase() === CONTENT_TYPE);
+  if (typeNames.length > 1) return refused('The header content-type is there more than once.');
+  const [typeName] = typeNames;
+  const type = typeName === undefined ? undefined : given[typeName];
+  const others = Object.fromEntries(Object.entries(given).filter(([name]) => name !== typeName));
   if (type !== undefined && (type.length > MAX_MEDIA_TYPE || !MEDIA_TYPE.test(type))) {
     return refused('The header content-type is no media type.');
   }

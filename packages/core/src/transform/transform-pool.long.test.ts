@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { Worker } from 'node:worker_threads';
+import workerThreads, { Worker } from 'node:worker_threads';
 import type { AccountId } from '../domain/account';
 import type { Signal } from '../domain/signal';
 import { testTransformLimits } from '../testing/test-transform-limits';
@@ -499,6 +499,35 @@ describe('threads', () => {
     const args = ['--require', 'esbuild-register', '-e', program];
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: __dirname });
     expect(stdout.trim()).toBe('1');
+  });
+
+  describe('that the machine does not allow', () => {
+    const allowNone = () =>
+      jest.spyOn(workerThreads, 'Worker').mockImplementation(() => {
+        throw new Error('no more threads');
+      });
+    afterEach(() => jest.restoreAllMocks());
+
+    it('are done without: everything runs in those that there are', async () => {
+      const fresh = open({ limits: { ...testTransformLimits, threads: 2 } });
+      const start = (id: AccountId | undefined) =>
+        fresh.run({ accountId: id ?? accountId, code: TRIVIAL, input: INPUT });
+      await start(A);
+      allowNone();
+      const results = await Promise.all([A, B, C, A, B, C].map(start));
+      expect(results.map(({ kind }) => kind)).toEqual(Array(6).fill('returned'));
+    });
+
+    it('fail the runs where there is none, until there is one', async () => {
+      const fresh = open({ limits: { ...testTransformLimits, threads: 2 } });
+      const start = (id: AccountId | undefined) =>
+        fresh.run({ accountId: id ?? accountId, code: TRIVIAL, input: INPUT });
+      allowNone();
+      const failed = await Promise.allSettled([A, B, C].map(start));
+      expect(failed.map(({ status }) => status)).toEqual(Array(3).fill('rejected'));
+      jest.restoreAllMocks();
+      expect(await start(A)).toMatchObject({ kind: 'returned' });
+    });
   });
 
   it('go after the event loop, where the system tells', async () => {

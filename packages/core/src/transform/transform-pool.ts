@@ -127,9 +127,16 @@ export class TransformPool implements CodeRunner {
   #next(): void {
     while (this.#waiting > 0) {
       const id = this.#findNext();
-      const thread = id && ([...this.#threads].find(({ isFree }) => isFree) ?? this.#startThread());
-      if (!id || !thread) return;
-      void this.#runIn(thread, this.#take(id));
+      if (!id) return;
+      try {
+        const thread = [...this.#threads].find(({ isFree }) => isFree) ?? this.#startThread();
+        if (!thread) return;
+        void this.#runIn(thread, this.#take(id));
+      } catch (error) {
+        // The machine allows no more threads. Those that there are go on; without one, nobody would ever run this.
+        if (this.#threads.size > 0) return;
+        this.#take(id).reject(error);
+      }
     }
   }
 
@@ -148,6 +155,7 @@ export class TransformPool implements CodeRunner {
     return (this.#usualMs.get(id) ?? Number.POSITIVE_INFINITY) >= SLOW_FROM_MS;
   }
 
+  /** @returns `undefined`: there are as many as there may be. @throws Error when the machine allows no more. */
   #startThread(): SandboxHost | undefined {
     if (this.#threads.size >= this.#limits.threads) return undefined;
     const thread = new SandboxHost(this.#limits);
