@@ -1,8 +1,6 @@
-import type { z } from 'zod';
 import { AccountQuota, UsageRecorder } from '../accounts/account-quota';
-import { auditBoundsOf, type auditSettings } from '../accounts/audit/audit-settings';
+import { auditBoundsOf } from '../accounts/audit/audit-settings';
 import { AuditLog } from '../accounts/audit/redis-audit-log';
-import type { AuthFailures } from '../accounts/authentication';
 import { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
 import type { HeavyTurns } from '../accounts/heavy-turns';
 import { AccountStore } from '../accounts/redis-account-store';
@@ -14,7 +12,7 @@ import type { QueueShard, QueueShards } from '../domain/queues';
 import type { Emit } from '../domain/signal';
 import type { NoteUsage } from '../domain/usage';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
-import { disablePolicyOf, type disableSettings } from '../endpoints/disable';
+import { disablePolicyOf } from '../endpoints/disable';
 import { HealthStore } from '../endpoints/health/redis-health-store';
 import { auditRecordedEvent, OperationalEvents } from '../endpoints/operational-events';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
@@ -29,7 +27,6 @@ import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventRelease, EventReleaser } from '../events/redis-event-release';
 import { EventStore } from '../events/redis-event-store';
 import { ScheduledEventStore } from '../events/redis-scheduled-event-store';
-import type { historySettings } from '../history/database/history-settings';
 import type { PgDatabaseOptions } from '../history/database/pg-database';
 import { openMovedHistory } from '../history/moved-history';
 import { Rehydration } from '../history/mover/rehydration';
@@ -41,7 +38,6 @@ import { WorkerReports } from '../operations/redis-worker-reports';
 import { type Clock, steadyClock } from '../platform/clock';
 import type { Atomic } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
-import type { commonSettings, secretsSettings } from '../platform/settings';
 import type { Stoppable } from '../platform/timers';
 import { Assumptions } from '../publish/redis-assumption';
 import { EventClaimStore } from '../publish/redis-event-claim-store';
@@ -56,15 +52,7 @@ import { ScheduledQueue } from '../queue/bullmq-scheduled-queue';
 import { ErasureQueue, ReplayQueue } from '../queue/bullmq-work-queues';
 import { HeldCounts } from '../queue/redis-held-counts';
 import { ReplayStore } from '../replays/redis-replay-store';
-
-type SettingsOf<Shape extends z.core.$ZodShape> = z.infer<z.ZodObject<Shape>>;
-
-/** What the settings of all processes say of the stores. */
-export type StoreSettings = SettingsOf<typeof commonSettings> &
-  SettingsOf<typeof auditSettings> &
-  SettingsOf<typeof historySettings> &
-  SettingsOf<typeof disableSettings> &
-  Pick<SettingsOf<typeof secretsSettings>, 'SECRETS_ENCRYPTION_KEY'>;
+import type { StoreSettings } from './store-settings';
 
 export interface StoreParts {
   readonly config: StoreSettings;
@@ -80,8 +68,6 @@ export interface StoreParts {
   readonly servedShards?: () => readonly QueueShard[];
   /** The heavy parts of requests are done in them. Absent: at once. */
   readonly heavyTurns?: HeavyTurns | undefined;
-  /** Absent: failed authentications are not limited. */
-  readonly authFailures?: AuthFailures | undefined;
 }
 
 export type Stores = ReturnType<typeof openStores>;
@@ -92,7 +78,7 @@ export type Stores = ReturnType<typeof openStores>;
  * @returns with them what else the modules over them take.
  */
 export function openStores(parts: StoreParts) {
-  const { config, redis, shards, atomic, clock, emit, servedShards, heavyTurns, authFailures } = parts;
+  const { config, redis, shards, atomic, clock, emit, servedShards, heavyTurns } = parts;
   // What has ended moves: until then none of it is let go of because there is much of it.
   const hasHistory = config.HISTORY_DATABASE_URL !== undefined;
   const count = hasHistory ? Number.MAX_SAFE_INTEGER : config.RETENTION_COUNT;
@@ -139,7 +125,6 @@ export function openStores(parts: StoreParts) {
     atomic,
     clock,
     emit,
-    authFailures,
     /** All that there is of the history; `undefined`: there is none. */
     movedHistory,
     ...movedHistory,
