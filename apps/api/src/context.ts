@@ -81,7 +81,6 @@ export function openContext(config: ApiConfig, emit: Emit, beginSpan?: BeginSpan
   };
   const parts: readonly Stoppable[] = [
     { name: 'bootstrap', stop: () => bootstrap.stop() },
-    { name: 'queue inspector', stop: async () => await inspectedQueues?.close() },
     { name: 'transformations', stop: () => transformPool.close() },
     ...recorders,
     ...connections,

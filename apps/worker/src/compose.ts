@@ -174,7 +174,6 @@ export async function composeWorker(
       ...closesOf(opened),
       { name: 'ops server', stop: () => opsServer.stop() },
       ...delivery.connections,
-      { name: 'rejected events', stop: () => rejectedEvents.close() },
       ...core.connections,
       { name: 'connection', stop: async () => redis.disconnect() },
     ],

@@ -47,7 +47,7 @@ const isFanOut = (steps: readonly Step[]) => steps.length > 1;
 
 /** Takes one event at a time. */
 function openConsumer({ context, shard }: TestQueues, given: ConsumerParts): { start(): void } {
-  const parts = { ...willClose(openPublishingParts(context.redis)), ...context, ...given };
+  const parts = { ...openPublishingParts(context.redis), ...context, ...given };
   const publishing = new Publishing(parts, new ScheduledEvents(parts));
   const eventCapacity = new SharedCapacity(1);
   return willClose(openEventWorker({ ...parts, publishing, eventCapacity }, shard));
@@ -69,7 +69,7 @@ it('drops what comes for an account that is erased, an event or not, and says so
     quota: fake<AccountQuota>({ requireRoomAsKnown: unexpected }),
     atomic: buildAtomic(unexpected),
   });
-  await willClose(new EventQueue(context.redis, shards)).add(event);
+  await new EventQueue(context.redis, shards).add(event);
   await queue.add('no event', { account_id: event.accountId }, { jobId: 'none' });
   const progress = willClose(new QueueEvents(EVENTS_QUEUE, { connection: { url } }));
   await progress.waitUntilReady();
@@ -110,7 +110,7 @@ it('lets those who deliver in order know of an event that is put back, until it 
       return steps.map(() => undefined);
     }),
   });
-  await willClose(new EventQueue(context.redis, shards)).add(event);
+  await new EventQueue(context.redis, shards).add(event);
 
   consumer.start();
   await putBack;
@@ -150,7 +150,7 @@ describe('with a history', () => {
         return await context.atomic(steps);
       }),
     });
-    await willClose(new EventQueue(context.redis, shards)).add(event);
+    await new EventQueue(context.redis, shards).add(event);
     consumer.start();
     await completed;
     return { fanOuts, stored: await client.get(keys.event(event.accountId, event.id)) };
@@ -195,16 +195,13 @@ describe('a scheduled event without a record', () => {
       clock: Date.now,
       openAccounts: everyAccount,
       oldestEvents: new OldestEvents(context.redis, shards),
-      deadLetters: willClose(new RejectedEvents(context.redis, shards, Date.now)),
+      deadLetters: new RejectedEvents(context.redis, shards, Date.now),
     });
     const data = { account_id: accountId, id: eventId, due_at: dueAt, v: 2 };
     await willClose(new Queue(EVENTS_QUEUE, { connection: client })).add('scheduled', data);
     consumer.start();
     await completed;
-    const { deadLetters } = await willClose(new DeadLetterStore(client, shards, Date.now)).list(
-      undefined,
-      10,
-    );
+    const { deadLetters } = await new DeadLetterStore(client, shards, Date.now).list(undefined, 10);
     return { deadLetters, eventId, rejected: signals.named('event.rejected') };
   }
 
@@ -228,7 +225,7 @@ it('keeps an invalid event that is nested too deeply to be written again, and ho
   const consumer = openConsumer(queues, {
     openAccounts: everyAccount,
     oldestEvents: new OldestEvents(context.redis, shards),
-    deadLetters: willClose(new RejectedEvents(context.redis, shards, Date.now)),
+    deadLetters: new RejectedEvents(context.redis, shards, Date.now),
   });
   const data = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
   const deep = `{"account_id":"default","type":"keyword.lost","data":${data}}`;
@@ -237,7 +234,7 @@ it('keeps an invalid event that is nested too deeply to be written again, and ho
 
   consumer.start();
   expect(await signals.first('job.failed')).toMatchObject({ jobId: id, isForGood: true });
-  const deadLetterStore = willClose(new DeadLetterStore(client, oneShard('bull'), Date.now));
+  const deadLetterStore = new DeadLetterStore(client, oneShard('bull'), Date.now);
   const [deadLetter] = (await deadLetterStore.list(undefined, 10)).deadLetters;
   expect(deadLetter).toMatchObject({
     id: `events.${id}`,

@@ -61,17 +61,12 @@ export type Core = ReturnType<typeof openCore>;
 export function openCore(parts: CoreParts) {
   const stores = openStores(parts);
   const modules = openModules(parts, stores);
-  const { eventQueue, deliveryQueue, replayQueue, erasureQueue } = stores;
-  const { deadLetterStore, accountJobs, standings, movedHistory } = stores;
-  const sending = [eventQueue, deliveryQueue, replayQueue, erasureQueue];
-  const queues = [...sending, deadLetterStore, accountJobs, standings];
   const recorders: readonly Stoppable[] = [
     { name: 'refusals', stop: () => modules.refusals.stop() },
     ...recordersOf(stores),
   ];
   const connections: readonly Stoppable[] = [
-    { name: 'queues', stop: async () => void (await Promise.all(queues.map((queue) => queue.close()))) },
-    { name: 'history database', stop: async () => await movedHistory?.historyDatabase.close() },
+    { name: 'history database', stop: async () => await stores.movedHistory?.historyDatabase.close() },
   ];
   return { ...modules, stores, recorders, connections };
 }

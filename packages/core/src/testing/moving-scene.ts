@@ -120,7 +120,6 @@ export class MovingScene {
   }
 
   async close(): Promise<void> {
-    await this.parts.deliveryQueue.close();
     await this.redis.close();
   }
 
