@@ -57,9 +57,9 @@ export function openContext(config: ApiConfig, emit: Emit, beginSpan?: BeginSpan
       (await process.isRedisAnswering()),
   };
   const context = {
-    ...process,
     ...stores,
     ...modules,
+    ...process,
     config,
     bootstrap,
     drain,

@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { hostname } from 'node:os';
-import { pid } from 'node:process';
 import { AuditCompleter } from '@hookferry/core/accounts/audit/audit-completer';
 import { OpenAccounts } from '@hookferry/core/accounts/open-accounts';
 import { closesOf, listenersOf, stopsOf } from '@hookferry/core/core/capability';
@@ -16,8 +14,6 @@ import { AttemptRate, WorkerReporter } from '@hookferry/core/operations/worker-r
 import { steadyClock } from '@hookferry/core/platform/clock';
 import { formatDuration } from '@hookferry/core/platform/duration';
 import type { Stoppable } from '@hookferry/core/platform/timers';
-import { VERSION } from '@hookferry/core/platform/version';
-import { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
 import { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
 import { Resharding } from '@hookferry/core/queue/resharding/resharding';
 import type { Tracing } from '@hookferry/core/telemetry/otel-tracing';
@@ -58,13 +54,13 @@ export async function composeWorker(
   // What it shares with other processes, and what makes attempts.
   const workerId = randomBytes(WORKER_ID_BYTES).toString('hex');
   const process = openProcess({ config, role: 'working', name: 'worker', emit });
-  const { redis, redisClock, shards, clock } = process;
+  const { redis, redisClock, shards } = process;
   const base = { ...process, config, workerId, beginSpan: tracing?.beginSpan };
   const core = openCore({ ...base, database: DATABASE, servedShards: () => servedShards.list() });
-  const { accountStore, deliveryQueue, workerReports, movedHistory } = core.stores;
+  const { accountStore, deliveryQueue, movedHistory } = core.stores;
   const opened: WorkerCapability[] = tracing ? [tracing] : [];
   const deliveryCapacity = new SharedCapacity(config.WORKER_CONCURRENCY);
-  const stores = { ...base, ...core.stores };
+  const stores = { ...core.stores, ...base };
   const delivery = openDelivery(config, {
     ...stores,
     toListeners: toListenersBy(opened),
@@ -72,9 +68,8 @@ export async function composeWorker(
   });
   const { releaser, oldestEvents } = delivery.parts;
   const { slots, verifier } = delivery;
-  const rejectedEvents = new RejectedEvents(redis, shards, clock);
   const moveAfterMs = config.HISTORY_MOVE_AFTER;
-  const context = { ...stores, ...core, delivery, rejectedEvents, moveAfterMs };
+  const context = { ...stores, ...core, delivery, moveAfterMs };
   opened.push(...capabilities.map((each) => each.open(context)));
   listeners.push(...listenersOf(opened));
   warnOfRetries(config, emit);
@@ -91,7 +86,6 @@ export async function composeWorker(
       deliveryCapacity,
       lockDurationMs,
       stopDeadlineMs: config.SHUTDOWN_TIMEOUT,
-      deadLetters: rejectedEvents,
       oldestEvents,
       openAccounts,
       eventCapacity: new SharedCapacity(FAN_OUT_CONCURRENCY),
@@ -111,21 +105,12 @@ export async function composeWorker(
     movedHistory && new HistoryUpkeep({ ...stores, ...movedHistory, openAccounts, moveAfterMs, keepDays });
   const auditCompleter = new AuditCompleter(stores);
   const reporter = new WorkerReporter({
-    workerReports,
-    worker: {
-      id: workerId,
-      host: hostname(),
-      pid,
-      version: VERSION,
-      startedAt: clock(),
-      sendsMail: config.SMTP_URL !== undefined,
-    },
+    ...stores,
+    sendsMail: config.SMTP_URL !== undefined,
     slots,
     attempts,
-    redisClock,
-    emit,
   });
-  const sampler = new DaySampler({ operations: core.operations, clock, emit });
+  const sampler = new DaySampler({ ...stores, operations: core.operations });
   const stalledAfterMs = stallTimeoutOf(config);
   const stallWatch = new StallWatch({ ...stores, servedShards, stalledAfterMs });
   let isStopping = false;

@@ -36,7 +36,7 @@ afterEach(closeAll);
 
 const shards = oneShard('bull');
 
-type ConsumerParts = Pick<EventWorkerParts, 'oldestEvents' | 'deadLetters' | 'openAccounts'> &
+type ConsumerParts = Pick<EventWorkerParts, 'oldestEvents' | 'rejectedEvents' | 'openAccounts'> &
   Partial<PublishingParts>;
 
 const everyAccount = fake<OpenAccounts>({ takesEvents: async () => true });
@@ -64,7 +64,7 @@ it('drops what comes for an account that is erased, an event or not, and says so
   };
   const consumer = openConsumer(queues, {
     oldestEvents: new OldestEvents(context.redis, shards),
-    deadLetters: fake<RejectedEvents>({ keep: unexpected }),
+    rejectedEvents: fake<RejectedEvents>({ keep: unexpected }),
     openAccounts: fake<OpenAccounts>({ takesEvents: async (accountId) => accountId !== event.accountId }),
     quota: fake<AccountQuota>({ requireRoomAsKnown: unexpected }),
     atomic: buildAtomic(unexpected),
@@ -100,7 +100,7 @@ it('lets those who deliver in order know of an event that is put back, until it 
   const hasLooked = once(test, 'looked');
   const consumer = openConsumer(queues, {
     oldestEvents,
-    deadLetters: noDeadLetters,
+    rejectedEvents: noDeadLetters,
     openAccounts: everyAccount,
     atomic: buildAtomic(async (steps) => {
       if (!isFanOut(steps)) return await context.atomic(steps);
@@ -142,7 +142,7 @@ describe('with a history', () => {
     let fanOuts = 0;
     const consumer = openConsumer(queues, {
       oldestEvents: new OldestEvents(context.redis, shards),
-      deadLetters: noDeadLetters,
+      rejectedEvents: noDeadLetters,
       openAccounts: everyAccount,
       movedIds,
       atomic: buildAtomic(async (steps) => {
@@ -195,7 +195,7 @@ describe('a scheduled event without a record', () => {
       clock: Date.now,
       openAccounts: everyAccount,
       oldestEvents: new OldestEvents(context.redis, shards),
-      deadLetters: new RejectedEvents(context.redis, shards, Date.now),
+      rejectedEvents: new RejectedEvents(context.redis, shards, Date.now),
     });
     const data = { account_id: accountId, id: eventId, due_at: dueAt, v: 2 };
     await willClose(new Queue(EVENTS_QUEUE, { connection: client })).add('scheduled', data);
@@ -225,7 +225,7 @@ it('keeps an invalid event that is nested too deeply to be written again, and ho
   const consumer = openConsumer(queues, {
     openAccounts: everyAccount,
     oldestEvents: new OldestEvents(context.redis, shards),
-    deadLetters: new RejectedEvents(context.redis, shards, Date.now),
+    rejectedEvents: new RejectedEvents(context.redis, shards, Date.now),
   });
   const data = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
   const deep = `{"account_id":"default","type":"keyword.lost","data":${data}}`;

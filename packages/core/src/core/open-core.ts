@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Accounts } from '../accounts/accounts';
 import { ApiKeys } from '../accounts/api-keys';
 import { Audit } from '../accounts/audit/audit';
-import { RefusalStore, Refusals } from '../accounts/audit/refusals';
+import { Refusals } from '../accounts/audit/refusals';
 import { Authentication, AuthFailures } from '../accounts/authentication';
 import { EventTypes } from '../accounts/event-types/event-types';
 import { PortalSessions } from '../accounts/portal-sessions';
@@ -11,7 +11,6 @@ import { Endpoints } from '../endpoints/endpoints';
 import { EndpointHealth } from '../endpoints/health/endpoint-health';
 import { SigningKeys } from '../endpoints/signing-keys/signing-keys';
 import { WaitingDeliveries } from '../endpoints/waiting-deliveries';
-import { EndedList } from '../events/redis-ended-list';
 import { Deliveries } from '../history/deliveries';
 import { Exports } from '../history/exports';
 import { Metrics } from '../history/metrics';
@@ -26,7 +25,6 @@ import type { Stoppable } from '../platform/timers';
 import { Publishing } from '../publish/publishing';
 import { FanOuts, type PublishingParts } from '../publish/publishing-parts';
 import { ScheduledEvents } from '../publish/scheduled-events';
-import { PausedQueues } from '../queue/bullmq-paused-queues';
 import { DeadLetters } from '../replays/dead-letters';
 import { Redelivery } from '../replays/redelivery';
 import { Replays } from '../replays/replays';
@@ -72,12 +70,12 @@ export function openCore(parts: CoreParts) {
 }
 
 function openModules(parts: CoreParts, stores: Stores) {
-  const { config, redis, shards, heavyTurns, clock, emit } = parts;
-  const { auditLog, pgAuditLog, auditBounds } = stores;
+  const { config, heavyTurns, clock } = parts;
+  const { auditLog, pgAuditLog } = stores;
   const allowance = config.AUTH_FAILURE_LIMIT;
   const authFailures = allowance && new AuthFailures({ allowance, clock });
   const authentication = new Authentication({ ...stores, authFailures });
-  const refusals = new Refusals({ refusalStore: new RefusalStore(redis), auditBounds, clock, emit });
+  const refusals = new Refusals(stores);
   const eventTypes = new EventTypes(stores);
   const signingKeys = new SigningKeys({ ...stores, keyLeadMs: config.SIGNING_KEY_LEAD ?? DAY_MS });
   const waitingDeliveries = new WaitingDeliveries(stores);
@@ -113,10 +111,10 @@ function openModules(parts: CoreParts, stores: Stores) {
     operations: new Operations({ ...stores, endpoints, endpointHealth }),
     portalSessions: new PortalSessions({ ...stores, authentication, authFailures }),
     publishing: new Publishing(publishingParts, scheduledEvents),
-    queues: new Queues({ ...stores, pausedQueues: new PausedQueues(redis, shards) }),
+    queues: new Queues(stores),
     redelivery,
     refusals,
-    refusedRecords: new RefusedRecords({ endedList: new EndedList(redis), clock }),
+    refusedRecords: new RefusedRecords(stores),
     replays,
     scheduledEvents,
     signingKeys,
