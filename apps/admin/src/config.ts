@@ -1,24 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { auditSettings } from '@hookferry/core/accounts/audit/audit-settings';
+import { storeSettings } from '@hookferry/core/core/store-settings';
 import { proxyUrlSchema, SOURCE_ADDRESSES } from '@hookferry/core/deliver/egress/egress-settings';
-import { disableSettings } from '@hookferry/core/endpoints/disable';
-import { historySettings } from '@hookferry/core/history/database/history-settings';
-import {
-  commonSettings,
-  type Environment,
-  readConfig,
-  secretsSettings,
-} from '@hookferry/core/platform/settings';
+import { type Environment, readConfig } from '@hookferry/core/platform/settings';
 import { z } from 'zod';
 
 const schema = z.object({
-  ...commonSettings,
-  ...historySettings,
-  ...auditSettings,
-  ...disableSettings,
-  // What changes webhooks opens their records.
-  SECRETS_ENCRYPTION_KEY: secretsSettings.SECRETS_ENCRYPTION_KEY,
+  ...storeSettings,
   SOURCE_ADDRESSES,
   DELIVERY_PROXY_URL: proxyUrlSchema.optional(),
 });

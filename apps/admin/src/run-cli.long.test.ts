@@ -343,7 +343,6 @@ describe('dead-letters', () => {
       const job = { id: String(n), name: `no.such\u001b[2J`, timestamp: 7, data: { account_id: 'acme', n } };
       await rejected.keep(job, error);
     }
-    await rejected.close();
   }
 
   const listed = async () => (await runJson('dead-letters list')).map(({ id }: { id: string }) => id);

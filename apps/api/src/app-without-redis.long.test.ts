@@ -3,13 +3,8 @@ import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { stopsOf } from '@hookferry/core/core/capability';
 import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
 import { queueKeysOf } from '@hookferry/core/domain/keys';
-import { oneShard } from '@hookferry/core/domain/queues';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
-import { systemClock } from '@hookferry/core/platform/clock';
-import { createNewId } from '@hookferry/core/platform/ids';
-import { createAtomic } from '@hookferry/core/platform/redis-atomic';
-import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
-import { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
+import { type RedisClient, untilRedisAnswers } from '@hookferry/core/platform/redis-connect';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { createClosables } from '@hookferry/core/testing/closables';
@@ -23,8 +18,7 @@ import request from 'supertest';
 import { createApp } from './app';
 import { capabilities } from './capabilities';
 import { readApiConfig } from './config';
-import { type ApiContext, openContext, type ProcessContext } from './context';
-import { Drain, Scrapes } from './http/probes';
+import { openContext } from './context';
 import { readProblem } from './testing/read-problem';
 import { type Belongings, pathTo, routeCases, saveBelongings, unknownIds } from './testing/route-cases';
 import { startApi, untilReady } from './testing/start-test-api';
@@ -163,42 +157,24 @@ it(
 
 // A process that knows its keys, but whose other data is out of reach: what the handlers themselves do then.
 describe('when Redis falls silent after a key was found', () => {
-  function composeAppOver(keysRedis: RedisClient, redis: RedisClient) {
-    const config = readApiConfig({ RATE_LIMIT: 'off', INSECURE_UNENCRYPTED_SECRETS: 'true' });
-    const process: ProcessContext = {
-      config,
-      redis,
-      shards: oneShard('bull'),
-      atomic: createAtomic(redis),
-      probes: {
-        scrapes: new Scrapes(systemClock),
-        isReady: async () => true,
-        stuckConnection: () => undefined,
-      },
-      connectionHealth: new ConnectionHealth(),
-      drain: new Drain(0),
-      newId: createNewId(systemClock),
-      clock: systemClock,
-      redisClock: { isTrusted: true, skewMs: 0, requireTrusted: async () => {} },
-      emit: () => {},
-    };
-    const known = open({ ...process, redis: keysRedis, atomic: createAtomic(keysRedis) });
-    const silent = open(process);
-    const apiKeyStore = withMethods(silent.apiKeyStore, { find: (id: string) => known.apiKeyStore.find(id) });
-    const core = { ...silent, authentication: new Authentication({ ...silent, apiKeyStore }) };
+  async function openAppOver(keysRedis: RedisClient, url: string) {
+    const settings = { REDIS_URL: url, RATE_LIMIT: 'off', INSECURE_UNENCRYPTED_SECRETS: 'true' };
+    const { context, parts } = openContext(readApiConfig(settings), () => {});
+    const { redis, redisClock, isRedisAnswering } = context;
+    await untilRedisAnswers(isRedisAnswering);
+    await redisClock.start();
+    const knownKeys = new ApiKeyStore(keysRedis);
+    const apiKeyStore = withMethods(context.apiKeyStore, { find: (id: string) => knownKeys.find(id) });
+    const core = { ...context, authentication: new Authentication({ ...context, apiKeyStore }) };
     const opened = capabilities.map((each) => each.open(core));
     willClose({
-      close: async () => void (await Promise.all(stopsOf(opened).map((each) => each.stop()))),
+      close: async () => {
+        await Promise.all([...stopsOf(opened), ...parts].map((part) => part.stop()));
+        await redisClock.stop();
+        redis.disconnect();
+      },
     });
     return createApp(core, opened);
-  }
-
-  function open(process: ProcessContext): ApiContext {
-    const { context, parts } = openContext(process);
-    willClose({
-      close: async () => void (await Promise.all(parts.map((part) => part.stop()))),
-    });
-    return context;
   }
 
   it(
@@ -210,10 +186,7 @@ describe('when Redis falls silent after a key was found', () => {
       await new ApiKeyStore(redis.client).save(record);
       // The operator's own account is refused to be erased without asking anybody.
       const ids = { ...(await saveBelongings(redis, record.accountId)), account: uniqueAccountId() };
-      const client = connectRedis({ url: proxy.url, role: 'answering', name: 'test', emit: () => {} });
-      willClose({ close: () => client.disconnect() });
-      await new Promise((resolve) => client.once('ready', resolve));
-      const app = composeAppOver(redis.client, client);
+      const app = await openAppOver(redis.client, proxy.url);
 
       proxy.freeze();
       const routes = needsRedis.filter(({ path }) => !NEEDS_KEY_ALONE.includes(path));

@@ -1,18 +1,16 @@
 import { ListenerStreams } from '@hookferry/core/listeners/listener-streams';
 import { Listeners, WatchListeners } from '@hookferry/core/listeners/listeners';
 import { ListenerStore } from '@hookferry/core/listeners/redis-listener-store';
-import { MAILBOX_SILENCE_MS, RedisMailbox } from '@hookferry/core/listeners/redis-mailbox';
+import { RedisMailbox } from '@hookferry/core/listeners/redis-mailbox';
 import { Contacts } from '@hookferry/core/notifications/contacts';
 import { ContactStore } from '@hookferry/core/notifications/redis-contact-store';
 import { NotificationStore } from '@hookferry/core/notifications/redis-notification-store';
 import { AccountLoads } from '@hookferry/core/operations/account-loads';
-import { connectRedis } from '@hookferry/core/platform/redis-connect';
 import { API_GATHER_MS, ChangeFeed } from '@hookferry/core/stream/change-feed';
 import { ChangeStreams } from '@hookferry/core/stream/change-streams';
 import { ChangeStore } from '@hookferry/core/stream/redis-change-store';
 import { createProcessRegistry } from '@hookferry/core/telemetry/prom-registry';
 import { apiSignalMetrics, registerPromSignalMetrics } from '@hookferry/core/telemetry/prom-signal-metrics';
-import type { ApiContext } from './context';
 import { type ListedCapability, withRoutes } from './http/capability';
 import { mountContactPages } from './http/contact-pages';
 import { mountMetrics } from './http/probes';
@@ -75,7 +73,7 @@ const listeners = withRoutes<ListenerModules>({
   ],
   open(core) {
     const listenerStore = new ListenerStore(core.redis);
-    const mailbox = openMailbox(core);
+    const mailbox = new RedisMailbox(core);
     const all = new Listeners({ ...core, listenerStore });
     const watch = new WatchListeners(all, core.emit);
     const parts = { listeners: all, listenerStore, mailbox, emit: core.emit };
@@ -119,16 +117,3 @@ export const capabilities: readonly ListedCapability[] = [
   listeners,
   stream,
 ];
-
-function openMailbox({ config, redis, connectionHealth, emit }: ApiContext): RedisMailbox {
-  const connect = () =>
-    connectRedis({
-      url: config.REDIS_URL,
-      role: 'working',
-      name: 'api-mailbox',
-      silenceMs: MAILBOX_SILENCE_MS,
-      health: connectionHealth,
-      emit,
-    });
-  return new RedisMailbox({ redis, connect, emit });
-}

@@ -1,4 +1,4 @@
-import { auditSettings } from '@hookferry/core/accounts/audit/audit-settings';
+import { storeSettings } from '@hookferry/core/core/store-settings';
 import { cloudEventsSettings } from '@hookferry/core/deliver/cloudevents';
 import {
   egressSettings,
@@ -6,8 +6,6 @@ import {
   trustProxySchema,
 } from '@hookferry/core/deliver/egress/egress-settings';
 import { idOfKey } from '@hookferry/core/domain/account';
-import { disableSettings } from '@hookferry/core/endpoints/disable';
-import { historySettings } from '@hookferry/core/history/database/history-settings';
 import { mailSettings } from '@hookferry/core/notifications/notification-settings';
 import {
   accountAllowanceSchema,
@@ -16,7 +14,6 @@ import {
   SAME_AS_KEY,
 } from '@hookferry/core/platform/duration';
 import {
-  commonSettings,
   deliverySettings,
   type Environment,
   flagSchema,
@@ -67,11 +64,9 @@ const receiveSettings = {
 /** With their descriptions in docs/configuration.md. */
 export const apiSettings = z
   .object({
-    ...commonSettings,
-    ...egressSettings,
+    ...storeSettings,
     ...secretsSettings,
-    ...historySettings,
-    ...auditSettings,
+    ...egressSettings,
     ...transformSettings,
     ...tracingSettings,
     ...cloudEventsSettings,
@@ -100,7 +95,6 @@ export const apiSettings = z
       .describe('how long a new [key](security.md#signing-keys) is published before it signs'),
     SOURCE_ADDRESSES,
     ALLOW_HTTP_URLS: flagSchema.default(false).describe('whether webhooks may be plain `http:`'),
-    ...disableSettings,
     MAX_EVENT_BYTES: maxEventBytesSchema,
     RATE_LIMIT: allowanceSchema
       .prefault('10000/1s')

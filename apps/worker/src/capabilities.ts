@@ -4,7 +4,7 @@ import type { openDelivery } from '@hookferry/core/deliver/open-delivery';
 import type { Transport } from '@hookferry/core/domain/transport';
 import { HandOver } from '@hookferry/core/listeners/hand-over';
 import { ListenerStore } from '@hookferry/core/listeners/redis-listener-store';
-import { MAILBOX_SILENCE_MS, RedisMailbox } from '@hookferry/core/listeners/redis-mailbox';
+import { RedisMailbox } from '@hookferry/core/listeners/redis-mailbox';
 import { Mailer } from '@hookferry/core/notifications/nodemailer-mailer';
 import { Notifier } from '@hookferry/core/notifications/notifier';
 import { ContactStore } from '@hookferry/core/notifications/redis-contact-store';
@@ -13,9 +13,8 @@ import { AccountLoads } from '@hookferry/core/operations/account-loads';
 import { steadyClock } from '@hookferry/core/platform/clock';
 import type { NewId } from '@hookferry/core/platform/ids';
 import type { RedisClock } from '@hookferry/core/platform/redis-clock';
-import { type ConnectOptions, connectRedis } from '@hookferry/core/platform/redis-connect';
+import type { ConnectOptions } from '@hookferry/core/platform/redis-connect';
 import { createKeepFor } from '@hookferry/core/platform/timers';
-import type { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
 import { ChangeFeed, WORKER_GATHER_MS } from '@hookferry/core/stream/change-feed';
 import { ChangeStore } from '@hookferry/core/stream/redis-change-store';
 import { registerPromGauges } from '@hookferry/core/telemetry/prom-gauges';
@@ -47,13 +46,12 @@ export interface WorkerCapability extends Capability {
 /** What a worker has opened before its capabilities. */
 export interface WorkerCore extends Omit<Core, 'stores'>, Stores {
   readonly config: WorkerConfig;
-  /** Options of connections to Redis, for those that block. */
-  readonly connection: Omit<ConnectOptions, 'name'>;
+  /** The options of its connection to Redis, for others that block. */
+  readonly connection: ConnectOptions;
   readonly workerId: string;
   readonly redisClock: RedisClock;
   readonly newId: NewId;
   readonly delivery: ReturnType<typeof openDelivery>;
-  readonly rejectedEvents: RejectedEvents;
   /** How long after its end a delivery moves to the history. */
   readonly moveAfterMs: number;
 }
@@ -115,10 +113,9 @@ const notifications: ListedCapability = {
 };
 
 const listeners: ListedCapability = {
-  open({ config, redis, connection, emit }) {
-    const connect = () =>
-      connectRedis({ ...connection, name: 'worker-mailbox', silenceMs: MAILBOX_SILENCE_MS });
-    const mailbox = new RedisMailbox({ redis, connect, emit });
+  open(core) {
+    const { config, redis } = core;
+    const mailbox = new RedisMailbox(core);
     const handOver = new HandOver({
       listenerStore: new ListenerStore(redis),
       mailbox,

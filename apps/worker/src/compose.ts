@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { hostname } from 'node:os';
 import { AuditCompleter } from '@hookferry/core/accounts/audit/audit-completer';
 import { OpenAccounts } from '@hookferry/core/accounts/open-accounts';
 import { closesOf, listenersOf, stopsOf } from '@hookferry/core/core/capability';
 import { openCore } from '@hookferry/core/core/open-core';
+import { openProcess } from '@hookferry/core/core/open-process';
 import { openDelivery } from '@hookferry/core/deliver/open-delivery';
 import { DAY_MS } from '@hookferry/core/domain/history-retention';
 import { longestOf } from '@hookferry/core/domain/retry-schedule';
@@ -13,19 +13,9 @@ import { DaySampler } from '@hookferry/core/operations/day-sampler';
 import { AttemptRate, WorkerReporter } from '@hookferry/core/operations/worker-reporter';
 import { steadyClock } from '@hookferry/core/platform/clock';
 import { formatDuration } from '@hookferry/core/platform/duration';
-import { createNewId } from '@hookferry/core/platform/ids';
-import { createAtomic } from '@hookferry/core/platform/redis-atomic';
-import { RedisClock } from '@hookferry/core/platform/redis-clock';
-import { connectRedis, createRedisProbe, queuePrefix } from '@hookferry/core/platform/redis-connect';
-import { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
-import { watchRedisSafety } from '@hookferry/core/platform/redis-safety';
 import type { Stoppable } from '@hookferry/core/platform/timers';
-import { VERSION } from '@hookferry/core/platform/version';
-import { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
 import { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
-import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import { Resharding } from '@hookferry/core/queue/resharding/resharding';
-import { ShardsInForce } from '@hookferry/core/queue/shards-in-force';
 import type { Tracing } from '@hookferry/core/telemetry/otel-tracing';
 import { capabilities, registryOf, toListenersBy, type WorkerCapability } from './capabilities';
 import { SharedCapacity } from './capacity';
@@ -61,34 +51,16 @@ export async function composeWorker(
   const listeners = [...given, attempts.listen];
   const emit = createEmit(listeners);
 
-  // Its connection, clock and shards.
-  const workerId = randomBytes(WORKER_ID_BYTES).toString('hex');
-  const connectionHealth = new ConnectionHealth();
-  const connection = { url: config.REDIS_URL, role: 'working', health: connectionHealth, emit } as const;
-  const redis = connectRedis({ ...connection, name: 'worker' });
-  const redisClock = new RedisClock({ redis, emit });
-  const clock = redisClock.now;
-  const atomic = createAtomic(redis);
-  watchRedisSafety(redis, emit);
-  const isRedisAnswering = createRedisProbe(redis);
-  const firstPrefix = queuePrefix(config.REDIS_URL);
-  const layoutStore = new LayoutStore(redis, firstPrefix);
-  const wanted = config.QUEUE_SHARDS;
-  const shards = new ShardsInForce({ layoutStore, wanted, firstPrefix, atomic, emit });
-
   // What it shares with other processes, and what makes attempts.
-  const { beginSpan } = tracing ?? {};
-  const base = { config, redis, shards, atomic, workerId, beginSpan, clock, redisClock, emit };
-  const core = openCore({
-    ...base,
-    maxEventBytes: config.MAX_EVENT_BYTES,
-    database: DATABASE,
-    servedShards: () => servedShards.list(),
-  });
-  const { standings, accountStore, deliveryQueue, workerReports, movedHistory } = core.stores;
+  const workerId = randomBytes(WORKER_ID_BYTES).toString('hex');
+  const process = openProcess({ config, role: 'working', name: 'worker', emit });
+  const { redis, redisClock, shards } = process;
+  const base = { ...process, config, workerId, beginSpan: tracing?.beginSpan };
+  const core = openCore({ ...base, database: DATABASE, servedShards: () => servedShards.list() });
+  const { accountStore, deliveryQueue, movedHistory } = core.stores;
   const opened: WorkerCapability[] = tracing ? [tracing] : [];
   const deliveryCapacity = new SharedCapacity(config.WORKER_CONCURRENCY);
-  const stores = { ...base, ...core.stores, newId: createNewId(clock) };
+  const stores = { ...core.stores, ...base };
   const delivery = openDelivery(config, {
     ...stores,
     toListeners: toListenersBy(opened),
@@ -96,9 +68,8 @@ export async function composeWorker(
   });
   const { releaser, oldestEvents } = delivery.parts;
   const { slots, verifier } = delivery;
-  const rejectedEvents = new RejectedEvents(redis, shards, clock);
   const moveAfterMs = config.HISTORY_MOVE_AFTER;
-  const context = { ...stores, ...core, connection, delivery, rejectedEvents, moveAfterMs };
+  const context = { ...stores, ...core, delivery, moveAfterMs };
   opened.push(...capabilities.map((each) => each.open(context)));
   listeners.push(...listenersOf(opened));
   warnOfRetries(config, emit);
@@ -115,7 +86,6 @@ export async function composeWorker(
       deliveryCapacity,
       lockDurationMs,
       stopDeadlineMs: config.SHUTDOWN_TIMEOUT,
-      deadLetters: rejectedEvents,
       oldestEvents,
       openAccounts,
       eventCapacity: new SharedCapacity(FAN_OUT_CONCURRENCY),
@@ -127,7 +97,7 @@ export async function composeWorker(
     openReplayWorker(stepwise, core.replays, shards.first),
     openErasureWorker(stepwise, core.erasure, shards.first),
   ];
-  const resharding = new Resharding({ redis, shards, layoutStore, workerId, clock, emit });
+  const resharding = new Resharding(base);
 
   // What it does beside deliveries.
   const keepDays = config.HISTORY_RETENTION / DAY_MS;
@@ -135,31 +105,22 @@ export async function composeWorker(
     movedHistory && new HistoryUpkeep({ ...stores, ...movedHistory, openAccounts, moveAfterMs, keepDays });
   const auditCompleter = new AuditCompleter(stores);
   const reporter = new WorkerReporter({
-    workerReports,
-    worker: {
-      id: workerId,
-      host: hostname(),
-      pid: process.pid,
-      version: VERSION,
-      startedAt: clock(),
-      sendsMail: config.SMTP_URL !== undefined,
-    },
+    ...stores,
+    sendsMail: config.SMTP_URL !== undefined,
     slots,
     attempts,
-    redisClock,
-    emit,
   });
-  const sampler = new DaySampler({ operations: core.operations, clock, emit });
+  const sampler = new DaySampler({ ...stores, operations: core.operations });
   const stalledAfterMs = stallTimeoutOf(config);
-  const stallWatch = new StallWatch({ servedShards, standings, redis, atomic, stalledAfterMs, emit });
+  const stallWatch = new StallWatch({ ...stores, servedShards, stalledAfterMs });
   let isStopping = false;
   const opsServer = new OpsServer({
     host: config.WORKER_HOST,
     port: config.WORKER_PORT,
     registry: registryOf(opened),
     stallWatch,
-    connectionHealth,
-    isReady: async () => !isStopping && redisClock.isTrusted && (await isRedisAnswering()),
+    connectionHealth: process.connection.health,
+    isReady: async () => !isStopping && redisClock.isTrusted && (await process.isRedisAnswering()),
   });
 
   await historyUpkeep?.start();
@@ -198,7 +159,6 @@ export async function composeWorker(
       ...closesOf(opened),
       { name: 'ops server', stop: () => opsServer.stop() },
       ...delivery.connections,
-      { name: 'rejected events', stop: () => rejectedEvents.close() },
       ...core.connections,
       { name: 'connection', stop: async () => redis.disconnect() },
     ],

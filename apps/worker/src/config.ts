@@ -1,12 +1,10 @@
-import { auditSettings } from '@hookferry/core/accounts/audit/audit-settings';
+import { storeSettings } from '@hookferry/core/core/store-settings';
 import { cloudEventsSettings } from '@hookferry/core/deliver/cloudevents';
 import { egressSettings, proxyUrlSchema } from '@hookferry/core/deliver/egress/egress-settings';
-import { disableSettings } from '@hookferry/core/endpoints/disable';
-import { historySettings, moverSettings } from '@hookferry/core/history/database/history-settings';
+import { moverSettings } from '@hookferry/core/history/database/history-settings';
 import { notificationSettings } from '@hookferry/core/notifications/notification-settings';
 import { positiveDurationSchema } from '@hookferry/core/platform/duration';
 import {
-  commonSettings,
   deliverySettings,
   type Environment,
   flagSchema,
@@ -29,12 +27,10 @@ const byteCountSchema = z.coerce
   .max(1024 * 1024);
 
 const settings = z.object({
-  ...commonSettings,
-  ...egressSettings,
+  ...storeSettings,
   ...secretsSettings,
-  ...historySettings,
+  ...egressSettings,
   ...moverSettings,
-  ...auditSettings,
   ...transformSettings,
   ...tracingSettings,
   ...cloudEventsSettings,
@@ -69,7 +65,6 @@ const settings = z.object({
   DELIVERY_PROXY_URL: proxyUrlSchema
     .optional()
     .describe('a forward proxy for all deliveries: `http://[user:password@]host[:port]`, or https'),
-  ...disableSettings,
   JOB_LOCK_DURATION: positiveDurationSchema
     .prefault('10s')
     .describe(

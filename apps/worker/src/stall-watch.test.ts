@@ -40,7 +40,7 @@ async function startWatched(
     },
   });
   const shards = shardsAmong(createQueueLayout(2, FIRST.prefix), []);
-  const standings = willClose(new QueueStandings(client, shards));
+  const standings = new QueueStandings(client, shards);
   const signals = recordSignals();
   const watched = [
     ...others,

@@ -86,7 +86,6 @@ export async function fill(filling: Filling): Promise<void> {
       }),
     );
   }
-  await deliveryQueue.close();
   redis.disconnect();
 }
 

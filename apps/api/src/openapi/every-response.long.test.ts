@@ -142,7 +142,6 @@ async function claimForTheOther({ method }: RouteCase): Promise<Belongings> {
   const store = new DeadLetterStore(client, oneShard(QUEUE_PREFIX), Date.now);
   const deadLetter = deadLetterIdOf('deliveries', jobId);
   await store.claim(deadLetter, method === 'delete' ? 'redrive' : 'drop');
-  await store.close();
   return { ...own, deadLetter };
 }
 

@@ -628,7 +628,6 @@ async function keepDeadLetter(redis: TestRedis['client'], accountId: AccountId):
   const deadLetters = new RejectedEvents(redis, oneShard(QUEUE_PREFIX), Date.now);
   const job = { id: accountId, name: 'no.such', timestamp: 0, data: { account_id: accountId } };
   await deadLetters.keep(job, new AppError('invalid_request', 'The event is not valid.'));
-  await deadLetters.close();
   return deadLetterIdOf(DEAD_LETTERS_QUEUE, rejectedJobId(job));
 }
 

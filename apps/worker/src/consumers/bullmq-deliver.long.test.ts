@@ -101,7 +101,7 @@ function openProcess(
       { ...shards, formerHomeShardsOf: () => [], isStable: true },
       admission.deliveryQueue,
     ),
-    deliveryQueue: willClose(new DeliveryQueue(redis, shards)),
+    deliveryQueue: new DeliveryQueue(redis, shards),
     heldDeliveries: new HeldDeliveries(redis, shards),
     atomic: createAtomic(redis),
     operationalEvents: fake<OperationalEvents>(recordRaised()),
@@ -148,7 +148,7 @@ async function arrange(url?: string, shards = oneShard('bull')) {
   const endpointStore = new EndpointStore(client, testSealer);
   const eventStore = new EventStore(client, testRetention);
   const deliveryStore = new DeliveryStore(client, testRetention);
-  const deliveryQueue = willClose(new DeliveryQueue(client, shards));
+  const deliveryQueue = new DeliveryQueue(client, shards);
   const endpoint = buildEndpoint();
   await endpointStore.create(endpoint);
   const jobKeysOf = ({ endpointId }: NewDelivery) =>

@@ -36,7 +36,7 @@ afterEach(closeAll);
 
 const shards = oneShard('bull');
 
-type ConsumerParts = Pick<EventWorkerParts, 'oldestEvents' | 'deadLetters' | 'openAccounts'> &
+type ConsumerParts = Pick<EventWorkerParts, 'oldestEvents' | 'rejectedEvents' | 'openAccounts'> &
   Partial<PublishingParts>;
 
 const everyAccount = fake<OpenAccounts>({ takesEvents: async () => true });
@@ -47,7 +47,7 @@ const isFanOut = (steps: readonly Step[]) => steps.length > 1;
 
 /** Takes one event at a time. */
 function openConsumer({ context, shard }: TestQueues, given: ConsumerParts): { start(): void } {
-  const parts = { ...willClose(openPublishingParts(context.redis)), ...context, ...given };
+  const parts = { ...openPublishingParts(context.redis), ...context, ...given };
   const publishing = new Publishing(parts, new ScheduledEvents(parts));
   const eventCapacity = new SharedCapacity(1);
   return willClose(openEventWorker({ ...parts, publishing, eventCapacity }, shard));
@@ -64,12 +64,12 @@ it('drops what comes for an account that is erased, an event or not, and says so
   };
   const consumer = openConsumer(queues, {
     oldestEvents: new OldestEvents(context.redis, shards),
-    deadLetters: fake<RejectedEvents>({ keep: unexpected }),
+    rejectedEvents: fake<RejectedEvents>({ keep: unexpected }),
     openAccounts: fake<OpenAccounts>({ takesEvents: async (accountId) => accountId !== event.accountId }),
     quota: fake<AccountQuota>({ requireRoomAsKnown: unexpected }),
     atomic: buildAtomic(unexpected),
   });
-  await willClose(new EventQueue(context.redis, shards)).add(event);
+  await new EventQueue(context.redis, shards).add(event);
   await queue.add('no event', { account_id: event.accountId }, { jobId: 'none' });
   const progress = willClose(new QueueEvents(EVENTS_QUEUE, { connection: { url } }));
   await progress.waitUntilReady();
@@ -100,7 +100,7 @@ it('lets those who deliver in order know of an event that is put back, until it 
   const hasLooked = once(test, 'looked');
   const consumer = openConsumer(queues, {
     oldestEvents,
-    deadLetters: noDeadLetters,
+    rejectedEvents: noDeadLetters,
     openAccounts: everyAccount,
     atomic: buildAtomic(async (steps) => {
       if (!isFanOut(steps)) return await context.atomic(steps);
@@ -110,7 +110,7 @@ it('lets those who deliver in order know of an event that is put back, until it 
       return steps.map(() => undefined);
     }),
   });
-  await willClose(new EventQueue(context.redis, shards)).add(event);
+  await new EventQueue(context.redis, shards).add(event);
 
   consumer.start();
   await putBack;
@@ -142,7 +142,7 @@ describe('with a history', () => {
     let fanOuts = 0;
     const consumer = openConsumer(queues, {
       oldestEvents: new OldestEvents(context.redis, shards),
-      deadLetters: noDeadLetters,
+      rejectedEvents: noDeadLetters,
       openAccounts: everyAccount,
       movedIds,
       atomic: buildAtomic(async (steps) => {
@@ -150,7 +150,7 @@ describe('with a history', () => {
         return await context.atomic(steps);
       }),
     });
-    await willClose(new EventQueue(context.redis, shards)).add(event);
+    await new EventQueue(context.redis, shards).add(event);
     consumer.start();
     await completed;
     return { fanOuts, stored: await client.get(keys.event(event.accountId, event.id)) };
@@ -195,16 +195,13 @@ describe('a scheduled event without a record', () => {
       clock: Date.now,
       openAccounts: everyAccount,
       oldestEvents: new OldestEvents(context.redis, shards),
-      deadLetters: willClose(new RejectedEvents(context.redis, shards, Date.now)),
+      rejectedEvents: new RejectedEvents(context.redis, shards, Date.now),
     });
     const data = { account_id: accountId, id: eventId, due_at: dueAt, v: 2 };
     await willClose(new Queue(EVENTS_QUEUE, { connection: client })).add('scheduled', data);
     consumer.start();
     await completed;
-    const { deadLetters } = await willClose(new DeadLetterStore(client, shards, Date.now)).list(
-      undefined,
-      10,
-    );
+    const { deadLetters } = await new DeadLetterStore(client, shards, Date.now).list(undefined, 10);
     return { deadLetters, eventId, rejected: signals.named('event.rejected') };
   }
 
@@ -228,7 +225,7 @@ it('keeps an invalid event that is nested too deeply to be written again, and ho
   const consumer = openConsumer(queues, {
     openAccounts: everyAccount,
     oldestEvents: new OldestEvents(context.redis, shards),
-    deadLetters: willClose(new RejectedEvents(context.redis, shards, Date.now)),
+    rejectedEvents: new RejectedEvents(context.redis, shards, Date.now),
   });
   const data = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
   const deep = `{"account_id":"default","type":"keyword.lost","data":${data}}`;
@@ -237,7 +234,7 @@ it('keeps an invalid event that is nested too deeply to be written again, and ho
 
   consumer.start();
   expect(await signals.first('job.failed')).toMatchObject({ jobId: id, isForGood: true });
-  const deadLetterStore = willClose(new DeadLetterStore(client, oneShard('bull'), Date.now));
+  const deadLetterStore = new DeadLetterStore(client, oneShard('bull'), Date.now);
   const [deadLetter] = (await deadLetterStore.list(undefined, 10)).deadLetters;
   expect(deadLetter).toMatchObject({
     id: `events.${id}`,

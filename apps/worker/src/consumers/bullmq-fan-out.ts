@@ -18,7 +18,7 @@ import type { BullmqWorker } from './bullmq-worker';
 
 export interface EventWorkerParts extends OpenWorkerParts {
   readonly publishing: Publishing;
-  readonly deadLetters: RejectedEvents;
+  readonly rejectedEvents: RejectedEvents;
   readonly oldestEvents: OldestEvents;
   readonly openAccounts: OpenAccounts;
   /** Over all shards together. */
@@ -81,12 +81,12 @@ async function isDropped({ openAccounts, emit }: EventWorkerParts, { id, data }:
 }
 
 async function reject(
-  { deadLetters, emit }: EventWorkerParts,
+  { rejectedEvents, emit }: EventWorkerParts,
   job: EventJob,
   error: AppError,
 ): Promise<void> {
   const reason = describeRefusal(error.message, error.validationErrors);
-  const displaced = await deadLetters.keep(job, error).catch((failure: unknown) => {
+  const displaced = await rejectedEvents.keep(job, error).catch((failure: unknown) => {
     // Data that are nested too deeply to be written again stay in the failed job.
     throw failure instanceof RangeError ? new UnrecoverableError(reason) : failure;
   });

@@ -112,6 +112,7 @@ describe('account quota', () => {
 
 describe('usage recorder', () => {
   const KEPT_MS = 3_200;
+  const ANSWERS_KEPT_MS = 6_400;
 
   function build() {
     const counted: { accountId: AccountId; changes: readonly UsageChange[] }[] = [];
@@ -124,6 +125,7 @@ describe('usage recorder', () => {
           counted.push({ accountId, changes });
         },
       }),
+      retentionMs: KEPT_MS,
       clock: () => 0,
       emit: signals.listen,
     });
@@ -133,9 +135,9 @@ describe('usage recorder', () => {
   it('writes all that an account has stored with one command', async () => {
     const { recorder, counted } = build();
     const [one, other] = [uniqueAccountId(), uniqueAccountId()];
-    for (let i = 0; i < 100; i += 1) recorder.note(one, 'deliveries', 10, 1_000, KEPT_MS);
-    recorder.note(one, 'answers', 7, 1_000, KEPT_MS);
-    recorder.note(other, 'deliveries', -5, 1_000, KEPT_MS);
+    for (let i = 0; i < 100; i += 1) recorder.note(one, 'deliveries', 10, 1_000);
+    recorder.note(one, 'answers', 7, 1_000, ANSWERS_KEPT_MS);
+    recorder.note(other, 'deliveries', -5, 1_000);
     await recorder.stop();
     const lapsesAt = lapseOf(1_000, KEPT_MS);
     expect(counted).toEqual([
@@ -143,7 +145,7 @@ describe('usage recorder', () => {
         accountId: one,
         changes: [
           { kind: 'deliveries', bytes: 1_000, lapsesAt },
-          { kind: 'answers', bytes: 7, lapsesAt },
+          { kind: 'answers', bytes: 7, lapsesAt: lapseOf(1_000, ANSWERS_KEPT_MS) },
         ],
       },
       { accountId: other, changes: [{ kind: 'deliveries', bytes: -5, lapsesAt }] },
@@ -154,11 +156,11 @@ describe('usage recorder', () => {
     const { recorder, counted, signals, setAway } = build();
     const accountId = uniqueAccountId();
     setAway(true);
-    recorder.note(accountId, 'events', 3, 0, KEPT_MS);
+    recorder.note(accountId, 'events', 3);
     await recorder.flush();
     expect(signals.named('task.failed')).toMatchObject([{ task: 'count stored bytes' }]);
     setAway(false);
-    recorder.note(accountId, 'events', 4, 0, KEPT_MS);
+    recorder.note(accountId, 'events', 4);
     await recorder.stop();
     expect(counted).toMatchObject([{ accountId, changes: [{ kind: 'events', bytes: 7 }] }]);
   });

@@ -51,9 +51,9 @@ export class AccountQuota {
   constructor(private readonly parts: AccountQuotaParts) {}
 
   /** Note how much an account stores, as just read. */
-  note(accountId: AccountId, standing: Standing): void {
+  readonly note = (accountId: AccountId, standing: Standing): void => {
     this.#remember(accountId, standing, false);
-  }
+  };
 
   async look(accountId: AccountId): Promise<AccountUsage> {
     const { usageStore, clock } = this.parts;
@@ -128,6 +128,8 @@ function isNear({ usedBytes, quotaBytes = Number.POSITIVE_INFINITY }: QuotaUsage
 
 export interface UsageRecorderParts {
   readonly usageStore: UsageStore;
+  /** How long events and deliveries are kept. */
+  readonly retentionMs: number;
   readonly clock: Clock;
   readonly emit: Emit;
 }
@@ -153,10 +155,16 @@ export class UsageRecorder {
    * @param bytes below 0 for data that is removed before its time.
    * @param storedAt milliseconds since the Unix epoch.
    */
-  note(accountId: AccountId, kind: UsageKind, bytes: number, storedAt: number, keptMs: number): void {
+  readonly note = (
+    accountId: AccountId,
+    kind: UsageKind,
+    bytes: number,
+    storedAt = this.parts.clock(),
+    keptMs = this.parts.retentionMs,
+  ): void => {
     this.#add(accountId, { kind, bytes, lapsesAt: lapseOf(storedAt, keptMs) });
     this.#timer.wakeUpIn(this.#changes.size >= MAX_ACCOUNTS ? 0 : FLUSH_AFTER_MS);
-  }
+  };
 
   /** Write the sums. Resolves when that was tried. */
   async flush(): Promise<void> {

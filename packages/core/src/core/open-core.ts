@@ -2,8 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Accounts } from '../accounts/accounts';
 import { ApiKeys } from '../accounts/api-keys';
 import { Audit } from '../accounts/audit/audit';
-import { RefusalStore, Refusals } from '../accounts/audit/refusals';
-import { Authentication } from '../accounts/authentication';
+import { Refusals } from '../accounts/audit/refusals';
+import { Authentication, AuthFailures } from '../accounts/authentication';
 import { EventTypes } from '../accounts/event-types/event-types';
 import { PortalSessions } from '../accounts/portal-sessions';
 import type { BeginSpan } from '../domain/trace';
@@ -11,7 +11,6 @@ import { Endpoints } from '../endpoints/endpoints';
 import { EndpointHealth } from '../endpoints/health/endpoint-health';
 import { SigningKeys } from '../endpoints/signing-keys/signing-keys';
 import { WaitingDeliveries } from '../endpoints/waiting-deliveries';
-import { EndedList } from '../events/redis-ended-list';
 import { Deliveries } from '../history/deliveries';
 import { Exports } from '../history/exports';
 import { Metrics } from '../history/metrics';
@@ -21,26 +20,27 @@ import { Operations } from '../operations/operations';
 import { Queues } from '../operations/queues';
 import { RefusedRecords } from '../operations/refused-records';
 import { Turns } from '../platform/batches';
+import type { Allowance } from '../platform/duration';
 import type { Stoppable } from '../platform/timers';
 import { Publishing } from '../publish/publishing';
 import { FanOuts, type PublishingParts } from '../publish/publishing-parts';
 import { ScheduledEvents } from '../publish/scheduled-events';
-import { PausedQueues } from '../queue/bullmq-paused-queues';
 import { DeadLetters } from '../replays/dead-letters';
 import { Redelivery } from '../replays/redelivery';
 import { Replays } from '../replays/replays';
-import { openStores, recordersOf, type StoreParts, type StoreSettings, type Stores } from './open-stores';
+import { openStores, recordersOf, type StoreParts, type Stores } from './open-stores';
+import type { StoreSettings } from './store-settings';
 
 export interface CoreParts extends StoreParts {
   readonly config: CoreSettings;
-  /** The most bytes of an event's body in UTF-8. Absent: this process takes no events. */
-  readonly maxEventBytes?: number;
   /** Absent: traces are not wanted. */
   readonly beginSpan?: BeginSpan | undefined;
 }
 
-/** Those besides are of the process that creates webhooks and rotates keys: no other one has them. */
+/** Those besides are of processes that take requests or events. */
 export interface CoreSettings extends StoreSettings {
+  readonly AUTH_FAILURE_LIMIT?: Allowance | undefined;
+  readonly MAX_EVENT_BYTES?: number;
   readonly MAX_WEBHOOKS?: number;
   readonly SIGNING_KEY_LEAD?: number;
 }
@@ -59,26 +59,23 @@ export type Core = ReturnType<typeof openCore>;
 export function openCore(parts: CoreParts) {
   const stores = openStores(parts);
   const modules = openModules(parts, stores);
-  const { eventQueue, deliveryQueue, replayQueue, erasureQueue } = stores;
-  const { deadLetterStore, accountJobs, standings, movedHistory } = stores;
-  const sending = [eventQueue, deliveryQueue, replayQueue, erasureQueue];
-  const queues = [...sending, deadLetterStore, accountJobs, standings];
   const recorders: readonly Stoppable[] = [
     { name: 'refusals', stop: () => modules.refusals.stop() },
     ...recordersOf(stores),
   ];
   const connections: readonly Stoppable[] = [
-    { name: 'queues', stop: async () => void (await Promise.all(queues.map((queue) => queue.close()))) },
-    { name: 'history database', stop: async () => await movedHistory?.historyDatabase.close() },
+    { name: 'history database', stop: async () => await stores.movedHistory?.historyDatabase.close() },
   ];
   return { ...modules, stores, recorders, connections };
 }
 
 function openModules(parts: CoreParts, stores: Stores) {
-  const { config, redis, shards, heavyTurns, clock, emit } = parts;
-  const { auditLog, pgAuditLog, auditBounds } = stores;
-  const authentication = new Authentication(stores);
-  const refusals = new Refusals({ refusalStore: new RefusalStore(redis), auditBounds, clock, emit });
+  const { config, heavyTurns, clock } = parts;
+  const { auditLog, pgAuditLog } = stores;
+  const allowance = config.AUTH_FAILURE_LIMIT;
+  const authFailures = allowance && new AuthFailures({ allowance, clock });
+  const authentication = new Authentication({ ...stores, authFailures });
+  const refusals = new Refusals(stores);
   const eventTypes = new EventTypes(stores);
   const signingKeys = new SigningKeys({ ...stores, keyLeadMs: config.SIGNING_KEY_LEAD ?? DAY_MS });
   const waitingDeliveries = new WaitingDeliveries(stores);
@@ -87,7 +84,7 @@ function openModules(parts: CoreParts, stores: Stores) {
   const endpointHealth = new EndpointHealth(stores);
   const publishingParts: PublishingParts = {
     eventTypes,
-    maxEventBytes: parts.maxEventBytes ?? 0,
+    maxEventBytes: config.MAX_EVENT_BYTES ?? 0,
     beginSpan: parts.beginSpan,
     routingTurns: new Turns(),
     fanOutTurns: new Turns(),
@@ -112,12 +109,12 @@ function openModules(parts: CoreParts, stores: Stores) {
     exports: new Exports(stores),
     metrics: new Metrics({ ...stores, recentAttempts: new RecentAttempts({ ...stores, heavyTurns }) }),
     operations: new Operations({ ...stores, endpoints, endpointHealth }),
-    portalSessions: new PortalSessions({ ...stores, authentication }),
+    portalSessions: new PortalSessions({ ...stores, authentication, authFailures }),
     publishing: new Publishing(publishingParts, scheduledEvents),
-    queues: new Queues({ ...stores, pausedQueues: new PausedQueues(redis, shards) }),
+    queues: new Queues(stores),
     redelivery,
     refusals,
-    refusedRecords: new RefusedRecords({ endedList: new EndedList(redis), clock }),
+    refusedRecords: new RefusedRecords(stores),
     replays,
     scheduledEvents,
     signingKeys,

@@ -1,8 +1,6 @@
-import type { z } from 'zod';
 import { AccountQuota, UsageRecorder } from '../accounts/account-quota';
-import { auditBoundsOf, type auditSettings } from '../accounts/audit/audit-settings';
+import { auditBoundsOf } from '../accounts/audit/audit-settings';
 import { AuditLog } from '../accounts/audit/redis-audit-log';
-import type { AuthFailures } from '../accounts/authentication';
 import { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
 import type { HeavyTurns } from '../accounts/heavy-turns';
 import { AccountStore } from '../accounts/redis-account-store';
@@ -12,9 +10,8 @@ import { UsageStore } from '../accounts/redis-usage-store';
 import type { AuditEntry } from '../domain/audit';
 import type { QueueShard, QueueShards } from '../domain/queues';
 import type { Emit } from '../domain/signal';
-import type { NoteUsage } from '../domain/usage';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
-import { disablePolicyOf, type disableSettings } from '../endpoints/disable';
+import { disablePolicyOf } from '../endpoints/disable';
 import { HealthStore } from '../endpoints/health/redis-health-store';
 import { auditRecordedEvent, OperationalEvents } from '../endpoints/operational-events';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
@@ -26,10 +23,9 @@ import { Subscriptions } from '../endpoints/subscriptions';
 import { VerificationStore } from '../endpoints/verification/redis-verification-store';
 import { VerificationPolicy } from '../endpoints/verification/verify';
 import { DeliveryStore } from '../events/redis-delivery-store';
-import { EventRelease, EventReleaser } from '../events/redis-event-release';
+import { EventReleaser } from '../events/redis-event-release';
 import { EventStore } from '../events/redis-event-store';
 import { ScheduledEventStore } from '../events/redis-scheduled-event-store';
-import type { historySettings } from '../history/database/history-settings';
 import type { PgDatabaseOptions } from '../history/database/pg-database';
 import { openMovedHistory } from '../history/moved-history';
 import { Rehydration } from '../history/mover/rehydration';
@@ -41,30 +37,22 @@ import { WorkerReports } from '../operations/redis-worker-reports';
 import { type Clock, steadyClock } from '../platform/clock';
 import type { Atomic } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
-import type { commonSettings, secretsSettings } from '../platform/settings';
 import type { Stoppable } from '../platform/timers';
 import { Assumptions } from '../publish/redis-assumption';
 import { EventClaimStore } from '../publish/redis-event-claim-store';
-import { IdempotencyStore, KEPT_MS } from '../publish/redis-idempotency-store';
+import { IdempotencyStore } from '../publish/redis-idempotency-store';
 import { AccountJobs } from '../queue/bullmq-account-jobs';
 import { DeadLetterStore } from '../queue/bullmq-dead-letter-store';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { EventQueue } from '../queue/bullmq-event-queue';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { QueueStandings } from '../queue/bullmq-queue-standings';
+import { RejectedEvents } from '../queue/bullmq-rejected-events';
 import { ScheduledQueue } from '../queue/bullmq-scheduled-queue';
 import { ErasureQueue, ReplayQueue } from '../queue/bullmq-work-queues';
 import { HeldCounts } from '../queue/redis-held-counts';
 import { ReplayStore } from '../replays/redis-replay-store';
-
-type SettingsOf<Shape extends z.core.$ZodShape> = z.infer<z.ZodObject<Shape>>;
-
-/** What the settings of all processes say of the stores. */
-export type StoreSettings = SettingsOf<typeof commonSettings> &
-  SettingsOf<typeof auditSettings> &
-  SettingsOf<typeof historySettings> &
-  SettingsOf<typeof disableSettings> &
-  Pick<SettingsOf<typeof secretsSettings>, 'SECRETS_ENCRYPTION_KEY'>;
+import type { StoreSettings } from './store-settings';
 
 export interface StoreParts {
   readonly config: StoreSettings;
@@ -80,8 +68,6 @@ export interface StoreParts {
   readonly servedShards?: () => readonly QueueShard[];
   /** The heavy parts of requests are done in them. Absent: at once. */
   readonly heavyTurns?: HeavyTurns | undefined;
-  /** Absent: failed authentications are not limited. */
-  readonly authFailures?: AuthFailures | undefined;
 }
 
 export type Stores = ReturnType<typeof openStores>;
@@ -92,37 +78,26 @@ export type Stores = ReturnType<typeof openStores>;
  * @returns with them what else the modules over them take.
  */
 export function openStores(parts: StoreParts) {
-  const { config, redis, shards, atomic, clock, emit, servedShards, heavyTurns, authFailures } = parts;
+  const { config, redis, shards, atomic, clock, emit, servedShards, heavyTurns } = parts;
   // What has ended moves: until then none of it is let go of because there is much of it.
   const hasHistory = config.HISTORY_DATABASE_URL !== undefined;
   const count = hasHistory ? Number.MAX_SAFE_INTEGER : config.RETENTION_COUNT;
   const retention = { ageMs: config.RETENTION, count };
   const usageStore = new UsageStore(redis);
-  const usageRecorder = new UsageRecorder({ usageStore, clock, emit });
-  const noteUsage: NoteUsage = (accountId, kind, bytes) =>
-    usageRecorder.note(accountId, kind, bytes, clock(), retention.ageMs);
+  const usageRecorder = new UsageRecorder({ usageStore, retentionMs: retention.ageMs, clock, emit });
   const quota = new AccountQuota({ usageStore, defaultBytes: config.ACCOUNT_QUOTA_BYTES, clock, emit });
   const sealer = provideSealer(config.SECRETS_ENCRYPTION_KEY, emit);
-  const endpointStore = new EndpointStore(redis, sealer, (accountId, standing) =>
-    quota.note(accountId, standing),
-  );
+  const endpointStore = new EndpointStore(redis, sealer, quota.note);
   const subscriptions = new Subscriptions(endpointStore);
   const accountStore = new AccountStore(redis);
-  const eventRelease = new EventRelease(redis);
-  const eventReleaser = new EventReleaser({
-    eventRelease,
-    usageRecorder,
-    retentionMs: retention.ageMs,
-    emit,
-  });
-  const letGo = eventReleaser.add.bind(eventReleaser);
+  const eventReleaser = new EventReleaser({ redis, usageRecorder, emit });
+  const onPruned = eventReleaser.add;
   const eventStore = new EventStore(redis, retention, steadyClock, {
     form: config.RECORD_FORM,
-    onPruned: letGo,
-    onErased: (accountId, bytes, acceptedAt) =>
-      usageRecorder.note(accountId, 'events', -bytes, acceptedAt, retention.ageMs),
+    onPruned,
+    onErased: (accountId, bytes, acceptedAt) => usageRecorder.note(accountId, 'events', -bytes, acceptedAt),
   });
-  const deliveryStore = new DeliveryStore(redis, retention, letGo, config.RECORD_FORM);
+  const deliveryStore = new DeliveryStore(redis, retention, onPruned, config.RECORD_FORM);
   const eventQueue = new EventQueue(redis, shards);
   const deliveryQueue = new DeliveryQueue(redis, shards);
   const standings = new QueueStandings(redis, shards);
@@ -133,13 +108,13 @@ export function openStores(parts: StoreParts) {
     url === undefined
       ? undefined
       : openMovedHistory({ ...parts.database, url, emit }, redis, retention, clock);
-  const rehydrating = { eventStore, deliveryStore, usageRecorder, retention, recordForm: config.RECORD_FORM };
+  const rehydrating = { eventStore, deliveryStore, usageRecorder, recordForm: config.RECORD_FORM };
   return {
     redis,
+    shards,
     atomic,
     clock,
     emit,
-    authFailures,
     /** All that there is of the history; `undefined`: there is none. */
     movedHistory,
     ...movedHistory,
@@ -147,7 +122,7 @@ export function openStores(parts: StoreParts) {
     retention,
     usageStore,
     usageRecorder,
-    noteUsage,
+    noteUsage: usageRecorder.note,
     quota,
     sealer,
     endpointStore,
@@ -172,22 +147,16 @@ export function openStores(parts: StoreParts) {
     assumptions: new Assumptions(redis, {
       atomic,
       defaultQuotaBytes: config.ACCOUNT_QUOTA_BYTES,
-      noteStanding: (accountId, standing) => quota.note(accountId, standing),
+      noteStanding: quota.note,
     }),
-    idempotencyStore: new IdempotencyStore(redis, (accountId, bytes) =>
-      usageRecorder.note(accountId, 'answers', bytes, clock(), KEPT_MS),
-    ),
+    idempotencyStore: new IdempotencyStore(redis, usageRecorder),
     eventQueue,
     scheduledQueue: new ScheduledQueue(redis, shards),
     deliveryQueue,
     standings,
     heldDeliveries,
     heldCounts: new HeldCounts(redis, shards),
-    verificationPolicy: new VerificationPolicy({
-      accountStore,
-      byDefault: config.ENDPOINT_VERIFICATION,
-      requestOrigin: config.WEBHOOK_REQUEST_ORIGIN,
-    }),
+    verificationPolicy: new VerificationPolicy(accountStore, config),
     verificationStore: new VerificationStore(redis, atomic),
     admissionStore: new AdmissionStore(redis),
     healthStore: new HealthStore(redis, healthRetentionOf(config), atomic),
@@ -203,12 +172,13 @@ export function openStores(parts: StoreParts) {
       movedHistory && { source: movedHistory.pgHistory, movedStore: movedHistory.movedStore },
     ),
     deadLetterStore: new DeadLetterStore(redis, shards, clock),
+    rejectedEvents: new RejectedEvents(redis, shards, clock),
     replayQueue: new ReplayQueue(redis, shards),
     erasureQueue: new ErasureQueue(redis, shards),
     accountJobs: new AccountJobs(redis, shards),
     workerReports: new WorkerReports(redis, atomic),
     dayStore: new DayStore(redis, atomic),
-    replayStore: new ReplayStore(redis, config.RETENTION, noteUsage),
+    replayStore: new ReplayStore(redis, config.RETENTION, usageRecorder.note),
     remainsStore: new RemainsStore(redis, shards),
   };
 }

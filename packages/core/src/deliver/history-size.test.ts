@@ -78,7 +78,7 @@ it.each([10, 100_000])(
   'a pending delivery of %d bytes takes up at most 1.2 KiB, its job and its place included',
   async (dataLength) => {
     const { accountId, endpointId, eventId, ids, bytes } = await fanOut(dataLength);
-    const queue = willClose(new DeliveryQueue(redis.client, oneShard('bull')));
+    const queue = new DeliveryQueue(redis.client, oneShard('bull'));
     for (const id of ids) await queue.addAll([{ accountId, eventId: id, endpointId }]);
     const job = await bytesOf(`bull:deliveries:${deliveryIdOf({ eventId, endpointId })}`);
     const line = await shareOf('bull:deliveries:prioritized');
@@ -91,7 +91,7 @@ it.each([10, 100_000])(
   async (dataLength) => {
     const { accountId, endpointId, eventId, ids, bytes } = await fanOut(dataLength);
     const queues = { redis: redis.client, prefix: 'bull' };
-    const queue = willClose(new DeliveryQueue(queues.redis, oneShard(queues.prefix)));
+    const queue = new DeliveryQueue(queues.redis, oneShard(queues.prefix));
     const held = new HeldDeliveries(queues.redis, oneShard(queues.prefix));
     const worker = willClose(new Worker('deliveries', null, { connection: redis.client }));
     await queue.addAll(ids.map((id) => ({ accountId, eventId: id, endpointId })));

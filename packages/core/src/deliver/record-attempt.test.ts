@@ -62,7 +62,6 @@ async function arrange({ hasHistory = false, isListed = true } = {}) {
   const health: EndedAttempt[] = [];
   const time = { now: NOW };
   const deliveryQueue = new DeliveryQueue(client, oneShard('bull'));
-  scene.willClose(deliveryQueue);
   const endedList = new EndedList(client);
   const parts = fake<AttemptParts>({
     attemptStore: new AttemptStore(testRetention),

@@ -49,7 +49,7 @@ async function arrange(count: number, order: typeof atomicAsOne) {
     deliveryStore,
     atomic,
     endedList,
-    deliveryQueue: willClose(new DeliveryQueue(client, oneShard('bull'))),
+    deliveryQueue: new DeliveryQueue(client, oneShard('bull')),
     admissionStore: new AdmissionStore(client),
     healthRecorder: fake<HealthRecorder>({
       record: (_, { delivered }, times: number) => void counted.push([delivered, times]),

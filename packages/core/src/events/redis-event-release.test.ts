@@ -11,7 +11,7 @@ import { recordSignals } from '../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
 import { DeliveryStore } from './redis-delivery-store';
-import { EventRelease, EventReleaser } from './redis-event-release';
+import { EventReleaser } from './redis-event-release';
 import { EventStore } from './redis-event-store';
 
 const DAY = 86_400_000;
@@ -31,13 +31,12 @@ function build() {
   const signals = recordSignals();
   const noted: { kind: UsageKind; bytes: number }[] = [];
   const releaser = new EventReleaser({
-    eventRelease: new EventRelease(client),
+    redis: client,
     usageRecorder: fake<UsageRecorder>({ note: (_id, kind, bytes) => void noted.push({ kind, bytes }) }),
-    retentionMs: DAY,
     emit: signals.listen,
   });
   const retention = { ageMs: DAY, count: KEPT };
-  const onPruned = releaser.add.bind(releaser);
+  const onPruned = releaser.add;
   const eventStore = new EventStore(client, retention, undefined, { onPruned });
   const deliveryStore = new DeliveryStore(client, retention, onPruned);
   let number = 0;

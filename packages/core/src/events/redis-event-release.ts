@@ -12,9 +12,8 @@ import type { Pruned } from './redis-event-index';
 import { releaseEvents } from './redis-event-release.script';
 
 export interface EventReleaserOptions {
-  readonly eventRelease: EventRelease;
+  readonly redis: RedisClient;
   readonly usageRecorder: UsageRecorder;
-  readonly retentionMs: number;
   readonly emit: Emit;
 }
 
@@ -27,7 +26,13 @@ const LET_GO_EVERY_MS = 10_000;
 const AT_ONCE = 100;
 /** Beyond this number, some hundred bytes each, bodies are left to RETENTION. */
 const MOST_WAITING = 200_000;
-interface Waiting extends LetGo {
+
+/** An event that a list has pruned. */
+interface Waiting {
+  readonly accountId: AccountId;
+  readonly eventId: EventId;
+  /** The owner of the list; absent: the account's own list. */
+  readonly endpointId: EndpointId | undefined;
   readonly createdAt: number;
 }
 
@@ -47,7 +52,7 @@ export class EventReleaser {
   constructor(private readonly options: EventReleaserOptions) {}
 
   /** @param endpointId the owner of the list; absent: the account's own list. */
-  add(accountId: AccountId, pruned: readonly Pruned[], endpointId?: EndpointId): void {
+  readonly add = (accountId: AccountId, pruned: readonly Pruned[], endpointId?: EndpointId): void => {
     for (const { eventId, createdAt, logBytes } of pruned) {
       // A delivery that has not ended still needs the body, and returns to the list with its next attempt.
       if (endpointId !== undefined && logBytes === undefined) continue;
@@ -57,7 +62,7 @@ export class EventReleaser {
       }
     }
     this.#turnSoon();
-  }
+  };
 
   /** Release the events that have waited since before the last turn. */
   async turn(): Promise<void> {
@@ -81,49 +86,32 @@ export class EventReleaser {
   }
 
   async #release(some: readonly Waiting[]): Promise<void> {
-    const freed = await this.options.eventRelease.release(some);
-    const { usageRecorder, retentionMs } = this.options;
+    const { redis, usageRecorder } = this.options;
+    const freed = await release(redis, some);
     for (const [i, { accountId, createdAt }] of some.entries()) {
       const bytes = freed[i] ?? 0;
-      if (bytes > 0) usageRecorder.note(accountId, 'events', -(bytes + EVENT_BYTES), createdAt, retentionMs);
+      if (bytes > 0) usageRecorder.note(accountId, 'events', -(bytes + EVENT_BYTES), createdAt);
     }
   }
 
   #uncount(accountId: AccountId, createdAt: number, logBytes: number): void {
     const bytes = DELIVERY_BYTES + Math.max(logBytes - COUNTED_LOG_BYTES, 0);
-    this.options.usageRecorder.note(accountId, 'deliveries', -bytes, createdAt, this.options.retentionMs);
+    this.options.usageRecorder.note(accountId, 'deliveries', -bytes, createdAt);
   }
 }
 
-/** An event that a list has pruned. */
-export interface LetGo {
-  readonly accountId: AccountId;
-  readonly eventId: EventId;
-  /** The owner of the list; absent: the account's own list. */
-  readonly endpointId: EndpointId | undefined;
+/** For each, in the same order, the size of its body if it is gone now. Idempotent. */
+async function release(redis: RedisClient, some: readonly Waiting[]): Promise<readonly number[]> {
+  if (!(redis instanceof Cluster)) return await releaseTogether(redis, some);
+  // There each event has a slot of its own.
+  return (await Promise.all(some.map((one) => releaseTogether(redis, [one])))).flat();
 }
 
-/** Removes events' bodies once no list has them. */
-export class EventRelease {
-  // In a Cluster each event has a slot of its own.
-  readonly #areTogether: boolean;
-
-  constructor(private readonly redis: RedisClient) {
-    this.#areTogether = !(redis instanceof Cluster);
-  }
-
-  /** For each, in the same order, the size of its body if it is gone now. Idempotent. */
-  async release(some: readonly LetGo[]): Promise<readonly number[]> {
-    if (this.#areTogether) return await this.#releaseTogether(some);
-    return (await Promise.all(some.map((one) => this.#releaseTogether([one])))).flat();
-  }
-
-  async #releaseTogether(some: readonly LetGo[]): Promise<readonly number[]> {
-    const eventKeys = some.flatMap(({ accountId, eventId }) => [
-      keys.event(accountId, eventId),
-      keys.receivers(accountId, eventId),
-    ]);
-    const endpoints = some.map(({ endpointId = '' }) => endpointId);
-    return await releaseEvents({ eventKeys, endpoints })(this.redis);
-  }
+async function releaseTogether(redis: RedisClient, some: readonly Waiting[]): Promise<readonly number[]> {
+  const eventKeys = some.flatMap(({ accountId, eventId }) => [
+    keys.event(accountId, eventId),
+    keys.receivers(accountId, eventId),
+  ]);
+  const endpoints = some.map(({ endpointId = '' }) => endpointId);
+  return await releaseEvents({ eventKeys, endpoints })(redis);
 }

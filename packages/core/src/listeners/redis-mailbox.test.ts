@@ -1,4 +1,3 @@
-import { connectRedis } from '../platform/redis-connect';
 import { recordSignals } from '../testing/record-signals';
 import { type RedisProxy, startRedisProxy } from '../testing/redis-proxy';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
@@ -22,7 +21,7 @@ function openMailbox() {
   const emit = recordSignals().listen;
   const mailbox = new RedisMailbox({
     redis: redis.client,
-    connect: () => connectRedis({ url: proxy.url, role: 'working', name: 'test', silenceMs: 3_000, emit }),
+    connection: { url: proxy.url, role: 'answering', name: 'test', silenceMs: 3_000, emit },
     emit,
   });
   open.push(mailbox);

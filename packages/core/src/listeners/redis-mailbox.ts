@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { keys } from '../domain/keys';
 import type { Emit } from '../domain/signal';
-import type { RedisClient } from '../platform/redis-connect';
+import { type ConnectOptions, connectRedis, type RedisClient } from '../platform/redis-connect';
 
 export interface RedisMailboxOptions {
   readonly redis: RedisClient;
-  /** Open a connection only for reading, since that waits. */
-  readonly connect: () => RedisClient;
+  /** For a connection only for reading, since that waits. */
+  readonly connection: ConnectOptions;
   readonly emit: Emit;
 }
 
@@ -17,7 +17,7 @@ const ADDRESS_BYTES = 9;
 const READ_PATIENCE_S = 2;
 const READ_AT_ONCE = 100;
 /** A reading connection without a reply for this long is dead. */
-export const MAILBOX_SILENCE_MS = 10_000;
+const SILENCE_MS = 10_000;
 // A connection that was used a moment ago will be needed again.
 const IDLE_MS = 30_000;
 const AFTER_FAULT_MS = 500;
@@ -68,7 +68,9 @@ export class RedisMailbox {
   }
 
   async #read(): Promise<void> {
-    const connection = this.options.connect();
+    const { name, ...options } = this.options.connection;
+    const own = { role: 'working', name: `${name}-mailbox` } as const;
+    const connection = connectRedis({ silenceMs: SILENCE_MS, ...options, ...own });
     try {
       while (this.#isWanted()) await this.#readSome(connection);
     } finally {

@@ -13,7 +13,6 @@ import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { EventQueue } from '../queue/bullmq-event-queue';
 import { buildAcceptedAttempt, buildAttempt } from '../testing/build-attempt';
 import { buildEvent } from '../testing/build-event';
-import { createClosables } from '../testing/closables';
 import { fake } from '../testing/fake';
 import { noOrder } from '../testing/no-order';
 import { openPublishingParts } from '../testing/open-publishing-parts';
@@ -25,12 +24,10 @@ import { Erasure, type ErasureParts } from './erasure';
 
 const NOW = 1_700_000_060_000;
 
-const { willClose, closeAll } = createClosables();
 let redis: TestRedis;
 beforeAll(async () => {
   redis = await openTestRedis();
 });
-afterEach(closeAll);
 afterAll(() => redis.close());
 
 const readState = async ({ endpointId, eventId }: DeliveryParts) =>
@@ -47,7 +44,7 @@ function arrange(change: Partial<AcceptedEvent> = {}) {
   const deliveryStore = new DeliveryStore(redis.client, testRetention);
   const queue = { redis: redis.client, prefix: 'bull' };
   const signals = recordSignals();
-  const publishingParts = willClose(openPublishingParts(redis.client));
+  const publishingParts = openPublishingParts(redis.client);
   const parts = {
     ...noOrder,
     scheduledEvents: new ScheduledEvents({
@@ -69,7 +66,7 @@ function arrange(change: Partial<AcceptedEvent> = {}) {
     eventStore,
     openEventStore,
     deliveryStore,
-    eventQueue: willClose(new EventQueue(queue.redis, oneShard(queue.prefix))),
+    eventQueue: new EventQueue(queue.redis, oneShard(queue.prefix)),
     queuedData: () => redis.client.hget(`bull:events:${eventJobId(accountId, id)}`, 'data'),
     log: () => redis.client.get(keys.delivery(endpointId, id)),
     delivery: { endpointId, eventId: id },

@@ -84,8 +84,6 @@ class Interruption {
     publishingParts = openPublishingParts(scene.redis.client);
   });
   afterAll(async () => {
-    await eventQueue.close();
-    await publishingParts.close();
     await scene.close();
     await test.close();
   });

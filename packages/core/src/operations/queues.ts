@@ -1,10 +1,13 @@
 import type { AuditLog } from '../accounts/audit/redis-audit-log';
 import { DEFAULT_ACCOUNT } from '../domain/account';
 import type { Act } from '../domain/audit';
-import { type PausableQueue, type PausedQueues, pausableQueues } from '../queue/bullmq-paused-queues';
+import type { QueueShards } from '../domain/queues';
+import type { RedisClient } from '../platform/redis-connect';
+import { type PausableQueue, PausedQueues, pausableQueues } from '../queue/bullmq-paused-queues';
 
 export interface QueuesParts {
-  readonly pausedQueues: PausedQueues;
+  readonly redis: RedisClient;
+  readonly shards: QueueShards;
   readonly auditLog: AuditLog;
 }
 
@@ -17,23 +20,26 @@ export interface QueuePause {
 
 /** The queues that an operator may pause: no worker takes another job from one until it is resumed. */
 export class Queues {
-  constructor(private readonly parts: QueuesParts) {}
+  readonly #pausedQueues: PausedQueues;
+
+  constructor(private readonly parts: QueuesParts) {
+    this.#pausedQueues = new PausedQueues(parts.redis, parts.shards);
+  }
 
   async list(): Promise<readonly QueuePause[]> {
-    const { pausedQueues } = this.parts;
     return await Promise.all(
-      pausableQueues.map(async (name) => ({ name, ...(await pausedQueues.read(name)) })),
+      pausableQueues.map(async (name) => ({ name, ...(await this.#pausedQueues.read(name)) })),
     );
   }
 
   async pause(name: PausableQueue, act: Act): Promise<void> {
     await this.#record(name, act);
-    await this.parts.pausedQueues.pause(name);
+    await this.#pausedQueues.pause(name);
   }
 
   async resume(name: PausableQueue, act: Act): Promise<void> {
     await this.#record(name, act);
-    await this.parts.pausedQueues.resume(name);
+    await this.#pausedQueues.resume(name);
   }
 
   // First: nothing else could record it if the process died after its last step.

@@ -1,8 +1,9 @@
-import type { EndedList, RefusedEntry } from '../events/redis-ended-list';
+import { EndedList, type RefusedEntry } from '../events/redis-ended-list';
 import type { Clock } from '../platform/clock';
+import type { RedisClient } from '../platform/redis-connect';
 
 export interface RefusedRecordsParts {
-  readonly endedList: EndedList;
+  readonly redis: RedisClient;
   readonly clock: Clock;
 }
 
@@ -14,22 +15,25 @@ export interface RefusedList {
 
 /** Finished deliveries that PostgreSQL refuses. They stay in Redis, and are shown from there. */
 export class RefusedRecords {
-  constructor(private readonly parts: RefusedRecordsParts) {}
+  readonly #endedList: EndedList;
+
+  constructor(private readonly parts: RefusedRecordsParts) {
+    this.#endedList = new EndedList(parts.redis);
+  }
 
   /** Some of them, in no order. */
   async list(limit: number): Promise<RefusedList> {
-    const { endedList } = this.parts;
     const found = new Map<string, RefusedEntry>();
     let cursor: string | undefined;
     do {
-      const { entries, nextCursor } = await endedList.listRefused(cursor);
+      const { entries, nextCursor } = await this.#endedList.listRefused(cursor);
       // One may come twice.
       for (const entry of entries) {
         found.set(`${entry.accountId} ${entry.eventId} ${entry.endpointId}`, entry);
       }
       cursor = nextCursor;
     } while (cursor !== undefined && found.size <= limit);
-    const count = found.size > limit ? await endedList.countRefused() : undefined;
+    const count = found.size > limit ? await this.#endedList.countRefused() : undefined;
     return { found: [...found.values()].slice(0, limit), count };
   }
 
@@ -40,7 +44,6 @@ export class RefusedRecords {
    * @returns how many were put back.
    */
   async retry(onProgress: (count: number) => void): Promise<number> {
-    const { endedList, clock } = this.parts;
-    return await endedList.putRefusedBack(clock(), onProgress);
+    return await this.#endedList.putRefusedBack(this.parts.clock(), onProgress);
   }
 }

@@ -1,11 +1,21 @@
+import { hostname } from 'node:os';
 import type { RedisClock } from '../platform/redis-clock';
+import { VERSION } from '../platform/version';
 import { fake } from '../testing/fake';
 import { recordSignals } from '../testing/record-signals';
 import { signalSamples } from '../testing/signal-samples';
 import { REPORT_EVERY_MS, type WorkerReport, type WorkerReports } from './redis-worker-reports';
 import { AttemptRate, WorkerReporter } from './worker-reporter';
 
-const worker = { id: 'f00d42', host: 'node-1', pid: 42, version: '0.1.0', startedAt: 1_700_000_000_000 };
+const STARTED_AT = 1_700_000_000_000;
+const worker = {
+  id: 'f00d42',
+  host: hostname(),
+  pid: process.pid,
+  version: VERSION,
+  startedAt: STARTED_AT,
+  sendsMail: true,
+};
 
 function arrange() {
   let now = 0;
@@ -19,10 +29,12 @@ function arrange() {
   });
   const reporter = new WorkerReporter({
     workerReports: store,
-    worker,
+    workerId: worker.id,
+    sendsMail: true,
     slots: { inUse: { quick: 3, slow: 1 }, allowed: { quick: 16, slow: 64 } },
     attempts,
     redisClock: fake<RedisClock>({ skewMs: -3.7 }),
+    clock: () => STARTED_AT + now,
     emit: signals.listen,
   });
   const attempt = () => attempts.listen(signalSamples['delivery.attempted']);

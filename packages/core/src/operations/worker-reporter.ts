@@ -1,15 +1,21 @@
+import { hostname } from 'node:os';
+import { pid } from 'node:process';
 import type { Emit, SignalListener } from '../domain/signal';
+import type { Clock } from '../platform/clock';
 import type { RedisClock } from '../platform/redis-clock';
 import { settledWithin, WakeUpTimer } from '../platform/timers';
+import { VERSION } from '../platform/version';
 import { REPORT_EVERY_MS, type WorkerReport, type WorkerReports } from './redis-worker-reports';
 
 export interface WorkerReporterParts {
   readonly workerReports: WorkerReports;
-  readonly worker: Omit<WorkerReport, 'slots' | 'attemptsPerSecond' | 'skewMs'>;
+  readonly workerId: string;
+  readonly sendsMail: boolean;
   /** The present number of slots in use, and the most that may be. */
   readonly slots: Readonly<Record<'inUse' | 'allowed', Readonly<Record<'quick' | 'slow', number>>>>;
   readonly attempts: AttemptRate;
   readonly redisClock: RedisClock;
+  readonly clock: Clock;
   readonly emit: Emit;
 }
 
@@ -28,27 +34,39 @@ export class WorkerReporter {
 
   #hasReported = false;
 
-  constructor(private readonly parts: WorkerReporterParts) {}
+  readonly #startedAt: number;
+
+  constructor(private readonly parts: WorkerReporterParts) {
+    this.#startedAt = parts.clock();
+  }
 
   start(): void {
     void this.#timer.runNow();
   }
 
   async stop(): Promise<void> {
-    const { workerReports, worker } = this.parts;
-    const leaving = this.#timer.stop().then(() => this.#trying(workerReports.remove(worker.id)));
+    const { workerReports, workerId } = this.parts;
+    const leaving = this.#timer.stop().then(() => this.#trying(workerReports.remove(workerId)));
     await settledWithin(STOP_PATIENCE_MS, leaving);
   }
 
   /** Never rejects. */
   async runOnce(patienceMs = 0): Promise<void> {
-    const { workerReports, worker, slots, attempts, redisClock } = this.parts;
+    const { workerReports, workerId, sendsMail, slots, attempts, redisClock } = this.parts;
     const { inUse, allowed } = slots;
     const quick = { inUse: inUse.quick, allowed: allowed.quick };
     const slow = { inUse: inUse.slow, allowed: allowed.slow };
-    const attemptsPerSecond = attempts.take();
-    const skewMs = Math.round(redisClock.skewMs ?? 0);
-    const report = { ...worker, slots: { quick, slow }, attemptsPerSecond, skewMs };
+    const report: WorkerReport = {
+      id: workerId,
+      host: hostname(),
+      pid,
+      version: VERSION,
+      startedAt: this.#startedAt,
+      sendsMail,
+      slots: { quick, slow },
+      attemptsPerSecond: attempts.take(),
+      skewMs: Math.round(redisClock.skewMs ?? 0),
+    };
     await this.#trying(workerReports.save(report, patienceMs));
   }
 

@@ -150,38 +150,39 @@ export class WakeUpTimer {
 const FIRST_DELAY_MS = 100;
 const MAX_DELAY_MS = 2_000;
 
-export interface Repetition {
-  isDone(): boolean;
-  /** Resolves after the first try, successful or not. */
-  readonly tried: Promise<void>;
-  stop(): void;
-}
+/** Tries `action` once it is started and, as long as it fails, repeatedly at growing intervals. */
+export class Repetition {
+  #isDone = false;
+  #isStopped = false;
+  #timer: NodeJS.Timeout | undefined;
 
-/** Try `action` at once and, as long as it fails, repeatedly at growing intervals. */
-export function repeatUntilDone(action: () => Promise<void>): Repetition {
-  let done = false;
-  let stopped = false;
-  let timer: NodeJS.Timeout | undefined;
+  constructor(private readonly action: () => Promise<void>) {}
 
-  async function attempt(delayMs: number): Promise<void> {
-    try {
-      await action();
-      done = true;
-    } catch {
-      // The parts that `action` uses announce their own errors.
-      if (!stopped) timer = setTimeout(() => void attempt(Math.min(delayMs * 2, MAX_DELAY_MS)), delayMs);
-    }
+  get isDone(): boolean {
+    return this.#isDone;
   }
 
-  const tried = attempt(FIRST_DELAY_MS);
-  return {
-    tried,
-    isDone: () => done,
-    stop() {
-      stopped = true;
-      clearTimeout(timer);
-    },
-  };
+  /** Resolves after the first try, successful or not. */
+  async start(): Promise<void> {
+    await this.#attempt(FIRST_DELAY_MS);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  async #attempt(delayMs: number): Promise<void> {
+    try {
+      await this.action();
+      this.#isDone = true;
+    } catch {
+      // The parts that `action` uses announce their own errors.
+      if (this.#isStopped) return;
+      const nextMs = Math.min(delayMs * 2, MAX_DELAY_MS);
+      this.#timer = setTimeout(() => void this.#attempt(nextMs), delayMs);
+    }
+  }
 }
 
 /**

@@ -43,7 +43,6 @@ async function isListed(
 describe('fan out event', () => {
   const NOW = 1_700_000_000_500;
 
-  const { willClose, closeAll } = createClosables();
   let redis: TestRedis;
   let endpointStore: EndpointStore;
   let jobs: Queue;
@@ -52,17 +51,14 @@ describe('fan out event', () => {
     endpointStore = new EndpointStore(redis.client, testSealer);
     jobs = new Queue(DELIVERIES_QUEUE, { connection: redis.client });
   });
-  afterEach(async () => {
-    await closeAll();
-    await jobs.drain();
-  });
+  afterEach(() => jobs.drain());
   afterAll(async () => {
     await jobs.close();
     await redis.close();
   });
 
   function build(change: (parts: OpenedPublishingParts) => Partial<PublishingParts> = () => ({})) {
-    const opened = willClose(openPublishingParts(redis.client));
+    const opened = openPublishingParts(redis.client);
     const parts = { ...opened, clock: () => NOW, ...change(opened) };
     const route = async (event: AcceptedEvent) =>
       await routeEvent(parts, event, await parts.subscriptions.current(event.accountId));
@@ -339,7 +335,7 @@ describe('dispatch events', () => {
     const { client } = willClose(await openTestRedis());
     const accountId = uniqueAccountId();
     const endpoints = Array.from({ length: endpointCount }, () => buildEndpoint({ accountId, ...each }));
-    const parts = willClose(openPublishingParts(client));
+    const parts = openPublishingParts(client);
     await Promise.all(endpoints.map((endpoint) => parts.endpointStore.create(endpoint)));
     const endpointIds = endpoints.map(({ id }) => id);
     const deliveries = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
@@ -563,7 +559,7 @@ describe('dispatch events', () => {
       const server = willClose(await startRedisServer());
       const { client } = willClose(await openTestRedis(server.url));
       const movedIds = hasHistory ? new MovedIds(client, 60_000) : undefined;
-      const parts = { ...willClose(openPublishingParts(client)), movedIds, atomic: atomicAsOne(client) };
+      const parts = { ...openPublishingParts(client), movedIds, atomic: atomicAsOne(client) };
       await server.fillUp();
       const dispatched = dispatchEvents(parts, [buildEvent()]);
       await expect(dispatched).rejects.toThrow('OOM');

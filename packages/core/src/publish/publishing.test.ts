@@ -40,14 +40,12 @@ describe('accept events', () => {
     redis = await openTestRedis();
   });
   afterAll(() => redis.close());
-  const { willClose, closeAll } = createClosables();
-  afterEach(closeAll);
 
   function build(add: () => Promise<void> = async () => {}) {
     const added: AcceptedEvent[] = [];
     const lookedUp: (readonly EndpointRef[])[] = [];
     const accountId = uniqueAccountId();
-    const opened = willClose(openPublishingParts(redis.client));
+    const opened = openPublishingParts(redis.client);
     const { signals, eventStore } = opened;
     const publishing = open({
       ...opened,
@@ -266,7 +264,7 @@ describe('accept events, with a history', () => {
 
   async function arrange() {
     const { client } = willClose(await openTestRedis());
-    const parts = willClose(openPublishingParts(client));
+    const parts = openPublishingParts(client);
     const movedIds = new MovedIds(client, RETENTION_MS);
     const accountId = uniqueAccountId();
     const { id: endpointId } = buildEndpoint({ accountId });

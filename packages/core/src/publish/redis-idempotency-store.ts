@@ -1,3 +1,4 @@
+import type { UsageRecorder } from '../accounts/account-quota';
 import type { AccountId } from '../domain/account';
 import { ANSWER_BYTES } from '../domain/usage';
 import { mapReply } from '../platform/redis-atomic';
@@ -42,7 +43,7 @@ export type ClaimResult =
   | { readonly state: 'running' | 'other' };
 
 /** How long a key is remembered. */
-export const KEPT_MS = 24 * 60 * 60 * 1_000;
+const KEPT_MS = 24 * 60 * 60 * 1_000;
 
 /**
  * After this time a retry may take a request over. Each step of a request fails within two seconds when Redis
@@ -54,7 +55,7 @@ const LEASE_MS = 10_000;
 export class IdempotencyStore {
   constructor(
     private readonly redis: RedisClient,
-    private readonly onStored: (accountId: AccountId, bytes: number) => void = () => {},
+    private readonly usageRecorder?: UsageRecorder,
   ) {}
 
   /**
@@ -92,7 +93,7 @@ export class IdempotencyStore {
   /** The first response stays. */
   async answer({ accountId, name }: RequestKey, answer: string): Promise<void> {
     await answerRequest({ account: accountId, digest: name, answer, keptMs: KEPT_MS })(this.redis);
-    this.onStored(accountId, ANSWER_BYTES + answer.length);
+    this.#note(accountId, ANSWER_BYTES + answer.length);
   }
 
   /**
@@ -102,12 +103,16 @@ export class IdempotencyStore {
    */
   async release({ accountId, name }: RequestKey, seed: string): Promise<void> {
     await releaseRequest({ account: accountId, digest: name, seed, keptMs: KEPT_MS })(this.redis);
-    this.onStored(accountId, ANSWER_BYTES);
+    this.#note(accountId, ANSWER_BYTES);
   }
 
   /** Only for a claim without a made object: the next one is the first. @param seed as above. */
   async forget({ accountId, name }: RequestKey, seed: string): Promise<void> {
     await forgetRequest({ account: accountId, digest: name, seed })(this.redis);
+  }
+
+  #note(accountId: AccountId, bytes: number): void {
+    this.usageRecorder?.note(accountId, 'answers', bytes, undefined, KEPT_MS);
   }
 }
 

@@ -7,7 +7,6 @@ import { ScheduledQueue } from '../queue/bullmq-scheduled-queue';
 import { buildAtomic } from '../testing/build-atomic';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildEvent, buildScheduledEvent } from '../testing/build-event';
-import { createClosables } from '../testing/closables';
 import { openPublishingParts } from '../testing/open-publishing-parts';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
@@ -22,13 +21,11 @@ let redis: TestRedis;
 beforeAll(async () => {
   redis = await openTestRedis();
 });
-const { willClose, closeAll } = createClosables();
-afterEach(closeAll);
 afterEach(() => redis.client.flushdb());
 afterAll(() => redis.close());
 
 function arrange() {
-  const opened = willClose(openPublishingParts(redis.client));
+  const opened = openPublishingParts(redis.client);
   const parts = { ...opened, clock: Date.now };
   const now = Date.now();
   return {

@@ -31,7 +31,7 @@ describe('sharded account jobs', () => {
   /** @param shards can be others later on. */
   async function arrange(shards: QueueShards = shardsAmong(layout, [])) {
     const { client } = willClose(await openTestRedis());
-    const jobs = willClose(new AccountJobs(client, shards));
+    const jobs = new AccountJobs(client, shards);
     const queueIn = ({ prefix }: QueueShard, name = EVENTS_QUEUE) =>
       willClose(new Queue(name, { connection: client, prefix }));
     return {
@@ -69,7 +69,7 @@ describe('sharded account jobs', () => {
   it('finds an event in the first shard that got there from another, as it was not valid, after that was searched', async () => {
     const { client, addTo, queueIn, removeAll } = await arrange();
     await addTo(second, 'other');
-    const letters = willClose(new RejectedEvents(client, oneShard(first.prefix), () => 0));
+    const letters = new RejectedEvents(client, oneShard(first.prefix), () => 0);
     const rejected = { id: 'late', name: 'x.y', timestamp: 0, data: { account_id: 'acme' } };
     let isKept = false;
     await removeAll(async (place) => {
@@ -114,7 +114,7 @@ describe('bullmq account jobs', () => {
     return {
       client,
       connection,
-      jobs: willClose(new AccountJobs(connection.redis, oneShard(connection.prefix))),
+      jobs: new AccountJobs(connection.redis, oneShard(connection.prefix)),
       events: willClose(new Queue(EVENTS_QUEUE, { connection: client })),
     };
   }
@@ -136,7 +136,7 @@ describe('bullmq account jobs', () => {
 
   it("takes the account's events that are put off and its dead letters away, page by page, and nobody else's", async () => {
     const { client, connection, jobs, events } = await arrange();
-    const letters = willClose(new RejectedEvents(connection.redis, oneShard(connection.prefix), () => 0));
+    const letters = new RejectedEvents(connection.redis, oneShard(connection.prefix), () => 0);
     const kept = willClose(new Queue(DEAD_LETTERS_QUEUE, { connection: client }));
     const error = new AppError('invalid_request', 'The event is not valid.');
     const accounts = ['acme', 'other'];
@@ -222,9 +222,7 @@ describe('bullmq account jobs', () => {
     it('misses no dead letter', async () => {
       const { client, connection, jobs } = await arrange();
       let now = 0;
-      const letters = willClose(
-        new RejectedEvents(connection.redis, oneShard(connection.prefix), () => now++),
-      );
+      const letters = new RejectedEvents(connection.redis, oneShard(connection.prefix), () => now++);
       const error = new AppError('invalid_request', 'The event is not valid.');
       for (const id of [...idsOf('other'), ...idsOf('acme')]) {
         await letters.keep({ id, name: 'x.y', timestamp: 1, data: { account_id: id.split('-')[0] } }, error);

@@ -65,11 +65,6 @@ export class AccountJobs {
     return shard + 1 < of ? inShard({ queue: 0 }, shard + 1, of) : undefined;
   }
 
-  async close(): Promise<void> {
-    const queues = new Set(this.#searched.made().flatMap((shard) => shard.map(({ queue }) => queue)));
-    await Promise.all([...queues].map((queue) => queue.close()));
-  }
-
   async #removeIn(
     shard: readonly Searched[],
     accountId: AccountId,

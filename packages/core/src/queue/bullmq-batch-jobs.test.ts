@@ -36,7 +36,7 @@ async function arrange(count: number) {
   const events = Array.from({ length: count }, () => uniqueEventId());
   const acceptedAt = (eventId: EventId) => ACCEPTED_AT + events.indexOf(eventId);
   const deliveries = events.map((eventId) => ({ ...address, eventId, acceptedAt: acceptedAt(eventId) }));
-  await willClose(new DeliveryQueue(client, shards)).addAll(deliveries);
+  await new DeliveryQueue(client, shards).addAll(deliveries);
   return {
     events,
     heldDeliveries,

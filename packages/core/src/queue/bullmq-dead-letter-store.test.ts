@@ -29,7 +29,7 @@ describe('sharded dead letter store', () => {
 
   async function arrange() {
     const { client } = willClose(await openTestRedis());
-    const store = willClose(new DeadLetterStore(client, shardsAmong(layout, []), () => NOW));
+    const store = new DeadLetterStore(client, shardsAmong(layout, []), () => NOW);
     const queueIn = (shard: QueueShard, name: string) =>
       willClose(new Queue(name, { connection: client, prefix: shard.prefix }));
     return {
@@ -115,7 +115,7 @@ describe('sharded dead letter store', () => {
 
   it('puts an invalid event back where producers push', async () => {
     const { client, store, queueIn } = await arrange();
-    const rejected = willClose(new RejectedEvents(client, oneShard(first.prefix), () => NOW));
+    const rejected = new RejectedEvents(client, oneShard(first.prefix), () => NOW);
     const job = { id: '17', name: 'x.y', timestamp: NOW - 1, data: { account_id: 'acme' } };
     await rejected.keep(job, new AppError('invalid_request', 'The event is not valid.'));
     const [letter] = (await store.list(EVENTS_QUEUE, 10)).deadLetters;
@@ -150,7 +150,7 @@ describe('bullmq dead letter store', () => {
     await redis.client.flushdb();
   });
   afterAll(async () => {
-    await Promise.all([store, rejected, events, deliveries].map((each) => each.close()));
+    await Promise.all([events, deliveries].map((each) => each.close()));
     await redis.close();
   });
 

@@ -136,11 +136,6 @@ export class DeadLetterStore {
     return false;
   }
 
-  async close(): Promise<void> {
-    const parts = this.#shards.made().flatMap((shard) => Object.values(shard));
-    await Promise.all(parts.map(({ queue }) => queue.close()));
-  }
-
   #open(): readonly Shard[] {
     return this.#shards.inEach(this.shards.all());
   }

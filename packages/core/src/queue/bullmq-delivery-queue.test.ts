@@ -29,7 +29,7 @@ describe('bullmq delivery queue', () => {
   /** The queue in an empty database, and what BullMQ sees of it. */
   async function arrange() {
     const { url, client } = willClose(await openTestRedis());
-    const deliveryQueue = willClose(new DeliveryQueue(client, oneShard('bull')));
+    const deliveryQueue = new DeliveryQueue(client, oneShard('bull'));
     const jobs = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
     return {
       client,
@@ -280,7 +280,7 @@ describe('bullmq add deliveries', () => {
     const { url, client } = willClose(await openTestRedis());
     const queue = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
     await queue.waitUntilReady();
-    return { url, client, queue, deliveryQueue: willClose(new DeliveryQueue(client, oneShard('bull'))) };
+    return { url, client, queue, deliveryQueue: new DeliveryQueue(client, oneShard('bull')) };
   }
 
   /** All that there is of a queue, without what differs from one moment, and from one job, to the next. */

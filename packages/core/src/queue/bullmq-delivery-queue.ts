@@ -149,10 +149,6 @@ export class DeliveryQueue {
     return deliveries.filter((_delivery, i) => isBusy[i]);
   }
 
-  async close(): Promise<void> {
-    await Promise.all(this.#shards.made().map(({ queue }) => queue.close()));
-  }
-
   #stepToAdd(deliveries: readonly DeliveryToAdd[]): Step<void> {
     const groups = byShard(deliveries, ({ endpointId }) => this.shards.homeShardOf(endpointId));
     return mapReply(together(groups.map(([shard, some]) => addJobs(this.#shards.in(shard), some))), () => {});

@@ -22,7 +22,7 @@ const HOUR_MS = 3_600_000;
 async function arrange() {
   const { url, client } = willClose(await openTestRedis());
   const connection = { redis: client, prefix: QUEUE_PREFIX };
-  const deliveryQueue = willClose(new DeliveryQueue(connection.redis, oneShard(connection.prefix)));
+  const deliveryQueue = new DeliveryQueue(connection.redis, oneShard(connection.prefix));
   const jobs = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
   const worker = willClose(new Worker(DELIVERIES_QUEUE, null, { connection: client }));
   const signals = recordSignals();

@@ -70,10 +70,6 @@ export class EventQueue {
     await Promise.all(keys.map((job) => replaceData({ job, data: text })(this.redis)));
   }
 
-  async close(): Promise<void> {
-    await Promise.all(this.#queues.made().map((queue) => queue.close()));
-  }
-
   async #addTo(queue: OnDemandQueue, events: readonly AcceptedEvent[]): Promise<void> {
     for (const chunk of chunksOf(events, CHUNK)) await queue.addAll(chunk.map(jobOf));
   }

@@ -330,7 +330,6 @@ it('what is released has a place of today, and thousands at once go before nobod
   const taken: string[] = [];
   while (taken.length < 100) taken.push((await take()).id);
   expect(Math.abs(taken.filter((id) => released.includes(id)).length - 50)).toBeLessThanOrEqual(1);
-  await deliveryQueue.close();
 });
 
 describe('release', () => {

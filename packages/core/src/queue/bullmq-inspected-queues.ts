@@ -20,7 +20,7 @@ export interface InspectedQueue {
 const IN_FIRST = [...workedQueues, DEAD_LETTERS_QUEUE];
 const IN_OTHERS = [EVENTS_QUEUE, DELIVERIES_QUEUE];
 
-/** All queues, for operators: those of the first shard, and the split ones of the others. To be closed. */
+/** All queues, for operators: those of the first shard, and the split ones of the others. */
 export class InspectedQueues {
   readonly #queues: PerShard<readonly Queue[]>;
 
@@ -40,10 +40,6 @@ export class InspectedQueues {
       const isFirstShard = this.#isFirst(shard);
       return this.#queues.in(shard).map((queue) => ({ shard, isFirstShard, queue }));
     });
-  }
-
-  async close(): Promise<void> {
-    await Promise.all(this.#queues.made().flatMap((queues) => queues.map((queue) => queue.close())));
   }
 
   #isFirst({ prefix }: QueueShard): boolean {

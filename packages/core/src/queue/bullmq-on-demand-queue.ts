@@ -68,10 +68,6 @@ export class OnDemandQueue {
     await job?.promote().catch(throwUnlessNotThere);
   }
 
-  async close(): Promise<void> {
-    await this.#queue?.close();
-  }
-
   async #open(): Promise<Queue> {
     const { redis } = this.connection;
     if (redis.status !== 'ready')
@@ -114,7 +110,10 @@ async function addJobs(queue: Queue, jobs: readonly NewJob[]): Promise<void> {
   else await queue.addBulk([...jobs]);
 }
 
-/** The side of a queue where jobs are added and counted. */
+/**
+ * The side of a queue where jobs are added and counted. It goes over a connection of others, and ends with that: it need not
+ * be closed.
+ */
 export function openQueue<Data>(name: string, { redis, prefix }: QueueConnection): Queue<Data> {
   const queue = new Queue<Data>(name, { connection: redis, prefix });
   queue.on('error', ignore);

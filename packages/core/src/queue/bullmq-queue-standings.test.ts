@@ -26,8 +26,8 @@ describe('sharded standings', () => {
   async function arrange(shardCount: number) {
     const { client } = willClose(await openTestRedis());
     const shards = shardsAmong(createQueueLayout(shardCount, QUEUE_PREFIX), []);
-    const deliveryQueue = willClose(new DeliveryQueue(client, shards));
-    const standings = willClose(new QueueStandings(client, shards));
+    const deliveryQueue = new DeliveryQueue(client, shards);
+    const standings = new QueueStandings(client, shards);
     async function add(accountId: ReturnType<typeof uniqueAccountId>, count: number): Promise<void> {
       const endpointIds = Array.from({ length: 8 }, uniqueEndpointId);
       const deliveries = Array.from({ length: count }, (_, i) => {
@@ -94,7 +94,7 @@ describe('bullmq oldest waiting', () => {
   async function arrange() {
     const { client } = willClose(await openTestRedis());
     const connection = { redis: client, prefix: QUEUE_PREFIX };
-    const deliveryQueue = willClose(new DeliveryQueue(client, oneShard(QUEUE_PREFIX)));
+    const deliveryQueue = new DeliveryQueue(client, oneShard(QUEUE_PREFIX));
     const standings = new QueueStandings(client, oneShard(QUEUE_PREFIX));
     const now = Date.now() + AHEAD_MS;
     const flow = () => ({ accountId: uniqueAccountId(), endpointId: uniqueEndpointId() });
@@ -183,7 +183,7 @@ describe('bullmq oldest waiting', () => {
     const { client, now, flow, deliveriesTo } = await arrange();
     const shards = shardsAmong(createQueueLayout(3, QUEUE_PREFIX), []);
     for (const [i, { prefix }] of shards.all().entries()) {
-      const queue = willClose(new DeliveryQueue(client, oneShard(prefix)));
+      const queue = new DeliveryQueue(client, oneShard(prefix));
       const [delivery] = deliveriesTo(flow(), 1);
       if (!delivery) throw new Error('There is none.');
       await queue.addAll([delivery]);
@@ -214,7 +214,7 @@ describe('bullmq queue depth', () => {
         { name: 'in order', data: {}, opts: { priority: 3 } },
         { name: 'later', data: {}, opts: { delay: 60_000 } },
       ]);
-      const standings = willClose(new QueueStandings(redis.client, oneShard('bull')));
+      const standings = new QueueStandings(redis.client, oneShard('bull'));
       const jobs = Object.fromEntries(
         (await standings.readDepths()).map(({ queue, state, jobs: count }) => [`${queue} ${state}`, count]),
       );

@@ -126,10 +126,6 @@ export class QueueStandings {
     return hasWaiting({ jobs: createJobKeys(prefix, name) });
   }
 
-  async close(): Promise<void> {
-    await Promise.all(this.#queues.made().flatMap((queues) => queues.map((queue) => queue.close())));
-  }
-
   /** Of each shard. Each number is one counter in Redis: nothing is scanned. */
   async #depths(): Promise<readonly (readonly QueueDepth[])[]> {
     const shards = this.#queues.inEach(this.shards.all());

@@ -19,7 +19,7 @@ describe('bullmq dead letters', () => {
   });
   afterEach(() => letters.drain());
   afterAll(async () => {
-    await Promise.all([deadLetters.close(), letters.close()]);
+    await letters.close();
     await redis.close();
   });
 
@@ -77,7 +77,6 @@ describe('bullmq dead letters', () => {
       await redis.client.del(queueKeys.rejectedJobs);
       const displaced = [];
       for (const id of ['a', 'b', 'c']) displaced.push(await few.keep({ ...job, id }, error));
-      await few.close();
       expect(displaced).toEqual([[], [], [`${job.timestamp}-a`]]);
       expect((await letters.getWaiting()).map(({ data }) => data.job.id).sort()).toEqual(['b', 'c']);
       expect(await redis.client.zrange(queueKeys.rejectedJobs, '0', '-1')).toEqual([

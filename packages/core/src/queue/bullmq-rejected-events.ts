@@ -75,10 +75,6 @@ export class RejectedEvents {
     }
     return oldest;
   }
-
-  async close(): Promise<void> {
-    await this.#queue.close();
-  }
 }
 
 /** A refused job of the events queue as it is kept: the job itself, and why it was refused. */

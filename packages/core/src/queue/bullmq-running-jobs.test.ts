@@ -488,7 +488,7 @@ describe('the workers that rest are woken', () => {
 
   it('for those that are added after the last one was taken, in the same script', async () => {
     const { client, atomic, runningJobs, markersOfOurs } = await arrange();
-    const deliveryQueue = willClose(new DeliveryQueue(client, oneShard('ours')));
+    const deliveryQueue = new DeliveryQueue(client, oneShard('ours'));
     const accountId = uniqueAccountId();
     const addOne = () => {
       const delivery = { accountId, eventId: uniqueEventId(), endpointId: uniqueEndpointId() };

@@ -14,7 +14,7 @@ async function arrange() {
   const { client } = willClose(await openTestRedis());
   return {
     client,
-    erasures: willClose(new ErasureQueue(client, oneShard('bull'))),
+    erasures: new ErasureQueue(client, oneShard('bull')),
     queue: willClose(new Queue(ERASURES_QUEUE, { connection: client })),
   };
 }

@@ -21,10 +21,6 @@ export class ErasureQueue {
     // ever.
     await this.#queue.retryFailed(jobId);
   }
-
-  async close(): Promise<void> {
-    await this.#queue.close();
-  }
 }
 
 /** Erases an account. */
@@ -60,9 +56,5 @@ export class ReplayQueue {
 
   async add(order: ReplayOrder): Promise<void> {
     await this.#queue.add({ name: 'replay', data: order, opts: { jobId: order.id } });
-  }
-
-  async close(): Promise<void> {
-    await this.#queue.close();
   }
 }

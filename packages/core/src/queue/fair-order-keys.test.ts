@@ -33,7 +33,7 @@ async function arrange() {
     connection,
     queueOf,
     address,
-    deliveryQueue: willClose(new DeliveryQueue(connection.redis, oneShard(connection.prefix))),
+    deliveryQueue: new DeliveryQueue(connection.redis, oneShard(connection.prefix)),
     /** Of the keys of each script that ran, and of all that there is now. */
     async hashTags(): Promise<readonly string[]> {
       const ofScripts = scripts.mock.calls.flatMap(([, count, ...rest]) => rest.slice(0, Number(count)));

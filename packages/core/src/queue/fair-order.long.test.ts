@@ -43,7 +43,7 @@ const repeat = <Value>(count: number, make: () => Value) => Array.from({ length:
 /** An empty queue of deliveries, and a worker that takes from it. */
 async function arrange() {
   const { url, client } = willClose(await openTestRedis());
-  const deliveryQueue = willClose(new DeliveryQueue(client, oneShard('bull')));
+  const deliveryQueue = new DeliveryQueue(client, oneShard('bull'));
   const jobs = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
   const worker = willClose(new Worker(DELIVERIES_QUEUE, null, { connection: client }));
 
@@ -336,7 +336,7 @@ it('asks once where an endpoint is that gets many deliveries together', async ()
   // A server of its own: ioredis breaks off when a command of somebody else comes together with the reply to MONITOR.
   const server = willClose(await startRedisServer());
   const { client } = willClose(await openTestRedis(server.url));
-  const deliveryQueue = willClose(new DeliveryQueue(client, oneShard('bull')));
+  const deliveryQueue = new DeliveryQueue(client, oneShard('bull'));
   const monitor = await client.monitor();
   willClose({ close: () => monitor.disconnect() });
   const flow = newFlow();
@@ -360,7 +360,7 @@ it('adds of several processes at once lose nothing, and keep the turns', async (
   const processes = repeat(2, () => {
     const redis = new Redis(url, { maxRetriesPerRequest: null });
     willClose({ close: () => redis.disconnect() });
-    return { redis, queue: willClose(new DeliveryQueue(redis, oneShard('bull'))) };
+    return { redis, queue: new DeliveryQueue(redis, oneShard('bull')) };
   });
   await Promise.all(processes.map(async ({ redis }) => await redis.ping()));
   const [one, other] = [newFlow(), newFlow()];

@@ -17,11 +17,6 @@ export class PerShard<Part> {
   inEach(shards: readonly QueueShard[]): readonly Part[] {
     return shards.map((shard) => this.in(shard));
   }
-
-  /** All parts made so far. */
-  made(): readonly Part[] {
-    return [...this.#parts.values()];
-  }
 }
 
 /** Group items by the shard that each belongs to. */

@@ -19,7 +19,7 @@ async function arrange({ isStable = false } = {}) {
   willClose({ close: async () => redis.disconnect() });
   const [before, now] = [createQueueLayout(1, 'bull'), createQueueLayout(4, 'bull')];
   const shards = shardsAmong(now, [before]);
-  const deliveryQueue = willClose(new DeliveryQueue(redis, shards));
+  const deliveryQueue = new DeliveryQueue(redis, shards);
   const run = misplacedRun((id) => shards.homeShardOf(id).prefix !== 'bull');
   const placement = new DeliveryPlacement(
     redis,

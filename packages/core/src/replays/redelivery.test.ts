@@ -71,7 +71,7 @@ async function arrange() {
   const parts = {
     ...shown,
     deliveries: new Deliveries(shown),
-    deliveryQueue: willClose(new DeliveryQueue(client, oneShard('bull'))),
+    deliveryQueue: new DeliveryQueue(client, oneShard('bull')),
     atomic: createAtomic(client),
     emit: signals.listen,
   };

@@ -84,7 +84,6 @@ export function buildAdmission({ redis, clock, signals = recordSignals() }: Admi
     async close(): Promise<void> {
       forgotten.leaveAll();
       await releaser.stop();
-      await parts.deliveryQueue.close();
     },
   };
 }

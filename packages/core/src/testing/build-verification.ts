@@ -10,10 +10,9 @@ export const TEST_ORIGIN = 'hooks.example.com';
 /** What decides whether endpoints have to be verified, and when tries are due. */
 export function buildVerification(redis: RedisClient, byDefault: EndpointVerification = 'off') {
   return {
-    verificationPolicy: new VerificationPolicy({
-      accountStore: new AccountStore(redis),
-      byDefault,
-      requestOrigin: TEST_ORIGIN,
+    verificationPolicy: new VerificationPolicy(new AccountStore(redis), {
+      ENDPOINT_VERIFICATION: byDefault,
+      WEBHOOK_REQUEST_ORIGIN: TEST_ORIGIN,
     }),
     verificationStore: new VerificationStore(redis),
     unprovenRequests: new UnprovenRequests(redis),

@@ -107,7 +107,6 @@ export class MovingScene {
         note: (accountId, kind, bytes) => void this.usage.push({ accountId, kind, bytes }),
       }),
       atomic: atomicAsOne(client),
-      retention,
       moveAfterMs: MOVE_AFTER_MS,
       keepDays: KEEP_DAYS,
       clock: () => this.now,
@@ -120,7 +119,6 @@ export class MovingScene {
   }
 
   async close(): Promise<void> {
-    await this.parts.deliveryQueue.close();
     await this.redis.close();
   }
 

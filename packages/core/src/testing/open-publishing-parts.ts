@@ -28,15 +28,12 @@ const RETENTION_MS = 60_000;
 
 export interface OpenedPublishingParts extends PublishingParts {
   readonly signals: SignalRecord;
-  close(): Promise<void>;
 }
 
 /** The parts of publishing, in this Redis. The account has room for everything. */
 export function openPublishingParts(redis: RedisClient): OpenedPublishingParts {
   const shards = oneShard('bull');
   const endpointStore = new EndpointStore(redis, testSealer);
-  const eventQueue = new EventQueue(redis, shards);
-  const deliveryQueue = new DeliveryQueue(redis, shards);
   const signals = recordSignals();
   const eventTypeStore = new EventTypeStore(redis);
   return {
@@ -53,8 +50,8 @@ export function openPublishingParts(redis: RedisClient): OpenedPublishingParts {
     deliveryStore: new DeliveryStore(redis, testRetention),
     admissionStore: new AdmissionStore(redis),
     scheduledEventStore: new ScheduledEventStore(redis, testRetention),
-    eventQueue,
-    deliveryQueue,
+    eventQueue: new EventQueue(redis, shards),
+    deliveryQueue: new DeliveryQueue(redis, shards),
     scheduledQueue: new ScheduledQueue(redis, shards),
     atomic: atomicAsOne(redis),
     maxEventBytes: 1_024,
@@ -66,6 +63,5 @@ export function openPublishingParts(redis: RedisClient): OpenedPublishingParts {
     clock: () => 0,
     emit: signals.listen,
     signals,
-    close: async () => void (await Promise.all([eventQueue.close(), deliveryQueue.close()])),
   };
 }

@@ -5,7 +5,7 @@ import { recordSignals } from '../../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../../testing/test-redis';
 import { uniqueAccountId } from '../../testing/unique-ids';
 import { AuditLog } from './redis-audit-log';
-import { KEPT_OF_ACCOUNT, RefusalStore, Refusals } from './refusals';
+import { KEPT_OF_ACCOUNT, Refusals } from './refusals';
 
 let redis: TestRedis;
 beforeAll(async () => {
@@ -22,7 +22,7 @@ function arrange() {
   const newId = createNewId(() => now);
   const signals = recordSignals();
   const refusals = new Refusals({
-    refusalStore: new RefusalStore(redis.client),
+    redis: redis.client,
     auditBounds: { count: 100, ageMs: AGE_MS },
     clock: () => now,
     emit: signals.listen,
@@ -61,21 +61,19 @@ it('records a hundred a second of however many addresses', async () => {
 });
 
 it('keeps the newest of an account, apart from those of others', async () => {
-  const { refusal } = arrange();
+  const { refusals, refusal } = arrange();
   const [accountId, other] = [uniqueAccountId(), uniqueAccountId()];
-  const store = new RefusalStore(redis.client);
   const kept = refusal({ accountId: other });
-  await store.add(kept, AGE_MS);
-  for (let i = 0; i < KEPT_OF_ACCOUNT + 5; i += 1) await store.add(refusal({ accountId }), AGE_MS);
+  await refusals.record(kept);
+  for (let i = 0; i < KEPT_OF_ACCOUNT + 5; i += 1) await refusals.record(refusal({ accountId }));
   expect(await redis.client.zcard(keys.auditRefusals(accountId))).toBe(KEPT_OF_ACCOUNT);
   expect((await log().listRefused(other, {}, 10)).entries).toEqual([kept]);
 });
 
 it('goes with its account, and leaves those of others', async () => {
-  const { refusal } = arrange();
+  const { refusals, refusal } = arrange();
   const [accountId, other] = [uniqueAccountId(), uniqueAccountId()];
-  const store = new RefusalStore(redis.client);
-  for (const owner of [accountId, other]) await store.add(refusal({ accountId: owner }), AGE_MS);
+  for (const owner of [accountId, other]) await refusals.record(refusal({ accountId: owner }));
   await log().remove(accountId);
   const { entries } = await log().listRefused('everybody', {}, 10);
   expect(entries.map((entry) => entry.accountId)).toEqual([other]);

@@ -7,25 +7,11 @@ import { settledWithin } from '../../platform/timers';
 import { addEntry } from './redis-audit-entries.script';
 import { oldestId } from './redis-recorded-change';
 
-/** Refusals are kept apart from changes, so that no number of refusals displaces a change. */
-export class RefusalStore {
-  constructor(private readonly redis: RedisClient) {}
-
-  async add(entry: AuditEntry, ageMs: number): Promise<void> {
-    const { id, at, accountId } = entry;
-    const oldest = oldestId(at - ageMs);
-    const added = { id, text: JSON.stringify(entry), oldest, keptMs: ageMs };
-    await addEntry({ log: keys.allAuditRefusals, most: KEPT_OF_ALL, ...added })(this.redis);
-    if (accountId === undefined) return;
-    await addEntry({ log: keys.auditRefusals(accountId), most: KEPT_OF_ACCOUNT, ...added })(this.redis);
-  }
-}
-
 export const KEPT_OF_ACCOUNT = 1_000;
 const KEPT_OF_ALL = 10_000;
 
 export interface RefusalsParts {
-  readonly refusalStore: RefusalStore;
+  readonly redis: RedisClient;
   readonly auditBounds: AuditBounds;
   readonly clock: Clock;
   readonly emit: Emit;
@@ -37,7 +23,7 @@ const MOST_OF_ONE = 10;
 const MOST_OF_ALL = 100;
 const STOP_PATIENCE_MS = 1_000;
 
-/** Records in the audit log what was refused. */
+/** Records in the audit log what was refused, apart from changes: no number of refusals displaces a change. */
 export class Refusals {
   readonly #underWay = new Set<Promise<void>>();
   #second = 0;
@@ -48,8 +34,13 @@ export class Refusals {
   constructor(private readonly parts: RefusalsParts) {}
 
   async record(entry: AuditEntry): Promise<void> {
-    const { refusalStore, auditBounds } = this.parts;
-    await refusalStore.add(entry, auditBounds.ageMs);
+    const { redis, auditBounds } = this.parts;
+    const { id, at, accountId } = entry;
+    const { ageMs: keptMs } = auditBounds;
+    const added = { id, text: JSON.stringify(entry), oldest: oldestId(at - keptMs), keptMs };
+    await addEntry({ log: keys.allAuditRefusals, most: KEPT_OF_ALL, ...added })(redis);
+    if (accountId === undefined) return;
+    await addEntry({ log: keys.auditRefusals(accountId), most: KEPT_OF_ACCOUNT, ...added })(redis);
   }
 
   /**

@@ -14,20 +14,22 @@ import { updateTime } from '../disable';
 /** A change of an endpoint's record may take this long. */
 export const CHANGE_MS = 3_000;
 
-export interface VerificationPolicyParts {
-  readonly accountStore: AccountStore;
+export interface VerificationSettings {
   /** For accounts without a setting of their own. */
-  readonly byDefault: EndpointVerification;
+  readonly ENDPOINT_VERIFICATION: EndpointVerification;
   /** Names this service to receivers that are asked for permission. `undefined`: they can't be asked. */
-  readonly requestOrigin: string | undefined;
+  readonly WEBHOOK_REQUEST_ORIGIN?: string | undefined;
 }
 
 /** Whether new and changed endpoints have to be verified, and unverified ones get nothing. */
 export class VerificationPolicy {
-  constructor(private readonly parts: VerificationPolicyParts) {}
+  constructor(
+    private readonly accountStore: AccountStore,
+    private readonly settings: VerificationSettings,
+  ) {}
 
   get requestOrigin(): string | undefined {
-    return this.parts.requestOrigin;
+    return this.settings.WEBHOOK_REQUEST_ORIGIN;
   }
 
   /**
@@ -40,8 +42,8 @@ export class VerificationPolicy {
   }
 
   async isRequired(accountId: AccountId): Promise<boolean> {
-    const account = await this.parts.accountStore.find(accountId);
-    return (account?.endpointVerification ?? this.parts.byDefault) === 'required';
+    const account = await this.accountStore.find(accountId);
+    return (account?.endpointVerification ?? this.settings.ENDPOINT_VERIFICATION) === 'required';
   }
 
   /** Whether it gets nothing now. Reads nothing for one that was never asked, or is verified. */

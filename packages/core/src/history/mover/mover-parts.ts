@@ -5,7 +5,6 @@ import type { AccountStore } from '../../accounts/redis-account-store';
 import type { AuditBounds } from '../../domain/audit';
 import type { Emit } from '../../domain/signal';
 import type { EndedList } from '../../events/redis-ended-list';
-import type { Retention } from '../../events/redis-event-index';
 import type { EventStore } from '../../events/redis-event-store';
 import type { MovedStore } from '../../events/redis-moved';
 import type { MovedIds } from '../../events/redis-moved-ids';
@@ -33,7 +32,6 @@ export interface MoverParts {
   readonly auditLog: AuditLog;
   readonly auditBounds: AuditBounds;
   readonly usageRecorder: UsageRecorder;
-  readonly retention: Retention;
   /** After a reconnect, this may be a Redis that does not know the last moves. */
   readonly redis: RedisClient;
   /** It runs scripts on the Redis of these stores. */

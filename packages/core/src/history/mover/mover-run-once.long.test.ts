@@ -251,7 +251,6 @@ describe('an id', () => {
     await publish();
     expect(await scene.eventStore.findHead(event.accountId, event.id)).toBeUndefined();
     expect(await client.zcard(keys.events(event.accountId))).toBe(0);
-    await parts.close();
   });
 });
 

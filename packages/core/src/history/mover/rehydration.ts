@@ -8,7 +8,6 @@ import { COUNTED_LOG_BYTES, DELIVERY_BYTES, EVENT_BYTES, type UsageKind } from '
 import { encodeStored } from '../../events/event-text';
 import type { DeliveryStore } from '../../events/redis-delivery-store';
 import type { EndedList } from '../../events/redis-ended-list';
-import type { Retention } from '../../events/redis-event-index';
 import type { EventStore } from '../../events/redis-event-store';
 import type { MovedCounts } from '../../events/redis-moved';
 import type { RehydrationStore } from '../../events/redis-rehydration';
@@ -25,7 +24,6 @@ export interface RehydrationParts {
   readonly endedList: EndedList;
   readonly pgHistory: PgHistory;
   readonly usageRecorder: UsageRecorder;
-  readonly retention: Retention;
   /** In which events are written. Default: `current`. */
   readonly recordForm?: RecordForm | undefined;
   /** It runs scripts on the Redis of these stores. */
@@ -164,10 +162,10 @@ function textOf({ head, dataText, createdAt }: MovedEvent, form: RecordForm | un
 }
 
 function note(
-  { usageRecorder, retention }: RehydrationParts,
+  { usageRecorder }: RehydrationParts,
   { accountId, createdAt }: MovedEvent,
   kind: UsageKind,
   bytes: number,
 ): void {
-  usageRecorder.note(accountId, kind, bytes, createdAt, retention.ageMs);
+  usageRecorder.note(accountId, kind, bytes, createdAt);
 }

@@ -175,13 +175,13 @@ function movedIdOf({ head, text, digest }: MovingEvent): KeptId['movedId'] {
   return { kind: 'queued', digest: digestOf(text.slice(text.indexOf('\n') + 1)) };
 }
 
-function noteRemoved({ usageRecorder, retention }: MoverParts, event: MovingEvent, log: string): void {
+function noteRemoved({ usageRecorder }: MoverParts, event: MovingEvent, log: string): void {
   const bytes = DELIVERY_BYTES + Math.max(Buffer.byteLength(log) - COUNTED_LOG_BYTES, 0);
-  usageRecorder.note(event.accountId, 'deliveries', -bytes, timeOf(event), retention.ageMs);
+  usageRecorder.note(event.accountId, 'deliveries', -bytes, timeOf(event));
 }
 
-function noteDropped({ usageRecorder, retention }: MoverParts, event: MovingEvent, bytes: number): void {
-  usageRecorder.note(event.accountId, 'events', -(bytes + EVENT_BYTES), timeOf(event), retention.ageMs);
+function noteDropped({ usageRecorder }: MoverParts, event: MovingEvent, bytes: number): void {
+  usageRecorder.note(event.accountId, 'events', -(bytes + EVENT_BYTES), timeOf(event));
 }
 
 function patienceOf({ clock }: MoverParts, event: MovingEvent): number {

@@ -28,7 +28,6 @@ import { buildEvent } from '../build-event';
 import { fake } from '../fake';
 import { readHeld } from '../read-held';
 import { Stepwise } from '../stepwise';
-import { testRetention } from '../test-retention';
 import { withMethods } from '../with-methods';
 import type { ModelLane } from './model-lane';
 import { dropRun, type ModelProcess, type ModelRun, type PutOff, SENDING, startRun } from './model-run';
@@ -279,7 +278,6 @@ export class ModelScene {
       openAccounts: fake<OpenAccounts>({ find: async () => ({ historyDays: undefined }) }),
       usageRecorder: fake<UsageRecorder>({ note: () => {} }),
       atomic: pausing(redis, mover),
-      retention: testRetention,
       moveAfterMs: 0,
       keepDays: KEPT_DAYS,
     });
@@ -312,7 +310,6 @@ export class ModelScene {
         readHeads: history.readHeads,
       }),
       usageRecorder: fake<UsageRecorder>({ note: () => {} }),
-      retention: testRetention,
       atomic: atomicOneByOne(redis),
     };
     const { deliveryQueue, deliveryStore } = admission;
