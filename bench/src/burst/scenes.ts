@@ -256,8 +256,7 @@ function misbehavingScene(endpoints: number, lastingMs: number): Scene {
       const receivers = fork(RECEIVERS, { execArgv: ['--require', 'esbuild-register'] });
       const urls = await openAll(receivers);
       await service.createAccount(stream);
-      for (let i = 0; i < endpoints; i += 1)
-        await service.register(stream, `${urls[i % urls.length]}/${i}`);
+      for (let i = 0; i < endpoints; i += 1) await service.register(stream, `${urls[i % urls.length]}/${i}`);
       return async () => {
         const target = service.targetOf(stream);
         const perSecond = 1_000 / EVENT_EVERY_MS;
