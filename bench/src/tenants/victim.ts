@@ -50,7 +50,7 @@ const TIMEOUT_MS = 10_000;
 const agent = new Agent({ keepAlive: true });
 const publishes: Promise<Asked>[] = [];
 const answers: Promise<Asked>[] = [];
-let isStopped = false;
+const progress = { isStopped: false };
 
 if (require.main === module) obeyParent(program);
 
@@ -60,7 +60,7 @@ function begin(options: VictimOptions): void {
 
 async function goOn({ url, headers, reads, perSecond }: VictimOptions): Promise<void> {
   const startedAt = performance.now();
-  for (let i = 0; !isStopped; i += 1) {
+  for (let i = 0; !progress.isStopped; i += 1) {
     const early = startedAt + (i * 1_000) / perSecond - performance.now();
     if (early > 0) await wait(early);
     publishes.push(measure('POST', `${url}/v1/events`, headers, textOf(i)));
@@ -72,7 +72,7 @@ async function goOn({ url, headers, reads, perSecond }: VictimOptions): Promise<
 
 /** Resolves when all that it asked was answered, or took too long. */
 async function end(): Promise<VictimRecord> {
-  isStopped = true;
+  progress.isStopped = true;
   return { publishes: await Promise.all(publishes), reads: await Promise.all(answers) };
 }
 
