@@ -12,7 +12,7 @@ import { provideRedis } from './redis/provide-redis.mjs';
 import { say } from './say.mjs';
 import { installDependencies } from './setup/install-dependencies.mjs';
 import { runInForeground } from './setup/run-command.mjs';
-import { describeServer, provideTestRedis } from './test/test-redis.mjs';
+import { describeServer } from './test/test-redis.mjs';
 
 const [name = '', ...args] = process.argv.slice(2);
 const nodes = takeNodes();
@@ -30,7 +30,7 @@ try {
     projectFolder,
     name === 'bench' ? 'bench/dist/main.js' : 'e2e/faults/dist/faults/main.js',
   );
-  const env = { ...process.env, ...(name === 'bench' ? await redisOfBenchmarks() : await redisOfFaults()) };
+  const env = { ...process.env, ...(await redisOfTheirOwn()) };
   for (const node of nodes) {
     process.exitCode = await runInForeground([node, main, ...args], { env, stop: signal });
     if (process.exitCode !== 0) break;
@@ -42,16 +42,12 @@ try {
   await group.stop(stop.insisted);
 }
 
-async function redisOfBenchmarks() {
-  const { TEST_REDIS_URL = '', ...server } = await provideTestRedis(group, signal);
-  return { ...server, BENCH_REDIS_URL: TEST_REDIS_URL };
-}
-
-async function redisOfFaults() {
+/** How to start the servers that they need. */
+async function redisOfTheirOwn() {
   const server = describeServer(await provideRedis());
   if (server['TEST_REDIS_SERVER'] !== undefined) return server;
   throw new Problem(
-    'The fault suite needs a Redis that keeps its data. Install Redis: `apt install redis-server`.',
+    'Benchmarks and the fault suite need a Redis that keeps its data. Install Redis: `apt install redis-server`.',
   );
 }
 

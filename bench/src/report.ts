@@ -8,6 +8,15 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[half - 1] ?? Number.NaN) + upper) / 2;
 }
 
+/** The median of each of the figures that were measured several times. */
+export function medianOfEach<Name extends string>(
+  measured: readonly Readonly<Record<Name, number>>[],
+): Record<Name, number> {
+  const names = Object.keys(measured[0] ?? {}) as Name[];
+  const medians = names.map((name) => [name, median(measured.map((figures) => figures[name]))]);
+  return Object.fromEntries(medians) as Record<Name, number>;
+}
+
 /** The smallest value that the given share (0 to 1) of all values do not exceed. NaN for none. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);

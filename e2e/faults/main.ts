@@ -5,7 +5,7 @@
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { keepBusy } from './busy-processes';
+import { startBusyProcesses } from '@hookferry/core/testing/busy-processes';
 import { faultKinds } from './fault-kinds';
 import { keepLedgers } from './keep-ledgers';
 import { printRows } from './print-rows';
@@ -51,7 +51,7 @@ async function main(): Promise<void> {
     keep,
     signal: onStopSignal(),
   };
-  const endBusy = keepBusy(toNumber('--busy', values.busy));
+  const busy = startBusyProcesses(toNumber('--busy', values.busy));
   const results: RunResult[] = [];
   const runs = positionals.includes('soak')
     ? soak({
@@ -69,7 +69,7 @@ async function main(): Promise<void> {
     // After each run, so that a long suite that is broken off leaves what it has found.
     if (values.json !== undefined) await writeJson(values.json, seed, results);
   }
-  endBusy();
+  for (const each of busy) each.kill('SIGKILL');
   process.stdout.write(`\nseed ${seed}\n\n${printRows([...summarize(results, names), totalOf(results)])}\n`);
   if (results.some(({ findings }) => findings.length > 0)) process.exitCode = 1;
 }

@@ -9,12 +9,9 @@ import { hasPostgres } from '@hookferry/core/testing/postgres-server';
 import { until } from '../support/until';
 
 const MAIN = join(__dirname, '..', '..', 'bench', 'dist', 'main.js');
-const BUSY = join(__dirname, '..', '..', 'bench', 'dist', 'path', 'stage.js');
 
 it('runs the benchmark of the drain, in its short form, and prints both rates and their ratio', async () => {
-  const { stdout } = await promisify(execFile)(process.execPath, [MAIN, 'drain', '--short'], {
-    env: { ...process.env, BENCH_REDIS_URL: 'redis://127.0.0.1:1' },
-  });
+  const { stdout } = await promisify(execFile)(process.execPath, [MAIN, 'drain', '--short']);
 
   const [, plain, service, ratio] =
     /deliveries per second\s*\|\s*(\d+) \|\s*(\d+) \|\s*([\d.]+)/.exec(stdout) ?? [];
@@ -25,27 +22,9 @@ it('runs the benchmark of the drain, in its short form, and prints both rates an
 
 (hasPostgres ? describe : describe.skip)('with a PostgreSQL', () => {
   it('runs the benchmark of the history in PostgreSQL, in its short form, and prints what it has measured beside each aim', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'webhooks-history-'));
-    const file = join(folder, 'history.json');
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      [
-        MAIN,
-        'history',
-        '--scene',
-        'pages',
-        '--short',
-        '--deliveries',
-        '4000',
-        '--rounds',
-        '3',
-        '--json',
-        file,
-      ],
-      { env: { ...process.env, BENCH_REDIS_URL: 'redis://127.0.0.1:1' } },
-    );
-    const { history } = JSON.parse(await readFile(file, 'utf8')) as { history: Record<string, number> };
-    await rm(folder, { recursive: true });
+    const args = ['history', '--scene', 'pages', '--short', '--deliveries', '4000', '--rounds', '3'];
+    const { stdout, json } = await runWithJson(args);
+    const { history } = json as { history: Record<string, number> };
 
     const measured = (name: string) => {
       const [, aim, value, met] =
@@ -64,15 +43,8 @@ it('runs the benchmark of the drain, in its short form, and prints both rates an
 });
 
 it('runs an attack of the benchmark of tenants for as long as is said, and writes what another account noticed', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'webhooks-tenants-'));
-  const file = join(folder, 'tenants.json');
-  await promisify(execFile)(
-    process.execPath,
-    [MAIN, 'tenants', '--scene', 'wrong-keys', '--seconds', '1', '--json', file],
-    { env: { ...process.env, BENCH_REDIS_URL: 'redis://127.0.0.1:1' } },
-  );
-  const { rows } = JSON.parse(await readFile(file, 'utf8')) as { rows: unknown[] };
-  await rm(folder, { recursive: true });
+  const { json } = await runWithJson(['tenants', '--scene', 'wrong-keys', '--seconds', '1']);
+  const { rows } = json as { rows: unknown[] };
 
   const figures = ['publish_p99_ms', 'delivery_p99_ms', 'api_p99_ms', 'redis_memory_mb'];
   const each = figures.flatMap((figure) => [figure, `quiet_${figure}`]);
@@ -144,14 +116,12 @@ it('says which cases there are when it is asked for another one', async () => {
 });
 
 it('ends its busy processes however it ends itself', async () => {
-  const bench = spawn(
-    process.execPath,
-    [
-      '-e',
-      `require(${JSON.stringify(BUSY)}).besideBusyProcesses(2, (busy) => (console.log(busy.map(({ pid }) => pid).join()), new Promise(() => {})))`,
-    ],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  );
+  const program = `
+    const { startBusyProcesses } = require('@hookferry/core/testing/busy-processes');
+    console.log(startBusyProcesses(2).map(({ pid }) => pid).join());
+    setInterval(() => {}, 1_000);
+  `;
+  const bench = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await once(bench.stdout, 'data')) as [Buffer];
   const folders = String(line)
     .trim()
@@ -164,9 +134,7 @@ it('ends its busy processes however it ends itself', async () => {
 });
 
 it('says which benchmarks there are when it is asked for another one', async () => {
-  const run = promisify(execFile)(process.execPath, [MAIN, 'speed'], {
-    env: { ...process.env, BENCH_REDIS_URL: 'redis://127.0.0.1:1' },
-  });
+  const run = promisify(execFile)(process.execPath, [MAIN, 'speed']);
   await expect(run).rejects.toMatchObject({
     code: 1,
     stderr: expect.stringContaining('The benchmarks are: path'),
@@ -185,9 +153,7 @@ async function runPath(args: readonly string[]): Promise<{ stdout: string; json:
 async function runWithJson(args: readonly string[]): Promise<{ stdout: string; json: unknown }> {
   const folder = await mkdtemp(join(tmpdir(), 'webhooks-bench-'));
   const file = join(folder, 'figures.json');
-  const { stdout } = await promisify(execFile)(process.execPath, [MAIN, ...args, '--json', file], {
-    env: { ...process.env, BENCH_REDIS_URL: 'redis://127.0.0.1:1' },
-  });
+  const { stdout } = await promisify(execFile)(process.execPath, [MAIN, ...args, '--json', file]);
   const json: unknown = JSON.parse(await readFile(file, 'utf8'));
   await rm(folder, { recursive: true });
   return { stdout, json };

@@ -1,10 +1,9 @@
 import { findClosedPort } from '@hookferry/core/testing/local-server';
+import { formRedisCluster } from '@hookferry/core/testing/redis-cluster';
 import { Redis } from 'ioredis';
 import { RedisServer } from './redis-server';
-import { until } from './until';
 
 const NODES = 3;
-const SLOTS = 16_384;
 
 /** A Redis Cluster of three masters, each with a third of the slots. */
 export class RedisCluster {
@@ -24,10 +23,11 @@ export class RedisCluster {
         ]),
       ),
     );
-    const cluster = new RedisCluster(nodes);
-    await cluster.#shareSlots();
-    await cluster.#meet(busPorts);
-    return cluster;
+    await formRedisCluster(
+      nodes.map(({ port }) => port),
+      busPorts,
+    );
+    return new RedisCluster(nodes);
   }
 
   /** As a REDIS_URL; two of its nodes are enough to find the third. */
@@ -38,42 +38,19 @@ export class RedisCluster {
 
   /** How many keys each node has. */
   async countKeys(): Promise<readonly number[]> {
-    return await this.#onEach((client) => client.dbsize());
-  }
-
-  async remove(): Promise<void> {
-    await Promise.all(this.nodes.map((node) => node.remove()));
-  }
-
-  async #shareSlots(): Promise<void> {
-    const startOf = (node: number) => Math.floor((node * SLOTS) / NODES);
-    await this.#onEach((client, i) => client.cluster('ADDSLOTSRANGE', startOf(i), startOf(i + 1) - 1));
-  }
-
-  async #meet(busPorts: readonly number[]): Promise<void> {
-    const [first] = this.nodes;
-    await this.#onEach((client) =>
-      client.call('CLUSTER', 'MEET', '127.0.0.1', first?.port ?? 0, busPorts[0] ?? 0),
-    );
-    await this.#onEach((client) =>
-      until(async () => {
-        const info = await client.cluster('INFO');
-        const isWhole = info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${NODES}`);
-        return isWhole ? true : undefined;
-      }),
-    );
-  }
-
-  async #onEach<Result>(act: (client: Redis, index: number) => Promise<Result>): Promise<readonly Result[]> {
     return await Promise.all(
-      this.nodes.map(async ({ port }, i) => {
+      this.nodes.map(async ({ port }) => {
         const client = new Redis(port, '127.0.0.1');
         try {
-          return await act(client, i);
+          return await client.dbsize();
         } finally {
           client.disconnect();
         }
       }),
     );
+  }
+
+  async remove(): Promise<void> {
+    await Promise.all(this.nodes.map((node) => node.remove()));
   }
 }

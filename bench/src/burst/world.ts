@@ -1,6 +1,6 @@
+import { createClosables } from '@hookferry/core/testing/closables';
 import { BuiltService } from '../processes/built-service';
 import { RedisProcess } from '../processes/measured-process';
-import { EVENT_TYPE } from '../traffic/events';
 import { ReceiverProcess } from '../traffic/receiver';
 import { type Batch, SenderProcess, type Target } from '../traffic/sender';
 
@@ -15,43 +15,33 @@ export interface World {
   readonly troubleSender: SenderProcess;
 }
 
-export interface WorldOptions {
-  /** The checkout whose API and worker are run. */
-  readonly build: string;
-  /** How many the queues are split over; one unless given. */
-  readonly shards?: number | undefined;
-}
-
+/**
+ * @param build the checkout whose API and worker are run
+ * @param shards how many the queues are split over
+ */
 export async function inWorld<T>(
-  { build, shards = 1 }: WorldOptions,
+  build: string,
+  shards: number,
   work: (world: World) => Promise<T>,
 ): Promise<T> {
-  const redis = await RedisProcess.start();
-  const receiver = await ReceiverProcess.start();
-  const [sender, troubleSender] = [await SenderProcess.start(), await SenderProcess.start()];
+  const { willClose, closeAll } = createClosables();
   try {
+    const redis = willClose(await RedisProcess.start());
+    const receiver = willClose(await ReceiverProcess.start());
+    const [sender, troubleSender] = [willClose(new SenderProcess()), willClose(new SenderProcess())];
     const environment = { QUEUE_SHARDS: String(shards) };
-    const service = await BuiltService.start({ build, redisUrl: redis.url, environment });
-    try {
-      return await work({ redis, service, receiver, sender, troubleSender });
-    } finally {
-      await service.stop();
-    }
+    const service = willClose(await BuiltService.start({ build, redisUrl: redis.url, environment }));
+    return await work({ redis, service, receiver, sender, troubleSender });
   } finally {
-    for (const each of [sender, troubleSender, receiver]) each.stop();
-    await redis.stop();
+    await closeAll();
   }
 }
 
-export interface Account {
-  readonly target: Target;
-  readonly webhookId: string;
-}
-
 /** An account with one endpoint. */
-export async function addAccount({ service }: World, account: string, url: string): Promise<Account> {
+export async function addAccount({ service }: World, account: string, url: string) {
   await service.createAccount(account);
-  return { target: service.targetOf(account), webhookId: await service.register(account, url, EVENT_TYPE) };
+  const webhookId = await service.register(account, url);
+  return { target: service.targetOf(account), webhookId };
 }
 
 const BATCH = 500;
@@ -70,9 +60,5 @@ const BATCHES_AT_ONCE = 4;
 
 /** As fast as the API takes them. Resolves when all are accepted. */
 export async function publishAll({ troubleSender }: World, batches: readonly Batch[]): Promise<void> {
-  await troubleSender.publishBatches(batches, BATCHES_AT_ONCE);
-}
-
-export function secondsSince(startedAt: number): number {
-  return (performance.now() - startedAt) / 1_000;
+  await troubleSender.ask('publishBatches', batches, BATCHES_AT_ONCE);
 }

@@ -1,24 +1,22 @@
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
-import { Redis } from 'ioredis';
-import { MeasuredProcess, RedisProcess } from '../processes/measured-process';
-import { median, printTable, writeJson } from '../report';
-import type { SuiteOptions } from '../suite';
+import { formRedisCluster } from '@hookferry/core/testing/redis-cluster';
+import { choose, roundsOf, type SuiteOptions } from '../options';
+import { RedisProcess, runScript } from '../processes/measured-process';
+import { medianOfEach, printTable, writeJson } from '../report';
 import { fill } from './fill';
-import { type DrainFigures, measureDrain, workerSettings } from './index';
+import { type DrainFigures, measureDrain, workerSettings } from './measure';
 
 /** One thing that grows, and what it is compared with: the first of its variants. */
 interface ScaleScene {
-  readonly name: string;
   readonly title: string;
   /** Masters of a Cluster; without, it is one Redis. */
   readonly masters?: number;
-  readonly variants: readonly Variant[];
+  /** By what is different. */
+  readonly variants: ReadonlyMap<number, Variant>;
 }
 
 interface Variant {
-  readonly label: string;
   readonly workers: number;
   readonly shards: number;
   readonly deliveries: number;
@@ -28,84 +26,50 @@ interface Variant {
   readonly isSkewed?: boolean;
 }
 
-const usual = { workers: 1, shards: 1, endpoints: 300 };
-
 /** @param deliveries that wait at the beginning; the scene of what is pending has fifty times as many at most. */
-function scaleScenes(deliveries: number): readonly ScaleScene[] {
-  const measured = deliveries;
-  return [
-    {
-      name: 'workers',
+function scaleScenes(deliveries: number): ReadonlyMap<string, ScaleScene> {
+  const usual = { workers: 1, shards: 1, endpoints: 300, deliveries };
+  const among = (sizes: readonly number[], variantOf: (size: number) => Partial<Variant>) =>
+    new Map(sizes.map((size) => [size, { ...usual, ...variantOf(size) }]));
+  const scenes: Readonly<Record<string, ScaleScene>> = {
+    workers: {
       title: 'workers, one Redis',
       // As many for each: a process needs some thousands before it is as fast as it gets.
-      variants: [1, 2, 4].map((workers) => ({
-        ...usual,
-        label: `${workers}`,
-        workers,
-        deliveries: deliveries * workers,
-      })),
+      variants: among([1, 2, 4], (workers) => ({ workers, deliveries: deliveries * workers })),
     },
-    {
-      name: 'shards',
+    shards: {
       title: 'shards, a Cluster of three masters, two workers, 3,000 webhooks',
       masters: 3,
-      variants: [1, 3, 6].map((shards) => ({
-        ...usual,
-        label: `${shards}`,
-        workers: 2,
-        shards,
-        deliveries,
-        endpoints: 3_000,
-      })),
+      variants: among([1, 3, 6], (shards) => ({ workers: 2, shards, endpoints: 3_000 })),
     },
-    {
-      name: 'pending',
+    pending: {
       title: 'deliveries pending',
-      variants: [1, 50].map((factor) => ({
-        ...usual,
-        label: `${deliveries * factor}`,
-        deliveries: deliveries * factor,
-        measured,
+      variants: among([deliveries, deliveries * 50], (pending) => ({
+        deliveries: pending,
+        measured: deliveries,
       })),
     },
-    {
-      name: 'endpoints',
+    endpoints: {
       title: 'webhooks, with skewed traffic',
-      variants: [10, 5 * deliveries].map((endpoints) => ({
-        ...usual,
-        label: `${endpoints}`,
-        deliveries,
-        endpoints,
-        isSkewed: true,
-      })),
+      variants: among([10, 5 * deliveries], (endpoints) => ({ endpoints, isSkewed: true })),
     },
-  ];
+  };
+  return new Map(Object.entries(scenes));
 }
 
 const DELIVERIES = 20_000;
 const DELIVERIES_SHORT = 2_000;
-const ROUNDS = 3;
 // Until then processes start, and connections are made.
 const WARM_UP = 0.15;
 
 /** What becomes of rate and cost when something grows: workers, shards, deliveries that wait, webhooks. */
-export async function runScaleScenes({
-  short,
-  build,
-  deliveries = short ? DELIVERIES_SHORT : DELIVERIES,
-  rounds = short ? 1 : ROUNDS,
-  scene: wished,
-  json,
-}: SuiteOptions): Promise<void> {
-  const scenes = scaleScenes(deliveries).filter(({ name }) => wished === 'all' || name === wished);
-  if (scenes.length === 0) {
-    const names = scaleScenes(deliveries).map(({ name }) => name);
-    throw new Error(`There is no scene "${wished ?? ''}". The scenes are: ${[...names, 'all'].join(', ')}.`);
-  }
+export async function runScaleScenes(options: SuiteOptions): Promise<void> {
+  const { short, build, deliveries = short ? DELIVERIES_SHORT : DELIVERIES, json } = options;
+  const wished = options.scene === 'all' ? undefined : options.scene;
   const figures: Record<string, Record<string, DrainFigures>> = {};
-  for (const scene of scenes) {
-    const measured = await measureScene(scene, build, rounds);
-    figures[scene.name] = Object.fromEntries(measured);
+  for (const [name, scene] of choose('scene', scaleScenes(deliveries), wished)) {
+    const measured = await measureScene(name, scene, build, roundsOf(options));
+    figures[name] = Object.fromEntries(measured);
     print(scene, measured);
   }
   await writeJson(json, figures);
@@ -113,25 +77,26 @@ export async function runScaleScenes({
 
 /** Round by round all variants in turn, so that the machine's moods even out. */
 async function measureScene(
-  scene: ScaleScene,
+  name: string,
+  { variants, masters }: ScaleScene,
   build: string,
   rounds: number,
 ): Promise<readonly (readonly [string, DrainFigures])[]> {
-  const results = scene.variants.map((variant) => ({ variant, list: [] as DrainFigures[] }));
+  const results = new Map<number, DrainFigures[]>([...variants.keys()].map((size) => [size, []]));
   for (let round = 1; round <= rounds; round += 1) {
-    for (const { variant, list } of results) {
-      const one = await measureVariant(scene, variant, build);
-      list.push(one);
+    for (const [size, variant] of variants) {
+      const one = await measureVariant(variant, masters, build);
+      results.get(size)?.push(one);
       const rate = Math.round(one.deliveriesPerSecond);
-      process.stderr.write(`  round ${round} of ${rounds}: ${scene.name} ${variant.label}, ${rate}/s\n`);
+      process.stderr.write(`  round ${round} of ${rounds}: ${name} ${size}, ${rate}/s\n`);
     }
   }
-  return results.map(({ variant, list }) => [variant.label, medianOf(list)] as const);
+  return [...results].map(([size, list]) => [String(size), medianOfEach(list)]);
 }
 
 async function measureVariant(
-  { masters }: ScaleScene,
   variant: Variant,
+  masters: number | undefined,
   build: string,
 ): Promise<DrainFigures> {
   const { deliveries, measured = deliveries, workers, shards } = variant;
@@ -144,13 +109,13 @@ async function measureVariant(
       redis,
       deliveries,
       fill: (receiverUrl) => fill({ ...variant, redisUrl, receiverUrl }),
-      startWorkers: () => Array.from({ length: workers }, () => new MeasuredProcess(script, settings)),
+      startWorkers: () => Array.from({ length: workers }, () => runScript(script, settings)),
       from: Math.floor(measured * WARM_UP),
       // The last ones wait for the slowest worker.
       until: Math.floor(measured * (1 - WARM_UP / 3)),
     });
   } finally {
-    await Promise.all(redis.map((node) => node.stop()));
+    await Promise.all(redis.map((node) => node.close()));
   }
 }
 
@@ -180,47 +145,19 @@ function print({ title }: ScaleScene, measured: readonly (readonly [string, Drai
   ]);
 }
 
-function medianOf(list: readonly DrainFigures[]): DrainFigures {
-  const of = (figure: keyof DrainFigures) => median(list.map((one) => one[figure]));
-  return {
-    deliveriesPerSecond: of('deliveriesPerSecond'),
-    workerMicros: of('workerMicros'),
-    redisMicros: of('redisMicros'),
-    redisUnevenness: of('redisUnevenness'),
-    redisBytes: of('redisBytes'),
-  };
-}
-
-const SLOTS = 16_384;
-const LOOK_EVERY_MS = 50;
-
 /** Start a Redis Cluster of a measurement's own, on loopback: masters alone, with equal ranges of slots. */
 async function startCluster(masters: number): Promise<readonly RedisProcess[]> {
   const busPorts = await Promise.all(Array.from({ length: masters }, () => findClosedPort()));
   const nodes = await Promise.all(
     busPorts.map((port) => RedisProcess.start(['--cluster-enabled', 'yes', '--cluster-port', String(port)])),
   );
-  const clients = nodes.map(({ url }) => new Redis(url));
-  const startOf = (node: number) => Math.floor((node * SLOTS) / masters);
-  for (const [i, client] of clients.entries()) {
-    await client.cluster('ADDSLOTSRANGE', startOf(i), startOf(i + 1) - 1);
-    await client.call('CLUSTER', 'MEET', '127.0.0.1', portOf(nodes[0]), busPorts[0] ?? 0);
-  }
-  for (const client of clients) {
-    while (!isWhole(await client.cluster('INFO'), masters)) await wait(LOOK_EVERY_MS);
-    client.disconnect();
-  }
+  await formRedisCluster(
+    nodes.map(({ port }) => port),
+    busPorts,
+  );
   return nodes;
 }
 
 function urlOfCluster(nodes: readonly RedisProcess[]): string {
-  return `redis+cluster://${nodes.map((node) => `127.0.0.1:${portOf(node)}`).join(',')}`;
-}
-
-function portOf(node: RedisProcess | undefined): number {
-  return Number(new URL(node?.url ?? 'redis://localhost').port);
-}
-
-function isWhole(info: string, nodes: number): boolean {
-  return info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${nodes}`);
+  return `redis+cluster://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`;
 }

@@ -1,6 +1,7 @@
+import type { PostgresServer } from '@hookferry/core/testing/postgres-server';
+import { inTurn } from '../compare';
 import { type LoadFigures, measureSaturated, measureSteady } from '../path/measure';
-import { inTurn, onStages, serviceContender } from '../path/stage';
-import type { PostgresProcess } from '../processes/postgres-process';
+import { onStages, serviceContender } from '../path/stage';
 import { median } from '../report';
 import { say } from './stage';
 
@@ -25,26 +26,22 @@ const STEADY_SECONDS = 20;
 /** What an event costs from HTTP to its receiver: without a history, and while a mover is at work. */
 export async function measurePathBesideMover(
   build: string,
-  postgres: PostgresProcess,
+  postgres: PostgresServer,
   events: number,
   rounds: number,
 ): Promise<PathBesideMover> {
   for (const name of ['waiting', 'moving']) await postgres.query(`CREATE DATABASE ${name}`);
-  const urlOf = (name: string) => postgres.url.replace(/\/\w+$/, `/${name}`);
-  const contenders = [
-    serviceContender({ build }),
-    serviceContender({
+  const withHistory = (name: string, moveAfter: string) => {
+    const url = postgres.url.replace(/\/\w+$/, `/${name}`);
+    return serviceContender({
       build,
-      environment: { HISTORY_DATABASE_URL: urlOf('waiting'), HISTORY_MOVE_AFTER: '1h' },
-    }),
-    serviceContender({
-      build,
-      environment: { HISTORY_DATABASE_URL: urlOf('moving'), HISTORY_MOVE_AFTER: '0s' },
-    }),
-  ];
+      environment: { HISTORY_DATABASE_URL: url, HISTORY_MOVE_AFTER: moveAfter },
+    });
+  };
+  const contenders = [serviceContender({ build }), withHistory('waiting', '1h'), withHistory('moving', '0s')];
   const steadySeconds = events < 5_000 ? 3 : STEADY_SECONDS;
   return await onStages(contenders, async (stages) => {
-    await inTurn(stages, (stage) => measureSaturated(stage, Math.round(events / 2)));
+    for (const stage of stages) await measureSaturated(stage, Math.round(events / 2));
     const saturated: (readonly LoadFigures[])[] = [];
     for (let round = 0; round < rounds; round += 1) {
       saturated.push(await inTurn(stages, (stage) => measureSaturated(stage, events)));

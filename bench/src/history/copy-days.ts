@@ -1,6 +1,7 @@
 import { DAILY_TABLES, provideDay, ROLLUPS } from '@hookferry/core/history/database/pg-days';
-import { DAY_MS, FAILED_TYPE, ID_AT, ID_DIGITS, yesterday } from './move-all';
-import { ACCOUNT, KEEP_DAYS, say, type WithHistory } from './stage';
+import { inParallel } from '../in-parallel';
+import { FAILED_TYPE, ID_AT, ID_DIGITS } from './move-all';
+import { ACCOUNT, DAY_MS, KEEP_DAYS, say, type WithHistory, yesterday } from './stage';
 
 /** How many numbers of events each day has for itself. */
 const IDS_A_DAY = 1_000_000;
@@ -53,16 +54,12 @@ function changesOf(table: string, days: number): Readonly<Record<string, string>
 export async function copyDays(stage: WithHistory, days: number, isFailed: boolean): Promise<void> {
   const types = isFailed ? `= '${FAILED_TYPE}'` : `<> '${FAILED_TYPE}'`;
   // Two at a time, as the machine has two cores.
-  let next = 1;
-  const copyNext = async () => {
-    while (next <= days) {
-      const day = next++;
-      await provideDay(stage.database, DAILY_TABLES, { keepDays: KEEP_DAYS, date: dateOf(day) });
-      for (const table of DAILY_TABLES) await copyTable(stage, table, day, `type ${types}`);
-      say(`${isFailed ? 'failed ones' : 'a day'} of ${dateOf(day)} on record`);
-    }
-  };
-  await Promise.all([copyNext(), copyNext()]);
+  await inParallel(days, 2, async (i) => {
+    const day = i + 1;
+    await provideDay(stage.database, DAILY_TABLES, { keepDays: KEEP_DAYS, date: dateOf(day) });
+    for (const table of DAILY_TABLES) await copyTable(stage, table, day, `type ${types}`);
+    say(`${isFailed ? 'failed ones' : 'a day'} of ${dateOf(day)} on record`);
+  });
 }
 
 /** What the days have come to, and what their accounts have. Once all of them are on record. */

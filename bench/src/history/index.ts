@@ -1,17 +1,17 @@
 import { ROLLUPS } from '@hookferry/core/history/database/pg-days';
 import { PACKED_AFTER_MS, packDays } from '@hookferry/core/history/database/pg-pack-days';
 import { hasPostgres, NO_POSTGRES } from '@hookferry/core/testing/postgres-server';
-import { PostgresProcess } from '../processes/postgres-process';
+import type { SuiteOptions } from '../options';
+import { POSTGRES_SETTINGS, startPostgres } from '../processes/measured-postgres';
 import { percentile, printTable, writeJson } from '../report';
-import type { SuiteOptions } from '../suite';
 import { EVENT_TYPE } from '../traffic/events';
 import { measurePathBesideMover, type PathBesideMover } from './beside-path';
 import { copyDays, copySums, sizesOf } from './copy-days';
 import { loadHistory } from './load-history';
-import { DAY_MS, FAILED_TYPE, type MoveFigures, measureClaims, moveMany, yesterday } from './move-all';
+import { FAILED_TYPE, type MoveFigures, measureClaims, moveMany } from './move-all';
 import { metricsRoutes, pageRoutes, type RouteTimes, searchRoutes, timeRoutes } from './pages';
 import { measureReplay, type ReplayFigures } from './replay';
-import { ACCOUNT, inHistory, inPostgres, inStage, say, type WithHistory } from './stage';
+import { ACCOUNT, inHistory, inStage, say, type WithHistory } from './stage';
 
 const A_DAY = 1_000_000;
 const SHORT = 100_000;
@@ -29,66 +29,61 @@ export async function runHistorySuite(options: SuiteOptions): Promise<void> {
     process.stderr.write(`SKIPPED: what the history costs, because ${NO_POSTGRES}.\n`);
     return;
   }
-  const { build, short } = options;
+  const { build, short, scene } = options;
   const deliveries = options.deliveries ?? (short ? SHORTEST : SHORT);
   const moved = Math.min(deliveries, A_DAY);
   const days = Math.max(Math.ceil(deliveries / moved) - 1, 0);
+  const replayed = Math.min(MOST_REPLAYED, Math.floor(moved / 2));
   const requests = options.rounds ?? (short ? 20 : 300);
-  say(`PostgreSQL with ${PostgresProcess.settings}; synchronous_commit is on`);
-  const has = (part: Part) => options.scene === undefined || options.scene === part;
-  await inPostgres(async (postgres) => {
-    const history = await inHistory(build, postgres, async (stage): Promise<Figures> => {
-      const figures = await fill(stage, moved, has('pages') ? days : 0);
-      const times = has('pages') ? { times: await readAll(stage, moved, days, requests) } : {};
-      const replay = has('replay') ? { replay: await measureReplay(stage, moved, replayedOf(moved)) } : {};
-      return { ...figures, ...times, ...replay };
-    });
-    const today = has('replay') ? await replayToday(build, replayedOf(moved)) : undefined;
+  say(`PostgreSQL with ${POSTGRES_SETTINGS.join(', ')}; synchronous_commit is on`);
+  const has = (part: 'pages' | 'replay' | 'path') => scene === undefined || scene === part;
+  const postgres = await startPostgres();
+  try {
+    const history = await inHistory(build, postgres, async (stage) => ({
+      ...(await fill(stage, moved, has('pages') ? days : 0)),
+      times: has('pages') ? await readAll(stage, moved, days, requests) : undefined,
+      replay: has('replay') ? await measureReplay(stage, moved, replayed) : undefined,
+    }));
+    const today = has('replay') ? await replayToday(build, replayed) : undefined;
     const path = has('path')
       ? await measurePathBesideMover(build, postgres, short ? 1_000 : 10_000, short ? 1 : 3)
       : undefined;
-    print({ ...history, today, path, replayed: replayedOf(moved) }, requests);
+    print({ ...history, today, path, replayed }, requests);
     await writeJson(options.json, jsonOf(history));
-  });
+  } finally {
+    await postgres.close();
+  }
 }
 
-type Part = 'pages' | 'replay' | 'path';
-
-interface Figures {
+interface MovedFigures {
   readonly deliveries: number;
   readonly days: number;
   readonly move: MoveFigures;
   readonly claimBytes: number;
   /** Bytes on disk for each event, by table. */
   readonly disk: ReadonlyMap<string, number>;
-  readonly times?: Times;
-  readonly replay?: ReplayFigures;
 }
 
 type Times = Readonly<Record<'Pages of 50' | 'Search' | 'Metrics', readonly RouteTimes[]>>;
 
-function replayedOf(moved: number): number {
-  return Math.min(MOST_REPLAYED, Math.floor(moved / 2));
-}
-
-/** On each day. */
-async function addFailed(stage: WithHistory, moved: number, days: number): Promise<void> {
-  await moveMany(stage, Math.ceil(moved / FAILING_SHARE), FAILED_TYPE);
-  await copyDays(stage, days, true);
-  await copySums(stage, days);
-  await stage.postgres.query('VACUUM (ANALYZE)');
-  await stage.postgres.query('CHECKPOINT');
+/** What was not asked for is undefined. */
+interface Figures extends MovedFigures {
+  readonly times: Times | undefined;
+  readonly replay: ReplayFigures | undefined;
+  /** The same replay without a history. */
+  readonly today: ReplayFigures | undefined;
+  readonly replayed: number;
+  readonly path: PathBesideMover | undefined;
 }
 
 /** A day by movers, and so many days before it by SQL. */
-async function fill(stage: WithHistory, moved: number, days: number): Promise<Figures> {
-  const { postgres } = stage;
+async function fill(stage: WithHistory, moved: number, days: number): Promise<MovedFigures> {
   say(`loading ${moved} into Redis, and moving them`);
   const move = await moveMany(stage, moved, EVENT_TYPE);
   say(`${move.perSecond.toFixed(0)} moved in a second`);
   say(`copying ${days} days`);
   await copyDays(stage, days, false);
-  await postgres.query('VACUUM (ANALYZE)');
+  await stage.postgres.query('VACUUM (ANALYZE)');
   // As workers do, some time after a day is over.
   await packDays(stage.database, Date.now() + PACKED_AFTER_MS);
   const deliveries = moved * (days + 1);
@@ -100,46 +95,37 @@ async function fill(stage: WithHistory, moved: number, days: number): Promise<Fi
 
 /** Pages, search and metrics, once some have failed on each day. */
 async function readAll(stage: WithHistory, moved: number, days: number, requests: number): Promise<Times> {
-  await addFailed(stage, moved, days);
+  await moveMany(stage, Math.ceil(moved / FAILING_SHARE), FAILED_TYPE);
+  await copyDays(stage, days, true);
+  await copySums(stage, days);
+  await stage.postgres.query('VACUUM (ANALYZE)');
+  await stage.postgres.query('CHECKPOINT');
   const asker = stage.service.targetOf(ACCOUNT);
   return {
     'Pages of 50': await timeRoutes(asker, await pageRoutes(stage, asker), requests),
     Search: await timeRoutes(asker, searchRoutes(moved, days), requests),
-    Metrics: await timeRoutes(asker, metricsRoutes(yesterday()), requests),
+    Metrics: await timeRoutes(asker, metricsRoutes(), requests),
   };
 }
 
 /** The same replay with everything in Redis. */
 async function replayToday(build: string, replayed: number): Promise<ReplayFigures> {
   return await inStage(build, {}, async (stage) => {
-    const { redis, endpointIds } = stage;
-    const since = yesterday();
-    const span = { since, until: since + DAY_MS };
-    await loadHistory({
-      redis,
-      accountId: ACCOUNT,
-      deliveries: replayed,
-      endpointIds,
-      failingShare: 0,
-      ...span,
-    });
+    await loadHistory(stage, { deliveries: replayed });
     return await measureReplay(stage, replayed, replayed);
   });
 }
 
-interface AllFigures extends Figures {
-  readonly today: ReplayFigures | undefined;
-  readonly path: PathBesideMover | undefined;
-  readonly replayed: number;
-}
-
-function print(all: AllFigures, requests: number): void {
+function print(all: Figures, requests: number): void {
   const { deliveries, days, move } = all;
   printTable(
     `What the history costs: ${deliveries} deliveries of ${days} days on record, ${move.moved} of them moved by one worker while others took ${move.coresOfOthers.toFixed(1)} cores`,
     [
       ['', 'aim', 'measured', 'met'],
-      ...aimRows(all).map(({ name, aim, text, isMet }) => [name, aim, text, isMet]),
+      ...movingRows(all),
+      ...readingRows(all),
+      ...replayRows(all),
+      ...pathRows(all),
     ],
   );
   for (const [title, times] of Object.entries(all.times ?? {})) {
@@ -150,18 +136,10 @@ function print(all: AllFigures, requests: number): void {
   }
 }
 
-interface AimRow {
-  readonly name: string;
-  readonly aim: string;
-  readonly text: string;
-  readonly isMet: string;
-}
+/** What it is, its aim, what was measured, and whether it is met. */
+type AimRow = readonly [name: string, aim: string, text: string, met: string];
 
-function aimRows(all: AllFigures): readonly AimRow[] {
-  return [...movingRows(all), ...readingRows(all), ...replayRows(all), ...pathRows(all)];
-}
-
-function movingRows({ move, claimBytes, disk }: AllFigures): readonly AimRow[] {
+function movingRows({ move, claimBytes, disk }: Figures): readonly AimRow[] {
   const micros = move.workerMicros + move.redisMicros + move.postgresMicros;
   const bytes = [...disk].reduce((sum, [table, each]) => sum + (table === ROLLUPS ? 0 : each), 0);
   return [
@@ -177,7 +155,7 @@ function movingRows({ move, claimBytes, disk }: AllFigures): readonly AimRow[] {
   ];
 }
 
-function readingRows({ times }: AllFigures): readonly AimRow[] {
+function readingRows({ times }: Figures): readonly AimRow[] {
   if (!times) return [];
   const [p50, p99] = worstOf(times['Pages of 50']);
   return [
@@ -188,7 +166,7 @@ function readingRows({ times }: AllFigures): readonly AimRow[] {
   ];
 }
 
-function replayRows({ replay, today, replayed }: AllFigures): readonly AimRow[] {
+function replayRows({ replay, today, replayed }: Figures): readonly AimRow[] {
   if (!replay || !today) return [];
   return [
     atMost(`replay of ${replayed}: begins after, ms`, replay.beginsAfterMs, 1_000),
@@ -199,7 +177,7 @@ function replayRows({ replay, today, replayed }: AllFigures): readonly AimRow[] 
   ];
 }
 
-function pathRows({ path, move }: AllFigures): readonly AimRow[] {
+function pathRows({ path, move }: Figures): readonly AimRow[] {
   if (!path) return [];
   const { without, waiting, moving } = path;
   const withoutMoving = moving.micros - move.workerMicros - move.redisMicros;
@@ -216,15 +194,15 @@ function pathRows({ path, move }: AllFigures): readonly AimRow[] {
 }
 
 function plain(name: string, value: number, digits = 0): AimRow {
-  return { name, aim: '', text: value.toFixed(digits), isMet: '' };
+  return [name, '', value.toFixed(digits), ''];
 }
 
 function atMost(name: string, value: number, bound: number, digits = 0): AimRow {
-  return { name, aim: `≤ ${bound}`, text: value.toFixed(digits), isMet: value <= bound ? 'yes' : 'no' };
+  return [name, `≤ ${bound}`, value.toFixed(digits), value <= bound ? 'yes' : 'no'];
 }
 
 function atLeast(name: string, value: number, bound: number, digits = 0): AimRow {
-  return { name, aim: `≥ ${bound}`, text: value.toFixed(digits), isMet: value >= bound ? 'yes' : 'no' };
+  return [name, `≥ ${bound}`, value.toFixed(digits), value >= bound ? 'yes' : 'no'];
 }
 
 function bothOf(durations: readonly number[]): readonly [p50: number, p99: number] {
@@ -237,13 +215,11 @@ function worstOf(times: readonly RouteTimes[]): readonly [p50: number, p99: numb
 }
 
 /** What `npm run capacity` computes with. */
-function jsonOf({ move, claimBytes, disk }: Figures) {
+function jsonOf({ move, claimBytes, disk }: MovedFigures) {
   const { workerMicros, redisMicros, postgresMicros, perSecond, redisGrowth, moved } = move;
   return {
     history: {
-      workerMicros,
-      redisMicros,
-      postgresMicros,
+      ...{ workerMicros, redisMicros, postgresMicros },
       movedPerSecond: perSecond,
       redisBytesMoved: redisGrowth / moved,
       redisBytesClaim: claimBytes,

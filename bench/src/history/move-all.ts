@@ -1,19 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { keys } from '@hookferry/core/domain/keys';
 import { digestOf } from '@hookferry/core/events/redis-moved-ids';
+import { postgresCpuMs } from '../processes/measured-postgres';
 import { watchOthers } from '../processes/measured-process';
 import { loadHistory } from './load-history';
 import { ACCOUNT, say, usedBytes, type WithHistory } from './stage';
 
-export const DAY_MS = 86_400_000;
 const LOOK_EVERY_MS = 20;
 const TOLD_EVERY_MS = 30_000;
 const SETTLE_MS = 3_000;
-
-/** The day that is over: what is loaded was accepted on it. */
-export function yesterday(now = Date.now()): number {
-  return Math.floor(now / DAY_MS - 1) * DAY_MS;
-}
 
 export const FAILED_TYPE = 'order.rejected';
 const FIRST_ID = 10_000_000;
@@ -48,22 +43,13 @@ export interface MoveFigures {
 
 /** Deliver as many events of an attempt each, on record in Redis, and move them while nothing else happens. */
 export async function moveMany(stage: WithHistory, deliveries: number, type: string): Promise<MoveFigures> {
-  const { service, redis, endpointIds, endedList } = stage;
+  const { service, redis, endedList } = stage;
   await service.stopWorker();
   const before = await usedBytes(redis);
-  const [since, isFailed] = [yesterday(), type === FAILED_TYPE];
+  const isFailed = type === FAILED_TYPE;
   const first = isFailed ? FIRST_FAILED_ID : FIRST_ID;
-  await loadHistory({
-    redis,
-    accountId: ACCOUNT,
-    deliveries,
-    endpointIds,
-    contentOf: (i) => contentOf(type, first + i),
-    failingShare: isFailed ? 1 : 0,
-    since,
-    until: since + DAY_MS,
-    endedList,
-  });
+  const contentOfEach = (i: number) => contentOf(type, first + i);
+  await loadHistory(stage, { deliveries, contentOf: contentOfEach, areFailing: isFailed, endedList });
   service.startWorker();
   const figures = await measureMoving(stage, deliveries);
   await wait(SETTLE_MS);
@@ -82,7 +68,7 @@ async function measureMoving(
     at: performance.now(),
     worker: service.worker.cpuMs(),
     redis: redisProcess.cpuMs(),
-    postgres: postgres.cpuMs(),
+    postgres: postgresCpuMs(postgres),
   });
   let begin = await look();
   while (begin.left > total * (1 - SKIPPED_SHARE)) {
@@ -113,29 +99,20 @@ async function measureMoving(
 
 /** How much of Redis the id of an event takes that a client chose, once it has moved. */
 export async function measureClaims(stage: WithHistory, deliveries: number): Promise<number> {
-  const { service, redis, endpointIds, endedList } = stage;
+  const { service, redis, endedList } = stage;
   await service.stopWorker();
   const before = await usedBytes(redis);
-  const since = yesterday();
-  const claimed: string[] = [];
-  await loadHistory({
-    redis,
-    accountId: ACCOUNT,
+  await loadHistory(stage, {
     deliveries,
-    endpointIds,
     contentOf: (i) => contentOf(FAILED_TYPE, FIRST_FAILED_ID - deliveries + i),
-    failingShare: 0,
-    since,
-    until: since + DAY_MS,
     onPut: async ({ id, body, acceptedAt }) => {
       const claim = { digest: digestOf(body), accepted_at: acceptedAt, queued: 1 };
       await redis.hset(keys.eventClaim(ACCOUNT, id), claim);
-      claimed.push(id);
     },
     endedList,
   });
   service.startWorker();
   while ((await endedList.count()) > 0) await wait(LOOK_EVERY_MS);
   await wait(SETTLE_MS);
-  return ((await usedBytes(redis)) - before) / claimed.length;
+  return ((await usedBytes(redis)) - before) / deliveries;
 }

@@ -1,6 +1,17 @@
+import type { Target } from '../traffic/sender';
 import { FAILED_TYPE, orderId } from './move-all';
-import { atIndex, getJson, measure, minuteOf, type Route } from './routes';
-import type { WithHistory } from './stage';
+import { DAY_MS, type WithHistory, yesterday } from './stage';
+
+/** Which path the i-th request asks for. */
+type Route = readonly [label: string, pathOf: (i: number) => string];
+
+/** What is answered to a GET. */
+async function getJson({ url, headers }: Target, path: string): Promise<Record<string, unknown>> {
+  const response = await fetch(url + path, { headers });
+  const body = await response.text();
+  if (response.status !== 200) throw new Error(`${path} was answered with ${response.status}.`);
+  return JSON.parse(body) as Record<string, unknown>;
+}
 
 interface Sample {
   readonly event_id: string;
@@ -23,21 +34,26 @@ async function readSamples({ postgres }: WithHistory): Promise<readonly Sample[]
   return samples.length < CURSORS ? await sampleOf(100) : samples;
 }
 
-export interface Asker {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
+function atIndex<Item>(items: readonly Item[], i: number): Item {
+  const item = items[i % items.length];
+  if (item === undefined) throw new Error('Nothing was loaded.');
+  return item;
+}
+
+function span(from: number, to: number): string {
+  return `since=${new Date(from).toISOString()}&until=${new Date(to).toISOString()}`;
 }
 
 /** Pages of fifty, by each filter. */
-export async function pageRoutes(stage: WithHistory, asker: Asker): Promise<readonly Route[]> {
+export async function pageRoutes(stage: WithHistory, asker: Target): Promise<readonly Route[]> {
   const samples = await readSamples(stage);
   const sample = (i: number) => atIndex(samples, i);
   const list = '/v1/deliveries';
-  const minute = (i: number) => minuteOf(sample(i).at);
+  const minute = (i: number) => span(sample(i).at, sample(i).at + 60_000);
   const cursors = await Promise.all(
     samples.slice(0, CURSORS).map(async ({ at }) => {
       const until = new Date(at + 1).toISOString();
-      return String((await getJson(`${asker.url}${list}?limit=1&until=${until}`, asker.headers)).next_cursor);
+      return String((await getJson(asker, `${list}?limit=1&until=${until}`)).next_cursor);
     }),
   );
   return [
@@ -87,38 +103,47 @@ export function searchRoutes(moved: number, days: number): readonly Route[] {
 }
 
 /** Each request asks for another time: what was asked for a moment ago is remembered. */
-export function metricsRoutes(yesterday: number): readonly Route[] {
-  const route =
-    (lengthMs: number, interval: string, stepMs: number, more = '') =>
-    (i: number) => {
-      const until = yesterday + 86_400_000 - (i % 12) * stepMs;
-      const [from, to] = [until - lengthMs, until].map((ms) => new Date(ms).toISOString());
-      return `/v1/metrics/deliveries?since=${from}&until=${to}&interval=${interval}${more}`;
+export function metricsRoutes(): readonly Route[] {
+  const route = (lengthMs: number, interval: string, stepMs: number, more = '') => {
+    return (i: number) => {
+      const until = yesterday() + DAY_MS - (i % 12) * stepMs;
+      return `/v1/metrics/deliveries?${span(until - lengthMs, until)}&interval=${interval}${more}`;
     };
-  const day = 86_400_000;
+  };
   return [
-    ['GET /v1/metrics/deliveries, 24 h by 5 min', route(day, '5m', 300_000)],
-    ['… 30 d by day', route(30 * day, '1d', day)],
-    ['… 24 h by hour and webhook', route(day, '1h', 3_600_000, '&group_by=webhook_id')],
-    ['… 30 d by day and webhook', route(30 * day, '1d', day, '&group_by=webhook_id')],
+    ['GET /v1/metrics/deliveries, 24 h by 5 min', route(DAY_MS, '5m', 300_000)],
+    ['… 30 d by day', route(30 * DAY_MS, '1d', DAY_MS)],
+    ['… 24 h by hour and webhook', route(DAY_MS, '1h', 3_600_000, '&group_by=webhook_id')],
+    ['… 30 d by day and webhook', route(30 * DAY_MS, '1d', DAY_MS, '&group_by=webhook_id')],
   ];
 }
 
 export interface RouteTimes {
   readonly label: string;
+  /** Of each request, in milliseconds. */
   readonly durations: readonly number[];
 }
 
+/** One request after the other. The first ones, a tenth, are not counted. */
 export async function timeRoutes(
-  { url, headers }: Asker,
+  asker: Target,
   routes: readonly Route[],
   requests: number,
 ): Promise<readonly RouteTimes[]> {
   const times: RouteTimes[] = [];
   for (const [label, pathOf] of routes) {
-    const get = (path: string) => getJson(url + path, headers);
-    await measure({ get, pathOf, requests: Math.ceil(requests / 10), atOnce: 1 });
-    times.push({ label, durations: await measure({ get, pathOf, requests, atOnce: 1 }) });
+    const timeEach = async (count: number) => {
+      const durations: number[] = [];
+      for (let i = 0; i < count; i += 1) {
+        const path = pathOf(i);
+        const startedAt = performance.now();
+        await getJson(asker, path);
+        durations.push(performance.now() - startedAt);
+      }
+      return durations;
+    };
+    await timeEach(Math.ceil(requests / 10));
+    times.push({ label, durations: await timeEach(requests) });
     process.stderr.write(`  ${label}\n`);
   }
   return times;

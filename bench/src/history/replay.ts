@@ -1,6 +1,5 @@
-import { EVENT_TYPE, micros } from '../traffic/events';
-import { DAY_MS, yesterday } from './move-all';
-import { ACCOUNT, type HistoryStage, say } from './stage';
+import { micros } from '../traffic/events';
+import { ACCOUNT, DAY_MS, type HistoryStage, say, yesterday } from './stage';
 
 export interface ReplayFigures {
   /** From the request to the first delivery, in milliseconds. */
@@ -25,17 +24,15 @@ export async function measureReplay(
   ofDay: number,
   wished: number,
 ): Promise<ReplayFigures> {
-  const webhookId = await service.register(ACCOUNT, receiver.urlOf('ok', STREAM), EVENT_TYPE);
+  const webhookId = await service.register(ACCOUNT, receiver.urlOf('ok', STREAM));
   const since = yesterday();
   const until = new Date(since + Math.floor((wished / ofDay) * DAY_MS)).toISOString();
   const order = { since: new Date(since).toISOString(), until, mode: 'all', rate: RATE };
   const askedAt = micros();
   await service.ask(ACCOUNT, 'POST', `/v1/webhooks/${webhookId}/replays`, order);
   // The last one or two may be of the next millisecond.
-  const expected = wished - 2;
-  if (!(await receiver.waitFor(STREAM, expected, LIMIT_MS)))
-    throw new Error(`Of a replay of ${wished} events only ${await receiver.count(STREAM)} came.`);
-  const { at } = await receiver.list(STREAM);
+  await receiver.waitForAll(STREAM, wished - 2, LIMIT_MS);
+  const { at } = await receiver.ask('list', STREAM);
   const [first = 0, last = 0] = [at[0], at.at(-1)];
   say(`a replay of ${at.length} is over`);
   return { beginsAfterMs: (first - askedAt) / 1_000, perSecond: (at.length * 1_000_000) / (last - first) };

@@ -3,14 +3,16 @@ import type { EndpointId } from '@hookferry/core/domain/endpoint';
 import { EndedList } from '@hookferry/core/events/redis-ended-list';
 import { PgDatabase } from '@hookferry/core/history/database/pg-database';
 import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
+import { createClosables } from '@hookferry/core/testing/closables';
+import type { PostgresServer } from '@hookferry/core/testing/postgres-server';
 import { BuiltService } from '../processes/built-service';
 import { RedisProcess } from '../processes/measured-process';
-import { PostgresProcess } from '../processes/postgres-process';
 import { EVENT_TYPE } from '../traffic/events';
 import { ReceiverProcess } from '../traffic/receiver';
 
 export const ACCOUNT = 'default' as AccountId;
 export const KEEP_DAYS = 90;
+export const DAY_MS = 86_400_000;
 const ENDPOINTS = 10;
 const SWEEP_LEASE_MS = 6 * 3_600_000;
 
@@ -25,55 +27,42 @@ export interface HistoryStage {
 }
 
 export interface WithHistory extends HistoryStage {
-  readonly postgres: PostgresProcess;
+  readonly postgres: PostgresServer;
   readonly database: PgDatabase;
 }
 
-export async function inPostgres<T>(work: (postgres: PostgresProcess) => Promise<T>): Promise<T> {
-  const postgres = await PostgresProcess.start();
-  try {
-    return await work(postgres);
-  } finally {
-    await postgres.stop();
-  }
-}
-
-/** With everything in Redis, as it is without a history. */
+/** With everything in Redis, as it is without a history, unless settings say something else. */
 export async function inStage<T>(
   build: string,
   environment: Readonly<Record<string, string>>,
   work: (stage: HistoryStage) => Promise<T>,
 ): Promise<T> {
-  const redisProcess = await RedisProcess.start();
-  const receiver = await ReceiverProcess.start();
-  const { url: redisUrl } = redisProcess;
-  const redis = connectRedis({ url: redisUrl, role: 'working', name: 'bench', emit: () => {} });
-  const endedList = new EndedList(redis);
+  const { willClose, closeAll } = createClosables();
   try {
+    const redisProcess = willClose(await RedisProcess.start());
+    const receiver = willClose(await ReceiverProcess.start());
+    const { url: redisUrl } = redisProcess;
+    const redis = connectRedis({ url: redisUrl, role: 'working', name: 'bench', emit: () => {} });
+    willClose({ close: () => redis.disconnect() });
+    const endedList = new EndedList(redis);
     // What is loaded is in the list of what has ended: nobody need look for it.
     await endedList.leaseSweep('bench', SWEEP_LEASE_MS);
-    const service = await BuiltService.start({ build, redisUrl, environment });
-    try {
-      const endpointIds: EndpointId[] = [];
-      for (let i = 0; i < ENDPOINTS; i += 1) {
-        const id = await service.register(ACCOUNT, receiver.urlOf('ok', `old-${i}`), EVENT_TYPE);
-        endpointIds.push(id as EndpointId);
-      }
-      return await work({ redisProcess, redis, endedList, receiver, service, endpointIds });
-    } finally {
-      await service.stop();
-    }
+    const service = willClose(await BuiltService.start({ build, redisUrl, environment }));
+    const webhooks = Array.from({ length: ENDPOINTS }, (_, i) => ({
+      url: receiver.urlOf('ok', `old-${i}`),
+      events: [EVENT_TYPE],
+    }));
+    const endpointIds = (await service.registerAll(ACCOUNT, webhooks)) as readonly EndpointId[];
+    return await work({ redisProcess, redis, endedList, receiver, service, endpointIds });
   } finally {
-    redis.disconnect();
-    receiver.stop();
-    await redisProcess.stop();
+    await closeAll();
   }
 }
 
 /** With a history that takes what has ended at once. */
 export async function inHistory<T>(
   build: string,
-  postgres: PostgresProcess,
+  postgres: PostgresServer,
   work: (stage: WithHistory) => Promise<T>,
 ): Promise<T> {
   const { url } = postgres;
@@ -84,6 +73,11 @@ export async function inHistory<T>(
   } finally {
     await database.close();
   }
+}
+
+/** When the day that is over began: what is loaded was accepted on it. */
+export function yesterday(now = Date.now()): number {
+  return Math.floor(now / DAY_MS - 1) * DAY_MS;
 }
 
 export async function usedBytes(redis: RedisClient): Promise<number> {

@@ -72,7 +72,7 @@ const SETTLE_MS = 1_000;
 export async function sendLoneEvents({ sender, receiver, pair }: Stage, events: number): Promise<void> {
   const firstEvent = await receiver.count(STREAM);
   for (let i = 0; i < events; i += 1) {
-    await sender.publish({ target: pair.target, firstEvent: firstEvent + i, events: 1, atOnce: 1 });
+    await sender.ask('publish', { target: pair.target, firstEvent: firstEvent + i, events: 1, atOnce: 1 });
     await wait(1_000 / PER_SECOND);
   }
   await wait(SETTLE_MS);

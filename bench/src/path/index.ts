@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
+import { compare } from '../compare';
+import { roundsOf, type SuiteOptions } from '../options';
 import { writeJson } from '../report';
-import type { SuiteOptions } from '../suite';
-import { compareFigures, inRounds, printVerdicts } from './compare';
 import { inShort, measurePaths, measureSaturated, type PathSize, pathFigures } from './measure';
 import { runOwnScenes } from './own-scenes';
 import { runScenes, scenesOf } from './scenes';
@@ -12,35 +12,24 @@ const SHORT_SIZE: PathSize = { saturatedEvents: 2_000, steadySeconds: 5, idleSec
 
 /** What an event costs from HTTP to its receiver, beside what a team would write by hand in an afternoon, in turn. */
 export async function runPathSuite(options: SuiteOptions): Promise<void> {
-  const { short, json } = options;
-  const size = short ? SHORT_SIZE : SIZE;
+  const size = options.short ? SHORT_SIZE : SIZE;
   process.stderr.write(`  Node ${process.version}\n`);
   const service = serviceContender(options);
   const scenes = scenesOf(options);
-  if (options.profile !== undefined) {
-    const [scene] = scenes;
-    await profilePath(service, size.saturatedEvents, options.profile, scene);
-    return;
-  }
-  if (options.scenes) {
-    await runOwnScenes(options);
-    return;
-  }
-  if (scenes.length > 0) {
-    await runScenes(scenes, options);
-    return;
-  }
-  const rounds = options.rounds ?? (short ? 1 : 3);
-  const measure = (contenders: readonly PathContender[]) => measurePaths(contenders, size);
-  const raw = await inRounds({
-    rounds,
+  const [scene] = scenes;
+  if (options.profile !== undefined)
+    return await profilePath(service, size.saturatedEvents, options.profile, scene);
+  if (options.scenes) return await runOwnScenes(options);
+  if (scene) return await runScenes(scenes, options);
+  const result = await compare({
+    title: 'From HTTP to the receiver',
+    rounds: roundsOf(options),
     sides: [plainContender, service],
-    measure,
+    figures: pathFigures,
+    measure: (contenders) => measurePaths(contenders, size),
     inShort: ({ saturated }) => inShort(saturated),
   });
-  const verdicts = compareFigures(pathFigures, raw.plain, raw.service);
-  printVerdicts(`From HTTP to the receiver (median of ${rounds})`, verdicts);
-  await writeJson(json, { ratios: verdicts, raw });
+  await writeJson(options.json, result);
 }
 
 /** A profile of each process under load stays in the folder, for tools that show them: Chrome, or an editor. */

@@ -1,85 +1,96 @@
 /** One event from HTTP to its receiver: under load, at a steady rate, and at rest. */
 import { setTimeout as wait } from 'node:timers/promises';
+import { type Figure, inTurn } from '../compare';
 import { watchOthers } from '../processes/measured-process';
-import { median } from '../report';
+import { medianOfEach } from '../report';
 import { firstArrivals, type Latency, summarise } from '../traffic/events';
 import { countCommands, sendLoneEvents } from './commands';
-import type { Figure } from './compare';
-import { inTurn, onStages, type PathContender, STREAM, type Stage } from './stage';
+import { onStages, type PathContender, STREAM, type Stage } from './stage';
 
-export const pathFigures: readonly Figure<PathResult>[] = [
-  {
-    name: 'saturated: CPU per event, all, µs',
-    of: (r) => r.saturated.totalMicros,
-    kind: 'ratio',
-    atMost: 0.85,
-  },
-  { name: 'saturated: CPU per event, API, µs', of: (r) => r.saturated.apiMicros, kind: 'ratio' },
-  { name: 'saturated: CPU per event, worker, µs', of: (r) => r.saturated.workerMicros, kind: 'ratio' },
-  { name: 'saturated: CPU per event, Redis, µs', of: (r) => r.saturated.redisMicros, kind: 'ratio' },
-  {
-    name: 'saturated: delivered per second',
-    of: (r) => r.saturated.deliveredPerSecond,
-    kind: 'ratio',
-    atLeast: 1.15,
-  },
-  { name: 'saturated: cores taken by others', of: (r) => r.saturated.coresOfOthers, kind: 'own' },
-  { name: '100/s: CPU per event, all, µs', of: (r) => r.at100.totalMicros, kind: 'ratio', atMost: 1 },
-  { name: '100/s: CPU per event, API, µs', of: (r) => r.at100.apiMicros, kind: 'ratio' },
-  { name: '100/s: CPU per event, worker, µs', of: (r) => r.at100.workerMicros, kind: 'ratio' },
-  { name: '100/s: CPU per event, Redis, µs', of: (r) => r.at100.redisMicros, kind: 'ratio' },
-  { name: '100/s: sent to received, p50, ms', of: (r) => r.at100.p50, kind: 'ratio', atMost: 1.1 },
-  { name: '100/s: sent to received, p99, ms', of: (r) => r.at100.p99, kind: 'ratio', atMost: 1.1 },
-  { name: '100/s: cores taken by others', of: (r) => r.at100.coresOfOthers, kind: 'own' },
-  { name: '20/s: CPU per event, all, µs', of: (r) => r.at20.totalMicros, kind: 'ratio', atMost: 1.05 },
-  { name: '20/s: CPU per event, API, µs', of: (r) => r.at20.apiMicros, kind: 'ratio' },
-  { name: '20/s: CPU per event, worker, µs', of: (r) => r.at20.workerMicros, kind: 'ratio' },
-  { name: '20/s: CPU per event, Redis, µs', of: (r) => r.at20.redisMicros, kind: 'ratio' },
-  { name: '20/s: sent to received, p50, ms', of: (r) => r.at20.p50, kind: 'ratio' },
-  { name: '20/s: sent to received, p99, ms', of: (r) => r.at20.p99, kind: 'ratio' },
-  { name: '20/s: cores taken by others', of: (r) => r.at20.coresOfOthers, kind: 'own' },
-  {
-    name: 'commands to Redis per lone event',
-    of: (r) => r.rest.commandsPerLoneEvent,
-    kind: 'own',
-    atMost: 8,
-  },
-  { name: 'idle: CPU of all, ms a second', of: (r) => r.rest.idleCpuMsPerSecond, kind: 'own', atMost: 9 },
-  {
-    name: 'idle: CPU of the API, ms a second',
-    of: (r) => r.rest.idleApiCpuMsPerSecond,
-    kind: 'own',
-    atMost: 3,
-  },
-  {
-    name: 'idle: CPU of the worker, ms a second',
-    of: (r) => r.rest.idleWorkerCpuMsPerSecond,
-    kind: 'own',
-    atMost: 3,
-  },
-  {
-    name: 'idle: commands a second, API',
-    of: (r) => r.rest.idleApiCommandsPerSecond,
-    kind: 'own',
-    atMost: 2,
-  },
-  {
-    name: 'idle: commands a second, worker',
-    of: (r) => r.rest.idleWorkerCommandsPerSecond,
-    kind: 'own',
-    atMost: 2,
-  },
-  { name: 'memory after the load, all, MB', of: (r) => r.rest.residentMb, kind: 'own', atMost: 220 },
-  { name: 'memory after the load, API, MB', of: (r) => r.rest.residentApiMb, kind: 'own' },
-  { name: 'memory after the load, worker, MB', of: (r) => r.rest.residentWorkerMb, kind: 'own' },
-  { name: 'memory after the load, Redis, MB', of: (r) => r.rest.residentRedisMb, kind: 'own' },
-];
+/** What a load costs: processor time for each event, in microseconds. */
+export interface Cost {
+  readonly apiMicros: number;
+  readonly workerMicros: number;
+  readonly redisMicros: number;
+  readonly totalMicros: number;
+  /** From the first request to the last delivery. */
+  readonly deliveredPerSecond: number;
+}
+
+export interface LoadFigures extends Cost, Latency {
+  /** How many cores others took meanwhile. */
+  readonly coresOfOthers: number;
+}
+
+type RestFigures = Awaited<ReturnType<typeof measureRest>>;
 
 export interface PathResult {
   readonly saturated: LoadFigures;
   readonly at100: LoadFigures;
   readonly at20: LoadFigures;
   readonly rest: RestFigures;
+}
+
+/** @param atMost the aim, for all of it together */
+export function cpuFigures(unit: string, atMost?: number): readonly Figure<Cost>[] {
+  return [
+    { name: `CPU per ${unit}, all, µs`, of: (r) => r.totalMicros, atMost },
+    { name: `CPU per ${unit}, API, µs`, of: (r) => r.apiMicros },
+    { name: `CPU per ${unit}, worker, µs`, of: (r) => r.workerMicros },
+    { name: `CPU per ${unit}, Redis, µs`, of: (r) => r.redisMicros },
+  ];
+}
+
+export function rateFigure(atLeast?: number): Figure<Cost> {
+  return { name: 'delivered per second', of: (r) => r.deliveredPerSecond, atLeast };
+}
+
+export function latencyFigures(atMost?: number): readonly Figure<Latency>[] {
+  return [
+    { name: 'sent to received, p50, ms', of: (r) => r.p50, atMost },
+    { name: 'sent to received, p99, ms', of: (r) => r.p99, atMost },
+  ];
+}
+
+export const othersFigure: Figure<LoadFigures> = {
+  name: 'cores taken by others',
+  of: (r) => r.coresOfOthers,
+  isOwn: true,
+};
+
+/** With the most that is aimed at. */
+const REST_FIGURES: readonly (readonly [name: string, figure: keyof RestFigures, atMost?: number])[] = [
+  ['commands to Redis per lone event', 'commandsPerLoneEvent', 8],
+  ['idle: CPU of all, ms a second', 'idleCpuMsPerSecond', 9],
+  ['idle: CPU of the API, ms a second', 'idleApiCpuMsPerSecond', 3],
+  ['idle: CPU of the worker, ms a second', 'idleWorkerCpuMsPerSecond', 3],
+  ['idle: commands a second, API', 'idleApiCommandsPerSecond', 2],
+  ['idle: commands a second, worker', 'idleWorkerCommandsPerSecond', 2],
+  ['memory after the load, all, MB', 'residentMb', 220],
+  ['memory after the load, API, MB', 'residentApiMb'],
+  ['memory after the load, worker, MB', 'residentWorkerMb'],
+  ['memory after the load, Redis, MB', 'residentRedisMb'],
+];
+
+export const pathFigures: readonly Figure<PathResult>[] = [
+  ...ofLoad('saturated', (r) => r.saturated, [...cpuFigures('event', 0.85), rateFigure(1.15), othersFigure]),
+  ...ofLoad('100/s', (r) => r.at100, [...cpuFigures('event', 1), ...latencyFigures(1.1), othersFigure]),
+  ...ofLoad('20/s', (r) => r.at20, [...cpuFigures('event', 1.05), ...latencyFigures(), othersFigure]),
+  ...REST_FIGURES.map(([name, figure, atMost]): Figure<PathResult> => {
+    return { name, of: ({ rest }) => rest[figure], isOwn: true, atMost };
+  }),
+];
+
+function ofLoad(
+  load: string,
+  resultOf: (result: PathResult) => LoadFigures,
+  figures: readonly Figure<LoadFigures>[],
+): readonly Figure<PathResult>[] {
+  return figures.map(({ name, of, ...aim }) => ({
+    ...aim,
+    name: `${load}: ${name}`,
+    of: (result) => of(resultOf(result)),
+  }));
 }
 
 export interface PathSize {
@@ -90,91 +101,51 @@ export interface PathSize {
 
 // Until the processes run at their usual speed.
 const WARM_UP_SHARE = 0.5;
-
-/**
- * Contenders on processes of their own: under load, steadily, and at rest, each step in turn, so that what the machine
- * is busy with otherwise is about the same for each.
- */
-export async function measurePaths(
-  contenders: readonly PathContender[],
-  size: PathSize,
-): Promise<readonly PathResult[]> {
-  return await onStages(contenders, async (stages) => {
-    await inTurn(stages, (stage) =>
-      measureSaturated(stage, Math.round(size.saturatedEvents * WARM_UP_SHARE)),
-    );
-    const saturated = await inShortTurns(stages, (stage) =>
-      measureSaturated(stage, Math.round(size.saturatedEvents / TURNS)),
-    );
-    const steadySeconds = size.steadySeconds / TURNS;
-    const at100 = await inShortTurns(stages, (stage) => measureSteady(stage, 100, steadySeconds));
-    const at20 = await inShortTurns(stages, (stage) => measureSteady(stage, 20, steadySeconds));
-    const rest = await inTurn(stages, (stage) => measureRest(stage, size.idleSeconds));
-    return zip(saturated, at100, at20, rest);
-  });
-}
-
 /** The machine's speed changes within a minute: each contender is measured so many times in it. */
 const TURNS = 4;
 
-/** Gives the median of each figure over the turns, for each stage. */
-async function inShortTurns(
-  stages: readonly Stage[],
-  measure: (stage: Stage) => Promise<LoadFigures>,
-): Promise<readonly LoadFigures[]> {
-  const turns: (readonly LoadFigures[])[] = [];
-  for (let turn = 0; turn < TURNS; turn += 1) turns.push(await inTurn(stages, measure));
-  return stages.map((_, i) => medianOfEach(turns.flatMap((turn) => turn[i] ?? [])));
-}
-
-function medianOfEach(turns: readonly LoadFigures[]): LoadFigures {
-  const of = (name: keyof LoadFigures) => median(turns.map((figures) => figures[name]));
-  return {
-    p50: of('p50'),
-    p99: of('p99'),
-    apiMicros: of('apiMicros'),
-    workerMicros: of('workerMicros'),
-    redisMicros: of('redisMicros'),
-    totalMicros: of('totalMicros'),
-    deliveredPerSecond: of('deliveredPerSecond'),
-    coresOfOthers: of('coresOfOthers'),
-  };
-}
-
-function zip(
-  saturated: readonly LoadFigures[],
-  at100: readonly LoadFigures[],
-  at20: readonly LoadFigures[],
-  rest: readonly RestFigures[],
-): readonly PathResult[] {
-  return saturated.flatMap((each, i) => {
-    const [steady, slow, resting] = [at100[i], at20[i], rest[i]];
-    return steady && slow && resting ? [{ saturated: each, at100: steady, at20: slow, rest: resting }] : [];
+/**
+ * Contenders on processes of their own: under load, steadily, and at rest, each step in turn, so that what the machine
+ * is busy with otherwise is about the same for each. Of the loads it gives the median of each figure.
+ */
+export async function measurePaths(
+  contenders: readonly PathContender[],
+  { saturatedEvents, steadySeconds, idleSeconds }: PathSize,
+): Promise<readonly PathResult[]> {
+  return await onStages(contenders, async (stages) => {
+    for (const stage of stages) await measureSaturated(stage, Math.round(saturatedEvents * WARM_UP_SHARE));
+    const saturated = await inShortTurns(stages, (stage) =>
+      measureSaturated(stage, Math.round(saturatedEvents / TURNS)),
+    );
+    const at100 = await inShortTurns(stages, (stage) => measureSteady(stage, 100, steadySeconds / TURNS));
+    const at20 = await inShortTurns(stages, (stage) => measureSteady(stage, 20, steadySeconds / TURNS));
+    return await inTurn(stages, async (stage) => ({
+      saturated: medianOfEach(saturated.get(stage) ?? []),
+      at100: medianOfEach(at100.get(stage) ?? []),
+      at20: medianOfEach(at20.get(stage) ?? []),
+      rest: await measureRest(stage, idleSeconds),
+    }));
   });
 }
 
-export interface RestFigures {
-  /** Milliseconds of processor time a second, of API, worker and Redis together. */
-  readonly idleCpuMsPerSecond: number;
-  readonly idleApiCpuMsPerSecond: number;
-  readonly idleWorkerCpuMsPerSecond: number;
-  /** Commands that each process sends to Redis a second. */
-  readonly idleApiCommandsPerSecond: number;
-  readonly idleWorkerCommandsPerSecond: number;
-  /** Commands that both together send for an event that comes alone, beside those that they send anyway. */
-  readonly commandsPerLoneEvent: number;
-  /** Of API, worker and Redis together, after the load. */
-  readonly residentMb: number;
-  readonly residentApiMb: number;
-  readonly residentWorkerMb: number;
-  readonly residentRedisMb: number;
+async function inShortTurns(
+  stages: readonly Stage[],
+  measure: (stage: Stage) => Promise<LoadFigures>,
+): Promise<ReadonlyMap<Stage, readonly LoadFigures[]>> {
+  const measured = new Map<Stage, LoadFigures[]>(stages.map((stage) => [stage, []]));
+  for (let turn = 0; turn < TURNS; turn += 1)
+    for (const [stage, turns] of measured) turns.push(await measure(stage));
+  return measured;
 }
 
 const LONE_EVENTS = 20;
 const SETTLE_MS = 1_000;
 
-/** What the pair costs when next to nothing happens. */
-async function measureRest(stage: Stage, idleSeconds: number): Promise<RestFigures> {
+/**
+ * What the pair costs when next to nothing happens: processor time in milliseconds a second, commands to Redis a second, and
+ * those for an event that comes alone, beside those that are sent anyway; and what the load has left in memory.
+ */
+async function measureRest(stage: Stage, idleSeconds: number) {
   const { pair, redis } = stage;
   const parts = [pair.api, pair.worker, redis];
   const [residentApiMb = 0, residentWorkerMb = 0, residentRedisMb = 0] = parts.map(
@@ -207,18 +178,6 @@ async function measureRest(stage: Stage, idleSeconds: number): Promise<RestFigur
   };
 }
 
-export interface LoadFigures extends Latency {
-  /** Processor time for each event, in microseconds. */
-  readonly apiMicros: number;
-  readonly workerMicros: number;
-  readonly redisMicros: number;
-  readonly totalMicros: number;
-  /** From the first request to the last delivery. */
-  readonly deliveredPerSecond: number;
-  /** How many cores others took meanwhile. */
-  readonly coresOfOthers: number;
-}
-
 const AT_ONCE = 32;
 // What is done about a delivery once it was received belongs to its cost.
 const SETTLE_AFTER_LOAD_MS = 500;
@@ -244,7 +203,7 @@ export async function measureSaturated(
   const { sender, pair } = stage;
   return await measureLoad(
     stage,
-    (firstEvent) => sender.publish({ target: pair.target, firstEvent, events, atOnce: AT_ONCE }),
+    (firstEvent) => sender.ask('publish', { target: pair.target, firstEvent, events, atOnce: AT_ONCE }),
     options,
   );
 }
@@ -252,17 +211,19 @@ export async function measureSaturated(
 /** Events at a steady rate, whether the one before was answered or not. */
 export async function measureSteady(stage: Stage, perSecond: number, seconds: number): Promise<LoadFigures> {
   return await measureLoad(stage, async (firstEvent) => {
-    await stage.sender.startStream({ stream: STREAM, target: stage.pair.target, firstEvent, perSecond });
+    await stage.sender.ask('startStream', {
+      stream: STREAM,
+      target: stage.pair.target,
+      firstEvent,
+      perSecond,
+    });
     await wait(seconds * 1_000);
-    return await stage.sender.stopStream(STREAM);
+    return await stage.sender.ask('stopStream', STREAM);
   });
 }
 
 /** Of what was measured, the most important. */
-export function inShort({
-  totalMicros,
-  deliveredPerSecond,
-}: Pick<LoadFigures, 'totalMicros' | 'deliveredPerSecond'>): string {
+export function inShort({ totalMicros, deliveredPerSecond }: Cost): string {
   return `${Math.round(totalMicros)} µs of CPU per event, ${Math.round(deliveredPerSecond)}/s`;
 }
 
@@ -279,16 +240,15 @@ export async function measureLoad(
   const before = parts.map((part) => part.cpuMs());
   const sentAt = await publish(firstEvent);
   const deliveries = sentAt.length * deliveriesEach;
-  const all = await receiver.waitFor(STREAM, firstEvent + deliveries, LIMIT_MS);
-  if (!all) throw new Error('Not all events were delivered.');
+  await receiver.waitForAll(STREAM, firstEvent + deliveries, LIMIT_MS);
   await wait(SETTLE_AFTER_LOAD_MS);
   const [apiMicros = 0, workerMicros = 0, redisMicros = 0] = parts.map(
     (part, i) => ((part.cpuMs() - (before[i] ?? 0)) / deliveries) * 1_000,
   );
   const coresOfOthers = others();
 
-  const { lastAt } = await receiver.progressOf(STREAM);
-  const arrivedAt = firstArrivals(await receiver.list(STREAM));
+  const { lastAt } = await receiver.ask('progressOf', STREAM);
+  const arrivedAt = firstArrivals(await receiver.ask('list', STREAM));
   const arrivals = sentAt.map((_, i) => arrivedAt.get(firstEvent + i) ?? Number.NaN);
   return {
     ...summarise(arrivals.map((at, i) => (at - (sentAt[i] ?? 0)) / 1_000)),

@@ -1,11 +1,11 @@
 /** What a case costs the service, beside what the plain one costs it: a webhook that accepts at once. */
 import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
-import { type DrainOptions, drainService } from '../drain/index';
+import { compare, inTurn } from '../compare';
+import { type DrainFilling, drainService } from '../drain/index';
+import { choose, roundsOf, type SuiteOptions } from '../options';
 import { writeJson } from '../report';
-import type { SuiteOptions } from '../suite';
 import { pushEvents } from '../traffic/push-events';
-import { compareFigures, type Figure, inTurns, type MeasuredSide, printVerdicts } from './compare';
-import { inShort, type LoadFigures, measureLoad, measureSaturated } from './measure';
+import { type Cost, cpuFigures, inShort, measureLoad, measureSaturated, rateFigure } from './measure';
 import {
   onStage,
   type PathContender,
@@ -16,20 +16,20 @@ import {
   serviceContender,
 } from './stage';
 
-/** In microseconds of processor time, each time. */
-type Cost = Pick<
-  LoadFigures,
-  'totalMicros' | 'apiMicros' | 'workerMicros' | 'redisMicros' | 'deliveredPerSecond'
->;
+/** Something that is measured by itself. */
+interface Side {
+  readonly name: string;
+  measure(): Promise<Cost>;
+}
 
 interface OwnScene {
   readonly title: string;
-  /** What the cost is of. */
-  readonly unit: 'event' | 'attempt' | 'delivery';
-  /** The aim, for the ratio of processor time; undefined: it is there to be looked at. */
-  readonly atMost: number | undefined;
+  /** What the cost is of; an event unless given. */
+  readonly unit?: 'attempt' | 'delivery';
+  /** The aim, for the ratio of processor time; none: it is there to be looked at. */
+  readonly atMost?: number;
   /** What it is held against, and the case. */
-  readonly sides: readonly [MeasuredSide<Cost>, MeasuredSide<Cost>];
+  readonly sides: readonly [Side, Side];
 }
 
 const SIZE = { events: 10_000, webhooks: 1_000, fanOut: 10_000, drained: 20_000, groups: 10_000 };
@@ -40,9 +40,6 @@ const BATCHES_AT_ONCE = 4;
 
 // A case may cost a quarter more than the plain one.
 const AT_MOST = 1.25;
-const BATCH_AT_MOST = 0.53;
-const FAN_OUT_AT_MOST = 1.05;
-const BATCHED_AT_MOST = 0.25;
 
 // What a chat wants, with what the receiver tells events by.
 const CODE = `export default function (event) {
@@ -68,159 +65,134 @@ const OWN_TYPE = {
 
 /** All of them, by the names that the command line knows them by. */
 function allScenes(options: SuiteOptions): ReadonlyMap<string, OwnScene> {
+  const { build, deliveries } = options;
   const size = options.short ? SHORT_SIZE : SIZE;
-  const events = options.deliveries ?? size.events;
-  const plain: Case = { name: 'plain case', events, contender: serviceContender(options) };
-  const many = { webhooks: size.webhooks };
-  const compare = (title: string, { base = plain, ...own }: SceneOptions): OwnScene => ({
-    title,
-    unit: 'event',
-    atMost: AT_MOST,
-    sides: [sideOf(base), sideOf({ ...plain, name: 'this case', ...own })],
-  });
-  /** Of a queue that is full of the events of one webhook. */
-  const compareDrains = (
-    title: string,
-    atMost: number | undefined,
-    filling: DrainOptions['filling'],
-  ): OwnScene => {
-    const drained = options.deliveries ?? size.drained;
-    const plainly = { ...filling, endpoint: {} };
-    const side = (name: string, full: DrainOptions['filling']) =>
-      drainSide(name, options.build, drained, full);
-    return {
-      title,
-      unit: 'delivery',
-      atMost,
-      sides: [side('plain webhook', plainly), side('this case', filling)],
-    };
+  const plain: Case = {
+    name: 'plain case',
+    events: deliveries ?? size.events,
+    contender: serviceContender(options),
   };
   const ours = (more: Partial<ServiceOptions>) => ({ contender: serviceContender({ ...options, ...more }) });
-  return new Map<string, OwnScene>([
-    [
-      'retry',
-      {
-        ...compare(`${many.webhooks} webhooks, each event is answered with 500 once`, {
+  /** The case beside the plain one, or beside another base. */
+  const beside = (own: Partial<Case>, base: Partial<Case> = {}): OwnScene['sides'] => [
+    sideOf({ ...plain, ...base }),
+    sideOf({ ...plain, name: 'this case', ...own }),
+  ];
+  /** Of a queue that is full of the events of one webhook. */
+  const drains = (filling: DrainFilling): OwnScene['sides'] => {
+    const full = { endpoints: 1, ...filling };
+    const drained = deliveries ?? size.drained;
+    return [
+      drainSide('plain webhook', build, drained, { ...full, endpoint: {} }),
+      drainSide('this case', build, drained, full),
+    ];
+  };
+  // Few events each: so none fails ten times in a row, which would open its circuit breaker, and none has two under way.
+  const many = { webhooks: size.webhooks };
+  const scenes: Readonly<Record<string, OwnScene>> = {
+    retry: {
+      title: `${many.webhooks} webhooks, each event is answered with 500 once`,
+      unit: 'attempt',
+      atMost: AT_MOST,
+      sides: beside(
+        {
           ...ours({ environment: { RETRY_SCHEDULE: '1s,1s' } }),
-          // Few events each, so that none fails ten times in a row, which would open its circuit breaker.
           stage: { ...many, behaviour: 'retry' },
           unitsPerEvent: 2,
-          base: { ...plain, stage: many },
+        },
+        { stage: many },
+      ),
+    },
+    bodies: {
+      title: 'answers with a body of 2 KB',
+      atMost: AT_MOST,
+      sides: beside({ stage: { behaviour: 'body' } }),
+    },
+    'rate-limited': {
+      title: 'a rate limit that is not reached',
+      atMost: AT_MOST,
+      sides: beside(ours({ webhook: { rate_limit: RATE_LIMIT } })),
+    },
+    strict: {
+      title: `${many.webhooks} webhooks with strict ordering`,
+      atMost: AT_MOST,
+      sides: beside({ ...ours({ webhook: { ordering: 'strict' } }), stage: many }, { stage: many }),
+    },
+    filtered: {
+      title: 'a filter that all events pass',
+      atMost: AT_MOST,
+      sides: beside(ours({ webhook: { filter: FILTER } })),
+    },
+    'own-types': {
+      title: "an event type of the operator's, with a schema",
+      atMost: AT_MOST,
+      sides: beside(ours({ ownType: OWN_TYPE })),
+    },
+    pushed: {
+      title: 'events pushed onto the queue',
+      atMost: AT_MOST,
+      sides: beside({ measure: measurePushed }),
+    },
+    batch: {
+      title: `batches of ${BATCH} events, beside single events of the ${plainContender.name}`,
+      atMost: 0.53,
+      sides: beside({ measure: measureBatches }, { name: plainContender.name, contender: plainContender }),
+    },
+    transformed: {
+      title: 'bodies that code makes',
+      sides: beside(ours({ transformation: CODE })),
+    },
+    batched: {
+      title: `requests of up to ${BATCH} events`,
+      unit: 'delivery',
+      atMost: 0.25,
+      sides: drains({ endpoint: { batch: { max_events: BATCH } } }),
+    },
+    groups: {
+      title: `${size.groups} groups of one webhook, in their order`,
+      unit: 'delivery',
+      sides: drains({ groups: size.groups, endpoint: { ordering: 'group' } }),
+    },
+    'fan-out': {
+      title: `one event to ${size.fanOut} webhooks, beside the drain of a queue`,
+      unit: 'delivery',
+      atMost: 1.05,
+      sides: [
+        drainSide('drain', build, size.drained),
+        sideOf({
+          ...plain,
+          name: 'this case',
+          events: 1,
+          stage: { webhooks: size.fanOut },
+          measure: measureFanOut,
         }),
-        unit: 'attempt',
-      },
-    ],
-    ['bodies', compare('answers with a body of 2 KB', { stage: { behaviour: 'body' } })],
-    [
-      'rate-limited',
-      compare('a rate limit that is not reached', ours({ webhook: { rate_limit: RATE_LIMIT } })),
-    ],
-    [
-      'strict',
-      compare(`${many.webhooks} webhooks with strict ordering`, {
-        ...ours({ webhook: { ordering: 'strict' } }),
-        // So many that none has more than one event under way.
-        stage: many,
-        base: { ...plain, stage: many },
-      }),
-    ],
-    ['filtered', compare('a filter that all events pass', ours({ webhook: { filter: FILTER } }))],
-    ['own-types', compare("an event type of the operator's, with a schema", ours({ ownType: OWN_TYPE }))],
-    ['pushed', compare('events pushed onto the queue', { measure: measurePushed })],
-    [
-      'batch',
-      {
-        ...compare(`batches of ${BATCH} events, beside single events of the ${plainContender.name}`, {
-          measure: measureBatches,
-          base: { ...plain, name: plainContender.name, contender: plainContender },
-        }),
-        atMost: BATCH_AT_MOST,
-      },
-    ],
-    [
-      'transformed',
-      { ...compare('bodies that code makes', ours({ transformation: CODE })), atMost: undefined },
-    ],
-    [
-      'batched',
-      compareDrains(`requests of up to ${BATCH} events`, BATCHED_AT_MOST, {
-        endpoints: 1,
-        endpoint: { batch: { max_events: BATCH } },
-      }),
-    ],
-    [
-      'groups',
-      compareDrains(`${size.groups} groups of one webhook, in their order`, undefined, {
-        endpoints: 1,
-        groups: size.groups,
-        endpoint: { ordering: 'group' },
-      }),
-    ],
-    [
-      'fan-out',
-      {
-        title: `one event to ${size.fanOut} webhooks, beside the drain of a queue`,
-        unit: 'delivery',
-        atMost: FAN_OUT_AT_MOST,
-        sides: [
-          drainSide('drain', options.build, size.drained),
-          sideOf({
-            ...plain,
-            name: 'this case',
-            events: 1,
-            stage: { webhooks: size.fanOut },
-            measure: measureFanOut,
-          }),
-        ],
-      },
-    ],
-  ]);
+      ],
+    },
+  };
+  return new Map(Object.entries(scenes));
 }
 
-/** Those that were asked for. */
-function scenesOf(options: SuiteOptions): readonly (readonly [string, OwnScene])[] {
-  const all = allScenes(options);
-  const { scenes: names = [] } = options;
-  if (names.includes('all')) return [...all];
-  return names.map((name) => {
-    const scene = all.get(name);
-    if (!scene)
-      throw new Error(`There is no scene "${name}". The scenes are: ${[...all.keys(), 'all'].join(', ')}.`);
-    return [name, scene];
-  });
-}
-
-/** Measures each of these scenes, in turn with what it is held against. */
+/** Measures each of the scenes that were asked for, in turn with what it is held against. */
 export async function runOwnScenes(options: SuiteOptions): Promise<void> {
-  const rounds = options.rounds ?? (options.short ? 1 : 3);
+  const names = options.scenes?.includes('all') ? undefined : options.scenes;
   const results: object[] = [];
-  for (const [name, { title, unit, atMost, sides }] of scenesOf(options)) {
-    process.stderr.write(`  ${name}: ${title}\n`);
-    const raw = await inTurns({ rounds, sides, inShort });
-    const ratios = compareFigures(figuresOf(unit, atMost), raw.plain, raw.service);
-    const [base, own] = sides;
-    printVerdicts(`${name}: ${title} (median of ${rounds})`, ratios, [base.name, own.name]);
-    results.push({ name, ratios, raw });
+  for (const [name, scene] of choose('scene', allScenes(options), names)) {
+    const { unit = 'event', atMost, sides } = scene;
+    const title = `${name}: ${scene.title}`;
+    process.stderr.write(`  ${title}\n`);
+    const result = await compare({
+      ...{ title, sides, inShort },
+      rounds: roundsOf(options),
+      figures: [...cpuFigures(unit, atMost), rateFigure()],
+      measure: (order) => inTurn(order, (side) => side.measure()),
+    });
+    results.push({ name, ...result });
     // What was measured is kept when a later scene breaks off.
     await writeJson(options.json, { scenes: results });
   }
 }
 
-function figuresOf(unit: OwnScene['unit'], atMost: OwnScene['atMost']): readonly Figure<Cost>[] {
-  return [
-    {
-      name: `CPU per ${unit}, all, µs`,
-      of: (r) => r.totalMicros,
-      kind: 'ratio',
-      ...(atMost !== undefined && { atMost }),
-    },
-    { name: `CPU per ${unit}, API, µs`, of: (r) => r.apiMicros, kind: 'ratio' },
-    { name: `CPU per ${unit}, worker, µs`, of: (r) => r.workerMicros, kind: 'ratio' },
-    { name: `CPU per ${unit}, Redis, µs`, of: (r) => r.redisMicros, kind: 'ratio' },
-    { name: 'delivered per second', of: (r) => r.deliveredPerSecond, kind: 'ratio' },
-  ];
-}
-
+/** A contender, what its webhooks do, and how events are published. */
 interface Case {
   readonly name: string;
   readonly contender: PathContender;
@@ -232,67 +204,41 @@ interface Case {
   readonly unitsPerEvent?: number;
 }
 
-interface SceneOptions extends Partial<Case> {
-  /** What it is held against, if not the plain case. */
-  readonly base?: Case;
-}
-
 // Until the processes run at their usual speed.
 const WARM_UP_SHARE = 0.5;
 
-function sideOf({
-  name,
-  contender,
-  events,
-  stage,
-  measure = measureSaturated,
-  unitsPerEvent = 1,
-}: Case): MeasuredSide<Cost> {
+function sideOf(of: Case): Side {
+  const { name, contender, events, stage, measure = measureSaturated, unitsPerEvent: units = 1 } = of;
   return {
     name,
-    measure: async () =>
-      await onStage(
+    measure: () =>
+      onStage(
         contender,
         async (on) => {
           await measure(on, Math.round(events * WARM_UP_SHARE));
-          return shareOf(await measure(on, events), unitsPerEvent);
+          const { deliveredPerSecond, ...cost } = await measure(on, events);
+          return {
+            totalMicros: cost.totalMicros / units,
+            apiMicros: cost.apiMicros / units,
+            workerMicros: cost.workerMicros / units,
+            redisMicros: cost.redisMicros / units,
+            deliveredPerSecond,
+          };
         },
         stage,
       ),
   };
 }
 
-function shareOf({ deliveredPerSecond, ...cost }: Cost, units: number): Cost {
-  return {
-    totalMicros: cost.totalMicros / units,
-    apiMicros: cost.apiMicros / units,
-    workerMicros: cost.workerMicros / units,
-    redisMicros: cost.redisMicros / units,
-    deliveredPerSecond,
-  };
-}
-
-function drainSide(
-  name: string,
-  build: string,
-  deliveries: number,
-  filling?: DrainOptions['filling'],
-): MeasuredSide<Cost> {
-  const warmUp = filling ? Math.round(deliveries * WARM_UP_SHARE) : 1;
+function drainSide(name: string, build: string, deliveries: number, filling?: DrainFilling): Side {
+  const warmUp = filling ? Math.round(deliveries * WARM_UP_SHARE) : 0;
   return {
     name,
     async measure() {
-      const options = { warmUp, ...(filling && { filling }) };
-      const figures = await drainService(build, (filling ? warmUp : 0) + deliveries, options);
-      const { workerMicros, redisMicros, deliveriesPerSecond } = figures;
+      const figures = await drainService(build, warmUp + deliveries, filling, Math.max(warmUp, 1));
+      const { workerMicros, redisMicros, deliveriesPerSecond: deliveredPerSecond } = figures;
       const totalMicros = workerMicros + redisMicros;
-      return {
-        totalMicros,
-        apiMicros: 0,
-        workerMicros,
-        redisMicros,
-        deliveredPerSecond: deliveriesPerSecond,
-      };
+      return { totalMicros, apiMicros: 0, workerMicros, redisMicros, deliveredPerSecond };
     },
   };
 }
@@ -312,7 +258,7 @@ async function measureBatches(stage: Stage, events: number): Promise<Cost> {
       firstEvent: firstEvent + i * BATCH,
       events: BATCH,
     }));
-    return sender.publishBatches(batches, BATCHES_AT_ONCE);
+    return sender.ask('publishBatches', batches, BATCHES_AT_ONCE);
   });
 }
 
@@ -320,6 +266,6 @@ async function measureBatches(stage: Stage, events: number): Promise<Cost> {
 async function measureFanOut(stage: Stage, events: number): Promise<Cost> {
   const { sender, pair } = stage;
   const { webhookIds = [], ...target } = pair.target;
-  const publish = (firstEvent: number) => sender.publish({ target, firstEvent, events, atOnce: 1 });
+  const publish = (firstEvent: number) => sender.ask('publish', { target, firstEvent, events, atOnce: 1 });
   return await measureLoad(stage, publish, { deliveriesEach: webhookIds.length });
 }

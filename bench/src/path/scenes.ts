@@ -1,15 +1,17 @@
+import { startBusyProcesses } from '@hookferry/core/testing/busy-processes';
+import { compare, type Figure, inTurn } from '../compare';
+import { roundsOf, type SuiteOptions } from '../options';
 import { writeJson } from '../report';
-import type { SuiteOptions } from '../suite';
-import { compareFigures, type Figure, inRounds, type Measured, printVerdicts, type Verdict } from './compare';
-import { inShort, type LoadFigures, measureSaturated } from './measure';
 import {
-  besideBusyProcesses,
-  inTurn,
-  onStages,
-  type PathContender,
-  plainContender,
-  serviceContender,
-} from './stage';
+  cpuFigures,
+  inShort,
+  type LoadFigures,
+  latencyFigures,
+  measureSaturated,
+  othersFigure,
+  rateFigure,
+} from './measure';
+import { onStages, type PathContender, plainContender, type Stage, serviceContender } from './stage';
 
 /** Who gets the events, and beside what. */
 export interface Scene {
@@ -58,18 +60,20 @@ export function scenesOf(options: SuiteOptions): readonly Scene[] {
 
 /** What a saturated worker does for receivers that take their time, beside the hand-rolled pair, in turn. */
 export async function runScenes(scenes: readonly Scene[], options: SuiteOptions): Promise<void> {
-  const rounds = options.rounds ?? (options.short ? 1 : 3);
-  const service = serviceContender(options);
-  const results: (Scene & { readonly ratios: readonly Verdict[]; readonly raw: Measured<LoadFigures> })[] =
-    [];
+  const results: object[] = [];
   for (const scene of scenes) {
-    process.stderr.write(`  ${titleOf(scene)}\n`);
+    const title = titleOf(scene);
+    process.stderr.write(`  ${title}\n`);
     const events = options.deliveries ?? (options.short ? SHORT_EVENTS : eventsOf(scene));
-    const measure = (contenders: readonly PathContender[]) => measureScene(scene, contenders, events);
-    const raw = await inRounds({ rounds, sides: [plainContender, service], measure, inShort });
-    const ratios = compareFigures(figuresOf(scene), raw.plain, raw.service);
-    printVerdicts(`${titleOf(scene)} (median of ${rounds})`, ratios);
-    results.push({ ...scene, ratios, raw });
+    const result = await compare({
+      title,
+      rounds: roundsOf(options),
+      sides: [plainContender, serviceContender(options)],
+      figures: figuresOf(scene),
+      measure: (contenders) => measureScene(scene, contenders, events),
+      inShort,
+    });
+    results.push({ ...scene, ...result });
     // What was measured is kept when a later scene breaks off.
     await writeJson(options.json, { scenes: results });
   }
@@ -83,13 +87,20 @@ async function measureScene(
   return await onStages(
     contenders,
     async (stages) => {
-      await inTurn(stages, (stage) => measureSaturated(stage, Math.round(events * WARM_UP_SHARE)));
-      return await inTurn(stages, (stage) =>
-        besideBusyProcesses(scene.busy, (busy) => measureSaturated(stage, events, { beside: busy })),
-      );
+      for (const stage of stages) await measureSaturated(stage, Math.round(events * WARM_UP_SHARE));
+      return await inTurn(stages, (stage) => measureBesideBusy(stage, events, scene.busy));
     },
     scene,
   );
+}
+
+async function measureBesideBusy(stage: Stage, events: number, count: number): Promise<LoadFigures> {
+  const busy = startBusyProcesses(count);
+  try {
+    return await measureSaturated(stage, events, { beside: busy.map(({ pid = 0 }) => ({ pid })) });
+  } finally {
+    for (const each of busy) each.kill('SIGKILL');
+  }
 }
 
 /** As many as the pair with fewer slots delivers in time. */
@@ -99,27 +110,11 @@ function eventsOf({ receiverMs, busy }: Scene): number {
 }
 
 function figuresOf(scene: Scene): readonly Figure<LoadFigures>[] {
-  const cpuAim = cpuAimOf(scene);
   return [
-    {
-      name: 'delivered per second',
-      of: (r) => r.deliveredPerSecond,
-      kind: 'ratio',
-      ...(isBoundBySlots(scene) ? {} : { atLeast: 0.85 }),
-    },
-    ...(isBoundBySlots(scene) ? [shareOfSlots(scene)] : []),
-    {
-      name: 'CPU per event, all, µs',
-      of: (r) => r.totalMicros,
-      kind: 'ratio',
-      ...(cpuAim === undefined ? {} : { atMost: cpuAim }),
-    },
-    { name: 'CPU per event, API, µs', of: (r) => r.apiMicros, kind: 'ratio' },
-    { name: 'CPU per event, worker, µs', of: (r) => r.workerMicros, kind: 'ratio' },
-    { name: 'CPU per event, Redis, µs', of: (r) => r.redisMicros, kind: 'ratio' },
-    { name: 'sent to received, p50, ms', of: (r) => r.p50, kind: 'ratio' },
-    { name: 'sent to received, p99, ms', of: (r) => r.p99, kind: 'ratio' },
-    { name: 'cores taken by others', of: (r) => r.coresOfOthers, kind: 'own' },
+    ...(isBoundBySlots(scene) ? [rateFigure(), shareOfSlots(scene)] : [rateFigure(0.85)]),
+    ...cpuFigures('event', cpuAimOf(scene)),
+    ...latencyFigures(),
+    othersFigure,
   ];
 }
 
@@ -134,7 +129,7 @@ function shareOfSlots({ receiverMs }: Scene): Figure<LoadFigures> {
   return {
     name: `… as % of the ${Math.round(most)}/s that ${SLOTS_WITH_SLOW} slots allow`,
     of: (r) => (r.deliveredPerSecond / most) * 100,
-    kind: 'own',
+    isOwn: true,
     atLeast: 85,
   };
 }

@@ -1,11 +1,11 @@
 /** All the processes of one measurement: a Redis, a receiver, a sender, and an API with a worker, ours or hand-rolled. */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { type Closables, createClosables } from '@hookferry/core/testing/closables';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { Redis } from 'ioredis';
 import { BuiltService, untilReady } from '../processes/built-service';
-import { MeasuredProcess, RedisProcess } from '../processes/measured-process';
+import { type MeasuredProcess, RedisProcess, runScript } from '../processes/measured-process';
 import { dataOf, EVENT_TYPE } from '../traffic/events';
 import { type Behaviour, ReceiverProcess } from '../traffic/receiver';
 import { SenderProcess, type Target } from '../traffic/sender';
@@ -38,22 +38,17 @@ export async function onStage<T>(
   work: (stage: Stage) => Promise<T>,
   { webhooks = 1, receiverMs = 0, behaviour, nodeOptions = [] }: StageOptions = {},
 ): Promise<T> {
-  const redis = await RedisProcess.start();
-  const receiver = await ReceiverProcess.start();
-  const sender = await SenderProcess.start();
+  const { willClose, closeAll } = createClosables();
   try {
+    const redis = willClose(await RedisProcess.start());
+    const receiver = willClose(await ReceiverProcess.start());
+    const sender = willClose(new SenderProcess());
     const url = receiver.urlOf(behaviour ?? (receiverMs > 0 ? `after-${receiverMs}` : 'ok'), STREAM);
     const receiverUrls = webhooks === 1 ? [url] : Array.from({ length: webhooks }, (_, i) => `${url}?${i}`);
-    const pair = await contender.start({ redisUrl: redis.url, receiverUrls, nodeOptions });
-    try {
-      return await work({ redis, receiver, sender, pair });
-    } finally {
-      await pair.stop();
-    }
+    const pair = await contender.start({ redisUrl: redis.url, receiverUrls, nodeOptions, willClose });
+    return await work({ redis, receiver, sender, pair });
   } finally {
-    sender.stop();
-    receiver.stop();
-    await redis.stop();
+    await closeAll();
   }
 }
 
@@ -72,22 +67,13 @@ export async function onStages<T>(
   );
 }
 
-/** Works on one stage after the other. */
-export async function inTurn<T>(
-  stages: readonly Stage[],
-  work: (stage: Stage) => Promise<T>,
-): Promise<readonly T[]> {
-  const results: T[] = [];
-  for (const stage of stages) results.push(await work(stage));
-  return results;
-}
-
 export interface PathOptions {
   readonly redisUrl: string;
   /** Where the webhooks are. Each event goes to one of them; with more than one, events are aimed at them in turn. */
   readonly receiverUrls: readonly string[];
   /** For node, in both processes. */
-  readonly nodeOptions?: readonly string[];
+  readonly nodeOptions: readonly string[];
+  readonly willClose: Closables['willClose'];
 }
 
 /** An API and a worker with all webhooks registered. */
@@ -95,7 +81,6 @@ export interface Pair {
   readonly api: MeasuredProcess;
   readonly worker: MeasuredProcess;
   readonly target: Target;
-  stop(): Promise<void>;
 }
 
 export interface PathContender {
@@ -109,7 +94,7 @@ const CONCURRENCY = 256;
 export const plainContender: PathContender = {
   name: 'hand-rolled pair',
 
-  async start({ redisUrl, receiverUrls }) {
+  async start({ redisUrl, receiverUrls, willClose }) {
     const redis = new Redis(redisUrl);
     for (const [i, url] of receiverUrls.entries()) {
       const secret = `whsec_${randomBytes(32).toString('base64')}`;
@@ -119,27 +104,14 @@ export const plainContender: PathContender = {
 
     const port = await findClosedPort();
     const url = `http://127.0.0.1:${port}`;
-    const api = new MeasuredProcess(join(__dirname, 'plain-api.js'), {
-      REDIS_URL: redisUrl,
-      API_PORT: String(port),
-    });
-    const worker = new MeasuredProcess(join(__dirname, '../drain/plain-worker.js'), {
-      REDIS_URL: redisUrl,
-      WORKER_CONCURRENCY: String(CONCURRENCY),
-    });
-    const stop = async () => void (await Promise.all([api.stop(), worker.stop()]));
-    try {
-      await untilReady(url);
-    } catch (error) {
-      await stop();
-      throw error;
-    }
+    const settings = { REDIS_URL: redisUrl, API_PORT: String(port), WORKER_CONCURRENCY: String(CONCURRENCY) };
+    const api = willClose(runScript(join(__dirname, 'plain-api.js'), settings));
+    const worker = willClose(runScript(join(__dirname, '../drain/plain-worker.js'), settings));
+    await untilReady(url);
     const webhookIds = receiverUrls.length > 1 ? receiverUrls.map((_, i) => String(i)) : [];
-    return { api, worker, target: { url, headers: {}, webhookIds }, stop };
+    return { api, worker, target: { url, headers: {}, webhookIds } };
   },
 };
-
-const REGISTERED_AT_ONCE = 8;
 
 export interface ServiceOptions {
   /** The checkout whose build is run. */
@@ -153,12 +125,7 @@ export interface ServiceOptions {
   /** The code that makes the bodies of all webhooks. */
   readonly transformation?: string;
   /** Added to the event types that are built in, and used. */
-  readonly ownType?: OwnType;
-}
-
-export interface OwnType {
-  readonly name: string;
-  readonly schema: object;
+  readonly ownType?: { readonly name: string; readonly schema: object };
 }
 
 export function serviceContender(options: ServiceOptions): PathContender {
@@ -166,76 +133,22 @@ export function serviceContender(options: ServiceOptions): PathContender {
   return {
     name: 'this service',
 
-    async start({ redisUrl, receiverUrls, nodeOptions = [] }) {
+    async start({ redisUrl, receiverUrls, nodeOptions, willClose }) {
       // By default an account may have fewer.
       const most = receiverUrls.length > 500 ? { MAX_WEBHOOKS: String(receiverUrls.length) } : {};
       const environment = { ...most, ...options.environment };
-      const service = await BuiltService.start({ build, redisUrl, nodeOptions, environment });
-      try {
-        if (ownType) await addType(service, ownType);
-        const eventType = ownType?.name ?? EVENT_TYPE;
-        const ids = await registerAll(service, receiverUrls, eventType, webhook);
-        if (transformation !== undefined) await service.transform('default', ids, transformation);
-        const webhookIds = ids.length > 1 ? ids : [];
-        const target = { ...service.targetOf('default'), webhookIds, eventType, idempotencyKeys };
-        return {
-          api: service.api,
-          worker: service.worker,
-          target,
-          stop: () => service.stop(),
-        };
-      } catch (error) {
-        await service.stop();
-        throw error;
+      const service = willClose(await BuiltService.start({ build, redisUrl, nodeOptions, environment }));
+      if (ownType) {
+        const type = { description: 'A type of the benchmark.', schema: ownType.schema, example: dataOf(0) };
+        await service.ask('default', 'PUT', `/v1/event-types/${ownType.name}`, type);
       }
+      const eventType = ownType?.name ?? EVENT_TYPE;
+      const webhooks = receiverUrls.map((url) => ({ url, events: [eventType], ...webhook }));
+      const ids = await service.registerAll('default', webhooks);
+      if (transformation !== undefined) await service.transform('default', ids, transformation);
+      const webhookIds = ids.length > 1 ? ids : [];
+      const target = { ...service.targetOf('default'), webhookIds, eventType, idempotencyKeys };
+      return { api: service.api, worker: service.worker, target };
     },
   };
-}
-
-async function addType(service: BuiltService, { name, schema }: OwnType): Promise<void> {
-  const type = { description: 'A type of the benchmark.', schema, example: dataOf(0) };
-  await service.ask('default', 'PUT', `/v1/event-types/${name}`, type);
-}
-
-async function registerAll(
-  service: BuiltService,
-  urls: readonly string[],
-  eventType: string,
-  webhook?: object,
-): Promise<readonly string[]> {
-  const ids: string[] = [];
-  for (let start = 0; start < urls.length; start += REGISTERED_AT_ONCE) {
-    const some = urls.slice(start, start + REGISTERED_AT_ONCE);
-    const registered = some.map((url) => service.register('default', url, eventType, webhook));
-    ids.push(...(await Promise.all(registered)));
-  }
-  return ids;
-}
-
-// It ends with its parent, however that ends: then the pipe that is its input is closed.
-const BUSY = `
-  process.stdin.on('end', () => process.exit()).resume();
-  const burn = () => {
-    for (const until = performance.now() + 20; performance.now() < until; );
-    setImmediate(burn);
-  };
-  burn();
-`;
-
-/** Uses a core without a pause, as somebody else on the same machine may. */
-function startBusy(): ChildProcess {
-  return spawn(process.execPath, ['-e', BUSY], { stdio: ['pipe', 'ignore', 'inherit'] });
-}
-
-/** Runs beside so many processes that use all the processor time that they get. */
-export async function besideBusyProcesses<T>(
-  count: number,
-  work: (busy: readonly { readonly pid: number }[]) => Promise<T>,
-): Promise<T> {
-  const busy = Array.from({ length: count }, startBusy);
-  try {
-    return await work(busy.map(({ pid = 0 }) => ({ pid })));
-  } finally {
-    for (const each of busy) each.kill('SIGKILL');
-  }
 }

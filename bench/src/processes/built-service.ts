@@ -2,8 +2,10 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
+import { inParallel } from '../in-parallel';
+import { EVENT_TYPE } from '../traffic/events';
 import type { Target } from '../traffic/sender';
-import { MeasuredProcess } from './measured-process';
+import { type MeasuredProcess, runScript } from './measured-process';
 
 export interface BuiltServiceOptions {
   /** The checkout whose build is run. */
@@ -29,6 +31,8 @@ const ALL_SCOPES = [
 const LATER = new Set([429, 503]);
 const MOST_TRIES = 20;
 const TRY_AGAIN_MS = 500;
+
+const REGISTERED_AT_ONCE = 8;
 
 /**
  * API and worker of a checkout as their images run them, a process each, with all settings at their defaults but these:
@@ -62,14 +66,14 @@ export class BuiltService {
       DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8',
       ...options.environment,
     };
-    const api = new MeasuredProcess(scriptOf(options.build, 'api'), settings, options.nodeOptions);
+    const api = runScript(scriptOf(options.build, 'api'), settings, options.nodeOptions);
     const url = `http://127.0.0.1:${port}`;
     const service = new BuiltService(options, settings, key, url, api);
     service.startWorker();
     try {
       await untilReady(url);
     } catch (error) {
-      await service.stop();
+      await service.close();
       throw error;
     }
     return service;
@@ -82,11 +86,11 @@ export class BuiltService {
 
   startWorker(): void {
     const { build, nodeOptions } = this.options;
-    this.#worker = new MeasuredProcess(scriptOf(build, 'worker'), this.settings, nodeOptions);
+    this.#worker = runScript(scriptOf(build, 'worker'), this.settings, nodeOptions);
   }
 
   async stopWorker(): Promise<void> {
-    await this.#worker?.stop();
+    await this.#worker?.close();
     this.#worker = undefined;
   }
 
@@ -99,25 +103,25 @@ export class BuiltService {
     await this.ask('default', 'POST', '/v1/accounts', { id });
   }
 
-  /**
-   * @param more members of what is asked for.
-   * @returns the webhook's id
-   */
-  async register(account: string, url: string, eventType: string, more: object = {}): Promise<string> {
-    const webhook = await this.ask(account, 'POST', '/v1/webhooks', { url, events: [eventType], ...more });
-    return String(webhook.id);
+  /** @returns the webhook's id */
+  async register(account: string, url: string): Promise<string> {
+    const [id = ''] = await this.registerAll(account, [{ url, events: [EVENT_TYPE] }]);
+    return id;
+  }
+
+  /** Some at once. @returns their ids, in the order of what is asked for */
+  async registerAll(account: string, webhooks: readonly object[]): Promise<readonly string[]> {
+    const ids: string[] = [];
+    await inParallel(webhooks.length, REGISTERED_AT_ONCE, async (i) => {
+      ids[i] = String((await this.ask(account, 'POST', '/v1/webhooks', webhooks[i])).id);
+    });
+    return ids;
   }
 
   /** Gives webhooks code that makes what they are sent. */
   async transform(account: string, webhookIds: readonly string[], code: string): Promise<void> {
     for (const id of webhookIds)
       await this.ask(account, 'PUT', `/v1/webhooks/${id}/transformation`, { code });
-  }
-
-  /** Sends all that this webhook was ever sent once more. */
-  async replay(account: string, webhookId: string, ratePerSecond: number): Promise<void> {
-    const order = { since: '2020-01-01T00:00:00Z', mode: 'all', rate: ratePerSecond };
-    await this.ask(account, 'POST', `/v1/webhooks/${webhookId}/replays`, order);
   }
 
   /** The headers of requests with a new key of the account's own. */
@@ -129,8 +133,8 @@ export class BuiltService {
     return { authorization: `Bearer ${String(key)}` };
   }
 
-  async stop(): Promise<void> {
-    await Promise.all([this.api.stop(), this.stopWorker()]);
+  async close(): Promise<void> {
+    await Promise.all([this.api.close(), this.stopWorker()]);
   }
 
   /** What is answered to an operator who acts for the account. */

@@ -10,30 +10,14 @@ import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { redisAnswers } from '@hookferry/core/testing/redis-answers';
 import { TEST_ENCRYPTION_KEY } from '@hookferry/core/testing/test-sealer';
 
-/** A program under measurement: run by node, quiet, with its processor time at hand. */
+/** A process under measurement, with its processor time and memory at hand. */
 export class MeasuredProcess {
-  readonly #child: ChildProcess;
-
-  /** @param nodeOptions for node itself, before the script. */
-  constructor(
-    script: string,
-    environment: Readonly<Record<string, string>>,
-    nodeOptions: readonly string[] = [],
-  ) {
-    this.#child = spawn(process.execPath, [...nodeOptions, script], {
-      env: {
-        PATH: process.env.PATH ?? '',
-        NODE_ENV: 'production',
-        SECRETS_ENCRYPTION_KEY: TEST_ENCRYPTION_KEY,
-        ...environment,
-      },
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
-    endWithUs(this.#child);
+  constructor(private readonly child: ChildProcess) {
+    endWithUs(child);
   }
 
   get pid(): number {
-    const { pid } = this.#child;
+    const { pid } = this.child;
     if (pid === undefined) throw new Error('The process did not start.');
     return pid;
   }
@@ -43,16 +27,36 @@ export class MeasuredProcess {
     return cpuMsOf(this.pid);
   }
 
+  /** How much memory it has in RAM (Linux). */
   residentBytes(): number {
-    return residentBytesOf(this.pid);
+    const status = readFileSync(`/proc/${this.pid}/status`, 'utf8');
+    return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1_024;
   }
 
-  async stop(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const exited = once(this.#child, 'exit');
-    this.#child.kill('SIGTERM');
+  async close(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    const exited = once(this.child, 'exit');
+    this.child.kill(signal);
     await exited;
   }
+}
+
+/** Node runs the script, quietly. @param nodeOptions for node itself. */
+export function runScript(
+  script: string,
+  environment: Readonly<Record<string, string>>,
+  nodeOptions: readonly string[] = [],
+): MeasuredProcess {
+  const child = spawn(process.execPath, [...nodeOptions, script], {
+    env: {
+      PATH: process.env.PATH ?? '',
+      NODE_ENV: 'production',
+      SECRETS_ENCRYPTION_KEY: TEST_ENCRYPTION_KEY,
+      ...environment,
+    },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  return new MeasuredProcess(child);
 }
 
 const LOOK_EVERY_MS = 20;
@@ -62,12 +66,14 @@ const READY_WITHIN_MS = 10_000;
  * A Redis of a measurement's own that writes nothing to disk, so that it begins empty and its processor time and
  * memory are those of what is measured. TEST_REDIS_SERVER is its command line, as a JSON array.
  */
-export class RedisProcess {
+export class RedisProcess extends MeasuredProcess {
   private constructor(
-    readonly url: string,
-    private readonly child: ChildProcess,
+    child: ChildProcess,
+    readonly port: number,
     private readonly folder: string,
-  ) {}
+  ) {
+    super(child);
+  }
 
   /** @param more options of the server. */
   static async start(more: readonly string[] = []): Promise<RedisProcess> {
@@ -81,39 +87,22 @@ export class RedisProcess {
       env: { ...process.env, LD_LIBRARY_PATH: process.env.TEST_REDIS_LD_LIBRARY_PATH ?? '' },
       stdio: 'ignore',
     });
-    endWithUs(child);
-    const redis = new RedisProcess(`redis://127.0.0.1:${port}`, child, folder);
-    await untilAnswers(port);
+    const redis = new RedisProcess(child, port, folder);
+    const limit = Date.now() + READY_WITHIN_MS;
+    while (!(await redisAnswers(port))) {
+      if (Date.now() > limit) throw new Error('Redis did not become ready.');
+      await wait(LOOK_EVERY_MS);
+    }
     return redis;
   }
 
-  get pid(): number {
-    const { pid } = this.child;
-    if (pid === undefined) throw new Error('Redis did not start.');
-    return pid;
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`;
   }
 
-  cpuMs(): number {
-    return cpuMsOf(this.pid);
-  }
-
-  residentBytes(): number {
-    return residentBytesOf(this.pid);
-  }
-
-  async stop(): Promise<void> {
-    const exited = once(this.child, 'exit');
-    this.child.kill('SIGKILL');
-    await exited;
+  override async close(): Promise<void> {
+    await super.close('SIGKILL');
     await rm(this.folder, { recursive: true, force: true });
-  }
-}
-
-async function untilAnswers(port: number): Promise<void> {
-  const limit = Date.now() + READY_WITHIN_MS;
-  while (!(await redisAnswers(port))) {
-    if (Date.now() > limit) throw new Error('Redis did not become ready.');
-    await wait(LOOK_EVERY_MS);
   }
 }
 
@@ -164,10 +153,4 @@ function machineCpuMs(): number {
     .slice(1)
     .map(Number);
   return (user + nice + system + irq + softirq + steal) * TICK_MS;
-}
-
-/** How much memory a process has in RAM (Linux). */
-function residentBytesOf(pid: number): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1_024;
 }

@@ -1,9 +1,10 @@
+import { createClosables } from '@hookferry/core/testing/closables';
 import { BuiltService } from '../processes/built-service';
+import { startPostgres } from '../processes/measured-postgres';
 import { RedisProcess } from '../processes/measured-process';
-import { PostgresProcess } from '../processes/postgres-process';
-import { EVENT_TYPE } from '../traffic/events';
-import { ReceiverProcess } from '../traffic/receiver';
-import { AttackerProcess, type AttackPlan } from './attacker';
+import { dataOf, EVENT_TYPE } from '../traffic/events';
+import { type Behaviour, ReceiverProcess } from '../traffic/receiver';
+import { AttackerProcess, type AttackPlan, type RequestTemplate } from './attacker';
 import { VictimProcess, type VictimRead } from './victim';
 
 /** A way in which one account may do its worst. */
@@ -11,10 +12,10 @@ export interface Attack {
   readonly name: string;
   /** What the other account has and does, if it is not the usual. */
   readonly victim?: VictimWish;
-  /** There is a history in PostgreSQL, and the other account reads there. */
+  /** There is a history in PostgreSQL. */
   readonly hasHistory?: true;
   /** Makes all ready in a new world. */
-  prepare(world: World): Promise<AttackPlan>;
+  prepare(world: World): AttackPlan | Promise<AttackPlan>;
 }
 
 export interface VictimWish {
@@ -24,13 +25,63 @@ export interface VictimWish {
   readsOf?(webhookId: string): readonly VictimRead[];
 }
 
-/** The service with its default limits and all that is around it, new for each attack. */
-export interface World {
-  readonly redis: RedisProcess;
-  readonly service: BuiltService;
-  readonly receiver: ReceiverProcess;
-  readonly victim: VictimProcess;
-  readonly attacker: AttackerProcess;
+export const ATTACKER = 'attacker';
+export const LARGEST_BATCH = 500;
+/** The receiver's stream that what the attacker is sent comes in. */
+const STREAM = 'attacked';
+const DELIVERED_WITHIN_MS = 60_000;
+
+/** The service with its default limits and all that is around it, new for each attack, and what attacks make ready in it. */
+export class World {
+  constructor(
+    readonly redis: RedisProcess,
+    readonly service: BuiltService,
+    readonly receiver: ReceiverProcess,
+    readonly victim: VictimProcess,
+    readonly attacker: AttackerProcess,
+    /** Of the attacker's requests, with its key. */
+    readonly headers: Readonly<Record<string, string>>,
+  ) {}
+
+  /** A request of the attacker. */
+  request(method: RequestTemplate['method'], path: string, body?: string | object): RequestTemplate {
+    const text = typeof body === 'object' ? JSON.stringify(body) : body;
+    return { method, path, headers: this.headers, body: text };
+  }
+
+  urlOf(behaviour: Behaviour, query: number | string): string {
+    return `${this.receiver.urlOf(behaviour, STREAM)}?${query}`;
+  }
+
+  /** Registers webhooks of the attacker. @returns their ids */
+  async register(count: number, more: object = {}, behaviour: Behaviour = 'ok'): Promise<readonly string[]> {
+    const webhooks = Array.from({ length: count }, (_, i) => ({
+      url: this.urlOf(behaviour, i),
+      events: [EVENT_TYPE],
+      ...more,
+    }));
+    return await this.service.registerAll(ATTACKER, webhooks);
+  }
+
+  /** Publishes events of the attacker before it attacks. @returns the ids of the last batch */
+  async publish(events: number): Promise<readonly string[]> {
+    let ids: string[] = [];
+    for (let first = 0; first < events; first += LARGEST_BATCH) {
+      const body = { events: batchOf(Math.min(LARGEST_BATCH, events - first)) };
+      const answer = await this.service.ask(ATTACKER, 'POST', '/v1/events/batch', body);
+      ids = (answer.data as { readonly id?: string }[]).map(({ id }) => String(id));
+    }
+    return ids;
+  }
+
+  /** Waits until so many of them were delivered, for a minute at most. */
+  async untilDelivered(deliveries: number): Promise<void> {
+    await this.receiver.waitFor(STREAM, deliveries, DELIVERED_WITHIN_MS);
+  }
+}
+
+export function batchOf(count: number) {
+  return Array.from({ length: count }, (_, i) => ({ type: EVENT_TYPE, data: dataOf(i) }));
 }
 
 // The benchmark's clients are on one machine: they say where they come from, as a proxy would.
@@ -41,87 +92,30 @@ const SETTINGS = {
   PUBLIC_URL: 'https://hooks.example.com',
 };
 
-interface WorldOptions {
-  readonly build: string;
-  readonly hasHistory: boolean;
-}
-
 export async function inWorld<T>(
-  { build, hasHistory }: WorldOptions,
+  build: string,
+  { hasHistory }: Attack,
   work: (world: World) => Promise<T>,
 ): Promise<T> {
-  const postgres = hasHistory ? await PostgresProcess.start() : undefined;
-  const environment = postgres ? { ...SETTINGS, HISTORY_DATABASE_URL: postgres.url } : SETTINGS;
-  const redis = await RedisProcess.start();
-  const receiver = await ReceiverProcess.start();
-  const [victim, attacker] = [await VictimProcess.start(), await AttackerProcess.start()];
+  const { willClose, closeAll } = createClosables();
   try {
-    const service = await BuiltService.start({ build, redisUrl: redis.url, environment });
-    try {
-      await service.createAccount(ATTACKER);
-      return await work({ redis, service, receiver, victim, attacker });
-    } finally {
-      // First, so that nothing of it keeps the service from its end.
-      attacker.stop();
-      await service.stop();
-    }
+    const postgres = hasHistory && willClose(await startPostgres());
+    const environment = { ...SETTINGS, ...(postgres && { HISTORY_DATABASE_URL: postgres.url }) };
+    const redis = willClose(await RedisProcess.start());
+    const receiver = willClose(await ReceiverProcess.start());
+    const victim = willClose(new VictimProcess());
+    const service = willClose(await BuiltService.start({ build, redisUrl: redis.url, environment }));
+    // It is the first to be closed, so that nothing of it keeps the service from its end.
+    const attacker = willClose(new AttackerProcess());
+    await service.createAccount(ATTACKER);
+    const headers = await attackerHeaders(service);
+    return await work(new World(redis, service, receiver, victim, attacker, headers));
   } finally {
-    for (const each of [victim, attacker, receiver]) each.stop();
-    await redis.stop();
-    await postgres?.stop();
+    await closeAll();
   }
 }
 
-export const ATTACKER = 'attacker';
-
-/** The headers of the attacker's requests with a key of its own. */
-export async function attackerHeaders({ service }: World): Promise<Record<string, string>> {
+/** With a new key of the attacker. */
+export async function attackerHeaders(service: BuiltService): Promise<Record<string, string>> {
   return { ...(await service.issueKey(ATTACKER)), 'x-forwarded-for': '198.51.100.1' };
-}
-
-interface WebhookToRegister {
-  readonly url: string;
-  readonly metadata?: Readonly<Record<string, string>>;
-  readonly status?: string;
-}
-
-/** Registers webhooks of the attacker, some at once. @returns their ids */
-export async function registerMany(
-  { service }: World,
-  count: number,
-  webhookOf: (i: number) => WebhookToRegister,
-): Promise<string[]> {
-  const ids: string[] = [];
-  let next = 0;
-  async function registerRest(): Promise<void> {
-    while (next < count) {
-      const i = next++;
-      const body = { events: [EVENT_TYPE], ...webhookOf(i) };
-      ids[i] = String((await service.ask(ATTACKER, 'POST', '/v1/webhooks', body)).id);
-    }
-  }
-  await Promise.all(Array.from({ length: REGISTERED_AT_ONCE }, registerRest));
-  return ids;
-}
-
-const REGISTERED_AT_ONCE = 8;
-
-/** Publishes events of the attacker before it attacks. @returns the ids of the last batch */
-export async function publishBefore({ service }: World, events: number): Promise<string[]> {
-  let ids: string[] = [];
-  for (let first = 0; first < events; first += LARGEST_BATCH) {
-    const body = { events: batchOf(Math.min(LARGEST_BATCH, events - first)) };
-    const answer = await service.ask(ATTACKER, 'POST', '/v1/events/batch', body);
-    ids = (answer.data as { readonly id?: string }[]).map(({ id }) => String(id));
-  }
-  return ids;
-}
-
-export const LARGEST_BATCH = 500;
-
-export function batchOf(count: number) {
-  return Array.from({ length: count }, (_, i) => ({
-    type: EVENT_TYPE,
-    data: { keyword: `event ${i}`, position: 3, volume: 2400 },
-  }));
 }

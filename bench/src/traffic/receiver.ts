@@ -3,25 +3,18 @@
  * request, and the stream it is counted in: `/ok/light` is answered with 204 at once, `/after-200/light` after 100 to 300 ms.
  */
 
+import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { ChildProgram, obeyParent } from '../processes/child-program';
-import { type Arrivals, EVENT_NUMBERS, micros } from './events';
+import { EVENT_NUMBERS, micros } from './events';
 
 /**
  * `after-200`: accepted after 200 ms ± 100 ms, evenly spread. `body`: accepted at once, with 2 KB in the answer. `retry`:
  * answered with 500 when an event comes for the first time, and accepted when it comes again.
  */
 export type Behaviour = 'ok' | 'slow' | 'hang' | 'fail' | 'body' | 'retry' | `after-${number}`;
-
-type ReceiverCommand =
-  /** How far a stream has come. */
-  | { readonly do: 'count'; readonly stream: string }
-  /** All that a stream took: the events and when they came, in microseconds of `micros()`. */
-  | { readonly do: 'list'; readonly stream: string }
-  /** What comes from now on of the requests below `/switched/`. */
-  | { readonly do: 'switch'; readonly to: Behaviour };
 
 /** Requests of a stream that were taken so far, those that failed not among them, and when the last one came. */
 export interface Progress {
@@ -32,51 +25,41 @@ export interface Progress {
 
 const LOOK_EVERY_MS = 20;
 
+const program = { listen, progressOf, list: arrivalsOf, switchTo };
+
 /** The receivers of a benchmark, in a process of their own. */
-export class ReceiverProcess {
-  private constructor(private readonly program: ChildProgram<number, ReceiverCommand>) {}
+export class ReceiverProcess extends ChildProgram<typeof program> {
+  #port = 0;
 
   static async start(): Promise<ReceiverProcess> {
-    return new ReceiverProcess(await ChildProgram.start(__filename));
+    const receiver = new ReceiverProcess(__filename);
+    receiver.#port = await receiver.ask('listen');
+    return receiver;
   }
 
   urlOf(behaviour: Behaviour | 'switched', stream: string): string {
-    return `http://127.0.0.1:${this.program.greeting}/${behaviour}/${stream}`;
+    return `http://127.0.0.1:${this.#port}/${behaviour}/${stream}`;
   }
 
   async count(stream: string): Promise<number> {
-    return (await this.progressOf(stream)).count;
-  }
-
-  async progressOf(stream: string): Promise<Progress> {
-    return await this.program.ask({ do: 'count', stream });
-  }
-
-  async list(stream: string): Promise<Arrivals> {
-    return await this.program.ask({ do: 'list', stream });
-  }
-
-  /** What comes from now on of the requests to `switched` endpoints. */
-  async switchTo(to: Behaviour): Promise<void> {
-    await this.program.ask({ do: 'switch', to });
+    return (await this.ask('progressOf', stream)).count;
   }
 
   /** Waits until the stream has so many, or the time is up. */
-  async waitFor(stream: string, wished: number, withinMs: number): Promise<boolean> {
+  async waitFor(stream: string, wished: number, withinMs: number): Promise<Progress> {
     const limit = Date.now() + withinMs;
     for (;;) {
-      if ((await this.count(stream)) >= wished) return true;
-      if (Date.now() > limit) return false;
+      const progress = await this.ask('progressOf', stream);
+      if (progress.count >= wished || Date.now() > limit) return progress;
       await wait(LOOK_EVERY_MS);
     }
   }
 
-  get pid(): number {
-    return this.program.pid;
-  }
-
-  stop(): void {
-    this.program.stop();
+  /** @throws when the time is up */
+  async waitForAll(stream: string, wished: number, withinMs: number): Promise<Progress> {
+    const progress = await this.waitFor(stream, wished, withinMs);
+    if (progress.count < wished) throw new Error(`Only ${progress.count} of ${wished} deliveries came.`);
+    return progress;
   }
 }
 
@@ -95,14 +78,25 @@ let switched: Behaviour = 'ok';
 /** Those that came once and are to come again. */
 const refused = new Set<number>();
 
-if (require.main === module) listen();
+if (require.main === module) obeyParent(program);
 
-function listen(): void {
+/** @returns the port */
+async function listen(): Promise<number> {
   const server = createServer((socket) => onEachRequest(socket, (request) => take(request, socket)));
-  server.listen(0, '127.0.0.1', () => {
-    const { port } = server.address() as AddressInfo;
-    obeyParent(port, (command) => obey(command as ReceiverCommand));
-  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+/** How far a stream has come. */
+function progressOf(stream: string): Progress {
+  const { at } = arrivalsOf(stream);
+  return { count: at.length, lastAt: at.at(-1) ?? 0 };
+}
+
+/** What comes from now on of the requests below `/switched/`. */
+function switchTo(behaviour: Behaviour): void {
+  switched = behaviour;
 }
 
 function take(request: string, socket: Socket): void {
@@ -147,26 +141,13 @@ function delayOf(behaviour: Exclude<Behaviour, 'fail' | 'hang'>): number {
   return meanMs * (0.5 + Math.random());
 }
 
+/** All that a stream took so far. */
 function arrivalsOf(stream: string): { readonly events: number[]; readonly at: number[] } {
   const known = streams.get(stream);
   if (known) return known;
   const arrivals = { events: [], at: [] };
   streams.set(stream, arrivals);
   return arrivals;
-}
-
-function obey(command: ReceiverCommand): Progress | Arrivals | undefined {
-  switch (command.do) {
-    case 'count': {
-      const { at } = arrivalsOf(command.stream);
-      return { count: at.length, lastAt: at.at(-1) ?? 0 };
-    }
-    case 'list':
-      return arrivalsOf(command.stream);
-    case 'switch':
-      switched = command.to;
-      return undefined;
-  }
 }
 
 const HEAD_END = '\r\n\r\n';

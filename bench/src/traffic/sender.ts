@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
+import { inParallel } from '../in-parallel';
 import { ChildProgram, obeyParent } from '../processes/child-program';
 import { micros, textOf } from './events';
 
@@ -25,73 +26,19 @@ export interface Batch {
   readonly events: number;
 }
 
-type SenderCommand =
-  /** One event a request, so many requests at once. Replies with when each was sent. */
-  | {
-      readonly do: 'publish';
-      readonly target: Target;
-      readonly firstEvent: number;
-      readonly events: number;
-      readonly atOnce: number;
-    }
-  /** Replies with when each event was sent. */
-  | { readonly do: 'publish batches'; readonly batches: readonly Batch[]; readonly atOnce: number }
-  /** An event every so often, whether the last one was answered or not. */
-  | {
-      readonly do: 'start stream';
-      readonly stream: string;
-      readonly target: Target;
-      readonly firstEvent: number;
-      readonly everyMs: number;
-    }
-  /** Replies with when each event was sent, by its place in the stream. */
-  | { readonly do: 'stop stream'; readonly stream: string };
-
-export interface StreamOptions {
+interface StreamOptions {
   readonly stream: string;
   readonly target: Target;
   readonly firstEvent: number;
   readonly perSecond: number;
 }
 
-/** One that publishes, in a process of its own. Times are in microseconds of `micros()`. */
-export class SenderProcess {
-  private constructor(private readonly program: ChildProgram<null, SenderCommand>) {}
+/** What gives when each event was sent gives microseconds of `micros()`. */
+const program = { publish, publishBatches, startStream, stopStream };
 
-  static async start(): Promise<SenderProcess> {
-    return new SenderProcess(await ChildProgram.start(__filename));
-  }
-
-  /** One event a request, so many at once. @returns when each was sent */
-  async publish(options: {
-    readonly target: Target;
-    readonly firstEvent: number;
-    readonly events: number;
-    readonly atOnce: number;
-  }): Promise<readonly number[]> {
-    return await this.program.ask({ do: 'publish', ...options });
-  }
-
-  /** Resolves when all are accepted. @returns when each event was sent */
-  async publishBatches(batches: readonly Batch[], atOnce: number): Promise<readonly number[]> {
-    return await this.program.ask({ do: 'publish batches', batches, atOnce });
-  }
-
-  async startStream({ perSecond, ...options }: StreamOptions): Promise<void> {
-    await this.program.ask({ do: 'start stream', ...options, everyMs: 1_000 / perSecond });
-  }
-
-  /** @returns when each event of it was sent */
-  async stopStream(stream: string): Promise<readonly number[]> {
-    return await this.program.ask({ do: 'stop stream', stream });
-  }
-
-  get pid(): number {
-    return this.program.pid;
-  }
-
-  stop(): void {
-    this.program.stop();
+export class SenderProcess extends ChildProgram<typeof program> {
+  constructor() {
+    super(__filename);
   }
 }
 
@@ -105,25 +52,13 @@ interface RunningStream {
 const agent = new Agent({ keepAlive: true });
 const running = new Map<string, RunningStream>();
 
-if (require.main === module) obeyParent(null, (command) => obey(command as SenderCommand));
+if (require.main === module) obeyParent(program);
 
-async function obey(command: SenderCommand): Promise<readonly number[] | undefined> {
-  switch (command.do) {
-    case 'publish':
-      return await publish(command);
-    case 'publish batches':
-      return await publishBatches(command.batches, command.atOnce);
-    case 'start stream':
-      startStream(command);
-      return undefined;
-    case 'stop stream':
-      return await stopStream(command.stream);
-  }
-}
-
-async function publish({ target, firstEvent, events, atOnce }: SenderCommand & { do: 'publish' }) {
+/** One event a request, so many requests at once, each followed by the next one. @returns when each was sent */
+async function publish(options: Batch & { readonly atOnce: number }): Promise<readonly number[]> {
+  const { target, firstEvent, events, atOnce } = options;
   const sentAt: number[] = [];
-  await inTurns(events, atOnce, async (i) => {
+  await inParallel(events, atOnce, async (i) => {
     const body = singleEvent(target, firstEvent + i);
     sentAt[i] = micros();
     await post(target, '/v1/events', body);
@@ -131,9 +66,10 @@ async function publish({ target, firstEvent, events, atOnce }: SenderCommand & {
   return sentAt;
 }
 
+/** Resolves when all are accepted. @returns when each event was sent */
 async function publishBatches(batches: readonly Batch[], atOnce: number): Promise<readonly number[]> {
   const sentAt: number[][] = [];
-  await inTurns(batches.length, atOnce, async (i) => {
+  await inParallel(batches.length, atOnce, async (i) => {
     const batch = batches[i];
     if (!batch) return;
     const texts = Array.from({ length: batch.events }, (_, each) => textOf(batch.firstEvent + each));
@@ -144,28 +80,20 @@ async function publishBatches(batches: readonly Batch[], atOnce: number): Promis
   return sentAt.flat();
 }
 
-async function inTurns(count: number, atOnce: number, work: (i: number) => Promise<void>): Promise<void> {
-  let next = 0;
-  async function workOnRest(): Promise<void> {
-    while (next < count) await work(next++);
-  }
-  await Promise.all(Array.from({ length: atOnce }, workOnRest));
-}
-
-function startStream(command: SenderCommand & { do: 'start stream' }): void {
+/** An event every so often, whether the last one was answered or not. What fails is told when the stream is stopped. */
+function startStream(options: StreamOptions): void {
   const stream: RunningStream = { sentAt: [], underWay: [], isStopped: false };
-  running.set(command.stream, stream);
-  // What fails is told when the stream is stopped.
-  stream.underWay.push(sendSteadily(stream, command));
+  running.set(options.stream, stream);
+  stream.underWay.push(sendSteadily(stream, options));
 }
 
 async function sendSteadily(
   stream: RunningStream,
-  { target, firstEvent, everyMs }: SenderCommand & { do: 'start stream' },
+  { target, firstEvent, perSecond }: StreamOptions,
 ): Promise<void> {
   const startedAt = performance.now();
   while (!stream.isStopped) {
-    const due = startedAt + stream.sentAt.length * everyMs;
+    const due = startedAt + (stream.sentAt.length * 1_000) / perSecond;
     const early = due - performance.now();
     if (early > 0) await wait(early);
     const body = singleEvent(target, firstEvent + stream.sentAt.length);
@@ -176,6 +104,7 @@ async function sendSteadily(
   }
 }
 
+/** @returns when each event of it was sent, by its place in the stream */
 async function stopStream(name: string): Promise<readonly number[]> {
   const stream = running.get(name);
   if (!stream) throw new Error(`No stream "${name}" was started.`);

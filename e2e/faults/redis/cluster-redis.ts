@@ -1,11 +1,11 @@
 import { findClosedPort } from '@hookferry/core/testing/local-server';
+import { firstSlotOf, formRedisCluster } from '@hookferry/core/testing/redis-cluster';
 import { Cluster, Redis } from 'ioredis';
 import { RedisServer } from '../../support/redis-server';
 import { until } from '../../support/until';
 import type { RedisDeployment } from './redis-deployment';
 
 const MASTERS = 3;
-const SLOTS = 16_384;
 const QUEUES = '{bull}';
 const NODE_TIMEOUT_MS = 1_500;
 
@@ -25,13 +25,11 @@ export async function startClusterRedis(): Promise<ClusterRedis> {
   const busPorts = await Promise.all(Array.from({ length: MASTERS * 2 }, () => findClosedPort()));
   const nodes = await Promise.all(busPorts.map((port) => RedisServer.start(optionsFor(port))));
   const masters = nodes.slice(0, MASTERS);
-  await onEach(masters, (client, i) =>
-    client.cluster('ADDSLOTSRANGE', firstSlotOf(i), firstSlotOf(i + 1) - 1),
+  await formRedisCluster(
+    nodes.map(({ port }) => port),
+    busPorts,
+    MASTERS,
   );
-  await onEach(nodes, (client) =>
-    client.call('CLUSTER', 'MEET', '127.0.0.1', nodes[0]?.port ?? 0, busPorts[0] ?? 0),
-  );
-  await onEach(nodes, (client) => untilWhole(client, nodes.length));
   const ids = await onEach(masters, async (client) => String(await client.call('CLUSTER', 'MYID')));
   await onEach(nodes.slice(MASTERS), async (client, i) => {
     await until(async () =>
@@ -45,7 +43,7 @@ export async function startClusterRedis(): Promise<ClusterRedis> {
   const [slot = 0] = await onEach(masters.slice(0, 1), async (client) =>
     Number(await client.call('CLUSTER', 'KEYSLOT', QUEUES)),
   );
-  const index = masters.findIndex((_, i) => slot < firstSlotOf(i + 1));
+  const index = masters.findIndex((_, i) => slot < firstSlotOf(i + 1, MASTERS));
   const [queueMaster, heir] = [masters[index], nodes[MASTERS + index]];
   if (!queueMaster || !heir) throw new Error('No node has the queues.');
   const hosts = nodes.map(({ port }) => ({ host: '127.0.0.1', port }));
@@ -85,18 +83,6 @@ function optionsFor(busPort: number): readonly string[] {
     ...['--cluster-enabled', 'yes', '--cluster-port', String(busPort)],
     ...['--cluster-node-timeout', String(NODE_TIMEOUT_MS), '--appendfsync', 'no'],
   ];
-}
-
-function firstSlotOf(master: number): number {
-  return Math.floor((master * SLOTS) / MASTERS);
-}
-
-async function untilWhole(client: Redis, nodes: number): Promise<true> {
-  return await until(async () => {
-    const info = await client.cluster('INFO');
-    const isWhole = info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${nodes}`);
-    return isWhole ? true : undefined;
-  });
 }
 
 async function onEach<Result>(
