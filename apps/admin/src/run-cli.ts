@@ -39,7 +39,7 @@ export async function runCli(
       output,
       config: () => readCliConfig(environment),
       historyUrl: () => historyUrlOf(readCliConfig(environment)),
-      withContext: (action) => withContext(readCliConfig(environment), action, output.error),
+      withContext: (action) => withContext(readCliConfig(environment), action, (text) => output.error(text)),
     }).parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {

@@ -1,7 +1,11 @@
-import { type RequestOptions, request } from 'node:http';
+import { type OutgoingHttpHeaders, type RequestOptions, request } from 'node:http';
+
+interface Asked extends RequestOptions {
+  readonly headers?: OutgoingHttpHeaders;
+}
 
 /** @returns the status of the answer, once its body has come; 0: there was none */
-export function ask(url: string, options: RequestOptions, body?: string | Buffer): Promise<number> {
+export function ask(url: string, options: Asked, body?: string | Buffer): Promise<number> {
   const described = body !== undefined && {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
