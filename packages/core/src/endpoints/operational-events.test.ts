@@ -138,7 +138,12 @@ describe('operational events', () => {
     expect(queued).toHaveLength(1);
 
     operationalEvents.raise(accountId, [webhookDisabledEvent(buildEndpoint(), 'gone', NOW)]);
-    await operationalEvents.stop();
+    while (reach.length === 1) await new Promise(setImmediate);
+    jest.useFakeTimers();
+    const gaveUp = operationalEvents.stop();
+    await jest.advanceTimersByTimeAsync(60_000);
+    await gaveUp;
+    jest.useRealTimers();
     expect(signals.named('task.failed')).toMatchObject([{ task: 'publish an operational event' }]);
   });
 
