@@ -31,7 +31,7 @@ export function postWebhook(port: number, { body = BODY, headers }: PostInput = 
       },
       (response) => {
         text(response).then(
-          (answer) => resolve({ status: response.statusCode ?? 0, headers: response.headers, text: answer }),
+          (body) => resolve({ status: response.statusCode ?? 0, headers: response.headers, text: body }),
           reject,
         );
       },
