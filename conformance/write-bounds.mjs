@@ -19,7 +19,7 @@ const add = (what, request, expected) => cases.push({ what, request, expected })
 
 const post = (path, body, headers) => ({ method: 'POST', path, ...(headers ? { headers } : {}), body });
 
-/** What the API answers to what is one step beyond: pointers into the body, or the names of a parameter or a header. */
+/** How the API responds to what is one step beyond: pointers into the body, or the names of a parameter or a header. */
 const refused = (...pointers) => ({ status: 422, code: 'invalid_request', pointers });
 
 /** A bound: what is still taken, and what is not any more. */

@@ -1,5 +1,5 @@
 // @ts-check
-/** Every route of the API as Markdown: parameters, examples in curl, JavaScript and Python, answer and errors. */
+/** Every route of the API as Markdown: parameters, examples in curl, JavaScript and Python, response and errors. */
 
 /** @param {any} api */
 export function describeReference(api) {
@@ -29,7 +29,7 @@ function describeOperation(api, { path, method, operation }) {
     operation.description,
     drawParameters(parameters),
     drawCalls(fill(path, parameters), path, method, body, parameters),
-    ...Object.entries(operation.responses).map(([status, response]) => describeAnswer(status, response)),
+    ...Object.entries(operation.responses).map(([status, response]) => describeResponse(status, response)),
   ]
     .filter(Boolean)
     .join('\n\n');
@@ -76,14 +76,14 @@ function drawCalls(url, path, method, body, parameters) {
   return [
     '::: code-group',
     `\`\`\`sh [curl]\n${curl.join(' \\\n  ')}\n\`\`\``,
-    `\`\`\`js [JavaScript]\nconst answer = await client.${method.toUpperCase()}('${path}'${options.length === 0 ? '' : `, { ${options.join(', ')} }`});\n\`\`\``,
-    `\`\`\`python [Python]\nrequest = urllib.request.Request(os.environ["HOOKFERRY_URL"] + ${JSON.stringify(url)}, method="${method.toUpperCase()}",${json === '' ? '' : `\n    data=json.dumps(json.loads(${JSON.stringify(JSON.stringify(body))})).encode(),`}\n    headers={"Authorization": "Bearer " + os.environ["HOOKFERRY_API_KEY"]${json === '' ? '' : `, "Content-Type": "${type}"`}})\nwith urllib.request.urlopen(request) as answer:\n    print(answer.status, answer.read().decode())\n\`\`\``,
+    `\`\`\`js [JavaScript]\nconst response = await client.${method.toUpperCase()}('${path}'${options.length === 0 ? '' : `, { ${options.join(', ')} }`});\n\`\`\``,
+    `\`\`\`python [Python]\nrequest = urllib.request.Request(os.environ["HOOKFERRY_URL"] + ${JSON.stringify(url)}, method="${method.toUpperCase()}",${json === '' ? '' : `\n    data=json.dumps(json.loads(${JSON.stringify(JSON.stringify(body))})).encode(),`}\n    headers={"Authorization": "Bearer " + os.environ["HOOKFERRY_API_KEY"]${json === '' ? '' : `, "Content-Type": "${type}"`}})\nwith urllib.request.urlopen(request) as response:\n    print(response.status, response.read().decode())\n\`\`\``,
     ':::',
   ].join('\n');
 }
 
 /** @param {string} status @param {any} response */
-function describeAnswer(status, response) {
+function describeResponse(status, response) {
   if (response.$ref !== undefined) return '';
   const [content] = Object.values(response.content ?? {});
   const example = content?.example;

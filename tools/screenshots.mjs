@@ -67,7 +67,7 @@ try {
  */
 async function preparePages(api) {
   let count = 0;
-  /** @type {readonly [name: string, answer: () => Promise<number>][]} */
+  /** @type {readonly [name: string, respond: () => Promise<number>][]} */
   const receivers = [
     ['Production', async () => 204],
     ['Reporting, which is slow at times', async () => ((count += 1) % 3 === 0 ? 503 : 200)],
@@ -75,8 +75,8 @@ async function preparePages(api) {
   ];
   /** @type {string[]} */
   const ids = [];
-  for (const [description, answer] of receivers) {
-    const { url, close } = await startWebhookReceiver({ port: 0, answer });
+  for (const [description, respond] of receivers) {
+    const { url, close } = await startWebhookReceiver({ port: 0, respond });
     group.onStopped(async () => close());
     ids.push((await api.call('POST', '/v1/webhooks', 201, { url, events: ['*'], description })).id);
   }

@@ -46,7 +46,7 @@ const QUESTIONS = /** @type {readonly (readonly [string, string, ...string[]])[]
   ['on call', 'resend everything that failed last night', '/replays', '/nothing-arrives'],
   ['on call', 'nothing arrives', '/nothing-arrives'],
   ['on call', 'pause deliveries', '/runbook'],
-  ['on call', 'dead letters redrive', '/dead-letters'],
+  ['on call', 'dead letters retry', '/dead-letters'],
   ['deployer', 'docker compose in production', '/deploying'],
   ['deployer', 'how much memory does redis need', '/performance', '/redis'],
   ['deployer', 'can I use AWS ElastiCache', '/redis'],

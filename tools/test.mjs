@@ -24,7 +24,7 @@ import { provideTestRedis } from './test/test-redis.mjs';
 // Starts both programs from their build, and publishes and delivers through them.
 const SMOKE = ['--selectProjects', 'flows', '--testPathPatterns', 'e2e/flows/delivery\\.test'];
 
-// What has ended is read, exported, sent again and erased there, by HTTP, in the portal and by the command line.
+// What has ended is read, exported, redelivered and erased there, by HTTP, in the portal and by the command line.
 const HISTORY_FLOWS = [
   'e2e/flows/(delivery|dead-letters|erasure|filters|redelivery|replay-faults|replays|retries|subscriptions)',
   'e2e/portal/(deliveries|events-and-replays)',

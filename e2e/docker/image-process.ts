@@ -37,8 +37,8 @@ export class ImageProcess {
   /** Asks until it is ready. Rejects with what it wrote once it has ended instead. */
   async waitUntilReady(port: number): Promise<void> {
     while (!this.#hasEnded) {
-      const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
-      if (answer?.ok) return;
+      const response = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
+      if (response?.ok) return;
       await wait(ASK_EVERY_MS);
     }
     throw new Error(`The process ended with ${String(await this.#exited)}: ${this.#output}`);

@@ -28,15 +28,15 @@ describe('the page of the API', () => {
   });
   afterAll(() => reader.stop());
 
-  it('shows requests as they can be pasted, and what they are answered with', async () => {
+  it('shows requests as they can be pasted, and what they get', async () => {
     const examples = examplesOf(await readPage('api.md'));
     expect(examples.length).toBeGreaterThan(0);
-    for (const { commands, answer } of examples) {
+    for (const { commands, response } of examples) {
       if (commands.includes('deliveries?')) {
         await reader.terminal.waitFor(/"status":"held"/, reader.adapt(commands));
       }
       const printed = await reader.terminal.paste(reader.adapt(commands));
-      expect(steady(printed)).toEqual(steady(answer));
+      expect(steady(printed)).toEqual(steady(response));
     }
   });
 });

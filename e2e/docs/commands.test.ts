@@ -25,7 +25,7 @@ const SETTINGS = {
   MAIL_FROM: 'hooks@example.com',
 };
 
-/** An answer of 4xx or 5xx is a failure of the command that asked. */
+/** A response of 4xx or 5xx is a failure of the command that asked. */
 const PREPARE = `
 export HOME="$PWD" PATH="$PWD:$PWD/node_modules/.bin:$PATH"
 curl() { [[ " $* " == *" -sSf "* ]] || set -- --fail-with-body "$@"; command curl "$@"; }

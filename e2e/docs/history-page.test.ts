@@ -15,7 +15,7 @@ describePostgres("the history's page", () => {
   });
   afterAll(() => history.close());
 
-  it('shows queries that the tables answer, and how a day is split by account', async () => {
+  it('shows queries that the tables serve, and how a day is split by account', async () => {
     const { server, database } = history;
     const [queries = '', search = '', splitting = ''] = blocksOf(await readPage('history.md'), 'sql');
     const each = queries.split(';').filter((query) => query.trim() !== '');

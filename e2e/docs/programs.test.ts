@@ -49,7 +49,7 @@ describe('a program on a page', () => {
 
   const url = () => `http://127.0.0.1:${reader.receiverPort}/`;
 
-  /** Runs the program in the background, and waits until it has printed this, or until its server answers. */
+  /** Runs the program in the background, and waits until it has printed this, or until its server responds. */
   async function run(program: string, shows: RegExp | 'listens'): Promise<void> {
     await writeFile(join(folder, 'program.mjs'), program);
     await reader.terminal.paste('node program.mjs & PROGRAM=$!');
@@ -63,11 +63,11 @@ describe('a program on a page', () => {
     await run(`${program.replace('8080', String(reader.receiverPort))}\nconsole.log('runs');`, /runs/);
     const data = [{ id: 'evt_1', type: 'brief.created', data: BRIEF }];
     const post = () => fetch(url(), { method: 'POST', body: JSON.stringify({ data }) });
-    const answer = await until(async () => await post().catch(() => undefined));
-    expect(await answer.json()).toEqual({ failed: [] });
+    const response = await until(async () => await post().catch(() => undefined));
+    expect(await response.json()).toEqual({ failed: [] });
   });
 
-  it('answers the challenge (endpoint-verification)', async () => {
+  it('responds to the challenge (endpoint-verification)', async () => {
     const [program = ''] = blocksOf(await readPage('endpoint-verification.md'), 'js');
     const { id, secret } = await client.register(`${url()}webhooks`, ['*'], { verification: 'challenge' });
     const head = `import express from 'express'; import { Webhook } from 'standardwebhooks';
@@ -87,8 +87,8 @@ const app = express(); const secret = '${secret}';`;
     const [program = ''] = blocksOf(await readPage('publishing.md'), 'ts');
     await run(`${reader.adapt(program)}\nconsole.log('published it');`, /published it/);
     const event = await until(async () => {
-      const answer = await client.request('GET', '/v1/events/quick-win-4711');
-      return answer.status === 200 ? answer.body : undefined;
+      const response = await client.request('GET', '/v1/events/quick-win-4711');
+      return response.status === 200 ? response.body : undefined;
     });
     expect(event).toMatchObject({ type: 'keyword.quick_win' });
   });

@@ -12,7 +12,7 @@ export function blocksOf(page: string, language: string): string[] {
 }
 
 /** Each block of commands that is followed by one of JSON: what they print. */
-export function examplesOf(page: string): { commands: string; answer: string }[] {
+export function examplesOf(page: string): { commands: string; response: string }[] {
   const pairs = page.matchAll(/^```sh\n([^]*?)\n```\n\n```json\n([^]*?)\n```$/gm);
-  return [...pairs].map(([, commands = '', answer = '']) => ({ commands, answer }));
+  return [...pairs].map(([, commands = '', response = '']) => ({ commands, response }));
 }

@@ -18,7 +18,7 @@ const { Redis } = require('ioredis');
 const [flag, url, ...command] = process.argv.slice(2);
 if (flag === '-u' && !command[0].startsWith('-')) {
   const redis = new Redis(url);
-  redis.call(...command).then((answer) => console.log(String(answer)), (error) => {
+  redis.call(...command).then((reply) => console.log(String(reply)), (error) => {
     console.error(error.message);
     process.exitCode = 1;
   }).finally(() => redis.disconnect());

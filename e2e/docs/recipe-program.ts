@@ -53,7 +53,7 @@ export class RecipeProgram {
     });
   }
 
-  /** Sends it an event, signed, and resolves with the status of its answer. */
+  /** Sends it an event, signed, and resolves with the status of its response. */
   async post(id: string, type: string, data: unknown): Promise<number> {
     const body = JSON.stringify({ type, data });
     const timestamp = Math.floor(Date.now() / 1_000);

@@ -119,7 +119,7 @@ describe('the script that checks a receiver in CI', () => {
   const secret = newSecret();
   const types = ['brief.created', 'keyword.quick_win'];
 
-  /** A build under test, which answers by what it was made with. */
+  /** A build under test, which responds by what it was made with. */
   async function listen(handler: Parameters<typeof createServer>[1]): Promise<string> {
     const server = createServer(handler).listen(0, '127.0.0.1');
     await until(async () => server.listening || undefined);
@@ -160,7 +160,7 @@ describe('the script that checks a receiver in CI', () => {
 
   it('ends with 5 for one that takes what anybody sends, and for one that has another secret', async () => {
     const open = await listen((_request, response) => void response.writeHead(204).end());
-    expect(await run(open)).toMatchObject({ code: 5, stderr: expect.stringContaining('answered with 204') });
+    expect(await run(open)).toMatchObject({ code: 5, stderr: expect.stringContaining('responded with 204') });
     const receive = webhooks({ secret: newSecret(), on: {}, onError: () => {} });
     const other = await listen((request, response) => void receive(request, response));
     expect(await run(other)).toMatchObject({

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Answer, ApiClient } from '../support/api-client';
+import type { ApiClient, ApiResponse } from '../support/api-client';
 
 const TRIES = 60;
 const TRY_AGAIN_AFTER_MS = 1_000;
@@ -17,17 +17,17 @@ export async function askPatiently<Body>(
   path: string,
   body?: unknown,
   headers: Readonly<Record<string, string>> = {},
-): Promise<Answer<Body>> {
+): Promise<ApiResponse<Body>> {
   const key = method === 'POST' ? { 'idempotency-key': `faults-${Date.now()}-${Math.random()}` } : {};
   for (let attempt = 1; ; attempt += 1) {
-    const answer = await client
+    const response = await client
       .request<Body>(method, path, body, { ...key, ...headers })
       .catch(() => undefined);
-    if (answer?.status === status) return answer;
-    const isPassing = answer === undefined || PASSING.has(answer.status);
+    if (response?.status === status) return response;
+    const isPassing = response === undefined || PASSING.has(response.status);
     if (!isPassing || attempt === TRIES) {
       throw new Error(
-        `${method} ${path} gave ${answer?.status}, not ${status}: ${JSON.stringify(answer?.body)}`,
+        `${method} ${path} gave ${response?.status}, not ${status}: ${JSON.stringify(response?.body)}`,
       );
     }
     await wait(TRY_AGAIN_AFTER_MS);

@@ -3,8 +3,8 @@
 export interface EndpointSpec {
   readonly name: string;
   readonly events: readonly string[];
-  /** How long its receiver takes to answer. */
-  readonly answersAfterMs: number;
+  /** How long its receiver takes to respond. */
+  readonly respondsAfterMs: number;
   /** What is registered beside the URL and the events. */
   readonly options?: Readonly<Record<string, unknown>>;
   /** The code that makes what is sent to it. */
@@ -32,7 +32,7 @@ export const VOLUME_ENDPOINT = 'narrow';
 const RATE_LIMIT_PER_SECOND = 20;
 // More than the bulk, and less than what comes when something was broken and is mended.
 const BULK_RATE_LIMIT_PER_SECOND = 100;
-/** The endpoint that a run makes answer 503 for a while. */
+/** The endpoint that a run makes respond with 503 for a while. */
 export const UNAVAILABLE = 'unavailable';
 
 /** How the events of two of them go together in requests. */
@@ -48,43 +48,43 @@ export function codeOf(version: number): string {
 }
 
 export const endpoints: readonly EndpointSpec[] = [
-  { name: 'swift', events: ['keyword.*'], answersAfterMs: 0, isPrompt: true },
-  { name: 'steady', events: [BULK_TYPE], answersAfterMs: 20, isPrompt: true },
+  { name: 'swift', events: ['keyword.*'], respondsAfterMs: 0, isPrompt: true },
+  { name: 'steady', events: [BULK_TYPE], respondsAfterMs: 20, isPrompt: true },
   // Everything but the volume.
   {
     name: 'everything',
     events: ['keyword.*', 'brief.*', SEQUENTIAL_TYPE],
-    answersAfterMs: 5,
+    respondsAfterMs: 5,
     isPrompt: true,
   },
-  { name: VOLUME_ENDPOINT, events: [VOLUME_TYPE], answersAfterMs: 2, isPrompt: true },
-  { name: 'slow', events: [BULK_TYPE], answersAfterMs: 300, isPrompt: true },
-  { name: 'flaky', events: [SPARSE_TYPE], answersAfterMs: 5, isFlaky: true },
-  { name: UNAVAILABLE, events: [SPARSE_TYPE], answersAfterMs: 5 },
+  { name: VOLUME_ENDPOINT, events: [VOLUME_TYPE], respondsAfterMs: 2, isPrompt: true },
+  { name: 'slow', events: [BULK_TYPE], respondsAfterMs: 300, isPrompt: true },
+  { name: 'flaky', events: [SPARSE_TYPE], respondsAfterMs: 5, isFlaky: true },
+  { name: UNAVAILABLE, events: [SPARSE_TYPE], respondsAfterMs: 5 },
   {
     name: 'rate-limited',
     events: [SPARSE_TYPE],
-    answersAfterMs: 0,
+    respondsAfterMs: 0,
     options: { rate_limit: RATE_LIMIT_PER_SECOND },
   },
   {
     name: 'throttled',
     events: [BULK_TYPE],
-    answersAfterMs: 0,
+    respondsAfterMs: 0,
     options: { rate_limit: BULK_RATE_LIMIT_PER_SECOND },
   },
-  { name: 'batched', events: [BULK_TYPE], answersAfterMs: 50, isFlaky: true, options: { batch: BATCH } },
+  { name: 'batched', events: [BULK_TYPE], respondsAfterMs: 50, isFlaky: true, options: { batch: BATCH } },
   {
     name: 'batched-strict',
     events: [SEQUENTIAL_TYPE],
-    answersAfterMs: 20,
+    respondsAfterMs: 20,
     options: { ordering: 'strict', batch: { ...BATCH, max_wait_ms: 2 * BATCH.max_wait_ms } },
   },
-  { name: TRANSFORMED, events: [BULK_TYPE], answersAfterMs: 20, isFlaky: true, code: codeOf(1) },
-  { name: 'strict', events: [SEQUENTIAL_TYPE], answersAfterMs: 2, options: { ordering: 'strict' } },
+  { name: TRANSFORMED, events: [BULK_TYPE], respondsAfterMs: 20, isFlaky: true, code: codeOf(1) },
+  { name: 'strict', events: [SEQUENTIAL_TYPE], respondsAfterMs: 2, options: { ordering: 'strict' } },
   // An operational type that no run brings about: this endpoint asked for nothing that is published.
-  { name: 'uninterested', events: ['webhook.disabled'], answersAfterMs: 0 },
-  { name: 'foreign', events: ['*'], answersAfterMs: 0, isForeign: true },
+  { name: 'uninterested', events: ['webhook.disabled'], respondsAfterMs: 0 },
+  { name: 'foreign', events: ['*'], respondsAfterMs: 0, isForeign: true },
 ];
 
 /** The names of those that are to get events of this type. */

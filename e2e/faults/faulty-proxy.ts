@@ -69,8 +69,8 @@ export class FaultyProxy {
     return await this.#trap(isMeant, withinMs, (_link, resolve) => resolve());
   }
 
-  /** Resolves once the server has answered such a thing. The process is not told: nothing comes on that connection any more. */
-  async untilAnswered(isMeant: IsMeant, withinMs: number): Promise<boolean> {
+  /** Resolves once the server has replied to such a thing. The process is not told: nothing comes on that connection any more. */
+  async untilReplied(isMeant: IsMeant, withinMs: number): Promise<boolean> {
     return await this.#trap(isMeant, withinMs, (link, resolve) => {
       link.onReply = () => {
         link.doom = 'swallowed';

@@ -27,9 +27,9 @@ export interface ReceivedRequest {
   readonly type: string;
   readonly attempt: number;
   readonly arrivedAt: number;
-  /** When it was answered, or its connection broke. */
+  /** When its response was sent, or its connection broke. */
   readonly endedAt: number;
-  /** Null: its connection broke before it was answered. */
+  /** Null: its connection broke before its response. */
   readonly status: number | null;
   readonly isVerified: boolean;
   readonly bodyHash: string;
@@ -53,7 +53,7 @@ export interface Resend {
   readonly eventId: string;
   readonly endpoint: string;
   readonly askedAt: number;
-  /** Whether that was answered with 2xx. If not, it may happen or not. */
+  /** Whether that got 2xx. If not, it may happen or not. */
   readonly isAcknowledged: boolean;
 }
 

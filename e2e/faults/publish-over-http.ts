@@ -1,6 +1,6 @@
 import type { OutgoingEvent } from './outgoing-event';
 
-/** Long enough for any answer of an API that lives: it answers within two seconds when Redis does not. */
+/** Long enough for any response of an API that lives: it responds within two seconds when Redis does not reply. */
 const ANSWER_WITHIN_MS = 5_000;
 
 export interface Target {
@@ -12,8 +12,8 @@ export interface Target {
 export type Acknowledgement = readonly string[] | undefined;
 
 export async function publishOne(target: Target, event: OutgoingEvent): Promise<Acknowledgement> {
-  const answer = await post<{ id: string }>(target, '/v1/events', withoutMarker(event));
-  return answer === undefined ? undefined : [answer.id];
+  const response = await post<{ id: string }>(target, '/v1/events', withoutMarker(event));
+  return response === undefined ? undefined : [response.id];
 }
 
 /** @param idempotencyKey lets the same batch be sent again although its events have no ids of ours. */
@@ -24,13 +24,13 @@ export async function publishBatch(
 ): Promise<Acknowledgement> {
   const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
   const body = { events: events.map(withoutMarker) };
-  const answer = await post<{ data: { status: number; id?: string }[] }>(
+  const response = await post<{ data: { status: number; id?: string }[] }>(
     target,
     '/v1/events/batch',
     body,
     headers,
   );
-  return answer?.data.map(({ status, id }) => {
+  return response?.data.map(({ status, id }) => {
     if (id === undefined) throw new Error(`An event of a batch was refused with ${status}.`);
     return id;
   });

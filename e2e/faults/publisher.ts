@@ -19,7 +19,7 @@ const VOLUME_BATCH_SHARE = 0.1;
 // The first pause, and the longest: each is twice the one before.
 const REPEAT_AFTER_MS = 150;
 const REPEAT_AT_MOST_AFTER_MS = 2_000;
-// While so much waits for an answer, what comes on top is sent once: an outage is not to be made a flood.
+// While so much waits for a response, what comes on top is sent once: an outage is not to be made a flood.
 const MOST_REPEATED_AT_ONCE = 400;
 // The volume alone waits for the service when so many of it are under way: what a busy machine can't do within a run
 // would only make the run longer. All else comes at its rate, whatever happens.
@@ -49,7 +49,7 @@ export interface PublisherOptions {
   readonly countVolumeArrived: () => number;
 }
 
-/** Publishes at a constant rate, however long the answers take, over every way there is into the service. */
+/** Publishes at a constant rate, however long the responses take, over every way there is into the service. */
 export class Publisher {
   readonly published = new Map<string, PublishedEvent>();
   acknowledgedCount = 0;

@@ -6,15 +6,15 @@ export type ToReceivers =
       readonly kind: 'register';
       readonly endpoint: string;
       readonly secret: string;
-      readonly answersAfterMs: number;
+      readonly respondsAfterMs: number;
       readonly isFlaky: boolean;
     }
   | { readonly kind: 'unavailable'; readonly endpoint: string; readonly isOn: boolean }
   /** Breaks every connection, and each further one at its first request. */
   | { readonly kind: 'reset'; readonly isOn: boolean }
-  /** Takes requests, and keeps their answers back until it is off. */
+  /** Takes requests, and keeps their responses back until it is off. */
   | { readonly kind: 'stall'; readonly isOn: boolean }
-  /** Takes requests with this event, says so, and never answers them; without a marker, none. */
+  /** Takes requests with this event, says so, and never responds to them; without a marker, none. */
   | { readonly kind: 'trap'; readonly marker?: string | undefined };
 
 /** What that process tells the harness. */

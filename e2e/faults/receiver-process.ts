@@ -1,6 +1,6 @@
 /**
  * All receivers of a run, as a process of their own, so that a busy harness makes no request late. The path names the
- * endpoint. Each request is reported once it is answered or its connection broke.
+ * endpoint. Each request is reported once its response is sent or its connection broke.
  */
 import { createHash, createHmac, randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
@@ -60,7 +60,7 @@ async function receive(request: IncomingMessage, response: ServerResponse): Prom
   const [first] = facts;
   if (first?.marker === trap && first?.endpoint === TRAPPING_ENDPOINT) return report({ kind: 'trapped' });
   if (isResetting) return void request.socket.resetAndDestroy();
-  if (registration.answersAfterMs > 0) await wait(registration.answersAfterMs);
+  if (registration.respondsAfterMs > 0) await wait(registration.respondsAfterMs);
   if (isStalled) await once(stall, 'over');
   if (first && !response.destroyed) response.writeHead(statusFor(first, registration)).end();
 }

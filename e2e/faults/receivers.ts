@@ -8,7 +8,7 @@ import type { FromReceivers, ToReceivers } from './receiver-messages';
 /** The receivers of a run, and what has arrived there. */
 export class Receivers {
   readonly requests: ReceivedRequest[] = [];
-  /** The pairs of event and endpoint of which a request was answered with 2xx. */
+  /** The pairs of event and endpoint of which a request got 2xx. */
   readonly accepted = new Set<string>();
   readonly #acceptedAt = new Map<string, number>();
 
@@ -44,7 +44,7 @@ export class Receivers {
     return this.#acceptedAt.get(endpoint) ?? 0;
   }
 
-  /** From now on whoever sends this event gets no answer. */
+  /** From now on whoever sends this event gets no response. */
   setTrap(marker: string | undefined): void {
     this.#trapped = 0;
     this.send({ kind: 'trap', marker });

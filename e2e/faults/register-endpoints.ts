@@ -47,12 +47,12 @@ export async function registerEndpoint(
   receivers: Receivers,
   spec: EndpointSpec,
 ): Promise<RegisteredEndpoint> {
-  const { name, events, options = {}, isForeign = false, isFlaky = false, answersAfterMs, code } = spec;
+  const { name, events, options = {}, isForeign = false, isFlaky = false, respondsAfterMs, code } = spec;
   const headers: Record<string, string> = isForeign ? { 'x-account-id': FOREIGN_ACCOUNT } : {};
   const body = { url: receivers.urlOf(name), events, ...options };
   const { body: webhook } = await askPatiently<Webhook>(client, 201, 'POST', '/v1/webhooks', body, headers);
   if (code !== undefined) await putCode(client, webhook.id, code);
-  receivers.send({ kind: 'register', endpoint: name, secret: webhook.secret, answersAfterMs, isFlaky });
+  receivers.send({ kind: 'register', endpoint: name, secret: webhook.secret, respondsAfterMs, isFlaky });
   return { spec, webhookId: webhook.id, headers };
 }
 

@@ -16,7 +16,7 @@ const BURST_EVERY_MS = 4_000;
 const limitedEndpoints: readonly EndpointSpec[] = Array.from({ length: ENDPOINTS }, (_, i) => ({
   name: `limited-${i}`,
   events: [BULK_TYPE],
-  answersAfterMs: 0,
+  respondsAfterMs: 0,
   options: { rate_limit: RATE_LIMIT_PER_SECOND },
 }));
 

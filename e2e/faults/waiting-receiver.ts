@@ -16,10 +16,10 @@ export interface Arrival {
   readonly expiredForMs: number;
 }
 
-/** A receiver behind an authorization server that may keep its answers back. */
+/** A receiver behind an authorization server that may keep its responses back. */
 export class WaitingReceiver {
   readonly arrivals: Arrival[] = [];
-  /** How many token requests wait for their answers. */
+  /** How many token requests wait for their responses. */
   waiting = 0;
   readonly #release = new EventEmitter().setMaxListeners(0);
   readonly #endsOf = new Map<string, number>();
@@ -28,12 +28,12 @@ export class WaitingReceiver {
 
   private constructor(
     private readonly lifetimeS: number,
-    private readonly answersAfterMs: () => number,
+    private readonly respondsAfterMs: () => number,
   ) {}
 
-  /** @param answersAfterMs how long each answer to a token request takes. */
-  static async start(lifetimeS: number, answersAfterMs = (): number => 0): Promise<WaitingReceiver> {
-    const receiver = new WaitingReceiver(lifetimeS, answersAfterMs);
+  /** @param respondsAfterMs how long each response to a token request takes. */
+  static async start(lifetimeS: number, respondsAfterMs = (): number => 0): Promise<WaitingReceiver> {
+    const receiver = new WaitingReceiver(lifetimeS, respondsAfterMs);
     receiver.#server = await startHttpServer((request, response) => void receiver.#take(request, response));
     return receiver;
   }
@@ -50,7 +50,7 @@ export class WaitingReceiver {
     return { url: `${base}/${name}`, events: ['*'], auth };
   }
 
-  /** Keep the answers to token requests back until `release`. */
+  /** Keep the responses to token requests back until `release`. */
   hold(): void {
     this.#isHolding = true;
   }
@@ -83,7 +83,7 @@ export class WaitingReceiver {
     const token = randomUUID();
     this.#endsOf.set(token, Date.now() + this.lifetimeS * 1_000);
     this.waiting += 1;
-    await wait(this.answersAfterMs());
+    await wait(this.respondsAfterMs());
     if (this.#isHolding) await once(this.#release, 'released');
     this.waiting -= 1;
     response.writeHead(200, { 'content-type': 'application/json' });

@@ -27,7 +27,7 @@ function listWith(key: string, address = stack.client.baseUrl) {
 }
 
 async function issue(scopes: readonly string[]): Promise<Issued> {
-  // With a key, so that the answer is kept as well.
+  // With a key, so that the response is kept as well.
   const headers = { 'idempotency-key': randomUUID() };
   const body = { name: 'ci', scopes };
   return (await stack.client.expect<Issued>(201, 'POST', '/v1/api-keys', body, headers)).body;

@@ -173,7 +173,7 @@ describe('an authorization server', () => {
       outcome: 'token_error',
       response_status: null,
       response_body: null,
-      error: 'No access token: the token URL answered 401 (invalid_client).',
+      error: 'No access token: the token URL responded with 401 (invalid_client).',
       token_error: { status: 401, error: 'invalid_client' },
     });
     expect(receiver.requests).toEqual([]);
@@ -222,12 +222,12 @@ describe('a receiver that refuses every token', () => {
 });
 
 /** An authorization server that does what it is told. */
-async function startTokenUrl(answer: (response: ServerResponse, count: number) => unknown) {
+async function startTokenUrl(respond: (response: ServerResponse, count: number) => unknown) {
   const seen = { count: 0 };
   const http: Server = createServer((request, response) => {
     request.resume();
     seen.count += 1;
-    void answer(response, seen.count);
+    void respond(response, seen.count);
   });
   http.listen(0, '127.0.0.1');
   await once(http, 'listening');
@@ -247,7 +247,7 @@ function grant(response: ServerResponse, more: object = {}): void {
 
 describe('a token URL that attacks', () => {
   it.each<[string, (response: ServerResponse) => unknown, object]>([
-    ['never answers', () => {}, { status: null }],
+    ['never responds', () => {}, { status: null }],
     [
       'drips without end',
       (response) => {
@@ -285,9 +285,9 @@ describe('a token URL that attacks', () => {
       (response) => response.writeHead(400).end(JSON.stringify({ error: SECRET, error_description: SECRET })),
       { status: 400, error: null },
     ],
-  ])('that %s leads to an attempt without a token', async (_what, answer, tokenError) => {
+  ])('that %s leads to an attempt without a token', async (_what, respond, tokenError) => {
     const receiver = await receive();
-    const token = await startTokenUrl(answer);
+    const token = await startTokenUrl(respond);
     const webhook = await register(receiver.url, oauth2(token.url));
     const event = await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data);
     const delivery = await until(async () => {

@@ -14,7 +14,7 @@ const queueKeys = queueKeysOf('bull');
 const BACKLOG = 2_000;
 const CHUNK = 200;
 const SLOTS = 32;
-// One endpoint that answers quickly gets a quarter of a worker's slots at most.
+// One endpoint that responds quickly gets a quarter of a worker's slots at most.
 const SLOTS_OF_ONE = SLOTS / 4;
 
 it('spares a dead receiver nearly all attempts at thousands of deliveries, and delivers all once it is back', async () => {

@@ -162,12 +162,12 @@ it.each([...FORMATS, 'cloudevents-batch'] as const)(
       partitionkey: 'order-4711',
     });
     const { headers, body } = HTTP.structured(event);
-    const answer = await fetch(`${client.baseUrl}/v1/events`, {
+    const response = await fetch(`${client.baseUrl}/v1/events`, {
       method: 'POST',
       headers: { ...(headers as Record<string, string>), authorization: `Bearer ${client.apiKey}` },
       body: String(body),
     });
-    const { id: eventId } = (await answer.json()) as { readonly id: string };
+    const { id: eventId } = (await response.json()) as { readonly id: string };
     await client.waitForStatus(id, eventId, 'delivered');
     const { body: stored } = await client.expect<object>(200, 'GET', `/v1/events/${eventId}`);
     expect(stored).toMatchObject({ group: 'order-4711' });

@@ -61,7 +61,7 @@ async function registerStrict(url: string): Promise<Webhook> {
 
 const remove = (webhook: Webhook) => stack.client.expect(204, 'DELETE', `/v1/webhooks/${webhook.id}`);
 
-it('an event of a type that is not known yet is put back once it is, and delivered', async () => {
+it('an event of a type that is not known yet is retried once it is, and delivered', async () => {
   const receiver = await Receiver.start();
   const webhook = await stack.client.register(receiver.url);
   const job = await push('invoice.paid', { number: 7 });
@@ -79,7 +79,7 @@ it('an event of a type that is not known yet is put back once it is, and deliver
 
   const type = { description: 'An invoice was paid.', schema: { type: 'object' }, example: {} };
   await stack.client.expect(200, 'PUT', '/v1/event-types/invoice.paid', type);
-  await stack.client.expect(202, 'POST', `${pathOf(id)}/redrive`);
+  await stack.client.expect(202, 'POST', `${pathOf(id)}/retry`);
   await receiver.waitFor(1);
   expect(JSON.parse(String(receiver.requests[0]?.body))).toEqual({
     type: 'invoice.paid',
@@ -90,16 +90,16 @@ it('an event of a type that is not known yet is put back once it is, and deliver
   await receiver.stop();
 });
 
-it('what is still invalid when it is put back is a dead letter again, until it is dropped', async () => {
+it('what is still invalid when it is retried is a dead letter again, until it is dropped', async () => {
   const job = await push('no.such', {});
   const { id } = await untilDead(job.id);
-  await stack.client.expect(202, 'POST', `${pathOf(id)}/redrive`);
+  await stack.client.expect(202, 'POST', `${pathOf(id)}/retry`);
   const again = await untilDead(`-${job.id}`, [id]);
   await stack.client.expect(404, 'GET', pathOf(id));
 
   await stack.client.expect(204, 'DELETE', pathOf(again.id));
   await stack.client.expect(404, 'DELETE', pathOf(again.id));
-  await stack.client.expect(404, 'POST', `${pathOf(again.id)}/redrive`);
+  await stack.client.expect(404, 'POST', `${pathOf(again.id)}/retry`);
   expect((await list()).map((each) => each.id)).not.toContain(again.id);
 });
 
@@ -122,7 +122,7 @@ async function arrangePoisonInFront() {
   return { receiver, webhook, first, second, deadLetter };
 }
 
-it('a delivery whose job failed for good holds those behind it until it is put back, and is delivered', async () => {
+it('a delivery whose job failed for good holds those behind it until it is retried, and is delivered', async () => {
   const { receiver, webhook, first, second, deadLetter } = await arrangePoisonInFront();
   expect(deadLetter).toMatchObject({
     id: `deliveries.${first}.${webhook.id}`,
@@ -134,7 +134,7 @@ it('a delivery whose job failed for good holds those behind it until it is put b
   );
   expect(line).toMatchObject({ queue: 'deliveries', is_for_good: true, level: 'error' });
 
-  await stack.client.expect(202, 'POST', `${pathOf(deadLetter.id)}/redrive`);
+  await stack.client.expect(202, 'POST', `${pathOf(deadLetter.id)}/retry`);
   await stack.client.waitForStatus(webhook.id, first, 'delivered');
   await stack.client.waitForStatus(webhook.id, second, 'delivered');
   expect(await list('?queue=deliveries')).toEqual([]);
@@ -172,7 +172,7 @@ it('a job that nobody can read is kept as it is, and no other one waits for it',
   for (const { id } of [broken, nonsense]) await stack.client.expect(204, 'DELETE', pathOf(id));
 });
 
-it('the command line lists, shows, puts back and drops them', async () => {
+it('the command line lists, shows, retries and drops them', async () => {
   const cli = (...args: readonly string[]) => runCli(stack.redis.url, 'dead-letters', ...args);
   const jobs = [await push('no.such', { number: 1 }), await push('no.such', { number: 2 })];
   const [one, two] = [await untilDead(`-${jobs[0]?.id}`), await untilDead(`-${jobs[1]?.id}`)];
@@ -181,7 +181,7 @@ it('the command line lists, shows, puts back and drops them', async () => {
   const shown = await cli('show', one.id);
   expect(JSON.parse(shown.stdout)).toMatchObject({ id: one.id, data: { data: { number: 1 } } });
 
-  expect((await cli('redrive', one.id)).stdout).toBe('Put back 1 dead letter.\n');
+  expect((await cli('retry', one.id)).stdout).toBe('Retried 1 dead letter.\n');
   await untilDead(`-${jobs[0]?.id}`, [one.id]);
   expect((await cli('drop', two.id)).exitCode).toBe(0);
   expect((await cli('drop', two.id)).exitCode).toBe(1);
@@ -199,7 +199,7 @@ it('only an operator gets to see them, whosever they are', async () => {
   for (const [method, path] of [
     ['GET', '/v1/dead-letters'],
     ['GET', pathOf(id)],
-    ['POST', `${pathOf(id)}/redrive`],
+    ['POST', `${pathOf(id)}/retry`],
     ['DELETE', pathOf(id)],
   ] as const) {
     expect((await acme.expect(403, method, path)).body).toMatchObject({ code: 'operator_only' });

@@ -99,10 +99,10 @@ describe('a worker behind a proxy', () => {
   const PASSWORD = 'known-to-nobody-else';
   let stack: Stack;
   let proxy: ConnectProxy;
-  let answer: () => number;
+  let respond: () => number;
 
   beforeAll(async () => {
-    proxy = await startConnectProxy({ answer: () => answer() });
+    proxy = await startConnectProxy({ answer: () => respond() });
     stack = await Stack.start({
       environment: { DELIVERY_PROXY_URL: `http://us:${PASSWORD}@127.0.0.1:${proxy.port}` },
     });
@@ -117,7 +117,7 @@ describe('a worker behind a proxy', () => {
   afterEach(() => receiver.stop());
 
   it('delivers through it, and leaves the names to it', async () => {
-    answer = () => 200;
+    respond = () => 200;
     const { port } = new URL(receiver.url);
     const webhook = await stack.client.register(`http://hooks.example.com:${port}/hook`);
     const eventId = await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data);
@@ -128,7 +128,7 @@ describe('a worker behind a proxy', () => {
 
   it('uses no attempt up while the proxy is out of order, and delivers when it is well', async () => {
     let asked = 0;
-    answer = () => {
+    respond = () => {
       asked += 1;
       return asked === 1 ? 407 : 200;
     };
@@ -143,7 +143,7 @@ describe('a worker behind a proxy', () => {
       level: 'warn',
       event_id: eventId,
       webhook_id: webhook.id,
-      error: 'The proxy answered 407 instead of opening a tunnel.',
+      error: 'The proxy responded with 407 instead of opening a tunnel.',
     });
     expect(worker?.output).not.toContain(PASSWORD);
     await stack.client.expect(204, 'DELETE', `/v1/webhooks/${webhook.id}`);

@@ -75,21 +75,21 @@ describe("an event's payload", () => {
     expect(await readDatabase(redis.client)).not.toContain(MARKER);
   });
 
-  it('does not come back by an answer that was on its way when it was erased', async () => {
+  it('does not come back by a response that was on its way when it was erased', async () => {
     const stack = await startStack();
     const { client, redis } = stack;
-    let answer = (): void => {};
+    let respond = (): void => {};
     const receiver = await startReceiver(
       (request) =>
         new Promise((resolve) => {
-          answer = () => resolve({ status: 200, body: request.body.toString() });
+          respond = () => resolve({ status: 200, body: request.body.toString() });
         }),
     );
     const webhook = await client.register(receiver.url);
     const eventId = await publishMarked(stack);
     await receiver.waitFor(1);
     await erase(stack, eventId);
-    answer();
+    respond();
     await client.waitForStatus(webhook.id, eventId, 'delivered');
     expect(await readDatabase(redis.client)).not.toContain(MARKER);
   });

@@ -85,10 +85,10 @@ it('sends the example of such a type as a test: when it is told to, or to a webh
 it('checks by a replacement at once, whichever process took the last event', async () => {
   const event = { type: 'invoice.paid', data: { amount: 1 } };
   const statuses = async () => {
-    const answers = [stack.client, second, third].map((client) =>
+    const responses = [stack.client, second, third].map((client) =>
       client.request('POST', '/v1/events', event),
     );
-    return (await Promise.all(answers)).map(({ status }) => status);
+    return (await Promise.all(responses)).map(({ status }) => status);
   };
   await stack.client.expect(200, 'PUT', path, paid);
   expect(await statuses()).toEqual([422, 422, 422]);

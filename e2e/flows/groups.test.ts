@@ -121,17 +121,17 @@ it('sends what waits for the end of a window once the window is another one', as
 
 it('sends the newest of those that waited for one under way', async () => {
   const client = await openAccount();
-  let answer = (_status: number): void => {};
-  const answered = new Promise<number>((resolve) => {
-    answer = resolve;
+  let respond = (_status: number): void => {};
+  const response = new Promise<number>((resolve) => {
+    respond = resolve;
   });
-  const receiver = await Receiver.start((_request, count) => (count === 1 ? answered : 204));
+  const receiver = await Receiver.start((_request, count) => (count === 1 ? response : 204));
   const webhook = await client.register(receiver.url, ['*'], { ...ORDER, coalesce: { window_ms: 50 } });
   const first = await publish(client, 'a');
   await receiver.waitFor(1);
   const waiting = [await publish(client, 'a'), await publish(client, 'a'), await publish(client, 'a')];
   await client.waitForStatus(webhook.id, waiting[2] ?? '', 'held');
-  answer(204);
+  respond(204);
   await client.waitForStatus(webhook.id, waiting[2] ?? '', 'delivered');
   await client.waitForStatus(webhook.id, waiting[0] ?? '', 'superseded');
   await client.waitForStatus(webhook.id, waiting[1] ?? '', 'superseded');

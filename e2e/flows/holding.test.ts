@@ -56,7 +56,7 @@ it('tells of each attempt what held it: before the first one, and again before a
   await receiver.stop();
 });
 
-it('disables an endpoint whose receiver answers 410, and holds the delivery until it is enabled again', async () => {
+it('disables an endpoint whose receiver responds with 410, and holds the delivery until it is enabled again', async () => {
   const receiver = await Receiver.start((_request, count) => (count === 1 ? 410 : 204));
   const webhook = await client.register(receiver.url);
   const [eventId = ''] = await publish(1);
@@ -94,7 +94,7 @@ it('holds what a paused account publishes, and delivers it once it goes on', asy
   await Promise.all([receiver.stop(), stack.stop()]);
 });
 
-it('goes on delivering to those that answer while many receivers hang', async () => {
+it('goes on delivering to those that respond while many receivers hang', async () => {
   const stack = await Stack.start({ environment: { WORKER_CONCURRENCY: '32', DELIVERY_TIMEOUT: '20s' } });
   client = stack.client;
   const hanging = await Receiver.start(() => 'never');

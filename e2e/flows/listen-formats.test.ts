@@ -76,14 +76,14 @@ it.each([
   expect(lines).toMatchObject(ids.map(() => line));
 });
 
-it('sends those again that its receiver has not taken, however long the answer is', async () => {
-  // The part of an answer that is kept for people would end before the list does.
-  const answer = (failed: readonly string[]) => JSON.stringify({ note: 'x'.repeat(5_000), failed });
+it('sends those again that its receiver has not taken, however long the response is', async () => {
+  // The part of a response that is kept for people would end before the list does.
+  const naming = (failed: readonly string[]) => JSON.stringify({ note: 'x'.repeat(5_000), failed });
   let failed: readonly string[] = [];
   const receiver = await startReceiver((request, count) => {
     const items = JSON.parse(request.body.toString()) as { data: readonly { id: string }[] };
     failed = items.data.slice(1).map(({ id }) => id);
-    return count === 1 ? { status: 200, body: answer(failed) } : 204;
+    return count === 1 ? { status: 200, body: naming(failed) } : 204;
   });
   const { client, program, publish } = await listen(receiver.url, ...BATCH, '--retry-schedule', '1s,1s');
   const ids = await publish(3);

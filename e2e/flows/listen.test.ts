@@ -174,9 +174,9 @@ it(
 );
 
 it('gets nothing of an event whose payload is erased while it waits behind another one, and all others', async () => {
-  let answerFirst = (_status: number) => {};
+  let respondFirst = (_status: number) => {};
   const first = new Promise<number>((resolve) => {
-    answerFirst = resolve;
+    respondFirst = resolve;
   });
   const receiver = await startReceiver((_, count) => (count === 1 ? first : 204));
   await listen('erased', receiver.url, '--parallel', '1').ready();
@@ -187,13 +187,13 @@ it('gets nothing of an event whose payload is erased while it waits behind anoth
   // They are handed over within moments, and wait for the first one there.
   await wait(1_000);
   await stack.client.expect(204, 'DELETE', `/v1/events/${erased}/payload`);
-  answerFirst(204);
+  respondFirst(204);
   await stack.client.waitForStatus('listener.erased', erased, 'cancelled');
   for (const id of sent) await stack.client.waitForStatus('listener.erased', id, 'delivered');
   expect(receiver.requests.map(({ headers }) => headers['webhook-id'])).toEqual(sent);
 });
 
-it('lets one slow answer delay no other', async () => {
+it('lets one slow response delay no other', async () => {
   const never = new Promise<number>(() => {});
   const receiver = await startReceiver(({ body }) => (body.includes('slow') ? never : 204));
   await listen('parallel', receiver.url, '--timeout-ms', '20000').ready();
@@ -297,8 +297,8 @@ it('ends the stream of a listener whose key is revoked, within moments and whate
   expect(kind).toBe('ready');
   // Somebody else who may, in its place: that it is alive does not let it go on.
   const alive = setInterval(() => {
-    const path = `/v1/listeners/${listener.id}/answers`;
-    void stack.client.request('POST', path, { stream, answers: [] });
+    const path = `/v1/listeners/${listener.id}/responses`;
+    void stack.client.request('POST', path, { stream, responses: [] });
   }, 1_000);
   const revokedAt = Date.now();
   await stack.client.expect(204, 'DELETE', `/v1/api-keys/${key.id}`);

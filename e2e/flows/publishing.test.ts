@@ -1,5 +1,5 @@
 import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
-import type { Answer, ApiClient } from '../support/api-client';
+import type { ApiClient, ApiResponse } from '../support/api-client';
 import { Receiver } from '../support/receiver';
 import { QUICK_WIN } from '../support/samples';
 import { Stack } from '../support/stack';
@@ -27,7 +27,7 @@ interface Accepted {
 }
 
 /** Two ways to say that it is the same request, whoever asks how often. */
-const ways: [string, (client: ApiClient, name: string) => Promise<Answer<Accepted>>][] = [
+const ways: [string, (client: ApiClient, name: string) => Promise<ApiResponse<Accepted>>][] = [
   [
     'an Idempotency-Key',
     (client, name) =>
@@ -71,10 +71,10 @@ it('delivers the bytes that were published, in all their peculiarity', async () 
 describe.each(ways)('a request that has %s', (_what, publish) => {
   it('is delivered once when it is sent 100 times at the same time', async () => {
     const name = 'a-hundred-at-once';
-    const answers = await Promise.all(Array.from({ length: 100 }, () => publish(stack.client, name)));
-    const ids = answers.filter(({ status }) => status < 300).map(({ body }) => body.id);
+    const responses = await Promise.all(Array.from({ length: 100 }, () => publish(stack.client, name)));
+    const ids = responses.filter(({ status }) => status < 300).map(({ body }) => body.id);
     expect(new Set(ids).size).toBe(1);
-    expect(answers.filter(({ status }) => status >= 300 && status !== 409)).toEqual([]);
+    expect(responses.filter(({ status }) => status >= 300 && status !== 409)).toEqual([]);
 
     await untilAllIsDelivered();
     expect(receivedOf(name)).toHaveLength(1);
@@ -86,7 +86,7 @@ describe.each(ways)('a request that has %s', (_what, publish) => {
     const { api, client } = await stack.startApi({ REDIS_URL: proxy.url });
     const held = proxy.hold(name);
     const ending = publish(client, name).then(
-      () => 'answered',
+      () => 'accepted',
       () => 'lost',
     );
     await held;
@@ -96,8 +96,8 @@ describe.each(ways)('a request that has %s', (_what, publish) => {
     expect(await stack.client.listDeliveries(webhookId)).toEqual([]);
 
     const accepted = await until(async () => {
-      const answer = await publish(stack.client, name);
-      return answer.status === 409 ? undefined : answer;
+      const response = await publish(stack.client, name);
+      return response.status === 409 ? undefined : response;
     });
     expect(accepted.status).toBe(202);
     const again = await publish(stack.client, name);

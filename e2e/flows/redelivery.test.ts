@@ -35,8 +35,8 @@ it('sends an exhausted delivery once more, under the same webhook-id, and goes o
   const receiver = await Receiver.start((_request, count) => (count <= 2 ? 500 : 204));
   const { webhook, eventId, delivery } = await exhausted(receiver);
 
-  const answer = await redeliver(delivery.id);
-  expect(answer).toMatchObject({ status: 202, body: { id: delivery.id } });
+  const response = await redeliver(delivery.id);
+  expect(response).toMatchObject({ status: 202, body: { id: delivery.id } });
   const delivered = await client.waitForStatus(webhook.id, eventId, 'delivered');
   expect(delivered.attempts.map(({ trigger }) => trigger)).toEqual(['schedule', 'schedule', 'manual']);
   expect(attemptsSeenBy(receiver)).toEqual([
@@ -63,15 +63,15 @@ it('sends a delivered one once more; it stays delivered when that fails, and is 
   const eventId = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
   const { id } = await client.waitForStatus(webhook.id, eventId, 'delivered');
 
-  const sendAgain = async (attempts: number) => {
+  const redelivered = async (attempts: number) => {
     await until(async () => ((await redeliver(id)).status === 202 ? true : undefined));
     return await until(async () => {
       const delivery = await client.readDelivery(id);
       return delivery.attempt_count === attempts ? delivery : undefined;
     });
   };
-  expect(await sendAgain(2)).toMatchObject({ status: 'delivered', next_attempt_at: null });
-  expect(await sendAgain(3)).toMatchObject({ status: 'delivered', next_attempt_at: null });
+  expect(await redelivered(2)).toMatchObject({ status: 'delivered', next_attempt_at: null });
+  expect(await redelivered(3)).toMatchObject({ status: 'delivered', next_attempt_at: null });
   expect((await client.readDelivery(id)).attempts.map(({ outcome }) => outcome)).toEqual([
     'delivered',
     'http_5xx',
@@ -85,8 +85,8 @@ it('sends it once when it is asked for many times at once, and once for the same
   const { delivery } = await exhausted(receiver);
   const headers = { 'idempotency-key': 'once-more' };
   const first = await until(async () => {
-    const answer = await redeliver(delivery.id, headers);
-    return answer.status === 202 ? answer : undefined;
+    const response = await redeliver(delivery.id, headers);
+    return response.status === 202 ? response : undefined;
   });
   const same = await redeliver(delivery.id, headers);
   expect(same).toMatchObject({ status: 202, body: first.body });
@@ -98,7 +98,7 @@ it('sends it once when it is asked for many times at once, and once for the same
   await receiver.stop();
 });
 
-it('holds what is sent again to a disabled webhook, until that is enabled', async () => {
+it('holds what is redelivered to a disabled webhook, until that is enabled', async () => {
   const receiver = await Receiver.start((_request, count) => (count <= 2 ? 500 : 204));
   const { webhook, eventId, delivery } = await exhausted(receiver);
   await client.expect(200, 'POST', `/v1/webhooks/${webhook.id}/disable`);
@@ -131,8 +131,8 @@ async function waiting(receiver: Receiver) {
 
 async function redeliverSoon(id: string) {
   return await until(async () => {
-    const answer = await redeliver(id);
-    return answer.status === 202 ? answer : undefined;
+    const response = await redeliver(id);
+    return response.status === 202 ? response : undefined;
   });
 }
 
@@ -173,14 +173,14 @@ it('makes one attempt of many requests at once for one that waits for its next',
   const receiver = await Receiver.start((_request, count) => (count === 1 ? 500 : 'never'));
   const { id } = await waiting(receiver);
   await redeliverSoon(id);
-  const answers = await Promise.all(Array.from({ length: 10 }, () => redeliver(id)));
-  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]));
+  const responses = await Promise.all(Array.from({ length: 10 }, () => redeliver(id)));
+  expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([202]));
   await receiver.waitFor(2);
   expect(receiver.requests).toHaveLength(2);
   await receiver.stop();
 });
 
-it('sends again to a webhook with strict ordering, and lets those that wait follow, one at a time', async () => {
+it('redelivers to a webhook with strict ordering, and lets those that wait follow, one at a time', async () => {
   let isDown = true;
   let underWay = 0;
   let most = 0;
@@ -214,7 +214,7 @@ it('sends again to a webhook with strict ordering, and lets those that wait foll
   await receiver.stop();
 });
 
-it('answers 404 once the webhook is deleted', async () => {
+it('responds with 404 once the webhook is deleted', async () => {
   const receiver = await Receiver.start(() => 500);
   const { webhook, delivery } = await exhausted(receiver);
   await client.expect(204, 'DELETE', `/v1/webhooks/${webhook.id}`);

@@ -22,12 +22,12 @@ afterEach(async () => {
   await redis.remove();
 });
 
-it('answers 503 with Retry-After while Redis is gone, and goes on by itself once it is back', async () => {
+it('responds with 503 and Retry-After while Redis is gone, and goes on by itself once it is back', async () => {
   const webhook = await stack.client.register(receiver.url);
   await redis.kill();
   const refused = await until(async () => {
-    const answer = await stack.client.request<{ code: string }>('POST', '/v1/events', QUICK_WIN);
-    return answer.status === 503 ? answer : undefined;
+    const response = await stack.client.request<{ code: string }>('POST', '/v1/events', QUICK_WIN);
+    return response.status === 503 ? response : undefined;
   });
   expect(refused.body.code).toBe('storage_unavailable');
   expect(refused.headers.get('retry-after')).toBe('1');
@@ -45,14 +45,14 @@ it('answers 503 with Retry-After while Redis is gone, and goes on by itself once
 it('never hangs on a Redis that is connected and silent: 503 within two seconds', async () => {
   redis.freeze();
   const startedAt = Date.now();
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     stack.client.request('POST', '/v1/events', QUICK_WIN),
     stack.client.request('GET', '/v1/webhooks'),
   ]);
   const tookMs = Date.now() - startedAt;
   redis.thaw();
 
-  expect(answers.map(({ status }) => status)).toEqual([503, 503]);
+  expect(responses.map(({ status }) => status)).toEqual([503, 503]);
   // The contract's own figure, not a measurement of speed.
   expect(tookMs).toBeLessThan(2_000);
 });

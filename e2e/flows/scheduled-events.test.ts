@@ -178,7 +178,7 @@ it('is cancelled: on record, sent to nobody, also when its id is published or pu
   expect(await read(id)).toMatchObject(cancelled);
 });
 
-it('makes one event of a request that is repeated, and keeps its answer for as long as it waits', async () => {
+it('makes one event of a request that is repeated, and keeps its response for as long as it waits', async () => {
   const body = { ...QUICK_WIN, deliver_at: inMs(20 * DAY_MS) };
   const headers = { 'idempotency-key': 'later' };
   const first = await stack.client.expect<Event>(202, 'POST', '/v1/events', body, headers);

@@ -28,8 +28,8 @@ async function find(client: ApiClient, list: string, data: object, filter = ''):
 
 it('finds events and deliveries by the data, while they are on their way and when all has ended, until it is erased', async () => {
   const client = await openAccount();
-  let answer = 500;
-  const receiver = await Receiver.start(() => ({ status: answer }));
+  let response = 500;
+  const receiver = await Receiver.start(() => ({ status: response }));
   willClose({ close: () => receiver.stop() });
   const webhooks = [await client.register(receiver.url), await client.register(receiver.url)];
   const ids: string[] = [];
@@ -46,7 +46,7 @@ it('finds events and deliveries by the data, while they are on their way and whe
   await until(async () => ((await found()).length === expected.length ? true : undefined));
   expect(await found()).toEqual(expected);
 
-  answer = 204;
+  response = 204;
   for (const webhook of webhooks) {
     for (const id of ids) {
       await until(async () => {

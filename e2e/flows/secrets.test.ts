@@ -42,11 +42,11 @@ it('leaves no secret and no key readable in Redis or in a log, whatever happens 
     headers: { authorization: 'Bearer receiver-token' },
     tls: { ca: clientCertificate, client_certificate: clientCertificate, client_key: clientKey },
   };
-  // With a key, so that the answers are kept as well.
+  // With a key, so that the responses are kept as well.
   const once = { 'idempotency-key': 'once' };
   const { body: webhook } = await client.expect<Webhook>(201, 'POST', '/v1/webhooks', input, once);
   await client.publish(QUICK_WIN.type, QUICK_WIN.data);
-  // The worker writes the record as well: it disables a webhook whose receiver answers 410.
+  // The worker writes the record as well: it disables a webhook whose receiver responds with 410.
   await workers[0]?.waitForLine(({ message }) => message === 'webhook.disabled');
   const rotation = `/v1/webhooks/${webhook.id}/rotate-secret`;
   await client.expect(200, 'POST', rotation, { secret: second }, once);

@@ -73,8 +73,8 @@ it('cancels what a deleted endpoint was still owed', async () => {
   await failing.waitFor(1);
   await client.expect(204, 'DELETE', `/v1/webhooks/${webhook.id}`);
 
-  const answer = await client.request('GET', `/v1/deliveries/${eventId}.${webhook.id}`);
-  expect(answer.status).toBe(404);
+  const response = await client.request('GET', `/v1/deliveries/${eventId}.${webhook.id}`);
+  expect(response.status).toBe(404);
   expect(failing.requests).toHaveLength(1);
   await failing.stop();
 });

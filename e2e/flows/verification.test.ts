@@ -97,7 +97,7 @@ async function bringForward(id: string): Promise<void> {
   await client.zadd('verifications-due:{all}', 0, `default/${id}`);
 }
 
-it('holds deliveries, tests and redeliveries until the receiver has answered a signed challenge', async () => {
+it('holds deliveries, tests and redeliveries until the receiver has responded to a signed challenge', async () => {
   let isReady = false;
   const receiver = await startReceiver((request) => (isReady ? right(request) : 503));
   const webhook = await register(receiver.url);
@@ -162,7 +162,7 @@ it('sends a challenge that a library of Standard Webhooks verifies, another one 
 it('is not verified by anything else, and never says what came back', async () => {
   const long = (request: ReceivedRequest) =>
     JSON.stringify({ padding: 'x'.repeat(5_000), challenge: challengeOf(request) });
-  const answers: Readonly<Record<string, [(request: ReceivedRequest) => Reply, string]>> = {
+  const responses: Readonly<Record<string, [(request: ReceivedRequest) => Reply, string]>> = {
     'an open echo server': [({ body }) => ({ status: 200, body: body.toString() }), 'challenge_mismatch'],
     'a header': [(r) => ({ status: 200, headers: { challenge: challengeOf(r) } }), 'challenge_mismatch'],
     'another challenge': [wrong, 'challenge_mismatch'],
@@ -175,13 +175,13 @@ it('is not verified by anything else, and never says what came back', async () =
       (r) => ({ status: 200, body: `<html>SECRET-OF-THEIRS ${challengeOf(r)}</html>` }),
       'challenge_mismatch',
     ],
-    'a long answer': [(r) => ({ status: 200, body: long(r) }), 'challenge_mismatch'],
+    'a long response': [(r) => ({ status: 200, body: long(r) }), 'challenge_mismatch'],
     'an error': [(r) => ({ status: 500, body: JSON.stringify({ challenge: challengeOf(r) }) }), 'http_error'],
     'a redirect': [() => ({ status: 307, headers: { location: '/elsewhere' } }), 'http_error'],
-    'a late answer': [async (r) => await wait(10_500).then(() => right(r)), 'timeout'],
+    'a late response': [async (r) => await wait(10_500).then(() => right(r)), 'timeout'],
   };
   const found = await Promise.all(
-    Object.entries(answers).map(async ([name, [reply]]) => {
+    Object.entries(responses).map(async ([name, [reply]]) => {
       const receiver = await startReceiver(reply);
       const webhook = await register(receiver.url);
       const { verification } = await waitForError(webhook.id);
@@ -190,7 +190,7 @@ it('is not verified by anything else, and never says what came back', async () =
   );
   expect(Object.fromEntries(found)).toEqual(
     Object.fromEntries(
-      Object.entries(answers).map(([name, [, error]]) => [
+      Object.entries(responses).map(([name, [, error]]) => [
         name,
         { status: 'pending', method: 'challenge', error },
       ]),
@@ -265,17 +265,17 @@ it('begins anew with another URL or secret, for which the proof of before counts
   expect(second.requests.every(isChallenge)).toBe(true);
 });
 
-it('does not take a right answer of the former URL for one of the present URL', async () => {
-  let answer = () => {};
-  const answered = new Promise<void>((resolve) => {
-    answer = resolve;
+it('does not take a right response of the former URL for one of the present URL', async () => {
+  let respond = () => {};
+  const response = new Promise<void>((resolve) => {
+    respond = resolve;
   });
-  const former = await startReceiver(async (request) => await answered.then(() => right(request)));
+  const former = await startReceiver(async (request) => await response.then(() => right(request)));
   const webhook = await register(former.url);
   await former.waitFor(1);
   const present = await startReceiver(wrong);
   await stack.client.expect(200, 'PATCH', `/v1/webhooks/${webhook.id}`, { url: present.url });
-  answer();
+  respond();
   // The try of the former URL has ended when that of the present one begins: there are never two at once.
   await present.waitFor(1);
   const { verification } = await waitForError(webhook.id);
@@ -322,8 +322,8 @@ it('asks for permission as CloudEvents has it, and keeps to the rate that it is 
   const lowered = await stack.client.expect<Verified>(200, 'PATCH', path, { rate_limit: 1 });
   expect(lowered.body.rate_limit).toBe(1);
 
-  const answers = [{}, { 'WebHook-Allowed-Origin': 'other.example.com' }];
-  for (const each of answers) {
+  const responses = [{}, { 'WebHook-Allowed-Origin': 'other.example.com' }];
+  for (const each of responses) {
     const refusing = await startReceiver(() => ({ status: 200, headers: each }));
     const { id } = await register(refusing.url, { verification: 'cloudevents' });
     expect((await waitForError(id)).verification.error).toBe('not_allowed');

@@ -59,11 +59,11 @@ describeWith('a Prometheus that watches the service', () => {
   });
 
   it('tells of receivers that fail, of deliveries that are exhausted, and of invalid events', async () => {
-    service.answer = 500;
+    service.response = 500;
     await service.events.add('no such type either', {});
     const failures = ['WebhooksMostAttemptsFail', 'WebhooksDeliveriesExhausted', 'WebhooksDeadLetters'];
     expect(await firedOf(failures)).toEqual(failures);
-    service.answer = 204;
+    service.response = 204;
   });
 
   it('tells that Redis is away, and what that means for publishers', async () => {

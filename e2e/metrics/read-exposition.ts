@@ -1,4 +1,4 @@
-/** What a process answers to Prometheus. */
+/** How a process responds to Prometheus. */
 export interface Exposition {
   readonly families: readonly { readonly name: string; readonly type: string; readonly help: string }[];
   readonly samples: readonly ExposedSample[];

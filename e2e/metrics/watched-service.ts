@@ -27,8 +27,8 @@ export interface LastingFault {
 
 /** The service on a Redis of its own, with steady traffic that is delivered, and a Prometheus that watches it. */
 export class WatchedService {
-  /** What the receiver answers with. */
-  answer = 204;
+  /** What the receiver responds with. */
+  response = 204;
   readonly #load = new AbortController();
   #publishing: Promise<void> = Promise.resolve();
   #worker: ManagedProcess;
@@ -56,7 +56,7 @@ export class WatchedService {
     const worker = await stack.startWorker();
     const receiver = await Receiver.start(async () => {
       await wait(ANSWER_AFTER_MS);
-      return service.answer;
+      return service.response;
     });
     await stack.client.register(receiver.url);
     const prometheus = await PrometheusServer.start(

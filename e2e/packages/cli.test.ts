@@ -249,7 +249,7 @@ describe('as a script runs it', () => {
       { id: delivery, status: 'delivered' },
     ]);
     expect(await lines(['deliveries', 'list', '--webhook', id, '--since', '1h'])).toHaveLength(1);
-    expect(await json(['deliveries', 'resend', delivery])).toMatchObject({ id: delivery });
+    expect(await json(['deliveries', 'redeliver', delivery])).toMatchObject({ id: delivery });
     await receiver.waitFor(before + 2);
     await until(async () => {
       const { attempts } = await json<{ attempts: readonly object[] }>(['deliveries', 'show', delivery]);
@@ -317,7 +317,7 @@ describe('as a script runs it', () => {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ code: hash.replace('#code=', '') }),
     });
-    expect(await exchange.json()).toMatchObject({ capabilities: ['read', 'webhooks', 'resend'] });
+    expect(await exchange.json()).toMatchObject({ capabilities: ['read', 'webhooks', 'redeliver'] });
     const { id } = await json<{ id: string }>(['accounts', 'create', 'portal-user']);
     const made = await json<{ id: string }>(['portal', '--account', id, '--capabilities', 'read']);
     const act = { 'x-account-id': id };
@@ -366,7 +366,7 @@ describe('as a script runs it', () => {
     expect(await json([...removal, '--yes'])).toEqual({ name: 'invoice.paid', deleted: true });
     expect(await cli.run(['types', 'show', 'invoice.paid'], environment)).toMatchObject({ exitCode: 1 });
     expect(await lines(['dead-letters', 'list'])).toEqual([]);
-    expect(await json(['dead-letters', 'redrive', '--all', '--yes'])).toEqual({ redriven: 0 });
+    expect(await json(['dead-letters', 'retry', '--all', '--yes'])).toEqual({ retried: 0 });
     expect(await json(['accounts', 'delete', id, '--yes'])).toMatchObject({ id, status: 'erasing' });
   });
 
@@ -550,7 +550,7 @@ if (!canType)
     const triggered = await ends(cli.open(['trigger', TYPE, '--to', id]), 0);
     await tail.waitFor(/delivered.* 204 /);
     const event = /evt_\w+/.exec(triggered)?.[0];
-    await ends(cli.open(['deliveries', 'resend', `${event}.${id}`]), 0);
+    await ends(cli.open(['deliveries', 'redeliver', `${event}.${id}`]), 0);
     await tail.waitFor('attempt 2 of');
     tail.type(CTRL_C);
     await ends(tail, 130);

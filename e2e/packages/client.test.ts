@@ -73,16 +73,16 @@ it('says what is wrong where', async () => {
   ]);
 });
 
-it('makes one thing where the answer got lost: the retry has the same Idempotency-Key', async () => {
+it('makes one thing where the response got lost: the retry has the same Idempotency-Key', async () => {
   let isLost = false;
   const losing = createClient({
     baseUrl: stack.client.baseUrl,
     apiKey: stack.bootstrapKey,
     fetch: async (request) => {
-      const answer = await fetch(request);
-      if (isLost) return answer;
+      const response = await fetch(request);
+      if (isLost) return response;
       isLost = true;
-      await answer.body?.cancel();
+      await response.body?.cancel();
       throw new TypeError('fetch failed');
     },
   });
@@ -96,10 +96,10 @@ it('makes one thing where the answer got lost: the retry has the same Idempotenc
 it('changes what nobody else has changed since', async () => {
   const { id } = await client.POST('/v1/webhooks', { body: { url: receiver.url, events: ['brief.*'] } });
   let etag = '';
-  const onAnswer = ({ headers }: { readonly headers: Headers }) => {
+  const onResponse = ({ headers }: { readonly headers: Headers }) => {
     etag = headers.get('etag') ?? '';
   };
-  await client.GET('/v1/webhooks/{id}', { params: { path: { id } }, onAnswer });
+  await client.GET('/v1/webhooks/{id}', { params: { path: { id } }, onResponse });
   const params = { path: { id }, header: { 'If-Match': etag } };
   await client.PATCH('/v1/webhooks/{id}', { params, body: { rate_limit: 5 } });
   await expect(client.PATCH('/v1/webhooks/{id}', { params, body: { rate_limit: 6 } })).rejects.toMatchObject({

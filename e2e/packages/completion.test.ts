@@ -47,7 +47,7 @@ function environmentOf({ libraryPath }: Shell): Record<string, string> {
 const LINES: readonly (readonly [string, readonly string[]])[] = [
   ['hookferry webh', ['webhooks']],
   ['hookferry webhooks li', ['list']],
-  ['hookferry dead-letters re', ['redrive']],
+  ['hookferry dead-letters re', ['retry']],
   ['hookferry --json types del', ['delete']],
   ['hookferry webhooks show crm --js', ['--json']],
   ['hookferry completion fi', ['fish']],

@@ -36,7 +36,7 @@ describe('the Python package', () => {
   itWith(
     [tools, tools?.wheel],
     'flit_core',
-    'registers, receives and answers, installed from its wheel',
+    'registers, receives and responds, installed from its wheel',
     expectInstalledWorks,
   );
 });
@@ -81,7 +81,7 @@ function expectWholeWheel({ python: program, wheel = '' }: PythonTools): void {
   expect(output).not.toContain('tests/');
 }
 
-/** A good request is answered with 204 by each, a forged one with 401. */
+/** A good request gets 204 of each, a forged one 401. */
 async function expectRecipesHold({ python: program }: PythonTools): Promise<void> {
   for (const block of readmeBlocks()) {
     const name = /^from (flask|django|fastapi)\b/m.exec(block)?.[1];

@@ -29,7 +29,7 @@ async function changedWebhook(): Promise<string> {
   const change = { rate_limit: 50, headers: { 'x-token': SECRET_VALUE } };
   await client.expect(200, 'PATCH', `/v1/webhooks/${id}`, change);
   await client.expect(422, 'PATCH', `/v1/webhooks/${id}`, { rate_limit: -1 });
-  // What was refused is written behind the answer.
+  // What was refused is written behind the response.
   await until(async () => {
     const { body } = await client.expect<{ data: object[] }>(200, 'GET', `/v1/audit-log?target=${id}`);
     return body.data.length === 3 ? true : undefined;

@@ -89,7 +89,7 @@ it('says what is wrong with an address, and keeps what was filled in', async () 
   await dialog.getByLabel('URL').fill('https://example.com/services');
   portal()
     .faultsOf(page)
-    .expect(/answered 422/);
+    .expect(/responded with 422/);
   await dialog.getByRole('button', { name: 'Add' }).click();
   await dialog.getByText('must be an incoming webhook of slack').waitFor();
   expect(await dialog.getByLabel('URL').inputValue()).toBe('https://example.com/services');

@@ -8,7 +8,7 @@ import { type SwitchedReceiver, startSwitchedReceiver } from './support/switched
 import { tabTo } from './support/tab-to';
 import { go, usePortal } from './support/use-portal';
 
-// Two attempts, and then none for so long that a test has to send again by hand.
+// Two attempts, and then none for so long that a test has to redeliver by hand.
 const portal = usePortal({ environment: { RETRY_SCHEDULE: '1s,1h' } });
 
 let sink: SwitchedReceiver;
@@ -30,7 +30,7 @@ const isLive = (page: Page) => page.getByText('Live', { exact: true }).waitFor()
 describe('the list of deliveries', () => {
   it('changes in place as attempts are made, and shows new ones when asked to', async () => {
     const { client } = portal();
-    sink.answerWith(500);
+    sink.respondWith(500);
     await client.publish(BRIEF.type, BRIEF.data);
     const page = await portal().signIn();
     const first = rowsOf(page).first();
@@ -43,7 +43,7 @@ describe('the list of deliveries', () => {
     await page.getByRole('button', { name: '1 new' }).click();
     await until(async () => ((await rowsOf(page).count()) === 2 ? true : undefined));
 
-    sink.answerWith(204);
+    sink.respondWith(204);
     await client.expect(202, 'POST', `/v1/deliveries/${eventId}.${webhookId}/redeliver`);
     await first.getByText('Delivered').waitFor();
     await first.getByText('HTTP 204').waitFor();
@@ -197,7 +197,7 @@ describe('the list of deliveries', () => {
     await isRead;
     portal()
       .faultsOf(page)
-      .expect(/answered 404: GET .*\/events\/(nothing|crm)$/);
+      .expect(/responded with 404: GET .*\/events\/(nothing|crm)$/);
     // Its page would look again when it learns of the deletion.
     await go(page, '/deliveries');
     await rowsOf(page).first().waitFor();
@@ -228,7 +228,7 @@ describe('the list of deliveries', () => {
 
   it('asks for nothing while its tab is hidden, and catches up afterwards', async () => {
     const { client } = portal();
-    sink.answerWith(204);
+    sink.respondWith(204);
     const page = await portal().signIn();
     await isLive(page);
     await hide(page, true);
@@ -264,15 +264,15 @@ describe('the list of deliveries', () => {
 describe('one delivery', () => {
   it('says that it waits for as long as its receiver asked', async () => {
     const { client } = portal();
-    sink.answerWith({ status: 429, body: '', headers: { 'retry-after': '600' } });
+    sink.respondWith({ status: 429, body: '', headers: { 'retry-after': '600' } });
     const eventId = await client.publish(BRIEF.type, BRIEF.data);
     const page = await portal().signIn({ path: `/deliveries/${eventId}.${webhookId}` });
     await page.getByText('as the receiver asked (Retry-After: 600); attempt 1 failed (HTTP 429)').waitFor();
   });
 
-  it('says why it failed and what comes next, is sent again by hand, and shows what comes of it', async () => {
+  it('says why it failed and what comes next, is redelivered by hand, and shows what comes of it', async () => {
     const { client } = portal();
-    sink.answerWith({ status: 503, body: '<b>down</b> for now', headers: { 'content-type': 'text/html' } });
+    sink.respondWith({ status: 503, body: '<b>down</b> for now', headers: { 'content-type': 'text/html' } });
     const eventId = await client.publish(BRIEF.type, BRIEF.data);
     const page = await portal().signIn({ path: `/deliveries/${eventId}.${webhookId}` });
     await page.getByText('Attempt 3 is due').first().waitFor();
@@ -283,35 +283,35 @@ describe('one delivery', () => {
     await attempt.getByRole('rowheader', { name: 'First byte' }).waitFor();
     await isLive(page);
 
-    sink.answerWith(204);
-    await page.getByRole('button', { name: 'Send again' }).click();
-    await page.getByRole('alertdialog').getByRole('button', { name: 'Send again' }).click();
-    await page.getByText('Sent again: HTTP 204, delivered').waitFor();
+    sink.respondWith(204);
+    await page.getByRole('button', { name: 'Redeliver' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Redeliver' }).click();
+    await page.getByText('Redelivered: HTTP 204, delivered').waitFor();
     await page.getByRole('heading', { name: 'Attempts (3)' }).waitFor();
     await page.getByText('The receiver accepted it').waitFor();
   });
 
-  it('is sent again by the keyboard alone, from the list on', async () => {
+  it('is redelivered by the keyboard alone, from the list on', async () => {
     const { client } = portal();
-    sink.answerWith(500);
+    sink.respondWith(500);
     const eventId = await client.publish(BRIEF.type, BRIEF.data);
     await client.waitForStatus(webhookId, eventId, 'pending');
     const page = await portal().signIn();
     await rowsOf(page).first().getByText('HTTP 500').waitFor();
-    sink.answerWith(204);
+    sink.respondWith(204);
     await until(async () => {
       await page.keyboard.press('Tab');
       return (await page.evaluate(`document.activeElement.matches('tr[data-index="0"]')`)) || undefined;
     });
     await page.keyboard.press('Enter');
-    await page.getByRole('button', { name: 'Send again' }).waitFor();
-    await tabTo(page, 'Send again');
+    await page.getByRole('button', { name: 'Redeliver' }).waitFor();
+    await tabTo(page, 'Redeliver');
     await page.keyboard.press('Enter');
     // The focus is within, and stays there. Until it has moved, it is on the other button of this name.
     await page.locator('[role=alertdialog]:focus-within').waitFor();
-    await tabTo(page, 'Send again');
+    await tabTo(page, 'Redeliver');
     await page.keyboard.press('Enter');
-    await page.getByText('Sent again: HTTP 204, delivered').waitFor();
+    await page.getByText('Redelivered: HTTP 204, delivered').waitFor();
     await client.waitForStatus(webhookId, eventId, 'delivered');
   });
 
@@ -339,18 +339,18 @@ describe('one delivery', () => {
     await checkAccessibility(page);
   });
 
-  it('can’t be sent again by a session that may not', async () => {
+  it('can’t be redelivered by a session that may not', async () => {
     const page = await portal().signIn({ capabilities: ['read'] });
     await rowsOf(page).first().click();
     await page.getByRole('heading', { name: 'Body' }).waitFor();
-    expect(await page.getByRole('button', { name: 'Send again' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Redeliver' }).count()).toBe(0);
   });
 
   it('says so when it isn’t there', async () => {
     const page = await portal().signIn();
     portal()
       .faultsOf(page)
-      .expect(/answered 404/);
+      .expect(/responded with 404/);
     await go(page, `/deliveries/evt_none.${webhookId}`);
     await page.getByText('It may have been deleted').waitFor();
     await page.getByText(/^req_/).waitFor();

@@ -19,17 +19,17 @@ afterEach(async () => {
   await endpoint.receiver.stop();
 });
 
-it('counts what failed, sends it again, and shows how far it is', async () => {
-  endpoint.answerWith(500);
+it('counts what failed, replays it, and shows how far it is', async () => {
+  endpoint.respondWith(500);
   const { client } = portal();
   const events = await Promise.all([1, 2, 3].map(() => client.publish(QUICK_WIN.type, QUICK_WIN.data)));
   await Promise.all(events.map((event) => client.waitForStatus(webhookId, event, 'exhausted')));
-  endpoint.answerWith(204);
+  endpoint.respondWith(204);
 
   const page = await portal().signIn({ path: `/webhooks/${webhookId}/replay` });
   await page.getByRole('button', { name: 'Count first' }).click();
   await page.getByText('It is about 3 events.').waitFor();
-  await page.getByRole('button', { name: 'Send 3 again' }).click();
+  await page.getByRole('button', { name: 'Replay 3' }).click();
   await page.getByText('3 of 3 events put onto the queue').waitFor();
   await page.getByText(/Done$/).waitFor();
   await checkAccessibility(page);
@@ -95,14 +95,14 @@ it('finds an event by what its data contain, and keeps that in its address', asy
 });
 
 it('counts where an event went while somebody looks', async () => {
-  endpoint.answerWith(500);
+  endpoint.respondWith(500);
   const { client } = portal();
   const event = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
   await client.waitForStatus(webhookId, event, 'exhausted');
   const page = await portal().signIn({ path: `/events/${event}` });
   await page.getByText('1: 1 exhausted').waitFor();
   await page.getByText('Live', { exact: true }).waitFor();
-  endpoint.answerWith(204);
+  endpoint.respondWith(204);
   await client.expect(202, 'POST', `/v1/deliveries/${event}.${webhookId}/redeliver`);
   await page.getByText('1: 1 delivered').waitFor();
 });
@@ -147,7 +147,7 @@ describe('publishing', () => {
     await dialog.getByRole('button', { name: 'Publish' }).click();
     await portal()
       .faultsOf(page)
-      .waitFor(/answered 422: POST .*\/v1\/events$/);
+      .waitFor(/responded with 422: POST .*\/v1\/events$/);
     await dialog.getByRole('alert').waitFor();
     await checkAccessibility(page);
     await data.fill('{"keyword":"a","position":1,"volume":10}');
@@ -176,7 +176,7 @@ describe('publishing', () => {
       expect(await page.getByRole('button', { name: 'Publish an event' }).count()).toBe(count);
       if (count === 0) {
         const faults = portal().faultsOf(page);
-        await faults.waitFor(/answered 403: POST .*\/v1\/portal-sessions$/);
+        await faults.waitFor(/responded with 403: POST .*\/v1\/portal-sessions$/);
       }
     }
   });

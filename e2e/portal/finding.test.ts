@@ -16,7 +16,7 @@ const portal = usePortal({
 });
 
 const NOTHING = 'Nothing found: nothing that you may see has this id or name.';
-const NO_EVENT = /answered 404: GET .*\/events\//;
+const NO_EVENT = /responded with 404: GET .*\/events\//;
 const UNKNOWN = '0n5x3gq9k2v7r1m8c4d6ta';
 
 let sink: SwitchedReceiver;
@@ -89,7 +89,7 @@ it('leads from an address, a name or a type to it, and offers several where ther
   const page = await portal().signIn();
   portal()
     .faultsOf(page)
-    .expect(/answered 404: GET .*\/events\/Warehouse$/);
+    .expect(/responded with 404: GET .*\/events\/Warehouse$/);
   const field = page.getByRole('searchbox', { name: 'Find' });
   await field.fill(sink.receiver.url);
   await field.press('Enter');
@@ -185,7 +185,7 @@ describe('an id', () => {
     portal().faultsOf(page).expect(NO_EVENT);
     portal()
       .faultsOf(page)
-      .expect(/answered 404: GET .*\/accounts\//);
+      .expect(/responded with 404: GET .*\/accounts\//);
     await find(page, account);
     await page.waitForURL(`**/portal/accounts/${account}`);
     await find(page, key);
@@ -219,7 +219,7 @@ describe('an id', () => {
     const page = await portal().signIn({ account, capabilities: ['read', 'audit'] });
     portal()
       .faultsOf(page)
-      .expect(/answered 404: GET .*\/(events|webhooks|deliveries|replays)\//);
+      .expect(/responded with 404: GET .*\/(events|webhooks|deliveries|replays)\//);
     const asked: string[] = [];
     page.on('request', (request) => asked.push(request.url()));
     const ids = [

@@ -23,8 +23,8 @@ it('fails a test whose page asks another host, or breaks its policy, or throws',
   await page.evaluate(`setTimeout(() => { throw new Error('thrown on purpose') })`);
   await faults.waitFor(/^uncaught: Error: thrown on purpose/);
   await page.goto(`${portal().client.baseUrl}/v1/webhooks`);
-  expect(() => faults.check()).toThrow(/answered 401: GET .*\/v1\/webhooks/);
-  await faults.waitFor(/answered 401/);
+  expect(() => faults.check()).toThrow(/responded with 401: GET .*\/v1\/webhooks/);
+  await faults.waitFor(/responded with 401/);
   faults.expect(/never/);
   expect(() => faults.check()).toThrow(/did not come: \/never\//);
   await page.evaluate(`console.error('never say never')`);

@@ -16,7 +16,7 @@ beforeAll(async () => {
   receiver = await Receiver.start(() => ({
     status: 500,
     headers: { server: markup('header'), 'content-type': 'text/html' },
-    body: markup('answer'),
+    body: markup('response'),
   }));
 });
 afterAll(() => receiver.stop());
@@ -94,7 +94,7 @@ async function expectShown(page: Page, path: string, ...fields: readonly string[
 it('shows what strangers write as text, on every page', async () => {
   const { webhookId, eventId, deliveryId } = await fillAccount();
   const deadLetterId = await pushInvalid();
-  const capabilities = ['read', 'webhooks', 'resend', 'secrets', 'operate'] as const;
+  const capabilities = ['read', 'webhooks', 'redeliver', 'secrets', 'operate'] as const;
   const page = await portal().signIn({ capabilities, theme: { name: markup('theme') } });
   await expectNothingRan(page);
   expect(await page.title()).toContain(markup('theme'));
@@ -107,7 +107,7 @@ it('shows what strangers write as text, on every page', async () => {
   await page.getByRole('button', { name: 'See what the customer sees' }).click();
   await page.getByRole('table').first().waitFor();
   await expectShown(page, '/deliveries');
-  await expectShown(page, `/deliveries/${deliveryId}`, 'payload', 'header', 'answer');
+  await expectShown(page, `/deliveries/${deliveryId}`, 'payload', 'header', 'response');
   await expectShown(page, '/webhooks');
   await expectShown(page, `/webhooks/${webhookId}`, 'description', 'metadata');
   await expectShown(page, `/webhooks/${webhookId}/edit`);
@@ -137,8 +137,8 @@ it('takes no link that would run something, nor a picture or a colour that is no
 it('renders nothing of them either, should the service ever say them', async () => {
   const page = await portal().openBlank();
   await page.route('**/v1/portal-sessions/exchange', async (route) => {
-    const answer = await route.fetch();
-    const session = (await answer.json()) as object;
+    const response = await route.fetch();
+    const session = (await response.json()) as object;
     const theme = {
       color: 'red;background:url(https://tracker.example)',
       mode: markup('mode'),
@@ -149,7 +149,7 @@ it('renders nothing of them either, should the service ever say them', async () 
       theme,
       expires_at: new Date(Date.now() + 2_000),
     };
-    await route.fulfill({ response: answer, json: { ...session, ...hostile } });
+    await route.fulfill({ response, json: { ...session, ...hostile } });
   });
   const { body } = await portal().client.expect<{ url: string }>(201, 'POST', '/v1/portal-sessions', {});
   await page.goto(body.url);

@@ -11,7 +11,7 @@ import { go, usePortal } from './support/use-portal';
 
 const portal = usePortal({ environment: { RETRY_SCHEDULE: '1h' } });
 
-const OPERATOR = { capabilities: ['read', 'webhooks', 'resend', 'secrets', 'operate'] } as const;
+const OPERATOR = { capabilities: ['read', 'webhooks', 'redeliver', 'secrets', 'operate'] } as const;
 const NARROW = 360;
 
 const signIn = (path: string, width?: number): Promise<Page> =>
@@ -63,7 +63,7 @@ describe('accounts', () => {
     const page = await signIn('/accounts');
     portal()
       .faultsOf(page)
-      .expect(/answered 409: POST/);
+      .expect(/responded with 409: POST/);
     await page.getByRole('button', { name: 'New account' }).click();
     await page.getByLabel('Id').fill('taken');
     await page.getByRole('button', { name: 'Create' }).click();
@@ -97,7 +97,7 @@ describe('accounts', () => {
 
     portal()
       .faultsOf(page)
-      .expect(/answered 409: DELETE/);
+      .expect(/responded with 409: DELETE/);
     await rowOf(page, 'API keys', 'of with-keys').getByRole('button', { name: 'Revoke' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke' }).click();
     await page.getByText('the last key of the account').waitFor();
@@ -156,8 +156,8 @@ describe('dead letters', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('region', { name: 'The job’s data' }).getByText('"id": "two"').waitFor();
     await checkAccessibility(page);
-    await page.getByRole('button', { name: 'Put back' }).click();
-    await page.getByRole('alertdialog').getByRole('button', { name: 'Put back' }).click();
+    await page.getByRole('button', { name: 'Retry' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Retry' }).click();
     await page.getByText('It is back on the queue events.').waitFor();
     // It is as invalid as before.
     await untilListed(2);

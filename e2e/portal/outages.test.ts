@@ -13,8 +13,8 @@ import { type SwitchedReceiver, startSwitchedReceiver } from './support/switched
 import { go, Portal } from './support/use-portal';
 
 const STALE = 'What you see may be old; the page looks again by itself.';
-/** What browsers say of an answer that was none. */
-const NO_ANSWER = /answered 503|net::ERR_/;
+/** What browsers say of a response that was none. */
+const NO_RESPONSE = /responded with 503|net::ERR_/;
 
 if (!hasPostgres) console.warn(`SKIPPED: what the portal shows without PostgreSQL, because ${NO_POSTGRES}.`);
 
@@ -86,7 +86,7 @@ async function signIn(path: string): Promise<Page> {
 
 /** From now on it may meet what an outage brings, and nothing else; it must meet that. */
 function expectOutage(page: Page): void {
-  portal.faultsOf(page).expect(NO_ANSWER);
+  portal.faultsOf(page).expect(NO_RESPONSE);
 }
 
 async function rename(description: string): Promise<void> {
@@ -119,7 +119,7 @@ const pagesOfOne = () =>
     ['/accounts', 'Weight'],
     ['/accounts/default', 'Issue a key'],
     ['/dead-letters', 'no.such_type'],
-    [`/dead-letters/${encodeURIComponent(letterId)}`, 'Put back'],
+    [`/dead-letters/${encodeURIComponent(letterId)}`, 'Retry'],
   ] as const;
 
 /** It has a heading and says in plain words what is wrong, in place of what it can't show or beside what it had. */
@@ -164,7 +164,7 @@ describe('while the stream of changes is cut', () => {
     await page.getByText('Live', { exact: true }).waitFor();
   });
 
-  it('can be worked in: an event is published, found, sent again and counted', async () => {
+  it('can be worked in: an event is published, found, redelivered and counted', async () => {
     const page = await signIn('/overview?range=1h');
     expectOutage(page);
     proxy.refuse(/^GET \/v1\/stream/);
@@ -192,8 +192,8 @@ describe('while the stream of changes is cut', () => {
     await until(async () => (await found.count()) === 1 || undefined);
     await found.getByRole('link').click();
     await story.getByRole('link').click();
-    await page.getByRole('button', { name: 'Send again' }).click();
-    await page.getByRole('alertdialog').getByRole('button', { name: 'Send again' }).click();
+    await page.getByRole('button', { name: 'Redeliver' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Redeliver' }).click();
     const steps = page.getByRole('region', { name: 'Time line' }).getByRole('listitem');
     await steps.getByText('Attempt 2, by hand: HTTP 204').waitFor();
 
@@ -257,7 +257,7 @@ describe('while the service itself can not be reached', () => {
     const field = page.getByRole('searchbox', { name: 'Find' });
     await field.fill('Warehouse, any');
     await field.press('Enter');
-    await page.getByText('There was no answer. Check your connection.').first().waitFor();
+    await page.getByText('There was no response. Check your connection.').first().waitFor();
     proxy.heal();
     await expectWell(page, 'No contacts');
   });

@@ -64,11 +64,11 @@ describe('the overview', () => {
     await card(page, 'Events accepted', '3').waitFor();
     await card(page, 'Attempts', '6').waitFor();
     await card(page, 'Success rate', '50%').waitFor();
-    await figure(page, 'Attempts by answer').locator('canvas').waitFor();
+    await figure(page, 'Attempts by response').locator('canvas').waitFor();
     await page.getByRole('table', { name: 'Webhooks that fail most' }).getByText('An old system').waitFor();
     await page.getByRole('table', { name: 'About to be disabled' }).getByText('An old system').waitFor();
     await page
-      .getByRole('region', { name: 'Answers given most' })
+      .getByRole('region', { name: 'Responses given most' })
       .getByRole('link', { name: 'HTTP 5xx' })
       .click();
     await page.waitForURL(/deliveries\?.*outcome=http_5xx/);
@@ -92,7 +92,7 @@ describe('the overview', () => {
   it('shows new attempts by itself', async () => {
     const { client } = portal();
     const page = await portal().signIn({ path: '/overview?range=1h' });
-    const region = page.getByRole('region', { name: 'Answers given most' });
+    const region = page.getByRole('region', { name: 'Responses given most' });
     await region.getByText('Delivered').waitFor();
     const before = Number(await region.locator('li', { hasText: 'Delivered' }).locator('span').innerText());
     await client.publish(BRIEF.type, BRIEF.data);
@@ -104,7 +104,7 @@ describe('the overview', () => {
 
   it('leads from a bar to its deliveries, and from a drawn range to that time', async () => {
     const page = await portal().signIn({ path: '/overview?range=1h' });
-    const chart = figure(page, 'Attempts by answer');
+    const chart = figure(page, 'Attempts by response');
     const over = chart.locator('.u-over');
     await over.waitFor();
     const box = await over.boundingBox();
@@ -137,7 +137,7 @@ describe('the overview', () => {
 
   it('is the same as tables, by the keyboard alone', async () => {
     const page = await portal().signIn({ path: '/overview?range=1h' });
-    const chart = figure(page, 'Attempts by answer');
+    const chart = figure(page, 'Attempts by response');
     await chart.locator('canvas').waitFor();
     await chart.getByRole('button', { name: 'Table' }).focus();
     await page.keyboard.press('Enter');
@@ -152,7 +152,7 @@ describe('the overview', () => {
 
   it('looks at a range that is typed, and leaves alone what is still being typed', async () => {
     const page = await portal().signIn({ path: '/overview?range=24h', timezone: 'UTC' });
-    await figure(page, 'Attempts by answer').locator('canvas').waitFor();
+    await figure(page, 'Attempts by response').locator('canvas').waitFor();
     const day = new Date(Date.now() - 3 * 24 * 60 * MINUTE_MS).toISOString().slice(0, 10);
     const [year, month, date] = day.split('-');
     // The range is none before its end has been typed as well: the beginning is after it by then.
@@ -172,13 +172,13 @@ describe('the overview', () => {
     expect(range()).toEqual([`${day}T13:15:00.000Z`, `${day}T18:30:00.000Z`]);
     await page.getByRole('button', { name: '24 h' }).focus();
     await page.keyboard.press('Enter');
-    await figure(page, 'Attempts by answer').locator('canvas').waitFor();
+    await figure(page, 'Attempts by response').locator('canvas').waitFor();
     expect(await page.getByLabel('From').inputValue()).not.toContain(day);
   });
 
   it('can be taken along as CSV and as PNG', async () => {
     const page = await portal().signIn({ path: '/overview?range=1h' });
-    const chart = figure(page, 'Attempts by answer');
+    const chart = figure(page, 'Attempts by response');
     await chart.locator('canvas').waitFor();
     const save = async (kind: 'CSV' | 'PNG') => {
       const [download] = await Promise.all([
@@ -188,7 +188,7 @@ describe('the overview', () => {
       return { name: download.suggestedFilename(), content: await readFile(await download.path()) };
     };
     const csv = await save('CSV');
-    expect(csv.name).toBe('attempts-by-answer.csv');
+    expect(csv.name).toBe('attempts-by-response.csv');
     const [head, ...rows] = csv.content.toString('utf8').trim().split('\r\n');
     expect(head).toBe('start,"Delivered","HTTP 5xx"');
     expect(rows.reduce((sum, row) => sum + Number(row.split(',')[1]), 0)).toBeGreaterThan(2);
@@ -201,7 +201,7 @@ describe('the overview', () => {
     await page.getByRole('link', { name: 'Over time' }).click();
     await page.getByRole('link', { name: 'An old system' }).waitFor();
     await card(page, 'Success rate', '0%').waitFor();
-    await figure(page, 'Attempts by answer').getByText('Failed').waitFor();
+    await figure(page, 'Attempts by response').getByText('Failed').waitFor();
     await page.getByRole('link', { name: 'all', exact: true }).click();
     await card(page, 'Success rate', '50%').waitFor();
 
@@ -215,7 +215,7 @@ describe('the overview', () => {
 
   it.each([360, 1280])('is accessible in both themes, as charts and as tables, %d px wide', async (width) => {
     const page = await portal().signIn({ path: '/overview?range=1h', width });
-    await figure(page, 'Time to the answer, and lag').locator('canvas').waitFor();
+    await figure(page, 'Time to the response, and lag').locator('canvas').waitFor();
     await page.getByRole('table', { name: 'Webhooks that fail most' }).getByText('An old system').waitFor();
     await checkAccessibility(page);
     await checkWidth(page);
@@ -260,7 +260,7 @@ describe('the first steps of a new account', () => {
   it('lead in the page from an added type to an event that has arrived', async () => {
     const { client } = portal();
     await client.expect(201, 'POST', '/v1/accounts', { id: 'new' });
-    const capabilities = ['read', 'webhooks', 'resend', 'publish', 'secrets', 'operate'] as const;
+    const capabilities = ['read', 'webhooks', 'redeliver', 'publish', 'secrets', 'operate'] as const;
     const page = await portal().signIn({ path: '/overview', capabilities });
     await page.getByLabel('Account in view').selectOption('new');
     const steps = page.getByRole('region', { name: 'First steps' });

@@ -99,7 +99,7 @@ it('says that it was too late when an event has become due meanwhile', async () 
   await page.getByRole('alert').getByText('It is due already, so it could not be changed.').waitFor();
   await portal()
     .faultsOf(page)
-    .waitFor(/answered 409: DELETE/);
+    .waitFor(/responded with 409: DELETE/);
 });
 
 it('shows an event as sent once its time has come', async () => {
@@ -113,7 +113,10 @@ it('shows an event as sent once its time has come', async () => {
 
 it('offers neither to a session that may not, and the API refuses it both', async () => {
   const id = await schedule(HOUR_MS);
-  const page = await portal().signIn({ path: `/events/${id}`, capabilities: ['read', 'webhooks', 'resend'] });
+  const page = await portal().signIn({
+    path: `/events/${id}`,
+    capabilities: ['read', 'webhooks', 'redeliver'],
+  });
   await page.getByText(/Scheduled$/).waitFor();
   expect(await page.getByRole('button', { name: /^(Move|Cancel) / }).count()).toBe(0);
 });

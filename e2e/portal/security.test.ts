@@ -49,7 +49,7 @@ describe('a link', () => {
     await second.getByRole('alert').getByText('The link was used already').waitFor();
     await portal()
       .faultsOf(second)
-      .waitFor(/answered 401: POST .*\/exchange$/);
+      .waitFor(/responded with 401: POST .*\/exchange$/);
     expect(await second.getByRole('navigation').count()).toBe(0);
   });
 
@@ -58,7 +58,7 @@ describe('a link', () => {
     await page.getByRole('alert').getByText('This link does not work any more').waitFor();
     await portal()
       .faultsOf(page)
-      .waitFor(/answered 4\d\d: POST .*\/exchange$/);
+      .waitFor(/responded with 4\d\d: POST .*\/exchange$/);
   });
 
   it('leaves its code nowhere: not in the address, the history, a request, a referrer or what is stored', async () => {
@@ -96,7 +96,7 @@ describe('a session', () => {
     await ended(page).waitFor();
     portal()
       .faultsOf(page)
-      .expect(/answered 401/);
+      .expect(/responded with 401/);
   });
 
   it('is over when its time is, without a request', async () => {
@@ -121,7 +121,7 @@ describe('a session', () => {
     const faults = portal().faultsOf(page);
     await page.getByLabel('API key').fill('whk_none');
     await page.keyboard.press('Enter');
-    await faults.waitFor(/answered 401/);
+    await faults.waitFor(/responded with 401/);
     await page.getByRole('alert').getByText('No valid API key').waitFor();
     expect(await page.getByLabel('API key').inputValue()).toBe('');
     await page.getByLabel('API key').fill(portal().stack.bootstrapKey);
@@ -143,10 +143,10 @@ describe('a session', () => {
     ]) {
       await go(page, path);
       await page.getByRole('alert').first().waitFor();
-      await faults.waitFor(/answered 404/);
+      await faults.waitFor(/responded with 404/);
       expect(await page.locator('main').innerText()).not.toContain('/tenant-b');
     }
-    faults.expect(/answered 404/);
+    faults.expect(/responded with 404/);
     for (const path of ['/operations', '/accounts', '/accounts/tenant-b', '/dead-letters']) {
       await go(page, path);
       await page.getByText('There is no such page').waitFor();
@@ -161,7 +161,7 @@ describe('a session', () => {
       'POST',
       '/v1/portal-sessions/exchange',
       {
-        code: (await createLink({ capabilities: ['read', 'webhooks', 'resend', 'secrets'] })).code,
+        code: (await createLink({ capabilities: ['read', 'webhooks', 'redeliver', 'secrets'] })).code,
       },
     );
     const unknownEndpoint = new ApiClient(portal().client.baseUrl, body.token);

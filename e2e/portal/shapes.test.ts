@@ -44,7 +44,7 @@ it('makes a webhook that gets lists of CloudEvents, and says which settings do n
     .waitFor();
   await portal()
     .faultsOf(page)
-    .waitFor(/answered 422: POST/);
+    .waitFor(/responded with 422: POST/);
   await checkAccessibility(page);
 
   await page.getByLabel('Format').selectOption('CloudEvents 1.0, a list of them');
@@ -67,7 +67,7 @@ it('changes a webhook to the order within groups, of which only the newest event
   await page.getByText('needs "ordering": "group"').first().waitFor();
   await portal()
     .faultsOf(page)
-    .waitFor(/answered 422: PATCH/);
+    .waitFor(/responded with 422: PATCH/);
   await page.getByLabel('Order', { exact: true }).selectOption('In order within each group of events');
   await button(page, 'Save').click();
   await page.getByText('The webhook was changed.').waitFor();

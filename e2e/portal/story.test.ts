@@ -187,16 +187,16 @@ describe('of an event', () => {
   });
 });
 
-it('has request and answer side by side, and below each other on a phone', async () => {
+it('has request and response side by side, and below each other on a phone', async () => {
   const page = await portal().signIn({ path: `/deliveries/${deliveryId}` });
   const request = page.getByRole('region', { name: 'Request of attempt 3' });
-  const answer = page.getByRole('region', { name: 'Answer to attempt 3', exact: true });
+  const response = page.getByRole('region', { name: 'Response to attempt 3', exact: true });
   await request.getByText('webhook-id').waitFor();
-  await answer.getByText('down').waitFor();
-  const boxes = async () => [await request.boundingBox(), await answer.boundingBox()] as const;
-  const [sent, answered] = await boxes();
-  expect(answered?.y).toBe(sent?.y);
-  expect(answered?.x).toBeGreaterThan((sent?.x ?? 0) + (sent?.width ?? 0));
+  await response.getByText('down').waitFor();
+  const boxes = async () => [await request.boundingBox(), await response.boundingBox()] as const;
+  const [sent, received] = await boxes();
+  expect(received?.y).toBe(sent?.y);
+  expect(received?.x).toBeGreaterThan((sent?.x ?? 0) + (sent?.width ?? 0));
   await page.setViewportSize({ width: 360, height: 740 });
   const [above, below] = await boxes();
   expect(below?.x).toBe(above?.x);
@@ -209,7 +209,7 @@ it('tells what two attempts differ in', async () => {
   const table = page.getByRole('table', { name: 'Differences' });
   await table.getByRole('columnheader', { name: 'Attempt 1' }).waitFor();
   await table
-    .getByRole('row', { name: /Answer/ })
+    .getByRole('row', { name: /Response/ })
     .getByText('the same')
     .waitFor();
   await table.getByRole('row', { name: /Body/ }).getByText('down').waitFor();

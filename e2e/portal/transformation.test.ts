@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 
 // What a link has by default, and the right to write code.
-const WRITER = ['read', 'webhooks', 'resend', 'transform'] as const;
+const WRITER = ['read', 'webhooks', 'redeliver', 'transform'] as const;
 const KEYWORD = 'export default (event) => ({ body: { text: event.data.keyword } });\n';
 const path = () => `/webhooks/${webhookId}/transformation`;
 const editor = (page: Page) => page.getByRole('textbox', { name: 'Code of the transformation' });
@@ -113,7 +113,7 @@ it('marks the line at which the code fails, in a trial and when it can not be sa
   expect(await marked.innerText()).toBe('  return {{;');
   await portal()
     .faultsOf(page)
-    .waitFor(/answered 422: PUT/);
+    .waitFor(/responded with 422: PUT/);
 });
 
 it('begins with a template, and is switched off, on, and removed', async () => {
@@ -178,7 +178,7 @@ it('is written and saved by keyboard alone', async () => {
 
 it('can be read, and tried, by a session that may not change it', async () => {
   await put(KEYWORD);
-  const page = await portal().signIn({ path: path(), capabilities: ['read', 'webhooks', 'resend'] });
+  const page = await portal().signIn({ path: path(), capabilities: ['read', 'webhooks', 'redeliver'] });
   await page
     .getByRole('region', { name: 'Code', exact: true })
     .getByText('event.data.keyword')

@@ -8,11 +8,11 @@ const portal = usePortal({ environment: { ENDPOINT_VERIFICATION: 'required' } })
 let isReady = false;
 let receiver: Receiver;
 beforeAll(async () => {
-  receiver = await Receiver.start((request) => (isReady ? answerTo(request) : 503));
+  receiver = await Receiver.start((request) => (isReady ? responseTo(request) : 503));
 });
 afterAll(async () => await receiver.stop());
 
-function answerTo({ body }: ReceivedRequest) {
+function responseTo({ body }: ReceivedRequest) {
   const { data } = JSON.parse(body.toString()) as { data: { challenge: string } };
   return { status: 200, body: JSON.stringify({ challenge: data.challenge }) };
 }
@@ -22,8 +22,8 @@ it('says how it stands and why, sends the challenge again when it is asked to, a
   await receiver.waitFor(1);
   const page = await portal().signIn({ path: `/webhooks/${id}` });
   const panel = page.getByRole('region', { name: 'Verification' });
-  await panel.getByText('It answers a signed challenge').waitFor();
-  await panel.getByText('It answered with an error or a redirect').waitFor();
+  await panel.getByText('It responds to a signed challenge').waitFor();
+  await panel.getByText('It responded with an error or a redirect').waitFor();
   await checkAccessibility(page);
   await checkWidth(page);
   isReady = true;
@@ -38,6 +38,6 @@ it('offers it to nobody who may not change webhooks', async () => {
   const { id } = await portal().client.register(receiver.url);
   const page = await portal().signIn({ path: `/webhooks/${id}`, capabilities: ['read'] });
   const panel = page.getByRole('region', { name: 'Verification' });
-  await panel.getByText('It answers a signed challenge').waitFor();
+  await panel.getByText('It responds to a signed challenge').waitFor();
   expect(await panel.getByRole('button').count()).toBe(0);
 });

@@ -46,14 +46,14 @@ it('makes a webhook by the keyboard alone, and says what is wrong with its URL w
 });
 
 it('shows a receiver fail and recover while somebody looks at its webhook', async () => {
-  endpoint.answerWith(503);
+  endpoint.respondWith(503);
   const { id } = await portal().client.register(endpoint.receiver.url, ['keyword.quick_win']);
   const page = await portal().signIn({ path: `/webhooks/${id}` });
   await button(page, 'Send test event').click();
   const result = page.getByRole('status').filter({ hasText: 'See the request' });
   await result.getByText('Pending').waitFor();
   await endpoint.receiver.waitFor(1);
-  endpoint.answerWith(204);
+  endpoint.respondWith(204);
   await result.getByText('Delivered').waitFor();
   // Rows do not move by themselves while they are read.
   await button(page, '1 new').click();
@@ -173,7 +173,7 @@ it('overwrites nothing that somebody else changed meanwhile, and keeps what was 
   await page.getByText('Somebody else changed it in the meantime').waitFor();
   portal()
     .faultsOf(page)
-    .expect(/answered 412: PATCH/);
+    .expect(/responded with 412: PATCH/);
   expect(await description.inputValue()).toBe('');
   await checkAccessibility(page);
   await checkWidth(page);
@@ -195,7 +195,7 @@ it('shows at its field what the service finds wrong', async () => {
   const page = await portal().signIn({ path: '/webhooks/new' });
   portal()
     .faultsOf(page)
-    .expect(/answered 422: POST .*\/v1\/webhooks/);
+    .expect(/responded with 422: POST .*\/v1\/webhooks/);
   await page.getByLabel('URL').fill('http://10.1.2.3/hook');
   await button(page, 'Create webhook').click();
   await page.getByText('must not lead to 10.1.2.3, which is not a public address').first().waitFor();
@@ -313,7 +313,7 @@ it('lists webhooks with how they did in the last day', async () => {
 });
 
 describe('every page', () => {
-  const capabilities = ['read', 'webhooks', 'resend', 'secrets'] as const;
+  const capabilities = ['read', 'webhooks', 'redeliver', 'secrets'] as const;
   let paths: readonly (readonly [path: string, title: string])[];
   beforeEach(async () => {
     const { id } = await portal().client.register(endpoint.receiver.url, ['keyword.quick_win']);

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { startAnsweringReceiver } from './raw-receiver';
+import { startRespondingReceiver } from './raw-receiver';
 import type { ReceiverKind } from './receiver-kind';
 
 const reset = { outcome: 'connection_reset', endedBy: 'receiver', connection: 'closed' } as const;
@@ -9,8 +9,8 @@ const NO_CONTENT = 'HTTP/1.1 204 No Content\r\n\r\n';
 
 /** Those that end the connection before its time. */
 export const breakingOffKinds: readonly ReceiverKind[] = [
-  { name: 'FIN before the status', start: () => startAnsweringReceiver(finish), ...reset },
-  { name: 'RST before the status', start: () => startAnsweringReceiver(abort), ...reset },
+  { name: 'FIN before the status', start: () => startRespondingReceiver(finish), ...reset },
+  { name: 'RST before the status', start: () => startRespondingReceiver(abort), ...reset },
   {
     name: 'FIN in the middle of the headers',
     start: () => start('HTTP/1.1 200 OK\r\nCont', finish),
@@ -46,15 +46,15 @@ function stalled() {
   return { outcome: 'response_timeout', endedBy: 'deadline', connection: 'closed' } as const;
 }
 
-function start(answer: string, andThen: (socket: Socket) => void) {
-  return startAnsweringReceiver((socket) => socket.write(answer, () => andThen(socket)));
+function start(response: string, andThen: (socket: Socket) => void) {
+  return startRespondingReceiver((socket) => socket.write(response, () => andThen(socket)));
 }
 
 function startClosingAtSecondRequest() {
-  const answered = new WeakSet<Socket>();
-  return startAnsweringReceiver((socket) => {
-    if (answered.has(socket)) return abort(socket);
-    answered.add(socket);
+  const responded = new WeakSet<Socket>();
+  return startRespondingReceiver((socket) => {
+    if (responded.has(socket)) return abort(socket);
+    responded.add(socket);
     socket.write(NO_CONTENT);
   });
 }

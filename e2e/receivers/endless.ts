@@ -1,4 +1,4 @@
-import { startAnsweringReceiver } from './raw-receiver';
+import { startRespondingReceiver } from './raw-receiver';
 import type { ReceiverKind } from './receiver-kind';
 import { drip, flood } from './write-without-end';
 
@@ -40,7 +40,7 @@ function start<Piece extends string | Buffer>(
   goOn: (socket: Parameters<typeof flood>[0], piece: Piece) => void,
   piece: Piece,
 ) {
-  return startAnsweringReceiver((socket) => {
+  return startRespondingReceiver((socket) => {
     // Whatever else of the request comes is read over.
     socket.removeAllListeners('data').resume();
     if (beginning !== '') socket.write(beginning);

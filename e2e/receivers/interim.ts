@@ -5,7 +5,7 @@ const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
 const delivered = { outcome: 'delivered', status: 200, endedBy: 'receiver', connection: 'kept' } as const;
 const switching = { outcome: 'http_1xx', status: 101, endedBy: 'receiver', connection: 'closed' } as const;
 
-/** Those that say something before they answer, or instead. */
+/** Those that say something before they respond, or instead. */
 export const interimKinds: readonly ReceiverKind[] = [
   {
     name: '100, then 200',

@@ -3,7 +3,7 @@ import type { ReceiverKind } from './receiver-kind';
 
 const fault = { outcome: 'protocol_error', endedBy: 'receiver', connection: 'closed' } as const;
 
-/** Those whose answer is not HTTP, or not as it should be. */
+/** Those whose response is not HTTP, or not as it should be. */
 export const malformedKinds: readonly ReceiverKind[] = [
   {
     name: 'both a length and chunks',

@@ -12,13 +12,13 @@ export function startRawReceiver(onConnection: (socket: Socket) => unknown): Pro
 }
 
 /** A receiver that does what `onRequest` says once the first bytes of a request are there. */
-export function startAnsweringReceiver(onRequest: (socket: Socket) => unknown): Promise<StartedReceiver> {
+export function startRespondingReceiver(onRequest: (socket: Socket) => unknown): Promise<StartedReceiver> {
   return startRawReceiver((socket) => socket.on('data', () => onRequest(socket)));
 }
 
-/** A receiver that answers each request with these bytes. */
-export function startWritingReceiver(answer: string | Buffer): Promise<StartedReceiver> {
-  return startAnsweringReceiver((socket) => socket.write(answer));
+/** A receiver that responds to each request with these bytes. */
+export function startWritingReceiver(response: string | Buffer): Promise<StartedReceiver> {
+  return startRespondingReceiver((socket) => socket.write(response));
 }
 
 export async function listen(server: Server, scheme: 'http' | 'https'): Promise<StartedReceiver> {

@@ -9,7 +9,7 @@ import { SenderProcess } from './sender-process';
 
 const SHORT_MS = 500;
 const LONG_MS = 30_000;
-/** The limit before an answer, and what the kernel may hand over beyond it in one go. */
+/** The limit before a response, and what the kernel may hand over beyond it in one go. */
 const MAX_BYTES_READ = 256 * 1024;
 
 const AT_ONCE = 100;
@@ -39,7 +39,7 @@ describeLinux('the transport', () => {
     if (hasOpenssl)
       authorities = { trusted: new CertificateAuthority(), unknown: new CertificateAuthority() };
     sender = new SenderProcess(authorities?.trusted.certFile);
-    // Its answer says that it runs.
+    // Its reply says that it runs.
     await sender.heapBytes();
     openFilesAtRest = sender.openFiles();
   });

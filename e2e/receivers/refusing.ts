@@ -12,16 +12,16 @@ const RETRY_AFTERS: readonly (readonly [status: number, retryAfter: string])[] =
 
 /** Those that say no. */
 export const refusingKinds: readonly ReceiverKind[] = [
-  { name: '410', start: () => startWritingReceiver(answer(410)), ...refused(410) },
+  { name: '410', start: () => startWritingReceiver(response(410)), ...refused(410) },
   ...RETRY_AFTERS.map(([status, retryAfter]) => ({
     name: `${status} with Retry-After: ${retryAfter}`,
-    start: () => startWritingReceiver(answer(status, `Retry-After: ${retryAfter}\r\n`)),
+    start: () => startWritingReceiver(response(status, `Retry-After: ${retryAfter}\r\n`)),
     retryAfter,
     ...refused(status),
   })),
 ];
 
-function answer(status: number, headers = ''): string {
+function response(status: number, headers = ''): string {
   return `HTTP/1.1 ${status} No\r\n${headers}Content-Length: 0\r\n\r\n`;
 }
 

@@ -59,9 +59,9 @@ export class SenderProcess {
   }
 
   async #ask(command: Command): Promise<Reply> {
-    const answer = once(this.#child, 'message') as Promise<[Reply]>;
+    const response = once(this.#child, 'message') as Promise<[Reply]>;
     this.#child.send(command);
-    const [reply] = await Promise.race([answer, this.#ended]);
+    const [reply] = await Promise.race([response, this.#ended]);
     return reply;
   }
 }

@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
-import { startAnsweringReceiver, startRawReceiver } from './raw-receiver';
+import { startRawReceiver, startRespondingReceiver } from './raw-receiver';
 import type { ReceiverKind, StartedReceiver } from './receiver-kind';
 
 const untilDeadline = { outcome: 'response_timeout', endedBy: 'deadline', connection: 'closed' } as const;
 
 /** Those that say nothing. */
 export const silentKinds: readonly ReceiverKind[] = [
-  { name: 'no reply', start: () => startAnsweringReceiver(() => {}), ...untilDeadline },
+  { name: 'no reply', start: () => startRespondingReceiver(() => {}), ...untilDeadline },
   {
     name: 'takes the connection and reads nothing',
     start: () => startRawReceiver((socket) => socket.pause()),
@@ -38,7 +38,7 @@ export const silentKinds: readonly ReceiverKind[] = [
   },
   {
     name: 'ends its half after the request, and never the other',
-    start: () => startAnsweringReceiver(endHalf),
+    start: () => startRespondingReceiver(endHalf),
     outcome: 'connection_reset',
     endedBy: 'receiver',
     connection: 'closed',
@@ -55,7 +55,7 @@ async function startNobody(): Promise<StartedReceiver> {
 }
 
 // A thread that listens and then sleeps: the kernel completes as many connections as the backlog has room for, and
-// leaves the rest unanswered, as a machine behind a dropping firewall would.
+// leaves the rest without a reply, as a machine behind a dropping firewall would.
 const SLEEPER = `
   const { parentPort } = require('node:worker_threads');
   const server = require('node:net').createServer();

@@ -1,6 +1,6 @@
 import { createServer, type TLSSocket, type TlsOptions } from 'node:tls';
 import { CHUNK, CHUNKED } from './endless';
-import { listen, startAnsweringReceiver, startWritingReceiver } from './raw-receiver';
+import { listen, startRespondingReceiver, startWritingReceiver } from './raw-receiver';
 import type { Authorities, ReceiverKind, StartedReceiver } from './receiver-kind';
 import { flood } from './write-without-end';
 
@@ -79,7 +79,7 @@ export const tlsKinds: readonly ReceiverKind[] = [
   },
   {
     name: 'a TLS handshake that never ends',
-    start: async () => asHttps(await startAnsweringReceiver(() => {})),
+    start: async () => asHttps(await startRespondingReceiver(() => {})),
     outcome: 'tls_error',
     endedBy: 'deadline',
     connection: 'closed',

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { startAnsweringReceiver, startRawReceiver, startWritingReceiver } from './raw-receiver';
+import { startRawReceiver, startRespondingReceiver, startWritingReceiver } from './raw-receiver';
 import type { ReceiverKind, StartedReceiver } from './receiver-kind';
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
@@ -23,27 +23,27 @@ export const unusualKinds: readonly ReceiverKind[] = [
   },
   {
     name: 'HTTP/1.0 without a length',
-    start: () => startAnsweringReceiver((socket) => socket.end('HTTP/1.0 200 OK\r\n\r\nthanks')),
+    start: () => startRespondingReceiver((socket) => socket.end('HTTP/1.0 200 OK\r\n\r\nthanks')),
     ...delivered,
     connection: 'closed',
   },
   { name: '1500 headers', start: () => startWritingReceiver(withHeaders(1_500)), ...delivered },
   { name: 'a gzip bomb', start: startGzipBomb, ...delivered },
   {
-    name: 'answers before there is a request',
-    start: startAnsweringEarly,
+    name: 'responds before there is a request',
+    start: startRespondingEarly,
     ...delivered,
     connection: 'closed',
   },
   {
-    name: 'answers without reading the request',
+    name: 'responds without reading the request',
     start: () => startRawReceiver((socket) => socket.once('readable', () => socket.write(LAST_OK))),
     requestBytes: 256 * 1024,
     ...delivered,
     connection: 'closed',
   },
   {
-    name: 'two answers at once',
+    name: 'two responses at once',
     start: () => startWritingReceiver(OK + SERVER_ERROR),
     ...delivered,
     connection: 'closed',
@@ -62,7 +62,7 @@ function startGzipBomb(): Promise<StartedReceiver> {
   return startWritingReceiver(Buffer.concat([Buffer.from(head), bomb]));
 }
 
-function startAnsweringEarly(): Promise<StartedReceiver> {
+function startRespondingEarly(): Promise<StartedReceiver> {
   return startRawReceiver((socket: Socket) => {
     socket.write(LAST_OK);
     socket.resume();

@@ -71,26 +71,26 @@ it('has each change once, and none that was not made, when the API is killed bet
   );
 });
 
-/** Does all of it at once, each one over and over, with an API that is killed once so many were answered. */
+/** Does all of it at once, each one over and over, with an API that is killed once so many have their responses. */
 async function killAfter(
-  answers: number,
+  responses: number,
   actsOf: (victim: ApiClient) => readonly (() => Promise<void>)[],
 ): Promise<void> {
   const { api, client } = await stack.startApi();
-  let answered = 0;
+  let received = 0;
   await Promise.all(
     actsOf(client).map(async (act) => {
-      while (await isAnswered(act)) {
-        answered += 1;
-        if (answered === answers) void api.end('SIGKILL');
+      while (await hasResponse(act)) {
+        received += 1;
+        if (received === responses) void api.end('SIGKILL');
       }
     }),
   );
-  expect(answered).toBeGreaterThanOrEqual(answers);
+  expect(received).toBeGreaterThanOrEqual(responses);
 }
 
 /** False: the connection broke off. */
-async function isAnswered(act: () => Promise<void>): Promise<boolean> {
+async function hasResponse(act: () => Promise<void>): Promise<boolean> {
   try {
     await act();
     return true;

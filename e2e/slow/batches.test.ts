@@ -21,7 +21,7 @@ afterEach(async () => {
   await Promise.all(receivers.splice(0).map((receiver) => receiver.stop()));
 });
 
-/** Webhooks in all shards, each with a receiver that answers its first request when it is told to. */
+/** Webhooks in all shards, each with a receiver that responds to its first request when it is told to. */
 async function registerAll(first: Promise<number>) {
   const webhooks = Array.from({ length: WEBHOOKS }, async () => {
     const receiver = await Receiver.start((_request, count) => (count === 1 ? first : 204));
@@ -49,14 +49,14 @@ it.each([
 ])(
   'sends what was under way again as it was, when %s',
   async (_what, killed) => {
-    const isToAnswer = new EventEmitter();
-    const webhooks = await registerAll(once(isToAnswer, 'now').then(() => 204));
+    const isToRespond = new EventEmitter();
+    const webhooks = await registerAll(once(isToRespond, 'now').then(() => 204));
     const events = await publish();
     await Promise.all(webhooks.map(({ receiver }) => receiver.waitFor(1)));
     const victims = stack.workers.splice(0, killed);
     await Promise.all(victims.map((worker) => worker.end('SIGKILL')));
     // Those of a worker that lives come once.
-    isToAnswer.emit('now');
+    isToRespond.emit('now');
     await Promise.all(victims.map(() => stack.startWorker()));
     for (const { id, receiver } of webhooks) {
       for (const event of events) await stack.client.waitForStatus(id, event, 'delivered');

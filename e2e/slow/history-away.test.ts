@@ -70,8 +70,8 @@ interface Replay {
   const refused = expect.objectContaining({ status: 503, code: 'history_unavailable' }) as unknown;
 
   async function expectRefused(method: string, path: string, body?: object): Promise<void> {
-    const answer = await stack.client.request(method, path, body);
-    expect([path, answer.body, answer.headers.get('retry-after')]).toEqual([path, refused, '5']);
+    const response = await stack.client.request(method, path, body);
+    expect([path, response.body, response.headers.get('retry-after')]).toEqual([path, refused, '5']);
   }
 
   it('each route that needs it is 503, as it is described', async () => {
@@ -163,8 +163,8 @@ interface Replay {
     const path = `/v1/deliveries/${old.id}/redeliver`;
     const again = { 'idempotency-key': 'send-old-again' };
     for (let times = 0; times < 2; times += 1) {
-      const answer = await stack.client.request('POST', path, undefined, again);
-      expect([answer.body, answer.headers.get('retry-after')]).toEqual([refused, '5']);
+      const response = await stack.client.request('POST', path, undefined, again);
+      expect([response.body, response.headers.get('retry-after')]).toEqual([refused, '5']);
     }
     expect(await keysLeft()).toEqual([]);
     expect(await stack.redis.client.zcard('{bull}:deliveries:prioritized')).toBe(0);

@@ -332,7 +332,7 @@ describePostgres('the history in PostgreSQL', () => {
     await stack.redis.client.zadd(keys.ended, ...claimed.flatMap((entry) => [Date.now(), entry]));
   }
 
-  it('goes on after what it can not store: NUL in an answer is shown as it was, what is no event is refused', async () => {
+  it('goes on after what it can not store: NUL in a response is shown as it was, what is no event is refused', async () => {
     const odd = willClose(
       await startHttpServer((_request, response) => {
         response.writeHead(404, { 'content-type': 'text/plain' }).end('a\0b');

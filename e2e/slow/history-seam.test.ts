@@ -32,7 +32,7 @@ const TRANSFORMATION = `export default ({ data }) => {
 };`;
 
 /** By the path of the webhook. */
-function answer({ path, headers, body }: ReceivedRequest, seen: Set<string>): Reply {
+function respond({ path, headers, body }: ReceivedRequest, seen: Set<string>): Reply {
   const id = String(headers['webhook-id']);
   const isFirst = seen.size < seen.add(`${path} ${id}`).size;
   if (path.endsWith('/flaky') && isFirst) return { status: 503, body: 'not \u0000 yet "\u{1f680}"' };
@@ -52,7 +52,7 @@ function answer({ path, headers, body }: ReceivedRequest, seen: Set<string>): Re
   let receiver: Receiver;
   beforeAll(async () => {
     const seen = new Set<string>();
-    receiver = await Receiver.start((request) => answer(request, seen));
+    receiver = await Receiver.start((request) => respond(request, seen));
     stack = await Stack.start({ hasHistory: true, environment: { HISTORY_MOVE_AFTER: '1h' } });
     client = stack.client;
   });
@@ -192,9 +192,9 @@ function answer({ path, headers, body }: ReceivedRequest, seen: Set<string>): Re
   }
 
   async function readAll(from: ApiClient, paths: readonly string[]): Promise<ReadonlyMap<string, unknown>> {
-    const answers = new Map<string, unknown>();
-    for (const path of paths) answers.set(path, await shown(from, path));
-    return answers;
+    const responses = new Map<string, unknown>();
+    for (const path of paths) responses.set(path, await shown(from, path));
+    return responses;
   }
 
   async function shown(from: ApiClient, path: string): Promise<unknown> {
@@ -251,10 +251,12 @@ function answer({ path, headers, body }: ReceivedRequest, seen: Set<string>): Re
     return [...new Set(lines.map(({ attempt }) => attempt.outcome))].toSorted();
   }
 
-  async function countsIn(answers: ReadonlyMap<string, unknown>): Promise<Readonly<Record<string, number>>> {
+  async function countsIn(
+    responses: ReadonlyMap<string, unknown>,
+  ): Promise<Readonly<Record<string, number>>> {
     return Object.fromEntries(
       STATUSES.map((status) => {
-        const { body } = answers.get(`/v1/deliveries?limit=200&status=${status}`) as {
+        const { body } = responses.get(`/v1/deliveries?limit=200&status=${status}`) as {
           body: { data: readonly unknown[] };
         };
         return [status, body.data.length];

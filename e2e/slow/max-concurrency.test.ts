@@ -16,17 +16,17 @@ interface WebhookView {
 }
 
 let stack: Stack;
-let answers: Answers;
+let responses: HeldResponses;
 let receiver: Receiver;
 let bystander: Receiver;
 beforeEach(async () => {
   stack = await Stack.start();
-  answers = new Answers();
-  receiver = await Receiver.start(() => answers.next());
+  responses = new HeldResponses();
+  receiver = await Receiver.start(() => responses.next());
   bystander = await Receiver.start();
 });
 afterEach(async () => {
-  answers.flow();
+  responses.flow();
   await stack.stop();
   await Promise.all([receiver.stop(), bystander.stop()]);
 });
@@ -83,24 +83,24 @@ it('has no more attempts under way at a receiver than its webhook lets it, and a
   // By now it would have grown beyond its bound.
   await publish(20);
   await receiver.waitFor(20);
-  answers.hold();
+  responses.hold();
   await publish(20);
   await bystander.waitFor(40);
-  await until(async () => (answers.underWay >= 2 ? true : undefined));
-  answers.flow();
+  await until(async () => (responses.underWay >= 2 ? true : undefined));
+  responses.flow();
   await receiver.waitFor(40);
-  expect(answers.mostUnderWay).toBe(2);
+  expect(responses.mostUnderWay).toBe(2);
 
   await change(id, { max_concurrency: null });
-  answers.hold();
+  responses.hold();
   await publish(20);
-  await until(async () => (answers.underWay > 2 ? true : undefined));
-  answers.flow();
+  await until(async () => (responses.underWay > 2 ? true : undefined));
+  responses.flow();
   await receiver.waitFor(60);
 });
 
-/** A receiver's answers, which can be held up, and how many requests wait for one. */
-class Answers {
+/** A receiver's responses, which can be held up, and how many requests wait for one. */
+class HeldResponses {
   underWay = 0;
   mostUnderWay = 0;
   #flows = Promise.resolve();

@@ -50,8 +50,8 @@ async function mailsAbout(subject: string, count = 1): Promise<readonly Received
 /** Press the button behind a link of a message. */
 async function follow(text: string, purpose: 'confirm' | 'unsubscribe'): Promise<void> {
   const path = new RegExp(`${PUBLIC_URL}(/contacts/[\\w-]+/${purpose})`).exec(text)?.[1];
-  const answer = await fetch(`${stack.client.baseUrl}${path}`, { method: 'POST' });
-  expect([answer.status, answer.redirected]).toEqual([200, false]);
+  const response = await fetch(`${stack.client.baseUrl}${path}`, { method: 'POST' });
+  expect([response.status, response.redirected]).toEqual([200, false]);
 }
 
 async function notificationsOf(query: string) {

@@ -171,7 +171,7 @@ it('lists dead letters of all queues, and puts them back', async () => {
     return data.length === 1 ? data : undefined;
   });
   expect(letter?.reason).toContain('brief.imagined');
-  await stack.client.expect(202, 'POST', `/v1/dead-letters/${letter?.id}/redrive`);
+  await stack.client.expect(202, 'POST', `/v1/dead-letters/${letter?.id}/retry`);
   const again = await until(async () => (await list()).body.data.find(({ id }) => id !== letter?.id));
   await stack.client.expect(204, 'DELETE', `/v1/dead-letters/${again.id}`);
   expect((await list()).body.data).toEqual([]);

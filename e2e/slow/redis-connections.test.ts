@@ -111,10 +111,10 @@ it('reaches all nodes of a Cluster over TLS', async () => {
   }
 });
 
-async function asAdmin<Answer>(
+async function asAdmin<Result>(
   { port }: RedisServer,
-  ask: (admin: Redis) => Promise<Answer>,
-): Promise<Answer> {
+  ask: (admin: Redis) => Promise<Result>,
+): Promise<Result> {
   const admin = new Redis(port, '127.0.0.1');
   try {
     return await ask(admin);

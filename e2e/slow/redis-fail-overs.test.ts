@@ -87,8 +87,8 @@ it.each([
 );
 
 async function isReady(url: string): Promise<true | undefined> {
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     ['/readyz', '/healthz'].map(async (path) => (await fetch(url + path)).status),
   );
-  return answers.every((status) => status === 200) ? true : undefined;
+  return responses.every((status) => status === 200) ? true : undefined;
 }

@@ -69,8 +69,8 @@ function publishWithoutEnd() {
   const publishing = (async () => {
     while (!stopping.signal.aborted) {
       const id = `failover-${count++}`;
-      const answer = await stack.client.request('POST', '/v1/events', { ...QUICK_WIN, id });
-      if (answer.status === 202) accepted.push(id);
+      const response = await stack.client.request('POST', '/v1/events', { ...QUICK_WIN, id });
+      if (response.status === 202) accepted.push(id);
       await wait(PAUSE_MS);
     }
   })();

@@ -50,8 +50,8 @@ it('delivers from every shard again, and ends when it is told to, whichever mast
     master.thaw();
     await until(async () => ((await isReady()) ? true : undefined));
     const { id } = await until(async () => {
-      const answer = await stack.client.request<{ id: string }>('POST', '/v1/events', QUICK_WIN);
-      return answer.status === 202 ? answer.body : undefined;
+      const response = await stack.client.request<{ id: string }>('POST', '/v1/events', QUICK_WIN);
+      return response.status === 202 ? response.body : undefined;
     });
     for (const webhookId of webhookIds) await stack.client.waitForStatus(webhookId, id, 'delivered');
   }

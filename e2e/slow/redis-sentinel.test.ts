@@ -15,7 +15,7 @@ afterAll(async () => {
   await redis.remove();
 });
 
-it('leaves a master that the Sentinels have replaced, although it still answers', async () => {
+it('leaves a master that the Sentinels have replaced, although it still replies', async () => {
   redis.network.cutOff();
   await redis.untilFailedOver();
   const promoted = new Redis(redis.replica.port, '127.0.0.1');

@@ -90,10 +90,10 @@ function breakAndAnnounceAt(point: string): void {
   toMaster.breakAll();
 }
 
-async function within<Answer>(what: string, asked: Promise<Answer>): Promise<Answer> {
-  const answer = await answerWithin(BACK_WITHIN_MS, asked);
-  if (answer === undefined) throw new Error(`Not within ${BACK_WITHIN_MS} ms: ${what}`);
-  return answer;
+async function within<Result>(what: string, asked: Promise<Result>): Promise<Result> {
+  const reply = await answerWithin(BACK_WITHIN_MS, asked);
+  if (reply === undefined) throw new Error(`Not within ${BACK_WITHIN_MS} ms: ${what}`);
+  return reply;
 }
 
 const pong = (client: RedisClient) => until(async () => await client.ping().then(Boolean, () => undefined));
@@ -136,7 +136,7 @@ it('a client passes over a Sentinel that takes connections and says nothing', as
   const ping = client.ping();
   await new Promise((resolve) => client.once('sentinelError', resolve));
   toSentinel.isSilent = false;
-  expect(await within('the answer', ping)).toBe('PONG');
+  expect(await within('the reply', ping)).toBe('PONG');
   client.disconnect();
 });
 

@@ -60,10 +60,10 @@ it('leaves no secret in a request, a log, an error, a job, a database, a trace o
   // What is looked through has what it is about: else nothing would be found in it either.
   expect(atTheEnd.database).toContain(webhooks.failing.id);
   expect(atTheEnd.database).toContain('sealed.v1.');
-  expect(atTheEnd.answers).toContain(events[0]);
+  expect(atTheEnd.responses).toContain(events[0]);
   expect(atTheEnd.requests).toContain('v1a,');
   expect(atTheEnd.requests).toContain('"authorization":"Bearer "');
-  expect(atTheEnd.answers).toContain('token_error');
+  expect(atTheEnd.responses).toContain('token_error');
   expect(atTheEnd.traces).toContain(webhooks.failing.id);
   expect(atTheEnd.export).toContain(webhooks.failing.id);
   expect(atTheEnd.history?.includes(webhooks.accepting.id)).toBe(hasPostgres);
@@ -132,7 +132,7 @@ interface Webhooks {
 
 /** The service with all that is secret in use, and what came of it. */
 class Run {
-  readonly #answers: string[] = [];
+  readonly #responses: string[] = [];
   readonly #receivers = new Map<string, Receiver>();
   readonly #tokens = new Map<string, string>();
 
@@ -201,29 +201,29 @@ class Run {
   }
 
   async register(): Promise<Webhooks> {
-    const answering = async (name: string, answer: () => number) => {
-      const receiver = await Receiver.start(answer);
+    const responding = async (name: string, response: () => number) => {
+      const receiver = await Receiver.start(response);
       willClose({ close: () => receiver.stop() });
       this.#receivers.set(name, receiver);
       return receiver.url;
     };
-    const accepting = await answering('accepting', () => 204);
-    const keyed = await answering('keyed', () => 204);
+    const accepting = await responding('accepting', () => 204);
+    const keyed = await responding('keyed', () => 204);
     const tls = { ca: clientCertificate, client_certificate: clientCertificate, client_key: clientKey };
     this.hidden.addPem('client key', clientKey);
     this.hidden.addPem('certificate', clientCertificate);
     return {
       accepting: await this.#register('accepting', accepting, { tls, signing: 'both' }),
       keyed: await this.#register('keyed', keyed, { signing: 'ed25519' }),
-      failing: await this.#register('failing', await answering('failing', () => 500)),
-      gone: await this.#register('gone', await answering('gone', () => 410)),
+      failing: await this.#register('failing', await responding('failing', () => 500)),
+      gone: await this.#register('gone', await responding('gone', () => 410)),
       unreachable: await this.#register('unreachable', `http://127.0.0.1:${await findClosedPort()}`),
       untrusted: await this.#register('untrusted', accepting.replace('http:', 'https:'), { tls }),
-      ...(await this.#registerWithAuth(answering)),
+      ...(await this.#registerWithAuth(responding)),
     };
   }
 
-  async #registerWithAuth(answering: (name: string, answer: () => number) => Promise<string>) {
+  async #registerWithAuth(responding: (name: string, response: () => number) => Promise<string>) {
     const [accessToken, clientSecret, password] = [newToken(), newToken(), newToken()];
     this.hidden.add('access token', accessToken);
     this.hidden.add('client secret', clientSecret);
@@ -247,13 +247,13 @@ class Run {
     this.#tokens.set('tokened', accessToken);
     this.#tokens.set('basic', Buffer.from(`hooks:${password}`).toString('base64'));
     return {
-      tokened: await this.#registerWith('tokened', await answering('tokened', () => 204), auths.tokened),
+      tokened: await this.#registerWith('tokened', await responding('tokened', () => 204), auths.tokened),
       tokenless: await this.#registerWith(
         'tokenless',
-        await answering('tokenless', () => 204),
+        await responding('tokenless', () => 204),
         auths.tokenless,
       ),
-      basic: await this.#registerWith('basic', await answering('basic', () => 204), auths.basic),
+      basic: await this.#registerWith('basic', await responding('basic', () => 204), auths.basic),
     };
   }
 
@@ -279,7 +279,7 @@ class Run {
     await this.client.expect(200, 'PATCH', `/v1/webhooks/${id}`, { description: 'another' });
   }
 
-  /** @returns what each was answered with */
+  /** @returns the response to each */
   async sendWhatIsWrong({ id, url }: Webhook): Promise<number[]> {
     const secret = newSecret();
     this.hidden.add('secret in a wrong request', secret);
@@ -379,7 +379,7 @@ class Run {
     for (const { id } of webhooks) {
       await this.#ask(this.stack.bootstrapKey, 'GET', `/v1/webhooks/${id}`);
       for (const delivery of await this.client.listDeliveries(id))
-        this.#answers.push(JSON.stringify(await this.client.readDelivery(delivery.id)));
+        this.#responses.push(JSON.stringify(await this.client.readDelivery(delivery.id)));
     }
   }
 
@@ -399,7 +399,7 @@ class Run {
       database: await readDatabase(redis.client),
       'log of the API': api.output,
       'logs of the workers': workers.map(({ output }) => output).join('\n'),
-      answers: this.#answers.join('\n'),
+      responses: this.#responses.join('\n'),
       metrics: (await Promise.all(metrics)).join('\n'),
     };
   }
@@ -433,15 +433,15 @@ class Run {
     this.hidden.add(`header of ${name}`, token);
     this.#tokens.set(name, token);
     const input = { url, events: ['*'], secret, headers: { authorization: `Bearer ${token}` }, ...more };
-    // With a key, so that the answer is kept as well.
+    // With a key, so that the response is kept as well.
     const once = { 'idempotency-key': name };
     return (await this.client.expect<Webhook>(201, 'POST', '/v1/webhooks', input, once)).body;
   }
 
   async #ask(key: string, ...request: Parameters<ApiClient['request']>) {
-    const answer = await new ApiClient(this.client.baseUrl, key).request(...request);
-    this.#answers.push(JSON.stringify([...answer.headers]), JSON.stringify(answer.body));
-    return answer;
+    const response = await new ApiClient(this.client.baseUrl, key).request(...request);
+    this.#responses.push(JSON.stringify([...response.headers]), JSON.stringify(response.body));
+    return response;
   }
 }
 

@@ -43,10 +43,10 @@ it('delivers to a healthy endpoint at once while more endpoints hang than there 
 });
 
 it('loses nothing when a worker stops while all slots are taken by attempts that hang', async () => {
-  let isAnswering = false;
+  let isResponding = false;
   const delivered = new Set<string>();
   const receiver = await Receiver.start(({ path, headers }) => {
-    if (!isAnswering) return 'never';
+    if (!isResponding) return 'never';
     delivered.add(`${path} ${String(headers['webhook-id'])}`);
     return 204;
   });
@@ -56,7 +56,7 @@ it('loses nothing when a worker stops while all slots are taken by attempts that
   await publish(BRIEF, 2);
 
   expect(await stack.workers[0]?.end()).toBe(0);
-  isAnswering = true;
+  isResponding = true;
   await stack.startWorker();
   await until(async () => (delivered.size === 3 * HANGING_ENDPOINTS ? true : undefined));
   await receiver.stop();

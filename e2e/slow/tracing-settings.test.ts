@@ -96,7 +96,7 @@ it.each([
 });
 
 describe.each([
-  ['never answers', async () => await OtlpCollector.start({ isDead: true })],
+  ['never responds', async () => await OtlpCollector.start({ isDead: true })],
   ['is not there', async () => ({ url: `http://127.0.0.1:${await findClosedPort()}`, stop: async () => {} })],
 ])('when the collector %s', (_what, startDead) => {
   it('delivers everything, says so, and stops in time', async () => {

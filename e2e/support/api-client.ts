@@ -1,6 +1,6 @@
 import { until } from './until';
 
-export interface Answer<Body = unknown> {
+export interface ApiResponse<Body = unknown> {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Body;
@@ -39,7 +39,7 @@ export class ApiClient {
     readonly apiKey: string,
   ) {}
 
-  /** An answer as it comes, for what is not JSON. */
+  /** A response as it comes, for what is not JSON. */
   async fetch(path: string): Promise<Response> {
     return await fetch(this.baseUrl + path, { headers: { authorization: `Bearer ${this.apiKey}` } });
   }
@@ -50,7 +50,7 @@ export class ApiClient {
     path: string,
     body?: unknown,
     headers: Readonly<Record<string, string>> = {},
-  ): Promise<Answer<Body>> {
+  ): Promise<ApiResponse<Body>> {
     const response = await fetch(this.baseUrl + path, {
       method,
       headers: {
@@ -113,13 +113,13 @@ export class ApiClient {
     path: string,
     body?: unknown,
     headers?: Readonly<Record<string, string>>,
-  ): Promise<Answer<Body>> {
-    const answer = await this.request<Body>(method, path, body, headers);
-    if (answer.status !== status) {
+  ): Promise<ApiResponse<Body>> {
+    const response = await this.request<Body>(method, path, body, headers);
+    if (response.status !== status) {
       throw new Error(
-        `${method} ${path} gave ${answer.status}, not ${status}: ${JSON.stringify(answer.body)}`,
+        `${method} ${path} gave ${response.status}, not ${status}: ${JSON.stringify(response.body)}`,
       );
     }
-    return answer;
+    return response;
   }
 }

@@ -32,7 +32,7 @@ export class Balancer {
     return this.#backends.filter(({ isReady }) => isReady).length;
   }
 
-  /** Resolves to what was answered. @throws Error when nobody is ready, or the connection breaks. */
+  /** Resolves to the response. @throws Error when nobody is ready, or the connection breaks. */
   async post(path: string, body: unknown): Promise<number> {
     const ready = this.#backends.filter(({ isReady }) => isReady);
     this.#turn += 1;

@@ -43,7 +43,7 @@ export class OtlpCollector {
 
   private constructor(private readonly server: Server) {}
 
-  /** @param isDead it takes connections, and never answers. */
+  /** @param isDead it takes connections, and never responds. */
   static async start({ isDead = false } = {}): Promise<OtlpCollector> {
     const server = createServer();
     const collector = new OtlpCollector(server);

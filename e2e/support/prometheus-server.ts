@@ -20,7 +20,7 @@ const alertsSchema = z.object({
   }),
 });
 
-/** A real Prometheus that evaluates every second, and scrapes every other: an answer without Redis takes one. */
+/** A real Prometheus that evaluates every second, and scrapes every other: a response without Redis takes one. */
 export class PrometheusServer {
   private constructor(
     private readonly child: ChildProcess,
@@ -82,7 +82,7 @@ export class PrometheusServer {
   async #get(path: string): Promise<unknown> {
     const response = await fetch(`${this.url}/api/v1/${path}`);
     const body = await response.text();
-    if (!response.ok) throw new Error(`Prometheus answered ${response.status} to ${path}: ${body}`);
+    if (!response.ok) throw new Error(`Prometheus responded with ${response.status} to ${path}: ${body}`);
     return JSON.parse(body);
   }
 }

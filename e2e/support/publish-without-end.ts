@@ -52,6 +52,6 @@ export function groupOf(id: string): string {
 
 async function publish(client: ApiClient, id: string): Promise<true | undefined> {
   const event = { ...QUICK_WIN, id, group: groupOf(id) };
-  const answer = await client.request('POST', '/v1/events', event).catch(() => undefined);
-  return answer?.status === 202 || answer?.status === 200 ? true : undefined;
+  const response = await client.request('POST', '/v1/events', event).catch(() => undefined);
+  return response?.status === 202 || response?.status === 200 ? true : undefined;
 }

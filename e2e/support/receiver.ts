@@ -18,20 +18,20 @@ export interface ReceivedRequest {
   readonly receivedAt: number;
 }
 
-type Answer =
+type ReceiverResponse =
   | number
   | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string }
   | 'never';
-export type Reply = Answer | Promise<Answer>;
+export type Reply = ReceiverResponse | Promise<ReceiverResponse>;
 
-/** A real receiver: records what it gets, and answers as it is told to. */
+/** A real receiver: records what it gets, and responds as it is told to. */
 export class Receiver {
   readonly requests: ReceivedRequest[] = [];
   readonly #changes = new EventEmitter();
   #server: Server | undefined;
   #port = 0;
 
-  /** @param reply gives the answer to a request; by default 204 to everything. */
+  /** @param reply gives the response to a request; by default 204 to everything. */
   constructor(
     private readonly reply: (request: ReceivedRequest, count: number) => Reply = () => 204,
     private readonly host = '127.0.0.1',
@@ -85,10 +85,10 @@ export class Receiver {
     this.requests.push(request);
     const reply = this.reply(request, this.requests.length);
     this.#changes.emit('request');
-    this.#answer(response, await reply);
+    this.#respond(response, await reply);
   }
 
-  #answer(response: ServerResponse, reply: Answer): void {
+  #respond(response: ServerResponse, reply: ReceiverResponse): void {
     if (reply === 'never') return;
     if (typeof reply === 'number') response.writeHead(reply).end();
     else response.writeHead(reply.status, reply.headers).end(reply.body);

@@ -71,7 +71,7 @@ export class RedisServer {
     await this.#end('SIGKILL');
   }
 
-  /** Keeps the connections open and answers nothing. */
+  /** Keeps the connections open and replies to nothing. */
   freeze(): void {
     this.#child?.kill('SIGSTOP');
   }

@@ -27,12 +27,12 @@ export async function publishMany(client: ApiClient, count: number): Promise<str
 }
 
 export async function startReplay(client: ApiClient, webhookId: string, body: object): Promise<ReplayView> {
-  const answer = await client.expect<ReplayView>(202, 'POST', `/v1/webhooks/${webhookId}/replays`, {
+  const response = await client.expect<ReplayView>(202, 'POST', `/v1/webhooks/${webhookId}/replays`, {
     since,
     ...body,
   });
-  expect(answer.headers.get('location')).toBe(`/v1/replays/${answer.body.id}`);
-  return answer.body;
+  expect(response.headers.get('location')).toBe(`/v1/replays/${response.body.id}`);
+  return response.body;
 }
 
 export async function readReplay(client: ApiClient, id: string): Promise<ReplayView> {

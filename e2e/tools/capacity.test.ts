@@ -25,7 +25,7 @@ async function run(path: object, scale: object, ...flags: readonly string[]): Pr
 const cpuOf = (part: string, service: number) => ({ name: `saturated: CPU per event, ${part}, µs`, service });
 const path = { ratios: [cpuOf('API', 800), cpuOf('worker', 1_500), cpuOf('Redis', 400)] };
 const scale = { workers: { 1: { workerMicros: 1_000, redisMicros: 300, redisBytes: 1_024 } } };
-const flags = ['--peak', '2', '--busy', '0.5', '--answer', '200', '--kept', '1'];
+const flags = ['--peak', '2', '--busy', '0.5', '--response', '200', '--kept', '1'];
 
 it('computes what so many deliveries a day need, as docs/performance.md says', async () => {
   const out = await run(path, scale, '--attempts', '1', ...flags);

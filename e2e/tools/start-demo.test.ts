@@ -29,10 +29,10 @@ describe('npm start -- --demo', () => {
       WORKER_PORT: '0',
     });
 
-    expect(output).toContain('keyword.quick_win, attempt 1: signature verified, answering 200');
-    expect(output).toContain('brief.created, attempt 1: signature verified, answering 500');
-    expect(output).toContain('brief.created, attempt 2: signature verified, answering 200');
-    expect(output).toContain('import.completed, attempt 1: signature verified, answering 200');
+    expect(output).toContain('keyword.quick_win, attempt 1: signature verified, responding with 200');
+    expect(output).toContain('brief.created, attempt 1: signature verified, responding with 500');
+    expect(output).toContain('brief.created, attempt 2: signature verified, responding with 200');
+    expect(output).toContain('import.completed, attempt 1: signature verified, responding with 200');
     expect(exitCode).toBe(0);
   });
 

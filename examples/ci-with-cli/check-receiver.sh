@@ -35,7 +35,7 @@ status_of() {
 forged=$(curl -sS -o /dev/null -w '%{http_code}' "$RECEIVER_URL" -H 'content-type: application/json' \
   -H "webhook-id: forged" -H "webhook-timestamp: $(date +%s)" \
   -H 'webhook-signature: v1,AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=' -d '{"type":"forged","data":{}}')
-[[ $forged == 4?? ]] || fail "a forged request was answered with $forged, and not with 401"
+[[ $forged == 4?? ]] || fail "a forged request got $forged, and not 401"
 echo "refused: a forged request, with $forged"
 
 types=$(IFS=, && echo "$*")

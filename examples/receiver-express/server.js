@@ -3,7 +3,7 @@
  *
  *   WEBHOOK_SECRET=whsec_… PORT=4000 npm start
  */
-import { answers, memoryStore } from '@hookferry/receiver';
+import { memoryStore, responses } from '@hookferry/receiver';
 import { webhooks } from '@hookferry/receiver/express';
 import express from 'express';
 
@@ -18,7 +18,7 @@ app.post(
     on: {
       'keyword.quick_win': ({ data }) => console.log(`${data.keyword} is at position ${data.position}`),
       'brief.created': ({ data }) => {
-        if (data.title === '') return answers.abort(); // Trying again would not help.
+        if (data.title === '') return responses.abort(); // Trying again would not help.
         console.log(`a brief: ${data.title}`);
       },
     },

@@ -68,7 +68,7 @@ export default defineConfig({
           page('Transformations', '/transformations'),
           page('Several events in one request', '/batches'),
           page('Order, groups, coalescing', '/ordering'),
-          page('Resend events', '/replays'),
+          page('Redeliver and replay', '/replays'),
           page('Accounts and API keys', '/api-keys'),
           page('Glossary', '/glossary'),
         ],

@@ -61,10 +61,10 @@ export function createApiClient({ apiUrl, apiKey, signal }) {
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
-    const answer = await response.text();
-    if (response.status === expectedStatus) return answer === '' ? undefined : JSON.parse(answer);
+    const text = await response.text();
+    if (response.status === expectedStatus) return text === '' ? undefined : JSON.parse(text);
     throw new Problem(
-      `${method} ${path} answered ${response.status} instead of ${expectedStatus}: ${answer}`,
+      `${method} ${path} responded with ${response.status} instead of ${expectedStatus}: ${text}`,
     );
   };
 

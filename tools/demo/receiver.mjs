@@ -1,10 +1,10 @@
 // @ts-check
 /**
- * A receiver to try webhooks out with: prints each one that comes in, and answers 200.
+ * A receiver to try webhooks out with: prints each one that comes in, and responds with 200.
  *
  *   node tools/demo/receiver.mjs --port 4000 --secret whsec_…
  *
- * With the endpoint's secret it verifies the signatures, and answers 401 if they are wrong.
+ * With the endpoint's secret it verifies the signatures, and responds with 401 if they are wrong.
  */
 import { parseArgs } from 'node:util';
 import { describeError } from '../problem.mjs';
@@ -20,7 +20,7 @@ try {
   const verify = values.secret === undefined ? trustAnyone : await createVerifier(values.secret);
   const { url } = await startWebhookReceiver({
     port: Number(values.port),
-    answer: (webhook) => show(webhook, verify),
+    respond: (webhook) => show(webhook, verify),
   });
   say('receiver', `listening on ${url}, Ctrl-C stops`);
 } catch (error) {

@@ -21,7 +21,7 @@ export async function runDemo({ stack, signal, group, isKept }) {
   let secret = '';
   const receiver = await startWebhookReceiver({
     port: 0,
-    answer: await createAnswer(() => secret, delivered),
+    respond: await createResponder(() => secret, delivered),
   });
   group.onStopped(async () => receiver.close());
   const endpoint = await api.registerEndpoint(receiver.url);
@@ -60,13 +60,13 @@ async function waitUntilMoved({ workerUrl, signal }) {
  * @param {() => string} secret known only once the endpoint is registered
  * @param {ExpectedDeliveries} delivered
  */
-async function createAnswer(secret, delivered) {
+async function createResponder(secret, delivered) {
   const check = await createSignatureChecker();
   /** @param {import('./webhook-receiver.mjs').ReceivedWebhook} webhook */
   return async (webhook) => {
     const { isGenuine, verdict } = await check(secret(), webhook);
     const status = isGenuine ? chooseStatus(webhook) : 401;
-    say('receiver', `${webhook.type}, attempt ${webhook.attempt}: ${verdict}, answering ${status}`);
+    say('receiver', `${webhook.type}, attempt ${webhook.attempt}: ${verdict}, responding with ${status}`);
     if (status === 200) delivered.tick(webhook.type);
     return status;
   };

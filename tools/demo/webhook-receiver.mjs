@@ -15,13 +15,13 @@ import { text } from 'node:stream/consumers';
  * Listens for webhooks on 127.0.0.1.
  * @param {object} options
  * @param {number} options.port 0 = any free one
- * @param {(webhook: ReceivedWebhook) => Promise<number>} options.answer gives the status to answer with
+ * @param {(webhook: ReceivedWebhook) => Promise<number>} options.respond gives the status to respond with
  * @returns {Promise<{ url: string, close(): void }>}
  */
-export async function startWebhookReceiver({ port, answer }) {
+export async function startWebhookReceiver({ port, respond }) {
   const server = createServer((request, response) => {
     receive(request).then(
-      async (webhook) => response.writeHead(await answer(webhook)).end(),
+      async (webhook) => response.writeHead(await respond(webhook)).end(),
       () => response.destroy(), // The sender hung up in the middle of its request.
     );
   });

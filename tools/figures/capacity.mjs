@@ -20,7 +20,7 @@ export const USUAL = {
   peak: 3,
   busy: 0.6,
   attempts: 1.05,
-  answer: 100,
+  response: 100,
   kept: 14,
   lag: 70,
   history: 90,
@@ -56,7 +56,7 @@ export function drawCapacity(event, delivery, assumed) {
     /** @param {number} ofEvent @param {number} ofFurther both in microseconds */
     const coresFor = (ofEvent, ofFurther) =>
       Math.max(Math.ceil((events * ofEvent + (perSecond - events) * ofFurther) / 1e6 / assumed.busy), 1);
-    const underWay = (perSecond * assumed.answer) / 1_000;
+    const underWay = (perSecond * assumed.response) / 1_000;
     return [
       perDay.toLocaleString('en'),
       String(Math.round(perSecond)),

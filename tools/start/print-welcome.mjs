@@ -58,7 +58,7 @@ function curl(url, apiKey, body) {
 export const CAPABILITIES = [
   'read',
   'webhooks',
-  'resend',
+  'redeliver',
   'schedule',
   'publish',
   'transform',
@@ -87,9 +87,9 @@ export async function createPortalLink({ apiUrl, apiKey, signal }) {
       body: JSON.stringify({ capabilities: CAPABILITIES, expires_in: A_DAY_SECONDS }),
     });
     /** @type {{ url?: string, detail?: string }} */
-    const answer = JSON.parse(await response.text());
-    if (response.status === 201) return answer.url;
-    say('start', `The link to the portal could not be created: ${answer.detail}`);
+    const body = JSON.parse(await response.text());
+    if (response.status === 201) return body.url;
+    say('start', `The link to the portal could not be created: ${body.detail}`);
   } catch (error) {
     signal.throwIfAborted();
     say('start', `The link to the portal could not be created: ${messageOf(error)}`);

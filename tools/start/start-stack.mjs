@@ -188,11 +188,11 @@ async function choosePort(env, { who, variable, usual, host, except = [] }) {
 }
 
 const ASK_EVERY_MS = 50;
-const ANSWER_TIMEOUT_MS = 2000;
+const RESPONSE_TIMEOUT_MS = 2000;
 const GIVE_UP_AFTER_MS = 60_000;
 
 /**
- * Returns when it answers 200 that it is ready.
+ * Returns when it responds with 200 that it is ready.
  * @param {object} options
  * @param {string} options.name
  * @param {string} options.url
@@ -202,11 +202,11 @@ const GIVE_UP_AFTER_MS = 60_000;
 async function waitUntilReady({ name, url, path = '/readyz', signal }) {
   const deadline = Date.now() + GIVE_UP_AFTER_MS;
   for (;;) {
-    const answer = await askReadiness(url + path, signal);
-    if (answer === 'ready') return;
+    const readiness = await askReadiness(url + path, signal);
+    if (readiness === 'ready') return;
     if (Date.now() > deadline)
       throw new Problem(
-        `The ${name} is not ready after ${GIVE_UP_AFTER_MS / 1000} s: ${url}${path} ${answer}`,
+        `The ${name} is not ready after ${GIVE_UP_AFTER_MS / 1000} s: ${url}${path} ${readiness}`,
       );
     await sleep(ASK_EVERY_MS, undefined, { signal });
   }
@@ -220,11 +220,11 @@ async function waitUntilReady({ name, url, path = '/readyz', signal }) {
 async function askReadiness(url, signal) {
   try {
     const response = await fetch(url, {
-      signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(RESPONSE_TIMEOUT_MS)]),
     });
     const body = await response.text();
-    return response.status === 200 ? 'ready' : `answers ${response.status} ${body}`;
+    return response.status === 200 ? 'ready' : `responds with ${response.status} ${body}`;
   } catch (error) {
-    return `does not answer (${messageOf(error)})`;
+    return `does not respond (${messageOf(error)})`;
   }
 }

@@ -104,16 +104,16 @@ export function addDropDeadLetters(deadLetters: Command, cli: Cli): void {
   });
 }
 
-export function addRedriveDeadLetters(deadLetters: Command, cli: Cli): void {
+export function addRetryDeadLetters(deadLetters: Command, cli: Cli): void {
   addEachDeadLetter(deadLetters, cli, {
-    name: 'redrive',
+    name: 'retry',
     description:
-      'Put dead letters back onto their queues. A job that fails again becomes a dead letter again.',
-    done: ['Put back', 'redriven'],
+      'Retry dead letters: put their jobs back onto the queues. A job that fails again becomes a dead letter again.',
+    done: ['Retried', 'retried'],
     act: (context, id) =>
-      context.deadLetters.redrive(
+      context.deadLetters.retry(
         id,
-        context.actOf('dead-letters redrive', 'dead_letter.redrive', {
+        context.actOf('dead-letters retry', 'dead_letter.retry', {
           accountId: DEFAULT_ACCOUNT,
           targetId: id,
         }),
@@ -184,7 +184,7 @@ async function doAll(
   return count;
 }
 
-// Another person may be redriving or dropping the same one.
+// Another person may be retrying or dropping the same one.
 async function oneIfThere(action: Promise<void>): Promise<0 | 1> {
   try {
     await action;

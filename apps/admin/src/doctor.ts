@@ -98,9 +98,9 @@ async function look({ check, echo, ranges, route, family }: Look): Promise<Findi
     return { check, state: 'doubtful', detail: `the page cannot be read: ${code ?? message}` };
   }
   const [address] = seen;
-  if (address === undefined) return { check, state: 'bad', detail: "the page's answer has no address" };
+  if (address === undefined) return { check, state: 'bad', detail: "the page's response has no address" };
   if (seen.length > 1) {
-    return { check, state: 'bad', detail: `the page's answer has several addresses: ${seen.join(', ')}` };
+    return { check, state: 'bad', detail: `the page's response has several addresses: ${seen.join(', ')}` };
   }
   const range = ranges.find((one) => isIn(address, one));
   if (range !== undefined) return { check, state: 'good', detail: `${address} is in ${range}` };
@@ -131,11 +131,11 @@ function ask(echo: string, route: Route, family: 4 | 6 | undefined): Promise<str
       response.setEncoding('utf8').on('error', reject);
       response.on('data', (part: string) => {
         text += part;
-        if (text.length > MAX_BYTES) response.destroy(new Error('its answer is longer than an address'));
+        if (text.length > MAX_BYTES) response.destroy(new Error('its response is longer than an address'));
       });
       response.on('end', () => {
         if (response.statusCode === 200) resolve(text);
-        else reject(new Error(`it answered with the status ${response.statusCode}`));
+        else reject(new Error(`it responded with the status ${response.statusCode}`));
       });
     });
     request.on('error', reject).end();

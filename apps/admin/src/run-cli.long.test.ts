@@ -386,12 +386,10 @@ describe('dead-letters', () => {
     });
   });
 
-  it('are put back, those that are named', async () => {
+  it('are retried, those that are named', async () => {
     await reject(3);
-    const { exitCode, out } = await run(
-      'dead-letters redrive events-dead-letters.7-1 events-dead-letters.7-3',
-    );
-    expect({ exitCode, out }).toEqual({ exitCode: 0, out: 'Put back 2 dead letters.\n' });
+    const { exitCode, out } = await run('dead-letters retry events-dead-letters.7-1 events-dead-letters.7-3');
+    expect({ exitCode, out }).toEqual({ exitCode: 0, out: 'Retried 2 dead letters.\n' });
     expect(await listed()).toEqual(['events-dead-letters.7-2']);
     expect(await redis.client.llen('bull:events:wait')).toBe(2);
   });
@@ -410,11 +408,11 @@ describe('dead-letters', () => {
 
   it('are dropped, every one of a queue', async () => {
     await reject(1);
-    expect(await runJson('dead-letters redrive --all --queue deliveries')).toEqual({ redriven: 0 });
+    expect(await runJson('dead-letters retry --all --queue deliveries')).toEqual({ retried: 0 });
     expect(await listed()).toHaveLength(1);
   });
 
-  it.each(['show', 'redrive', 'drop'])('are not found by the id of none: %s', async (command) => {
+  it.each(['show', 'retry', 'drop'])('are not found by the id of none: %s', async (command) => {
     const { exitCode, error } = await run(`dead-letters ${command} deliveries.none`);
     expect(exitCode).toBe(1);
     expect(error).toContain(LIST);
@@ -422,7 +420,7 @@ describe('dead-letters', () => {
 
   it.each([
     ['show 17', '<id>: must be an id that'],
-    ['redrive', '<id>…, or --all'],
+    ['retry', '<id>…, or --all'],
     ['drop deliveries.none --all', 'not both'],
     ['drop deliveries.none --queue deliveries', '--queue: needs --all'],
     ['drop --all --queue mail', '--queue: must be one of events, deliveries'],
@@ -435,7 +433,7 @@ describe('dead-letters', () => {
 });
 
 describe('webhooks', () => {
-  it.each(['--help', 'keys --help', 'keys create --help', 'help accounts', 'dead-letters redrive --help'])(
+  it.each(['--help', 'keys --help', 'keys create --help', 'help accounts', 'dead-letters retry --help'])(
     'explains itself: %s',
     async (line) => {
       const { exitCode, out, error } = await run(line, {});
@@ -509,7 +507,7 @@ describe('doctor', () => {
 
   it.each([
     ['another address', (address: string) => address, '127.0.0.1 is in none of SOURCE_ADDRESSES'],
-    ['none', () => 'hello', "the page's answer has no address"],
+    ['none', () => 'hello', "the page's response has no address"],
     ['several', (address: string) => `${address}, 203.0.113.7`, 'has several addresses'],
   ])('fails when the echo sees %s', async (_what, answer, detail) => {
     const { exitCode, out, error } = await withEcho(answer, ask('203.0.113.0/28'));

@@ -17,7 +17,7 @@ import { addCopyData } from './data';
 import {
   addDropDeadLetters,
   addListDeadLetters,
-  addRedriveDeadLetters,
+  addRetryDeadLetters,
   addShowDeadLetter,
 } from './dead-letters';
 import { addDoctor } from './doctor';
@@ -79,7 +79,7 @@ function createProgram(cli: Cli): Command {
   const deadLetters = program.command('dead-letters').description('jobs that are invalid or failed for good');
   addListDeadLetters(deadLetters, cli);
   addShowDeadLetter(deadLetters, cli);
-  addRedriveDeadLetters(deadLetters, cli);
+  addRetryDeadLetters(deadLetters, cli);
   addDropDeadLetters(deadLetters, cli);
 
   const queues = program.command('queues').description('the queues that workers take jobs from');

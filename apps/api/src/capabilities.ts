@@ -23,7 +23,7 @@ import {
   type NotificationModules,
   updateContact,
 } from './routes/contacts';
-import { answerListener, createListener, type ListenerModules, streamListener } from './routes/listeners';
+import { createListener, type ListenerModules, respondToListener, streamListener } from './routes/listeners';
 import { type StreamModules, streamChanges } from './routes/stream';
 
 const metrics: ListedCapability = {
@@ -69,7 +69,7 @@ const listeners = withRoutes<ListenerModules>({
   routes: [
     createListener, // POST /v1/listeners
     streamListener, // GET  /v1/listeners/:id/stream
-    answerListener, // POST /v1/listeners/:id/answers
+    respondToListener, // POST /v1/listeners/:id/responses
   ],
   open(core) {
     const listenerStore = new ListenerStore(core.redis);

@@ -113,7 +113,7 @@ export const apiSettings = z
       .describe('connections at the same time, in each process'),
     DRAIN_DELAY: durationSchema
       .prefault('5s')
-      .describe('how long it still answers after SIGTERM, with `/readyz` at 503, before it closes'),
+      .describe('how long it still responds after SIGTERM, with `/readyz` at 503, before it closes'),
     DOCS_ENABLED: flagSchema
       .default(true)
       .describe('whether `/docs` and `/openapi.json`, the description of the API, are served'),

@@ -60,7 +60,9 @@ const settings = z.object({
   DELIVERY_CONNECT_TIMEOUT: positiveDurationSchema
     .prefault('5s')
     .describe('time for DNS, TCP and TLS together, a part of `DELIVERY_TIMEOUT`'),
-  RESPONSE_BYTES_READ: byteCountSchema.default(16 * 1024).describe("bytes of an answer's body that are read"),
+  RESPONSE_BYTES_READ: byteCountSchema
+    .default(16 * 1024)
+    .describe("bytes of a response's body that are read"),
   RESPONSE_BYTES_KEPT: byteCountSchema.default(4 * 1024).describe('bytes of it that are kept and shown'),
   DELIVERY_PROXY_URL: proxyUrlSchema
     .optional()

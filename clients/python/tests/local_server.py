@@ -19,12 +19,12 @@ class Received:
     body: bytes
 
 
-# The bytes of an answer, after which the connection ends.
+# The bytes of a response, after which the connection ends.
 Reply = Union[bytes, Callable[[Received], bytes]]
 
 
-def answer(status: int, content: Any = None, headers: Optional[Dict[str, str]] = None) -> bytes:
-    """A whole answer, its content as JSON."""
+def response(status: int, content: Any = None, headers: Optional[Dict[str, str]] = None) -> bytes:
+    """A whole response, its content as JSON."""
     body = b"" if content is None else json.dumps(content).encode()
     lines = {"Content-Length": str(len(body)), "Content-Type": "application/json", **(headers or {})}
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
@@ -33,7 +33,7 @@ def answer(status: int, content: Any = None, headers: Optional[Dict[str, str]] =
 
 def problem(status: int, code: str, headers: Optional[Dict[str, str]] = None, **members: Any) -> bytes:
     content = {"status": status, "code": code, "detail": f"It is {code}.", "request_id": "req_1", **members}
-    return answer(status, content, {"Content-Type": "application/problem+json", **(headers or {})})
+    return response(status, content, {"Content-Type": "application/problem+json", **(headers or {})})
 
 
 class LocalServer:

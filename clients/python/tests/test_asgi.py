@@ -57,7 +57,7 @@ class AsgiTest(unittest.TestCase):
         self.assertIs(threads[0], threading.main_thread())
         self.assertIsNot(threads[1], threading.main_thread())
 
-    def test_a_challenge_is_answered_as_json(self) -> None:
+    def test_a_challenge_gets_json(self) -> None:
         self.router.on("*")(lambda event: self.handled.append(event.type))
         start, end = self.request(*signed("webhook.verification", {"challenge": "a-_9"}))
         types = [value for name, value in start["headers"] if name == b"content-type"]
@@ -78,7 +78,7 @@ class AsgiTest(unittest.TestCase):
         sent = self.call([*parts, {"type": "http.request"}], headers)
         self.assertEqual((sent[0]["status"], self.handled), (204, ["brief.created"]))
 
-    def test_an_async_function_that_raises_is_answered_with_500_and_called_when_the_event_comes_again(self) -> None:
+    def test_an_async_function_that_raises_gets_500_and_is_called_when_the_event_comes_again(self) -> None:
         @self.router.on("*")
         async def fail_once(event: Event) -> None:
             self.handled.append("x")
@@ -91,7 +91,7 @@ class AsgiTest(unittest.TestCase):
         self.assertEqual(self.request(*signed())[0]["status"], 204)
         self.assertEqual(self.handled, ["x", "x"])
 
-    def test_what_is_not_genuine_is_answered_with_401(self) -> None:
+    def test_what_is_not_genuine_gets_401(self) -> None:
         with self.assertLogs("hookferry", "WARNING"):
             sent = self.request(*signed(secret=OTHER_SECRET))
         self.assertEqual((sent[0]["status"], sent[1]["body"]), (401, b"no_match"))
@@ -101,7 +101,7 @@ class AsgiTest(unittest.TestCase):
         part = {"type": "http.request", "body": b"x" * (LIMIT_BYTES + 1), "more_body": True}
         self.assertEqual(self.call([part], {})[0]["status"], 413)
 
-    def test_a_sender_that_has_gone_is_not_answered(self) -> None:
+    def test_a_sender_that_has_gone_gets_no_response(self) -> None:
         half = {"type": "http.request", "body": b"{", "more_body": True}
         self.assertEqual(self.call([half, {"type": "http.disconnect"}], {}), [])
 

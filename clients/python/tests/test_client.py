@@ -6,7 +6,7 @@ from typing import Any, Callable, List, Tuple
 
 from hookferry import ApiError, Client, ConnectionFailed
 
-from .local_server import LocalServer, answer, problem
+from .local_server import LocalServer, response, problem
 
 KEY = "whk_01m7z10j5c4fq3r5_0123456789abcdef"
 
@@ -77,7 +77,7 @@ OPERATIONS: List[Tuple[Call, str, str, Any]] = [
 class ClientTest(unittest.TestCase):
     def test_each_operation_is_its_request(self) -> None:
         for call, method, target, content in OPERATIONS:
-            with self.subTest(f"{method} {target}"), LocalServer(answer(200, {"data": [], "secret": "s"})) as server:
+            with self.subTest(f"{method} {target}"), LocalServer(response(200, {"data": [], "secret": "s"})) as server:
                 call(Client(server.url + "/", KEY))
                 (request,) = server.requests
                 self.assertEqual((request.method, request.target), (method, target))
@@ -85,20 +85,20 @@ class ClientTest(unittest.TestCase):
                 self.assertEqual(request.headers["authorization"], f"Bearer {KEY}")
                 self.assertEqual(request.headers.get("content-type"), "application/json" if request.body else None)
 
-    def test_gives_the_json_of_the_answer_and_none_without_one(self) -> None:
-        with LocalServer(answer(200, {"n": 9007199254740993}), answer(204)) as server:
+    def test_gives_the_json_of_the_response_and_none_without_one(self) -> None:
+        with LocalServer(response(200, {"n": 9007199254740993}), response(204)) as server:
             client = Client(server.url, KEY)
             self.assertEqual(client.request("GET", "/v1/x"), {"n": 9007199254740993})
             self.assertIsNone(client.request("DELETE", "/v1/x"))
 
     def test_a_base_url_can_have_a_path(self) -> None:
-        with LocalServer(answer(200, {})) as server:
+        with LocalServer(response(200, {})) as server:
             Client(f"{server.url}/hooks/", KEY).webhooks.get("crm")
             self.assertEqual(server.requests[0].target, "/hooks/v1/webhooks/crm")
 
     def test_lists_go_on_to_the_last_page_and_no_further_than_they_are_read(self) -> None:
-        first = answer(200, {"data": [{"id": "a"}, {"id": "b"}], "next_cursor": "c/1", "has_more": True})
-        last = answer(200, {"data": [{"id": "c"}], "next_cursor": None, "has_more": False})
+        first = response(200, {"data": [{"id": "a"}, {"id": "b"}], "next_cursor": "c/1", "has_more": True})
+        last = response(200, {"data": [{"id": "c"}], "next_cursor": None, "has_more": False})
         with LocalServer(first, last) as server:
             items = Client(server.url, KEY).webhooks.list(limit=2)
             self.assertEqual([next(items)["id"], next(items)["id"]], ["a", "b"])
@@ -122,7 +122,7 @@ class ClientTest(unittest.TestCase):
         page = b"HTTP/1.1 502 Bad\r\nContent-Length: 4\r\n\r\n<p/>"
         moved = b"HTTP/1.1 301 Moved\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"
         fine = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n<p/>"
-        odd = answer(500, {"code": 7})
+        odd = response(500, {"code": 7})
         for reply, hint in ((page, "proxy"), (moved, "redirects"), (fine, "base_url"), (odd, "proxy")):
             with self.subTest(hint), LocalServer(reply) as server:
                 with self.assertRaisesRegex(ApiError, hint) as caught:

@@ -8,12 +8,12 @@ import unittest
 from pathlib import Path
 from typing import Any, Dict, List, Optional
 
-from hookferry import Answer, Client, Event, Router, WebhookVerificationError, verify, verify_events, verify_signature
+from hookferry import ReceiverResponse, Client, Event, Router, WebhookVerificationError, verify, verify_events, verify_signature
 from hookferry.deduplication import DEFAULT_TTL_SECONDS
 from hookferry.event_handling import DEFAULT_LEASE_SECONDS
 from hookferry.request_body import DEFAULT_MAX_BODY_BYTES
 
-from .local_server import LocalServer, answer
+from .local_server import LocalServer, response
 from .signed_request import SECRET, sign_service, sign_standard, signed
 
 CONFORMANCE = Path(__file__).resolve().parents[3] / "conformance"
@@ -45,9 +45,9 @@ class ReceiversTest(unittest.TestCase):
         busy = limits["busy"]
         router = Router(SECRET, deduplicate=BusyStore())
         router.on("*")(lambda event: None)
-        answer: Answer = router.receive(*signed())
-        self.assertEqual(answer.status, busy["status"])
-        self.assertEqual(answer.headers, (("Retry-After", str(busy["retry_after_seconds"])),))
+        response: ReceiverResponse = router.receive(*signed())
+        self.assertEqual(response.status, busy["status"])
+        self.assertEqual(response.headers, (("Retry-After", str(busy["retry_after_seconds"])),))
 
 
 class EventsTest(unittest.TestCase):
@@ -180,7 +180,7 @@ class BoundsTest(unittest.TestCase):
         keys = [case for case in read_cases("bounds.json") if "idempotency-key" in case["request"].get("headers", {})]
         self.assertGreaterEqual(len(keys), 5)
         for case in keys:
-            with self.subTest(case["what"]), LocalServer(answer(202, {})) as server:
+            with self.subTest(case["what"]), LocalServer(response(202, {})) as server:
                 self.check(case, Client(server.url, "whk_0123456789abcdef_secret"))
                 self.assertEqual(len(server.requests), 0 if "code" in case["expected"] else 1)
 

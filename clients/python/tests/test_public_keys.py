@@ -115,7 +115,7 @@ class JwksTest(unittest.TestCase):
         self.assertEqual({published.code(f"later-{i}") for i in range(100)}, {"no_match"})
         self.assertEqual(published.asked, 2)
 
-    def test_forgets_a_key_that_was_taken_away_as_soon_as_the_answer_is_old(self) -> None:
+    def test_forgets_a_key_that_was_taken_away_as_soon_as_the_response_is_old(self) -> None:
         published = Published("public, max-age=300")
         published.verify()
         published.keys = {"keys": []}

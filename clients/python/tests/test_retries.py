@@ -11,12 +11,12 @@ from typing import Any, Callable, List
 from unittest import mock
 
 from hookferry import ApiError, Client, ConnectionFailed
-from hookferry.api_answer import parse_retry_after
+from hookferry.api_response import parse_retry_after
 
-from .local_server import LocalServer, Received, Reply, answer, problem
+from .local_server import LocalServer, Received, Reply, response, problem
 
 KEY = "whk_01m7z10j5c4fq3r5_0123456789abcdef"
-DONE = answer(200, {"id": "x"})
+DONE = response(200, {"id": "x"})
 CUT = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"
 SILENCE = b""
 
@@ -86,7 +86,7 @@ class RetriesTest(unittest.TestCase):
         for reply, count in ((CUT, 1), (problem(503, "storage_unavailable"), 1), (problem(429, "rate_limited"), 4)):
             with LocalServer(reply) as server:
                 with self.assertRaises((ApiError, ConnectionFailed)):
-                    self.client(server).request("POST", "/v1/dead-letters/1/redrive")
+                    self.client(server).request("POST", "/v1/dead-letters/1/retry")
                 self.assertEqual(len(server.requests), count)
                 self.assertNotIn("idempotency-key", server.requests[0].headers)
 

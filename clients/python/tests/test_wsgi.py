@@ -39,17 +39,17 @@ class WsgiTest(unittest.TestCase):
         self.assertEqual((status, body), (204, b""))
         self.assertEqual([event.data for event in self.events], [{"title": "Über 🚀"}])
 
-    def test_what_is_not_genuine_is_answered_with_401_and_the_code(self) -> None:
+    def test_what_is_not_genuine_gets_401_and_the_code(self) -> None:
         with self.assertLogs("hookferry", "WARNING"):
             status, body, _ = self.request(*signed(secret=OTHER_SECRET))
         self.assertEqual((status, body, self.events), (401, b"no_match", []))
 
-    def test_the_answer_has_the_headers_that_the_function_asked_for(self) -> None:
+    def test_the_response_has_the_headers_that_the_function_asked_for(self) -> None:
         self.router.on("later")(lambda event: retry_after(7))
         status, _, headers = self.request(*signed("later"))
         self.assertEqual((status, headers["Retry-After"]), (503, "7"))
 
-    def test_a_challenge_is_answered_as_json(self) -> None:
+    def test_a_challenge_gets_json(self) -> None:
         status, body, headers = self.request(*signed("webhook.verification", {"challenge": "a-_9"}))
         self.assertEqual((status, headers.get_all("Content-Type")), (200, ["application/json"]))
         self.assertEqual((json.loads(body), self.events), ({"challenge": "a-_9"}, []))
@@ -61,7 +61,7 @@ class WsgiTest(unittest.TestCase):
     def test_a_body_that_is_too_long_is_refused_unread(self) -> None:
         status, body, _ = self.request(b"x" * 1001, {})
         self.assertEqual((status, body), (413, b"body_too_large"))
-        # No more than the head is sent: the answer can't have waited for the body.
+        # No more than the head is sent: the response can't have waited for the body.
         self.assertIn(b" 413 ", self.send_head(b"Content-Length: 99999999999999999999999"))
 
     def test_a_body_without_a_length_is_refused_rather_than_waited_for(self) -> None:

@@ -25,7 +25,7 @@ function isUndisturbed(request: ReceivedRequest, faults: readonly InjectedFault[
 }
 
 function mostAtOnce(requests: readonly ReceivedRequest[]): number {
-  // Of the same millisecond, what ends goes first: a receiver's answer may be read within it, and the next one sent.
+  // Of the same millisecond, what ends goes first: a receiver's response may be read within it, and the next one sent.
   const changes = requests
     .flatMap(({ arrivedAt, endedAt }) => [
       { at: arrivedAt, by: 1 },

@@ -12,9 +12,9 @@ import { createMeasureRecovery } from './measure-recovery';
 import { checkResends } from './resends';
 
 const SPECS: readonly EndpointSpec[] = [
-  { name: 'one', events: ['keyword.*'], answersAfterMs: 0, isPrompt: true },
-  { name: 'all', events: ['*'], answersAfterMs: 0, isPrompt: true },
-  { name: 'foreign', events: ['*'], answersAfterMs: 0, isForeign: true },
+  { name: 'one', events: ['keyword.*'], respondsAfterMs: 0, isPrompt: true },
+  { name: 'all', events: ['*'], respondsAfterMs: 0, isPrompt: true },
+  { name: 'foreign', events: ['*'], respondsAfterMs: 0, isForeign: true },
 ];
 
 describe('what is lost', () => {
@@ -125,7 +125,7 @@ describe('the content of requests', () => {
 });
 
 describe('what code has made of an event', () => {
-  const specs: readonly EndpointSpec[] = [{ name: 'one', events: ['*'], answersAfterMs: 0, code: 'made' }];
+  const specs: readonly EndpointSpec[] = [{ name: 'one', events: ['*'], respondsAfterMs: 0, code: 'made' }];
   const published = new Map([['m1', { type: 'keyword.quick_win' }]]) as never;
   const resends: readonly Resend[] = [
     { eventId: 'evt_m1', endpoint: 'one', askedAt: 5_000, isAcknowledged: true },
@@ -147,7 +147,7 @@ describe('what code has made of an event', () => {
 
   it('does not change at an endpoint without code', () => {
     const requests = [of(1_000, 'old'), of(6_000, 'new')];
-    const plain = [{ name: 'one', events: ['*'], answersAfterMs: 0 }];
+    const plain = [{ name: 'one', events: ['*'], respondsAfterMs: 0 }];
     expect(check(requests, plain)).toEqual(['body changed between attempts']);
   });
 });
@@ -176,7 +176,7 @@ describe('a delivery that is to be sent again', () => {
     expect(findDuplicates(seen(twice, [ofAnother]))).toMatchObject([{ isExplained: false }]);
   });
 
-  it('is not when it comes no more, unless that was never answered', () => {
+  it('is not when it comes no more, unless that was never confirmed', () => {
     const once = twice.slice(0, 1);
     expect(checkResends(seen(once, [resend]))).toMatchObject([{ count: 1 }]);
     expect(checkResends(seen(once, [{ ...resend, isAcknowledged: false }]))).toEqual([]);

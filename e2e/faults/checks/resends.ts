@@ -24,7 +24,7 @@ export function partByResends(
     .filter(({ length }) => length > 0);
 }
 
-/** Whether all that was to be sent again, as was answered, was accepted after that. */
+/** Whether all that was to be sent again, as a response confirmed, was accepted after that. */
 export function checkResends({
   requests,
   resends,

@@ -5,7 +5,7 @@ import { checkInFlight } from './check-in-flight';
 import { tallyFaults } from './tally-faults';
 
 const SPECS: readonly EndpointSpec[] = [
-  { name: 'one', events: ['keyword.*'], answersAfterMs: 0, isPrompt: true },
+  { name: 'one', events: ['keyword.*'], respondsAfterMs: 0, isPrompt: true },
 ];
 const NOTHING = { lost: [], duplicates: [], twoJobs: [] };
 

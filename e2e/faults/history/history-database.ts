@@ -62,7 +62,7 @@ export class HistoryDatabase {
     await this.server.thaw();
   }
 
-  /** Starts it, if it does not run, and waits until it answers: it may end once more while it recovers. */
+  /** Starts it, if it does not run, and waits until it replies: it may end once more while it recovers. */
   async mend(): Promise<void> {
     const giveUpAt = Date.now() + MENDED_WITHIN_MS;
     for (;;) {

@@ -77,14 +77,15 @@ async function setRight(scene: FaultScene, victim: ServiceProcess): Promise<void
 
 /** Of an event that nobody accepts: it is of no known type. */
 async function checkRefused(scene: FaultScene, { name, url }: ServiceProcess): Promise<void> {
-  const answer = await fetch(`${url}/v1/events`, {
+  const response = await fetch(`${url}/v1/events`, {
     method: 'POST',
     headers: { authorization: `Bearer ${scene.service.apiKey}`, 'content-type': 'application/json' },
     body: JSON.stringify({ type: 'no.such_type', data: {} }),
   });
-  const text = await answer.text();
-  const isRefused = answer.status === 503 && text.includes('"clock_skewed"');
-  if (!isRefused) report(scene, `${name} answered ${answer.status} with its clock 15 days off: ${text}`);
+  const text = await response.text();
+  const isRefused = response.status === 503 && text.includes('"clock_skewed"');
+  if (!isRefused)
+    report(scene, `${name} responded with ${response.status} with its clock 15 days off: ${text}`);
 }
 
 async function countReports({ service }: FaultScene, { name }: ServiceProcess): Promise<number> {

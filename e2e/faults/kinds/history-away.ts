@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Answer } from '../../support/api-client';
+import type { ApiResponse } from '../../support/api-client';
 import { toFindings } from '../checks/finding';
 import type { FaultScene } from '../fault-scene';
 import type { ServiceProcess } from '../service-process';
@@ -14,7 +14,7 @@ const OLD_AFTER_MS = 10_000;
 const OLD_ASKED_FOR = 20;
 const TRIES = 40;
 
-/** It is told of by metrics and answers, and by nothing else. */
+/** It is told of by metrics and responses, and by nothing else. */
 export async function awayAndTold(scene: FaultScene): Promise<Strike> {
   const { service, random, checkLater } = scene;
   const failures: string[] = [];
@@ -84,14 +84,16 @@ interface ListView {
 }
 
 /** Again, if Redis or the API is recovering from an earlier fault. */
-async function ask({ client }: FaultScene['service'], path: string): Promise<Answer<ListView>> {
+async function ask({ client }: FaultScene['service'], path: string): Promise<ApiResponse<ListView>> {
   for (let tries = 1; ; tries += 1) {
-    const answer = await client.request<ListView>('GET', path).catch((error: unknown) => String(error));
-    const isAnswered = typeof answer !== 'string';
+    const response = await client.request<ListView>('GET', path).catch((error: unknown) => String(error));
+    const hasResponse = typeof response !== 'string';
     const isOther =
-      isAnswered && answer.status === 503 && !JSON.stringify(answer.body).includes('history_unavailable');
-    if (isAnswered && !isOther) return answer;
-    if (tries === TRIES) throw new Error(`GET ${path} gave ${isAnswered ? answer.status : answer}.`);
+      hasResponse &&
+      response.status === 503 &&
+      !JSON.stringify(response.body).includes('history_unavailable');
+    if (hasResponse && !isOther) return response;
+    if (tries === TRIES) throw new Error(`GET ${path} gave ${hasResponse ? response.status : response}.`);
     await wait(LOOK_EVERY_MS);
   }
 }

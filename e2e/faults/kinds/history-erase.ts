@@ -46,8 +46,8 @@ async function isDelivered({ service: { client }, specs }: FaultScene, id: strin
   const receivers = subscribersOf(BULK_TYPE, specs).length;
   const giveUpAt = Date.now() + DELIVERED_WITHIN_MS;
   return await until(async () => {
-    const answer = await client.request<EventView>('GET', `/v1/events/${id}`).catch(() => undefined);
-    if (answer?.status === 200 && answer.body.deliveries.delivered === receivers) return true;
+    const response = await client.request<EventView>('GET', `/v1/events/${id}`).catch(() => undefined);
+    if (response?.status === 200 && response.body.deliveries.delivered === receivers) return true;
     return Date.now() > giveUpAt ? false : undefined;
   });
 }

@@ -129,7 +129,7 @@ async function killInBatch({ service: { workers, history }, random }: FaultScene
 
 async function killMover({ service, random }: FaultScene): Promise<Strike> {
   const victim = random.pick(service.workers);
-  await victim.historyProxy.untilAnswered(isStatement('COMMIT'), NEXT_BATCH_WITHIN_MS);
+  await victim.historyProxy.untilReplied(isStatement('COMMIT'), NEXT_BATCH_WITHIN_MS);
   const strike = await during(victim.name, () => victim.end('SIGKILL'));
   await wait(random.between(0, 1_000));
   await victim.start();

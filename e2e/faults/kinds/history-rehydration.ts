@@ -86,11 +86,11 @@ export async function askAgain(
   const askedAt = Date.now();
   let isAcknowledged = false;
   for (let tries = 0; !isAcknowledged && tries < TRIES; tries += 1) {
-    const answer = await service.client.request('POST', path, undefined, headers).catch(() => undefined);
-    isAcknowledged = answer?.status === 202;
-    if (answer?.status === 404) throw new Error(`${path} is not found, though it was delivered.`);
+    const response = await service.client.request('POST', path, undefined, headers).catch(() => undefined);
+    isAcknowledged = response?.status === 202;
+    if (response?.status === 404) throw new Error(`${path} is not found, though it was delivered.`);
     // Its payload was erased: there is nothing to send.
-    if (answer?.status === 409 && JSON.stringify(answer.body).includes('payload_erased')) break;
+    if (response?.status === 409 && JSON.stringify(response.body).includes('payload_erased')) break;
     if (!isAcknowledged) await wait(TRY_AGAIN_AFTER_MS);
   }
   return { eventId, endpoint, askedAt, isAcknowledged };

@@ -16,7 +16,7 @@ export const receiverFaults: readonly FaultKind[] = [
   },
   {
     name: 'receiver-stall',
-    what: 'every receiver keeps its answers back for two to five seconds',
+    what: 'every receiver keeps its responses back for two to five seconds',
     mayRepeat: false,
     usualCount: 16,
     inject: async ({ receivers, random }) =>
@@ -24,7 +24,7 @@ export const receiverFaults: readonly FaultKind[] = [
   },
   {
     name: 'receivers-down-2m',
-    what: 'no receiver answers for two minutes, and then all of them at once',
+    what: 'no receiver responds for two minutes, and then all of them at once',
     mayRepeat: true,
     usualCount: 1,
     isLong: true,

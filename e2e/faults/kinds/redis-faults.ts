@@ -80,7 +80,7 @@ export const redisFaults: readonly FaultKind[] = [
   },
   {
     name: 'redis-client-pause',
-    what: 'CLIENT PAUSE: Redis answers no write, or nothing at all, for two to six seconds',
+    what: 'CLIENT PAUSE: Redis replies to no write, or to nothing at all, for two to six seconds',
     mayRepeat: true,
     usualCount: 10,
     inject: async ({ service: { redis }, random }) =>

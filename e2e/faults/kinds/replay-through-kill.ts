@@ -13,7 +13,7 @@ const KNOWN_AFTER_MS = 2_000;
 export async function replayThroughKill(scene: FaultScene): Promise<Strike> {
   const { service, register, random } = scene;
   const name = `replayed-${random.between(1, 1_000_000_000)}`;
-  const { webhookId } = await register({ name, events: [SPARSE_TYPE], answersAfterMs: 0 });
+  const { webhookId } = await register({ name, events: [SPARSE_TYPE], respondsAfterMs: 0 });
   await wait(KNOWN_AFTER_MS);
   const replay = { since: '2020-01-01T00:00:00Z', mode: 'missing', rate: RATE };
   await askPatiently(service.client, 202, 'POST', `/v1/webhooks/${webhookId}/replays`, replay);

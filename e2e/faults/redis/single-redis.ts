@@ -3,8 +3,8 @@ import { RedisServer } from '../../support/redis-server';
 import type { RedisDeployment } from './redis-deployment';
 import { mountSmallDisk } from './small-disk';
 
-// Redis writes its log before it answers, unless it is asked to sync it every second: while such a sync is under
-// way it answers first, for up to two seconds. A kill would then lose what was acknowledged, and the service could
+// Redis writes its log before it replies, unless it is asked to sync it every second: while such a sync is under
+// way it replies first, for up to two seconds. A kill would then lose what was acknowledged, and the service could
 // do nothing about it. `no` leaves the syncing to the kernel, which outlives a killed process.
 const REDIS_OPTIONS = ['--appendfsync', 'no', '--maxmemory-policy', 'noeviction'];
 

@@ -34,7 +34,7 @@ export const historyOutage: Scenario = {
     await runService({
       ...setting,
       fault: NAME,
-      specs: [{ name: 'swift', events: [BULK_TYPE], answersAfterMs: 0, isPrompt: true }],
+      specs: [{ name: 'swift', events: [BULK_TYPE], respondsAfterMs: 0, isPrompt: true }],
       rates: { bulk: PER_SECOND, volume: 0, sparse: 0, sequential: 0 },
       patience: PATIENCE,
       progress: new Progress(NAME),

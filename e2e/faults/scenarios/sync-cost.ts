@@ -20,7 +20,7 @@ const PUBLISHERS = 32;
 
 type Policy = (typeof POLICIES)[number];
 
-/** What it costs that Redis syncs before it answers: 32 publishers, each of which waits for its answer. */
+/** What it costs that Redis syncs before it replies: 32 publishers, each of which waits for its response. */
 export const syncCost: Scenario = {
   name: NAME,
   what: 'nothing is broken: how much is accepted with appendfsync everysec and always, by turns',
@@ -29,7 +29,7 @@ export const syncCost: Scenario = {
     await runService({
       ...setting,
       fault: NAME,
-      specs: [{ name: VOLUME_ENDPOINT, events: [VOLUME_TYPE], answersAfterMs: 0, isPrompt: true }],
+      specs: [{ name: VOLUME_ENDPOINT, events: [VOLUME_TYPE], respondsAfterMs: 0, isPrompt: true }],
       rates: { bulk: 0, volume: 1, sparse: 0, sequential: 0 },
       patience: PATIENCE,
       progress: new Progress(NAME),
@@ -53,7 +53,7 @@ async function measureByTurns({ service, publisher }: Scene): Promise<readonly I
   return [{ kind: NAME, victim: 'nobody', mayRepeat: false, startedAt, endedAt: Date.now() }];
 }
 
-/** How long each publish took that was answered within this time. */
+/** How long each publish took that got its response within this time. */
 async function publishFor(publisher: Publisher, forMs: number): Promise<readonly number[]> {
   const until = performance.now() + forMs;
   const tookMs: number[] = [];

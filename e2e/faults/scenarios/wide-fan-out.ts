@@ -13,7 +13,7 @@ const PATIENCE = { stuckAfterMs: 300_000, silentForMs: 60_000 };
 const specs: readonly EndpointSpec[] = Array.from({ length: ENDPOINTS }, (_, i) => ({
   name: `wide-${i}`,
   events: [BULK_TYPE],
-  answersAfterMs: 0,
+  respondsAfterMs: 0,
 }));
 
 /** One event for ten thousand endpoints, and both workers die in the middle, one after the other. */

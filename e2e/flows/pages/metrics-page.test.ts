@@ -36,7 +36,7 @@ it('is brought up to date when it tells something else', async () => {
 });
 
 it('knows every metric that any page speaks of', async () => {
-  // Members of answers, in lower case too.
+  // Members of responses, in lower case too.
   const others = ['webhooks_left', 'webhooks_disabled'];
   const known = [...apiMetrics, ...workerMetrics].map(({ name }) => name);
   const pages = (await readdir(DOCS)).filter((name) => name.endsWith('.md'));

@@ -1,4 +1,4 @@
-"""What Schemathesis checks of each answer to what it made of the API's description, but for what JSON Schema can't say.
+"""What Schemathesis checks of each response to what it made of the API's description, but for what JSON Schema can't say.
 
 Two checks are ours: a request as described is taken, one that is not is refused. Both are Schemathesis' own, with the
 exemptions below, each with its reason. Schemathesis loads this file by SCHEMATHESIS_HOOKS. KNOWN_IDS is a JSON object: for
@@ -92,7 +92,7 @@ def is_known(fault):
 
 
 def refuses_one(case, response):
-    """Of a batch each event is taken or refused by itself, in an answer that has the status 200."""
+    """Of a batch each event is taken or refused by itself, in a response that has the status 200."""
     if case.operation.path != BATCH or response.status_code != 200:
         return False
     return any(outcome["status"] >= 400 for outcome in response.json()["data"])
@@ -106,7 +106,7 @@ def filter_case(context, case):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Aims a request at what is there: nearly all that is made up would be answered 404, 412 or 422, whatever else is in it."""
+    """Aims a request at what is there: nearly all that is made up would get 404, 412 or 422, whatever else is in it."""
     modes = {location.name: component.mode for location, component in case.meta.components.items()}
     if is_as_described(modes, "HEADER"):
         aim_headers(case.headers)
@@ -131,7 +131,7 @@ def aim_headers(headers):
 
 
 def name_anew(body):
-    """A name that is taken would be answered 409, which would hide whatever else is in the body."""
+    """A name that is taken would get 409, which would hide whatever else is in the body."""
     for member in ("id", "uid"):
         name = body.get(member) if isinstance(body, dict) else None
         if isinstance(name, str) and ANY_NAME.fullmatch(name):

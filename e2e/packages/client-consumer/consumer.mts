@@ -36,6 +36,6 @@ export const mistakes = [
   () => client.paginate('/v1/webhooks/{id}', { params: { path: { id: 'crm' } } }),
   // @ts-expect-error this list has no pages
   () => client.paginate('/v1/event-types'),
-  // @ts-expect-error its answer is not JSON: see exportDeliveries
+  // @ts-expect-error its response is not JSON: see exportDeliveries
   () => client.GET('/v1/deliveries/export'),
 ];

@@ -3,7 +3,7 @@ import { ApiServer, json, lines, problem, type Reply } from '../../../packages/c
 const LINE = `${JSON.stringify({ cursor: 'c', attempt: { outcome: 'delivered' } })}\n`;
 const PAGE = { data: [{ id: 'wh_1' }], next_cursor: null, has_more: false };
 
-const answer: Reply = (response, request) => {
+const reply: Reply = (response, request) => {
   if (request.method === 'DELETE') problem(404, 'not_found')(response, request);
   else if (request.url.includes('export')) lines(LINE)(response, request);
   else if (request.url === '/v1/webhooks') json(200, PAGE)(response, request);
@@ -12,7 +12,7 @@ const answer: Reply = (response, request) => {
 
 /** The API that `consumer.mts` and `consumer.cts` ask. */
 export async function serveConsumer(): Promise<ApiServer> {
-  return await ApiServer.start(answer);
+  return await ApiServer.start(reply);
 }
 
 /** What each of them prints, as JSON. */

@@ -1,10 +1,10 @@
 // Type-checked and run as an ES module: the types are part of what is promised.
 import { createRequire } from 'node:module';
 import {
-  type Answer,
-  answers,
   type DedupeStore,
   memoryStore,
+  type ReceiverResponse,
+  responses,
   type VerificationErrorCode,
   verify,
   type WebhookEvent,
@@ -39,7 +39,7 @@ export function describe(event: WebhookEvent<Events>): string {
 }
 
 const dedupe: DedupeStore = memoryStore({ max: 10, ttlMs: 1_000 });
-const wish: Answer = answers.retryAfter(3);
+const wish: ReceiverResponse = responses.retryAfter(3);
 const options = { secret: process.env.WEBHOOK_SECRET, dedupe, on: { 'brief.created': () => wish } };
 export const express: RequestHandler = forExpress(options);
 export const koa: Middleware = forKoa(options);

@@ -25,7 +25,7 @@ export async function check({ secret, publicKey, headers, body }) {
   const post = (text) => receive(new Request('http://receiver/', { method: 'POST', headers, body: text }));
   const statuses = [(await post(body)).status, (await post(`${body} `)).status];
   if (statuses.join() !== '204,401' || titles.length !== 1)
-    throw new Error(`Answered with ${statuses.join()}.`);
+    throw new Error(`Responded with ${statuses.join()}.`);
 }
 
 const signed = globalThis.process?.env?.SIGNED;

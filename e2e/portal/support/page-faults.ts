@@ -1,7 +1,7 @@
 import type { Page, Request, Response } from 'playwright-core';
 import { until } from '../../support/until';
 
-/** What a browser says itself of an answer that `response` has told already. */
+/** What a browser says itself of a response that `response` has told already. */
 const SAID_TWICE = /^Failed to load resource: the server responded with a status of/;
 
 /** Everything that a page must not do: it is told of here, and a test fails if it is not what the test expected. */
@@ -60,7 +60,7 @@ export class PageFaults {
 
   #checkResponse(response: Response): void {
     if (response.status() < 400) return;
-    this.#add(`answered ${response.status()}: ${response.request().method()} ${response.url()}`);
+    this.#add(`responded with ${response.status()}: ${response.request().method()} ${response.url()}`);
   }
 
   #checkFailure(request: Request): void {

@@ -3,8 +3,8 @@ import { Receiver, type Reply } from '../../support/receiver';
 /** A receiver that fails and recovers when the test says so. */
 export interface SwitchedReceiver {
   readonly receiver: Receiver;
-  /** From now on it answers like this. */
-  answerWith(reply: Reply): void;
+  /** From now on it responds like this. */
+  respondWith(reply: Reply): void;
 }
 
 export async function startSwitchedReceiver(first: Reply = 204): Promise<SwitchedReceiver> {
@@ -12,7 +12,7 @@ export async function startSwitchedReceiver(first: Reply = 204): Promise<Switche
   const receiver = await Receiver.start(() => reply);
   return {
     receiver,
-    answerWith: (next) => {
+    respondWith: (next) => {
       reply = next;
     },
   };

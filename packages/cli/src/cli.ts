@@ -46,7 +46,7 @@ export function clientOf({ url, key }: Profile, cli: Cli, more: ClientExtras = {
     ...(account === undefined ? {} : { account }),
     onRetry: ({ delayMs }) =>
       cli.output.note(
-        `The API did not answer, or refused for now. Trying again in ${(delayMs / 1_000).toFixed(1)} s…`,
+        `The API did not respond, or refused for now. Trying again in ${(delayMs / 1_000).toFixed(1)} s…`,
       ),
   });
 }

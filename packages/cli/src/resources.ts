@@ -1,6 +1,6 @@
 import type { components } from '@hookferry/client';
 
-/** What the API answers with, as its document describes it. */
+/** What the API responds with, as its document describes it. */
 type Schemas = components['schemas'];
 
 export type Account = Schemas['Account'];
@@ -27,7 +27,7 @@ export type TransformationTried = Schemas['TransformationTried'];
 export type TransformationVersion = Schemas['TransformationVersion'];
 export type Webhook = Schemas['Webhook'];
 export type WebhookWithHealth = Schemas['WebhookWithHealth'];
-export type ListenerAnswer = Schemas['ListenerAnswer'];
-export type ForwardFailure = NonNullable<ListenerAnswer['outcome']>;
+export type ListenerResponse = Schemas['ListenerResponse'];
+export type ForwardFailure = NonNullable<ListenerResponse['outcome']>;
 export type NewListener = Schemas['NewListener'];
 export type NewWebhook = Schemas['NewWebhook'];

@@ -5,9 +5,9 @@ export type Fault = components['schemas']['Fault'];
 
 /**
  * The kind of error, for programs. A service newer than this client may send other codes.
- * `unexpected_answer` is the client's own: the answer did not come from the API, but from a proxy, for example.
+ * `unexpected_response` is the client's own: the response did not come from the API, but from a proxy, for example.
  */
-export type ApiErrorCode = components['schemas']['ErrorCode'] | 'unexpected_answer' | (string & {});
+export type ApiErrorCode = components['schemas']['ErrorCode'] | 'unexpected_response' | (string & {});
 
 export interface ApiErrorFacts {
   readonly status: number;

@@ -2,7 +2,7 @@ import type { paths } from './schema';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
-/** Every path but the export's, whose answer is no JSON: that is `exportDeliveries`. */
+/** Every path but the export's, whose response is no JSON: that is `exportDeliveries`. */
 export type ApiPaths = Omit<paths, '/v1/deliveries/export'>;
 
 /** The paths that have this method. */
@@ -14,8 +14,8 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Ends the call, its retries and its waits. */
   readonly signal?: AbortSignal;
-  /** Given the status and the headers of the answer that the data came with: an `ETag`, say. */
-  readonly onAnswer?: (answer: { readonly status: number; readonly headers: Headers }) => void;
+  /** Given the status and the headers of the response that the data came with: an `ETag`, say. */
+  readonly onResponse?: (response: { readonly status: number; readonly headers: Headers }) => void;
 }
 
 /** What a request is made of, by the API's description: `params`, `body`. */
@@ -23,7 +23,7 @@ export type Init<P extends PathWith<M>, M extends Method> = CallOptions &
   ParamsOf<Operation<P, M>> &
   BodyOf<Operation<P, M>>;
 
-/** What the answer brings; undefined where it brings nothing. */
+/** What the response brings; undefined where it brings nothing. */
 export type Data<P extends PathWith<M>, M extends Method> =
   Operation<P, M> extends { responses: infer R } ? DataOf<R, keyof R & SuccessStatus> : never;
 

@@ -2,7 +2,7 @@ import createFetchClient from 'openapi-fetch';
 import type { CallOptions, Method, Page } from './call-types';
 import type { CheckedOptions } from './options';
 import { checkPathParams, type Params } from './path-params';
-import { readData, unexpectedAnswer } from './read-answer';
+import { readData, unexpectedResponse } from './read-response';
 import { routesWithIdempotencyKey } from './schema';
 import { send } from './send';
 
@@ -17,12 +17,12 @@ export type SendCall = (method: Method, path: string, isStream: boolean, init?: 
 const KEY_HEADER = 'Idempotency-Key';
 
 /**
- * Makes the function that sends a call and resolves with its 2xx answer. The body is not parsed yet.
+ * Makes the function that sends a call and resolves with its 2xx response. The body is not parsed yet.
  * A call that creates something gets an `Idempotency-Key`, the same for each attempt.
  */
 export function createSendCall(options: CheckedOptions): SendCall {
   const http = createFetchClient<AnyPaths>({ baseUrl: options.baseUrl, headers: headersFor(options) });
-  return async (method, path, isStream, { onAnswer, ...init } = {}) => {
+  return async (method, path, isStream, { onResponse, ...init } = {}) => {
     const route = `${method.toUpperCase()} ${path}`;
     checkPathParams(route, init.params?.path);
     const takesKey = routesWithIdempotencyKey.has(route);
@@ -34,22 +34,22 @@ export function createSendCall(options: CheckedOptions): SendCall {
         return send(request, { isRepeatable: takesKey || method !== 'post', isStream }, options);
       },
     });
-    onAnswer?.({ status: response.status, headers: response.headers });
+    onResponse?.({ status: response.status, headers: response.headers });
     return response;
   };
 }
 
-/** The data of a 2xx answer. */
+/** The data of a 2xx response. */
 export async function readBody(request: string, response: Response): Promise<unknown> {
   const { status, headers } = response;
   return readData(request, { status, headers, text: await response.text() });
 }
 
-/** The page of a list in a 2xx answer. @throws WebhooksApiError if there is none */
+/** The page of a list in a 2xx response. @throws WebhooksApiError if there is none */
 export async function readPage(request: string, response: Response): Promise<Page<unknown>> {
   const data = await readBody(request, response);
   if (isPage(data)) return data;
-  throw unexpectedAnswer(request, response);
+  throw unexpectedResponse(request, response);
 }
 
 function isPage(data: unknown): data is Page<unknown> {

@@ -43,7 +43,7 @@ describe('a call', () => {
     ]);
   });
 
-  it('resolves with undefined where the answer brings nothing', async () => {
+  it('resolves with undefined where the response brings nothing', async () => {
     const client = await serve({}, (response) => response.writeHead(204).end());
     expect(await client.DELETE('/v1/webhooks/{id}', { params: { path: { id: 'crm' } } })).toBeUndefined();
   });
@@ -62,12 +62,12 @@ describe('a call', () => {
     ]);
   });
 
-  it('shows the headers of the answer to who asks for them', async () => {
+  it('shows the headers of the response to who asks for them', async () => {
     const client = await serve({}, json(200, WEBHOOK, { etag: '"7"' }));
     let etag: string | null = null;
     await client.GET('/v1/webhooks/{id}', {
       params: { path: { id: 'crm' } },
-      onAnswer: ({ headers }) => {
+      onResponse: ({ headers }) => {
         etag = headers.get('etag');
       },
     });
@@ -144,10 +144,10 @@ describe('an error of the API', () => {
       'baseUrl',
     ],
     ['a redirect', (r) => r.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(), 'is a redirect'],
-  ])('is also what says that the answer is %s', async (_, reply, words) => {
+  ])('is also what says that the response is %s', async (_, reply, words) => {
     const client = await serve({}, reply);
     const error = await failureOf(client.GET('/v1/webhooks'));
-    expect(error).toMatchObject({ name: 'WebhooksApiError', code: 'unexpected_answer' });
+    expect(error).toMatchObject({ name: 'WebhooksApiError', code: 'unexpected_response' });
     expect(String(error)).toContain(words);
     expect(server.requests).toHaveLength(1);
   });
@@ -176,13 +176,13 @@ describe('paginate', () => {
   });
 
   it.each([[{}], [{ data: null }], [null], [[]], ['list']])(
-    'is unexpected_answer where the answer %j has no list',
-    async (answer) => {
-      const client = await serve({}, json(200, answer));
+    'is unexpected_response where the response %j has no list',
+    async (response) => {
+      const client = await serve({}, json(200, response));
       expect(await failureOf(client.paginate('/v1/webhooks').next())).toMatchObject({
         name: 'WebhooksApiError',
         status: 200,
-        code: 'unexpected_answer',
+        code: 'unexpected_response',
       });
     },
   );

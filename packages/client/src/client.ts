@@ -13,10 +13,10 @@ import { CHANGES_PATH, type Change, type ChangesQuery, streamChanges } from './s
 import { type ListenerLine, type ListenerQuery, STREAM_PATH, streamListener } from './stream-listener';
 
 /**
- * Every call resolves with the answer's data.
+ * Every call resolves with the response's data.
  *
  * @throws WebhooksApiError if the service refuses the request
- * @throws WebhooksConnectionError if no answer came
+ * @throws WebhooksConnectionError if no response came
  * @throws TypeError if a parameter of the path is missing
  */
 export interface Client {
@@ -63,7 +63,7 @@ export function createClient(options: ClientOptions): Client {
     await readBody(`${method.toUpperCase()} ${path}`, await sendCall(method, path, false, init));
   const callBy = (method: Method) => (path: string, init?: AnyInit) => call(method, path, init);
 
-  // The types of paths, parameters and answers come from the API's description. The code is the same for all.
+  // The types of paths, parameters and responses come from the API's description. The code is the same for all.
   return {
     GET: callBy('get'),
     POST: callBy('post'),

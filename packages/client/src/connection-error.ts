@@ -1,10 +1,10 @@
 /**
- * Why no answer came. `timeout`: it took longer than `timeoutMs`. `connection_failed`: no connection, or one that broke.
+ * Why no response came. `timeout`: it took longer than `timeoutMs`. `connection_failed`: no connection, or one that broke.
  * `aborted`: the caller's own signal ended the call.
  */
 export type ConnectionErrorCode = 'timeout' | 'connection_failed' | 'aborted';
 
-/** No answer came. Whether the service got the request is not known, unless the cause says so. */
+/** No response came. Whether the service got the request is not known, unless the cause says so. */
 export class WebhooksConnectionError extends Error {
   override readonly name = 'WebhooksConnectionError';
   readonly code: ConnectionErrorCode;

@@ -75,5 +75,5 @@ function abortedError(request: string, { reason }: AbortSignal): WebhooksConnect
 }
 
 function timeoutError(request: string, timeoutMs: number): WebhooksConnectionError {
-  return new WebhooksConnectionError('timeout', `${request}: no answer within ${timeoutMs} ms`, undefined);
+  return new WebhooksConnectionError('timeout', `${request}: no response within ${timeoutMs} ms`, undefined);
 }

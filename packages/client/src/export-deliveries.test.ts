@@ -80,7 +80,7 @@ describe('an export', () => {
   it('throws for a line that is not JSON', async () => {
     const client = await serve({}, lines(`${line('a')}<p>\n`));
     const error = await failureOf(cursorsOf(client.exportDeliveries()));
-    expect(error).toMatchObject({ code: 'unexpected_answer' });
+    expect(error).toMatchObject({ code: 'unexpected_response' });
   });
 
   it('hangs up when its reader leaves', async () => {

@@ -25,7 +25,7 @@ export interface ExportOptions extends Pick<CheckedOptions, 'retries' | 'onRetry
  * The lines of an export. After a broken connection, the next request continues after the last line. `retries` requests in
  * a row may fail without a line between them.
  *
- * @param open resolves with a 2xx answer whose body is not yet read
+ * @param open resolves with a 2xx response whose body is not yet read
  * @throws WebhooksApiError, WebhooksConnectionError
  */
 export async function* readExport(

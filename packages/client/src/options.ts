@@ -20,7 +20,7 @@ export interface ClientOptions {
   readonly account?: string;
   /** How often a call is repeated after 429, 503 and failed connections: 0 to 20. Default 3. 0: one request only. */
   readonly retries?: number;
-  /** The time for each attempt, to the end of its answer, in milliseconds: 1 to a day. Default 30,000. */
+  /** The time for each attempt, to the end of its response, in milliseconds: 1 to a day. Default 30,000. */
   readonly timeoutMs?: number;
   /** Used instead of the global `fetch`, such as for a proxy or certificates of your own. */
   readonly fetch?: (request: Request) => Promise<Response>;

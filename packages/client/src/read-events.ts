@@ -1,7 +1,7 @@
 import { WebhooksConnectionError } from './connection-error';
 import { type Deadline, withDeadline } from './deadline';
-import { parseJson, unexpectedAnswer } from './read-answer';
 import { readLines } from './read-lines';
+import { parseJson, unexpectedResponse } from './read-response';
 
 /** A server-sent event of this service, whose data are one line of JSON. */
 export interface ReadEvent {
@@ -12,8 +12,8 @@ export interface ReadEvent {
 }
 
 /**
- * The server-sent events of an answer, as they arrive. The line of its data is the last of an event. The deadline is for
- * each piece of the answer, comments included.
+ * The server-sent events of a response, as they arrive. The line of its data is the last of an event. The deadline is for
+ * each piece of the response, comments included.
  *
  * @throws WebhooksConnectionError
  */
@@ -52,11 +52,11 @@ function eventOf(
   { request }: Deadline,
 ): ReadEvent {
   const parsed = parseJson(data);
-  if (parsed === undefined) throw unexpectedAnswer(request, response);
+  if (parsed === undefined) throw unexpectedResponse(request, response);
   return { event, ...(id === undefined ? {} : { id }), data: parsed };
 }
 
-/** The answer ended unexpectedly. */
+/** The response ended unexpectedly. */
 export function endedEarly({ request }: Pick<Deadline, 'request'>): WebhooksConnectionError {
   return new WebhooksConnectionError('connection_failed', `${request}: the stream has ended`, undefined);
 }

@@ -1,12 +1,12 @@
 import { WebhooksConnectionError } from './connection-error';
 import { type Deadline, withDeadline } from './deadline';
-import { parseJson, unexpectedAnswer } from './read-answer';
 import { readLines } from './read-lines';
+import { parseJson, unexpectedResponse } from './read-response';
 
 /**
- * The JSON texts of an answer, one for each line, as they arrive. The deadline is for each piece, empty lines included.
+ * The JSON texts of a response, one for each line, as they arrive. The deadline is for each piece, empty lines included.
  *
- * @throws WebhooksConnectionError, also when the answer ended in the middle of a line
+ * @throws WebhooksConnectionError, also when the response ended in the middle of a line
  */
 export async function* readJsonLines<Line>(
   response: Response,
@@ -19,7 +19,7 @@ export async function* readJsonLines<Line>(
     for (let next = await lines.next(); ; next = await lines.next()) {
       if (next.done === true) return checkWhole(next.value, deadline);
       const line = parseJson(next.value);
-      if (line === undefined) throw unexpectedAnswer(deadline.request, response);
+      if (line === undefined) throw unexpectedResponse(deadline.request, response);
       yield line as Line;
     }
   } finally {
@@ -28,12 +28,12 @@ export async function* readJsonLines<Line>(
   }
 }
 
-/** Some proxies end an answer regularly when the connection behind them breaks. */
+/** Some proxies end a response regularly when the connection behind them breaks. */
 function checkWhole(isWhole: boolean, { request }: Deadline): void {
   if (isWhole) return;
   throw new WebhooksConnectionError(
     'connection_failed',
-    `${request}: the answer ended in the middle of a line`,
+    `${request}: the response ended in the middle of a line`,
     undefined,
   );
 }

@@ -35,7 +35,7 @@ describe('retries', () => {
     [429, 'rate_limited'],
     [503, 'storage_unavailable'],
     [409, 'request_in_progress'],
-  ])('ask again after %i %s, as late as the answer says', async (status, code) => {
+  ])('ask again after %i %s, as late as the response says', async (status, code) => {
     const client = await serve({}, problem(status, code, AT_ONCE), json(200, LIST));
     expect(await client.GET('/v1/webhooks')).toEqual(LIST);
     expect(retries).toMatchObject([
@@ -71,7 +71,7 @@ describe('retries', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it('follow a connection that was cut before the answer, and one that was cut within it', async () => {
+  it('follow a connection that was cut before the response, and one that was cut within it', async () => {
     const half = cutAfter('{"data":[', 'application/json');
     const client = await serve({}, cut, half, json(200, LIST));
     expect(await client.GET('/v1/webhooks')).toEqual(LIST);
@@ -81,15 +81,15 @@ describe('retries', () => {
     ]);
   });
 
-  it('follow an answer that did not come in time', async () => {
+  it('follow a response that did not come in time', async () => {
     const client = await serve({ timeoutMs: 200 }, silence, json(200, LIST));
     expect(await client.GET('/v1/webhooks')).toEqual(LIST);
     expect(retries).toMatchObject([
-      { error: { code: 'timeout', message: 'GET /v1/webhooks: no answer within 200 ms' } },
+      { error: { code: 'timeout', message: 'GET /v1/webhooks: no response within 200 ms' } },
     ]);
   });
 
-  it('count the time until the end of the answer', async () => {
+  it('count the time until the end of the response', async () => {
     const client = await serve({ timeoutMs: 200, retries: 0 }, (response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).write('{');
     });
@@ -132,7 +132,7 @@ describe('a POST without an Idempotency-Key', () => {
     expect(keysSeen()).toEqual([undefined]);
   });
 
-  it('is sent again after an answer that asks for it', async () => {
+  it('is sent again after a response that asks for it', async () => {
     const client = await serve({}, problem(503, 'storage_unavailable', AT_ONCE), json(200, { id: 'wh_1' }));
     expect(await enable(client)).toEqual({ id: 'wh_1' });
   });

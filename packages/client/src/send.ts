@@ -1,19 +1,19 @@
 import { waitFor, withDeadline } from './deadline';
 import type { CheckedOptions } from './options';
-import { readProblem, unexpectedAnswer } from './read-answer';
+import { readProblem, unexpectedResponse } from './read-response';
 import { isWorthRetrying, retryDelayMs } from './retry-policy';
 
 export interface Sending {
   /** Whether it does no harm to send it again when the result is unknown. */
   readonly isRepeatable: boolean;
-  /** Whether the caller reads the body of a 2xx answer. */
+  /** Whether the caller reads the body of a 2xx response. */
   readonly isStream: boolean;
 }
 
 type SendOptions = Pick<CheckedOptions, 'fetch' | 'retries' | 'timeoutMs' | 'onRetry'>;
 
 /**
- * Sends a request until the answer is a 2xx, or no retry is left or useful.
+ * Sends a request until the response is a 2xx, or no retry is left or useful.
  *
  * @throws WebhooksApiError, WebhooksConnectionError those of the last attempt
  */
@@ -43,13 +43,13 @@ async function sendOnce(
   const { response, text } = await withDeadline(
     { request: name, timeoutMs, signal: request.signal },
     async (signal) => {
-      const answered = await fetch(repeatOf(request, body, signal));
+      const received = await fetch(repeatOf(request, body, signal));
       // The body is part of the attempt: a connection may break in the middle of it.
-      return { response: answered, text: isStream && answered.ok ? undefined : await answered.text() };
+      return { response: received, text: isStream && received.ok ? undefined : await received.text() };
     },
   );
   // Browsers say nothing else about a redirect.
-  if (response.status === 0) throw unexpectedAnswer(name, response);
+  if (response.status === 0) throw unexpectedResponse(name, response);
   if (text === undefined) return response;
   const { status, headers } = response;
   if (!response.ok) throw readProblem(name, { status, headers, text });

@@ -27,7 +27,7 @@ const SPREAD_MS = 1_000;
  * The changes, until the caller stops. When a connection ends, the next one continues where it was. `retries` connections
  * in a row may fail without an event between them.
  *
- * @param open resolves with a 2xx answer whose body is not yet read
+ * @param open resolves with a 2xx response whose body is not yet read
  * @throws WebhooksApiError, WebhooksConnectionError
  */
 export async function* streamChanges(

@@ -13,10 +13,10 @@ export interface StreamOptions {
 }
 
 /**
- * The messages to a listener, until either side ends it. It connects once. The caller reconnects, and answers the deliveries
+ * The messages to a listener, until either side ends it. It connects once. The caller reconnects, and responds to the deliveries
  * that it got before.
  *
- * @param open resolves with a 2xx answer whose body is not yet read
+ * @param open resolves with a 2xx response whose body is not yet read
  * @throws WebhooksApiError, WebhooksConnectionError
  */
 export async function* streamListener(

@@ -45,7 +45,7 @@ export class JobSender {
         return undefined;
       } catch (error) {
         cause = error;
-        // It says nothing about an earlier try without an answer.
+        // It says nothing about an earlier try without a reply.
         if (refusalIn(error)) return { code: mayBeSent ? 'outcome_unknown' : 'redis_refused', cause };
         mayBeSent = code === 'outcome_unknown';
         await wait(Math.min(TRY_AGAIN_AFTER_MS, Math.max(left(), 0)));

@@ -197,7 +197,7 @@ describe('publish, while Redis', () => {
     expect(await jobs.getWaitingCount()).toBe(3);
   });
 
-  it('breaks the connection before its answer, publishes it once', async () => {
+  it('breaks the connection before its reply, publishes it once', async () => {
     const proxy = willClose(await startRedisProxy(redis.url));
     const publisher = open({ redisUrl: proxy.url, ...PATIENT });
     await publisher.publish(event);

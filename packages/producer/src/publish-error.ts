@@ -1,7 +1,7 @@
 /**
  * - `invalid_event`: the event is not valid. Nothing was sent.
  * - `redis_unavailable`: Redis could not be reached in time. Nothing was sent.
- * - `outcome_unknown`: the event was sent, and no answer came in time. It may or may not be published. Publish it again with
+ * - `outcome_unknown`: the event was sent, and no reply came in time. It may or may not be published. Publish it again with
  *   the error's `eventId`: both make one event.
  * - `redis_refused`: Redis refused the event, for lack of memory or of rights for example; see `cause`.
  * - `closed`: the publisher was closed before.
@@ -17,7 +17,7 @@ const MESSAGES: Readonly<Record<Exclude<PublishErrorCode, 'invalid_event'>, stri
   redis_unavailable:
     'Redis could not be reached in time, and nothing was sent. Publish the event again later.',
   outcome_unknown:
-    "The event was sent, and Redis has not answered in time. Publish it again under this error's eventId.",
+    "The event was sent, and Redis has not replied in time. Publish it again under this error's eventId.",
   redis_refused: 'Redis refused the event.',
   closed: 'The publisher is closed.',
 };

@@ -121,7 +121,7 @@ function createOwn({ redisUrl, connection }: ConnectionOptions, patienceMs: numb
         sentinels: [...target.sentinels],
         name: target.master,
         db: target.db,
-        // By default ioredis waits without end for a server that accepts the connection and never answers.
+        // By default ioredis waits without end for a server that accepts the connection and never replies.
         sentinelCommandTimeout: patienceMs,
         ...(target.tls ? TLS_EVERYWHERE : {}),
       });

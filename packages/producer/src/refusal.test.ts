@@ -24,6 +24,6 @@ it.each([
   expect(refusalIn(reply(message))).toBeUndefined();
 });
 
-it.each([[new Error('connect ECONNREFUSED')], [undefined], [null]])('takes for no answer: %s', (error) => {
+it.each([[new Error('connect ECONNREFUSED')], [undefined], [null]])('takes for no reply: %s', (error) => {
   expect(refusalIn(error)).toBeUndefined();
 });

@@ -3,9 +3,9 @@ const PASSING = /^(LOADING|READONLY|CLUSTERDOWN|MASTERDOWN|TRYAGAIN|BUSY|ERR max
 
 /** Redis' refusal, if it would refuse the same command again. */
 export function refusalIn(error: unknown): Error | undefined {
-  // A Cluster's own error says that no node could be asked. It has the answer of one node inside.
+  // A Cluster's own error says that no node could be asked. It has the reply of one node inside.
   const { lastNodeError } = (error ?? {}) as { readonly lastNodeError?: unknown };
-  const answer = lastNodeError ?? error;
-  const isAnswer = answer instanceof Error && answer.name === 'ReplyError';
-  return isAnswer && !PASSING.test(answer.message) ? answer : undefined;
+  const reply = lastNodeError ?? error;
+  const isReply = reply instanceof Error && reply.name === 'ReplyError';
+  return isReply && !PASSING.test(reply.message) ? reply : undefined;
 }

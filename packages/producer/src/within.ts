@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 export async function within<T>(patienceMs: number, work: Promise<T>): Promise<T> {
   const stop = new AbortController();
   const silence = wait(Math.max(patienceMs, 0), undefined, { signal: stop.signal }).then(() => {
-    throw new Error('Redis did not answer in time');
+    throw new Error('Redis did not reply in time');
   });
   // Nobody waits for the one that ends second.
   silence.catch(() => {});

@@ -1,4 +1,4 @@
-import { answers, memoryStore, WebhookVerificationError } from './index';
+import { memoryStore, responses, WebhookVerificationError } from './index';
 import type { ReceiverOptions } from './receiver-options';
 import { type Posted, type PostInput, postWebhook } from './testing/post-webhook';
 import { type ServedAdapter, servedAdapters } from './testing/serve-adapters';
@@ -32,7 +32,7 @@ describe.each(servedAdapters)('the adapter for %s', (_name, serve) => {
     return (input) => postWebhook(port, input);
   }
 
-  it('hands a genuine event to the handler of its type, and answers 204', async () => {
+  it('hands a genuine event to the handler of its type, and responds with 204', async () => {
     const post = await start();
     expect(await post()).toMatchObject({ status: 204, text: '' });
     expect(handled).toEqual([
@@ -80,15 +80,15 @@ describe.each(servedAdapters)('the adapter for %s', (_name, serve) => {
     ['missing_header', { ...good, 'webhook-signature': [good['webhook-signature'], 'v1,AAAA'] }],
   ])('refuses with 401 and says %s', async (code, headers) => {
     const post = await start();
-    const answer = await post({ headers });
-    expect(answer).toMatchObject({ status: 401, text: expect.stringMatching(new RegExp(`^${code}: `)) });
-    expect(answer.headers['content-type']).toMatch(/^text\/plain/);
+    const response = await post({ headers });
+    expect(response).toMatchObject({ status: 401, text: expect.stringMatching(new RegExp(`^${code}: `)) });
+    expect(response.headers['content-type']).toMatch(/^text\/plain/);
     expect(handled).toEqual([]);
     expect(errors).toMatchObject([{ code }]);
     expect(errors[0]).toBeInstanceOf(WebhookVerificationError);
   });
 
-  it('answers 500 and what to do where the mistake is its own', async () => {
+  it('responds with 500 and what to do where the mistake is its own', async () => {
     const post = await start({ secret: '' });
     expect(await post()).toMatchObject({
       status: 500,
@@ -96,7 +96,7 @@ describe.each(servedAdapters)('the adapter for %s', (_name, serve) => {
     });
   });
 
-  it('answers 500 when a handler throws, and does not tell what', async () => {
+  it('responds with 500 when a handler throws, and does not tell what', async () => {
     const failure = new Error('password is 1234');
     const post = await start({ on: { 'brief.created': () => Promise.reject(failure) } });
     const { status, text } = await post();
@@ -105,7 +105,7 @@ describe.each(servedAdapters)('the adapter for %s', (_name, serve) => {
     expect(errors).toEqual([failure]);
   });
 
-  it('answers 204 to a type that nobody handles, unless somebody takes the rest', async () => {
+  it('responds with 204 to a type that nobody handles, unless somebody takes the rest', async () => {
     const body = '{"type":"constructor","data":{}}';
     const post = await start();
     expect(await post({ body })).toMatchObject({ status: 204 });
@@ -116,11 +116,11 @@ describe.each(servedAdapters)('the adapter for %s', (_name, serve) => {
   });
 
   it.each([
-    ['abort', answers.abort(), 422, { 'webhook-delivery': 'abort' }],
-    ['disable', answers.disable(), 503, { 'webhook-delivery': 'disable' }],
-    ['retryAfter', answers.retryAfter(120), 503, { 'retry-after': '120' }],
-  ])('passes on a wish to %s', async (_wish, answer, status, headers) => {
-    const post = await start({ on: { 'brief.created': async () => answer } });
+    ['abort', responses.abort(), 422, { 'webhook-delivery': 'abort' }],
+    ['disable', responses.disable(), 503, { 'webhook-delivery': 'disable' }],
+    ['retryAfter', responses.retryAfter(120), 503, { 'retry-after': '120' }],
+  ])('passes on a wish to %s', async (_wish, response, status, headers) => {
+    const post = await start({ on: { 'brief.created': async () => response } });
     expect(await post()).toMatchObject({ status, headers });
     expect(errors).toEqual([]);
   });
@@ -148,8 +148,8 @@ describe.each(servedAdapters)('the adapter for %s', (_name, serve) => {
     const item = (id: string) => ({ id, type: 'brief.created', timestamp: ACCEPTED_AT, data: 7 });
     const body = JSON.stringify({ type: 'batch', data: ['evt_1', 'evt_2', 'evt_3'].map(item) });
     const headers = signStandard({ id: 'batch_1', body });
-    const { status, text, headers: answered } = await post({ body, headers });
-    expect([status, JSON.parse(text), answered['content-type']]).toEqual([
+    const { status, text, headers: received } = await post({ body, headers });
+    expect([status, JSON.parse(text), received['content-type']]).toEqual([
       200,
       { failed: ['evt_2'] },
       expect.stringMatching(/^application\/json/),
@@ -176,7 +176,7 @@ describe.each(servedAdapters)('the adapter for %s', (_name, serve) => {
     expect(handled).toMatchObject([1, 2, 3].map(() => ({ ...common, cloudEvent: attributes })));
   });
 
-  it('answers a challenge by itself, each time, and no handler gets it', async () => {
+  it('responds to a challenge by itself, each time, and no handler gets it', async () => {
     const handle = (event: unknown) => handled.push(event);
     const on = { 'webhook.verification': handle };
     const post = await start({ on, otherwise: handle, dedupe: memoryStore() });
@@ -193,7 +193,7 @@ describe.each(servedAdapters)('the adapter for %s', (_name, serve) => {
     expect(errors).toEqual([]);
   });
 
-  it('answers no challenge whose signature is wrong', async () => {
+  it('responds to no challenge whose signature is wrong', async () => {
     const post = await start();
     const body = '{"type":"webhook.verification","data":{"challenge":"a-_9"}}';
     const { status, text } = await post({ body, headers: signStandard({ body, secret: OTHER_SECRET }) });

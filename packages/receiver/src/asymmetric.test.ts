@@ -147,7 +147,7 @@ describe('a key set', () => {
     await verify();
   });
 
-  it('forgets a key that was taken away as soon as the answer is old', async () => {
+  it('forgets a key that was taken away as soon as the response is old', async () => {
     const { published, verify, pass } = publish('public, max-age=300');
     await verify();
     published.set = { keys: [] };

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { readRawBody } from './read-raw-body';
 import { createReceive } from './receive';
 import type { ReceiverOptions } from './receiver-options';
-import { sendAnswer } from './send-answer';
+import { sendResponse } from './send-response';
 
 export type { Handler, Handlers, HandlingOptions, ReceiverOptions } from './receiver-options';
 
@@ -24,11 +24,11 @@ export function webhooks<Events extends object = Record<string, unknown>>(
   const receive = createReceive(options);
   return async (request, response) => {
     const { body, rawBody } = request;
-    const answer = await receive({
+    const result = await receive({
       headers: request.headers,
       readBody: (maxBytes) =>
         readRawBody({ stream: request, taken: [rawBody, body], remedy: REMEDY }, maxBytes),
     });
-    sendAnswer(response, answer);
+    sendResponse(response, result);
   };
 }

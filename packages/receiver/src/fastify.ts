@@ -27,8 +27,8 @@ export function webhooks<Events extends object = Record<string, unknown>>(
       async (_request: unknown, body: Buffer) => body,
     );
     app.post(path, async ({ headers, body }, reply) => {
-      const answer = await receive({ headers, readBody: () => (body ?? '') as Buffer });
-      return await reply.code(answer.status).headers(answer.headers).send(answer.text);
+      const response = await receive({ headers, readBody: () => (body ?? '') as Buffer });
+      return await reply.code(response.status).headers(response.headers).send(response.text);
     });
   };
 }

@@ -16,10 +16,10 @@ export function webhooks<Events extends object = Record<string, unknown>>(
   const receive = createReceive(options);
   return async (request) => {
     const { headers } = request;
-    const answer = await receive({ headers, readBody: (maxBytes) => readBody(request, maxBytes) });
-    return new Response(answer.text === '' ? null : answer.text, {
-      status: answer.status,
-      headers: answer.headers,
+    const response = await receive({ headers, readBody: (maxBytes) => readBody(request, maxBytes) });
+    return new Response(response.text === '' ? null : response.text, {
+      status: response.status,
+      headers: response.headers,
     });
   };
 }

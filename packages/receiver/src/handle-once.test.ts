@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Answer, answers } from './answers';
 import type { DedupeStore } from './dedupe-store';
 import { handleOnce } from './handle-once';
 import { memoryStore } from './memory-store';
+import { ReceiverResponse, responses } from './responses';
 
-const DONE = new Answer(204);
+const DONE = new ReceiverResponse(204);
 const LONG_MS = 60_000;
 
 function arrange(store: DedupeStore = memoryStore(), leaseMs = LONG_MS) {
   const errors: unknown[] = [];
-  const once = (handle: () => Promise<Answer>, id = 'a') =>
+  const once = (handle: () => Promise<ReceiverResponse>, id = 'a') =>
     handleOnce({ id }, handle, { dedupe: store, leaseMs, onError: (error) => errors.push(error) });
   return { once, errors, store };
 }
@@ -21,11 +21,11 @@ it('has an event handled again whose handler failed', async () => {
   expect(await once(() => Promise.reject(new Error('never called')))).toMatchObject({ status: 204 });
 });
 
-it.each([answers.abort(), answers.disable(), answers.retryAfter(5)])(
-  'has an event handled again that was answered with $status $headers',
-  async (answer) => {
+it.each([responses.abort(), responses.disable(), responses.retryAfter(5)])(
+  'has an event handled again that got $status $headers',
+  async (response) => {
     const { once } = arrange();
-    expect(await once(async () => answer)).toBe(answer);
+    expect(await once(async () => response)).toBe(response);
     expect(await once(async () => DONE)).toBe(DONE);
   },
 );
@@ -68,5 +68,5 @@ it('does not release what somebody else has claimed since its own lease ended', 
 });
 
 it.each([0, -1, 1.5, Number.NaN])('has no wish to retry after %s seconds', (seconds) => {
-  expect(() => answers.retryAfter(seconds)).toThrow(RangeError);
+  expect(() => responses.retryAfter(seconds)).toThrow(RangeError);
 });

@@ -1,8 +1,8 @@
-import { Answer } from './answers';
 import type { DedupeStore } from './dedupe-store';
 import type { SignedHeaders } from './event';
+import { ReceiverResponse } from './responses';
 
-// Longer than the longest attempt (60 s): by then the service has given up waiting for the answer.
+// Longer than the longest attempt (60 s): by then the service has given up waiting for the response.
 export const DEFAULT_LEASE_MS = 120_000;
 // Short enough for a sender that waits, and most handlers have finished by then.
 const BUSY_RETRY_SECONDS = 10;
@@ -21,31 +21,31 @@ export interface OnceOptions {
  */
 export async function handleOnce(
   { id }: SignedHeaders,
-  handle: () => Promise<Answer>,
+  handle: () => Promise<ReceiverResponse>,
   { dedupe, leaseMs = DEFAULT_LEASE_MS, onError }: OnceOptions,
-): Promise<Answer> {
+): Promise<ReceiverResponse> {
   if (dedupe === undefined || id === undefined) return await handle();
   const leaseEndsAt = Date.now() + leaseMs;
   const claim = await dedupe.claim(id, leaseMs);
-  if (claim === 'done') return new Answer(204);
+  if (claim === 'done') return new ReceiverResponse(204);
   if (claim === 'busy') {
     const headers = { 'retry-after': String(BUSY_RETRY_SECONDS) };
-    return new Answer(409, headers, 'This event is being handled right now.\n');
+    return new ReceiverResponse(409, headers, 'This event is being handled right now.\n');
   }
 
   // After the lease, the claim may belong to another process.
   const release = async () => (Date.now() < leaseEndsAt ? await dedupe.release(id) : undefined);
   try {
-    const answer = await handle();
-    await orReport(() => (isHandled(answer) ? dedupe.commit(id) : release()), onError);
-    return answer;
+    const response = await handle();
+    await orReport(() => (isHandled(response) ? dedupe.commit(id) : release()), onError);
+    return response;
   } catch (error) {
     await orReport(release, onError);
     throw error;
   }
 }
 
-function isHandled({ status }: Answer): boolean {
+function isHandled({ status }: ReceiverResponse): boolean {
   return status >= 200 && status < 300;
 }
 

@@ -23,7 +23,7 @@ const MAX_KEYS = 100;
 // Requests that name unknown keys cause no more fetches than this.
 const UNKNOWN_EVERY_MS = 60_000;
 const FAILED_EVERY_MS = 5_000;
-// `max-age` of the answer, within these.
+// `max-age` of the response, within these.
 const LEAST_MS = 10_000;
 const MOST_MS = 3_600_000;
 const DEFAULT_MS = 300_000;
@@ -90,7 +90,7 @@ async function read(url: string, fetch: NonNullable<KeySetOptions['fetch']>) {
     signal: AbortSignal.timeout(TIMEOUT_MS),
     headers: { accept: 'application/json', 'cache-control': 'no-cache' },
   });
-  if (response.status !== 200) throw new Error(`it answered with the status ${response.status}`);
+  if (response.status !== 200) throw new Error(`it responded with the status ${response.status}`);
   const seconds = /(?:^|[\s,])max-age=(\d{1,9})/.exec(response.headers.get('cache-control') ?? '')?.[1];
   const forMs =
     seconds === undefined ? DEFAULT_MS : Math.min(Math.max(Number(seconds) * 1_000, LEAST_MS), MOST_MS);

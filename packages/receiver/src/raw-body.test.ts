@@ -82,9 +82,9 @@ describe('a body that was parsed before', () => {
   it('is a mistake that whoever uses fetch is told how to mend', async () => {
     const request = new Request('http://receiver/', { method: 'POST', headers: signStandard(), body: BODY });
     await request.json();
-    const answer = await forFetch(options)(request);
-    expect(answer.status).toBe(500);
-    expect(await answer.text()).toMatch(/^body_already_parsed: .*before request\.json\(\)/);
+    const response = await forFetch(options)(request);
+    expect(response.status).toBe(500);
+    expect(await response.text()).toMatch(/^body_already_parsed: .*before request\.json\(\)/);
   });
 
   it('is one also in an event of Lambda', async () => {

@@ -44,7 +44,7 @@ async function readStream(stream: IncomingMessage, maxBytes: number): Promise<Bu
   );
 }
 
-// Not with `for await`: leaving that loop early would close the connection before the answer.
+// Not with `for await`: leaving that loop early would close the connection before the response.
 function readChunks(stream: IncomingMessage, maxBytes: number): Promise<readonly Buffer[]> {
   return new Promise((resolve, reject) => {
     const hungUp = () => reject(new Error('The sender closed the connection before the body was complete.'));

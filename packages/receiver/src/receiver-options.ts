@@ -4,7 +4,7 @@ import type { VerifyOptions } from './verify';
 
 /**
  * Handles an event. When it returns, the event is handled. When it throws, the service sends the event again. It can return
- * one of `answers` to tell the service something else. Other values are ignored.
+ * one of `responses` to tell the service something else. Other values are ignored.
  */
 export type Handler<Event> = (event: Event) => unknown;
 
@@ -18,9 +18,9 @@ export type ReceiverOptions<Events extends object = Record<string, unknown>> = V
   HandlingOptions<Events>;
 
 export interface HandlingOptions<Events extends object> {
-  /** `webhook.verification` needs none: the service's challenge is answered once its signature was verified. */
+  /** `webhook.verification` needs none: the service's challenge gets its response once its signature was verified. */
   readonly on: Handlers<Events>;
-  /** Handles events of all other types. Default: they are answered with 204. */
+  /** Handles events of all other types. Default: they get 204. */
   readonly otherwise?: Handler<WebhookEvent>;
   /**
    * Whether an event that fails stops the rest of its batch: the events after it are not handled, and are sent again with
@@ -34,7 +34,7 @@ export interface HandlingOptions<Events extends object> {
    * Default 120,000. Has no effect without `dedupe`.
    */
   readonly leaseMs?: number;
-  /** The longest accepted body, in bytes. A longer one is answered with 413. Default 1.25 MiB. Raise it only if the service
+  /** The longest accepted body, in bytes. A longer one gets 413. Default 1.25 MiB. Raise it only if the service
    * has a higher `MAX_EVENT_BYTES`. */
   readonly maxBytes?: number;
   /**

@@ -28,7 +28,7 @@ export class WebhookVerificationError extends Error {
   override readonly name = 'WebhookVerificationError';
   /** Decide by this code: it does not change. */
   readonly code: VerificationErrorCode;
-  /** Whether the receiver's configuration is wrong, so that no request can be verified: answer 500, not 401. */
+  /** Whether the receiver's configuration is wrong, so that no request can be verified: respond with 500, not 401. */
   readonly isConfigurationError: boolean;
   /** With `missing_header`: the header's name. */
   readonly header?: string;

@@ -44,7 +44,7 @@ export interface RequestToVerify {
  * If there is a `webhook-signature`, it is verified by Standard Webhooks (with `webhook-id` and `webhook-timestamp`).
  * Otherwise `X-Service-Signature` is verified.
  *
- * @throws WebhookVerificationError with a `code`: answer 401, or 500 if `isConfigurationError`. `invalid_payload` also for a
+ * @throws WebhookVerificationError with a `code`: respond with 401, or 500 if `isConfigurationError`. `invalid_payload` also for a
  *   request with several events.
  */
 export async function verify<Events extends object = Record<string, unknown>>(

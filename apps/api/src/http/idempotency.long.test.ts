@@ -193,7 +193,7 @@ describe('idempotency', () => {
       const first = await post('order-1', { events }, { path });
       expect([first.status, first.body.data[499].status]).toEqual([200, 202]);
       const again = await post('order-1', { events }, { path });
-      expect(readProblem(again)).toEqual({ status: 409, code: 'answer_not_kept' });
+      expect(readProblem(again)).toEqual({ status: 409, code: 'response_not_kept' });
       expect(again.body.detail).toContain(
         createHash('sha256').update(JSON.stringify(first.body)).digest('hex'),
       );

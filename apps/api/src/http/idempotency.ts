@@ -75,7 +75,7 @@ const LASTING: readonly ErrorCode[] = ['invalid_request', 'payload_too_large'];
  * one that broke off goes on under the same ids. Passing errors are not remembered.
  *
  * @throws AppError `invalid_request` for an invalid key, `idempotency_key_reused` for another request's key,
- *   `request_in_progress` while the first is running, `answer_not_kept` when the first response was too long,
+ *   `request_in_progress` while the first is running, `response_not_kept` when the first response was too long,
  *   `conflict` when another API key was used the first time.
  */
 export async function answerOnce(
@@ -194,7 +194,7 @@ function encodeKept(kept: Kept): string {
 
 function notKept({ status, bytes, sha256 }: Extract<Kept, { long: unknown }>['long']): AppError {
   return new AppError(
-    'answer_not_kept',
+    'response_not_kept',
     `The request was carried out, with the status ${status}. Its response of ${bytes} bytes (SHA-256 ${sha256}) was too large to be kept.`,
   );
 }

@@ -23,7 +23,7 @@ export const PROBLEMS: Readonly<Record<ErrorCode, { readonly status: number; rea
   already_due: { status: 409, title: 'The event is due already' },
   request_in_progress: { status: 409, title: 'The same request is being processed' },
   last_admin_key: { status: 409, title: 'The last key that can issue others' },
-  answer_not_kept: { status: 409, title: 'The request was carried out, but its response was not kept' },
+  response_not_kept: { status: 409, title: 'The request was carried out, but its response was not kept' },
   limit_reached: { status: 409, title: 'A limit is reached' },
   replays_running: { status: 409, title: 'Too many replays are running' },
   quota_exceeded: { status: 409, title: 'The quota of the account is used up' },

@@ -141,7 +141,7 @@ async function claimForTheOther({ method }: RouteCase): Promise<Belongings> {
   await client.zadd(`${QUEUE_PREFIX}:deliveries:failed`, 1, jobId);
   const store = new DeadLetterStore(client, oneShard(QUEUE_PREFIX), Date.now);
   const deadLetter = deadLetterIdOf('deliveries', jobId);
-  await store.claim(deadLetter, method === 'delete' ? 'redrive' : 'drop');
+  await store.claim(deadLetter, method === 'delete' ? 'retry' : 'drop');
   return { ...own, deadLetter };
 }
 

@@ -195,7 +195,7 @@ const OF_KEY: readonly ErrorCode[] = ['insufficient_scope', 'operator_only', 'no
 const OF_BODY: readonly ErrorCode[] = ['malformed_json', 'payload_too_large', 'unsupported_media_type'];
 const OF_IDEMPOTENCY_KEY: readonly ErrorCode[] = [
   'request_in_progress',
-  'answer_not_kept',
+  'response_not_kept',
   'conflict',
   'idempotency_key_reused',
 ];

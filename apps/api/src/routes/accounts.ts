@@ -42,7 +42,7 @@ const storedBytesSchema = z
   .object({
     events: bytes.describe('Bytes of events.'),
     deliveries: bytes.describe('Bytes of deliveries, with their attempts.'),
-    answers: bytes.describe('Bytes of the responses that are kept for requests with an `Idempotency-Key`.'),
+    responses: bytes.describe('Bytes of the responses that are kept for requests with an `Idempotency-Key`.'),
     replays: bytes.describe('Bytes of the records of replays.'),
     portal_sessions: bytes.describe('Bytes of portal sessions that have not ended, with their logos.'),
   })
@@ -84,8 +84,9 @@ function presentUsage({ usage, historyBytes }: WholeUsage): z.infer<typeof usage
   };
 }
 
-function presentBytes({ sessions, ...others }: AccountUsage['bytes']): z.infer<typeof storedBytesSchema> {
-  return { ...others, portal_sessions: sessions };
+function presentBytes(stored: AccountUsage['bytes']): z.infer<typeof storedBytesSchema> {
+  const { events, deliveries, answers, replays, sessions } = stored;
+  return { events, deliveries, responses: answers, replays, portal_sessions: sessions };
 }
 
 const querySchema = pageQuery(newestFirstCursorSchema).extend({

@@ -63,13 +63,13 @@ export const readDeadLetter = defineRoute({
  * A job that is still invalid, or fails again, becomes a new dead letter: one with another id, or of a later
  * time.
  */
-export const redriveDeadLetter = defineRoute({
-  operationId: 'redriveDeadLetter',
-  summary: 'Put a dead letter back onto its queue',
+export const retryDeadLetter = defineRoute({
+  operationId: 'retryDeadLetter',
+  summary: 'Retry a dead letter: put its job back onto its queue',
   method: 'post',
-  path: '/v1/dead-letters/:id/redrive',
+  path: '/v1/dead-letters/:id/retry',
   scope: 'admin',
-  audit: 'dead_letter.redrive',
+  audit: 'dead_letter.retry',
   operatorOnly: true,
   request: { params: deadLetterParams },
   responses: {
@@ -77,7 +77,7 @@ export const redriveDeadLetter = defineRoute({
   },
   problems: ['conflict'],
   async handle({ params, act }, core) {
-    await core.deadLetters.redrive(params.id, act);
+    await core.deadLetters.retry(params.id, act);
     return { status: 202 };
   },
 });

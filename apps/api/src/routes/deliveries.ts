@@ -199,7 +199,7 @@ const REQUEST_ID_PREFIX = 'rdl';
 /** Once more, now, under the same `webhook-id`. */
 export const redeliverDelivery = defineRoute({
   operationId: 'redeliverDelivery',
-  summary: 'Send a delivery again, now',
+  summary: 'Redeliver: send a delivery once more, now',
   method: 'post',
   path: '/v1/deliveries/:id/redeliver',
   scope: 'deliveries:write',

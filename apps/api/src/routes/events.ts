@@ -78,7 +78,7 @@ const deliveryCountsSchema = z
       .describe('How many of them wait without using attempts, until their webhook can take them.'),
     delivered: z.int().describe('How many of them the receiver has accepted.'),
     exhausted: z.int().describe('How many of them ended because every attempt failed.'),
-    aborted: z.int().describe('How many of them ended because the receiver answered 410.'),
+    aborted: z.int().describe('How many of them ended because the receiver responded with 410.'),
     cancelled: z.int().describe('How many of them ended because their webhook or the payload was deleted.'),
     superseded: z
       .int()

@@ -10,7 +10,7 @@ import {
 } from './accounts';
 import { createApiKey, listApiKeys, revokeApiKey } from './api-keys';
 import { exportAuditLog, listAuditLog } from './audit-log';
-import { dropDeadLetter, listDeadLetters, readDeadLetter, redriveDeadLetter } from './dead-letters';
+import { dropDeadLetter, listDeadLetters, readDeadLetter, retryDeadLetter } from './dead-letters';
 import {
   listDeliveries,
   listEventDeliveries,
@@ -143,6 +143,6 @@ export const routes: readonly Route[] = [
   readReadiness, //         GET    /v1/operations/readiness
   listDeadLetters, //       GET    /v1/dead-letters
   readDeadLetter, //        GET    /v1/dead-letters/:id
-  redriveDeadLetter, //     POST   /v1/dead-letters/:id/redrive
+  retryDeadLetter, //     POST   /v1/dead-letters/:id/retry
   dropDeadLetter, //        DELETE /v1/dead-letters/:id
 ];

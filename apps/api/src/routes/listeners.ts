@@ -90,10 +90,10 @@ const lineSchema = z
     stream: z
       .string()
       .optional()
-      .meta({ description: 'The id of the stream, which answers must name. Present with `ready`.' }),
+      .meta({ description: 'The id of the stream, which responses must name. Present with `ready`.' }),
     exchange: z.string().optional().meta({
       description:
-        'The id of this delivery in the stream, which its answer must name. Present with `delivery`.',
+        'The id of this delivery in the stream, which its response must name. Present with `delivery`.',
     }),
     headers: z
       .record(z.string(), z.string())
@@ -107,7 +107,7 @@ const lineSchema = z
       .int()
       .optional()
       .describe('How many milliseconds the attempt may take. Present with `delivery`.'),
-    answer_bytes: z
+    response_bytes: z
       .int()
       .optional()
       .meta({ description: 'How many bytes of the body of the response are kept. Present with `delivery`.' }),
@@ -131,7 +131,7 @@ export const streamListener = defineRoute({
     query: z.strictObject({
       parallel: limitSchema(MAX_PARALLEL)
         .default(DEFAULT_PARALLEL)
-        .describe('How many deliveries may wait for an answer at once: 1 to 100. Default: 10.'),
+        .describe('How many deliveries may wait for a response at once: 1 to 100. Default: 10.'),
       max_seconds: limitSchema(MAX_SECONDS)
         .optional()
         .describe(
@@ -182,17 +182,17 @@ function present(line: ListenerLine): z.infer<typeof lineSchema> {
     headers: { ...headers },
     body_base64: Buffer.from(body).toString('base64'),
     timeout_ms: timeoutMs,
-    answer_bytes: keptBytes,
+    response_bytes: keptBytes,
   };
 }
 
-const MAX_ANSWERS = 100;
+const MAX_RESPONSES = 100;
 const MAX_BODY_BASE64 = 90_000;
 const MAX_HEADERS = 100;
 
 const timingSchema = z.number().min(0).max(3_600_000).optional();
 
-const answerSchema = z
+const responseSchema = z
   .strictObject({
     exchange: z.string().max(40).describe('The delivery, as `exchange` of its line named it.'),
     status: z
@@ -234,46 +234,46 @@ const answerSchema = z
   .refine(({ status, outcome }) => (status === undefined) !== (outcome === undefined), {
     message: 'must have either "status" or "outcome"',
   })
-  .meta({ id: 'ListenerAnswer' });
+  .meta({ id: 'ListenerResponse' });
 
-const responseSchema = z
+const responsesSchema = z
   .strictObject({
     stream: z.string().max(40).meta({ description: 'The id of the stream, from its line `ready`.' }),
-    answers: z
-      .array(answerSchema)
-      .max(MAX_ANSWERS)
-      .describe('The answers: at most 100. An empty list shows that the client is still connected.'),
+    responses: z
+      .array(responseSchema)
+      .max(MAX_RESPONSES)
+      .describe('The responses: at most 100. An empty list shows that the client is still connected.'),
   })
-  .meta({ id: 'ListenerAnswers' });
+  .meta({ id: 'ListenerResponses' });
 
 /** An empty list is a sign of life, due every five seconds. */
-export const answerListener = defineRoute({
-  operationId: 'answerListener',
-  summary: 'Answer deliveries of a listener',
+export const respondToListener = defineRoute({
+  operationId: 'respondToListener',
+  summary: 'Pass on the responses to deliveries of a listener',
   method: 'post',
-  path: '/v1/listeners/:id/answers',
+  path: '/v1/listeners/:id/responses',
   scope: 'webhooks:write',
   audit: {
     notAudited:
-      'It carries the answers of a receiver to a connected client, as a worker records those of all others.',
+      'It carries the responses of a receiver to a connected client, as a worker records those of all others.',
   },
   request: {
     params: listenerParams,
-    body: responseSchema,
-    example: { stream: '9f3c1b0e-5a53-4c4c-9a0e-0d5f7b1f2a11', answers: [{ exchange: '1', status: 204 }] },
+    body: responsesSchema,
+    example: { stream: '9f3c1b0e-5a53-4c4c-9a0e-0d5f7b1f2a11', responses: [{ exchange: '1', status: 204 }] },
   },
-  responses: { 204: { description: 'The answers were passed on to the workers.' } },
+  responses: { 204: { description: 'The responses were passed on to the workers.' } },
   problems: ['conflict'],
   async handle(
-    { apiKey: { accountId }, params: { id: endpointId }, body: { stream, answers } },
+    { apiKey: { accountId }, params: { id: endpointId }, body: { stream, responses } },
     { listenerStreams }: ListenerModules,
   ) {
-    await listenerStreams.answer({ accountId, endpointId }, stream, answers.map(toAnswer));
+    await listenerStreams.answer({ accountId, endpointId }, stream, responses.map(toAnswer));
     return { status: 204 };
   },
 });
 
-function toAnswer(sent: z.infer<typeof answerSchema>): ListenerAnswer {
+function toAnswer(sent: z.infer<typeof responseSchema>): ListenerAnswer {
   const { exchange, status, headers = {}, body_base64: body = '', outcome, error } = sent;
   const timings = timingsOf(sent);
   return outcome === undefined
@@ -281,7 +281,7 @@ function toAnswer(sent: z.infer<typeof answerSchema>): ListenerAnswer {
     : { kind: 'failed', exchange, reason: outcome, error: error ?? outcome, timings };
 }
 
-function timingsOf({ dns_ms, connect_ms, tls_ms, first_byte_ms }: z.infer<typeof answerSchema>) {
+function timingsOf({ dns_ms, connect_ms, tls_ms, first_byte_ms }: z.infer<typeof responseSchema>) {
   return {
     ...(dns_ms === undefined ? {} : { dnsMs: dns_ms }),
     ...(connect_ms === undefined ? {} : { connectMs: connect_ms }),

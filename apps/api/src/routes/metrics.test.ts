@@ -188,7 +188,7 @@ describePostgres('with a history', () => {
     const { id, head } = await move(now - 26 * HOUR_MS);
     await move(now - 2 * HOUR_MS);
     await deliver(now, withHistory.redis);
-    // It is about to be sent again: it is in both places.
+    // It is about to be redelivered: it is in both places.
     const eventStore = new EventStore(withHistory.redis.client, testRetention);
     const back = buildEvent({ accountId, id, type: head.type, acceptedAt: now - 26 * HOUR_MS });
     await eventStore.save(back, [])(api.redis.client);

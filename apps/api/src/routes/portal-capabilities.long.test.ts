@@ -40,7 +40,7 @@ describe("another account's belongings", () => {
   let foreign: Belongings;
   let unknownEndpoint: AccountId;
   beforeEach(async () => {
-    token = await signIn(api, key, { capabilities: ['webhooks', 'resend', 'secrets'] });
+    token = await signIn(api, key, { capabilities: ['webhooks', 'redeliver', 'secrets'] });
     unknownEndpoint = uniqueAccountId();
     foreign = await saveBelongings(api.redis, unknownEndpoint);
   });
@@ -79,7 +79,7 @@ describe('what a session may do', () => {
     'webhooks:read': 'read',
     'deliveries:read': 'read',
     'webhooks:write': 'webhooks',
-    'deliveries:write': 'resend',
+    'deliveries:write': 'redeliver',
     admin: 'operate',
     'audit:read': 'audit',
     'events:write': undefined,

@@ -58,7 +58,7 @@ describe('a link to the portal', () => {
       token: expect.stringMatching(/^whp_[0-9a-z]{16}_[0-9a-z]{52}$/),
       id,
       account_id: accountId,
-      capabilities: ['read', 'webhooks', 'resend'],
+      capabilities: ['read', 'webhooks', 'redeliver'],
       expires_at: expect.any(String),
       return_url: 'https://app.example.com/hooks',
       theme,
@@ -280,7 +280,7 @@ describe('what a session may do', () => {
 
 describe("another site's page", () => {
   it('has nothing of a session: no cookie is set, and none is taken', async () => {
-    const token = await signIn({ capabilities: ['webhooks', 'resend', 'secrets'] });
+    const token = await signIn({ capabilities: ['webhooks', 'redeliver', 'secrets'] });
     const own = await saveBelongings(api.redis, accountId);
     const cookie = ['token', 'session', 'authorization'].map((name) => `${name}=${token}`).join('; ');
     for (const route of routeCases.filter(({ scope }) => scope !== 'none')) {

@@ -37,7 +37,7 @@ export const createPortalSession = defineRoute({
     mayLackBody: true,
     example: {
       expires_in: 3_600,
-      capabilities: ['read', 'webhooks', 'resend'],
+      capabilities: ['read', 'webhooks', 'redeliver'],
       return_url: 'https://app.example.com/settings/webhooks',
       theme: { name: 'Example Ltd', color: '#1f6feb', mode: 'system' },
     },

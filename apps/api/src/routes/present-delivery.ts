@@ -95,7 +95,7 @@ export const attemptSchema = z
   .object({
     number: z.int().describe('The number of the attempt within its delivery, from 1.'),
     trigger: triggerSchema.describe(
-      'Why it was made. `schedule`: the retry schedule. `manual`: a request to send it again. `replay`: a replay. `test`: a test event.',
+      'Why it was made. `schedule`: the retry schedule. `manual`: a redelivery. `replay`: a replay. `test`: a test event.',
     ),
     worker: z.string().nullable().describe('The id of the worker that made it. Null: it is no longer known.'),
     remote_address: z

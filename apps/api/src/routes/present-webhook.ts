@@ -75,7 +75,7 @@ export const webhookSchema = z
       .enum(disabledReasons)
       .optional()
       .describe(
-        'Why it is disabled. `client`: by request. `gone`: the receiver answered 410. `receiver`: the receiver asked for it. `failing`: every attempt failed for too long. `disconnected`: no client of the listener is connected. `operator`: the operator paused the account. Absent while it is enabled.',
+        'Why it is disabled. `client`: by request. `gone`: the receiver responded with 410. `receiver`: the receiver asked for it. `failing`: every attempt failed for too long. `disconnected`: no client of the listener is connected. `operator`: the operator paused the account. Absent while it is enabled.',
       ),
     description,
     ordering,

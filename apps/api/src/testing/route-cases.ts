@@ -42,7 +42,7 @@ import {
 } from '@hookferry/core/testing/unique-ids';
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import type { Route } from '../http/route';
-import { answerListener } from '../routes/listeners';
+import { respondToListener } from '../routes/listeners';
 import { exchangePortalCode } from '../routes/portal-sessions';
 
 /** The kinds of ids in a route's path. */
@@ -107,7 +107,7 @@ const SLACK_URL = 'https://hooks.slack.com/services/T000/B000/XXXX';
 const CODE = 'export default () => ({ body: 1 });';
 
 /** The stream of each account's connected listener. */
-const LISTENER_STREAM = (answerListener.request.example as { readonly stream: string }).stream;
+const LISTENER_STREAM = (respondToListener.request.example as { readonly stream: string }).stream;
 
 /** Every route of the API, in the order of `routes/index.ts` and `capabilities.ts`. */
 export const routeCases: readonly RouteCase[] = [
@@ -274,10 +274,10 @@ export const routeCases: readonly RouteCase[] = [
   },
   {
     method: 'post',
-    path: '/v1/listeners/:id/answers',
+    path: '/v1/listeners/:id/responses',
     scope: 'webhooks:write',
     of: 'listener',
-    body: { stream: LISTENER_STREAM, answers: [{ exchange: '1', status: 204 }] },
+    body: { stream: LISTENER_STREAM, responses: [{ exchange: '1', status: 204 }] },
     status: 204,
   },
   {
@@ -518,7 +518,7 @@ export const routeCases: readonly RouteCase[] = [
   },
   {
     method: 'post',
-    path: '/v1/dead-letters/:id/redrive',
+    path: '/v1/dead-letters/:id/retry',
     scope: 'admin',
     operatorOnly: true,
     of: 'deadLetter',

@@ -1,6 +1,6 @@
 import { problemOf, unreachable } from './problem';
 
-interface Answer<Data> {
+interface ApiResponse<Data> {
   readonly data?: Data;
   readonly error?: unknown;
   readonly response: Response;
@@ -12,18 +12,18 @@ interface Tagged<Data> {
 }
 
 /**
- * The data of an answer of the API's client.
- * @throws ProblemError for every other answer, and when none came
+ * The data of a response of the API's client.
+ * @throws ProblemError for every other response, and when none came
  */
-export async function ask<Data>(call: Promise<Answer<Data>>): Promise<NonNullable<Data>> {
+export async function ask<Data>(call: Promise<ApiResponse<Data>>): Promise<NonNullable<Data>> {
   return (await askTagged(call)).data;
 }
 
 /** The same, with the tag of the state that it shows: a change can be meant for that one alone. */
-export async function askTagged<Data>(call: Promise<Answer<Data>>): Promise<Tagged<Data>> {
+export async function askTagged<Data>(call: Promise<ApiResponse<Data>>): Promise<Tagged<Data>> {
   const { data, error, response } = await call.catch(refuseUnlessAborted);
   if (!response.ok) throw problemOf(response, error);
-  // An answer without a body, such as 204, has nothing that anybody reads.
+  // A response without a body, such as 204, has nothing that anybody reads.
   return { data: data as NonNullable<Data>, etag: response.headers.get('etag') };
 }
 

@@ -35,7 +35,7 @@ export function createApi({ headers, onUnauthenticated }: ApiOptions): Api {
   return api;
 }
 
-/** The API's answer without a session, so that no request has to be made. */
+/** The API's response without a session, so that no request has to be made. */
 const NOBODY: ProblemDetails = {
   type: 'urn:hookferry:error:unauthenticated',
   title: 'The session has ended',

@@ -63,7 +63,7 @@ export function oneDelivery(api: Api, id: string) {
   });
 }
 
-export function useSendAgain(id: string) {
+export function useRedeliver(id: string) {
   const api = useApi();
   const queries = useQueryClient();
   return useMutation({

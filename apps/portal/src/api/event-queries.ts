@@ -73,7 +73,7 @@ export function usePublish() {
 const MOST_LOOKS = 30;
 const LOOK_EVERY_MS = 1_000;
 
-/** The first deliveries of an event that was just published, followed until they have an answer, for half a minute at most. */
+/** The first deliveries of an event that was just published, followed until they have a response, for half a minute at most. */
 export function useFirstDeliveries(eventId: string) {
   const api = useApi();
   return useQuery({

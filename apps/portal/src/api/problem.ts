@@ -3,14 +3,14 @@ import type { components } from '@hookferry/client';
 export type ProblemDetails = components['schemas']['Problem'];
 export type ValidationError = components['schemas']['Fault'];
 
-/** The problem in a refused request's answer, or the reason why no answer came. */
+/** The problem in a refused request's response, or the reason why no response came. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
 
   constructor(
     readonly title: string,
     readonly detail: string,
-    /** The HTTP status; 0: no answer came. */
+    /** The HTTP status; 0: no response came. */
     readonly status: number,
     readonly code: ProblemDetails['code'] | 'unreachable' | 'unknown',
     readonly requestId?: string,
@@ -26,10 +26,10 @@ export class ProblemError extends Error {
   }
 }
 
-/** @param body of an answer that is no success: a problem, or whatever a proxy in between wrote */
+/** @param body of a response that is no success: a problem, or whatever a proxy in between wrote */
 export function problemOf(response: Response, body: unknown): ProblemError {
   if (!isProblem(body)) {
-    const detail = `The service answered with the status ${response.status}, without a reason.`;
+    const detail = `The service responded with the status ${response.status}, without a reason.`;
     return new ProblemError('The request failed', detail, response.status, 'unknown');
   }
   const { title, detail, code, request_id: requestId, errors } = body;
@@ -37,7 +37,7 @@ export function problemOf(response: Response, body: unknown): ProblemError {
 }
 
 export function unreachable(cause: unknown): ProblemError {
-  const detail = 'There was no answer. Check your connection.';
+  const detail = 'There was no response. Check your connection.';
   return new ProblemError('The service can’t be reached', detail, 0, 'unreachable', undefined, [], { cause });
 }
 

@@ -81,8 +81,8 @@ async function findAccount(api: Api, id: string): Promise<readonly Place[]> {
 }
 
 async function findDeadLetter(api: Api, id: string): Promise<readonly Place[]> {
-  const answer = ask(api.GET('/v1/dead-letters/{id}', { params: { path: { id } }, parseAs: 'text' }));
-  return await ifThere(answer, 'Dead letter', 'dead-letters', id);
+  const response = ask(api.GET('/v1/dead-letters/{id}', { params: { path: { id } }, parseAs: 'text' }));
+  return await ifThere(response, 'Dead letter', 'dead-letters', id);
 }
 
 async function findWebhooks(api: Api, text: string): Promise<readonly Place[]> {
@@ -110,13 +110,13 @@ async function findTypes(api: Api, text: string): Promise<readonly Place[]> {
 }
 
 async function ifThere(
-  answer: Promise<unknown>,
+  response: Promise<unknown>,
   kind: string,
   folder: string,
   id: string,
 ): Promise<readonly Place[]> {
   try {
-    await answer;
+    await response;
     return [{ href: `/${folder}/${encodeURIComponent(id)}`, kind, name: id }];
   } catch (error) {
     if (error instanceof ProblemError && error.code === 'not_found') return [];

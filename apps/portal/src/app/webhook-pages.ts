@@ -20,7 +20,7 @@ export const webhookPages: readonly Page[] = [
   page(
     '/webhooks/:id/replay',
     async () => (await import('../pages/replay/new-replay-page')).NewReplayPage,
-    'resend',
+    'redeliver',
   ),
   page('/replays/:id', async () => (await import('../pages/replay/replay-page')).ReplayPage),
   page('/event-types', async () => (await import('../pages/event-types/event-types-page')).EventTypesPage),

@@ -9,7 +9,7 @@ export interface ConfirmDialogProps {
   readonly title: string;
   /** The consequences, and whether they can be undone. */
   readonly children: ReactNode;
-  /** The verb of what is done, such as "Send again". */
+  /** The verb of what is done, such as "Redeliver". */
   readonly confirmLabel: string;
   /** Of the button that leaves everything as it is. */
   readonly closeLabel?: string;

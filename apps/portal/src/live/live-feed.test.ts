@@ -5,7 +5,7 @@ import type { LiveMessage } from './live-message';
 
 let server: Server;
 let requests: IncomingMessage[];
-let answer: (response: ServerResponse, request: IncomingMessage) => void;
+let respond: (response: ServerResponse, request: IncomingMessage) => void;
 let feed: LiveFeed;
 let onUnauthenticated: jest.Mock<void, []>;
 let messages: LiveMessage[];
@@ -16,7 +16,7 @@ beforeEach(async () => {
   onUnauthenticated = jest.fn();
   server = createServer((request, response) => {
     requests.push(request);
-    answer(response, request);
+    respond(response, request);
   });
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
@@ -50,7 +50,7 @@ async function becomes(status: string): Promise<void> {
 describe('LiveFeed', () => {
   it('is live once the service says so, and tells what changes', async () => {
     const delivery = { id: 'd', event_id: 'e', webhook_id: 'w', status: 'delivered' };
-    answer = (response) => {
+    respond = (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(said('1', 'delivery', { change: 'ended', delivery }) + said('2', 'ready', {}));
     };
@@ -66,7 +66,7 @@ describe('LiveFeed', () => {
     const again = new Promise((resolve) => {
       isAgain = resolve;
     });
-    answer = (response, request) => {
+    respond = (response, request) => {
       if (requests.length > 1) isAgain(request.headers['last-event-id']);
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(said('7-1', 'ready', {}), () => requests.length === 1 && response.destroy());
@@ -77,14 +77,14 @@ describe('LiveFeed', () => {
   });
 
   it.each([403, 404])('does not ask again after %s', async (status) => {
-    answer = (response) => response.writeHead(status).end();
+    respond = (response) => response.writeHead(status).end();
     feed.start();
     await becomes('polling');
     expect(requests).toHaveLength(1);
   });
 
   it('says that the session is over', async () => {
-    answer = (response) => response.writeHead(401).end();
+    respond = (response) => response.writeHead(401).end();
     const over = new Promise<void>((resolve) => {
       onUnauthenticated.mockImplementation(resolve);
     });
@@ -95,7 +95,7 @@ describe('LiveFeed', () => {
 
   it('leaves the service alone once it is stopped', async () => {
     const closed = new Promise((resolve) => {
-      answer = (response) => {
+      respond = (response) => {
         response.on('close', resolve);
         response.writeHead(200, { 'content-type': 'text/event-stream' });
         response.write(said('1', 'ready', {}));

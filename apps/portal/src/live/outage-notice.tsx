@@ -14,7 +14,7 @@ export function OutageNotice() {
   return (
     <output className={hasOld ? styles['notice'] : undefined}>
       {hasOld &&
-        'The service does not answer as it should. What you see may be old; the page looks again by itself.'}
+        'The service does not respond as it should. What you see may be old; the page looks again by itself.'}
     </output>
   );
 }

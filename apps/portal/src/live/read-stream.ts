@@ -3,7 +3,7 @@ import { readEvents, type StreamEvent } from './read-events';
 // The service says something every 15 s; a connection that nobody has closed properly says nothing for ever.
 const LONGEST_SILENCE_MS = 40_000;
 
-/** The service answered, but with no stream. */
+/** The service responded, but with no stream. */
 export class StreamRefused extends Error {
   override readonly name = 'StreamRefused';
 

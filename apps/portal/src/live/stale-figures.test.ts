@@ -72,13 +72,13 @@ describe('StaleFigures', () => {
     expect((times.at(-1) ?? 0) - lastChange).toBeGreaterThanOrEqual(PAUSE_MS);
   });
 
-  it('reads again what has changed while a slow answer was on its way, and does not give that up', async () => {
-    let answer: (text: string) => void = () => undefined;
+  it('reads again what has changed while a slow response was on its way, and does not give that up', async () => {
+    let respond: (text: string) => void = () => undefined;
     const read = show(
       queryKeys.webhook('wh_1'),
       async () =>
         await new Promise((resolve) => {
-          answer = resolve;
+          respond = resolve;
         }),
     );
     note('evt_1', 'wh_1');
@@ -86,7 +86,7 @@ describe('StaleFigures', () => {
     note('evt_2', 'wh_1');
     await jest.advanceTimersByTimeAsync(5 * PAUSE_MS);
     expect(read).toHaveBeenCalledTimes(1);
-    answer('slow');
+    respond('slow');
     await jest.advanceTimersByTimeAsync(PAUSE_MS);
     expect(queries.getQueryData(queryKeys.webhook('wh_1'))).toBe('slow');
     expect(read).toHaveBeenCalledTimes(2);

@@ -45,7 +45,7 @@ export class StaleFigures {
     const stale = new Set([...this.#settling, ...this.#changed]);
     [this.#settling, this.#changed] = [this.#changed, new Set()];
     this.#isReading = true;
-    // To its end: a slow answer would be given up for the next question, and none would ever be there.
+    // To its end: a slow response would be given up for the next question, and none would ever be there.
     await this.#queries.invalidateQueries({ predicate: ({ queryKey }) => stale.has(nameOf(queryKey)) });
     this.#isReading = false;
     this.#readLater();

@@ -26,7 +26,7 @@ const SIGN_OF_LIFE_EVERY_MS = 5_000;
 const PAUSE_MS = 1_000;
 
 /**
- * Receives all events of the account in this page, until it is aborted: then the webhook is removed. Each is answered by
+ * Receives all events of the account in this page, until it is aborted: then the webhook is removed. Each is responded to by
  * 204. A connection that breaks is made again.
  * @throws ProblemError when the service does not allow it
  */
@@ -55,9 +55,13 @@ async function listenOnce({ api, signal, onReady, onRequest }: TestReceiverOptio
   const params = { path: { id } };
   const body = await ask(api.GET('/v1/listeners/{id}/stream', { params, parseAs: 'stream', signal }));
   let stream = '';
-  const answer = async (answers: readonly { readonly exchange: string; readonly status: number }[]) =>
+  const respond = async (responses: readonly { readonly exchange: string; readonly status: number }[]) =>
     await ask(
-      api.POST('/v1/listeners/{id}/answers', { params, body: { stream, answers: [...answers] }, signal }),
+      api.POST('/v1/listeners/{id}/responses', {
+        params,
+        body: { stream, responses: [...responses] },
+        signal,
+      }),
     );
   let timer: ReturnType<typeof setInterval> | undefined;
   try {
@@ -66,12 +70,12 @@ async function listenOnce({ api, signal, onReady, onRequest }: TestReceiverOptio
       if (line.kind === 'ready') {
         ({ stream = '' } = line);
         // A fault of it is one of the stream too, which ends then.
-        timer = setInterval(() => void answer([]).catch(() => undefined), SIGN_OF_LIFE_EVERY_MS);
+        timer = setInterval(() => void respond([]).catch(() => undefined), SIGN_OF_LIFE_EVERY_MS);
         onReady(id);
         continue;
       }
       onRequest({ at: new Date(), headers: line.headers ?? {}, body: textOf(line.body_base64 ?? '') });
-      await answer([{ exchange: line.exchange ?? '', status: 204 }]);
+      await respond([{ exchange: line.exchange ?? '', status: 204 }]);
     }
   } finally {
     clearInterval(timer);

@@ -53,14 +53,14 @@ describe('updateQueries', () => {
     ['that it is held', { status: 'pending' }, 'held', { status: 'held' }, { status: 'held' }],
     ['that it is let go', { status: 'held' }, 'requested', { status: 'pending' }, { status: 'pending' }],
     [
-      'that it is sent again',
+      'that it is redelivered',
       { status: 'delivered' },
       'requested',
       { status: 'pending' },
       { status: 'pending' },
     ],
     [
-      'the next attempt at what was sent again',
+      'the next attempt at what was redelivered',
       { status: 'pending', attempt_count: 1 },
       'attempted',
       { attempt_count: 2, last_response_status: 204 },

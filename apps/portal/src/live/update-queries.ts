@@ -108,7 +108,7 @@ function isPaged(data: unknown): data is InfiniteData<Page> {
 }
 
 function changed(row: Delivery, change: DeliveryChange): Delivery {
-  // Attempts only ever become more. Of as many, the later one counts: a row is held, let go and sent again between two.
+  // Attempts only ever become more. Of as many, the later one counts: a row is held, let go and redelivered between two.
   if (change.attempt_count !== undefined && change.attempt_count < row.attempt_count) return row;
   const known = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
   const after = { ...row, ...known };

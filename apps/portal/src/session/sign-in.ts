@@ -14,7 +14,7 @@ export interface SignIn {
   byKey(key: string): Promise<Session>;
 }
 
-const OPERATOR: Capability[] = ['read', 'webhooks', 'resend', 'schedule', 'secrets', 'audit', 'operate'];
+const OPERATOR: Capability[] = ['read', 'webhooks', 'redeliver', 'schedule', 'secrets', 'audit', 'operate'];
 /** Only by a key that may publish and write code itself. */
 const PUBLISHER: Capability[] = [...OPERATOR, 'publish', 'transform'];
 

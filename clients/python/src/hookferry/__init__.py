@@ -1,6 +1,6 @@
 """Receive, verify and publish webhooks. Standard library only."""
 
-from .answer import Answer, abort, accept, disable, retry_after
+from .response import ReceiverResponse, abort, accept, disable, retry_after
 from .api_error import ApiError
 from .asgi import AsgiApp
 from .client import Client
@@ -18,7 +18,7 @@ from .version import __version__
 from .wsgi import WsgiApp
 
 __all__ = [
-    "Answer",
+    "ReceiverResponse",
     "ApiError",
     "AsgiApp",
     "Claim",

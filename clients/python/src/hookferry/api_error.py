@@ -1,4 +1,4 @@
-"""The error that the API answers with."""
+"""The error that the API responds with."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Mapping, Optional, Sequence
 class ApiError(Exception):
     """The API refused a request.
 
-    `status` is the HTTP status. Decide by `code`: it stays as it is. It is `unexpected_response` when what answered was
+    `status` is the HTTP status. Decide by `code`: it stays as it is. It is `unexpected_response` when what responded was
     not the API, such as a proxy. `detail` and `errors` (`pointer` and `detail` of each fault) say what is wrong;
     `request_id` is what the operator asks for; `retry_after` is how long to wait, in seconds, if it said so.
     """
@@ -26,7 +26,7 @@ class ApiError(Exception):
     ) -> None:
         faults = "".join(f" {fault.get('pointer')}: {fault.get('detail')}." for fault in errors)
         suffix = f" ({request_id})" if request_id else ""
-        super().__init__(f"{request} was answered with {status} {code}: {detail}{faults}{suffix}")
+        super().__init__(f"{request} got {status} {code}: {detail}{faults}{suffix}")
         self.status = status
         self.code = code
         self.detail = detail

@@ -1,4 +1,4 @@
-"""Requests to the API: builds and sends them, retries them, and reads their answers."""
+"""Requests to the API: builds and sends them, retries them, and reads their responses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import uuid
 from typing import Any, Callable, Dict, Iterator, Mapping, Optional
 from urllib.parse import quote, urlencode
 
-from .api_answer import read_answer, read_error
+from .api_response import read_response, read_error
 from .base_url import BaseUrl
 from .connection_failed import ConnectionFailed
 from .http_transport import HttpRequest, HttpTransport
@@ -41,19 +41,19 @@ class ApiRequests:
         query: Optional[Query] = None,
         idempotency_key: Optional[str] = None,
     ) -> Any:
-        """The JSON of the answer; None if it has no body. Raises ApiError, ConnectionFailed."""
+        """The JSON of the response; None if it has no body. Raises ApiError, ConnectionFailed."""
         method = method.upper()
         request = self._build(method, path, json, query, idempotency_key)
 
         def attempt() -> Any:
             with self._transport.send(request) as response:
-                return read_answer(request, response)
+                return read_response(request, response)
 
         is_repeatable = "Idempotency-Key" in request.headers or is_same_when_repeated(method, path)
         return with_retries(attempt, self.retries, is_repeatable, self.sleep)
 
     def read_lines(self, path: str, query: Query) -> Iterator[bytes]:
-        """The lines of one answer as they arrive, without line feeds. A line that was cut off is left out."""
+        """The lines of one response as they arrive, without line feeds. A line that was cut off is left out."""
         request = self._build("GET", path, None, query, None)
         rest = b""
         with self._transport.send(request) as response:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Awaitable, Callable, Dict, Iterable, List, MutableMapping, Optional, Tuple, Union
 
-from .answer import Answer
+from .response import ReceiverResponse
 from .request_body import DEFAULT_MAX_BODY_BYTES, refuse_request, too_large
 from .router import Router
 
@@ -15,9 +15,9 @@ Send = Callable[[Message], Awaitable[None]]
 
 
 class AsgiApp:
-    """Answers `POST` on any path; mount it where the webhook's URL leads.
+    """Responds to `POST` on any path; mount it where the webhook's URL leads.
 
-    max_body_bytes: a longer body is answered with 413, and not read to its end.
+    max_body_bytes: a longer body gets 413, and is not read to its end.
     """
 
     def __init__(self, router: Router, max_body_bytes: int = DEFAULT_MAX_BODY_BYTES) -> None:
@@ -28,13 +28,13 @@ class AsgiApp:
         if scope["type"] == "lifespan":
             await _confirm_lifespan(receive, send)
         elif scope["type"] == "http":
-            answer = await self._answer(scope, receive)
-            if answer is not None:
-                await _send_answer(send, answer)
+            response = await self._respond(scope, receive)
+            if response is not None:
+                await _send_response(send, response)
         else:
             raise ValueError(f"Webhooks come over HTTP, not by {scope['type']}.")
 
-    async def _answer(self, scope: Scope, receive: Receive) -> Optional[Answer]:
+    async def _respond(self, scope: Scope, receive: Receive) -> Optional[ReceiverResponse]:
         """None if the sender closed the connection before its request was complete."""
         headers = _headers_of(scope["headers"])
         refused = refuse_request(scope["method"], headers.get("content-length"), self._max_body_bytes)
@@ -43,7 +43,7 @@ class AsgiApp:
         body = await self._read(receive)
         return await self._router.receive_async(body, headers) if isinstance(body, bytes) else body
 
-    async def _read(self, receive: Receive) -> Union[bytes, Answer, None]:
+    async def _read(self, receive: Receive) -> Union[bytes, ReceiverResponse, None]:
         chunks: List[bytes] = []
         length = 0
         while True:
@@ -68,12 +68,12 @@ def _headers_of(pairs: Iterable[Tuple[bytes, bytes]]) -> Dict[str, str]:
     return found
 
 
-async def _send_answer(send: Send, answer: Answer) -> None:
-    body = answer.body.encode()
-    headers = [(name.lower().encode(), value.encode()) for name, value in answer.headers]
-    if answer.status != 204:
-        headers += [(b"content-type", answer.content_type.encode()), (b"content-length", b"%d" % len(body))]
-    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+async def _send_response(send: Send, response: ReceiverResponse) -> None:
+    body = response.body.encode()
+    headers = [(name.lower().encode(), value.encode()) for name, value in response.headers]
+    if response.status != 204:
+        headers += [(b"content-type", response.content_type.encode()), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": response.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 

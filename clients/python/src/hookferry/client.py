@@ -24,11 +24,11 @@ class Client:
     base_url: the address of the API, without `/v1`.
     api_key: `whk_…`. No message and no repr shows it.
     timeout: the longest wait in seconds to connect, and for each write and read.
-    retries: how often a request is sent again after 429, 503 or an incomplete answer; 0: never.
+    retries: how often a request is sent again after 429, 503 or an incomplete response; 0: never.
         `Retry-After` is obeyed, up to a minute. Requests that create something are repeated with an `Idempotency-Key`,
         so that they do it once.
 
-    Every method raises ApiError if the API refuses a request, ConnectionFailed if no complete answer came, and
+    Every method raises ApiError if the API refuses a request, ConnectionFailed if no complete response came, and
     ValueError if an argument is not valid.
     """
 

@@ -6,10 +6,10 @@ import inspect
 import re
 from typing import Awaitable, Callable, Dict, List, Optional, Union
 
-from .answer import Answer
+from .response import ReceiverResponse
 from .event import Event
 
-Result = Optional[Answer]
+Result = Optional[ReceiverResponse]
 Handler = Callable[[Event], Union[Result, Awaitable[Result]]]
 
 _PATTERN = re.compile(r"\*|[^*\s]+\.\*|[^*\s]+")

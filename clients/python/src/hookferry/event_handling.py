@@ -1,4 +1,4 @@
-"""Handles one event, from its claim to its answer."""
+"""Handles one event, from its claim to its response."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import inspect
 import logging
 from typing import Optional
 
-from .answer import Answer, accept
+from .response import ReceiverResponse, accept
 from .deduplication import DeduplicationStore
 from .event import Event
 from .event_handlers import Handler
 
 _LOG = logging.getLogger("hookferry")
 
-# Longer than the longest attempt (60 s): by then the service has given up waiting for the answer.
+# Longer than the longest attempt (60 s): by then the service has given up waiting for the response.
 DEFAULT_LEASE_SECONDS = 120.0
 _BUSY_RETRY_SECONDS = 10
 
@@ -28,50 +28,50 @@ class EventHandling:
         self._store = store
         self._lease_seconds = lease_seconds
 
-    def handle(self, event: Event, handler: Handler) -> Answer:
+    def handle(self, event: Event, handler: Handler) -> ReceiverResponse:
         known = self._claim(event)
         if known is not None:
             return known
         try:
-            answer = _answer_of(event, _without_awaiting(handler(event)))
+            response = _response_of(event, _without_awaiting(handler(event)))
         except Exception:
-            answer = _failed(event)
+            response = _failed(event)
         except BaseException:
             self._release(event)
             raise
-        return self._settle(event, answer)
+        return self._settle(event, response)
 
-    async def handle_async(self, event: Event, handler: Handler) -> Answer:
+    async def handle_async(self, event: Event, handler: Handler) -> ReceiverResponse:
         # A store may wait for its server. It runs in a thread, so that nothing else waits.
         known = await asyncio.to_thread(self._claim, event)
         if known is not None:
             return known
         try:
             result = handler(event)
-            answer = _answer_of(event, await result if inspect.isawaitable(result) else result)
+            response = _response_of(event, await result if inspect.isawaitable(result) else result)
         except Exception:
-            answer = _failed(event)
+            response = _failed(event)
         except BaseException:
             # The task was cancelled. Waiting for a thread here could be cancelled as well.
             self._release(event)
             raise
-        return await asyncio.to_thread(self._settle, event, answer)
+        return await asyncio.to_thread(self._settle, event, response)
 
-    def _claim(self, event: Event) -> Optional[Answer]:
-        """The answer to an event that must not be handled now. None: handle it."""
+    def _claim(self, event: Event) -> Optional[ReceiverResponse]:
+        """The response to an event that must not be handled now. None: handle it."""
         if self._store is None or event.id is None:
             return None
         try:
             claim = self._store.claim(event.id, self._lease_seconds)
         except Exception:
             _LOG.exception("The event %s is not handled: the deduplication store failed.", event.id)
-            return Answer(500, "store_failed")
+            return ReceiverResponse(500, "store_failed")
         if claim == "claimed":
             return None
-        return accept() if claim == "done" else Answer(409, "busy", (("Retry-After", str(_BUSY_RETRY_SECONDS)),))
+        return accept() if claim == "done" else ReceiverResponse(409, "busy", (("Retry-After", str(_BUSY_RETRY_SECONDS)),))
 
-    def _settle(self, event: Event, answer: Answer) -> Answer:
-        if not answer.is_accepted:
+    def _settle(self, event: Event, response: ReceiverResponse) -> ReceiverResponse:
+        if not response.is_accepted:
             self._release(event)
         elif self._store is not None and event.id is not None:
             try:
@@ -79,7 +79,7 @@ class EventHandling:
             except Exception:
                 # The event was handled. If it were sent again, it would be handled twice.
                 _LOG.exception("The event %s was handled, and may be again: it could not be noted.", event.id)
-        return answer
+        return response
 
     def _release(self, event: Event) -> None:
         if self._store is None or event.id is None:
@@ -90,13 +90,13 @@ class EventHandling:
             _LOG.exception("The event %s can be handled again only when its claim ends.", event.id)
 
 
-def _answer_of(event: Event, result: object) -> Answer:
-    if isinstance(result, Answer):
+def _response_of(event: Event, result: object) -> ReceiverResponse:
+    if isinstance(result, ReceiverResponse):
         return result
     if result is not None:
-        # The work is done. To repeat it would be worse than to ignore an answer of an unknown kind.
+        # The work is done. To repeat it would be worse than to ignore a response of an unknown kind.
         kind = type(result).__name__
-        _LOG.warning("The function for %s gave a %s, which is no Answer: answered 204.", event.type, kind)
+        _LOG.warning("The function for %s gave a %s, which is no ReceiverResponse: responded with 204.", event.type, kind)
     return accept()
 
 
@@ -108,6 +108,6 @@ def _without_awaiting(result: object) -> object:
     raise TypeError("The function is async: receive by AsgiApp or receive_async, or make it a plain function.")
 
 
-def _failed(event: Event) -> Answer:
-    _LOG.exception("The event %s (%s) was not handled: answered 500, so it comes again.", event.id, event.type)
-    return Answer(500, "handler_failed")
+def _failed(event: Event) -> ReceiverResponse:
+    _LOG.exception("The event %s (%s) was not handled: responded with 500, so it comes again.", event.id, event.type)
+    return ReceiverResponse(500, "handler_failed")

@@ -46,8 +46,8 @@ class Events:
         others: check each `status`.
         """
         body = {"events": list(events)}
-        answer = self._requests.send("POST", "/v1/events/batch", body, idempotency_key=idempotency_key)
-        results: List[JsonObject] = answer["data"]
+        response = self._requests.send("POST", "/v1/events/batch", body, idempotency_key=idempotency_key)
+        results: List[JsonObject] = response["data"]
         return results
 
     def get(self, event_id: str) -> JsonObject:

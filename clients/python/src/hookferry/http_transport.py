@@ -32,7 +32,7 @@ class HttpRequest:
 
 
 class HttpResponse:
-    """The head of an answer, and its body as long as it is open."""
+    """The head of a response, and its body as long as it is open."""
 
     def __init__(self, response: http.client.HTTPResponse, request: HttpRequest) -> None:
         self._response = response
@@ -69,11 +69,11 @@ class HttpTransport:
 
     @contextmanager
     def send(self, request: HttpRequest) -> Iterator[HttpResponse]:
-        """The answer. Read its body within the `with` block. Raises ConnectionFailed."""
+        """The response. Read its body within the `with` block. Raises ConnectionFailed."""
         connection = self._connect()
         try:
             with _named_failures(request):
-                # A server that refuses a long body may answer before all of it is sent. That answer says why.
+                # A server that refuses a long body may respond before all of it is sent. That response says why.
                 with suppress(BrokenPipeError):
                     connection.request(
                         request.method, self._base_url.path + request.target, request.body, dict(request.headers)

@@ -23,7 +23,7 @@ _MAX_KEYS = 100
 # Requests that name unknown keys cause no more fetches than this.
 _UNKNOWN_EVERY = 60.0
 _FAILED_EVERY = 5.0
-# `max-age` of the answer, within these.
+# `max-age` of the response, within these.
 _LEAST, _MOST, _DEFAULT = 10.0, 3_600.0, 300.0
 # A set that can't be fetched again is used for this long: its requests may arrive late, while the service is down.
 _STALE = 3_600.0
@@ -102,7 +102,7 @@ def _fetch(url: str) -> Fetched:
     with HttpTransport(base, _TIMEOUT_SECONDS).send(request) as response:
         # A redirect could lead to the keys of somebody else.
         if response.status != 200:
-            raise ValueError(f"it answers with {response.status}")
+            raise ValueError(f"it responds with {response.status}")
         body = b""
         for chunk in response.chunks():
             body += chunk

@@ -34,12 +34,12 @@ def text_of(headers: Mapping[str, object], name: str) -> str:
     value = headers.get(name)
     # Servers join headers that come twice by ", ". No value of the service has a comma before white space.
     if isinstance(value, tuple) or (isinstance(value, str) and _JOINED.search(value)):
-        message = f"The header {name} came more than once: answer 401. Check the proxy in front of this server."
+        message = f"The header {name} came more than once: respond with 401. Check the proxy in front of this server."
         raise missing_header(name, message)
     if isinstance(value, str):
         return value
     if value is None:
-        raise missing_header(name, f"The header {name} is missing: answer 401. Check whether a proxy removes it.")
+        raise missing_header(name, f"The header {name} is missing: respond with 401. Check whether a proxy removes it.")
     raise missing_header(name, f"The header {name} must be a text, but is {type(value).__name__}.")
 
 

@@ -46,7 +46,7 @@ def delay_after(failure: Failure, retry: int, is_repeatable: bool) -> Optional[f
 
 def _may_pass(error: ApiError, is_repeatable: bool) -> bool:
     # After 429 nothing was done; after 503 it may have been. `request_in_progress` means the attempt before, whose
-    # answer was lost.
+    # response was lost.
     if error.status == 429:
         return True
     return is_repeatable and (error.status == 503 or error.code == "request_in_progress")

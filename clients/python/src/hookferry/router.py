@@ -7,8 +7,8 @@ import json
 import logging
 from typing import Callable, List, Optional, Sequence, TypeVar, Union
 
-from .answer import Answer, accept
-from .batch_answer import answer_to_batch
+from .response import ReceiverResponse, accept
+from .batch_response import response_to_batch
 from .deduplication import DeduplicationStore
 from .event import Event, VerifiedRequest
 from .event_handlers import EventHandlers, Handler, is_async
@@ -66,7 +66,7 @@ class Router:
         """A decorator. The function handles this type (`brief.created`), this prefix (`keyword.*`), or with `*` all
         others.
 
-        The function gets the event. It returns an Answer, or None for 204. If it raises, the answer is 500, and the
+        The function gets the event. It returns a ReceiverResponse, or None for 204. If it raises, the response is 500, and the
         service sends the event again. A function may be `async` with ASGI and `receive_async`.
         """
 
@@ -76,47 +76,47 @@ class Router:
 
         return register
 
-    def receive(self, body: RawBody, headers: RequestHeaders) -> Answer:
-        """The answer to a request. It never raises because of a request; errors go to the logger `hookferry`.
+    def receive(self, body: RawBody, headers: RequestHeaders) -> ReceiverResponse:
+        """The response to a request. It never raises because of a request; errors go to the logger `hookferry`.
 
-        The challenge of the service (`webhook.verification`) is answered here; no function gets it. The events of a
-        batch are handled one after the other, and the answer names those that failed.
+        The challenge of the service (`webhook.verification`) gets its response here; no function gets it. The events of a
+        batch are handled one after the other, and the response names those that failed.
         """
         request = self._verify(body, headers)
-        if isinstance(request, Answer):
+        if isinstance(request, ReceiverResponse):
             return request
         if not request.is_batch:
             return _proof_of(request.events[0]) or self._handle(request.events[0])
-        answers: List[Answer] = []
+        responses: List[ReceiverResponse] = []
         for event in request.events:
-            if self._goes_on(answers):
-                answers.append(self._handle(event))
-        return answer_to_batch(request.events, answers)
+            if self._goes_on(responses):
+                responses.append(self._handle(event))
+        return response_to_batch(request.events, responses)
 
-    async def receive_async(self, body: RawBody, headers: RequestHeaders) -> Answer:
+    async def receive_async(self, body: RawBody, headers: RequestHeaders) -> ReceiverResponse:
         """Like `receive`. Functions that are not `async` run in a thread."""
         # A key set may have to be fetched.
         in_thread = self._public_keys is not None
         verify = self._verify
         request = await asyncio.to_thread(verify, body, headers) if in_thread else verify(body, headers)
-        if isinstance(request, Answer):
+        if isinstance(request, ReceiverResponse):
             return request
         if not request.is_batch:
             return _proof_of(request.events[0]) or await self._handle_async(request.events[0])
-        answers: List[Answer] = []
+        responses: List[ReceiverResponse] = []
         for event in request.events:
-            if self._goes_on(answers):
-                answers.append(await self._handle_async(event))
-        return answer_to_batch(request.events, answers)
+            if self._goes_on(responses):
+                responses.append(await self._handle_async(event))
+        return response_to_batch(request.events, responses)
 
-    def _goes_on(self, answers: Sequence[Answer]) -> bool:
-        return not self._in_order or not answers or answers[-1].is_accepted
+    def _goes_on(self, responses: Sequence[ReceiverResponse]) -> bool:
+        return not self._in_order or not responses or responses[-1].is_accepted
 
-    def _handle(self, event: Event) -> Answer:
+    def _handle(self, event: Event) -> ReceiverResponse:
         handler = self._handlers.find(event.type)
         return _unhandled(event) if handler is None else self._handling.handle(event, handler)
 
-    async def _handle_async(self, event: Event) -> Answer:
+    async def _handle_async(self, event: Event) -> ReceiverResponse:
         handler = self._handlers.find(event.type)
         if handler is None:
             return _unhandled(event)
@@ -124,7 +124,7 @@ class Router:
             return await asyncio.to_thread(self._handling.handle, event, handler)
         return await self._handling.handle_async(event, handler)
 
-    def _verify(self, body: RawBody, headers: RequestHeaders) -> Union[VerifiedRequest, Answer]:
+    def _verify(self, body: RawBody, headers: RequestHeaders) -> Union[VerifiedRequest, ReceiverResponse]:
         try:
             request = verify_events(
                 body,
@@ -139,26 +139,26 @@ class Router:
         except WebhookVerificationError as error:
             if error.is_configuration_error:
                 _LOG.error("The receiver is set up wrong (%s): %s", error.code, error)
-                return Answer(500, error.code)
+                return ReceiverResponse(500, error.code)
             _LOG.warning("A request is refused (%s): %s", error.code, error)
-            return Answer(401, error.code)
+            return ReceiverResponse(401, error.code)
         if self._needs_id and any(event.id is None for event in request.events):
             _LOG.warning("A request is refused: it has no webhook-id, by which duplicates are known.")
-            return Answer(401, "missing_header")
+            return ReceiverResponse(401, "missing_header")
         return request
 
 
-def _proof_of(event: Event) -> Optional[Answer]:
-    """The answer if the event is a challenge, else None. Its signature was verified, so the service has sent it."""
+def _proof_of(event: Event) -> Optional[ReceiverResponse]:
+    """The response if the event is a challenge, else None. Its signature was verified, so the service has sent it."""
     if event.type != "webhook.verification" or not isinstance(event.data, dict):
         return None
     challenge = event.data.get("challenge")
     if not isinstance(challenge, str):
         return None
-    return Answer(200, json.dumps({"challenge": challenge}), content_type="application/json")
+    return ReceiverResponse(200, json.dumps({"challenge": challenge}), content_type="application/json")
 
 
-def _unhandled(event: Event) -> Answer:
+def _unhandled(event: Event) -> ReceiverResponse:
     # Without a 2xx, the service would send it again for days, in vain.
-    _LOG.info("No function handles events of the type %s: answered 204.", event.type)
+    _LOG.info("No function handles events of the type %s: responded with 204.", event.type)
     return accept()

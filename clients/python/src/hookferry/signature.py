@@ -47,7 +47,7 @@ def verify_signature(
         name, prefix = service_header
         _verify_service(message, text_of(given, name.lower()), prefix, keys)
     else:
-        raise missing_header("webhook-signature", "The request is not signed: answer 401.")
+        raise missing_header("webhook-signature", "The request is not signed: respond with 401.")
 
 
 def read_asked_keys(
@@ -71,15 +71,15 @@ def _verify_standard(
     timestamp = text_of(headers, "webhook-timestamp")
     signatures = text_of(headers, "webhook-signature").split(" ")
     if event_id == "":
-        raise missing_header("webhook-id", "The header webhook-id is empty: answer 401.")
+        raise missing_header("webhook-id", "The header webhook-id is empty: respond with 401.")
     if TIMESTAMP.fullmatch(timestamp) is None:
-        raise missing_header("webhook-timestamp", "webhook-timestamp is not a number of Unix seconds: answer 401.")
+        raise missing_header("webhook-timestamp", "webhook-timestamp is not a number of Unix seconds: respond with 401.")
     skew = int(timestamp) - now
     if abs(skew) > tolerance:
         raise WebhookVerificationError(
             "timestamp_skew",
             f"The request was signed {abs(skew)} s {'ago' if skew < 0 else 'in the future'}, and {tolerance} s are "
-            "allowed: answer 401. If it happens to all requests, set this machine's clock.",
+            "allowed: respond with 401. If it happens to all requests, set this machine's clock.",
             skew_seconds=skew,
         )
     signed = f"{event_id}.{timestamp}.".encode("utf-8", "replace") + message
@@ -110,7 +110,7 @@ def _matches(given: Sequence[str], expected: Sequence[bytes]) -> bool:
 def _no_match() -> WebhookVerificationError:
     return WebhookVerificationError(
         "no_match",
-        "No signature fits: answer 401. If it happens to all requests, check that this is the secret, or key, of this "
+        "No signature fits: respond with 401. If it happens to all requests, check that this is the secret, or key, of this "
         "webhook and that the body is the raw one.",
     )
 

@@ -84,8 +84,8 @@ class Webhooks:
 
     def get_secret(self, webhook_id: str) -> str:
         """The secret that signs now."""
-        answer = self._requests.send("GET", f"{_path_of(webhook_id)}/secret")
-        return str(answer["secret"])
+        response = self._requests.send("GET", f"{_path_of(webhook_id)}/secret")
+        return str(response["secret"])
 
     def rotate_secret(
         self,
@@ -109,8 +109,8 @@ class Webhooks:
         return self._post(f"{_path_of(webhook_id)}/test", without_absent(type=type), idempotency_key)
 
     def _post(self, path: str, body: Optional[JsonObject], idempotency_key: Optional[str]) -> JsonObject:
-        answer: JsonObject = self._requests.send("POST", path, json=body, idempotency_key=idempotency_key)
-        return answer
+        response: JsonObject = self._requests.send("POST", path, json=body, idempotency_key=idempotency_key)
+        return response
 
 
 def _path_of(webhook_id: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Union
 
-from .answer import Answer
+from .response import ReceiverResponse
 from .request_body import DEFAULT_MAX_BODY_BYTES, broken_off, refuse_request, too_large
 from .router import Router
 
@@ -16,9 +16,9 @@ _READ_BYTES = 65_536
 
 
 class WsgiApp:
-    """Answers `POST` on any path; mount it where the webhook's URL leads.
+    """Responds to `POST` on any path; mount it where the webhook's URL leads.
 
-    max_body_bytes: a longer body is answered with 413, and not read.
+    max_body_bytes: a longer body gets 413, and is not read.
     """
 
     def __init__(self, router: Router, max_body_bytes: int = DEFAULT_MAX_BODY_BYTES) -> None:
@@ -26,28 +26,28 @@ class WsgiApp:
         self._max_body_bytes = max_body_bytes
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        answer = self._answer(environ)
-        body = answer.body.encode()
-        headers = [*answer.headers]
-        if answer.status != 204:
-            headers += [("Content-Type", answer.content_type), ("Content-Length", str(len(body)))]
-        start_response(f"{answer.status} {_phrase_of(answer.status)}", headers)
+        response = self._respond(environ)
+        body = response.body.encode()
+        headers = [*response.headers]
+        if response.status != 204:
+            headers += [("Content-Type", response.content_type), ("Content-Length", str(len(body)))]
+        start_response(f"{response.status} {_phrase_of(response.status)}", headers)
         return [body]
 
-    def _answer(self, environ: WSGIEnvironment) -> Answer:
+    def _respond(self, environ: WSGIEnvironment) -> ReceiverResponse:
         refused = refuse_request(
             environ["REQUEST_METHOD"], environ.get("CONTENT_LENGTH"), self._max_body_bytes
         )
         if refused is not None:
             return refused
         body = self._read(environ)
-        return body if isinstance(body, Answer) else self._router.receive(body, _headers_of(environ))
+        return body if isinstance(body, ReceiverResponse) else self._router.receive(body, _headers_of(environ))
 
-    def _read(self, environ: WSGIEnvironment) -> Union[bytes, Answer]:
+    def _read(self, environ: WSGIEnvironment) -> Union[bytes, ReceiverResponse]:
         length = _length_of(environ)
         if length is None and not environ.get("wsgi.input_terminated"):
             # This server does not mark the end of the body: reading could wait for ever.
-            return Answer(411, "length_required")
+            return ReceiverResponse(411, "length_required")
         wanted = self._max_body_bytes + 1 if length is None else length
         body = _read_up_to(environ["wsgi.input"], wanted)
         if length is not None and len(body) < length:

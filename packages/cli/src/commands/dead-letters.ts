@@ -54,7 +54,7 @@ export function addDeadLetters(program: Command, cli: Cli): void {
       cli.output.document(letter, [...COLUMNS, ['data', ({ data }) => data]]);
     });
   addExample(show, 'hookferry dead-letters show events-dead-letters.1767225600000-17');
-  for (const act of [REDRIVE, DROP]) addAct(deadLetters, act, cli);
+  for (const act of [RETRY, DROP]) addAct(deadLetters, act, cli);
 }
 
 interface Act {
@@ -66,12 +66,13 @@ interface Act {
   readonly run: (client: Client, id: string) => Promise<unknown>;
 }
 
-const REDRIVE: Act = {
-  name: 'redrive',
-  description: 'Put them back onto their queues. A job that fails again becomes a dead letter again.',
-  question: 'Put every dead letter back onto its queue?',
-  done: ['Put back', 'redriven'],
-  run: (client, id) => client.POST('/v1/dead-letters/{id}/redrive', { params: { path: { id } } }),
+const RETRY: Act = {
+  name: 'retry',
+  description:
+    'Retry them: put their jobs back onto the queues. A job that fails again becomes a dead letter again.',
+  question: 'Retry every dead letter?',
+  done: ['Retried', 'retried'],
+  run: (client, id) => client.POST('/v1/dead-letters/{id}/retry', { params: { path: { id } } }),
 };
 
 const DROP: Act = {
@@ -110,7 +111,7 @@ async function actOnEach(ids: readonly string[], flags: ActFlags, act: Act, cli:
   if (flags.queue !== undefined && !flags.all) {
     throw new UsageError('--queue needs --all.', 'Leave one of them out.');
   }
-  // One that is named and put back can do no harm: it is what was asked for.
+  // One that is named and retried can do no harm: it is what was asked for.
   if (flags.all || act === DROP) await requireYes(cli, flags, act.question);
   const client = await connect(cli);
   const count = flags.all ? await actOnAll(client, flags, act) : await actOnNamed(client, ids, act);
@@ -133,7 +134,7 @@ async function actOnAll(client: Client, { queue }: QueueFlags, { run }: Act): Pr
   return count;
 }
 
-// Another person may be redriving or dropping the same one.
+// Another person may be retrying or dropping the same one.
 async function oneIfThere(action: Promise<unknown>): Promise<0 | 1> {
   try {
     await action;

@@ -97,7 +97,7 @@ function writerTo(stream: NodeJS.WriteStream): WriteLine {
   };
 }
 
-/** Only the owner may read the file, because it has answers of receivers. @throws UsageError. */
+/** Only the owner may read the file, because it has responses of receivers. @throws UsageError. */
 async function openNew(path: string) {
   try {
     return await open(path, 'wx', 0o600);

@@ -12,8 +12,8 @@ interface LoginFlags {
   readonly keyStdin?: boolean;
 }
 
-// The errors of an answer that did not come from the API, or came from another path of it.
-const STRANGE = new Set<string>(['route_not_found', 'unexpected_answer']);
+// The errors of a response that did not come from the API, or came from another path of it.
+const STRANGE = new Set<string>(['route_not_found', 'unexpected_response']);
 
 export function addLogin(program: Command, cli: Cli): void {
   const login = program
@@ -62,6 +62,6 @@ async function checkKey(client: Client, url: string): Promise<void> {
   } catch (error) {
     if (!(error instanceof WebhooksApiError) || !STRANGE.has(error.code)) throw error;
     const advice = 'Give the address of the API, without /v1 at its end.';
-    throw new UsageError(`${url} does not answer as the API does (${error.status}).`, advice);
+    throw new UsageError(`${url} does not respond as the API does (${error.status}).`, advice);
   }
 }

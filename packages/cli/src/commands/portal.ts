@@ -5,7 +5,7 @@ import { parseDuration } from '../input/parse-time';
 import type { Capability } from '../resources';
 import { addExample } from './example';
 
-const CAPABILITIES = 'read, webhooks, resend, schedule, publish, transform, secrets, audit, operate';
+const CAPABILITIES = 'read, webhooks, redeliver, schedule, publish, transform, secrets, audit, operate';
 const MS_PER_SECOND = 1_000;
 
 interface PortalFlags {
@@ -20,7 +20,7 @@ export function addPortal(program: Command, cli: Cli): void {
     .description('Print a link that opens the portal in a browser, once.')
     .option(
       '--capabilities <list>',
-      `what the session may do, separated by commas: ${CAPABILITIES} (default: read,webhooks,resend)`,
+      `what the session may do, separated by commas: ${CAPABILITIES} (default: read,webhooks,redeliver)`,
       parseList,
     )
     .option('--expires-in <duration>', 'when the session ends, such as 15m (default: 1h)', parseDuration)
@@ -28,7 +28,7 @@ export function addPortal(program: Command, cli: Cli): void {
   addExample(
     portal,
     'hookferry portal',
-    'hookferry portal --account acme --capabilities read,resend --expires-in 15m',
+    'hookferry portal --account acme --capabilities read,redeliver --expires-in 15m',
   );
 }
 

@@ -9,7 +9,7 @@ import { REPLAY_COLUMNS } from './replay-columns';
 export function addReplays(program: Command, cli: Cli): void {
   const replays = program
     .command('replays')
-    .description('Replays: events of a time range that are sent again.');
+    .description('Replays: events of a time range that are sent once more.');
   const list = replays
     .command('list')
     .description("List a webhook's replays, newest first.")

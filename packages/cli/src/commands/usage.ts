@@ -19,7 +19,7 @@ async function showUsage(cli: Cli): Promise<void> {
     ['quota', ({ quota_bytes }) => (quota_bytes === null ? 'none' : formatBytes(quota_bytes))],
     ['events', ({ events, bytes }) => `${events}, ${formatBytes(bytes.events)}`],
     ['deliveries', ({ bytes }) => formatBytes(bytes.deliveries)],
-    ['answers', ({ bytes }) => formatBytes(bytes.answers)],
+    ['responses', ({ bytes }) => formatBytes(bytes.responses)],
     ['replays', ({ bytes }) => formatBytes(bytes.replays)],
     ['portal', ({ bytes }) => formatBytes(bytes.portal_sessions)],
     ['webhooks', ({ webhooks }) => webhooks],

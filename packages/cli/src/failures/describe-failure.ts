@@ -27,7 +27,7 @@ export function describeFailure(error: unknown): Failure {
   if (error instanceof WebhooksConnectionError) {
     return {
       exitCode: EXIT_CODES.unreachable,
-      lines: [`Error: the API gave no answer. ${error.message}`, 'To find out why: hookferry doctor'],
+      lines: [`Error: the API gave no response. ${error.message}`, 'To find out why: hookferry doctor'],
     };
   }
   throw error;

@@ -10,10 +10,10 @@ export interface SeenRequest {
   readonly body: string;
 }
 
-/** How one request is answered. */
+/** The response to one request. */
 export type Reply = (response: ServerResponse, request: SeenRequest) => void;
 
-/** A real HTTP server that answers the first request by the first reply, and so on; the last one is for all that follow. */
+/** A real HTTP server that responds to the first request by the first reply, and so on; the last one is for all that follow. */
 export class ApiServer {
   readonly requests: SeenRequest[] = [];
   readonly #server: Server;
@@ -58,7 +58,7 @@ export const json =
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
   };
 
-/** An error as the API answers it. */
+/** An error, as the API sends it. */
 export const problem =
   (status: number, code: string, headers: Readonly<Record<string, string>> = {}, more: object = {}): Reply =>
   (response) => {
@@ -68,15 +68,15 @@ export const problem =
       .end(JSON.stringify({ ...body, request_id: 'req_1', ...more }));
   };
 
-/** The request came, and its connection is cut without an answer. */
+/** The request came, and its connection is cut without a response. */
 export const cut: Reply = (response) => {
   response.socket?.destroy();
 };
 
-/** The request came, and nothing is answered. */
+/** The request came, and there is no response. */
 export const silence: Reply = () => undefined;
 
-/** The beginning of an answer, after which the connection is cut. */
+/** The beginning of a response, after which the connection is cut. */
 export const cutAfter =
   (text: string, type = 'application/x-ndjson'): Reply =>
   (response) => {

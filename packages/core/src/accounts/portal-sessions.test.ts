@@ -89,7 +89,19 @@ describe('a portal session', () => {
       id: session.id,
       accountId,
       sha256: hashKey(opened.token),
-      capabilities: ['read', 'webhooks', 'resend'],
+      capabilities: ['read', 'webhooks', 'redeliver'],
+      scopes: ['webhooks:read', 'deliveries:read', 'webhooks:write', 'deliveries:write'],
+    });
+  });
+
+  it('that an earlier version stored has its capabilities, by the names that they have now', async () => {
+    const { create, exchange, authenticate } = await setUp();
+    const { code, session } = await create();
+    const { token } = await exchange(code);
+    const stored = JSON.stringify({ ...session, capabilities: ['read', 'endpoints', 'resend'] });
+    await redis.client.hset(keys.portalSession(session.id), 'session', stored);
+    expect(await authenticate(token)).toMatchObject({
+      capabilities: ['read', 'webhooks', 'redeliver'],
       scopes: ['webhooks:read', 'deliveries:read', 'webhooks:write', 'deliveries:write'],
     });
   });
@@ -306,7 +318,7 @@ describe('what may be said of a new one', () => {
   it('adds what is left out, and what always belongs to it, in one order', () => {
     expect(newPortalSessionSchema.parse({})).toEqual({
       expires_in: 3_600,
-      capabilities: ['read', 'webhooks', 'resend'],
+      capabilities: ['read', 'webhooks', 'redeliver'],
     });
     const { capabilities } = newPortalSessionSchema.parse({ capabilities: ['secrets', 'webhooks'] });
     expect(capabilities).toEqual(['read', 'webhooks', 'secrets']);

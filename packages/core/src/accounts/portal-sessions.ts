@@ -217,7 +217,7 @@ function usedUp(): AppError {
 const MIN_SECONDS = 60;
 const MAX_SECONDS = 86_400;
 const DEFAULT_SECONDS = 3_600;
-const DEFAULT_CAPABILITIES: readonly Capability[] = ['read', 'webhooks', 'resend'];
+const DEFAULT_CAPABILITIES: readonly Capability[] = ['read', 'webhooks', 'redeliver'];
 
 // Part of each stored session, and of the response to each exchange.
 const MAX_LOGO_CHARACTERS = 32 * 1024;
@@ -261,7 +261,7 @@ const capabilitiesSchema = z
   .readonly();
 
 export const CAPABILITIES =
-  'What the session may do. `read`, which every session has: see webhooks and deliveries. `webhooks`: create and change webhooks. `resend`: send deliveries again. `schedule`: reschedule and cancel events. `publish`: publish an event; only a key with the scope `events:write` may give it. `transform`: write, remove and restore the code of transformations, which makes what webhooks are sent; only a key with the scope `webhooks:write` may give it. `secrets`: see and rotate secrets. `audit`: see the audit log. `operate`: see the pages for operators.';
+  'What the session may do. `read`, which every session has: see webhooks and deliveries. `webhooks`: create and change webhooks. `redeliver`: redeliver single deliveries, and replay many. `schedule`: reschedule and cancel events. `publish`: publish an event; only a key with the scope `events:write` may give it. `transform`: write, remove and restore the code of transformations, which makes what webhooks are sent; only a key with the scope `webhooks:write` may give it. `secrets`: see and rotate secrets. `audit`: see the audit log. `operate`: see the pages for operators.';
 export const THEME = 'The look of the page.';
 
 /** The input for a new portal session. */

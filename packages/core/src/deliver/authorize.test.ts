@@ -130,7 +130,7 @@ describe('without an access token', () => {
         startedAt: NOW,
         durationMs: SEND_MS,
         outcome: 'token_error',
-        error: 'No access token: the token URL answered 401 (invalid_client).',
+        error: 'No access token: the token URL responded with 401 (invalid_client).',
         tokenError: { status: 401, code: 'invalid_client' },
       },
     ]);

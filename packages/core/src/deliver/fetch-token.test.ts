@@ -134,11 +134,11 @@ describe('a failure', () => {
     [
       answer({ error: 'invalid_scope' }, 400),
       { reason: 'refused', status: 400, code: 'invalid_scope' },
-      'answered 400 (invalid_scope)',
+      'responded with 400 (invalid_scope)',
     ],
-    [answer({ error: 's:e cret+%' }, 400), { reason: 'refused', status: 400 }, 'answered 400.'],
-    [answer({ error: 'x'.repeat(1_000) }, 401), { reason: 'refused', status: 401 }, 'answered 401.'],
-    [responded(500, { body: 'a stack trace' }), { reason: 'refused', status: 500 }, 'answered 500.'],
+    [answer({ error: 's:e cret+%' }, 400), { reason: 'refused', status: 400 }, 'responded with 400.'],
+    [answer({ error: 'x'.repeat(1_000) }, 401), { reason: 'refused', status: 401 }, 'responded with 401.'],
+    [responded(500, { body: 'a stack trace' }), { reason: 'refused', status: 500 }, 'responded with 500.'],
     [refused, { reason: 'connect_refused' }, 'ended with connect_refused'],
   ])(
     'has a status and a registered code, and nothing else of the answer: %#',

@@ -171,8 +171,8 @@ export function describeTokenFailure({ reason, status, code }: TokenFailure): st
   if (reason === 'expired')
     return 'No access token: the one that the token URL gave had expired when it came.';
   if (reason === 'unreadable') {
-    return `No access token: the token URL answered ${status}, but not with a bearer token in JSON of at most 64 KiB.`;
+    return `No access token: the token URL responded with ${status}, but not with a bearer token in JSON of at most 64 KiB.`;
   }
   const named = code === undefined ? '' : ` (${code})`;
-  return `No access token: the token URL answered ${status}${named}.`;
+  return `No access token: the token URL responded with ${status}${named}.`;
 }

@@ -213,7 +213,7 @@ describe('the whole time', () => {
     const send = scene.sender({ connectTimeoutMs: SHORT_MS, timeoutMs: 2 * SHORT_MS });
     expect(await send(`http://127.0.0.1:${port}/`)).toMatchObject({
       reason: 'response_timeout',
-      error: 'No full answer in 200 ms.',
+      error: 'No full response in 200 ms.',
     });
   });
 
@@ -221,7 +221,7 @@ describe('the whole time', () => {
     const { port } = await startReceiver(() => {});
     expect(await scene.sender()(`http://127.0.0.1:${port}/`, { timeoutMs: SHORT_MS })).toMatchObject({
       reason: 'response_timeout',
-      error: 'No full answer in 100 ms.',
+      error: 'No full response in 100 ms.',
     });
   });
 });
@@ -304,7 +304,7 @@ describe('a connection that was kept alive, and that its receiver closes as it i
     expect(await send(`http://127.0.0.1:${server.port}/`, { timeoutMs: 5 * SHORT_MS })).toMatchObject({
       kind: 'failed',
       reason: 'response_timeout',
-      error: 'No full answer in 500 ms.',
+      error: 'No full response in 500 ms.',
     });
     expect(server.connectionCount()).toBe(2);
     expect(performance.now() - startedAt).toBeGreaterThan(4.5 * SHORT_MS);

@@ -36,7 +36,7 @@ const STUCK: Readonly<Record<ConnectionPhase, readonly [TransportFailure, string
   resolving: ['dns_error', 'address'],
   connecting: ['connect_timeout', 'connection'],
   securing: ['tls_error', 'TLS handshake'],
-  ready: ['response_timeout', 'full answer'],
+  ready: ['response_timeout', 'full response'],
 };
 
 // The message can quote the receiver's certificate, which may have thousands of names.
@@ -132,7 +132,7 @@ export class Exchange {
     this.#socket = socket;
     this.#bytesBefore = socket.bytesRead;
     this.#stopWatching = limitPreamble(socket, () =>
-      this.#fail('protocol_error', 'Too much came before an answer.'),
+      this.#fail('protocol_error', 'Too much came before a response.'),
     );
     const now = performance.now();
     if (this.#stream.reusedSocket) {
@@ -236,7 +236,7 @@ export class Exchange {
   }
 
   #finish(): void {
-    if (!this.#response) return this.#fail('protocol_error', 'The connection ended without an answer.');
+    if (!this.#response) return this.#fail('protocol_error', 'The connection ended without a response.');
     const { statusCode, headers } = this.#response;
     const wish = headers['webhook-delivery'];
     const kept = keptHeaders(headers);

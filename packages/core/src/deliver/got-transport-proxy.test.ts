@@ -147,7 +147,7 @@ describe('a fault of the proxy leaves the delivery unsent', () => {
     const proxy = await startProxy({ answer: () => status });
     expect(await sender(at(proxy.port))('http://hooks.example.com/')).toEqual({
       kind: 'unsent',
-      error: `The proxy answered ${status} instead of opening a tunnel.`,
+      error: `The proxy responded with ${status} instead of opening a tunnel.`,
     });
   });
 
@@ -186,7 +186,7 @@ describe('what the proxy says of the receiver is a failed attempt', () => {
     expect(await sender(at(proxy.port))('https://hooks.example.com/')).toMatchObject({
       kind: 'failed',
       reason,
-      error: `The proxy answered ${status} instead of opening a tunnel.`,
+      error: `The proxy responded with ${status} instead of opening a tunnel.`,
     });
   });
 

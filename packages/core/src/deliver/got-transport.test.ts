@@ -310,7 +310,7 @@ describe('the deadline', () => {
     expect(await send(server.port, { timeoutMs: SHORT_MS })).toMatchObject({
       kind: 'failed',
       reason: 'response_timeout',
-      error: 'No full answer in 200 ms.',
+      error: 'No full response in 200 ms.',
     });
     await disconnected;
   });

@@ -129,7 +129,7 @@ export function isSameKey<Stored extends Pick<ApiKey, 'sha256'>>(
 export const capabilities = [
   'read',
   'webhooks',
-  'resend',
+  'redeliver',
   'schedule',
   'publish',
   'transform',
@@ -145,7 +145,7 @@ export type Capability = z.infer<typeof capabilitySchema>;
 const SCOPES: Readonly<Record<Capability, readonly Scope[]>> = {
   read: ['webhooks:read', 'deliveries:read'],
   webhooks: ['webhooks:write'],
-  resend: ['deliveries:write'],
+  redeliver: ['deliveries:write'],
   // In place of a scope, at the routes that name them: who may move an event may not publish one, and who may publish
   // one may not erase payloads.
   schedule: [],
@@ -165,16 +165,21 @@ export function scopesOf(ofSession: readonly Capability[]): readonly Scope[] {
 /** The middle part of its code and of its token, which names it without giving it away. */
 export const portalSessionIdSchema = apiKeyIdSchema;
 
+const FORMER_NAMES: Readonly<Record<string, Capability>> = { endpoints: 'webhooks', resend: 'redeliver' };
+
+function presentName(name: unknown): unknown {
+  return typeof name === 'string' && Object.hasOwn(FORMER_NAMES, name) ? FORMER_NAMES[name] : name;
+}
+
 /** A session as it is stored. Neither its code nor its token is: only the SHA-256 of the whole of each. */
 export const portalSessionSchema = z.object({
   id: z.string(),
   accountId: accountIdSchema,
   /** The API key that it was made with. It counts for as long as that does. */
   apiKeyId: z.string(),
-  // A session lasts a day at most. One made before an upgrade may have the capability under its former name.
-  capabilities: z
-    .array(z.preprocess((name) => (name === 'endpoints' ? 'webhooks' : name), capabilitySchema))
-    .readonly(),
+  // A session lasts a day at most. One made before an upgrade may have a capability under its former name. Once no version
+  // that wrote them can be the one before, the former names may go.
+  capabilities: z.array(z.preprocess(presentName, capabilitySchema)).readonly(),
   /** A name for its user, chosen by its creator. The audit log shows it beside its id. */
   label: z.string().optional(),
   /** Hex. */

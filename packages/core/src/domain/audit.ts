@@ -41,7 +41,7 @@ export type AuditAction =
   | 'account.create'
   | 'account.update'
   | 'account.erase'
-  | 'dead_letter.redrive'
+  | 'dead_letter.retry'
   | 'dead_letter.drop'
   | 'queue.pause'
   | 'queue.resume';

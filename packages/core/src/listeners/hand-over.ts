@@ -126,7 +126,7 @@ export class HandOver {
           timings: {},
         });
       const timer = setTimeout(
-        () => settle(unsent('The process that has the listener did not answer.')),
+        () => settle(unsent('The process that has the listener did not reply.')),
         patienceMs,
       );
       this.#underWay.set(id, { settle, mayBegin });

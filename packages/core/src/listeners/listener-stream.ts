@@ -58,7 +58,7 @@ const WHY: Readonly<Record<EndReason, string>> = {
   replaced: 'Another listener has taken its place.',
   stopping: 'The process that has the listener is stopping.',
   silent: 'The listener gives no sign of life.',
-  lost: 'The listener hung up before it had answered.',
+  lost: 'The listener hung up before it had responded.',
   removed: 'The listener was removed.',
   time_limit: 'The time of the connection is over.',
   unauthenticated: 'The API key of the listener is not valid any more.',
@@ -192,7 +192,7 @@ export class ListenerStream {
         this.#refuse(request, BUSY);
         continue;
       }
-      const error = `No full answer in ${request.timeoutMs} ms.`;
+      const error = `No full response in ${request.timeoutMs} ms.`;
       this.options.reply(request, { kind: 'failed', reason: 'response_timeout', error, timings: {} });
     }
   }

@@ -216,7 +216,7 @@ export class ListenerStreams {
       await this.parts.mailbox.post(replyTo, encodeMessage({ kind: 'result', id, result }));
     } catch (error) {
       // The worker's wait has a bound of its own.
-      this.parts.emit({ name: 'task.failed', task: 'pass on the answer of a listener', error });
+      this.parts.emit({ name: 'task.failed', task: 'pass on the response of a listener', error });
     }
   }
 }

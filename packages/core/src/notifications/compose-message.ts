@@ -56,7 +56,7 @@ const words: Readonly<Record<NotificationTopic, Words>> = {
   },
   dead_letters: {
     title: 'There are new dead letters',
-    advice: 'Some jobs are not valid events. Look at the reason of each, then redrive or drop it.',
+    advice: 'Some jobs are not valid events. Look at the reason of each, then retry or drop it.',
   },
   certificate_expiring: {
     title: '{n} with a client certificate that expires soon',

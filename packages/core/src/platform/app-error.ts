@@ -22,7 +22,7 @@ export type ErrorCode =
   | 'deliver_at_too_far'
   | 'idempotency_key_reused'
   | 'request_in_progress'
-  | 'answer_not_kept'
+  | 'response_not_kept'
   | 'limit_reached'
   | 'last_admin_key'
   | 'quota_exceeded'

@@ -188,7 +188,7 @@ export const deliverySettings = {
   DELIVERY_TIMEOUT: positiveDurationSchema
     .prefault('15s')
     .describe(
-      'time for a whole attempt, from the DNS query to the end of the answer. The API shows it at `/receive`',
+      'time for a whole attempt, from the DNS query to the end of the response. The API shows it at `/receive`',
     ),
 };
 

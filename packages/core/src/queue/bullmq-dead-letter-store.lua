@@ -1,9 +1,9 @@
 --- Says when a job is put back, and gives it; nothing if the job is gone. The first time stays: so after a crash, the next
---- process puts back the same job with the same time, which is the same event.
+--- process puts back the same job with the same time, which is the same event. Earlier versions named the field.
 ---@key job
 ---@param at digits
 ---@return integer?
-function begin_redrive(job, at)
+function begin_retry(job, at)
   if redis.call('EXISTS', job) == 0 then return nil end
   redis.call('HSETNX', job, 'redrivenAt', at)
   return tonumber(redis.call('HGET', job, 'redrivenAt'))

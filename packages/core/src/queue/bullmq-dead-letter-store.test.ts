@@ -108,7 +108,7 @@ describe('sharded dead letter store', () => {
     it.each([first, second, third])('is claimed for one act only: %j', async (shard) => {
       const { fail, store } = await arrange();
       const id = await fail(shard, 'one', NOW);
-      expect([await store.claim(id, 'redrive'), await store.claim(id, 'drop')]).toEqual(['claimed', 'taken']);
+      expect([await store.claim(id, 'retry'), await store.claim(id, 'drop')]).toEqual(['claimed', 'taken']);
       expect(await store.claim(deadLetterIdOf(DELIVERIES_QUEUE, 'none'), 'drop')).toBe('gone');
     });
   });
@@ -379,21 +379,22 @@ describe('bullmq dead letter store', () => {
     it('keeps who wants to drop a job away from one that is being put back, and the other way round', async () => {
       const one = await fail(deliveries, 'one');
       const two = await fail(deliveries, 'two');
-      expect([await store.claim(one, 'redrive'), await store.claim(one, 'drop')]).toEqual([
-        'claimed',
-        'taken',
-      ]);
-      expect([await store.claim(two, 'drop'), await store.claim(two, 'redrive')]).toEqual([
-        'claimed',
-        'taken',
-      ]);
+      expect([await store.claim(one, 'retry'), await store.claim(one, 'drop')]).toEqual(['claimed', 'taken']);
+      expect([await store.claim(two, 'drop'), await store.claim(two, 'retry')]).toEqual(['claimed', 'taken']);
     });
 
     it('keeps them apart for an invalid event, too', async () => {
       const id = await reject('18');
-      expect([await store.claim(id, 'redrive'), await store.claim(id, 'drop')]).toEqual(['claimed', 'taken']);
+      expect([await store.claim(id, 'retry'), await store.claim(id, 'drop')]).toEqual(['claimed', 'taken']);
       await store.putBack(id);
       expect(await store.claim(id, 'drop')).toBe('gone');
+    });
+
+    it('counts for a process of the version before, which says redrive', async () => {
+      const id = await fail(deliveries, 'one');
+      const failedAt = await redis.client.zscore('bull:deliveries:failed', 'one');
+      await redis.client.hset('bull:deliveries:one', 'claim', `redrive ${failedAt}`);
+      expect([await store.claim(id, 'drop'), await store.claim(id, 'retry')]).toEqual(['taken', 'claimed']);
     });
 
     it('lets go on who broke off', async () => {
@@ -404,7 +405,7 @@ describe('bullmq dead letter store', () => {
 
     it('is void once the job has failed again', async () => {
       const id = await fail(deliveries, 'one');
-      await store.claim(id, 'redrive');
+      await store.claim(id, 'retry');
       await redis.client.zincrby('bull:deliveries:failed', 1, 'one');
       expect(await store.claim(id, 'drop')).toBe('claimed');
     });

@@ -22,15 +22,15 @@ import type { Clock } from '../platform/clock';
 import { parsedOrUndefined } from '../platform/json';
 import type { RedisClient } from '../platform/redis-connect';
 import { type ReadTimelineInput, readTimeline } from '../platform/redis-timeline';
-import { beginRedrive, claimDeadLetter } from './bullmq-dead-letter-store.script';
+import { beginRetry, claimDeadLetter } from './bullmq-dead-letter-store.script';
 import { createJobKeys, jobFields } from './bullmq-layout';
 import { OnDemandQueue } from './bullmq-on-demand-queue';
 import {
   accountOfJob,
   describeRefusal,
   REJECTED_FIELDS,
-  redrivenJobId,
   rejectedJobSchema,
+  retriedJobId,
 } from './bullmq-rejected-events';
 import { PerShard } from './per-shard';
 
@@ -47,7 +47,10 @@ export interface DeadLetterPage {
 }
 
 /** The actions on a dead letter. */
-export type DeadLetterAct = 'redrive' | 'drop';
+export type DeadLetterAct = 'retry' | 'drop';
+
+// As claims are stored: a process of an earlier version, which may run beside this one, knows `redrive`.
+const CLAIM_WORDS = { retry: 'redrive', drop: 'drop' } as const;
 
 /** Dead letters of one kind in one shard. */
 interface Part {
@@ -107,9 +110,9 @@ export class DeadLetterStore {
    */
   async claim(id: DeadLetterId, act: DeadLetterAct): Promise<'claimed' | 'taken' | 'gone'> {
     const { jobId } = parseDeadLetterId(id);
-    const other: DeadLetterAct = act === 'drop' ? 'redrive' : 'drop';
+    const words = { act: CLAIM_WORDS[act], other: CLAIM_WORDS[act === 'drop' ? 'retry' : 'drop'] };
     for (const { set: failed, jobKey } of this.#partsOf(id)) {
-      const claim = claimDeadLetter({ failed, job: jobKey(jobId), id: jobId, act, other });
+      const claim = claimDeadLetter({ failed, job: jobKey(jobId), id: jobId, ...words });
       const answer = await claim(this.redis);
       if (answer !== 'gone') return answer;
     }
@@ -192,14 +195,14 @@ export class DeadLetterStore {
     if (!rejected.success)
       throw new AppError(
         'conflict',
-        "The stored job of this dead letter can't be read, so it can't be redriven. Drop it, and publish the event again.",
+        "The stored job of this dead letter can't be read, so it can't be retried. Drop it, and publish the event again.",
       );
     const { job } = rejected.data;
-    // Later than its present time: two redrives within a millisecond must get different ids.
+    // Later than its present time: two retries within a millisecond must get different ids.
     const at = Math.max(this.clock(), job.timestamp + 1);
-    const timestamp = await beginRedrive({ job: key, at })(this.redis);
+    const timestamp = await beginRetry({ job: key, at })(this.redis);
     if (timestamp === undefined) return false;
-    const opts = { jobId: redrivenJobId(job, timestamp), timestamp };
+    const opts = { jobId: retriedJobId(job, timestamp), timestamp };
     // Add it there first, then remove it here: if this breaks off in between, it is put back once more, and
     // is the same event.
     await shard[EVENTS_QUEUE].queue.add({ name: job.name, data: job.data, opts });

@@ -105,11 +105,11 @@ export function rejectedJobId({ id, timestamp }: Pick<EventJob, 'id' | 'timestam
 }
 
 /**
- * A new id for each redrive: the job could be refused again before it is removed from the dead letters, and
+ * A new id for each retry: the job could be refused again before it is removed from the dead letters, and
  * would be removed together with its old entry.
  */
-export function redrivenJobId(job: Pick<EventJob, 'id' | 'timestamp'>, redrivenAt: number): string {
-  return withTime(redrivenAt, originalId(job));
+export function retriedJobId(job: Pick<EventJob, 'id' | 'timestamp'>, retriedAt: number): string {
+  return withTime(retriedAt, originalId(job));
 }
 
 // The ids of scheduled jobs have colons, which BullMQ refuses in added jobs.

@@ -82,7 +82,7 @@ describe('manage dead letters', () => {
     const deadLetters = new DeadLetters(parts);
     return {
       read: (id: DeadLetterId) => deadLetters.read(id),
-      redrive: (id: DeadLetterId) => deadLetters.redrive(id),
+      retry: (id: DeadLetterId) => deadLetters.retry(id),
       drop: (id: DeadLetterId) => deadLetters.drop(id),
       store,
       held,
@@ -221,19 +221,19 @@ describe('manage dead letters', () => {
     );
   });
 
-  describe('redrive', () => {
+  describe('retry', () => {
     it('puts it back, and leaves its delivery as it is', async () => {
-      const { redrive, deadLetter, held, deliveryStore, nextInOrder, signals, delivery } =
+      const { retry, deadLetter, held, deliveryStore, nextInOrder, signals, delivery } =
         await arrangeDelivery();
-      await redrive(deadLetter.id);
+      await retry(deadLetter.id);
       expect(held.size).toBe(0);
       expect((await deliveryStore.find(delivery))?.status).toBe('pending');
       expect(await nextInOrder()).toMatchObject({ eventId: delivery.eventId, hasBegun: true });
-      expect(signals.named('dead_letter.redriven')).toMatchObject([{ queue: 'deliveries' }]);
+      expect(signals.named('dead_letter.retried')).toMatchObject([{ queue: 'deliveries' }]);
     });
   });
 
-  it.each(['redrive', 'drop'] as const)(
+  it.each(['retry', 'drop'] as const)(
     '%s does nothing to one that somebody is at who wants the other',
     async (name) => {
       const { deadLetter, held, store, deliveryStore, delivery, signals, ...manage } =
@@ -246,7 +246,7 @@ describe('manage dead letters', () => {
     },
   );
 
-  it.each(['read', 'redrive', 'drop'] as const)('%s knows none that is not there', async (name) => {
+  it.each(['read', 'retry', 'drop'] as const)('%s knows none that is not there', async (name) => {
     const { held, deadLetter, ...manage } = arrange(buildDeadLetter('events', 'one'));
     held.clear();
     await expect(manage[name](deadLetter.id)).rejects.toMatchObject({ code: 'not_found' });

@@ -46,8 +46,8 @@ export interface DeadLettersParts {
 }
 
 const TAKEN: Readonly<Record<DeadLetterAct, string>> = {
-  redrive: 'This dead letter is being dropped. If that request failed, drop it again.',
-  drop: 'This dead letter is being redriven. If that request failed, redrive it again.',
+  retry: 'This dead letter is being dropped. If that request failed, drop it again.',
+  drop: 'This dead letter is being retried. If that request failed, retry it again.',
 };
 
 /** Jobs of any account that are invalid, or failed for good. */
@@ -71,15 +71,15 @@ export class DeadLetters {
   }
 
   /**
-   * Put it back onto its queue. If it fails again it becomes a new dead letter.
+   * Retry it: put its job back onto its queue. If it fails again it becomes a new dead letter.
    *
    * @throws AppError `not_found`, `conflict`.
    */
-  async redrive(id: DeadLetterId, act?: Act): Promise<void> {
+  async retry(id: DeadLetterId, act?: Act): Promise<void> {
     const { deadLetterStore, emit } = this.parts;
-    const { queue, jobId } = await this.#claim(id, 'redrive', act);
+    const { queue, jobId } = await this.#claim(id, 'retry', act);
     if (!(await deadLetterStore.putBack(id))) throw deadLetterNotFound();
-    emit({ name: 'dead_letter.redriven', queue, jobId });
+    emit({ name: 'dead_letter.retried', queue, jobId });
   }
 
   /**

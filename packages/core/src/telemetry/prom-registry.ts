@@ -40,7 +40,7 @@ const processGauges: readonly PromGauge<ProcessSources>[] = [
   }),
   gauge({
     name: 'webhooks_redis_ping_seconds',
-    help: 'Time that Redis took to answer this process at the last scrape, the lag of its event loop included. Missing while Redis is away.',
+    help: 'Time that Redis took to reply to this process at the last scrape, the lag of its event loop included. Missing while Redis is away.',
     async read({ redis }) {
       const askedAt = steadyClock();
       await redis.ping();

@@ -85,10 +85,10 @@ describe.each([
       { ...read, kind: 'search', result: 'failed', durationMs: 3_000 },
     ]);
     expect(samples).toContain(
-      'webhooks_history_read_duration_seconds_sum{kind="list",result="answered"} 0.016',
+      'webhooks_history_read_duration_seconds_sum{kind="list",result="succeeded"} 0.016',
     );
     expect(samples).toContain(
-      'webhooks_history_read_duration_seconds_count{kind="list",result="answered"} 2',
+      'webhooks_history_read_duration_seconds_count{kind="list",result="succeeded"} 2',
     );
     expect(samples).toContain('webhooks_history_read_duration_seconds_sum{kind="search",result="failed"} 3');
   });

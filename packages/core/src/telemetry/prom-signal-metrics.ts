@@ -151,7 +151,7 @@ const deliveriesEnded = counterOf('delivery.ended', {
 
 const endpointsDisabled = counterOf('endpoint.disabled', {
   name: 'webhooks_endpoints_disabled_total',
-  help: 'Webhooks that were disabled, by reason: by their owner (client, counted by the API), by their receiver (gone: it answered 410; receiver: it asked for it), or because they failed for too long (failing).',
+  help: 'Webhooks that were disabled, by reason: by their owner (client, counted by the API), by their receiver (gone: it responded with 410; receiver: it asked for it), or because they failed for too long (failing).',
   labels: { reason: disabledReasons },
   fromZero: true,
 });
@@ -166,7 +166,7 @@ const quotaExceeded = counterOf('quota.exceeded', {
 /** The counters of the API. */
 const historyReads = secondsOf('history.read', {
   name: 'webhooks_history_read_duration_seconds',
-  help: 'Time to read a part of an answer from the PostgreSQL of the history, waiting for a connection included, by kind (search: by the data of events) and result.',
+  help: 'Time to read a part of a response from the PostgreSQL of the history, waiting for a connection included, by kind (search: by the data of events) and result.',
   labels: { kind: historyReadKinds, result: historyReadResults },
   buckets: HISTORY_READ_SECONDS,
   durationMsOf: ({ durationMs }) => durationMs,
@@ -176,11 +176,11 @@ export const apiSignalMetrics: readonly SignalMetric[] = [
   historyReads,
   secondsOf('request.completed', {
     name: 'webhooks_http_request_duration_seconds',
-    help: 'Time to answer an HTTP request, by route and status.',
+    help: 'Time to respond to an HTTP request, by route and status.',
     labels: {
       method: httpMethods,
       route: 'the patterns of the routes; `none` if none has this path and method',
-      status: 'the status codes that the API answers with',
+      status: 'the status codes that the API responds with',
     },
     buckets: REQUEST_SECONDS,
     durationMsOf: ({ durationMs }) => durationMs,

@@ -23,7 +23,7 @@ export function buildPortalSession(change: Partial<PortalSession> = {}): IssuedP
     id,
     accountId: uniqueAccountId(),
     apiKeyId: '0123456789abcdef',
-    capabilities: ['read', 'webhooks', 'resend'],
+    capabilities: ['read', 'webhooks', 'redeliver'],
     codeSha256: hashKey(code),
     createdAt,
     codeExpiresAt: createdAt + HOUR_MS / 6,

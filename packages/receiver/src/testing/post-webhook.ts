@@ -31,7 +31,8 @@ export function postWebhook(port: number, { body = BODY, headers }: PostInput = 
       },
       (response) => {
         text(response).then(
-          (answer) => resolve({ status: response.statusCode ?? 0, headers: response.headers, text: answer }),
+          (received) =>
+            resolve({ status: response.statusCode ?? 0, headers: response.headers, text: received }),
           reject,
         );
       },

@@ -56,10 +56,10 @@ function fetchListener(receive: (request: Request) => Promise<Response>): Reques
       const headers = new Headers();
       for (const [name, value] of headerPairs(incoming)) headers.append(name, value);
       const body = await buffer(incoming);
-      const answer = await receive(
+      const response = await receive(
         new Request('http://receiver/webhooks', { method: 'POST', headers, body }),
       );
-      outgoing.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
+      outgoing.writeHead(response.status, Object.fromEntries(response.headers)).end(await response.text());
     })();
   };
 }

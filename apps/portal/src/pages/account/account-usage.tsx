@@ -46,7 +46,7 @@ function factsOf(usage: Usage | undefined): Readonly<Record<string, ReactNode>> 
     Deliveries: show(({ bytes }) => formatBytes(bytes.deliveries)),
     Replays: show(({ bytes }) => formatBytes(bytes.replays)),
     'Portal sessions': show(({ bytes }) => formatBytes(bytes.portal_sessions)),
-    'Responses kept for repeated requests': show(({ bytes }) => formatBytes(bytes.answers)),
+    'Responses kept for repeated requests': show(({ bytes }) => formatBytes(bytes.responses)),
     Webhooks: show(({ webhooks }) => webhooks.toLocaleString()),
     'API keys': show(({ api_keys: keys }) => keys.toLocaleString()),
   };

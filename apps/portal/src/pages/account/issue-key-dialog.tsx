@@ -18,7 +18,7 @@ const SCOPES: Readonly<Record<Scope, string>> = {
   'webhooks:write': 'change webhooks, and read their secrets',
   'events:write': 'publish events',
   'deliveries:read': 'see events and deliveries',
-  'deliveries:write': 'send again',
+  'deliveries:write': 'redeliver and replay',
   'portal:write': 'open this portal for people',
   'audit:read': 'see who changed what',
   admin: 'issue and revoke keys',
@@ -33,7 +33,7 @@ export interface IssueKeyDialogProps {
   readonly onClose: () => void;
 }
 
-/** Issues a key, and shows it: no other answer of the service does. */
+/** Issues a key, and shows it: no other response of the service does. */
 export function IssueKeyDialog({ accountId, onClose }: IssueKeyDialogProps) {
   const api = useApi();
   const queries = useQueryClient();
@@ -51,7 +51,7 @@ export function IssueKeyDialog({ accountId, onClose }: IssueKeyDialogProps) {
         }),
       );
     },
-    // The key is in the answer, which is to be kept nowhere but in this dialog.
+    // The key is in the response, which is to be kept nowhere but in this dialog.
     gcTime: 0,
     onSuccess: () => queries.invalidateQueries({ queryKey: queryKeys.apiKeys(accountId) }),
   });

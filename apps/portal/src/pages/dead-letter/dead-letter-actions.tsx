@@ -13,9 +13,9 @@ export interface DeadLetterActionsProps {
   readonly queue: string;
 }
 
-type Act = 'put back' | 'drop';
+type Act = 'retry' | 'drop';
 
-/** Puts it back onto its queue, or drops it for good. Either way it is no dead letter any more. */
+/** Retries it, or drops it for good. Either way it is no dead letter any more. */
 export function DeadLetterActions({ id, queue }: DeadLetterActionsProps) {
   const api = useApi();
   const queries = useQueryClient();
@@ -27,8 +27,8 @@ export function DeadLetterActions({ id, queue }: DeadLetterActionsProps) {
     mutationFn: (act: Act) =>
       act === 'drop'
         ? ask(api.DELETE('/v1/dead-letters/{id}', { params }))
-        : ask(api.POST('/v1/dead-letters/{id}/redrive', { params })),
-    onSuccess: async (_answer, act) => {
+        : ask(api.POST('/v1/dead-letters/{id}/retry', { params })),
+    onSuccess: async (_response, act) => {
       toasts.show(act === 'drop' ? 'It was dropped.' : `It is back on the queue ${queue}.`);
       navigate('/dead-letters', { replace: true });
       queries.removeQueries({ queryKey: queryKeys.deadLetter(id) });
@@ -41,8 +41,8 @@ export function DeadLetterActions({ id, queue }: DeadLetterActionsProps) {
   };
   return (
     <>
-      <Button kind="primary" onClick={() => setAsked('put back')}>
-        Put back
+      <Button kind="primary" onClick={() => setAsked('retry')}>
+        Retry
       </Button>
       <Button kind="danger" onClick={() => setAsked('drop')}>
         Drop
@@ -51,8 +51,8 @@ export function DeadLetterActions({ id, queue }: DeadLetterActionsProps) {
         <ConfirmDialog
           isOpen
           isDangerous={asked === 'drop'}
-          title={asked === 'drop' ? 'Drop this job for good?' : `Put this job back onto ${queue}?`}
-          confirmLabel={asked === 'drop' ? 'Drop' : 'Put back'}
+          title={asked === 'drop' ? 'Drop this job for good?' : 'Retry this job?'}
+          confirmLabel={asked === 'drop' ? 'Drop' : 'Retry'}
           isBusy={isPending}
           error={error}
           onConfirm={() => mutate(asked)}
@@ -66,7 +66,7 @@ export function DeadLetterActions({ id, queue }: DeadLetterActionsProps) {
 }
 
 const CONSEQUENCES: Readonly<Record<Act, string>> = {
-  'put back':
-    'A worker processes it like a new job. If the cause of the failure still exists, it comes back here.',
+  retry:
+    'It goes back onto its queue, and a worker processes it like a new job. If the cause of the failure still exists, it comes back here.',
   drop: 'Its event is not delivered. The delivery or replay of the job ends as cancelled. This cannot be undone.',
 };

@@ -1,8 +1,8 @@
 import type { Delivery, DeliveryFilters } from '../../api/delivery-queries';
 import { type Column, timeWidth } from '../../components/data-table';
 import { Time } from '../../components/time';
-import { answerOf } from './answer-of';
 import styles from './delivery-table.module.css';
+import { responseOf } from './response-of';
 import { StatusBadge } from './status-badge';
 
 /**
@@ -23,10 +23,10 @@ export function deliveryColumns(
     ),
   };
   const type: Column<Delivery> = { id: 'type', header: 'Event type', cell: (row) => row.type };
-  const [status, answer, attempts, ...times] = COLUMNS;
-  if (ofEvent !== undefined) return [status, webhook, answer, attempts, ...times];
-  if (ofWebhook !== undefined) return [status, type, answer, attempts, ...times];
-  return [status, type, answer, attempts, { ...webhook, width: '232px', from: 'wide' }, ...times];
+  const [status, response, attempts, ...times] = COLUMNS;
+  if (ofEvent !== undefined) return [status, webhook, response, attempts, ...times];
+  if (ofWebhook !== undefined) return [status, type, response, attempts, ...times];
+  return [status, type, response, attempts, { ...webhook, width: '232px', from: 'wide' }, ...times];
 }
 
 const COLUMNS = [
@@ -37,11 +37,11 @@ const COLUMNS = [
     cell: ({ status }) => <StatusBadge status={status} />,
   },
   {
-    id: 'answer',
-    header: 'Last answer',
+    id: 'response',
+    header: 'Last response',
     width: '152px',
     from: 'medium',
-    cell: (row) => answerOf(row) ?? '–',
+    cell: (row) => responseOf(row) ?? '–',
   },
   { id: 'attempts', header: 'Attempts', width: '80px', from: 'wide', cell: (row) => row.attempt_count },
   {

@@ -14,7 +14,7 @@ describe('isNews', () => {
     ['without filters', {}],
     ['of its webhook', { webhook_id: 'wh_1' }],
     // Nothing is known of it yet.
-    ['of an answer', { response_status: 500 }],
+    ['of a response', { response_status: 500 }],
   ])('is what was made, in a list %s', (_name, filters) => {
     expect(isNews({ kind: 'delivery', change: 'created', delivery }, filters)).toBe(true);
   });

@@ -55,8 +55,8 @@ export function AttemptDetails({ attempt, isOpen }: AttemptDetailsProps) {
             <Headers title="Headers as sent" headers={attempt.request_headers} />
             <MadeBody attempt={attempt} />
           </section>
-          <section className={styles['content']} aria-label={`Answer to attempt ${number}`}>
-            <Answer attempt={attempt} />
+          <section className={styles['content']} aria-label={`Response to attempt ${number}`}>
+            <AttemptResponse attempt={attempt} />
           </section>
         </div>
       </div>
@@ -87,18 +87,18 @@ function MadeBody({ attempt }: { readonly attempt: Attempt }) {
   );
 }
 
-function Answer({ attempt }: { readonly attempt: Attempt }) {
+function AttemptResponse({ attempt }: { readonly attempt: Attempt }) {
   const { response_status: status, response_headers: headers, response_body: body } = attempt;
   if (status === null) return <p className={styles['soft']}>There was no response.</p>;
   return (
     <>
-      {headers && <Headers title={`Headers of the answer (HTTP ${status})`} headers={headers} />}
+      {headers && <Headers title={`Headers of the response (HTTP ${status})`} headers={headers} />}
       {body === null || body === '' ? (
         <p className={styles['soft']}>The response had no body, or none is kept.</p>
       ) : (
         <>
-          <h3 className={styles['title']}>Body of the answer</h3>
-          <CodeBlock text={body} label={`Body of the answer to attempt ${attempt.number}`} />
+          <h3 className={styles['title']}>Body of the response</h3>
+          <CodeBlock text={body} label={`Body of the response to attempt ${attempt.number}`} />
         </>
       )}
     </>

@@ -13,7 +13,7 @@ import { StatusBadge } from '../deliveries/status-badge';
 import { AttemptDetails } from './attempt-details';
 import { BodySection } from './body-section';
 import { CompareAttempts } from './compare-attempts';
-import { SendAgain } from './send-again';
+import { Redeliver } from './redeliver';
 import { Timeline } from './timeline';
 import { WhatNext } from './what-next';
 
@@ -55,10 +55,10 @@ interface Part {
 }
 
 function Head({ delivery }: Part) {
-  const maySend = useCan('resend');
+  const mayRedeliver = useCan('redeliver');
   return (
     <PageHeader title={delivery.type} parent={LIST} state={<StatusBadge status={delivery.status} />}>
-      {maySend && <SendAgain delivery={delivery} />}
+      {mayRedeliver && <Redeliver delivery={delivery} />}
     </PageHeader>
   );
 }

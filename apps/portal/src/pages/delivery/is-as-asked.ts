@@ -1,7 +1,7 @@
 import { parseRetryAfter } from '@hookferry/core/deliver/retry-after';
 import type { Attempt } from '../../api/delivery-queries';
 
-// The time between the answer and the decision, and the fraction of a second that an HTTP date lacks.
+// The time between the response and the decision, and the fraction of a second that an HTTP date lacks.
 const LEEWAY_MS = 2_000;
 
 /** True if the next attempt is due at the time of the receiver's last `Retry-After`. */

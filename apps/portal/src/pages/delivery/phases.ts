@@ -9,7 +9,7 @@ export interface Phase {
 
 /**
  * The parts of an attempt in their order, one after the other. What no part has measured is the last: sending the
- * request, reading the answer, or what was under way when the attempt ended.
+ * request, reading the response, or what was under way when the attempt ended.
  */
 export function phasesOf({ timings }: Pick<Attempt, 'timings'>): readonly Phase[] {
   const measured = [

@@ -120,7 +120,7 @@ it('tells what two attempts differ in', () => {
   });
   const differing = differencesOf(attempt(1), second).filter(({ isSame }) => !isSame);
   expect(differing.map(({ name, values }) => [name, ...values])).toEqual([
-    ['Answer', 'HTTP 503', 'HTTP 200'],
+    ['Response', 'HTTP 503', 'HTTP 200'],
     ['Address', '203.0.113.7', '2001:db8::7'],
     ['First byte', '30 ms', '900 ms'],
     ['In all', '34 ms', '904 ms'],

@@ -1,5 +1,5 @@
 import type { Attempt, DeliveryWithAttempts } from '../../api/delivery-queries';
-import { answerOf } from '../deliveries/answer-of';
+import { responseOf } from '../deliveries/response-of';
 import { pastHolds, whyHeld } from '../deliveries/words';
 import { formatMs } from './phases';
 
@@ -73,14 +73,14 @@ function stepOf({
   response_status: status,
   trigger,
 }: Attempt): Step {
-  const answer = answerOf({ last_outcome: outcome, last_response_status: status });
+  const response = responseOf({ last_outcome: outcome, last_response_status: status });
   const by = trigger === 'schedule' ? '' : `, by ${trigger === 'manual' ? 'hand' : trigger}`;
   const kind = outcome === 'delivered' ? 'delivered' : 'failed';
   return {
     kind,
     at: Date.parse(at),
     lengthMs,
-    text: `Attempt ${number}${by}: ${answer}, ${formatMs(lengthMs)}`,
+    text: `Attempt ${number}${by}: ${response}, ${formatMs(lengthMs)}`,
   };
 }
 
@@ -123,8 +123,8 @@ export function differencesOf(first: Attempt, second: Attempt): readonly Differe
   ].toSorted();
   return [
     texts(
-      'Answer',
-      (one) => answerOf({ last_outcome: one.outcome, last_response_status: one.response_status }) ?? null,
+      'Response',
+      (one) => responseOf({ last_outcome: one.outcome, last_response_status: one.response_status }) ?? null,
     ),
     texts('Error', (one) => one.error),
     texts('Trigger', (one) => one.trigger),

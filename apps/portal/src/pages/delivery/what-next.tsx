@@ -1,7 +1,7 @@
 import { Link } from 'wouter';
 import type { Attempt, DeliveryWithAttempts } from '../../api/delivery-queries';
 import { Time } from '../../components/time';
-import { answerOf } from '../deliveries/answer-of';
+import { responseOf } from '../deliveries/response-of';
 import { whyHeld } from '../deliveries/words';
 import { isAsAsked } from './is-as-asked';
 
@@ -42,9 +42,7 @@ export function WhatNext({ delivery }: { readonly delivery: DeliveryWithAttempts
       return <>The receiver accepted it. Nothing follows.</>;
     case 'exhausted':
       return (
-        <>
-          The retry schedule ran out: no attempt follows by itself. Send it again once the receiver is well.
-        </>
+        <>The retry schedule ran out: no attempt follows by itself. Redeliver it once the receiver is well.</>
       );
     case 'aborted':
       return <>The receiver asked for no further attempt, so none follows by itself.</>;
@@ -76,10 +74,10 @@ function whyCancelled(reason: DeliveryWithAttempts['cancel_reason']): string {
 
 function whyThen(before: Attempt | undefined, dueAt: string): string {
   if (before === undefined) return '';
-  const answer = answerOf({ last_outcome: before.outcome, last_response_status: before.response_status });
+  const response = responseOf({ last_outcome: before.outcome, last_response_status: before.response_status });
   const wish = before.response_headers?.['retry-after'];
   const source = isAsAsked(before, dueAt)
     ? `as the receiver asked (Retry-After: ${wish})`
     : 'as the retry schedule says';
-  return `, ${source}; attempt ${before.number} failed (${answer})`;
+  return `, ${source}; attempt ${before.number} failed (${response})`;
 }

@@ -41,8 +41,8 @@ export function startsOf(counted: Pick<DeliveryMetrics, 'since' | 'until'>, leng
   );
 }
 
-/** The number of attempts by answer; rare answers are one series. */
-export function answerSeries(metrics: DeliveryMetrics, starts: readonly number[]): readonly Series[] {
+/** The number of attempts by response; rare responses are one series. */
+export function responseSeries(metrics: DeliveryMetrics, starts: readonly number[]): readonly Series[] {
   const totals = new Map<string, number>();
   for (const { group, attempts } of metrics.data) {
     const outcome = group.outcome ?? '';
@@ -68,7 +68,7 @@ export function answerSeries(metrics: DeliveryMetrics, starts: readonly number[]
   return [...series, { label: 'Other', color: OTHER_COLOR, values: valuesOf((one) => !isNamed(one)) }];
 }
 
-/** For what is counted by something else than answers. */
+/** For what is counted by something else than responses. */
 export function deliveredSeries(metrics: DeliveryMetrics, starts: readonly number[]): readonly Series[] {
   const at = byStart(metrics.data);
   return [
@@ -93,8 +93,8 @@ export function timeSeries(metrics: DeliveryMetrics, starts: readonly number[]):
   const read = (name: 'p50_ms' | 'p95_ms' | 'lag_p50_ms' | 'lag_p95_ms') =>
     starts.map((start) => at.get(start)?.[name] ?? null);
   return [
-    { label: 'Answer, p50', color: 1, values: read('p50_ms') },
-    { label: 'Answer, p95', color: 1, values: read('p95_ms'), isDashed: true },
+    { label: 'Response, p50', color: 1, values: read('p50_ms') },
+    { label: 'Response, p95', color: 1, values: read('p95_ms'), isDashed: true },
     { label: 'Lag, p50', color: 2, values: read('lag_p50_ms') },
     { label: 'Lag, p95', color: 2, values: read('lag_p95_ms'), isDashed: true },
   ];

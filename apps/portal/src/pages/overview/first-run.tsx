@@ -16,7 +16,7 @@ import { SelectField, TextAreaField, TextField } from '../../components/field';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
 import { useCan } from '../../session/session-context';
-import { answerOf } from '../deliveries/answer-of';
+import { responseOf } from '../deliveries/response-of';
 import { StatusBadge } from '../deliveries/status-badge';
 import { useWebhookNames } from '../deliveries/use-webhook-names';
 import { nameOf } from '../deliveries/webhook-names';
@@ -278,7 +278,7 @@ function Arrival({ deliveryId }: { readonly deliveryId: string }) {
   const { data } = useDelivery(deliveryId);
   return (
     <p aria-live="polite">
-      {data && <StatusBadge status={data.status} />} {data && (answerOf(data) ?? 'It is being sent.')}{' '}
+      {data && <StatusBadge status={data.status} />} {data && (responseOf(data) ?? 'It is being sent.')}{' '}
       <Link href={`/deliveries/${deliveryId}`}>See the request and the response</Link>
     </p>
   );
@@ -299,7 +299,7 @@ function Arrivals({ eventId, here }: ArrivalsProps) {
       {data?.length === 0 && <p>No webhook has got it yet. Is one subscribed to its type?</p>}
       {data?.map((delivery) => (
         <p key={delivery.id}>
-          <StatusBadge status={delivery.status} /> {answerOf(delivery) ?? 'It is being sent.'}{' '}
+          <StatusBadge status={delivery.status} /> {responseOf(delivery) ?? 'It is being sent.'}{' '}
           <Link href={`/deliveries/${encodeURIComponent(delivery.id)}`}>
             {delivery.webhook_id === here
               ? 'this page'

@@ -17,11 +17,11 @@ import { outcomes } from '../deliveries/words';
 import { formatCount, formatMs, formatRate } from '../webhooks/health-figures';
 import { ChartFigure } from './chart-figure';
 import {
-  answerSeries,
   type Columns,
   deliveredSeries,
   eventSeries,
   rateSeries,
+  responseSeries,
   type Series,
   startsOf,
   timeSeries,
@@ -63,7 +63,7 @@ export function OverviewPage() {
     deliveriesHref(since, until, { ...filters, ...series?.leads });
   const chart = { hrefOf, onRange: draw, onOpen: (href: string) => navigate(href) };
   const isWhole = Object.keys(scope).length === 0;
-  const { total, answers, course, events } = read;
+  const { total, responses, course, events } = read;
 
   return (
     <>
@@ -80,8 +80,8 @@ export function OverviewPage() {
       <div className={styles['charts']}>
         <div className={styles['wide']}>
           <ChartFigure
-            title="Attempts by answer"
-            columns={answers}
+            title="Attempts by response"
+            columns={responses}
             kind="bars"
             format={formatCount}
             {...chart}
@@ -107,7 +107,7 @@ export function OverviewPage() {
         />
         <div className={isWhole ? styles['wide'] : undefined}>
           <ChartFigure
-            title="Time to the answer, and lag"
+            title="Time to the response, and lag"
             columns={course?.times}
             kind="lines"
             format={formatMs}
@@ -120,7 +120,7 @@ export function OverviewPage() {
         <>
           <div className={styles['lists']}>
             <Worst metrics={read.byWebhook} names={names} period={period} />
-            <Answers metrics={read.byOutcome} period={period} />
+            <Responses metrics={read.byOutcome} period={period} />
           </div>
           <StandingsSections standings={read.standings} names={names} />
         </>
@@ -163,8 +163,8 @@ function useOverview({ interval: wanted, ...period }: Period, scope: Scope) {
   const interval = wanted === '1d' && total.data?.source === 'recent' ? '1h' : wanted;
   const isKnown = wanted !== '1d' || total.data !== undefined;
   const course = useDeliveryMetrics({ interval, ...times, ...scope }, isKnown);
-  // Counts of one webhook or type are not kept by answer.
-  const byAnswer = useDeliveryMetrics(
+  // Counts of one webhook or type are not kept by response.
+  const byResponse = useDeliveryMetrics(
     { interval, ...times, ...scope, ...(isWhole && { group_by: 'outcome' }) },
     isKnown,
   );
@@ -172,14 +172,14 @@ function useOverview({ interval: wanted, ...period }: Period, scope: Scope) {
   const byWebhook = useDeliveryMetrics({ interval: 'total', group_by: 'webhook_id', ...times });
   const events = useEventMetrics({ interval: wanted, ...times }, { isWanted: isWhole });
   const standings = useStandings();
-  const all = [total, course, byAnswer, byOutcome, byWebhook, standings, ...(isWhole ? [events] : [])];
+  const all = [total, course, byResponse, byOutcome, byWebhook, standings, ...(isWhole ? [events] : [])];
 
   return {
     total,
     events,
     error: all.find(({ error }) => error)?.error,
     retry: () => all.forEach(({ refetch }) => void refetch()),
-    answers: useColumns(byAnswer.data, isWhole ? answerSeries : deliveredSeries),
+    responses: useColumns(byResponse.data, isWhole ? responseSeries : deliveredSeries),
     course: {
       rate: useColumns(course.data, rateSeries),
       times: useColumns(course.data, timeSeries),
@@ -244,7 +244,7 @@ function Cards({ total, events }: CardsProps) {
       `${formatCount(point?.failed ?? 0)} failed`,
     ],
     ['Exhausted', formatCount(point?.exhausted ?? 0), 'given up after the last retry'],
-    ['Time to the answer', ...pair(point?.p50_ms, point?.p95_ms)],
+    ['Time to the response', ...pair(point?.p50_ms, point?.p95_ms)],
     ['Lag', ...pair(point?.lag_p50_ms, point?.lag_p95_ms)],
   ];
   return (
@@ -320,19 +320,19 @@ const worstColumns = (names: ReadonlyMap<string, string>): readonly Column<Metri
   { id: 'p95', header: 'p95', width: '80px', from: 'wide', cell: ({ p95_ms: ms }) => formatMs(ms) },
 ];
 
-interface AnswersProps {
+interface ResponsesProps {
   readonly metrics: DeliveryMetrics | undefined;
   readonly period: Period;
 }
 
-/** The answers to attempts, the most frequent first. */
-function Answers({ metrics, period }: AnswersProps) {
+/** The responses to attempts, the most frequent first. */
+function Responses({ metrics, period }: ResponsesProps) {
   const rows = metrics?.data.toSorted((a, b) => b.attempts - a.attempts).slice(0, MOST_LISTED) ?? [];
   const all = rows.reduce((sum, { attempts }) => sum + attempts, 0);
   return (
-    <Section title="Answers given most">
+    <Section title="Responses given most">
       {metrics && rows.length === 0 && <p className={styles['note']}>Nothing was sent.</p>}
-      <ul className={styles['answers']}>
+      <ul className={styles['responses']}>
         {rows.map(({ group: { outcome = 'delivered' }, attempts }) => (
           <li key={outcome}>
             <Link href={deliveriesHref(period.since, period.end, { outcome })}>{outcomes[outcome]}</Link>

@@ -1,5 +1,5 @@
 import type { DeliveryMetrics, MetricsPoint } from '../../api/metrics-queries';
-import { answerSeries, csvOf, rateSeries, seriesAt, stacked, startsOf } from './columns';
+import { csvOf, rateSeries, responseSeries, seriesAt, stacked, startsOf } from './columns';
 import { deliveriesHref, intervalFor, periodOf } from './period';
 import { schemaOf } from './schema-of';
 
@@ -52,7 +52,7 @@ function metricsOf(points: readonly Partial<MetricsPoint>[]): DeliveryMetrics {
   return { data, interval: '1h', since: FIRST, until: '2026-11-26T12:00:00.000Z', source: 'recent' };
 }
 
-const answered = (start: string, outcome: MetricsPoint['group']['outcome'], attempts: number) => ({
+const counted = (start: string, outcome: MetricsPoint['group']['outcome'], attempts: number) => ({
   start,
   group: outcome === undefined ? {} : { outcome },
   attempts,
@@ -63,11 +63,11 @@ describe('columns', () => {
     expect(startsOf(metricsOf([]), HOUR_MS)).toEqual([FIRST, SECOND].map(Date.parse));
   });
 
-  it('are of the most frequent answers, and of all others together', () => {
+  it('are of the most frequent responses, and of all others together', () => {
     const kinds = ['http_5xx', 'http_4xx', 'dns_error', 'tls_error', 'http_3xx', 'network_error'] as const;
-    const failed = kinds.map((outcome, i) => answered(FIRST, outcome, 10 - i));
-    const metrics = metricsOf([answered(SECOND, 'delivered', 3), ...failed]);
-    const series = answerSeries(metrics, startsOf(metrics, HOUR_MS));
+    const failed = kinds.map((outcome, i) => counted(FIRST, outcome, 10 - i));
+    const metrics = metricsOf([counted(SECOND, 'delivered', 3), ...failed]);
+    const series = responseSeries(metrics, startsOf(metrics, HOUR_MS));
     expect(series.map(({ label, values }) => [label, ...values])).toEqual([
       ['Delivered', 0, 3],
       ['HTTP 5xx', 10, 0],
@@ -81,8 +81,8 @@ describe('columns', () => {
   });
 
   it('are stacked, and tell which of them a height is in', () => {
-    const metrics = metricsOf([answered(FIRST, 'delivered', 3), answered(FIRST, 'http_5xx', 2)]);
-    const series = answerSeries(metrics, startsOf(metrics, HOUR_MS));
+    const metrics = metricsOf([counted(FIRST, 'delivered', 3), counted(FIRST, 'http_5xx', 2)]);
+    const series = responseSeries(metrics, startsOf(metrics, HOUR_MS));
     expect(stacked(series)).toEqual([
       [3, 0],
       [5, 0],

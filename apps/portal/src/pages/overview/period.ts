@@ -21,7 +21,7 @@ export const SPANS = [
 export type Span = (typeof SPANS)[number][0];
 
 const USUAL: Span = '24h';
-// Bars of a few pixels each, and few enough points for all kinds of answers.
+// Bars of a few pixels each, and few enough points for all kinds of responses.
 const MOST_INTERVALS = 170;
 
 /** The time range of a page. */

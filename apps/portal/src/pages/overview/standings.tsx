@@ -73,7 +73,7 @@ const HELD: readonly Column<WebhookWithHealth>[] = [
 function heldUntil({ status, health: { breaker, breaker_open_until: until } }: WebhookWithHealth) {
   if (status === 'disabled') return 'it is enabled';
   if (until !== null) return <Time at={until} form="short" />;
-  return breaker === 'half_open' ? 'it answers: it is tried' : 'its turn comes';
+  return breaker === 'half_open' ? 'it responds: it is tried' : 'its turn comes';
 }
 
 const FAILING: readonly Column<WebhookWithHealth>[] = [

@@ -23,7 +23,7 @@ interface ReplayDraft {
   readonly rate: string;
 }
 
-/** Chooses what is sent again, counts it if wanted, and starts. */
+/** Chooses what is replayed, counts it if wanted, and starts. */
 export function NewReplayPage({ params: { id = '' } }: NewReplayPageProps) {
   const [, go] = useLocation();
   const { data: webhook } = useWebhook(id);
@@ -65,7 +65,7 @@ export function NewReplayPage({ params: { id = '' } }: NewReplayPageProps) {
             Count first
           </Button>
           <Button type="submit" kind="primary" isBusy={start.isPending}>
-            {count && hasEnded(count) ? `Send ${formatCount(count.found)} again` : 'Start replay'}
+            {count && hasEnded(count) ? `Replay ${formatCount(count.found)}` : 'Start replay'}
           </Button>
         </div>
       </form>

@@ -37,9 +37,9 @@ export function ReplayPage({ params: { id = '' } }: ReplayPageProps) {
 }
 
 function Cancel({ id }: { readonly id: string }) {
-  const mayResend = useCan('resend');
+  const mayReplay = useCan('redeliver');
   const cancel = useCancelReplay(id);
-  if (!mayResend) return null;
+  if (!mayReplay) return null;
   return (
     <Button kind="danger" isBusy={cancel.isPending} onClick={() => cancel.mutate()}>
       Cancel

@@ -198,7 +198,7 @@ function Editing({ webhook, saved, code, isChanged, faultyLine, onWrite, onFault
   );
 }
 
-/** The place of the fault in refused code, if the answer names it. */
+/** The place of the fault in refused code, if the response names it. */
 function faultIn(error: Error): Fault | undefined {
   const [found] = error instanceof ProblemError ? error.validationErrors : [];
   const [, line] = /^line (\d+)/.exec(found?.detail ?? '') ?? [];

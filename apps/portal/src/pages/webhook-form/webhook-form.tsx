@@ -37,7 +37,7 @@ export function WebhookForm(props: WebhookFormProps) {
   const shown = [
     ...validationErrors.filter(({ pointer }) => isSent || isTyped(pointer, initial, draft)),
     // The service's faults stay until something is changed.
-    ...(refused === draft ? faultsOfAnswer(error) : []),
+    ...(refused === draft ? faultsOfResponse(error) : []),
   ];
   const change = (part: Partial<Draft>) => setDraft({ ...draft, ...part });
   const submit = (event: FormEvent) => {
@@ -114,6 +114,6 @@ function isConflict(error: Error): boolean {
   return error instanceof ProblemError && error.code === 'precondition_failed';
 }
 
-function faultsOfAnswer(error: Error | null): readonly ValidationError[] {
+function faultsOfResponse(error: Error | null): readonly ValidationError[] {
   return error instanceof ProblemError ? error.validationErrors : [];
 }

@@ -17,17 +17,17 @@ const STATES: Readonly<Record<Verification['status'], readonly [label: string, t
 };
 
 const METHODS: Readonly<Record<Verification['method'], string>> = {
-  challenge: 'It answers a signed challenge',
+  challenge: 'It responds to a signed challenge',
   cloudevents: 'It grants permission (CloudEvents)',
   none: 'No proof is required',
 };
 
 /** Advice for the receiver's developer. */
 const ERRORS: Readonly<Record<NonNullable<Verification['error']>, string>> = {
-  challenge_mismatch: 'It answered, but not with the challenge: {"challenge": "…"} as JSON',
+  challenge_mismatch: 'It responded, but not with the challenge: {"challenge": "…"} as JSON',
   not_allowed: 'It did not allow this service to send: see WebHook-Allowed-Origin',
   rate_too_low: 'It permits fewer requests than 60 a minute, which is too few to be kept',
-  http_error: 'It answered with an error or a redirect',
+  http_error: 'It responded with an error or a redirect',
   timeout: 'It took too long',
   dns_error: 'Its host name cannot be resolved',
   address_refused: 'Its address is not allowed',

@@ -10,10 +10,10 @@ import { useCan } from '../../session/session-context';
 /** The actions on a webhook that the session may take. */
 export function WebhookActions({ webhook }: { readonly webhook: Webhook }) {
   const mayChange = useCan('webhooks');
-  const mayResend = useCan('resend');
+  const mayReplay = useCan('redeliver');
   return (
     <>
-      {mayResend && <ButtonLink href={`/webhooks/${webhook.id}/replay`}>Replay…</ButtonLink>}
+      {mayReplay && <ButtonLink href={`/webhooks/${webhook.id}/replay`}>Replay…</ButtonLink>}
       {mayChange && <ButtonLink href={`/webhooks/${webhook.id}/edit`}>Edit</ButtonLink>}
       {mayChange && <Switch webhook={webhook} />}
       {mayChange && <Deletion webhook={webhook} />}

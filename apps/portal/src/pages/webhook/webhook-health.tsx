@@ -54,5 +54,5 @@ function describeConcurrency(concurrency: Health['concurrency']): string {
   if (!concurrency) return 'Not tried within the last minute';
   const { limit, workers, reason } = concurrency;
   const most = `Up to ${formatCount(limit)} now${workers === 1 ? '' : `, by ${formatCount(workers)} workers`}`;
-  return reason === 'max_concurrency' ? `${most}: as it is set` : `${most}: as it answers`;
+  return reason === 'max_concurrency' ? `${most}: as it is set` : `${most}: as it responds`;
 }

@@ -11,7 +11,7 @@ interface WebhookStateProps {
 
 const DISABLED: Readonly<Record<NonNullable<Webhook['disabled_reason']>, string>> = {
   client: 'Disabled',
-  gone: 'Disabled: answered 410',
+  gone: 'Disabled: responded with 410',
   receiver: 'Disabled by its receiver',
   failing: 'Disabled: failed too long',
   disconnected: 'Nobody is connected',

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Cli } from '../../cli';
 import { addListDeliveries } from './list-deliveries';
-import { addResendDelivery } from './resend-delivery';
+import { addRedeliver } from './redeliver';
 import { addShowDelivery } from './show-delivery';
 import { addTailDeliveries } from './tail-deliveries';
 
@@ -11,6 +11,6 @@ export function addDeliveries(program: Command, cli: Cli): void {
     .description('Deliveries: each is an event on its way to one webhook.');
   addListDeliveries(deliveries, cli);
   addShowDelivery(deliveries, cli);
-  addResendDelivery(deliveries, cli);
+  addRedeliver(deliveries, cli);
   addTailDeliveries(deliveries, cli);
 }

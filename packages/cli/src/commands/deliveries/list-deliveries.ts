@@ -16,7 +16,7 @@ interface ListFlags extends PagingFlags {
   readonly webhook?: string;
   readonly event?: string;
   readonly status?: Delivery['status'];
-  readonly answer?: number;
+  readonly response?: number;
   readonly outcome?: NonNullable<Delivery['last_outcome']>;
   readonly type?: string;
   readonly data?: string;
@@ -31,7 +31,7 @@ export function addListDeliveries(deliveries: Command, cli: Cli): void {
     .option('--webhook <id>', 'only those to this webhook: its id or uid', parseId)
     .option('--event <id>', 'only those of this event', parseId)
     .addOption(new Option('--status <status>', 'only these').choices(STATUSES))
-    .option('--answer <status>', 'only those whose last answer had this HTTP status', parsePositive)
+    .option('--response <status>', 'only those whose last response had this HTTP status', parsePositive)
     .option('--outcome <outcome>', 'only those whose last attempt had this outcome: http_5xx, dns_error, …')
     .option('--type <type>', 'only those of this type')
     .option(
@@ -46,20 +46,20 @@ export function addListDeliveries(deliveries: Command, cli: Cli): void {
   addExample(
     addPaging(list),
     'hookferry deliveries list --status exhausted --since 1d',
-    'hookferry deliveries list --webhook crm --answer 503',
+    'hookferry deliveries list --webhook crm --response 503',
     `hookferry deliveries list --data '{"order":{"id":4711}}'`,
   );
 }
 
 async function listDeliveries(flags: ListFlags, cli: Cli): Promise<void> {
   const client = await connect(cli);
-  const { webhook, event, status, answer, outcome, type, data, since, until } = flags;
+  const { webhook, event, status, response, outcome, type, data, since, until } = flags;
   const query = {
     limit: pageSize(flags),
     ...(webhook && { webhook_id: webhook }),
     ...(event && { event_id: event }),
     ...(status && { status }),
-    ...(answer && { response_status: answer }),
+    ...(response && { response_status: response }),
     ...(outcome && { outcome }),
     ...(type && { event_type: type }),
     ...(data !== undefined && { data: await readSearched(data, cli.prompt) }),

@@ -87,7 +87,7 @@ function printAttempt({ delivery, attempt, at }: MissedAttempt, output: Output):
     const line = { at, delivery_id: id, event_id, webhook_id, type, attempt: shown };
     return output.write(`${JSON.stringify(line)}\n`);
   }
-  const answer = response_status === null ? '' : ` ${response_status}`;
-  const what = `${paintStatus(output.paint, outcome)}${answer}`;
+  const response = response_status === null ? '' : ` ${response_status}`;
+  const what = `${paintStatus(output.paint, outcome)}${response}`;
   output.write(`${at}  ${what}  ${visible(type)}  attempt ${number} of ${visible(id)}\n`);
 }

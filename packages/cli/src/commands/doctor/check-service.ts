@@ -12,7 +12,7 @@ export async function checkService(url: string): Promise<readonly Finding[]> {
   const found = [good('reachable', url), transportOf(url)];
   if (!health.ok) {
     const advice = 'Check that the URL of the profile is that of the API: hookferry login --url URL';
-    return [...found, bad('healthy', `/healthz answers with ${health.status}`, advice)];
+    return [...found, bad('healthy', `/healthz responds with ${health.status}`, advice)];
   }
   return [
     ...found,
@@ -50,17 +50,17 @@ function transportOf(url: string): Finding {
 }
 
 async function readinessOf(url: string): Promise<Finding> {
-  const answer = await ask(`${url}/readyz`);
-  if (!(answer instanceof Error) && answer.ok) return good('ready', 'the API reaches Redis');
-  const detail = answer instanceof Error ? answer.message : `/readyz answers with ${answer.status}`;
+  const response = await ask(`${url}/readyz`);
+  if (!(response instanceof Error) && response.ok) return good('ready', 'the API reaches Redis');
+  const detail = response instanceof Error ? response.message : `/readyz responds with ${response.status}`;
   return bad('ready', detail, 'Ask the operator to check Redis and the log of the API.');
 }
 
-/** @param date the header `Date` of the answer. @param now in milliseconds since the Unix epoch. */
+/** @param date the header `Date` of the response. @param now in milliseconds since the Unix epoch. */
 export function clockOf(date: string | null, now: number): Finding {
   const theirs = Date.parse(date ?? '');
   if (Number.isNaN(theirs))
-    return doubtful('clock', 'the answer has no time', 'Check whether a proxy removes the header Date.');
+    return doubtful('clock', 'the response has no time', 'Check whether a proxy removes the header Date.');
   const skew = Math.round((now - theirs) / 1_000);
   const detail = `${Math.abs(skew)} s ${skew < 0 ? 'behind' : 'ahead of'} the API`;
   if (Math.abs(skew) <= MAX_SKEW_SECONDS) return good('clock', detail);
@@ -73,11 +73,11 @@ export function clockOf(date: string | null, now: number): Finding {
 
 async function versionOf(url: string): Promise<Finding> {
   const advice = 'Check that the URL leads to the API and not to something else.';
-  const answer = await ask(`${url}/openapi.json`);
-  if (answer instanceof Error || !answer.ok)
+  const response = await ask(`${url}/openapi.json`);
+  if (response instanceof Error || !response.ok)
     return doubtful('version', 'the API does not serve /openapi.json', advice);
   try {
-    const { info } = (await answer.json()) as {
+    const { info } = (await response.json()) as {
       readonly info: { readonly title: string; readonly version: string };
     };
     return good('version', `${info.title}, API version ${info.version}`);

@@ -28,8 +28,8 @@ export function addEndpointSecrets(webhooks: Command, cli: Cli): void {
 
 async function printSecret(id: string, cli: Cli): Promise<void> {
   const client = await connect(cli);
-  const answer = await client.GET('/v1/webhooks/{id}/secret', { params: { path: { id } } });
-  cli.output.result(answer, answer.secret);
+  const response = await client.GET('/v1/webhooks/{id}/secret', { params: { path: { id } } });
+  cli.output.result(response, response.secret);
 }
 
 async function rotateSecret(id: string, flags: RotateFlags, cli: Cli): Promise<void> {
@@ -39,10 +39,10 @@ async function rotateSecret(id: string, flags: RotateFlags, cli: Cli): Promise<v
     `Create a new secret for ${id}? Its receiver needs it before the old one ends.`,
   );
   const client = await connect(cli);
-  const answer = await client.POST('/v1/webhooks/{id}/rotate-secret', {
+  const response = await client.POST('/v1/webhooks/{id}/rotate-secret', {
     params: { path: { id } },
     body: flags.overlap === undefined ? {} : { overlap_seconds: Math.round(flags.overlap / 1_000) },
   });
-  cli.output.result(answer, answer.secret);
-  cli.output.note(`The previous secret also signs until ${answer.previous_secret_expires_at}.`);
+  cli.output.result(response, response.secret);
+  cli.output.note(`The previous secret also signs until ${response.previous_secret_expires_at}.`);
 }

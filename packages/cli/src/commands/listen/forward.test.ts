@@ -21,19 +21,24 @@ function urlOf({ port }: AddressInfo): URL {
 }
 
 const never = new AbortController().signal;
-const given = { headers: { 'x-a': 'b' }, body: Buffer.from([0, 255, 10]), timeoutMs: 5_000, answerBytes: 4 };
+const given = {
+  headers: { 'x-a': 'b' },
+  body: Buffer.from([0, 255, 10]),
+  timeoutMs: 5_000,
+  responseBytes: 4,
+};
 
-it('sends bytes as they are, and gives the beginning of the answer', async () => {
+it('sends bytes as they are, and gives the beginning of the response', async () => {
   const seen: Buffer[] = [];
   const url = await serve((request, response) => {
     request.on('data', (chunk: Buffer) => seen.push(chunk));
     response.writeHead(202, { 'retry-after': '3', 'set-cookie': ['a=1', 'b=2'] });
-    request.on('end', () => response.end('a long answer'));
+    request.on('end', () => response.end('a long response'));
   });
   const forwarded = await forward(url, given, never);
   expect(Buffer.concat(seen)).toEqual(given.body);
   expect(forwarded).toMatchObject({
-    kind: 'answered',
+    kind: 'responded',
     status: 202,
     headers: { 'retry-after': '3', 'set-cookie': 'a=1, b=2' },
     body: Buffer.from('a lo'),
@@ -42,7 +47,7 @@ it('sends bytes as they are, and gives the beginning of the answer', async () =>
 
 it('follows no redirect', async () => {
   const url = await serve((_, response) => void response.writeHead(302, { location: '/' }).end());
-  expect(await forward(url, given, never)).toMatchObject({ kind: 'answered', status: 302 });
+  expect(await forward(url, given, never)).toMatchObject({ kind: 'responded', status: 302 });
 });
 
 it('names what is wrong', async () => {
@@ -66,7 +71,7 @@ it('names what is wrong', async () => {
   });
 });
 
-it('waits for the whole answer no longer than it may', async () => {
+it('waits for the whole response no longer than it may', async () => {
   const url = await serve((_, response) => void response.writeHead(200).write('…'));
   expect(await forward(url, { ...given, timeoutMs: 100 }, never)).toMatchObject({
     outcome: 'response_timeout',

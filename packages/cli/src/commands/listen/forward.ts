@@ -13,14 +13,14 @@ export interface ForwardedRequest {
   readonly body: Uint8Array;
   /** For all of it. Milliseconds. */
   readonly timeoutMs: number;
-  /** How much of the answer's body is wanted. */
-  readonly answerBytes: number;
+  /** How much of the response's body is wanted. */
+  readonly responseBytes: number;
 }
 
 /** The result. Durations are in milliseconds. */
 export type Forwarded =
   | {
-      readonly kind: 'answered';
+      readonly kind: 'responded';
       readonly status: number;
       readonly headers: Readonly<Record<string, string>>;
       readonly body: Uint8Array;
@@ -48,10 +48,10 @@ export async function forward(url: URL, given: ForwardedRequest, signal: AbortSi
   try {
     const response = await open(url, given, AbortSignal.any([signal, timeOut]));
     const firstByteMs = durationMs();
-    const body = await readUpTo(response, given.answerBytes);
+    const body = await readUpTo(response, given.responseBytes);
     const { statusCode: status = 0, headers } = response;
     return {
-      kind: 'answered',
+      kind: 'responded',
       status,
       headers: textsOf(headers),
       body,
@@ -99,7 +99,7 @@ function textsOf(headers: IncomingMessage['headers']): Record<string, string> {
 }
 
 function timedOut({ timeoutMs }: ForwardedRequest) {
-  return { outcome: 'response_timeout', error: `No full answer in ${timeoutMs} ms.` } as const;
+  return { outcome: 'response_timeout', error: `No full response in ${timeoutMs} ms.` } as const;
 }
 
 const BY_CODE: Readonly<Record<string, readonly [ForwardFailure, string]>> = {

@@ -3,10 +3,10 @@ import { type Cli, clientOf } from '../../cli';
 import { CheckFailed } from '../../failures/check-failed';
 import { pause } from '../../pause';
 import type { Profile } from '../../profiles/profiles';
-import type { ListenerAnswer, NewListener } from '../../resources';
-import { AnswerSender } from './answer-sender';
+import type { ListenerResponse, NewListener } from '../../resources';
 import { type Forwarded, type ForwardedRequest, forward } from './forward';
 import { printForwarded } from './print-forwarded';
+import { ResponseSender } from './response-sender';
 import { shownUrl } from './shown-url';
 
 export interface ListenerSettings {
@@ -20,7 +20,7 @@ export interface ListenerSettings {
 const RETRY_AFTER_MS = [500, 1_000, 2_000, 5_000] as const;
 // Other refusals are final.
 const PASSING = new Set(['replays_running', 'not_found', 'conflict', 'rate_limited', 'request_timeout']);
-const MOST_ANSWER_BYTES = 64 * 1024;
+const MOST_RESPONSE_BYTES = 64 * 1024;
 
 /** Listens until it is stopped: connects, forwards deliveries, and connects again after a broken connection. */
 export class Listening {
@@ -88,7 +88,7 @@ export class Listening {
   async #listen(id: string, signal: AbortSignal): Promise<void> {
     const over = new AbortController();
     const both = AbortSignal.any([signal, over.signal]);
-    let sender: AnswerSender | undefined;
+    let sender: ResponseSender | undefined;
     const { parallel } = this.settings;
     try {
       const query = parallel === undefined ? {} : { parallel };
@@ -104,19 +104,19 @@ export class Listening {
     }
   }
 
-  #begin(listenerId: string, stream: string, onBroken: () => void): AnswerSender {
+  #begin(listenerId: string, stream: string, onBroken: () => void): ResponseSender {
     this.#faults = 0;
     const what = this.settings.listener.events?.join(', ') ?? 'all events';
     this.cli.output.note(`Ready: ${what} → ${shownUrl(this.url)}   Ctrl-C ends it.`);
-    return new AnswerSender({ client: this.#client, listenerId, stream, onBroken });
+    return new ResponseSender({ client: this.#client, listenerId, stream, onBroken });
   }
 
-  async #forward(line: ListenerLine, sender: AnswerSender, signal: AbortSignal): Promise<void> {
+  async #forward(line: ListenerLine, sender: ResponseSender, signal: AbortSignal): Promise<void> {
     const request = requestOf(line);
-    // Deliveries that are being forwarded when it stops get no answer.
+    // Deliveries that are being forwarded when it stops get no response.
     const forwarded = await forward(this.url, request, signal).catch(() => undefined);
     if (forwarded === undefined) return;
-    sender.add(answerOf(line.exchange ?? '', forwarded));
+    sender.add(responseOf(line.exchange ?? '', forwarded));
     await printForwarded(this.cli.output, request, forwarded, this.#secret);
   }
 
@@ -143,12 +143,17 @@ export class Listening {
 }
 
 function requestOf(line: ListenerLine): ForwardedRequest {
-  const { headers = {}, body_base64: body = '', timeout_ms: timeoutMs = 0, answer_bytes: wanted = 0 } = line;
-  const answerBytes = Math.min(wanted, MOST_ANSWER_BYTES);
-  return { headers, body: Buffer.from(body, 'base64'), timeoutMs, answerBytes };
+  const {
+    headers = {},
+    body_base64: body = '',
+    timeout_ms: timeoutMs = 0,
+    response_bytes: wanted = 0,
+  } = line;
+  const responseBytes = Math.min(wanted, MOST_RESPONSE_BYTES);
+  return { headers, body: Buffer.from(body, 'base64'), timeoutMs, responseBytes };
 }
 
-function answerOf(exchange: string, forwarded: Forwarded): ListenerAnswer {
+function responseOf(exchange: string, forwarded: Forwarded): ListenerResponse {
   if (forwarded.kind === 'failed') {
     const { outcome, error } = forwarded;
     return { exchange, outcome, error: error.slice(0, 500) };

@@ -21,7 +21,7 @@ export async function printForwarded(
   const failed = batchId === null ? undefined : failedIn(forwarded);
   const at = new Date().toISOString();
   const durationMs = Math.round(forwarded.durationMs);
-  const status = forwarded.kind === 'answered' ? forwarded.status : null;
+  const status = forwarded.kind === 'responded' ? forwarded.status : null;
   const error = forwarded.kind === 'failed' ? forwarded.error : null;
   for (const { id, type } of events) {
     const outcome = failed?.has(id) ? 'rejected_in_batch' : outcomeOf(forwarded);

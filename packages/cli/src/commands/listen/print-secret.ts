@@ -13,8 +13,8 @@ export async function printSecret(
   const known = await clientOf(connection, cli)
     .GET('/v1/webhooks/{id}/secret', { params: { path } })
     .catch(whenNotFound);
-  const answer = known ?? { secret };
-  cli.output.result(answer, answer.secret);
+  const response = known ?? { secret };
+  cli.output.result(response, response.secret);
 }
 
 function whenNotFound(error: unknown): undefined {

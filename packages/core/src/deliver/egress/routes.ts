@@ -345,7 +345,7 @@ const OUR_OWN_TROUBLE = [407, 429];
 
 function refusalOf(status: number): Error | undefined {
   if (status >= 200 && status <= 299) return undefined;
-  const message = `The proxy answered ${status} instead of opening a tunnel.`;
+  const message = `The proxy responded with ${status} instead of opening a tunnel.`;
   if (OUR_OWN_TROUBLE.includes(status)) return new ProxyFaultError(message);
   const isDenial = status >= 400 && status <= 499;
   return new TunnelError(isDenial ? 'ERR_PROXY_DENIED' : 'ERR_PROXY_CONNECT_FAILED', message);

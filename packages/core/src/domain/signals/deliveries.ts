@@ -124,7 +124,7 @@ export const deliverySignals = {
     means:
       'A request could not be sent, because the proxy for deliveries does not work. The delivery waits. This is no attempt. With `paused_for_ms` (`debug`), the transformations of its account are paused.',
     act: 'Repair the proxy (`DELIVERY_PROXY_URL`).',
-    sample: { eventId, endpointId, error: 'The proxy answered 407 instead of opening a tunnel.' },
+    sample: { eventId, endpointId, error: 'The proxy responded with 407 instead of opening a tunnel.' },
   }),
   /** A delivery would have gone to a forbidden address. For operators: clients don't see it. */
   'delivery.blocked': signal<{
@@ -229,7 +229,7 @@ export const deliverySignals = {
   'delivery.batch_halved': signal<{ accountId: AccountId; endpointId: EndpointId; events: number }>({
     level: 'info',
     means:
-      'A receiver answered 413 to a request with several events. The events are sent in two requests. For ten minutes, requests to this webhook are smaller.',
+      'A receiver responded with 413 to a request with several events. The events are sent in two requests. For ten minutes, requests to this webhook are smaller.',
     sample: { accountId, endpointId, events: 100 },
   }),
   /** An attempt now counts as slow. */

@@ -54,7 +54,7 @@ export const requestSignals = {
   }>({
     level: { usual: 'debug', other: 'info', isOther: ({ status }) => status >= 400 },
     means:
-      'The API answered a request. `info` if the status is 400 or more; `code` then has the [error](errors.md).',
+      'The API responded to a request. `info` if the status is 400 or more; `code` then has the [error](errors.md).',
     sample: {
       requestId: 'req_1',
       method: 'GET',
@@ -70,12 +70,12 @@ export const requestSignals = {
   'connection.refused': signal<{ reason: ConnectionRefusal; clientAddress?: string }>({
     level: 'debug',
     means:
-      'The API closed a connection without answering its request; `reason` says why. A client sent something that is not HTTP, was too slow, or had too many connections.',
+      'The API closed a connection without responding to its request; `reason` says why. A client sent something that is not HTTP, was too slow, or had too many connections.',
     sample: { reason: 'too_slow', clientAddress: '192.0.2.1' },
   }),
   'request.failed': signal<{ requestId: string; error: unknown; traceId?: string }>({
     level: 'error',
-    means: 'The API answered a request with 500 or 503. `error` has the cause.',
+    means: 'The API responded to a request with 500 or 503. `error` has the cause.',
     act: 'If `error` is not about Redis or PostgreSQL, report the line: it is a fault of Hookferry.',
     sample: { requestId: 'req_1', error },
   }),

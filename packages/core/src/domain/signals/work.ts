@@ -8,7 +8,7 @@ import { accountId, deliveryId, error, eventId } from './sample-facts';
 /** A search by what events contain, or anything else. */
 export const historyReadKinds = ['list', 'search'] as const;
 export type HistoryReadKind = (typeof historyReadKinds)[number];
-export const historyReadResults = ['answered', 'failed'] as const;
+export const historyReadResults = ['succeeded', 'failed'] as const;
 export type HistoryReadResult = (typeof historyReadResults)[number];
 
 /** Of jobs, queues, background tasks and the history. */
@@ -45,9 +45,9 @@ export const workSignals = {
     act: 'See [WebhooksJobsTooNew](runbook.md#webhooksjobstoonew).',
     sample: { queue: 'deliveries', jobId: '17', version: 2 },
   }),
-  'dead_letter.redriven': signal<{ queue: string; jobId: string }>({
+  'dead_letter.retried': signal<{ queue: string; jobId: string }>({
     level: 'info',
-    means: 'A dead letter was put back onto its queue.',
+    means: 'A dead letter was retried: its job is back on its queue.',
     sample: { queue: 'events', jobId: '17' },
   }),
   'dead_letter.dropped': signal<{ queue: string; jobId: string }>({
@@ -59,7 +59,7 @@ export const workSignals = {
   'dead_letter.oldest_deleted': signal<{ queue: string; jobId: string }>({
     level: 'warn',
     means: 'There are too many dead letters, so the oldest was deleted.',
-    act: '[Redrive or drop](dead-letters.md) dead letters.',
+    act: '[Retry or drop](dead-letters.md) dead letters.',
     sample: { queue: 'events', jobId: '17' },
   }),
   /** A background task failed that nothing waits for. */
@@ -87,7 +87,7 @@ export const workSignals = {
       | 'publish due events'
       | 'connect a listener'
       | 'disconnect a listener'
-      | 'pass on the answer of a listener'
+      | 'pass on the response of a listener'
       | 'ask whether a delivery to a listener may begin'
       | 'expire listeners'
       | 'read the messages of listeners'
@@ -134,11 +134,11 @@ export const workSignals = {
     means: 'Finished deliveries were moved from Redis to the history.',
     sample: { count: 20, durationMs: 30 },
   }),
-  /** A page, or another answer, was read from the history, or could not be. */
+  /** A page, or another result, was read from the history, or could not be. */
   'history.read': signal<{ kind: HistoryReadKind; result: HistoryReadResult; durationMs: number }>({
     level: 'debug',
     means: 'The API read the history. With `result` `failed` it could not.',
-    sample: { kind: 'list', result: 'answered', durationMs: 8 },
+    sample: { kind: 'list', result: 'succeeded', durationMs: 8 },
   }),
   /** PostgreSQL or Redis can't be reached or can't serve. Finished deliveries stay in Redis and are tried again. */
   'history.failed': signal<{ error: unknown }>({
@@ -171,7 +171,7 @@ export const workSignals = {
   /** This worker takes nothing from a queue although jobs wait there, and Redis is not the reason. */
   'worker.stalled': signal<{ queue: WorkedQueue; forMs: number }>({
     level: 'error',
-    means: 'A worker takes no jobs although jobs wait, and Redis works. Its `/healthz` answers 503.',
+    means: 'A worker takes no jobs although jobs wait, and Redis works. Its `/healthz` responds with 503.',
     act: 'Restart the worker: see [WebhooksWorkerStalled](runbook.md#webhooksworkerstalled).',
     sample: { queue: 'deliveries', forMs: 60_000 },
   }),

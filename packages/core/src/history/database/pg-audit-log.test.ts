@@ -76,6 +76,23 @@ it('moves the log to the history, where readers find it with what has come since
   expect(await readAll({ of: uniqueAccountId() })).toEqual([]);
 });
 
+it('shows an action of an earlier version by the name that it had, and finds it by that', async () => {
+  const accountId = uniqueAccountId();
+  const { bounds: _bounds, ...done } = actAt(Date.now());
+  const entry = { ...done, accountId, action: 'dead_letter.redrive' };
+  await auditLog.record({ act: actAt(done.at, entry as Partial<Act>), accountId });
+  const isFound = async () => {
+    const pages = [{}, { action: 'dead_letter.redrive' }, { action: 'dead_letter.*' }].map((query) =>
+      audit.list({ of: accountId, ...query }, 10),
+    );
+    for (const { entries } of await Promise.all(pages)) expect(entries).toEqual([entry]);
+  };
+  await isFound();
+  await mover().runOnce();
+  expect(await redis.client.exists(keys.auditLog(accountId))).toBe(0);
+  await isFound();
+});
+
 it('leaves what it moves in Redis until the history has it, and shows it once meanwhile', async () => {
   const accountId = uniqueAccountId();
   const act = actAt(Date.now());

@@ -182,10 +182,10 @@ export class PgDatabase {
     let result: HistoryReadResult = 'failed';
     try {
       const found = await read();
-      result = 'answered';
+      result = 'succeeded';
       return found;
     } catch (error) {
-      if (isDataError(error)) result = 'answered';
+      if (isDataError(error)) result = 'succeeded';
       throw error;
     } finally {
       this.#emit({ name: 'history.read', kind, result, durationMs: this.#now() - startedAt });

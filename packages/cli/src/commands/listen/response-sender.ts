@@ -1,12 +1,12 @@
 import type { Client } from '@hookferry/client';
 import { pause } from '../../pause';
-import type { ListenerAnswer } from '../../resources';
+import type { ListenerResponse } from '../../resources';
 
-export interface AnswerSenderOptions {
+export interface ResponseSenderOptions {
   readonly client: Client;
   readonly listenerId: string;
   readonly stream: string;
-  /** When answers can't be passed on any more: the stream is over. */
+  /** When responses can't be passed on any more: the stream is over. */
   readonly onBroken: () => void;
 }
 
@@ -18,18 +18,18 @@ const FAULTS_IN_A_ROW = 3;
 const AFTER_FAULT_MS = 500;
 
 /** Sends the results of deliveries to the service: at once, and several together when they come fast. */
-export class AnswerSender {
-  readonly #waiting: ListenerAnswer[] = [];
+export class ResponseSender {
+  readonly #waiting: ListenerResponse[] = [];
   readonly #end = new AbortController();
   #isSending = false;
   readonly #timer: NodeJS.Timeout;
 
-  constructor(private readonly options: AnswerSenderOptions) {
+  constructor(private readonly options: ResponseSenderOptions) {
     this.#timer = setInterval(() => void this.#send(), SIGN_OF_LIFE_EVERY_MS);
   }
 
-  add(answer: ListenerAnswer): void {
-    this.#waiting.push(answer);
+  add(response: ListenerResponse): void {
+    this.#waiting.push(response);
     void this.#send();
   }
 
@@ -45,21 +45,21 @@ export class AnswerSender {
       do await this.#post(this.#waiting.splice(0, AT_ONCE));
       while (this.#waiting.length > 0 && !this.#end.signal.aborted);
     } catch {
-      // The stream is broken, too, or will soon be. The service hands over deliveries without an answer again.
+      // The stream is broken, too, or will soon be. The service hands over deliveries without a response again.
       if (!this.#end.signal.aborted) this.options.onBroken();
     } finally {
       this.#isSending = false;
     }
   }
 
-  async #post(answers: readonly ListenerAnswer[]): Promise<void> {
+  async #post(responses: readonly ListenerResponse[]): Promise<void> {
     const { client, listenerId, stream } = this.options;
     const { signal } = this.#end;
     for (let faults = 1; ; faults += 1) {
       try {
-        await client.POST('/v1/listeners/{id}/answers', {
+        await client.POST('/v1/listeners/{id}/responses', {
           params: { path: { id: listenerId } },
-          body: { stream, answers: [...answers] },
+          body: { stream, responses: [...responses] },
           signal,
         });
         return;

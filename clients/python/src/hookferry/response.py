@@ -1,4 +1,4 @@
-"""The answers of a receiver, and the requests to the service that they can carry."""
+"""The responses of a receiver, and the requests to the service that they can carry."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Tuple
 
 
 @dataclass(frozen=True)
-class Answer:
+class ReceiverResponse:
     """A response: `status`, `headers` as pairs, and `body`, a short text in ASCII of the type `content_type`."""
 
     status: int
@@ -21,21 +21,21 @@ class Answer:
         return 200 <= self.status < 300
 
 
-def accept() -> Answer:
-    """Answer 204: the event was handled."""
-    return Answer(204)
+def accept() -> ReceiverResponse:
+    """Respond with 204: the event was handled."""
+    return ReceiverResponse(204)
 
 
-def abort() -> Answer:
+def abort() -> ReceiverResponse:
     """Give this event up: the service makes no further attempt."""
-    return Answer(422, "aborted", (("webhook-delivery", "abort"),))
+    return ReceiverResponse(422, "aborted", (("webhook-delivery", "abort"),))
 
 
-def disable() -> Answer:
+def disable() -> ReceiverResponse:
     """Have the webhook disabled. Its deliveries, this one too, are held until it is enabled again."""
-    return Answer(503, "disabled", (("webhook-delivery", "disable"),))
+    return ReceiverResponse(503, "disabled", (("webhook-delivery", "disable"),))
 
 
-def retry_after(seconds: int) -> Answer:
+def retry_after(seconds: int) -> ReceiverResponse:
     """Have the event sent again, after at least this many seconds. The service waits for 24 hours at most."""
-    return Answer(503, "retry_later", (("Retry-After", str(int(seconds))),))
+    return ReceiverResponse(503, "retry_later", (("Retry-After", str(int(seconds))),))

@@ -1,4 +1,4 @@
-"""Reads an answer of the API: its JSON, or an ApiError."""
+"""Reads a response of the API: its JSON, or an ApiError."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .api_error import ApiError
 from .http_transport import HttpRequest, HttpResponse
 
 
-def read_answer(request: HttpRequest, response: HttpResponse) -> Any:
+def read_response(request: HttpRequest, response: HttpResponse) -> Any:
     """The JSON of a 2xx; None if it has no body. Raises ApiError for everything else."""
     if not 200 <= response.status < 300:
         raise read_error(request, response)
@@ -22,7 +22,7 @@ def read_answer(request: HttpRequest, response: HttpResponse) -> Any:
     try:
         return json.loads(body)
     except ValueError:
-        detail = "the answer is not JSON. Check that base_url is the address of the API."
+        detail = "the response is not JSON. Check that base_url is the address of the API."
         raise _unexpected(request, response, detail) from None
 
 
@@ -31,7 +31,7 @@ def read_error(request: HttpRequest, response: HttpResponse) -> ApiError:
     if problem is None:
         if 300 <= response.status < 400:
             return _unexpected(request, response, "it redirects, which is not followed: correct base_url.")
-        return _unexpected(request, response, "the answer is not the API's: is there a proxy in between?")
+        return _unexpected(request, response, "the response is not the API's: is there a proxy in between?")
     errors = problem.get("errors")
     return ApiError(
         request.name,

@@ -1,15 +1,15 @@
 import { useState } from 'react';
-import { type DeliveryWithAttempts, useSendAgain } from '../../api/delivery-queries';
+import { type DeliveryWithAttempts, useRedeliver } from '../../api/delivery-queries';
 import { Button } from '../../components/button';
 import { ConfirmDialog } from '../../components/confirm-dialog';
-import { answerOf } from '../deliveries/answer-of';
+import { responseOf } from '../deliveries/response-of';
 import { statuses } from '../deliveries/words';
 
 /** Sends the delivery once more, and shows the result. */
-export function SendAgain({ delivery }: { readonly delivery: DeliveryWithAttempts }) {
+export function Redeliver({ delivery }: { readonly delivery: DeliveryWithAttempts }) {
   const [isAsking, setIsAsking] = useState(false);
   const [attemptsBefore, setAttemptsBefore] = useState<number>();
-  const sending = useSendAgain(delivery.id);
+  const sending = useRedeliver(delivery.id);
 
   const send = () => {
     const before = delivery.attempt_count;
@@ -29,12 +29,12 @@ export function SendAgain({ delivery }: { readonly delivery: DeliveryWithAttempt
     <>
       <output aria-live="polite">{attemptsBefore !== undefined && resultOf(delivery, attemptsBefore)}</output>
       <Button kind="primary" onClick={() => setIsAsking(true)}>
-        Send again
+        Redeliver
       </Button>
       <ConfirmDialog
         isOpen={isAsking}
-        title="Send this delivery again?"
-        confirmLabel="Send again"
+        title="Redeliver this event?"
+        confirmLabel="Redeliver"
         isBusy={sending.isPending}
         error={sending.error}
         onConfirm={send}
@@ -53,6 +53,6 @@ function resultOf(delivery: DeliveryWithAttempts, attemptsBefore: number): strin
   if (delivery.attempt_count <= attemptsBefore || !last) {
     return delivery.status === 'held' ? 'It is held: see below' : 'Sending…';
   }
-  const answer = answerOf({ last_outcome: last.outcome, last_response_status: last.response_status });
-  return `Sent again: ${answer}, ${statuses[delivery.status][0].toLowerCase()}`;
+  const response = responseOf({ last_outcome: last.outcome, last_response_status: last.response_status });
+  return `Redelivered: ${response}, ${statuses[delivery.status][0].toLowerCase()}`;
 }
