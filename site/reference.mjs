@@ -76,7 +76,7 @@ function drawCalls(url, path, method, body, parameters) {
   return [
     '::: code-group',
     `\`\`\`sh [curl]\n${curl.join(' \\\n  ')}\n\`\`\``,
-    `\`\`\`js [JavaScript]\nconst response = await client.${method.toUpperCase()}('${path}'${options.length === 0 ? '' : `, { ${options.join(', ')} }`});\n\`\`\``,
+    `\`\`\`js [JavaScript]\nconst data = await client.${method.toUpperCase()}('${path}'${options.length === 0 ? '' : `, { ${options.join(', ')} }`});\n\`\`\``,
     `\`\`\`python [Python]\nrequest = urllib.request.Request(os.environ["HOOKFERRY_URL"] + ${JSON.stringify(url)}, method="${method.toUpperCase()}",${json === '' ? '' : `\n    data=json.dumps(json.loads(${JSON.stringify(JSON.stringify(body))})).encode(),`}\n    headers={"Authorization": "Bearer " + os.environ["HOOKFERRY_API_KEY"]${json === '' ? '' : `, "Content-Type": "${type}"`}})\nwith urllib.request.urlopen(request) as response:\n    print(response.status, response.read().decode())\n\`\`\``,
     ':::',
   ].join('\n');

@@ -2,8 +2,9 @@
 /**
  * `npm test`: installs, compiles, lints, checks the format, and runs the unit tests and the daily flows of `e2e/flows`
  * (`jest.config.ts` has their list). `npm run test:all` (`--all`): runs the long unit tests (`*.long.test.ts`), the other
- * flows and tests of `e2e`, one flow under the Node.js of the images, and some flows with a history; what fails there is
- * run once more. `npm run test:history` (`--history`): runs all that have to find no difference with a history. All use a
+ * flows and tests of `e2e`, one flow under the Node.js of the images, and some flows with a history. `npm run
+ * test:history` (`--history`): runs all that have to find no difference with a history. What fails in these two is run once
+ * more. All use a
  * Redis of their own. Other arguments go to jest: `npm test -- deliver`. The last line is `N passed, N failed`; what was
  * skipped or unsteady comes behind it.
  *

@@ -571,7 +571,7 @@ if (!canType)
     await delivered(60, id);
     const command = ['replay', id, '--since', '1h', '--mode', 'all'];
     const whole = cli.open([...command, '--rate', '1000'], environment);
-    await whole.waitFor(/Send \d+ events/);
+    await whole.waitFor(/Replay \d+ events/);
     whole.type('y\r');
     expect(await ends(whole, 0)).toMatch(/░|█/);
 

@@ -68,7 +68,7 @@ describe('the overview', () => {
     await page.getByRole('table', { name: 'Webhooks that fail most' }).getByText('An old system').waitFor();
     await page.getByRole('table', { name: 'About to be disabled' }).getByText('An old system').waitFor();
     await page
-      .getByRole('region', { name: 'Responses given most' })
+      .getByRole('region', { name: 'Most frequent responses' })
       .getByRole('link', { name: 'HTTP 5xx' })
       .click();
     await page.waitForURL(/deliveries\?.*outcome=http_5xx/);
@@ -92,7 +92,7 @@ describe('the overview', () => {
   it('shows new attempts by itself', async () => {
     const { client } = portal();
     const page = await portal().signIn({ path: '/overview?range=1h' });
-    const region = page.getByRole('region', { name: 'Responses given most' });
+    const region = page.getByRole('region', { name: 'Most frequent responses' });
     await region.getByText('Delivered').waitFor();
     const before = Number(await region.locator('li', { hasText: 'Delivered' }).locator('span').innerText());
     await client.publish(BRIEF.type, BRIEF.data);

@@ -90,7 +90,7 @@ it('says that it was too late when an event has become due meanwhile', async () 
   await page.getByRole('button', { name: `Cancel ${QUICK_WIN.type}, ${id}` }).click();
   await portal().client.expect(200, 'PATCH', `/v1/events/${id}`, { deliver_at: new Date().toISOString() });
   await portal().client.waitForStatus(webhookId, id, 'delivered');
-  // Whoever comes back to the page reads the list anew: the row goes, and the question stays.
+  // A viewer who comes back to the page reads the list anew: the row goes, and the question stays.
   await until(async () => {
     await page.evaluate(`document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))`);
     return (await page.getByText(id).count()) === 0 ? true : undefined;

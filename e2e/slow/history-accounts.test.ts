@@ -113,7 +113,7 @@ describePostgres('an account and its history', () => {
     await postgres.query('ALTER TABLE webhook_events DROP CONSTRAINT small');
     expect(await runCli(stack.redis.url, 'history', 'retry-refused')).toMatchObject({
       exitCode: 0,
-      stdout: 'Put back 1.\n',
+      stdout: 'Retried 1.\n',
     });
     await until(async () => ((await daysOf(eventId)).length === 1 ? true : undefined));
     expect(await refused()).toEqual([]);

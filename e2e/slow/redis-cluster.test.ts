@@ -162,7 +162,7 @@ it('does what was asked for twice under one Idempotency-Key once', async () => {
   expect(again.body).toEqual(first.body);
 });
 
-it('lists dead letters of all queues, and puts them back', async () => {
+it('lists dead letters of all queues, and retries them', async () => {
   await push('brief.imagined', 'order-2');
   const list = () =>
     stack.client.expect<{ data: { id: string; reason: string }[] }>(200, 'GET', '/v1/dead-letters');

@@ -42,8 +42,8 @@ export async function runJestTwice(args, projects, redis) {
   const paths = files.map(({ name }) => name);
   const alone = ['--maxWorkers=1', '--runTestsByPath', ...paths];
   const second = await reportOf([...alone, ...projects], redis, process.execPath);
-  const stillFail = second.report.testResults?.filter(({ status }) => status === 'failed') ?? [];
-  const unsteady = files.filter(({ name }) => !stillFail.some((file) => file.name === name));
+  const again = new Map(second.report.testResults?.map(({ name, status }) => [name, status]));
+  const unsteady = files.filter(({ name }) => again.has(name) && again.get(name) !== 'failed');
   if (unsteady.length > 0)
     say(
       'test',
@@ -119,7 +119,8 @@ const negative = ({ passed, failed, skipped }) => ({ passed: -passed, failed: -f
 function describeFailures({ name, message, assertionResults }) {
   const failed = assertionResults.filter(({ status }) => status === 'failed');
   const file = relative(projectFolder, name);
-  if (failed.length === 0) return [`${file}: ${firstLine(message)}`];
+  if (failed.length === 0)
+    return [`${file}: ${firstLine(message.replace(/^.*Test suite failed to run\s*/s, ''))}`];
   return failed.map(
     ({ fullName, failureMessages }) => `${file} › ${fullName}: ${firstLine(failureMessages[0])}`,
   );
@@ -134,7 +135,7 @@ const indent = (lines) => lines.map((line) => `           ${line}`).join('\n');
  * What jest writes about a file of tests.
  * @typedef {object} FileReport
  * @property {string} name its path
- * @property {'passed' | 'failed'} status
+ * @property {'passed' | 'failed' | 'skipped' | 'focused'} status
  * @property {string} message
  * @property {readonly { status: string, fullName: string, failureMessages: readonly string[] }[]} assertionResults
  */

@@ -18,6 +18,7 @@ import { storageUnavailable } from '@hookferry/core/platform/redis-errors';
 import { settledWithin } from '@hookferry/core/platform/timers';
 import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import type { CliConfig } from './config';
+import { messageOf } from './format';
 
 /** What the commands work with: the modules of the core, as in the API. */
 export type AdminContext = Awaited<ReturnType<typeof openContext>>;
@@ -35,7 +36,7 @@ export async function withContext(
   warn: (text: string) => void,
 ): Promise<void> {
   const emit: Emit = (signal) => {
-    if (signal.name === 'task.failed') warn(`Failed: ${signal.task}. ${describe(signal.error)}\n`);
+    if (signal.name === 'task.failed') warn(`Failed: ${signal.task}. ${messageOf(signal.error)}\n`);
   };
   await withRedis('answering', config.REDIS_URL, async (redis) => {
     const context = await openContext(redis, config, emit);
@@ -59,8 +60,6 @@ async function noteRefusal({ refusals, acting, newId, clock }: AdminContext, err
   if (code === 'storage_unavailable') return;
   await refusals.record({ ...acting.last, id: newId(AUDIT_ID_PREFIX), at: clock(), code });
 }
-
-const describe = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 async function openContext(redis: RedisClient, config: CliConfig, emit: Emit) {
   const redisClock = new RedisClock({ redis, emit });

@@ -7,7 +7,7 @@ import { formatTime } from '@hookferry/core/platform/clock';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { type Cli, Failure, jsonOption, jsonSchema, limitOption, limitSchema, parseFlags } from './cli';
-import { formatJson, formatTable, withoutControls } from './format';
+import { formatJson, formatTable, messageOf, withoutControls } from './format';
 
 export function addMigrateHistory(history: Command, { output, historyUrl }: Cli): void {
   history
@@ -24,8 +24,7 @@ export function addMigrateHistory(history: Command, { output, historyUrl }: Cli)
         await migrate(database);
       } catch (error) {
         if (error instanceof AppError) throw new Failure(error.message, { cause: error });
-        const reason = error instanceof Error ? error.message : String(error);
-        throw new Failure(`The tables could not be made: ${reason}`, { cause: error });
+        throw new Failure(`The tables could not be made: ${messageOf(error)}`, { cause: error });
       } finally {
         await database.close();
       }
@@ -88,10 +87,10 @@ export function addRetryRefused(history: Command, { output, withContext }: Cli):
         const showProgress = (count: number) => {
           if (count - shown < SHOWN_EVERY) return;
           shown = count;
-          output.error(`Put back ${count} so far.\n`);
+          output.error(`Retried ${count} so far.\n`);
         };
         const count = await refusedRecords.retry(showProgress);
-        output.out(json ? formatJson({ put_back: count }) : `Put back ${count}.\n`);
+        output.out(json ? formatJson({ retried: count }) : `Retried ${count}.\n`);
         if (count === 0) return;
         output.error(
           'Workers move it within HISTORY_MOVE_AFTER. To see those that are refused again: hookferry-admin history refused\n',

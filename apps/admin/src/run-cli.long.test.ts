@@ -739,11 +739,11 @@ describe('what the history has refused', () => {
   it('is put back, and is told of how much it was', async () => {
     await refuse(11_000);
     const { exitCode, out, error } = await run('history retry-refused');
-    expect({ exitCode, out }).toEqual({ exitCode: 0, out: 'Put back 11000.\n' });
-    expect(error.match(/Put back \d+ so far\./g)).toHaveLength(2);
+    expect({ exitCode, out }).toEqual({ exitCode: 0, out: 'Retried 11000.\n' });
+    expect(error.match(/Retried \d+ so far\./g)).toHaveLength(2);
     expect(error).toContain('HISTORY_MOVE_AFTER');
     expect(await new EndedList(redis.client).count()).toBe(11_000);
     expect(await runJson('history refused')).toEqual([]);
-    expect(await runJson('history retry-refused')).toEqual({ put_back: 0 });
+    expect(await runJson('history retry-refused')).toEqual({ retried: 0 });
   });
 });

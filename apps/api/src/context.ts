@@ -33,10 +33,10 @@ const TRIALS_WAITING = { maxWaitingOfAccount: 8, maxWaiting: 100 };
  * @returns beside it, `parts`, which stop after the HTTP server, in their order.
  */
 export function openContext(config: ApiConfig, emit: Emit, beginSpan?: BeginSpan) {
-  const process = openProcess({ config, role: 'answering', name: 'api', emit });
-  const { redis, redisClock, shards, clock } = process;
+  const own = openProcess({ config, role: 'answering', name: 'api', emit });
+  const { redis, redisClock, shards, clock } = own;
   const heavyTurns = new HeavyTurns();
-  const core = openCore({ ...process, config, beginSpan, database: DATABASE, heavyTurns });
+  const core = openCore({ ...own, config, beginSpan, database: DATABASE, heavyTurns });
   const { stores, recorders, connections, ...modules } = core;
   const inspectedQueues = config.QUEUE_INSPECTOR_ENABLED ? new InspectedQueues(redis, shards) : undefined;
   const transformPool = new TransformPool({ limits: transformLimitsOf(config, TRIALS_WAITING), emit });
@@ -48,18 +48,18 @@ export function openContext(config: ApiConfig, emit: Emit, beginSpan?: BeginSpan
   const drain = new Drain(config.DRAIN_DELAY);
   const probes = {
     scrapes: new Scrapes(clock),
-    stuckConnection: () => process.connection.health.stuckConnection,
+    stuckConnection: () => own.connection.health.stuckConnection,
     isReady: async () =>
       !drain.isDraining &&
       bootstrap.isDone &&
       shards.known !== undefined &&
       redisClock.isTrusted &&
-      (await process.isRedisAnswering()),
+      (await own.isRedisAnswering()),
   };
   const context = {
     ...stores,
     ...modules,
-    ...process,
+    ...own,
     config,
     bootstrap,
     drain,

@@ -15,6 +15,7 @@ import type { NewId } from '@hookferry/core/platform/ids';
 import type { RedisClock } from '@hookferry/core/platform/redis-clock';
 import type { ConnectOptions } from '@hookferry/core/platform/redis-connect';
 import { createKeepFor } from '@hookferry/core/platform/timers';
+import type { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
 import { ChangeFeed, WORKER_GATHER_MS } from '@hookferry/core/stream/change-feed';
 import { ChangeStore } from '@hookferry/core/stream/redis-change-store';
 import { registerPromGauges } from '@hookferry/core/telemetry/prom-gauges';
@@ -51,6 +52,7 @@ export interface WorkerCore extends Omit<Core, 'stores'>, Stores {
   readonly workerId: string;
   readonly redisClock: RedisClock;
   readonly newId: NewId;
+  readonly rejectedEvents: RejectedEvents;
   readonly delivery: ReturnType<typeof openDelivery>;
   /** How long after its end a delivery moves to the history. */
   readonly moveAfterMs: number;

@@ -14,6 +14,7 @@ import { AttemptRate, WorkerReporter } from '@hookferry/core/operations/worker-r
 import { steadyClock } from '@hookferry/core/platform/clock';
 import { formatDuration } from '@hookferry/core/platform/duration';
 import type { Stoppable } from '@hookferry/core/platform/timers';
+import { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
 import { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
 import { Resharding } from '@hookferry/core/queue/resharding/resharding';
 import type { Tracing } from '@hookferry/core/telemetry/otel-tracing';
@@ -53,14 +54,15 @@ export async function composeWorker(
 
   // What it shares with other processes, and what makes attempts.
   const workerId = randomBytes(WORKER_ID_BYTES).toString('hex');
-  const process = openProcess({ config, role: 'working', name: 'worker', emit });
-  const { redis, redisClock, shards } = process;
-  const base = { ...process, config, workerId, beginSpan: tracing?.beginSpan };
+  const own = openProcess({ config, role: 'working', name: 'worker', emit });
+  const { redis, redisClock, shards } = own;
+  const base = { ...own, config, workerId, beginSpan: tracing?.beginSpan };
   const core = openCore({ ...base, database: DATABASE, servedShards: () => servedShards.list() });
   const { accountStore, deliveryQueue, movedHistory } = core.stores;
   const opened: WorkerCapability[] = tracing ? [tracing] : [];
   const deliveryCapacity = new SharedCapacity(config.WORKER_CONCURRENCY);
-  const stores = { ...core.stores, ...base };
+  const rejectedEvents = new RejectedEvents(redis, shards, own.clock);
+  const stores = { ...core.stores, ...base, rejectedEvents };
   const delivery = openDelivery(config, {
     ...stores,
     toListeners: toListenersBy(opened),
@@ -119,8 +121,8 @@ export async function composeWorker(
     port: config.WORKER_PORT,
     registry: registryOf(opened),
     stallWatch,
-    connectionHealth: process.connection.health,
-    isReady: async () => !isStopping && redisClock.isTrusted && (await process.isRedisAnswering()),
+    connectionHealth: own.connection.health,
+    isReady: async () => !isStopping && redisClock.isTrusted && (await own.isRedisAnswering()),
   });
 
   await historyUpkeep?.start();

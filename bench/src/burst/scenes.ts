@@ -24,14 +24,14 @@ export interface Scene {
 /** All scenes, by the names that the command line knows them by. */
 export function scenesOf(short: boolean): ReadonlyMap<string, Scene> {
   const limitMs = short ? 30_000 : 90_000;
-  // What takes longer than anybody waits: it is the others that this is about. It is longer than the time-out of 15 s, so
-  // that attempts come to their end as well.
+  // What takes longer than anybody waits: it is the others that this is about. The long one is longer than the time-out of
+  // 15 s, so that attempts at `silent` come to their end as well.
   const endlessMs = short ? 8_000 : 30_000;
   const [many, slow, silent] = short ? [3_000, 1_000, 1_000] : [20_000, 5_000, 3_000];
   return new Map([
     ['one', oneEndpointScene(`${many} events for one endpoint`, 'ok', many, limitMs)],
-    ['slow', oneEndpointScene(`${slow} for one that answers after 1 s`, 'slow', slow, endlessMs)],
-    ['silent', oneEndpointScene(`${silent} for one that never answers`, 'hang', silent, endlessMs)],
+    ['slow', oneEndpointScene(`${slow} for one that responds after 1 s`, 'slow', slow, endlessMs)],
+    ['silent', oneEndpointScene(`${silent} for one that never responds`, 'hang', silent, endlessMs)],
     ['accounts', short ? accountsScene(20, 50, limitMs) : accountsScene(100, 200, limitMs)],
     ['replay', replayScene(short ? 1_000 : 5_000, limitMs)],
     ['outage', outageScene(short ? 2_000 : 10_000, limitMs)],

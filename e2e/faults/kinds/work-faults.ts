@@ -59,7 +59,7 @@ export const workFaults: readonly FaultKind[] = [
   },
   {
     name: 'batch-kill',
-    what: `${BATCHED} events are published at once, and a worker is killed while some go in one request: they wait for each other, are taken, sent, accepted or recorded`,
+    what: `${BATCHED} events are published at once, and a worker is killed while some go in one request: they wait for each other, are taken, are sent, get their response, or are recorded`,
     mayRepeat: true,
     usualCount: 8,
     inject: batchThroughKill,

@@ -23,7 +23,7 @@ const TAGS: Readonly<Record<string, string>> = {
   listeners: 'Webhooks whose deliveries go to a connected client, such as `hookferry listen`.',
   deliveries: 'Events on their way to webhooks, with every attempt.',
   metrics: 'Attempts and events, counted over time.',
-  replays: 'Sending the events of a time range again.',
+  replays: 'Sending the events of a time range once more.',
   events: 'Publishing events, and reading them.',
   'event-types': 'The catalogue of event types, with a schema and an example for each.',
   'api-keys': 'The keys of programs that use the API.',
@@ -33,7 +33,7 @@ const TAGS: Readonly<Record<string, string>> = {
   account: 'The usage and the quota of an account.',
   'source-addresses': 'The addresses that deliveries come from, for firewalls.',
   operations: 'The state of the whole service, for its operators.',
-  'dead-letters': 'Jobs that workers no longer take, until an operator puts them back.',
+  'dead-letters': 'Jobs that workers no longer take, until an operator retries them.',
 };
 
 const INTRODUCTION = `

@@ -143,6 +143,6 @@ export const routes: readonly Route[] = [
   readReadiness, //         GET    /v1/operations/readiness
   listDeadLetters, //       GET    /v1/dead-letters
   readDeadLetter, //        GET    /v1/dead-letters/:id
-  retryDeadLetter, //     POST   /v1/dead-letters/:id/retry
+  retryDeadLetter, //       POST   /v1/dead-letters/:id/retry
   dropDeadLetter, //        DELETE /v1/dead-letters/:id
 ];

@@ -26,8 +26,8 @@ const SIGN_OF_LIFE_EVERY_MS = 5_000;
 const PAUSE_MS = 1_000;
 
 /**
- * Receives all events of the account in this page, until it is aborted: then the webhook is removed. Each is responded to by
- * 204. A connection that breaks is made again.
+ * Receives all events of the account in this page, until it is aborted: then the webhook is removed. Each request
+ * gets 204. A connection that breaks is made again.
  * @throws ProblemError when the service does not allow it
  */
 export async function receive(options: TestReceiverOptions): Promise<void> {

@@ -68,7 +68,7 @@ class Deliveries:
         return delivery
 
     def redeliver(self, delivery_id: str, *, idempotency_key: Optional[str] = None) -> JsonObject:
-        """Send a delivery again, now, and return it."""
+        """Redeliver: send a delivery once more, now, and return it."""
         path = f"/v1/deliveries/{segment(delivery_id)}/redeliver"
         delivery: JsonObject = self._requests.send("POST", path, idempotency_key=idempotency_key)
         return delivery

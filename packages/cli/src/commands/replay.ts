@@ -23,7 +23,7 @@ interface ReplayFlags extends ConfirmFlags {
 export function addReplay(program: Command, cli: Cli): void {
   const replay = program
     .command('replay')
-    .description('Send the events of a time range to a webhook again. It counts them first, and asks.')
+    .description('Replay the events of a time range to a webhook. It counts them first, and asks.')
     .argument('<webhook>', 'its id or uid', parseId)
     .requiredOption(
       '--since <time>',
@@ -54,7 +54,7 @@ async function replayEvents(webhook: string, flags: ReplayFlags, cli: Cli): Prom
     const counted = await countFirst(webhook, flags, client, cli);
     if (flags.dryRun) return output.result(counted, `It would send ${counted.found} events.`);
     if (counted.found === 0) return output.result(counted, 'There is nothing to send.');
-    await requireYes(cli, flags, `Send ${counted.found} events to ${webhook} again?`);
+    await requireYes(cli, flags, `Replay ${counted.found} events to ${webhook}?`);
   }
   const replay = await start(webhook, flags, false, client);
   if (!flags.wait) {

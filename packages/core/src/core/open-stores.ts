@@ -47,7 +47,6 @@ import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { EventQueue } from '../queue/bullmq-event-queue';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { QueueStandings } from '../queue/bullmq-queue-standings';
-import { RejectedEvents } from '../queue/bullmq-rejected-events';
 import { ScheduledQueue } from '../queue/bullmq-scheduled-queue';
 import { ErasureQueue, ReplayQueue } from '../queue/bullmq-work-queues';
 import { HeldCounts } from '../queue/redis-held-counts';
@@ -172,7 +171,6 @@ export function openStores(parts: StoreParts) {
       movedHistory && { source: movedHistory.pgHistory, movedStore: movedHistory.movedStore },
     ),
     deadLetterStore: new DeadLetterStore(redis, shards, clock),
-    rejectedEvents: new RejectedEvents(redis, shards, clock),
     replayQueue: new ReplayQueue(redis, shards),
     erasureQueue: new ErasureQueue(redis, shards),
     accountJobs: new AccountJobs(redis, shards),

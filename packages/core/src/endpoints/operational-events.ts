@@ -28,7 +28,7 @@ export type RaiseEvents = (accountId: AccountId, events: readonly OperationalEve
 // The last ones raised: an endpoint in trouble raises the same event repeatedly, and each would cost a
 // fan-out.
 const REMEMBERED = 10_000;
-const STOP_PATIENCE_MS = 5_000;
+const STOP_PATIENCE_MS = 3_000;
 
 /**
  * Tells accounts about their webhooks, by normal events on the events queue, to the subscribers of these
@@ -47,8 +47,9 @@ export class OperationalEvents {
   /** Give running ones time to reach the queue. Those that do not are told of. */
   async stop(): Promise<void> {
     if (await settledWithin(STOP_PATIENCE_MS, Promise.all(this.#underWay))) return;
-    const error = new Error(`It took longer than ${STOP_PATIENCE_MS} ms.`);
-    for (const _ of this.#underWay) this.#tellFailed(error);
+    const late = [...this.#underWay];
+    this.#underWay.clear();
+    for (const _ of late) this.#tellFailed(new Error(`It took longer than ${STOP_PATIENCE_MS} ms.`));
   }
 
   async #raiseOne(accountId: AccountId, event: OperationalEvent): Promise<void> {
@@ -70,7 +71,10 @@ export class OperationalEvents {
 
   #track(raising: Promise<void>): void {
     const tracked = raising
-      .catch((error: unknown) => this.#tellFailed(error))
+      .catch((error: unknown) => {
+        // Else it was told of already.
+        if (this.#underWay.has(tracked)) this.#tellFailed(error);
+      })
       .finally(() => this.#underWay.delete(tracked));
     this.#underWay.add(tracked);
   }

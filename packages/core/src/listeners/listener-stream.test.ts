@@ -120,8 +120,10 @@ it('asks once more about what the client did not read for a while: it begins whe
   pass(300);
   const read = next();
   await Promise.resolve();
-  expect(asked).toEqual(['b', 'c']);
+  expect(asked).toEqual(['b']);
   stream.permit('b', false);
+  await new Promise(setImmediate);
+  expect(asked).toEqual(['b', 'c']);
   stream.permit('c', true);
   expect(await read).toMatchObject({ kind: 'delivery', exchange: '4', request: { id: 'c' } });
   expect(results.size).toBe(0);

@@ -41,7 +41,12 @@ export interface ListenerStreamOptions {
 
 interface HandedOver {
   readonly request: HandedRequest;
+  /** When its worker handed it over, whose patience counts from here. */
+  readonly since: number;
+  /** Since when it is where it is now. */
   readonly at: number;
+  /** Later than that it does not begin unless its worker is asked again. */
+  readonly beginsBy: number;
 }
 
 /** A listener that is silent for this long counts as gone. It sends a sign of life three times as often. */
@@ -99,7 +104,8 @@ export class ListenerStream {
 
   offer(request: HandedRequest): void {
     if (this.#end !== undefined) return this.#refuse(request, WHY[this.#end]);
-    this.#waiting.push({ request, at: this.options.clock() });
+    const now = this.options.clock();
+    this.#waiting.push({ request, since: now, at: now, beginsBy: now + BEGINS_UNASKED_MS });
     this.#handOver();
   }
 
@@ -108,10 +114,10 @@ export class ListenerStream {
     const known = this.#asked.get(id);
     if (known === undefined) return;
     this.#asked.delete(id);
-    // It would be a wait of its own.
-    if (mayBegin && this.options.clock() - known.at > BEGINS_WITHIN_MS) this.#ask(known.request);
-    else if (mayBegin) this.#begin(known.request);
+    // A reply that took long would be a wait of its own.
+    if (mayBegin) this.#beginOrAsk(known);
     this.#handOver();
+    this.#wake();
   }
 
   /** The listener's responses. An empty list is a sign of life too. */
@@ -120,6 +126,8 @@ export class ListenerStream {
     for (const answer of answers) {
       const known = this.#underWay.get(answer.exchange);
       this.#underWay.delete(answer.exchange);
+      // A client may respond to what it has not read.
+      this.#dropLine(answer.exchange);
       if (known) this.options.reply(known.request, resultOf(answer, known.request.keptBytes));
     }
     this.#giveUpUnanswered();
@@ -140,6 +148,7 @@ export class ListenerStream {
       this.#refuse(request, 'Whether it might begin could not be found out.');
     }
     this.#handOver();
+    this.#wake();
   }
 
   end(reason: EndReason): void {
@@ -159,9 +168,11 @@ export class ListenerStream {
   async *lines(): AsyncGenerator<ListenerLine, void> {
     for (;;) {
       const line = this.#lines.shift();
-      if (line && this.#mayGo(line)) yield line;
+      const goes = line !== undefined && this.#mayGo(line);
+      if (goes) yield line;
       if (line?.kind === 'end') return;
-      if (this.#lines.length > 0) continue;
+      // One question at a time: while it is asked, those behind it would only become older still.
+      if (this.#lines.length > 0 && (goes || this.#asked.size === 0)) continue;
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
@@ -176,9 +187,14 @@ export class ListenerStream {
     if (line.kind !== 'delivery') return true;
     const known = this.#underWay.get(line.exchange);
     if (!known) return false;
-    if (this.options.clock() - known.at <= BEGINS_UNASKED_MS) return true;
+    const now = this.options.clock();
+    if (now <= known.beginsBy) return true;
     this.#underWay.delete(line.exchange);
-    this.#ask(known.request);
+    if (now - known.since <= known.request.timeoutMs) this.#ask(known);
+    else {
+      this.#refuse(known.request, BUSY);
+      this.#handOver();
+    }
     return false;
   }
 
@@ -188,7 +204,7 @@ export class ListenerStream {
     for (const [exchange, { request, at }] of this.#underWay) {
       if (now - at <= request.timeoutMs + ANSWER_MARGIN_MS) continue;
       this.#underWay.delete(exchange);
-      if (this.#isUnread(exchange)) {
+      if (this.#dropLine(exchange)) {
         this.#refuse(request, BUSY);
         continue;
       }
@@ -197,29 +213,38 @@ export class ListenerStream {
     }
   }
 
-  #isUnread(exchange: string): boolean {
-    return this.#lines.some((line) => line.kind === 'delivery' && line.exchange === exchange);
+  /** @returns whether the client had not read it yet */
+  #dropLine(exchange: string): boolean {
+    const at = this.#lines.findIndex((line) => line.kind === 'delivery' && line.exchange === exchange);
+    if (at < 0) return false;
+    this.#lines.splice(at, 1);
+    return true;
   }
 
   #handOver(): void {
     while (this.#underWay.size + this.#asked.size < this.options.parallel) {
       const next = this.#waiting.shift();
       if (!next) return;
-      if (this.options.clock() - next.at > BEGINS_UNASKED_MS) this.#ask(next.request);
-      else this.#begin(next.request);
+      this.#beginOrAsk(next);
     }
   }
 
-  #ask(request: HandedRequest): void {
-    this.#asked.set(request.id, { request, at: this.options.clock() });
+  #beginOrAsk(known: HandedOver): void {
+    if (this.options.clock() > known.beginsBy) this.#ask(known);
+    else this.#begin(known);
+  }
+
+  #ask({ request, since }: HandedOver): void {
+    const now = this.options.clock();
+    this.#asked.set(request.id, { request, since, at: now, beginsBy: now + BEGINS_WITHIN_MS });
     this.options.ask(request);
   }
 
-  #begin(request: HandedRequest): void {
+  #begin(known: HandedOver): void {
     this.#count += 1;
     const exchange = String(this.#count);
-    this.#underWay.set(exchange, { request, at: this.options.clock() });
-    this.#say({ kind: 'delivery', exchange, request });
+    this.#underWay.set(exchange, { ...known, at: this.options.clock() });
+    this.#say({ kind: 'delivery', exchange, request: known.request });
   }
 
   #refuse(request: HandedRequest, error: string): void {

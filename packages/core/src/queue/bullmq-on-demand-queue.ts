@@ -111,8 +111,8 @@ async function addJobs(queue: Queue, jobs: readonly NewJob[]): Promise<void> {
 }
 
 /**
- * The side of a queue where jobs are added and counted. It goes over a connection of others, and ends with that: it need not
- * be closed.
+ * The side of a queue where jobs are added and counted, over a connection of others. One that lasts as long as its connection
+ * need not be closed; any other leaves its listeners there.
  */
 export function openQueue<Data>(name: string, { redis, prefix }: QueueConnection): Queue<Data> {
   const queue = new Queue<Data>(name, { connection: redis, prefix });

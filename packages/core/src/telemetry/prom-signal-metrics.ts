@@ -166,7 +166,7 @@ const quotaExceeded = counterOf('quota.exceeded', {
 /** The counters of the API. */
 const historyReads = secondsOf('history.read', {
   name: 'webhooks_history_read_duration_seconds',
-  help: 'Time to read a part of a response from the PostgreSQL of the history, waiting for a connection included, by kind (search: by the data of events) and result.',
+  help: 'Time of a read from the PostgreSQL of the history, waiting for a connection included, by kind (search: by the data of events) and result.',
   labels: { kind: historyReadKinds, result: historyReadResults },
   buckets: HISTORY_READ_SECONDS,
   durationMsOf: ({ durationMs }) => durationMs,

@@ -16,14 +16,16 @@ export async function formRedisCluster(
   masters = ports.length,
 ): Promise<void> {
   const clients = ports.map((port) => new Redis(port, '127.0.0.1'));
-  for (const [i, client] of clients.entries()) {
-    if (i < masters)
-      await client.cluster('ADDSLOTSRANGE', firstSlotOf(i, masters), firstSlotOf(i + 1, masters) - 1);
-    await client.call('CLUSTER', 'MEET', '127.0.0.1', ports[0] ?? 0, busPorts[0] ?? 0);
-  }
-  for (const client of clients) {
-    while (!isWhole(await client.cluster('INFO'), ports.length)) await wait(LOOK_EVERY_MS);
-    client.disconnect();
+  try {
+    for (const [i, client] of clients.entries()) {
+      if (i < masters)
+        await client.cluster('ADDSLOTSRANGE', firstSlotOf(i, masters), firstSlotOf(i + 1, masters) - 1);
+      await client.call('CLUSTER', 'MEET', '127.0.0.1', ports[0] ?? 0, busPorts[0] ?? 0);
+    }
+    for (const client of clients)
+      while (!isWhole(await client.cluster('INFO'), ports.length)) await wait(LOOK_EVERY_MS);
+  } finally {
+    for (const client of clients) client.disconnect();
   }
 }
 

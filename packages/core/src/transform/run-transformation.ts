@@ -86,6 +86,7 @@ const MAX_REFUSAL = 300;
 function withHeaders(body: string, given: Readonly<Record<string, string>>): TransformEnd {
   const names = Object.keys(given);
   const typeNames = names.filter((name) => name.toLowerCase() === CONTENT_TYPE);
+  if (names.includes('')) return refused('A header has no name.');
   if (typeNames.length > 1) return refused('The header content-type is there more than once.');
   const [typeName] = typeNames;
   const type = typeName === undefined ? undefined : given[typeName];

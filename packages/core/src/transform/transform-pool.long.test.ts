@@ -524,7 +524,8 @@ describe('threads', () => {
         fresh.run({ accountId: id ?? accountId, code: TRIVIAL, input: INPUT });
       allowNone();
       const failed = await Promise.allSettled([A, B, C].map(start));
-      expect(failed.map(({ status }) => status)).toEqual(Array(3).fill('rejected'));
+      const refused = { status: 'rejected', reason: expect.objectContaining({ code: 'rate_limited' }) };
+      expect(failed).toEqual(Array(3).fill(refused));
       jest.restoreAllMocks();
       expect(await start(A)).toMatchObject({ kind: 'returned' });
     });

@@ -128,15 +128,17 @@ export class TransformPool implements CodeRunner {
     while (this.#waiting > 0) {
       const id = this.#findNext();
       if (!id) return;
+      let thread: SandboxHost | undefined;
       try {
-        const thread = [...this.#threads].find(({ isFree }) => isFree) ?? this.#startThread();
-        if (!thread) return;
-        void this.#runIn(thread, this.#take(id));
-      } catch (error) {
+        thread = [...this.#threads].find(({ isFree }) => isFree) ?? this.#startThread();
+      } catch (cause) {
         // The machine allows no more threads. Those that there are go on; without one, nobody would ever run this.
         if (this.#threads.size > 0) return;
-        this.#take(id).reject(error);
+        this.#take(id).reject(tooBusy(cause));
+        continue;
       }
+      if (!thread) return;
+      void this.#runIn(thread, this.#take(id));
     }
   }
 
@@ -240,14 +242,12 @@ export class TransformPool implements CodeRunner {
   }
 }
 
-function tooBusy(): AppError {
-  return new AppError(
-    'rate_limited',
-    'Too many transformations wait for their turn: try again in a moment.',
-    {
-      retryAfterMs: 1_000,
-    },
-  );
+function tooBusy(cause?: unknown): AppError {
+  const detail = 'Too many transformations wait for their turn: try again in a moment.';
+  return new AppError('rate_limited', detail, {
+    retryAfterMs: 1_000,
+    ...(cause === undefined ? {} : { cause }),
+  });
 }
 
 function paused(retryAfterMs: number): AppError {

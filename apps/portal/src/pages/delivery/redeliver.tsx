@@ -33,7 +33,7 @@ export function Redeliver({ delivery }: { readonly delivery: DeliveryWithAttempt
       </Button>
       <ConfirmDialog
         isOpen={isAsking}
-        title="Redeliver this event?"
+        title="Redeliver to this webhook?"
         confirmLabel="Redeliver"
         isBusy={sending.isPending}
         error={sending.error}

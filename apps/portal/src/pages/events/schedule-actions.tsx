@@ -52,11 +52,15 @@ interface ScheduleDialogProps {
 
 /**
  * Asks for what a change needs, and makes it. It belongs to the page, not to what shows the event: a row goes when its
- * event becomes due, and whoever is about to cancel it has to hear of that.
+ * event becomes due, and its viewer, who is about to cancel it, has to hear of that.
  */
 export function ScheduleDialog({ wish: { kind, id, type, at }, onClose }: ScheduleDialogProps) {
   const toasts = useToasts();
   const { mutate, isPending, error } = useChangeSchedule(id);
+  // Nothing would say how a change went whose dialog is gone.
+  const close = () => {
+    if (!isPending) onClose();
+  };
   const change = (wanted: ScheduleChange) =>
     mutate(wanted, {
       onSuccess: () => {
@@ -78,7 +82,7 @@ export function ScheduleDialog({ wish: { kind, id, type, at }, onClose }: Schedu
         isBusy={isPending}
         error={error}
         onMove={(to) => change({ kind: 'move', to })}
-        onClose={onClose}
+        onClose={close}
       />
     );
   return (
@@ -91,7 +95,7 @@ export function ScheduleDialog({ wish: { kind, id, type, at }, onClose }: Schedu
       isBusy={isPending}
       error={error}
       onConfirm={() => change({ kind: 'cancel' })}
-      onClose={onClose}
+      onClose={close}
     >
       <p>
         {type} is due <Time at={at} form="short" />. It stays in the list, and is not delivered. This can not

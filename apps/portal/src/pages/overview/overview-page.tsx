@@ -330,7 +330,7 @@ function Responses({ metrics, period }: ResponsesProps) {
   const rows = metrics?.data.toSorted((a, b) => b.attempts - a.attempts).slice(0, MOST_LISTED) ?? [];
   const all = rows.reduce((sum, { attempts }) => sum + attempts, 0);
   return (
-    <Section title="Responses given most">
+    <Section title="Most frequent responses">
       {metrics && rows.length === 0 && <p className={styles['note']}>Nothing was sent.</p>}
       <ul className={styles['responses']}>
         {rows.map(({ group: { outcome = 'delivered' }, attempts }) => (

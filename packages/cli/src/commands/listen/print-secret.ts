@@ -13,8 +13,8 @@ export async function printSecret(
   const known = await clientOf(connection, cli)
     .GET('/v1/webhooks/{id}/secret', { params: { path } })
     .catch(whenNotFound);
-  const response = known ?? { secret };
-  cli.output.result(response, response.secret);
+  const shown = known ?? { secret };
+  cli.output.result(shown, shown.secret);
 }
 
 function whenNotFound(error: unknown): undefined {

@@ -35,7 +35,7 @@ if (!hasPostgres) console.warn(`SKIPPED: the connections to PostgreSQL, because 
     const before = await connectionOf();
     await expect(ask(text, value)).rejects.toMatchObject({ code: expect.stringMatching(/^22/) as string });
     expect(await connectionOf()).toBe(before);
-    expect(results).toEqual(['answered', 'answered', 'answered']);
+    expect(results).toEqual(['succeeded', 'succeeded', 'succeeded']);
   });
 
   it('stay open behind a statement that took too long', async () => {
