@@ -39,6 +39,7 @@ describe('Redis is unavailable', () => {
     'BUSY Redis is busy running a script.',
     'WRONGPASS invalid username-password pair or user is disabled.',
     'ERR max number of clients reached',
+    'ERR max number of clients + cluster connections reached',
     "ERR Error running script (call to f_0a1b): @user_script:18: @user_script: 18: -OOM command not allowed when used memory > 'maxmemory'.",
     'ERR Error running script (call to f_0a1b): @user_script:18: @user_script: 18: -NOREPLICAS Not enough good replicas to write.',
   ])('by its reply: %s', (message) => {

@@ -5,7 +5,7 @@ import { AppError } from './app-error';
 // bugs of this product.
 // LATE is the word of the scripts themselves. Redis 6.2 says before a refusal in which script, and where there, that was.
 const REFUSING_REPLIES =
-  /^(?:ERR Error running script \(call to f_\w+\): (?:@user_script: ?\d+: )+-)?(LATE|LOADING|OOM|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MISCONF|BUSY|UNKILLABLE|NOAUTH|WRONGPASS|DENIED|ERR max number of clients reached)\b/;
+  /^(?:ERR Error running script \(call to f_\w+\): (?:@user_script: ?\d+: )+-)?(LATE|LOADING|OOM|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|MISCONF|BUSY|UNKILLABLE|NOAUTH|WRONGPASS|DENIED|ERR max number of clients(?: \+ cluster connections)? reached)\b/;
 
 // What Redis replies to EXEC if it has refused one of the commands before. ioredis adds the refusals.
 const ABORTED = /^EXECABORT\b/;
