@@ -52,7 +52,9 @@ export function readOptions() {
   });
   const { help, short, scene, receivers } = values;
   const options = {
-    ...{ short, scene, receivers },
+    short,
+    scene,
+    receivers,
     build: resolve(values.build),
     deliveries: numberOf(values.deliveries),
     rounds: numberOf(values.rounds),

@@ -32,9 +32,9 @@ export async function runJest(args, redis, node = process.execPath) {
  */
 export async function runJestTwice(args, projects, redis) {
   const first = await reportOf([...args, ...projects], redis, process.execPath);
-  const counts = countTests(first.code, first.report);
-  const files = first.report.testResults?.filter(({ status }) => status === 'failed') ?? [];
-  if (files.length === 0 || files.length > MOST_RUN_AGAIN) return counts;
+  const { testResults = [] } = first.report;
+  const files = testResults.filter(({ status }) => status === 'failed');
+  if (files.length === 0 || files.length > MOST_RUN_AGAIN) return countTests(first.code, first.report);
   say(
     'test',
     `running what failed once more, one file at a time:\n${indent(files.flatMap(describeFailures))}`,
@@ -49,11 +49,8 @@ export async function runJestTwice(args, projects, redis) {
       'test',
       `UNSTEADY: failed beside others, passed alone:\n${indent(unsteady.flatMap(describeFailures))}`,
     );
-  const kept = addCounts(counts, negative(countOf(files)));
-  return {
-    ...addCounts({ ...kept, failed: 0 }, countTests(second.code, second.report)),
-    unsteady: unsteady.length,
-  };
+  const others = countOf(testResults.filter((file) => !files.includes(file)));
+  return { ...addCounts(others, countTests(second.code, second.report)), unsteady: unsteady.length };
 }
 
 /**
@@ -111,9 +108,6 @@ function countOf(files) {
     all.filter(({ status }) => statuses.includes(status)).length;
   return { passed: count('passed'), failed: count('failed'), skipped: count('pending', 'todo') };
 }
-
-/** @param {Counts} counts */
-const negative = ({ passed, failed, skipped }) => ({ passed: -passed, failed: -failed, skipped: -skipped });
 
 /** @param {FileReport} file */
 function describeFailures({ name, message, assertionResults }) {

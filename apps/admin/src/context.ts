@@ -4,7 +4,7 @@ import { openCore } from '@hookferry/core/core/open-core';
 import { type Act, AUDIT_ID_PREFIX, type AuditAction, type AuditEntry } from '@hookferry/core/domain/audit';
 import { createQueueLayout, type QueueShards, shardsAmong } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
-import { AppError } from '@hookferry/core/platform/app-error';
+import { AppError, messageOf } from '@hookferry/core/platform/app-error';
 import { createNewId } from '@hookferry/core/platform/ids';
 import { createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { RedisClock } from '@hookferry/core/platform/redis-clock';
@@ -18,7 +18,6 @@ import { storageUnavailable } from '@hookferry/core/platform/redis-errors';
 import { settledWithin } from '@hookferry/core/platform/timers';
 import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import type { CliConfig } from './config';
-import { messageOf } from './format';
 
 /** What the commands work with: the modules of the core, as in the API. */
 export type AdminContext = Awaited<ReturnType<typeof openContext>>;

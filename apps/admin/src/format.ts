@@ -17,5 +17,3 @@ export function formatTable(titles: readonly string[], rows: readonly (readonly 
 export function withoutControls(text: string): string {
   return text.replace(/\p{Cc}+/gu, ' ');
 }
-
-export const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

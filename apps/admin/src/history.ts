@@ -2,12 +2,12 @@ import { deliveryIdOf } from '@hookferry/core/domain/delivery';
 import type { RefusedEntry } from '@hookferry/core/events/redis-ended-list';
 import { PgDatabase } from '@hookferry/core/history/database/pg-database';
 import { migrate } from '@hookferry/core/history/database/pg-schema';
-import { AppError } from '@hookferry/core/platform/app-error';
+import { AppError, messageOf } from '@hookferry/core/platform/app-error';
 import { formatTime } from '@hookferry/core/platform/clock';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { type Cli, Failure, jsonOption, jsonSchema, limitOption, limitSchema, parseFlags } from './cli';
-import { formatJson, formatTable, messageOf, withoutControls } from './format';
+import { formatJson, formatTable, withoutControls } from './format';
 
 export function addMigrateHistory(history: Command, { output, historyUrl }: Cli): void {
   history

@@ -1,4 +1,3 @@
-import { Cluster } from 'ioredis';
 import type { UsageRecorder } from '../accounts/account-quota';
 import type { AccountId } from '../domain/account';
 import type { EndpointId } from '../domain/endpoint';
@@ -7,6 +6,7 @@ import { keys } from '../domain/keys';
 import type { Emit } from '../domain/signal';
 import { COUNTED_LOG_BYTES, DELIVERY_BYTES, EVENT_BYTES } from '../domain/usage';
 import type { RedisClient } from '../platform/redis-connect';
+import { groupsByCommand } from '../platform/redis-script';
 import { WakeUpTimer } from '../platform/timers';
 import type { Pruned } from './redis-event-index';
 import { releaseEvents } from './redis-event-release.script';
@@ -87,7 +87,8 @@ export class EventReleaser {
 
   async #release(some: readonly Waiting[]): Promise<void> {
     const { redis, usageRecorder } = this.options;
-    const freed = await release(redis, some);
+    const groups = groupsByCommand(redis, some);
+    const freed = (await Promise.all(groups.map((group) => release(redis, group)))).flat();
     for (const [i, { accountId, createdAt }] of some.entries()) {
       const bytes = freed[i] ?? 0;
       if (bytes > 0) usageRecorder.note(accountId, 'events', -(bytes + EVENT_BYTES), createdAt);
@@ -102,12 +103,6 @@ export class EventReleaser {
 
 /** For each, in the same order, the size of its body if it is gone now. Idempotent. */
 async function release(redis: RedisClient, some: readonly Waiting[]): Promise<readonly number[]> {
-  if (!(redis instanceof Cluster)) return await releaseTogether(redis, some);
-  // There each event has a slot of its own.
-  return (await Promise.all(some.map((one) => releaseTogether(redis, [one])))).flat();
-}
-
-async function releaseTogether(redis: RedisClient, some: readonly Waiting[]): Promise<readonly number[]> {
   const eventKeys = some.flatMap(({ accountId, eventId }) => [
     keys.event(accountId, eventId),
     keys.receivers(accountId, eventId),

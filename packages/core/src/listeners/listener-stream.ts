@@ -168,7 +168,7 @@ export class ListenerStream {
   async *lines(): AsyncGenerator<ListenerLine, void> {
     for (;;) {
       const line = this.#lines.shift();
-      const goes = line !== undefined && this.#mayGo(line);
+      const goes = line !== undefined && this.#beginsNow(line);
       if (goes) yield line;
       if (line?.kind === 'end') return;
       // One question at a time: while it is asked, those behind it would only become older still.
@@ -180,10 +180,10 @@ export class ListenerStream {
   }
 
   /**
-   * A client that does not read leaves lines here for as long as it likes. A request begins when its line goes: its worker
-   * is asked once more about one that has waited, and one that was given up does not go.
+   * A client that does not read leaves lines here for as long as it likes. A request begins when its line goes. One that has
+   * waited does not: its worker is asked once more, or gets it back.
    */
-  #mayGo(line: ListenerLine): boolean {
+  #beginsNow(line: ListenerLine): boolean {
     if (line.kind !== 'delivery') return true;
     const known = this.#underWay.get(line.exchange);
     if (!known) return false;

@@ -145,3 +145,5 @@ export function shorten(text: string): string {
   const cut = text.slice(0, MOST_CHARACTERS).replace(/[\uD800-\uDBFF]$/, '');
   return `${cut}…`;
 }
+
+export const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

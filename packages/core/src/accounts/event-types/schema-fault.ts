@@ -1,5 +1,5 @@
 import type { Ajv2020, AnySchema, ErrorObject } from 'ajv/dist/2020';
-import { jsonPointer, type ValidationError } from '../../platform/app-error';
+import { jsonPointer, messageOf, type ValidationError } from '../../platform/app-error';
 import { nearestTo } from '../../platform/zod-words';
 
 type Subschema = Readonly<Record<string, unknown>>;
@@ -67,7 +67,7 @@ export function schemaFaultOf(ajv: Ajv2020, schema: AnySchema, error: unknown): 
   if (error instanceof UnusableRegExp) {
     return faultAt(schema, (subschema) => memberWithPattern(subschema, error.pattern), error.message);
   }
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   if (message.startsWith('schema is invalid')) return faultByMeta(ajv, schema);
   for (const { said, isAt, detail } of WORDINGS) {
     const [, name] = said.exec(message) ?? [];
