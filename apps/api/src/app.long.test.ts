@@ -301,6 +301,7 @@ describe('refuse bad head', () => {
     .use(
       beginRequests({
         drain: { isDraining: false },
+        beginSpan: undefined,
         newId: (prefix) => `${prefix}_1`,
         clock: () => 0,
         emit: () => {},

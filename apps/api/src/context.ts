@@ -61,6 +61,7 @@ export function openContext(config: ApiConfig, emit: Emit, beginSpan?: BeginSpan
     ...modules,
     ...own,
     config,
+    beginSpan,
     bootstrap,
     drain,
     probes,

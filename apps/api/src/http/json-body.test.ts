@@ -26,6 +26,7 @@ describe('read json body', () => {
     app.use(
       beginRequests({
         drain: { isDraining: false },
+        beginSpan: undefined,
         newId: () => 'req_1',
         clock: () => 0,
         emit: () => {},

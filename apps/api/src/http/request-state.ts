@@ -103,8 +103,8 @@ const ACCEPTABLE = /^[A-Za-z0-9_-]{1,64}$/;
 interface RequestParts {
   readonly drain: { readonly isDraining: boolean };
   readonly newId: NewId;
-  /** Absent: traces are not wanted. */
-  readonly beginSpan?: BeginSpan | undefined;
+  /** Undefined where traces are not wanted. Nobody may forget to say so. */
+  readonly beginSpan: BeginSpan | undefined;
   readonly clock: Clock;
   readonly emit: Emit;
 }

@@ -84,6 +84,7 @@ function openProcess(
   const admission = willClose(buildAdmission({ redis, clock: systemClock, signals }));
   const parts: AttemptParts & Omit<DeliveryWorkerParts, 'attemptParts'> = {
     ...admission,
+    beginSpan: undefined,
     batchSizes: new BatchSizes(),
     redis,
     retention: testRetention,

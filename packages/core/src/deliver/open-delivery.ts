@@ -100,8 +100,8 @@ export interface SharedParts {
   readonly noteUsage?: NoteUsage | undefined;
   /** Names this process in records. */
   readonly workerId: string;
-  /** Absent: traces are not wanted. */
-  readonly beginSpan?: BeginSpan | undefined;
+  /** Undefined where traces are not wanted. Nobody may forget to say so. */
+  readonly beginSpan: BeginSpan | undefined;
   /** It runs scripts on the Redis of these stores. */
   readonly atomic: Atomic;
   readonly clock: Clock;

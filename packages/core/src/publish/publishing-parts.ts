@@ -62,8 +62,8 @@ export interface PublishingParts {
   /** Fan-outs of several batches store them one after the other. */
   readonly fanOutTurns: Turns;
   readonly fanOuts: FanOuts;
-  /** Absent: traces are not wanted. */
-  readonly beginSpan?: BeginSpan | undefined;
+  /** Undefined where traces are not wanted. Nobody may forget to say so. */
+  readonly beginSpan: BeginSpan | undefined;
   readonly clock: Clock;
   readonly emit: Emit;
 }

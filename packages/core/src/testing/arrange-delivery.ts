@@ -218,6 +218,7 @@ export class DeliveryScene {
     };
     const parts: AttemptParts = {
       ...admission,
+      beginSpan: undefined,
       endpointStore: changingStore,
       accessTokens: new AccessTokens({
         accessTokenStore: new AccessTokenStore(redis.client, testSealer),

@@ -37,6 +37,7 @@ export function openPublishingParts(redis: RedisClient): OpenedPublishingParts {
   const signals = recordSignals();
   const eventTypeStore = new EventTypeStore(redis);
   return {
+    beginSpan: undefined,
     eventTypes: new EventTypes({ eventTypeStore, clock: () => 0 }),
     eventTypeStore,
     endpointStore,

@@ -187,6 +187,7 @@ function stepwiseParts(
   );
   return {
     ...admission,
+    beginSpan: undefined,
     retention: testRetention,
     eventStore,
     accountStore: new AccountStore(redis),
