@@ -4,9 +4,9 @@
  * (`jest.config.ts` has their list). `npm run test:all` (`--all`): runs the long unit tests (`*.long.test.ts`), the other
  * flows and tests of `e2e`, one flow under the Node.js of the images, and some flows with a history. `npm run
  * test:history` (`--history`): runs all that have to find no difference with a history. What fails in these two is run once
- * more. All use a
- * Redis of their own. Other arguments go to jest: `npm test -- deliver`. The last line is `N passed, N failed`; what was
- * skipped or unsteady comes behind it.
+ * more. `npm run test:all -- --shard=1/3` runs a third of it. All use a Redis of their own. Other arguments go to jest:
+ * `npm test -- deliver`. The last line is `N passed, N failed`; what was skipped or unsteady comes behind it, and what
+ * failed before it.
  *
  * TEST_REDIS_URL names a Redis to use instead, whose databases will be emptied. REDIS_URL is never used.
  */
@@ -82,9 +82,15 @@ const LONG_CHECKS = [
 const stop = listenForStopSignals();
 const group = new ProcessGroup();
 const signal = AbortSignal.any([stop.requested, group.failure]);
-const wished = process.argv.slice(2).filter((argument) => argument !== '--all' && argument !== '--history');
+const SHARD = /^--shard=(\d+)\/\d+$/;
+const wished = process.argv
+  .slice(2)
+  .filter((argument) => argument !== '--all' && argument !== '--history' && !SHARD.test(argument));
+const shard = process.argv.filter((argument) => SHARD.test(argument));
+const isFirstShard = shard.every((argument) => SHARD.exec(argument)?.[1] === '1');
 const isAll = process.argv.includes('--all');
 const isHistory = process.argv.includes('--history');
+/** @type {import('./test/run-jest.mjs').Counts} */
 let counts = { passed: 0, failed: 0, skipped: 0 };
 
 try {
@@ -101,6 +107,7 @@ try {
 }
 
 process.exitCode = counts.failed === 0 ? 0 : 1;
+for (const failure of counts.failures ?? []) process.stdout.write(`FAILED   | ${failure}\n`);
 process.stdout.write(`${formatCounts(counts)}\n`);
 
 /** @param {Record<string, string>} redis */
@@ -123,10 +130,10 @@ async function runDaily(redis) {
 /** @param {Record<string, string>} redis */
 async function runOthers(redis) {
   say('test', 'running the long tests (jest)');
-  const tested = await runJestTwice(wished, select('long', 'more-flows', 'slow'), redis);
+  const tested = await runJestTwice([...wished, ...shard], select('long', 'more-flows', 'slow'), redis);
   if (wished.length > 0) return tested;
   const checked = addCounts(tested, { failed: await checkSources(LONG_CHECKS) });
-  const smoked = addCounts(checked, await smokeUnderImageNode(redis));
+  const smoked = isFirstShard ? addCounts(checked, await smokeUnderImageNode(redis)) : checked;
   return addCounts(smoked, await runWithHistory(HISTORY_FLOWS, redis));
 }
 
@@ -139,7 +146,7 @@ async function runOthers(redis) {
 async function runWithHistory(files, redis) {
   say('test', 'running flows with a history (jest)');
   const pattern = `(${files.join('|')})\\.test\\.ts$`;
-  const args = [...wished, '--testPathPatterns', pattern];
+  const args = [...wished, ...shard, '--testPathPatterns', pattern];
   return await runJestTwice(args, select('flows', 'more-flows', 'slow'), { ...redis, TEST_HISTORY: '1' });
 }
 
@@ -186,7 +193,7 @@ async function checkSources(checks) {
   let failed = 0;
   for (const { what, command } of checks) {
     say('test', what);
-    const { code, output, errors } = await runQuietly(command, { signal });
+    const { code, output, errors } = await runQuietly(command, { signal, isBackground: true });
     if (code === 0) continue;
     say('test', `FAILED: ${what}\n${output}${errors}`);
     failed += 1;

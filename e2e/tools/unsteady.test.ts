@@ -43,7 +43,7 @@ it('names a test that fails beside others and passes alone, and counts it as pas
      it('has a neighbour', () => undefined);`,
   );
   const { counts, output } = await run();
-  expect(counts).toEqual({ passed: 3, failed: 0, skipped: 0, unsteady: 1 });
+  expect(counts).toEqual({ passed: 3, failed: 0, skipped: 0, unsteady: 1, failures: [] });
   expect(output).toMatch(
     /UNSTEADY: failed beside others, passed alone:\n.*moody\.test\.js › is late: Error: too late/,
   );
@@ -55,6 +55,12 @@ it.each([
 ])('counts %s that fails both times as failed', async (_, text) => {
   await write('wrong.test.js', text);
   const { counts, output } = await run();
-  expect(counts).toEqual({ passed: 1, failed: 1, skipped: 0, unsteady: 0 });
+  expect(counts).toEqual({
+    passed: 1,
+    failed: 1,
+    skipped: 0,
+    unsteady: 0,
+    failures: [expect.stringMatching(/^.*wrong\.test\.js(?: › is wrong)?: .*wrong/)],
+  });
   expect(output).not.toContain('UNSTEADY');
 });

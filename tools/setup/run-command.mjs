@@ -1,6 +1,7 @@
 // @ts-check
 import { spawn } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
+import { setPriority, constants as system } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { projectFolder } from '../project-folders.mjs';
 
@@ -10,6 +11,7 @@ import { projectFolder } from '../project-folders.mjs';
  * @property {NodeJS.ProcessEnv} [env] default: our own environment
  * @property {AbortSignal} [signal] ends the command early: then its result is an error
  * @property {AbortSignal} [stop] asks the command to end, whose exit code is still waited for
+ * @property {boolean} [isBackground] leaves the processor to everything else that wants it
  * @property {{ uid?: number, gid?: number }} [account] who runs it, unless it is who we are
  */
 
@@ -40,9 +42,11 @@ export async function runQuietly(command, options = {}) {
  * @param {'inherit' | 'pipe'} stdio
  * @returns {Promise<{ code: number, output: string, errors: string }>}
  */
-function run([program, ...args], { cwd = projectFolder, env = process.env, signal, stop, account }, stdio) {
+function run([program, ...args], options, stdio) {
+  const { cwd = projectFolder, env = process.env, signal, stop, isBackground, account } = options;
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { cwd, env, stdio, ...account, ...(signal && { signal }) });
+    if (isBackground && child.pid !== undefined) setPriority(child.pid, system.priority.PRIORITY_LOW);
     const end = () => child.kill('SIGTERM');
     if (stop?.aborted) end();
     else stop?.addEventListener('abort', end, { once: true });

@@ -15,7 +15,8 @@ const SUCCESS = 1;
 
 /**
  * Starts the longest files first, also in a fresh clone: one that begins last has a worker to itself at the end, while the
- * others have nothing left. From its second run on jest knows the durations by itself.
+ * others have nothing left. From its second run on jest knows the durations by itself. Shards (`--shard=1/3`) are even by
+ * what their files take, and the same on every machine.
  */
 export default class LongestFirst extends Sequencer {
   /**
@@ -30,5 +31,29 @@ export default class LongestFirst extends Sequencer {
       this._getCache(test)[test.path] ??= [SUCCESS, seconds === undefined ? SHORT_MS : seconds * 1_000];
     }
     return super.sort(tests);
+  }
+
+  /**
+   * Each file, the longest first, goes to the shard that has least to do yet.
+   * @override
+   * @param {import('@jest/test-result').Test[]} tests
+   * @param {import('@jest/test-sequencer').ShardOptions} options
+   */
+  shard(tests, { shardIndex, shardCount }) {
+    const durations = readDurations();
+    const weighed = tests
+      .map((test) => ({ test, path: relative(projectFolder, test.path) }))
+      .map((entry) => ({ ...entry, ms: (durations[entry.path] ?? SHORT_MS / 1_000) * 1_000 }))
+      .toSorted((a, b) => b.ms - a.ms || (a.path < b.path ? -1 : 1));
+    const shards = Array.from({ length: shardCount }, () => ({
+      ms: 0,
+      tests: /** @type {typeof tests} */ ([]),
+    }));
+    for (const { test, ms } of weighed) {
+      const least = shards.reduce((a, b) => (b.ms < a.ms ? b : a));
+      least.ms += ms;
+      least.tests.push(test);
+    }
+    return shards[shardIndex - 1]?.tests ?? [];
   }
 }

@@ -92,6 +92,7 @@ function countTests(code, report) {
   const failed = (report.numFailedTests ?? 0) + failedFiles;
   return {
     passed: report.numPassedTests ?? 0,
+    failures: report.testResults?.filter(({ status }) => status === 'failed').flatMap(describeFailures) ?? [],
     // jest can fail with every test passed: no test found, a teardown that throws, a broken configuration.
     failed: code !== 0 && failed === 0 ? 1 : failed,
     skipped: (report.numPendingTests ?? 0) + (report.numTodoTests ?? 0),
@@ -144,19 +145,27 @@ const indent = (lines) => lines.map((line) => `           ${line}`).join('\n');
  * @property {readonly FileReport[]} [testResults]
  */
 
-/** `unsteady` counts files. @typedef {{ passed: number, failed: number, skipped: number, unsteady?: number }} Counts */
+/**
+ * @typedef {object} Counts
+ * @property {number} passed
+ * @property {number} failed
+ * @property {number} skipped
+ * @property {number} [unsteady] files
+ * @property {readonly string[]} [failures] a line for each test that failed
+ */
 
 /**
  * @param {Counts} counts
  * @param {Partial<Counts>} more
  * @returns {Counts}
  */
-export function addCounts(counts, { passed = 0, failed = 0, skipped = 0, unsteady = 0 }) {
+export function addCounts(counts, { passed = 0, failed = 0, skipped = 0, unsteady = 0, failures = [] }) {
   return {
     passed: counts.passed + passed,
     failed: counts.failed + failed,
     skipped: counts.skipped + skipped,
     unsteady: (counts.unsteady ?? 0) + unsteady,
+    failures: [...(counts.failures ?? []), ...failures],
   };
 }
 
