@@ -26,9 +26,9 @@ export class SandboxHost {
   #isWanted = true;
 
   constructor(private readonly limits: SandboxOptions) {
-    const { memoryBytes } = limits;
+    const { memoryBytes, goesAfterEventLoop } = limits;
     this.#worker = new Worker(THREAD_FILE, {
-      workerData: { memoryBytes } satisfies SandboxOptions,
+      workerData: { memoryBytes, goesAfterEventLoop } satisfies SandboxOptions,
       // Nothing of the environment, which has secrets.
       env: {},
       execArgv: THREAD_FILE.endsWith('.ts') ? TYPESCRIPT : [],

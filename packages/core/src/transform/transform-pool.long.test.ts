@@ -482,6 +482,19 @@ describe('runs that wait', () => {
     await Promise.all([running, ...waiting]);
   });
 
+  it('are told their turns one after the other when they are refused, by what the code of their account takes', async () => {
+    const limits = { ...testTransformLimits, timeoutMs: 600, maxWaiting: 1, maxWaitingOfAccount: 1 };
+    const fresh = open({ limits, now: () => 0 });
+    const underWay = [1, 2].map(() => fresh.run({ accountId, code: LOOP, input: INPUT }));
+    const refused = await Promise.allSettled(
+      [A, A, A, B].map((id) => fresh.run({ accountId: id ?? accountId, code: TRIVIAL, input: INPUT })),
+    );
+    expect(
+      refused.map((result) => (result.status === 'rejected' ? result.reason.retryAfterMs : undefined)),
+    ).toEqual([1_000, 1_600, 2_200, 1_000]);
+    await Promise.all(underWay);
+  });
+
   it('end when the pool is closed', async () => {
     const closing = open();
     const runs = Promise.allSettled([closing.run(loopOf(A)), closing.run(loopOf(A))]);
@@ -531,14 +544,26 @@ describe('threads', () => {
     });
   });
 
-  it('go after the event loop, where the system tells', async () => {
-    await run('export default () => ({ body: 1 })');
-    const threads = process.platform === 'linux' ? readdirSync('/proc/self/task') : [];
-    const own = threads.length > 0 ? nicenessOf(`${process.pid}`) : undefined;
-    const highest = threads.length > 0 ? Math.max(...threads.map(nicenessOf)) : undefined;
-    expect(highest).toBe(own === undefined ? undefined : Math.min(own + 10, 19));
+  it('go after the event loop, where the system tells, but for one that is for quick code alone', async () => {
+    const before = nicenesses();
+    const fresh = open({ limits: { ...testTransformLimits, threads: 2 } });
+    const start = (code: string) => fresh.run({ accountId, code, input: INPUT });
+    // Nobody knows yet how long its code takes.
+    await start(TRIVIAL);
+    const own = before.length > 0 ? nicenessOf(`${process.pid}`) : 0;
+    const nice = Math.min(own + 10, 19);
+    const niceBefore = before.filter((each) => each === nice).length;
+    const niceNow = () => nicenesses().filter((each) => each === nice).length - niceBefore;
+    expect(niceNow()).toBe(before.length > 0 ? 1 : -niceBefore);
+    for (let i = 0; i < 5; i += 1) await start(TRIVIAL);
+    await Promise.all([start(TRIVIAL), start(TRIVIAL)]);
+    expect(niceNow()).toBe(before.length > 0 ? 1 : -niceBefore);
+    await fresh.close();
   });
 });
+
+/** Of all threads of this process; none where the system does not tell. */
+const nicenesses = () => (process.platform === 'linux' ? readdirSync('/proc/self/task').map(nicenessOf) : []);
 
 /** Of a thread of this process: 0 as usual, and up to 19. */
 function nicenessOf(thread: string): number {

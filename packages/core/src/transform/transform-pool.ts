@@ -8,7 +8,7 @@ import { PATIENCE, SandboxHost } from './sandbox-host';
 import type { SandboxOptions } from './sandbox-thread';
 
 /** The bounds of a run, and of what runs at once. */
-export interface TransformLimits extends SandboxOptions, WaitingLimits {
+export interface TransformLimits extends Omit<SandboxOptions, 'goesAfterEventLoop'>, WaitingLimits {
   /** Of processor time, for a run. */
   readonly timeoutMs: number;
   /** Of what a run returns, in characters. */
@@ -46,6 +46,7 @@ const BREAKS_BEFORE_PAUSE = 2;
 const FIRST_PAUSE_MS = 30_000;
 const LONGEST_PAUSE_MS = 120_000;
 const FORGOTTEN_AFTER_MS = 600_000;
+const BUSY_FOR_MS = 1_000;
 
 // Several times what usual code takes.
 const SLOW_FROM_MS = 25;
@@ -60,6 +61,57 @@ export interface TransformPoolParts {
   readonly now?: () => number;
 }
 
+/** Threads of one priority, as many as there may be. Each starts when it is needed. */
+class Threads {
+  readonly #started = new Set<SandboxHost>();
+  /** Why the machine allowed no more, the last time that one was to start. */
+  refusal: unknown;
+
+  constructor(
+    private readonly most: number,
+    private readonly options: SandboxOptions,
+  ) {}
+
+  get count(): number {
+    return this.#started.size;
+  }
+
+  get haveRoom(): boolean {
+    return this.#started.size < this.most || this.#findFree() !== undefined;
+  }
+
+  /** @returns `undefined`: all are at work, and there may be no more. */
+  take(onStart: (thread: SandboxHost) => void): SandboxHost | undefined {
+    return this.#findFree() ?? this.#start(onStart);
+  }
+
+  /** One that its run has brought down has a successor. */
+  forgetIfEnded(thread: SandboxHost): void {
+    if (!thread.isFree) this.#started.delete(thread);
+  }
+
+  async end(): Promise<void> {
+    await Promise.all([...this.#started].map((thread) => thread.end()));
+  }
+
+  #findFree(): SandboxHost | undefined {
+    return [...this.#started].find(({ isFree }) => isFree);
+  }
+
+  #start(onStart: (thread: SandboxHost) => void): SandboxHost | undefined {
+    if (this.#started.size >= this.most) return undefined;
+    try {
+      const thread = new SandboxHost(this.options);
+      this.#started.add(thread);
+      onStart(thread);
+      return thread;
+    } catch (refusal) {
+      this.refusal = refusal;
+      return undefined;
+    }
+  }
+}
+
 /**
  * Runs customers' code in threads of its own, apart from the event loop. The threads start with the first run.
  *
@@ -68,17 +120,20 @@ export interface TransformPoolParts {
  * used the same take turns. All that a run costs is used by its account: also a thread that has to be ended, and the
  * start of the next one. An account whose code goes on breaking threads is paused.
  *
- * Accounts whose code usually takes long or breaks its sandbox leave one thread to the others, and so do those whose code never
- * ran here: it may hold a thread for many times as long as a usual run.
+ * One thread is for accounts whose code is known to be quick, and goes on as the event loop does. Code that usually takes long or
+ * breaks its sandbox, or never ran here, has the other threads, which go after the event loop: it may hold one for many times as
+ * long as a usual run. With a single thread, all share it.
  */
 export class TransformPool implements CodeRunner {
-  readonly #threads = new Set<SandboxHost>();
+  readonly #quickThreads: Threads;
+  readonly #threads: Threads;
   /** Whose turn was the longest ago is first. */
   readonly #accounts = new Map<AccountId, Account>();
   readonly #breaks = new Map<AccountId, Breaks>();
   /** What a run of an account takes, the last ones more than those before. Milliseconds. */
   readonly #usualMs = new LRUCache<AccountId, number>({ max: KNOWN_ACCOUNTS });
-  #slowRuns = 0;
+  /** When a thread would come to the next run of an account that is refused. By `now`. */
+  readonly #turnAt = new LRUCache<AccountId, number>({ max: KNOWN_ACCOUNTS });
   /** Those whose code broke a thread that has no successor yet. */
   readonly #owing: AccountId[] = [];
   readonly #limits: TransformLimits;
@@ -90,6 +145,9 @@ export class TransformPool implements CodeRunner {
   #isClosed = false;
 
   constructor({ limits, emit, now = () => performance.now() }: TransformPoolParts) {
+    const quick = limits.threads > 1 ? 1 : 0;
+    this.#quickThreads = new Threads(quick, { ...limits, goesAfterEventLoop: false });
+    this.#threads = new Threads(limits.threads - quick, { ...limits, goesAfterEventLoop: true });
     this.#limits = limits;
     this.#emit = emit;
     this.#now = now;
@@ -101,7 +159,7 @@ export class TransformPool implements CodeRunner {
     if (pauseMs > 0) throw paused(pauseMs);
     const { waiting } = this.#accountOf(run.accountId);
     if (this.#isClosed || this.#waiting >= maxWaiting || waiting.length >= maxWaitingOfAccount)
-      throw tooBusy();
+      throw tooBusy(this.#nextTurnMsOf(run.accountId));
     return await new Promise((resolve, reject) => {
       this.#waiting += 1;
       waiting.push({ ...run, resolve, reject });
@@ -111,9 +169,9 @@ export class TransformPool implements CodeRunner {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const account of this.#accounts.values()) this.#refuseWaiting(account, tooBusy());
+    for (const account of this.#accounts.values()) this.#refuseWaiting(account, tooBusy(BUSY_FOR_MS));
     this.#accounts.clear();
-    await Promise.all([...this.#threads].map((thread) => thread.end()));
+    await Promise.all([this.#quickThreads.end(), this.#threads.end()]);
   }
 
   #accountOf(id: AccountId): Account {
@@ -128,23 +186,21 @@ export class TransformPool implements CodeRunner {
     while (this.#waiting > 0) {
       const id = this.#findNext();
       if (!id) return;
-      let thread: SandboxHost | undefined;
-      try {
-        thread = [...this.#threads].find(({ isFree }) => isFree) ?? this.#startThread();
-      } catch (cause) {
-        // The machine allows no more threads. Those that there are go on; without one, nobody would ever run this.
-        if (this.#threads.size > 0) return;
-        this.#take(id).reject(tooBusy(cause));
+      const thread = this.#findThread(id);
+      if (thread) {
+        void this.#runIn(thread, this.#take(id));
         continue;
       }
-      if (!thread) return;
-      void this.#runIn(thread, this.#take(id));
+      // The machine allows no more threads. Those that there are go on; without one, nobody would ever run this.
+      if (this.#quickThreads.count + this.#threads.count > 0) return;
+      this.#take(id).reject(tooBusy(BUSY_FOR_MS, this.#threads.refusal));
     }
   }
 
   /** Whose turn it is. `undefined`: nobody's that may begin now. */
   #findNext(): AccountId | undefined {
-    const mayBeSlow = this.#slowRuns < Math.max(this.#limits.threads - 1, 1);
+    const mayBeSlow = this.#threads.haveRoom;
+    if (!mayBeSlow && !this.#quickThreads.haveRoom) return undefined;
     let next: { readonly id: AccountId; readonly usedMs: number } | undefined;
     for (const [id, { waiting, usedMs }] of this.#accounts) {
       const isBefore = next === undefined || usedMs < next.usedMs;
@@ -157,15 +213,17 @@ export class TransformPool implements CodeRunner {
     return (this.#usualMs.get(id) ?? Number.POSITIVE_INFINITY) >= SLOW_FROM_MS;
   }
 
-  /** @returns `undefined`: there are as many as there may be. @throws Error when the machine allows no more. */
-  #startThread(): SandboxHost | undefined {
-    if (this.#threads.size >= this.#limits.threads) return undefined;
-    const thread = new SandboxHost(this.#limits);
-    this.#threads.add(thread);
+  /** @returns `undefined`: the machine allows no more. */
+  #findThread(id: AccountId): SandboxHost | undefined {
+    const quick = this.#isSlow(id) ? undefined : this.#quickThreads.take(this.#chargeStart);
+    return quick ?? this.#threads.take(this.#chargeStart);
+  }
+
+  /** Who broke a thread pays for its successor. */
+  readonly #chargeStart = (thread: SandboxHost): void => {
     const breaker = this.#owing.shift();
     if (breaker !== undefined) void thread.startMs.then((startMs) => this.#charge(breaker, startMs));
-    return thread;
-  }
+  };
 
   #take(id: AccountId): Waiting {
     const account = this.#accountOf(id);
@@ -182,8 +240,6 @@ export class TransformPool implements CodeRunner {
   async #runIn(thread: SandboxHost, waiting: Waiting): Promise<void> {
     const { accountId, code, input, resolve, reject } = waiting;
     const { timeoutMs, maxOutput } = this.#limits;
-    const wasSlow = this.#isSlow(accountId);
-    if (wasSlow) this.#slowRuns += 1;
     try {
       const { broke, ...result } = await thread.run({ code, input, timeoutMs, maxOutput });
       this.#charge(accountId, result.tookMs);
@@ -193,8 +249,7 @@ export class TransformPool implements CodeRunner {
     } catch (error) {
       reject(error);
     }
-    if (wasSlow) this.#slowRuns -= 1;
-    if (!thread.isFree) this.#threads.delete(thread);
+    for (const threads of [this.#quickThreads, this.#threads]) threads.forgetIfEnded(thread);
     if (!this.#isClosed) this.#next();
   }
 
@@ -231,6 +286,20 @@ export class TransformPool implements CodeRunner {
     return pauseMs;
   }
 
+  /**
+   * In how long a run that is refused would have its turn. Those of one account are told one turn after the other: if all came
+   * back at once, they would be refused again, which takes more than to run them.
+   */
+  #nextTurnMsOf(accountId: AccountId): number {
+    const now = this.#now();
+    const turnMs =
+      (this.#usualMs.get(accountId) ?? this.#limits.timeoutMs) / Math.max(this.#limits.threads - 1, 1);
+    const wishedAt = Math.max(this.#turnAt.get(accountId) ?? 0, now + BUSY_FOR_MS);
+    const at = Math.min(wishedAt, now + LONGEST_PAUSE_MS);
+    this.#turnAt.set(accountId, at + turnMs);
+    return Math.ceil(at - now);
+  }
+
   #pauseMsOf(accountId: AccountId): number {
     const { pausedUntil = 0 } = this.#breaks.get(accountId) ?? {};
     return pausedUntil - this.#now();
@@ -242,10 +311,10 @@ export class TransformPool implements CodeRunner {
   }
 }
 
-function tooBusy(cause?: unknown): AppError {
+function tooBusy(retryAfterMs: number, cause?: unknown): AppError {
   const detail = 'Too many transformations wait for their turn: try again in a moment.';
   return new AppError('rate_limited', detail, {
-    retryAfterMs: 1_000,
+    retryAfterMs,
     ...(cause === undefined ? {} : { cause }),
   });
 }
