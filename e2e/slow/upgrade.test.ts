@@ -1,0 +1,163 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buildApiKey } from '@hookferry/core/testing/build-api-key';
+import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
+import { ApiClient } from '../support/api-client';
+import { ManagedProcess } from '../support/managed-process';
+import { type ReceivedRequest, Receiver } from '../support/receiver';
+import { QUICK_WIN } from '../support/samples';
+import { addressOf, testSettings } from '../support/stack';
+import { until } from '../support/until';
+
+const ROOT = join(__dirname, '../..');
+/** The last commit that stores records in the form before. A shallow clone does not have it: then this has nothing to try. */
+const BEFORE = '86ae8b4799f4f9edfba1771c8b164806acef3368';
+const SETTINGS = { RETRY_SCHEDULE: '1s,1s,1s,1s' };
+// Processes of the version before read no other form.
+const FORMER = { ...SETTINGS, RECORD_FORM: 'former' };
+const AT_A_TIME = 40;
+
+const hasCommit = succeeds('git', ['cat-file', '-e', `${BEFORE}^{commit}`]);
+const { key: apiKey } = buildApiKey();
+
+let before: string | undefined;
+let redis: TestRedis;
+let receiver: Receiver;
+const running = new Set<ManagedProcess>();
+beforeAll(async () => {
+  redis = await openTestRedis();
+  receiver = await Receiver.start(replyTo);
+  if (hasCommit) before = buildBefore();
+}, 600_000);
+afterAll(async () => {
+  await Promise.all([...running].map((part) => part.end('SIGKILL')));
+  await receiver.stop();
+  await redis.close();
+  if (before !== undefined) rmSync(before, { recursive: true });
+});
+
+/** What goes to `/flaky` is refused once. */
+const refused = new Set<string>();
+function replyTo(request: ReceivedRequest): number {
+  const id = idOf(request);
+  if (request.path !== '/flaky' || refused.has(id)) return 204;
+  refused.add(id);
+  return 503;
+}
+
+const idOf = ({ headers }: ReceivedRequest) => String(headers['webhook-id']);
+
+(hasCommit ? it : it.skip)(
+  'of one process after the other from the version before loses nothing and sends nothing twice',
+  async () => {
+    const published: string[] = [];
+    let count = 0;
+    const publish = async ({ client }: Api) => {
+      for (let i = 0; i < AT_A_TIME; i += 1) {
+        count += 1;
+        const id = `upgrade-${count}`;
+        await client.expect(202, 'POST', '/v1/events', { ...QUICK_WIN, id });
+        published.push(id);
+      }
+    };
+    const later = async ({ client }: Api) => {
+      const event = { ...QUICK_WIN, deliver_at: new Date(Date.now() + 15_000).toISOString() };
+      const { body } = await client.expect<{ id: string }>(202, 'POST', '/v1/events', event);
+      return body.id;
+    };
+    const url = receiver.url.replace('/hook', '');
+
+    const old = await startApi(String(before), SETTINGS);
+    const oldWorker = await start(String(before), 'worker', SETTINGS);
+    await old.client.register(`${url}/plain`);
+    await old.client.register(`${url}/strict`, ['*'], { ordering: 'strict' });
+    await old.client.register(`${url}/flaky`);
+    const held = await old.client.register(`${url}/held`);
+    await publish(old);
+    await old.client.expect(200, 'POST', `/v1/webhooks/${held.id}/disable`, {});
+    const scheduled = [await later(old)];
+    await publish(old);
+
+    const former = await startApi(ROOT, FORMER);
+    await Promise.all([publish(old), publish(former)]);
+    scheduled.push(await later(former));
+    const formerWorker = await start(ROOT, 'worker', FORMER);
+    await Promise.all([publish(old), publish(former)]);
+    await oldWorker.end();
+    await publish(former);
+    await old.api.end();
+
+    const now = await startApi(ROOT, SETTINGS);
+    const worker = await start(ROOT, 'worker', SETTINGS);
+    await Promise.all([publish(former), publish(now)]);
+    await former.api.end();
+    await formerWorker.end();
+    await now.client.expect(200, 'POST', `/v1/webhooks/${held.id}/enable`, {});
+    await publish(now);
+
+    const all = [...published, ...scheduled].toSorted();
+    for (const path of ['/plain', '/strict', '/flaky', '/held']) {
+      const accepted = await until(async () => {
+        const ids = acceptedAt(path);
+        return ids.length >= all.length ? ids : undefined;
+      });
+      expect({ path, ids: accepted.toSorted() }).toEqual({ path, ids: all });
+    }
+    expect(await worker.end()).toBe(0);
+  },
+);
+
+/** The ids of the events that were accepted there, as often as they were. */
+function acceptedAt(path: string): readonly string[] {
+  const ids = receiver.requests.filter((request) => request.path === path).map(idOf);
+  // The first one of each was refused.
+  return path === '/flaky' ? ids.filter((id, i) => ids.indexOf(id) !== i) : ids;
+}
+
+interface Api {
+  readonly api: ManagedProcess;
+  readonly client: ApiClient;
+}
+
+async function startApi(build: string, settings: Readonly<Record<string, string>>): Promise<Api> {
+  const api = await start(build, 'api', settings);
+  const client = new ApiClient(await addressOf(api), apiKey);
+  await client.waitUntilReady();
+  return { api, client };
+}
+
+async function start(build: string, app: string, settings: Readonly<Record<string, string>>) {
+  const script = join(build, 'apps', app, 'dist/main.js');
+  const part = new ManagedProcess(script, { ...testSettings(redis.url, apiKey), ...settings });
+  running.add(part);
+  await addressOf(part);
+  return part;
+}
+
+/** Compiles the version before, with the packages that are installed for this one. @returns its folder */
+function buildBefore(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'version-before-'));
+  const archive = execFileSync('git', ['archive', BEFORE], { cwd: ROOT, maxBuffer: 1e9 });
+  execFileSync('tar', ['-x', '-C', folder], { input: archive });
+  mkdirSync(join(folder, 'node_modules/@hookferry'), { recursive: true });
+  const installed = join(ROOT, 'node_modules');
+  for (const name of readdirSync(installed))
+    if (name !== '@hookferry') symlinkSync(join(installed, name), join(folder, 'node_modules', name));
+  for (const name of readdirSync(join(folder, 'packages')))
+    symlinkSync(join('../../packages', name), join(folder, 'node_modules/@hookferry', name));
+  const nested = join(ROOT, 'packages/core/node_modules');
+  if (existsSync(nested)) symlinkSync(nested, join(folder, 'packages/core/node_modules'));
+  execFileSync(join(installed, '.bin/tsc'), ['-b', 'apps/api', 'apps/worker'], { cwd: folder });
+  return folder;
+}
+
+function succeeds(command: string, args: readonly string[]): boolean {
+  try {
+    execFileSync(command, args, { cwd: ROOT, stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
