@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { cuts } from '../faulty-proxy';
 import type { Random } from '../random';
 import type { Service } from '../service';
 import type { ServiceProcess } from '../service-process';
@@ -44,6 +45,21 @@ export const processFaults: readonly FaultKind[] = parts.flatMap(({ part, pick, 
       inject: async ({ service, random }) => await freezeFor(pick(service, random), seconds * 1_000),
     }),
   ),
+  {
+    name: `${part}-stop-cut-75s`,
+    what: `SIGSTOP of one ${part} for 75 s, while its connections to Redis break: at once, in the middle of a command, or before its reply`,
+    mayRepeat: repeats,
+    usualCount: 1,
+    isLong: true,
+    inject: async ({ service, random }) => {
+      const victim = pick(service, random);
+      // What is under way when it stands still is what it may send again once it goes on.
+      victim.proxy.cut(() => random.pick(cuts));
+      const strike = await freezeFor(victim, 75_000);
+      victim.proxy.spareTheRest();
+      return strike;
+    },
+  },
 ]);
 
 async function killAndRestart(victim: ServiceProcess, random: Random): Promise<Strike> {
