@@ -48,6 +48,7 @@ const QUESTIONS = /** @type {readonly (readonly [string, string, ...string[]])[]
   ['on call', 'pause deliveries', '/runbook'],
   ['on call', 'dead letters retry', '/dead-letters'],
   ['deployer', 'docker compose in production', '/deploying'],
+  ['deployer', 'systemd unit nginx', '/server'],
   ['deployer', 'how much memory does redis need', '/performance', '/redis'],
   ['deployer', 'can I use AWS ElastiCache', '/redis'],
   ['deployer', 'update without downtime', '/upgrading'],

@@ -14,6 +14,7 @@ export const PASTED_BY: Readonly<Record<string, string>> = {
   'docs/recipes/queue-behind-receiver.md': 'e2e/docs/recipes.test.ts',
   'docs/recipes/receiver-in-ci.md': 'e2e/docs/recipes.test.ts',
   'docs/runbook.md': 'e2e/docs/runbook.test.ts',
+  'docs/server.md': 'e2e/docs/server.test.ts',
 };
 
 /** Commands that no test pastes, and why. What they name is checked instead, where that is said. */
@@ -51,6 +52,8 @@ export const PROGRAMS: Readonly<Record<string, string>> = {
   'docs/recipes/idempotent-receiver.md sql': 'e2e/docs/recipes.test.ts',
   'docs/recipes/queue-behind-receiver.md js': 'e2e/docs/recipes.test.ts',
   'docs/security.md toml': 'e2e/flows/api-keys.test.ts',
+  'docs/server.md conf': 'e2e/docs/server.test.ts',
+  'docs/server.md ini': 'e2e/docs/server.test.ts',
   'docs/stream.md js': 'e2e/docs/programs.test.ts',
   'docs/stream.md ts': 'e2e/docs/programs.test.ts',
   'docs/transformations.md js': 'e2e/docs/programs.test.ts',

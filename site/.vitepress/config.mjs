@@ -105,6 +105,7 @@ export default defineConfig({
           page('Guide: operate', '/guides/operating'),
           page('Guide: debug', '/guides/debugging'),
           page('Deploying', '/deploying'),
+          page('A server without containers', '/server'),
           page('Redis', '/redis'),
           page('PostgreSQL', '/postgresql'),
           page('Kubernetes', '/kubernetes'),
