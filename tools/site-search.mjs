@@ -54,6 +54,7 @@ const QUESTIONS = /** @type {readonly (readonly [string, string, ...string[]])[]
   ['deployer', 'update without downtime', '/upgrading'],
   ['deployer', 'redis maxmemory-policy noeviction', '/redis'],
   ['deployer', 'postgresql roles', '/postgresql'],
+  ['deployer', 'restore a backup', '/backup'],
   ['deployer', 'upgrade rolling restart', '/upgrading'],
   ['contributor', 'how do I run a single test', '/contributing'],
   ['contributor', 'add a new route to the api', '/architecture', '/contributing'],

@@ -32,6 +32,7 @@ export const NOT_PASTED: readonly { readonly command: RegExp; readonly why: stri
   { command: /^pip install /, why: 'e2e/packages/python.test.ts builds the wheel and installs it' },
   { command: /^python examples\//, why: 'e2e/packages/python.test.ts runs it' },
   { command: /^WEBHOOK_SECRET=\S+ python receiver/, why: 'e2e/packages/python.test.ts runs it' },
+  { command: /^redis-cli -h .* --rdb /, why: 'e2e/docs/server.test.ts takes such a copy' },
   { command: /^cp \/data\/dump\.rdb /, why: 'npm run drill restores from such a copy' },
   { command: /^hookferry login --url /, why: 'asks at a terminal; e2e/packages/cli.test.ts answers it' },
 ];

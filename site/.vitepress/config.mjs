@@ -122,6 +122,7 @@ export default defineConfig({
           page('Tracing', '/tracing'),
           page('Performance', '/performance'),
           page('Reliability', '/reliability'),
+          page('Backup and restore', '/backup'),
         ],
       },
       {
