@@ -58,8 +58,17 @@ export class ImageProcess {
 
   /** Sends the image's STOPSIGNAL; resolves with the exit code, or null if the signal ended it. */
   async stop(): Promise<number | null> {
-    if (!this.#hasEnded) process.kill(await this.#processId(), this.options.image.stopSignal ?? 'SIGTERM');
+    if (!this.#hasEnded) await this.signal(this.options.image.stopSignal ?? 'SIGTERM');
     return await this.#exited;
+  }
+
+  async signal(name: string): Promise<void> {
+    process.kill(await this.#processId(), name);
+  }
+
+  /** What it has written so far. */
+  get output(): string {
+    return this.#output;
   }
 
   async #processId(): Promise<number> {

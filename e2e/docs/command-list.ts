@@ -14,6 +14,7 @@ export const PASTED_BY: Readonly<Record<string, string>> = {
   'docs/recipes/queue-behind-receiver.md': 'e2e/docs/recipes.test.ts',
   'docs/recipes/receiver-in-ci.md': 'e2e/docs/recipes.test.ts',
   'docs/runbook.md': 'e2e/docs/runbook.test.ts',
+  'docs/server.md': 'e2e/docs/server.test.ts',
 };
 
 /** Commands that no test pastes, and why. What they name is checked instead, where that is said. */
@@ -31,6 +32,7 @@ export const NOT_PASTED: readonly { readonly command: RegExp; readonly why: stri
   { command: /^pip install /, why: 'e2e/packages/python.test.ts builds the wheel and installs it' },
   { command: /^python examples\//, why: 'e2e/packages/python.test.ts runs it' },
   { command: /^WEBHOOK_SECRET=\S+ python receiver/, why: 'e2e/packages/python.test.ts runs it' },
+  { command: /^redis-cli -h .* --rdb /, why: 'e2e/docs/server.test.ts takes such a copy' },
   { command: /^cp \/data\/dump\.rdb /, why: 'npm run drill restores from such a copy' },
   { command: /^hookferry login --url /, why: 'asks at a terminal; e2e/packages/cli.test.ts answers it' },
 ];
@@ -51,6 +53,8 @@ export const PROGRAMS: Readonly<Record<string, string>> = {
   'docs/recipes/idempotent-receiver.md sql': 'e2e/docs/recipes.test.ts',
   'docs/recipes/queue-behind-receiver.md js': 'e2e/docs/recipes.test.ts',
   'docs/security.md toml': 'e2e/flows/api-keys.test.ts',
+  'docs/server.md conf': 'e2e/docs/server.test.ts',
+  'docs/server.md ini': 'e2e/docs/server.test.ts',
   'docs/stream.md js': 'e2e/docs/programs.test.ts',
   'docs/stream.md ts': 'e2e/docs/programs.test.ts',
   'docs/transformations.md js': 'e2e/docs/programs.test.ts',

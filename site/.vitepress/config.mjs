@@ -105,6 +105,7 @@ export default defineConfig({
           page('Guide: operate', '/guides/operating'),
           page('Guide: debug', '/guides/debugging'),
           page('Deploying', '/deploying'),
+          page('A server without containers', '/server'),
           page('Redis', '/redis'),
           page('PostgreSQL', '/postgresql'),
           page('Kubernetes', '/kubernetes'),
@@ -121,6 +122,7 @@ export default defineConfig({
           page('Tracing', '/tracing'),
           page('Performance', '/performance'),
           page('Reliability', '/reliability'),
+          page('Backup and restore', '/backup'),
         ],
       },
       {

@@ -1,0 +1,382 @@
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { findClosedPort } from '@hookferry/core/testing/local-server';
+import { Redis } from 'ioredis';
+import { readApiConfig } from '../../apps/api/src/config';
+import { readWorkerConfig } from '../../apps/worker/src/config';
+import { canConfine, ImageProcess } from '../docker/image-process';
+import { readDefaults } from '../docker/read-defaults';
+import { askTool } from '../packages/ask-tool';
+import { ApiClient } from '../support/api-client';
+import { Receiver } from '../support/receiver';
+import { redisProgram } from '../support/redis-server';
+import { BRIEF } from '../support/samples';
+import { until } from '../support/until';
+import { NginxFront } from './nginx-front';
+import { blocksOf, readPage } from './read-page';
+import { readUnit, UNITS } from './read-unit';
+
+const ROOT = join(__dirname, '../..');
+const ON_SERVER = '/opt/hookferry/current';
+const PROCESSES = [
+  { name: 'api', ...readDefaults(readApiConfig) },
+  { name: 'worker', ...readDefaults(readWorkerConfig) },
+] as const;
+type ProcessName = (typeof PROCESSES)[number]['name'];
+
+// It installs the dependencies once more.
+const PACK_TIMEOUT_MS = 600_000;
+const isConfined = canConfine();
+if (!isConfined) say('not tried: user, read-only file system: that takes root, util-linux and namespaces');
+
+/** Values of the page's passwords, which nobody else knows. */
+const SECRETS: Readonly<Record<string, string>> = {
+  SERVICE_PASSWORD: randomBytes(24).toString('hex'),
+  BACKUP_PASSWORD: randomBytes(24).toString('hex'),
+  OPERATOR_PASSWORD: randomBytes(24).toString('hex'),
+  SEALING_KEY: randomBytes(32).toString('base64'),
+};
+
+/** What the outside reaches through nginx, and what it must not. */
+const OPEN = [
+  '/v1/webhooks',
+  '/portal/',
+  '/receive',
+  '/contacts/token/confirm',
+  '/.well-known/webhooks/default/jwks.json',
+];
+const CLOSED = [
+  '/',
+  '/metrics',
+  '/healthz',
+  '/readyz',
+  '/internal/queues',
+  '/v1x',
+  '/portals',
+  '/v1/../metrics',
+  '/v1/%2e%2e/metrics',
+];
+
+describe.each(PROCESSES)('the unit of the $name', ({ name, config, settings }) => {
+  const unit = readUnit(`hookferry-${name}@.service`);
+
+  it('sets only what the process knows', () => {
+    const names = Object.keys(unit.environment(3000));
+    expect(names.filter((setting) => !settings.has(setting))).toEqual([]);
+    expect(names).toContain(`${name.toUpperCase()}_PORT`);
+  });
+
+  it('listens where only this machine reaches it', () => {
+    expect(unit.environment(3000)[`${name.toUpperCase()}_HOST`]).toBe('127.0.0.1');
+  });
+
+  it('gives it longer to stop than it may take', () => {
+    const drainMs = 'DRAIN_DELAY' in config ? config.DRAIN_DELAY : 0;
+    expect(Number(unit.values.get('TimeoutStopSec')) * 1_000).toBeGreaterThan(
+      drainMs + config.SHUTDOWN_TIMEOUT,
+    );
+  });
+
+  it('lets it write nothing and gain no right', () => {
+    expect(unit.values.get('User')).toBe('hookferry');
+    expect(unit.values.get('ProtectSystem')).toBe('strict');
+    expect(unit.values.get('NoNewPrivileges')).toBe('yes');
+    expect(unit.values.get('CapabilityBoundingSet')).toBe('');
+    expect(unit.values.get('ReadWritePaths') ?? unit.values.get('StateDirectory')).toBeUndefined();
+  });
+});
+
+describe('the page about a server', () => {
+  it('has units, files and ports that fit together', async () => {
+    const page = await readPage('server.md');
+    const files = [...page.matchAll(/\bdeploy\/[\w@./-]*\w(?![\w-])/g)].map(([path]) => path);
+    expect(files.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+    const enabled = [...page.matchAll(/^systemctl enable --now (hookferry-api@.*)$/gm)].flatMap(
+      ([, units = '']) => units.split(' '),
+    );
+    const nginx = await readFile(join(ROOT, 'deploy/nginx/hookferry.conf'), 'utf8');
+    const apis = [...nginx.matchAll(/server 127\.0\.0\.1:(\d+)/g)].map(([, port]) => `hookferry-api@${port}`);
+    expect(enabled.filter((unit) => unit.startsWith('hookferry-api@'))).toEqual(apis);
+    expect(new Set(enabled.map((unit) => unit.split('@')[1])).size).toBe(4);
+  });
+
+  it('sets only what API and worker know', async () => {
+    const [both = {}, api = {}] = (await settingsOfPage()).slice(0, 2);
+    const [ofApi, ofWorker] = PROCESSES.map(({ settings }) => settings);
+    const names = Object.keys(both);
+    expect(names.filter((setting) => !ofApi?.has(setting) || !ofWorker?.has(setting))).toEqual([]);
+    expect(Object.keys(api).filter((setting) => !ofApi?.has(setting))).toEqual([]);
+  });
+});
+
+describe('a server that was set up by the page', () => {
+  const running: { stop(): Promise<unknown> }[] = [];
+  let folder: string;
+  let packed: string;
+  let node: string;
+  let redisPort: number;
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'hookferry-server-'));
+    // For the service's own user.
+    await chmod(folder, 0o755);
+    packed = join(folder, 'packed');
+    await promisify(execFile)(join(ROOT, 'deploy/pack.sh'), [packed], { env: npmEnvironment() });
+    node =
+      (await askTool<string>(
+        'tools/test/image-node.mjs',
+        'provideImageNode(new AbortController().signal)',
+      )) ?? process.execPath;
+    const programs = join(folder, 'programs');
+    await mkdir(programs);
+    await symlink(node, join(programs, 'node'));
+    redisPort = await findClosedPort();
+    running.push(await startRedis());
+  }, PACK_TIMEOUT_MS);
+
+  afterAll(async () => {
+    await Promise.all(running.reverse().map((part) => part.stop()));
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('has in its folder what the units start, and no development dependency', async () => {
+    for (const { name } of PROCESSES) {
+      const [program, ...args] = readUnit(`hookferry-${name}@.service`).command;
+      expect([program, existsSync(join(packed, args.at(-1) ?? ''))]).toEqual(['/usr/bin/node', true]);
+    }
+    const backup = readUnit('hookferry-backup.service').values.get('ExecStart') ?? '';
+    expect(existsSync(backup.replace(ON_SERVER, packed))).toBe(true);
+    const installed = new Set(await readdir(join(packed, 'node_modules')));
+    const development = Object.keys(
+      JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).devDependencies,
+    );
+    // Another dependency brings `jose` with it.
+    expect(development.filter((name) => installed.has(name) && name !== 'jose')).toEqual([]);
+    const files = await readdir(packed, { recursive: true });
+    expect(
+      files.filter(
+        (path) => /(^|\/)(dist|src)\/.*(\.test\.|\/testing\/)/.test(path) && !/node_modules/.test(path),
+      ),
+    ).toEqual([]);
+  });
+
+  const hasAnalyze = spawnSync('systemd-analyze', ['--version']).status === 0;
+  if (!hasAnalyze) say('SKIPPED: reading the units, because there is no systemd-analyze here.');
+  (hasAnalyze ? describe : describe.skip)('as systemd sees it', () => {
+    it('has units that can be read without a complaint, and are safe', async () => {
+      const units = join(folder, 'units');
+      await mkdir(units);
+      for (const name of readdirSync(UNITS)) {
+        const adapted = readFileSync(join(UNITS, name), 'utf8').replaceAll(ON_SERVER, packed);
+        await writeFile(join(units, name.replace('@.', '@3000.')), adapted.replaceAll('/usr/bin/node', node));
+      }
+      const files = readdirSync(units).map((name) => join(units, name));
+      const { status, stderr } = spawnSync('systemd-analyze', ['verify', ...files], { encoding: 'utf8' });
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+      for (const file of files.filter((each) => each.endsWith('.service'))) {
+        // Of 100, the worst.
+        const args = ['security', '--offline=yes', '--threshold=20', file];
+        expect([file, spawnSync('systemd-analyze', args).status]).toEqual([file, 0]);
+      }
+    });
+  });
+
+  it('delivers through nginx, shows the outside nothing else, and can be backed up', async () => {
+    const receiver = await Receiver.start();
+    const ports = { api: await findClosedPort(), worker: await findClosedPort() };
+    const api = await start('api', ports.api);
+    const worker = await start('worker', ports.worker);
+    running.push(receiver, api, worker);
+    await Promise.all([api.waitUntilReady(ports.api), worker.waitUntilReady(ports.worker)]);
+
+    const apiKey = (
+      await runAdmin(
+        'keys',
+        'create',
+        '--name',
+        'ops',
+        '--scopes',
+        'admin,webhooks:read,webhooks:write,events:write,deliveries:read,audit:read',
+      )
+    ).trim();
+    const client = new ApiClient(`http://127.0.0.1:${ports.api}`, apiKey);
+    const webhook = await client.register(receiver.url);
+    const eventId = await client.publish(BRIEF.type, BRIEF.data);
+    await client.waitForStatus(webhook.id, eventId, 'delivered');
+    for (const path of ['/portal/', '/receive', '/docs']) expect((await client.fetch(path)).status).toBe(200);
+
+    await askThroughNginx(ports.api, apiKey);
+    // With the flag it opens no debugger, and ends nothing.
+    if (knowsFlag()) for (const each of [api, worker]) await each.signal('SIGUSR1');
+    expect(await takeBackup()).toMatchObject({
+      kept: [expect.stringMatching(/^redis-.*Z\.rdb$/)],
+      begin: 'REDIS',
+    });
+    expect(await Promise.all([api.stop(), worker.stop()])).toEqual([0, 0]);
+    expect(api.output + worker.output).not.toContain('Debugger');
+  });
+
+  /** Redis with the page's own configuration. */
+  async function startRedis() {
+    const [conf = ''] = blocksOf(await readPage('server.md'), 'conf');
+    const file = join(folder, 'redis.conf');
+    await writeFile(file, fill(conf));
+    const { program, args, env } = redisProgram();
+    const own = [...args, file, '--port', String(redisPort), '--dir', folder];
+    const child = spawn(program, own, { env, stdio: 'ignore' });
+    await until(async () => {
+      if (child.exitCode !== null)
+        throw new Error('Redis does not start with the configuration of the page.');
+      return await canPing(onPort((await settingsOfPage())[0]?.REDIS_URL ?? ''));
+    });
+    return { stop: () => end(child) };
+  }
+
+  /** As the unit says, but for what differs on this machine: ports, and receivers on loopback. */
+  async function start(name: ProcessName, port: number): Promise<ImageProcess> {
+    const unit = readUnit(`hookferry-${name}@.service`);
+    const [both, api] = await settingsOfPage();
+    const [, ...args] = unit.command;
+    const flags = knowsFlag() ? args : args.filter((arg) => arg !== '--disable-sigusr1');
+    return new ImageProcess({
+      image: {
+        root: packed,
+        workdir: '.',
+        user: '1000:1000',
+        command: [node, ...flags],
+        environment: unit.environment(port),
+      },
+      path: join(folder, 'programs'),
+      environment: {
+        ...both,
+        ...(name === 'api' ? api : {}),
+        REDIS_URL: onPort(both?.REDIS_URL ?? ''),
+        DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8',
+        ...(name === 'api' ? { ALLOW_HTTP_URLS: 'true', DRAIN_DELAY: '0s' } : {}),
+      },
+      isConfined,
+    });
+  }
+
+  /** `deploy/hookferry-admin`, where there is no user of that name: the file and its settings are the page's. */
+  async function runAdmin(...args: readonly string[]): Promise<string> {
+    const settings = join(folder, 'hookferry.env');
+    const [block = ''] = blocksOf(await readPage('server.md'), 'ini');
+    await writeFile(settings, onPort(fill(block)));
+    const programs = join(folder, 'programs');
+    await writeFile(join(programs, 'runuser'), '#!/bin/sh\nshift 3\nexec "$@"\n', { mode: 0o755 });
+    const env = { PATH: `${programs}:${process.env.PATH}`, HOOKFERRY_SETTINGS: settings };
+    const { stdout } = await promisify(execFile)(join(packed, 'deploy/hookferry-admin'), args, { env });
+    return stdout;
+  }
+
+  async function askThroughNginx(apiPort: number, apiKey: string): Promise<void> {
+    const configuration = join(packed, 'deploy/nginx/hookferry.conf');
+    const front = await NginxFront.start({ folder, configuration, apiPort });
+    if (!front) return;
+    running.push(front);
+    const bearer = { authorization: `Bearer ${apiKey}` };
+    const isOfNginx = async (path: string) => [path, /nginx/.test((await front.ask(path, bearer)).text)];
+
+    // Twice: every other request goes to the second API first, which is not there.
+    for (const path of [...OPEN, ...OPEN]) expect(await isOfNginx(path)).toEqual([path, false]);
+    for (const path of CLOSED) {
+      expect(await isOfNginx(path)).toEqual([path, true]);
+      expect((await front.ask(path, bearer)).status).toBe(404);
+    }
+    const plain = await fetch(`http://127.0.0.1:${front.httpPort}/v1/webhooks`, { redirect: 'manual' });
+    expect(plain.status).toBe(301);
+
+    const forged = { ...bearer, 'content-type': 'application/json', 'x-forwarded-for': '203.0.113.9' };
+    const webhook = JSON.stringify({ url: 'https://example.com/hook', events: ['*'] });
+    expect((await front.ask('/v1/webhooks', forged, webhook)).status).toBe(201);
+    const log = JSON.parse((await front.ask('/v1/audit-log?limit=1', bearer)).text);
+    expect(log.data).toMatchObject([{ action: 'webhook.create', address: '127.0.0.1' }]);
+  }
+
+  async function takeBackup() {
+    const copies = join(folder, 'copies');
+    await mkdir(copies);
+    const { program, args, env } = redisProgram();
+    const client = join(dirname(args[0] ?? program), 'redis-cli');
+    if (!existsSync(client)) {
+      say('SKIPPED: a backup, because there is no redis-cli here.');
+      return { kept: ['redis-Z.rdb'], begin: 'REDIS' };
+    }
+    const settings = (await settingsOfPage())[3] ?? {};
+    const { status, stderr } = spawnSync(join(packed, 'deploy/backup.sh'), {
+      env: {
+        ...settings,
+        BACKUP_REDIS: (settings.BACKUP_REDIS ?? '').replace('6379', String(redisPort)),
+        BACKUP_FOLDER: copies,
+        LD_LIBRARY_PATH: env.LD_LIBRARY_PATH,
+        PATH: `${dirname(client)}:${process.env.PATH}`,
+      },
+      encoding: 'utf8',
+    });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: expect.stringContaining('success') });
+    const kept = await readdir(copies);
+    const copy = await readFile(join(copies, kept[0] ?? ''));
+    return { kept, begin: copy.toString('latin1', 0, 5) };
+  }
+
+  /** Node.js 20 does not know it, and this may be one. */
+  function knowsFlag(): boolean {
+    return spawnSync(node, ['--disable-sigusr1', '--eval', '']).status === 0;
+  }
+
+  function onPort(settings: string): string {
+    return settings.replace('127.0.0.1:6379', `127.0.0.1:${redisPort}`);
+  }
+});
+
+/** npm finds its registry and its cache as here, and gets nothing else of the npm that runs the tests. */
+function npmEnvironment(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(
+    ([name]) =>
+      !/^npm_/i.test(name) || /^npm_config_(registry|cache|cafile|userconfig|globalconfig)$/i.test(name),
+  );
+  return { ...Object.fromEntries(kept), npm_config_prefer_offline: 'true' };
+}
+
+/** The files of settings that the page shows, in its order, with passwords that hold. */
+async function settingsOfPage(): Promise<Record<string, string>[]> {
+  return blocksOf(await readPage('server.md'), 'ini').map((block) => {
+    const lines = fill(block).matchAll(/^(\w+)='?(.*?)'?$/gm);
+    return Object.fromEntries([...lines].map(([, name = '', value = '']) => [name, value]));
+  });
+}
+
+function fill(text: string): string {
+  return Object.entries(SECRETS).reduce((filled, [place, value]) => filled.replaceAll(place, value), text);
+}
+
+async function canPing(url: string): Promise<true | undefined> {
+  const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null });
+  client.on('error', () => {});
+  try {
+    await client.ping();
+    return true;
+  } catch {
+    return undefined;
+  } finally {
+    client.disconnect();
+  }
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGTERM');
+  await exited;
+}
+
+function say(what: string): void {
+  process.stderr.write(`${what}\n`);
+}
