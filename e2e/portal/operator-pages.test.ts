@@ -264,7 +264,7 @@ describe('operations', () => {
     const link = await history.getByRole('link', { name: 'How to: History' }).getAttribute('href');
     expect(link).toMatch(/docs\/history\.md#/);
     await checks.getByRole('listitem').filter({ hasText: 'Public address' }).waitFor();
-    await page.getByText(/^Before production: \d of 8 to look at$/).click();
+    await page.getByText(/^Before production: \d of 9 to look at$/).click();
     await checks.waitFor({ state: 'hidden' });
   });
 

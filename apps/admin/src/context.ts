@@ -1,9 +1,13 @@
 import { once } from 'node:events';
 import { userInfo } from 'node:os';
 import { openCore } from '@hookferry/core/core/open-core';
+import type { Stores } from '@hookferry/core/core/open-stores';
+import { AccessTokenStore } from '@hookferry/core/deliver/redis-access-token-store';
 import { type Act, AUDIT_ID_PREFIX, type AuditAction, type AuditEntry } from '@hookferry/core/domain/audit';
 import { createQueueLayout, type QueueShards, shardsAmong } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
+import { ContactStore } from '@hookferry/core/notifications/redis-contact-store';
+import { Resealing } from '@hookferry/core/operations/resealing';
 import { AppError, messageOf } from '@hookferry/core/platform/app-error';
 import { createNewId } from '@hookferry/core/platform/ids';
 import { createAtomic } from '@hookferry/core/platform/redis-atomic';
@@ -15,6 +19,7 @@ import {
   type RedisClient,
 } from '@hookferry/core/platform/redis-connect';
 import { storageUnavailable } from '@hookferry/core/platform/redis-errors';
+import type { SealingKey } from '@hookferry/core/platform/sealing-key';
 import { settledWithin } from '@hookferry/core/platform/timers';
 import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
 import type { CliConfig } from './config';
@@ -71,8 +76,11 @@ async function openContext(redis: RedisClient, config: CliConfig, emit: Emit) {
   const core = openCore({ config, redis, shards, atomic, clock, emit, database: DATABASE });
   await core.accounts.ensureDefault();
   const acting: { last?: Omit<AuditEntry, 'id' | 'at'> } = {};
+  const [firstKey] = config.SECRETS_ENCRYPTION_KEY;
   return {
     ...core,
+    /** `undefined`: there is no key to seal with. */
+    resealing: firstKey && openResealing(core.stores, firstKey),
     config,
     redis,
     newId,
@@ -86,6 +94,17 @@ async function openContext(redis: RedisClient, config: CliConfig, emit: Emit) {
       return { id: newId(AUDIT_ID_PREFIX), at: clock(), actor, action, bounds, onRecorded };
     },
   };
+}
+
+function openResealing(stores: Stores, firstKey: SealingKey): Resealing {
+  const { redis, sealer, endpointStore, signingKeyStore } = stores;
+  const sealed = {
+    webhooks: endpointStore,
+    signing_keys: signingKeyStore,
+    contacts: new ContactStore(redis, sealer),
+    access_tokens: new AccessTokenStore(redis, sealer),
+  };
+  return new Resealing({ ...stores, stores: sealed, firstKey });
 }
 
 // The user who called sudo, not root. In a container a user may have no name.

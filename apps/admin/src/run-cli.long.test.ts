@@ -8,8 +8,11 @@ import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { type Account, type AccountId, accountIdSchema } from '@hookferry/core/domain/account';
 import { oneShard } from '@hookferry/core/domain/queues';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
+import { Sealer } from '@hookferry/core/endpoints/seal';
 import { EndedList } from '@hookferry/core/events/redis-ended-list';
+import { WorkerReports } from '@hookferry/core/operations/redis-worker-reports';
 import { AppError } from '@hookferry/core/platform/app-error';
+import { sealingKeysSchema } from '@hookferry/core/platform/sealing-key';
 import { VERSION } from '@hookferry/core/platform/version';
 import { PausedQueues } from '@hookferry/core/queue/bullmq-paused-queues';
 import { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
@@ -233,6 +236,94 @@ describe('keys revoke', () => {
     expect(exitCode).toBe(2);
     expect(error).toContain('<id>: must be the 16 characters');
     expect(error).not.toContain(key);
+  });
+});
+
+describe('keys reseal', () => {
+  const otherKey = Buffer.alloc(32, 'other').toString('base64');
+  const bothKeys = () => ({
+    REDIS_URL: redis.url,
+    SECRETS_ENCRYPTION_KEY: `${otherKey},${TEST_ENCRYPTION_KEY}`,
+  });
+  const storeWith = (keys: string) =>
+    new EndpointStore(redis.client, new Sealer(sealingKeysSchema.parse(keys)));
+
+  async function createEndpoint(sealedUnder = TEST_ENCRYPTION_KEY) {
+    const endpoint = buildEndpoint({
+      accountId: accountIdSchema.parse((await runJson('accounts create')).id),
+    });
+    await storeWith(sealedUnder).create(endpoint);
+    return endpoint;
+  }
+
+  async function recordedReseals() {
+    const { entries } = await new AuditLog(redis.client).listAllDone({}, 9);
+    return entries.filter(({ action }) => action === 'encryption_key.reseal');
+  }
+
+  it('counts what is left to do, changes nothing before it is asked to, and leaves nothing then', async () => {
+    const endpoint = await createEndpoint();
+    const row = (out: string) => out.split('\n').find((line) => line.startsWith('webhooks'));
+    const counted = await run('keys reseal --dry-run', bothKeys());
+    expect(counted.exitCode).toBe(0);
+    expect(row(counted.out)).toMatch(/^webhooks +0 +1 +0$/);
+    expect(await recordedReseals()).toEqual([]);
+    const done = await run('keys reseal', bothKeys());
+    expect({ exitCode: done.exitCode, error: done.error }).toEqual({ exitCode: 0, error: '' });
+    expect(row(done.out)).toMatch(/^webhooks +1 +0 +0 +1$/);
+    expect(await storeWith(otherKey).find(endpoint.accountId, endpoint.id)).toEqual(endpoint);
+    expect(await recordedReseals()).toMatchObject([
+      { actor: { type: 'admin_command', command: 'keys reseal' }, accountId: 'default' },
+    ]);
+  });
+
+  it('gives programs the same counts', async () => {
+    await createEndpoint();
+    const { out } = await run('keys reseal --json', bothKeys());
+    expect(JSON.parse(out)).toMatchObject({
+      webhooks: { resealed: 1, current: 1, left: 0, unreadable: 0 },
+      contacts: { resealed: 0, current: 0, left: 0, unreadable: 0 },
+    });
+    expect(JSON.parse((await run('keys reseal --dry-run --json', bothKeys())).out).webhooks).toEqual({
+      current: 1,
+      left: 0,
+      unreadable: 0,
+    });
+  });
+
+  it('ends with 1 as long as something is not sealed under the first key, and says why', async () => {
+    await createEndpoint(Buffer.alloc(32, 'lost').toString('base64'));
+    const { exitCode, out, error } = await run('keys reseal', bothKeys());
+    expect(exitCode).toBe(1);
+    expect(out).toMatch(/^webhooks +0 +0 +1 +0$/m);
+    expect(error).toContain('1 unreadable: the key that has sealed them is not in SECRETS_ENCRYPTION_KEY');
+  });
+
+  it('changes nothing under a key that a worker lacks', async () => {
+    const endpoint = await createEndpoint();
+    const budget = { inUse: 0, allowed: 1 };
+    await new WorkerReports(redis.client).save({
+      id: 'f00d42',
+      host: 'node-1',
+      pid: 42,
+      version: VERSION,
+      startedAt: 1,
+      slots: { quick: budget, slow: budget },
+      attemptsPerSecond: 0,
+      sealingKeys: ['0badc0de'],
+    });
+    const { exitCode, error } = await run('keys reseal', bothKeys());
+    expect(exitCode).toBe(1);
+    expect(error).toContain('Nothing was changed');
+    expect(error).toContain('f00d42');
+    expect(await storeWith(TEST_ENCRYPTION_KEY).find(endpoint.accountId, endpoint.id)).toEqual(endpoint);
+  });
+
+  it('has to have a key', async () => {
+    expect(await run('keys reseal')).toMatchObject({
+      exitCode: 1,
+      error: expect.stringContaining('SECRETS_ENCRYPTION_KEY must be set'),
+    });
   });
 });
 

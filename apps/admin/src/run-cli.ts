@@ -24,6 +24,7 @@ import { addDoctor } from './doctor';
 import { addListRefused, addMigrateHistory, addRetryRefused } from './history';
 import { addCreateKey, addListKeys, addRevokeKey } from './keys';
 import { addListQueues, addPauseQueue, addResumeQueue } from './queues';
+import { addReseal } from './reseal';
 
 /** 0: done; 1: not possible; 2: the command line or a setting is wrong. */
 export type ExitCode = 0 | 1 | 2;
@@ -62,10 +63,11 @@ function createProgram(cli: Cli): Command {
     .configureOutput({ writeOut: (text) => output.out(text), writeErr: (text) => output.error(text) })
     .exitOverride();
 
-  const keys = program.command('keys').description('API keys');
+  const keys = program.command('keys').description('API keys, and the key that secrets are sealed under');
   addCreateKey(keys, cli);
   addListKeys(keys, cli);
   addRevokeKey(keys, cli);
+  addReseal(keys, cli);
 
   const accounts = program
     .command('accounts')

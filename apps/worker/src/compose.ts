@@ -109,6 +109,7 @@ export async function composeWorker(
   const reporter = new WorkerReporter({
     ...stores,
     sendsMail: config.SMTP_URL !== undefined,
+    sealingKeys: config.SECRETS_ENCRYPTION_KEY,
     slots,
     attempts,
   });

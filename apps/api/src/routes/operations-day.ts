@@ -189,7 +189,8 @@ export const readReadiness = defineRoute({
     const { config, probes, redisClock } = core;
     const checks = await core.operations.readReadiness({
       publicUrl: config.PUBLIC_URL,
-      hasEncryptionKey: config.SECRETS_ENCRYPTION_KEY.length > 0,
+      encryptionKeys: config.SECRETS_ENCRYPTION_KEY.length,
+      hasBootstrapKey: config.BOOTSTRAP_API_KEY !== undefined,
       hasMailFrom: config.MAIL_FROM !== undefined,
       hasHistory: config.HISTORY_DATABASE_URL !== undefined,
       skewMs: redisClock.skewMs,

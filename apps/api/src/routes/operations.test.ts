@@ -4,6 +4,7 @@ import { tallyOf } from '@hookferry/core/endpoints/health/attempt-tally';
 import { HealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
 import { DayStore } from '@hookferry/core/operations/redis-day-store';
 import { WorkerReports } from '@hookferry/core/operations/redis-worker-reports';
+import { TEST_ENCRYPTION_KEY } from '@hookferry/core/testing/test-sealer';
 import request, { type Test } from 'supertest';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
 
@@ -152,6 +153,7 @@ describe('GET /v1/operations/readiness', () => {
       public_url: 'good',
       tls: 'good',
       encryption_key: 'good',
+      bootstrap_key: 'good',
       redis_fsync: 'missing',
       mail: 'missing',
       history: 'missing',
@@ -164,5 +166,30 @@ describe('GET /v1/operations/readiness', () => {
       state: 'good',
       detail: 'Somebody reads the metrics of this API.',
     });
+  });
+
+  it('tells of a bootstrap key that is still in use, and of several encryption keys, without a search', async () => {
+    const keys = [TEST_ENCRYPTION_KEY, Buffer.alloc(32, 'old').toString('base64')].join(',');
+    const bootstrapKey = `whk_${'b'.repeat(16)}_${'c'.repeat(52)}`;
+    const other = await startTestApi({ BOOTSTRAP_API_KEY: bootstrapKey, SECRETS_ENCRYPTION_KEY: keys });
+    try {
+      const { body } = await request(other.url)
+        .get('/v1/operations/readiness')
+        .set('authorization', `Bearer ${bootstrapKey}`)
+        .expect(200);
+      expect(body.checks).toContainEqual({
+        check: 'bootstrap_key',
+        state: 'missing',
+        detail: expect.stringContaining('still in use'),
+      });
+      expect(body.checks).toContainEqual({
+        check: 'encryption_key',
+        state: 'good',
+        detail: expect.stringContaining('hookferry-admin keys reseal --dry-run'),
+      });
+      expect(JSON.stringify(body)).not.toContain(bootstrapKey);
+    } finally {
+      await other.close();
+    }
   });
 });

@@ -1,9 +1,11 @@
 import { type AccessToken, END_MARGIN_MS, MAX_PAUSE_MS, type TokenVersion } from '../domain/access-token';
+import type { AccountId } from '../domain/account';
 import type { Endpoint, EndpointId } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import type { OAuth2 } from '../domain/receiver-auth';
-import { isUnreadableSecret, type Sealer } from '../endpoints/seal';
+import { isUnreadableSecret, SEALED_PIECE, type SealedValue, type Sealer } from '../endpoints/seal';
 import type { RedisClient } from '../platform/redis-connect';
+import { pagesNewestFirst } from '../platform/redis-timeline';
 import {
   askForToken,
   dropToken,
@@ -115,6 +117,20 @@ export class AccessTokenStore {
     return since === null ? undefined : Number(since);
   }
 
+  async *sealedValues(accountId: AccountId): AsyncGenerator<readonly SealedValue[]> {
+    for await (const ids of pagesNewestFirst(this.redis, keys.endpointIds(accountId), SEALED_PIECE)) {
+      const found = await Promise.all(ids.map((id) => this.#sealedToken(accountId, id as EndpointId)));
+      yield found.flat();
+    }
+  }
+
+  async #sealedToken(accountId: AccountId, id: EndpointId): Promise<readonly SealedValue[]> {
+    const key = keys.accessToken(id);
+    const value = await this.redis.hget(key, SEALED);
+    const reseal = (sealed: string) => this.sealer.reseal(sealed, ownerOf({ accountId, id }));
+    return value === null ? [] : [{ key, field: SEALED, value, reseal }];
+  }
+
   /** Let others fetch it. */
   async unlock(endpoint: TokenOwner, owner: string): Promise<void> {
     await unlockToken({ endpoint: endpoint.id, owner })(this.redis);
@@ -127,6 +143,8 @@ export class AccessTokenStore {
   }
 }
 
-function ownerOf({ accountId, id }: TokenOwner): string {
+const SEALED = 'sealed';
+
+function ownerOf({ accountId, id }: Pick<TokenOwner, 'accountId' | 'id'>): string {
   return `${accountId}/${id}/access-token`;
 }

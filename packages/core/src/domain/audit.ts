@@ -44,7 +44,8 @@ export type AuditAction =
   | 'dead_letter.retry'
   | 'dead_letter.drop'
   | 'queue.pause'
-  | 'queue.resume';
+  | 'queue.resume'
+  | 'encryption_key.reseal';
 
 /** Who did it. `anonymous`: somebody without a valid key, who was refused. */
 export const auditActorSchema = z

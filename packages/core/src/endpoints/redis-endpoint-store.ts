@@ -9,7 +9,7 @@ import { ParsedCache } from '../platform/caches';
 import { mapReply } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
 import type { Step } from '../platform/redis-script';
-import { readNewestFirst } from '../platform/redis-timeline';
+import { pagesNewestFirst, readNewestFirst } from '../platform/redis-timeline';
 import { changedFields, createdFields } from './endpoint-changes';
 import {
   findEndpoint,
@@ -25,7 +25,15 @@ import {
   type SubscriberPage,
   SubscriptionStore,
 } from './redis-subscriptions';
-import { decodeEndpoint, encodeEndpoint, type Sealer, secretUnreadable } from './seal';
+import {
+  decodeEndpoint,
+  encodeEndpoint,
+  resealEndpoint,
+  SEALED_PIECE,
+  type SealedValue,
+  type Sealer,
+  secretUnreadable,
+} from './seal';
 
 export interface EndpointPage {
   readonly endpoints: readonly Endpoint[];
@@ -170,6 +178,18 @@ export class EndpointStore {
   async findAll(accountId: AccountId, ids: readonly string[]): Promise<readonly Endpoint[]> {
     const raws = ids.length === 0 ? [] : await this.redis.hmget(keys.endpoints(accountId), ...ids);
     return raws.flatMap((raw) => (raw === null ? [] : [ownedBy(accountId, this.#decode(raw))]));
+  }
+
+  async *sealedValues(accountId: AccountId): AsyncGenerator<readonly SealedValue[]> {
+    const key = keys.endpoints(accountId);
+    for await (const ids of pagesNewestFirst(this.redis, keys.endpointIds(accountId), SEALED_PIECE)) {
+      const raws = await this.redis.hmget(key, ...ids);
+      const reseal = (raw: string) => resealEndpoint(raw, this.sealer);
+      yield ids.flatMap((field, i) => {
+        const value = raws[i];
+        return value == null ? [] : [{ key, field, value, reseal }];
+      });
+    }
   }
 
   /**

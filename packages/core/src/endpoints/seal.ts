@@ -1,3 +1,4 @@
+import type { AccountId } from '../domain/account';
 import { type Endpoint, endpointSchema } from '../domain/endpoint';
 import { isAuthSecret, type ReceiverAuth } from '../domain/receiver-auth';
 import type { Emit } from '../domain/signal';
@@ -22,7 +23,36 @@ export class Sealer {
   open(text: string, owner: string): string {
     return text.startsWith(PREFIX) ? openWithOneOf(this.keys, text, owner) : text;
   }
+
+  /**
+   * The text of a sealed one, sealed under the first key. One that is sealed under it already is returned unchanged, and is
+   * not opened. @throws AppError `secret_unreadable`.
+   */
+  reseal(text: string, owner: string): string {
+    const [first] = this.keys;
+    const isCurrent = first !== undefined && text.startsWith(headOf(first));
+    return isCurrent ? text : this.seal(this.open(text, owner), owner);
+  }
 }
+
+/** A value in Redis that has sealed texts: a field of a hash, or the whole of a string. */
+export interface SealedValue {
+  readonly key: string;
+  /** Absent: the value is a string. */
+  readonly field?: string;
+  readonly value: string;
+  /** The same value with every text sealed under the first key. @throws AppError `secret_unreadable`. */
+  readonly reseal: (value: string) => string;
+}
+
+/** A store that seals. */
+export interface SealedStore {
+  /** All values of an account, in pieces. */
+  sealedValues(accountId: AccountId): AsyncIterable<readonly SealedValue[]>;
+}
+
+/** So many webhooks are read at once: a record has up to 256 KB. */
+export const SEALED_PIECE = 20;
 
 /** Not the client's fault, and the client can't change it. */
 export function secretUnreadable(cause?: unknown): AppError {
@@ -37,9 +67,13 @@ export function isUnreadableSecret(error: unknown): boolean {
   return error instanceof AppError && error.code === 'secret_unreadable';
 }
 
-function sealUnder({ id, key }: SealingKey, text: string, owner: string): string {
-  const head = `${PREFIX}${id}.`;
-  return head + encrypt(text, key, head + owner).toString('base64url');
+function headOf({ id }: SealingKey): string {
+  return `${PREFIX}${id}.`;
+}
+
+function sealUnder(sealingKey: SealingKey, text: string, owner: string): string {
+  const head = headOf(sealingKey);
+  return head + encrypt(text, sealingKey.key, head + owner).toString('base64url');
 }
 
 function openWithOneOf(keys: readonly SealingKey[], text: string, owner: string): string {
@@ -73,6 +107,13 @@ export function encodeEndpoint(endpoint: Endpoint, sealer: Sealer): string {
 /** Read a record of `encodeEndpoint`. @throws AppError `secret_unreadable`. */
 export function decodeEndpoint(raw: string, sealer: Sealer): Endpoint {
   return mapSecrets(endpointSchema.parse(JSON.parse(raw)), (text, owner) => sealer.open(text, owner));
+}
+
+/** The same record under the first key. What a later version has added to it stays. @throws AppError `secret_unreadable`. */
+export function resealEndpoint(raw: string, sealer: Sealer): string {
+  const stored = JSON.parse(raw);
+  endpointSchema.parse(stored);
+  return JSON.stringify(mapSecrets(stored as Endpoint, (text, owner) => sealer.reseal(text, owner)));
 }
 
 type MapText = (text: string, owner: string) => string;

@@ -4,7 +4,7 @@ import type { AccountId } from '../domain/account';
 import type { Act, FieldChange } from '../domain/audit';
 import { type Contact, type ContactId, contactSchema } from '../domain/contact';
 import { keys } from '../domain/keys';
-import type { Sealer } from '../endpoints/seal';
+import type { SealedValue, Sealer } from '../endpoints/seal';
 import type { RedisClient } from '../platform/redis-connect';
 import { ALL, takeOne } from '../platform/redis-take-one';
 import { createContact, removeContact, replaceContact } from './redis-contact-store.script';
@@ -116,29 +116,38 @@ export class ContactStore {
     return undefined;
   }
 
+  async *sealedValues(accountId: AccountId): AsyncGenerator<readonly SealedValue[]> {
+    const key = keys.contacts(accountId);
+    const records = Object.entries(await this.redis.hgetall(key));
+    const reseal = (raw: string) => this.#reseal(raw);
+    if (records.length > 0) yield records.map(([field, value]) => ({ key, field, value, reseal }));
+  }
+
   async #lookAt(accountId: AccountId, at: number): Promise<void> {
     await this.redis.zadd(keys.contactAccounts, 'LT', at, accountId);
   }
 
   #encode(contact: Contact): string {
-    const owner = ownerOf(contact);
-    const { target, secret } = contact;
-    return JSON.stringify({
-      ...contact,
-      target: this.sealer.seal(target, `${owner}/target`),
-      secret: this.sealer.seal(secret, `${owner}/secret`),
-    });
+    return JSON.stringify(mapSecrets(contact, (text, owner) => this.sealer.seal(text, owner)));
   }
 
   #decode(raw: string): Contact {
     const contact = contactSchema.parse(JSON.parse(raw));
-    const owner = ownerOf(contact);
-    return {
-      ...contact,
-      target: this.sealer.open(contact.target, `${owner}/target`),
-      secret: this.sealer.open(contact.secret, `${owner}/secret`),
-    };
+    return mapSecrets(contact, (text, owner) => this.sealer.open(text, owner));
   }
+
+  // What a later version has added stays.
+  #reseal(raw: string): string {
+    const stored = JSON.parse(raw);
+    contactSchema.parse(stored);
+    return JSON.stringify(mapSecrets(stored as Contact, (text, owner) => this.sealer.reseal(text, owner)));
+  }
+}
+
+function mapSecrets(contact: Contact, map: (text: string, owner: string) => string): Contact {
+  const owner = `${contact.accountId}/contacts/${contact.id}`;
+  const { target, secret } = contact;
+  return { ...contact, target: map(target, `${owner}/target`), secret: map(secret, `${owner}/secret`) };
 }
 
 /** Where the questions to a target are counted. */
@@ -161,7 +170,3 @@ function mailboxOf({ kind, target }: Pick<Contact, 'kind' | 'target'>): string {
 
 /** A new contact's record, and its first message, are there by then. */
 const FIRST_LOOK_MS = 2_000;
-
-function ownerOf({ accountId, id }: Pick<Contact, 'accountId' | 'id'>): string {
-  return `${accountId}/contacts/${id}`;
-}

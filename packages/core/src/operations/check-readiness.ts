@@ -7,6 +7,7 @@ export const readinessChecks = [
   'public_url',
   'tls',
   'encryption_key',
+  'bootstrap_key',
   'redis_fsync',
   'clock',
   'mail',
@@ -29,7 +30,8 @@ export interface ReadinessFinding {
 /** What only the API knows. */
 export interface ReadinessOfApi {
   readonly publicUrl: string | undefined;
-  readonly hasEncryptionKey: boolean;
+  readonly encryptionKeys: number;
+  readonly hasBootstrapKey: boolean;
   readonly hasMailFrom: boolean;
   readonly hasHistory: boolean;
   /** By how much its machine's clock is ahead of Redis. `undefined`: not known yet. */
@@ -46,7 +48,7 @@ export function checkReadiness(
   workers: readonly SeenWorker[],
   now: number,
 ): readonly ReadinessFinding[] {
-  const { publicUrl, hasEncryptionKey, hasMailFrom, hasHistory, skewMs, lastScrapedAt } = api;
+  const { publicUrl, encryptionKeys, hasBootstrapKey, hasMailFrom, hasHistory, skewMs, lastScrapedAt } = api;
   return [
     finding('public_url', publicUrl !== undefined, {
       good: 'Links begin with PUBLIC_URL.',
@@ -56,9 +58,14 @@ export function checkReadiness(
       good: 'PUBLIC_URL is an https: address.',
       missing: 'PUBLIC_URL is no https: address: keys, links and payloads may travel in the clear.',
     }),
-    finding('encryption_key', hasEncryptionKey, {
-      good: 'Secrets are sealed in Redis.',
+    finding('encryption_key', encryptionKeys > 0, {
+      good: encryptionKeys > 1 ? SEVERAL_KEYS : 'Secrets are sealed in Redis.',
       missing: 'SECRETS_ENCRYPTION_KEY is not set: secrets are in Redis as plain text.',
+    }),
+    finding('bootstrap_key', !hasBootstrapKey, {
+      good: 'BOOTSTRAP_API_KEY is not set. If it was, revoke its key, which is named bootstrap.',
+      missing:
+        'BOOTSTRAP_API_KEY is still in use: it has every scope, and lies in the settings. Make a key of your own, remove the setting, and revoke its key.',
     }),
     persistenceFinding(persistence),
     clockFinding([skewMs, ...workers.map((worker) => worker.skewMs)]),
@@ -77,6 +84,10 @@ export function checkReadiness(
     }),
   ];
 }
+
+// How much the others still seal is known to nobody but a search through all accounts.
+const SEVERAL_KEYS =
+  'Secrets are sealed in Redis. There are several keys: `hookferry-admin keys reseal --dry-run` counts what the first one does not seal yet.';
 
 // Prometheus asks every minute at the least, as usual.
 const SCRAPED_WITHIN_MS = 5 * 60_000;

@@ -53,6 +53,8 @@ const workerReportSchema = z.object({
   sendsMail: z.boolean().optional(),
   /** By how much its machine's clock is ahead of Redis. Absent: an earlier version. */
   skewMs: z.number().optional(),
+  /** The ids of the keys by which it opens secrets. Absent: an earlier version. */
+  sealingKeys: z.array(z.string()).readonly().optional(),
 });
 export type WorkerReport = Readonly<z.infer<typeof workerReportSchema>>;
 

@@ -1,9 +1,11 @@
 import { hostname } from 'node:os';
 import type { RedisClock } from '../platform/redis-clock';
+import { sealingKeysSchema } from '../platform/sealing-key';
 import { VERSION } from '../platform/version';
 import { fake } from '../testing/fake';
 import { recordSignals } from '../testing/record-signals';
 import { signalSamples } from '../testing/signal-samples';
+import { TEST_ENCRYPTION_KEY } from '../testing/test-sealer';
 import { REPORT_EVERY_MS, type WorkerReport, type WorkerReports } from './redis-worker-reports';
 import { AttemptRate, WorkerReporter } from './worker-reporter';
 
@@ -31,6 +33,7 @@ function arrange() {
     workerReports: store,
     workerId: worker.id,
     sendsMail: true,
+    sealingKeys: sealingKeysSchema.parse(TEST_ENCRYPTION_KEY),
     slots: { inUse: { quick: 3, slow: 1 }, allowed: { quick: 16, slow: 64 } },
     attempts,
     redisClock: fake<RedisClock>({ skewMs: -3.7 }),
@@ -53,8 +56,20 @@ it('says how the worker is, and how many attempts a second there were since it s
   await reporter.runOnce();
   const slots = { quick: { inUse: 3, allowed: 16 }, slow: { inUse: 1, allowed: 64 } };
   expect(saved).toEqual([
-    { ...worker, slots, attemptsPerSecond: 2.5, skewMs: -4 },
-    { ...worker, slots, attemptsPerSecond: 0, skewMs: -4 },
+    {
+      ...worker,
+      slots,
+      attemptsPerSecond: 2.5,
+      skewMs: -4,
+      sealingKeys: [expect.stringMatching(/^[0-9a-f]{8}$/)],
+    },
+    {
+      ...worker,
+      slots,
+      attemptsPerSecond: 0,
+      skewMs: -4,
+      sealingKeys: [expect.stringMatching(/^[0-9a-f]{8}$/)],
+    },
   ]);
 });
 

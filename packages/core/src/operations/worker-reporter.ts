@@ -3,6 +3,7 @@ import { pid } from 'node:process';
 import type { Emit, SignalListener } from '../domain/signal';
 import type { Clock } from '../platform/clock';
 import type { RedisClock } from '../platform/redis-clock';
+import type { SealingKey } from '../platform/sealing-key';
 import { settledWithin, WakeUpTimer } from '../platform/timers';
 import { VERSION } from '../platform/version';
 import { REPORT_EVERY_MS, type WorkerReport, type WorkerReports } from './redis-worker-reports';
@@ -11,6 +12,7 @@ export interface WorkerReporterParts {
   readonly workerReports: WorkerReports;
   readonly workerId: string;
   readonly sendsMail: boolean;
+  readonly sealingKeys: readonly SealingKey[];
   /** The present number of slots in use, and the most that may be. */
   readonly slots: Readonly<Record<'inUse' | 'allowed', Readonly<Record<'quick' | 'slow', number>>>>;
   readonly attempts: AttemptRate;
@@ -52,7 +54,7 @@ export class WorkerReporter {
 
   /** Never rejects. */
   async runOnce(patienceMs = 0): Promise<void> {
-    const { workerReports, workerId, sendsMail, slots, attempts, redisClock } = this.parts;
+    const { workerReports, workerId, sendsMail, sealingKeys, slots, attempts, redisClock } = this.parts;
     const { inUse, allowed } = slots;
     const quick = { inUse: inUse.quick, allowed: allowed.quick };
     const slow = { inUse: inUse.slow, allowed: allowed.slow };
@@ -66,6 +68,7 @@ export class WorkerReporter {
       slots: { quick, slow },
       attemptsPerSecond: attempts.take(),
       skewMs: Math.round(redisClock.skewMs ?? 0),
+      sealingKeys: sealingKeys.map(({ id }) => id),
     };
     await this.#trying(workerReports.save(report, patienceMs));
   }

@@ -138,3 +138,17 @@ export async function readNewestFirst(
   const members = found.slice(0, limit);
   return { members, nextCursor: found.length > limit ? members.at(-1) : undefined };
 }
+
+/** All members, page by page, newest first. None is empty. */
+export async function* pagesNewestFirst(
+  redis: RedisClient,
+  key: string,
+  limit: number,
+): AsyncGenerator<readonly string[], void> {
+  let before: string | undefined;
+  do {
+    const { members, nextCursor } = await readNewestFirst(redis, key, limit, before);
+    if (members.length > 0) yield members;
+    before = nextCursor;
+  } while (before !== undefined);
+}

@@ -42,6 +42,7 @@ export const ACTIONS: Readonly<Record<AuditAction, string>> = {
   'dead_letter.drop': 'Dead letter dropped',
   'queue.pause': 'Queue paused',
   'queue.resume': 'Queue resumed',
+  'encryption_key.reseal': 'Secrets sealed again',
 };
 
 /** One that is newer than these pages goes by its name. */

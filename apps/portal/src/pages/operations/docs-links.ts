@@ -7,6 +7,7 @@ export const docsOf: Readonly<Record<Finding['check'], string>> = {
   public_url: 'portal.md#settings',
   tls: 'deploying.md#what-to-set-in-production',
   encryption_key: 'security.md#secrets-at-rest',
+  bootstrap_key: 'api-keys.md#the-first-key',
   redis_fsync: 'redis.md#settings',
   clock: 'reliability.md#what-is-assumed-of-clocks',
   mail: 'notifications.md#for-operators',

@@ -7,6 +7,7 @@ const names: Readonly<Record<Finding['check'], string>> = {
   public_url: 'Public address',
   tls: 'TLS',
   encryption_key: 'Encryption key',
+  bootstrap_key: 'Bootstrap key',
   redis_fsync: 'Redis writes to disk',
   clock: 'Clocks',
   mail: 'Mail',

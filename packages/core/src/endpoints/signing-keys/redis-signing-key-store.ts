@@ -6,7 +6,7 @@ import { keys } from '../../domain/keys';
 import { type SigningKey, type SigningKeys, signingKeysSchema } from '../../domain/signing-key';
 import { createLru, ParsedCache } from '../../platform/caches';
 import type { RedisClient } from '../../platform/redis-connect';
-import type { Sealer } from '../seal';
+import type { SealedValue, Sealer } from '../seal';
 import { replaceSigningKeys } from './redis-signing-key-store.script';
 
 const CACHED_ACCOUNTS = 10_000;
@@ -62,9 +62,26 @@ export class SigningKeyStore {
   }
 
   /** The same key under the sealing key of now. @throws AppError `secret_unreadable`. */
-  reseal(accountId: AccountId, { kid, privateKey, ...key }: SigningKey): SigningKey {
-    const pkcs8 = this.sealer.open(privateKey, ownerOf(accountId, kid));
-    return { kid, ...key, privateKey: this.seal(accountId, kid, pkcs8) };
+  reseal(accountId: AccountId, key: SigningKey): SigningKey {
+    return { ...key, privateKey: this.sealer.reseal(key.privateKey, ownerOf(accountId, key.kid)) };
+  }
+
+  async *sealedValues(accountId: AccountId): AsyncGenerator<readonly SealedValue[]> {
+    const key = keys.signingKeys(accountId);
+    const value = await this.redis.get(key);
+    const reseal = (raw: string) => this.#resealRecord(accountId, raw);
+    if (value !== null) yield [{ key, value, reseal }];
+  }
+
+  // What a later version has added stays.
+  #resealRecord(accountId: AccountId, raw: string): string {
+    const stored = JSON.parse(raw);
+    signingKeysSchema.parse(stored);
+    const signingKeys = stored as SigningKeys;
+    return JSON.stringify({
+      ...signingKeys,
+      keys: signingKeys.keys.map((key) => this.reseal(accountId, key)),
+    });
   }
 
   /** @throws AppError `secret_unreadable`. */

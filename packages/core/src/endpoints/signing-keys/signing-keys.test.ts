@@ -2,9 +2,10 @@ import { createPublicKey, sign, verify } from 'node:crypto';
 import { AccountStore } from '../../accounts/redis-account-store';
 import { keys } from '../../domain/keys';
 import { FORMER_KEY_MS } from '../../domain/signing-key';
+import { sealingKeysSchema } from '../../platform/sealing-key';
 import { recordSignals } from '../../testing/record-signals';
 import { openTestRedis, type TestRedis } from '../../testing/test-redis';
-import { testSealer } from '../../testing/test-sealer';
+import { TEST_ENCRYPTION_KEY, testSealer } from '../../testing/test-sealer';
 import { uniqueAccountId } from '../../testing/unique-ids';
 import { Sealer } from '../seal';
 import { SigningKeyStore } from './redis-signing-key-store';
@@ -182,14 +183,19 @@ describe('a rotation', () => {
   });
 
   it('seals all keys under the sealing key of now', async () => {
-    const { rotate, signer, raw, signingKeyStore, accountId } = await arrange();
+    const { signer, raw, context, accountId } = await arrange();
     await signer();
     const before = JSON.parse((await raw()) ?? '').keys[0].privateKey;
-    await rotate();
+    const newKey = Buffer.alloc(32, 'new').toString('base64');
+    const sealer = new Sealer(sealingKeysSchema.parse(`${newKey},${TEST_ENCRYPTION_KEY}`));
+    const signingKeyStore = new SigningKeyStore(redis.client, sealer);
+    await new SigningKeys({ ...context, signingKeyStore }).rotate(accountId, { immediate: false }, 'rot_new');
     const record = await signingKeyStore.find(accountId);
     const former = record?.keys[1];
     if (!former) throw new Error('no former key');
     expect(former.privateKey).not.toBe(before);
+    const withNewKey = new SigningKeyStore(redis.client, new Sealer(sealingKeysSchema.parse(newKey)));
+    expect(withNewKey.open(accountId, former).asymmetricKeyType).toBe('ed25519');
     expect(signingKeyStore.open(accountId, former).asymmetricKeyType).toBe('ed25519');
   });
 });
