@@ -1,7 +1,7 @@
 import { Receiver } from '../support/receiver';
 import { RedisServer } from '../support/redis-server';
 import { QUICK_WIN } from '../support/samples';
-import { Stack } from '../support/stack';
+import { addressOf, Stack } from '../support/stack';
 import { until } from '../support/until';
 
 let redis: RedisServer;
@@ -39,6 +39,31 @@ it('responds with 503 and Retry-After while Redis is gone, and goes on by itself
   const eventId = await until(() =>
     stack.client.publish(QUICK_WIN.type, QUICK_WIN.data).catch(() => undefined),
   );
+  await stack.client.waitForStatus(webhook.id, eventId, 'delivered');
+});
+
+it('has no process that is ready while Redis takes no writes, and goes on by itself once it does', async () => {
+  const webhook = await stack.client.register(receiver.url);
+  const processes = await Promise.all([stack.api, ...stack.workers].map(addressOf));
+  const readiness = async () =>
+    await Promise.all(
+      processes.map(async (url) => {
+        const response = await fetch(`${url}/readyz`);
+        const { reason } = (await response.json()) as { readonly reason?: string };
+        return { status: response.status, reason };
+      }),
+    );
+  await stack.redis.client.config('SET', 'maxmemory', '1');
+  await until(async () => {
+    const found = await readiness();
+    return found.every(({ reason }) => reason === 'redis_refuses_writes') ? found : undefined;
+  });
+  expect((await stack.client.request('POST', '/v1/events', QUICK_WIN)).status).toBe(503);
+  expect((await fetch(`${stack.client.baseUrl}/healthz`)).status).toBe(200);
+
+  await stack.redis.client.config('SET', 'maxmemory', '0');
+  await until(async () => ((await readiness()).every(({ status }) => status === 200) ? true : undefined));
+  const eventId = await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data);
   await stack.client.waitForStatus(webhook.id, eventId, 'delivered');
 });
 

@@ -97,6 +97,12 @@ describeWith('a Prometheus that watches the service', () => {
     await service.setRedis('maxmemory', '1gb');
   });
 
+  it('tells of a Redis that refuses to write', async () => {
+    await service.setRedis('maxmemory', '1');
+    expect(await firedOf(['WebhooksRedisRefusesWrites'])).toEqual(['WebhooksRedisRefusesWrites']);
+    await service.setRedis('maxmemory', '1gb');
+  });
+
   it('tells of a Redis that throws data away, of one that is slow, and of a process that is', async () => {
     await service.setRedis('maxmemory-policy', 'allkeys-lru');
     expect(await firedOf(['WebhooksRedisEvicts'])).toEqual(['WebhooksRedisEvicts']);

@@ -8,7 +8,9 @@ import { prometheusOrSkip } from './provide-prometheus';
 import { alertsOf, readDashboards, readPanels, readRules, selectorsOf } from './read-rules';
 
 const PROJECT = join(__dirname, '../..');
-const RULE_TESTS = ['alerts.test.yml', 'slow-alerts.test.yml'].map((name) => join(__dirname, name));
+const RULE_TESTS = ['quick-alerts.test.yml', 'alerts.test.yml', 'slow-alerts.test.yml'].map((name) =>
+  join(__dirname, name),
+);
 const ours = [...apiMetrics, ...workerMetrics];
 
 const rules = readRules();

@@ -1,15 +1,18 @@
 import { Authentication } from '@hookferry/core/accounts/authentication';
+import { keywordQuickWin } from '@hookferry/core/accounts/event-types/built-in';
 import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import { stopsOf } from '@hookferry/core/core/capability';
 import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
 import { queueKeysOf } from '@hookferry/core/domain/keys';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
-import { type RedisClient, untilRedisAnswers } from '@hookferry/core/platform/redis-connect';
+import type { RedisClient } from '@hookferry/core/platform/redis-connect';
+import { untilRedisAnswers } from '@hookferry/core/platform/redis-probe';
 import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { type RedisProxy, startRedisProxy } from '@hookferry/core/testing/redis-proxy';
+import { startRedisServer } from '@hookferry/core/testing/redis-server';
 import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
 import { testSealer } from '@hookferry/core/testing/test-sealer';
 import { uniqueAccountId } from '@hookferry/core/testing/unique-ids';
@@ -21,7 +24,7 @@ import { readApiConfig } from './config';
 import { openContext } from './context';
 import { readProblem } from './testing/read-problem';
 import { type Belongings, pathTo, routeCases, saveBelongings, unknownIds } from './testing/route-cases';
-import { startApi, untilReady } from './testing/start-test-api';
+import { startApi, startTestApi, untilReady } from './testing/start-test-api';
 
 // Two seconds is what a client has to wait at most; the rest is for a busy machine.
 const PATIENCE_MS = 20_000;
@@ -106,8 +109,10 @@ describe.each([
       const { api, proxy } = await startOverProxy();
       await takeAway(proxy);
       const probes = ['/healthz', '/readyz', '/metrics'].map((path) => request(api.url).get(path));
-      const statuses = (await Promise.all(probes)).map(({ status }) => status);
-      expect(statuses).toEqual([200, 503, 200]);
+      const [alive, ready, metrics] = await Promise.all(probes);
+      expect([alive, ready, metrics].map((response) => response?.status)).toEqual([200, 503, 200]);
+      expect(ready?.body).toMatchObject({ status: 'not ready', reason: 'redis_unavailable' });
+      expect(metrics?.text).not.toMatch(/^webhooks_redis_refuses_writes /m);
     },
     PATIENCE_MS,
   );
@@ -160,8 +165,8 @@ describe('when Redis falls silent after a key was found', () => {
   async function openAppOver(keysRedis: RedisClient, url: string) {
     const settings = { REDIS_URL: url, RATE_LIMIT: 'off', INSECURE_UNENCRYPTED_SECRETS: 'true' };
     const { context, parts } = openContext(readApiConfig(settings), () => {});
-    const { redis, redisClock, isRedisAnswering } = context;
-    await untilRedisAnswers(isRedisAnswering);
+    const { redis, redisClock, redisProbe } = context;
+    await untilRedisAnswers(redisProbe);
     await redisClock.start();
     const knownKeys = new ApiKeyStore(keysRedis);
     const apiKeyStore = withMethods(context.apiKeyStore, { find: (id: string) => knownKeys.find(id) });
@@ -196,6 +201,40 @@ describe('when Redis falls silent after a key was found', () => {
   );
 });
 
+it('is not ready, and says why, while Redis answers and takes no write', async () => {
+  const server = willClose(await startRedisServer());
+  const api = willClose(await startTestApi({}, server.url));
+  const shown = async () => {
+    const [ready, metrics] = await Promise.all(['/readyz', '/metrics'].map((at) => request(api.url).get(at)));
+    const [, refuses] = /^webhooks_redis_refuses_writes (\S+)$/m.exec(metrics?.text ?? '') ?? [];
+    return { status: ready?.status, body: ready?.body as unknown, refuses };
+  };
+  expect(await shown()).toEqual({ status: 200, body: { status: 'ready' }, refuses: '0' });
+  const { key } = await api.issueKey();
+
+  await server.fillUp();
+  let full = await shown();
+  while (full.status === 200) full = await shown();
+  expect(full).toEqual({
+    status: 503,
+    body: {
+      status: 'not ready',
+      reason: 'redis_refuses_writes',
+      detail: expect.stringContaining('OOM command not allowed'),
+    },
+    refuses: '1',
+  });
+  const published = await request(api.url)
+    .post('/v1/events')
+    .auth(key, { type: 'bearer' })
+    .send({ type: keywordQuickWin.name, data: keywordQuickWin.example });
+  expect(readProblem(published)).toEqual({ status: 503, code: 'storage_unavailable' });
+
+  await server.makeRoom();
+  await untilReady(api.url);
+  expect((await shown()).refuses).toBe('0');
+});
+
 it('lets nobody in before Redis answers, and knows the bootstrap key from the first request on', async () => {
   const proxy = await startProxy(willClose(await openTestRedis()));
   proxy.freeze();
@@ -220,7 +259,7 @@ describe('an API that is told to stop', () => {
     expect((await ask('/v1/webhooks').set('connection', 'keep-alive')).headers.connection).toBe('keep-alive');
 
     const closing = api.close();
-    expect((await ask('/readyz')).status).toBe(503);
+    expect(await ask('/readyz')).toMatchObject({ status: 503, body: { reason: 'stopping' } });
     const answer = await ask('/v1/webhooks').set('connection', 'keep-alive');
     expect([answer.status, answer.headers.connection]).toEqual([200, 'close']);
     await closing;

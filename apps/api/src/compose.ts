@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { closesOf, listenersOf, stopsOf } from '@hookferry/core/core/capability';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
 import { checkHistory } from '@hookferry/core/history/moved-history';
-import { untilRedisAnswers } from '@hookferry/core/platform/redis-connect';
+import { untilRedisAnswers } from '@hookferry/core/platform/redis-probe';
 import type { Stoppable } from '@hookferry/core/platform/timers';
 import type { Tracing } from '@hookferry/core/telemetry/otel-tracing';
 import { createApp, messageClassesOf } from './app';
@@ -36,7 +36,7 @@ export async function composeApi(
   ];
   listeners.push(...listenersOf(opened));
 
-  await untilRedisAnswers(context.isRedisAnswering);
+  await untilRedisAnswers(context.redisProbe);
   await redisClock.start();
   warnOfAnyHost(config, emit);
   const checked = movedHistory && checkHistory(movedHistory, emit);

@@ -2,7 +2,7 @@ import { HeavyTurns } from '@hookferry/core/accounts/heavy-turns';
 import { RateLimit } from '@hookferry/core/accounts/limit-rate';
 import { AllowanceStore } from '@hookferry/core/accounts/redis-allowance-store';
 import { openCore } from '@hookferry/core/core/open-core';
-import { openProcess } from '@hookferry/core/core/open-process';
+import { openProcess, type Unready } from '@hookferry/core/core/open-process';
 import { AddressPolicy } from '@hookferry/core/deliver/egress/address-policy';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { BeginSpan } from '@hookferry/core/domain/trace';
@@ -34,7 +34,7 @@ const TRIALS_WAITING = { maxWaitingOfAccount: 8, maxWaiting: 100 };
  */
 export function openContext(config: ApiConfig, emit: Emit, beginSpan?: BeginSpan) {
   const own = openProcess({ config, role: 'answering', name: 'api', emit });
-  const { redis, redisClock, shards, clock } = own;
+  const { redis, shards, clock } = own;
   const heavyTurns = new HeavyTurns();
   const core = openCore({ ...own, config, beginSpan, database: DATABASE, heavyTurns });
   const { stores, recorders, connections, ...modules } = core;
@@ -49,12 +49,12 @@ export function openContext(config: ApiConfig, emit: Emit, beginSpan?: BeginSpan
   const probes = {
     scrapes: new Scrapes(clock),
     stuckConnection: () => own.connection.health.stuckConnection,
-    isReady: async () =>
-      !drain.isDraining &&
-      bootstrap.isDone &&
-      shards.known !== undefined &&
-      redisClock.isTrusted &&
-      (await own.isRedisAnswering()),
+    whyUnready: async (): Promise<Unready | undefined> => {
+      if (drain.isDraining) return { reason: 'stopping', detail: 'The process was told to stop.' };
+      const unready = await own.whyUnready();
+      if (unready !== undefined || (bootstrap.isDone && shards.known !== undefined)) return unready;
+      return { reason: 'starting', detail: 'The first account, its key or the shards are not known yet.' };
+    },
   };
   const context = {
     ...stores,

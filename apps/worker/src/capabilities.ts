@@ -14,6 +14,7 @@ import { steadyClock } from '@hookferry/core/platform/clock';
 import type { NewId } from '@hookferry/core/platform/ids';
 import type { RedisClock } from '@hookferry/core/platform/redis-clock';
 import type { ConnectOptions } from '@hookferry/core/platform/redis-connect';
+import type { RedisProbe } from '@hookferry/core/platform/redis-probe';
 import { createKeepFor } from '@hookferry/core/platform/timers';
 import type { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
 import { ChangeFeed, WORKER_GATHER_MS } from '@hookferry/core/stream/change-feed';
@@ -50,6 +51,7 @@ export interface WorkerCore extends Omit<Core, 'stores'>, Stores {
   /** The options of its connection to Redis, for others that block. */
   readonly connection: ConnectOptions;
   readonly workerId: string;
+  readonly redisProbe: RedisProbe;
   readonly redisClock: RedisClock;
   readonly newId: NewId;
   readonly rejectedEvents: RejectedEvents;

@@ -123,7 +123,8 @@ export async function composeWorker(
     registry: registryOf(opened),
     stallWatch,
     connectionHealth: own.connection.health,
-    isReady: async () => !isStopping && redisClock.isTrusted && (await own.isRedisAnswering()),
+    whyUnready: async () =>
+      isStopping ? { reason: 'stopping', detail: 'The process was told to stop.' } : await own.whyUnready(),
   });
 
   await historyUpkeep?.start();

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import type { Unready } from '@hookferry/core/core/open-process';
 import type { WorkedQueue } from '@hookferry/core/domain/queues';
 import type { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
 import { fake } from '@hookferry/core/testing/fake';
@@ -10,7 +11,9 @@ import type { StallWatch } from './stall-watch';
 let stop: (() => Promise<void>) | undefined;
 afterEach(() => stop?.());
 
-async function start(isReady = true, stalledQueue?: WorkedQueue, stuckConnection?: string) {
+const STOPPING: Unready = { reason: 'stopping', detail: 'The process was told to stop.' };
+
+async function start(unready?: Unready, stalledQueue?: WorkedQueue, stuckConnection?: string) {
   const registry = new Registry();
   new Counter({ name: 'deliveries_total', help: 'Deliveries.', registers: [registry] }).inc(3);
   const server = new OpsServer({
@@ -19,7 +22,7 @@ async function start(isReady = true, stalledQueue?: WorkedQueue, stuckConnection
     registry,
     stallWatch: fake<StallWatch>({ stalledQueue }),
     connectionHealth: fake<ConnectionHealth>({ stuckConnection }),
-    isReady: async () => isReady,
+    whyUnready: async () => unready,
   });
   stop = () => server.stop();
   return { server, registry, url: `http://127.0.0.1:${await server.start()}` };
@@ -32,7 +35,7 @@ async function get(url: string) {
 
 describe('OpsServer', () => {
   it('says that it is alive, whatever its query', async () => {
-    const { url } = await start(false);
+    const { url } = await start(STOPPING);
     expect(await get(`${url}/healthz?from=orchestrator`)).toEqual({
       status: 200,
       type: 'application/json',
@@ -41,7 +44,7 @@ describe('OpsServer', () => {
   });
 
   it('says that it can not work when a connection is unusable and nothing is tried any more, and which', async () => {
-    const { url } = await start(true, undefined, 'worker');
+    const { url } = await start(undefined, undefined, 'worker');
     expect(await get(`${url}/healthz`)).toMatchObject({
       status: 503,
       text: '{"status":"stuck","connection":"worker"}',
@@ -49,19 +52,22 @@ describe('OpsServer', () => {
   });
 
   it('says that it can not work when it takes nothing from a queue, and from which', async () => {
-    const { url } = await start(true, 'deliveries');
+    const { url } = await start(undefined, 'deliveries');
     expect(await get(`${url}/healthz`)).toMatchObject({
       status: 503,
       text: '{"status":"stalled","queue":"deliveries"}',
     });
   });
 
-  it.each([
-    [true, 200, 'ready'],
-    [false, 503, 'not ready'],
-  ])('says whether it is ready: %s', async (isReady, status, text) => {
-    const { url } = await start(isReady);
-    expect(await get(`${url}/readyz`)).toMatchObject({ status, text: JSON.stringify({ status: text }) });
+  it('says that it is ready', async () => {
+    const { url } = await start();
+    expect(await get(`${url}/readyz`)).toMatchObject({ status: 200, text: '{"status":"ready"}' });
+  });
+
+  it('says that it is not ready, and why', async () => {
+    const { url } = await start(STOPPING);
+    const { status, text } = await get(`${url}/readyz`);
+    expect([status, JSON.parse(text)]).toEqual([503, { status: 'not ready', ...STOPPING }]);
   });
 
   it('shows the metrics of its registry', async () => {
@@ -115,7 +121,7 @@ describe('OpsServer', () => {
       registry: new Registry(),
       stallWatch: fake<StallWatch>({ stalledQueue: undefined }),
       connectionHealth: fake<ConnectionHealth>({ stuckConnection: undefined }),
-      isReady: async () => true,
+      whyUnready: async () => undefined,
     });
     await expect(second.start()).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Unready } from '@hookferry/core/core/open-process';
 import type { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
 import type { Registry } from 'prom-client';
 import type { StallWatch } from './stall-watch';
@@ -11,8 +12,8 @@ export interface OpsServerParts {
   readonly registry: Registry;
   readonly stallWatch: StallWatch;
   readonly connectionHealth: ConnectionHealth;
-  /** Whether the worker can take jobs right now. */
-  isReady(): Promise<boolean>;
+  /** Why the worker can't take jobs right now; `undefined`: it can. */
+  whyUnready(): Promise<Unready | undefined>;
 }
 
 interface OpsResponse {
@@ -59,8 +60,9 @@ export class OpsServer {
         return queue === undefined ? json(200, { status: 'ok' }) : json(503, { status: 'stalled', queue });
       }
       case '/readyz': {
-        const ready = await this.parts.isReady();
-        return json(ready ? 200 : 503, { status: ready ? 'ready' : 'not ready' });
+        const unready = await this.parts.whyUnready();
+        if (unready === undefined) return json(200, { status: 'ready' });
+        return json(503, { status: 'not ready', ...unready });
       }
       case '/metrics': {
         const { registry } = this.parts;

@@ -1,4 +1,6 @@
+import { keys } from '@hookferry/core/domain/keys';
 import { createQueueLayout, DELIVERIES_QUEUE, shardsAmong } from '@hookferry/core/domain/queues';
+import { RedisProbe } from '@hookferry/core/platform/redis-probe';
 import { QueueStandings } from '@hookferry/core/queue/bullmq-queue-standings';
 import { buildAtomic } from '@hookferry/core/testing/build-atomic';
 import { createClosables } from '@hookferry/core/testing/closables';
@@ -49,7 +51,7 @@ async function startWatched(
   const watch = new StallWatch({
     servedShards: fake<ServedShards>({ watched: () => watched }),
     standings,
-    redis: writeTo,
+    redisProbe: new RedisProbe({ redis: writeTo, keyOf: keys.writeCheck }),
     atomic: buildAtomic((steps) => context.atomic(steps)),
     stalledAfterMs: NEVER_MS,
     emit: signals.listen,

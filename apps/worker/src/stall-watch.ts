@@ -1,8 +1,7 @@
-import { keys } from '@hookferry/core/domain/keys';
 import type { WorkedQueue } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { Atomic } from '@hookferry/core/platform/redis-atomic';
-import type { RedisClient } from '@hookferry/core/platform/redis-connect';
+import type { RedisProbe } from '@hookferry/core/platform/redis-probe';
 import { answerWithin, WakeUpTimer } from '@hookferry/core/platform/timers';
 import type { QueueStandings } from '@hookferry/core/queue/bullmq-queue-standings';
 import type { ServedShards, WatchedQueue } from './shard-consumers';
@@ -10,7 +9,7 @@ import type { ServedShards, WatchedQueue } from './shard-consumers';
 export interface StallWatchParts {
   readonly servedShards: ServedShards;
   readonly standings: QueueStandings;
-  readonly redis: RedisClient;
+  readonly redisProbe: RedisProbe;
   readonly atomic: Atomic;
   /** How long a worker may do nothing while jobs wait. Milliseconds. */
   readonly stalledAfterMs: number;
@@ -28,7 +27,6 @@ const CHECKS = 4;
 const PATIENCE_MS = 1_000;
 // A check goes to Redis together with other scripts, if there are some within this time.
 const TOGETHER_MS = 1_000;
-const WRITE_CHECK_MS = 1_000;
 
 /**
  * Detects that this worker takes no jobs although some wait: then it is useless, and a new one in its place
@@ -86,7 +84,6 @@ export class StallWatch {
   }
 
   async #takesWrites(): Promise<boolean> {
-    const written = this.parts.redis.set(keys.writeCheck, '', 'PX', WRITE_CHECK_MS);
-    return (await answerWithin(PATIENCE_MS, written)) !== undefined;
+    return (await this.parts.redisProbe.look()).kind === 'takes_writes';
   }
 }

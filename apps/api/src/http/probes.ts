@@ -1,19 +1,20 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Unready } from '@hookferry/core/core/open-process';
 import type { Clock } from '@hookferry/core/platform/clock';
 import type { Express } from 'express';
 import type { Registry } from 'prom-client';
 import { requestStateOf } from './request-state';
 
 export interface ProbeOptions {
-  /** Whether requests can be served right now. */
-  readonly isReady: () => Promise<boolean>;
+  /** Why requests can't be served right now; `undefined`: they can. */
+  readonly whyUnready: () => Promise<Unready | undefined>;
   /** The name of a connection to Redis that is unusable and not retried any more, if there is one. */
   readonly stuckConnection: () => string | undefined;
   readonly scrapes: Scrapes;
 }
 
 /** The endpoints for orchestrators, without a key. */
-export function mountProbes(app: Express, { isReady, stuckConnection }: ProbeOptions): void {
+export function mountProbes(app: Express, { whyUnready, stuckConnection }: ProbeOptions): void {
   app.get(['/healthz', '/readyz'], (_request, response, next) => {
     requestStateOf(response).isProbe = true;
     next();
@@ -24,8 +25,9 @@ export function mountProbes(app: Express, { isReady, stuckConnection }: ProbeOpt
     else response.status(503).json({ status: 'stuck', connection });
   });
   app.get('/readyz', async (_request, response) => {
-    const ready = await isReady();
-    response.status(ready ? 200 : 503).json({ status: ready ? 'ready' : 'not ready' });
+    const unready = await whyUnready();
+    if (unready === undefined) response.json({ status: 'ready' });
+    else response.status(503).json({ status: 'not ready', ...unready });
   });
 }
 

@@ -1,9 +1,11 @@
+import { keys } from '../domain/keys';
 import type { Emit } from '../domain/signal';
 import { createNewId } from '../platform/ids';
 import { createAtomic } from '../platform/redis-atomic';
 import { RedisClock } from '../platform/redis-clock';
-import { type ConnectionRole, connectRedis, createRedisProbe, queuePrefix } from '../platform/redis-connect';
+import { type ConnectionRole, connectRedis, queuePrefix } from '../platform/redis-connect';
 import { ConnectionHealth } from '../platform/redis-keeper';
+import { RedisProbe } from '../platform/redis-probe';
 import { watchRedisSafety } from '../platform/redis-safety';
 import { LayoutStore } from '../queue/redis-layout-store';
 import { ShardsInForce } from '../queue/shards-in-force';
@@ -17,6 +19,13 @@ export interface ProcessOptions {
   readonly emit: Emit;
 }
 
+/** Why a process can't serve now: `/readyz` shows it. */
+export interface Unready {
+  readonly reason: 'stopping' | 'starting' | 'redis_unavailable' | 'redis_refuses_writes' | 'clock_skewed';
+  /** For operators. */
+  readonly detail: string;
+}
+
 /**
  * Open what each process of the service has before its stores: a connection to Redis, its clock, and the shards that all
  * processes use. Clock and shards are not started.
@@ -27,6 +36,7 @@ export function openProcess({ config, role, name, emit }: ProcessOptions) {
   const redis = connectRedis(connection);
   watchRedisSafety(redis, emit);
   const redisClock = new RedisClock({ redis, emit });
+  const redisProbe = new RedisProbe({ redis, keyOf: keys.writeCheck });
   const clock = redisClock.now;
   const atomic = createAtomic(redis);
   const firstPrefix = queuePrefix(config.REDIS_URL);
@@ -36,8 +46,16 @@ export function openProcess({ config, role, name, emit }: ProcessOptions) {
     /** Its options, for further connections. */
     connection,
     redis,
-    isRedisAnswering: createRedisProbe(redis),
+    redisProbe,
     redisClock,
+    /** As far as Redis and the clocks are concerned; `undefined`: it can serve. */
+    whyUnready: async (): Promise<Unready | undefined> => {
+      const standing = await redisProbe.look();
+      if (standing.kind !== 'takes_writes') {
+        return { reason: `redis_${standing.kind}`, detail: standing.detail };
+      }
+      return redisClock.isTrusted ? undefined : { reason: 'clock_skewed', detail: redisClock.describe() };
+    },
     /** That of Redis. */
     clock,
     newId: createNewId(clock),

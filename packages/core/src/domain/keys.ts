@@ -95,7 +95,7 @@ import type { EventId } from './event';
  * | `scheduled-accounts:{bull}` | sorted set | accounts with such events, by when to look for due ones | until there are none |
  * | `scheduled-count:{bull}` | counter | how many such events there are | as above |
  * | `rejected-jobs:{bull}` | sorted set | jobs on the queue `events-dead-letters`, by when they came there | until re-driven or dropped, the newest 100,000 |
- * | `write-check:{bull}` | string | nothing: whether it can be written tells whether Redis takes writes | a second |
+ * | `write-check:{n}` | string | nothing: whether it can be written tells whether Redis takes writes; in a Cluster one for each master | a second |
  * | `over:{history}` | sorted set | account/event.endpoint of deliveries that have ended, account/event. of events without any, by when that was, with a history only | until they have moved there |
  * | `moved-ids:{account}:n` | hash | ids of events that have moved to the history → when each was accepted, and a digest of it, in 1,024 parts | RETENTION |
  * | `young-moved:{account}` | sorted set | ids of events that moved to the history within ten minutes after they were accepted, by when they moved | 20 seconds |
@@ -205,7 +205,7 @@ export const keys = {
   watchedAccounts: 'watched-accounts:{all}',
   changes: (account: AccountId) => `changes:{${account}}`,
   mailbox: (process: string) => `mailbox:{${process}}`,
-  writeCheck: 'write-check:{bull}',
+  writeCheck: (tag: number) => `write-check:{${tag}}`,
   ended: 'over:{history}',
   historyRefused: 'set-aside:{history}',
   erasures: 'erasures:{history}',

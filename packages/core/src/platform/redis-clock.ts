@@ -104,6 +104,11 @@ export class RedisClock {
     return skewMs !== undefined && Math.abs(skewMs) <= TOO_LARGE_FROM_MS;
   }
 
+  /** How far the two clocks differ, for operators. */
+  describe(): string {
+    return describeSkew(this.skewMs);
+  }
+
   /**
    * Refuse what must not be done by a wrong clock. Only for callers that find it not trusted: it asks Redis once more, as
    * the machine may just have slept.
@@ -113,7 +118,7 @@ export class RedisClock {
   async requireTrusted(): Promise<void> {
     await this.#timer.runNow();
     if (this.isTrusted) return;
-    throw new AppError('clock_skewed', describeSkew(this.skewMs), { retryAfterMs: MEASURE_EVERY_S * 1_000 });
+    throw new AppError('clock_skewed', this.describe(), { retryAfterMs: MEASURE_EVERY_S * 1_000 });
   }
 
   /** @param onChange called whenever `isTrusted` has changed, and after the first measurement. Resolves after that one. */

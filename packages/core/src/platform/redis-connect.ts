@@ -1,5 +1,4 @@
 import type { Duplex } from 'node:stream';
-import { setTimeout as wait } from 'node:timers/promises';
 import {
   CLUSTER_QUEUE_PREFIX,
   parseRedisUrl,
@@ -18,7 +17,6 @@ import {
   type RedisReopenedSignal,
   reconnectDelay,
 } from './redis-keeper';
-import { answerWithin } from './timers';
 
 export type RedisClient = Redis | Cluster;
 
@@ -187,28 +185,6 @@ function optionsFor({ role, name, silenceMs }: ConnectOptions): ClientOptions {
   return role === 'answering'
     ? { ...common, enableOfflineQueue: false, maxRetriesPerRequest: 1, commandTimeout: COMMAND_TIMEOUT_MS }
     : { ...common, maxRetriesPerRequest: null };
-}
-
-// Below the second of Kubernetes' default probe time-out.
-const PATIENCE_MS = 800;
-const ASK_AGAIN_MS = 100;
-
-/**
- * Whether Redis replies within 0.8 s: in a Cluster each of its masters, since accepting or delivering an
- * event may need any of them. Never rejects, and never waits longer.
- */
-export function createRedisProbe(redis: RedisClient): () => Promise<boolean> {
-  return async () => {
-    const masters = redis instanceof Cluster ? redis.nodes('master') : [];
-    // The masters are the last known ones. This command tells whether it finds the master of a key.
-    const asked = [redis.exists(CLUSTER_QUEUE_PREFIX), ...masters.map((master) => master.ping())];
-    return (await answerWithin(PATIENCE_MS, Promise.all<unknown>(asked))) !== undefined;
-  };
-}
-
-/** Resolves once Redis replies, however long that takes. */
-export async function untilRedisAnswers(isAnswering: () => Promise<boolean>): Promise<void> {
-  while (!(await isAnswering())) await wait(ASK_AGAIN_MS);
 }
 
 /** The servers that hold keys, by their addresses: one, unless it is a Cluster. */

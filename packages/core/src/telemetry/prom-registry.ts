@@ -3,6 +3,7 @@ import type { AccountQuota } from '../accounts/account-quota';
 import { steadyClock } from '../platform/clock';
 import type { RedisClock } from '../platform/redis-clock';
 import type { RedisClient } from '../platform/redis-connect';
+import type { RedisProbe } from '../platform/redis-probe';
 import { gauge, type MetricDefinition, type PromGauge, registerPromGauges } from './prom-gauges';
 import { sharedGauges } from './prom-shared-gauges';
 import { apiSignalMetrics, workerSignalMetrics } from './prom-signal-metrics';
@@ -14,6 +15,7 @@ const OF_ACCOUNTS =
 interface ProcessParts {
   readonly quota: Pick<AccountQuota, 'standings'>;
   readonly redis: Pick<RedisClient, 'ping'>;
+  readonly redisProbe: Pick<RedisProbe, 'look'>;
   readonly redisClock: Pick<RedisClock, 'skewMs'>;
 }
 
@@ -45,6 +47,14 @@ const processGauges: readonly PromGauge<ProcessSources>[] = [
       const askedAt = steadyClock();
       await redis.ping();
       return (steadyClock() - askedAt) / 1_000;
+    },
+  }),
+  gauge({
+    name: 'webhooks_redis_refuses_writes',
+    help: '1 while Redis refuses the writes of this process, 0 while it takes them: tried by a small write at the scrape. It refuses when its memory is full, too few replicas keep up, its disk fails, or it is a replica. Missing while Redis is away.',
+    async read({ redisProbe }) {
+      const { kind } = await redisProbe.look();
+      return kind === 'unavailable' ? [] : Number(kind === 'refuses_writes');
     },
   }),
   gauge({
@@ -81,9 +91,9 @@ export function createPromRegistry(): Registry {
 }
 
 /** @returns one with the gauges of the process as well. */
-export function createProcessRegistry({ quota, redis, redisClock }: ProcessParts): Registry {
+export function createProcessRegistry({ quota, redis, redisProbe, redisClock }: ProcessParts): Registry {
   const registry = createPromRegistry();
-  registerPromGauges(registry, processGauges, { quota, redis, redisClock, registry });
+  registerPromGauges(registry, processGauges, { quota, redis, redisProbe, redisClock, registry });
   return registry;
 }
 

@@ -1,0 +1,132 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import slotOf from 'cluster-key-slot';
+import { Cluster } from 'ioredis';
+import { type Clock, steadyClock } from './clock';
+import { mastersOf, type RedisClient } from './redis-connect';
+import { tryWrite } from './redis-probe.script';
+import { answerWithin } from './timers';
+
+/** Whether Redis serves a process. `detail` is for operators: mostly Redis' own words. */
+export type RedisStanding =
+  | { readonly kind: 'takes_writes' }
+  | { readonly kind: 'refuses_writes' | 'unavailable'; readonly detail: string };
+
+export interface RedisProbeOptions {
+  readonly redis: RedisClient;
+  /** The key that is written, with this hash tag. Nothing reads it. */
+  readonly keyOf: (tag: number) => string;
+  /** For spans of time: it never jumps. */
+  readonly steady?: Clock | undefined;
+}
+
+// Below the second of Kubernetes' default probe time-out.
+const PATIENCE_MS = 800;
+const ASK_AGAIN_MS = 100;
+// Each write may cost Redis a sync of its disk, and several may ask: balancers, orchestrators, Prometheus, anybody.
+const WRITE_EVERY_MS = 2_000;
+const WRITTEN_FOR_MS = 1_000;
+// With a hash tag each, they find every master of a Cluster that has more than a few slots.
+const MOST_TAGS = 1_000;
+
+/**
+ * Tells whether Redis replies within 0.8 s and takes writes: in a Cluster each of its masters, since accepting or delivering an
+ * event may need any of them. It does nothing unless it is asked, and writes every two seconds at most: in between it reads.
+ */
+export class RedisProbe {
+  #tookWritesAt = Number.NEGATIVE_INFINITY;
+  #reconnectedAt = Number.NEGATIVE_INFINITY;
+  #looking: Promise<RedisStanding> | undefined;
+
+  readonly #steady: Clock;
+
+  constructor(private readonly options: RedisProbeOptions) {
+    this.#steady = options.steady ?? steadyClock;
+    // The next connection may lead to another server.
+    options.redis.on('close', () => {
+      this.#tookWritesAt = Number.NEGATIVE_INFINITY;
+    });
+  }
+
+  /** Callers of the same moment share one look. Never rejects, and never waits longer. */
+  async look(): Promise<RedisStanding> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
+    });
+    return await this.#looking;
+  }
+
+  async #look(): Promise<RedisStanding> {
+    const isDue = this.#steady() - this.#tookWritesAt >= WRITE_EVERY_MS;
+    const asked = this.#ask(isDue).catch((error: unknown) => unavailable(String(error)));
+    const standing =
+      (await answerWithin(PATIENCE_MS, asked)) ??
+      unavailable(`Redis did not reply within ${PATIENCE_MS} ms.`);
+    if (standing.kind === 'refuses_writes') this.#onRefusal(standing.detail);
+    if (standing.kind === 'takes_writes' && isDue) this.#tookWritesAt = this.#steady();
+    return standing;
+  }
+
+  async #ask(isWriting: boolean): Promise<RedisStanding> {
+    const { redis, keyOf } = this.options;
+    if (!(redis instanceof Cluster)) return standingOf([await this.#askFor(keyOf(0), isWriting)]);
+    const keys = keysOfMasters(redis, keyOf);
+    // The known masters may be none, or former ones. A command through the client goes where a request would go.
+    if (keys.size === 0) await redis.exists(keyOf(0));
+    const others = [...mastersOf(redis)].filter(([address]) => !keys.has(address));
+    const pings = Promise.all(others.map(([, master]) => master.ping()));
+    const refusals = await Promise.all(
+      [...keys].map(async ([address, key]) => {
+        const refusal = await this.#askFor(key, isWriting);
+        return refusal === undefined ? undefined : `${address}: ${refusal}`;
+      }),
+    );
+    await pings;
+    return standingOf(refusals);
+  }
+
+  /** @returns why Redis does not write it. */
+  async #askFor(key: string, isWriting: boolean): Promise<string | undefined> {
+    const { redis } = this.options;
+    if (isWriting) return await tryWrite({ check: key, forMs: WRITTEN_FOR_MS })(redis);
+    await redis.exists(key);
+    return undefined;
+  }
+
+  /**
+   * A master that has become a replica behind the same connection: only another one leads to the present master, and without
+   * readiness no request would make it.
+   */
+  #onRefusal(detail: string): void {
+    const { redis } = this.options;
+    const isRecent = this.#steady() - this.#reconnectedAt < WRITE_EVERY_MS;
+    if (redis instanceof Cluster || isRecent || !detail.includes('READONLY')) return;
+    this.#reconnectedAt = this.#steady();
+    redis.disconnect(true);
+  }
+}
+
+/** Resolves once Redis replies, however long that takes. */
+export async function untilRedisAnswers(probe: Pick<RedisProbe, 'look'>): Promise<void> {
+  while ((await probe.look()).kind === 'unavailable') await wait(ASK_AGAIN_MS);
+}
+
+function unavailable(detail: string): RedisStanding {
+  return { kind: 'unavailable', detail };
+}
+
+function standingOf(refusals: readonly (string | undefined)[]): RedisStanding {
+  const detail = refusals.find((refusal) => refusal !== undefined);
+  return detail === undefined ? { kind: 'takes_writes' } : { kind: 'refuses_writes', detail };
+}
+
+/** For each master that has slots, by its address, a key in one of them. */
+function keysOfMasters(cluster: Cluster, keyOf: (tag: number) => string): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  const masters = cluster.nodes('master').length;
+  for (let tag = 0; tag < MOST_TAGS && found.size < masters; tag += 1) {
+    const key = keyOf(tag);
+    const master = cluster.slots[slotOf(key)]?.[0];
+    if (master !== undefined && !found.has(master)) found.set(master, key);
+  }
+  return found;
+}
