@@ -51,7 +51,8 @@ describeWith('a Prometheus that watches the service', () => {
     const gone = ['WebhooksProcessDown', 'WebhooksNoWorker'];
     expect(await firedOf(gone)).toEqual(gone);
     await service.startWorker();
-    expect(await firedOf(['WebhooksDeliveriesStuck'])).toEqual(['WebhooksDeliveriesStuck']);
+    const paused = ['WebhooksQueuePaused', 'WebhooksDeliveriesStuck'];
+    expect(await firedOf(paused)).toEqual(paused);
     await until(async () => (Date.now() - pausedAt > LATE_AFTER_MS ? true : undefined));
     await service.deliveries.resume();
     const late = ['WebhooksDeliveriesLate', 'WebhooksDeliveriesOftenLate'];

@@ -200,6 +200,21 @@ describe('operations', () => {
     await receiver.stop();
   });
 
+  it('says on every page that a queue is paused, until it is resumed', async () => {
+    const deliveries = new Queue('deliveries', { connection: portal().stack.redis.client });
+    await deliveries.pause();
+    const page = await signIn('/operations');
+    const banner = page.getByRole('alert').filter({ hasText: 'The queue deliveries is paused' });
+    await banner.getByText('hookferry-admin queues resume deliveries').waitFor();
+    await rowOf(page, 'Queues', 'deliveries').getByText('paused').waitFor();
+    await checkAccessibility(page);
+    await go(page, '/accounts');
+    await banner.waitFor();
+    await deliveries.resume();
+    await banner.waitFor({ state: 'detached' });
+    await deliveries.close();
+  });
+
   it('shows the last day, and the accounts that used most of it, as charts and as tables', async () => {
     const own = await createAccount('heavy');
     for (let i = 0; i < 3; i += 1) await own.publish(QUICK_WIN.type, QUICK_WIN.data);

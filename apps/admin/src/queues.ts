@@ -1,5 +1,5 @@
 import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
-import type { QueuePause } from '@hookferry/core/operations/queues';
+import type { WholeQueue } from '@hookferry/core/operations/queues';
 import { type PausableQueue, pausableQueues } from '@hookferry/core/queue/bullmq-paused-queues';
 import type { Command } from 'commander';
 import { z } from 'zod';
@@ -14,30 +14,31 @@ function parseName(given: unknown): PausableQueue {
   return parsed.data;
 }
 
+const TITLES = ['QUEUE', 'PAUSED', 'WAITING', 'ACTIVE', 'DELAYED', 'FAILED', 'OLDEST'];
+
 export function addListQueues(queues: Command, { output, withContext }: Cli): void {
   queues
     .command('list')
-    .description('Show which queues are paused.')
+    .description('Show what is in each queue, how long the oldest job has waited, and which are paused.')
     .addOption(jsonOption())
     .action(async (given: unknown) => {
       const { json } = parseFlags(z.object({ json: jsonSchema }), given);
       await withContext(async (context) => {
         const found = (await context.queues.list()).map(present);
-        output.out(
-          json
-            ? formatJson(found)
-            : formatTable(
-                ['QUEUE', 'PAUSED'],
-                found.map(({ name, paused }) => [name, paused]),
-              ),
-        );
+        output.out(json ? formatJson(found) : formatTable(TITLES, found.map(rowOf)));
       });
     });
 }
 
-function present({ name, pausedShards, shards }: QueuePause) {
+function present({ name, pausedShards, shards, oldestWaitedMs, ...counts }: WholeQueue) {
   const partly = `in ${pausedShards} of ${shards} shards`;
-  return { name, paused: pausedShards === 0 ? 'no' : pausedShards === shards ? 'yes' : partly };
+  const paused = pausedShards === 0 ? 'no' : pausedShards === shards ? 'yes' : partly;
+  return { name, paused, oldest_waiting_seconds: Math.round(oldestWaitedMs / 1_000), ...counts };
+}
+
+function rowOf({ name, paused, oldest_waiting_seconds: oldest, ...counts }: ReturnType<typeof present>) {
+  const { waiting, active, delayed, failed } = counts;
+  return [name, paused, ...[waiting, active, delayed, failed].map(String), `${oldest}s`];
 }
 
 export function addPauseQueue(queues: Command, { output, withContext }: Cli): void {

@@ -14,7 +14,7 @@ import { WorkerReports } from '@hookferry/core/operations/redis-worker-reports';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { sealingKeysSchema } from '@hookferry/core/platform/sealing-key';
 import { VERSION } from '@hookferry/core/platform/version';
-import { PausedQueues } from '@hookferry/core/queue/bullmq-paused-queues';
+import { createJobKeys } from '@hookferry/core/queue/bullmq-layout';
 import { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { startConnectProxy } from '@hookferry/core/testing/connect-proxy';
@@ -647,20 +647,44 @@ describe('doctor', () => {
 });
 
 describe('queues', () => {
+  it('are listed with what is in them, and how long the oldest job has waited', async () => {
+    const empty = { paused: 'no', oldest_waiting_seconds: 0, waiting: 0, active: 0, delayed: 0, failed: 0 };
+    const names = ['events', 'deliveries', 'replays', 'erasures'];
+    expect(await runJson('queues list')).toEqual(names.map((name) => ({ name, ...empty })));
+
+    const events = createJobKeys('bull', 'events');
+    await redis.client.lpush(events.wait, 'one');
+    await redis.client.hset(events.job('one'), 'timestamp', 5);
+    await redis.client.zadd(events.delayed, 7, 'later');
+    const [listed] = await runJson('queues list');
+    const oldest = expect.any(Number);
+    expect(listed).toEqual({
+      ...empty,
+      name: 'events',
+      waiting: 1,
+      delayed: 1,
+      oldest_waiting_seconds: oldest,
+    });
+    expect(listed.oldest_waiting_seconds).toBeGreaterThan(1_700_000_000);
+    const { out } = await run('queues list');
+    expect(out).toMatch(
+      /^QUEUE +PAUSED +WAITING +ACTIVE +DELAYED +FAILED +OLDEST\nevents +no +1 +0 +1 +0 +\d+s\n/,
+    );
+  });
+
   it('pauses one, says so, and lets it go on', async () => {
-    const pausedQueues = new PausedQueues(redis.client, oneShard('bull'));
-    expect(await runJson('queues list')).toEqual([
-      { name: 'events', paused: 'no' },
-      { name: 'deliveries', paused: 'no' },
-    ]);
+    const { meta } = createJobKeys('bull', 'deliveries');
+    const isPaused = async () => (await redis.client.hexists(meta, 'paused')) === 1;
     expect(await run('queues pause deliveries')).toMatchObject({
       exitCode: 0,
       out: expect.stringContaining('queues resume deliveries'),
     });
-    expect(await pausedQueues.read('deliveries')).toEqual({ pausedShards: 1, shards: 1 });
-    expect(await runJson('queues list')).toContainEqual({ name: 'deliveries', paused: 'yes' });
+    expect(await isPaused()).toBe(true);
+    expect(await runJson('queues list')).toContainEqual(
+      expect.objectContaining({ name: 'deliveries', paused: 'yes' }),
+    );
     expect(await run('queues resume deliveries')).toMatchObject({ exitCode: 0 });
-    expect(await pausedQueues.read('deliveries')).toEqual({ pausedShards: 0, shards: 1 });
+    expect(await isPaused()).toBe(false);
   });
 
   it('knows no others', async () => {

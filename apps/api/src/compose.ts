@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { closesOf, listenersOf, stopsOf } from '@hookferry/core/core/capability';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
 import { checkHistory } from '@hookferry/core/history/moved-history';
+import { PauseWatch } from '@hookferry/core/operations/pause-watch';
 import { untilRedisAnswers } from '@hookferry/core/platform/redis-probe';
 import type { Stoppable } from '@hookferry/core/platform/timers';
 import type { Tracing } from '@hookferry/core/telemetry/otel-tracing';
@@ -41,6 +42,8 @@ export async function composeApi(
   warnOfAnyHost(config, emit);
   const checked = movedHistory && checkHistory(movedHistory, emit);
   await Promise.all([shards.start(), bootstrap.start(), checked]);
+  const pauseWatch = new PauseWatch(context);
+  pauseWatch.start();
   for (const capability of opened) capability.start?.();
   const app = createApp(context, opened);
   const messageClasses = messageClassesOf(app);
@@ -57,6 +60,7 @@ export async function composeApi(
       { name: 'http server', stop: () => server.stop(config.SHUTDOWN_TIMEOUT) },
       ...parts,
       ...closesOf(opened),
+      { name: 'pause watch', stop: () => pauseWatch.stop() },
       { name: 'shards', stop: () => shards.stop() },
       { name: 'clock', stop: () => redisClock.stop() },
       { name: 'connection', stop: async () => redis.disconnect() },

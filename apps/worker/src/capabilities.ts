@@ -174,6 +174,7 @@ function sharedSourcesOf(core: WorkerCore): SharedSources {
   return {
     readDepths: () => standings.readDepths(),
     readOldestWaiting: () => standings.readOldestWaiting(clock()),
+    readPaused: () => standings.readPaused(),
     readHeld: () => heldCounts.read(),
     readScheduled: createKeepFor(LOADS_KEPT_MS, () => scheduledQueue.readStanding(), steadyClock),
     countDisabledEndpoints: () => core.endpointHealth.countDisabled(),

@@ -10,6 +10,7 @@ import { longestOf } from '@hookferry/core/domain/retry-schedule';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
 import { HistoryUpkeep } from '@hookferry/core/history/mover/upkeep';
 import { DaySampler } from '@hookferry/core/operations/day-sampler';
+import { PauseWatch } from '@hookferry/core/operations/pause-watch';
 import { AttemptRate, WorkerReporter } from '@hookferry/core/operations/worker-reporter';
 import { steadyClock } from '@hookferry/core/platform/clock';
 import { formatDuration } from '@hookferry/core/platform/duration';
@@ -116,6 +117,7 @@ export async function composeWorker(
   const sampler = new DaySampler({ ...stores, operations: core.operations });
   const stalledAfterMs = stallTimeoutOf(config);
   const stallWatch = new StallWatch({ ...stores, servedShards, stalledAfterMs });
+  const pauseWatch = new PauseWatch(stores);
   let isStopping = false;
   const opsServer = new OpsServer({
     host: config.WORKER_HOST,
@@ -129,7 +131,7 @@ export async function composeWorker(
 
   await historyUpkeep?.start();
   const port = await opsServer.start();
-  const parts = [releaser, verifier, auditCompleter, resharding, stallWatch, reporter, sampler];
+  const parts = [releaser, verifier, auditCompleter, resharding, stallWatch, pauseWatch, reporter, sampler];
   // Nothing begins before Redis has told its time, however long that takes.
   const begin = async () => {
     await redisClock.start((isTrusted) => servedShards.setMayServe(isTrusted));
@@ -148,7 +150,7 @@ export async function composeWorker(
       { name: 'readiness', stop: async () => void (isStopping = true) },
       { name: 'clock', stop: () => redisClock.stop() },
       // Parts that stop from here on take no more jobs, whatever waits.
-      { name: 'stall watch', stop: () => stallWatch.stop() },
+      { name: 'watches', stop: () => stopAll([stallWatch, pauseWatch]) },
       {
         name: 'consumers',
         stop: () => stopAll([servedShards, verifier, auditCompleter, ...stopsOf(opened), ...consumers]),

@@ -67,6 +67,7 @@ describe('GET /v1/operations', () => {
     expect(body.queues).toContainEqual({
       name: 'deliveries',
       shard: 0,
+      paused: false,
       waiting: 0,
       active: 0,
       delayed: 0,

@@ -21,7 +21,10 @@ const queueSchema = z
   .object({
     name: z.enum(workedQueues).describe('The name of the queue.'),
     shard: count.describe('The number of the shard, from 0: see `QUEUE_SHARDS`.'),
-    waiting: count.describe('How many jobs a worker may take now.'),
+    paused: z
+      .boolean()
+      .describe('Whether an operator has paused the queue: no worker takes its jobs until it is resumed.'),
+    waiting: count.describe('How many jobs a worker may take now, or once the queue is resumed.'),
     active: count.describe('How many jobs workers are processing.'),
     delayed: count.describe(
       'How many jobs wait for their time: deliveries before their next attempt, and held ones.',
@@ -142,8 +145,9 @@ function presentOperations(operations: ServiceState): z.infer<typeof operationsS
   };
 }
 
-function presentQueue({ oldestWaitedMs, ...counts }: QueueState): z.infer<typeof queueSchema> {
-  return { ...counts, oldest_waiting_seconds: inTenths(oldestWaitedMs / 1_000) };
+function presentQueue(queue: QueueState): z.infer<typeof queueSchema> {
+  const { isPaused: paused, oldestWaitedMs, ...counts } = queue;
+  return { paused, oldest_waiting_seconds: inTenths(oldestWaitedMs / 1_000), ...counts };
 }
 
 function presentWorker(worker: SeenWorker): z.infer<typeof workerSchema> {

@@ -25,6 +25,7 @@ export const queryKeys = {
   replays: (webhookId: string) => ['replays', webhookId] as const,
   replay: (id: string) => ['replay', id] as const,
   operations: () => ['operations'] as const,
+  pausedQueues: () => ['paused-queues'] as const,
   operationsLastDay: () => ['operations-last-day'] as const,
   heavyAccounts: (by: string) => ['heavy-accounts', by] as const,
   readiness: () => ['readiness'] as const,

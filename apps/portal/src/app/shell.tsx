@@ -11,6 +11,7 @@ import { useCan, useSession } from '../session/session-context';
 import { ErrorBoundary } from './error-boundary';
 import { Find } from './find';
 import { customerEntries, type NavigationEntry, operatorEntries } from './navigation';
+import { PausedBanner } from './paused-banner';
 import styles from './shell.module.css';
 import { useTheme } from './theme';
 import { ThemeSwitch } from './theme-switch';
@@ -29,6 +30,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         Skip to the content
       </a>
       <SessionBanner />
+      {isOperator && <PausedBanner />}
       <OutageNotice />
       <header className={`${styles['header']} ${isOperator ? styles['operator'] : ''}`}>
         <p className={styles['brand']}>

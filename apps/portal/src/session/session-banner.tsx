@@ -1,4 +1,4 @@
-import styles from './session-banner.module.css';
+import { Banner } from '../components/banner';
 import { useSessionState } from './session-context';
 
 /** Says that the session is over, and where another one comes from. What is on the page stays. */
@@ -7,11 +7,9 @@ export function SessionBanner() {
   if (state.kind !== 'ended') return null;
   const { returnUrl } = state.session;
   return (
-    <div role="alert" className={styles['banner']}>
-      <p>
-        Your session has ended: the page is no longer up to date.{' '}
-        {returnUrl ? <a href={returnUrl}>Open the portal again</a> : 'Open the portal again with a new link.'}
-      </p>
-    </div>
+    <Banner>
+      Your session has ended: the page is no longer up to date.{' '}
+      {returnUrl ? <a href={returnUrl}>Open the portal again</a> : 'Open the portal again with a new link.'}
+    </Banner>
   );
 }

@@ -24,7 +24,7 @@ async function arrange() {
   const dayStore = new DayStore(client);
   let now = NOW;
   const clock = () => now;
-  const queue = { name: 'deliveries' as const, active: 1, failed: 0 };
+  const queue = { name: 'deliveries' as const, isPaused: false, active: 1, failed: 0 };
   const parts = {
     dayStore,
     clock,

@@ -28,21 +28,12 @@ export class PausedQueues {
     await this.#inEach(name, async (queue) => await queue.resume());
   }
 
-  /** In how many of how many shards the queue is paused. @throws Error of Redis when it can't be reached. */
-  async read(name: PausableQueue): Promise<{ readonly pausedShards: number; readonly shards: number }> {
-    const paused = await this.#inEach(name, async (queue) => await queue.isPaused());
-    return { pausedShards: paused.filter(Boolean).length, shards: paused.length };
-  }
-
-  async #inEach<Result>(
-    name: PausableQueue,
-    work: (queue: Queue) => Promise<Result>,
-  ): Promise<readonly Result[]> {
-    return await Promise.all(
+  async #inEach(name: PausableQueue, work: (queue: Queue) => Promise<void>): Promise<void> {
+    await Promise.all(
       this.shards.all().map(async ({ prefix }) => {
         const queue = openQueue(name, { redis: this.redis, prefix });
         try {
-          return await work(queue);
+          await work(queue);
         } finally {
           await queue.close();
         }

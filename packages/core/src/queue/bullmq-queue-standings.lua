@@ -12,6 +12,14 @@ function has_waiting(wait, prioritized, meta)
   return redis.call('HEXISTS', meta, 'paused') == 0
 end
 
+--- Whether somebody has paused the queue: no worker takes a job.
+---@with jobs JobKeys
+---@key meta = jobs.meta
+---@return boolean
+function is_paused(meta)
+  return redis.call('HEXISTS', meta, 'paused') == 1
+end
+
 ---@with jobs JobKeys
 ---@key prioritized = jobs.prioritized
 ---@param base text               prefix of each job's key

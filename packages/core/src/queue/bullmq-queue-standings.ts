@@ -13,7 +13,8 @@ import type { RedisClient } from '../platform/redis-connect';
 import type { Step } from '../platform/redis-script';
 import { createJobKeys } from './bullmq-layout';
 import { openQueue } from './bullmq-on-demand-queue';
-import { hasWaiting, sampleWaiting, sinceWhen } from './bullmq-queue-standings.script';
+import { type PausableQueue, pausableQueues } from './bullmq-paused-queues';
+import { hasWaiting, isPaused, sampleWaiting, sinceWhen } from './bullmq-queue-standings.script';
 import { accountOfJob } from './bullmq-rejected-events';
 import { PerShard } from './per-shard';
 
@@ -22,6 +23,7 @@ export interface QueueState {
   readonly name: WorkedQueue;
   /** From 0. */
   readonly shard: number;
+  readonly isPaused: boolean;
   readonly waiting: number;
   readonly active: number;
   /** Deliveries that wait for their next attempt, and held ones. */
@@ -53,6 +55,12 @@ export interface OldestWaiting {
   readonly waitedMs: number;
 }
 
+export interface QueuePause {
+  readonly queue: PausableQueue;
+  /** In one shard at least. */
+  readonly isPaused: boolean;
+}
+
 const QUEUES = [...workedQueues, DEAD_LETTERS_QUEUE];
 
 // Enough to find accounts with a tenth of all, and to give their share to within a few hundredths.
@@ -71,11 +79,21 @@ export class QueueStandings {
 
   /** Read every worked queue of each shard, and the number of dead letters. */
   async read(now: number): Promise<{ readonly queues: readonly QueueState[]; readonly deadLetters: number }> {
-    const [depths, oldest] = await Promise.all([this.#depths(), this.#oldest(now)]);
+    const [depths, oldest, paused] = await Promise.all([
+      this.#depths(),
+      this.#oldest(now),
+      this.#inEach(workedQueues, (shard, name) => this.isPaused(name, shard)(this.redis)),
+    ]);
     const queues = depths.flatMap((jobs, shard) =>
-      workedQueues.map((name): QueueState => {
+      workedQueues.map((name, i): QueueState => {
         const waited = oldest[shard]?.find(({ queue }) => queue === name);
-        return { ...countsOf(name, jobs), name, shard, oldestWaitedMs: waited?.waitedMs ?? 0 };
+        return {
+          name,
+          shard,
+          isPaused: paused[shard]?.[i] ?? false,
+          oldestWaitedMs: waited?.waitedMs ?? 0,
+          ...countsOf(name, jobs),
+        };
       }),
     );
     const aside = depths.map((jobs) => countsOf(DEAD_LETTERS_QUEUE, jobs).waiting);
@@ -126,6 +144,19 @@ export class QueueStandings {
     return hasWaiting({ jobs: createJobKeys(prefix, name) });
   }
 
+  /** Whether a queue is paused in a shard. */
+  isPaused(name: WorkedQueue, { prefix }: QueueShard): Step<boolean> {
+    return isPaused({ jobs: createJobKeys(prefix, name) });
+  }
+
+  /** @param ask absent: at once. It may ask together with others. */
+  async readPaused(
+    ask = async (step: Step<boolean>): Promise<boolean> => await step(this.redis),
+  ): Promise<readonly QueuePause[]> {
+    const paused = await this.#inEach(pausableQueues, (shard, name) => ask(this.isPaused(name, shard)));
+    return pausableQueues.map((queue, i) => ({ queue, isPaused: paused.some((ofShard) => ofShard[i]) }));
+  }
+
   /** Of each shard. Each number is one counter in Redis: nothing is scanned. */
   async #depths(): Promise<readonly (readonly QueueDepth[])[]> {
     const shards = this.#queues.inEach(this.shards.all());
@@ -134,10 +165,16 @@ export class QueueStandings {
 
   /** Of each shard. */
   async #oldest(now: number): Promise<readonly (readonly OldestWaiting[])[]> {
+    return await this.#inEach(workedQueues, (shard, queue) => this.#oldestIn(shard, queue, now));
+  }
+
+  /** Of each shard, what each of the queues gives there. */
+  async #inEach<Name extends WorkedQueue, Read>(
+    names: readonly Name[],
+    read: (shard: QueueShard, name: Name) => Promise<Read>,
+  ): Promise<readonly (readonly Read[])[]> {
     return await Promise.all(
-      this.shards
-        .all()
-        .map((shard) => Promise.all(workedQueues.map((queue) => this.#oldestIn(shard, queue, now)))),
+      this.shards.all().map((shard) => Promise.all(names.map((name) => read(shard, name)))),
     );
   }
 

@@ -4,7 +4,13 @@ import { holdReasons } from '../domain/delivery';
 import { DEAD_LETTERS_QUEUE, workedQueues } from '../domain/queues';
 import { mastersOf, type RedisClient } from '../platform/redis-connect';
 import { answerWithin } from '../platform/timers';
-import { jobStates, type OldestWaiting, type QueueDepth } from '../queue/bullmq-queue-standings';
+import { pausableQueues } from '../queue/bullmq-paused-queues';
+import {
+  jobStates,
+  type OldestWaiting,
+  type QueueDepth,
+  type QueuePause,
+} from '../queue/bullmq-queue-standings';
 import type { ScheduledStanding } from '../queue/bullmq-scheduled-queue';
 import type { HeldCounts } from '../queue/redis-held-counts';
 import { gauge, type PromGauge, registerPromGauges, type Sample, samplesOf } from './prom-gauges';
@@ -18,6 +24,7 @@ const ofNodes = {
 export interface SharedSources {
   readonly readDepths: () => Promise<readonly QueueDepth[]>;
   readonly readOldestWaiting: () => Promise<readonly OldestWaiting[]>;
+  readonly readPaused: () => Promise<readonly QueuePause[]>;
   readonly readHeld: HeldCounts['read'];
   readonly countDisabledEndpoints: () => Promise<number>;
   readonly countOpenBreakers: () => Promise<number>;
@@ -58,6 +65,13 @@ export const sharedGauges: readonly PromGauge<SharedSources>[] = [
         labels: { queue },
         value: waitedMs / 1_000,
       })),
+  }),
+  gauge({
+    name: 'webhooks_queue_paused',
+    help: `1 while an operator has paused a queue: no worker takes its jobs. Otherwise 0. ${SAME}`,
+    labels: { queue: pausableQueues },
+    read: async ({ readPaused }) =>
+      (await readPaused()).map(({ queue, isPaused }) => ({ labels: { queue }, value: isPaused ? 1 : 0 })),
   }),
   gauge({
     name: 'webhooks_held_deliveries',

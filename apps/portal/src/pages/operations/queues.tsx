@@ -1,3 +1,4 @@
+import { Badge } from '../../components/badge';
 import { type Column, DataTable } from '../../components/data-table';
 import { Section } from '../../components/section';
 import { formatCount, formatSeconds } from './format';
@@ -6,7 +7,15 @@ import type { Operations } from './operations';
 type Queue = Operations['queues'][number];
 
 const columns: readonly Column<Queue>[] = [
-  { id: 'name', header: 'Queue', cell: ({ name }) => name },
+  {
+    id: 'name',
+    header: 'Queue',
+    cell: ({ name, paused }) => (
+      <>
+        {name} {paused && <Badge tone="warning">paused</Badge>}
+      </>
+    ),
+  },
   { id: 'shard', header: 'Shard', width: '72px', cell: ({ shard }) => shard, from: 'medium' },
   { id: 'waiting', header: 'Waiting', width: '96px', cell: ({ waiting }) => formatCount(waiting) },
   {

@@ -101,6 +101,19 @@ export const workSignals = {
     act: 'If it repeats, read `error`: the cause is mostly Redis.',
     sample: { task: 'store the health of webhooks', error },
   }),
+  /** No worker takes jobs from this queue until an operator resumes it. */
+  'queue.paused': signal<{ queue: WorkedQueue }>({
+    level: 'warn',
+    means:
+      'A queue is paused: no worker takes its jobs. Each process says so within seconds, and one that starts meanwhile too.',
+    act: 'See [WebhooksQueuePaused](runbook.md#webhooksqueuepaused). The [audit log](audit-log.md) has who paused it.',
+    sample: { queue: 'deliveries' },
+  }),
+  'queue.resumed': signal<{ queue: WorkedQueue }>({
+    level: 'info',
+    means: 'A queue is no longer paused: workers take its jobs.',
+    sample: { queue: 'deliveries' },
+  }),
   /** The queues are split over another number of shards from now on. */
   'shards.changed': signal<{ inForce: number }>({
     level: 'info',
