@@ -119,11 +119,8 @@ export class ApiClient {
     headers?: Readonly<Record<string, string>>,
   ): Promise<ApiResponse<Body>> {
     let response = await this.request<Body>(method, path, body, headers);
-    for (
-      let i = 0;
-      i < MOST_ASKED_AGAIN && method === 'GET' && response.status === 503 && status !== 503;
-      i += 1
-    ) {
+    const isPatient = method === 'GET' && status !== 503;
+    for (let i = 0; isPatient && response.status === 503 && i < MOST_ASKED_AGAIN; i += 1) {
       await wait(Number(response.headers.get('retry-after') ?? 1) * 1_000);
       response = await this.request<Body>(method, path, body, headers);
     }

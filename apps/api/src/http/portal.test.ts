@@ -38,7 +38,13 @@ describe('portal', () => {
     const app = express();
     app.disable('etag');
     app.use(
-      beginRequests({ drain: { isDraining: false }, beginSpan: undefined, newId: () => 'req_1', clock: () => 0, emit: () => {} }),
+      beginRequests({
+        drain: { isDraining: false },
+        beginSpan: undefined,
+        newId: () => 'req_1',
+        clock: () => 0,
+        emit: () => {},
+      }),
     );
     app.use(setHeads);
     mountPortal(app, { folder: join(folder, name), frameAncestors });

@@ -23,7 +23,13 @@ function createApp(options: Partial<ReceivePageOptions> = {}): Express {
   const app = express();
   app.disable('etag');
   app.use(
-    beginRequests({ drain: { isDraining: false }, beginSpan: undefined, newId: () => 'req_1', clock: () => 0, emit: () => {} }),
+    beginRequests({
+      drain: { isDraining: false },
+      beginSpan: undefined,
+      newId: () => 'req_1',
+      clock: () => 0,
+      emit: () => {},
+    }),
   );
   app.use(setHeads);
   mountReceivePage(app, { ...usual, ...options });

@@ -37,7 +37,13 @@ async function serve(partsOf: (signal: AbortSignal) => AsyncGenerator<string>, s
   }
   const app = express();
   app.use(
-    beginRequests({ drain: { isDraining: false }, beginSpan: undefined, newId: () => 'req_1', clock: () => 0, emit: () => {} }),
+    beginRequests({
+      drain: { isDraining: false },
+      beginSpan: undefined,
+      newId: () => 'req_1',
+      clock: () => 0,
+      emit: () => {},
+    }),
   );
   app.get('/', async (_request, response) => {
     await sendLines(response, counted, signOfLifeEveryMs);
