@@ -135,6 +135,23 @@ it.each(['api', 'worker'])('does not start the %s without a key, and says why', 
   ]);
 });
 
+it.each(['api', 'worker'])('says so as a line of the log of the %s where the log is JSON', (app) => {
+  const script = join(__dirname, `../../apps/${app}/dist/main.js`);
+  const env = { PATH: process.env.PATH, LOG_FORMAT: 'json' };
+  const { status, stdout, stderr } = spawnSync(process.execPath, [script], {
+    env,
+    encoding: 'utf8',
+    timeout: 30_000,
+  });
+  expect({ status, stderr }).toEqual({ status: 1, stderr: '' });
+  expect(JSON.parse(stdout)).toMatchObject({
+    level: 'error',
+    service: app,
+    message: 'process.not_started',
+    detail: expect.stringContaining('SECRETS_ENCRYPTION_KEY: must be set'),
+  });
+});
+
 function verifies(secret: string, request: ReceivedRequest | undefined): boolean {
   try {
     new StandardWebhook(secret).verify(

@@ -1,24 +1,26 @@
 import { systemClock } from '@hookferry/core/platform/clock';
+import { RefusedRequests } from '@hookferry/core/telemetry/refused-requests';
 import { captureConsole, runProcess, withoutRepeats } from '@hookferry/core/telemetry/run-process';
 import { startTracing } from '@hookferry/core/telemetry/start-tracing';
 import { SignalLog } from '@hookferry/core/telemetry/winston-signal-log';
 import { composeApi } from './compose';
 import { readApiConfig } from './config';
 
-void runProcess(async () => {
+void runProcess('api', async () => {
   const config = readApiConfig(process.env);
   const log = new SignalLog({
     level: config.LOG_LEVEL,
     format: config.LOG_FORMAT ?? (process.stdout.isTTY ? 'pretty' : 'json'),
     service: 'api',
   });
-  const listen = withoutRepeats(log.listen, systemClock);
+  const refusedRequests = new RefusedRequests(log.listen);
+  const listen = withoutRepeats(refusedRequests.listen, systemClock);
   captureConsole(listen);
   const tracing = await startTracing(config, { service: 'api', onWarning: listen });
   const { emit, port, parts } = await composeApi(config, [listen], tracing);
   return {
     emit,
-    parts,
+    parts: [...parts, { name: 'log of refused requests', stop: () => refusedRequests.stop() }],
     detail: `API on http://${config.API_HOST}:${port}`,
     stopWithinMs: config.DRAIN_DELAY + config.SHUTDOWN_TIMEOUT,
   };

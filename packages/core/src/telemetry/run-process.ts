@@ -5,6 +5,7 @@ import type { Clock } from '../platform/clock';
 import { nameRedisError } from '../platform/redis-errors';
 import { ConfigError } from '../platform/settings';
 import { onStopSignal, type Stoppable, stopInOrder } from '../platform/timers';
+import { SignalLog } from './winston-signal-log';
 
 export interface StartedProcess {
   readonly emit: Emit;
@@ -32,15 +33,17 @@ const STOP_MARGIN_MS = 5_000;
 /**
  * Start a process, stop it at SIGTERM or SIGINT, and exit: 0 after a clean stop, 1 after a failure. A process
  * that is told to stop before it has started has nothing to finish, and ends.
+ *
+ * @param service its name in the log.
  */
-export async function runProcess(start: () => Promise<StartedProcess>): Promise<void> {
+export async function runProcess(service: string, start: () => Promise<StartedProcess>): Promise<void> {
   setFlagsFromString(EARLY_OPTIMIZATION);
   setFlagsFromString(NO_PRETENURING);
   let started: StartedProcess | undefined;
   // First: a supervisor may stop it as soon as it has started, and the first process of a container ignores
   // signals without a listener.
   onStopSignal((signal) => (started ? void stop(started, signal) : process.exit(0)));
-  started = await startOrExit(start);
+  started = await startOrExit(service, start);
   started.emit({ name: 'process.started', detail: started.detail });
 }
 
@@ -70,11 +73,18 @@ function giveUp(emit: Emit, afterMs: number): void {
   exitOnceWritten();
 }
 
-async function startOrExit(start: () => Promise<StartedProcess>): Promise<StartedProcess> {
+async function startOrExit(service: string, start: () => Promise<StartedProcess>): Promise<StartedProcess> {
   try {
     return await start();
   } catch (error) {
-    process.stderr.write(`${describeStartFault(error)}\n`);
+    const detail = describeStartFault(error);
+    // The settings may be what is wrong.
+    if (process.env.LOG_FORMAT !== 'json') process.stderr.write(`${detail}\n`);
+    else
+      new SignalLog({ level: 'error', format: 'json', service }).listen({
+        name: 'process.not_started',
+        detail,
+      });
     process.exit(1);
   }
 }

@@ -85,6 +85,9 @@ describe('SignalLog', () => {
   it.each<[LogOptions['level'], Signal]>([
     ['debug', signalSamples['request.completed']],
     ['info', { ...signalSamples['request.completed'], status: 422 }],
+    ['info', { ...signalSamples['request.completed'], status: 500, code: 'internal_error' }],
+    ['debug', { ...signalSamples['request.completed'], status: 503, code: 'storage_unavailable' }],
+    ['error', signalSamples['requests.refused']],
     ['debug', signalSamples['event.accepted']],
     ['debug', signalSamples['delivery.attempted']],
     ['warn', { ...signalSamples['delivery.attempted'], outcome: 'http_5xx' }],

@@ -94,6 +94,14 @@ export const processSignals = {
     means: 'A process stopped.',
     sample: {},
   }),
+  /** With `LOG_FORMAT=json`; otherwise it is written as plain text to standard error. */
+  'process.not_started': signal<{ detail: string }>({
+    level: 'error',
+    means:
+      'The process could not start, and ends; `detail` says why. Without `LOG_FORMAT=json` it is plain text on standard error.',
+    act: 'Set what `detail` says.',
+    sample: { detail: 'The configuration is not valid:\n  REDIS_URL: must be set' },
+  }),
   'process.fault': signal<{ detail: string; error: unknown }>({
     level: 'error',
     means: 'A part of a process failed while it stopped, or did not stop in time. The process ends.',

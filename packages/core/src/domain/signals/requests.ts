@@ -33,6 +33,13 @@ export type ConnectionRefusal = (typeof connectionRefusals)[number];
 export const streamEnds = ['too_slow', 'stopping', 'unauthenticated', 'unverified', 'time_limit'] as const;
 export type StreamEnd = (typeof streamEnds)[number];
 
+const OUTAGES: readonly ErrorCode[] = ['storage_unavailable', 'history_unavailable', 'clock_skewed'];
+
+/** Whether requests are refused with this code, all of them, because something is away that the service needs. */
+export function isOutage(code: ErrorCode): boolean {
+  return OUTAGES.includes(code);
+}
+
 /** Of requests to the API. */
 export const requestSignals = {
   'request.completed': signal<{
@@ -52,9 +59,13 @@ export const requestSignals = {
     code?: ErrorCode;
     span?: RequestSpan;
   }>({
-    level: { usual: 'debug', other: 'info', isOther: ({ status }) => status >= 400 },
+    level: {
+      usual: 'debug',
+      other: 'info',
+      isOther: ({ status, code }) => status >= 400 && !(code && isOutage(code)),
+    },
     means:
-      'The API responded to a request. `info` if the status is 400 or more; `code` then has the [error](errors.md).',
+      'The API responded to a request. `info` if the status is 400 or more; `code` then has the [error](errors.md). `debug` for those that `requests.refused` counts.',
     sample: {
       requestId: 'req_1',
       method: 'GET',
@@ -75,9 +86,22 @@ export const requestSignals = {
   }),
   'request.failed': signal<{ requestId: string; error: unknown; traceId?: string }>({
     level: 'error',
-    means: 'The API responded to a request with 500 or 503. `error` has the cause.',
+    means: 'The API responded to a request with 500, or broke its response off. `error` has the cause.',
     act: 'If `error` is not about Redis or PostgreSQL, report the line: it is a fault of Hookferry.',
     sample: { requestId: 'req_1', error },
+  }),
+  /** In the place of their `request.failed` in the log. */
+  'requests.refused': signal<{ count: number; code: ErrorCode; requestId: string; detail: string }>({
+    level: 'error',
+    means:
+      'Within a second the API refused `count` requests with 503: Redis or PostgreSQL is away or full, or the clock is wrong; `code` says which. `request_id` and `detail` are of the first one.',
+    act: 'See [WebhooksRedisUnreachable](runbook.md#webhooksredisunreachable).',
+    sample: {
+      count: 240,
+      code: 'storage_unavailable',
+      requestId: 'req_1',
+      detail: "Redis can't be reached. ← connect ECONNREFUSED",
+    },
   }),
   /** So many requests were refused at once that these are in no audit log. */
   'audit.refusals_left_out': signal<{ count: number }>({
