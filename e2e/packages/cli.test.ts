@@ -428,7 +428,6 @@ describe('as a script runs it', () => {
     expect(findings.map(({ check }) => check)).toEqual([
       'reachable',
       'TLS',
-      'healthy',
       'ready',
       'clock',
       'version',

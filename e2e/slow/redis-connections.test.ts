@@ -15,7 +15,7 @@ import { Stack } from '../support/stack';
 
 const SENTINEL_NAME = 'hooks';
 // As docs/performance.md has it.
-const RIGHTS = 'on >s3cr3t ~* &* +@all -@dangerous +info';
+const RIGHTS = 'on >s3cr3t ~* &* +@all -@dangerous +info +config|get';
 const USER = 'hookferry:s3cr3t';
 
 const folder = mkdtempSync(join(tmpdir(), 'webhooks-redis-tls-'));

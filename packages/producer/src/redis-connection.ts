@@ -119,6 +119,7 @@ function createOwn({ redisUrl, connection }: ConnectionOptions, patienceMs: numb
       return new Redis({
         ...common,
         sentinels: [...target.sentinels],
+        ...target.sentinelAuth,
         name: target.master,
         db: target.db,
         // By default ioredis waits without end for a server that accepts the connection and never replies.

@@ -27,6 +27,19 @@ describe('parseRedisUrl', () => {
         { host: 'one', port: 26380 },
         { host: 'two', port: 26379 },
       ],
+      sentinelAuth: {},
+      master: 'hooks',
+      db: 3,
+    });
+  });
+
+  it.each([
+    ['?sentinelPassword=s3%26cret+', { sentinelPassword: 's3&cret+' }],
+    ['?sentinelUsername=ada&sentinelPassword=s', { sentinelUsername: 'ada', sentinelPassword: 's' }],
+  ])('reads who asks the Sentinels: %s', (query, sentinelAuth) => {
+    expect(parseRedisUrl(`redis+sentinel://:secret@one/hooks/3${query}`)).toMatchObject({
+      auth: { password: 'secret' },
+      sentinelAuth,
       master: 'hooks',
       db: 3,
     });
@@ -69,6 +82,10 @@ describe('parseRedisUrl', () => {
     'redis://:s3@cr3t@cache',
     'redis+sentinel://:s3cr3t@one/hooks/notadb',
     'redis+sentinel://:s3cr3t@one/hooks/0/more',
+    'redis+sentinel://one/hooks?password=s3cr3t',
+    'redis+sentinel://one/hooks?sentinelPassword=',
+    'redis+sentinel://one/hooks?sentinelPassword=s3cr3t%zz',
+    'redis+cluster://one,two?sentinelPassword=s3cr3t',
     'redis+cluster://:s3cr3t@one,,two',
     'redis+cluster://:s3cr3t@one,two/3',
   ])('refuses %s, and does not repeat the password', (url) => {

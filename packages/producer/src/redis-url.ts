@@ -13,6 +13,8 @@ export type RedisTarget =
   | (Common & {
       readonly kind: 'sentinel';
       readonly sentinels: readonly Node[];
+      /** As which user to ask the Sentinels; that of the servers is another one. */
+      readonly sentinelAuth: { readonly sentinelUsername?: string; readonly sentinelPassword?: string };
       readonly master: string;
       readonly db: number;
     })
@@ -21,14 +23,16 @@ export type RedisTarget =
 const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26379;
 
-const FORM = /^redis(s?)(?:\+(sentinel|cluster))?:\/\/(?:([^@/]*)@)?([^@/?]+)(?:\/([^?]*))?$/;
+const FORM = /^redis(s?)(?:\+(sentinel|cluster))?:\/\/(?:([^@/]*)@)?([^@/?]+)(?:\/([^?]*))?(?:\?(.*))?$/;
 const SENTINEL_PATH = /^([^/]*)(?:\/([^/]*))?$/;
+const SENTINEL_SETTING = /^(sentinelUsername|sentinelPassword)=(.+)$/;
 const DEFAULT_MASTER = 'mymaster';
 
 /**
  * Understands
  * - `redis://[user:password@]host[:port][/db]`, or `rediss://…` with TLS;
- * - `redis+sentinel://[user:password@]host[:port],host…/master-name[/db]`;
+ * - `redis+sentinel://[user:password@]host[:port],host…/master-name[/db]`, where the Sentinels have a password with
+ *   `?sentinelPassword=…`, and `&sentinelUsername=…` if it is not the default user's;
  * - `redis+cluster://[user:password@]host[:port],host…`.
  *
  * @throws Error when the text has none of these forms. The text is not repeated: it can hold a password.
@@ -55,7 +59,8 @@ export function isRedisUrl(url: string): boolean {
 }
 
 function readTarget(url: string): RedisTarget {
-  const [, secure, kind, credentials, hosts = '', path = ''] = FORM.exec(url) ?? refuse();
+  const [, secure, kind, credentials, hosts = '', path = '', query] = FORM.exec(url) ?? refuse();
+  if (query !== undefined && kind !== 'sentinel') refuse();
   const common: Common = { auth: parseAuth(credentials), tls: secure === 's' };
 
   if (kind === 'cluster') {
@@ -67,6 +72,7 @@ function readTarget(url: string): RedisTarget {
       ...common,
       kind,
       sentinels: parseNodes(hosts, SENTINEL_PORT),
+      sentinelAuth: parseSentinelAuth(query),
       master: master || DEFAULT_MASTER,
       db: parseDb(db),
     };
@@ -80,6 +86,16 @@ function parseAuth(credentials: string | undefined): Common['auth'] {
   const username = decodeURIComponent(colon === -1 ? '' : credentials.slice(0, colon));
   const password = decodeURIComponent(credentials.slice(colon + 1));
   return { ...(username === '' ? {} : { username }), password };
+}
+
+/** Percent-encoded, like user and password before the hosts. */
+function parseSentinelAuth(query = '') {
+  const auth: { sentinelUsername?: string; sentinelPassword?: string } = {};
+  for (const part of query === '' ? [] : query.split('&')) {
+    const [, name, text = ''] = SENTINEL_SETTING.exec(part) ?? refuse();
+    auth[name === 'sentinelUsername' ? name : 'sentinelPassword'] = decodeURIComponent(text);
+  }
+  return auth;
 }
 
 function parseNodes(hosts: string, defaultPort: number): Node[] {

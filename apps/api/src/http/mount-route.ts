@@ -71,6 +71,7 @@ class RouteServer {
   async serve(request: Request, response: Response): Promise<void> {
     const state = requestStateOf(response);
     state.route = this.route.path;
+    state.isProbe = this.route.isProbe === true;
     try {
       const assumption = this.route.mayAssume ? assume(this.context, request, state) : undefined;
       const reply = assumption

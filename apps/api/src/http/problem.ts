@@ -95,7 +95,7 @@ export function answerProblems(emit: Emit): ErrorRequestHandler {
     const known = toAppError(error);
     const { status, body } = presentProblem(known, requestId);
     state.code = known.code;
-    if (status >= 500) emit({ name: 'request.failed', requestId, error, ...traced });
+    if (status >= 500 && !state.isProbe) emit({ name: 'request.failed', requestId, error, ...traced });
     const headers: string[] = [];
     const retryAfter = retryAfterOf(known, status);
     if (retryAfter !== undefined) headers.push('retry-after', retryAfter);

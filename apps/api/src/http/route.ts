@@ -148,6 +148,8 @@ interface RouteFacts<Shape extends RequestShape, Modules extends object> {
   readonly scope: Scope | 'any' | 'none';
   /** A route without a scope that needs no other credential either: it shows public facts. */
   readonly isPublic?: true;
+  /** Asked every few seconds by anybody: neither counted nor logged. */
+  readonly isProbe?: true;
   /** Only for keys of the operator's account. */
   readonly operatorOnly?: true;
   /**

@@ -32,6 +32,7 @@ const TAGS: Readonly<Record<string, string>> = {
   accounts: 'Customers whose webhooks and events are separate from each other.',
   account: 'The usage and the quota of an account.',
   'source-addresses': 'The addresses that deliveries come from, for firewalls.',
+  status: 'Whether the service accepts events, for monitors.',
   operations: 'The state of the whole service, for its operators.',
   'dead-letters': 'Jobs that workers no longer take, until an operator retries them.',
 };

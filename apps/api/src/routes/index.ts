@@ -42,6 +42,7 @@ import { publishBatch, publishEvent } from './publish';
 import { cancelReplay, createReplay, listReplays, readReplay } from './replays';
 import { listSigningKeys, readJwks, rotateSigningKey } from './signing-keys';
 import { readSourceAddresses } from './source-addresses';
+import { readStatus } from './status';
 import {
   deleteWebhookTransformation,
   listTransformationTemplates,
@@ -136,6 +137,7 @@ export const routes: readonly Route[] = [
   eraseAccount, //          DELETE /v1/accounts/:id
   readAccountUsage, //      GET    /v1/account/usage
   readSourceAddresses, //   GET    /v1/source-addresses
+  readStatus, //            GET    /v1/status
   readOperations, //        GET    /v1/operations
   listStoppedWebhooks, //   GET    /v1/operations/webhooks
   readLastDay, //           GET    /v1/operations/last-day

@@ -43,6 +43,8 @@ it.each([HOUR_MS, -HOUR_MS])(
       expect(answer.headers['retry-after']).toBe('5');
     }
     expect((await request(api.url).get('/readyz')).status).toBe(503);
+    const status = await request(api.url).get('/v1/status');
+    expect(readProblem(status)).toEqual({ status: 503, code: 'clock_skewed' });
     const metrics = await request(api.url).get('/metrics');
     const [, shown] = /^webhooks_clock_skew_seconds (\S+)$/m.exec(metrics.text) ?? [];
     expect(Math.round(Number(shown))).toBe(byMs / 1_000);

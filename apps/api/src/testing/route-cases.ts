@@ -481,6 +481,7 @@ export const routeCases: readonly RouteCase[] = [
   },
   { method: 'get', path: '/v1/account/usage', scope: 'any', status: 200 },
   { method: 'get', path: '/v1/source-addresses', scope: 'none', status: 200 },
+  { method: 'get', path: '/v1/status', scope: 'none', status: 200 },
   { method: 'get', path: '/v1/operations', scope: 'admin', operatorOnly: true, status: 200 },
   {
     method: 'get',

@@ -1,8 +1,13 @@
 import { setImmediate as immediate } from 'node:timers/promises';
 import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
+import { createAtomic } from '@hookferry/core/platform/redis-atomic';
+import { connectRedis } from '@hookferry/core/platform/redis-connect';
 import { buildAtomic } from '@hookferry/core/testing/build-atomic';
 import { createClosables } from '@hookferry/core/testing/closables';
+import { recordSignals } from '@hookferry/core/testing/record-signals';
+import { startRedisServer } from '@hookferry/core/testing/redis-server';
 import { type Job, Queue, UnrecoverableError } from 'bullmq';
+import { Redis } from 'ioredis';
 import { SharedCapacity } from '../capacity';
 import { openTestQueues } from '../testing/open-test-queues';
 import { openWorker } from './bullmq-open-worker';
@@ -19,6 +24,52 @@ describe('bullmq open worker', () => {
     const worker = willClose(openWorker(context, options, process));
     return { client, queue, signals, start: () => worker.start() };
   }
+
+  it('says that Redis is back after each time that it was away', async () => {
+    const server = willClose(await startRedisServer());
+    const client = new Redis(server.url, { maxRetriesPerRequest: null });
+    willClose({ close: () => client.disconnect() });
+    const signals = recordSignals();
+    const redis = connectRedis({ url: server.url, role: 'working', name: 'main', emit: () => {} });
+    willClose({ close: () => redis.disconnect() });
+    const queue = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
+    const context = { redis, atomic: createAtomic(redis), lockDurationMs: 30_000, emit: signals.listen };
+    const options = { queue: DELIVERIES_QUEUE, shard: { prefix: 'bull' }, capacity: new SharedCapacity(1) };
+    const done = { count: 0 };
+    const worker = willClose(openWorker(context, options, async () => void (done.count += 1)));
+    const doOne = async () => {
+      const before = done.count;
+      await queue.add('d', {});
+      while (done.count === before) await immediate();
+    };
+    worker.start();
+    await doOne();
+    expect(signals.named('redis.back')).toEqual([]);
+    for (const times of [1, 2]) {
+      const errors = signals.named('redis.error').length;
+      // It lets nobody in again.
+      await client.config('SET', 'requirepass', 'secret');
+      await client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+      while (signals.named('redis.error').length === errors) await immediate();
+      await client.config('SET', 'requirepass', '');
+      while (signals.named('redis.back').length < times) await doOne();
+    }
+    const of = ({ connection }: { readonly connection: string }) => connection;
+    expect(new Set([...signals.named('redis.error'), ...signals.named('redis.back')].map(of))).toEqual(
+      new Set([DELIVERIES_QUEUE]),
+    );
+  });
+
+  it('calls a trouble of BullMQ by its name: Redis is not to blame for it', async () => {
+    const { context, shard, signals } = willClose(await openTestQueues());
+    const options = { queue: DELIVERIES_QUEUE, shard, capacity: new SharedCapacity(1) };
+    const worker = willClose(openWorker(context, options, async () => {}));
+    worker.emit('error', new Error('could not renew lock for job one'));
+    expect(signals.named('redis.error')).toEqual([]);
+    expect(await signals.first('library.warned')).toMatchObject({
+      text: 'deliveries: could not renew lock for job one',
+    });
+  });
 
   it('keeps a job that failed for good, also when it says itself that it is not to be kept', async () => {
     const { queue, signals, start } = await startWorker(async () => {

@@ -1,8 +1,11 @@
 import type { QueueShard } from '@hookferry/core/domain/queues';
 import type { Emit } from '@hookferry/core/domain/signal';
+import { steadyClock } from '@hookferry/core/platform/clock';
 import type { Atomic } from '@hookferry/core/platform/redis-atomic';
 import type { RedisClient } from '@hookferry/core/platform/redis-connect';
+import { isUnavailable } from '@hookferry/core/platform/redis-errors';
 import type { Processor } from 'bullmq';
+import { ReplyError } from 'ioredis';
 import type { SharedCapacity } from '../capacity';
 import { BullmqWorker, type BullmqWorkerOptions } from './bullmq-worker';
 
@@ -40,6 +43,8 @@ const ASK_AFTER_S = 12;
 // each time it waits longer.
 const FIRST_UNFORESEEN_DELAY_MS = 5_000;
 const MAX_UNFORESEEN_DELAY_MS = 600_000;
+// A worker has two connections. One may fetch while the other still fails, each second.
+const QUIET_MS = 2_000;
 // BullMQ waits this long before it repeats a command that a broken connection has stopped.
 const RETRY_DELAY_MS = 500;
 
@@ -81,9 +86,27 @@ function unforeseenDelay(attemptsMade: number): number {
   return Math.min(FIRST_UNFORESEEN_DELAY_MS * 2 ** (attemptsMade - 1), MAX_UNFORESEEN_DELAY_MS);
 }
 
+/** From the socket, from the library for a connection that is lost, or a reply of Redis. */
+function isOfRedis(error: Error): boolean {
+  return 'code' in error || error instanceof ReplyError || isUnavailable(error);
+}
+
 export function announceFailures<Data, Result>(worker: BullmqWorker<Data, Result>, emit: Emit): void {
   const queue = worker.name;
-  worker.on('error', (error) => emit({ name: 'redis.error', connection: queue, error }));
+  let awaySince: number | undefined;
+  let lastErrorAt = 0;
+  worker.on('error', (error) => {
+    // BullMQ tells of its own troubles here too, such as a lock that it could not renew because this process was late.
+    if (!isOfRedis(error)) return emit({ name: 'library.warned', text: `${queue}: ${error.message}` });
+    lastErrorAt = steadyClock();
+    awaySince ??= lastErrorAt;
+    emit({ name: 'redis.error', connection: queue, error });
+  });
+  worker.onFetched = () => {
+    if (awaySince === undefined || steadyClock() - lastErrorAt < QUIET_MS) return;
+    emit({ name: 'redis.back', connection: queue, awayMs: Math.round(steadyClock() - awaySince) });
+    awaySince = undefined;
+  };
   worker.on('failed', (job, error) => {
     // BullMQ has set the time of its end by then, unless it runs it again.
     emit({

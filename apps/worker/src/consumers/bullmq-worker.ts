@@ -98,6 +98,8 @@ class LocksInTime extends LockManager {
  * kept for people, and a finished one is removed, whatever its options say.
  */
 export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> implements Sharer {
+  /** Called when Redis has replied to a fetch. */
+  onFetched: () => void = () => {};
   readonly #redis: RedisClient;
   protected readonly atomic: Atomic;
   readonly #keys: JobKeys;
@@ -200,6 +202,7 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
 
   protected override async moveToActive(token: string, name?: string): Promise<Job<Data, Result>> {
     const job = await this.takeJob(token, name);
+    this.onFetched();
     if (!this.wantsMore) this.#capacity.offerToOthers(this);
     return job as Job<Data, Result>;
   }

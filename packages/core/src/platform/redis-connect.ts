@@ -157,9 +157,16 @@ const TLS_EVERYWHERE = { sentinelTLS: {}, enableTLSForSentinelMode: true };
  * A master that was cut off from its replicas still replies, and all writes to it after another one was
  * promoted are lost when it comes back: the Sentinels' word counts, not whether the connection works.
  */
-function sentinelOptionsFor({ sentinels, master, db, tls }: Extract<RedisTarget, { kind: 'sentinel' }>) {
+function sentinelOptionsFor({
+  sentinels,
+  sentinelAuth,
+  master,
+  db,
+  tls,
+}: Extract<RedisTarget, { kind: 'sentinel' }>) {
   return {
     sentinels: [...sentinels],
+    ...sentinelAuth,
     name: master,
     db,
     ...(tls ? TLS_EVERYWHERE : {}),

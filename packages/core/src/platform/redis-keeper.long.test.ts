@@ -8,6 +8,7 @@ import { recordSignals } from '../testing/record-signals';
 import { startRedisProxy } from '../testing/redis-proxy';
 import { startRedisServer } from '../testing/redis-server';
 import { openTestRedis } from '../testing/test-redis';
+import { isUnavailable } from './redis-errors';
 import {
   type BullmqWorkerPatience,
   ConnectionHealth,
@@ -159,6 +160,49 @@ describe('a client of one Redis', () => {
 });
 
 describe('a client of the master behind Sentinels', () => {
+  /** @param master what it replies when it is asked for the master. */
+  async function startSentinel(master: string) {
+    const server = await startTcpServer((socket) => {
+      socket.on('data', (chunk) => {
+        const commands = chunk
+          .toString()
+          .split(/^\*\d+\r\n/m)
+          .slice(1);
+        for (const command of commands) {
+          if (command.includes('get-master-addr-by-name')) socket.write(master);
+          else socket.write(command.includes('sentinels') ? '*0\r\n' : '+OK\r\n');
+        }
+      });
+    });
+    return { host: '127.0.0.1', port: willClose(server).port };
+  }
+
+  it('says of each Sentinel what was the matter with it', async () => {
+    const ignorant = await startSentinel('*-1\r\n');
+    const away = { host: '127.0.0.1', port: await findClosedPort() };
+    const sentinels = [ignorant, away];
+    const client = open(new KeptRedis({ ...WORKING, sentinels, name: 'hooks' }, keeping()));
+    const error = await new Promise<Error>((resolve) => client.once('error', resolve));
+    expect(error.message).toMatch(/the master "hooks"/);
+    expect(error.message).toContain(`127.0.0.1:${ignorant.port} successfully, but got an invalid reply`);
+    expect(error.message).toContain(`failed to connect to sentinel 127.0.0.1:${away.port}`);
+    expect(isUnavailable(error)).toBe(true);
+  });
+
+  it('does not blame Sentinels that have named a master for that one', async () => {
+    const port = String(await findClosedPort());
+    const named = `*2\r\n$9\r\n127.0.0.1\r\n$${port.length}\r\n${port}\r\n`;
+    const sentinels = await Promise.all([startSentinel(named), startSentinel(named)]);
+    const client = open(new KeptRedis({ ...WORKING, sentinels, name: 'hooks' }, keeping()));
+    const errors: Error[] = [];
+    client.on('error', (error: Error) => errors.push(error));
+    // Two rounds over both.
+    while (errors.length < 5) await new Promise(setImmediate);
+    expect(new Set(errors.map(({ message }) => message))).toEqual(
+      new Set([`connect ECONNREFUSED 127.0.0.1:${port}`]),
+    );
+  });
+
   it('asks no Sentinel any more when it is closed before it asks again', async () => {
     let asked = 0;
     let noteSecond = (_what: string) => {};

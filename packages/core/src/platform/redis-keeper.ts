@@ -8,6 +8,7 @@ import {
   type SentinelConnectionOptions,
   SentinelConnector,
 } from 'ioredis';
+import { AppError } from './app-error';
 
 /** ioredis gave a connection up, or stopped retrying, although nobody closed it: it is opened again. */
 export interface RedisReopenedSignal {
@@ -305,10 +306,11 @@ function patientConnector(keeper: ConnectionKeeper): NonNullable<RedisOptions['C
       super(options as SentinelConnectionOptions);
     }
 
-    override async connect(report: (type: string, error: Error) => void) {
+    override async connect(report: Report) {
+      const reportRounds = reportInTrueWords(report, this.options.name ?? '');
       for (let failures = 0; ; failures += 1) {
         try {
-          return await super.connect(report);
+          return await super.connect(reportRounds);
         } catch (error) {
           if (keeper.isClosed) throw error;
           report('error', error instanceof Error ? error : new Error(String(error)));
@@ -317,5 +319,26 @@ function patientConnector(keeper: ConnectionKeeper): NonNullable<RedisOptions['C
         }
       }
     }
+  };
+}
+
+type Report = (type: string, error: Error) => void;
+
+/**
+ * At the end of each round over the Sentinels ioredis says "All sentinels are unreachable", although some or all may have named
+ * a master. What was the matter with one it has told as a `sentinelError`.
+ */
+function reportInTrueWords(report: Report, master: string): Report {
+  let reasons: string[] = [];
+  return (type, error) => {
+    if (type !== 'error') {
+      reasons.push(error.message);
+      return report(type, error);
+    }
+    // Each had named a master. That it can't be reached, its connection has told.
+    if (reasons.length === 0) return report('sentinelError', error);
+    const detail = `No more Sentinels to ask for the master "${master}": ${reasons.join('; ')}. They are asked again.`;
+    reasons = [];
+    report('error', new AppError('storage_unavailable', detail, { cause: error }));
   };
 }

@@ -1,24 +1,23 @@
 import { isOpenToOthers } from '../../profiles/parse-url';
 import { bad, doubtful, type Finding, good } from './finding';
 
+const STATUS = '/v1/status';
 const TIMEOUT_MS = 10_000;
 // Receivers accept a difference of 300 s. Half a minute shows that a clock is not synchronized.
 const MAX_SKEW_SECONDS = 30;
 
-/** Whether the service can be reached at the URL, and how it says it is. Needs no key. */
+/**
+ * Whether the service can be reached at the URL, and how it says it is. Needs no key, and only paths below /v1: a proxy in front
+ * lets through no others.
+ */
 export async function checkService(url: string): Promise<readonly Finding[]> {
-  const health = await ask(`${url}/healthz`);
-  if (health instanceof Error) return [reachabilityOf(url, health)];
-  const found = [good('reachable', url), transportOf(url)];
-  if (!health.ok) {
-    const advice = 'Check that the URL of the profile is that of the API: hookferry login --url URL';
-    return [...found, bad('healthy', `/healthz responds with ${health.status}`, advice)];
-  }
+  const response = await ask(`${url}${STATUS}`);
+  if (response instanceof Error) return [reachabilityOf(url, response)];
   return [
-    ...found,
-    good('healthy', 'the API serves requests'),
-    await readinessOf(url),
-    clockOf(health.headers.get('date'), Date.now()),
+    good('reachable', url),
+    transportOf(url),
+    readinessOf(response),
+    clockOf(response.headers.get('date'), Date.now()),
     await versionOf(url),
   ];
 }
@@ -49,11 +48,14 @@ function transportOf(url: string): Finding {
   );
 }
 
-async function readinessOf(url: string): Promise<Finding> {
-  const response = await ask(`${url}/readyz`);
-  if (!(response instanceof Error) && response.ok) return good('ready', 'the API reaches Redis');
-  const detail = response instanceof Error ? response.message : `/readyz responds with ${response.status}`;
-  return bad('ready', detail, 'Ask the operator to check Redis and the log of the API.');
+function readinessOf({ ok, status }: Response): Finding {
+  if (ok) return good('ready', 'the API accepts events');
+  const detail = `${STATUS} responds with ${status}`;
+  // An older API has no such path: whether this is one, the key tells.
+  if (status === 404) return doubtful('ready', detail, 'Upgrade the API, or check that the URL leads to it.');
+  if (status === 503) return bad('ready', detail, 'Ask the operator to check Redis and the log of the API.');
+  const advice = 'Check that the URL of the profile is that of the API: hookferry login --url URL';
+  return bad('ready', detail, advice);
 }
 
 /** @param date the header `Date` of the response. @param now in milliseconds since the Unix epoch. */
@@ -72,7 +74,8 @@ export function clockOf(date: string | null, now: number): Finding {
 }
 
 async function versionOf(url: string): Promise<Finding> {
-  const advice = 'Check that the URL leads to the API and not to something else.';
+  const advice =
+    'A proxy that lets only /v1 through is fine. Without one, check that the URL leads to the API.';
   const response = await ask(`${url}/openapi.json`);
   if (response instanceof Error || !response.ok)
     return doubtful('version', 'the API does not serve /openapi.json', advice);

@@ -9,8 +9,9 @@ import { error } from './sample-facts';
 export const processSignals = {
   'redis.error': signal<Omit<RedisErrorSignal, 'name'>>({
     level: 'warn',
-    means: 'A connection to Redis failed. The process connects again by itself.',
-    act: 'If `redis.back` does not follow, see [WebhooksRedisUnreachable](runbook.md#webhooksredisunreachable).',
+    means:
+      'A connection to Redis failed, or a consumer (`connection` has its queue) could not take jobs. The process goes on by itself; `redis.back` of the same `connection` follows.',
+    act: 'If `redis.back` does not follow within half a minute after Redis is there, see [WebhooksRedisUnreachable](runbook.md#webhooksredisunreachable).',
     sample: { connection: 'api-store', error },
   }),
   /** A library wrote this to the console. */
