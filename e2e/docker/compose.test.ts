@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -42,7 +43,13 @@ const composeSchema = z.object({
       // It is reached by the others alone.
       ports: z.never().optional(),
     }),
-    prometheus: z.object({ image: z.string(), volumes: z.array(z.string()) }),
+    prometheus: z.object({
+      image: z.string(),
+      volumes: z.array(z.string()),
+      environment: z.strictObject({ RUNBOOK_URL: z.string() }),
+      entrypoint: z.tuple([z.literal('/bin/sh'), z.literal('-ec')]),
+      command: z.tuple([z.string()]),
+    }),
     grafana: z.object({
       image: z.string(),
       volumes: z.array(z.string()),
@@ -106,6 +113,27 @@ describe('compose.yaml', () => {
     expect(files.filter((file) => !existsSync(join(DOCKER, file)))).toEqual([]);
     expect(sources.filter((source) => !files.includes(source))).toEqual(Object.keys(volumes));
   });
+});
+
+it('compose.yaml has each alert lead to the runbook at the address that is set', () => {
+  const [script] = services.prometheus.command;
+  const folder = mkdtempSync(join(tmpdir(), 'rules-'));
+  const here = script
+    .replaceAll('$$', '$')
+    .replaceAll('/etc/prometheus', join(DOCKER, 'prometheus'))
+    .replaceAll('/tmp/', `${folder}/`)
+    .replace('exec /bin/prometheus', 'echo');
+  const RUNBOOK_URL = 'https://git.example.com/team/webhooks/blob/main/';
+  const env = { ...process.env, RUNBOOK_URL };
+  const flags = execFileSync('/bin/sh', ['-ec', here], { env, encoding: 'utf8' });
+  expect(flags).toContain(`--config.file=${folder}/prometheus.yml`);
+  const packaged = readFileSync(join(DOCKER, 'prometheus/alerts.yml'), 'utf8');
+  expect(readFileSync(join(folder, 'alerts.yml'), 'utf8')).toBe(
+    packaged.replaceAll('runbook_url: docs/', `runbook_url: ${RUNBOOK_URL}docs/`),
+  );
+  expect(readFileSync(join(folder, 'prometheus.yml'), 'utf8')).toContain('- alerts.yml');
+  rmSync(folder, { recursive: true });
+  expect(services.prometheus.environment.RUNBOOK_URL).toMatch(/^\$\{RUNBOOK_URL:-https:.*\/\}$/);
 });
 
 describe('compose.yaml: the profile history', () => {

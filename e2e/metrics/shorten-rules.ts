@@ -8,13 +8,19 @@ const SECONDS = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
 
 const WINDOW = /(\[|offset )(\d+)([smhd])\b/g;
 
-/** The rules as they are, but for their windows and how long something has to last: those are short enough for a test. */
+// The least number of what an alert is about, within a window.
+const LEAST = />= \d+$/gm;
+
+/**
+ * The rules as they are, but for their windows, how long something has to last, and how much of it there has to be within a window:
+ * those are short enough for a test.
+ */
 export function shortenRules({ groups }: RulesFile): RulesFile {
   return { groups: groups.map(({ name, rules }) => ({ name, rules: rules.map(shorten) })) };
 }
 
 function shorten(rule: Rule): Rule {
-  const expr = shortenWindows(rule.expr);
+  const expr = shortenWindows(rule.expr).replaceAll(LEAST, '>= 1');
   if ('record' in rule || rule.for === undefined) return { ...rule, expr };
   return { ...rule, expr, for: '1s' };
 }

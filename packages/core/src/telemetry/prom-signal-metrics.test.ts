@@ -1,7 +1,12 @@
 import { Registry } from 'prom-client';
 import type { Signal } from '../domain/signal';
 import { signalSamples } from '../testing/signal-samples';
-import { apiSignalMetrics, registerPromSignalMetrics, workerSignalMetrics } from './prom-signal-metrics';
+import {
+  apiSignalMetrics,
+  registerPromSignalMetrics,
+  serverErrorCodes,
+  workerSignalMetrics,
+} from './prom-signal-metrics';
 
 /** The samples that Prometheus sees after these signals, without the buckets of histograms. */
 async function scrape(metrics: typeof apiSignalMetrics, signals: readonly Signal[]): Promise<string[]> {
@@ -19,7 +24,12 @@ function counted(samples: readonly string[]): string[] {
 
 /** One that counts for connections that were kept alive, too. */
 const { connectMs: _connectMs, ...attemptedAgain } = signalSamples['delivery.attempted'];
-const everySignal: readonly Signal[] = [...Object.values(signalSamples), attemptedAgain];
+const failedRequest = {
+  ...signalSamples['request.completed'],
+  status: 503,
+  code: 'storage_unavailable',
+} as const;
+const everySignal: readonly Signal[] = [...Object.values(signalSamples), attemptedAgain, failedRequest];
 
 describe.each([
   ['the API', apiSignalMetrics],
@@ -43,6 +53,20 @@ describe('the metrics of the API', () => {
       'webhooks_http_request_duration_seconds_sum{method="GET",route="/v1/webhooks/:id",status="404"} 0.001',
       'webhooks_http_request_duration_seconds_count{method="GET",route="/v1/webhooks/:id",status="404"} 1',
     ]);
+  });
+
+  it('counts requests that end with a 5xx by the code of the error, each from zero', async () => {
+    const completed = signalSamples['request.completed'];
+    const samples = await scrape(apiSignalMetrics, [
+      { ...completed, status: 503, code: 'history_unavailable' },
+      { ...completed, status: 422, code: 'invalid_request' },
+    ]);
+    expect(samples.filter((sample) => sample.startsWith('webhooks_http_server_errors_total'))).toEqual(
+      serverErrorCodes.map(
+        (code) =>
+          `webhooks_http_server_errors_total{code="${code}"} ${code === 'history_unavailable' ? 1 : 0}`,
+      ),
+    );
   });
 
   it('counts the connections that were refused by reason', async () => {

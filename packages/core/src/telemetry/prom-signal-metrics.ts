@@ -15,6 +15,7 @@ import { connectionRefusals, httpMethods } from '../domain/signals/requests';
 import { historyReadKinds, historyReadResults } from '../domain/signals/work';
 import { doors } from '../domain/usage';
 import { verificationErrors, verificationMethods } from '../domain/verification';
+import type { ErrorCode } from '../platform/app-error';
 import type { LabelValues, MetricDefinition, MetricLabels } from './prom-gauges';
 
 /** Count signals. Gives the listener to pass them to. */
@@ -172,6 +173,15 @@ const historyReads = secondsOf('history.read', {
   durationMsOf: ({ durationMs }) => durationMs,
 });
 
+/** The codes of errors that are the service's own: `PROBLEMS` of the API gives them a 5xx. */
+export const serverErrorCodes = [
+  'internal_error',
+  'secret_unreadable',
+  'storage_unavailable',
+  'clock_skewed',
+  'history_unavailable',
+] as const satisfies readonly ErrorCode[];
+
 export const apiSignalMetrics: readonly SignalMetric[] = [
   historyReads,
   secondsOf('request.completed', {
@@ -184,6 +194,13 @@ export const apiSignalMetrics: readonly SignalMetric[] = [
     },
     buckets: REQUEST_SECONDS,
     durationMsOf: ({ durationMs }) => durationMs,
+  }),
+  counterOf('request.completed', {
+    name: 'webhooks_http_server_errors_total',
+    help: 'Requests that ended with a 5xx, by the code of the error. 503 `history_unavailable` is a read of older records; nothing that was to be stored fails by it.',
+    labels: { code: serverErrorCodes },
+    fromZero: true,
+    amountOf: ({ status, code }) => (status >= 500 && code !== undefined ? 1 : 0),
   }),
   counterOf('connection.refused', {
     name: 'webhooks_http_connections_refused_total',
