@@ -118,17 +118,23 @@ export class ApiClient {
     body?: unknown,
     headers?: Readonly<Record<string, string>>,
   ): Promise<ApiResponse<Body>> {
-    let response = await this.request<Body>(method, path, body, headers);
-    const isPatient = method === 'GET' && status !== 503;
-    for (let i = 0; isPatient && response.status === 503 && i < MOST_ASKED_AGAIN; i += 1) {
-      await wait(Number(response.headers.get('retry-after') ?? 1) * 1_000);
-      response = await this.request<Body>(method, path, body, headers);
-    }
+    const asksAgain = method === 'GET' && status !== 503 ? MOST_ASKED_AGAIN : 0;
+    const response = await this.#ask<Body>(asksAgain, method, path, body, headers);
     if (response.status !== status) {
       throw new Error(
         `${method} ${path} gave ${response.status}, not ${status}: ${JSON.stringify(response.body)}`,
       );
     }
     return response;
+  }
+
+  async #ask<Body>(
+    asksAgain: number,
+    ...request: Parameters<ApiClient['request']>
+  ): Promise<ApiResponse<Body>> {
+    const response = await this.request<Body>(...request);
+    if (response.status !== 503 || asksAgain === 0) return response;
+    await wait(Number(response.headers.get('retry-after') ?? 1) * 1_000);
+    return await this.#ask(asksAgain - 1, ...request);
   }
 }
