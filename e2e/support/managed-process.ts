@@ -41,7 +41,9 @@ export class ManagedProcess {
           this.#onLine.add(listener);
         }),
         this.#exited.then((code) => {
-          throw new Error(`The process ended with ${code} before the line came. ${this.#stderr}`);
+          const why =
+            this.log.find(({ message }) => message === 'process.not_started')?.detail ?? this.#stderr;
+          throw new Error(`The process ended with ${code} before the line came. ${String(why)}`);
         }),
       ]);
     }
