@@ -91,17 +91,19 @@ const isFirstShard = shard.every((argument) => SHARD.exec(argument)?.[1] === '1'
 const isAll = process.argv.includes('--all');
 const isHistory = process.argv.includes('--history');
 /** @type {import('./test/run-jest.mjs').Counts} */
-let counts = { passed: 0, failed: 0, skipped: 0 };
+const NONE = { passed: 0, failed: 0, skipped: 0 };
+let counts = NONE;
 
 try {
   await installDependencies({ signal });
-  counts = addCounts(counts, { failed: await compile() });
+  counts = addCounts(counts, await compile());
   await buildPortal({ signal });
   const redis = await provideTestRedis(group, signal);
   counts = addCounts(counts, await runWished(redis));
 } catch (error) {
-  say('test', describeError(group.failure.aborted ? group.failure.reason : error));
-  counts = addCounts(counts, { failed: 1 });
+  const why = describeError(group.failure.aborted ? group.failure.reason : error);
+  say('test', why);
+  counts = addCounts(counts, { failed: 1, failures: [why] });
 } finally {
   await group.stop(stop.insisted);
 }
@@ -123,8 +125,8 @@ async function runWished(redis) {
 async function runDaily(redis) {
   say('test', 'running the tests (jest)');
   const tests = runJest([...wished, ...select('unit', 'flows')], redis);
-  const [failed, tested] = await Promise.all([checkSources(CHECKS), tests]);
-  return addCounts(tested, { failed });
+  const [checked, tested] = await Promise.all([checkSources(CHECKS), tests]);
+  return addCounts(tested, checked);
 }
 
 /** @param {Record<string, string>} redis */
@@ -132,7 +134,7 @@ async function runOthers(redis) {
   say('test', 'running the long tests (jest)');
   const tested = await runJestTwice([...wished, ...shard], select('long', 'more-flows', 'slow'), redis);
   if (wished.length > 0) return tested;
-  const checked = addCounts(tested, { failed: await checkSources(LONG_CHECKS) });
+  const checked = addCounts(tested, await checkSources(LONG_CHECKS));
   const smoked = isFirstShard ? addCounts(checked, await smokeUnderImageNode(redis)) : checked;
   return addCounts(smoked, await runWithHistory(HISTORY_FLOWS, redis));
 }
@@ -171,32 +173,31 @@ async function smokeUnderImageNode(redis) {
   return await runJest(SMOKE, redis, node);
 }
 
-/**
- * Compiles everything, tests included.
- * @returns {Promise<number>} 1 if that failed, else 0
- */
+/** Compiles everything, tests included. */
 async function compile() {
-  say('test', 'compiling, tests included (tsc -b)');
+  const what = 'compiling, tests included (tsc -b)';
+  say('test', what);
   const code = await runInForeground([installedProgram('tsc'), '-b'], { signal });
-  if (code === 0) return 0;
-  say('test', 'FAILED: compiling');
-  return 1;
+  return code === 0 ? {} : failureOf(what);
 }
 
 /**
  * Runs every check, also after one has failed: so that one run shows everything to fix. Shows only the failures, because tests
  * write at the same time.
  * @param {typeof CHECKS} checks
- * @returns {Promise<number>} how many failed
  */
 async function checkSources(checks) {
-  let failed = 0;
+  let checked = NONE;
   for (const { what, command } of checks) {
     say('test', what);
     const { code, output, errors } = await runQuietly(command, { signal, isBackground: true });
-    if (code === 0) continue;
-    say('test', `FAILED: ${what}\n${output}${errors}`);
-    failed += 1;
+    if (code !== 0) checked = addCounts(checked, failureOf(what, `\n${output}${errors}`));
   }
-  return failed;
+  return checked;
+}
+
+/** @param {string} what @param {string} [output] */
+function failureOf(what, output = '') {
+  say('test', `FAILED: ${what}${output}`);
+  return { failed: 1, failures: [what] };
 }

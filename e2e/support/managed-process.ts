@@ -41,9 +41,9 @@ export class ManagedProcess {
           this.#onLine.add(listener);
         }),
         this.#exited.then((code) => {
-          const why =
-            this.log.find(({ message }) => message === 'process.not_started')?.detail ?? this.#stderr;
-          throw new Error(`The process ended with ${code} before the line came. ${String(why)}`);
+          const told = this.log.find(({ message }) => message === 'process.not_started');
+          const why = told ? JSON.stringify(told.detail) : this.#stderr;
+          throw new Error(`The process ended with ${code} before the line came. ${why}`);
         }),
       ]);
     }

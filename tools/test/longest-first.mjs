@@ -24,11 +24,9 @@ export default class LongestFirst extends Sequencer {
    * @param {import('@jest/test-result').Test[]} tests
    */
   sort(tests) {
-    const durations = readDurations();
-    for (const test of tests) {
-      const seconds = durations[relative(projectFolder, test.path)];
+    for (const { test, ms } of weigh(tests)) {
       // oxlint-disable-next-line no-underscore-dangle -- jest's name for what a sequencer may read and write
-      this._getCache(test)[test.path] ??= [SUCCESS, seconds === undefined ? SHORT_MS : seconds * 1_000];
+      this._getCache(test)[test.path] ??= [SUCCESS, ms];
     }
     return super.sort(tests);
   }
@@ -40,11 +38,7 @@ export default class LongestFirst extends Sequencer {
    * @param {import('@jest/test-sequencer').ShardOptions} options
    */
   shard(tests, { shardIndex, shardCount }) {
-    const durations = readDurations();
-    const weighed = tests
-      .map((test) => ({ test, path: relative(projectFolder, test.path) }))
-      .map((entry) => ({ ...entry, ms: (durations[entry.path] ?? SHORT_MS / 1_000) * 1_000 }))
-      .toSorted((a, b) => b.ms - a.ms || (a.path < b.path ? -1 : 1));
+    const weighed = weigh(tests).toSorted((a, b) => b.ms - a.ms || (a.test.path < b.test.path ? -1 : 1));
     const shards = Array.from({ length: shardCount }, () => ({
       ms: 0,
       tests: /** @type {typeof tests} */ ([]),
@@ -56,4 +50,13 @@ export default class LongestFirst extends Sequencer {
     }
     return shards[shardIndex - 1]?.tests ?? [];
   }
+}
+
+/** @param {readonly import('@jest/test-result').Test[]} tests */
+function weigh(tests) {
+  const durations = readDurations();
+  return tests.map((test) => {
+    const seconds = durations[relative(projectFolder, test.path)];
+    return { test, ms: seconds === undefined ? SHORT_MS : seconds * 1_000 };
+  });
 }

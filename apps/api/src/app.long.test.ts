@@ -8,9 +8,9 @@ import express from 'express';
 import request from 'supertest';
 import { HttpServer } from './http/http-server';
 import { answerProblems } from './http/problem';
-import { beginRequests } from './http/request-state';
 import type { Route } from './http/route';
 import { routes as allRoutes } from './routes/index';
+import { beginTestRequest } from './testing/begin-test-request';
 import { EveryRoute, named, type Sending } from './testing/every-route';
 import { readProblem } from './testing/read-problem';
 import {
@@ -298,15 +298,7 @@ describe('refuse bad head', () => {
   afterEach(closeAll);
 
   const app = express()
-    .use(
-      beginRequests({
-        drain: { isDraining: false },
-        beginSpan: undefined,
-        newId: (prefix) => `${prefix}_1`,
-        clock: () => 0,
-        emit: () => {},
-      }),
-    )
+    .use(beginTestRequest)
     .use((_request, response) => void response.json({}))
     .use(answerProblems(() => {}));
 

@@ -2,7 +2,7 @@ import { HeavyTurns } from '@hookferry/core/accounts/heavy-turns';
 import { RateLimit } from '@hookferry/core/accounts/limit-rate';
 import { AllowanceStore } from '@hookferry/core/accounts/redis-allowance-store';
 import { openCore } from '@hookferry/core/core/open-core';
-import { openProcess, type Unready } from '@hookferry/core/core/open-process';
+import { openProcess, STOPPING, type Unready } from '@hookferry/core/core/open-process';
 import { AddressPolicy } from '@hookferry/core/deliver/egress/address-policy';
 import type { Emit } from '@hookferry/core/domain/signal';
 import type { BeginSpan } from '@hookferry/core/domain/trace';
@@ -50,7 +50,7 @@ export function openContext(config: ApiConfig, emit: Emit, beginSpan?: BeginSpan
     scrapes: new Scrapes(clock),
     stuckConnection: () => own.connection.health.stuckConnection,
     whyUnready: async (): Promise<Unready | undefined> => {
-      if (drain.isDraining) return { reason: 'stopping', detail: 'The process was told to stop.' };
+      if (drain.isDraining) return STOPPING;
       const unready = await own.whyUnready();
       if (unready !== undefined || (bootstrap.isDone && shards.known !== undefined)) return unready;
       return { reason: 'starting', detail: 'The first account, its key or the shards are not known yet.' };

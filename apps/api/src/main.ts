@@ -6,7 +6,7 @@ import { SignalLog } from '@hookferry/core/telemetry/winston-signal-log';
 import { composeApi } from './compose';
 import { readApiConfig } from './config';
 
-void runProcess('api', async () => {
+void runProcess({ service: 'api', environment: process.env }, async () => {
   const config = readApiConfig(process.env);
   const log = new SignalLog({
     level: config.LOG_LEVEL,

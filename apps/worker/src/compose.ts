@@ -3,7 +3,7 @@ import { AuditCompleter } from '@hookferry/core/accounts/audit/audit-completer';
 import { OpenAccounts } from '@hookferry/core/accounts/open-accounts';
 import { closesOf, listenersOf, stopsOf } from '@hookferry/core/core/capability';
 import { openCore } from '@hookferry/core/core/open-core';
-import { openProcess } from '@hookferry/core/core/open-process';
+import { openProcess, STOPPING } from '@hookferry/core/core/open-process';
 import { openDelivery } from '@hookferry/core/deliver/open-delivery';
 import { DAY_MS } from '@hookferry/core/domain/history-retention';
 import { longestOf } from '@hookferry/core/domain/retry-schedule';
@@ -125,8 +125,7 @@ export async function composeWorker(
     registry: registryOf(opened),
     stallWatch,
     connectionHealth: own.connection.health,
-    whyUnready: async () =>
-      isStopping ? { reason: 'stopping', detail: 'The process was told to stop.' } : await own.whyUnready(),
+    whyUnready: async () => (isStopping ? STOPPING : await own.whyUnready()),
   });
 
   await historyUpkeep?.start();

@@ -5,7 +5,7 @@ import { SignalLog } from '@hookferry/core/telemetry/winston-signal-log';
 import { composeWorker } from './compose';
 import { readWorkerConfig } from './config';
 
-void runProcess('worker', async () => {
+void runProcess({ service: 'worker', environment: process.env }, async () => {
   const config = readWorkerConfig(process.env);
   const log = new SignalLog({
     level: config.LOG_LEVEL,

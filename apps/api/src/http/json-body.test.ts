@@ -1,9 +1,9 @@
 import { createClosables } from '@hookferry/core/testing/closables';
 import express from 'express';
 import request from 'supertest';
+import { beginTestRequest } from '../testing/begin-test-request';
 import { boundsOf, JsonBodyReader, placeOfFault, type TextPlace } from './json-body';
 import { JsonWalk } from './json-walk';
-import { beginRequests } from './request-state';
 import type { Route } from './route';
 
 describe('read json body', () => {
@@ -23,15 +23,7 @@ describe('read json body', () => {
     };
     const reader = new JsonBodyReader({ maxBytes: 5 * MIB, maxValues: 1_000, mayBeEmpty: false }, ['data']);
     const app = express();
-    app.use(
-      beginRequests({
-        drain: { isDraining: false },
-        beginSpan: undefined,
-        newId: () => 'req_1',
-        clock: () => 0,
-        emit: () => {},
-      }),
-    );
+    app.use(beginTestRequest);
     app.post('/', async (asked, response) => {
       const bytes = await reader.readBytes(asked, response);
       isWaiting = true;

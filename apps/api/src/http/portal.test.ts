@@ -8,9 +8,9 @@ import { buffer } from 'node:stream/consumers';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import express, { type Express } from 'express';
 import request from 'supertest';
+import { beginTestRequest } from '../testing/begin-test-request';
 import { mountPortal } from './portal';
 import { answerProblems, refuseUnknownRoute } from './problem';
-import { beginRequests } from './request-state';
 import { setHeads } from './send-reply';
 
 describe('portal', () => {
@@ -37,15 +37,7 @@ describe('portal', () => {
   function createPortal(frameAncestors: readonly string[] = [], name = 'dist'): Express {
     const app = express();
     app.disable('etag');
-    app.use(
-      beginRequests({
-        drain: { isDraining: false },
-        beginSpan: undefined,
-        newId: () => 'req_1',
-        clock: () => 0,
-        emit: () => {},
-      }),
-    );
+    app.use(beginTestRequest);
     app.use(setHeads);
     mountPortal(app, { folder: join(folder, name), frameAncestors });
     app.use(refuseUnknownRoute);

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import express, { type Express } from 'express';
 import request from 'supertest';
+import { beginTestRequest } from '../testing/begin-test-request';
 import { answerProblems, refuseUnknownRoute } from './problem';
 import { DOCS_FOLDER, mountReceivePage, type ReceivePageOptions, renderMarkdown } from './receive-page';
-import { beginRequests } from './request-state';
 import { setHeads } from './send-reply';
 
 const SCHEDULE = ['5s', '5m', '30m', '2h', '5h', '10h', '14h', '20h', '24h'];
@@ -22,15 +22,7 @@ function millisecondsOf(text: string): number {
 function createApp(options: Partial<ReceivePageOptions> = {}): Express {
   const app = express();
   app.disable('etag');
-  app.use(
-    beginRequests({
-      drain: { isDraining: false },
-      beginSpan: undefined,
-      newId: () => 'req_1',
-      clock: () => 0,
-      emit: () => {},
-    }),
-  );
+  app.use(beginTestRequest);
   app.use(setHeads);
   mountReceivePage(app, { ...usual, ...options });
   app.use(refuseUnknownRoute);

@@ -4,8 +4,8 @@ import type { Connection } from '@hookferry/core/platform/recheck';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { recordSignals } from '@hookferry/core/testing/record-signals';
 import express from 'express';
+import { beginTestRequest } from '../testing/begin-test-request';
 import { answerProblems } from './problem';
-import { beginRequests } from './request-state';
 import { sendLines } from './send-reply';
 
 const PART = `${'x'.repeat(64 * 1024 - 1)}\n`;
@@ -36,15 +36,7 @@ async function serve(partsOf: (signal: AbortSignal) => AsyncGenerator<string>, s
     }
   }
   const app = express();
-  app.use(
-    beginRequests({
-      drain: { isDraining: false },
-      beginSpan: undefined,
-      newId: () => 'req_1',
-      clock: () => 0,
-      emit: () => {},
-    }),
-  );
+  app.use(beginTestRequest);
   app.get('/', async (_request, response) => {
     await sendLines(response, counted, signOfLifeEveryMs);
   });

@@ -19,11 +19,12 @@ export const readStatus = defineRoute({
   responses: { 200: { description: 'The service accepts events.', schema: statusSchema } },
   problems: ['storage_unavailable', 'clock_skewed'],
   // Anybody may ask: the reason is for operators, at `/readyz`.
-  async handle(_request, { redisProbe, redisClock }) {
-    const { kind } = await redisProbe.look();
-    if (kind !== 'takes_writes')
-      throw new AppError('storage_unavailable', 'The service accepts no events now.');
-    if (!redisClock.isTrusted) throw new AppError('clock_skewed', 'The service accepts no events now.');
+  async handle(_request, { whyUnready }) {
+    const unready = await whyUnready();
+    if (unready) {
+      const code = unready.reason === 'clock_skewed' ? 'clock_skewed' : 'storage_unavailable';
+      throw new AppError(code, 'The service accepts no events now.');
+    }
     return { status: 200, body: { status: 'ok' } };
   },
 });

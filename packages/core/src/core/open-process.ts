@@ -26,6 +26,9 @@ export interface Unready {
   readonly detail: string;
 }
 
+/** From the signal on. */
+export const STOPPING: Unready = { reason: 'stopping', detail: 'The process was told to stop.' };
+
 /**
  * Open what each process of the service has before its stores: a connection to Redis, its clock, and the shards that all
  * processes use. Clock and shards are not started.

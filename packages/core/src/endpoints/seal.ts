@@ -1,3 +1,4 @@
+import type { ZodType } from 'zod';
 import type { AccountId } from '../domain/account';
 import { type Endpoint, endpointSchema } from '../domain/endpoint';
 import { isAuthSecret, type ReceiverAuth } from '../domain/receiver-auth';
@@ -109,11 +110,22 @@ export function decodeEndpoint(raw: string, sealer: Sealer): Endpoint {
   return mapSecrets(endpointSchema.parse(JSON.parse(raw)), (text, owner) => sealer.open(text, owner));
 }
 
-/** The same record under the first key. What a later version has added to it stays. @throws AppError `secret_unreadable`. */
+/** The same record under the first key. @throws AppError `secret_unreadable`. */
 export function resealEndpoint(raw: string, sealer: Sealer): string {
+  return resealRecord(raw, endpointSchema, (endpoint) =>
+    mapSecrets(endpoint, (text, owner) => sealer.reseal(text, owner)),
+  );
+}
+
+/** The record with its texts sealed again by `reseal`. What a later version has added to it stays: it is checked, and not replaced. */
+export function resealRecord<Stored>(
+  raw: string,
+  schema: ZodType<Stored>,
+  reseal: (stored: Stored) => Stored,
+): string {
   const stored = JSON.parse(raw);
-  endpointSchema.parse(stored);
-  return JSON.stringify(mapSecrets(stored as Endpoint, (text, owner) => sealer.reseal(text, owner)));
+  schema.parse(stored);
+  return JSON.stringify(reseal(stored as Stored));
 }
 
 type MapText = (text: string, owner: string) => string;

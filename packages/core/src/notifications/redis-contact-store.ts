@@ -4,7 +4,7 @@ import type { AccountId } from '../domain/account';
 import type { Act, FieldChange } from '../domain/audit';
 import { type Contact, type ContactId, contactSchema } from '../domain/contact';
 import { keys } from '../domain/keys';
-import type { SealedValue, Sealer } from '../endpoints/seal';
+import { resealRecord, type SealedValue, type Sealer } from '../endpoints/seal';
 import type { RedisClient } from '../platform/redis-connect';
 import { ALL, takeOne } from '../platform/redis-take-one';
 import { createContact, removeContact, replaceContact } from './redis-contact-store.script';
@@ -119,7 +119,9 @@ export class ContactStore {
   async *sealedValues(accountId: AccountId): AsyncGenerator<readonly SealedValue[]> {
     const key = keys.contacts(accountId);
     const records = Object.entries(await this.redis.hgetall(key));
-    const reseal = (raw: string) => this.#reseal(raw);
+    const resealOne = (stored: Contact) =>
+      mapSecrets(stored, (text, owner) => this.sealer.reseal(text, owner));
+    const reseal = (raw: string) => resealRecord(raw, contactSchema, resealOne);
     if (records.length > 0) yield records.map(([field, value]) => ({ key, field, value, reseal }));
   }
 
@@ -134,13 +136,6 @@ export class ContactStore {
   #decode(raw: string): Contact {
     const contact = contactSchema.parse(JSON.parse(raw));
     return mapSecrets(contact, (text, owner) => this.sealer.open(text, owner));
-  }
-
-  // What a later version has added stays.
-  #reseal(raw: string): string {
-    const stored = JSON.parse(raw);
-    contactSchema.parse(stored);
-    return JSON.stringify(mapSecrets(stored as Contact, (text, owner) => this.sealer.reseal(text, owner)));
   }
 }
 

@@ -3,9 +3,14 @@ import type { Emit, SignalListener } from '../domain/signal';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import { nameRedisError } from '../platform/redis-errors';
-import { ConfigError } from '../platform/settings';
+import { ConfigError, type Environment } from '../platform/settings';
 import { onStopSignal, type Stoppable, stopInOrder } from '../platform/timers';
 import { SignalLog } from './winston-signal-log';
+
+export interface Program {
+  readonly service: string;
+  readonly environment: Environment;
+}
 
 export interface StartedProcess {
   readonly emit: Emit;
@@ -34,16 +39,16 @@ const STOP_MARGIN_MS = 5_000;
  * Start a process, stop it at SIGTERM or SIGINT, and exit: 0 after a clean stop, 1 after a failure. A process
  * that is told to stop before it has started has nothing to finish, and ends.
  *
- * @param service its name in the log.
+ * @param program its name in the log, and the environment: its settings may be why it does not start.
  */
-export async function runProcess(service: string, start: () => Promise<StartedProcess>): Promise<void> {
+export async function runProcess(program: Program, start: () => Promise<StartedProcess>): Promise<void> {
   setFlagsFromString(EARLY_OPTIMIZATION);
   setFlagsFromString(NO_PRETENURING);
   let started: StartedProcess | undefined;
   // First: a supervisor may stop it as soon as it has started, and the first process of a container ignores
   // signals without a listener.
   onStopSignal((signal) => (started ? void stop(started, signal) : process.exit(0)));
-  started = await startOrExit(service, start);
+  started = await startOrExit(program, start);
   started.emit({ name: 'process.started', detail: started.detail });
 }
 
@@ -73,13 +78,15 @@ function giveUp(emit: Emit, afterMs: number): void {
   exitOnceWritten();
 }
 
-async function startOrExit(service: string, start: () => Promise<StartedProcess>): Promise<StartedProcess> {
+async function startOrExit(
+  { service, environment }: Program,
+  start: () => Promise<StartedProcess>,
+): Promise<StartedProcess> {
   try {
     return await start();
   } catch (error) {
     const detail = describeStartFault(error);
-    // The settings may be what is wrong.
-    if (process.env.LOG_FORMAT !== 'json') process.stderr.write(`${detail}\n`);
+    if (environment.LOG_FORMAT !== 'json') process.stderr.write(`${detail}\n`);
     else
       new SignalLog({ level: 'error', format: 'json', service }).listen({
         name: 'process.not_started',

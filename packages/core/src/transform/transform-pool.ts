@@ -70,6 +70,7 @@ class Threads {
   constructor(
     private readonly most: number,
     private readonly options: SandboxOptions,
+    private readonly onStart: (thread: SandboxHost) => void,
   ) {}
 
   get count(): number {
@@ -81,8 +82,8 @@ class Threads {
   }
 
   /** @returns `undefined`: all are at work, and there may be no more. */
-  take(onStart: (thread: SandboxHost) => void): SandboxHost | undefined {
-    return this.#findFree() ?? this.#start(onStart);
+  take(): SandboxHost | undefined {
+    return this.#findFree() ?? this.#start();
   }
 
   /** One that its run has brought down has a successor. */
@@ -98,12 +99,12 @@ class Threads {
     return [...this.#started].find(({ isFree }) => isFree);
   }
 
-  #start(onStart: (thread: SandboxHost) => void): SandboxHost | undefined {
+  #start(): SandboxHost | undefined {
     if (this.#started.size >= this.most) return undefined;
     try {
       const thread = new SandboxHost(this.options);
       this.#started.add(thread);
-      onStart(thread);
+      this.onStart(thread);
       return thread;
     } catch (refusal) {
       this.refusal = refusal;
@@ -146,8 +147,14 @@ export class TransformPool implements CodeRunner {
 
   constructor({ limits, emit, now = () => performance.now() }: TransformPoolParts) {
     const quick = limits.threads > 1 ? 1 : 0;
-    this.#quickThreads = new Threads(quick, { ...limits, goesAfterEventLoop: false });
-    this.#threads = new Threads(limits.threads - quick, { ...limits, goesAfterEventLoop: true });
+    // Who broke a thread pays for its successor.
+    const chargeStart = (thread: SandboxHost) => {
+      const breaker = this.#owing.shift();
+      if (breaker !== undefined) void thread.startMs.then((startMs) => this.#charge(breaker, startMs));
+    };
+    const common = limits.threads - quick;
+    this.#quickThreads = new Threads(quick, { ...limits, goesAfterEventLoop: false }, chargeStart);
+    this.#threads = new Threads(common, { ...limits, goesAfterEventLoop: true }, chargeStart);
     this.#limits = limits;
     this.#emit = emit;
     this.#now = now;
@@ -215,15 +222,9 @@ export class TransformPool implements CodeRunner {
 
   /** @returns `undefined`: the machine allows no more. */
   #findThread(id: AccountId): SandboxHost | undefined {
-    const quick = this.#isSlow(id) ? undefined : this.#quickThreads.take(this.#chargeStart);
-    return quick ?? this.#threads.take(this.#chargeStart);
+    const quick = this.#isSlow(id) ? undefined : this.#quickThreads.take();
+    return quick ?? this.#threads.take();
   }
-
-  /** Who broke a thread pays for its successor. */
-  readonly #chargeStart = (thread: SandboxHost): void => {
-    const breaker = this.#owing.shift();
-    if (breaker !== undefined) void thread.startMs.then((startMs) => this.#charge(breaker, startMs));
-  };
 
   #take(id: AccountId): Waiting {
     const account = this.#accountOf(id);

@@ -6,7 +6,7 @@ import { keys } from '../../domain/keys';
 import { type SigningKey, type SigningKeys, signingKeysSchema } from '../../domain/signing-key';
 import { createLru, ParsedCache } from '../../platform/caches';
 import type { RedisClient } from '../../platform/redis-connect';
-import type { SealedValue, Sealer } from '../seal';
+import { resealRecord, type SealedValue, type Sealer } from '../seal';
 import { replaceSigningKeys } from './redis-signing-key-store.script';
 
 const CACHED_ACCOUNTS = 10_000;
@@ -69,19 +69,12 @@ export class SigningKeyStore {
   async *sealedValues(accountId: AccountId): AsyncGenerator<readonly SealedValue[]> {
     const key = keys.signingKeys(accountId);
     const value = await this.redis.get(key);
-    const reseal = (raw: string) => this.#resealRecord(accountId, raw);
-    if (value !== null) yield [{ key, value, reseal }];
-  }
-
-  // What a later version has added stays.
-  #resealRecord(accountId: AccountId, raw: string): string {
-    const stored = JSON.parse(raw);
-    signingKeysSchema.parse(stored);
-    const signingKeys = stored as SigningKeys;
-    return JSON.stringify({
-      ...signingKeys,
-      keys: signingKeys.keys.map((key) => this.reseal(accountId, key)),
+    const resealAll = (stored: SigningKeys) => ({
+      ...stored,
+      keys: stored.keys.map((each) => this.reseal(accountId, each)),
     });
+    const reseal = (raw: string) => resealRecord(raw, signingKeysSchema, resealAll);
+    if (value !== null) yield [{ key, value, reseal }];
   }
 
   /** @throws AppError `secret_unreadable`. */
