@@ -14,6 +14,7 @@ import { TransformPool } from '@hookferry/core/transform/transform-pool';
 import { transformLimitsOf } from '@hookferry/core/transform/transform-settings';
 import { Transformations } from '@hookferry/core/transform/transformations';
 import type { ApiConfig } from './config';
+import { AccountShares } from './http/account-shares';
 import { LongAnswers, UnreadAnswers } from './http/long-requests';
 import { Drain, Scrapes } from './http/probes';
 
@@ -72,6 +73,7 @@ export function openContext(config: ApiConfig, emit: Emit, beginSpan?: BeginSpan
     longAnswers: new LongAnswers(),
     unreadAnswers: new UnreadAnswers(),
     heavyTurns,
+    accountShares: new AccountShares(),
     urlRules: urlRulesOf(config),
     rateLimit: new RateLimit({
       allowanceStore: new AllowanceStore(redis),

@@ -133,7 +133,7 @@ class RouteServer {
     assumption?: Assumption,
   ): Promise<RouteReply | undefined> {
     const { route, context } = this;
-    const { heavyTurns, unreadAnswers, clock } = context;
+    const { accountShares } = context;
     const state = requestStateOf(response);
     const form = this.#formOf(request);
     if (assumption) await letIn(context, route, request, response, assumption.assumed.apiKey);
@@ -141,10 +141,28 @@ class RouteServer {
     state.bytes ??= form.reader?.readBytes(request, response);
     const bytes = await state.bytes;
     // Only once the body has arrived: no other request waits for a slow sender.
-    if (route.isHeavy === true || (bytes !== undefined && bytes.length > LARGE_BYTES)) {
-      state.turn = new Turn(await heavyTurns.take(apiKeyOf(state).accountId));
-      if (request.socket.destroyed) return undefined;
+    const { accountId } = state.apiKey ?? {};
+    const turn = accountId && accountShares.take(accountId);
+    if (turn) await turn;
+    try {
+      return await this.#replyTo(bytes, form, { request, response, newId, assumption });
+    } finally {
+      if (accountId) accountShares.end(accountId);
     }
+  }
+
+  /** In its account's share of the process. */
+  async #replyTo(
+    bytes: Buffer | undefined,
+    form: ServedForm,
+    { request, response, newId, assumption }: AdmittedRequest,
+  ): Promise<RouteReply | undefined> {
+    const { route, context } = this;
+    const { heavyTurns, unreadAnswers, clock } = context;
+    const state = requestStateOf(response);
+    if (route.isHeavy === true || (bytes !== undefined && bytes.length > LARGE_BYTES))
+      state.turn = new Turn(await heavyTurns.take(apiKeyOf(state).accountId));
+    if (request.socket.destroyed) return undefined;
     const sent = bytes === undefined ? NO_BODY : await (form.reader as JsonBodyReader).parse(bytes);
     if (isReading(route)) unreadAnswers.requireRoom(apiKeyOf(state).accountId);
     state.receivedAt ??= clock();
@@ -169,6 +187,13 @@ class RouteServer {
     if (route.isHeavy !== true) state.turn?.letOthersInSoon();
     return await replying;
   }
+}
+
+interface AdmittedRequest {
+  readonly request: Request;
+  readonly response: Response;
+  readonly newId: NewId;
+  readonly assumption: Assumption | undefined;
 }
 
 /** A form of a route's body, ready to be read. */
