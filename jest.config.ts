@@ -34,7 +34,7 @@ const common: Config = {
   },
 };
 
-/** Unit tests of `test:all`: more than about eight seconds for a file, under faults, while history moves, or with many inputs. */
+/** Unit tests of `test:all`: more than about four seconds for a file, under faults, while history moves, or with many inputs. */
 const LONG = '\\.long\\.test\\.ts$';
 
 /** The flows that any change may break. The others show a subject of their own, whose parts have unit tests: `test:all`. */

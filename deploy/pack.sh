@@ -37,6 +37,7 @@ tar -cf - package.json package-lock.json packages/*/package.json apps/*/package.
   find packages/core/dist packages/producer/dist apps/api/dist apps/admin/dist apps/worker/dist \
     -type f \( -name '*.js' -o -name '*.json' \) ! -name '*.test.js' ! -path '*/testing/*'
   find apps/portal/dist apps/admin/bin deploy -type f
+  echo docs/openapi.json
   echo docs/receive.md
   echo docs/verifying-signatures.md
   echo docs/images/mark.svg

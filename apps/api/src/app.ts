@@ -12,7 +12,6 @@ import { mountQueueInspector } from './http/queue-inspector';
 import { DOCS_FOLDER, mountReceivePage } from './http/receive-page';
 import { beginRequests } from './http/request-state';
 import { setHeads } from './http/send-reply';
-import { describeApi } from './openapi/document';
 import { routes } from './routes/index';
 
 /** The HTTP API, from the first middleware to the last. */
@@ -33,7 +32,7 @@ export function createApp(core: ApiContext, capabilities: readonly ApiCapability
   app.use(setHeads);
   mountProbes(app, probes);
   for (const { mount } of capabilities) mount?.(app);
-  if (config.DOCS_ENABLED) mountDocs(app, describeApi(routes));
+  if (config.DOCS_ENABLED) mountDocs(app, DOCS_FOLDER);
   if (config.PORTAL) {
     mountPortal(app, { folder: PORTAL_FOLDER, frameAncestors: config.PORTAL_FRAME_ANCESTORS });
   }

@@ -108,7 +108,7 @@ describe('large answers that nobody reads', () => {
 });
 
 it('hangs up on a client without a key that sends more requests ahead than may wait', async () => {
-  const api = willClose(await startTestApi({ DOCS_ENABLED: 'true' }));
+  const api = willClose(await startTestApi());
   const socket = await open(api);
   socket.resume().write(get('/openapi.json').repeat(100));
   await once(socket, 'close');

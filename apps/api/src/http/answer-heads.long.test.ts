@@ -10,7 +10,7 @@ afterEach(closeAll);
 let api: TestApi;
 let key: string;
 beforeAll(async () => {
-  api = await startTestApi({ RATE_LIMIT: '50/1h', DOCS_ENABLED: 'true' });
+  api = await startTestApi({ RATE_LIMIT: '50/1h' });
   ({ key } = await api.issueKey());
 });
 afterAll(() => api.close());

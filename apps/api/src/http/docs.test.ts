@@ -3,16 +3,19 @@ import { join } from 'node:path';
 import { createClosables } from '@hookferry/core/testing/closables';
 import express from 'express';
 import request from 'supertest';
+import { describeApi } from '../openapi/document';
+import { routes } from '../routes/index';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
 import { mountDocs } from './docs';
 import { PROBLEMS } from './problem';
+import { DOCS_FOLDER } from './receive-page';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
 
 let api: TestApi;
 beforeAll(async () => {
-  api = await startTestApi({ DOCS_ENABLED: 'true' });
+  api = await startTestApi();
 });
 afterAll(() => api.close());
 
@@ -26,6 +29,11 @@ describe("the API's description", () => {
       type: 'application/json; charset=utf-8',
       version: '3.1.0',
     });
+  });
+
+  it('is that of its routes; if this fails, run: npm run openapi', async () => {
+    const { body } = await request(api.url).get('/openapi.json');
+    expect(body).toEqual(JSON.parse(JSON.stringify(describeApi(routes))));
   });
 
   it('is shown to people by a page that runs one script of our own, and nothing from elsewhere', async () => {
@@ -62,7 +70,7 @@ describe("the API's description", () => {
       }) as typeof response.end;
       next();
     });
-    mountDocs(app, { openapi: '3.1.0' });
+    mountDocs(app, DOCS_FOLDER);
     const server = willClose(app.listen(0, '127.0.0.1'));
     for (let i = 0; i < 2; i += 1) expect((await request(server).get(path)).status).toBe(200);
     const [first, second] = written;
