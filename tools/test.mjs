@@ -43,7 +43,7 @@ const ALL_HISTORY_FLOWS = [
 const CHECKS = [
   {
     what: 'linting (oxlint)',
-    command: [installedProgram('oxlint'), '--type-aware', '--deny-warnings'],
+    command: [installedProgram('oxlint'), '--deny-warnings'],
   },
   {
     what: 'checking the format (biome)',
@@ -67,8 +67,12 @@ const CHECKS = [
   },
 ];
 
-/** These take seconds of a processor. @type {typeof CHECKS} */
+/** These take many seconds of a processor. @type {typeof CHECKS} */
 const LONG_CHECKS = [
+  {
+    what: 'linting with the types (oxlint)',
+    command: [installedProgram('oxlint'), '--type-aware', '--deny-warnings'],
+  },
   {
     what: 'looking for exports that nobody uses (knip)',
     command: [installedProgram('knip'), '--no-gitignore', '--no-progress'],
