@@ -535,6 +535,8 @@ describe('webhooks', () => {
 
   it('says its version', async () => {
     expect(await run('--version', {})).toEqual({ exitCode: 0, out: `${VERSION}\n`, error: '' });
+    const { out } = await run('--version', { HOOKFERRY_REVISION: '86ae8b4799f4f9ed' });
+    expect(out).toBe(`${VERSION}+86ae8b4799f4\n`);
   });
 
   it.each(['keys', 'keys creat', 'key list', '--verbose'])('refuses "%s" with 2', async (line) => {
