@@ -151,10 +151,10 @@ export class DockerfileFollower {
   }
 }
 
-function valueOf(text: string, { args }: Image): string {
-  if (!text.startsWith('$')) return text;
-  const value = args[text.slice(1)];
-  if (value === undefined) throw new Error(`There is no ARG for ${text}.`);
+function valueOf(written: string, { args }: Image): string {
+  if (!written.startsWith('$')) return written;
+  const value = args[written.slice(1)];
+  if (value === undefined) throw new Error(`There is no ARG for ${written}.`);
   return value;
 }
 
