@@ -95,6 +95,7 @@ export class DockerfileFollower {
         };
       case 'user':
         return { ...image, user: instruction.name };
+      case 'arg':
       case 'label':
       case 'expose':
         return image;

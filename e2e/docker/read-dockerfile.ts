@@ -9,7 +9,10 @@ export type Instruction =
       readonly sources: readonly string[];
       readonly destination: string;
     }
+  /** Without what is mounted while it runs: secrets, which need not be there. */
   | { readonly kind: 'run'; readonly command: string }
+  /** Without a default: it is in the environment of the RUN steps only if it is given. */
+  | { readonly kind: 'arg'; readonly name: string }
   | { readonly kind: 'env'; readonly name: string; readonly value: string }
   | { readonly kind: 'user'; readonly name: string }
   | { readonly kind: 'expose'; readonly port: number }
@@ -64,7 +67,9 @@ function readInstruction(line: string): Instruction {
     case 'COPY':
       return readCopy(rest);
     case 'RUN':
-      return { kind: 'run', command: rest };
+      return { kind: 'run', command: rest.replace(/^(--mount=type=secret,\S+ +)*/, '') };
+    case 'ARG':
+      return readArg(rest);
     case 'ENV':
       return readEnv(rest);
     case 'USER':
@@ -92,6 +97,11 @@ function readCopy(rest: string): Instruction {
   }
   const destination = words.pop() ?? '';
   return { kind: 'copy', ...(from === undefined ? {} : { from }), sources: words, destination };
+}
+
+function readArg(rest: string): Instruction {
+  if (!/^[A-Z_]+$/.test(rest)) throw new Error(`This can't be followed: ARG ${rest}`);
+  return { kind: 'arg', name: rest };
 }
 
 function readEnv(rest: string): Instruction {
