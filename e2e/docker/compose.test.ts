@@ -4,14 +4,27 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { readApiConfig } from '../../apps/api/src/config';
-import { readWorkerConfig } from '../../apps/worker/src/config';
+import { apiSettings, readApiConfig } from '../../apps/api/src/config';
+import { readWorkerConfig, workerSettings } from '../../apps/worker/src/config';
 import { BARE, readDefaults } from './read-defaults';
 import { readDockerfile } from './read-dockerfile';
 
 const DOCKER = join(__dirname, '..', '..', 'docker');
 
+/** What every service has: a bound on its memory, and on what Docker keeps of its output. */
+const bounded = {
+  mem_limit: z.string().regex(/^(\d+[mg]|\$\{[A-Z]+_MEMORY_LIMIT:-\d+[mg]\})$/),
+  logging: z.strictObject({
+    driver: z.literal('json-file'),
+    options: z.strictObject({
+      'max-size': z.string().regex(/^\d+m$/),
+      'max-file': z.string().regex(/^\d+$/),
+    }),
+  }),
+};
+
 const processSchema = z.object({
+  ...bounded,
   build: z.strictObject({
     context: z.string(),
     dockerfile: z.string(),
@@ -19,6 +32,7 @@ const processSchema = z.object({
     args: z.strictObject({ REVISION: z.literal('${REVISION:-}') }),
   }),
   environment: z.record(z.string(), z.string().nullable()),
+  secrets: z.array(z.string()),
   ports: z.array(z.string()).optional(),
   container_name: z.string().optional(),
   stop_grace_period: z.string().regex(/^\d+s$/),
@@ -34,11 +48,14 @@ const composeSchema = z.object({
     api: processSchema,
     worker: processSchema,
     redis: z.object({
+      ...bounded,
       image: z.string(),
+      command: z.array(z.string()),
       volumes: z.array(z.string()),
       healthcheck: z.object({ test: z.array(z.string()) }),
     }),
     postgres: z.object({
+      ...bounded,
       profiles: z.tuple([z.literal('history')]),
       image: z.string(),
       environment: z.record(z.string(), z.string()),
@@ -49,6 +66,7 @@ const composeSchema = z.object({
       ports: z.never().optional(),
     }),
     prometheus: z.object({
+      ...bounded,
       image: z.string(),
       volumes: z.array(z.string()),
       environment: z.strictObject({ RUNBOOK_URL: z.string() }),
@@ -56,23 +74,41 @@ const composeSchema = z.object({
       command: z.tuple([z.string()]),
     }),
     grafana: z.object({
+      ...bounded,
       image: z.string(),
       volumes: z.array(z.string()),
       ports: z.array(z.string().startsWith('127.0.0.1:')),
     }),
   }),
+  secrets: z.record(z.string(), z.strictObject({ file: z.string() })),
   volumes: z.record(z.string(), z.null()),
 });
 
-const { services, volumes } = composeSchema.parse(readYaml('compose.yaml'));
+const { services, secrets, volumes } = composeSchema.parse(readYaml('compose.yaml'));
 const stages = readDockerfile(readFileSync(join(DOCKER, 'Dockerfile'), 'utf8'));
 
 const processes = [
-  { name: 'api', service: services.api, ...readDefaults(readApiConfig) },
-  { name: 'worker', service: services.worker, ...readDefaults(readWorkerConfig) },
+  { name: 'api', service: services.api, shape: apiSettings.shape, ...readDefaults(readApiConfig) },
+  {
+    name: 'worker',
+    service: services.worker,
+    shape: workerSettings.shape,
+    ...readDefaults(readWorkerConfig),
+  },
 ] as const;
 
-describe.each(processes)('compose.yaml: $name', ({ name, service, config, settings }) => {
+/** What containers have in one way alone: addresses and ports of their own, the image's NODE_ENV and commit, and a key that seals. */
+const NOT_TO_BE_SET = new Set([
+  'HOOKFERRY_REVISION',
+  'API_HOST',
+  'API_PORT',
+  'WORKER_HOST',
+  'WORKER_PORT',
+  'NODE_ENV',
+  'INSECURE_UNENCRYPTED_SECRETS',
+]);
+
+describe.each(processes)('compose.yaml: $name', ({ name, service, shape, config, settings }) => {
   it('is built from its target in the Dockerfile', () => {
     const { context, dockerfile, target } = service.build;
     expect(target).toBe(name);
@@ -90,6 +126,25 @@ describe.each(processes)('compose.yaml: $name', ({ name, service, config, settin
     expect(ofTraces).toContain('OTEL_EXPORTER_OTLP_ENDPOINT');
   });
 
+  it('can be given every setting that it knows, where Compose runs', () => {
+    const isPassedOn = (setting: string) => {
+      const value = service.environment[setting];
+      return (
+        value === null || value?.startsWith(`\${${setting}:-`) || `${setting}_FILE` in service.environment
+      );
+    };
+    const wanted = Object.keys(shape).filter((setting) => !NOT_TO_BE_SET.has(setting));
+    expect(wanted.filter((setting) => !isPassedOn(setting))).toEqual([]);
+    expect(wanted.length).toBeGreaterThan(40);
+  });
+
+  it('reads its secrets from files, and only those that it needs', () => {
+    const files = Object.entries(service.environment).filter(([setting]) => setting.endsWith('_FILE'));
+    expect(files.map(([, path]) => path)).toEqual(service.secrets.map((secret) => `/run/secrets/${secret}`));
+    expect(service.secrets.filter((secret) => !(secret in secrets))).toEqual([]);
+    expect(service.secrets.includes('bootstrap-api-key')).toBe(name === 'api');
+  });
+
   it('gets longer to stop than it may take', () => {
     const drainMs = 'DRAIN_DELAY' in config ? config.DRAIN_DELAY : 0;
     const graceMs = Number.parseInt(service.stop_grace_period, 10) * 1_000;
@@ -98,15 +153,33 @@ describe.each(processes)('compose.yaml: $name', ({ name, service, config, settin
 });
 
 describe('compose.yaml', () => {
-  it('publishes the port that the API listens on', () => {
+  it('publishes the port that the API listens on, to this machine alone', () => {
     const port = readApiConfig(BARE).API_PORT;
-    expect(services.api.ports).toEqual([`${port}:${port}`]);
+    expect(services.api.ports).toEqual([`127.0.0.1:${port}:${port}`]);
     expect(exposedBy('api')).toEqual([port]);
   });
 
   it('leaves nothing in the way of more workers', () => {
     expect(services.worker.container_name ?? services.worker.ports).toBeUndefined();
     expect(exposedBy('worker')).toEqual([readWorkerConfig(BARE).WORKER_PORT]);
+  });
+
+  it('bounds the memory of Redis, below that of its container, and refuses writes beyond it', () => {
+    const { command, mem_limit } = services.redis;
+    expect(command.slice(-2)).toEqual(['--maxmemory', '${REDIS_MAXMEMORY:-1gb}']);
+    expect(mem_limit).toBe('${REDIS_MEMORY_LIMIT:-2g}');
+    const file = readFileSync(join(DOCKER, 'redis.conf'), 'utf8');
+    expect(file).toMatch(/^maxmemory-policy noeviction$/m);
+    expect(file).toMatch(/^maxmemory 1gb$/m);
+  });
+
+  it('keeps its secrets in files that git does not see', () => {
+    const files = Object.values(secrets).map(({ file }) => file);
+    expect(files.map((file) => file.replace('${SECRETS_FOLDER:-./secrets}/', ''))).toEqual(
+      Object.keys(secrets),
+    );
+    const ignored = readFileSync(join(DOCKER, '../.gitignore'), 'utf8').split('\n');
+    expect(ignored).toContain('docker/secrets/');
   });
 
   it('mounts only files that exist and volumes that it declares', () => {

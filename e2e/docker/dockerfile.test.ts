@@ -1,15 +1,9 @@
-import { execFile } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
-import { buildApiKey } from '@hookferry/core/testing/build-api-key';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { openTestRedis } from '@hookferry/core/testing/test-redis';
-import { ApiClient } from '../support/api-client';
-import { Receiver } from '../support/receiver';
-import { BRIEF } from '../support/samples';
+import { ENDED_WELL, exerciseImages, type Target } from './exercise-images';
 import {
   DockerfileFollower,
   type Image,
@@ -18,12 +12,12 @@ import {
   readDockerIgnore,
 } from './follow-dockerfile';
 import { canConfine, ImageProcess } from './image-process';
+import { provideNpmOfImage } from './npm-of-image';
 import { readDockerfile } from './read-dockerfile';
 
 const PROJECT = join(__dirname, '..', '..');
-const TARGETS = ['api', 'worker'] as const;
+const TARGETS: readonly Target[] = ['api', 'worker'];
 const COMMIT = '86ae8b4799f4f9edfba1771c8b164806acef3368';
-type Target = (typeof TARGETS)[number];
 
 /** The apps in each image: the command line comes with the API. */
 const APPS: Readonly<Record<Target, readonly string[]>> = {
@@ -38,8 +32,6 @@ const SERVED =
 // The page at /docs. The packages that it was made of stay outside.
 const BUNDLE = 'app/node_modules/redoc/bundles/redoc.standalone.js';
 
-/** The npm that comes with the Node.js of the base image: other versions read a lock file differently. */
-const NPM_VERSION = '11.19.0';
 const PASSED_ON_TO_NPM =
   /^(HOME|NODE_EXTRA_CA_CERTS|https?_proxy|no_proxy|npm_config_(registry|cache|cafile|userconfig|globalconfig))$/i;
 
@@ -197,39 +189,7 @@ describe('the api and worker images together', () => {
   });
 
   it('deliver an event, are healthy, and stop when they are told to', async () => {
-    const redis = await openTestRedis();
-    const receiver = await Receiver.start();
-    running.push(receiver, { stop: () => redis.close() });
-    const { key: apiKey } = buildApiKey();
-    const secretsKey = randomBytes(32).toString('base64');
-    const [apiPort, workerPort] = [await findClosedPort(), await findClosedPort()];
-    const api = await start('api', apiPort, {
-      REDIS_URL: redis.url,
-      SECRETS_ENCRYPTION_KEY: secretsKey,
-      API_PORT: String(apiPort),
-      BOOTSTRAP_API_KEY: apiKey,
-      DRAIN_DELAY: '0s',
-      ALLOW_HTTP_URLS: 'true',
-      DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8',
-    });
-    const worker = await start('worker', workerPort, {
-      REDIS_URL: redis.url,
-      SECRETS_ENCRYPTION_KEY: secretsKey,
-      WORKER_PORT: String(workerPort),
-      DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8',
-    });
-
-    const client = new ApiClient(`http://127.0.0.1:${apiPort}`, apiKey);
-    const webhook = await client.register(receiver.url);
-    const eventId = await client.publish(BRIEF.type, BRIEF.data);
-    await client.waitForStatus(webhook.id, eventId, 'delivered');
-    const [request] = await receiver.waitFor(1);
-    expect(JSON.parse(request?.body.toString() ?? '')).toEqual(BRIEF);
-
-    expect(await api.run(['node', 'apps/admin/dist/main.js', 'keys', 'list'])).toBe(0);
-    expect(await Promise.all([api.checkHealth(), worker.checkHealth()])).toEqual([0, 0]);
-    expect(await Promise.all([api.stop(), worker.stop()])).toEqual([0, 0]);
-    expect(await Promise.all([api.checkHealth(), worker.checkHealth()])).toEqual([1, 1]);
+    expect(await exerciseImages({ start, running })).toEqual(ENDED_WELL);
   });
 
   async function start(target: Target, port: number, environment: Readonly<Record<string, string>>) {
@@ -237,7 +197,7 @@ describe('the api and worker images together', () => {
       image: built[target].image,
       path: programs,
       environment,
-      isConfined,
+      confinement: isConfined ? 'machine' : 'none',
     });
     running.push(process);
     await process.waitUntilReady(port);
@@ -256,24 +216,6 @@ function megabytes(files: readonly ImageFile[]): string {
 
 function say(text: string): void {
   process.stdout.write(`${text}\n`);
-}
-
-/** Fetches it once. Resolves with the folder that has its `npm` and `npx`. */
-async function provideNpmOfImage(): Promise<string> {
-  const prefix = join(PROJECT, 'node_modules/.cache', `npm-${NPM_VERSION}`);
-  const commands = join(prefix, 'node_modules/.bin');
-  if (await stat(join(commands, 'npx')).catch(() => undefined)) return commands;
-  await mkdir(prefix, { recursive: true });
-  await promisify(execFile)('npm', [
-    'install',
-    '--prefix',
-    prefix,
-    '--no-save',
-    '--no-audit',
-    '--no-fund',
-    `npm@${NPM_VERSION}`,
-  ]);
-  return commands;
 }
 
 /** Where npm finds its registry and its cache on this machine; nothing else of our environment. */

@@ -99,7 +99,8 @@ export class DockerfileFollower {
         };
       case 'arg': {
         const { name, value } = instruction;
-        return { ...image, args: { ...image.args, [name]: this.options.args[name] ?? value } };
+        const given = this.options.args[name] ?? value;
+        return given === undefined ? image : { ...image, args: { ...image.args, [name]: given } };
       }
       case 'user':
         return { ...image, user: instruction.name };
@@ -141,7 +142,7 @@ export class DockerfileFollower {
     if (OUTSIDE.test(command)) throw new Error(`This can't be followed: RUN ${command}`);
     const child = spawn('/bin/sh', ['-c', `umask 022; ${command}`], {
       cwd: join(image.root, image.workdir),
-      env: { ...this.options.environment, ...image.environment },
+      env: { ...this.options.environment, ...image.args, ...image.environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const closed = once(child, 'close');

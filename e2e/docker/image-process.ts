@@ -11,9 +11,14 @@ export interface ContainerOptions {
   /** What the base image's PATH would find: `node`, and nothing else. */
   readonly path: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** Whether it runs on a read-only root file system, without rights; as this process does otherwise. */
-  readonly isConfined: boolean;
+  readonly confinement: Confinement;
 }
+
+/**
+ * What the process has as its root file system, which is read-only, and where it has no rights: that of the machine, with the image's
+ * files somewhere in it, or the image's, if that is whole. `none`: it runs as this process does.
+ */
+export type Confinement = 'none' | 'machine' | 'image';
 
 const ASK_EVERY_MS = 50;
 
@@ -74,7 +79,7 @@ export class ImageProcess {
   async #processId(): Promise<number> {
     const { pid } = this.#child;
     if (pid === undefined) throw new Error('The process did not start.');
-    return this.options.isConfined ? await confinedProcess(pid) : pid;
+    return this.options.confinement === 'none' ? pid : await confinedProcess(pid);
   }
 
   get #hasEnded(): boolean {
@@ -82,8 +87,9 @@ export class ImageProcess {
   }
 }
 
-function start({ image, path, environment, isConfined }: ContainerOptions, command: Command): ChildProcess {
-  const [program, ...args] = isConfined ? confine(command, image.user) : command;
+function start(options: ContainerOptions, command: Command): ChildProcess {
+  const { image, path, environment, confinement } = options;
+  const [program, ...args] = confinement === 'none' ? command : confine(command, image, confinement);
   return spawn(program, args, {
     cwd: join(image.root, image.workdir),
     env: { PATH: path, ...image.environment, ...environment },
@@ -94,31 +100,31 @@ function start({ image, path, environment, isConfined }: ContainerOptions, comma
 // The root file system of the machine stands for the container's. /tmp is one of its folders there.
 const READ_ONLY =
   'for each in / /tmp; do ! /usr/bin/mountpoint -q "$each" || /usr/bin/mount -o remount,bind,ro "$each"; done';
+// What an engine mounts into a container. Links out of the image lead nowhere.
+const OWN_ROOT =
+  '/usr/bin/mount --bind "$ROOT" "$ROOT"; /usr/bin/mount -t proc proc "$ROOT/proc"; /usr/bin/mount --rbind /dev "$ROOT/dev"; /usr/bin/mount -o remount,bind,ro "$ROOT"';
 const NEW_NAMESPACES = ['--mount', '--mount-proc', '--pid', '--fork', '--kill-child'];
 const NO_RIGHTS = ['--clear-groups', '--no-new-privs', '--inh-caps=-all', '--bounding-set=-all'];
 
 /**
  * The command as compose.yaml and the Helm chart run it: as process 1 of its own, on a read-only root file system, as a
  * user without rights. Needs root, util-linux and the kernel's leave: see `canConfine`.
- *
- * @param user user and group, by number: `1000:1000`.
  */
-function confine(command: Command, user: string): Command {
-  const [userId, groupId] = user.split(':');
-  const asUser = `exec /usr/bin/setpriv --reuid=${userId} --regid=${groupId} ${NO_RIGHTS.join(' ')} -- "$@"`;
-  return [
-    '/usr/bin/unshare',
-    ...NEW_NAMESPACES,
-    '/bin/sh',
-    '-ec',
-    `${READ_ONLY}; ${asUser}`,
-    'sh',
-    ...command,
-  ];
+function confine(command: Command, image: Image, confinement: 'machine' | 'image'): Command {
+  // By number: `1000:1000`.
+  const [userId, groupId] = image.user.split(':');
+  const asUser = `/usr/bin/setpriv --reuid=${userId} --regid=${groupId} ${NO_RIGHTS.join(' ')} --`;
+  const script =
+    confinement === 'machine'
+      ? `${READ_ONLY}; exec ${asUser} "$@"`
+      : `${OWN_ROOT}; exec /usr/sbin/chroot "$ROOT" ${asUser} /usr/bin/env --chdir="$WORKDIR" "$@"`;
+  const named = script.replaceAll('$ROOT', image.root).replaceAll('$WORKDIR', image.workdir);
+  return ['/usr/bin/unshare', ...NEW_NAMESPACES, '/bin/sh', '-ec', named, 'sh', ...command];
 }
 
 export function canConfine(): boolean {
-  const [program, ...args] = confine(['/bin/true'], '1000:1000');
+  const image = { root: '/', workdir: '/', environment: {}, args: {}, user: '1000:1000' };
+  const [program, ...args] = confine(['/bin/true'], image, 'machine');
   return spawnSync(program, args).status === 0;
 }
 

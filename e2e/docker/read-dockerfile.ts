@@ -9,12 +9,14 @@ export type Instruction =
       readonly sources: readonly string[];
       readonly destination: string;
     }
+  /** Without what is mounted while it runs: secrets, which need not be there. */
   | { readonly kind: 'run'; readonly command: string }
+  /** With its default. Without one, it is in the environment of the RUN steps only if it is given. */
+  | { readonly kind: 'arg'; readonly name: string; readonly value?: string }
   | { readonly kind: 'env'; readonly name: string; readonly value: string }
   | { readonly kind: 'user'; readonly name: string }
   | { readonly kind: 'expose'; readonly port: number }
   | { readonly kind: 'label'; readonly labels: string }
-  | { readonly kind: 'arg'; readonly name: string; readonly value: string }
   | { readonly kind: 'stopsignal'; readonly signal: string }
   | { readonly kind: 'healthcheck'; readonly command: Command }
   | { readonly kind: 'cmd'; readonly command: Command };
@@ -65,11 +67,11 @@ function readInstruction(line: string): Instruction {
     case 'COPY':
       return readCopy(rest);
     case 'RUN':
-      return { kind: 'run', command: rest };
+      return { kind: 'run', command: rest.replace(/^(--mount=type=secret,\S+ +)*/, '') };
+    case 'ARG':
+      return readArg(rest);
     case 'ENV':
       return { kind: 'env', ...readPair('ENV', rest) };
-    case 'ARG':
-      return { kind: 'arg', ...readPair('ARG', rest) };
     case 'USER':
       return { kind: 'user', name: rest };
     case 'LABEL':
@@ -95,6 +97,11 @@ function readCopy(rest: string): Instruction {
   }
   const destination = words.pop() ?? '';
   return { kind: 'copy', ...(from === undefined ? {} : { from }), sources: words, destination };
+}
+
+/** Without a default, the value is that of `--build-arg`, if one is given. */
+function readArg(rest: string): Instruction {
+  return { kind: 'arg', ...(/^[A-Z_]+$/.test(rest) ? { name: rest } : readPair('ARG', rest)) };
 }
 
 /** Of an environment variable or an argument. A value may be that of an argument: `$NAME`. */

@@ -69,5 +69,5 @@ export const PROGRAMS: Readonly<Record<string, string>> = {
   'packages/receiver/README.md ts': 'e2e/packages/receiver.test.ts',
 };
 
-/** Blocks that are nothing to run: responses, requests, settings, drawings. */
-export const NO_PROGRAMS = ['sh', 'bash', 'json', 'http', 'text', 'yaml', 'mermaid', ''];
+/** Blocks that are nothing to run: responses, requests, settings, drawings, and what a terminal showed. */
+export const NO_PROGRAMS = ['sh', 'bash', 'json', 'http', 'text', 'yaml', 'mermaid', 'console', ''];

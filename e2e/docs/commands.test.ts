@@ -91,7 +91,7 @@ describe('commands on the pages', () => {
 export REDIS_URL=${redis.url} REDIS_ADMIN_URL=${redis.url} SECRETS_ENCRYPTION_KEY=${TEST_ENCRYPTION_KEY}
 export HOOKFERRY_URL=${client.baseUrl} HOOKFERRY_API_KEY=${apiKey} OPERATOR_KEY=${apiKey}
 export WEBHOOK_ID=${webhook.id} EVENT_ID=${event} DELIVERY_ID=${delivery} BUILD_ID=${key.body.id} CONTACT_ID=${contactId} URL=${client.baseUrl}
-rm -f attempts.ndjson more.ndjson`);
+rm -rf attempts.ndjson more.ndjson docker && mkdir docker`);
     return {
       'http://localhost:4000/hook': receiver.url,
       'https://example.com/hook': receiver.url.replace('/hook', '/crm'),
@@ -100,7 +100,7 @@ rm -f attempts.ndjson more.ndjson`);
         'until [ -s request.http ]; do sleep 0.1; done; hookferry webhooks secret crm',
       acme: account,
       '$WEBHOOK_ID/verify': `${unverified.id}/verify`,
-      $BOOTSTRAP_API_KEY: apiKey,
+      '$(cat docker/secrets/bootstrap-api-key)': apiKey,
       'http://localhost:3000': client.baseUrl,
       'https://hooks.example.com': client.baseUrl,
       'https://webhooks.example.com': client.baseUrl,

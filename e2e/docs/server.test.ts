@@ -263,7 +263,7 @@ describe('a server that was set up by the page', () => {
         DELIVERY_ALLOWED_CIDRS: '127.0.0.0/8',
         ...(name === 'api' ? { ALLOW_HTTP_URLS: 'true', DRAIN_DELAY: '0s' } : {}),
       },
-      isConfined,
+      confinement: isConfined ? 'machine' : 'none',
     });
   }
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { describeChart, PROJECT } from './chart-tools';
-import { findObject, renderChart, valueAt } from './render-chart';
+import { findObject, renderChart, renderNotes, type Values, valueAt } from './render-chart';
 import { ALL, LEAST } from './sample-values';
 
 const ENV = 'spec.template.spec.containers.0.env';
@@ -63,6 +63,15 @@ describeChart('the Helm chart', ({ helm }) => {
       { name: 'PORTAL', value: 'false' },
       { name: 'PUBLIC_URL', value: 'https://hooks.example.com' },
     ]);
+  });
+
+  it('warns of an ingress whose clients all have one address, and only then', () => {
+    const notes = (api: Values) => renderNotes(helm, { ...LEAST, api });
+    const ingress = { enabled: true, host: 'webhooks.example.com' };
+    expect(notes({ ingress })).toContain('WARNING: TRUST_PROXY is not set.');
+    expect(notes({ ingress, settings: { TRUST_PROXY: '1' } })).toContain('http://webhooks.example.com/v1');
+    expect(notes({ ingress, settings: { TRUST_PROXY: '1' } })).not.toContain('TRUST_PROXY');
+    expect(notes({})).not.toContain('TRUST_PROXY');
   });
 
   it('shows no secret outside of its Secret', () => {

@@ -23,7 +23,10 @@ interface Rule {
 }
 
 const NAMES: Rule = {
-  to: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'kube-system' } } }],
+  to: [
+    { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'kube-system' } } },
+    { ipBlock: { cidr: '169.254.20.10/32' } },
+  ],
   ports: [
     { protocol: 'UDP', port: 53 },
     { protocol: 'TCP', port: 53 },
@@ -45,6 +48,20 @@ const COLLECTOR: Rule = {
   ports: [{ protocol: 'TCP', port: 4318 }],
 };
 
+const MAIL: Rule = {
+  to: [{ ipBlock: { cidr: '10.9.0.25/32' } }],
+  ports: [{ protocol: 'TCP', port: 587 }],
+};
+const VIA_PROXY: Rule = {
+  to: [{ podSelector: { matchLabels: { app: 'squid' } } }],
+  ports: [{ protocol: 'TCP', port: 8888 }],
+};
+
+const withProxy = ({ keys, ...policies }: { keys: Values; [policy: string]: Values }): Values => ({
+  secrets: { existingSecret: 'hookferry-secrets', keys },
+  networkPolicy: { redis: { to: REDIS.to }, proxy: { to: VIA_PROXY.to, ports: [8888] }, ...policies },
+});
+
 describeChart('the network policies of the Helm chart', ({ helm }) => {
   const egressOf = (name: string, values: Values) =>
     findObject(renderChart(helm, values), 'NetworkPolicy', `hooks-hookferry-${name}`).spec as {
@@ -52,6 +69,19 @@ describeChart('the network policies of the Helm chart', ({ helm }) => {
       egress: Rule[];
       ingress: unknown[];
     };
+
+  it('let both look up names where and at the port that is said, as OpenShift has it', () => {
+    const to = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'openshift-dns' } } }];
+    const values = { ...LEAST, networkPolicy: { redis: { to: REDIS.to }, dns: { to, ports: [5353] } } };
+    const names = {
+      to,
+      ports: [
+        { protocol: 'UDP', port: 5353 },
+        { protocol: 'TCP', port: 5353 },
+      ],
+    };
+    expect([egressOf('api', values).egress[0], egressOf('worker', values).egress[0]]).toEqual([names, names]);
+  });
 
   it('let the API reach names, Redis, the collector of traces and the history, and nothing else', () => {
     const { policyTypes, egress } = egressOf('api', LEAST);
@@ -109,17 +139,21 @@ describeChart('the network policies of the Helm chart', ({ helm }) => {
   });
 
   it('let workers reach the collector of traces, and the history, if there are some', () => {
-    const [, , collector, history] = egressOf('worker', ALL).egress;
+    const [, , collector, history, mail] = egressOf('worker', ALL).egress;
     expect([collector, history]).toEqual([COLLECTOR, HISTORY]);
+    expect(mail).toMatchObject({ ports: [{ protocol: 'TCP', port: 465 }] });
   });
 
   it('let workers that have a proxy reach it, and no receiver past it', () => {
-    const proxy = { to: [{ podSelector: { matchLabels: { app: 'squid' } } }], ports: [8888] };
-    const { egress } = egressOf('worker', {
-      secrets: { existingSecret: 'hookferry-secrets', keys: { deliveryProxyUrl: 'proxy-url' } },
-      networkPolicy: { redis: { to: REDIS.to }, proxy },
-    });
-    expect(egress.slice(2)).toEqual([{ to: proxy.to, ports: [{ protocol: 'TCP', port: 8888 }] }]);
+    const { egress } = egressOf('worker', withProxy({ keys: { deliveryProxyUrl: 'proxy-url' } }));
+    expect(egress.slice(2)).toEqual([VIA_PROXY]);
+  });
+
+  it('let workers that send mail reach its server, also past a proxy, and the API never', () => {
+    const keys = { deliveryProxyUrl: 'proxy-url', smtpUrl: 'smtp-url' };
+    const values = withProxy({ keys, smtp: { to: MAIL.to } });
+    expect(egressOf('worker', values).egress.slice(2)).toEqual([MAIL, VIA_PROXY]);
+    expect(egressOf('api', values).egress).not.toContainEqual(MAIL);
   });
 });
 

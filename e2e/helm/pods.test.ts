@@ -73,7 +73,9 @@ describeChart('the pods of the Helm chart', ({ helm }) => {
     });
 
     it('is given only settings that it knows', () => {
-      const names = Object.keys(environment).map((setting) => setting.replace(/_FILE$/, ''));
+      const names = Object.keys(environment)
+        .map((setting) => setting.replace(/_FILE$/, ''))
+        .filter((setting) => setting !== 'NODE_EXTRA_CA_CERTS');
       expect(names.filter((setting) => !settings.has(setting))).toEqual([]);
       expect(environment).toMatchObject({
         LOG_LEVEL: 'warn',
@@ -93,7 +95,16 @@ describeChart('the pods of the Helm chart', ({ helm }) => {
       );
       expect(valueAt(container, 'volumeMounts')).toEqual([
         { name: 'secrets', mountPath: '/run/secrets/hookferry', readOnly: true },
+        { name: 'authority', mountPath: '/etc/authority', readOnly: true },
       ]);
+    });
+
+    it('has the files of an authority of yours, where Node.js is told to look for them', () => {
+      expect(valueAt(pod, 'spec.volumes.1')).toEqual({
+        name: 'authority',
+        configMap: { name: 'company-authority' },
+      });
+      expect(environment.NODE_EXTRA_CA_CERTS).toMatch(/^\/etc\/authority\//);
     });
 
     it('is spread over zones and machines', () => {

@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
@@ -21,6 +23,8 @@ export interface Release {
   readonly namespace: string;
 }
 
+const RELEASE: Release = { name: 'hooks', namespace: 'shop' };
+
 /**
  * What the real helm makes of the chart.
  *
@@ -29,9 +33,10 @@ export interface Release {
 export function renderChart(
   helm: string,
   values: Values,
-  { name, namespace }: Release = { name: 'hooks', namespace: 'shop' },
+  { name, namespace }: Release = RELEASE,
+  chart = CHART,
 ): readonly KubernetesObject[] {
-  const parameters = ['template', name, CHART, '--namespace', namespace, '--values', '-'];
+  const parameters = ['template', name, chart, '--namespace', namespace, '--values', '-'];
   // Nothing of our environment: it is a program that others packed.
   const run = spawnSync(helm, parameters, { input: JSON.stringify(values), encoding: 'utf8', env: {} });
   if (run.status !== 0) throw new Error(run.error?.message ?? run.stderr);
@@ -43,6 +48,28 @@ export function renderChart(
     const content: unknown = document.toJS();
     return content === null ? [] : [objectSchema.parse(content)];
   });
+}
+
+// Files of the chart but those in templates/ can be read by templates: its text gets an object there.
+const SHOWN_NOTES = `apiVersion: v1
+kind: ConfigMap
+metadata: { name: notes, labels: {} }
+data: { notes: {{ tpl (.Files.Get "NOTES.txt") . | quote }} }
+`;
+
+/** What Helm says after an installation. `helm template` leaves it out, and installing takes a cluster. */
+export function renderNotes(helm: string, values: Values): string {
+  const folder = mkdtempSync(join(tmpdir(), 'webhooks-notes-'));
+  try {
+    cpSync(CHART, folder, { recursive: true, dereference: true });
+    renameSync(join(folder, 'templates/NOTES.txt'), join(folder, 'NOTES.txt'));
+    writeFileSync(join(folder, 'templates/notes.yaml'), SHOWN_NOTES);
+    return String(
+      valueAt(findObject(renderChart(helm, values, RELEASE, folder), 'ConfigMap', 'notes'), 'data.notes'),
+    );
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 /** @throws Error if there is not exactly one. */

@@ -187,6 +187,31 @@ describeChart('the values of the Helm chart', ({ helm }) => {
       /networkPolicy.proxy.to is empty/,
     ],
     [
+      'no way to the server of mail',
+      { secrets: { existingSecret: 'a', keys: { smtpUrl: 'b' } } },
+      /networkPolicy.smtp.to is empty, and no mail would reach/,
+    ],
+    [
+      'names that are looked up at no port',
+      { networkPolicy: { dns: { ports: [] } } },
+      /networkPolicy.dns.ports: Array must have at least 1 items/,
+    ],
+    [
+      "a volume that has the name of the chart's own",
+      { extraVolumes: [{ name: 'secrets', emptyDir: {} }] },
+      /extraVolumes.0.name: Must not validate the schema/,
+    ],
+    [
+      'a mount without a folder',
+      { extraVolumeMounts: [{ name: 'authority' }] },
+      /extraVolumeMounts.0: mountPath is required/,
+    ],
+    [
+      'a mount of a volume that there is not',
+      { extraVolumeMounts: [{ name: 'authority', mountPath: '/etc/authority' }] },
+      /extraVolumeMounts names authority, and extraVolumes has no volume of that name/,
+    ],
+    [
       'no way to the collector',
       { tracing: { endpoint: 'http://collector:4318' } },
       /networkPolicy.tracing.to is empty, and no trace would reach tracing.endpoint/,

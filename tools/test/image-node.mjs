@@ -42,7 +42,7 @@ export async function provideImageNode(signal) {
   return undefined;
 }
 
-async function readImageNodeVersion() {
+export async function readImageNodeVersion() {
   const [, version] = BASE_IMAGE.exec(await readFile(join(projectFolder, 'docker/Dockerfile'), 'utf8')) ?? [];
   if (version === undefined) throw new Problem('docker/Dockerfile names no exact version of Node.js.');
   return version;

@@ -13,8 +13,10 @@
 - to:
     {{- toYaml .Values.networkPolicy.dns.to | nindent 4 }}
   ports:
-    - { protocol: UDP, port: 53 }
-    - { protocol: TCP, port: 53 }
+    {{- range .Values.networkPolicy.dns.ports }}
+    - { protocol: UDP, port: {{ . }} }
+    - { protocol: TCP, port: {{ . }} }
+    {{- end }}
 {{- if not .Values.networkPolicy.redis.to }}
 {{- fail "networkPolicy.redis.to is empty, and nothing would reach Redis: say where it is, such as [{ podSelector: { matchLabels: { app: redis } } }], or set networkPolicy.enabled to false." }}
 {{- end }}

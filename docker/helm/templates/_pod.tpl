@@ -6,6 +6,15 @@ The pod of a process, of dict "root" $, "component" "api", "values" .Values.api,
 {{- $root := .root }}
 {{- $values := .values }}
 {{- $names := (include "hookferry.secrets" $root | fromJson).names }}
+{{- $volumes := list }}
+{{- range $root.Values.extraVolumes }}
+{{- $volumes = append $volumes .name }}
+{{- end }}
+{{- range $root.Values.extraVolumeMounts }}
+{{- if not (has .name $volumes) }}
+{{- fail (printf "extraVolumeMounts names %s, and extraVolumes has no volume of that name." .name) }}
+{{- end }}
+{{- end }}
 metadata:
   labels:
     {{- include "hookferry.labels" $root | nindent 4 }}
@@ -69,6 +78,9 @@ spec:
         {{- toYaml $values.resources | nindent 8 }}
       volumeMounts:
         - { name: secrets, mountPath: /run/secrets/hookferry, readOnly: true }
+        {{- with $root.Values.extraVolumeMounts }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
   volumes:
     - name: secrets
       secret:
@@ -83,6 +95,9 @@ spec:
             path: {{ $file }}
           {{- end }}
           {{- end }}
+    {{- with $root.Values.extraVolumes }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
   {{- with $root.Values.topologySpread.keys }}
   topologySpreadConstraints:
     {{- range . }}

@@ -15,14 +15,14 @@ describe('AccountShares', () => {
 
   it('lets an account begin 16 requests beside others, and those of others at once', () => {
     const shares = new AccountShares();
-    shares.take(B);
+    void shares.take(B);
     expect(takeAll(shares, A, 100)).toHaveLength(100 - MOST);
     expect(takeAll(shares, B, MOST - 1)).toHaveLength(0);
   });
 
   it('begins those that wait in their order, one for each that ends', async () => {
     const shares = new AccountShares();
-    shares.take(B);
+    void shares.take(B);
     const begun: number[] = [];
     for (const [i, waiting] of takeAll(shares, A, MOST + 3).entries()) void waiting.then(() => begun.push(i));
     shares.end(A);
@@ -36,7 +36,7 @@ describe('AccountShares', () => {
 
   it('lets nothing pass what waits', () => {
     const shares = new AccountShares();
-    shares.take(B);
+    void shares.take(B);
     const waiting = takeAll(shares, A, MOST + 1);
     expect(waiting).toHaveLength(1);
     expect(shares.take(A)).toBeInstanceOf(Promise);
@@ -45,7 +45,7 @@ describe('AccountShares', () => {
   it('begins all that waits once the others have sent nothing for a second', async () => {
     let now = 0;
     const shares = new AccountShares(() => now);
-    shares.take(B);
+    void shares.take(B);
     const waiting = takeAll(shares, A, MOST + 50);
     expect(waiting).toHaveLength(50);
     now = 1_000;
@@ -57,7 +57,7 @@ describe('AccountShares', () => {
   it('gives all places back', async () => {
     const shares = new AccountShares();
     for (let round = 0; round < 3; round += 1) {
-      shares.take(B);
+      void shares.take(B);
       const waiting = takeAll(shares, A, MOST + 5);
       expect(waiting).toHaveLength(5);
       for (let i = 0; i < MOST + 5; i += 1) shares.end(A);

@@ -47,6 +47,13 @@ describe('environment', () => {
       expect(readConfig(schema, { TOKEN: '', TOKEN_FILE })).toMatchObject({ TOKEN: 'long enough' });
     });
 
+    it('counts an empty file as not set', () => {
+      expect(readConfig(schema, { HOST_FILE: writeSecret('\n'), TOKEN_FILE: writeSecret('') })).toEqual({
+        HOST: 'localhost',
+        PORT: 3000,
+      });
+    });
+
     it('checks what is in a file like any other value', () => {
       expect(errorLines({ TOKEN_FILE: writeSecret('short') })).toEqual([
         'The configuration is not valid:',

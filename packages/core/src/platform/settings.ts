@@ -15,7 +15,7 @@ export class ConfigError extends Error {
 }
 
 /**
- * Read a process's settings, once, at start-up. An empty variable counts as not set. `X_FILE` gives the path
+ * Read a process's settings, once, at start-up. An empty variable counts as not set, and so does an empty file. `X_FILE` gives the path
  * of a file with the value of `X` (for secrets that are mounted as files).
  *
  * @throws ConfigError naming every wrong variable.
@@ -54,7 +54,7 @@ function textOf(value: string | undefined): string | undefined {
 
 function readSecretFile(name: string, path: string): Lookup {
   try {
-    return { name, value: readFileSync(path, 'utf8').trim() };
+    return { name, value: textOf(readFileSync(path, 'utf8').trim()) };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     return { name, fault: `${name}_FILE names ${path}, which can't be read (${code})` };
