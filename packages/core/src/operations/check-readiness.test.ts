@@ -65,7 +65,12 @@ it.each([
 
 it('is ready without what is only advised', () => {
   const sparse = { ...api, hasBootstrapKey: true, hasMailFrom: false, hasHistory: false, encryptionKeys: 2 };
-  const findings = [{ ...sparse, lastScrapedAt: undefined }, { ...redis, hasReplicas: false }, [worker], NOW] as const;
+  const findings = [
+    { ...sparse, lastScrapedAt: undefined },
+    { ...redis, hasReplicas: false },
+    [worker],
+    NOW,
+  ] as const;
   expect(leftOf(...findings)).toEqual([
     'bootstrap_key missing',
     'old_encryption_keys unknown',
@@ -79,7 +84,12 @@ it('is ready without what is only advised', () => {
 });
 
 it('leaves to people what Redis does not tell', () => {
-  const silent = { isAppendOnly: undefined, fsync: undefined, keepsWithinMemory: undefined, hasReplicas: undefined };
+  const silent = {
+    isAppendOnly: undefined,
+    fsync: undefined,
+    keepsWithinMemory: undefined,
+    hasReplicas: undefined,
+  };
   expect(leftOf(api, silent, workers, NOW)).toEqual([
     'redis_fsync unknown',
     'redis_memory unknown',

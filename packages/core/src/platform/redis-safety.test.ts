@@ -2,7 +2,13 @@ import { createClosables } from '../testing/closables';
 import { recordSignals } from '../testing/record-signals';
 import { startRedisServer } from '../testing/redis-server';
 import { connectRedis } from './redis-connect';
-import { describeUnsafe, readRedisSafety, safetyIn, validationErrorsIn, watchRedisSafety } from './redis-safety';
+import {
+  describeUnsafe,
+  readRedisSafety,
+  safetyIn,
+  validationErrorsIn,
+  watchRedisSafety,
+} from './redis-safety';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
@@ -118,10 +124,13 @@ describe('safetyIn', () => {
     ['maxmemory:1000', 'maxmemory:0', 'keepsWithinMemory'],
     ['aof_enabled:1', 'aof_enabled:0', 'isAppendOnly'],
     ['connected_slaves:1', 'connected_slaves:0', 'hasReplicas'],
-  ])('is not good when one of three masters has %s as %s, and another does not say', (right, wrong, safety) => {
-    expect(safetyIn([GOOD, GOOD.replace(right, wrong), GOOD])).toEqual({ ...good, [safety]: false });
-    expect(safetyIn([GOOD.replace(right, wrong), ''])).toMatchObject({ [safety]: false });
-  });
+  ])(
+    'is not good when one of three masters has %s as %s, and another does not say',
+    (right, wrong, safety) => {
+      expect(safetyIn([GOOD, GOOD.replace(right, wrong), GOOD])).toEqual({ ...good, [safety]: false });
+      expect(safetyIn([GOOD.replace(right, wrong), ''])).toMatchObject({ [safety]: false });
+    },
+  );
 
   it('knows nothing before a master is known', () => {
     const nothing = { isAppendOnly: undefined, keepsWithinMemory: undefined, hasReplicas: undefined };

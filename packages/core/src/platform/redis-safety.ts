@@ -62,10 +62,7 @@ export function safetyIn(infos: readonly string[]): Omit<RedisSafety, 'fsync'> {
 }
 
 /** One master that has it not is enough to say no. One that does not tell is enough to say nothing. */
-function ofAll(
-  infos: readonly string[],
-  test: (info: string) => boolean | undefined,
-): boolean | undefined {
+function ofAll(infos: readonly string[], test: (info: string) => boolean | undefined): boolean | undefined {
   const results = infos.map(test);
   if (results.includes(false)) return false;
   // The masters of a Cluster that was not reached yet are none.
