@@ -7,6 +7,7 @@ import { apiSettings } from '../apps/api/dist/config.js';
 import { workerSettings } from '../apps/worker/dist/config.js';
 import { drawTable, withTable } from './page-table.mjs';
 import { projectFolder } from './project-folders.mjs';
+import { defaultOf } from './setting-default.mjs';
 
 const { values } = parseArgs({ options: { page: { type: 'string' } } });
 const path = values.page ?? join(projectFolder, 'docs/configuration.md');
@@ -42,14 +43,8 @@ function withSettings(page, { api, worker }) {
 function describe(entries) {
   const rows = entries.map(([name, setting]) => {
     if (setting.description === undefined) throw new Error(`${name} has no description.`);
-    return [`\`${name}\``, defaultOf(setting), setting.description];
+    const value = defaultOf(setting);
+    return [`\`${name}\``, value === undefined ? '–' : `\`${value}\``, setting.description];
   });
   return drawTable([['Variable', 'Default', 'What'], ...rows]);
-}
-
-/** @param {Setting} setting */
-function defaultOf({ def }) {
-  const defaultValue = 'defaultValue' in def ? def.defaultValue : undefined;
-  if (defaultValue === undefined || (Array.isArray(defaultValue) && defaultValue.length === 0)) return '–';
-  return `\`${typeof defaultValue === 'string' ? defaultValue : JSON.stringify(defaultValue)}\``;
 }
