@@ -277,8 +277,9 @@ describe('operations', () => {
     const advised = page.getByRole('list', { name: 'Advised for production' });
     const history = advised.getByRole('listitem').filter({ hasText: 'History' });
     await history.getByText('missing').waitFor();
-    const memory = required.getByRole('listitem').filter({ hasText: 'Memory of Redis' });
-    await memory.getByText('missing').waitFor();
+    const proxy = required.getByRole('listitem').filter({ hasText: 'Addresses of clients' });
+    await proxy.getByText('missing').waitFor();
+    await required.getByRole('listitem').filter({ hasText: 'Memory of Redis' }).waitFor();
     const link = await history.getByRole('link', { name: 'How to: History' }).getAttribute('href');
     expect(link).toMatch(/main\/docs\/history\.md#/);
     await required.getByRole('listitem').filter({ hasText: 'Public address' }).waitFor();
