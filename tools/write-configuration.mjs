@@ -7,6 +7,7 @@ import { apiSettings } from '../apps/api/dist/config.js';
 import { workerSettings } from '../apps/worker/dist/config.js';
 import { drawList, withTable } from './page-table.mjs';
 import { projectFolder } from './project-folders.mjs';
+import { defaultOf } from './setting-default.mjs';
 
 const { values } = parseArgs({ options: { page: { type: 'string' } } });
 const path = values.page ?? join(projectFolder, 'docs/configuration.md');
@@ -43,15 +44,9 @@ function describe(entries) {
   return drawList(
     entries.map(([name, setting]) => {
       if (setting.description === undefined) throw new Error(`${name} has no description.`);
-      return { name: `\`${name}\``, facts: [defaultOf(setting)], text: setting.description };
+      const value = defaultOf(setting);
+      const fact = value === undefined ? 'unset' : `\`${value}\``;
+      return { name: `\`${name}\``, facts: [fact], text: setting.description };
     }),
   );
-}
-
-/** @param {Setting} setting */
-function defaultOf({ def }) {
-  const defaultValue = 'defaultValue' in def ? def.defaultValue : undefined;
-  if (defaultValue === undefined || (Array.isArray(defaultValue) && defaultValue.length === 0))
-    return 'unset';
-  return `\`${typeof defaultValue === 'string' ? defaultValue : JSON.stringify(defaultValue)}\``;
 }

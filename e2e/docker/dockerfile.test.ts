@@ -103,14 +103,14 @@ describe.each(TARGETS)('the %s image', (target) => {
     expect([...development].filter((name) => installed.has(name))).toEqual([]);
   });
 
-  it('holds no source, test or other app, only what is compiled and the examples of the API', () => {
+  it('holds no source, test or other app, only what is compiled, the examples of the API and the explanations of the command line', () => {
     const own = built[target].files.filter(
       ({ path }) => !path.includes('node_modules/') && !(target === 'api' && SERVED.test(path)),
     );
     const folders = ['packages/core', 'packages/producer', ...APPS[target]].join('|');
     // npm wants to see the manifest of every workspace.
     const expected = new RegExp(
-      `^app/((${folders})/dist/.+\\.js|apps/api/dist/openapi/answer-examples\\.json|(packages|apps)/[a-z]+/package\\.json)$`,
+      `^app/((${folders})/dist/.+\\.js|apps/api/dist/openapi/answer-examples\\.json|apps/admin/dist/explanations\\.json|(packages|apps)/[a-z]+/package\\.json)$`,
     );
     expect(
       own

@@ -7,9 +7,11 @@ import { WatchedService } from './watched-service';
 const programs = prometheusOrSkip('dashboards and alerts beside a service that runs');
 const describeWith = programs ? describe : describe.skip;
 
-// There is no history here, and no webhook with code, an access token or a verification: nothing is counted of those.
+// There is no history here, no replica, and no webhook with code, an access token or a verification: nothing is counted of those.
 const isUnused = (expr: string) =>
-  /history_(backlog|put_aside|read)|transformation_duration|token_requests|webhooks_verification/.test(expr);
+  /history_(backlog|put_aside|read)|redis_replica_|transformation_duration|token_requests|webhooks_verification/.test(
+    expr,
+  );
 // By the objective, and a little more.
 const LATE_AFTER_MS = 12_000;
 // More than the alerts of a backlog take for usual.

@@ -273,14 +273,19 @@ describe('operations', () => {
 
   it('says what is missing for production, with what leads to help, and no secret', async () => {
     const page = await signIn('/operations');
-    const checks = page.getByRole('list', { name: 'Before production' });
-    const history = checks.getByRole('listitem').filter({ hasText: 'History' });
+    const required = page.getByRole('list', { name: 'Required for production' });
+    const advised = page.getByRole('list', { name: 'Advised for production' });
+    const history = advised.getByRole('listitem').filter({ hasText: 'History' });
     await history.getByText('missing').waitFor();
+    const proxy = required.getByRole('listitem').filter({ hasText: 'Addresses of clients' });
+    await proxy.getByText('missing').waitFor();
+    await required.getByRole('listitem').filter({ hasText: 'Memory of Redis' }).waitFor();
     const link = await history.getByRole('link', { name: 'How to: History' }).getAttribute('href');
-    expect(link).toMatch(/docs\/history\.md#/);
-    await checks.getByRole('listitem').filter({ hasText: 'Public address' }).waitFor();
-    await page.getByText(/^Before production: \d of 9 to look at$/).click();
-    await checks.waitFor({ state: 'hidden' });
+    expect(link).toMatch(/main\/docs\/history\.md#/);
+    await required.getByRole('listitem').filter({ hasText: 'Public address' }).waitFor();
+    await page.getByText(/^Before production: \d of 7 to look at; advised: \d of 7$/).click();
+    await advised.waitFor({ state: 'hidden' });
+    await required.waitFor({ state: 'hidden' });
   });
 
   it('does not move while it loads, nor does any page of operators', async () => {

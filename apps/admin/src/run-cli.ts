@@ -21,6 +21,7 @@ import {
   addShowDeadLetter,
 } from './dead-letters';
 import { addDoctor } from './doctor';
+import { addExplain } from './explain';
 import { addListRefused, addMigrateHistory, addRetryRefused } from './history';
 import { addCreateKey, addListKeys, addRevokeKey } from './keys';
 import { addListQueues, addPauseQueue, addResumeQueue } from './queues';
@@ -51,14 +52,14 @@ export async function runCli(
 
 const NOTES = `
 It connects to the Redis of the API, at REDIS_URL or REDIS_URL_FILE (default: the Redis of npm start in this
-folder, while that runs, or redis://127.0.0.1:6379).
+folder, while that runs, or redis://127.0.0.1:6379). "explain" connects to nothing.
 Exit codes: 0 done · 1 not possible · 2 the command line or a setting is wrong`;
 
 /** Every command. */
 function createProgram(cli: Cli, version: string): Command {
   const { output } = cli;
   const program = new Command('hookferry-admin')
-    .description('Accounts, API keys, dead letters and the data of Hookferry.')
+    .description('Accounts, API keys, dead letters and the data of Hookferry; and what its words mean.')
     .version(version)
     .addHelpText('after', NOTES)
     .configureOutput({ writeOut: (text) => output.out(text), writeErr: (text) => output.error(text) })
@@ -99,6 +100,7 @@ function createProgram(cli: Cli, version: string): Command {
   addRetryRefused(history, cli);
 
   addDoctor(program, cli);
+  addExplain(program, cli);
   return program;
 }
 

@@ -1,4 +1,9 @@
-import { readinessChecks, readinessStates } from '@hookferry/core/operations/check-readiness';
+import {
+  isReady,
+  readinessChecks,
+  readinessLevels,
+  readinessStates,
+} from '@hookferry/core/operations/check-readiness';
 import type { HeavyAccount } from '@hookferry/core/operations/operations';
 import {
   type LoadMeasure,
@@ -159,16 +164,22 @@ function presentLoad({ events, bytes, transformMs }: Readonly<Record<LoadMeasure
 
 const readinessSchema = z
   .object({
-    is_ready: z.boolean().describe('Whether every check is `good`.'),
+    is_ready: z.boolean().describe('Whether no required check is `missing`.'),
     checks: z
       .array(
         z
           .object({
             check: z.enum(readinessChecks).describe('The name of the check.'),
+            level: z
+              .enum(readinessLevels)
+              .describe('Whether `is_ready` depends on it. `advised`: the service runs well without it.'),
             state: z
               .enum(readinessStates)
               .describe('The result of the check. `unknown`: the API cannot find out.'),
             detail: z.string().describe('The result in words, and what to do. It contains no secret.'),
+            docs: z
+              .string()
+              .describe('The page that says how to have it, as a path within the repository of the project.'),
           })
           .meta({ id: 'ReadinessFinding' }),
       )
@@ -190,6 +201,7 @@ export const readReadiness = defineRoute({
     const checks = await core.operations.readReadiness({
       publicUrl: config.PUBLIC_URL,
       encryptionKeys: config.SECRETS_ENCRYPTION_KEY.length,
+      trustsProxy: config.TRUST_PROXY !== 0,
       hasBootstrapKey: config.BOOTSTRAP_API_KEY !== undefined,
       hasMailFrom: config.MAIL_FROM !== undefined,
       hasHistory: config.HISTORY_DATABASE_URL !== undefined,
@@ -198,7 +210,7 @@ export const readReadiness = defineRoute({
     });
     return {
       status: 200,
-      body: { is_ready: checks.every(({ state }) => state === 'good'), checks: [...checks] },
+      body: { is_ready: isReady(checks), checks: [...checks] },
     };
   },
 });

@@ -155,7 +155,13 @@ describe('GET /v1/operations/readiness', () => {
       tls: 'good',
       encryption_key: 'good',
       bootstrap_key: 'good',
+      old_encryption_keys: 'good',
+      trust_proxy: 'missing',
       redis_fsync: 'missing',
+      // Other tests set the memory of this Redis.
+      redis_memory: expect.stringMatching(/^(good|missing)$/),
+      workers: 'missing',
+      redis_replicas: 'missing',
       mail: 'missing',
       history: 'missing',
       prometheus: 'missing',
@@ -164,6 +170,8 @@ describe('GET /v1/operations/readiness', () => {
     const after = await get('/v1/operations/readiness').expect(200);
     expect(after.body.checks).toContainEqual({
       check: 'prometheus',
+      level: 'advised',
+      docs: 'docs/operations.md#dashboards-and-alerts',
       state: 'good',
       detail: 'Somebody reads the metrics of this API.',
     });
@@ -180,12 +188,16 @@ describe('GET /v1/operations/readiness', () => {
         .expect(200);
       expect(body.checks).toContainEqual({
         check: 'bootstrap_key',
+        level: 'advised',
+        docs: 'docs/api-keys.md#the-first-key',
         state: 'missing',
         detail: expect.stringContaining('still in use'),
       });
       expect(body.checks).toContainEqual({
-        check: 'encryption_key',
-        state: 'good',
+        check: 'old_encryption_keys',
+        level: 'advised',
+        docs: 'docs/security.md#secrets-at-rest',
+        state: 'unknown',
         detail: expect.stringContaining('hookferry-admin keys reseal --dry-run'),
       });
       expect(JSON.stringify(body)).not.toContain(bootstrapKey);

@@ -26,7 +26,7 @@ import { AppError } from '../platform/app-error';
 import { type Page, SCANNED_ONE_BY_ONE, scanPage } from '../platform/batches';
 import { type Clock, steadyClock } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
-import { readPersistence } from '../platform/redis-safety';
+import { readRedisSafety } from '../platform/redis-safety';
 import type { Mark } from '../platform/redis-timeline';
 import { createKeepFor } from '../platform/timers';
 import type { AccountWaiting, QueueStandings, QueueState } from '../queue/bullmq-queue-standings';
@@ -279,8 +279,8 @@ export class Operations {
    */
   async readReadiness(api: ReadinessOfApi): Promise<readonly ReadinessFinding[]> {
     const { redis, workerReports, clock } = this.parts;
-    const [persistence, workers] = await Promise.all([readPersistence(redis), workerReports.list()]);
-    return checkReadiness(api, persistence, workers, clock());
+    const [safety, workers] = await Promise.all([readRedisSafety(redis), workerReports.list()]);
+    return checkReadiness(api, safety, workers, clock());
   }
 
   /** How much each account stores. */

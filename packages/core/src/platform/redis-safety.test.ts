@@ -2,7 +2,13 @@ import { createClosables } from '../testing/closables';
 import { recordSignals } from '../testing/record-signals';
 import { startRedisServer } from '../testing/redis-server';
 import { connectRedis } from './redis-connect';
-import { describeUnsafe, readPersistence, validationErrorsIn, watchRedisSafety } from './redis-safety';
+import {
+  describeUnsafe,
+  readRedisSafety,
+  safetyIn,
+  validationErrorsIn,
+  watchRedisSafety,
+} from './redis-safety';
 
 const { willClose, closeAll } = createClosables();
 afterEach(closeAll);
@@ -75,13 +81,59 @@ describe('a real Redis', () => {
   });
 });
 
-it('is asked how it writes to disk, and may not say', async () => {
+it('is asked how it is set up, and may not say', async () => {
   const server = willClose(await startRedisServer());
   const redis = connectRedis({ url: server.url, role: 'working', name: 'test', emit: () => {} });
   willClose({ close: () => redis.disconnect() });
   await redis.config('SET', 'appendonly', 'yes');
   await redis.config('SET', 'appendfsync', 'always');
-  expect(await readPersistence(redis)).toEqual({ isAppendOnly: true, fsync: 'always' });
+  const written = { isAppendOnly: true, fsync: 'always', hasReplicas: false };
+  expect(await readRedisSafety(redis)).toEqual({ ...written, keepsWithinMemory: false });
+  await redis.config('SET', 'maxmemory', '100mb');
+  expect(await readRedisSafety(redis)).toEqual({ ...written, keepsWithinMemory: true });
+  await redis.config('SET', 'maxmemory-policy', 'allkeys-lru');
+  expect(await readRedisSafety(redis)).toEqual({ ...written, keepsWithinMemory: false });
   await redis.acl('SETUSER', 'default', '-config');
-  expect(await readPersistence(redis)).toEqual({ isAppendOnly: undefined, fsync: undefined });
+  expect(await readRedisSafety(redis)).toEqual({ ...written, fsync: undefined, keepsWithinMemory: false });
+  await redis.acl('SETUSER', 'default', '-info');
+  const unknown = { isAppendOnly: undefined, fsync: undefined, keepsWithinMemory: undefined };
+  expect(await readRedisSafety(redis)).toEqual({ ...unknown, hasReplicas: undefined });
+});
+
+describe('safetyIn', () => {
+  const GOOD = `${SAFE}maxmemory:1000\r\nconnected_slaves:1\r\n`;
+  const good = { isAppendOnly: true, keepsWithinMemory: true, hasReplicas: true };
+
+  it('is good when every master is', () => {
+    expect(safetyIn([GOOD, GOOD])).toEqual(good);
+  });
+
+  it.each([
+    ['maxmemory_policy', 'keepsWithinMemory'],
+    ['maxmemory', 'keepsWithinMemory'],
+    ['aof_enabled', 'isAppendOnly'],
+    ['connected_slaves', 'hasReplicas'],
+  ])('does not know when a reply of INFO lacks %s', (field, safety) => {
+    const without = GOOD.replace(new RegExp(`^${field}:.*\r\n`, 'm'), '');
+    expect(safetyIn([without])).toEqual({ ...good, [safety]: undefined });
+    expect(safetyIn([GOOD, without])).toEqual({ ...good, [safety]: undefined });
+  });
+
+  it.each([
+    ['noeviction', 'allkeys-lru', 'keepsWithinMemory'],
+    ['maxmemory:1000', 'maxmemory:0', 'keepsWithinMemory'],
+    ['aof_enabled:1', 'aof_enabled:0', 'isAppendOnly'],
+    ['connected_slaves:1', 'connected_slaves:0', 'hasReplicas'],
+  ])(
+    'is not good when one of three masters has %s as %s, and another does not say',
+    (right, wrong, safety) => {
+      expect(safetyIn([GOOD, GOOD.replace(right, wrong), GOOD])).toEqual({ ...good, [safety]: false });
+      expect(safetyIn([GOOD.replace(right, wrong), ''])).toMatchObject({ [safety]: false });
+    },
+  );
+
+  it('knows nothing before a master is known', () => {
+    const nothing = { isAppendOnly: undefined, keepsWithinMemory: undefined, hasReplicas: undefined };
+    expect(safetyIn([])).toEqual(nothing);
+  });
 });

@@ -32,32 +32,68 @@ export async function describeUnsafe(redis: RedisClient): Promise<string | undef
   return distinct.length === 0 ? undefined : distinct.join(' ');
 }
 
-/**
- * `undefined`: Redis does not tell this user, or not all masters of a Cluster agree.
- *
- * @throws Error of Redis when it can't be reached.
- */
-export async function readPersistence(
-  redis: RedisClient,
-): Promise<{ readonly isAppendOnly: boolean | undefined; readonly fsync: string | undefined }> {
+/** How Redis is set up. `undefined`: it does not tell this user, or the masters of a Cluster don't agree. */
+export interface RedisSafety {
+  readonly isAppendOnly: boolean | undefined;
+  readonly fsync: string | undefined;
+  /** Whether its memory has a limit, at which it refuses writes and deletes nothing. */
+  readonly keepsWithinMemory: boolean | undefined;
+  /** Whether each master has a connected replica. */
+  readonly hasReplicas: boolean | undefined;
+}
+
+/** @throws Error of Redis when it can't be reached. */
+export async function readRedisSafety(redis: RedisClient): Promise<RedisSafety> {
   const nodes = [...mastersOf(redis).values()];
-  const [appendOnly, fsync] = await Promise.all(
-    ['appendonly', 'appendfsync'].map((setting) => readSetting(nodes, setting)),
-  );
-  return { isAppendOnly: appendOnly === undefined ? undefined : appendOnly === 'yes', fsync };
+  const [fsync, ...infos] = await Promise.all([
+    readSetting(nodes, 'appendfsync'),
+    ...nodes.map(async (node) => (await unlessRefused(node.info())) ?? ''),
+  ]);
+  return { fsync, ...safetyIn(infos) };
+}
+
+/** @param infos the text of INFO of each master; empty where it is refused. */
+export function safetyIn(infos: readonly string[]): Omit<RedisSafety, 'fsync'> {
+  return {
+    isAppendOnly: ofAll(infos, (info) => isField(info, 'aof_enabled', (value) => value === '1')),
+    keepsWithinMemory: ofAll(infos, keepsWithinMemory),
+    hasReplicas: ofAll(infos, (info) => isField(info, 'connected_slaves', (value) => Number(value) > 0)),
+  };
+}
+
+/** One master that has it not is enough to say no. One that does not tell is enough to say nothing. */
+function ofAll(infos: readonly string[], test: (info: string) => boolean | undefined): boolean | undefined {
+  const results = infos.map(test);
+  if (results.includes(false)) return false;
+  // The masters of a Cluster that was not reached yet are none.
+  return results.length === 0 || results.includes(undefined) ? undefined : true;
+}
+
+function keepsWithinMemory(info: string): boolean | undefined {
+  const hasLimit = isField(info, 'maxmemory', (value) => value !== '0');
+  const deletesNothing = isField(info, 'maxmemory_policy', (value) => value === 'noeviction');
+  if (hasLimit === false || deletesNothing === false) return false;
+  return hasLimit && deletesNothing;
+}
+
+function isField(info: string, field: string, test: (value: string) => boolean): boolean | undefined {
+  const value = fieldOf(info, field);
+  return value === undefined ? undefined : test(value);
 }
 
 async function readSetting(nodes: readonly Redis[], setting: string): Promise<string | undefined> {
-  try {
-    const found = await Promise.all(nodes.map((node) => node.config('GET', setting)));
-    const values = new Set(found.map((reply) => (Array.isArray(reply) ? reply[1] : undefined)));
-    const [value] = values;
-    return values.size === 1 && typeof value === 'string' ? value : undefined;
-  } catch (error) {
-    // Services that host Redis have no CONFIG at all.
+  const found = await Promise.all(nodes.map((node) => unlessRefused(node.config('GET', setting))));
+  const values = new Set(found.map((reply) => (Array.isArray(reply) ? reply[1] : undefined)));
+  const [value] = values;
+  return values.size === 1 && typeof value === 'string' ? value : undefined;
+}
+
+// Services that host Redis have no CONFIG at all.
+async function unlessRefused<T>(reply: Promise<T>): Promise<T | undefined> {
+  return await reply.catch((error: unknown) => {
     if (error instanceof ReplyError) return undefined;
     throw error;
-  }
+  });
 }
 
 async function faultsOfNode(redis: Redis): Promise<readonly string[]> {
@@ -75,7 +111,7 @@ async function faultsOfNode(redis: Redis): Promise<readonly string[]> {
 
 /** @param info the text of Redis' INFO. */
 export function validationErrorsIn(info: string): readonly string[] {
-  const read = (field: string) => new RegExp(`^${field}:(\\S+)`, 'm').exec(info)?.[1];
+  const read = (field: string) => fieldOf(info, field);
   const version = read('redis_version');
   const policy = read('maxmemory_policy');
   return [
@@ -88,6 +124,11 @@ export function validationErrorsIn(info: string): readonly string[] {
     read('role') === 'slave' &&
       'This Redis is a replica, which takes no writes: let REDIS_URL name its master, or the Sentinels.',
   ].filter((fault) => fault !== false);
+}
+
+/** @param info the text of Redis' INFO. */
+export function fieldOf(info: string, field: string): string | undefined {
+  return new RegExp(`^${field}:(\\S+)`, 'm').exec(info)?.[1];
 }
 
 function isTooOld(version: string | undefined): boolean {

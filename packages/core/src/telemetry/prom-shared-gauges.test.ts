@@ -1,7 +1,21 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Redis } from 'ioredis';
+import { connectRedis } from '../platform/redis-connect';
+import { fieldOf } from '../platform/redis-safety';
 import { createClosables } from '../testing/closables';
+import { startRedisServer } from '../testing/redis-server';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
-import { gauge } from './prom-gauges';
-import { loadIn, ReadingsStore, readRedisLoads, SharedReadings } from './prom-shared-gauges';
+import { gauge, samplesOf } from './prom-gauges';
+import {
+  loadIn,
+  ReadingsStore,
+  readRedisLoads,
+  SharedReadings,
+  type SharedSources,
+  sharedGauges,
+} from './prom-shared-gauges';
 
 describe('shared readings', () => {
   const { willClose, closeAll } = createClosables();
@@ -119,7 +133,12 @@ describe('redis load', () => {
   ].join('\r\n');
 
   it('is of the server itself, not of what it has forked', () => {
-    expect(loadIn(INFO)).toEqual({ usedBytes: 3_072, maxBytes: 4_096, cpuSeconds: 3.75, evicts: false });
+    expect(loadIn(INFO)).toMatchObject({
+      usedBytes: 3_072,
+      maxBytes: 4_096,
+      cpuSeconds: 3.75,
+      evicts: false,
+    });
   });
 
   it('has no limit without one, or a division by it would be one by zero', () => {
@@ -131,6 +150,90 @@ describe('redis load', () => {
   });
 
   it('leaves out what a server does not say', () => {
-    expect(loadIn('# Memory\r\n')).toEqual({ evicts: false });
+    expect(loadIn('# Memory\r\n')).toEqual({ evicts: false, diskFailed: {} });
+  });
+
+  it('counts the replicas that have its data, and says how far the last of them is behind', () => {
+    const info = [
+      'role:master',
+      'connected_slaves:3',
+      'slave0:ip=10.0.0.2,port=6379,state=online,offset=900,lag=1',
+      'slave1:ip=fd00::7,port=6379,state=wait_bgsave,offset=0,lag=0',
+      'slave2:ip=redis-2.internal,port=6379,state=online,offset=400,lag=14,type=replica',
+      'master_repl_offset:1000',
+    ].join('\r\n');
+    expect(loadIn(info).replicas).toEqual([
+      { silentS: 1, behindBytes: 100 },
+      { silentS: 14, behindBytes: 600 },
+    ]);
+    expect(loadIn('connected_slaves:0\r\n').replicas).toEqual([]);
+  });
+
+  it('says which writes to its disk failed', () => {
+    const info = [
+      'rdb_last_bgsave_status:ok',
+      'aof_last_bgrewrite_status:err',
+      'aof_last_write_status:ok',
+    ].join('\r\n');
+    expect(loadIn(info).diskFailed).toEqual({ append: false, rewrite: true, snapshot: false });
+  });
+});
+
+describe('the gauges of replication and of the disk', () => {
+  const { willClose, closeAll } = createClosables();
+  afterEach(closeAll);
+
+  const open = (url: string) => {
+    const client = connectRedis({ url, role: 'working', name: 'test', emit: () => {} });
+    willClose({ close: () => client.disconnect() });
+    return client as Redis;
+  };
+
+  /** What the gauges of this name show. */
+  async function show(master: Redis, name: string) {
+    const shown = sharedGauges.find((each) => each.name === name);
+    const sources = { readRedisLoads: () => readRedisLoads(master) } as SharedSources;
+    return samplesOf((await shown?.read(sources)) ?? []);
+  }
+
+  it('change when a replica comes, stands still, and is killed', async () => {
+    const master = open(willClose(await startRedisServer()).url);
+    const replicas = async () => await show(master, 'webhooks_redis_replicas');
+    expect(await replicas()).toEqual([{ labels: { node: '0' }, value: 0 }]);
+    expect(await show(master, 'webhooks_redis_replica_behind_bytes')).toEqual([]);
+    const server = await startRedisServer();
+    const replica = open(server.url);
+    const { host = '', port = 0 } = master.options;
+    await replica.replicaof(host, port);
+    while ((await replicas())[0]?.value !== 1) await replica.ping();
+    await master.set('a', 'b'.repeat(10_000));
+    const behind = async () => (await show(master, 'webhooks_redis_replica_behind_bytes'))[0]?.value;
+    // It confirms each second.
+    while ((await behind()) !== 0) await replica.ping();
+    process.kill(Number(fieldOf(await replica.info(), 'process_id')), 'SIGSTOP');
+    await master.set('a', 'c'.repeat(10_000));
+    while (((await behind()) ?? 0) < 10_000) await master.ping();
+    const silent = async () => (await show(master, 'webhooks_redis_replica_silent_seconds'))[0]?.value;
+    while (((await silent()) ?? 0) < 2) await master.ping();
+    await server.close();
+    while ((await replicas())[0]?.value !== 0) await master.ping();
+    expect(await show(master, 'webhooks_redis_replica_silent_seconds')).toEqual([]);
+  });
+
+  it('say that a snapshot failed, and that the next one did not', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'hookferry-disk-'));
+    willClose({ close: async () => rmSync(folder, { recursive: true }) });
+    const master = open(willClose(await startRedisServer(['--dir', folder])).url);
+    const failed = async () =>
+      (await show(master, 'webhooks_redis_disk_failed')).find(({ labels }) => labels['write'] === 'snapshot')
+        ?.value;
+    expect(await failed()).toBe(0);
+    // A folder with its name is in the way of the file.
+    mkdirSync(join(folder, 'dump.rdb'));
+    await master.bgsave();
+    while ((await failed()) !== 1) await master.ping();
+    rmSync(join(folder, 'dump.rdb'), { recursive: true });
+    await master.bgsave();
+    while ((await failed()) !== 0) await master.ping();
   });
 });

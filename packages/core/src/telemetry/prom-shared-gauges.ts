@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { holdReasons } from '../domain/delivery';
 import { DEAD_LETTERS_QUEUE, workedQueues } from '../domain/queues';
 import { mastersOf, type RedisClient } from '../platform/redis-connect';
+import { fieldOf } from '../platform/redis-safety';
 import { answerWithin } from '../platform/timers';
 import { pausableQueues } from '../queue/bullmq-paused-queues';
 import {
@@ -17,6 +18,15 @@ import { gauge, type PromGauge, registerPromGauges, type Sample, samplesOf } fro
 import { saveReadings, takeTurn } from './prom-shared-gauges.script';
 
 const SAME = 'The same for every worker: aggregate with max, not sum. Missing while Redis is away.';
+/** What Redis writes to its disk, with the field of INFO that has how the last try ended. */
+const diskFields = {
+  append: 'aof_last_write_status',
+  rewrite: 'aof_last_bgrewrite_status',
+  snapshot: 'rdb_last_bgsave_status',
+} as const;
+type DiskWrite = keyof typeof diskFields;
+const diskWrites = Object.keys(diskFields) as readonly DiskWrite[];
+
 const ofNodes = {
   node: 'the masters of a Cluster, counted from 0 in the order of their addresses; `0` of any other Redis',
 };
@@ -124,6 +134,38 @@ export const sharedGauges: readonly PromGauge<SharedSources>[] = [
     read: async ({ readRedisLoads: read }) => byNode(await read(), ({ cpuSeconds }) => cpuSeconds),
   }),
   gauge({
+    name: 'webhooks_redis_replicas',
+    help: `Replicas of Redis that are connected and have its data: those that only copy it are left out. ${SAME}`,
+    labels: ofNodes,
+    read: async ({ readRedisLoads: read }) => byNode(await read(), ({ replicas }) => replicas?.length),
+  }),
+  gauge({
+    name: 'webhooks_redis_replica_silent_seconds',
+    help: `How long the most silent of these replicas has confirmed nothing; each does so every second. Missing without a replica. ${SAME}`,
+    labels: ofNodes,
+    read: async ({ readRedisLoads: read }) =>
+      byNode(await read(), ({ replicas }) => highest(replicas, ({ silentS }) => silentS)),
+  }),
+  gauge({
+    name: 'webhooks_redis_replica_behind_bytes',
+    help: `Bytes of writes that the last of these replicas has not confirmed: a fail-over to it would lose them. Missing without a replica. ${SAME}`,
+    labels: ofNodes,
+    read: async ({ readRedisLoads: read }) =>
+      byNode(await read(), ({ replicas }) => highest(replicas, ({ behindBytes }) => behindBytes)),
+  }),
+  gauge({
+    name: 'webhooks_redis_disk_failed',
+    help: `1 if Redis' last try to write to its disk failed, by what it wrote: a piece of the append-only file, the whole file again, or a snapshot. Otherwise 0. ${SAME}`,
+    labels: { ...ofNodes, write: diskWrites },
+    read: async ({ readRedisLoads: read }) =>
+      (await read()).flatMap(({ diskFailed }, index) =>
+        Object.entries(diskFailed).map(([write, hasFailed]) => ({
+          labels: { node: String(index), write },
+          value: Number(hasFailed),
+        })),
+      ),
+  }),
+  gauge({
     name: 'webhooks_history_backlog',
     help: `Finished deliveries that are still in Redis, those that are not due to move included. Only with HISTORY_DATABASE_URL. ${SAME}`,
     read: async ({ history }) => (await history?.count()) ?? [],
@@ -148,6 +190,13 @@ function byNode(
     const value = valueOf(load);
     return value === undefined ? [] : [{ labels: { node: String(index) }, value }];
   });
+}
+
+function highest(
+  replicas: readonly Replica[] = [],
+  valueOf: (replica: Replica) => number,
+): number | undefined {
+  return replicas.length === 0 ? undefined : Math.max(...replicas.map(valueOf));
 }
 
 export function registerPromSharedGauges(registry: Registry, readings: SharedReadings<SharedSources>): void {
@@ -245,6 +294,16 @@ export interface RedisLoad {
   /** Since it started. */
   readonly cpuSeconds: number | undefined;
   readonly evicts: boolean;
+  /** Those that have its data. */
+  readonly replicas: readonly Replica[] | undefined;
+  readonly diskFailed: Readonly<Partial<Record<DiskWrite, boolean>>>;
+}
+
+interface Replica {
+  /** Since it last confirmed what it has. */
+  readonly silentS: number;
+  /** What it has not confirmed of its master's writes. */
+  readonly behindBytes: number;
 }
 
 /** Of each server that holds keys, in the order of their addresses: the same for every caller. */
@@ -255,17 +314,35 @@ export async function readRedisLoads(redis: RedisClient): Promise<readonly Redis
 
 /** @param info the text of Redis' INFO. */
 export function loadIn(info: string): RedisLoad {
-  const textOf = (field: string) => new RegExp(`^${field}:(\\S+)`, 'm').exec(info)?.[1];
   const numberOf = (field: string) => {
-    const text = textOf(field);
+    const text = fieldOf(info, field);
     return text === undefined ? undefined : Number(text);
   };
-  const policy = textOf('maxmemory_policy');
+  const policy = fieldOf(info, 'maxmemory_policy');
   const [system, user] = [numberOf('used_cpu_sys'), numberOf('used_cpu_user')];
   return {
     usedBytes: numberOf('used_memory'),
     maxBytes: numberOf('maxmemory') || undefined,
     cpuSeconds: system === undefined || user === undefined ? undefined : system + user,
     evicts: policy !== undefined && policy !== 'noeviction',
+    replicas: numberOf('connected_slaves') === undefined ? undefined : replicasIn(info),
+    diskFailed: Object.fromEntries(
+      diskWrites.flatMap((write) => {
+        const status = fieldOf(info, diskFields[write]);
+        return status === undefined ? [] : [[write, status !== 'ok'] as const];
+      }),
+    ),
   };
+}
+
+// `slave0:ip=127.0.0.1,port=6380,state=online,offset=42,lag=0`; a host may be a name or an IPv6 address.
+const REPLICA = /^slave\d+:.*\bstate=online,offset=(\d+),lag=(-?\d+)/gm;
+
+/** One that is being sent the data for the first time is in another state. */
+function replicasIn(info: string): readonly Replica[] {
+  const written = Number(fieldOf(info, 'master_repl_offset') ?? 0);
+  return [...info.matchAll(REPLICA)].map(([, offset, lag]) => ({
+    silentS: Math.max(Number(lag), 0),
+    behindBytes: Math.max(written - Number(offset), 0),
+  }));
 }

@@ -1,0 +1,120 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { checkReadiness, isReady, type ReadinessOfApi, readinessChecks } from './check-readiness';
+import type { SeenWorker } from './redis-worker-reports';
+
+const NOW = 1_800_000_000_000;
+const api: ReadinessOfApi = {
+  publicUrl: 'https://hooks.example.com',
+  encryptionKeys: 1,
+  trustsProxy: true,
+  hasBootstrapKey: false,
+  hasMailFrom: true,
+  hasHistory: true,
+  skewMs: 3,
+  lastScrapedAt: NOW - 60_000,
+};
+const redis = { isAppendOnly: true, fsync: 'always', keepsWithinMemory: true, hasReplicas: true };
+const slots = { quick: { inUse: 0, allowed: 1 }, slow: { inUse: 0, allowed: 1 } };
+const worker: SeenWorker = {
+  id: 'f00d42',
+  host: 'node-1',
+  pid: 7,
+  version: '0.1.0',
+  startedAt: NOW,
+  seenAt: NOW,
+  slots,
+  attemptsPerSecond: 0,
+  sendsMail: true,
+  skewMs: 0,
+};
+const workers = [worker, worker];
+
+/** What is not as it should be. */
+const leftOf = (...of: Parameters<typeof checkReadiness>) =>
+  checkReadiness(...of)
+    .filter(({ state }) => state !== 'good')
+    .map(({ check, state }) => `${check} ${state}`);
+
+it('has nothing to find in an installation that has everything', () => {
+  const findings = checkReadiness(api, redis, workers, NOW);
+  expect(findings.map(({ check }) => check)).toEqual(readinessChecks);
+  expect(findings.filter(({ state }) => state !== 'good')).toEqual([]);
+  expect(isReady(findings)).toBe(true);
+});
+
+it.each([
+  [{ publicUrl: undefined }, ['public_url missing', 'tls missing']],
+  [{ publicUrl: 'http://hooks.example.com' }, ['tls missing']],
+  [{ encryptionKeys: 0 }, ['encryption_key missing']],
+  [{ trustsProxy: false }, ['trust_proxy missing']],
+  [{ skewMs: -2_500 }, ['clock missing']],
+])('is not ready when the API has %j', (of, left) => {
+  expect(leftOf({ ...api, ...of }, redis, workers, NOW)).toEqual(left);
+  expect(isReady(checkReadiness({ ...api, ...of }, redis, workers, NOW))).toBe(false);
+});
+
+it.each([
+  [{ isAppendOnly: false }, 'redis_fsync'],
+  [{ fsync: 'everysec' }, 'redis_fsync'],
+  [{ keepsWithinMemory: false }, 'redis_memory'],
+])('is not ready when Redis has %j', (of, check) => {
+  expect(leftOf(api, { ...redis, ...of }, workers, NOW)).toEqual([`${check} missing`]);
+  expect(isReady(checkReadiness(api, { ...redis, ...of }, workers, NOW))).toBe(false);
+});
+
+it('is ready without what is only advised', () => {
+  const sparse = { ...api, hasBootstrapKey: true, hasMailFrom: false, hasHistory: false, encryptionKeys: 2 };
+  const findings = [
+    { ...sparse, lastScrapedAt: undefined },
+    { ...redis, hasReplicas: false },
+    [worker],
+    NOW,
+  ] as const;
+  expect(leftOf(...findings)).toEqual([
+    'bootstrap_key missing',
+    'old_encryption_keys unknown',
+    'workers missing',
+    'redis_replicas missing',
+    'mail missing',
+    'history missing',
+    'prometheus missing',
+  ]);
+  expect(isReady(checkReadiness(...findings))).toBe(true);
+});
+
+it('leaves to people what Redis does not tell', () => {
+  const silent = {
+    isAppendOnly: undefined,
+    fsync: undefined,
+    keepsWithinMemory: undefined,
+    hasReplicas: undefined,
+  };
+  expect(leftOf(api, silent, workers, NOW)).toEqual([
+    'redis_fsync unknown',
+    'redis_memory unknown',
+    'redis_replicas unknown',
+  ]);
+  expect(isReady(checkReadiness(api, silent, workers, NOW))).toBe(true);
+});
+
+it('asks the workers for their mail and their clocks', () => {
+  expect(leftOf(api, redis, [], NOW)).toEqual(['workers missing', 'mail unknown']);
+  expect(leftOf(api, redis, [worker, { ...worker, sendsMail: false }], NOW)).toEqual(['mail missing']);
+  expect(leftOf(api, redis, [worker, { ...worker, skewMs: 2_500 }], NOW)).toEqual(['clock missing']);
+});
+
+it.each(checkReadiness(api, redis, workers, NOW).map(({ check, docs }) => [check, docs] as const))(
+  'what leads to help with %s leads to a heading that is there',
+  (_check, link) => {
+    const [page = '', heading] = link.split('#');
+    const text = readFileSync(join(__dirname, '../../../..', page), 'utf8');
+    const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, name = '']) =>
+      name
+        .toLowerCase()
+        .replaceAll(/[^\w -]/g, '')
+        .replaceAll(' ', '-'),
+    );
+    expect(headings).toContain(heading);
+  },
+);
