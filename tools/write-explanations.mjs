@@ -37,9 +37,13 @@ const written = {
 };
 await writeFile(path, `${JSON.stringify(written, undefined, 2)}\n`);
 
-/** @param {string} name */
+/**
+ * With links that lead there from any page.
+ * @param {string} name
+ */
 async function readPage(name) {
-  return await readFile(join(projectFolder, 'docs', name), 'utf8');
+  const page = await readFile(join(projectFolder, 'docs', name), 'utf8');
+  return page.replaceAll('](#', `](${name}#`);
 }
 
 function settings() {

@@ -89,6 +89,12 @@ it('writes a table of the runbook as a paragraph for each row', async () => {
   );
 });
 
+it('says of which page a link is that stays within it', async () => {
+  expect((await explain('unauthenticated')).out).toMatch(
+    /^Do: See no valid key \(docs\/errors\.md#no-valid-key\)$/m,
+  );
+});
+
 it('writes what an entry of a list in the runbook says below it', async () => {
   const { out } = await explain('WebhooksRedisRefusesWrites');
   expect(out).toMatch(

@@ -73,9 +73,7 @@ function withoutMarks(text: string): string {
 }
 
 function addressOf(address: string): string {
-  if (/^\w+:/.test(address)) return address;
-  // Only sections of the runbook have links within their page.
-  return address.startsWith('#') ? `docs/runbook.md${address}` : join('docs', address);
+  return /^\w+:/.test(address) ? address : join('docs', address);
 }
 
 function wrap(text: string, first = '', others = first): string {
