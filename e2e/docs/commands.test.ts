@@ -106,6 +106,7 @@ rm -rf attempts.ndjson more.ndjson docker && mkdir docker`);
       'https://webhooks.example.com': client.baseUrl,
       'https://echo.example.com/': echo.url,
       '203.0.113.0/28': '127.0.0.0/8',
+      'node apps/admin/dist/main.js': 'hookferry-admin',
       'vault read -field=key secret/webhooks': 'cat .data/api-key',
       'events-dead-letters.1767225600000-17': await makeDeadLetter(),
       '51wne3srxh2b4xcn': key.body.id,
