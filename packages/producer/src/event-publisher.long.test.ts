@@ -131,6 +131,27 @@ describe('publish', () => {
     expect(await jobs.getWaitingCount()).toBe(0);
   });
 
+  it.each([
+    ['account_id', ': did you mean "accountId"?'],
+    ['webhook_ids', ': did you mean "webhookIds"?'],
+    ['deliver_at', ': did you mean "deliverAt"?'],
+    ['account', ': did you mean "accountId"?'],
+    ['priority', '. It may have type,'],
+    ['webhookId', ': did you mean "webhookIds"?'],
+  ])('refuses the unknown member "%s", alone and among others', async (name, hint) => {
+    const wrong = { ...event, [name]: 'acme' } as typeof event;
+    const error = await ofTest()
+      .publish(wrong)
+      .catch((failure: unknown) => failure);
+    expect(error).toEqual(codeOf('invalid_event'));
+    expect(String(error)).toContain(`it has no member "${name}"${hint}`);
+    expect(await ofTest().publishBatch([event, wrong])).toMatchObject([
+      { status: 'published' },
+      { status: 'failed' },
+    ]);
+    expect(await jobs.getWaitingCount()).toBe(1);
+  });
+
   it.each([[undefined], [null]])('refuses %s as an event, alone and among others', async (none) => {
     const publisher = ofTest();
     await expect(publisher.publish(none as unknown as typeof event)).rejects.toEqual(codeOf('invalid_event'));
