@@ -22,7 +22,7 @@ import {
 } from './dead-letters';
 import { addDoctor } from './doctor';
 import { addListRefused, addMigrateHistory, addRetryRefused } from './history';
-import { addCreateKey, addListKeys, addRevokeKey } from './keys';
+import { addCreateKey, addListKeys, addRevokeKey, addRotateKey } from './keys';
 import { addListQueues, addPauseQueue, addResumeQueue } from './queues';
 import { addReseal } from './reseal';
 
@@ -66,6 +66,7 @@ function createProgram(cli: Cli): Command {
   const keys = program.command('keys').description('API keys, and the key that secrets are sealed under');
   addCreateKey(keys, cli);
   addListKeys(keys, cli);
+  addRotateKey(keys, cli);
   addRevokeKey(keys, cli);
   addReseal(keys, cli);
 

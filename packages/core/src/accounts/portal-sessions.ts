@@ -157,7 +157,13 @@ const GIVER_SCOPES: Readonly<Partial<Record<Capability, Scope>>> = {
   transform: 'webhooks:write',
 };
 
-function requireGiver({ scopes }: Principal, given: readonly Capability[]): void {
+function requireGiver({ scopes, eventTypes }: Principal, given: readonly Capability[]): void {
+  if (eventTypes && given.includes('publish')) {
+    throw new AppError(
+      'insufficient_scope',
+      'A key with "event_types" can\'t give the capability "publish".',
+    );
+  }
   for (const capability of given) {
     const scope = GIVER_SCOPES[capability];
     if (scope === undefined || scopes.includes(scope)) continue;

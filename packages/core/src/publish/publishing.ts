@@ -33,7 +33,7 @@ export interface PublishedEvent extends UncheckedEvent {
 
 /** What publishing needs of a request. */
 export interface PublishRequest extends Premise {
-  readonly apiKey: Pick<Principal, 'accountId'>;
+  readonly apiKey: Pick<Principal, 'accountId' | 'eventTypes'>;
   readonly requestId: string;
   /** Its position in a trace, if it has one. */
   readonly trace?: TraceContext | undefined;
@@ -128,7 +128,8 @@ export class Publishing {
     // The event's id is known already.
     const sameId: NewId = (prefix) => (prefix === EVENT_ID_PREFIX ? eventId : newId(prefix));
     const [outcome] = await this.accept(
-      { apiKey, requestId, trace, receivedAt, requireClaim, newId: sameId },
+      // Whoever may change the webhook may test it with any type.
+      { apiKey: { accountId }, requestId, trace, receivedAt, requireClaim, newId: sameId },
       [{ type: name, data, dataText: JSON.stringify(data), endpointRefs: [endpoint.id] }],
     );
     if (outcome === undefined || outcome instanceof AppError) throw outcome;
@@ -205,6 +206,7 @@ async function prepare(
 ): Promise<Candidate> {
   const { type, endpointRefs, group } = published;
   const { apiKey, receivedAt, trace } = request;
+  requireMayPublish(apiKey, type);
   const schedule = await scheduleFor(parts, published, request);
   const id = published.id ?? (request.newId(EVENT_ID_PREFIX) as EventId);
   const body = await validateEvent(parts.eventTypeStore, parts.maxEventBytes, published);
@@ -222,6 +224,14 @@ async function prepare(
     ...(group === undefined ? {} : { group }),
   };
   return { event, hasOwnId: published.id !== undefined };
+}
+
+function requireMayPublish({ eventTypes }: PublishRequest['apiKey'], type: string): void {
+  if (eventTypes === undefined || eventTypes.some((filter) => matchesType(filter, type))) return;
+  throw new AppError(
+    'insufficient_scope',
+    `This API key may not publish "${type}". Its "event_types": ${eventTypes.join(', ')}.`,
+  );
 }
 
 // The time was checked when the event was first published. A repeated request is not refused because of it.
