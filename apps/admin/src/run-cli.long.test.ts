@@ -80,6 +80,8 @@ describe('keys create', () => {
       key: expect.stringMatching(/^whk_/),
       name: 'ci',
       scopes: ['admin'],
+      event_types: null,
+      rotated_to: null,
       created_at: expect.stringMatching(/Z$/),
       expires_at: null,
       last_used_at: null,
