@@ -1,7 +1,7 @@
 import {
   type EventData,
   type KnownEventType,
-  publishableTypeNames,
+  publishableTypes,
 } from '@hookferry/core/accounts/event-types/built-in';
 import { readEventJob } from '@hookferry/core/publish/read-event-job';
 import { createClosables } from '@hookferry/core/testing/closables';
@@ -341,5 +341,5 @@ it('has the types that every service knows', () => {
     'brief.created': true,
     'import.completed': true,
   };
-  expect(Object.keys(names).sort()).toEqual([...publishableTypeNames].sort());
+  expect(Object.keys(names).sort()).toEqual(publishableTypes.map(({ name }) => name).sort());
 });

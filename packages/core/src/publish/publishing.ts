@@ -1,5 +1,4 @@
 import { setImmediate } from 'node:timers/promises';
-import { keywordQuickWin } from '../accounts/event-types/built-in';
 import type { EventTypeView } from '../accounts/event-types/event-types';
 import type { Principal } from '../domain/account';
 import type { Act } from '../domain/audit';
@@ -9,7 +8,7 @@ import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId, type Schedule } from
 import type { TraceContext } from '../domain/trace';
 import { EVERY_EVENT, matchesType } from '../endpoints/filters/event-filters';
 import { lookUpEndpoints, type ResolvedEndpoints, readEndpoint } from '../endpoints/resolve-endpoints';
-import { AppError } from '../platform/app-error';
+import { AppError, invalidRequest } from '../platform/app-error';
 import type { NewId } from '../platform/ids';
 import { type EventJob, scheduledEventSchema } from '../queue/bullmq-event-queue';
 import type { ScheduledEntry } from '../queue/bullmq-scheduled-queue';
@@ -317,7 +316,10 @@ async function chooseType(
   // Through `*`, since that matches no operational event.
   const types = (await eventTypes.list()).filter(({ name }) => matchesType(EVERY_EVENT, name));
   const asked = types.find(({ name }) => events.some((filter) => matchesType(filter, name)));
-  return asked ?? (await eventTypes.read(keywordQuickWin.name));
+  const any = asked ?? types[0];
+  if (any) return any;
+  const detail = 'names no type: there is none yet. Add one with PUT /v1/event-types/{name}';
+  throw invalidRequest([{ pointer: '/type', detail }]);
 }
 
 function lapsed(id: EventId): AppError {
