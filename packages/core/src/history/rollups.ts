@@ -60,13 +60,13 @@ export interface Rollup {
   readonly value: string;
   readonly attempts: number;
   readonly delivered: number;
-  /** Attempts after the first. */
+  /** Attempts after the first, but for those of redeliveries and replays. */
   readonly retried: number;
   /** Deliveries, at the time of their last attempt. */
   readonly exhausted: number;
   /** How long the attempts took. */
   readonly durations: Histogram;
-  /** From the acceptance to the end of the attempt that was accepted. */
+  /** From the acceptance to the end of the attempt that was accepted, likewise. */
   readonly lags: Histogram;
 }
 
@@ -126,24 +126,31 @@ export function newCounts(): RollupCounts {
   return { attempts: 0, delivered: 0, retried: 0, exhausted: 0, durations: new Map(), lags: new Map() };
 }
 
-/** Times are in milliseconds. @param by -1 for one that was counted before, and is taken back. */
+export interface CountedAttempt extends Pick<Attempt, 'startedAt' | 'durationMs' | 'number'> {
+  readonly outcome: string;
+  /** As in its line. Absent: the first round. */
+  readonly round: number | null | undefined;
+}
+
+/**
+ * Times are in milliseconds. Attempts of a redelivery or a replay are no retries, and how long ago the event was accepted
+ * tells nothing about them.
+ *
+ * @param by -1 for one that was counted before, and is taken back.
+ */
 export function countAttempt(
   counts: RollupCounts,
-  {
-    startedAt,
-    durationMs,
-    number,
-    outcome,
-  }: Pick<Attempt, 'startedAt' | 'durationMs' | 'number'> & { readonly outcome: string },
+  { startedAt, durationMs, number, outcome, round }: CountedAttempt,
   acceptedAt: number,
   by: 1 | -1 = 1,
 ): void {
+  const isOfFirstRound = (round ?? 1) === 1;
   counts.attempts += by;
-  if (number > 1) counts.retried += by;
+  if (number > 1 && isOfFirstRound) counts.retried += by;
   addTo(counts.durations, bucketOf(durationMs), by);
   if (outcome !== 'delivered') return;
   counts.delivered += by;
-  addTo(counts.lags, bucketOf(startedAt + durationMs - acceptedAt), by);
+  if (isOfFirstRound) addTo(counts.lags, bucketOf(startedAt + durationMs - acceptedAt), by);
 }
 
 export function addHistogram(sum: Map<number, number>, added: Histogram): void {
@@ -195,9 +202,9 @@ export class RollupTally {
     let last: Pick<Attempt, 'startedAt' | 'outcome'> | undefined;
     for (const { line } of steps) {
       if (!isAttempt(line)) continue;
-      const { n: number, t: startedAt, d: durationMs, o: outcome = 'delivered', l } = line;
+      const { n: number, t: startedAt, d: durationMs, o: outcome = 'delivered', l, ro: round } = line;
       const sum = this.#sumOf(delivery, startedAt, outcome);
-      if (sum) countAttempt(sum, { number, startedAt, durationMs, outcome }, delivery.createdAt, by);
+      if (sum) countAttempt(sum, { number, startedAt, durationMs, outcome, round }, delivery.createdAt, by);
       if (isDeciding({ isLate: l === 1, outcome })) last = { startedAt, outcome };
     }
     if (steps.at(-1)?.summary.status !== 'exhausted' || !last) return;

@@ -118,10 +118,10 @@ export class RollupSums {
 
   #note({ delivery, attempts }: DeliveryRows, sign: 1 | -1): void {
     const acceptedAt = Date.parse(delivery.accepted_at);
-    for (const { started_at, duration_ms: durationMs, number, outcome } of attempts) {
+    for (const { started_at, duration_ms: durationMs, number, outcome, round } of attempts) {
       const startedAt = Date.parse(started_at);
       const counts = this.#countsOf(delivery, startedAt, outcome);
-      countAttempt(counts, { startedAt, durationMs, number, outcome }, acceptedAt, sign);
+      countAttempt(counts, { startedAt, durationMs, number, outcome, round }, acceptedAt, sign);
     }
     if (delivery.status !== 'exhausted') return;
     const last = attempts.findLast((one) => isDeciding({ ...one, isLate: one.is_late === true }));
