@@ -43,5 +43,7 @@ tar -cf - package.json package-lock.json packages/*/package.json apps/*/package.
   echo docs/images/mark.svg
   echo node_modules/redoc/bundles/redoc.standalone.js
 } | tar -cf - -T - | tar -xf - -C "$folder"
+# The commit, to be told beside the version. Without a repository it is not known.
+git rev-parse --verify --quiet HEAD >"$folder/revision" 2>/dev/null || rm -f "$folder/revision"
 chmod -R u+rwX,go+rX,go-w "$folder"
 echo "$folder: $(du -sm "$folder" | cut -f 1) MB"

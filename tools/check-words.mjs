@@ -1,6 +1,7 @@
 // @ts-check
 /**
- * Part of `npm run lint`: pages that use a word which docs/style.md replaces, or begin a sentence with a clause as its subject.
+ * Part of `npm run lint`: pages that use a word which docs/style.md replaces, or begin a sentence with a clause as its subject,
+ * and pages of docs/ with a row of a table that no terminal shows in one line.
  * `--page FILE` looks at that one alone.
  */
 import { execFileSync } from 'node:child_process';
@@ -13,6 +14,8 @@ import { say } from './say.mjs';
 const STYLE = 'docs/style.md';
 // "What is owed is held." Headings, cells of tables, questions and what a colon follows are titles.
 const CLAUSE = /(?<=^|[.:] |\*\*)(?:What|Whatever|Who|Whoever|Whose) [^.?:|]*\.(?= |$)/gm;
+/** For columns of a terminal. Longer texts are a list: a table of them is drawn over several lines, and nobody can read it. */
+const WIDEST_ROW = 160;
 const CODE = /^ *```[^]*?^ *```$|`[^`\n]*`/gm;
 
 const { values } = parseArgs({ options: { page: { type: 'string' } } });
@@ -47,6 +50,7 @@ function faultsIn(page) {
     code.replace(/[^\n]/g, ' '),
   );
   const found = [...findWords(text), ...(page.endsWith('.md') ? findClauses(text) : [])];
+  if (page.startsWith('docs/') || page === values.page) found.push(...findWideRows(text));
   return found.map(({ line, fault }) => `${page}:${line}: ${fault}`);
 }
 
@@ -59,6 +63,16 @@ function findWords(text) {
         .filter(({ word }) => new RegExp(`\\b${word}\\b`, 'i').test(line))
         .map(({ word, but }) => ({ line: index + 1, fault: `"${word}" → ${but}` })),
     );
+}
+
+/** @param {string} text */
+function findWideRows(text) {
+  return text.split('\n').flatMap((row, index) => {
+    if (!/^ *\|/.test(row) || row.length <= WIDEST_ROW) return [];
+    return [
+      { line: index + 1, fault: `a row of a table has ${row.length} columns, more than ${WIDEST_ROW}` },
+    ];
+  });
 }
 
 /** @param {string} text @returns with the line where the paragraph begins */

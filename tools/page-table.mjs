@@ -20,8 +20,36 @@ export function drawTable(rows, of = 'text') {
   return [head, `| ${rule.join(' | ')} |`, ...others].join('\n');
 }
 
+// A terminal of 160 columns shows it in whole lines.
+const WIDTH = 140;
+// Spaces within these break no line.
+const WORD = /(?:`[^`]*`|\[[^\]]*\]\([^)]*\)|<!--.*?-->|\S)+/g;
+// At the beginning of a line these would mean something else.
+const MARK = /^(?:[-+*>#|]|\d+[.)]$)/;
+
 /**
- * The page with this table in the place of the one that it has.
+ * A list in Markdown, for texts that are too long for the cells of a table.
+ * @param {readonly { readonly name: string, readonly facts: readonly string[], readonly text: string }[]} entries
+ */
+export function drawList(entries) {
+  return entries
+    .map(({ name, facts, text }) => drawEntry(`${name} (${facts.join(', ')}): ${text}`))
+    .join('\n');
+}
+
+/** @param {string} text */
+function drawEntry(text) {
+  const lines = ['-'];
+  for (const word of text.match(WORD) ?? []) {
+    const line = `${lines.at(-1)} ${word}`;
+    if (line.length <= WIDTH || MARK.test(word)) lines[lines.length - 1] = line;
+    else lines.push(`  ${word}`);
+  }
+  return lines.join('\n');
+}
+
+/**
+ * The page with this table or list in the place of the one that it has.
  * @param {string} page
  * @param {string} name of the table
  * @param {string} command that writes it

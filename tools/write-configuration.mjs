@@ -1,11 +1,11 @@
 // @ts-check
-/** `npm run configuration`: brings the tables of settings in `docs/configuration.md` up to date, or in the page at `--page`. */
+/** `npm run configuration`: brings the lists of settings in `docs/configuration.md` up to date, or in the page at `--page`. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { apiSettings } from '../apps/api/dist/config.js';
 import { workerSettings } from '../apps/worker/dist/config.js';
-import { drawTable, withTable } from './page-table.mjs';
+import { drawList, withTable } from './page-table.mjs';
 import { projectFolder } from './project-folders.mjs';
 
 const { values } = parseArgs({ options: { page: { type: 'string' } } });
@@ -19,7 +19,7 @@ await writeFile(path, withSettings(before, { api: apiSettings.shape, worker: wor
  */
 
 /**
- * The page with the tables of all settings in their places: of both processes, and of one alone.
+ * The page with the lists of all settings in their places: of both processes, and of one alone.
  * @param {string} page
  * @param {{ readonly api: Settings, readonly worker: Settings }} settings
  */
@@ -40,16 +40,18 @@ function withSettings(page, { api, worker }) {
 
 /** @param {readonly [string, Setting][]} entries */
 function describe(entries) {
-  const rows = entries.map(([name, setting]) => {
-    if (setting.description === undefined) throw new Error(`${name} has no description.`);
-    return [`\`${name}\``, defaultOf(setting), setting.description];
-  });
-  return drawTable([['Variable', 'Default', 'What'], ...rows]);
+  return drawList(
+    entries.map(([name, setting]) => {
+      if (setting.description === undefined) throw new Error(`${name} has no description.`);
+      return { name: `\`${name}\``, facts: [defaultOf(setting)], text: setting.description };
+    }),
+  );
 }
 
 /** @param {Setting} setting */
 function defaultOf({ def }) {
   const defaultValue = 'defaultValue' in def ? def.defaultValue : undefined;
-  if (defaultValue === undefined || (Array.isArray(defaultValue) && defaultValue.length === 0)) return '–';
+  if (defaultValue === undefined || (Array.isArray(defaultValue) && defaultValue.length === 0))
+    return 'unset';
   return `\`${typeof defaultValue === 'string' ? defaultValue : JSON.stringify(defaultValue)}\``;
 }

@@ -1,10 +1,10 @@
 // @ts-check
-/** `npm run metrics`: brings the tables of `docs/metrics.md` up to date, or of the page at `--page`. */
+/** `npm run metrics`: brings the lists of `docs/metrics.md` up to date, or of the page at `--page`. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { apiMetrics, workerMetrics } from '../packages/core/dist/telemetry/prom-registry.js';
-import { drawTable, withTable } from './page-table.mjs';
+import { drawList, withTable } from './page-table.mjs';
 import { projectFolder } from './project-folders.mjs';
 
 const { values } = parseArgs({ options: { page: { type: 'string' } } });
@@ -16,7 +16,7 @@ await writeFile(path, withMetrics(await readFile(path, 'utf8'), { api: apiMetric
  */
 
 /**
- * The page with the tables of all metrics in their places: of both processes, and of one alone.
+ * The page with the lists of all metrics in their places: of both processes, and of one alone.
  * @param {string} page
  * @param {{ readonly api: readonly Metric[], readonly worker: readonly Metric[] }} metrics
  */
@@ -37,8 +37,13 @@ function withMetrics(page, { api, worker }) {
 
 /** @param {readonly Metric[]} metrics */
 function describe(metrics) {
-  const rows = metrics.map(({ name, type, labels, help }) => [`\`${name}\``, type, labelsOf(labels), help]);
-  return drawTable([['Metric', 'Type', 'Labels', 'What'], ...rows]);
+  return drawList(
+    metrics.map(({ name, type, labels, help }) => ({
+      name: `\`${name}\``,
+      facts: [type],
+      text: help + labelsOf(labels),
+    })),
+  );
 }
 
 /** @param {Metric['labels']} labels */
@@ -47,5 +52,5 @@ function labelsOf(labels) {
     const words = typeof kinds === 'string' ? kinds : kinds.map((value) => `\`${value}\``).join(', ');
     return `\`${label}\`: ${words}`;
   });
-  return each.length === 0 ? '–' : each.join('<br>');
+  return each.length === 0 ? '' : ` **Labels:** ${each.join('; ')}.`;
 }

@@ -12,7 +12,12 @@ import { readDockerfile } from './read-dockerfile';
 const DOCKER = join(__dirname, '..', '..', 'docker');
 
 const processSchema = z.object({
-  build: z.strictObject({ context: z.string(), dockerfile: z.string(), target: z.string() }),
+  build: z.strictObject({
+    context: z.string(),
+    dockerfile: z.string(),
+    target: z.string(),
+    args: z.strictObject({ REVISION: z.literal('${REVISION:-}') }),
+  }),
   environment: z.record(z.string(), z.string().nullable()),
   ports: z.array(z.string()).optional(),
   container_name: z.string().optional(),

@@ -22,6 +22,7 @@ import { readDockerfile } from './read-dockerfile';
 
 const PROJECT = join(__dirname, '..', '..');
 const TARGETS = ['api', 'worker'] as const;
+const COMMIT = '86ae8b4799f4f9edfba1771c8b164806acef3368';
 type Target = (typeof TARGETS)[number];
 
 /** The apps in each image: the command line comes with the API. */
@@ -72,6 +73,7 @@ beforeAll(async () => {
     context: PROJECT,
     dockerfile: 'docker/Dockerfile',
     output: folder,
+    args: { REVISION: COMMIT },
     environment: {
       ...npmSettings(process.env),
       PATH: [npm, dirname(process.execPath), '/usr/bin', '/bin'].join(':'),
@@ -97,7 +99,7 @@ describe.each(TARGETS)('the %s image', (target) => {
       command: ['node', `apps/${target}/dist/main.js`],
       user: '1000:1000',
       stopSignal: 'SIGTERM',
-      environment: { NODE_ENV: 'production' },
+      environment: { NODE_ENV: 'production', HOOKFERRY_REVISION: COMMIT },
       workdir: '/app',
     });
   });

@@ -11,6 +11,8 @@ export interface Image {
   readonly root: string;
   readonly workdir: string;
   readonly environment: Readonly<Record<string, string>>;
+  /** Of the build, as far as this stage declares them. */
+  readonly args: Readonly<Record<string, string>>;
   readonly user: string;
   readonly stopSignal?: string;
   readonly command?: Command;
@@ -23,6 +25,8 @@ export interface FollowOptions {
   readonly dockerfile: string;
   /** An empty folder, in which each stage gets one. */
   readonly output: string;
+  /** As `--build-arg` gives them. */
+  readonly args: Readonly<Record<string, string>>;
   /** For the RUN steps, in place of what the base image has. */
   readonly environment: Readonly<Record<string, string>>;
 }
@@ -68,11 +72,11 @@ export class DockerfileFollower {
   async #start(stage: Stage, root: string): Promise<Image> {
     const { from } = stage;
     if (!(await this.#stages).some(({ name }) => name === from))
-      return { root, workdir: '/', environment: {}, user: 'root' };
+      return { root, workdir: '/', environment: {}, args: {}, user: 'root' };
     const parent = await this.build(from);
     if (hasCommands(stage)) await copyTree(parent.root, root);
     else await linkTree(parent.root, root);
-    return { ...parent, root };
+    return { ...parent, args: {}, root };
   }
 
   async #follow(instruction: Instruction, image: Image, stage: Stage): Promise<Image> {
@@ -91,8 +95,12 @@ export class DockerfileFollower {
       case 'env':
         return {
           ...image,
-          environment: { ...image.environment, [instruction.name]: instruction.value },
+          environment: { ...image.environment, [instruction.name]: valueOf(instruction.value, image) },
         };
+      case 'arg': {
+        const { name, value } = instruction;
+        return { ...image, args: { ...image.args, [name]: this.options.args[name] ?? value } };
+      }
       case 'user':
         return { ...image, user: instruction.name };
       case 'label':
@@ -141,6 +149,13 @@ export class DockerfileFollower {
     const [code] = await closed;
     if (code !== 0) throw new Error(`RUN ${command} ended with ${String(code)}:\n${output}${errors}`);
   }
+}
+
+function valueOf(written: string, { args }: Image): string {
+  if (!written.startsWith('$')) return written;
+  const value = args[written.slice(1)];
+  if (value === undefined) throw new Error(`There is no ARG for ${written}.`);
+  return value;
 }
 
 // A command may write to any file, and a stage must not change another one.

@@ -14,6 +14,7 @@ export type Instruction =
   | { readonly kind: 'user'; readonly name: string }
   | { readonly kind: 'expose'; readonly port: number }
   | { readonly kind: 'label'; readonly labels: string }
+  | { readonly kind: 'arg'; readonly name: string; readonly value: string }
   | { readonly kind: 'stopsignal'; readonly signal: string }
   | { readonly kind: 'healthcheck'; readonly command: Command }
   | { readonly kind: 'cmd'; readonly command: Command };
@@ -66,7 +67,9 @@ function readInstruction(line: string): Instruction {
     case 'RUN':
       return { kind: 'run', command: rest };
     case 'ENV':
-      return readEnv(rest);
+      return { kind: 'env', ...readPair('ENV', rest) };
+    case 'ARG':
+      return { kind: 'arg', ...readPair('ARG', rest) };
     case 'USER':
       return { kind: 'user', name: rest };
     case 'LABEL':
@@ -94,10 +97,11 @@ function readCopy(rest: string): Instruction {
   return { kind: 'copy', ...(from === undefined ? {} : { from }), sources: words, destination };
 }
 
-function readEnv(rest: string): Instruction {
-  const match = /^([A-Z_]+)=([^\s"'$]+)$/.exec(rest);
-  if (!match) throw new Error(`This can't be followed: ENV ${rest}`);
-  return { kind: 'env', name: match[1] ?? '', value: match[2] ?? '' };
+/** Of an environment variable or an argument. A value may be that of an argument: `$NAME`. */
+function readPair(keyword: string, rest: string) {
+  const match = /^([A-Z_]+)=(\$[A-Z_]+|[^\s"'$]*)$/.exec(rest);
+  if (!match) throw new Error(`This can't be followed: ${keyword} ${rest}`);
+  return { name: match[1] ?? '', value: match[2] ?? '' };
 }
 
 // Only the form that starts the program itself, which then gets the signals, rather than a shell around it.

@@ -152,6 +152,8 @@ describe('a server that was set up by the page', () => {
     }
     const backup = readUnit('hookferry-backup.service').values.get('ExecStart') ?? '';
     expect(existsSync(backup.replace(ON_SERVER, packed))).toBe(true);
+    const { stdout: commit } = await promisify(execFile)('git', ['rev-parse', 'HEAD'], { cwd: ROOT });
+    expect(readFileSync(join(packed, 'revision'), 'utf8')).toBe(commit);
     const installed = new Set(await readdir(join(packed, 'node_modules')));
     const development = Object.keys(
       JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).devDependencies,
@@ -251,6 +253,7 @@ describe('a server that was set up by the page', () => {
         user: '1000:1000',
         command: [node, ...flags],
         environment: unit.environment(port),
+        args: {},
       },
       path: join(folder, 'programs'),
       environment: {

@@ -1,7 +1,8 @@
 import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
+import { Queue } from 'bullmq';
 import type { ApiClient, ApiResponse } from '../support/api-client';
 import { Receiver } from '../support/receiver';
-import { QUICK_WIN } from '../support/samples';
+import { BRIEF, QUICK_WIN } from '../support/samples';
 import { Stack } from '../support/stack';
 import { until } from '../support/until';
 
@@ -133,4 +134,64 @@ it('delivers an event to the webhooks that it is aimed at, and to no other', asy
   expect(receivedOf('aimed').map(({ path }) => path)).toEqual(['/aimed']);
   expect(await stack.client.listDeliveries(webhookId)).toEqual([]);
   await stack.client.expect(204, 'DELETE', `/v1/webhooks/${aimedAt.id}`);
+});
+
+describe('the request that published an event', () => {
+  interface Named {
+    readonly id: string;
+    readonly request_id: string | null;
+  }
+  const ended = (id: string) => async () => {
+    const lines = stack.workers.flatMap(({ log }) => log);
+    return lines.find(({ message, event_id: eventId }) => message === 'delivery.ended' && eventId === id);
+  };
+
+  async function requestOf(id: string): Promise<string | null> {
+    const { body } = await stack.client.expect<Named>(200, 'GET', `/v1/events/${id}`);
+    const { body: list } = await stack.client.expect<{ data: Named[] }>(200, 'GET', '/v1/events?limit=100');
+    expect(list.data.find((event) => event.id === id)?.request_id).toBe(body.request_id);
+    return body.request_id;
+  }
+
+  it('is named by the event, and by the lines of the worker that delivers it', async () => {
+    const { body, headers } = await stack.client.request<Accepted>('POST', '/v1/events', eventOf('named'));
+    const requestId = headers.get('x-request-id');
+    expect(requestId).toMatch(/^req_/);
+    expect(await requestOf(body.id)).toBe(requestId);
+    expect(await until(ended(body.id))).toMatchObject({ status: 'delivered', request_id: requestId });
+  });
+
+  it('is the first one of those that publish it, under the id that its client chose', async () => {
+    const event = { ...eventOf('chosen'), id: 'chosen' };
+    const publish = (status: number, id: string) =>
+      stack.client.expect(status, 'POST', '/v1/events', event, { 'x-request-id': id });
+    await publish(202, 'order-4711-try-1');
+    await publish(200, 'order-4711-try-2');
+    expect(await requestOf('chosen')).toBe('order-4711-try-1');
+    await stack.client.expect(204, 'DELETE', '/v1/events/chosen/payload');
+    expect(await requestOf('chosen')).toBe('order-4711-try-1');
+  });
+
+  it('is the same for the events of a batch, also of those that a worker fans out', async () => {
+    const many = await Promise.all(
+      Array.from({ length: 33 }, () => stack.client.register(receiver.url, [BRIEF.type])),
+    );
+    const events = [eventOf('one'), BRIEF];
+    const { body, headers } = await stack.client.request<{ data: Accepted[] }>('POST', '/v1/events/batch', {
+      events,
+    });
+    for (const { id } of body.data) {
+      expect(await until(ended(id))).toMatchObject({ request_id: headers.get('x-request-id') });
+      expect(await requestOf(id)).toBe(headers.get('x-request-id'));
+    }
+    for (const { id } of many) await stack.client.expect(204, 'DELETE', `/v1/webhooks/${id}`);
+  });
+
+  it('is not there for an event that a producer pushed onto the queue', async () => {
+    const queue = new Queue('events', { connection: stack.redis.client });
+    await queue.add(QUICK_WIN.type, { account_id: 'default', id: 'pushed', ...eventOf('pushed') });
+    await queue.close();
+    const line = await until(ended('pushed'));
+    expect([line.request_id, await requestOf('pushed')]).toEqual([undefined, null]);
+  });
 });

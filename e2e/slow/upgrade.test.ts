@@ -105,9 +105,18 @@ describeIfThere('upgrading', () => {
       });
       expect({ path, ids: accepted.toSorted() }).toEqual({ path, ids: all });
     }
+    // Events that a process of this version has stored for itself name their request.
+    expect(await requestOf(now, published[0])).toBeNull();
+    expect(await requestOf(now, scheduled[1])).toBeNull();
+    expect(await requestOf(now, published.at(-1))).toMatch(/^req_/);
     expect(await worker.end()).toBe(0);
   });
 });
+
+async function requestOf({ client }: Api, id = ''): Promise<string | null> {
+  const { body } = await client.expect<{ request_id: string | null }>(200, 'GET', `/v1/events/${id}`);
+  return body.request_id;
+}
 
 /** The ids of the events that were accepted there, as often as they were. */
 function acceptedAt(path: string): readonly string[] {

@@ -30,3 +30,15 @@ it('refuses a sentence whose subject is a clause, but no question, heading or ti
     faults: '7: "What is owed is held.…" has a clause as its subject',
   });
 });
+
+it('refuses a row of a table that is wider than a terminal, outside of code', () => {
+  const row = `| ${'x'.repeat(157)} |`;
+  expect(check(`| One |\n| --- |\n${row.replace('x', '')}\n\n\`\`\`\n${row}\n\`\`\`\n`)).toEqual({
+    status: 0,
+    faults: '',
+  });
+  expect(check(`| One |\n| --- |\n${row}\n`)).toEqual({
+    status: 1,
+    faults: '3: a row of a table has 161 columns, more than 160',
+  });
+});

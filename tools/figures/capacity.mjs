@@ -75,14 +75,8 @@ export function drawCapacity(event, delivery, assumed) {
       `${((100 * underWay) / PORTS).toFixed(1)} %`,
     ];
   });
-  const cores = ['APIs (cores)', 'workers (cores)', 'Redis masters and shards', 'Redis memory, GiB'];
-  const head = [
-    'Deliveries a day',
-    'attempts/s at the peak',
-    ...cores,
-    'connections to receivers',
-    'ports of one address',
-  ];
+  const cores = ['APIs (cores)', 'workers (cores)', 'Redis masters, shards', 'Redis memory, GiB'];
+  const head = ['Deliveries a day', 'attempts/s at peak', ...cores, 'connections out', 'ports of an address'];
   return drawTable([head, ...rows], 'figures');
 }
 

@@ -51,6 +51,19 @@ export function readWalks(text) {
 }
 
 /**
+ * The shorter way to name some folders: they, or those above that are not among them.
+ * @param {readonly string[]} used
+ * @param {readonly string[]} above
+ */
+function namesOf(used, above) {
+  const names = used.join(', ') || '–';
+  if (used.some((folder) => !above.includes(folder))) return names;
+  const others = above.filter((folder) => !used.includes(folder)).join(', ');
+  const rest = others === '' ? 'all above' : `all above but ${others}`;
+  return rest.length < names.length ? rest : names;
+}
+
+/**
  * The page with what each folder imports from.
  * @param {string} page
  * @param {FolderTable} table
@@ -60,7 +73,7 @@ export function readWalks(text) {
 export function withUses(page, { root, rows, order }, uses, command) {
   const drawn = rows.map(([, name = '', what = '']) => {
     const used = order.filter((other) => uses.get(name)?.has(other));
-    return [`\`${name}\``, what, used.join(', ') || '–'];
+    return [`\`${name}\``, what, namesOf(used, order.slice(0, order.indexOf(name)))];
   });
   return withTable(
     page,

@@ -560,6 +560,8 @@ describe('webhooks', () => {
 
   it('says its version', async () => {
     expect(await run('--version', {})).toEqual({ exitCode: 0, out: `${VERSION}\n`, error: '' });
+    const { out } = await run('--version', { HOOKFERRY_REVISION: '86ae8b4799f4f9ed' });
+    expect(out).toBe(`${VERSION}+86ae8b4799f4\n`);
   });
 
   it.each(['keys', 'keys creat', 'key list', '--verbose'])('refuses "%s" with 2', async (line) => {
@@ -816,7 +818,7 @@ describe('history migrate', () => {
       const environment = { HISTORY_DATABASE_URL: postgres.url };
       expect(await run('history migrate', environment)).toMatchObject({ exitCode: 0, error: '' });
       expect(await run('history migrate', environment)).toMatchObject({ exitCode: 0, error: '' });
-      expect(await postgres.query('SELECT version FROM webhook_schema')).toEqual([{ version: 13 }]);
+      expect(await postgres.query('SELECT version FROM webhook_schema')).toEqual([{ version: 14 }]);
       await postgres.query('UPDATE webhook_schema SET version = 99');
       const { exitCode, error } = await run('history migrate', environment);
       expect(exitCode).toBe(1);

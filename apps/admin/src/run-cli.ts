@@ -1,7 +1,7 @@
 import { AppError } from '@hookferry/core/platform/app-error';
 import { isUnavailable } from '@hookferry/core/platform/redis-errors';
+import { fullVersion } from '@hookferry/core/platform/revision';
 import { ConfigError, type Environment } from '@hookferry/core/platform/settings';
-import { VERSION } from '@hookferry/core/platform/version';
 import { Command, CommanderError } from 'commander';
 import {
   addCreateAccount,
@@ -36,12 +36,13 @@ export async function runCli(
   output: Output,
 ): Promise<ExitCode> {
   try {
-    await createProgram({
+    const cli: Cli = {
       output,
       config: () => readCliConfig(environment),
       historyUrl: () => historyUrlOf(readCliConfig(environment)),
       withContext: (action) => withContext(readCliConfig(environment), action, (text) => output.error(text)),
-    }).parseAsync(args, { from: 'user' });
+    };
+    await createProgram(cli, fullVersion(environment.HOOKFERRY_REVISION)).parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
     return report(error, output);
@@ -54,11 +55,11 @@ folder, while that runs, or redis://127.0.0.1:6379).
 Exit codes: 0 done · 1 not possible · 2 the command line or a setting is wrong`;
 
 /** Every command. */
-function createProgram(cli: Cli): Command {
+function createProgram(cli: Cli, version: string): Command {
   const { output } = cli;
   const program = new Command('hookferry-admin')
     .description('Accounts, API keys, dead letters and the data of Hookferry.')
-    .version(VERSION)
+    .version(version)
     .addHelpText('after', NOTES)
     .configureOutput({ writeOut: (text) => output.out(text), writeErr: (text) => output.error(text) })
     .exitOverride();

@@ -28,7 +28,10 @@ import { type StreamModules, streamChanges } from './routes/stream';
 
 const metrics: ListedCapability = {
   open(core) {
-    const registry = createProcessRegistry(core);
+    const registry = createProcessRegistry(core, {
+      service: 'api',
+      revision: core.config.HOOKFERRY_REVISION,
+    });
     return {
       name: 'metrics',
       listen: registerPromSignalMetrics(registry, apiSignalMetrics),

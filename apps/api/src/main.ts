@@ -1,4 +1,5 @@
 import { systemClock } from '@hookferry/core/platform/clock';
+import { fullVersion } from '@hookferry/core/platform/revision';
 import { RefusedRequests } from '@hookferry/core/telemetry/refused-requests';
 import { captureConsole, runProcess, withoutRepeats } from '@hookferry/core/telemetry/run-process';
 import { startTracing } from '@hookferry/core/telemetry/start-tracing';
@@ -22,6 +23,7 @@ void runProcess({ service: 'api', environment: process.env }, async () => {
     emit,
     parts: [...parts, { name: 'log of refused requests', stop: () => refusedRequests.stop() }],
     detail: `API on http://${config.API_HOST}:${port}`,
+    version: fullVersion(config.HOOKFERRY_REVISION),
     stopWithinMs: config.DRAIN_DELAY + config.SHUTDOWN_TIMEOUT,
   };
 });

@@ -68,10 +68,10 @@ interface ListedCapability {
 
 const metrics: ListedCapability = {
   open(core) {
-    const { redis, workerId, delivery } = core;
+    const { redis, workerId, delivery, config } = core;
     const { slots } = delivery;
     const { concurrency } = delivery.parts;
-    const registry = createProcessRegistry(core);
+    const registry = createProcessRegistry(core, { service: 'worker', revision: config.HOOKFERRY_REVISION });
     const shares = new AccountShares(steadyClock);
     const count = registerPromSignalMetrics(registry, workerSignalMetrics);
     registerPromGauges(registry, workerGauges, { slots, concurrency, shares });

@@ -14,6 +14,7 @@ import { PauseWatch } from '@hookferry/core/operations/pause-watch';
 import { AttemptRate, WorkerReporter } from '@hookferry/core/operations/worker-reporter';
 import { steadyClock } from '@hookferry/core/platform/clock';
 import { formatDuration } from '@hookferry/core/platform/duration';
+import { fullVersion } from '@hookferry/core/platform/revision';
 import type { Stoppable } from '@hookferry/core/platform/timers';
 import { RejectedEvents } from '@hookferry/core/queue/bullmq-rejected-events';
 import { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
@@ -109,6 +110,7 @@ export async function composeWorker(
   const auditCompleter = new AuditCompleter(stores);
   const reporter = new WorkerReporter({
     ...stores,
+    version: fullVersion(config.HOOKFERRY_REVISION),
     sendsMail: config.SMTP_URL !== undefined,
     sealingKeys: config.SECRETS_ENCRYPTION_KEY,
     slots,

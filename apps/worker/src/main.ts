@@ -1,4 +1,5 @@
 import { systemClock } from '@hookferry/core/platform/clock';
+import { fullVersion } from '@hookferry/core/platform/revision';
 import { captureConsole, runProcess, withoutRepeats } from '@hookferry/core/telemetry/run-process';
 import { startTracing } from '@hookferry/core/telemetry/start-tracing';
 import { SignalLog } from '@hookferry/core/telemetry/winston-signal-log';
@@ -20,6 +21,7 @@ void runProcess({ service: 'worker', environment: process.env }, async () => {
     emit,
     parts,
     detail: `worker ${workerId}, with its metrics on http://${config.WORKER_HOST}:${port}/metrics`,
+    version: fullVersion(config.HOOKFERRY_REVISION),
     stopWithinMs: config.SHUTDOWN_TIMEOUT,
   };
 });

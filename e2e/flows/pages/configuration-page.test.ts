@@ -25,7 +25,7 @@ it('tells all settings as the code has them: npm run configuration', async () =>
 
 it('is brought up to date when it tells something else', async () => {
   const text = await readFile(PAGE, 'utf8');
-  await writeFile(copy, text.replace('`15s`   ', '`16s`   ').replace('| `RATE_LIMIT` ', '| `RATE_LIMITS`'));
+  await writeFile(copy, text.replace('(`15s`)', '(`16s`)').replace('- `RATE_LIMIT` ', '- `RATE_LIMITS` '));
   await write();
   expect(await readFile(copy, 'utf8')).toBe(text);
 });

@@ -39,11 +39,10 @@ function all(text: string, pattern: RegExp): string[] {
   return [...text.matchAll(pattern)].map(([, found = '']) => found);
 }
 
-/** The rows of the tables in a section, without their heads. */
+/** The entries of the lists in a section, with what belongs to each. */
 function rowsBelow(page: string, heading: string): string[] {
   const section = page.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
-  const lines = section.split('\n').filter((line) => line.startsWith('|'));
-  return lines.slice(2);
+  return section.match(/^- .*(?:\n +.*)*/gm) ?? [];
 }
 
 function settingsOf(read: (environment: Record<string, string | undefined>) => unknown): Set<string> {

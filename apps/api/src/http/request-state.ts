@@ -2,6 +2,7 @@ import { isIPv6 } from 'node:net';
 import type { Turn } from '@hookferry/core/accounts/heavy-turns';
 import type { Principal } from '@hookferry/core/domain/account';
 import type { Act } from '@hookferry/core/domain/audit';
+import { REQUEST_ID_FORM } from '@hookferry/core/domain/event';
 import type { Emit } from '@hookferry/core/domain/signal';
 import { httpMethodOf } from '@hookferry/core/domain/signals/requests';
 import { type BeginSpan, parseTraceparent, type RequestSpan } from '@hookferry/core/domain/trace';
@@ -98,7 +99,6 @@ export function apiKeyOf({ apiKey, route }: RequestState): Principal {
 
 export const REQUEST_ID = 'x-request-id';
 const REQUEST_ID_PREFIX = 'req';
-const ACCEPTABLE = /^[A-Za-z0-9_-]{1,64}$/;
 
 interface RequestParts {
   readonly drain: { readonly isDraining: boolean };
@@ -134,7 +134,7 @@ export function beginRequests({ drain, newId, beginSpan, clock, emit }: RequestP
   }
   return (request, response, next) => {
     const given = request.headers[REQUEST_ID];
-    const kept = typeof given === 'string' && ACCEPTABLE.test(given) ? given : undefined;
+    const kept = typeof given === 'string' && REQUEST_ID_FORM.test(given) ? given : undefined;
     const id = kept ?? newId(REQUEST_ID_PREFIX);
     // A closed socket no longer knows its client's address.
     const state = new RequestState(id, request.ip, clock(), drain.isDraining, kept);

@@ -62,7 +62,7 @@ describe('publishing', () => {
     it.each(publishableTypes.map(({ name, example }) => [name, example] as const))(
       'accepts a %s once it is stored, with the body that will be delivered',
       async (name, example) => {
-        const { status, body } = await publish({ type: name, data: example });
+        const { status, body, headers } = await publish({ type: name, data: example });
         expect(status).toBe(202);
         expect(body).toEqual({
           id: expect.stringMatching(/^evt_[0-9a-z]{22}$/),
@@ -76,6 +76,7 @@ describe('publishing', () => {
             type: name,
             body: JSON.stringify({ type: name, data: example }),
             acceptedAt: Date.parse(body.created_at),
+            requestId: headers['x-request-id'],
           },
         ]);
       },
@@ -358,7 +359,7 @@ describe('reading', () => {
 
   describe('GET /v1/events', () => {
     it("gives the account's events, the newest first, without their data", async () => {
-      const { id } = await saved();
+      const { id } = await saved({ requestId: 'req_1' });
       const { id: younger } = await saved({ acceptedAt: ACCEPTED_AT + 1, type: 'brief.created' });
       expect((await get('/v1/events')).body).toEqual({
         data: [
@@ -369,6 +370,7 @@ describe('reading', () => {
             status: 'accepted',
             deliver_at: null,
             payload_erased_at: null,
+            request_id: null,
             delivery_count: 0,
           },
           {
@@ -378,6 +380,7 @@ describe('reading', () => {
             status: 'accepted',
             deliver_at: null,
             payload_erased_at: null,
+            request_id: 'req_1',
             delivery_count: 0,
           },
         ],

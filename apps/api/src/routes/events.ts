@@ -60,6 +60,12 @@ const eventHeadSchema = z.object({
   payload_erased_at: timeSchema
     .nullable()
     .meta({ description: 'When its payload was erased. Null: it was not.' }),
+  request_id: z
+    .string()
+    .nullable()
+    .describe(
+      'The `X-Request-Id` of the request that published it first. Null: no request did, or it is not known.',
+    ),
 });
 
 const listedEventSchema = eventHeadSchema
@@ -165,7 +171,7 @@ function presentEvent({ event, counts: deliveries }: CountedEvent): string {
 type EventHead = Omit<ListedEvent, 'deliveryCount'>;
 
 function presentHead(event: EventHead): z.infer<typeof eventHeadSchema> {
-  const { id, type, createdAt, schedule, erasedAt } = event;
+  const { id, type, createdAt, schedule, erasedAt, requestId = null } = event;
   return {
     id,
     type,
@@ -173,6 +179,7 @@ function presentHead(event: EventHead): z.infer<typeof eventHeadSchema> {
     status: statusOfEvent(event),
     deliver_at: formatTimeOrNull(schedule?.deliverAt),
     payload_erased_at: formatTimeOrNull(erasedAt),
+    request_id: requestId,
   };
 }
 

@@ -49,7 +49,9 @@ const workerSchema = z
     id: z.string().describe('The id of the worker, as attempts and the log show it.'),
     host: z.string().describe('The host name of its machine or container.'),
     pid: z.int().min(0).describe('The id of its process.'),
-    version: z.string().describe('The version of Hookferry that it runs.'),
+    version: z
+      .string()
+      .describe('The version of Hookferry that it runs, with its commit behind a `+` if that is known.'),
     started_at: timeSchema.describe('When the worker started.'),
     seen_at: timeSchema.describe('When the worker last reported.'),
     slots: z

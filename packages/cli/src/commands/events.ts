@@ -157,6 +157,7 @@ async function showEvent(id: string, cli: Cli): Promise<void> {
     ['due', ({ deliver_at }) => deliver_at],
     ['data', ({ data }) => data],
     ['erased', ({ payload_erased_at }) => payload_erased_at],
+    ['request', ({ request_id }) => request_id],
     ['deliveries', ({ deliveries }) => deliveries],
   ]);
 }

@@ -97,7 +97,7 @@ export function openStores(parts: StoreParts) {
     onErased: (accountId, bytes, acceptedAt) => usageRecorder.note(accountId, 'events', -bytes, acceptedAt),
   });
   const deliveryStore = new DeliveryStore(redis, retention, onPruned, config.RECORD_FORM);
-  const eventQueue = new EventQueue(redis, shards);
+  const eventQueue = new EventQueue(redis, shards, config.RECORD_FORM);
   const deliveryQueue = new DeliveryQueue(redis, shards);
   const standings = new QueueStandings(redis, shards);
   const heldDeliveries = new HeldDeliveries(redis, shards, servedShards, atomic, clock);

@@ -105,10 +105,11 @@ export function announceAttempt(
     ...attempt.timings,
     ...(attempt.responseStatus === undefined ? {} : { responseStatus: attempt.responseStatus }),
     ...(decision?.kind === 'retry' ? { nextDelayMs: decision.delayMs } : {}),
+    ...(event.requestId === undefined ? {} : { requestId: event.requestId }),
     ...(span === undefined ? {} : { span }),
   });
   if (decision === undefined || decision.kind === 'retry' || decision.kind === 'stays_delivered') return;
-  announceEnd(parts, run, decision.kind, begunAt, span?.context);
+  announceEnd(parts, run, decision.kind, begunAt, { trace: span?.context, requestId: event.requestId });
 }
 
 // Not for a delivery that was held, which waited for its receiver, nor for one that was taken over, which

@@ -57,7 +57,10 @@ describe('a delivery that is accepted', () => {
   });
 
   it('is announced, with the time since the event was accepted', async () => {
-    const { deliver, signals, run, event } = await scene.arrange({ results: [responded(204)] });
+    const { deliver, signals, run, event } = await scene.arrange({
+      requestId: 'req_1',
+      results: [responded(204)],
+    });
     await deliver();
     const ids = { deliveryId: deliveryIdOf(run), eventId: run.eventId, endpointId: run.endpointId };
     expect(signals.named('delivery.attempted')).toEqual([
@@ -71,6 +74,7 @@ describe('a delivery that is accepted', () => {
         responseStatus: 204,
         durationMs: SEND_MS,
         firstLagMs: 1_000,
+        requestId: 'req_1',
       },
     ]);
     expect(signals.named('delivery.ended')).toEqual([
@@ -80,6 +84,7 @@ describe('a delivery that is accepted', () => {
         accountId: run.accountId,
         status: 'delivered',
         lagMs: 1_000 + SEND_MS,
+        requestId: 'req_1',
       },
     ]);
   });

@@ -195,7 +195,7 @@ async function cancel(
     if (result !== 'appended') return result;
     if (endpoint && event && fact.reason === 'event_expired') await keepShown(parts, run, event);
   }
-  announceEnd(parts, run, 'cancelled', event?.acceptedAt, event?.trace);
+  announceEnd(parts, run, 'cancelled', event?.acceptedAt, event);
   return 'appended';
 }
 
@@ -300,7 +300,7 @@ export async function endUnsent(
   if (result !== 'appended') return { kind: result === 'gone' ? 'ended' : 'changed' };
   await parts.endedList?.add(run, parts.clock());
   await leaveOrder(parts, endpoint, run.eventId);
-  announceEnd(parts, run, fact.kind, event.acceptedAt, event.trace);
+  announceEnd(parts, run, fact.kind, event.acceptedAt, event);
   return { kind: 'ended' };
 }
 

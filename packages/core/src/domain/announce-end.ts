@@ -15,9 +15,15 @@ export interface EndedDelivery extends DeliveryParts {
   readonly accountId?: AccountId | undefined;
 }
 
+interface EndedEvent {
+  readonly trace: TraceContext | undefined;
+  readonly requestId: string | undefined;
+}
+
 /**
  * Announce that a delivery has ended, and how long after it began.
  *
+ * @param event its trace, and the request that published it, if known.
  * @param begunAt when its event was accepted or the delivery was requested, if known.
  */
 export function announceEnd(
@@ -25,7 +31,7 @@ export function announceEnd(
   { accountId, eventId, endpointId }: EndedDelivery,
   status: EndStatus,
   begunAt: number | undefined,
-  trace?: TraceContext,
+  { trace, requestId }: Partial<EndedEvent> = {},
 ): void {
   emit({
     name: 'delivery.ended',
@@ -35,6 +41,7 @@ export function announceEnd(
     endpointId,
     status,
     lagMs: begunAt === undefined ? 0 : clock() - begunAt,
+    ...(requestId === undefined ? {} : { requestId }),
     ...(trace === undefined ? {} : { traceId: trace.traceId }),
   });
 }

@@ -13,6 +13,9 @@ export type EventId = z.infer<typeof eventIdSchema>;
 
 export const EVENT_ID_PREFIX = 'evt';
 
+/** The id of a request, as the API makes it or a client may choose it. */
+export const REQUEST_ID_FORM = /^[A-Za-z0-9_-]{1,64}$/;
+
 const MAX_TYPE_CHARACTERS = 100;
 const TYPE = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$/;
 
@@ -94,6 +97,8 @@ export interface AcceptedEvent {
   readonly schedule?: Schedule;
   /** Absent: it belongs to none, and waits for no other. */
   readonly group?: string;
+  /** Of the request that published it, as its client was told. Absent: there was none, or a version before has stored it. */
+  readonly requestId?: string;
 }
 
 /** An event whose payload was erased. The event stays recorded; nothing is left to send. */
@@ -117,6 +122,7 @@ export interface EventHead extends Pick<AcceptedEvent, 'type' | 'acceptedAt'> {
   /** Absent: it was published to be sent at once. */
   readonly schedule?: Schedule;
   readonly group?: string;
+  readonly requestId?: string;
 }
 
 /** The body around the text of the data. */

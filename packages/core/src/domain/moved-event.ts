@@ -8,7 +8,10 @@ export interface MovedEvent {
   readonly id: EventId;
   /** Its score in the lists. Milliseconds since the Unix epoch. */
   readonly createdAt: number;
-  readonly head: Pick<EventHead, 'type' | 'isAimed' | 'erasedAt' | 'trace' | 'schedule' | 'group'>;
+  readonly head: Pick<
+    EventHead,
+    'type' | 'isAimed' | 'erasedAt' | 'trace' | 'schedule' | 'group' | 'requestId'
+  >;
   /** The JSON text of its data, as it came. `undefined`: it was erased. */
   readonly dataText: string | undefined;
   /** How many days after its acceptance it leaves the history. */

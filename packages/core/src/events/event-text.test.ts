@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { EVENT_HEAD_BYTES, type EventHead, type Schedule } from '../domain/event';
+import { EVENT_HEAD_BYTES, type EventHead, REQUEST_ID_FORM, type Schedule } from '../domain/event';
 import { buildEvent } from '../testing/build-event';
 import { uniqueEndpointId } from '../testing/unique-ids';
 import { decodeHead, decodeStored, encodeEvent, encodeStored, isNotedAsQueued } from './event-text';
@@ -31,6 +31,7 @@ const aHead: fc.Arbitrary<EventHead> = fc
       trace: fc.constant(trace),
       schedule: aSchedule,
       group: aGroup,
+      requestId: fc.stringMatching(REQUEST_ID_FORM),
     },
     { requiredKeys: ['acceptedAt', 'type', 'isAimed'] },
   )
@@ -45,8 +46,11 @@ it.each(forms)('gives back each head and body, in the form %s', (form) => {
   fc.assert(
     fc.property(aHead, fc.string(), (head, body) => {
       const stored = encodeStored(head, body, form);
-      expect(decodeHead(stored)).toEqual(head);
-      expect(decodeHead(stored.slice(0, EVENT_HEAD_BYTES))).toEqual(head);
+      // The version before does not know requests.
+      const { requestId, ...known } = head;
+      const read = form === 'former' || requestId === undefined ? known : { ...known, requestId };
+      expect(decodeHead(stored)).toEqual(read);
+      expect(decodeHead(stored.slice(0, EVENT_HEAD_BYTES))).toEqual(read);
       const { accountId, id } = buildEvent();
       const { erasedAt } = head;
       const rest = erasedAt === undefined ? { body } : { erasedAt };
@@ -58,8 +62,9 @@ it.each(forms)('gives back each head and body, in the form %s', (form) => {
 it.each(forms)('has the longest head in the bytes that are read of it, in the form %s', (form) => {
   const schedule = { state: 'cancelled', publishedAt: AT, deliverAt: AT } as const;
   const head = { acceptedAt: AT, type: `a.${'b'.repeat(98)}`, isAimed: true, schedule, trace, erasedAt: AT };
+  const requestId = 'r'.repeat(64);
   for (const group of ['"'.repeat(256), '\\'.repeat(256), 'ü'.repeat(128)]) {
-    const stored = encodeStored({ ...head, group }, 'body', form);
+    const stored = encodeStored({ ...head, group, requestId }, 'body', form);
     expect(Buffer.byteLength(stored.slice(0, stored.indexOf('\n') + 1))).toBeLessThanOrEqual(
       EVENT_HEAD_BYTES,
     );
@@ -75,11 +80,12 @@ it('is a line of JSON with named members, and the body', () => {
     isQueued: true,
     schedule,
     group: 'order-4711',
+    requestId: 'req_1',
     trace,
   } as const;
   expect(encodeEvent({ ...event, ...more })).toBe(
     `{"state":"waiting","at":${AT},"type":"invoice.paid","aimed":true,"queued":true,"published_at":${AT - 5},` +
-      `"group":"order-4711","traceparent":"00-${trace.traceId}-${trace.spanId}-01"}\n{"x": 1}`,
+      `"group":"order-4711","req":"req_1","traceparent":"00-${trace.traceId}-${trace.spanId}-01"}\n{"x": 1}`,
   );
 });
 

@@ -31,6 +31,8 @@ interface StoredHead {
   /** Of an event that was published to be sent later. */
   readonly published_at?: number | undefined;
   readonly group?: string | undefined;
+  /** The id of the request that published it. */
+  readonly req?: string | undefined;
   readonly traceparent?: string | undefined;
   /** When its payload was erased. */
   readonly erased_at?: number | undefined;
@@ -38,9 +40,9 @@ interface StoredHead {
 
 export function encodeEvent(event: AcceptedEvent, form: RecordForm = 'current'): string {
   if (form === 'former') return encodeFormerEvent(event);
-  const { acceptedAt, type, body, endpointIds, isQueued, trace, schedule, group } = event;
+  const { acceptedAt, type, body, endpointIds, isQueued, trace, schedule, group, requestId } = event;
   const isAimed = endpointIds !== undefined;
-  return `${textOf({ acceptedAt, type, isAimed, trace, schedule, group }, isQueued)}\n${body}`;
+  return `${textOf({ acceptedAt, type, isAimed, trace, schedule, group, requestId }, isQueued)}\n${body}`;
 }
 
 /** An event by its head. @param body '' once it was erased. */
@@ -62,7 +64,7 @@ type Told = { readonly [Name in keyof EventHead]: EventHead[Name] | undefined } 
 
 // Member by member: one JSON.stringify of all of them takes seven times as long, and each event is written once.
 function textOf(told: Told, isQueued?: true): string {
-  const { acceptedAt, type, isAimed, erasedAt, trace, schedule, group } = told;
+  const { acceptedAt, type, isAimed, erasedAt, trace, schedule, group, requestId } = told;
   let text = schedule === undefined ? '{' : `{"state":"${schedule.state}",`;
   if (schedule?.state === 'cancelled') text += `"deliver_at":${schedule.deliverAt},`;
   text += `"at":${acceptedAt},"type":${JSON.stringify(type)}`;
@@ -70,6 +72,7 @@ function textOf(told: Told, isQueued?: true): string {
   if (isQueued) text += ',"queued":true';
   if (schedule !== undefined) text += `,"published_at":${schedule.publishedAt}`;
   if (group !== undefined) text += `,"group":${JSON.stringify(group)}`;
+  if (requestId !== undefined) text += `,"req":"${requestId}"`;
   if (trace !== undefined) text += `,"traceparent":"${formatTraceparent(trace)}"`;
   if (erasedAt !== undefined) text += `,"erased_at":${erasedAt}`;
   return `${text}}`;
@@ -81,11 +84,12 @@ export function isNotedAsQueued(stored: string): boolean {
 }
 
 export function decodeStored(accountId: AccountId, id: EventId, stored: string): StoredEvent {
-  const { type, acceptedAt, erasedAt, trace, schedule, group } = decodeHead(stored);
+  const { type, acceptedAt, erasedAt, trace, schedule, group, requestId } = decodeHead(stored);
   const known: Writable<Omit<AcceptedEvent, 'body'>> = { id, accountId, type, acceptedAt };
   if (trace !== undefined) known.trace = trace;
   if (schedule !== undefined) known.schedule = schedule;
   if (group !== undefined) known.group = group;
+  if (requestId !== undefined) known.requestId = requestId;
   if (erasedAt !== undefined) return Object.assign(known, { erasedAt });
   return Object.assign(known, { body: stored.slice(stored.indexOf('\n') + 1) });
 }
@@ -105,6 +109,7 @@ export function decodeHead(stored: string): EventHead {
   const schedule = scheduleOf(told);
   if (schedule !== undefined) head.schedule = schedule;
   if (told.group !== undefined) head.group = told.group;
+  if (told.req !== undefined) head.requestId = told.req;
   return head;
 }
 

@@ -96,6 +96,8 @@ export interface ListedEvent {
   readonly erasedAt?: number;
   /** Absent: it was published to be sent at once. */
   readonly schedule?: Schedule;
+  /** Of the request that published it, if it is known. */
+  readonly requestId?: string;
   /** The number of its receivers. */
   readonly deliveryCount: number;
 }

@@ -135,12 +135,13 @@ export class Recent implements HistorySource {
       const found = await eventStore.findCounted(accountId, id);
       if (!found) return { mark, row: undefined, isGone: true };
       const { head, deliveryCount } = found;
-      const { type, erasedAt, schedule } = head;
+      const { type, erasedAt, schedule, requestId } = head;
       if (wanted !== undefined && wanted !== type) return { mark, row: undefined };
       const row = {
         ...{ id, type, createdAt, deliveryCount },
         ...(erasedAt === undefined ? {} : { erasedAt }),
         ...(schedule === undefined ? {} : { schedule }),
+        ...(requestId === undefined ? {} : { requestId }),
       };
       return { mark, row };
     });

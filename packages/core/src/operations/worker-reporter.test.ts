@@ -32,6 +32,7 @@ function arrange() {
   const reporter = new WorkerReporter({
     workerReports: store,
     workerId: worker.id,
+    version: VERSION,
     sendsMail: true,
     sealingKeys: sealingKeysSchema.parse(TEST_ENCRYPTION_KEY),
     slots: { inUse: { quick: 3, slow: 1 }, allowed: { quick: 16, slow: 64 } },

@@ -5,12 +5,13 @@ import type { Clock } from '../platform/clock';
 import type { RedisClock } from '../platform/redis-clock';
 import type { SealingKey } from '../platform/sealing-key';
 import { settledWithin, WakeUpTimer } from '../platform/timers';
-import { VERSION } from '../platform/version';
 import { REPORT_EVERY_MS, type WorkerReport, type WorkerReports } from './redis-worker-reports';
 
 export interface WorkerReporterParts {
   readonly workerReports: WorkerReports;
   readonly workerId: string;
+  /** With the commit, if it is known. */
+  readonly version: string;
   readonly sendsMail: boolean;
   readonly sealingKeys: readonly SealingKey[];
   /** The present number of slots in use, and the most that may be. */
@@ -54,7 +55,8 @@ export class WorkerReporter {
 
   /** Never rejects. */
   async runOnce(patienceMs = 0): Promise<void> {
-    const { workerReports, workerId, sendsMail, sealingKeys, slots, attempts, redisClock } = this.parts;
+    const { workerReports, workerId, version, sendsMail, sealingKeys, slots, attempts, redisClock } =
+      this.parts;
     const { inUse, allowed } = slots;
     const quick = { inUse: inUse.quick, allowed: allowed.quick };
     const slow = { inUse: inUse.slow, allowed: allowed.slow };
@@ -62,7 +64,7 @@ export class WorkerReporter {
       id: workerId,
       host: hostname(),
       pid,
-      version: VERSION,
+      version,
       startedAt: this.#startedAt,
       sendsMail,
       slots: { quick, slow },

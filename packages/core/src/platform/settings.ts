@@ -3,6 +3,7 @@ import { isRedisUrl } from '@hookferry/producer/contract';
 import { z } from 'zod';
 import { durationListSchema, durationSchema, positiveDurationSchema } from './duration';
 import { parseUrl } from './parse-url';
+import { REVISION_FORM } from './revision';
 import { sealingKeysSchema } from './sealing-key';
 import { inWords } from './zod-words';
 
@@ -159,6 +160,13 @@ export const commonSettings = {
     .optional()
     .describe(
       'the name, such as `hooks.example.com`, by which this service asks receivers for permission in the way of CloudEvents; unless set, no webhook can be verified in that way',
+    ),
+  HOOKFERRY_REVISION: z
+    .string()
+    .regex(REVISION_FORM, 'must be 1 to 64 of A-Z a-z 0-9 . _ and -')
+    .optional()
+    .describe(
+      'the commit that was built, to be told [beside the version](upgrading.md#which-version-runs); images have it; unless set, the one that `deploy/pack.sh` has noted',
     ),
   SHUTDOWN_TIMEOUT: durationSchema
     .prefault('20s')

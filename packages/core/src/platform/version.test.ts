@@ -39,8 +39,9 @@ it.each([
   ['package.json', `"homepage": "${PROJECT_URL}"`],
   ['clients/python/pyproject.toml', `Repository = "${PROJECT_URL}"`],
   ['docker/helm/Chart.yaml', `home: ${PROJECT_URL}\n`],
+  ['docker/Dockerfile', `ARG VERSION=${VERSION}\n`],
   ['docker/Dockerfile', `LABEL org.opencontainers.image.source=${PROJECT_URL} `],
-])('has the address that %s has', (file, address) => {
+])('has the version and the address that %s has', (file, address) => {
   expect(readFileSync(join(PROJECT, file), 'utf8')).toContain(address);
 });
 

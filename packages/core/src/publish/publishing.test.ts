@@ -96,6 +96,7 @@ describe('accept events', () => {
         isNew: true,
         event: {
           id: expect.stringMatching(/^evt_[0-9a-z]{22}$/),
+          requestId: 'req_1',
           accountId,
           type,
           body: `{"type":"${type}","data": {"as it":"came"} }`,

@@ -204,7 +204,7 @@ async function prepare(
   resolve: ResolvedEndpoints,
 ): Promise<Candidate> {
   const { type, endpointRefs, group } = published;
-  const { apiKey, receivedAt, trace } = request;
+  const { apiKey, requestId, receivedAt, trace } = request;
   requireMayPublish(apiKey, type);
   const schedule = await scheduleFor(parts, published, request);
   const id = published.id ?? (request.newId(EVENT_ID_PREFIX) as EventId);
@@ -216,6 +216,7 @@ async function prepare(
     type,
     body,
     acceptedAt: schedule?.deliverAt ?? receivedAt,
+    requestId,
     ...(published.id === undefined ? {} : { isClaimed: true }),
     ...(endpointIds === undefined ? {} : { endpointIds }),
     ...(trace === undefined ? {} : { trace }),

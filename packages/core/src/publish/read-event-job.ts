@@ -32,7 +32,16 @@ export async function readEventJob(parts: PublishingParts, job: EventJob): Promi
 // The API has looked up the endpoints. One that was deleted since then gets nothing, as at any other time.
 function readAccepted(
   { name }: EventJob,
-  { id, account_id, body, accepted_at, webhook_ids, trace, group }: z.output<typeof acceptedEventSchema>,
+  {
+    id,
+    account_id,
+    body,
+    accepted_at,
+    webhook_ids,
+    trace,
+    group,
+    request_id,
+  }: z.output<typeof acceptedEventSchema>,
 ): AcceptedEvent {
   return {
     id,
@@ -43,6 +52,7 @@ function readAccepted(
     ...(webhook_ids === undefined ? {} : { endpointIds: webhook_ids }),
     ...(trace === undefined ? {} : { trace }),
     ...(group === undefined ? {} : { group }),
+    ...(request_id === undefined ? {} : { requestId: request_id }),
   };
 }
 

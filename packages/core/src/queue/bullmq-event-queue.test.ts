@@ -39,6 +39,8 @@ describe('bullmq event queue', () => {
     return new EventQueue(client, oneShard('bull'));
   }
 
+  const dataInQueue = async () => (await jobs.getWaiting()).map(({ data }) => data);
+
   async function ready(client: RedisClient): Promise<RedisClient> {
     if (client.status !== 'ready') await new Promise((resolve) => client.once('ready', resolve));
     return client;
@@ -46,13 +48,31 @@ describe('bullmq event queue', () => {
 
   describe('add', () => {
     it('resolves once the event is on the queue, as a job that reads back as the same event', async () => {
-      const event = buildEvent({ body: '{"data":"Zoë 🚀"}' });
+      const event = buildEvent({ body: '{"data":"Zoë 🚀"}', requestId: 'req_1' });
       await openQueue(redis.client).add(event);
       const [job] = await jobs.getWaiting();
       expect(job).toMatchObject({ id: `${event.accountId}.${event.id}`, name: event.type });
       const { name, timestamp, data } = job ?? { name: '', timestamp: 0, data: null };
       const read = await readEventJob(fakePublishingParts(), { id: '', name, timestamp, data });
       expect(read).toEqual({ event, source: 'http' });
+    });
+
+    it('names the request in a form that processes of the version before leave alone, and not where they run', async () => {
+      const event = buildEvent({ group: 'order-4711', requestId: 'req_1' });
+      await openQueue(redis.client).add(event);
+      expect(await dataInQueue()).toMatchObject([{ request_id: 'req_1', group: 'order-4711', v: 4 }]);
+      await jobs.drain();
+      await new EventQueue(redis.client, oneShard('bull'), 'former').add(event);
+      expect(await dataInQueue()).toEqual([
+        {
+          account_id: event.accountId,
+          id: event.id,
+          body: event.body,
+          accepted_at: event.acceptedAt,
+          group: 'order-4711',
+          v: 3,
+        },
+      ]);
     });
 
     it('makes one job of an event that is added twice, and keeps the first one', async () => {

@@ -9,8 +9,10 @@ import {
   eventGroupSchema,
   eventIdSchema,
   eventTypeNameSchema,
+  REQUEST_ID_FORM,
 } from '../domain/event';
 import { EVENTS_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
+import type { RecordForm } from '../domain/record-form';
 import { formatTraceparent, parseTraceparent } from '../domain/trace';
 import { chunksOf } from '../platform/batches';
 import { sentTimeSchema } from '../platform/clock';
@@ -31,16 +33,18 @@ const CHUNK = 100;
 export class EventQueue {
   readonly #queues: PerShard<OnDemandQueue>;
 
+  /** @param form in which new events are written. */
   constructor(
     private readonly redis: RedisClient,
     private readonly shards: QueueShards,
+    private readonly form: RecordForm = 'current',
   ) {
     this.#queues = new PerShard((prefix) => new OnDemandQueue(EVENTS_QUEUE, { redis, prefix }));
   }
 
   /** Resolves once Redis has it. */
   async add(event: AcceptedEvent): Promise<void> {
-    await this.#queues.in(this.shards.homeShardOf(event.accountId)).add(jobOf(event));
+    await this.#queues.in(this.shards.homeShardOf(event.accountId)).add(this.#jobOf(event));
   }
 
   async addAll(events: readonly AcceptedEvent[]): Promise<void> {
@@ -71,7 +75,12 @@ export class EventQueue {
   }
 
   async #addTo(queue: OnDemandQueue, events: readonly AcceptedEvent[]): Promise<void> {
-    for (const chunk of chunksOf(events, CHUNK)) await queue.addAll(chunk.map(jobOf));
+    for (const chunk of chunksOf(events, CHUNK)) await queue.addAll(chunk.map((event) => this.#jobOf(event)));
+  }
+
+  // Processes of the version before refuse a member that they don't know.
+  #jobOf(event: AcceptedEvent): NewJob {
+    return jobOf(event, this.form === 'former' ? undefined : event.requestId);
   }
 
   #jobKeysOf(accountId: AccountId, id: EventId): readonly string[] {
@@ -87,7 +96,10 @@ export function shardsOfAccount(shards: QueueShards, accountId: AccountId): read
   return homes.some(({ prefix }) => prefix === shards.first.prefix) ? homes : [...homes, shards.first];
 }
 
-function jobOf({ id, accountId, type, body, acceptedAt, endpointIds, trace, group }: AcceptedEvent): NewJob {
+function jobOf(
+  { id, accountId, type, body, acceptedAt, endpointIds, trace, group }: AcceptedEvent,
+  requestId: string | undefined,
+): NewJob {
   const data: AcceptedEventJob = {
     account_id: accountId,
     id,
@@ -96,6 +108,7 @@ function jobOf({ id, accountId, type, body, acceptedAt, endpointIds, trace, grou
     ...(endpointIds === undefined ? {} : { webhook_ids: endpointIds }),
     ...(trace === undefined ? {} : { trace: formatTraceparent(trace) }),
     ...(group === undefined ? {} : { group, v: GROUPED_JOB_VERSION }),
+    ...(requestId === undefined ? {} : { request_id: requestId, v: REQUESTED_JOB_VERSION }),
   };
   return { name: type, data, opts: { jobId: eventJobId(accountId, id) } };
 }
@@ -116,13 +129,16 @@ export interface EventJob {
  * The version of the jobs' data, and the latest that this process can read. Data without one have the first
  * version. A change that an older process would handle wrongly raises it and writes it into the data as `v`.
  */
-export const JOB_VERSION = 3;
+export const JOB_VERSION = 4;
 
 /** Of jobs that processes before version 2 would refuse: they wait for one that knows them. */
 export const SCHEDULED_JOB_VERSION = 2;
 
 /** Of jobs of events that belong to a group, likewise. */
 const GROUPED_JOB_VERSION = 3;
+
+/** Of jobs of events with the id of their request, likewise. */
+const REQUESTED_JOB_VERSION = 4;
 
 /** The version in a job's data. */
 const jobVersionSchema = z.int().min(1).optional();
@@ -173,6 +189,7 @@ export const acceptedEventSchema = z.strictObject({
   /** An empty list: its payload was erased, so no endpoint gets it. */
   webhook_ids: z.array(endpointIdSchema).readonly().optional(),
   group: eventGroupSchema.optional(),
+  request_id: z.string().regex(REQUEST_ID_FORM).optional(),
   trace: traceSchema,
   v: jobVersionSchema,
 });
@@ -190,5 +207,12 @@ function headOf(stored: unknown, accountId: AccountId, id: EventId): EventHead |
   if (!parsed.success || parsed.data.account_id !== accountId || parsed.data.id !== id) return undefined;
   const acceptedAt = 'accepted_at' in parsed.data ? parsed.data.accepted_at : timestamp;
   const { group, webhook_ids } = parsed.data;
-  return { type, acceptedAt, isAimed: webhook_ids !== undefined, ...(group === undefined ? {} : { group }) };
+  const requestId = 'request_id' in parsed.data ? parsed.data.request_id : undefined;
+  return {
+    type,
+    acceptedAt,
+    isAimed: webhook_ids !== undefined,
+    ...(group === undefined ? {} : { group }),
+    ...(requestId === undefined ? {} : { requestId }),
+  };
 }

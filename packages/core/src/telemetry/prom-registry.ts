@@ -4,6 +4,8 @@ import { steadyClock } from '../platform/clock';
 import type { RedisClock } from '../platform/redis-clock';
 import type { RedisClient } from '../platform/redis-connect';
 import type { RedisProbe } from '../platform/redis-probe';
+import { revisionOf } from '../platform/revision';
+import { VERSION } from '../platform/version';
 import { gauge, type MetricDefinition, type PromGauge, registerPromGauges } from './prom-gauges';
 import { sharedGauges } from './prom-shared-gauges';
 import { apiSignalMetrics, workerSignalMetrics } from './prom-signal-metrics';
@@ -19,12 +21,32 @@ interface ProcessParts {
   readonly redisClock: Pick<RedisClock, 'skewMs'>;
 }
 
+/** What a process runs. */
+interface Build {
+  readonly service: 'api' | 'worker';
+  /** The commit, as far as it is set: see `revisionOf`. */
+  readonly revision: string | undefined;
+}
+
 interface ProcessSources extends ProcessParts {
+  readonly build: Build;
   readonly registry: Registry;
 }
 
 /** The gauges that each process has of itself. */
 const processGauges: readonly PromGauge<ProcessSources>[] = [
+  gauge({
+    name: 'webhooks_build_info',
+    help: 'Always 1: the labels say what the process runs. `revision` is the commit; empty if it is not known.',
+    labels: {
+      service: ['api', 'worker'],
+      version: 'the version, such as `0.1.0`',
+      revision: 'the commit, at most 64 characters',
+    },
+    read: ({ build: { service, revision } }) => [
+      { labels: { service, version: VERSION, revision: revisionOf(revision) ?? '' }, value: 1 },
+    ],
+  }),
   gauge({
     name: 'webhooks_accounts_used_bytes',
     help: `Bytes that all of these accounts store. ${OF_ACCOUNTS}`,
@@ -91,9 +113,12 @@ export function createPromRegistry(): Registry {
 }
 
 /** @returns one with the gauges of the process as well. */
-export function createProcessRegistry({ quota, redis, redisProbe, redisClock }: ProcessParts): Registry {
+export function createProcessRegistry(
+  { quota, redis, redisProbe, redisClock }: ProcessParts,
+  build: Build,
+): Registry {
   const registry = createPromRegistry();
-  registerPromGauges(registry, processGauges, { quota, redis, redisProbe, redisClock, registry });
+  registerPromGauges(registry, processGauges, { quota, redis, redisProbe, redisClock, registry, build });
   return registry;
 }
 

@@ -16,6 +16,8 @@ export interface StartedProcess {
   readonly emit: Emit;
   /** A message about the running process, such as where it listens. */
   readonly detail: string;
+  /** With the commit, if it is known. */
+  readonly version: string;
   /** In the order in which they must stop. */
   readonly parts: readonly Stoppable[];
   /** How long they may take to stop, all together. After that the process ends all the same. Milliseconds. */
@@ -49,7 +51,8 @@ export async function runProcess(program: Program, start: () => Promise<StartedP
   // signals without a listener.
   onStopSignal((signal) => (started ? void stop(started, signal) : process.exit(0)));
   started = await startOrExit(program, start);
-  started.emit({ name: 'process.started', detail: started.detail });
+  const { detail, version, emit } = started;
+  emit({ name: 'process.started', detail, version });
 }
 
 async function stop({ emit, parts, stopWithinMs }: StartedProcess, signal: NodeJS.Signals): Promise<void> {

@@ -87,6 +87,7 @@ export interface Arrangement {
   /** The event's type. */
   readonly type?: string;
   readonly group?: string;
+  readonly requestId?: string;
   /** The facts in the delivery's log so far. */
   readonly log?: readonly DeliveryFact[];
   readonly job?: Partial<
@@ -172,6 +173,7 @@ export class DeliveryScene {
       acceptedAt: NOW - 1_000,
       type,
       ...(given.group === undefined ? {} : { group: given.group }),
+      ...(given.requestId === undefined ? {} : { requestId: given.requestId }),
     });
     const run: DeliveryRun = {
       accountId,

@@ -70,16 +70,12 @@ const HINTS: Readonly<Record<Event['status'], string>> = {
 };
 
 function EventFacts({ event }: { readonly event: Event }) {
-  const { id, type, created_at: at, group, deliveries } = event;
+  const { id, type, created_at: at, group, deliveries, request_id: requestId } = event;
   const went = Object.entries(deliveries).filter(([name, count]) => name !== 'total' && count > 0);
   return (
     <Facts
       facts={{
-        Id: (
-          <>
-            <code>{id}</code> <CopyButton text={id} label="Copy the event’s id" />
-          </>
-        ),
+        Id: <Copied id={id} label="Copy the event’s id" />,
         Type: <Link href={`/event-types/${type}`}>{type}</Link>,
         ...(group === null ? {} : { Group: group }),
         Published: <Time at={at} />,
@@ -90,8 +86,19 @@ function EventFacts({ event }: { readonly event: Event }) {
         ]
           .filter(Boolean)
           .join(': '),
+        ...(requestId === null
+          ? {}
+          : { Request: <Copied id={requestId} label="Copy the id of the request that published it" /> }),
       }}
     />
+  );
+}
+
+function Copied({ id, label }: { readonly id: string; readonly label: string }) {
+  return (
+    <>
+      <code>{id}</code> <CopyButton text={id} label={label} />
+    </>
   );
 }
 

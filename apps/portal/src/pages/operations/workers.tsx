@@ -10,7 +10,7 @@ type Worker = Operations['workers'][number];
 const columns: readonly Column<Worker>[] = [
   { id: 'id', header: 'Worker', width: '96px', cell: ({ id }) => <code>{id}</code> },
   { id: 'host', header: 'Host and process', cell: ({ host, pid }) => `${host}, ${pid}`, from: 'medium' },
-  { id: 'version', header: 'Version', width: '96px', cell: ({ version }) => version, from: 'wide' },
+  { id: 'version', header: 'Version', width: '176px', cell: ({ version }) => version, from: 'wide' },
   {
     id: 'started',
     header: 'Started',

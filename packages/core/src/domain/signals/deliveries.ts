@@ -50,12 +50,14 @@ export const deliverySignals = {
        */
       firstLagMs?: number;
       nextDelayMs?: number;
+      /** Of the request that published the event. */
+      requestId?: string;
       span?: AttemptSpan;
     } & AttemptTimings
   >({
     level: { usual: 'debug', other: 'warn', isOther: ({ outcome }) => outcome !== 'delivered' },
     means:
-      'A worker made an attempt. `warn` if it failed; `outcome` says how. With `next_delay_ms` there is a retry.',
+      'A worker made an attempt. `warn` if it failed; `outcome` says how. With `next_delay_ms` there is a retry. `request_id` is that of the publish.',
     sample: {
       deliveryId,
       accountId,
@@ -169,10 +171,13 @@ export const deliverySignals = {
     status: EndStatus;
     /** From the acceptance of the event, or from the last request, until now. */
     lagMs: number;
+    /** Of the request that published the event. */
+    requestId?: string;
     traceId?: string;
   }>({
     level: { usual: 'debug', other: 'warn', isOther: ({ status }) => status !== 'delivered' },
-    means: 'A delivery ended; `status` says how. `warn` unless it was delivered.',
+    means:
+      'A delivery ended; `status` says how. `warn` unless it was delivered. `request_id` is that of the publish.',
     sample: { deliveryId, accountId, eventId, endpointId, status: 'delivered', lagMs: 70 },
   }),
   /** The delivery is sent apart from its schedule: once more, or for the first time. */

@@ -80,10 +80,11 @@ export const processSignals = {
     act: 'Shorten `RETRY_SCHEDULE`, or lengthen `RETENTION`: see [deliveries](deliveries.md#how-long-a-delivery-may-be-open).',
     sample: { detail: 'RETRY_SCHEDULE takes up to 22h, and RETENTION is 12h.' },
   }),
-  'process.started': signal<{ detail: string }>({
+  'process.started': signal<{ detail: string; version: string }>({
     level: 'info',
-    means: 'A process started; `detail` has its address, and the id of a worker.',
-    sample: { detail: 'API on http://0.0.0.0:3000' },
+    means:
+      'A process started; `detail` has its address, and the id of a worker; `version` its version, and [its commit](upgrading.md#which-version-runs) if that is known.',
+    sample: { detail: 'API on http://0.0.0.0:3000', version: '0.1.0+86ae8b4799f4' },
   }),
   'process.stopping': signal<{ detail: string }>({
     level: 'info',

@@ -29,6 +29,7 @@ export interface EventRow {
   /** When an event that was cancelled would have been due. */
   readonly cancelled_due_at: string | Absent;
   readonly event_group: string | Absent;
+  readonly request_id: string | Absent;
 }
 
 /** A row of `webhook_deliveries`. */
@@ -126,6 +127,7 @@ export function toEventRow({ accountId, id, createdAt, head, dataText, keepDays 
     published_at: head.schedule && formatTime(head.schedule.publishedAt),
     cancelled_due_at: head.schedule?.state === 'cancelled' ? formatTime(head.schedule.deliverAt) : undefined,
     event_group: head.group,
+    request_id: head.requestId,
   };
 }
 

@@ -155,6 +155,9 @@ export const HOLDS = `ALTER TABLE webhook_attempts ADD COLUMN holds text`;
 /** Of attempts: see `AttemptColumns`. */
 export const ROUNDS = `ALTER TABLE webhook_attempts ADD COLUMN round integer`;
 
+/** Of events: the request that published them. */
+export const REQUEST_IDS = `ALTER TABLE webhook_events ADD COLUMN request_id text`;
+
 /** Counts below zero take away what was counted before: they are written modulo 2^32. */
 export const TAKE_FROM_COUNTS = `
 CREATE OR REPLACE FUNCTION webhook_add_counts(a bigint[], b bigint[]) RETURNS bigint[] LANGUAGE sql IMMUTABLE AS $$

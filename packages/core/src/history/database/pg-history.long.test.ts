@@ -46,7 +46,8 @@ describePostgres('the history in PostgreSQL', () => {
         spanId: '00f067aa0ba902b7',
         isSampled: true,
       };
-      const event = buildMovedEvent({ dataText, head: { type: 'a.b', isAimed: true, trace } });
+      const requestId = 'req_1';
+      const event = buildMovedEvent({ dataText, head: { type: 'a.b', isAimed: true, trace, requestId } });
       await write(event);
       expect(await history.findEvent(event.accountId, event.id)).toEqual({
         id: event.id,
@@ -55,8 +56,11 @@ describePostgres('the history in PostgreSQL', () => {
         acceptedAt: event.createdAt,
         body: `{"type":"a.b","data":${dataText}}`,
         trace,
+        requestId,
       });
-      const head = { type: 'a.b', acceptedAt: event.createdAt, isAimed: true, trace };
+      const { entries } = await history.listEvents({ accountId: event.accountId }, { limit: 1 });
+      expect(entries).toMatchObject([{ row: { id: event.id, requestId } }]);
+      const head = { type: 'a.b', acceptedAt: event.createdAt, isAimed: true, trace, requestId };
       const place = { eventId: event.id, createdAt: event.createdAt };
       expect(await history.readHeads(event.accountId, [place])).toEqual([head]);
       const unknown = uniqueEventId();

@@ -108,7 +108,7 @@ export class PgHistory implements HistorySource {
       ORDER BY e.accepted_at DESC LIMIT 1`;
     const [row] = await this.database.read<EventRow>({ name: 'find-event', text, values: [accountId, id] });
     if (!row) return undefined;
-    const { type, erasedAt, trace, acceptedAt, schedule, group } = headOf(row);
+    const { type, erasedAt, trace, acceptedAt, schedule, group, requestId } = headOf(row);
     const known = {
       id,
       accountId,
@@ -117,6 +117,7 @@ export class PgHistory implements HistorySource {
       ...(trace && { trace }),
       ...(schedule && { schedule }),
       ...(group !== undefined && { group }),
+      ...(requestId !== undefined && { requestId }),
     };
     return row.data == null
       ? { ...known, erasedAt: erasedAt ?? known.acceptedAt }
@@ -332,6 +333,7 @@ function headOf(row: EventRow): EventHead {
     ...(position === undefined ? {} : { trace: position }),
     ...(schedule === undefined ? {} : { schedule }),
     ...(row.event_group == null ? {} : { group: row.event_group }),
+    ...(row.request_id == null ? {} : { requestId: row.request_id }),
   };
 }
 

@@ -104,7 +104,7 @@ export interface StandingRow extends KeyRow {
   readonly response_status: number | null;
 }
 
-export const LISTED = `${PLACED}, l.type, l.erased_at, l.published_at, l.cancelled_due_at, (
+export const LISTED = `${PLACED}, l.type, l.erased_at, l.published_at, l.cancelled_due_at, l.request_id, (
   SELECT count(*)::int FROM webhook_deliveries AS d
   WHERE d.account_id = l.account_id AND d.event_id = l.event_id
     AND d.accepted_at = l.accepted_at AND d.keep_days = l.keep_days
@@ -115,6 +115,7 @@ export interface ListedRow extends EventKeyRow {
   readonly erased_at: Date | null;
   readonly published_at: Date | null;
   readonly cancelled_due_at: Date | null;
+  readonly request_id: string | null;
   readonly deliveries: number;
 }
 
@@ -148,6 +149,7 @@ export function listedOf(row: ListedRow): ListedEvent {
     deliveryCount: row.deliveries,
     ...(row.erased_at === null ? {} : { erasedAt: row.erased_at.getTime() }),
     ...(schedule === undefined ? {} : { schedule }),
+    ...(row.request_id === null ? {} : { requestId: row.request_id }),
   };
 }
 

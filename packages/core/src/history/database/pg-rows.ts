@@ -14,6 +14,7 @@ const EVENT_COLUMNS = [
   'published_at',
   'cancelled_due_at',
   'event_group',
+  'request_id',
 ];
 const DELIVERY_COLUMNS = [
   'account_id',

@@ -9,6 +9,7 @@ import {
   HISTORY_SCHEMA,
   HOLDS,
   REMOTE_ADDRESSES,
+  REQUEST_IDS,
   ROUNDS,
   SCHEDULES,
   TAKE_FROM_COUNTS,
@@ -31,6 +32,7 @@ const MIGRATIONS = [
   ROUNDS,
   AUDIT_BY_ACCOUNT,
   TAKE_FROM_COUNTS,
+  REQUEST_IDS,
 ];
 
 // Any number that no other program uses for an advisory lock in this database.

@@ -35,6 +35,7 @@ const LONG_HEAD = {
   group: 'ü'.repeat(128),
   body: `{"type":"a.${'b'.repeat(98)}","data":{}}`,
   trace: { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), isSampled: true },
+  requestId: 'r'.repeat(64),
 };
 
 function eventOf(begun: Begun): AcceptedEvent {
@@ -121,7 +122,12 @@ describe('what has ended', () => {
     await scene.eventStore.erasePayload(event.accountId, event.id, scene.now);
     expect(await scene.moveAfter()).toMatchObject({ moved: 1 });
     expect(scene.history.find(event.accountId, event.id)).toMatchObject({
-      head: { group: LONG_HEAD.group, schedule, erasedAt: scene.now - MOVE_AFTER_MS },
+      head: {
+        group: LONG_HEAD.group,
+        requestId: LONG_HEAD.requestId,
+        schedule,
+        erasedAt: scene.now - MOVE_AFTER_MS,
+      },
       dataText: undefined,
     });
     expect(await scene.keysLeft()).toEqual([]);
