@@ -206,7 +206,7 @@ describe('an account', () => {
     // Those that the worker takes within a second are stored, and removed with the others.
     await until(async () => {
       await events.add(MARKED.type, data);
-      return stack.workers[0]?.log.find(({ reason }) => String(reason).includes('was erased'));
+      return stack.workers[0]?.log.find(({ message }) => message === 'event.dropped');
     });
     const eventsLeft = async () => {
       const read = await stack.client.request<{ erasure?: { events_left: number } }>(

@@ -24,17 +24,22 @@ const MAX_EXPIRES_MS = 3_650 * 86_400_000;
 
 const listSchema = z.string().transform((text) => text.split(',').map((part) => part.trim()));
 
-const createFlagsSchema = z.object({
-  account: accountIdSchema,
-  name: displayNameSchema,
-  scopes: listSchema.pipe(scopeListSchema),
-  eventTypes: listSchema.pipe(keyEventTypesSchema).optional(),
-  expires: durationSchema
-    .refine((ms) => ms > 0, 'must be more than 0s')
-    .refine((ms) => ms <= MAX_EXPIRES_MS, 'must be at most 3650d')
-    .optional(),
-  json: jsonSchema,
-});
+const createFlagsSchema = z
+  .object({
+    account: accountIdSchema,
+    name: displayNameSchema,
+    scopes: listSchema.pipe(scopeListSchema),
+    eventTypes: listSchema.pipe(keyEventTypesSchema).optional(),
+    expires: durationSchema
+      .refine((ms) => ms > 0, 'must be more than 0s')
+      .refine((ms) => ms <= MAX_EXPIRES_MS, 'must be at most 3650d')
+      .optional(),
+    json: jsonSchema,
+  })
+  .refine(({ scopes: may, eventTypes }) => eventTypes === undefined || may.includes('events:write'), {
+    path: ['eventTypes'],
+    message: 'has no effect without the scope "events:write"',
+  });
 
 export function addCreateKey(keys: Command, { output, withContext }: Cli): void {
   keys

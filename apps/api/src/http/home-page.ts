@@ -12,6 +12,7 @@ export interface HomePageOptions {
 export function mountHomePage(app: Express, options: HomePageOptions): void {
   const page = pageOf(options);
   app.get('/', pageSecurity, (request, response, next) => {
+    response.vary('Accept');
     if (!request.headers.accept?.includes('text/html')) return next();
     requestStateOf(response).route = '/';
     response.type('html').send(page);

@@ -91,8 +91,8 @@ async function takeOf(
 }
 
 /**
- * None of the account's data must be stored again. A producer that goes on publishing for it is told by a dead letter
- * without them. What was on the queue before is erased like all the rest.
+ * None of the account's data must be stored again. A producer that goes on publishing for it is told by one dead letter
+ * without them: more would push out those of others. What was on the queue before is erased like all the rest.
  */
 async function dropErased(
   parts: EventWorkerParts,
@@ -100,10 +100,10 @@ async function dropErased(
   accountId: AccountId,
   erasingSince = 0,
 ): Promise<void> {
-  const { id, timestamp } = job;
-  if (isPushed(job) && timestamp > erasingSince)
-    await reject(parts, { ...job, data: { account_id: accountId } }, accountErased(accountId));
-  else parts.emit({ name: 'event.dropped', jobId: id, accountId });
+  parts.emit({ name: 'event.dropped', jobId: job.id, accountId });
+  if (!isPushed(job) || job.timestamp <= erasingSince) return;
+  const told = { id: `erased-${accountId}`, name: 'event', timestamp: erasingSince, delay: 0 };
+  await parts.rejectedEvents.keep({ ...told, data: { account_id: accountId } }, accountErased(accountId));
 }
 
 /** By a producer. What the API has accepted is written in another form. */
@@ -117,7 +117,7 @@ function noAccount(accountId: AccountId): AppError {
 }
 
 function accountErased(accountId: AccountId): AppError {
-  const detail = `The account "${accountId}" was erased. The event is not kept. Stop the producer that still publishes for it.`;
+  const detail = `The account "${accountId}" was erased. Its events are not kept. Stop the producer that still publishes for it.`;
   return new AppError('not_found', detail);
 }
 

@@ -116,16 +116,21 @@ export class ApiKeys {
     const { apiKeyStore } = this.parts;
     const former = await apiKeyStore.find(id);
     if (former?.accountId !== accountId) throw keyNotFound();
-    const isRepeated = former.rotatedTo !== undefined && former.rotatedTo === idOfKey(key);
-    if (!isRepeated) refuseRotated(former, createdAt);
+    // A repeated request, whose response was lost.
+    if (former.rotatedTo !== undefined && former.rotatedTo === idOfKey(key)) {
+      const apiKey = await apiKeyStore.find(former.rotatedTo);
+      if (!apiKey) throw keyNotFound();
+      return { key, apiKey, former };
+    }
+    refuseRotated(former, createdAt);
     const { name, scopes: may, eventTypes } = former;
     const input = { name, scopes: [...may], ...(eventTypes && { eventTypes: [...eventTypes] }) };
     const issued = await this.issue(accountId, input, { key, createdAt });
-    if (await apiKeyStore.endFor(issued.apiKey, former, createdAt + overlapMs, act)) {
-      return { ...issued, former: (await apiKeyStore.find(id)) ?? former };
-    }
-    // It was revoked meanwhile, and nobody is to have a key in its place.
+    const ended = await apiKeyStore.endFor(issued.apiKey, former, createdAt + overlapMs, act);
+    if (ended?.rotatedTo === issued.apiKey.id) return { ...issued, former: ended };
+    // It was revoked meanwhile, and nobody is to have a key in its place; or another rotation was first.
     await apiKeyStore.remove(issued.apiKey);
+    if (ended) refuseRotated(ended, createdAt);
     throw keyNotFound();
   }
 
@@ -140,12 +145,13 @@ export class ApiKeys {
     const sha256 = hashKey(key);
     const stored = await apiKeyStore.find(id);
     if (stored?.sha256 === sha256) {
-      if (lacksScopes(stored)) await apiKeyStore.save({ ...stored, scopes });
+      if (lacksScopes(stored)) await apiKeyStore.save({ ...stored, scopes: BOOTSTRAP_SCOPES });
       return;
     }
     if (stored) await apiKeyStore.remove(stored);
     const createdAt = clock();
-    await apiKeyStore.save({ id, accountId: DEFAULT_ACCOUNT, sha256, scopes, name: BOOTSTRAP, createdAt });
+    const record = { id, accountId: DEFAULT_ACCOUNT, sha256, name: BOOTSTRAP, createdAt };
+    await apiKeyStore.save({ ...record, scopes: BOOTSTRAP_SCOPES });
   }
 
   async #leave(apiKey: ApiKey, mayBeLast: boolean): Promise<void> {
@@ -169,14 +175,20 @@ export class ApiKeys {
 }
 
 const BOOTSTRAP = 'bootstrap';
+// `admin` implies the other. The version before does not know it, and may run beside this one.
+const BOOTSTRAP_SCOPES = scopes.filter((scope) => scope !== 'accounts:act');
 
 // A key of another name was issued by a client, with the scopes that it should have.
 function lacksScopes({ name, scopes: had }: ApiKey): boolean {
-  return name === BOOTSTRAP && scopes.some((scope) => !had.includes(scope));
+  return name === BOOTSTRAP && BOOTSTRAP_SCOPES.some((scope) => !had.includes(scope));
 }
 
-function canIssue({ scopes: may, expiresAt = Number.POSITIVE_INFINITY }: ApiKey, now: number): boolean {
-  return may.includes('admin') && expiresAt > now;
+// One that was rotated soon ends.
+function canIssue(
+  { scopes: may, expiresAt = Number.POSITIVE_INFINITY, rotatedTo }: ApiKey,
+  now: number,
+): boolean {
+  return may.includes('admin') && expiresAt > now && rotatedTo === undefined;
 }
 
 function refuseRotated({ rotatedTo, expiresAt = Number.POSITIVE_INFINITY }: ApiKey, now: number): void {

@@ -64,20 +64,30 @@ export class ApiKeyStore {
     await makeChange(this.redis, saveApiKey({ id, record: JSON.stringify(apiKey) }), recorded);
   }
 
-  /** Let it end at that time, unless it ends before, and name its successor. Gives whether it still existed. */
-  async endFor(successor: ApiKey, { id, accountId }: ApiKey, endsAt: number, act?: Act): Promise<boolean> {
+  /**
+   * Let a key end at that time, unless it ends before, and name its successor, unless it has one. Gives the key as it is then;
+   * `undefined`: it was revoked.
+   */
+  async endFor(
+    successor: ApiKey,
+    { id, accountId }: ApiKey,
+    endsAt: number,
+    act?: Act,
+  ): Promise<ApiKey | undefined> {
     for (;;) {
       const raw = await this.redis.get(keys.apiKey(id));
-      if (raw === null) return false;
+      if (raw === null) return undefined;
       const stored = parse(raw);
+      if (stored.rotatedTo !== undefined) return stored;
       const expiresAt = Math.min(stored.expiresAt ?? Number.POSITIVE_INFINITY, endsAt);
-      const after = JSON.stringify({ ...stored, expiresAt, rotatedTo: successor.id });
+      const ended: ApiKey = { ...stored, expiresAt, rotatedTo: successor.id };
+      const after = JSON.stringify(ended);
       const changes = changesBetween(
         plainFields({ expiresAt: stored.expiresAt && formatTime(stored.expiresAt) }),
         plainFields({ expiresAt: formatTime(expiresAt), rotatedTo: successor.id }),
       );
       const recorded = act && { act, accountId, targetId: id, changes };
-      if (await makeChange(this.redis, replaceApiKey({ id, before: raw, after }), recorded)) return true;
+      if (await makeChange(this.redis, replaceApiKey({ id, before: raw, after }), recorded)) return ended;
     }
   }
 

@@ -83,6 +83,10 @@ export const scopes = [
 export const scopeSchema = z.enum(scopes, `must be one of ${scopes.join(', ')}`).meta({ id: 'Scope' });
 export type Scope = z.infer<typeof scopeSchema>;
 
+function isScope(name: string): name is Scope {
+  return (scopes as readonly string[]).includes(name);
+}
+
 /** The middle part of a key, which names it without giving it away. */
 export const apiKeyIdSchema = z.string().regex(/^[0-9a-z]{16}$/);
 
@@ -92,7 +96,8 @@ export const apiKeySchema = z.object({
   accountId: accountIdSchema,
   /** Hex. */
   sha256: z.string(),
-  scopes: z.array(scopeSchema).readonly(),
+  /** One of a later version is nothing that this one could allow. */
+  scopes: z.array(z.string()).transform((all): readonly Scope[] => all.filter(isScope)),
   /** The only types of events that it may publish, in the form of a webhook's `events`. Absent: all. */
   eventTypes: z.array(z.string()).readonly().optional(),
   name: z.string(),

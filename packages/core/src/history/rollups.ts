@@ -128,8 +128,19 @@ export function newCounts(): RollupCounts {
 
 export interface CountedAttempt extends Pick<Attempt, 'startedAt' | 'durationMs' | 'number'> {
   readonly outcome: string;
-  /** As in its line. Absent: the first round. */
-  readonly round: number | null | undefined;
+  /** Whether the event's own delivery made it, and no redelivery or replay. */
+  readonly isOfSchedule: boolean;
+}
+
+/** The triggers of attempts that somebody asked for, long after the event. */
+const ASKED: ReadonlySet<string | undefined> = new Set(['manual', 'replay']);
+
+/**
+ * @param round as in the attempt's line. Absent: the first one.
+ * @param firstTrigger of the delivery's first attempt: a replay may be what made the delivery.
+ */
+export function isOfSchedule(round: number | null | undefined, firstTrigger: string | undefined): boolean {
+  return (round ?? 1) === 1 && !ASKED.has(firstTrigger);
 }
 
 /**
@@ -140,17 +151,16 @@ export interface CountedAttempt extends Pick<Attempt, 'startedAt' | 'durationMs'
  */
 export function countAttempt(
   counts: RollupCounts,
-  { startedAt, durationMs, number, outcome, round }: CountedAttempt,
+  { startedAt, durationMs, number, outcome, isOfSchedule: isCounted }: CountedAttempt,
   acceptedAt: number,
   by: 1 | -1 = 1,
 ): void {
-  const isOfFirstRound = (round ?? 1) === 1;
   counts.attempts += by;
-  if (number > 1 && isOfFirstRound) counts.retried += by;
+  if (number > 1 && isCounted) counts.retried += by;
   addTo(counts.durations, bucketOf(durationMs), by);
   if (outcome !== 'delivered') return;
   counts.delivered += by;
-  if (isOfFirstRound) addTo(counts.lags, bucketOf(startedAt + durationMs - acceptedAt), by);
+  if (isCounted) addTo(counts.lags, bucketOf(startedAt + durationMs - acceptedAt), by);
 }
 
 export function addHistogram(sum: Map<number, number>, added: Histogram): void {
@@ -186,8 +196,8 @@ export function countedLogOf(log: string): string {
     .join('');
 }
 
-function countedLineOf({ n, t, d, o, a, l, ro, r }: AttemptLine): AttemptLine {
-  return { n, t, d, o, a, l, ro, r };
+function countedLineOf({ n, t, d, o, a, g, l, ro, r }: AttemptLine): AttemptLine {
+  return { n, t, d, o, a, g, l, ro, r };
 }
 
 /** Adds up the attempts of deliveries that are read one by one. */
@@ -200,11 +210,20 @@ export class RollupTally {
   add(delivery: WalkedDelivery, log: string, by: 1 | -1 = 1): void {
     const steps = stepsOf(log);
     let last: Pick<Attempt, 'startedAt' | 'outcome'> | undefined;
+    let firstTrigger: string | undefined;
     for (const { line } of steps) {
       if (!isAttempt(line)) continue;
-      const { n: number, t: startedAt, d: durationMs, o: outcome = 'delivered', l, ro: round } = line;
+      const { n: number, t: startedAt, d: durationMs, o: outcome = 'delivered', l, g, ro: round } = line;
+      if (number === 1) firstTrigger = g;
       const sum = this.#sumOf(delivery, startedAt, outcome);
-      if (sum) countAttempt(sum, { number, startedAt, durationMs, outcome, round }, delivery.createdAt, by);
+      const counted = {
+        number,
+        startedAt,
+        durationMs,
+        outcome,
+        isOfSchedule: isOfSchedule(round, firstTrigger),
+      };
+      if (sum) countAttempt(sum, counted, delivery.createdAt, by);
       if (isDeciding({ isLate: l === 1, outcome })) last = { startedAt, outcome };
     }
     if (steps.at(-1)?.summary.status !== 'exhausted' || !last) return;

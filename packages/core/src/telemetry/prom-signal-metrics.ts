@@ -345,7 +345,7 @@ export const workerSignalMetrics: readonly SignalMetric[] = [
   }),
   counterOf('event.dropped', {
     name: 'webhooks_events_dropped_total',
-    help: 'Events that were on the queue when the erasure of their account began, and were dropped.',
+    help: 'Events on the queue that were dropped because their account is being erased, or was.',
   }),
   counterOf('job.too_new', {
     name: 'webhooks_jobs_too_new_total',

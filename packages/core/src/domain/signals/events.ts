@@ -54,8 +54,10 @@ export const eventSignals = {
   }),
   /** Its account is being erased, or was. */
   'event.dropped': signal<{ jobId: string; accountId: AccountId }>({
-    level: 'info',
-    means: 'An event that was on the queue `events` when the erasure of its account began was discarded.',
+    level: 'warn',
+    means:
+      'An event from the queue `events` was discarded, because its account was erased or is being erased.',
+    act: 'Stop the producer that still publishes for this account.',
     sample: { jobId: '17', accountId },
   }),
   'account.erasing': signal<{ accountId: AccountId }>({

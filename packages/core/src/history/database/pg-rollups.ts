@@ -10,6 +10,7 @@ import {
   GRAIN_MS,
   type Histogram,
   isDeciding,
+  isOfSchedule,
   type MovedRollups,
   type MovedRollupsQuery,
   newCounts,
@@ -118,10 +119,18 @@ export class RollupSums {
 
   #note({ delivery, attempts }: DeliveryRows, sign: 1 | -1): void {
     const acceptedAt = Date.parse(delivery.accepted_at);
+    const firstTrigger = attempts.find(({ number }) => number === 1)?.trigger;
     for (const { started_at, duration_ms: durationMs, number, outcome, round } of attempts) {
       const startedAt = Date.parse(started_at);
       const counts = this.#countsOf(delivery, startedAt, outcome);
-      countAttempt(counts, { startedAt, durationMs, number, outcome, round }, acceptedAt, sign);
+      const counted = {
+        startedAt,
+        durationMs,
+        number,
+        outcome,
+        isOfSchedule: isOfSchedule(round, firstTrigger),
+      };
+      countAttempt(counts, counted, acceptedAt, sign);
     }
     if (delivery.status !== 'exhausted') return;
     const last = attempts.findLast((one) => isDeciding({ ...one, isLate: one.is_late === true }));
@@ -225,12 +234,12 @@ const COUNTED = {
   duration_ms: 0,
   outcome: '',
   status: '',
+  trigger: '',
   is_late: null,
   round: null,
   next_attempt_at: null,
 };
 const UNCOUNTED = {
-  trigger: 'schedule',
   worker: null,
   remote_address: null,
   holds: null,
