@@ -199,7 +199,7 @@ const READ_ROLLUPS = `
       webhook_retentions AS k, LATERAL (
         SELECT d.other_lines, (
           SELECT json_agg(json_build_object('position', a.position, 'number', a.number, 'started_at', a.started_at,
-            'duration_ms', a.duration_ms, 'outcome', a.outcome, 'status', a.status, 'is_late', a.is_late, 'round', a.round,
+            'duration_ms', a.duration_ms, 'outcome', a.outcome, 'status', a.status, 'trigger', a.trigger, 'is_late', a.is_late, 'round', a.round,
             'next_attempt_at', a.next_attempt_at))
           FROM webhook_attempts AS a WHERE (a.account_id, a.accepted_at, a.delivery_key, a.keep_days)
             = (d.account_id, d.accepted_at, d.delivery_key, d.keep_days)
