@@ -138,10 +138,7 @@ describe('manage api keys', () => {
     });
 
     it('counts a key that was rotated as none that can issue others', async () => {
-      const { accountId, apiKey } = await issueOne({
-        scopes: ['admin'],
-        eventTypes: undefined,
-      } as Partial<NewApiKey>);
+      const { accountId, apiKey } = await issueOne({ scopes: ['admin'] });
       const made = await open().rotate(accountId, apiKey.id, rotation(), { overlapMs: HOUR_MS });
       await expect(apiKeys.revoke(accountId, made.apiKey.id)).rejects.toMatchObject({
         code: 'last_admin_key',

@@ -210,11 +210,13 @@ export class RollupTally {
   add(delivery: WalkedDelivery, log: string, by: 1 | -1 = 1): void {
     const steps = stepsOf(log);
     let last: Pick<Attempt, 'startedAt' | 'outcome'> | undefined;
-    let firstTrigger: string | undefined;
+    const firstTrigger = steps
+      .map(({ line }) => line)
+      .filter(isAttempt)
+      .find(({ n }) => n === 1)?.g;
     for (const { line } of steps) {
       if (!isAttempt(line)) continue;
-      const { n: number, t: startedAt, d: durationMs, o: outcome = 'delivered', l, g, ro: round } = line;
-      if (number === 1) firstTrigger = g;
+      const { n: number, t: startedAt, d: durationMs, o: outcome = 'delivered', l, ro: round } = line;
       const sum = this.#sumOf(delivery, startedAt, outcome);
       const counted = {
         number,
