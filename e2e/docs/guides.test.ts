@@ -51,6 +51,18 @@ describe('the guides lead to where they say, by what can be pasted from them', (
     expect(blocks).toEqual([]);
   });
 
+  it('customers', async () => {
+    const { blocks, paste } = await open('customers');
+    expect(await paste()).toContain('"name":"order.created"');
+    expect(await paste()).toMatch(/"acts_for_accounts":true/);
+    expect(await paste()).toMatch(/"id":"acme"[^]*"id":"globex"/);
+    expect(await paste()).toContain('"uid":"shop"');
+    expect(await paste()).toMatch(/"id":"ord-1"[^]*"webhook_id":"wh_[^]*"id":"ord-1"/);
+    expect(await paste()).toMatch(/"url":"[^"]*\/portal\/[^"]*"/);
+    expect(await paste()).toContain('"status":"erasing"');
+    expect(blocks).toEqual([]);
+  });
+
   it('integrating', async () => {
     const { blocks, paste, pasteUntil } = await open('integrating');
     await paste();

@@ -80,6 +80,8 @@ describe('keys create', () => {
       key: expect.stringMatching(/^whk_/),
       name: 'ci',
       scopes: ['admin'],
+      event_types: null,
+      rotated_to: null,
       created_at: expect.stringMatching(/Z$/),
       expires_at: null,
       last_used_at: null,
@@ -206,6 +208,29 @@ describe('what a command changes', () => {
     expect(published).toContain('audit.recorded');
     expect(published).toContain('api_key.create');
     expect(published).toContain(id);
+  });
+});
+
+describe('keys rotate', () => {
+  it('prints a key that may do the same, and says when the former one ends', async () => {
+    const created = await run(
+      'keys create --name ci --scopes events:write --event-types order.*,invoice.paid',
+    );
+    const id = created.out.slice(4, 20);
+    const { exitCode, out, error } = await run(`keys rotate ${id} --overlap 1h`);
+    expect([exitCode, out]).toEqual([0, expect.stringMatching(/^whk_[0-9a-z]{16}_\w{52}\n$/)]);
+    expect(error).toContain(`takes the place of ${id}, which ends at 20`);
+    const listed = JSON.parse((await run('keys list --json')).out);
+    expect(listed.find((key: { id: string }) => key.id === out.slice(4, 20))).toMatchObject({
+      name: 'ci',
+      scopes: ['events:write'],
+      event_types: ['order.*', 'invoice.paid'],
+      expires_at: null,
+    });
+    expect(listed.find((key: { id: string }) => key.id === id)).toMatchObject({
+      rotated_to: out.slice(4, 20),
+    });
+    expect((await run(`keys rotate ${id}`)).error).toContain('was rotated before');
   });
 });
 

@@ -23,7 +23,7 @@ import {
 import { addDoctor } from './doctor';
 import { addExplain } from './explain';
 import { addListRefused, addMigrateHistory, addRetryRefused } from './history';
-import { addCreateKey, addListKeys, addRevokeKey } from './keys';
+import { addCreateKey, addListKeys, addRevokeKey, addRotateKey } from './keys';
 import { addListQueues, addPauseQueue, addResumeQueue } from './queues';
 import { addReseal } from './reseal';
 
@@ -68,6 +68,7 @@ function createProgram(cli: Cli, version: string): Command {
   const keys = program.command('keys').description('API keys, and the key that secrets are sealed under');
   addCreateKey(keys, cli);
   addListKeys(keys, cli);
+  addRotateKey(keys, cli);
   addRevokeKey(keys, cli);
   addReseal(keys, cli);
 

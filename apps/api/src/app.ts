@@ -3,6 +3,7 @@ import express, { type Express } from 'express';
 import type { ApiContext } from './context';
 import type { ApiCapability } from './http/capability';
 import { mountDocs } from './http/docs';
+import { mountHomePage } from './http/home-page';
 import type { MessageClasses } from './http/http-server';
 import { mountRoutes } from './http/mount-route';
 import { mountPortal, PORTAL_FOLDER } from './http/portal';
@@ -45,6 +46,7 @@ export function createApp(core: ApiContext, capabilities: readonly ApiCapability
       retryDelaysMs: config.RETRY_SCHEDULE,
     });
   }
+  mountHomePage(app, { portal: config.PORTAL, docs: config.DOCS_ENABLED, receivePage: config.RECEIVE_PAGE });
   if (inspectedQueues) mountQueueInspector(app, inspectedQueues, context.authentication);
   app.use(refuseUnknownRoute);
   app.use(answerProblems(emit));

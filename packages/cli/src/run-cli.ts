@@ -37,8 +37,9 @@ export async function runCli(args: readonly string[], given: CliProcess): Promis
   } catch (error) {
     // Help that was asked for ends with 0; what is wrong with the command line was printed.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
-    const { exitCode, lines } = describeFailure(error);
-    for (const line of lines) output.note(line);
+    const { exitCode, lines, document } = describeFailure(error, environment);
+    if (output.isJson && document) output.note(JSON.stringify({ error: document }));
+    else for (const line of lines) output.note(line);
     return exitCode;
   }
 }

@@ -1,7 +1,7 @@
 import {
   type EventData,
   type KnownEventType,
-  publishableTypeNames,
+  publishableTypes,
 } from '@hookferry/core/accounts/event-types/built-in';
 import { readEventJob } from '@hookferry/core/publish/read-event-job';
 import { createClosables } from '@hookferry/core/testing/closables';
@@ -129,6 +129,27 @@ describe('publish', () => {
   ])('refuses %s before anything is sent', async (_what, invalid) => {
     await expect(ofTest().publish(invalid as typeof event)).rejects.toEqual(codeOf('invalid_event'));
     expect(await jobs.getWaitingCount()).toBe(0);
+  });
+
+  it.each([
+    ['account_id', ': did you mean "accountId"?'],
+    ['webhook_ids', ': did you mean "webhookIds"?'],
+    ['deliver_at', ': did you mean "deliverAt"?'],
+    ['account', ': did you mean "accountId"?'],
+    ['priority', '. It may have type,'],
+    ['webhookId', ': did you mean "webhookIds"?'],
+  ])('refuses the unknown member "%s", alone and among others', async (name, hint) => {
+    const wrong = { ...event, [name]: 'acme' } as typeof event;
+    const error = await ofTest()
+      .publish(wrong)
+      .catch((failure: unknown) => failure);
+    expect(error).toEqual(codeOf('invalid_event'));
+    expect(String(error)).toContain(`it has no member "${name}"${hint}`);
+    expect(await ofTest().publishBatch([event, wrong])).toMatchObject([
+      { status: 'published' },
+      { status: 'failed' },
+    ]);
+    expect(await jobs.getWaitingCount()).toBe(1);
   });
 
   it.each([[undefined], [null]])('refuses %s as an event, alone and among others', async (none) => {
@@ -320,5 +341,5 @@ it('has the types that every service knows', () => {
     'brief.created': true,
     'import.completed': true,
   };
-  expect(Object.keys(names).sort()).toEqual([...publishableTypeNames].sort());
+  expect(Object.keys(names).sort()).toEqual(publishableTypes.map(({ name }) => name).sort());
 });

@@ -34,12 +34,18 @@ export interface EventJob {
   readonly opts: JobsOptions;
 }
 
+const MEMBERS = ['type', 'data', 'accountId', 'id', 'webhookIds', 'deliverAt', 'group'] as const;
 const DEFAULT_ACCOUNT = 'default';
 const ID = /^[A-Za-z0-9_-]{1,128}$/;
 const MAX_WEBHOOKS = 100;
 
 /** @param trace the `traceparent` to send with it. @throws PublishError `invalid_event`. */
 export function toEventJob(event: AnyEvent | null | undefined, trace?: string): EventJob {
+  const refuse = (what: string, cause?: unknown): never => {
+    throw new PublishError('invalid_event', `The event cannot be published: ${what}.`, undefined, cause);
+  };
+  const unknown = Object.keys(event ?? {}).find((name) => !isMember(name));
+  if (unknown !== undefined) refuse(describeUnknown(unknown));
   // Callers without TypeScript may pass none. Then the error says that its type is missing.
   const {
     accountId = DEFAULT_ACCOUNT,
@@ -50,9 +56,6 @@ export function toEventJob(event: AnyEvent | null | undefined, trace?: string): 
     deliverAt,
     group,
   } = (event ?? {}) as AnyEvent;
-  const refuse = (what: string, cause?: unknown): never => {
-    throw new PublishError('invalid_event', `The event cannot be published: ${what}.`, undefined, cause);
-  };
   if (typeof type !== 'string' || type === '') refuse('its type must be a text, such as "brief.created"');
   if (typeof accountId !== 'string' || accountId === '') refuse('its accountId must be the id of an account');
   if (id !== undefined && !(typeof id === 'string' && ID.test(id)))
@@ -86,6 +89,19 @@ export function toEventJob(event: AnyEvent | null | undefined, trace?: string): 
     },
     opts: { jobId: eventJobId(accountId, eventId) },
   };
+}
+
+function isMember(name: string): boolean {
+  return (MEMBERS as readonly string[]).includes(name);
+}
+
+/** A member that is left out would send the event to another account, to other webhooks or at another time. */
+function describeUnknown(name: string): string {
+  const plain = (text: string) => text.toLowerCase().replaceAll(/[^a-z]/g, '');
+  const meant = MEMBERS.find(
+    (member) => plain(name) !== '' && plain(member).startsWith(plain(name).slice(0, 7)),
+  );
+  return `it has no member "${name}"${meant === undefined ? '' : `: did you mean "${meant}"?`}. It may have ${MEMBERS.join(', ')}`;
 }
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;

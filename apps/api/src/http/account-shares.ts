@@ -12,12 +12,16 @@ interface Share {
   readonly waiting: (() => void)[];
 }
 
+/** Slow reads are not to keep an account from publishing. */
+export type ShareKind = 'reading' | 'changing';
+
 /**
  * Limits how many requests of one account are worked on at once while other accounts send some too. The rest wait
- * in the account's own line, and the other accounts' requests pass them. An account that is alone has no limit.
+ * in a line of the account, one for each kind, and the other accounts' requests pass them. An account that is alone has
+ * no limit.
  */
 export class AccountShares {
-  readonly #shares = new Map<AccountId, Share>();
+  readonly #shares = new Map<string, Share>();
   #lastAccount: AccountId | undefined;
   #othersUntil = 0;
 
@@ -25,8 +29,8 @@ export class AccountShares {
   constructor(private readonly now: () => number = () => performance.now()) {}
 
   /** Every request that has begun calls `end`. @returns `undefined`: it may begin at once. */
-  take(accountId: AccountId): Promise<void> | undefined {
-    const share = this.#shareOf(accountId);
+  take(accountId: AccountId, kind: ShareKind): Promise<void> | undefined {
+    const share = this.#shareOf(`${kind} ${accountId}`);
     this.#noteAccount(accountId);
     if (this.#hasRoom(share) && share.waiting.length === 0) {
       share.underWay += 1;
@@ -35,21 +39,22 @@ export class AccountShares {
     return new Promise((begin) => share.waiting.push(begin));
   }
 
-  end(accountId: AccountId): void {
-    const share = this.#shareOf(accountId);
+  end(accountId: AccountId, kind: ShareKind): void {
+    const name = `${kind} ${accountId}`;
+    const share = this.#shareOf(name);
     share.underWay -= 1;
     while (share.waiting.length > 0 && this.#hasRoom(share)) {
       share.underWay += 1;
       share.waiting.shift()?.();
     }
-    if (share.underWay === 0) this.#shares.delete(accountId);
+    if (share.underWay === 0) this.#shares.delete(name);
   }
 
-  #shareOf(accountId: AccountId): Share {
-    const known = this.#shares.get(accountId);
+  #shareOf(name: string): Share {
+    const known = this.#shares.get(name);
     if (known) return known;
     const share: Share = { underWay: 0, waiting: [] };
-    this.#shares.set(accountId, share);
+    this.#shares.set(name, share);
     return share;
   }
 

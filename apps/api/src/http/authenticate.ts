@@ -1,7 +1,13 @@
 import { keyIn, requireOperator } from '@hookferry/core/accounts/authentication';
 import { LARGE_BYTES } from '@hookferry/core/accounts/heavy-turns';
 import type { RateStanding } from '@hookferry/core/accounts/limit-rate';
-import type { AccountId, Capability, Principal, Scope } from '@hookferry/core/domain/account';
+import {
+  type AccountId,
+  type Capability,
+  hasScope,
+  type Principal,
+  type Scope,
+} from '@hookferry/core/domain/account';
 import type { EndpointsVersion } from '@hookferry/core/endpoints/subscriptions';
 import { AppError } from '@hookferry/core/platform/app-error';
 import type { Assumption } from '@hookferry/core/publish/redis-assumption';
@@ -62,7 +68,7 @@ function isShort({ headers }: Request): boolean {
 /** Count the request, and let it pass if its key, or session, may use the route. */
 export async function letIn(
   core: ApiContext,
-  { scope, operatorOnly, handlesSecret, capability }: GuardedRoute,
+  { scope, operatorOnly, handlesSecret, capability, stores }: GuardedRoute,
   request: Request,
   response: Response,
   apiKey: Principal,
@@ -74,7 +80,8 @@ export async function letIn(
   if (capability && apiKey.capabilities) requireCapability(apiKey.capabilities, capability);
   else if (scope !== 'any' && scope !== 'none') requireScope(apiKey, scope);
   if (handlesSecret && apiKey.capabilities) requireCapability(apiKey.capabilities, 'secrets');
-  if (operatorOnly) requireOperator(apiKey);
+  if (operatorOnly) requireOperator(apiKey, scope === 'accounts:act' ? scope : 'admin');
+  if (apiKey.eventTypes && scope === PUBLISHING && stores !== 'event') throw onlyPublishes(apiKey.eventTypes);
   state.apiKey = await core.authentication.resolveAccount(apiKey, request.get('x-account-id'));
 }
 
@@ -136,10 +143,19 @@ function noteSpent(state: RequestState, points: number, { windows }: RateStandin
 }
 
 /** @throws AppError `insufficient_scope`. */
-export function requireScope({ scopes, capabilities }: Principal, scope: Scope): void {
-  if (scopes.includes(scope)) return;
-  const who = capabilities === undefined ? 'API key' : 'portal session';
+export function requireScope(principal: Principal, scope: Scope): void {
+  if (hasScope(principal, scope)) return;
+  const who = principal.capabilities === undefined ? 'API key' : 'portal session';
   throw new AppError('insufficient_scope', `This ${who} lacks the scope "${scope}".`);
+}
+
+const PUBLISHING: Scope = 'events:write';
+
+function onlyPublishes(eventTypes: readonly string[]): AppError {
+  return new AppError(
+    'insufficient_scope',
+    `This API key may only publish, events of ${eventTypes.join(', ')}: it was issued with "event_types".`,
+  );
 }
 
 function requireCapability(capabilities: readonly Capability[], needed: Capability): void {

@@ -37,7 +37,7 @@ const PAGE = `<!doctype html>
  * @param folder has `openapi.json`.
  */
 export function mountDocs(app: Express, folder: string): void {
-  const json = Buffer.from(JSON.stringify(JSON.parse(readFileSync(join(folder, 'openapi.json'), 'utf8'))));
+  const json = Buffer.from(JSON.stringify(JSON.parse(readDescription(folder))));
   const page = Buffer.from(PAGE);
   let script: { readonly bytes: Buffer; readonly version: string } | undefined;
   const oneEachTurn = createOneEachTurn();
@@ -55,6 +55,15 @@ export function mountDocs(app: Express, folder: string): void {
     response.set({ 'cache-control': 'public, max-age=3600', etag: etagOf(script.version) });
     response.type('js').send(script.bytes);
   });
+}
+
+function readDescription(folder: string): string {
+  try {
+    return readFileSync(join(folder, 'openapi.json'), 'utf8');
+  } catch (error) {
+    const advice = 'Install docs/openapi.json beside the apps, or set DOCS_ENABLED=false.';
+    throw new Error(`The description of the API can't be read. ${advice}`, { cause: error });
+  }
 }
 
 function readScript() {

@@ -141,27 +141,31 @@ class RouteServer {
     state.bytes ??= form.reader?.readBytes(request, response);
     const bytes = await state.bytes;
     // Only once the body has arrived: no other request waits for a slow sender.
-    const { accountId } = state.apiKey ?? {};
-    const turn = accountId && accountShares.take(accountId);
+    const isHeavy = route.isHeavy === true || (bytes !== undefined && bytes.length > LARGE_BYTES);
+    const admitted = { request, response, newId, assumption, isHeavy };
+    // Those that take heavy turns wait there, where so many bodies may wait and no more.
+    if (state.apiKey === undefined || isHeavy) return await this.#replyTo(bytes, form, admitted);
+    const { accountId } = state.apiKey;
+    const kind = isReading(route) ? 'reading' : 'changing';
+    const turn = accountShares.take(accountId, kind);
     if (turn) await turn;
     try {
-      return await this.#replyTo(bytes, form, { request, response, newId, assumption });
+      return await this.#replyTo(bytes, form, admitted);
     } finally {
-      if (accountId) accountShares.end(accountId);
+      accountShares.end(accountId, kind);
     }
   }
 
-  /** In its account's share of the process. */
+  /** In its account's share of the process, or in a heavy turn. */
   async #replyTo(
     bytes: Buffer | undefined,
     form: ServedForm,
-    { request, response, newId, assumption }: AdmittedRequest,
+    { request, response, newId, assumption, isHeavy }: AdmittedRequest,
   ): Promise<RouteReply | undefined> {
     const { route, context } = this;
     const { heavyTurns, unreadAnswers, clock } = context;
     const state = requestStateOf(response);
-    if (route.isHeavy === true || (bytes !== undefined && bytes.length > LARGE_BYTES))
-      state.turn = new Turn(await heavyTurns.take(apiKeyOf(state).accountId));
+    if (isHeavy) state.turn = new Turn(await heavyTurns.take(apiKeyOf(state).accountId));
     if (request.socket.destroyed) return undefined;
     const sent = bytes === undefined ? NO_BODY : await (form.reader as JsonBodyReader).parse(bytes);
     if (isReading(route)) unreadAnswers.requireRoom(apiKeyOf(state).accountId);
@@ -194,6 +198,8 @@ interface AdmittedRequest {
   readonly response: Response;
   readonly newId: NewId;
   readonly assumption: Assumption | undefined;
+  /** It may take much processor time. */
+  readonly isHeavy: boolean;
 }
 
 /** A form of a route's body, ready to be read. */

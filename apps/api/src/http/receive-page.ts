@@ -23,7 +23,8 @@ export interface ReceivePageOptions {
 
 const PATH = '/receive';
 
-const STYLE = `
+/** Of the pages that are made here. */
+export const STYLE = `
 :root { color-scheme: light dark; --accent: light-dark(#0757c2, #79b8ff); --border: light-dark(#dfe3e8, #30363d); --sunken: light-dark(#f6f8fa, #22272e) }
 body { max-width: 46rem; margin: 0 auto; padding: 2rem 1rem 4rem; background: light-dark(#fff, #16191d); color: light-dark(#16191d, #e8ebef); font: 16px/1.55 system-ui, sans-serif }
 svg { width: 40px; height: 40px } a { color: var(--accent) } h1, h2, h3 { line-height: 1.25 } h2 { margin-top: 2rem }
@@ -33,8 +34,8 @@ pre { padding: .8rem; overflow-x: auto; border: 1px solid var(--border); border-
 table { border-collapse: collapse } th, td { padding: .4rem .6rem; border: 1px solid var(--border); text-align: left; vertical-align: top }
 `;
 
-/** The page may have this style, and nothing else: no script, no request, no frame. */
-const pageSecurity = contentSecurityPolicy({
+/** A page may have this style, and nothing else: no script, no request, no frame. */
+export const pageSecurity = contentSecurityPolicy({
   useDefaults: false,
   directives: {
     'default-src': ["'none'"],

@@ -17,7 +17,7 @@ export const createAccount = defineRoute({
   summary: 'Create an account',
   method: 'post',
   path: '/v1/accounts',
-  scope: 'admin',
+  scope: 'accounts:act',
   audit: 'account.create',
   operatorOnly: true,
   request: { body: newAccountSchema, example: { name: 'Example Ltd' } },
@@ -107,7 +107,7 @@ export const listAccounts = defineRoute({
   summary: 'List accounts',
   method: 'get',
   path: '/v1/accounts',
-  scope: 'admin',
+  scope: 'accounts:act',
   operatorOnly: true,
   request: { query: querySchema },
   responses: {
@@ -129,7 +129,7 @@ export const readAccount = defineRoute({
   summary: 'Read an account',
   method: 'get',
   path: '/v1/accounts/:id',
-  scope: 'admin',
+  scope: 'accounts:act',
   operatorOnly: true,
   request: { params: z.object({ id: accountIdSchema }) },
   responses: {

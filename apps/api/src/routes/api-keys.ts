@@ -5,6 +5,7 @@ import {
   presentApiKey,
 } from '@hookferry/core/accounts/api-keys';
 import { apiKeyIdSchema } from '@hookferry/core/domain/account';
+import { formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
 import { newestFirstCursorSchema } from '@hookferry/core/platform/redis-timeline';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
@@ -37,6 +38,59 @@ export const createApiKey = defineRoute({
     const issue = { key: newApiKey(newId, secretBytes), createdAt: receivedAt };
     const { key, apiKey } = await core.apiKeys.issue(accountId, body, issue, act);
     return { status: 201, body: { ...presentApiKey(apiKey), key } };
+  },
+});
+
+const DAY_SECONDS = 86_400;
+const MAX_OVERLAP_DAYS = 30;
+
+const rotationSchema = z
+  .strictObject({
+    overlap_seconds: z
+      .int()
+      .min(0)
+      .max(MAX_OVERLAP_DAYS * DAY_SECONDS)
+      .default(DAY_SECONDS)
+      .describe(
+        'For how many seconds the former key goes on working: 0 to 2,592,000 (30 days). Default: 86,400 (1 day).',
+      ),
+  })
+  .meta({ id: 'ApiKeyRotation' });
+
+/** Portal sessions that the former key made go on, unless the former key is revoked. */
+export const rotateApiKey = defineRoute({
+  operationId: 'rotateApiKey',
+  summary: 'Issue a key in the place of another one',
+  method: 'post',
+  path: '/v1/api-keys/:id/rotate',
+  scope: 'admin',
+  audit: 'api_key.rotate',
+  request: {
+    params: z.object({ id: apiKeyIdSchema }),
+    body: rotationSchema,
+    mayLackBody: true,
+    example: { overlap_seconds: DAY_SECONDS },
+  },
+  creates: true,
+  stores: 'other',
+  responses: {
+    201: {
+      description: 'The new key, with the same name, scopes and event types. No other response shows it.',
+      schema: issuedApiKeySchema
+        .extend({ former_expires_at: timeSchema.describe('When the former key stops working.') })
+        .meta({ id: 'RotatedApiKey' }),
+    },
+  },
+  problems: ['conflict'],
+  async handle({ apiKey: { accountId }, params, body, newId, secretBytes, receivedAt, act }, core) {
+    const issue = { key: newApiKey(newId, secretBytes), createdAt: receivedAt };
+    const overlapMs = body.overlap_seconds * 1_000;
+    const { key, apiKey, former } = await core.apiKeys.rotate(accountId, params.id, issue, {
+      overlapMs,
+      act,
+    });
+    const formerExpiresAt = formatTimeOrNull(former.expiresAt);
+    return { status: 201, body: { ...presentApiKey(apiKey), key, former_expires_at: formerExpiresAt } };
   },
 });
 

@@ -2,6 +2,7 @@ import { catalogue, operationalTypes } from '@hookferry/core/accounts/event-type
 import { EventTypeStore } from '@hookferry/core/accounts/event-types/redis-event-type-store';
 import { type AccountId, DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
 import request, { type Response } from 'supertest';
+import { callApi } from '../testing/call-route';
 import { readAcceptedEvents } from '../testing/read-accepted-events';
 import { readProblem } from '../testing/read-problem';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
@@ -90,6 +91,7 @@ describe('GET /v1/event-types', () => {
     const originOf = ({ isOperational }: (typeof catalogue)[number] & { isOperational?: true }) =>
       isOperational ? 'operational' : 'built_in';
     expect(body.data).toEqual([
+      expect.objectContaining({ name: 'invoice.paid', deprecated: true, origin: 'custom', version: 1 }),
       ...catalogue.map((type) => ({
         name: type.name,
         description: type.description,
@@ -98,7 +100,6 @@ describe('GET /v1/event-types', () => {
         deprecated: false,
         origin: originOf(type),
       })),
-      expect.objectContaining({ name: 'invoice.paid', deprecated: true, origin: 'custom', version: 1 }),
     ]);
   });
 
@@ -250,5 +251,40 @@ describe('a type that an operator added', () => {
     const store = new EventTypeStore(api.redis.client);
     await store.replace({ ...paid, name: 'keyword.quick_win', deprecated: true, updatedAt: 0 });
     expect((await call('get', '/v1/event-types/keyword.quick_win')).body.origin).toBe('built_in');
+  });
+});
+
+describe('without the built-in types', () => {
+  it('has operational types and those of the operator, who may use the names of built-in ones', async () => {
+    const own = await startTestApi({ BUILT_IN_EVENT_TYPES: 'false' });
+    try {
+      const { key } = await own.issueKey({ accountId: DEFAULT_ACCOUNT });
+      const list = async () => {
+        const { body } = await callApi(own, 'get', '/v1/event-types', key);
+        return body.data as { name: string; origin: string }[];
+      };
+      expect(new Set((await list()).map(({ origin }) => origin))).toEqual(new Set(['operational']));
+      const event = { type: 'brief.created', data: { brief_id: 'brf_1', title: 'Red shoes' } };
+      const refused = await callApi(own, 'post', '/v1/events', key).send(event);
+      expect(refused).toMatchObject({
+        status: 422,
+        body: { errors: [{ pointer: '/type', detail: expect.not.stringContaining('keyword.quick_win') }] },
+      });
+      const webhook = { url: 'https://receiver.example.com/hooks', events: ['keyword.*'] };
+      expect((await callApi(own, 'post', '/v1/webhooks', key).send(webhook)).status).toBe(422);
+      const all = await callApi(own, 'post', '/v1/webhooks', key).send({ ...webhook, events: ['*'] });
+      expect(all.status).toBe(201);
+      const test = () => callApi(own, 'post', `/v1/webhooks/${all.body.id}/test`, key);
+      expect(await test()).toMatchObject({ status: 422, body: { errors: [{ pointer: '/type' }] } });
+
+      const type = { description: 'Ours.', schema: { type: 'object' }, example: { ours: true } };
+      const put = await callApi(own, 'put', '/v1/event-types/brief.created', key).send(type);
+      expect(put).toMatchObject({ status: 200, body: { origin: 'custom' } });
+      expect((await list())[0]).toMatchObject({ name: 'brief.created', origin: 'custom' });
+      expect((await callApi(own, 'post', '/v1/events', key).send({ ...event, data: {} })).status).toBe(202);
+      expect((await test()).status).toBe(202);
+    } finally {
+      await own.close();
+    }
   });
 });

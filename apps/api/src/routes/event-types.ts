@@ -11,7 +11,9 @@ const eventTypesSchema = z
   .object({
     data: z
       .array(eventTypeViewSchema)
-      .describe('The event types: first the built-in ones, then your own, by name.'),
+      .describe(
+        'The event types: first your own, by name, then the built-in ones, and last those that the service raises.',
+      ),
   })
   .meta({ id: 'EventTypeList' });
 

@@ -1,8 +1,4 @@
-import {
-  keywordQuickWin,
-  publishableTypeNames,
-  publishableTypes,
-} from '@hookferry/core/accounts/event-types/built-in';
+import { keywordQuickWin, publishableTypes } from '@hookferry/core/accounts/event-types/built-in';
 import type { AccountId } from '@hookferry/core/domain/account';
 import { deliveryIdOf } from '@hookferry/core/domain/delivery';
 import type { EndpointId } from '@hookferry/core/domain/endpoint';
@@ -155,7 +151,7 @@ describe('publishing', () => {
 
     it('lists the known types when another one is named', async () => {
       const { body } = await publish({ type: 'keyword.lost', data });
-      expect(body.errors[0].detail).toContain(publishableTypeNames.join(', '));
+      expect(body.errors[0].detail).toContain(publishableTypes.map(({ name }) => name).join(', '));
     });
 
     it('takes an event up to the limit, and none that is a byte longer', async () => {

@@ -8,7 +8,7 @@ import {
   readAccountUsage,
   updateAccount,
 } from './accounts';
-import { createApiKey, listApiKeys, revokeApiKey } from './api-keys';
+import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from './api-keys';
 import { exportAuditLog, listAuditLog } from './audit-log';
 import { dropDeadLetter, listDeadLetters, readDeadLetter, retryDeadLetter } from './dead-letters';
 import {
@@ -29,6 +29,7 @@ import {
 import { cancelEvent, erasePayload, listEvents, readEvent, rescheduleEvent } from './events';
 import { exportDeliveries } from './export';
 import { tryFilter } from './filters';
+import { readMe } from './me';
 import { readDeliveryMetrics, readEventMetrics } from './metrics';
 import { listStoppedWebhooks, readOperations } from './operations';
 import { listHeavyAccounts, readLastDay, readReadiness } from './operations-day';
@@ -123,7 +124,9 @@ export const routes: readonly Route[] = [
   deleteEventType, //       DELETE /v1/event-types/:name
   createApiKey, //          POST   /v1/api-keys
   listApiKeys, //           GET    /v1/api-keys
+  rotateApiKey, //          POST   /v1/api-keys/:id/rotate
   revokeApiKey, //          DELETE /v1/api-keys/:id
+  readMe, //                GET    /v1/me
   listAuditLog, //          GET    /v1/audit-log
   exportAuditLog, //        GET    /v1/audit-log/export
   createPortalSession, //   POST   /v1/portal-sessions

@@ -81,6 +81,7 @@ describe('what a session may do', () => {
     'webhooks:write': 'webhooks',
     'deliveries:write': 'redeliver',
     admin: 'operate',
+    'accounts:act': 'operate',
     'audit:read': 'audit',
     'events:write': undefined,
     'portal:write': undefined,

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events';
-import type { AccountQuota } from '@hookferry/core/accounts/account-quota';
 import type { OpenAccounts } from '@hookferry/core/accounts/open-accounts';
+import type { AccountStanding } from '@hookferry/core/accounts/redis-account-store';
 import type { AccountId } from '@hookferry/core/domain/account';
 import { deadLetterIdOf } from '@hookferry/core/domain/dead-letter';
 import type { AcceptedEvent } from '@hookferry/core/domain/event';
@@ -39,7 +39,9 @@ const shards = oneShard('bull');
 type ConsumerParts = Pick<EventWorkerParts, 'oldestEvents' | 'rejectedEvents' | 'openAccounts'> &
   Partial<PublishingParts>;
 
-const everyAccount = fake<OpenAccounts>({ takesEvents: async () => true });
+const everyAccount = fake<OpenAccounts>({
+  standingOf: async () => ({ state: 'open', historyDays: undefined }),
+});
 const noDeadLetters = fake<RejectedEvents>({ keep: async () => [] });
 
 // The worker's look for jobs of dead ones is one.
@@ -53,34 +55,67 @@ function openConsumer({ context, shard }: TestQueues, given: ConsumerParts): { s
   return willClose(openEventWorker({ ...parts, publishing, eventCapacity }, shard));
 }
 
-it('drops what comes for an account that is erased, an event or not, and says so', async () => {
-  const queues = willClose(await openTestQueues());
-  const { url, client, context, signals } = queues;
-  await once(context.redis, 'ready');
-  const event = buildEvent();
-  const queue = willClose(new Queue(EVENTS_QUEUE, { connection: client }));
-  const unexpected = async () => {
-    throw new Error('Nothing is to become of it.');
-  };
-  const consumer = openConsumer(queues, {
-    oldestEvents: new OldestEvents(context.redis, shards),
-    rejectedEvents: fake<RejectedEvents>({ keep: unexpected }),
-    openAccounts: fake<OpenAccounts>({ takesEvents: async (accountId) => accountId !== event.accountId }),
-    quota: fake<AccountQuota>({ requireRoomAsKnown: unexpected }),
-    atomic: buildAtomic(unexpected),
+describe('for an account that takes no events', () => {
+  const ERASING_SINCE = 1_900_000_000_000;
+
+  /** Takes an event that the API accepted, one that a producer pushed for the same account, and what is no event. */
+  async function takeAll(standing: AccountStanding, pushedAt: number) {
+    const queues = willClose(await openTestQueues());
+    const { url, client, context, signals } = queues;
+    await once(context.redis, 'ready');
+    const event = buildEvent();
+    const { accountId } = event;
+    const queue = willClose(new Queue(EVENTS_QUEUE, { connection: client }));
+    const consumer = openConsumer(queues, {
+      oldestEvents: new OldestEvents(context.redis, shards),
+      rejectedEvents: new RejectedEvents(context.redis, shards, Date.now),
+      openAccounts: fake<OpenAccounts>({ standingOf: async () => standing }),
+    });
+    await new EventQueue(context.redis, shards).add(event);
+    const pushed = { account_id: accountId, type: 'brief.created', data: { secret: 'of the account' } };
+    await queue.add('brief.created', pushed, { jobId: 'pushed', timestamp: pushedAt });
+    await queue.add('no event', { account_id: accountId }, { jobId: 'none', timestamp: pushedAt });
+    const progress = willClose(new QueueEvents(EVENTS_QUEUE, { connection: { url } }));
+    await progress.waitUntilReady();
+    const drained = once(progress, 'drained');
+    consumer.start();
+    await drained;
+    const deadLetterStore = new DeadLetterStore(client, shards, Date.now);
+    const { deadLetters } = await deadLetterStore.list(undefined, 10);
+    const kept = await Promise.all(deadLetters.map(({ id }) => deadLetterStore.find(id)));
+    return {
+      dropped: signals.named('event.dropped').map(({ jobId }) => jobId),
+      rejected: signals.named('event.rejected'),
+      kept: kept.map((letter) => letter?.dataText ?? ''),
+      ofApi: `${accountId}.${event.id}`,
+      accountId,
+    };
+  }
+
+  it('makes dead letters of what is pushed for one that never was, with all that it takes to retry them', async () => {
+    const { dropped, rejected, kept, accountId } = await takeAll({ state: 'unknown' }, ERASING_SINCE);
+    expect(dropped).toEqual([]);
+    const reason = `There is no account "${accountId}". Correct the producer's accountId; or create the account, then retry this dead letter.`;
+    expect(rejected).toMatchObject([
+      { jobId: 'pushed', code: 'not_found', reason },
+      { jobId: 'none', code: 'not_found', reason },
+    ]);
+    expect(kept.filter((text) => text.includes('of the account'))).toHaveLength(1);
   });
-  await new EventQueue(context.redis, shards).add(event);
-  await queue.add('no event', { account_id: event.accountId }, { jobId: 'none' });
-  const progress = willClose(new QueueEvents(EVENTS_QUEUE, { connection: { url } }));
-  await progress.waitUntilReady();
-  const drained = once(progress, 'drained');
-  consumer.start();
-  await drained;
-  expect(signals.named('event.dropped').map(({ jobId }) => jobId)).toEqual([
-    `${event.accountId}.${event.id}`,
-    'none',
-  ]);
-  expect(signals.named('job.interrupted')).toEqual([]);
+
+  it('makes one dead letter, without data, of what is pushed for one after its erasure began', async () => {
+    const erased: AccountStanding = { state: 'erased', erasingSince: ERASING_SINCE };
+    const { dropped, rejected, kept, ofApi } = await takeAll(erased, ERASING_SINCE + 1);
+    expect([dropped, rejected]).toEqual([[ofApi, 'pushed', 'none'], []]);
+    expect(kept).toHaveLength(1);
+    expect(kept.join()).not.toContain('of the account');
+  });
+
+  it('drops what was on the queue before, and says so', async () => {
+    const erased: AccountStanding = { state: 'erased', erasingSince: ERASING_SINCE };
+    const { dropped, rejected, ofApi } = await takeAll(erased, ERASING_SINCE - 1);
+    expect([dropped, rejected]).toEqual([[ofApi, 'pushed', 'none'], []]);
+  });
 });
 
 it('lets those who deliver in order know of an event that is put back, until it is fanned out', async () => {

@@ -1,8 +1,13 @@
 import type { OpenAccounts } from '@hookferry/core/accounts/open-accounts';
+import type { AccountId } from '@hookferry/core/domain/account';
 import { EVENTS_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
-import type { AppError } from '@hookferry/core/platform/app-error';
+import { AppError } from '@hookferry/core/platform/app-error';
 import type { Publishing } from '@hookferry/core/publish/publishing';
-import type { EventJob } from '@hookferry/core/queue/bullmq-event-queue';
+import {
+  acceptedEventSchema,
+  type EventJob,
+  scheduledEventSchema,
+} from '@hookferry/core/queue/bullmq-event-queue';
 import type { OldestEvents } from '@hookferry/core/queue/bullmq-oldest-events';
 import { PushedEvents } from '@hookferry/core/queue/bullmq-pushed-events';
 import {
@@ -29,8 +34,8 @@ export interface EventWorkerParts extends OpenWorkerParts {
 export const FAN_OUT_CONCURRENCY = 32;
 
 /**
- * Open the worker of a shard's events: invalid ones go to the dead letters, all others to the fan-out. Events
- * of an erased account are dropped: none of its data must be stored again.
+ * Open the worker of a shard's events: invalid ones, and those that a producer pushed for an account that there is not,
+ * go to the dead letters, all others to the fan-out.
  */
 export function openEventWorker(parts: EventWorkerParts, shard: QueueShard): BullmqWorker<unknown> {
   const { redis, eventCapacity: capacity, emit } = parts;
@@ -68,16 +73,52 @@ async function takeEvent(
   { id = '', name, timestamp, opts, data }: Job,
 ): Promise<void> {
   const job = { id, name, timestamp, delay: opts.delay, data };
-  if (await isDropped(parts, job)) return;
-  const refusal = await parts.publishing.take(job);
+  const accountId = accountOfJob(data);
+  const refusal = accountId ? await takeOf(parts, job, accountId) : await parts.publishing.take(job);
   if (refusal) await reject(parts, job, refusal);
 }
 
-async function isDropped({ openAccounts, emit }: EventWorkerParts, { id, data }: EventJob): Promise<boolean> {
-  const accountId = accountOfJob(data);
-  if (accountId === undefined || (await openAccounts.takesEvents(accountId))) return false;
-  emit({ name: 'event.dropped', jobId: id, accountId });
-  return true;
+async function takeOf(
+  parts: EventWorkerParts,
+  job: EventJob,
+  accountId: AccountId,
+): Promise<AppError | undefined> {
+  const standing = await parts.openAccounts.standingOf(accountId);
+  if (standing.state === 'erased')
+    return void (await dropErased(parts, job, accountId, standing.erasingSince));
+  if (standing.state === 'unknown' && isPushed(job)) return noAccount(accountId);
+  return await parts.publishing.take(job);
+}
+
+/**
+ * None of the account's data must be stored again. A producer that goes on publishing for it is told by one dead letter
+ * without them: more would push out those of others. What was on the queue before is erased like all the rest.
+ */
+async function dropErased(
+  parts: EventWorkerParts,
+  job: EventJob,
+  accountId: AccountId,
+  erasingSince = 0,
+): Promise<void> {
+  parts.emit({ name: 'event.dropped', jobId: job.id, accountId });
+  if (!isPushed(job) || job.timestamp <= erasingSince) return;
+  const told = { id: `erased-${accountId}`, name: 'event', timestamp: erasingSince, delay: 0 };
+  await parts.rejectedEvents.keep({ ...told, data: { account_id: accountId } }, accountErased(accountId));
+}
+
+/** By a producer. What the API has accepted is written in another form. */
+function isPushed({ data }: EventJob): boolean {
+  return ![acceptedEventSchema, scheduledEventSchema].some((schema) => schema.safeParse(data).success);
+}
+
+function noAccount(accountId: AccountId): AppError {
+  const detail = `There is no account "${accountId}". Correct the producer's accountId; or create the account, then retry this dead letter.`;
+  return new AppError('not_found', detail);
+}
+
+function accountErased(accountId: AccountId): AppError {
+  const detail = `The account "${accountId}" was erased. Its events are not kept. Stop the producer that still publishes for it.`;
+  return new AppError('not_found', detail);
 }
 
 async function reject(

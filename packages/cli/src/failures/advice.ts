@@ -1,4 +1,5 @@
 import type { WebhooksApiError } from '@hookferry/client';
+import type { Environment } from '../cli';
 
 const ADVICE: Readonly<Record<string, string>> = {
   unauthenticated: 'Log in with a key that is valid: hookferry login',
@@ -20,11 +21,17 @@ const ADVICE: Readonly<Record<string, string>> = {
   request_timeout: 'Try again.',
 };
 
+const VARIABLE_ADVICE =
+  'The key is that of HOOKFERRY_API_KEY, which goes before any login: correct the variable, or unset it.';
 const HISTORY_ADVICE = 'Try again later. Recent records can be read meanwhile: ask for these alone.';
 
 /** The advice for an error of the API, as a sentence. */
-export function adviceFor({ code, status }: Pick<WebhooksApiError, 'code' | 'status'>): string {
+export function adviceFor(
+  { code, status }: Pick<WebhooksApiError, 'code' | 'status'>,
+  environment: Environment,
+): string {
   if (code === 'history_unavailable') return HISTORY_ADVICE;
+  if (code === 'unauthenticated' && environment['HOOKFERRY_API_KEY']) return VARIABLE_ADVICE;
   if (status >= 500) return 'Try again later. If it fails again, give the request id to the operator.';
-  return ADVICE[code] ?? 'The page on errors in the documentation explains the code.';
+  return ADVICE[code] ?? `docs/errors.md explains "${code}".`;
 }

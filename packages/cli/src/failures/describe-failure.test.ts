@@ -25,11 +25,11 @@ it.each([
   [new CheckFailed(), 5],
   [new Interrupted(), 130],
 ])('%p ends with %d', (error, exitCode) => {
-  expect(describeFailure(error).exitCode).toBe(exitCode);
+  expect(describeFailure(error, {}).exitCode).toBe(exitCode);
 });
 
 it('says what happened, what is wrong where, what to do, and the id of the request', () => {
-  expect(describeFailure(apiError(422, 'invalid_request')).lines).toEqual([
+  expect(describeFailure(apiError(422, 'invalid_request'), {}).lines).toEqual([
     'Error: No. (422 invalid_request)',
     '  /url: is wrong',
     'Correct what is named above.',
@@ -38,5 +38,27 @@ it('says what happened, what is wrong where, what to do, and the id of the reque
 });
 
 it('hides no fault of the program itself', () => {
-  expect(() => describeFailure(new TypeError('ours'))).toThrow('ours');
+  expect(() => describeFailure(new TypeError('ours'), {})).toThrow('ours');
+});
+
+it('gives programs the same as a document', () => {
+  expect(describeFailure(apiError(422, 'invalid_request'), {}).document).toEqual({
+    code: 'invalid_request',
+    status: 422,
+    detail: 'No.',
+    errors: [{ pointer: '/url', detail: 'is wrong' }],
+    advice: 'Correct what is named above.',
+    request_id: 'req_1',
+  });
+  expect(describeFailure(new UsageError('No.', 'Do.'), {}).document).toEqual({
+    code: 'usage',
+    detail: 'No.',
+    advice: 'Do.',
+  });
+});
+
+it('says that a variable goes before any login', () => {
+  const { lines } = describeFailure(apiError(401, 'unauthenticated'), { HOOKFERRY_API_KEY: 'whk_wrong' });
+  expect(lines.join('\n')).toContain('HOOKFERRY_API_KEY, which goes before any login');
+  expect(describeFailure(apiError(401, 'unauthenticated'), {}).lines.join('\n')).toContain('hookferry login');
 });

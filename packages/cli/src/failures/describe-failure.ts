@@ -1,4 +1,5 @@
 import { WebhooksApiError, WebhooksConnectionError } from '@hookferry/client';
+import type { Environment } from '../cli';
 import { adviceFor } from './advice';
 import { CheckFailed } from './check-failed';
 import { EXIT_CODES, type ExitCode } from './exit-codes';
@@ -9,41 +10,60 @@ export interface Failure {
   readonly exitCode: ExitCode;
   /** For stderr: what happened, what to do, the request's id. Empty if it was said already. */
   readonly lines: readonly string[];
+  /** The same for programs. Absent: there is nothing to say. */
+  readonly document?: FailureDocument;
+}
+
+export interface FailureDocument {
+  /** That of the API, or `check_failed`, `usage` or `unreachable`. */
+  readonly code: string;
+  readonly detail: string;
+  readonly advice?: string;
+  readonly status?: number;
+  readonly errors?: readonly { readonly pointer: string; readonly detail: string }[];
+  readonly request_id?: string;
 }
 
 /** What to say about an error, and how the program ends. A fault of this program itself is thrown on. */
-export function describeFailure(error: unknown): Failure {
-  if (error instanceof CheckFailed) {
-    return {
-      exitCode: EXIT_CODES.checkFailed,
-      lines: error.message === '' ? [] : [`Error: ${error.message}`],
-    };
-  }
+export function describeFailure(error: unknown, environment: Environment): Failure {
   if (error instanceof Interrupted) return { exitCode: EXIT_CODES.interrupted, lines: [] };
-  if (error instanceof UsageError) {
-    return { exitCode: EXIT_CODES.usage, lines: [`Error: ${error.message}`, error.advice] };
+  if (error instanceof CheckFailed) {
+    if (error.message === '') return { exitCode: EXIT_CODES.checkFailed, lines: [] };
+    return failureOf(EXIT_CODES.checkFailed, { code: 'check_failed', detail: error.message });
   }
-  if (error instanceof WebhooksApiError) return describeApiError(error);
+  if (error instanceof UsageError) {
+    return failureOf(EXIT_CODES.usage, { code: 'usage', detail: error.message, advice: error.advice });
+  }
+  if (error instanceof WebhooksApiError) return describeApiError(error, environment);
   if (error instanceof WebhooksConnectionError) {
-    return {
-      exitCode: EXIT_CODES.unreachable,
-      lines: [`Error: the API gave no response. ${error.message}`, 'To find out why: hookferry doctor'],
-    };
+    const detail = `the API gave no response. ${error.message}`;
+    const advice = 'To find out why: hookferry doctor';
+    return failureOf(EXIT_CODES.unreachable, { code: 'unreachable', detail, advice });
   }
   throw error;
 }
 
-function describeApiError(error: WebhooksApiError): Failure {
-  const faults = error.errors.map(({ pointer, detail }) => `  ${pointer}: ${detail}`);
-  return {
-    exitCode: exitCodeOf(error.status),
-    lines: [
-      `Error: ${error.detail} (${error.status} ${error.code})`,
-      ...faults,
-      adviceFor(error),
-      ...(error.requestId === undefined ? [] : [`Request id: ${error.requestId}`]),
-    ],
-  };
+function describeApiError(error: WebhooksApiError, environment: Environment): Failure {
+  const { status, code, detail, errors, requestId } = error;
+  return failureOf(exitCodeOf(status), {
+    code,
+    status,
+    detail,
+    errors,
+    advice: adviceFor(error, environment),
+    ...(requestId === undefined ? {} : { request_id: requestId }),
+  });
+}
+
+function failureOf(exitCode: ExitCode, document: FailureDocument): Failure {
+  const { code, status, detail, errors = [], advice, request_id: requestId } = document;
+  const lines = [
+    `Error: ${detail}${status === undefined ? '' : ` (${status} ${code})`}`,
+    ...errors.map((fault) => `  ${fault.pointer}: ${fault.detail}`),
+    ...(advice === undefined ? [] : [advice]),
+    ...(requestId === undefined ? [] : [`Request id: ${requestId}`]),
+  ];
+  return { exitCode, lines, document };
 }
 
 function exitCodeOf(status: number): ExitCode {

@@ -22,6 +22,11 @@ it('reads durations in milliseconds', () => {
   expect(['1s', '15m', '7d'].map(parseDuration)).toEqual([1_000, 900_000, 604_800_000]);
 });
 
+it('speaks of the past where a time is in the past, and of the future where it is ahead', () => {
+  expect(() => parseTime('tomorrow')).toThrow('how long ago');
+  expect(() => parseTimeAhead('tomorrow')).toThrow('in how long');
+});
+
 describe('parseTimeAhead', () => {
   it.each([
     ['2h', '2026-11-21T14:00:00.000Z'],

@@ -17,17 +17,19 @@ export function parseDuration(text: string): number {
 /** A time, or how long ago, as RFC 3339 in UTC. @throws InvalidArgumentError. */
 export function parseTime(text: string, now = Date.now()): string {
   if (DURATION.test(text)) return new Date(now - parseDuration(text)).toISOString();
-  const time = TIME.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(time)) return new Date(time).toISOString();
-  throw new InvalidArgumentError(
-    'It must be a time such as 2026-11-21T16:00:00Z, or how long ago, such as 2h.',
-  );
+  return parseMoment(text, 'how long ago');
 }
 
 /** A time, or in how long, as RFC 3339 in UTC. @throws InvalidArgumentError. */
 export function parseTimeAhead(text: string, now = Date.now()): string {
   if (DURATION.test(text)) return new Date(now + parseDuration(text)).toISOString();
-  return parseTime(text, now);
+  return parseMoment(text, 'in how long');
+}
+
+function parseMoment(text: string, orElse: string): string {
+  const time = TIME.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(time)) return new Date(time).toISOString();
+  throw new InvalidArgumentError(`It must be a time such as 2026-11-21T16:00:00Z, or ${orElse}, such as 2h.`);
 }
 
 function isUnit(text: string | undefined): text is keyof typeof UNIT_MS {

@@ -148,7 +148,7 @@ describe('an account that is erased', () => {
     expect(marked).toEqual({ ...acme, erasingSince: 5 });
     expect(await accountStore.markErasing(acme.id, 6)).toEqual(marked);
     expect(await accounts.read(acme.id)).toEqual(marked);
-    expect((await accountStore.findStanding(acme.id)).isErased).toBe(true);
+    expect((await accountStore.findStanding(acme.id)).state).toBe('erased');
     expect(await accountStore.markErasing('nobody' as AccountId, 5)).toBeUndefined();
   });
 
@@ -158,13 +158,13 @@ describe('an account that is erased', () => {
     await accountStore.remove(acme, clock(), clock() + 100);
     await expect(accounts.read(acme.id)).rejects.toMatchObject({ code: 'not_found' });
     expect((await accounts.list(10)).accounts).toEqual([]);
-    expect((await accountStore.findStanding(acme.id)).isErased).toBe(true);
+    expect((await accountStore.findStanding(acme.id)).state).toBe('erased');
     await expect(accounts.create({ id: acme.id })).rejects.toMatchObject({ code: 'conflict' });
 
     for (let i = 0; i < 100; i += 1) clock();
     const again = await accounts.create({ id: acme.id });
     expect(await accounts.read(acme.id)).toEqual(again);
-    expect((await accountStore.findStanding(acme.id)).isErased).toBe(false);
+    expect((await accountStore.findStanding(acme.id)).state).toBe('open');
   });
 
   it('is forgotten altogether with the next one, once its id is free', async () => {
@@ -173,7 +173,7 @@ describe('an account that is erased', () => {
     const other = await accounts.create({ id: 'other' as AccountId });
     await accountStore.remove(acme, clock(), clock());
     await accountStore.remove(other, clock(), clock() + 100);
-    expect((await accountStore.findStanding(acme.id)).isErased).toBe(false);
-    expect((await accountStore.findStanding(other.id)).isErased).toBe(true);
+    expect((await accountStore.findStanding(acme.id)).state).toBe('unknown');
+    expect((await accountStore.findStanding(other.id)).state).toBe('erased');
   });
 });

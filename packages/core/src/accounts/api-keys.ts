@@ -12,7 +12,7 @@ import {
   scopes,
 } from '../domain/account';
 import type { Act } from '../domain/audit';
-import { AppError } from '../platform/app-error';
+import { AppError, invalidRequest } from '../platform/app-error';
 import { type Clock, formatTime, formatTimeOrNull, timeSchema } from '../platform/clock';
 import { encodeBytes, type NewId, newSecretBytes, type SecretBytes } from '../platform/ids';
 import type { AccountStore } from './redis-account-store';
@@ -43,6 +43,12 @@ export interface Revocation {
   readonly act?: Act;
 }
 
+export interface Rotation {
+  readonly overlapMs: number;
+  /** Absent: it is on no record. */
+  readonly act?: Act;
+}
+
 const KEYS_AT_ONCE = 100;
 
 /** The API keys of accounts. */
@@ -64,6 +70,7 @@ export class ApiKeys {
     const id = idOfKey(key);
     if (id === undefined)
       throw new AppError('internal_error', 'A new API key does not have the form of one.');
+    if (input.scopes.includes('accounts:act') && accountId !== DEFAULT_ACCOUNT) throw actsForNobody();
     const apiKey: ApiKey = { ...input, id, accountId, sha256: hashKey(key), createdAt };
     await apiKeyStore.save(apiKey, act);
     // Check only now: the erasure first marks the account and then removes its keys, so one of the two sees
@@ -95,6 +102,39 @@ export class ApiKeys {
   }
 
   /**
+   * Issue a key that may do the same, and let the old one end after an overlap. Portal sessions that the old one made
+   * go on. The new key never ends: neither does an earlier end of the old one hold for it.
+   *
+   * @throws AppError `not_found`; `conflict` for one that has ended, or was rotated before.
+   */
+  async rotate(
+    accountId: AccountId,
+    id: string,
+    { key, createdAt }: Issue,
+    { overlapMs, act }: Rotation,
+  ): Promise<IssuedApiKey & { readonly former: ApiKey }> {
+    const { apiKeyStore } = this.parts;
+    const former = await apiKeyStore.find(id);
+    if (former?.accountId !== accountId) throw keyNotFound();
+    // A repeated request, whose response was lost.
+    if (former.rotatedTo !== undefined && former.rotatedTo === idOfKey(key)) {
+      const apiKey = await apiKeyStore.find(former.rotatedTo);
+      if (!apiKey) throw keyNotFound();
+      return { key, apiKey, former };
+    }
+    refuseRotated(former, createdAt);
+    const { name, scopes: may, eventTypes } = former;
+    const input = { name, scopes: [...may], ...(eventTypes && { eventTypes: [...eventTypes] }) };
+    const issued = await this.issue(accountId, input, { key, createdAt });
+    const ended = await apiKeyStore.endFor(issued.apiKey, former, createdAt + overlapMs, act);
+    if (ended?.rotatedTo === issued.apiKey.id) return { ...issued, former: ended };
+    // It was revoked meanwhile, and nobody is to have a key in its place; or another rotation was first.
+    await apiKeyStore.remove(issued.apiKey);
+    if (ended) refuseRotated(ended, createdAt);
+    throw keyNotFound();
+  }
+
+  /**
    * Create the key that an operator gave in the environment, with every scope, unless it exists. A key of an
    * earlier version gets the scopes that were added since.
    */
@@ -105,12 +145,13 @@ export class ApiKeys {
     const sha256 = hashKey(key);
     const stored = await apiKeyStore.find(id);
     if (stored?.sha256 === sha256) {
-      if (lacksScopes(stored)) await apiKeyStore.save({ ...stored, scopes });
+      if (lacksScopes(stored)) await apiKeyStore.save({ ...stored, scopes: BOOTSTRAP_SCOPES });
       return;
     }
     if (stored) await apiKeyStore.remove(stored);
     const createdAt = clock();
-    await apiKeyStore.save({ id, accountId: DEFAULT_ACCOUNT, sha256, scopes, name: BOOTSTRAP, createdAt });
+    const record = { id, accountId: DEFAULT_ACCOUNT, sha256, name: BOOTSTRAP, createdAt };
+    await apiKeyStore.save({ ...record, scopes: BOOTSTRAP_SCOPES });
   }
 
   async #leave(apiKey: ApiKey, mayBeLast: boolean): Promise<void> {
@@ -134,18 +175,35 @@ export class ApiKeys {
 }
 
 const BOOTSTRAP = 'bootstrap';
+// `admin` implies the other. The version before does not know it, and may run beside this one.
+const BOOTSTRAP_SCOPES = scopes.filter((scope) => scope !== 'accounts:act');
 
 // A key of another name was issued by a client, with the scopes that it should have.
 function lacksScopes({ name, scopes: had }: ApiKey): boolean {
-  return name === BOOTSTRAP && scopes.some((scope) => !had.includes(scope));
+  return name === BOOTSTRAP && BOOTSTRAP_SCOPES.some((scope) => !had.includes(scope));
 }
 
-function canIssue({ scopes: may, expiresAt = Number.POSITIVE_INFINITY }: ApiKey, now: number): boolean {
-  return may.includes('admin') && expiresAt > now;
+// One that was rotated soon ends.
+function canIssue(
+  { scopes: may, expiresAt = Number.POSITIVE_INFINITY, rotatedTo }: ApiKey,
+  now: number,
+): boolean {
+  return may.includes('admin') && expiresAt > now && rotatedTo === undefined;
+}
+
+function refuseRotated({ rotatedTo, expiresAt = Number.POSITIVE_INFINITY }: ApiKey, now: number): void {
+  if (rotatedTo !== undefined)
+    throw new AppError('conflict', `The key was rotated before: rotate its successor "${rotatedTo}".`);
+  if (expiresAt <= now) throw new AppError('conflict', 'The key has expired. Issue a new one.');
 }
 
 function keyNotFound(): AppError {
   return new AppError('not_found', 'There is no API key with this id.');
+}
+
+function actsForNobody(): AppError {
+  const detail = `is only for keys of the account "${DEFAULT_ACCOUNT}": no other one can act for accounts`;
+  return invalidRequest([{ pointer: '/scopes', detail: `"accounts:act" ${detail}` }]);
 }
 
 function lastAdminKey(): AppError {
@@ -154,6 +212,21 @@ function lastAdminKey(): AppError {
     'This is the last key of the account with the scope "admin": without it, only the operator can issue keys. Issue another one first.',
   );
 }
+
+// As in a webhook's `events`.
+const EVENT_TYPE_FILTER = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*(\.\*)?$/;
+const MAX_EVENT_TYPES = 50;
+
+export const keyEventTypesSchema = z
+  .array(
+    z
+      .string()
+      .max(128)
+      .regex(EVENT_TYPE_FILTER, 'must be a type such as "order.created", or a prefix such as "order.*"'),
+  )
+  .min(1, 'must name at least one type')
+  .max(MAX_EVENT_TYPES)
+  .describe('The only types of events that the key may publish: types, or prefixes such as `order.*`.');
 
 export const scopeListSchema = z
   .array(scopeSchema)
@@ -169,6 +242,11 @@ export function newApiKeySchema(clock: Clock) {
     .strictObject({
       name: displayNameSchema.describe('A name for people, of at most 100 characters.'),
       scopes: scopeListSchema.describe(SCOPES),
+      event_types: keyEventTypesSchema
+        .nullish()
+        .describe(
+          'The only types of events that the key may publish: types, or prefixes such as `order.*`; it may then do nothing else with `events:write`. Default, and null: all types.',
+        ),
       expires_at: z.iso
         .datetime({ offset: true, error: 'must be a time such as 2030-01-31T00:00:00Z' })
         .transform((time) => Date.parse(time))
@@ -176,9 +254,14 @@ export function newApiKeySchema(clock: Clock) {
         .nullish()
         .describe('When the key stops working: a time in the future. Default, and null: never.'),
     })
-    .transform(({ expires_at: expiresAt, ...input }) => ({
+    .refine(({ event_types, scopes: may }) => event_types == null || may.includes('events:write'), {
+      path: ['event_types'],
+      message: 'has no effect without the scope "events:write"',
+    })
+    .transform(({ expires_at: expiresAt, event_types: eventTypes, ...input }) => ({
       ...input,
       ...(expiresAt == null ? {} : { expiresAt }),
+      ...(eventTypes == null ? {} : { eventTypes }),
     }))
     .meta({ id: 'NewApiKey' });
 }
@@ -189,8 +272,17 @@ export const apiKeyViewSchema = z
     id: z.string().describe('The id of the key: the 16 characters after `whk_`.'),
     name: z.string().describe('The name of the key, for people.'),
     scopes: z.array(scopeSchema).readonly().describe(SCOPES),
+    event_types: z
+      .array(z.string())
+      .readonly()
+      .nullable()
+      .describe('The only types of events that the key may publish. Null: all types.'),
     created_at: timeSchema.describe('When the key was issued.'),
     expires_at: timeSchema.nullable().describe('When the key stops working. Null: never.'),
+    rotated_to: z
+      .string()
+      .nullable()
+      .describe('The id of the key that took its place. Null: it was not rotated.'),
     last_used_at: timeSchema
       .nullable()
       .describe('When the key was last used, to within a few minutes. Null: never.'),
@@ -203,8 +295,10 @@ export function presentApiKey(apiKey: ListedApiKey): z.infer<typeof apiKeyViewSc
     id: apiKey.id,
     name: apiKey.name,
     scopes: apiKey.scopes,
+    event_types: apiKey.eventTypes ?? null,
     created_at: formatTime(apiKey.createdAt),
     expires_at: formatTimeOrNull(apiKey.expiresAt),
+    rotated_to: apiKey.rotatedTo ?? null,
     last_used_at: formatTimeOrNull(apiKey.lastUsedAt),
   };
 }

@@ -310,7 +310,7 @@ describe('auth failures', () => {
 
 describe('resolve account', () => {
   const ACME = 'acme' as AccountId;
-  const withoutAdmin = scopes.filter((scope) => scope !== 'admin');
+  const withoutAdmin = scopes.filter((scope) => scope !== 'admin' && scope !== 'accounts:act');
 
   const ERASING = 'erasing' as AccountId;
 
@@ -350,6 +350,14 @@ describe('resolve account', () => {
         await expect(create().resolve(record, account)).rejects.toMatchObject({ code: 'not_found' });
       },
     );
+
+    it("gives a key of the operator's own that may act for accounts the other account, and its own scopes", async () => {
+      const { record } = buildApiKey({
+        accountId: DEFAULT_ACCOUNT,
+        scopes: ['accounts:act', 'events:write'],
+      });
+      expect(await create().resolve(record, ACME)).toEqual({ ...record, accountId: ACME });
+    });
 
     it.each([
       ['an admin of another account', buildApiKey().record],

@@ -5,18 +5,20 @@ import {
   accountNotFound,
   DEFAULT_ACCOUNT,
   hashKey,
+  hasScope,
   idOfKey,
   idOfToken,
   isSameKey,
   isThere,
   type PortalSession,
   type Principal,
+  type Scope,
   scopesOf,
 } from '../domain/account';
 import { type Address, parseAddress } from '../domain/address-ranges';
 import { AppError } from '../platform/app-error';
 import { createLru, type Remembered } from '../platform/caches';
-import { type Clock, formatTime } from '../platform/clock';
+import { type Clock, formatTimeOrNull } from '../platform/clock';
 import type { Allowance } from '../platform/duration';
 import type { AccountStore } from './redis-account-store';
 import type { ApiKeyStore } from './redis-api-key-store';
@@ -96,7 +98,7 @@ export class Authentication {
     const key = keyIn(authorization) ?? '';
     const known = apiKeyStore.lastRead(idOfKey(key) ?? '');
     if (!known || !isSameKey(known.parsed, key)) return undefined;
-    return clock() < (known.parsed.expiresAt ?? Number.POSITIVE_INFINITY) ? known : undefined;
+    return hasExpired(known.parsed, clock()) ? undefined : known;
   }
 
   /** A request begins by such a key: that counts as its use. */
@@ -112,15 +114,15 @@ export class Authentication {
   }
 
   /**
-   * Resolve the account that a request is for: the key's own, or the one that an operator names. The scopes
-   * stay unchanged.
+   * Resolve the account that a request is for: the key's own, or the one that a key names which may act for
+   * others. The scopes stay unchanged.
    *
    * @throws AppError `operator_only` for any other key, before the account is looked up; `not_found` when the
    *   account does not exist, or is being erased.
    */
   async resolveAccount(principal: Principal, account: string | undefined): Promise<Principal> {
     if (account === undefined || account === principal.accountId) return principal;
-    requireOperator(principal);
+    requireOperator(principal, 'accounts:act');
     const id = accountIdSchema.safeParse(account).data;
     const found = id === undefined ? undefined : await this.parts.accountStore.find(id);
     if (id === undefined || !isThere(found)) throw accountNotFound();
@@ -129,15 +131,18 @@ export class Authentication {
 
   /**
    * Require a session that may still be used. It ends with the API key that created it, when that key is
-   * revoked or expires. So revoking a lost key ends every session that was made with it.
+   * revoked or expires, unless it was rotated. So revoking a lost key ends every session that was made with it.
    *
    * @throws AppError `unauthenticated`.
    */
   async requireLiveSession({ apiKeyId, expiresAt }: PortalSession): Promise<void> {
     const { apiKeyStore, clock } = this.parts;
     if (expiresAt > clock()) {
-      const apiKey = await apiKeyStore.find(apiKeyId);
-      if (apiKey && (apiKey.expiresAt ?? Number.POSITIVE_INFINITY) > clock()) return;
+      // A key that was rotated has a successor, which may have been rotated as well.
+      let apiKey = await apiKeyStore.find(apiKeyId);
+      while (apiKey && hasExpired(apiKey, clock()) && apiKey.rotatedTo !== undefined)
+        apiKey = await apiKeyStore.find(apiKey.rotatedTo);
+      if (apiKey && !hasExpired(apiKey, clock())) return;
     }
     throw sessionEnded();
   }
@@ -175,9 +180,13 @@ export function keyIn(authorization: string | undefined): string | undefined {
   return authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
 }
 
-function refuseExpired({ expiresAt }: ApiKey, now: number): void {
-  if (expiresAt === undefined || now < expiresAt) return;
-  throw unauthenticated(`The API key expired at ${formatTime(expiresAt)}. Use another one.`);
+function hasExpired({ expiresAt = Number.POSITIVE_INFINITY }: ApiKey, now: number): boolean {
+  return expiresAt <= now;
+}
+
+function refuseExpired(apiKey: ApiKey, now: number): void {
+  if (!hasExpired(apiKey, now)) return;
+  throw unauthenticated(`The API key expired at ${formatTimeOrNull(apiKey.expiresAt)}. Use another one.`);
 }
 
 export function unauthenticated(detail: string): AppError {
@@ -189,17 +198,21 @@ function sessionEnded(): AppError {
 }
 
 /**
- * Require a key that may administer any other account.
+ * Require a key of the operator's account.
  *
+ * @param scope `admin` to administer any other account, `accounts:act` to act for it.
  * @throws AppError `operator_only`.
  */
-export function requireOperator({ accountId, scopes }: Principal): void {
-  if (accountId === DEFAULT_ACCOUNT && scopes.includes('admin')) return;
+export function requireOperator(principal: Principal, scope: OperatorScope = 'admin'): void {
+  if (principal.accountId === DEFAULT_ACCOUNT && hasScope(principal, scope)) return;
+  const needed = scope === 'admin' ? '"admin"' : `"${scope}" or "admin"`;
   throw new AppError(
     'operator_only',
-    `Only a key of the account "${DEFAULT_ACCOUNT}" with the scope "admin" may do this.`,
+    `Only a key of the account "${DEFAULT_ACCOUNT}" with the scope ${needed} may do this.`,
   );
 }
+
+type OperatorScope = Extract<Scope, 'admin' | 'accounts:act'>;
 
 const NOTE_EVERY_MS = 60_000;
 

@@ -1,6 +1,6 @@
-import type { AccountId } from '../domain/account';
+import { type AccountId, DEFAULT_ACCOUNT } from '../domain/account';
 import { createLru } from '../platform/caches';
-import type { AccountStore } from './redis-account-store';
+import type { AccountStanding, AccountStore } from './redis-account-store';
 
 const REMEMBERED_ACCOUNTS = 1_000;
 /** The erasure of an account waits for longer than this for work that began with it. */
@@ -12,15 +12,12 @@ export interface OpenAccount {
   readonly historyDays: number | undefined;
 }
 
-interface RememberedAccount extends OpenAccount {
+interface RememberedAccount {
+  readonly standing: AccountStanding;
   readonly since: number;
 }
 
-/**
- * The accounts whose events are taken off the queue: not one that is being erased, or was erased recently.
- * The result is cached for a second. Events of an account that never existed are taken: it has no endpoint to
- * send them to.
- */
+/** The standings of accounts, as workers need them for each event. That an account is open is cached for a second. */
 export class OpenAccounts {
   readonly #known = createLru<AccountId, RememberedAccount>(REMEMBERED_ACCOUNTS);
 
@@ -30,19 +27,21 @@ export class OpenAccounts {
     private readonly now: () => number,
   ) {}
 
-  /** `undefined`: its events are not taken. */
-  async find(accountId: AccountId): Promise<OpenAccount | undefined> {
+  async standingOf(accountId: AccountId): Promise<AccountStanding> {
     const since = this.now();
     const known = this.#known.get(accountId);
-    if (known && since - known.since < OPEN_REMEMBERED_FOR_MS) return known;
-    const { isErased, historyDays } = await this.accountStore.findStanding(accountId);
-    if (isErased) return undefined;
-    const account = { historyDays, since };
-    this.#known.set(accountId, account);
-    return account;
+    if (known && since - known.since < OPEN_REMEMBERED_FOR_MS) return known.standing;
+    const standing = await this.accountStore.findStanding(accountId);
+    if (standing.state === 'open') this.#known.set(accountId, { standing, since });
+    // A producer may publish before the first API has started, which makes that account.
+    const isStillToCome = standing.state === 'unknown' && accountId === DEFAULT_ACCOUNT;
+    return isStillToCome ? { state: 'open', historyDays: undefined } : standing;
   }
 
-  async takesEvents(accountId: AccountId): Promise<boolean> {
-    return (await this.find(accountId)) !== undefined;
+  /** `undefined`: it is being erased, or was. An account that never existed has nothing that could be erased. */
+  async find(accountId: AccountId): Promise<OpenAccount | undefined> {
+    const standing = await this.standingOf(accountId);
+    if (standing.state === 'erased') return undefined;
+    return { historyDays: standing.state === 'open' ? standing.historyDays : undefined };
   }
 }

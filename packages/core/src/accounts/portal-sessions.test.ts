@@ -15,7 +15,7 @@ import { openAuthentication } from '../testing/open-authentication';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId } from '../testing/unique-ids';
 import type { AccountQuota } from './account-quota';
-import { newPortalCode, newPortalToken } from './api-keys';
+import { ApiKeys, newApiKey, newPortalCode, newPortalToken } from './api-keys';
 import { newPortalSessionSchema, PortalSessions } from './portal-sessions';
 import { AccountStore } from './redis-account-store';
 import { ApiKeyStore } from './redis-api-key-store';
@@ -177,6 +177,34 @@ describe('a portal session', () => {
     await expiring.authenticate(opened.token);
     expiring.move(MINUTE_MS);
     await expect(expiring.authenticate(opened.token)).rejects.toMatchObject(ENDED);
+  });
+
+  it('goes on when its key is rotated, and ends with the one that took its place, or when its own is revoked', async () => {
+    const rotated = async () => {
+      const scene = await setUp();
+      const { apiKeyStore, accountStore, accountId, principal, clock } = scene;
+      const { token } = await scene.exchange((await scene.create()).code);
+      const apiKeys = new ApiKeys({ apiKeyStore, accountStore, clock });
+      const rotate = (id: string) =>
+        apiKeys.rotate(
+          accountId,
+          id,
+          { key: newApiKey(newId), createdAt: clock() },
+          { overlapMs: MINUTE_MS },
+        );
+      const second = await rotate(principal.id);
+      const third = await rotate(second.apiKey.id);
+      scene.move(MINUTE_MS);
+      return { ...scene, token, second: second.apiKey, third: third.apiKey };
+    };
+    const { authenticate, token, apiKeyStore, third } = await rotated();
+    expect(await authenticate(token)).toMatchObject({ capabilities: expect.any(Array) });
+    await apiKeyStore.remove(third);
+    await expect(authenticate(token)).rejects.toMatchObject({ code: 'unauthenticated' });
+
+    const other = await rotated();
+    await other.apiKeyStore.remove(other.principal);
+    await expect(other.authenticate(other.token)).rejects.toMatchObject({ code: 'unauthenticated' });
   });
 
   it('ends when it is revoked, opened or not, by its own account alone', async () => {

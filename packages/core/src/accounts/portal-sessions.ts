@@ -155,9 +155,18 @@ export class PortalSessions {
 const GIVER_SCOPES: Readonly<Partial<Record<Capability, Scope>>> = {
   publish: 'events:write',
   transform: 'webhooks:write',
+  // What is on record of an operator's account, not everybody may see who opens its portal.
+  audit: 'audit:read',
 };
 
-function requireGiver({ scopes }: Principal, given: readonly Capability[]): void {
+function requireGiver({ scopes, eventTypes }: Principal, given: readonly Capability[]): void {
+  const limited = eventTypes && given.find((each) => each === 'publish' || each === 'schedule');
+  if (limited) {
+    throw new AppError(
+      'insufficient_scope',
+      `A key with "event_types" can't give the capability "${limited}".`,
+    );
+  }
   for (const capability of given) {
     const scope = GIVER_SCOPES[capability];
     if (scope === undefined || scopes.includes(scope)) continue;

@@ -31,13 +31,20 @@ export interface AccountChange {
   readonly endpointVerification?: EndpointVerification | null | undefined;
 }
 
-/** The facts of an account that decide about its events. */
-export interface AccountStanding {
-  /** Whether it is being erased, or was erased and its id is still taken. */
-  readonly isErased: boolean;
-  /** `undefined`: there is no such account, or it has no retention of its own. */
-  readonly historyDays: number | undefined;
-}
+/** What decides about the events of an account. */
+export type AccountStanding =
+  | {
+      readonly state: 'open';
+      /** `undefined`: it has no retention of its own. */
+      readonly historyDays: number | undefined;
+    }
+  | {
+      /** It is being erased, or was erased and its id is still taken. */
+      readonly state: 'erased';
+      /** Milliseconds since the Unix epoch. `undefined`: the erasure has ended. */
+      readonly erasingSince: number | undefined;
+    }
+  | { readonly state: 'unknown' };
 
 const CACHED_ACCOUNTS = 10_000;
 
@@ -113,9 +120,10 @@ export class AccountStore {
       this.redis.hget(keys.accounts, id),
       this.redis.zscore(keys.erasedAccounts, id),
     ]);
-    if (raw === null) return { isErased: takenUntil !== null, historyDays: undefined };
+    if (raw === null)
+      return takenUntil === null ? { state: 'unknown' } : { state: 'erased', erasingSince: undefined };
     const { erasingSince, historyDays } = this.#cache.get(id, raw);
-    return { isErased: erasingSince !== undefined, historyDays };
+    return erasingSince === undefined ? { state: 'open', historyDays } : { state: 'erased', erasingSince };
   }
 
   async find(id: AccountId): Promise<Account | undefined> {

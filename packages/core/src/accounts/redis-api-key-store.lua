@@ -10,6 +10,21 @@ function save_api_key(api_key, record)
   record_act()
 end
 
+--- Gives whether it was still as it was read.
+---@change
+---@key api_key = apiKey(id)
+---@with id text
+---@param before text
+---@param after text
+---@return boolean
+function replace_api_key(api_key, before, after)
+  if was_made() then return true end
+  if redis.call('GET', api_key) ~= before then return false end
+  redis.call('SET', api_key, after)
+  record_act()
+  return true
+end
+
 --- Gives whether it existed.
 ---@change
 ---@with id text

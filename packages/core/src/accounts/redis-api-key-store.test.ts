@@ -1,3 +1,4 @@
+import { keys } from '../domain/keys';
 import { buildApiKey } from '../testing/build-api-key';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId } from '../testing/unique-ids';
@@ -22,6 +23,13 @@ describe('ApiKeyStore', () => {
     const { record } = await issued();
     expect(await new ApiKeyStore(redis.client).find(record.id)).toEqual(record);
     expect(await store.find('0000000000000000')).toBeUndefined();
+  });
+
+  it('reads a record of a later version, without the scopes that this one does not know', async () => {
+    const { record } = await issued();
+    const later = { ...record, scopes: ['webhooks:read', 'of:tomorrow'], also: 'new' };
+    await redis.client.set(keys.apiKey(record.id), JSON.stringify(later));
+    expect(await store.find(record.id)).toEqual(record);
   });
 
   it('finds the newest state, also after another process has changed it', async () => {

@@ -5,9 +5,15 @@ import { ParsedCache, type Remembered } from '../platform/caches';
 import { formatTime } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
 import { idOfMember, readNewestFirst, timedMember } from '../platform/redis-timeline';
-import { newFields } from './audit/field-changes';
+import { changesBetween, newFields, plainFields } from './audit/field-changes';
 import { makeChange } from './audit/redis-recorded-change';
-import { leaveApiKeys, noteApiKeyUse, removeApiKey, saveApiKey } from './redis-api-key-store.script';
+import {
+  leaveApiKeys,
+  noteApiKeyUse,
+  removeApiKey,
+  replaceApiKey,
+  saveApiKey,
+} from './redis-api-key-store.script';
 
 export interface ListedApiKey extends ApiKey {
   /** To the minute. Milliseconds since the Unix epoch. */
@@ -51,11 +57,38 @@ export class ApiKeyStore {
 
   /** @param act absent: it is on no record. */
   async save(apiKey: ApiKey, act?: Act): Promise<void> {
-    const { id, accountId, createdAt, name, scopes, expiresAt } = apiKey;
+    const { id, accountId, createdAt, name, scopes, eventTypes, expiresAt } = apiKey;
     await this.redis.zadd(keys.apiKeyIds(accountId), 0, timedMember(createdAt, id));
-    const changes = newFields({ name, scopes, expiresAt: expiresAt && formatTime(expiresAt) });
+    const changes = newFields({ name, scopes, eventTypes, expiresAt: expiresAt && formatTime(expiresAt) });
     const recorded = act && { act, accountId, targetId: id, changes };
     await makeChange(this.redis, saveApiKey({ id, record: JSON.stringify(apiKey) }), recorded);
+  }
+
+  /**
+   * Let a key end at that time, unless it ends before, and name its successor, unless it has one. Gives the key as it is then;
+   * `undefined`: it was revoked.
+   */
+  async endFor(
+    successor: ApiKey,
+    { id, accountId }: ApiKey,
+    endsAt: number,
+    act?: Act,
+  ): Promise<ApiKey | undefined> {
+    for (;;) {
+      const raw = await this.redis.get(keys.apiKey(id));
+      if (raw === null) return undefined;
+      const stored = parse(raw);
+      if (stored.rotatedTo !== undefined) return stored;
+      const expiresAt = Math.min(stored.expiresAt ?? Number.POSITIVE_INFINITY, endsAt);
+      const ended: ApiKey = { ...stored, expiresAt, rotatedTo: successor.id };
+      const after = JSON.stringify(ended);
+      const changes = changesBetween(
+        plainFields({ expiresAt: stored.expiresAt && formatTime(stored.expiresAt) }),
+        plainFields({ expiresAt: formatTime(expiresAt), rotatedTo: successor.id }),
+      );
+      const recorded = act && { act, accountId, targetId: id, changes };
+      if (await makeChange(this.redis, replaceApiKey({ id, before: raw, after }), recorded)) return ended;
+    }
   }
 
   /** Give whether it existed. @param act absent: it is on no record. */

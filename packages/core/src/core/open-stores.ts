@@ -130,7 +130,7 @@ export function openStores(parts: StoreParts) {
     accountStore,
     apiKeyStore: new ApiKeyStore(redis),
     portalSessionStore: new PortalSessionStore(redis),
-    eventTypeStore: new EventTypeStore(redis),
+    eventTypeStore: new EventTypeStore(redis, config),
     auditLog: new AuditLog(redis),
     auditBounds: auditBoundsOf(config),
     operationalEvents,

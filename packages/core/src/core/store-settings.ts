@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { auditSettings } from '../accounts/audit/audit-settings';
+import { eventTypeSettings } from '../accounts/event-types/redis-event-type-store';
 import { disableSettings } from '../endpoints/disable';
 import { historySettings } from '../history/database/history-settings';
 import { commonSettings, secretsSettings } from '../platform/settings';
@@ -9,6 +10,7 @@ export const storeSettings = {
   ...commonSettings,
   ...historySettings,
   ...auditSettings,
+  ...eventTypeSettings,
   ...disableSettings,
   // What changes webhooks opens their records.
   SECRETS_ENCRYPTION_KEY: secretsSettings.SECRETS_ENCRYPTION_KEY,

@@ -78,9 +78,14 @@ export const scopes = [
   'admin',
   'portal:write',
   'audit:read',
+  'accounts:act',
 ] as const;
 export const scopeSchema = z.enum(scopes, `must be one of ${scopes.join(', ')}`).meta({ id: 'Scope' });
 export type Scope = z.infer<typeof scopeSchema>;
+
+function isScope(name: string): name is Scope {
+  return (scopes as readonly string[]).includes(name);
+}
 
 /** The middle part of a key, which names it without giving it away. */
 export const apiKeyIdSchema = z.string().regex(/^[0-9a-z]{16}$/);
@@ -91,12 +96,17 @@ export const apiKeySchema = z.object({
   accountId: accountIdSchema,
   /** Hex. */
   sha256: z.string(),
-  scopes: z.array(scopeSchema).readonly(),
+  /** One of a later version is nothing that this one could allow. */
+  scopes: z.array(z.string()).transform((all): readonly Scope[] => all.filter(isScope)),
+  /** The only types of events that it may publish, in the form of a webhook's `events`. Absent: all. */
+  eventTypes: z.array(z.string()).readonly().optional(),
   name: z.string(),
   /** Milliseconds since the Unix epoch. */
   createdAt: z.number(),
   /** The first moment at which it no longer counts. */
   expiresAt: z.number().optional(),
+  /** The key that took its place: portal sessions that it made count for as long as that one does. */
+  rotatedTo: z.string().optional(),
 });
 export type ApiKey = Readonly<z.infer<typeof apiKeySchema>>;
 
@@ -233,11 +243,16 @@ export function idOfToken(token: string): string | undefined {
 }
 
 /** Who sent a request: the holder of an API key, or of the token of a portal session. */
-export interface Principal extends Pick<ApiKey, 'id' | 'accountId' | 'scopes' | 'sha256'> {
+export interface Principal extends Pick<ApiKey, 'id' | 'accountId' | 'scopes' | 'sha256' | 'eventTypes'> {
   /** What a portal session may be used for; absent: the principal is an API key. */
   readonly capabilities?: readonly Capability[];
   /** Of a portal session: what its maker called it. */
   readonly label?: string;
+}
+
+/** Whoever may issue keys for the operator's account may act for every account. */
+export function hasScope({ scopes: has }: Pick<Principal, 'scopes'>, scope: Scope): boolean {
+  return has.includes(scope) || (scope === 'accounts:act' && has.includes('admin'));
 }
 
 /** API keys with the right scope may see secrets: a client that sets a webhook's secret has it anyway. */

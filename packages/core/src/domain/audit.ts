@@ -34,6 +34,7 @@ export type AuditAction =
   | 'event_type.put'
   | 'event_type.delete'
   | 'api_key.create'
+  | 'api_key.rotate'
   | 'api_key.revoke'
   | 'session.create'
   | 'session.login'

@@ -11,6 +11,7 @@ import { testRetention } from '../testing/test-retention';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
 import { Metrics, type MetricsParts, type MetricsQuery } from './metrics';
 import { RECENT_SHOWN_FOR_MS, RecentAttempts } from './recent-attempts';
+import { countAttempt, isOfSchedule, newCounts } from './rollups';
 
 const HOUR_MS = 3_600_000;
 const NOON = Date.parse('2026-11-24T12:00:00Z');
@@ -113,6 +114,34 @@ it('tells percentiles of how long attempts took, and from the acceptance to the 
   expect(delivered).toMatchObject({ p50: near(500), p95: near(950), p99: near(990), lagP95: near(5_950) });
   expect(failed).toMatchObject({ p50: near(100), lagP95: undefined });
 });
+
+it('takes a redelivery or a replay neither for a retry nor for lag', () => {
+  const counts = newCounts();
+  const attempt = { startedAt: NOON, durationMs: 40, number: 1, outcome: 'delivered', isOfSchedule: true };
+  countAttempt(counts, attempt, NOON);
+  countAttempt(
+    counts,
+    { ...attempt, startedAt: NOON + HOUR_MS, number: 2, outcome: 'http_5xx', isOfSchedule: false },
+    NOON,
+  );
+  countAttempt(counts, { ...attempt, startedAt: NOON + HOUR_MS + 1, number: 3, isOfSchedule: false }, NOON);
+  expect(counts).toMatchObject({ attempts: 3, delivered: 2, retried: 0 });
+  expect([...counts.lags.values()]).toEqual([1]);
+});
+
+it.each([
+  [undefined, undefined, true],
+  [undefined, 'test', true],
+  [1, undefined, true],
+  [2, undefined, false],
+  [undefined, 'replay', false],
+  [undefined, 'manual', false],
+])(
+  'takes an attempt of round %j, of a delivery that began by %j, for one of the schedule: %j',
+  (round, first, is) => {
+    expect(isOfSchedule(round, first)).toBe(is);
+  },
+);
 
 it('groups by webhook, type or outcome', async () => {
   const { record, read } = arrange();

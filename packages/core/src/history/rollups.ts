@@ -60,13 +60,13 @@ export interface Rollup {
   readonly value: string;
   readonly attempts: number;
   readonly delivered: number;
-  /** Attempts after the first. */
+  /** Attempts after the first, but for those of redeliveries and replays. */
   readonly retried: number;
   /** Deliveries, at the time of their last attempt. */
   readonly exhausted: number;
   /** How long the attempts took. */
   readonly durations: Histogram;
-  /** From the acceptance to the end of the attempt that was accepted. */
+  /** From the acceptance to the end of the attempt that was accepted, likewise. */
   readonly lags: Histogram;
 }
 
@@ -126,24 +126,41 @@ export function newCounts(): RollupCounts {
   return { attempts: 0, delivered: 0, retried: 0, exhausted: 0, durations: new Map(), lags: new Map() };
 }
 
-/** Times are in milliseconds. @param by -1 for one that was counted before, and is taken back. */
+export interface CountedAttempt extends Pick<Attempt, 'startedAt' | 'durationMs' | 'number'> {
+  readonly outcome: string;
+  /** Whether the event's own delivery made it, and no redelivery or replay. */
+  readonly isOfSchedule: boolean;
+}
+
+/** The triggers of attempts that somebody asked for, long after the event. */
+const ASKED: ReadonlySet<string | undefined> = new Set(['manual', 'replay']);
+
+/**
+ * @param round as in the attempt's line. Absent: the first one.
+ * @param firstTrigger of the delivery's first attempt: a replay may be what made the delivery.
+ */
+export function isOfSchedule(round: number | null | undefined, firstTrigger: string | undefined): boolean {
+  return (round ?? 1) === 1 && !ASKED.has(firstTrigger);
+}
+
+/**
+ * Times are in milliseconds. Attempts of a redelivery or a replay are no retries, and how long ago the event was accepted
+ * tells nothing about them.
+ *
+ * @param by -1 for one that was counted before, and is taken back.
+ */
 export function countAttempt(
   counts: RollupCounts,
-  {
-    startedAt,
-    durationMs,
-    number,
-    outcome,
-  }: Pick<Attempt, 'startedAt' | 'durationMs' | 'number'> & { readonly outcome: string },
+  { startedAt, durationMs, number, outcome, isOfSchedule: isCounted }: CountedAttempt,
   acceptedAt: number,
   by: 1 | -1 = 1,
 ): void {
   counts.attempts += by;
-  if (number > 1) counts.retried += by;
+  if (number > 1 && isCounted) counts.retried += by;
   addTo(counts.durations, bucketOf(durationMs), by);
   if (outcome !== 'delivered') return;
   counts.delivered += by;
-  addTo(counts.lags, bucketOf(startedAt + durationMs - acceptedAt), by);
+  if (isCounted) addTo(counts.lags, bucketOf(startedAt + durationMs - acceptedAt), by);
 }
 
 export function addHistogram(sum: Map<number, number>, added: Histogram): void {
@@ -179,8 +196,8 @@ export function countedLogOf(log: string): string {
     .join('');
 }
 
-function countedLineOf({ n, t, d, o, a, l, ro, r }: AttemptLine): AttemptLine {
-  return { n, t, d, o, a, l, ro, r };
+function countedLineOf({ n, t, d, o, a, g, l, ro, r }: AttemptLine): AttemptLine {
+  return { n, t, d, o, a, g, l, ro, r };
 }
 
 /** Adds up the attempts of deliveries that are read one by one. */
@@ -193,11 +210,22 @@ export class RollupTally {
   add(delivery: WalkedDelivery, log: string, by: 1 | -1 = 1): void {
     const steps = stepsOf(log);
     let last: Pick<Attempt, 'startedAt' | 'outcome'> | undefined;
+    const firstTrigger = steps
+      .map(({ line }) => line)
+      .filter(isAttempt)
+      .find(({ n }) => n === 1)?.g;
     for (const { line } of steps) {
       if (!isAttempt(line)) continue;
-      const { n: number, t: startedAt, d: durationMs, o: outcome = 'delivered', l } = line;
+      const { n: number, t: startedAt, d: durationMs, o: outcome = 'delivered', l, ro: round } = line;
       const sum = this.#sumOf(delivery, startedAt, outcome);
-      if (sum) countAttempt(sum, { number, startedAt, durationMs, outcome }, delivery.createdAt, by);
+      const counted = {
+        number,
+        startedAt,
+        durationMs,
+        outcome,
+        isOfSchedule: isOfSchedule(round, firstTrigger),
+      };
+      if (sum) countAttempt(sum, counted, delivery.createdAt, by);
       if (isDeciding({ isLate: l === 1, outcome })) last = { startedAt, outcome };
     }
     if (steps.at(-1)?.summary.status !== 'exhausted' || !last) return;

@@ -1,3 +1,4 @@
+import { catalogue } from '../accounts/event-types/built-in';
 import type { EventTypes } from '../accounts/event-types/event-types';
 import type { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
 import type { EventId, StoredEvent } from '../domain/event';
@@ -35,7 +36,10 @@ function arrange(events: readonly StoredEvent[]) {
     eventTypes: fake<EventTypes>({
       readNamed: async () => Promise.reject(new Error('Nobody asked for a type.')),
     }),
-    eventTypeStore: fake<EventTypeStore>({ names: async () => [] }),
+    eventTypeStore: fake<EventTypeStore>({
+      builtInNames: catalogue.map(({ name }) => name),
+      names: async () => [],
+    }),
   });
   const tryOnLast = (last: Omit<LastEvents, 'kind'>) =>
     new Trials(parts).runFilter(accountId, filter, { kind: 'last', ...last });

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { isOperational, publishableTypeNames, publishableTypes } from '../accounts/event-types/built-in';
+import { isOperational, publishableTypes } from '../accounts/event-types/built-in';
 import type { CheckData } from '../accounts/event-types/compile-data-schema';
 import { MAX_DEPTH } from '../accounts/event-types/custom-event-type';
 import { listNames } from '../accounts/event-types/event-types';
@@ -34,13 +34,17 @@ export async function validateEvent(
   maxBytes: number,
   event: UncheckedEvent,
 ): Promise<string> {
-  const check = builtIn.get(event.type) ?? (await findCustom(eventTypeStore, event.type));
+  const check = checkOf(eventTypeStore, event.type) ?? (await findCustom(eventTypeStore, event.type));
   if (!check) throw invalidEvent([await wrongType(eventTypeStore, event.type)]);
   if (event.dataText === '') throw invalidEvent([{ pointer: '/data', detail: 'is required' }]);
   if (depthOf(event.dataText) > MAX_DEPTH) throw tooDeep();
   const validationErrors = check(event.data);
   if (validationErrors.length > 0) throw invalidEvent(validationErrors);
   return serialise(event, maxBytes);
+}
+
+function checkOf({ publishable }: EventTypeStore, type: string): CheckData | undefined {
+  return publishable.length === 0 ? undefined : builtIn.get(type);
 }
 
 async function findCustom(eventTypeStore: EventTypeStore, type: string): Promise<CheckData | undefined> {
@@ -55,7 +59,7 @@ async function wrongType(eventTypeStore: EventTypeStore, type: string): Promise<
     : 'is not a known event type; you can publish';
   return {
     pointer: '/type',
-    detail: `"${shorten(type)}" ${problem} ${listNames([...publishableTypeNames, ...custom])}`,
+    detail: `"${shorten(type)}" ${problem} ${listNames([...custom, ...eventTypeStore.publishable.map(({ name }) => name)])}`,
   };
 }
 

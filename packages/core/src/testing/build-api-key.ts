@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type ApiKey, hashKey, scopes } from '../domain/account';
+import { type ApiKey, DEFAULT_ACCOUNT, hashKey, scopes } from '../domain/account';
 import { uniqueAccountId } from './unique-ids';
 
 export interface IssuedApiKey {
@@ -9,7 +9,7 @@ export interface IssuedApiKey {
   readonly record: ApiKey;
 }
 
-/** A key with every scope, in an account of its own, unless `change` says otherwise. */
+/** A key with every scope that its account gives, in an account of its own, unless `change` says otherwise. */
 export function buildApiKey(
   change: Partial<Pick<ApiKey, 'accountId' | 'scopes' | 'createdAt' | 'expiresAt'>> = {},
 ): IssuedApiKey {
@@ -21,7 +21,8 @@ export function buildApiKey(
       id,
       accountId: uniqueAccountId(),
       sha256: hashKey(key),
-      scopes,
+      // Only the operator's can act for accounts.
+      scopes: scopes.filter((scope) => scope !== 'accounts:act' || change.accountId === DEFAULT_ACCOUNT),
       name: 'test',
       createdAt: 1_700_000_000_000,
       ...change,

@@ -1,4 +1,5 @@
 import type { AccountQuota } from '../accounts/account-quota';
+import { publishableTypes } from '../accounts/event-types/built-in';
 import { compileDataSchema } from '../accounts/event-types/compile-data-schema';
 import type { CustomEventType } from '../accounts/event-types/custom-event-type';
 import type { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
@@ -28,6 +29,7 @@ export function fakePublishingParts({
     scheduleMaxMs: 30 * 86_400_000,
     clock,
     eventTypeStore: fake<EventTypeStore>({
+      publishable: publishableTypes,
       find: async (wanted) => compiled.find(({ name }) => name === wanted),
       names: async () => compiled.map(({ name }) => name),
     }),

@@ -21,10 +21,15 @@ const SCOPES: Readonly<Record<Scope, string>> = {
   'deliveries:write': 'redeliver and replay',
   'portal:write': 'open this portal for people',
   'audit:read': 'see who changed what',
+  'accounts:act': 'create accounts, and act for them',
   admin: 'issue and revoke keys',
 };
 const scopes = Object.keys(SCOPES) as Scope[];
-const CHOSEN_AT_FIRST: readonly Scope[] = scopes.filter((scope) => scope !== 'admin');
+/** Only its keys can act for other accounts. */
+const OPERATORS_ACCOUNT = 'default';
+/** What a program of a customer rarely needs. */
+const POWERFUL: readonly Scope[] = ['accounts:act', 'admin'];
+const CHOSEN_AT_FIRST: readonly Scope[] = scopes.filter((scope) => !POWERFUL.includes(scope));
 
 const DAY_MS = 86_400_000;
 
@@ -82,18 +87,20 @@ export function IssueKeyDialog({ accountId, onClose }: IssueKeyDialogProps) {
       />
       <fieldset className={styles['scopes']}>
         <legend>It may</legend>
-        {scopes.map((scope) => (
-          <label key={scope}>
-            <input
-              type="checkbox"
-              checked={chosen.includes(scope)}
-              onChange={() => setChosen((before) => toggled(before, scope))}
-            />
-            <span>
-              {SCOPES[scope]} <code>{scope}</code>
-            </span>
-          </label>
-        ))}
+        {scopes
+          .filter((scope) => scope !== 'accounts:act' || accountId === OPERATORS_ACCOUNT)
+          .map((scope) => (
+            <label key={scope}>
+              <input
+                type="checkbox"
+                checked={chosen.includes(scope)}
+                onChange={() => setChosen((before) => toggled(before, scope))}
+              />
+              <span>
+                {SCOPES[scope]} <code>{scope}</code>
+              </span>
+            </label>
+          ))}
       </fieldset>
       <SelectField label="Expires" value={days} onChange={({ target }) => setDays(target.value)}>
         <option value="">never</option>

@@ -31,6 +31,7 @@ export const ACTIONS: Readonly<Record<AuditAction, string>> = {
   'event_type.put': 'Event type changed',
   'event_type.delete': 'Event type deleted',
   'api_key.create': 'API key issued',
+  'api_key.rotate': 'API key rotated',
   'api_key.revoke': 'API key revoked',
   'session.create': 'Portal link made',
   'session.login': 'Portal link opened',

@@ -5,6 +5,7 @@ import { PageHeader } from '../../components/page-header';
 import { Problem } from '../../components/problem';
 import { TextWithCode } from '../../components/text-with-code';
 import { EventOrigin } from './event-origin';
+import styles from './event-types-page.module.css';
 
 const columns: readonly Column<EventType>[] = [
   {
@@ -28,23 +29,42 @@ const columns: readonly Column<EventType>[] = [
   },
 ];
 
-/** The catalogue. */
+/** The catalogue: what the product tells, and folded below what the service tells about webhooks. */
 export function EventTypesPage() {
-  const [, go] = useLocation();
   const { data: types, error, refetch } = useEventTypes();
+  const operational = types?.filter(({ origin }) => origin === 'operational') ?? [];
   return (
     <>
       <PageHeader title="Event types" />
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {(types || !error) && (
-        <DataTable
-          label="Event types"
-          columns={columns}
-          rows={types}
-          rowId={({ name }) => name}
-          onOpen={({ name }) => go(`/event-types/${name}`)}
-        />
+        <Types label="Event types" types={types?.filter(({ origin }) => origin !== 'operational')} />
+      )}
+      {operational.length > 0 && (
+        <details className={styles['operational']}>
+          <summary>Events about your webhooks ({operational.length})</summary>
+          <Types label="Events about your webhooks" types={operational} />
+        </details>
       )}
     </>
+  );
+}
+
+interface TypesProps {
+  readonly label: string;
+  /** Absent: they are still read. */
+  readonly types: readonly EventType[] | undefined;
+}
+
+function Types({ label, types }: TypesProps) {
+  const [, go] = useLocation();
+  return (
+    <DataTable
+      label={label}
+      columns={columns}
+      rows={types}
+      rowId={({ name }) => name}
+      onOpen={({ name }) => go(`/event-types/${name}`)}
+    />
   );
 }

@@ -104,7 +104,8 @@ function Step({ title, isDone, children }: StepProps) {
 const MOST_NAMED = 5;
 
 function Types() {
-  const { data: types = [] } = useEventTypes();
+  const { data = [] } = useEventTypes();
+  const types = data.filter(({ origin }) => origin !== 'operational');
   if (types.length === 0) return <p>There is no event type yet.</p>;
   return (
     <ul className={styles['types']}>

@@ -48,31 +48,37 @@ interface GroupProps extends Omit<EventPickerProps, 'error'> {
 
 function Group({ group: { filter, types }, filters, onChange }: GroupProps) {
   const isWhole = filter !== undefined && filters.includes(filter);
+  const choices = types.map((type) => (
+    <Choice
+      key={type.name}
+      type={type}
+      isChosen={filters.includes(type.name) || (isWhole && isWithin(type.name, filter))}
+      isImplied={isWhole}
+      onChange={(isChosen) => onChange(withChoice(filters, type.name, isChosen))}
+    />
+  ));
+  if (filter === undefined) {
+    // Most people want the events of the product, and not those about webhooks.
+    return (
+      <details className={styles['group']} open={types.some(({ name }) => filters.includes(name))}>
+        <summary>Events about your webhooks</summary>
+        {choices}
+      </details>
+    );
+  }
   return (
     <div className={styles['group']}>
-      {filter === undefined ? (
-        <p className={styles['hint']}>Events about your webhooks</p>
-      ) : (
-        <label className={styles['choice']}>
-          <input
-            type="checkbox"
-            checked={isWhole}
-            onChange={({ target }) => onChange(withChoice(filters, filter, target.checked))}
-          />
-          <span>
-            <code>{filter}</code> all of them, also those that are added later
-          </span>
-        </label>
-      )}
-      {types.map((type) => (
-        <Choice
-          key={type.name}
-          type={type}
-          isChosen={filters.includes(type.name) || (isWhole && isWithin(type.name, filter))}
-          isImplied={isWhole}
-          onChange={(isChosen) => onChange(withChoice(filters, type.name, isChosen))}
+      <label className={styles['choice']}>
+        <input
+          type="checkbox"
+          checked={isWhole}
+          onChange={({ target }) => onChange(withChoice(filters, filter, target.checked))}
         />
-      ))}
+        <span>
+          <code>{filter}</code> all of them, also those that are added later
+        </span>
+      </label>
+      {choices}
     </div>
   );
 }

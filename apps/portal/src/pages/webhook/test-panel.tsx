@@ -4,24 +4,38 @@ import { useState } from 'react';
 import { Link } from 'wouter';
 import { useApi } from '../../api/api-context';
 import { ask } from '../../api/ask';
-import { useEventTypes } from '../../api/event-type-queries';
+import { type EventType, useEventTypes } from '../../api/event-type-queries';
 import { queryKeys } from '../../api/query-keys';
 import { Button } from '../../components/button';
 import { SelectField } from '../../components/field';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
 import { StatusBadge } from '../deliveries/status-badge';
+import { EVERY_EVENT, isWithin } from '../webhook-form/event-choice';
 import styles from './webhook-page.module.css';
 
 type TestSent = components['schemas']['TestSent'];
 
-// Whatever the webhook asked for first.
+// Whatever the webhook subscribes to first.
 const ANY = '';
 
+interface TestPanelProps {
+  readonly webhookId: string;
+  /** The webhook's filters of types. */
+  readonly events: readonly string[];
+}
+
+function isSubscribed({ name, origin }: EventType, filter: string): boolean {
+  if (filter === EVERY_EVENT) return origin !== 'operational';
+  return filter === name || isWithin(name, filter);
+}
+
 /** Sends the example of an event type to this webhook alone, and shows the result. */
-export function TestPanel({ webhookId }: { readonly webhookId: string }) {
+export function TestPanel({ webhookId, events }: TestPanelProps) {
   const api = useApi();
   const { data: types = [] } = useEventTypes();
+  const subscribed = types.filter((type) => events.some((filter) => isSubscribed(type, filter)));
+  const others = types.filter((type) => !subscribed.includes(type));
   const [type, setType] = useState(ANY);
   const sending = useMutation({
     mutationFn: () => {
@@ -33,10 +47,9 @@ export function TestPanel({ webhookId }: { readonly webhookId: string }) {
     <Section title="Test">
       <div className={styles['test']}>
         <SelectField label="Example of" value={type} onChange={(event) => setType(event.target.value)}>
-          <option value={ANY}>the first type that it asked for</option>
-          {types.map(({ name }) => (
-            <option key={name}>{name}</option>
-          ))}
+          <option value={ANY}>the first type that it subscribes to</option>
+          <Types label="It subscribes to" types={subscribed} />
+          <Types label="Others" types={others} />
         </SelectField>
         <Button isBusy={sending.isPending} onClick={() => sending.mutate()}>
           Send test event
@@ -45,6 +58,17 @@ export function TestPanel({ webhookId }: { readonly webhookId: string }) {
       {sending.error && <Problem error={sending.error} />}
       {sending.data && <Sent test={sending.data} />}
     </Section>
+  );
+}
+
+function Types({ label, types }: { readonly label: string; readonly types: readonly EventType[] }) {
+  if (types.length === 0) return null;
+  return (
+    <optgroup label={label}>
+      {types.map(({ name }) => (
+        <option key={name}>{name}</option>
+      ))}
+    </optgroup>
   );
 }
 

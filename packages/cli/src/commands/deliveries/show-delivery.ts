@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { type Cli, connect } from '../../cli';
 import { parseId } from '../../input/parse-flags';
 import type { Column } from '../../output/output';
+import { visible } from '../../output/visible';
 import type { Attempt, DeliveryWithAttempts } from '../../resources';
 import { addExample } from '../example';
 import { ATTEMPT_COLUMNS, DELIVERY_COLUMNS } from './delivery-columns';
@@ -24,7 +25,7 @@ export function addShowDelivery(deliveries: Command, cli: Cli): void {
   const show = deliveries
     .command('show')
     .description('Show a delivery with its attempts, and what holds it or held it before them.')
-    .argument('<id>', 'its id: EVENT.ENDPOINT', parseId)
+    .argument('<id>', 'its id: EVENT.WEBHOOK', parseId)
     .action((id: string) => showDelivery(id, cli));
   addExample(show, 'hookferry deliveries show quick-win-4711.wh_01m7ze3thwae6532vdxr7r');
 }
@@ -38,10 +39,20 @@ async function showDelivery(id: string, cli: Cli): Promise<void> {
   if (output.isJson) return;
   output.write('\n');
   output.list(delivery.attempts, ATTEMPT_COLUMNS, 'Nothing was sent yet.');
+  showResponse(delivery.attempts, cli);
   const pastHolds = delivery.attempts.flatMap(({ number, holds = [] }) =>
     holds.map((hold) => ({ ...hold, before: number })),
   );
   if (pastHolds.length === 0) return;
   output.write('\n');
   output.list(pastHolds, PAST_HOLD_COLUMNS, '');
+}
+
+/** What the receiver said last: often it names what is wrong. */
+function showResponse(attempts: readonly Attempt[], { output }: Cli): void {
+  const last = attempts.findLast(({ response_body: body }) => body);
+  if (!last?.response_body) return;
+  const status = last.response_status === null ? '' : ` (HTTP ${last.response_status})`;
+  const lines = last.response_body.split(/\r?\n/).map((line) => `  ${visible(line)}\n`);
+  output.write(`\nResponse to attempt ${last.number}${status}:\n${lines.join('')}`);
 }

@@ -268,9 +268,6 @@ export type KnownEventType = Publishable['name'];
 /** The `data` that a producer passes for a type. */
 export type EventData<Name extends KnownEventType> = z.input<Extract<Publishable, { name: Name }>['data']>;
 
-export const eventTypeNames: readonly string[] = catalogue.map(({ name }) => name);
-export const publishableTypeNames: readonly string[] = publishableTypes.map(({ name }) => name);
-
 const operationalNames: ReadonlySet<string> = new Set(operationalTypes.map(({ name }) => name));
 
 export function isOperational(type: string): boolean {

@@ -3,7 +3,7 @@ import type { Act } from '../../domain/audit';
 import { eventTypeNameSchema } from '../../domain/event';
 import { AppError, invalidRequest, shorten } from '../../platform/app-error';
 import type { Clock } from '../../platform/clock';
-import { catalogue, type EventType } from './built-in';
+import { type EventType, operationalTypes } from './built-in';
 import { compileDataSchema } from './compile-data-schema';
 import type { CustomEventType, EventTypeInput } from './custom-event-type';
 import type { EventTypeStore } from './redis-event-type-store';
@@ -35,7 +35,7 @@ export const eventTypeViewSchema = z
   .meta({ id: 'EventType' });
 export type EventTypeView = Readonly<z.infer<typeof eventTypeViewSchema>>;
 
-const builtInViews = catalogue.map(viewOfBuiltIn);
+const operationalViews = operationalTypes.map(viewOfBuiltIn);
 
 export interface EventTypesParts {
   readonly eventTypeStore: EventTypeStore;
@@ -44,16 +44,20 @@ export interface EventTypesParts {
 
 /** The catalogue: built-in types, and those that operators added. */
 export class EventTypes {
-  constructor(private readonly parts: EventTypesParts) {}
+  readonly #builtIn: readonly EventTypeView[];
 
-  /** Built-in types first, then by name. */
+  constructor(private readonly parts: EventTypesParts) {
+    this.#builtIn = [...parts.eventTypeStore.publishable.map(viewOfBuiltIn), ...operationalViews];
+  }
+
+  /** Those that operators added first, by name; operational ones last. */
   async list(): Promise<readonly EventTypeView[]> {
-    return [...builtInViews, ...(await this.parts.eventTypeStore.list()).map(viewOfCustom)];
+    return [...(await this.parts.eventTypeStore.list()).map(viewOfCustom), ...this.#builtIn];
   }
 
   /** @throws AppError `not_found`. */
   async read(name: string): Promise<EventTypeView> {
-    const found = builtInViews.find((type) => type.name === name);
+    const found = this.#builtIn.find((type) => type.name === name);
     if (found) return found;
     const custom = await this.parts.eventTypeStore.find(name);
     if (!custom) throw new AppError('not_found', `There is no event type "${shorten(name)}".`);
@@ -81,7 +85,7 @@ export class EventTypes {
    */
   async put(name: string, input: EventTypeInput, act?: Act): Promise<EventTypeView> {
     const { eventTypeStore, clock } = this.parts;
-    if (builtInViews.some((type) => type.name === name)) {
+    if (this.#builtIn.some((type) => type.name === name)) {
       throw new AppError('conflict', `The event type "${name}" is built in and can't be replaced.`);
     }
     requireName(name);

@@ -4,8 +4,10 @@ import { keys } from '../../domain/keys';
 import { AppError } from '../../platform/app-error';
 import { ParsedCache } from '../../platform/caches';
 import type { RedisClient } from '../../platform/redis-connect';
+import { flagSchema } from '../../platform/settings';
 import { changesBetween, plainFields } from '../audit/field-changes';
 import { makeChange, type Recorded } from '../audit/redis-recorded-change';
+import { type EventType, operationalTypes, publishableTypes } from './built-in';
 import { type CheckData, compileDataSchema } from './compile-data-schema';
 import { type CustomEventType, customEventTypeSchema } from './custom-event-type';
 import { removeEventType, replaceEventType } from './redis-event-type-store.script';
@@ -17,11 +19,29 @@ export interface CompiledEventType extends CustomEventType {
 /** All are listed at once, and kept compiled in every process. */
 const MAX_TYPES = 1_000;
 
-/** The event types that operators added, the same for all accounts. */
+export const eventTypeSettings = {
+  BUILT_IN_EVENT_TYPES: flagSchema
+    .default(true)
+    .describe(
+      'whether the three built-in [event types](event-types.md#built-in-types) can be published and subscribed to; `false` where you have types of your own',
+    ),
+};
+
+/** The event types of all accounts: those that operators added, and which of the built-in ones are part of it. */
 export class EventTypeStore {
+  /** Those that this service raises itself are always part of it. */
+  readonly publishable: readonly EventType[];
+  /** Of all built-in ones that are part of it. */
+  readonly builtInNames: readonly string[];
   readonly #cache = new ParsedCache(compile, { entries: MAX_TYPES });
 
-  constructor(private readonly redis: RedisClient) {}
+  constructor(
+    private readonly redis: RedisClient,
+    { BUILT_IN_EVENT_TYPES: hasBuiltIn = true }: { readonly BUILT_IN_EVENT_TYPES?: boolean } = {},
+  ) {
+    this.publishable = hasBuiltIn ? publishableTypes : [];
+    this.builtInNames = [...this.publishable, ...operationalTypes].map(({ name }) => name);
+  }
 
   /**
    * Always read from Redis, so that a change is in force for whatever starts after it. Compiled once per

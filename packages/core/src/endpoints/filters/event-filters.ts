@@ -1,4 +1,4 @@
-import { eventTypeNames, isOperational } from '../../accounts/event-types/built-in';
+import { isOperational } from '../../accounts/event-types/built-in';
 import { type EventTypes, listNames } from '../../accounts/event-types/event-types';
 import type { EventTypeStore } from '../../accounts/event-types/redis-event-type-store';
 import type { AccountStore } from '../../accounts/redis-account-store';
@@ -20,9 +20,9 @@ export function matchesType(filter: string, type: string): boolean {
   return filter.endsWith(PREFIX_END) && type.startsWith(filter.slice(0, -1));
 }
 
-/** Whether a filter can match any type of the catalogue. If not, it is a typing error. */
+/** Whether a filter can match any type of the catalogue. If not, it is a typing error. All types are all, if there are none yet. */
 export function isKnownFilter(filter: string, typeNames: readonly string[]): boolean {
-  return typeNames.some((type) => matchesType(filter, type));
+  return filter === EVERY_EVENT || typeNames.some((type) => matchesType(filter, type));
 }
 
 export interface RemoveEventTypeParts {
@@ -59,7 +59,7 @@ export async function removeEventType(parts: RemoveEventTypeParts, name: string,
   if (origin !== 'custom') {
     throw new AppError('conflict', `The event type "${name}" is built in and can't be removed.`);
   }
-  const others = [...eventTypeNames, ...(await eventTypeStore.names()).filter((other) => other !== name)];
+  const others = (await namesIn(eventTypeStore)).filter((other) => other !== name);
   const isOfNothingElse = (filter: string) => matchesType(filter, name) && !isKnownFilter(filter, others);
   const subscribers = await findSubscribers(parts, isOfNothingElse);
   if (subscribers.length > 0) throw stillAskedFor(name, subscribers);
@@ -117,11 +117,11 @@ function stillAskedFor(name: string, subscribers: readonly AccountSubscribers[])
  * @throws AppError `invalid_request`, which names the filters without a match.
  */
 export async function requireKnownFilters(
-  { eventTypeStore }: { readonly eventTypeStore: Pick<EventTypeStore, 'names'> },
+  { eventTypeStore }: { readonly eventTypeStore: CatalogueNames },
   filters: readonly string[],
 ): Promise<void> {
-  if (filters.every((filter) => isKnownFilter(filter, eventTypeNames))) return;
-  const names = [...eventTypeNames, ...(await eventTypeStore.names()).toSorted()];
+  if (filters.every((filter) => isKnownFilter(filter, eventTypeStore.builtInNames))) return;
+  const names = await namesIn(eventTypeStore);
   const validationErrors = filters.flatMap((filter, index) =>
     isKnownFilter(filter, names)
       ? []
@@ -130,9 +130,15 @@ export async function requireKnownFilters(
   if (validationErrors.length > 0) throw invalidRequest(validationErrors);
 }
 
+type CatalogueNames = Pick<EventTypeStore, 'names' | 'builtInNames'>;
+
+async function namesIn(eventTypeStore: CatalogueNames): Promise<readonly string[]> {
+  return [...(await eventTypeStore.names()).toSorted(), ...eventTypeStore.builtInNames];
+}
+
 function describeUnknown(filter: string, names: readonly string[]): string {
   return (
     `"${shorten(filter)}" is not a known event type; the known ones are ${listNames(names)}, ` +
-    'a prefix of them such as keyword.*, or * for all'
+    'a prefix of them such as order.*, or * for all'
   );
 }

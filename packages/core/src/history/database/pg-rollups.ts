@@ -10,6 +10,7 @@ import {
   GRAIN_MS,
   type Histogram,
   isDeciding,
+  isOfSchedule,
   type MovedRollups,
   type MovedRollupsQuery,
   newCounts,
@@ -118,10 +119,18 @@ export class RollupSums {
 
   #note({ delivery, attempts }: DeliveryRows, sign: 1 | -1): void {
     const acceptedAt = Date.parse(delivery.accepted_at);
-    for (const { started_at, duration_ms: durationMs, number, outcome } of attempts) {
+    const firstTrigger = attempts.find(({ number }) => number === 1)?.trigger;
+    for (const { started_at, duration_ms: durationMs, number, outcome, round } of attempts) {
       const startedAt = Date.parse(started_at);
       const counts = this.#countsOf(delivery, startedAt, outcome);
-      countAttempt(counts, { startedAt, durationMs, number, outcome }, acceptedAt, sign);
+      const counted = {
+        startedAt,
+        durationMs,
+        number,
+        outcome,
+        isOfSchedule: isOfSchedule(round, firstTrigger),
+      };
+      countAttempt(counts, counted, acceptedAt, sign);
     }
     if (delivery.status !== 'exhausted') return;
     const last = attempts.findLast((one) => isDeciding({ ...one, isLate: one.is_late === true }));
@@ -190,7 +199,7 @@ const READ_ROLLUPS = `
       webhook_retentions AS k, LATERAL (
         SELECT d.other_lines, (
           SELECT json_agg(json_build_object('position', a.position, 'number', a.number, 'started_at', a.started_at,
-            'duration_ms', a.duration_ms, 'outcome', a.outcome, 'status', a.status, 'is_late', a.is_late, 'round', a.round,
+            'duration_ms', a.duration_ms, 'outcome', a.outcome, 'status', a.status, 'trigger', a.trigger, 'is_late', a.is_late, 'round', a.round,
             'next_attempt_at', a.next_attempt_at))
           FROM webhook_attempts AS a WHERE (a.account_id, a.accepted_at, a.delivery_key, a.keep_days)
             = (d.account_id, d.accepted_at, d.delivery_key, d.keep_days)
@@ -225,12 +234,12 @@ const COUNTED = {
   duration_ms: 0,
   outcome: '',
   status: '',
+  trigger: '',
   is_late: null,
   round: null,
   next_attempt_at: null,
 };
 const UNCOUNTED = {
-  trigger: 'schedule',
   worker: null,
   remote_address: null,
   holds: null,
