@@ -10,6 +10,7 @@ import {
   addPauseAccount,
   addResumeAccount,
 } from './accounts';
+import { addCapacity } from './capacity';
 import { type Cli, Failure, type Output, UsageError } from './cli';
 import { type CliConfig, readCliConfig } from './config';
 import { withContext } from './context';
@@ -98,6 +99,7 @@ function createProgram(cli: Cli): Command {
   addRetryRefused(history, cli);
 
   addDoctor(program, cli);
+  addCapacity(program, cli);
   return program;
 }
 
