@@ -6,18 +6,18 @@
  *   brings the pages up to date. `--commit` and `--date` say of which version and day the files are: otherwise HEAD and today.
  * - `npm run figures` alone brings the pages up to date, `npm run figures -- --check` says which are not, and exits with 1.
  * - `npm run figures -- --age 100` lists what was measured more than 100 commits ago, of those that changed what it measures.
- * - `npm run capacity -- PATH SCALE [HISTORY]` computes what so many deliveries a day need, from files that benchmarks have written on this
- *   machine. `figures/capacity.mjs` has its flags, such as `--fanout 10`.
+ *
+ * The figures that `hookferry-admin capacity` computes with are shipped with it, in `apps/admin/src/capacity-figures.json`. It is brought
+ * up to date, and so is what it says on the page about performance.
  *
  * A page quotes a figure as `<!-- figure: path.saturated-cpu-per-event-api -->177 µs<!-- / -->`. What follows its name is `.ratio`,
  * its ratio to what it is compared with, `.pair`, that one's figure, `.a-second`, how often one core does it in a second, or `.date`, the
  * day on which it was measured.
  */
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { drawCapacity, drawHistory, readAssumptions, USUAL } from './figures/capacity.mjs';
 import { drawTable, withTable } from './page-table.mjs';
 import { describeError, Problem } from './problem.mjs';
 import { projectFolder } from './project-folders.mjs';
@@ -25,6 +25,10 @@ import { say } from './say.mjs';
 
 const MARKED = /<!-- figure: ([\w-]+)\.([\w-]+)(?:\.([\w-]+))? -->([^<]*)<!-- \/ -->/g;
 const COMMAND = 'npm run figures';
+/** What the calculator ships with: in its sources, and in its build. */
+const SHIPPED = ['apps/admin/src/capacity-figures.json', 'apps/admin/dist/capacity-figures.json'];
+const EXAMPLE = ['--events', '5M', '--webhooks', '3', '--days', '30', '--payload', '1KiB'];
+const PER_DAY = [1e6, 1e7, 1e8, 1e9];
 
 /**
  * @typedef {{ name: string, value: number, unit?: string, pair?: number, ratio?: number | null, aim?: string | null, met?: boolean | null }}
@@ -38,15 +42,11 @@ const COMMAND = 'npm run figures';
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    capacity: { type: 'boolean', default: false },
     check: { type: 'boolean', default: false },
     age: { type: 'string' },
     commit: { type: 'string' },
     date: { type: 'string' },
     root: { type: 'string', default: projectFolder },
-    ...Object.fromEntries(
-      Object.keys(USUAL).map((name) => [name, { type: /** @type {const} */ ('string') }]),
-    ),
   },
 });
 const file = join(options.root, 'docs/figures.json');
@@ -54,8 +54,7 @@ const file = join(options.root, 'docs/figures.json');
 try {
   /** @type {Record<string, Measurement>} */
   const measurements = readJson(file);
-  if (options.capacity) printCapacity(positionals);
-  else if (options.age !== undefined) listOld(measurements, Number(options.age));
+  if (options.age !== undefined) listOld(measurements, Number(options.age));
   else bringAllUpToDate(measurements);
 } catch (error) {
   say('figures', describeError(error));
@@ -68,7 +67,10 @@ function bringAllUpToDate(measurements) {
   if (positionals.length > 0) writeFileSync(file, `${JSON.stringify(measurements, undefined, 2)}\n`);
   const names = readdirSync(join(options.root, 'docs'), { recursive: true, encoding: 'utf8' });
   const pages = ['README.md', ...names.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)];
-  const wrong = pages.flatMap((page) => bringUpToDate(page, measurements));
+  const wrong = [
+    ...shipForCapacity(measurements),
+    ...pages.flatMap((page) => bringUpToDate(page, measurements)),
+  ];
   for (const text of wrong) say('figures', text);
   if (options.check && wrong.length > 0) process.exitCode = 1;
 }
@@ -110,7 +112,8 @@ function idOf(name) {
 /** @param {number} value */
 function rounded(value) {
   // Not -0, which JSON has no word for.
-  return Number(Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(1)) + 0;
+  const size = Math.abs(value);
+  return Number(value.toFixed(size >= 100 ? 0 : size >= 1 ? 1 : 2)) + 0;
 }
 
 /** @param {number | undefined} value */
@@ -137,7 +140,8 @@ function bringUpToDate(page, measurements) {
   ]);
   for (const [name, draw] of /** @type {[string, () => string][]} */ ([
     ...tables,
-    ['capacity', () => usualCapacity(measurements)],
+    ['capacity of some', capacityOfSome],
+    ['capacity of one', capacityOfOne],
   ])) {
     if (!written.includes(`<!-- ${name}:`)) continue;
     const before = written;
@@ -183,47 +187,90 @@ function describe({ command, date, machine, commit, pair, own = 'Hookferry', fig
   return `${date}, at commit \`${commit.slice(0, 8)}\`, by \`${command}\`, on ${machine}:\n\n${table}`;
 }
 
-/** Of the figures that pages quote. @param {Record<string, Measurement>} measurements */
-function usualCapacity({ path, scale }) {
-  const of = (/** @type {Measurement | undefined} */ measurement, /** @type {string} */ id) => {
+/** @param {Record<string, Measurement>} measurements */
+function shipForCapacity({ path, scale, history, aof }) {
+  /** @param {Measurement | undefined} measurement @param {string} id */
+  const of = (measurement, id) => {
     const figure = measurement?.figures[id];
     if (figure) return figure.value;
     throw new Problem(`docs/figures.json has no ${id}, which the capacity is computed from.`);
   };
-  const cpu = (/** @type {string} */ part) => of(path, `saturated-cpu-per-event-${part}`);
-  const event = { apiMicros: cpu('api'), workerMicros: cpu('worker'), redisMicros: cpu('redis') };
-  const delivery = {
-    workerMicros: of(scale, 'worker-cpu'),
-    redisMicros: of(scale, 'redis-cpu'),
-    redisBytes: of(scale, 'redis-bytes'),
+  /** @param {Measurement | undefined} measurement @param {string} id */
+  const rated = (measurement, id) => ({
+    at20: of(measurement, `at-20-${id}`),
+    at100: of(measurement, `at-100-${id}`),
+    saturated: of(measurement, `saturated-${id}`),
+  });
+  const shipped = {
+    path: {
+      date: path?.date,
+      deliveredPerSecond: of(path, 'saturated-delivered-per-second'),
+      api: rated(path, 'cpu-per-event-api'),
+      worker: rated(path, 'cpu-per-event-worker'),
+      redis: rated(path, 'cpu-per-event-redis'),
+    },
+    scale: { date: scale?.date, workerMicros: of(scale, 'worker-cpu'), redisMicros: of(scale, 'redis-cpu') },
+    history: {
+      date: history?.date,
+      movingWorkerMicros: of(history, 'moving-worker'),
+      movingRedisMicros: of(history, 'moving-redis'),
+      movingPostgresMicros: of(history, 'moving-postgresql'),
+      eventBytes: of(history, 'events'),
+      deliveryBytes: of(history, 'deliveries'),
+      attemptBytes: of(history, 'attempts'),
+      idBytes: of(history, 'chosen-id'),
+    },
+    aof: {
+      date: aof?.date,
+      writtenForEvent: of(aof, 'written-for-an-event-with-one-delivery'),
+      writtenForDelivery: of(aof, 'written-for-each-further-delivery'),
+      writtenForByte: of(aof, 'written-for-each-byte-of-payload'),
+      memoryOfEvent: of(aof, 'memory-of-an-event-with-one-delivery'),
+      memoryOfDelivery: of(aof, 'memory-of-each-further-delivery'),
+      memoryOfByte: of(aof, 'memory-of-each-byte-of-payload'),
+      rewritten: of(aof, 'rewritten-file-for-each-byte-of-memory'),
+      syncsOfEvent: of(aof, 'syncs-of-an-event-with-one-delivery-alone'),
+      syncsOfDelivery: of(aof, 'syncs-of-each-further-delivery'),
+    },
   };
-  return drawCapacity(event, delivery, USUAL);
+  const text = `${JSON.stringify(shipped, undefined, 2)}\n`;
+  return SHIPPED.flatMap((name) => {
+    const target = join(options.root, name);
+    if (existsSync(target) && readFileSync(target, 'utf8') === text) return [];
+    if (!options.check) {
+      mkdirSync(dirname(target), { recursive: true });
+      writeFileSync(target, text);
+    }
+    return name === SHIPPED[0] ? [`${name} is outdated. Update it: ${COMMAND}`] : [];
+  });
 }
 
-/** Of files that benchmarks have written. @param {readonly string[]} files */
-function printCapacity([path, scale, history]) {
-  if (path === undefined || scale === undefined)
-    throw new Problem('Name the files with figures: npm run capacity -- PATH SCALE [HISTORY]');
-  /** @type {readonly Row[]} */
-  const rows = readJson(path).ratios ?? [];
-  const cpu = (/** @type {string} */ part) =>
-    rows.find(({ name }) => name === `saturated: CPU per event, ${part}, µs`)?.service ??
-    needs(path, 'path', 'the benchmark "path"');
-  const event = { apiMicros: cpu('API'), workerMicros: cpu('worker'), redisMicros: cpu('Redis') };
-  const delivery =
-    readJson(scale).workers?.['1'] ?? needs(scale, 'drain --scene workers', 'the scene "workers"');
-  const assumed = readAssumptions(options);
-  process.stdout.write(`${drawCapacity(event, delivery, assumed)}\n`);
-  if (history === undefined) return;
-  const move = readJson(history).history ?? needs(history, 'history', 'the history');
-  process.stdout.write(`\n${drawHistory(delivery, move, assumed)}\n`);
+/** What the calculator says of the example on the page. */
+function capacityOfOne() {
+  return `\`\`\`text\n$ npx hookferry-admin capacity ${EXAMPLE.join(' ')}\n${capacity(...EXAMPLE).trimEnd()}\n\`\`\``;
 }
 
-/** @param {string} path @param {string} benchmark @param {string} what @returns {never} */
-function needs(path, benchmark, what) {
-  throw new Problem(
-    `${path} has no figures of ${what}. Measure them: npm run bench -- ${benchmark} --json ${path}`,
-  );
+function capacityOfSome() {
+  const head = ['Events a day', 'APIs', 'workers', 'Redis masters', 'maxmemory, GiB', 'synced writes/s'];
+  const rows = PER_DAY.map((perDay) => {
+    const { api, worker, redis, postgres } = JSON.parse(capacity('--events', String(perDay), '--json'));
+    const gib = (/** @type {number} */ bytes) => (bytes / 2 ** 30).toFixed(1);
+    const whole = (/** @type {number} */ value) => Math.ceil(value).toLocaleString('en-US');
+    return [
+      perDay.toLocaleString('en-US'),
+      ...[api.replicas, worker.replicas, redis.masters].map(String),
+      gib(redis.maxmemory),
+      whole(redis.syncs),
+      whole(postgres.disk / 2 ** 30),
+    ];
+  });
+  return drawTable([[...head, 'disk of PostgreSQL, GiB'], ...rows], 'figures');
+}
+
+/** @param {readonly string[]} args */
+function capacity(...args) {
+  const program = join(projectFolder, 'apps/admin/bin/hookferry-admin.js');
+  return execFileSync(process.execPath, [program, 'capacity', ...args], { encoding: 'utf8' });
 }
 
 /** @param {Record<string, Measurement>} measurements @param {number} most */

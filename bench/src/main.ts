@@ -1,4 +1,5 @@
 /** The benchmarks, by their names. */
+import { runAofSuite } from './aof/index';
 import { runBurstSuite } from './burst/index';
 import { runDrainSuite } from './drain/index';
 import { runHistorySuite } from './history/index';
@@ -12,6 +13,7 @@ const suites = new Map([
   ['burst', runBurstSuite],
   ['tenants', runTenantsSuite],
   ['history', runHistorySuite],
+  ['aof', runAofSuite],
 ]);
 
 async function main(): Promise<void> {

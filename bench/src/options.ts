@@ -8,6 +8,7 @@ export const OPTIONS = `  --short             a short run, whose figures are onl
   --scene NAME        one scene alone, of burst and tenants.
                       drain: workers, shards, pending or endpoints grow, or each of them: all
                       history: pages, replay or path
+                      aof: sizes or syncs
   --seconds N         tenants: how long an attack lasts
   --shards N          burst: the number of shards of the queues
   --json FILE         also writes the figures of one benchmark to a file

@@ -9,6 +9,7 @@ import { hasPostgres } from '@hookferry/core/testing/postgres-server';
 import { until } from '../support/until';
 
 const MAIN = join(__dirname, '..', '..', 'bench', 'dist', 'main.js');
+const FIGURES = join(__dirname, '..', '..', 'docs', 'figures.json');
 
 it('runs the benchmark of the drain, in its short form, and prints both rates and their ratio', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [MAIN, 'drain', '--short']);
@@ -40,6 +41,21 @@ it('runs the benchmark of the drain, in its short form, and prints both rates an
     for (const name of ['pages of 50', 'search by data', 'metrics'])
       expect(measured(name).value).toBeGreaterThan(0);
   });
+});
+
+it('counts what Redis writes and keeps for an event, as the figures of the pages have it', async () => {
+  const { json } = await runWithJson(['aof', '--scene', 'sizes', '--short', '--deliveries', '300']);
+  const { ratios } = json as { ratios: readonly { name: string; value: number }[] };
+  const values = new Map(ratios.map(({ name, value }) => [name, value]));
+  const shipped = JSON.parse(await readFile(FIGURES, 'utf8')) as {
+    aof: { figures: Record<string, { name: string; value: number }> };
+  };
+  for (const { name, value } of Object.values(shipped.aof.figures)) {
+    if (name.startsWith('syncs')) continue;
+    // So few events have more of what all share.
+    expect(values.get(name)).toBeGreaterThan(value / 3);
+    expect(values.get(name)).toBeLessThan(value * 3);
+  }
 });
 
 it('runs an attack of the benchmark of tenants for as long as is said, and writes what another account noticed', async () => {

@@ -143,7 +143,8 @@ it('keeps the trace on the way over the queue of events, to many receivers', asy
 it("goes on with a producer's trace", async () => {
   const webhook = await stack.client.register(receiver.url);
   const traceId = 'b'.repeat(32);
-  await publishFromProcess(stack.redis.url, QUICK_WIN, `00-${traceId}-${CALLER_SPAN}-01`);
+  const traceparent = `00-${traceId}-${CALLER_SPAN}-01`;
+  await publishFromProcess(stack.redis.url, QUICK_WIN, { traceparent });
 
   const spans = await collector.waitFor(3, isOf(traceId));
   const [processed] = named(spans, 'process events');

