@@ -258,30 +258,32 @@ describe('without the built-in types', () => {
   it('has operational types and those of the operator, who may use the names of built-in ones', async () => {
     const own = await startTestApi({ BUILT_IN_EVENT_TYPES: 'false' });
     try {
-      const { key } = await own.issueKey({ accountId: DEFAULT_ACCOUNT });
+      const { key: ownKey } = await own.issueKey({ accountId: DEFAULT_ACCOUNT });
       const list = async () => {
-        const { body } = await callApi(own, 'get', '/v1/event-types', key);
+        const { body } = await callApi(own, 'get', '/v1/event-types', ownKey);
         return body.data as { name: string; origin: string }[];
       };
       expect(new Set((await list()).map(({ origin }) => origin))).toEqual(new Set(['operational']));
       const event = { type: 'brief.created', data: { brief_id: 'brf_1', title: 'Red shoes' } };
-      const refused = await callApi(own, 'post', '/v1/events', key).send(event);
+      const refused = await callApi(own, 'post', '/v1/events', ownKey).send(event);
       expect(refused).toMatchObject({
         status: 422,
         body: { errors: [{ pointer: '/type', detail: expect.not.stringContaining('keyword.quick_win') }] },
       });
       const webhook = { url: 'https://receiver.example.com/hooks', events: ['keyword.*'] };
-      expect((await callApi(own, 'post', '/v1/webhooks', key).send(webhook)).status).toBe(422);
-      const all = await callApi(own, 'post', '/v1/webhooks', key).send({ ...webhook, events: ['*'] });
+      expect((await callApi(own, 'post', '/v1/webhooks', ownKey).send(webhook)).status).toBe(422);
+      const all = await callApi(own, 'post', '/v1/webhooks', ownKey).send({ ...webhook, events: ['*'] });
       expect(all.status).toBe(201);
-      const test = () => callApi(own, 'post', `/v1/webhooks/${all.body.id}/test`, key);
+      const test = () => callApi(own, 'post', `/v1/webhooks/${all.body.id}/test`, ownKey);
       expect(await test()).toMatchObject({ status: 422, body: { errors: [{ pointer: '/type' }] } });
 
       const type = { description: 'Ours.', schema: { type: 'object' }, example: { ours: true } };
-      const put = await callApi(own, 'put', '/v1/event-types/brief.created', key).send(type);
-      expect(put).toMatchObject({ status: 200, body: { origin: 'custom' } });
+      const replaced = await callApi(own, 'put', '/v1/event-types/brief.created', ownKey).send(type);
+      expect(replaced).toMatchObject({ status: 200, body: { origin: 'custom' } });
       expect((await list())[0]).toMatchObject({ name: 'brief.created', origin: 'custom' });
-      expect((await callApi(own, 'post', '/v1/events', key).send({ ...event, data: {} })).status).toBe(202);
+      expect((await callApi(own, 'post', '/v1/events', ownKey).send({ ...event, data: {} })).status).toBe(
+        202,
+      );
       expect((await test()).status).toBe(202);
     } finally {
       await own.close();

@@ -84,8 +84,10 @@ async function takeOf(
   accountId: AccountId,
 ): Promise<AppError | undefined> {
   const standing = await parts.openAccounts.standingOf(accountId);
-  if (standing.state === 'erased')
-    return void (await dropErased(parts, job, accountId, standing.erasingSince));
+  if (standing.state === 'erased') {
+    await dropErased(parts, job, accountId, standing.erasingSince);
+    return undefined;
+  }
   if (standing.state === 'unknown' && isPushed(job)) return noAccount(accountId);
   return await parts.publishing.take(job);
 }
