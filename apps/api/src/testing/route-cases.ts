@@ -426,8 +426,8 @@ export const routeCases: readonly RouteCase[] = [
     status: 201,
     creates: true,
   },
-  { method: 'get', path: '/v1/me', scope: 'any', status: 200 },
   { method: 'delete', path: '/v1/api-keys/:id', scope: 'admin', of: 'apiKey', status: 204, takesQuery: true },
+  { method: 'get', path: '/v1/me', scope: 'any', status: 200 },
   { method: 'get', path: '/v1/audit-log', scope: 'audit:read', status: 200, isList: true },
   { method: 'get', path: '/v1/audit-log/export', scope: 'audit:read', status: 200, takesQuery: true },
   {
