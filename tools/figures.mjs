@@ -247,7 +247,7 @@ function shipForCapacity({ path, scale, history, aof }) {
 
 /** What the calculator says of the example on the page. */
 function capacityOfOne() {
-  return `\`\`\`text\n$ npx hookferry-admin capacity ${EXAMPLE.join(' ')}\n${capacity(...EXAMPLE).trimEnd()}\n\`\`\``;
+  return `\`\`\`text\n$ hookferry-admin capacity ${EXAMPLE.join(' ')}\n${capacity(...EXAMPLE).trimEnd()}\n\`\`\``;
 }
 
 function capacityOfSome() {

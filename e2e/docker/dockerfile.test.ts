@@ -25,9 +25,9 @@ const APPS: Readonly<Record<Target, readonly string[]>> = {
   worker: ['apps/worker'],
 };
 
-/** What browsers load: pages, styles, scripts and the mark, each as it is and compressed twice; and what /receive is made of. */
+/** What browsers load: pages, styles, scripts and the mark, each as it is and compressed twice; and what /receive and /openapi.json are made of. */
 const SERVED =
-  /^app\/(apps\/portal\/dist\/(assets\/[\w.-]+\.(js|css|svg)|index\.html)(\.br|\.gz)?|docs\/(receive|verifying-signatures)\.md|docs\/images\/mark\.svg)$/;
+  /^app\/(apps\/portal\/dist\/(assets\/[\w.-]+\.(js|css|svg)|index\.html)(\.br|\.gz)?|docs\/(receive\.md|verifying-signatures\.md|openapi\.json)|docs\/images\/mark\.svg)$/;
 
 // The page at /docs. The packages that it was made of stay outside.
 const BUNDLE = 'app/node_modules/redoc/bundles/redoc.standalone.js';
@@ -103,14 +103,14 @@ describe.each(TARGETS)('the %s image', (target) => {
     expect([...development].filter((name) => installed.has(name))).toEqual([]);
   });
 
-  it('holds no source, test or other app, only what is compiled, the examples of the API and the explanations of the command line', () => {
+  it('holds no source, test or other app, only what is compiled and the data that comes with it', () => {
     const own = built[target].files.filter(
       ({ path }) => !path.includes('node_modules/') && !(target === 'api' && SERVED.test(path)),
     );
     const folders = ['packages/core', 'packages/producer', ...APPS[target]].join('|');
     // npm wants to see the manifest of every workspace.
     const expected = new RegExp(
-      `^app/((${folders})/dist/.+\\.js|apps/api/dist/openapi/answer-examples\\.json|apps/admin/dist/explanations\\.json|(packages|apps)/[a-z]+/package\\.json)$`,
+      `^app/((${folders})/dist/.+\\.js|apps/api/dist/openapi/answer-examples\\.json|apps/admin/dist/(explanations|capacity-figures)\\.json|(packages|apps)/[a-z]+/package\\.json)$`,
     );
     expect(
       own

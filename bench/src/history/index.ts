@@ -214,7 +214,7 @@ function worstOf(times: readonly RouteTimes[]): readonly [p50: number, p99: numb
   return [Math.max(...all.map(([p50]) => p50)), Math.max(...all.map(([, p99]) => p99))];
 }
 
-/** What `npm run capacity` computes with. */
+/** What `hookferry-admin capacity` computes with. */
 function jsonOf({ move, claimBytes, disk }: MovedFigures) {
   const { workerMicros, redisMicros, postgresMicros, perSecond, redisGrowth, moved } = move;
   return {
