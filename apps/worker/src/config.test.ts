@@ -55,6 +55,7 @@ describe('readWorkerConfig', () => {
       SCHEDULE_MAX: 30 * 86_400_000,
       TRANSFORM_MEMORY_MB: 16,
       AUDIT_COUNT: 10_000,
+      BUILT_IN_EVENT_TYPES: true,
       AUDIT_RETENTION: 365 * 24 * HOUR,
       OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
       OTEL_TRACES_SAMPLER: 'parentbased_always_on',
