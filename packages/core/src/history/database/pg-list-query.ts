@@ -102,7 +102,7 @@ export class ListQuery {
     const [from, to] = [since ?? NEVER, after?.createdAt ?? until].map((time) =>
       this.#parameter(timeOf(time)),
     );
-    const hits = `SELECT e.account_id, e.event_id, e.accepted_at, e.keep_days, e.type, e.erased_at, e.published_at, e.cancelled_due_at FROM webhook_events AS e
+    const hits = `SELECT e.account_id, e.event_id, e.accepted_at, e.keep_days, e.type, e.erased_at, e.published_at, e.cancelled_due_at, e.request_id FROM webhook_events AS e
         WHERE e.keep_days = ${days}::smallint AND e.is_searchable AND e.account_id || '' = ${account}
           AND e.accepted_at >= ${from}::timestamptz AND e.accepted_at <= ${to}::timestamptz
           AND ${containing('e', this.#parameter(patternFor(this.input, pattern)))}
