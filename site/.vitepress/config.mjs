@@ -90,6 +90,7 @@ export default defineConfig({
       {
         text: 'Publish',
         items: [
+          page('Guide: webhooks for your customers', '/guides/customers'),
           page('Guide: publish', '/guides/publishing'),
           page('Publishing', '/publishing'),
           page('CloudEvents', '/cloudevents'),

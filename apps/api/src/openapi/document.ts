@@ -27,6 +27,7 @@ const TAGS: Readonly<Record<string, string>> = {
   events: 'Publishing events, and reading them.',
   'event-types': 'The catalogue of event types, with a schema and an example for each.',
   'api-keys': 'The keys of programs that use the API.',
+  me: 'The key of the request itself.',
   'audit-log': 'Every change, with its actor.',
   'portal-sessions': 'Links that open the portal.',
   accounts: 'Customers whose webhooks and events are separate from each other.',
