@@ -10,7 +10,6 @@ import { findOnPath, runQuietly } from '../setup/run-command.mjs';
  * @typedef {{ program: Program } | { refusal: string }} Found
  */
 
-const DEBIAN_ARCHIVE = 'http://deb.debian.org/debian';
 const DEBIAN_KEYS = '/usr/share/keyrings/debian-archive-keyring.gpg';
 
 /**
@@ -127,9 +126,11 @@ async function downloadPackages(name, folder) {
 async function downloadOfRelease(name, folder, release) {
   const cache = await preparePrivateFolder(join(folder, 'apt-cache'), 'archives');
   const lists = await preparePrivateFolder(join(folder, 'apt-lists'), '.');
+  const archive = await archiveOfDebian(folder);
+  if (archive === undefined) return { refusal: 'apt of this machine fetches from no archive of Debian' };
   const source = join(folder, 'apt-source.list');
   const installed = join(folder, 'apt-installed');
-  await writeFile(source, `deb [signed-by=${DEBIAN_KEYS}] ${DEBIAN_ARCHIVE} ${release} main\n`);
+  await writeFile(source, `deb [signed-by=${DEBIAN_KEYS}] ${archive} ${release} main\n`);
   await writeFile(installed, '');
   const options = [
     ...[`Dir::Cache=${cache}`, `Dir::State::lists=${lists}`, `Dir::State::status=${installed}`],
@@ -137,6 +138,20 @@ async function downloadOfRelease(name, folder, release) {
   ];
   await apt(options, ['update'], folder);
   return await planAndFetch(name, folder, options);
+}
+
+/**
+ * The archive that this machine fetches from: it has the other releases beside its own.
+ * @param {string} folder
+ * @returns {Promise<string | undefined>} its URL
+ */
+async function archiveOfDebian(folder) {
+  const { output } = await apt(
+    [],
+    ['indextargets', '--format', '$(REPO_URI)', 'Created-By: Packages'],
+    folder,
+  );
+  return output.split('\n').find((url) => /\/debian\/?$/.test(url));
 }
 
 /**
