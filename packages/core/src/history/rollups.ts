@@ -210,13 +210,10 @@ export class RollupTally {
   add(delivery: WalkedDelivery, log: string, by: 1 | -1 = 1): void {
     const steps = stepsOf(log);
     let last: Pick<Attempt, 'startedAt' | 'outcome'> | undefined;
-    const firstTrigger = steps
-      .map(({ line }) => line)
-      .filter(isAttempt)
-      .find(({ n }) => n === 1)?.g;
-    for (const { line } of steps) {
-      if (!isAttempt(line)) continue;
-      const { n: number, t: startedAt, d: durationMs, o: outcome = 'delivered', l, ro: round } = line;
+    const attempts = steps.map(({ line }) => line).filter(isAttempt);
+    const firstTrigger = attempts.find(({ n }) => n === 1)?.g;
+    for (const attempt of attempts) {
+      const { n: number, t: startedAt, d: durationMs, o: outcome = 'delivered', l, ro: round } = attempt;
       const sum = this.#sumOf(delivery, startedAt, outcome);
       const counted = {
         number,

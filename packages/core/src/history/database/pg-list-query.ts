@@ -27,6 +27,15 @@ export function sql(texts: TemplateStringsArray, ...values: readonly unknown[]):
   return { texts, values };
 }
 
+const KEY_OF_EVENT = ['account_id', 'event_id', 'accepted_at', 'keep_days'];
+
+/** What a list shows of an event, besides its key. */
+export const SHOWN_OF_EVENT = ['type', 'erased_at', 'published_at', 'cancelled_due_at', 'request_id'];
+
+export function prefixed(row: string, columns: readonly string[]): string {
+  return columns.map((column) => `${row}.${column}`).join(', ');
+}
+
 const ALWAYS = 'infinity';
 const NEVER = '-infinity';
 
@@ -102,7 +111,7 @@ export class ListQuery {
     const [from, to] = [since ?? NEVER, after?.createdAt ?? until].map((time) =>
       this.#parameter(timeOf(time)),
     );
-    const hits = `SELECT e.account_id, e.event_id, e.accepted_at, e.keep_days, e.type, e.erased_at, e.published_at, e.cancelled_due_at, e.request_id FROM webhook_events AS e
+    const hits = `SELECT ${prefixed('e', [...KEY_OF_EVENT, ...SHOWN_OF_EVENT])} FROM webhook_events AS e
         WHERE e.keep_days = ${days}::smallint AND e.is_searchable AND e.account_id || '' = ${account}
           AND e.accepted_at >= ${from}::timestamptz AND e.accepted_at <= ${to}::timestamptz
           AND ${containing('e', this.#parameter(patternFor(this.input, pattern)))}

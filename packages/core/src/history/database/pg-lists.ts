@@ -15,7 +15,7 @@ import type {
   WalkedDelivery,
   WalkQuery,
 } from '../history-source';
-import { ListQuery, sql } from './pg-list-query';
+import { ListQuery, prefixed, SHOWN_OF_EVENT, sql } from './pg-list-query';
 import type { ListPart } from './pg-search';
 
 /** A part of a list of events. */
@@ -104,7 +104,7 @@ export interface StandingRow extends KeyRow {
   readonly response_status: number | null;
 }
 
-export const LISTED = `${PLACED}, l.type, l.erased_at, l.published_at, l.cancelled_due_at, l.request_id, (
+export const LISTED = `${PLACED}, ${prefixed('l', SHOWN_OF_EVENT)}, (
   SELECT count(*)::int FROM webhook_deliveries AS d
   WHERE d.account_id = l.account_id AND d.event_id = l.event_id
     AND d.accepted_at = l.accepted_at AND d.keep_days = l.keep_days
