@@ -7,6 +7,7 @@ import {
   displayNameSchema,
   hashKey,
   idOfKey,
+  isExpired,
   isThere,
   scopeSchema,
   scopes,
@@ -184,17 +185,14 @@ function lacksScopes({ name, scopes: had }: ApiKey): boolean {
 }
 
 // One that was rotated soon ends.
-function canIssue(
-  { scopes: may, expiresAt = Number.POSITIVE_INFINITY, rotatedTo }: ApiKey,
-  now: number,
-): boolean {
-  return may.includes('admin') && expiresAt > now && rotatedTo === undefined;
+function canIssue(apiKey: ApiKey, now: number): boolean {
+  return apiKey.scopes.includes('admin') && !isExpired(apiKey, now) && apiKey.rotatedTo === undefined;
 }
 
-function refuseRotated({ rotatedTo, expiresAt = Number.POSITIVE_INFINITY }: ApiKey, now: number): void {
-  if (rotatedTo !== undefined)
-    throw new AppError('conflict', `The key was rotated before: rotate its successor "${rotatedTo}".`);
-  if (expiresAt <= now) throw new AppError('conflict', 'The key has expired. Issue a new one.');
+function refuseRotated(apiKey: ApiKey, now: number): void {
+  if (apiKey.rotatedTo !== undefined)
+    throw new AppError('conflict', `The key was rotated before: rotate its successor "${apiKey.rotatedTo}".`);
+  if (isExpired(apiKey, now)) throw new AppError('conflict', 'The key has expired. Issue a new one.');
 }
 
 function keyNotFound(): AppError {

@@ -8,6 +8,7 @@ import {
   hasScope,
   idOfKey,
   idOfToken,
+  isExpired,
   isSameKey,
   isThere,
   type PortalSession,
@@ -98,7 +99,7 @@ export class Authentication {
     const key = keyIn(authorization) ?? '';
     const known = apiKeyStore.lastRead(idOfKey(key) ?? '');
     if (!known || !isSameKey(known.parsed, key)) return undefined;
-    return isOver(known.parsed, clock()) ? undefined : known;
+    return isExpired(known.parsed, clock()) ? undefined : known;
   }
 
   /** A request begins by such a key: that counts as its use. */
@@ -140,9 +141,9 @@ export class Authentication {
     if (expiresAt > clock()) {
       // A key that was rotated has a successor, which may have been rotated as well.
       let apiKey = await apiKeyStore.find(apiKeyId);
-      while (apiKey && isOver(apiKey, clock()) && apiKey.rotatedTo !== undefined)
+      while (apiKey && isExpired(apiKey, clock()) && apiKey.rotatedTo !== undefined)
         apiKey = await apiKeyStore.find(apiKey.rotatedTo);
-      if (apiKey && !isOver(apiKey, clock())) return;
+      if (apiKey && !isExpired(apiKey, clock())) return;
     }
     throw sessionEnded();
   }
@@ -180,12 +181,8 @@ export function keyIn(authorization: string | undefined): string | undefined {
   return authorization === undefined ? undefined : BEARER.exec(authorization)?.[1];
 }
 
-function isOver({ expiresAt = Number.POSITIVE_INFINITY }: ApiKey, now: number): boolean {
-  return expiresAt <= now;
-}
-
 function refuseExpired(apiKey: ApiKey, now: number): void {
-  if (!isOver(apiKey, now)) return;
+  if (!isExpired(apiKey, now)) return;
   throw unauthenticated(`The API key expired at ${formatTimeOrNull(apiKey.expiresAt)}. Use another one.`);
 }
 

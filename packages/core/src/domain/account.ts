@@ -110,6 +110,11 @@ export const apiKeySchema = z.object({
 });
 export type ApiKey = Readonly<z.infer<typeof apiKeySchema>>;
 
+/** Whether a key no longer counts at a time, in milliseconds since the Unix epoch. */
+export function isExpired({ expiresAt = Number.POSITIVE_INFINITY }: ApiKey, now: number): boolean {
+  return expiresAt <= now;
+}
+
 // `whk_`, the id, `_`, the secret part: a form that secret scanners can find.
 const KEY_FORM = /^whk_([0-9a-z]{16})_[0-9A-Za-z]{32,128}$/;
 
