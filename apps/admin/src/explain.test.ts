@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { attemptOutcomes } from '@hookferry/core/domain/attempt';
 import { endStatuses } from '@hookferry/core/domain/delivery-log';
-import { explanations } from './explain';
+import { readExplanations } from './explain';
 import { WIDTH } from './format-markdown';
 import { runCli } from './run-cli';
 
@@ -40,6 +40,7 @@ it.each([
   ['outcome', attemptOutcomes],
   ['status', ['pending', 'held', ...endStatuses]],
 ] as const)('explains every %s that a page has, and no other', async (kind, words) => {
+  const explanations = await readExplanations();
   const known = explanations.filter((each) => each.kind === kind).map(({ name }) => name);
   expect(words.length).toBeGreaterThan(5);
   expect(known.toSorted()).toEqual(words.toSorted());
@@ -54,7 +55,7 @@ it.each([
 });
 
 it('is told in lines that fit into a terminal, but for commands and addresses, which are to be copied', async () => {
-  for (const { name } of explanations) {
+  for (const { name } of await readExplanations()) {
     const { out } = await explain(name);
     const long = out.split('\n').filter((line) => line.length > WIDTH && !line.startsWith('    '));
     expect([name, long.filter((line) => line.trim().includes(' '))]).toEqual([name, []]);

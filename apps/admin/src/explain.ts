@@ -1,6 +1,6 @@
 import { levelsOf, type Signal, signals } from '@hookferry/core/domain/signal';
+import { editsBetween } from '@hookferry/core/platform/zod-words';
 import type { MetricDefinition } from '@hookferry/core/telemetry/prom-gauges';
-import { apiMetrics, workerMetrics } from '@hookferry/core/telemetry/prom-registry';
 import type { Command } from 'commander';
 import { type Cli, UsageError } from './cli';
 import written from './explanations.json';
@@ -23,47 +23,50 @@ export function addExplain(program: Command, { output }: Cli): void {
       '<word>',
       'such as RETENTION, redis.error, WebhooksNoWorker, dns_error; upper case and dots may be left out',
     )
-    .action((word: string) => {
-      const found = find(word);
-      if (found.length === 0) throw new UsageError(describeUnknown(word));
+    .action(async (word: string) => {
+      const explanations = await readExplanations();
+      const found = find(explanations, word);
+      if (found.length === 0) throw new UsageError(describeUnknown(explanations, word));
       output.out(found.map(format).join('\n'));
     });
 }
 
 /** All that can be explained. */
-export const explanations: readonly Explanation[] = [
-  ...written.settings.map(({ name, of, default: value, means }) =>
-    explain('setting', name, [means], {
-      Of: of,
-      Default: value === null ? 'none' : `\`${value}\``,
-      ...unitOf(name, value),
-    }),
-  ),
-  ...(Object.keys(signals) as Signal['name'][]).map((name) =>
-    // The code's endpoint is called a webhook outside.
-    explain(
-      'log event',
-      name.replace(/^endpoint\b/, 'webhook'),
-      [signals[name].means, doing(signals[name].act)],
-      {
-        Level: levelsOf(name).join(' or '),
-      },
+export async function readExplanations(): Promise<readonly Explanation[]> {
+  return [
+    ...written.settings.map(({ name, of, default: value, means }) =>
+      explain('setting', name, [means], {
+        Of: of,
+        Default: value === null ? 'none' : `\`${value}\``,
+        ...unitOf(name, value),
+      }),
     ),
-  ),
-  ...written.alerts.map(({ name, text }) => explain('alert', name, [text])),
-  ...metrics().map(({ name, type, labels, help }) =>
-    explain('metric', name, [help], { Type: type, ...labelTexts(labels) }),
-  ),
-  ...written.statuses.map(({ name, means }) =>
-    explain('status', name, [`A delivery that ${means}.`, 'More: [deliveries](deliveries.md)']),
-  ),
-  ...written.outcomes.map(({ name, means }) =>
-    explain('outcome', name, [means, 'What to do: [nothing arrives](nothing-arrives.md)']),
-  ),
-  ...written.codes.map(({ name, status, again, means, act }) =>
-    explain('error code', name, [means, doing(act)], { Status: status, 'Send it again': again }),
-  ),
-];
+    ...(Object.keys(signals) as Signal['name'][]).map((name) =>
+      // The code's endpoint is called a webhook outside.
+      explain(
+        'log event',
+        name.replace(/^endpoint\b/, 'webhook'),
+        [signals[name].means, doing(signals[name].act)],
+        {
+          Level: levelsOf(name).join(' or '),
+        },
+      ),
+    ),
+    ...written.alerts.map(({ name, text }) => explain('alert', name, [text])),
+    ...(await readMetrics()).map(({ name, type, labels, help }) =>
+      explain('metric', name, [help], { Type: type, ...labelTexts(labels) }),
+    ),
+    ...written.statuses.map(({ name, means }) =>
+      explain('status', name, [`A delivery that ${means}.`, 'More: [deliveries](deliveries.md)']),
+    ),
+    ...written.outcomes.map(({ name, means }) =>
+      explain('outcome', name, [means, 'What to do: [nothing arrives](nothing-arrives.md)']),
+    ),
+    ...written.codes.map(({ name, status, again, means, act }) =>
+      explain('error code', name, [means, doing(act)], { Status: status, 'Send it again': again }),
+    ),
+  ];
+}
 
 function explain(
   kind: Explanation['kind'],
@@ -80,7 +83,9 @@ function doing(act = 'nothing.'): string {
   return `**Do:** ${act}`;
 }
 
-function metrics(): readonly MetricDefinition[] {
+async function readMetrics(): Promise<readonly MetricDefinition[]> {
+  // Loaded only here: no other command needs what serves the metrics.
+  const { apiMetrics, workerMetrics } = await import('@hookferry/core/telemetry/prom-registry');
   return [...new Map([...apiMetrics, ...workerMetrics].map((metric) => [metric.name, metric])).values()];
 }
 
@@ -110,7 +115,7 @@ function format({ kind, name, text }: Explanation): string {
 }
 
 /** What has this name; else, what alone begins with it. */
-function find(word: string): readonly Explanation[] {
+function find(explanations: readonly Explanation[], word: string): readonly Explanation[] {
   const asked = plain(word);
   const named = explanations.filter(({ name }) => plain(name) === asked || short(name) === asked);
   if (named.length > 0 || asked === '') return named;
@@ -126,7 +131,7 @@ const short = (name: string) => plain(name).replace(/^webhooks(?=.)/, '');
 
 const MOST_PROPOSALS = 6;
 
-function describeUnknown(word: string): string {
+function describeUnknown(explanations: readonly Explanation[], word: string): string {
   const asked = plain(word);
   const names = [...new Set(explanations.map(({ name }) => name))];
   const nearest = names
@@ -145,18 +150,4 @@ function distanceOf(asked: string, name: string): number {
       ? (whole.length - asked.length) / whole.length
       : Number.POSITIVE_INFINITY;
   return Math.min(within, editsBetween(asked, whole), editsBetween(asked, short(name)));
-}
-
-/** Levenshtein's distance. */
-function editsBetween(left: string, right: string): number {
-  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
-  for (const [index, letter] of left.split('').entries()) {
-    const next = [index + 1];
-    for (const [column, other] of right.split('').entries()) {
-      const replaced = (row[column] ?? 0) + (letter === other ? 0 : 1);
-      next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
 }

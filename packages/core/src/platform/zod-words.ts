@@ -146,7 +146,7 @@ export function nearestTo(name: string, known: readonly string[]): string | unde
   if (name.length > MOST_CHARACTERS) return undefined;
   let nearest: { readonly name: string; readonly distance: number } | undefined;
   for (const candidate of known) {
-    const distance = distanceOf(name.toLowerCase(), candidate.toLowerCase());
+    const distance = editsBetween(name.toLowerCase(), candidate.toLowerCase());
     if (distance > Math.max(name.length, candidate.length) * FARTHEST) continue;
     if (nearest === undefined || distance < nearest.distance) nearest = { name: candidate, distance };
   }
@@ -154,7 +154,7 @@ export function nearestTo(name: string, known: readonly string[]): string | unde
 }
 
 /** The number of characters to insert, delete or replace (Levenshtein). */
-function distanceOf(a: string, b: string): number {
+export function editsBetween(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 0; i < a.length; i += 1) {
     const next = [i + 1];

@@ -44,7 +44,7 @@ const processGauges: readonly PromGauge<ProcessSources>[] = [
       revision: 'the commit, at most 64 characters',
     },
     read: ({ build: { service, revision } }) => [
-      { labels: { service, version: VERSION, revision: revisionOf(revision) ?? '' }, value: 1 },
+      { labels: { service, version: VERSION, revision: revision ?? '' }, value: 1 },
     ],
   }),
   gauge({
@@ -115,9 +115,11 @@ export function createPromRegistry(): Registry {
 /** @returns one with the gauges of the process as well. */
 export function createProcessRegistry(
   { quota, redis, redisProbe, redisClock }: ProcessParts,
-  build: Build,
+  { service, revision }: Build,
 ): Registry {
   const registry = createPromRegistry();
+  // Told once: it may have to be read from a file.
+  const build = { service, revision: revisionOf(revision) };
   registerPromGauges(registry, processGauges, { quota, redis, redisProbe, redisClock, registry, build });
   return registry;
 }
