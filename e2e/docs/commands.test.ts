@@ -77,7 +77,8 @@ describe('commands on the pages', () => {
   async function arrange(page: string): Promise<Readonly<Record<string, string>>> {
     const { redis } = reader.stack;
     const account = `acme-${pages.indexOf(page)}`;
-    await client.expect(201, 'POST', '/v1/accounts', { id: account });
+    const makesIt = readFileSync(join(ROOT, page), 'utf8').includes('{"id":"acme"');
+    if (!makesIt) await client.expect(201, 'POST', '/v1/accounts', { id: account });
     await client.request('DELETE', '/v1/event-types/invoice.paid');
     const webhook = await client.register(receiver.url);
     const unverified = await client.register(receiver.url, ['brief.*'], { verification: 'challenge' });
@@ -99,6 +100,7 @@ rm -rf attempts.ndjson more.ndjson docker && mkdir docker`);
       'hookferry webhooks secret crm':
         'until [ -s request.http ]; do sleep 0.1; done; hookferry webhooks secret crm',
       acme: account,
+      globex: account.replace('acme', 'globex'),
       '$WEBHOOK_ID/verify': `${unverified.id}/verify`,
       '$(cat docker/secrets/bootstrap-api-key)': apiKey,
       'http://localhost:3000': client.baseUrl,

@@ -1,4 +1,10 @@
-import { type AccountId, DEFAULT_ACCOUNT, type Scope } from '@hookferry/core/domain/account';
+import {
+  type AccountId,
+  type Capability,
+  capabilities,
+  DEFAULT_ACCOUNT,
+  type Scope,
+} from '@hookferry/core/domain/account';
 import { callApi, signIn } from '../testing/call-route';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
 
@@ -177,7 +183,7 @@ describe('GET /v1/me', () => {
       id,
       name: 'backend',
       scopes: ['accounts:act', 'events:write'],
-      capabilities: null,
+      capabilities: [],
       event_types: ['keyword.*'],
       acts_for_accounts: true,
       expires_at: null,
@@ -189,5 +195,24 @@ describe('GET /v1/me', () => {
     const { key, accountId } = await api.issueKey();
     const { body } = await callApi(api, 'get', '/v1/me', key);
     expect(body).toMatchObject({ account_id: accountId, acts_for_accounts: false, event_types: null });
+  });
+
+  it.each<{ scopes: Scope[]; event_types?: string[]; missing: readonly Capability[] }>([
+    { scopes: ['portal:write', 'admin'], missing: ['publish', 'transform', 'audit'] },
+    { scopes: ['portal:write', 'events:write', 'audit:read', 'webhooks:write'], missing: ['operate'] },
+    {
+      scopes: ['portal:write', 'events:write'],
+      event_types: ['keyword.*'],
+      missing: ['schedule', 'publish', 'transform', 'audit', 'operate'],
+    },
+    { scopes: ['webhooks:read'], missing: capabilities },
+  ])('tells what a session that it makes may be used for: %j', async ({ scopes, event_types, missing }) => {
+    const { key } = await issue(scopes, { event_types });
+    const { body } = await callApi(api, 'get', '/v1/me', key);
+    expect(body.capabilities).toEqual(capabilities.filter((one) => !missing.includes(one)));
+    const ask = (asked: readonly string[]) =>
+      callApi(api, 'post', '/v1/portal-sessions', key).send({ capabilities: asked });
+    if (body.capabilities.length > 0) await ask(body.capabilities).expect(201);
+    for (const one of missing) await ask([one]).expect(403);
   });
 });

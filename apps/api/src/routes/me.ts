@@ -1,3 +1,4 @@
+import { capabilitiesToGive } from '@hookferry/core/accounts/portal-sessions';
 import {
   capabilitySchema,
   DEFAULT_ACCOUNT,
@@ -36,8 +37,7 @@ const meSchema = z
     capabilities: z
       .array(capabilitySchema)
       .readonly()
-      .nullable()
-      .describe('What the portal session may be used for. Null: it is an API key.'),
+      .describe('What the portal session may be used for, or one that this API key makes for its account.'),
     event_types: z
       .array(z.string())
       .readonly()
@@ -75,7 +75,7 @@ export const readMe = defineRoute({
         id,
         ...(await readRest(apiKey, core)),
         scopes,
-        capabilities: capabilities ?? null,
+        capabilities: capabilities ?? capabilitiesToGive(apiKey),
         event_types: eventTypes ?? null,
         limits: limitsOf(core),
       } satisfies z.infer<typeof meSchema>,

@@ -1,8 +1,7 @@
 import type { components } from '@hookferry/client';
 import { ask } from '../api/ask';
 import type { Api } from '../api/client';
-import { ProblemError } from '../api/problem';
-import type { Capability, Session } from './session';
+import type { Session } from './session';
 
 type Exchanged = components['schemas']['OpenedPortalSession'];
 
@@ -10,13 +9,9 @@ type Exchanged = components['schemas']['OpenedPortalSession'];
 export interface SignIn {
   /** By the one-time code of a link. */
   byCode(code: string): Promise<Session>;
-  /** By an API key, which makes a link for itself and is forgotten. */
+  /** By an API key, which makes a link for itself with all that it may give, and is forgotten. */
   byKey(key: string): Promise<Session>;
 }
-
-const OPERATOR: Capability[] = ['read', 'webhooks', 'redeliver', 'schedule', 'secrets', 'audit', 'operate'];
-/** Only by a key that may publish and write code itself. */
-const PUBLISHER: Capability[] = [...OPERATOR, 'publish', 'transform'];
 
 /** @param api one that says nothing of who asks: a code or a key says it */
 export function createSignIn(api: Api): SignIn {
@@ -26,12 +21,8 @@ export function createSignIn(api: Api): SignIn {
     byCode,
     async byKey(key) {
       const headers = { authorization: `Bearer ${key}` };
-      const linkFor = (capabilities: Capability[]) =>
-        ask(api.POST('/v1/portal-sessions', { body: { capabilities }, headers }));
-      const { url } = await linkFor(PUBLISHER).catch((error: unknown) => {
-        if (error instanceof ProblemError && error.code === 'insufficient_scope') return linkFor(OPERATOR);
-        throw error;
-      });
+      const { capabilities } = await ask(api.GET('/v1/me', { headers }));
+      const { url } = await ask(api.POST('/v1/portal-sessions', { body: { capabilities }, headers }));
       return await byCode(codeOf(url) ?? '');
     },
   };

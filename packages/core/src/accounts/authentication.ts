@@ -201,9 +201,16 @@ function sessionEnded(): AppError {
  * @throws AppError `operator_only`.
  */
 export function requireOperator(principal: Principal, scope: OperatorScope = 'admin'): void {
-  if (principal.accountId === DEFAULT_ACCOUNT && hasScope(principal, scope)) return;
+  if (!isOperator(principal, scope)) throw operatorOnly(scope);
+}
+
+export function isOperator(principal: Principal, scope: OperatorScope = 'admin'): boolean {
+  return principal.accountId === DEFAULT_ACCOUNT && hasScope(principal, scope);
+}
+
+export function operatorOnly(scope: OperatorScope = 'admin'): AppError {
   const needed = scope === 'admin' ? '"admin"' : `"${scope}" or "admin"`;
-  throw new AppError(
+  return new AppError(
     'operator_only',
     `Only a key of the account "${DEFAULT_ACCOUNT}" with the scope ${needed} may do this.`,
   );

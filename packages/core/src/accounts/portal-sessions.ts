@@ -24,7 +24,13 @@ import type { Clock } from '../platform/clock';
 import type { Mark } from '../platform/redis-timeline';
 import type { AccountQuota } from './account-quota';
 import { newPortalToken } from './api-keys';
-import { type Authentication, type AuthFailures, requireOperator, unauthenticated } from './authentication';
+import {
+  type Authentication,
+  type AuthFailures,
+  isOperator,
+  operatorOnly,
+  unauthenticated,
+} from './authentication';
 import type { AccountStore } from './redis-account-store';
 import type { FoundSession, PortalSessionPage, PortalSessionStore } from './redis-portal-session-store';
 
@@ -75,7 +81,6 @@ export class PortalSessions {
   async create({ principal, input, code, createdAt, act }: NewSession): Promise<PortalSession> {
     const { portalSessionStore, accountStore, authentication, quota, clock } = this.parts;
     const { accountId } = await authentication.resolveAccount(principal, input.account);
-    if (input.capabilities.includes('operate')) requireOperator(principal);
     requireGiver(principal, input.capabilities);
     if (accountId !== principal.accountId) await quota.requireRoom(accountId, 'http');
     const page = pageOf(input);
@@ -159,22 +164,34 @@ const GIVER_SCOPES: Readonly<Partial<Record<Capability, Scope>>> = {
   audit: 'audit:read',
 };
 
-function requireGiver({ scopes, eventTypes }: Principal, given: readonly Capability[]): void {
-  const limited = eventTypes && given.find((each) => each === 'publish' || each === 'schedule');
-  if (limited) {
-    throw new AppError(
-      'insufficient_scope',
-      `A key with "event_types" can't give the capability "${limited}".`,
-    );
-  }
+/** What a session may be used for that a key makes for its own account. None: it may make no session. */
+export function capabilitiesToGive(principal: Principal): readonly Capability[] {
+  if (!principal.scopes.includes('portal:write')) return [];
+  return capabilities.filter((capability) => refusalToGive(principal, capability) === undefined);
+}
+
+function requireGiver(principal: Principal, given: readonly Capability[]): void {
   for (const capability of given) {
-    const scope = GIVER_SCOPES[capability];
-    if (scope === undefined || scopes.includes(scope)) continue;
-    throw new AppError(
+    const refusal = refusalToGive(principal, capability);
+    if (refusal !== undefined) throw refusal;
+  }
+}
+
+function refusalToGive(principal: Principal, capability: Capability): AppError | undefined {
+  if (capability === 'operate' && !isOperator(principal)) return operatorOnly();
+  const makesEvents = capability === 'publish' || capability === 'schedule';
+  if (makesEvents && principal.eventTypes !== undefined) {
+    return new AppError(
       'insufficient_scope',
-      `Only a key with the scope "${scope}" may give the capability "${capability}".`,
+      `A key with "event_types" can't give the capability "${capability}".`,
     );
   }
+  const scope = GIVER_SCOPES[capability];
+  if (scope === undefined || principal.scopes.includes(scope)) return undefined;
+  return new AppError(
+    'insufficient_scope',
+    `Only a key with the scope "${scope}" may give the capability "${capability}".`,
+  );
 }
 
 function isOf(session: PortalSession | undefined, { accountId, id }: Principal): session is PortalSession {
