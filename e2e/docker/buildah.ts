@@ -1,9 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
+import { type Provided, provideProgram, UNBOUNDED } from '../support/provide-program';
 import type { Image } from './follow-dockerfile';
 import { canConfine } from './image-process';
 import { NPM_VERSION } from './npm-of-image';
@@ -38,25 +39,20 @@ const sizesSchema = z.array(z.object({ names: z.array(z.string()).nullish(), siz
 
 /** A `describe` for images that are built here. Skipped, and said, where they can't be. */
 export function describeBuilt(what: string, tests: (builder: Builder) => void): void {
-  const builder = canConfine() ? provideBuilder() : { refusal: 'it takes root, util-linux and namespaces' };
-  if ('buildah' in builder) {
-    describe(what, () => tests(builder));
+  const provided = canConfine() ? provideBuilder() : { refusal: 'it takes root, util-linux and namespaces' };
+  if ('program' in provided) {
+    describe(what, () => tests(provided.program));
     return;
   }
-  process.stderr.write(`SKIPPED: ${what}, because they can't be built here: ${builder.refusal}\n`);
+  process.stderr.write(`SKIPPED: ${what}, because they can't be built here: ${provided.refusal}\n`);
   // oxlint-disable-next-line jest/expect-expect, jest/no-disabled-tests
   it.skip(`${what} (skipped: no Buildah here)`, () => undefined);
 }
 
-/** Fetches at the first time, which takes minutes. Synchronous, for it decides which tests there are. */
-function provideBuilder(): Builder | { readonly refusal: string } {
+/** Fetches at the first time, which takes minutes. */
+function provideBuilder(): Provided<Builder> {
   const call = `provideBuilder(${JSON.stringify(NPM_VERSION)})`;
-  const program = `import { provideBuilder } from './tools/images/provide-builder.mjs'; console.log(JSON.stringify(await ${call}));`;
-  const args = ['--input-type=module', '--eval', program];
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: PROJECT, encoding: 'utf8' });
-  if (status !== 0) return { refusal: stderr };
-  // Before it stands what the tool says of what it does.
-  return JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as Builder | { refusal: string };
+  return provideProgram('tools/images/provide-builder.mjs', call, UNBOUNDED);
 }
 
 /** Builds images by Buildah without a container engine, and unpacks them. */

@@ -23,7 +23,7 @@ const RELEASE = 'bookworm';
  * Buildah, and a stand-in for the base image: Debian by debootstrap, with the Node.js of the Dockerfile and its npm from the
  * registry of packages. Both stay in the cache folder; nothing is installed.
  * @param {string} npmVersion
- * @returns {Promise<Builder | { refusal: string }>}
+ * @returns {Promise<import('../debian/unpack-package.mjs').Found<Builder>>}
  */
 export async function provideBuilder(npmVersion) {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return { refusal: 'it takes root on Linux' };
@@ -33,7 +33,7 @@ export async function provideBuilder(npmVersion) {
   if ('refusal' in buildah) return buildah;
   const base = await provideBase(npmVersion);
   if ('refusal' in base) return base;
-  return { buildah: buildah.program, libraries: buildah.libraries, base: base.file };
+  return { program: { buildah: buildah.program, libraries: buildah.libraries, base: base.file } };
 }
 
 /**
