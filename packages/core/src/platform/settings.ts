@@ -26,9 +26,14 @@ export function readConfig<T extends z.ZodObject>(schema: T, environment: Enviro
     Object.fromEntries(lookups.map(({ name, value }) => [name, value])),
     inWords,
   );
+  const faulty = lookups.filter(({ fault }) => fault !== undefined);
+  // It is set, so nobody may be told to set it, or how to do without it.
+  const isFaulty = (name: PropertyKey | undefined) => faulty.some((each) => each.name === name);
   const validationErrors = [
-    ...lookups.flatMap(({ name, fault }) => (fault === undefined ? [] : [`${name}: ${fault}`])),
-    ...(parsed.error?.issues ?? []).map((issue) => `${issue.path.join('.')}: ${issue.message}`),
+    ...faulty.map(({ name, fault }) => `${name}: ${fault}`),
+    ...(parsed.error?.issues ?? [])
+      .filter(({ path }) => !isFaulty(path[0]))
+      .map((issue) => `${issue.path.join('.')}: ${issue.message}`),
   ];
   if (parsed.success && validationErrors.length === 0) return parsed.data;
   throw new ConfigError(['The configuration is not valid:', ...validationErrors].join('\n  '));
