@@ -150,7 +150,10 @@ export interface ReplicaLine {
 /** The replicas that have a master's data. `undefined`: it does not say. @param info the text of its INFO. */
 export function replicasIn(info: string): readonly ReplicaLine[] | undefined {
   if (fieldOf(info, 'connected_slaves') === undefined) return undefined;
-  return [...info.matchAll(REPLICA)].map(([, offset, lag]) => ({ offset: Number(offset), lagS: Number(lag) }));
+  return [...info.matchAll(REPLICA)].map(([, offset, lag]) => ({
+    offset: Number(offset),
+    lagS: Number(lag),
+  }));
 }
 
 function isTooOld(version: string | undefined): boolean {

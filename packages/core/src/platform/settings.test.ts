@@ -86,7 +86,8 @@ describe('environment', () => {
 
     it('does not ask for a setting that is there and can not be read', () => {
       const needy = schema.superRefine(({ TOKEN }, context) => {
-        if (!TOKEN) context.addIssue({ code: 'custom', path: ['TOKEN'], message: 'must be set, or do without' });
+        if (!TOKEN)
+          context.addIssue({ code: 'custom', path: ['TOKEN'], message: 'must be set, or do without' });
       });
       const path = join(directory, 'missing');
       const linesOf = (environment: Environment) => {
