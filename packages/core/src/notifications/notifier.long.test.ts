@@ -185,7 +185,7 @@ async function tries(
 ): Promise<void> {
   const hours = [{ ...counts, hour: hourOf(now), durations: NO_DURATIONS }];
   const lastSuccessAt = counts.successes > 0 ? now : undefined;
-  const tally = { hours, lastSuccessAt, lastFailureAt: now };
+  const tally = { hours, lastSuccessAt, lastFailure: { at: now } };
   await healthStore.addAll([{ endpointId: id, tally }], now);
 }
 
@@ -204,7 +204,7 @@ async function fails({ id }: Endpoint, since = now): Promise<void> {
 
 async function works({ id }: Endpoint, { healthStore }: { healthStore: HealthStore }): Promise<void> {
   await redis.client.del(keys.breaker(id));
-  const tally = { hours: [], lastSuccessAt: now, lastFailureAt: undefined };
+  const tally = { hours: [], lastSuccessAt: now, lastFailure: undefined };
   await healthStore.addAll([{ endpointId: id, tally }], now);
 }
 

@@ -7,7 +7,9 @@ import { groupsByCommand } from '../../platform/redis-script';
 import {
   type AttemptTally,
   decodeDurations,
+  decodeFailure,
   encodeDurations,
+  encodeFailure,
   firstHourKept,
   HOUR_MS,
   type HourOfAttempts,
@@ -67,7 +69,8 @@ export class HealthStore {
       now,
       tooOld: now - LIMIT_GOOD_FOR_MS,
       lastSuccesses: group.map(({ tally }) => tally.lastSuccessAt),
-      lastFailures: group.map(({ tally }) => tally.lastFailureAt),
+      lastFailures: group.map(({ tally }) => tally.lastFailure?.at),
+      lastFailed: group.map(({ tally }) => tally.lastFailure && encodeFailure(tally.lastFailure)),
       // 0 says nothing.
       limits: group.map(({ limit }) => limit || undefined),
       hourCounts: group.map(({ tally }) => tally.hours.length),
@@ -127,7 +130,7 @@ function decode(stored: Readonly<Record<string, string>>): AttemptTally {
   return {
     hours,
     lastSuccessAt: toTime(stored[healthFields.lastSuccess]),
-    lastFailureAt: toTime(stored[healthFields.lastFailure]),
+    lastFailure: decodeFailure(stored[healthFields.lastFailure], stored[healthFields.lastFailed]),
   };
 }
 
