@@ -14,6 +14,7 @@ import {
   HOUR_MS,
   type HourOfAttempts,
   healthFields,
+  type LastFailure,
 } from './attempt-tally';
 import { addToHealth } from './redis-health-store.script';
 
@@ -98,6 +99,13 @@ export class HealthStore {
   /** Milliseconds since the Unix epoch; `undefined` if none is recorded. */
   async readLastSuccess(endpointId: EndpointId): Promise<number | undefined> {
     return toTime(await this.redis.hget(keys.health(endpointId), healthFields.lastSuccess));
+  }
+
+  /** `undefined` if none is recorded. */
+  async readLastFailure(endpointId: EndpointId): Promise<LastFailure | undefined> {
+    const { lastFailure, lastFailed } = healthFields;
+    const [at, text] = await this.redis.hmget(keys.health(endpointId), lastFailure, lastFailed);
+    return decodeFailure(at ?? undefined, text ?? undefined);
   }
 
   /** @param hours since the Unix epoch; one without attempts has zeros. */
