@@ -31,7 +31,7 @@ describe('the guides lead to where they say, by what can be pasted from them', (
     await paste();
     await reader.terminal.waitFor(/receiver: ready/);
     await paste();
-    await reader.terminal.waitFor(/handled: buy red shoes/);
+    await reader.terminal.waitFor(/handled: ord_1/);
     expect(await paste()).toContain('missing_header');
     expect(await paste()).not.toContain('handled');
     await reader.terminal.waitFor(/204 +\d+ +manual/, 'hookferry deliveries show $DELIVERY');
@@ -41,13 +41,14 @@ describe('the guides lead to where they say, by what can be pasted from them', (
 
   it('publishing', async () => {
     const { blocks, paste, pasteUntil } = await open('publishing');
+    expect(await paste()).toMatch(/order\.created is saved[^]*order\.paid is saved/);
     const first = await paste();
-    expect(first).toContain('"id":"import-42"');
+    expect(first).toContain('"id":"order-4711"');
     expect(await paste()).toBe(first);
-    expect(await paste()).toContain('/data/total_rows');
+    expect(await paste()).toContain('/data/total');
     expect(await paste()).toContain('"deliveries":{');
-    expect(await paste()).toContain('published brief-b1');
-    await pasteUntil(/"id":"brief-b1","type":"brief.created"/);
+    expect(await paste()).toContain('published order-4711-paid');
+    await pasteUntil(/"id":"order-4711-paid","type":"order.paid"/);
     expect(blocks).toEqual([]);
   });
 
@@ -61,13 +62,19 @@ describe('the guides lead to where they say, by what can be pasted from them', (
     expect(await paste()).toMatch(/"url":"[^"]*\/portal\/[^"]*"/);
     expect(await paste()).toContain('"status":"erasing"');
     expect(blocks).toEqual([]);
+    // Another guide makes an account of this name.
+    await reader.client.request('DELETE', '/v1/accounts/acme');
+    await until(async () => {
+      const { status } = await reader.client.request('GET', '/v1/accounts/acme');
+      return status === 404 || undefined;
+    });
   });
 
   it('integrating', async () => {
     const { blocks, paste, pasteUntil } = await open('integrating');
     await paste();
     expect(await paste()).toMatch(/is registered\. Its secret[^]*A test is on its way\.[^]*is up to date\./);
-    await pasteUntil(/is enabled, its last failure: 20[^]*keyword\.quick_win pending connect_refused/);
+    await pasteUntil(/is enabled, its last failure: 20[^]*order\.created pending connect_refused/);
     expect(await paste()).toMatch(/a new secret[^]*disabled[^]*deleted/);
     expect(blocks).toEqual([]);
   });

@@ -2,19 +2,15 @@
 
 const ESCAPES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
-class Html {
-  constructor(text) {
-    this.text = text;
-  }
-}
-
 function html(parts, ...values) {
   const shown = values.map((value) => [value].flat().map(escapeValue).join(''));
-  return new Html(String.raw({ raw: parts }, ...shown));
+  return { html: String.raw({ raw: parts }, ...shown) };
 }
 
 function escapeValue(value) {
-  return value instanceof Html ? value.text : String(value).replace(/[&<>"']/g, (sign) => ESCAPES[sign]);
+  return typeof value?.html === 'string'
+    ? value.html
+    : String(value).replace(/[&<>"']/g, (sign) => ESCAPES[sign]);
 }
 
 function layout(title, body) {
@@ -30,7 +26,7 @@ function layout(title, body) {
     nav form, td form { display: inline; margin: 0 }
   </style>
   <body>${body}</body>
-</html>`.text;
+</html>`.html;
 }
 
 export function welcomePage(problem = '') {

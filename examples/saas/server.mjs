@@ -11,7 +11,6 @@ import { Store } from './store.mjs';
 
 const { HOOKFERRY_URL = 'http://127.0.0.1:3000', HOOKFERRY_API_KEY, PORT = '4100' } = process.env;
 const COOKIE = 'login';
-const PORTAL_SECONDS = 3_600;
 
 const store = new Store('shop.sqlite');
 const client = createClient({
@@ -71,12 +70,8 @@ app.get('/settings', ({ tenant }, response) => {
 app.post('/portal-link', async ({ tenant }, response) => {
   await outbox.ensureAccount(tenant);
   const { url } = await client.POST('/v1/portal-sessions', {
-    body: {
-      account: tenant.id,
-      label: tenant.name,
-      expires_in: PORTAL_SECONDS,
-      capabilities: ['read', 'webhooks', 'redeliver'],
-    },
+    body: { label: tenant.name, capabilities: ['read', 'webhooks', 'redeliver'] },
+    headers: { 'X-Account-Id': tenant.id },
   });
   response.set('cache-control', 'no-store').json({ url });
 });
@@ -101,12 +96,11 @@ await once(server, 'listening');
 console.log(`The shop is at http://127.0.0.1:${server.address().port}`);
 outbox.wake();
 
-for (const signal of ['SIGINT', 'SIGTERM']) {
-  process.once(signal, async () => {
-    server.close();
-    server.closeAllConnections();
-    await outbox.stop();
-    store.close();
-    process.exit(0);
-  });
+process.once('SIGTERM', stop);
+process.once('SIGINT', stop);
+
+function stop() {
+  server.close();
+  server.closeAllConnections();
+  void outbox.stop().then(() => store.close());
 }

@@ -14,13 +14,13 @@ const client = createClient({ baseUrl: HOOKFERRY_URL, apiKey: OPERATOR_KEY });
 const schema = {
   type: 'object',
   properties: { id: { type: 'string' }, total: { type: 'number' } },
-  required: ['id', 'total'],
+  required: ['id'],
 };
 const TYPES = { 'order.created': 'An order was placed.', 'order.paid': 'An order was paid.' };
 for (const [name, description] of Object.entries(TYPES)) {
   await client.PUT('/v1/event-types/{name}', {
     params: { path: { name } },
-    body: { description, schema, example: { id: 'ord_4711', total: 99.5 } },
+    body: { description, schema, example: { id: 'ord_1', total: 99.5 } },
   });
   console.log(`${name} is an event type.`);
 }

@@ -11,10 +11,13 @@ async function newLink() {
   return url;
 }
 
-addEventListener('message', async ({ origin, source, data }) => {
-  if (origin !== portalOrigin || source !== frame.contentWindow) return;
-  if (data?.type !== 'hookferry:session-needed') return;
+async function giveLink() {
   const url = await newLink();
   frame.contentWindow.postMessage({ type: 'hookferry:session', url }, portalOrigin);
+}
+
+addEventListener('message', ({ origin, source, data }) => {
+  if (origin !== portalOrigin || source !== frame.contentWindow) return;
+  if (data?.type === 'hookferry:session-needed') void giveLink();
 });
 frame.src = await newLink();
