@@ -68,7 +68,11 @@ it('pushes nothing that the schemas of the service refuse, where it is asked to 
   await addTypes(stack.client);
   const publisher = createEventPublisher<Record<string, object>>({
     redisUrl: stack.redis.url,
-    check: createSchemaCheck({ baseUrl: stack.client.baseUrl, whenUnreachable: 'refuse' }),
+    check: createSchemaCheck({
+      baseUrl: stack.client.baseUrl,
+      timeoutMs: 60_000,
+      whenUnreachable: 'refuse',
+    }),
   });
   const wrong = { type: 'order.created', data: { total: '12' } };
   const errors = [

@@ -240,7 +240,12 @@ export const publishBatch = defineRoute({
     describedBody: batchOf(publishedEventSchema).meta({ id: 'EventBatch' }),
     hasEventData: true,
     dataAt: ['events', EACH, 'data'],
-    example: { events: [{ ...example, id: 'order-4711' }, { ...example, type: 'order.paid' }] },
+    example: {
+      events: [
+        { ...example, id: 'order-4711' },
+        { ...example, type: 'order.paid' },
+      ],
+    },
   },
   maxBodyBytes: MAX_BATCH_BYTES,
   creates: true,
