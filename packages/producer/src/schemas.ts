@@ -94,7 +94,7 @@ export function createSchemaCheck(options: EventSchemaOptions): CheckEvent {
   async function schemaOf(response: Response, before: Known | undefined): Promise<Known | undefined> {
     const readAt = Date.now();
     if (response.status === 304 && before) return { ...before, readAt };
-    const body = (await response.json()) as unknown;
+    const body: unknown = await response.json();
     if (response.status === 404 && isNotFound(body)) return undefined;
     if (response.status !== 200) throw new Error(`The response was ${response.status}.`);
     return { validate: compile(body as AnySchema), etag: response.headers.get('etag'), readAt };
