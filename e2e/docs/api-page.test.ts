@@ -1,3 +1,4 @@
+import { addTypes } from '../support/samples';
 import { blocksOf, examplesOf, readPage } from './read-page';
 import { Reader } from './reader';
 
@@ -23,6 +24,7 @@ describe('the page of the API', () => {
 
   beforeAll(async () => {
     reader = await Reader.start();
+    await addTypes(reader.client);
     const [, talk = ''] = blocksOf(await readPage('getting-started.md'), 'sh');
     await reader.terminal.paste(reader.adapt(talk));
   });

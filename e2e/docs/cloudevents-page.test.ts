@@ -16,14 +16,14 @@ describe('the page of CloudEvents', () => {
     await terminal.paste(receive ?? '');
     await terminal.waitFor(/waiting for CloudEvents/);
     expect(await terminal.paste(register ?? '')).toContain('"format":"cloudevents-structured"');
-    await terminal.waitFor(/got application\/cloudevents\+json .*"data":\{ "brief_id": "b1"/);
+    await terminal.waitFor(/got application\/cloudevents\+json .*"data":\{ "id": "ord_1"/);
     const [shown = ''] = blocksOf(page, 'text');
     await terminal.waitFor(patternOf(shown));
     const [first, second, ...more] =
-      (await terminal.paste(publish ?? '')).match(/"ce_[\w-]{43}","type":"brief.created","created_at"/g) ??
+      (await terminal.paste(publish ?? '')).match(/"ce_[\w-]{43}","type":"order.created","created_at"/g) ??
       [];
     expect([first, more]).toEqual([second, []]);
-    await terminal.waitFor(/"subject":"b2"/);
+    await terminal.waitFor(/"subject":"ord_2"/);
   });
 });
 

@@ -6,6 +6,7 @@ import { TEST_ENCRYPTION_KEY } from '@hookferry/core/testing/test-sealer';
 import { Queue } from 'bullmq';
 import type { ApiClient } from '../support/api-client';
 import { type ReceivedRequest, Receiver } from '../support/receiver';
+import { addTypes } from '../support/samples';
 import { until } from '../support/until';
 import { NOT_PASTED, PASTED_BY } from './command-list';
 import { Reader } from './reader';
@@ -45,13 +46,14 @@ describe('commands on the pages', () => {
   beforeAll(async () => {
     reader = await Reader.start(SETTINGS);
     ({ apiKey, folder, client } = reader);
+    await addTypes(client);
     receiver = await Receiver.start((request) => {
       if (request.path === '/crm') writeFileSync(join(folder, 'request.http'), rawRequest(request));
       return 204;
     });
     echo = await Receiver.start(() => ({ status: 200, body: '127.0.0.1' }));
     await reader.installRedisCli();
-    await writeFile(join(folder, 'brief.json'), '{"brief_id":"b1","title":"Red shoes"}');
+    await writeFile(join(folder, 'order.json'), '{"id":"ord_4711","total":99.5}');
     await reader.terminal.paste(PREPARE);
     const contact = { kind: 'email', address: 'night@example.com' };
     const { body } = await client.expect<{ id: string }>(201, 'POST', '/v1/contacts', contact);
@@ -81,8 +83,8 @@ describe('commands on the pages', () => {
     if (!makesIt) await client.expect(201, 'POST', '/v1/accounts', { id: account });
     await client.request('DELETE', '/v1/event-types/invoice.paid');
     const webhook = await client.register(receiver.url);
-    const unverified = await client.register(receiver.url, ['brief.*'], { verification: 'challenge' });
-    const event = await client.publish('brief.created', { brief_id: '1', title: 'Red shoes' });
+    const unverified = await client.register(receiver.url, ['order.*'], { verification: 'challenge' });
+    const event = await client.publish('order.created', { id: 'ord_1' });
     const { id: delivery } = await client.waitForStatus(webhook.id, event, 'delivered');
     const key = await client.expect<{ id: string }>(201, 'POST', '/v1/api-keys', {
       name: 'ci',
@@ -118,7 +120,7 @@ rm -rf attempts.ndjson more.ndjson docker && mkdir docker`);
 
   async function makeDeadLetter(): Promise<string> {
     const queue = new Queue('events', { connection: { url: reader.stack.redis.url } });
-    await queue.add('brief.created', { type: 'brief.created', data: {} });
+    await queue.add('order.created', { type: 'order.created', data: {} });
     await queue.close();
     return await until(async () => {
       const { body } = await client.request<{ data: { id: string }[] }>('GET', '/v1/dead-letters');

@@ -16,6 +16,7 @@ describe('the page Getting started', () => {
     const [
       start,
       talk,
+      addTypes,
       register,
       receive,
       publish,
@@ -31,6 +32,7 @@ describe('the page Getting started', () => {
     expect(rest).toEqual([]);
 
     expect(await terminal.paste(talk)).toContain('"data":[]');
+    expect(await terminal.paste(addTypes)).toMatch(/"order\.created"[^]*"order\.paid"/);
     expect(await terminal.paste(register)).toContain('"secret":"whsec_');
     await terminal.paste(receive);
     await receiverListens();

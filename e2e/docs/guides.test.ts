@@ -10,8 +10,10 @@ describe('the guides lead to where they say, by what can be pasted from them', (
   afterAll(() => reader.stop());
 
   /** The blocks of a page, to be pasted one after the other. */
-  async function open(page: string) {
-    const blocks = blocksOf(await readPage(`guides/${page}.md`), 'sh').map((block) => reader.adapt(block));
+  async function open(page: string, account = 'acme') {
+    const blocks = blocksOf(await readPage(`guides/${page}.md`), 'sh').map((block) =>
+      reader.adapt(block).replaceAll('acme', account),
+    );
     const paste = async () => {
       const block = blocks.shift();
       if (block === undefined) throw new Error(`The guide ${page} has no more blocks.`);
@@ -31,7 +33,7 @@ describe('the guides lead to where they say, by what can be pasted from them', (
     await paste();
     await reader.terminal.waitFor(/receiver: ready/);
     await paste();
-    await reader.terminal.waitFor(/handled: buy red shoes/);
+    await reader.terminal.waitFor(/handled: ord_1/);
     expect(await paste()).toContain('missing_header');
     expect(await paste()).not.toContain('handled');
     await reader.terminal.waitFor(/204 +\d+ +manual/, 'hookferry deliveries show $DELIVERY');
@@ -41,13 +43,14 @@ describe('the guides lead to where they say, by what can be pasted from them', (
 
   it('publishing', async () => {
     const { blocks, paste, pasteUntil } = await open('publishing');
+    expect(await paste()).toMatch(/order\.created is saved[^]*order\.paid is saved/);
     const first = await paste();
-    expect(first).toContain('"id":"import-42"');
+    expect(first).toContain('"id":"order-4711"');
     expect(await paste()).toBe(first);
-    expect(await paste()).toContain('/data/total_rows');
+    expect(await paste()).toContain('/data/total');
     expect(await paste()).toContain('"deliveries":{');
-    expect(await paste()).toContain('published brief-b1');
-    await pasteUntil(/"id":"brief-b1","type":"brief.created"/);
+    expect(await paste()).toContain('published order-4711-paid');
+    await pasteUntil(/"id":"order-4711-paid","type":"order.paid"/);
     expect(blocks).toEqual([]);
   });
 
@@ -67,7 +70,7 @@ describe('the guides lead to where they say, by what can be pasted from them', (
     const { blocks, paste, pasteUntil } = await open('integrating');
     await paste();
     expect(await paste()).toMatch(/is registered\. Its secret[^]*A test is on its way\.[^]*is up to date\./);
-    await pasteUntil(/is enabled, its last failure: 20[^]*keyword\.quick_win pending connect_refused/);
+    await pasteUntil(/is enabled, its last failure: 20[^]*order\.created pending connect_refused/);
     expect(await paste()).toMatch(/a new secret[^]*disabled[^]*deleted/);
     expect(blocks).toEqual([]);
   });
@@ -84,9 +87,9 @@ describe('the guides lead to where they say, by what can be pasted from them', (
   });
 
   it('operating', async () => {
-    const { blocks, paste, pasteUntil } = await open('operating');
+    const { blocks, paste, pasteUntil } = await open('operating', 'initech');
     expect(await paste()).toContain('reachable');
-    expect(await paste()).toContain('acme');
+    expect(await paste()).toContain('initech');
     await paste();
     await pasteUntil(/invoice\.paid/);
     expect(await paste()).toContain('is saved, as version 1');

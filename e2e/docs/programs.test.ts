@@ -5,13 +5,14 @@ import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import type { ApiClient } from '../support/api-client';
 import { Receiver } from '../support/receiver';
+import { addTypes } from '../support/samples';
 import { until } from '../support/until';
 import { NO_PROGRAMS, PROGRAMS } from './command-list';
 import { blocksOf, readPage } from './read-page';
 import { Reader } from './reader';
 
 const ROOT = join(__dirname, '../..');
-const BRIEF = { brief_id: 'b1', title: 'Red shoes' };
+const ORDER = { id: 'ord_1', total: 99.5 };
 const CLIENT = `import { createClient } from '@hookferry/client';
 const client = createClient({ baseUrl: process.env.HOOKFERRY_URL, apiKey: process.env.HOOKFERRY_API_KEY });
 `;
@@ -37,6 +38,7 @@ describe('a program on a page', () => {
   beforeAll(async () => {
     reader = await Reader.start();
     client = reader.client;
+    await addTypes(client);
     receiver = await Receiver.start();
     folder = reader.folder;
     await reader.terminal.paste(
@@ -61,7 +63,7 @@ describe('a program on a page', () => {
   it('takes a batch of events (batches)', async () => {
     const [program = ''] = blocksOf(await readPage('batches.md'), 'js');
     await run(`${program.replace('8080', String(reader.receiverPort))}\nconsole.log('runs');`, /runs/);
-    const data = [{ id: 'evt_1', type: 'brief.created', data: BRIEF }];
+    const data = [{ id: 'evt_1', type: 'order.created', data: ORDER }];
     const post = () => fetch(url(), { method: 'POST', body: JSON.stringify({ data }) });
     const response = await until(async () => await post().catch(() => undefined));
     expect(await response.json()).toEqual({ failed: [] });
@@ -87,10 +89,10 @@ const app = express(); const secret = '${secret}';`;
     const [program = ''] = blocksOf(await readPage('publishing.md'), 'ts');
     await run(`${reader.adapt(program)}\nconsole.log('published it');`, /published it/);
     const event = await until(async () => {
-      const response = await client.request('GET', '/v1/events/quick-win-4711');
+      const response = await client.request('GET', '/v1/events/order-4712');
       return response.status === 200 ? response.body : undefined;
     });
-    expect(event).toMatchObject({ type: 'keyword.quick_win' });
+    expect(event).toMatchObject({ type: 'order.created' });
   });
 
   it.each(['ts', 'js'])('follows what happens (stream, %s)', async (language) => {
@@ -101,7 +103,7 @@ const fetch = (path, options) => globalThis.fetch(process.env.HOOKFERRY_URL + pa
     await writeFile(join(folder, 'program.mjs'), `${language === 'ts' ? CLIENT : browser}\n${program}`);
     await reader.terminal.paste(`node program.mjs > shown-${language} & PROGRAM=$!`);
     const shown = await until(async () => {
-      await client.publish('brief.created', BRIEF);
+      await client.publish('order.created', ORDER);
       const text = await readFile(join(folder, `shown-${language}`), 'utf8');
       return text.includes('evt_') ? text : undefined;
     });
@@ -117,25 +119,23 @@ const fetch = (path, options) => globalThis.fetch(process.env.HOOKFERRY_URL + pa
 
   it('makes the body of a request (transformations)', async () => {
     const [code = ''] = blocksOf(await readPage('transformations.md'), 'js');
-    expect(
-      await transform(code, 'keyword.quick_win', { keyword: 'red shoes', position: 1, volume: 2 }),
-    ).toMatchObject({
-      body: '{"text":"keyword.quick_win: red shoes"}',
+    expect(await transform(code, 'order.created', ORDER)).toMatchObject({
+      body: '{"text":"order.created: ord_1"}',
     });
   });
 
   it('makes the same request as the one for Svix beside it (migrating)', async () => {
     const [theirs = '', ours = ''] = blocksOf(await readPage('migrating.md'), 'js');
-    const event = { webhook: { payload: { amount: 9 }, eventType: 'brief.created' } };
+    const event = { webhook: { payload: { amount: 9 }, eventType: 'order.created' } };
     const made = runInNewContext(`${theirs}; handler(webhook)`, event) as {
       payload: unknown;
       headers: unknown;
     };
-    expect(await transform(ours, 'brief.created', { amount: 9 })).toMatchObject({
+    expect(await transform(ours, 'order.created', { amount: 9 })).toMatchObject({
       body: JSON.stringify(made.payload),
       headers: made.headers,
     });
-    expect(await transform(ours, 'brief.created', { amount: 0 })).toMatchObject({ outcome: 'cancelled' });
+    expect(await transform(ours, 'order.created', { amount: 0 })).toMatchObject({ outcome: 'cancelled' });
   });
 
   async function transform(code: string, type: string, data: unknown): Promise<unknown> {

@@ -9,6 +9,7 @@ import { hasPostgres, NO_POSTGRES, PostgresServer } from '@hookferry/core/testin
 import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { webhooks } from '@hookferry/receiver/express';
 import { Queue } from 'bullmq';
+import { addTypes } from '../support/samples';
 import { Stack } from '../support/stack';
 import { until } from '../support/until';
 import { blocksOf, readPage } from './read-page';
@@ -34,10 +35,9 @@ describePostgres('the idempotent receiver', () => {
     const [tables = ''] = blocksOf(await readPage('recipes/idempotent-receiver.md'), 'sql');
     await postgres.query(tables);
     const receiver = await start('idempotent-receiver', { DATABASE_URL: postgres.url });
-    const post = (id: string, position: unknown = 1) =>
-      receiver.post(id, 'keyword.quick_win', { keyword: id, position });
+    const post = (id: string, total: unknown = 1) => receiver.post(id, 'order.created', { id, total });
     const rowsOf = async (id: string) => {
-      const effects = await postgres.query('SELECT FROM quick_wins WHERE keyword = $1', [id]);
+      const effects = await postgres.query('SELECT FROM invoices WHERE order_id = $1', [id]);
       const notes = await postgres.query('SELECT FROM handled_events WHERE id = $1', [id]);
       return [effects.length, notes.length];
     };
@@ -61,10 +61,10 @@ describePostgres('the idempotent receiver', () => {
 it('the queue behind the receiver has each event once, and it is worked on', async () => {
   const redis = willClose(await openTestRedis());
   const receiver = await start('queue-behind-receiver', { REDIS_URL: redis.url });
-  const post = (id: string) => receiver.post(id, 'brief.created', { brief_id: 'b', title: 't' });
+  const post = (id: string) => receiver.post(id, 'order.created', { id: 'ord_1' });
   expect([await post('17'), await post('17'), await post('evt_2')]).toEqual([204, 204, 204]);
-  await receiver.waitFor(/worked on evt_2: brief.created/);
-  expect(receiver.output.match(/worked on 17: brief.created/g)).toHaveLength(1);
+  await receiver.waitFor(/worked on evt_2: order.created/);
+  expect(receiver.output.match(/worked on 17: order.created/g)).toHaveLength(1);
   const queue = willClose(new Queue('webhook-inbox', { connection: redis.client }));
   await until(async () => ((await queue.getCompletedCount()) === 2 ? true : undefined));
 });
@@ -88,7 +88,7 @@ describe('tried as their pages say', () => {
     const [run, cleanUp, ...rest] = await open('queue-behind-receiver');
     expect(rest).toEqual([]);
     await reader.terminal.paste(run);
-    await reader.terminal.waitFor(/worked on evt_\w+: brief\.created/);
+    await reader.terminal.waitFor(/worked on evt_\w+: order\.created/);
     expect(await reader.terminal.paste(cleanUp)).toContain('Deleted the webhook inbox');
   });
 
@@ -103,7 +103,7 @@ describe('tried as their pages say', () => {
       await reader.terminal.waitFor(/listening on \d+/);
       await reader.terminal.paste(send);
       await reader.terminal.waitFor(/204 +\d+ +manual/, 'hookferry deliveries show $DELIVERY');
-      expect(await postgres.query('SELECT FROM quick_wins')).toHaveLength(1);
+      expect(await postgres.query('SELECT FROM invoices')).toHaveLength(1);
       expect(await reader.terminal.paste(cleanUp)).toContain('Deleted the webhook once');
     });
   });
@@ -113,11 +113,12 @@ describe('the script that checks a receiver in CI', () => {
   let stack: Stack;
   beforeAll(async () => {
     stack = await Stack.start();
+    await addTypes(stack.client);
   });
   afterAll(() => stack.stop());
 
   const secret = newSecret();
-  const types = ['brief.created', 'keyword.quick_win'];
+  const types = ['order.created', 'order.paid'];
 
   /** A build under test, which responds by what it was made with. */
   async function listen(handler: Parameters<typeof createServer>[1]): Promise<string> {
@@ -168,7 +169,7 @@ describe('the script that checks a receiver in CI', () => {
     const other = await listen((request, response) => void receive(request, response));
     expect(await run(other)).toMatchObject({
       code: 5,
-      stderr: expect.stringMatching(/http_4xx[^]*brief\.created is exhausted/),
+      stderr: expect.stringMatching(/http_4xx[^]*order\.created is exhausted/),
     });
     expect(await webhooksLeft()).toEqual([]);
   });

@@ -1,7 +1,9 @@
+import { createEventPublisher } from '@hookferry/producer';
+import { createSchemaCheck } from '@hookferry/producer/schemas';
 import { Queue } from 'bullmq';
 import type { Webhook } from '../support/api-client';
 import { Receiver } from '../support/receiver';
-import { QUICK_WIN } from '../support/samples';
+import { addTypes, QUICK_WIN } from '../support/samples';
 import { Stack } from '../support/stack';
 import { until } from '../support/until';
 
@@ -60,6 +62,37 @@ it('aims what a producer pushes at the webhooks that it names', async () => {
   await stack.client.waitForStatus(aimedAt.id, 'aimed-2', 'delivered');
   expect(await stack.client.listDeliveries(other.id)).toEqual([]);
   for (const { id } of [aimedAt, other]) await stack.client.expect(204, 'DELETE', `/v1/webhooks/${id}`);
+});
+
+it('pushes nothing that the schemas of the service refuse, where it is asked to check', async () => {
+  await addTypes(stack.client);
+  const publisher = createEventPublisher<Record<string, object>>({
+    redisUrl: stack.redis.url,
+    check: createSchemaCheck({
+      baseUrl: stack.client.baseUrl,
+      timeoutMs: 60_000,
+      whenUnreachable: 'refuse',
+    }),
+  });
+  const wrong = { type: 'order.created', data: { total: '12' } };
+  const errors = [
+    { pointer: '/data/id', detail: 'is required' },
+    { pointer: '/data/total', detail: 'must be number' },
+  ];
+  await expect(publisher.publish(wrong)).rejects.toMatchObject({ code: 'invalid_event', errors });
+  const results = await publisher.publishBatch([
+    { type: 'order.created', data: { id: 'ord_1' }, id: 'checked-1' },
+    { type: 'order.lost', data: {} },
+    { type: 'keyword.quick_win', data: QUICK_WIN.data, id: 'checked-2' },
+    { type: 'keyword.quick_win', data: { ...QUICK_WIN.data, position: 0 } },
+  ]);
+  expect(results).toMatchObject([
+    { status: 'published', id: 'checked-1' },
+    { status: 'failed', error: { code: 'invalid_event', errors: [{ pointer: '/type' }] } },
+    { status: 'published', id: 'checked-2' },
+    { status: 'failed', error: { code: 'invalid_event', errors: [{ pointer: '/data/position' }] } },
+  ]);
+  await publisher.close();
 });
 
 it.each([

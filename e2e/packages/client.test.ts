@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Client, createClient, WebhooksApiError } from '@hookferry/client';
 import { Receiver } from '../support/receiver';
-import { QUICK_WIN } from '../support/samples';
+import { addTypes, QUICK_WIN } from '../support/samples';
 import { Stack } from '../support/stack';
 import { until } from '../support/until';
 import { installClient } from './install-client';
@@ -15,6 +15,7 @@ let client: Client;
 beforeAll(async () => {
   stack = await Stack.start();
   receiver = await Receiver.start();
+  await addTypes(stack.client);
   client = createClient({ baseUrl: stack.client.baseUrl, apiKey: stack.bootstrapKey });
 });
 afterAll(async () => {

@@ -7,11 +7,11 @@ import { runWell } from './run-program';
 /** What the client depends on. Packed from what is installed here, so that no network is needed. */
 const DEPENDENCIES = ['openapi-fetch', 'openapi-typescript-helpers'] as const;
 
-/** A stranger's project with the client as it would be published. */
-export async function installClient(): Promise<ConsumerProject> {
+/** A stranger's project with the client as it would be published, and with other packages from the registry. */
+export async function installClient(others: Readonly<Record<string, string>> = {}): Promise<ConsumerProject> {
   const { folder, tarball } = await packPackage('client');
   try {
-    const packages: Record<string, string> = { '@hookferry/client': tarball };
+    const packages: Record<string, string> = { ...others, '@hookferry/client': tarball };
     for (const name of DEPENDENCIES) packages[name] = await packInstalled(name, folder);
     return await ConsumerProject.install(packages);
   } finally {

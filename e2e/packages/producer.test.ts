@@ -1,9 +1,10 @@
-import { cp, readFile, rm } from 'node:fs/promises';
+import { access, cp, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
 import { Queue } from 'bullmq';
 import { blocksOf } from '../docs/read-page';
 import { Receiver } from '../support/receiver';
+import { addTypes } from '../support/samples';
 import { Stack } from '../support/stack';
 import { ConsumerProject, STRICT_COMPILER } from './consumer-project';
 import { type PackedPackage, PROJECT, packPackage, programOf } from './pack-package';
@@ -13,8 +14,9 @@ const EXAMPLE = join(PROJECT, 'examples/producer/index.mjs');
 const README = join(PROJECT, 'packages/producer/README.md');
 // What a block of the README takes for given.
 const GIVEN = `import { createEventPublisher } from '@hookferry/producer';
-import type { EventInput, BuiltInEvents, EventPublisher } from '@hookferry/producer';
-declare const events: EventInput<BuiltInEvents>[];
+import type { EventInput, EventPublisher } from '@hookferry/producer';
+interface Events { 'order.created': { id: string; total: number } }
+declare const events: EventInput<Events>[];
 `;
 
 let packed: PackedPackage;
@@ -42,7 +44,18 @@ describe('the packed producer', () => {
       readonly dependencies: Readonly<Record<string, string>>;
     };
     expect(Object.keys(dependencies)).toEqual(['bullmq', 'ioredis']);
+    // Who has the events checked brings what checks them.
+    await expect(access(join(consumer.folder, 'node_modules/ajv'))).rejects.toThrow('ENOENT');
     expect(packed.files.filter((file) => /test|src\//.test(file))).toEqual([]);
+  });
+
+  it('checks events where ajv is installed, and only then', async () => {
+    const program = "console.log(typeof require('@hookferry/producer/schemas').createSchemaCheck)";
+    const run = (...settings: readonly string[]) =>
+      consumer.run('env', ...settings, process.execPath, '-e', program);
+    expect((await run()).output).toContain("Cannot find module 'ajv/dist/2020'");
+    const withAjv = `NODE_PATH=${join(PROJECT, 'node_modules')}`;
+    expect(await run(withAjv)).toEqual({ code: 0, output: 'function\n' });
   });
 
   it.each([
@@ -60,7 +73,7 @@ describe('the packed producer', () => {
       const given = /^import/m.test(block) ? '' : GIVEN;
       const publisher = /const publisher/.test(block)
         ? ''
-        : 'declare const publisher: EventPublisher<BuiltInEvents>;\n';
+        : 'declare const publisher: EventPublisher<Events>;\n';
       await consumer.write(
         `readme-${index}.mts`,
         `${given}${given === '' ? '' : publisher}${block}\nexport {};\n`,
@@ -82,17 +95,18 @@ describe('the packed producer', () => {
 it('is all that the example needs to publish to the service, once however often it runs', async () => {
   const stack = await Stack.start();
   const receiver = await Receiver.start();
+  await addTypes(stack.client);
   await stack.client.register(receiver.url, ['*']);
   await cp(EXAMPLE, join(consumer.folder, 'example.mjs'));
   const run = () => consumer.run('env', `REDIS_URL=${stack.redis.url}`, process.execPath, 'example.mjs');
-  const output = 'published import-42-row-0\npublished import-42-row-1\npublished import-42-completed\n';
+  const output = 'published created-ord_4711\npublished created-ord_4712\npublished paid-ord_4711\n';
   expect(await run()).toEqual({ code: 0, output });
   await receiver.waitFor(3);
   expect(await run()).toEqual({ code: 0, output });
-  const last = await stack.client.publish('brief.created', { brief_id: 'last', title: 'last' });
+  const last = await stack.client.publish('order.created', { id: 'last' });
   await receiver.waitFor(4);
   expect(receiver.requests.map(({ headers }) => headers['webhook-id'])).toEqual(
-    expect.arrayContaining(['import-42-row-0', 'import-42-row-1', 'import-42-completed', last]),
+    expect.arrayContaining(['created-ord_4711', 'created-ord_4712', 'paid-ord_4711', last]),
   );
   await receiver.stop();
   await stack.stop();

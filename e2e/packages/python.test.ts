@@ -3,6 +3,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { blocksOf } from '../docs/read-page';
+import { addTypes } from '../support/samples';
 import { Stack } from '../support/stack';
 import { PythonProgram } from './python-program';
 import { expectSuccess, findPythons, type Python, run } from './python-runtime';
@@ -10,7 +11,7 @@ import { installTools, installWheel, MYPY, PACKAGE, type PythonTools } from './p
 
 const EXAMPLE = join(__dirname, '..', '..', 'examples/python-receiver/main.py');
 const FRAMEWORKS = ['flask', 'django', 'fastapi'];
-const KEYWORD = { keyword: 'red shoes', position: 3, volume: 10 };
+const ORDER = { id: 'ord_4711', total: 99.5 };
 
 const pythons = findPythons();
 const [python] = pythons;
@@ -97,6 +98,7 @@ async function expectInstalledWorks(from: PythonTools): Promise<void> {
   if (python === undefined) throw new Error('There is no Python.');
   const installed = installWheel(python, from, folder);
   const stack = await Stack.start();
+  await addTypes(stack.client);
   try {
     await expectExampleWorks(stack, installed);
     await expectReadmeClientWorks(stack, installed);
@@ -109,9 +111,9 @@ async function expectExampleWorks(stack: Stack, installed: string): Promise<void
   const example = new PythonProgram(installed, EXAMPLE, { ...addressOf(stack), PORT: '0' });
   try {
     const webhookId = await example.waitFor(/listening as (\S+)/);
-    const keywordId = await stack.client.publish('keyword.quick_win', KEYWORD);
-    await example.waitFor(new RegExp(`(${keywordId}): keyword.quick_win about red shoes`));
-    const delivery = await stack.client.waitForStatus(webhookId, keywordId, 'delivered');
+    const orderId = await stack.client.publish('order.created', ORDER);
+    await example.waitFor(new RegExp(`(${orderId}): order.created about ord_4711`));
+    const delivery = await stack.client.waitForStatus(webhookId, orderId, 'delivered');
     expect(delivery.attempts.map(({ outcome }) => outcome)).toEqual(['delivered']);
     expect(await example.stop()).toBe(0);
     expect((await stack.client.request('GET', `/v1/webhooks/${webhookId}`)).status).toBe(404);
@@ -129,7 +131,7 @@ async function expectReadmeClientWorks(stack: Stack, installed: string): Promise
     status: 0,
     output: expect.stringMatching(/^WEBHOOK_SECRET = whsec_/),
   });
-  expect(output).toMatch(/^would send \{"text":"keyword\.quick_win: .+"\}$/m);
+  expect(output).toMatch(/^would send \{"text":"order\.created: .+"\}$/m);
   expect(output).toContain('404 not_found');
 }
 

@@ -12,7 +12,7 @@ import { type PackedPackage, PROJECT, packPackage, programOf } from './pack-pack
 import { runWell } from './run-program';
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
-const BODY = '{"type":"brief.created","data":{"title":"Über uns 🚀"}}';
+const BODY = '{"type":"order.created","data":{"id":"Über uns 🚀"}}';
 const ENTRIES = ['index', 'express', 'fastify', 'koa', 'fetch', 'lambda', 'public-keys', 'redis'];
 const FIXTURES = join(__dirname, 'receiver');
 const EXAMPLE = join(PROJECT, 'examples/receiver-express');
@@ -93,7 +93,7 @@ it('is all that the example needs to receive webhooks over HTTP', async () => {
       (await fetch(url, { method: 'POST', headers, body })).status;
 
     expect(await post(signed('evt_1'))).toBe(204);
-    expect(await nextLine()).toBe('a brief: Über uns 🚀');
+    expect(await nextLine()).toBe('an order: Über uns 🚀');
     expect(await post(signed('evt_1'))).toBe(204);
     expect(await post(signed('evt_2'), `${BODY} `)).toBe(401);
     const empty = BODY.replace('Über uns 🚀', '');

@@ -11,7 +11,7 @@ if (!HOOKFERRY_URL || !HOOKFERRY_API_KEY || !WEBHOOK_URL) {
 }
 
 const UID = 'client-register-example';
-const SETTINGS = { url: WEBHOOK_URL, events: ['keyword.*'], rate_limit: 20 };
+const SETTINGS = { url: WEBHOOK_URL, events: ['order.*'], rate_limit: 20 };
 
 const client = createClient({
   baseUrl: HOOKFERRY_URL,
@@ -24,7 +24,7 @@ try {
   console.log(await register());
   await client.POST('/v1/webhooks/{id}/test', {
     params: { path: { id: UID } },
-    body: { type: 'keyword.quick_win' },
+    body: { type: 'order.created' },
   });
   console.log('A test is on its way.');
 } catch (error) {

@@ -39,9 +39,9 @@ def main() -> None:
 def build_router(secret: str) -> Router:
     router = Router(secret, deduplicate=MemoryStore())
 
-    @router.on("keyword.*")
-    def handle_keyword(event: Event) -> None:
-        print(f"{event.id}: {event.type} about {event.data['keyword']}", flush=True)
+    @router.on("order.*")
+    def handle_order(event: Event) -> None:
+        print(f"{event.id}: {event.type} about {event.data['id']}", flush=True)
 
     @router.on("*")
     def handle_other(event: Event) -> None:

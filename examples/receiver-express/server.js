@@ -16,10 +16,10 @@ app.post(
     secret: process.env.WEBHOOK_SECRET,
     dedupe: memoryStore(),
     on: {
-      'keyword.quick_win': ({ data }) => console.log(`${data.keyword} is at position ${data.position}`),
-      'brief.created': ({ data }) => {
-        if (data.title === '') return responses.abort(); // Trying again would not help.
-        console.log(`a brief: ${data.title}`);
+      'order.paid': ({ data }) => console.log(`paid: ${data.id}`),
+      'order.created': ({ data }) => {
+        if (data.id === '') return responses.abort(); // Trying again would not help.
+        console.log(`an order: ${data.id}`);
       },
     },
     otherwise: ({ type }) => console.log(`nothing to do for ${type}`),

@@ -6,7 +6,7 @@ import { publicKeys } from '@hookferry/receiver/public-keys';
 /** @throws Error if anything is not as it must be. */
 export async function check({ secret, publicKey, headers, body }) {
   const event = await verify({ secret, headers: new Headers(headers), body: new TextEncoder().encode(body) });
-  if (event.data.title !== 'Über uns 🚀') throw new Error(`Another event: ${JSON.stringify(event)}`);
+  if (event.data.id !== 'Über uns 🚀') throw new Error(`Another event: ${JSON.stringify(event)}`);
   const fault = await verify({ secret, headers, body: `${body} ` }).catch((error) => error);
   if (!(fault instanceof WebhookVerificationError) || fault.code !== 'no_match') throw fault;
 
@@ -16,15 +16,15 @@ export async function check({ secret, publicKey, headers, body }) {
   const forged = await verify({ keys, headers, body: `${body} ` }).catch((error) => error);
   if (!(forged instanceof WebhookVerificationError) || forged.code !== 'no_match') throw forged;
 
-  const titles = [];
+  const ids = [];
   const receive = webhooks({
     secret,
-    on: { 'brief.created': ({ data }) => titles.push(data.title) },
+    on: { 'order.created': ({ data }) => ids.push(data.id) },
     onError: () => {},
   });
   const post = (text) => receive(new Request('http://receiver/', { method: 'POST', headers, body: text }));
   const statuses = [(await post(body)).status, (await post(`${body} `)).status];
-  if (statuses.join() !== '204,401' || titles.length !== 1)
+  if (statuses.join() !== '204,401' || ids.length !== 1)
     throw new Error(`Responded with ${statuses.join()}.`);
 }
 

@@ -5,6 +5,7 @@ import { type LocalServer, startTcpServer } from '@hookferry/core/testing/local-
 export class FrontProxy {
   readonly #clients = new Set<Socket>();
   #refused: RegExp | undefined;
+  #unanswered: RegExp | undefined;
 
   private constructor(private readonly server: LocalServer) {}
 
@@ -31,9 +32,15 @@ export class FrontProxy {
     this.cut();
   }
 
+  /** From now on the service gets a request like this, and its response gets lost. */
+  loseResponses(request: RegExp): void {
+    this.#unanswered = request;
+  }
+
   /** Passes on everything again. */
   heal(): void {
     this.#refused = undefined;
+    this.#unanswered = undefined;
   }
 
   async stop(): Promise<void> {
@@ -49,10 +56,15 @@ export class FrontProxy {
       this.#clients.delete(client);
       service.destroy();
     });
+    let isLost = false;
     client.on('data', (chunk: Buffer) => {
-      if (this.#refused?.test(chunk.toString('latin1'))) client.destroy();
+      const text = chunk.toString('latin1');
+      isLost = this.#unanswered?.test(text) ?? false;
+      if (this.#refused?.test(text)) client.destroy();
       else service.write(chunk);
     });
-    service.on('data', (chunk: Buffer) => client.write(chunk));
+    service.on('data', (chunk: Buffer) => {
+      if (!isLost) client.write(chunk);
+    });
   }
 }

@@ -1,5 +1,6 @@
 import type { BuiltInEvents } from './built-in-events';
 import { type Failure, JobSender } from './bullmq-job-sender';
+import type { CheckEvent } from './check-event';
 import { type AnyEvent, type EventInput, type EventJob, toEventJob } from './event';
 import { checkOptions } from './options';
 import { PublishError } from './publish-error';
@@ -15,6 +16,8 @@ export type PublisherOptions = ConnectionOptions & {
    * Without it, or if it throws, none is sent.
    */
   readonly traceparent?: () => string | undefined;
+  /** Checks each event before it is sent, such as `createSchemaCheck` of `@hookferry/producer/schemas`. Default: none. */
+  readonly check?: CheckEvent;
 };
 
 export interface Published {
@@ -43,15 +46,15 @@ const CHUNK = 100;
  * For services that can reach the Redis of Hookferry: publishes events straight onto its queue.
  *
  * ```ts
- * const publisher = createEventPublisher({ redisUrl: 'redis://127.0.0.1:6379' });
- * await publisher.publish({
- *   type: 'keyword.quick_win',
- *   data: { keyword: 'red shoes', position: 11, volume: 2400 },
- * });
+ * interface Events {
+ *   'order.created': { id: string; total: number };
+ * }
+ * const publisher = createEventPublisher<Events>({ redisUrl: 'redis://127.0.0.1:6379' });
+ * await publisher.publish({ accountId: 'acme', type: 'order.created', data: { id: 'ord_4711', total: 99.5 } });
  * await publisher.close();
  * ```
  *
- * Types of your own: `createEventPublisher<{ 'invoice.paid': { total: number } }>(…)`. While Redis is down, publishing waits
+ * Without a map of types, they are the built-in ones. While Redis is down, publishing waits
  * and tries again for up to `patienceMs`. When Redis is back, the publisher works again by itself.
  *
  * @throws TypeError if an option is not valid. @throws Error if `redisUrl` has none of its forms.
@@ -75,6 +78,7 @@ export function createEventPublisher<Events extends object = BuiltInEvents>(
 
   async function publish(event: AnyEvent): Promise<Published> {
     const job = toEventJob(event, traceparentOf(options));
+    if (options.check) await checkJob(job, options.check);
     const failure = await send([job]);
     if (failure) throw errorOf(job, failure);
     return { id: job.eventId };
@@ -82,7 +86,9 @@ export function createEventPublisher<Events extends object = BuiltInEvents>(
 
   async function publishBatch(events: readonly AnyEvent[]): Promise<readonly BatchResult[]> {
     const trace = traceparentOf(options);
-    const jobs = events.map((event) => toJobOrError(event, trace));
+    const made = events.map((event) => toJobOrError(event, trace));
+    const { check } = options;
+    const jobs = check ? await Promise.all(made.map((job) => checkedOrError(job, check))) : made;
     const errors = await sendInChunks(jobs.filter(isJob));
     return jobs.map((job) => {
       if (!isJob(job)) return { status: 'failed', error: job };
@@ -136,6 +142,28 @@ function traceparentOf({ traceparent }: PublisherOptions): string | undefined {
     return traceparent?.();
   } catch {
     return undefined;
+  }
+}
+
+/** @throws PublishError */
+async function checkJob({ name, data, eventId }: EventJob, check: CheckEvent): Promise<void> {
+  const faults = await check(name, data.data).catch((error: unknown) => {
+    throw PublishError.of('schema_unavailable', eventId, error);
+  });
+  if (faults.length > 0) throw PublishError.invalid(faults);
+}
+
+async function checkedOrError(
+  job: EventJob | PublishError,
+  check: CheckEvent,
+): Promise<EventJob | PublishError> {
+  if (!isJob(job)) return job;
+  try {
+    await checkJob(job, check);
+    return job;
+  } catch (error) {
+    if (error instanceof PublishError) return error;
+    throw error;
   }
 }
 

@@ -56,7 +56,7 @@ export function toEventJob(event: AnyEvent | null | undefined, trace?: string): 
     deliverAt,
     group,
   } = (event ?? {}) as AnyEvent;
-  if (typeof type !== 'string' || type === '') refuse('its type must be a text, such as "brief.created"');
+  if (typeof type !== 'string' || type === '') refuse('its type must be a text, such as "order.created"');
   if (typeof accountId !== 'string' || accountId === '') refuse('its accountId must be the id of an account');
   if (id !== undefined && !(typeof id === 'string' && ID.test(id)))
     refuse('its id must be 1 to 128 of A-Z, a-z, 0-9, _ and -');

@@ -1,4 +1,5 @@
 export type { BuiltInEvents } from './built-in-events';
+export type { CheckEvent, EventFault } from './check-event';
 export type { EventInput } from './event';
 export {
   type BatchResult,

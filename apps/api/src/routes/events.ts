@@ -48,7 +48,7 @@ const querySchema = pageQuery(eventCursorSchema)
 
 const eventHeadSchema = z.object({
   id: z.string().describe('The id of the event, which receivers get as `webhook-id`.'),
-  type: z.string().meta({ example: 'keyword.quick_win' }).describe('The type of the event.'),
+  type: z.string().meta({ example: 'order.created' }).describe('The type of the event.'),
   created_at: timeSchema.meta({ description: 'When the event was accepted.' }),
   status: z.enum(eventStatuses).meta({
     description:

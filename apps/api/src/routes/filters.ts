@@ -1,4 +1,3 @@
-import { keywordQuickWin } from '@hookferry/core/accounts/event-types/built-in';
 import { EVENT_TYPE_NAME_FORM, eventIdSchema } from '@hookferry/core/domain/event';
 import { eventsSchema } from '@hookferry/core/endpoints/endpoint-options';
 import {
@@ -27,7 +26,7 @@ const bodySchema = z
     event_id: eventIdSchema.optional().meta({ description: 'Try the filter on this event.' }),
     events: eventsSchema.optional().meta({
       description:
-        'Try the filter on the latest events of these types: names, prefixes such as `keyword.*`, or `*`.',
+        'Try the filter on the latest events of these types: names, prefixes such as `order.*`, or `*`.',
     }),
     last: z
       .int()
@@ -99,7 +98,7 @@ export const tryFilter = defineRoute({
   request: {
     body: bodySchema,
     hasEventData: true,
-    example: { filter: { position: { lte: 10 } }, event_type: keywordQuickWin.name },
+    example: { filter: { total: { gte: 100 } }, event_type: 'order.created' },
   },
   responses: {
     200: { description: 'The result for each event, with its reasons.', schema: triedSchema },

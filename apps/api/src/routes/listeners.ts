@@ -52,7 +52,7 @@ export const createListener = defineRoute({
   scope: 'webhooks:write',
   audit: 'listener.create',
   handlesSecret: true,
-  request: { body: bodySchema, example: { name: 'my-laptop', events: ['keyword.*'], ordering: 'strict' } },
+  request: { body: bodySchema, example: { name: 'my-laptop', events: ['order.*'], ordering: 'strict' } },
   stores: 'other',
   responses: {
     200: {

@@ -73,7 +73,7 @@ export const webhookSchema = z
     events: z
       .array(z.string())
       .readonly()
-      .meta({ example: ['keyword.quick_win'] })
+      .meta({ example: ['order.created'] })
       .describe(ENDPOINT_MEMBERS.events),
     filter: payloadFilterSchema.optional().describe(ENDPOINT_MEMBERS.filter),
     status: endpointStatusSchema.describe(

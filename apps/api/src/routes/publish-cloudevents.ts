@@ -74,10 +74,10 @@ export const cloudEventExample = {
   specversion: '1.0',
   id: '4711',
   source: 'https://shop.example.com/orders',
-  type: 'brief.created',
+  type: 'order.created',
   time: '2030-01-31T12:00:00Z',
   datacontenttype: 'application/json',
-  data: { brief_id: 'brf_82h1', title: 'How to choose running shoes' },
+  data: { id: 'ord_4711', total: 99.5 },
 };
 
 export const CLOUDEVENT_PREFIX = 'ce-';

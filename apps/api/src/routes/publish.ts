@@ -1,4 +1,3 @@
-import { catalogue } from '@hookferry/core/accounts/event-types/built-in';
 import { CLOUDEVENTS_TYPE } from '@hookferry/core/deliver/cloudevents';
 import { endpointRefsSchema } from '@hookferry/core/domain/endpoint';
 import {
@@ -170,10 +169,7 @@ const cloudEventInHeaders: BodyForm = {
   },
 };
 
-const [firstExample, ...otherExamples] = catalogue.map(({ name, example }) => ({
-  type: name,
-  data: example,
-}));
+const example = { type: 'order.created', data: { id: 'ord_4711', total: 99.5 } };
 
 /** 202 is sent only after Redis has the event; 200 when it had it before, under the client's id. */
 export const publishEvent = defineRoute({
@@ -184,7 +180,7 @@ export const publishEvent = defineRoute({
   scope: 'events:write',
   capability: 'publish',
   audit: { notAudited: 'An event is a record of its own.' },
-  request: { body: publishedEventSchema, hasEventData: true, dataAt: ['data'], example: firstExample },
+  request: { body: publishedEventSchema, hasEventData: true, dataAt: ['data'], example },
   creates: true,
   stores: 'event',
   mayAssume: true,
@@ -244,7 +240,12 @@ export const publishBatch = defineRoute({
     describedBody: batchOf(publishedEventSchema).meta({ id: 'EventBatch' }),
     hasEventData: true,
     dataAt: ['events', EACH, 'data'],
-    example: { events: [{ ...firstExample, id: 'quick-win-4711' }, ...otherExamples] },
+    example: {
+      events: [
+        { ...example, id: 'order-4711' },
+        { ...example, type: 'order.paid' },
+      ],
+    },
   },
   maxBodyBytes: MAX_BATCH_BYTES,
   creates: true,

@@ -1,4 +1,3 @@
-import { keywordQuickWin } from '@hookferry/core/accounts/event-types/built-in';
 import { endpointRefSchema } from '@hookferry/core/domain/endpoint';
 import { EVENT_TYPE_NAME_FORM, eventIdSchema } from '@hookferry/core/domain/event';
 import type { SavedVersion } from '@hookferry/core/endpoints/redis-transformation-store';
@@ -18,7 +17,7 @@ const versionParams = z.object({
 });
 
 const EXAMPLE =
-  'export default function (event) {\n  return { body: { text: `${event.type}: ${event.data.keyword}` } };\n}\n';
+  'export default function (event) {\n  return { body: { text: `${event.type}: ${event.data.id}` } };\n}\n';
 
 const newTransformationSchema = z
   .strictObject({
@@ -249,7 +248,7 @@ export const tryWebhookTransformation = defineRoute({
     params: webhookParams,
     body: trialSchema,
     hasEventData: true,
-    example: { code: EXAMPLE, type: keywordQuickWin.name },
+    example: { code: EXAMPLE, type: 'order.created' },
   },
   responses: tried,
   problems: ['history_unavailable'],
@@ -276,7 +275,7 @@ export const tryNewTransformation = defineRoute({
   request: {
     body: newTrialSchema,
     hasEventData: true,
-    example: { code: EXAMPLE, type: keywordQuickWin.name },
+    example: { code: EXAMPLE, type: 'order.created' },
   },
   responses: tried,
   problems: ['history_unavailable'],

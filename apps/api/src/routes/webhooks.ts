@@ -1,4 +1,3 @@
-import { keywordQuickWin } from '@hookferry/core/accounts/event-types/built-in';
 import { maySeeSecrets } from '@hookferry/core/domain/account';
 import { deliveryIdOf } from '@hookferry/core/domain/delivery';
 import {
@@ -63,8 +62,8 @@ export const createWebhook = defineRoute({
     body: ({ urlRules }) => newEndpointSchema(urlRules),
     example: {
       url: 'https://example.com/webhooks',
-      events: ['keyword.*', 'brief.created'],
-      description: 'Keywords for the dashboard',
+      events: ['order.created', 'order.paid'],
+      description: 'Orders for the warehouse',
     },
   },
   creates: true,
@@ -292,7 +291,7 @@ export const testWebhook = defineRoute({
     params: webhookParams,
     body: bodySchema,
     mayLackBody: true,
-    example: { type: keywordQuickWin.name },
+    example: { type: 'order.created' },
   },
   creates: true,
   stores: 'event',

@@ -1,5 +1,4 @@
 import { AuditLog } from '@hookferry/core/accounts/audit/redis-audit-log';
-import { keywordQuickWin } from '@hookferry/core/accounts/event-types/built-in';
 import { EventTypeStore } from '@hookferry/core/accounts/event-types/redis-event-type-store';
 import { AccountStore } from '@hookferry/core/accounts/redis-account-store';
 import { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
@@ -102,6 +101,14 @@ const CUSTOM_TYPE = {
   updatedAt: 0,
 };
 
+/** The type of the event that belongs to each account. */
+const ORDER_CREATED = {
+  ...CUSTOM_TYPE,
+  name: 'order.created',
+  description: 'An order was placed.',
+  example: { id: 'ord_4711', total: 99.5 },
+};
+
 /** Of a transformation. */
 const SLACK_URL = 'https://hooks.slack.com/services/T000/B000/XXXX';
 const CODE = 'export default () => ({ body: 1 });';
@@ -150,7 +157,7 @@ export const routeCases: readonly RouteCase[] = [
     scope: 'webhooks:write',
     of: 'webhook',
     mayLackBody: true,
-    body: { type: keywordQuickWin.name },
+    body: { type: ORDER_CREATED.name },
     status: 202,
     creates: true,
   },
@@ -181,7 +188,7 @@ export const routeCases: readonly RouteCase[] = [
     path: '/v1/webhooks/:id/transformation/try',
     scope: 'webhooks:read',
     of: 'webhook',
-    body: { code: CODE, type: keywordQuickWin.name },
+    body: { code: CODE, type: ORDER_CREATED.name },
     status: 200,
   },
   {
@@ -202,7 +209,7 @@ export const routeCases: readonly RouteCase[] = [
     method: 'post',
     path: '/v1/transformations/try',
     scope: 'webhooks:read',
-    body: { code: CODE, type: keywordQuickWin.name },
+    body: { code: CODE, type: ORDER_CREATED.name },
     status: 200,
   },
   { method: 'get', path: '/v1/transformations/templates', scope: 'any', status: 200 },
@@ -227,7 +234,7 @@ export const routeCases: readonly RouteCase[] = [
     method: 'post',
     path: '/v1/filters/try',
     scope: 'webhooks:read',
-    body: { filter: { position: { lte: 10 } }, data: { position: 4 } },
+    body: { filter: { total: { gte: 100 } }, data: { total: 250 } },
     status: 200,
   },
   {
@@ -341,7 +348,7 @@ export const routeCases: readonly RouteCase[] = [
     method: 'post',
     path: '/v1/events',
     scope: 'events:write',
-    body: { type: keywordQuickWin.name, data: keywordQuickWin.example },
+    body: { type: ORDER_CREATED.name, data: ORDER_CREATED.example },
     status: 202,
     creates: true,
   },
@@ -349,7 +356,7 @@ export const routeCases: readonly RouteCase[] = [
     method: 'post',
     path: '/v1/events/batch',
     scope: 'events:write',
-    body: { events: [{ type: keywordQuickWin.name, data: keywordQuickWin.example }] },
+    body: { events: [{ type: ORDER_CREATED.name, data: ORDER_CREATED.example }] },
     status: 200,
     creates: true,
     maxBodyBytes: 5 * 1024 * 1024,
@@ -575,8 +582,10 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
   const endpoint = buildEndpoint({ accountId, transformation: { version: 1, isEnabled: false } });
   const unverified = buildUnverified(accountId);
   const listener = buildEndpoint({ accountId, listener: {} });
-  const event = buildEvent({ accountId });
-  const scheduled = buildScheduledEvent({ accountId });
+  const { name: type, example: data } = ORDER_CREATED;
+  const order = { accountId, type, body: JSON.stringify({ type, data }) };
+  const event = buildEvent(order);
+  const scheduled = buildScheduledEvent(order);
   const deliveryStore = new DeliveryStore(client, testRetention);
   const { record: apiKey } = buildApiKey({ accountId });
   const { record: session } = buildPortalSession({ accountId, apiKeyId: apiKey.id });
@@ -600,6 +609,7 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
     eventStore.enlistAll([{ event, deliveries: 0 }])(client),
     new ScheduledEventStore(client, testRetention).save(scheduled)(client),
     new EventTypeStore(client).replace(CUSTOM_TYPE),
+    new EventTypeStore(client).replace(ORDER_CREATED),
     deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpoint.id], event.acceptedAt))(client),
     new ReplayStore(client, 60_000).create(replay),
     new AuditLog(client).record({

@@ -16,7 +16,7 @@ _PATTERN = re.compile(r"\*|[^*\s]+\.\*|[^*\s]+")
 
 
 class EventHandlers:
-    """Handlers by event type: a name (`brief.created`), a prefix (`keyword.*`) or `*`, the most exact one first."""
+    """Handlers by event type: a name (`order.created`), a prefix (`order.*`) or `*`, the most exact one first."""
 
     def __init__(self) -> None:
         self._by_pattern: Dict[str, Handler] = {}
@@ -24,7 +24,7 @@ class EventHandlers:
     def add(self, pattern: str, handler: Handler) -> None:
         """Raises ValueError if the pattern is not valid, or has a handler already."""
         if _PATTERN.fullmatch(pattern) is None:
-            raise ValueError(f'"{pattern}" is not an event type, a prefix such as "keyword.*", or "*".')
+            raise ValueError(f'"{pattern}" is not an event type, a prefix such as "order.*", or "*".')
         if pattern in self._by_pattern:
             raise ValueError(f'"{pattern}" has a handler already: let one function call both.')
         self._by_pattern[pattern] = handler

@@ -63,7 +63,7 @@ class Router:
         self._handlers = EventHandlers()
 
     def on(self, pattern: str) -> Callable[[_HandlerT], _HandlerT]:
-        """A decorator. The function handles this type (`brief.created`), this prefix (`keyword.*`), or with `*` all
+        """A decorator. The function handles this type (`order.created`), this prefix (`order.*`), or with `*` all
         others.
 
         The function gets the event. It returns a ReceiverResponse, or None for 204. If it raises, the response is 500, and the

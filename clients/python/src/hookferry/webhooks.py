@@ -20,7 +20,7 @@ class Webhooks:
     ) -> JsonObject:
         """Register a webhook. Returns it with its `secret`.
 
-        events: types (`brief.created`), prefixes (`keyword.*`) or `*`. members: `uid`, `metadata`, `headers`, `secret`,
+        events: types (`order.created`), prefixes (`order.*`) or `*`. members: `uid`, `metadata`, `headers`, `secret`,
         `filter`, `rate_limit`, `rate_limit_unit`, `max_concurrency`, `timeout_ms`, `retry_schedule`, `signing`, `tls`,
         `status`, `description`, `verification` (`challenge` or `cloudevents`),
         `ordering` (`none`, `strict` or `group`), `coalesce` (`{"window_ms": …}`: only a group's newest event),

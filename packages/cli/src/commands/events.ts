@@ -36,7 +36,7 @@ export function addEvents(program: Command, cli: Cli): void {
     .description('Show an event with its data, and its number of deliveries by status.')
     .argument('<id>', "the event's id", parseId)
     .action((id: string) => showEvent(id, cli));
-  addExample(show, 'hookferry events show quick-win-4711');
+  addExample(show, 'hookferry events show order-4711');
   const move = events
     .command('move')
     .description('Move a scheduled event to another time, before it is due.')
@@ -45,13 +45,13 @@ export function addEvents(program: Command, cli: Cli): void {
       parseTimeAhead(text),
     )
     .action((id: string, { at }: { readonly at: string }) => moveEvent(id, at, cli));
-  addExample(move, 'hookferry events move quick-win-4711 --at 2h');
+  addExample(move, 'hookferry events move order-4711 --at 2h');
   const cancel = events
     .command('cancel')
     .description('Cancel a scheduled event, before it is due. It is never sent.')
     .argument('<id>', "the event's id", parseId)
     .action((id: string) => cancelEvent(id, cli));
-  addExample(cancel, 'hookferry events cancel quick-win-4711');
+  addExample(cancel, 'hookferry events cancel order-4711');
 }
 
 async function moveEvent(id: string, at: string, cli: Cli): Promise<void> {
@@ -83,9 +83,9 @@ function addPublish(events: Command, cli: Cli): void {
     });
   addExample(
     publish,
-    `hookferry events publish brief.created --data '{"brief_id":"b1","title":"Shoes"}'`,
-    'hookferry events publish brief.created --data @brief.json --id brief-1',
-    'hookferry events publish brief.created --data @brief.json --at 2h',
+    `hookferry events publish order.created --data '{"id":"ord_4711","total":99.5}'`,
+    'hookferry events publish order.created --data @order.json --id order-4711',
+    'hookferry events publish order.created --data @order.json --at 2h',
   );
 }
 
@@ -112,7 +112,7 @@ function addList(events: Command, cli: Cli): void {
     .action((flags: ListFlags) => listEvents(flags, cli));
   addExample(
     addPaging(list),
-    'hookferry events list --type brief.created --since 2h',
+    'hookferry events list --type order.created --since 2h',
     `hookferry events list --data '{"order":{"id":4711}}'`,
   );
 }

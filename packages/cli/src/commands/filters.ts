@@ -32,8 +32,8 @@ export function addFilters(program: Command, cli: Cli): void {
     .action((flags: TryFlags) => tryFilter(flags, cli));
   addExample(
     tryOut,
-    `hookferry filters try --filter '{"position":{"lte":10}}' --type keyword.quick_win`,
-    'hookferry filters try --filter @filter.json --events "keyword.*" --last 100',
+    `hookferry filters try --filter '{"total":{"gte":100}}' --type order.created`,
+    'hookferry filters try --filter @filter.json --events "order.*" --last 100',
   );
 }
 

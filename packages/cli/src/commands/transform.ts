@@ -67,8 +67,8 @@ function addTry(transform: Command, cli: Cli): void {
     .action((flags: TryFlags) => tryCode(flags, cli));
   addExample(
     tryOut,
-    'hookferry transform try --code crm.js --type keyword.quick_win',
-    'hookferry transform try --webhook crm --event quick-win-4711',
+    'hookferry transform try --code crm.js --type order.created',
+    'hookferry transform try --webhook crm --event order-4711',
   );
 }
 

@@ -19,5 +19,5 @@ export function addTrigger(program: Command, cli: Cli): void {
       const data = await readExample(type, await connect(cli));
       await publishEvent({ type, data, ...flags }, cli);
     });
-  addExample(trigger, 'hookferry trigger keyword.quick_win');
+  addExample(trigger, 'hookferry trigger order.created');
 }

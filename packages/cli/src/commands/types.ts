@@ -42,7 +42,7 @@ export function addTypes(program: Command, cli: Cli): void {
         DETAILS,
       );
     });
-  addExample(show, 'hookferry types show brief.created --json');
+  addExample(show, 'hookferry types show order.created --json');
   addPut(types, cli);
   addDelete(types, cli);
 }

@@ -82,7 +82,7 @@ export const endpointSchema = z.object({
   id: endpointIdSchema,
   accountId: accountIdSchema,
   url: z.string(),
-  /** Event type names, prefixes such as `keyword.*`, or `*`. */
+  /** Event type names, prefixes such as `order.*`, or `*`. */
   events: z.array(z.string()).readonly(),
   /** Which of those it gets, by their data: JSON as a text, so that whatever its members are called, they stay what they are. */
   filter: z.string().optional(),

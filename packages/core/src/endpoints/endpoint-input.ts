@@ -40,7 +40,7 @@ const newVerificationSchema = verificationMethodSchema.describe(
 export const ENDPOINT_MEMBERS = {
   url: 'The address that deliveries are sent to. At most 2,048 characters.',
   events:
-    'The event types that it gets: 1 to 100 names, prefixes such as `keyword.*`, or `*` for all but operational ones.',
+    'The event types that it gets: 1 to 100 names, prefixes such as `order.*`, or `*` for all but operational ones.',
   filter: 'Only events whose `data` matches this filter are sent. Default: all events of its types.',
   metadata:
     'Texts of your own, by name. At most 50 members, with names of up to 64 and values of up to 500 characters.',

@@ -20,7 +20,7 @@ export const eventsSchema = z
   .min(1, 'must name at least one event type')
   .max(MAX_FILTERS, `must name at most ${MAX_FILTERS} event types`)
   .refine((filters) => new Set(filters).size === filters.length, 'must not name an event type twice')
-  .meta({ uniqueItems: true, example: ['keyword.*', 'brief.created'] });
+  .meta({ uniqueItems: true, example: ['order.*', 'invoice.paid'] });
 
 export const MAX_METADATA = 50;
 

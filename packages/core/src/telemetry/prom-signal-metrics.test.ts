@@ -80,7 +80,7 @@ describe('the metrics of the API', () => {
 
   it('counts accepted events by type and source', async () => {
     expect(counted(await scrape(apiSignalMetrics, [signalSamples['event.accepted']]))).toEqual([
-      'webhooks_events_accepted_total{type="keyword.quick_win",source="http"} 1',
+      'webhooks_events_accepted_total{type="order.created",source="http"} 1',
     ]);
   });
 });
@@ -191,7 +191,7 @@ describe('the metrics of a worker', () => {
       signalSamples['event.rejected'],
     ];
     expect(counted(await scrape(workerSignalMetrics, signals))).toEqual([
-      'webhooks_events_accepted_total{type="keyword.quick_win",source="queue"} 1',
+      'webhooks_events_accepted_total{type="order.created",source="queue"} 1',
       'webhooks_events_rejected_total{code="invalid_request"} 1',
     ]);
   });

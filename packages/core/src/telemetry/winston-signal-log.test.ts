@@ -48,7 +48,7 @@ describe('SignalLog', () => {
       account_id: accountId,
       event_id: eventId,
       webhook_id: endpointId,
-      type: 'keyword.quick_win',
+      type: 'order.created',
       attempt: 1,
       outcome: 'delivered',
       response_status: 204,

@@ -154,14 +154,14 @@ function AddType() {
       <form className={styles['form']} onSubmit={add}>
         <TextField
           label="Name"
-          placeholder="invoice.paid"
+          placeholder="order.created"
           required
           value={name}
           onChange={({ target }) => setName(target.value)}
         />
         <TextAreaField
           label="Example of its data"
-          placeholder='{"invoice_id":"inv_1","amount":1200}'
+          placeholder='{"id":"ord_1","total":99.5}'
           spellCheck={false}
           error={example === '' || schema ? undefined : 'This is not JSON.'}
           value={example}

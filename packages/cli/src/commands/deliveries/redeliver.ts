@@ -9,7 +9,7 @@ export function addRedeliver(deliveries: Command, cli: Cli): void {
     .description('Redeliver: send a delivery once more, now.')
     .argument('<id>', 'its id: EVENT.WEBHOOK', parseId)
     .action((id: string) => redeliver(id, cli));
-  addExample(command, 'hookferry deliveries redeliver quick-win-4711.wh_01m7ze3thwae6532vdxr7r');
+  addExample(command, 'hookferry deliveries redeliver order-4711.wh_01m7ze3thwae6532vdxr7r');
 }
 
 async function redeliver(id: string, cli: Cli): Promise<void> {

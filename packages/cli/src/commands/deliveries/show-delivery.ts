@@ -27,7 +27,7 @@ export function addShowDelivery(deliveries: Command, cli: Cli): void {
     .description('Show a delivery with its attempts, and what holds it or held it before them.')
     .argument('<id>', 'its id: EVENT.WEBHOOK', parseId)
     .action((id: string) => showDelivery(id, cli));
-  addExample(show, 'hookferry deliveries show quick-win-4711.wh_01m7ze3thwae6532vdxr7r');
+  addExample(show, 'hookferry deliveries show order-4711.wh_01m7ze3thwae6532vdxr7r');
 }
 
 async function showDelivery(id: string, cli: Cli): Promise<void> {

@@ -20,8 +20,8 @@ export function addCreateEndpoint(webhooks: Command, cli: Cli): void {
     .action((url: string, flags: CreateFlags) => createEndpoint(url, flags, cli));
   addExample(
     addEndpointFlags(create),
-    'hookferry webhooks create https://example.com/hook --events "keyword.*"',
-    `hookferry webhooks create https://example.com/hook --events "keyword.*" --filter '{"position":{"lte":10}}'`,
+    'hookferry webhooks create https://example.com/hook --events "order.*"',
+    `hookferry webhooks create https://example.com/hook --events "order.*" --filter '{"total":{"gte":100}}'`,
   );
 }
 

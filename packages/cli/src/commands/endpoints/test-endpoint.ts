@@ -14,7 +14,7 @@ export function addTestEndpoint(webhooks: Command, cli: Cli): void {
     .argument('<id>', 'its id or uid', parseId)
     .option('--type <type>', 'the event type (default: the first one that it gets)')
     .action((id: string, flags: TestFlags) => testEndpoint(id, flags, cli));
-  addExample(test, 'hookferry webhooks test crm --type keyword.quick_win');
+  addExample(test, 'hookferry webhooks test crm --type order.created');
 }
 
 async function testEndpoint(id: string, { type }: TestFlags, cli: Cli): Promise<void> {

@@ -19,7 +19,7 @@ export function addUpdateEndpoint(webhooks: Command, cli: Cli): void {
     .action((id: string, flags: UpdateFlags) => updateEndpoint(id, flags, cli));
   addExample(
     addEndpointFlags(update),
-    'hookferry webhooks update crm --events "keyword.*,brief.created"',
+    'hookferry webhooks update crm --events "order.*,invoice.paid"',
     `hookferry webhooks update crm --data '{"rate_limit":null}'`,
   );
 }

@@ -40,7 +40,7 @@ export function addListen(program: Command, cli: Cli): void {
     )
     .option(
       '--events <types>',
-      'only these event types, such as keyword.*,brief.created (default: all)',
+      'only these event types, such as order.*,invoice.paid (default: all)',
       parseList,
     )
     .option('--since <time>', 'also events published since then: a time, or how long ago (10m)', (text) =>
@@ -62,7 +62,7 @@ export function addListen(program: Command, cli: Cli): void {
   for (const part of partsOf(SHAPE)) listen.addOption(flagOf(part));
   addExample(
     listen,
-    "hookferry listen --forward http://localhost:4000/hook --events 'keyword.*'",
+    "hookferry listen --forward http://localhost:4000/hook --events 'order.*'",
     'hookferry listen --forward http://localhost:4000/hook --print-secret',
     'hookferry listen --forward http://localhost:4000/hook --since 10m --json | jq .outcome',
     'hookferry listen --forward http://localhost:4000/hook --batch-max-events 100 --batch-max-wait-ms 1000',

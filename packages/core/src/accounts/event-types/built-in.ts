@@ -70,7 +70,7 @@ const deliveryExhausted = defineEventType({
     delivery_id: 'evt_01m7z10j5c4fq3r52bewgh.wh_01m7z10j4pcztef8hye093',
     event_id: 'evt_01m7z10j5c4fq3r52bewgh',
     webhook_id: 'wh_01m7z10j4pcztef8hye093',
-    type: 'keyword.quick_win',
+    type: 'order.created',
     attempt_count: 10,
   },
 });
@@ -142,7 +142,7 @@ const webhookFailing = defineEventType({
     url: 'https://receiver.example.com/hooks',
     event_id: 'evt_01m7z10j5c4fq3r52bewgh',
     delivery_id: 'evt_01m7z10j5c4fq3r52bewgh.wh_01m7z10j4pcztef8hye093',
-    type: 'keyword.quick_win',
+    type: 'order.created',
     attempt_count: 4,
     last_outcome: 'http_5xx',
     last_response_status: 503,

@@ -12,5 +12,5 @@ export const endpointId = 'wh_01m7yzmhg05wb981qkhr9k' as EndpointId;
 export const deliveryId = `${eventId}.${endpointId}` as DeliveryId;
 export const replayId = 'rpl_01m7yzmhg05wb981qyv9wp' as ReplayId;
 export const notificationId = 'ntf_01m7yzmhg05wb981rdns9a' as NotificationId;
-export const type = 'keyword.quick_win';
+export const type = 'order.created';
 export const error = new Error('no luck');

@@ -13,7 +13,7 @@ export const EVERY_EVENT = '*';
 
 const PREFIX_END = '.*';
 
-/** Whether an endpoint's filter (`*`, `keyword.*` or a whole name) matches this type. */
+/** Whether an endpoint's filter (`*`, `order.*` or a whole name) matches this type. */
 export function matchesType(filter: string, type: string): boolean {
   if (filter === EVERY_EVENT) return !isOperational(type);
   if (filter === type) return true;

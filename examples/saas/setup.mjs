@@ -1,0 +1,41 @@
+// Run it once, and again when the product has more types: describes them, and issues the narrow key of the backend.
+//
+//   HOOKFERRY_URL=http://127.0.0.1:3000 OPERATOR_KEY=whk_… npm run setup
+import { existsSync, writeFileSync } from 'node:fs';
+import { createClient } from '@hookferry/client';
+
+const { HOOKFERRY_URL = 'http://127.0.0.1:3000', OPERATOR_KEY } = process.env;
+if (!OPERATOR_KEY) {
+  console.error("Set OPERATOR_KEY: `npm start` of Hookferry keeps the operator's in .data/api-key.");
+  process.exit(2);
+}
+const client = createClient({ baseUrl: HOOKFERRY_URL, apiKey: OPERATOR_KEY });
+
+const schema = {
+  type: 'object',
+  properties: { id: { type: 'string' }, total: { type: 'number' } },
+  required: ['id'],
+};
+const TYPES = { 'order.created': 'An order was placed.', 'order.paid': 'An order was paid.' };
+for (const [name, description] of Object.entries(TYPES)) {
+  await client.PUT('/v1/event-types/{name}', {
+    params: { path: { name } },
+    body: { description, schema, example: { id: 'ord_1', total: 99.5 } },
+  });
+  console.log(`${name} is an event type.`);
+}
+
+if (existsSync('backend-key')) {
+  console.log('The key in backend-key is kept.');
+} else {
+  const { key } = await client.POST('/v1/api-keys', {
+    body: {
+      name: 'shop backend',
+      // Makes accounts and acts for them, within the scopes beside it. It can't delete accounts or issue keys.
+      scopes: ['accounts:act', 'events:write', 'webhooks:read', 'webhooks:write', 'portal:write'],
+      event_types: ['order.*'],
+    },
+  });
+  writeFileSync('backend-key', `${key}\n`, { mode: 0o600 });
+  console.log('The key of the backend is in backend-key.');
+}
