@@ -55,10 +55,11 @@ export function createProgram(cli: Cli): Command {
     .addHelpText('after', `\n${ENVIRONMENT_HELP}\n\n${EXIT_CODES_HELP}`)
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
-    .showHelpAfterError('For the commands and flags: add --help')
     .configureOutput({
       writeOut: (text) => cli.output.write(text),
       writeErr: (text) => cli.output.note(text.trimEnd()),
+      // The error is thrown as well, and printed like any other.
+      outputError: () => {},
     });
   for (const addPart of PARTS) addPart(program, cli);
   return program;
