@@ -246,7 +246,9 @@ const heldDiscardedSchema = z
     discarded: z
       .int()
       .meta({ example: 1_200 })
-      .describe('How many deliveries were held. Each of them ends as `cancelled`, with the reason `discarded`.'),
+      .describe(
+        'How many deliveries were held. Each of them ends as `cancelled`, with the reason `discarded`.',
+      ),
   })
   .meta({ id: 'HeldDiscarded' });
 

@@ -61,7 +61,10 @@ describe('a delivery that is due while its endpoint is disabled and discards', (
 
   it('is not discarded before it is due', async () => {
     const retried = { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: NOW + 5_000 } as const;
-    const { deliver, moveClock, readRecord } = await scene.arrange({ endpoint: discarding(), log: [retried] });
+    const { deliver, moveClock, readRecord } = await scene.arrange({
+      endpoint: discarding(),
+      log: [retried],
+    });
     expect(await deliver()).toEqual({ kind: 'later', delayMs: 5_000 });
     moveClock(5_000);
     expect(await deliver()).toEqual(DONE);
@@ -87,15 +90,18 @@ describe('a delivery that runs after a client has discarded what was held', () =
   const at = NOW - 500;
   const endpoint = (isDone = false) => buildEndpoint({ heldDiscard: { at, isDone } });
 
-  it.each([false, true])('ends as cancelled if it was held then, whether all are released: %s', async (isDone) => {
-    const { deliver, requests, readRecord } = await scene.arrange({
-      endpoint: endpoint(isDone),
-      job: heldSince(at),
-    });
-    expect(await deliver()).toEqual(DONE);
-    expect(requests).toEqual([]);
-    expect(await readRecord()).toMatchObject({ status: 'cancelled', cancelReason: 'discarded' });
-  });
+  it.each([false, true])(
+    'ends as cancelled if it was held then, whether all are released: %s',
+    async (isDone) => {
+      const { deliver, requests, readRecord } = await scene.arrange({
+        endpoint: endpoint(isDone),
+        job: heldSince(at),
+      });
+      expect(await deliver()).toEqual(DONE);
+      expect(requests).toEqual([]);
+      expect(await readRecord()).toMatchObject({ status: 'cancelled', cancelReason: 'discarded' });
+    },
+  );
 
   const attemptedSince = {
     kind: 'attempted',

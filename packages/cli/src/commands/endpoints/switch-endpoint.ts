@@ -29,7 +29,9 @@ export function addSwitchEndpoint(webhooks: Command, cli: Cli): void {
   const discard = addYes(
     webhooks
       .command('discard-held')
-      .description('End what a webhook holds now: it is not sent when the webhook is enabled. A replay can send it.')
+      .description(
+        'End what a webhook holds now: it is not sent when the webhook is enabled. A replay can send it.',
+      )
       .argument('<id>', 'its id or uid', parseId),
   ).action(async (id: string, flags: ConfirmFlags) => {
     const client = await connect(cli);
