@@ -51,22 +51,12 @@ const WRITERS = ['tools/write-client-types.mjs', 'packages/core/build/write-scri
 
 /** @param {{ signal?: AbortSignal }} options */
 export async function writeSources({ signal }) {
-  for (const writer of WRITERS) await write(writer, signal);
-}
-
-/** The same for programs whose types nobody checks. @param {{ signal?: AbortSignal }} options */
-export async function writeScripts({ signal }) {
-  await write('packages/core/build/write-scripts.mjs', signal);
-}
-
-/**
- * @param {string} writer
- * @param {AbortSignal | undefined} signal
- */
-async function write(writer, signal) {
-  const command = /** @type {const} */ ([process.execPath, join(projectFolder, writer)]);
-  const code = await runInForeground(command, { ...(signal && { signal }) });
-  if (code !== 0) throw new Problem(`${writer} has failed. The error is above.`);
+  for (const writer of WRITERS) {
+    const code = await runInForeground([process.execPath, join(projectFolder, writer)], {
+      ...(signal && { signal }),
+    });
+    if (code !== 0) throw new Problem(`${writer} has failed. The error is above.`);
+  }
 }
 
 /** @typedef {{ name: string, options: readonly string[] }} Selection */
@@ -75,7 +65,7 @@ const COMMON = ['--no-audit', '--no-fund'];
 /** Even with NODE_ENV=production in the environment: the compiler is a development dependency. @type {Selection} */
 const ALL = { name: '', options: ['--include=dev', ...COMMON] };
 const WORKSPACES = [
-  ...['packages/core', 'packages/producer', 'packages/receiver', 'packages/cli'],
+  ...['packages/core', 'packages/producer', 'packages/receiver', 'packages/client', 'packages/cli'],
   ...['apps/api', 'apps/admin', 'apps/worker', 'apps/portal'],
 ];
 /**

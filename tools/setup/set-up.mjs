@@ -1,6 +1,6 @@
 // @ts-check
 import { areProgramsBuilt, bundlePortal, compilePrograms, isPortalBuilt } from './build.mjs';
-import { canStart, installForStart, REQUESTS_FOR_START, writeScripts } from './install-dependencies.mjs';
+import { canStart, installForStart, REQUESTS_FOR_START, writeSources } from './install-dependencies.mjs';
 import { Progress } from './progress.mjs';
 
 const INSTALL = { what: 'installing packages (npm ci)', usualSeconds: 30 };
@@ -13,6 +13,7 @@ const BUILD = { what: 'compiling, and building the portal', usualSeconds: 15 };
  */
 export async function setUpForStart({ signal }) {
   const isInstalled = await canStart();
+  if (isInstalled) await writeSources({ signal });
   const isBuilt = isInstalled && (await areProgramsBuilt()) && (await isPortalBuilt());
   if (isBuilt) return;
   const progress = new Progress([...(isInstalled ? [] : [INSTALL]), BUILD]);
@@ -22,9 +23,9 @@ export async function setUpForStart({ signal }) {
       progress.next();
       const onRequest = (/** @type {number} */ count) => progress.note(count / REQUESTS_FOR_START);
       await installForStart({ signal, onRequest });
+      await writeSources({ signal });
     }
     progress.next();
-    await writeScripts({ signal });
     // Neither needs what the other makes.
     await Promise.all([build(compilePrograms, areProgramsBuilt), build(bundlePortal, isPortalBuilt)]);
     isDone = true;
