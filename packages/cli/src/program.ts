@@ -11,6 +11,7 @@ import { addEndpoints } from './commands/endpoints/endpoints';
 import { addEvents } from './commands/events';
 import { addExport } from './commands/export';
 import { addFilters } from './commands/filters';
+import { addInit } from './commands/init';
 import { addKeys } from './commands/keys';
 import { addListen } from './commands/listen/listen';
 import { addLogin } from './commands/login';
@@ -38,7 +39,7 @@ const ENVIRONMENT_HELP = `Environment:
 const PARTS = [
   ...[addLogin, addLogout, addProfiles, addDoctor],
   ...[addEndpoints, addFilters, addTransform, addTypes, addEvents, addTrigger],
-  ...[addListen, addDeliveries, addReplay, addReplays, addExport, addMetrics, addVerify],
+  ...[addListen, addInit, addDeliveries, addReplay, addReplays, addExport, addMetrics, addVerify],
   ...[addContacts, addNotifications],
   ...[addKeys, addSigningKeys, addPortal, addAudit, addAccounts, addDeadLetters, addUsage, addCompletion],
 ];
