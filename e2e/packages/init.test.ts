@@ -52,33 +52,36 @@ it.each(['express', 'fastify'])(
   INSTALL_TIMEOUT_MS,
 );
 
-(python ? it : it.skip)('hookferry init writes a receiver whose tests pass: flask', async () => {
-  const folder = await init('flask');
-  const environment = { PYTHONPATH: join(PROJECT, 'clients/python/src') };
-  const tested = run(python?.command ?? '', ['-m', 'unittest'], { cwd: folder, environment });
-  expectSuccess(tested);
-  expect(tested.output).toContain('Ran 4 tests');
+(python ? describe : describe.skip)('hookferry init, where there is Flask,', () => {
+  it('writes a receiver whose tests pass', async () => {
+    const folder = await init('flask');
+    const environment = { PYTHONPATH: join(PROJECT, 'clients/python/src') };
+    const tested = run(python?.command ?? '', ['-m', 'unittest'], { cwd: folder, environment });
+    expectSuccess(tested);
+    expect(tested.output).toContain('Ran 4 tests');
+  });
 });
 
-('program' in go ? it : it.skip)(
-  'hookferry init writes a receiver whose tests pass: go',
-  async () => {
-    const folder = await init('go');
-    const cache = await mkdtemp(join(tmpdir(), 'go-cache-'));
-    try {
-      const program = 'program' in go ? go.program : '';
-      const environment = { GOCACHE: cache, GOFLAGS: '-mod=mod', GOPROXY: 'off', CGO_ENABLED: '0' };
-      for (const args of [
-        ['vet', './...'],
-        ['test', './...'],
-      ])
-        expectSuccess(run(program, args, { cwd: folder, environment }));
-    } finally {
-      await rm(cache, { recursive: true, force: true });
-    }
-  },
-  INSTALL_TIMEOUT_MS,
-);
+('program' in go ? describe : describe.skip)('hookferry init, where there is Go,', () => {
+  it(
+    'writes a receiver whose tests pass',
+    async () => {
+      const folder = await init('go');
+      const cache = await mkdtemp(join(tmpdir(), 'go-cache-'));
+      try {
+        const program = 'program' in go ? go.program : '';
+        const environment = { GOCACHE: cache, GOPROXY: 'off', CGO_ENABLED: '0' };
+        expectSuccess(run(program, ['vet', './...'], { cwd: folder, environment }));
+        const tested = run(program, ['test', './...'], { cwd: folder, environment });
+        expectSuccess(tested);
+        expect(tested.output).toContain('ok');
+      } finally {
+        await rm(cache, { recursive: true, force: true });
+      }
+    },
+    INSTALL_TIMEOUT_MS,
+  );
+});
 
 describe('hookferry init', () => {
   it('replaces no file, and says which is in the way', async () => {

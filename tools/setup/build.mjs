@@ -30,7 +30,7 @@ export async function buildPrograms({ signal } = {}) {
 export async function areProgramsBuilt() {
   const sources = await findSources(PROGRAMS);
   if (!sources.every(hasOutput)) return false;
-  return await programs.matches(await fingerprintFiles([...sources, DESCRIPTION]));
+  return await builtPrograms.matches(await fingerprintFiles([...sources, DESCRIPTION]));
 }
 
 /**
@@ -38,7 +38,7 @@ export async function areProgramsBuilt() {
  *   time. The compiler does so the next time that it is asked to.
  */
 export async function compilePrograms({ signal, isUnchecked }) {
-  await programs.clear();
+  await builtPrograms.clear();
   const sources = await findSources(PROGRAMS);
   const fingerprint = await fingerprintFiles([...sources, DESCRIPTION]);
   // The compiler trusts its own record of the last build and does not look for files that were deleted since.
@@ -48,10 +48,10 @@ export async function compilePrograms({ signal, isUnchecked }) {
     ...(signal && { signal }),
   });
   if (code !== 0) throw new Problem('The programs do not compile. The errors are above.');
-  await programs.write(fingerprint);
+  await builtPrograms.write(fingerprint);
 }
 
-const programs = new StepStamp('build');
+const builtPrograms = new StepStamp('build');
 
 /** The folders that `npm start` compiles. */
 export async function findCompiled() {
@@ -152,20 +152,20 @@ export async function buildPortal({ signal } = {}) {
 /** Whether neither the portal's sources nor its output changed since it was built. */
 export async function isPortalBuilt() {
   const isThere = existsSync(join(projectFolder, PORTAL, 'dist', 'index.html'));
-  return isThere && (await portal.matches(await fingerprintPortal()));
+  return isThere && (await builtPortal.matches(await fingerprintPortal()));
 }
 
 /** Of the sources: nothing has to be compiled before. @param {{ signal?: AbortSignal }} options */
 export async function bundlePortal({ signal }) {
-  await portal.clear();
+  await builtPortal.clear();
   const fingerprint = await fingerprintPortal();
   const options = { cwd: join(projectFolder, PORTAL), ...(signal && { signal }) };
   const { code, output, errors } = await runQuietly([installedProgram('vite'), 'build'], options);
   if (code !== 0) throw new Problem(`The portal could not be built:\n${output}${errors}`);
-  await portal.write(fingerprint);
+  await builtPortal.write(fingerprint);
 }
 
-const portal = new StepStamp('portal');
+const builtPortal = new StepStamp('portal');
 
 async function fingerprintPortal() {
   return await fingerprintFiles([...(await findPortalFiles()), ...(await findSources([PORTAL])), ...DOCS]);
