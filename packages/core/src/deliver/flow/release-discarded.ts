@@ -1,5 +1,20 @@
 import type { Endpoint } from '../../domain/endpoint';
-import type { ReleaserParts, WokenUp } from './releaser';
+import type { EndpointStore } from '../../endpoints/redis-endpoint-store';
+import type { Clock } from '../../platform/clock';
+import type { HeldDeliveries } from '../../queue/bullmq-held-deliveries';
+
+interface ReleaseDiscardedParts {
+  readonly endpointStore: EndpointStore;
+  readonly heldDeliveries: HeldDeliveries;
+  readonly clock: Clock;
+}
+
+interface ReleasedSome {
+  /** How many are still held. */
+  readonly left: number;
+  /** Milliseconds since the Unix epoch. */
+  readonly wakeUpAgainAt: number;
+}
 
 // Nothing is sent for them: each ends as cancelled when it runs.
 const RELEASED_AT_ONCE = 500;
@@ -12,10 +27,10 @@ const AGAIN_MS = 100;
  * @returns `undefined`: there were none, or workers are at all of them. The wake-up goes on as usual.
  */
 export async function releaseDiscarded(
-  { endpointStore, heldDeliveries, clock }: ReleaserParts,
+  { endpointStore, heldDeliveries, clock }: ReleaseDiscardedParts,
   endpoint: Endpoint | undefined,
   wakeUpWasDueAt: number | undefined,
-): Promise<WokenUp | undefined> {
+): Promise<ReleasedSome | undefined> {
   if (endpoint?.heldDiscard === undefined || endpoint.heldDiscard.isDone) return undefined;
   const { accountId, id: endpointId } = endpoint;
   const { at } = endpoint.heldDiscard;
