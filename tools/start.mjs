@@ -19,9 +19,12 @@ import { runDemo } from './demo/run-demo.mjs';
 import { describeError, messageOf, Problem } from './problem.mjs';
 import { listenForStopSignals, ProcessGroup } from './processes/process-group.mjs';
 import { projectFolder } from './project-folders.mjs';
+import { provideRedis } from './redis/provide-redis.mjs';
 import { say } from './say.mjs';
 import { buildPortal, buildPrograms, watchSources } from './setup/build.mjs';
 import { installDependencies } from './setup/install-dependencies.mjs';
+import { setUpForStart } from './setup/set-up.mjs';
+import { isGiven } from './start/environment.mjs';
 import { createPortalLink, printWelcome } from './start/print-welcome.mjs';
 import { startStack } from './start/start-stack.mjs';
 
@@ -66,13 +69,23 @@ try {
 
 /** @param {ReturnType<typeof readOptions>} options */
 async function run(options) {
-  if (!options['skip-setup']) {
+  if (!options['skip-setup']) await setUp(options);
+  if (options.demo) await demonstrate(options);
+  else await serve(options);
+}
+
+/** @param {ReturnType<typeof readOptions>} options */
+async function setUp({ watch: isWatching = false }) {
+  // Fetched meanwhile. If that fails, it fails again when it is needed, and is told then.
+  const redis = isGiven(process.env, 'REDIS_URL') ? undefined : provideRedis().catch(() => undefined);
+  if (isWatching) {
     await installDependencies({ signal });
     await buildPrograms({ signal });
     await buildPortal({ signal });
+  } else {
+    await setUpForStart({ signal });
   }
-  if (options.demo) await demonstrate(options);
-  else await serve(options);
+  await redis;
 }
 
 function readOptions() {

@@ -9,7 +9,7 @@ import { listenForStopSignals, ProcessGroup } from './processes/process-group.mj
 import { installedProgram } from './project-folders.mjs';
 import { say } from './say.mjs';
 import { buildPortal } from './setup/build.mjs';
-import { writeSources } from './setup/install-dependencies.mjs';
+import { completeInstallation, writeSources } from './setup/install-dependencies.mjs';
 import { runInForeground } from './setup/run-command.mjs';
 import { runJest } from './test/run-jest.mjs';
 import { provideTestRedis } from './test/test-redis.mjs';
@@ -23,6 +23,7 @@ process.exitCode = 1;
 try {
   if (wished.length === 0)
     throw new Error('Name a file: npm run test:one -- packages/core/src/deliver/decide-next.test.ts');
+  await completeInstallation({ signal: stop.requested });
   await writeSources({ signal: stop.requested });
   const ofWholeFlows = wished.some((argument) => argument.includes('e2e'));
   if (ofWholeFlows) {

@@ -20,23 +20,38 @@ const WATCH_GRACE_MS = 2_000;
  * @param {{ signal?: AbortSignal }} [options]
  */
 export async function buildPrograms({ signal } = {}) {
-  const stamp = new StepStamp('build');
-  const before = await findSources(PROGRAMS);
-  const outputIsThere = before.every(hasOutput);
-  if (outputIsThere && (await stamp.matches(await fingerprintFiles([...before, DESCRIPTION])))) return;
-
+  if (await areProgramsBuilt()) return;
   say('setup', 'compiling (tsc -b)');
-  await stamp.clear();
   await writeSources({ ...(signal && { signal }) });
-  const fingerprint = await fingerprintFiles([...(await findSources(PROGRAMS)), DESCRIPTION]);
+  await compilePrograms({ ...(signal && { signal }) });
+}
+
+/** Whether neither the sources of the programs nor their output changed since they were compiled. */
+export async function areProgramsBuilt() {
+  const sources = await findSources(PROGRAMS);
+  if (!sources.every(hasOutput)) return false;
+  return await builtPrograms.matches(await fingerprintFiles([...sources, DESCRIPTION]));
+}
+
+/**
+ * @param {{ signal?: AbortSignal, isUnchecked?: boolean }} options `isUnchecked`: types are not checked, which takes half the
+ *   time. The compiler does so the next time that it is asked to.
+ */
+export async function compilePrograms({ signal, isUnchecked }) {
+  await builtPrograms.clear();
+  const sources = await findSources(PROGRAMS);
+  const fingerprint = await fingerprintFiles([...sources, DESCRIPTION]);
   // The compiler trusts its own record of the last build and does not look for files that were deleted since.
-  const force = outputIsThere ? [] : ['--force'];
-  const code = await runInForeground([installedProgram('tsc'), '-b', ...force, ...PROGRAMS], {
+  const force = sources.every(hasOutput) ? [] : ['--force'];
+  const unchecked = isUnchecked ? ['--noCheck'] : [];
+  const code = await runInForeground([installedProgram('tsc'), '-b', ...force, ...unchecked, ...PROGRAMS], {
     ...(signal && { signal }),
   });
   if (code !== 0) throw new Problem('The programs do not compile. The errors are above.');
-  await stamp.write(fingerprint);
+  await builtPrograms.write(fingerprint);
 }
+
+const builtPrograms = new StepStamp('build');
 
 /** The folders that `npm start` compiles. */
 export async function findCompiled() {
@@ -125,30 +140,35 @@ const NOT_SOURCES = ['dist', 'node_modules'];
 const DOCS = ['deliveries.md', 'verifying-signatures.md'].map((page) => join('docs', page));
 
 /**
- * Builds the pages that the API serves; does nothing if neither sources nor output changed since. What they use of other
- * packages has to be compiled before.
+ * Builds the pages that the API serves; does nothing if neither sources nor output changed since.
  * @param {{ signal?: AbortSignal }} [options]
  */
 export async function buildPortal({ signal } = {}) {
-  const stamp = new StepStamp('portal');
-  const fingerprint = await fingerprintFiles([
-    ...(await findPortalFiles()),
-    ...(await findSources([PORTAL])),
-    ...DOCS,
-  ]);
-  const isBuilt = existsSync(join(projectFolder, PORTAL, 'dist', 'index.html'));
-  if (isBuilt && (await stamp.matches(fingerprint))) return;
-
+  if (await isPortalBuilt()) return;
   say('setup', 'building the portal (vite build)');
-  await stamp.clear();
-  const { code, output, errors } = await runQuietly(
-    ['npm', 'run', '-s', 'build', '-w', '@hookferry/portal'],
-    {
-      ...(signal && { signal }),
-    },
-  );
+  await bundlePortal({ ...(signal && { signal }) });
+}
+
+/** Whether neither the portal's sources nor its output changed since it was built. */
+export async function isPortalBuilt() {
+  const isThere = existsSync(join(projectFolder, PORTAL, 'dist', 'index.html'));
+  return isThere && (await builtPortal.matches(await fingerprintPortal()));
+}
+
+/** Of the sources: nothing has to be compiled before. @param {{ signal?: AbortSignal }} options */
+export async function bundlePortal({ signal }) {
+  await builtPortal.clear();
+  const fingerprint = await fingerprintPortal();
+  const options = { cwd: join(projectFolder, PORTAL), ...(signal && { signal }) };
+  const { code, output, errors } = await runQuietly([installedProgram('vite'), 'build'], options);
   if (code !== 0) throw new Problem(`The portal could not be built:\n${output}${errors}`);
-  await stamp.write(fingerprint);
+  await builtPortal.write(fingerprint);
+}
+
+const builtPortal = new StepStamp('portal');
+
+async function fingerprintPortal() {
+  return await fingerprintFiles([...(await findPortalFiles()), ...(await findSources([PORTAL])), ...DOCS]);
 }
 
 async function findPortalFiles() {

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import { setPriority, constants as system } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { projectFolder } from '../project-folders.mjs';
 
 /**
@@ -11,6 +12,7 @@ import { projectFolder } from '../project-folders.mjs';
  * @property {NodeJS.ProcessEnv} [env] default: our own environment
  * @property {AbortSignal} [signal] ends the command early: then its result is an error
  * @property {AbortSignal} [stop] asks the command to end, whose exit code is still waited for
+ * @property {(line: string) => void} [onErrorLine] gets each line of its error output as it comes, of a command out of sight
  * @property {boolean} [isBackground] leaves the processor to everything else that wants it
  * @property {{ uid?: number, gid?: number }} [account] who runs it, unless it is who we are
  */
@@ -43,7 +45,15 @@ export async function runQuietly(command, options = {}) {
  * @returns {Promise<{ code: number, output: string, errors: string }>}
  */
 function run([program, ...args], options, stdio) {
-  const { cwd = projectFolder, env = process.env, signal, stop, isBackground, account } = options;
+  const {
+    cwd = projectFolder,
+    env = process.env,
+    signal,
+    stop,
+    isBackground,
+    account,
+    onErrorLine,
+  } = options;
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { cwd, env, stdio, ...account, ...(signal && { signal }) });
     if (isBackground && child.pid !== undefined) setPriority(child.pid, system.priority.PRIORITY_LOW);
@@ -54,6 +64,7 @@ function run([program, ...args], options, stdio) {
     let errors = '';
     child.stdout?.setEncoding('utf8').on('data', (text) => (output += text));
     child.stderr?.setEncoding('utf8').on('data', (text) => (errors += text));
+    if (onErrorLine && child.stderr) createInterface({ input: child.stderr }).on('line', onErrorLine);
     child.once('error', reject);
     child.once('close', (code) => resolve({ code: code ?? 1, output, errors }));
   });

@@ -211,6 +211,17 @@ describe('app', () => {
       }
     });
 
+    it.each([
+      ['/v1/webhook', '/v1/webhooks'],
+      ['/v1/webhooks/wh_1/deliverys', '/v1/webhooks/wh_1/deliveries'],
+      ['/webhooks', undefined],
+      ['/v1/nothing-like-it', undefined],
+    ])('names the route that %s most likely means: %s', async (path, meant) => {
+      const { body } = await request(api.url).get(path);
+      const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
+      expect((body as { detail: string }).detail).toBe(`There is no GET ${path}.${hint}`);
+    });
+
     it.each(['/v1/%', '/%ff', '/v1/%c0%ae'])(
       'is refused with 404 when it is not well encoded: %s',
       async (path) => {

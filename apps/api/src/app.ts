@@ -8,7 +8,7 @@ import type { MessageClasses } from './http/http-server';
 import { mountRoutes } from './http/mount-route';
 import { mountPortal, PORTAL_FOLDER } from './http/portal';
 import { mountProbes } from './http/probes';
-import { answerProblems, refuseUnknownRoute } from './http/problem';
+import { answerProblems, createRefuseUnknownRoute } from './http/problem';
 import { mountQueueInspector } from './http/queue-inspector';
 import { DOCS_FOLDER, mountReceivePage } from './http/receive-page';
 import { beginRequests } from './http/request-state';
@@ -54,7 +54,7 @@ export function createApp(core: ApiContext, capabilities: readonly ApiCapability
   }
   mountHomePage(app, { portal: config.PORTAL, docs: config.DOCS_ENABLED, receivePage: config.RECEIVE_PAGE });
   if (inspectedQueues) mountQueueInspector(app, inspectedQueues, context.authentication);
-  app.use(refuseUnknownRoute);
+  app.use(createRefuseUnknownRoute(routes.map(({ path }) => path)));
   app.use(answerProblems(emit));
   return app;
 }

@@ -20,6 +20,7 @@ OPERATIONS: List[Tuple[Call, str, str, Any]] = [
     (lambda c: c.webhooks.delete("crm"), "DELETE", "/v1/webhooks/crm", None),
     (lambda c: c.webhooks.enable("crm"), "POST", "/v1/webhooks/crm/enable", None),
     (lambda c: c.webhooks.disable("crm"), "POST", "/v1/webhooks/crm/disable", None),
+    (lambda c: c.webhooks.discard_held("crm"), "POST", "/v1/webhooks/crm/discard-held", None),
     (lambda c: c.webhooks.verify("crm"), "POST", "/v1/webhooks/crm/verify", None),
     (lambda c: c.webhooks.get_secret("crm"), "GET", "/v1/webhooks/crm/secret", None),
     (lambda c: c.webhooks.rotate_secret("crm", overlap_seconds=0), "POST", "/v1/webhooks/crm/rotate-secret", {"overlap_seconds": 0}),
@@ -78,7 +79,7 @@ OPERATIONS: List[Tuple[Call, str, str, Any]] = [
 class ClientTest(unittest.TestCase):
     def test_each_operation_is_its_request(self) -> None:
         for call, method, target, content in OPERATIONS:
-            with self.subTest(f"{method} {target}"), LocalServer(response(200, {"data": [], "secret": "s"})) as server:
+            with self.subTest(f"{method} {target}"), LocalServer(response(200, {"data": [], "secret": "s", "discarded": 1})) as server:
                 call(Client(server.url + "/", KEY))
                 (request,) = server.requests
                 self.assertEqual((request.method, request.target), (method, target))

@@ -11,6 +11,7 @@ import { addEndpoints } from './commands/endpoints/endpoints';
 import { addEvents } from './commands/events';
 import { addExport } from './commands/export';
 import { addFilters } from './commands/filters';
+import { addInit } from './commands/init';
 import { addKeys } from './commands/keys';
 import { addListen } from './commands/listen/listen';
 import { addLogin } from './commands/login';
@@ -38,7 +39,7 @@ const ENVIRONMENT_HELP = `Environment:
 const PARTS = [
   ...[addLogin, addLogout, addProfiles, addDoctor],
   ...[addEndpoints, addFilters, addTransform, addTypes, addEvents, addTrigger],
-  ...[addListen, addDeliveries, addReplay, addReplays, addExport, addMetrics, addVerify],
+  ...[addListen, addInit, addDeliveries, addReplay, addReplays, addExport, addMetrics, addVerify],
   ...[addContacts, addNotifications],
   ...[addKeys, addSigningKeys, addPortal, addAudit, addAccounts, addDeadLetters, addUsage, addCompletion],
 ];
@@ -55,10 +56,11 @@ export function createProgram(cli: Cli): Command {
     .addHelpText('after', `\n${ENVIRONMENT_HELP}\n\n${EXIT_CODES_HELP}`)
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
-    .showHelpAfterError('For the commands and flags: add --help')
     .configureOutput({
       writeOut: (text) => cli.output.write(text),
       writeErr: (text) => cli.output.note(text.trimEnd()),
+      // The error is thrown as well, and printed like any other.
+      outputError: () => {},
     });
   for (const addPart of PARTS) addPart(program, cli);
   return program;

@@ -21,7 +21,9 @@ export interface CliProcess {
 export async function runCli(args: readonly string[], given: CliProcess): Promise<ExitCode> {
   const { environment, stdin, stdout, stderr, interrupts } = given;
   const flags = () => program.opts<GlobalFlags>();
-  const output = new Output({ out: stdout, error: stderr, environment, isJson: () => flags().json === true });
+  // The command line may be refused before all of it is read.
+  const isJson = () => flags().json === true || args.includes('--json');
+  const output = new Output({ out: stdout, error: stderr, environment, isJson });
   const cli: Cli = {
     output,
     prompt: new Prompt({ input: stdin, output: stderr, isAllowed: () => flags().input }),
@@ -35,8 +37,8 @@ export async function runCli(args: readonly string[], given: CliProcess): Promis
     await program.parseAsync(args, { from: 'user' });
     return EXIT_CODES.ok;
   } catch (error) {
-    // Help that was asked for ends with 0; what is wrong with the command line was printed.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
+    // Help that was asked for ends with 0.
+    if (error instanceof CommanderError && error.exitCode === 0) return EXIT_CODES.ok;
     const { exitCode, lines, document } = describeFailure(error, environment);
     if (output.isJson && document) output.note(JSON.stringify({ error: document }));
     else for (const line of lines) output.note(line);

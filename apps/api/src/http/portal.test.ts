@@ -10,7 +10,7 @@ import express, { type Express } from 'express';
 import request from 'supertest';
 import { beginTestRequest } from '../testing/begin-test-request';
 import { mountPortal } from './portal';
-import { answerProblems, refuseUnknownRoute } from './problem';
+import { answerProblems, createRefuseUnknownRoute } from './problem';
 import { setHeads } from './send-reply';
 
 describe('portal', () => {
@@ -40,7 +40,7 @@ describe('portal', () => {
     app.use(beginTestRequest);
     app.use(setHeads);
     mountPortal(app, { folder: join(folder, name), frameAncestors });
-    app.use(refuseUnknownRoute);
+    app.use(createRefuseUnknownRoute([]));
     app.use(answerProblems(() => {}));
     return app;
   }

@@ -1,6 +1,7 @@
 import type { Emit } from '@hookferry/core/domain/signal';
 import { AppError, type ErrorCode, validationErrorSchema } from '@hookferry/core/platform/app-error';
 import { nameRedisError } from '@hookferry/core/platform/redis-errors';
+import { nearestTo } from '@hookferry/core/platform/zod-words';
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import { z } from 'zod';
 import { requestStateOf } from './request-state';
@@ -130,9 +131,37 @@ export function presentProblem({ code, message, validationErrors }: AppError, re
   };
 }
 
-export const refuseUnknownRoute: RequestHandler = (request) => {
-  throw new AppError('route_not_found', `There is no ${request.method} ${request.path}.`);
-};
+/**
+ * Refuse what no route takes.
+ *
+ * @param paths those of all routes, as they are declared.
+ */
+export function createRefuseUnknownRoute(paths: readonly string[]): RequestHandler {
+  return ({ method, path }) => {
+    const meant = nearestRoute(path, paths);
+    const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
+    throw new AppError('route_not_found', `There is no ${method} ${path}.${hint}`);
+  };
+}
+
+const MOST_SEGMENTS = 8;
+
+/** The path that a misspelt one most likely means: one with as many segments, each of which is a parameter, equal or similar. */
+function nearestRoute(path: string, paths: readonly string[]): string | undefined {
+  const asked = path.split('/');
+  if (asked.length > MOST_SEGMENTS) return undefined;
+  const similar = paths.flatMap((each) => {
+    const known = each.split('/');
+    const isSimilar = known.length === asked.length && known.every((one, i) => isMeant(asked[i] ?? '', one));
+    if (!isSimilar) return [];
+    return [known.map((one, i) => (one.startsWith(':') ? asked[i] : one)).join('/')];
+  });
+  return nearestTo(path, similar);
+}
+
+function isMeant(asked: string, known: string): boolean {
+  return known.startsWith(':') || asked === known || nearestTo(asked, [known]) !== undefined;
+}
 
 function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import express, { type Express } from 'express';
 import request from 'supertest';
 import { beginTestRequest } from '../testing/begin-test-request';
-import { answerProblems, refuseUnknownRoute } from './problem';
+import { answerProblems, createRefuseUnknownRoute } from './problem';
 import { DOCS_FOLDER, mountReceivePage, type ReceivePageOptions, renderMarkdown } from './receive-page';
 import { setHeads } from './send-reply';
 
@@ -25,7 +25,7 @@ function createApp(options: Partial<ReceivePageOptions> = {}): Express {
   app.use(beginTestRequest);
   app.use(setHeads);
   mountReceivePage(app, { ...usual, ...options });
-  app.use(refuseUnknownRoute);
+  app.use(createRefuseUnknownRoute([]));
   app.use(answerProblems(() => {}));
   return app;
 }

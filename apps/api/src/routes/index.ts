@@ -58,6 +58,7 @@ import {
   createWebhook,
   deleteWebhook,
   disableWebhook,
+  discardHeldDeliveries,
   enableWebhook,
   listWebhooks,
   readWebhook,
@@ -80,6 +81,7 @@ export const routes: readonly Route[] = [
   deleteWebhook, //         DELETE /v1/webhooks/:id
   enableWebhook, //         POST   /v1/webhooks/:id/enable
   disableWebhook, //        POST   /v1/webhooks/:id/disable
+  discardHeldDeliveries, // POST   /v1/webhooks/:id/discard-held
   readWebhookSecret, //     GET    /v1/webhooks/:id/secret
   rotateWebhookSecret, //   POST   /v1/webhooks/:id/rotate-secret
   verifyWebhook, //         POST   /v1/webhooks/:id/verify

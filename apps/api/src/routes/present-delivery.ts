@@ -164,7 +164,7 @@ export const deliveryWithAttemptsSchema = deliverySchema
       .enum(cancelReasons.map(presentCancelReason))
       .optional()
       .describe(
-        "Why it ended as `cancelled`. `event_expired`: it was open for the retention of the service. `transformation`: the webhook's code returned `cancel: true`. `dropped`: an operator dropped its dead letter. Absent: it did not end so.",
+        "Why it ended as `cancelled`. `event_expired`: it was open for the retention of the service. `transformation`: the webhook's code returned `cancel: true`. `dropped`: an operator dropped its dead letter. `discarded`: its webhook was disabled and discards what is due then (`while_disabled`), or what it held was discarded. Absent: it did not end so.",
       ),
     attempts: z.array(attemptSchema).describe('Its attempts, in the order in which they were made.'),
   })

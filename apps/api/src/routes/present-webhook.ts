@@ -77,7 +77,7 @@ export const webhookSchema = z
       .describe(ENDPOINT_MEMBERS.events),
     filter: payloadFilterSchema.optional().describe(ENDPOINT_MEMBERS.filter),
     status: endpointStatusSchema.describe(
-      '`enabled`: deliveries are sent. `disabled`: they are held, and sent once it is enabled.',
+      '`enabled`: deliveries are sent. `disabled`: nothing is sent. Deliveries are held until it is enabled, or discarded, as `while_disabled` says.',
     ),
     disabled_reason: z
       .enum(disabledReasons)

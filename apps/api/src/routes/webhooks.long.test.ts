@@ -57,6 +57,7 @@ describe('POST /v1/webhooks', () => {
       ...minimal,
       id: expect.stringMatching(/^wh_[0-9a-z]{22}$/),
       rate_limit_unit: 'requests',
+      while_disabled: 'hold',
       description: 'mine',
       status: 'enabled',
       ordering: 'none',

@@ -222,10 +222,10 @@ export const enableWebhook = defineRoute({
   },
 });
 
-/** Deliveries are held from now on, until it is enabled. */
+/** Deliveries are held from now on, until it is enabled, or discarded. */
 export const disableWebhook = defineRoute({
   operationId: 'disableWebhook',
-  summary: 'Disable a webhook: its deliveries are held',
+  summary: 'Disable a webhook: its deliveries are held, or discarded',
   method: 'post',
   path: '/v1/webhooks/:id/disable',
   scope: 'webhooks:write',
@@ -237,6 +237,38 @@ export const disableWebhook = defineRoute({
   async handle({ apiKey, params, act }, core) {
     const endpoint = await core.endpoints.disable(apiKey.accountId, params.id, act);
     return { status: 200, headers: tagOf(endpoint), body: presentWebhook(endpoint) };
+  },
+});
+
+const heldDiscardedSchema = z
+  .object({
+    discarded: z
+      .int()
+      .meta({ example: 1_200 })
+      .describe(
+        'How many deliveries were held. Each of them ends as `cancelled`, with the reason `discarded`.',
+      ),
+  })
+  .meta({ id: 'HeldDiscarded' });
+
+/** Workers end them one after the other: `held` in the health of the webhook says how many are left. */
+export const discardHeldDeliveries = defineRoute({
+  operationId: 'discardHeldDeliveries',
+  summary: 'Discard what a webhook holds now',
+  method: 'post',
+  path: '/v1/webhooks/:id/discard-held',
+  scope: 'webhooks:write',
+  audit: 'webhook.discard_held',
+  request: { params: webhookParams },
+  responses: {
+    202: {
+      description: 'Accepted: the held deliveries end shortly. A replay can send them later.',
+      schema: heldDiscardedSchema,
+    },
+  },
+  async handle({ apiKey, params, act }, core) {
+    const discarded = await core.endpoints.discardHeld(apiKey.accountId, params.id, act);
+    return { status: 202, body: { discarded } };
   },
 });
 

@@ -139,6 +139,13 @@ export const routeCases: readonly RouteCase[] = [
   { method: 'delete', path: '/v1/webhooks/:id', scope: 'webhooks:write', of: 'webhook', status: 204 },
   { method: 'post', path: '/v1/webhooks/:id/enable', scope: 'webhooks:write', of: 'webhook', status: 200 },
   { method: 'post', path: '/v1/webhooks/:id/disable', scope: 'webhooks:write', of: 'webhook', status: 200 },
+  {
+    method: 'post',
+    path: '/v1/webhooks/:id/discard-held',
+    scope: 'webhooks:write',
+    of: 'webhook',
+    status: 202,
+  },
   { method: 'get', path: '/v1/webhooks/:id/secret', scope: 'webhooks:write', of: 'webhook', status: 200 },
   {
     method: 'post',

@@ -112,6 +112,16 @@ export function useSwitchWebhook(id: string) {
   });
 }
 
+/** Ends what it holds now. */
+export function useDiscardHeld(id: string) {
+  const api = useApi();
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: () => ask(api.POST('/v1/webhooks/{id}/discard-held', { params: { path: { id } } })),
+    onSuccess: () => refresh(queries, id),
+  });
+}
+
 /** Asks its receiver once more for the proof that it wants what is sent there. */
 export function useVerifyWebhook(id: string) {
   const api = useApi();

@@ -71,8 +71,12 @@ class Webhooks:
         return self._post(f"{_path_of(webhook_id)}/enable", None, None)
 
     def disable(self, webhook_id: str) -> JsonObject:
-        """Disable a webhook. Its deliveries are held until it is enabled."""
+        """Disable a webhook. Its deliveries are held until it is enabled, or discarded, as its `while_disabled` says."""
         return self._post(f"{_path_of(webhook_id)}/disable", None, None)
+
+    def discard_held(self, webhook_id: str) -> int:
+        """End what a webhook holds now, as `cancelled`. Returns how many deliveries that are. A replay can send them."""
+        return int(self._post(f"{_path_of(webhook_id)}/discard-held", None, None)["discarded"])
 
     def verify(self, webhook_id: str) -> JsonObject:
         """Ask the receiver again to prove that it wants the events. It gets the request within seconds.

@@ -10,6 +10,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   route_not_found: 'Check that the URL of the profile is that of the API: hookferry doctor',
   invalid_request: 'Correct what is named above.',
   malformed_json: 'Check that the data are JSON in UTF-8.',
+  conflict: 'Change what is named above, then try again.',
   event_id_conflict: 'Give this event an id of its own: --id',
   payload_erased: 'Its payload was erased, and cannot be restored. Publish a new event.',
   last_admin_key: 'Issue another key with the scope "admin" first, or pass --last.',

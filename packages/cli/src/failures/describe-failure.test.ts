@@ -1,4 +1,5 @@
 import { WebhooksApiError, WebhooksConnectionError } from '@hookferry/client';
+import { CommanderError } from 'commander';
 import { CheckFailed } from './check-failed';
 import { describeFailure } from './describe-failure';
 import { Interrupted } from './interrupted';
@@ -61,4 +62,25 @@ it('says that a variable goes before any login', () => {
   const { lines } = describeFailure(apiError(401, 'unauthenticated'), { HOOKFERRY_API_KEY: 'whk_wrong' });
   expect(lines.join('\n')).toContain('HOOKFERRY_API_KEY, which goes before any login');
   expect(describeFailure(apiError(401, 'unauthenticated'), {}).lines.join('\n')).toContain('hookferry login');
+});
+
+it('says what is wrong with the command line like any other error', () => {
+  const wrong = new CommanderError(
+    1,
+    'commander.unknownOption',
+    "error: unknown option '--event'\n(Did you mean --events?)",
+  );
+  expect(describeFailure(wrong, {})).toEqual({
+    exitCode: 2,
+    lines: [
+      "Error: unknown option '--event' (Did you mean --events?)",
+      'For the commands and flags: add --help',
+    ],
+    document: {
+      code: 'usage',
+      detail: "unknown option '--event' (Did you mean --events?)",
+      advice: 'For the commands and flags: add --help',
+    },
+  });
+  expect(describeFailure(new CommanderError(1, 'commander.help', '(outputHelp)'), {}).lines).toEqual([]);
 });

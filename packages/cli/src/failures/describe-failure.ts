@@ -1,4 +1,5 @@
 import { WebhooksApiError, WebhooksConnectionError } from '@hookferry/client';
+import { CommanderError } from 'commander';
 import type { Environment } from '../cli';
 import { adviceFor } from './advice';
 import { CheckFailed } from './check-failed';
@@ -34,6 +35,7 @@ export function describeFailure(error: unknown, environment: Environment): Failu
   if (error instanceof UsageError) {
     return failureOf(EXIT_CODES.usage, { code: 'usage', detail: error.message, advice: error.advice });
   }
+  if (error instanceof CommanderError) return describeWrongUsage(error);
   if (error instanceof WebhooksApiError) return describeApiError(error, environment);
   if (error instanceof WebhooksConnectionError) {
     const detail = `the API gave no response. ${error.message}`;
@@ -41,6 +43,14 @@ export function describeFailure(error: unknown, environment: Environment): Failu
     return failureOf(EXIT_CODES.unreachable, { code: 'unreachable', detail, advice });
   }
   throw error;
+}
+
+// Of the parser of the command line. Where a command lacks its subcommand, it has printed the help instead.
+function describeWrongUsage({ code, message }: CommanderError): Failure {
+  if (code === 'commander.help') return { exitCode: EXIT_CODES.usage, lines: [] };
+  const detail = message.replace(/^error: /, '').replace('\n', ' ');
+  const advice = 'For the commands and flags: add --help';
+  return failureOf(EXIT_CODES.usage, { code: 'usage', detail, advice });
 }
 
 function describeApiError(error: WebhooksApiError, environment: Environment): Failure {

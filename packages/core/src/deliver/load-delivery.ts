@@ -2,10 +2,11 @@ import { announceEnd } from '../domain/announce-end';
 import type { Transformed } from '../domain/attempt';
 import type { BreakerState } from '../domain/breaker';
 import type { DeliveryParts, DeliveryRun, Trigger } from '../domain/delivery';
-import type { DeliveryFact, DeliveryState } from '../domain/delivery-log';
+import type { CancelReason, DeliveryFact, DeliveryState } from '../domain/delivery-log';
 import type { Endpoint } from '../domain/endpoint';
 import type { AcceptedEvent, EventId, StoredEvent } from '../domain/event';
 import type { TraceContext } from '../domain/trace';
+import { isDiscarded } from '../endpoints/discard';
 import { findSigner, type Signer } from '../endpoints/signing-keys/signing-keys';
 import type { DeliveryWithBreaker, LogLength } from '../events/redis-delivery-store';
 import { graceOf } from '../events/redis-event-index';
@@ -64,7 +65,8 @@ export type LoadedDelivery =
   | { readonly kind: 'not_due'; readonly dueAt: number };
 
 /**
- * Read everything that an attempt needs. End the delivery if there is no payload or no endpoint any more.
+ * Read everything that an attempt needs. End the delivery if there is no payload or no endpoint any more, or if it is
+ * discarded.
  *
  * @param earlyMs how long before it is due its attempt may be made.
  */
@@ -79,10 +81,12 @@ export async function loadDelivery(
   const found = isRequested ? await withRequest(parts, run, read) : read;
   const { state, length, breaker } = found;
   const openUntil = state.isOpen && event ? await openUntilOf(parts, state, event) : 0;
-  if (openUntil > 0 && endpoint && event?.body !== undefined) {
-    // The job ran too early, after a crash or an error: the record knows when it is due.
-    const { nextAttemptAt: dueAt = 0 } = state;
-    if (dueAt > parts.clock() + earlyMs) return { kind: 'not_due', dueAt };
+  const mayBeSent = openUntil > 0 && endpoint && event?.body !== undefined;
+  // The job ran too early, after a crash or an error: the record knows when it is due.
+  const { nextAttemptAt: dueAt = 0 } = state;
+  if (mayBeSent && dueAt > parts.clock() + earlyMs) return { kind: 'not_due', dueAt };
+  const discards = mayBeSent && isDiscarded(endpoint, run.holds, state);
+  if (mayBeSent && !discards) {
     return {
       kind: 'ready',
       run,
@@ -99,7 +103,8 @@ export async function loadDelivery(
       ...contentOf(state, endpoint),
     };
   }
-  const ended = await endDelivery(parts, run, endpoint, event, found);
+  const reason = discards ? 'discarded' : whyCancelled(endpoint, event);
+  const ended = await endDelivery(parts, run, endpoint, event, found, reason);
   if (ended === 'changed') return await loadDelivery(parts, { ...run, texts: undefined }, earlyMs);
   return { kind: 'ended' };
 }
@@ -168,9 +173,10 @@ async function endDelivery(
   endpoint: Endpoint | undefined,
   event: StoredEvent | undefined,
   { state, length }: DeliveryWithBreaker,
+  reason: CancelReason,
 ): Promise<'ended' | 'changed'> {
   if (state.isOpen) {
-    const cancelled = await cancel(parts, run, endpoint, event, length);
+    const cancelled = await cancel(parts, run, endpoint, event, length, reason);
     if (cancelled !== 'appended') return cancelled === 'gone' ? 'ended' : 'changed';
   }
   if (endpoint || event) await parts.endedList?.add(run, parts.clock());
@@ -188,12 +194,14 @@ async function cancel(
   endpoint: Endpoint | undefined,
   event: StoredEvent | undefined,
   length: LogLength,
+  reason: CancelReason,
 ): Promise<Appended> {
   if (endpoint || event) {
-    const fact = { kind: 'cancelled', reason: whyCancelled(endpoint, event) } as const;
-    const result = await append(parts, run, fact, length);
+    const result = await append(parts, run, { kind: 'cancelled', reason }, length);
     if (result !== 'appended') return result;
-    if (endpoint && event && fact.reason === 'event_expired') await keepShown(parts, run, event);
+    if (endpoint && event && reason === 'event_expired') await keepShown(parts, run, event);
+    // Its job may have come back by itself, before a wake-up took the entry away.
+    if (reason === 'discarded' && run.holds) await parts.heldDeliveries.forget(run, run.eventId);
   }
   announceEnd(parts, run, 'cancelled', event?.acceptedAt, event);
   return 'appended';
@@ -252,7 +260,7 @@ export async function isGone({ deliveryQueue }: AttemptParts, delivery: Delivery
   return (await deliveryQueue.requestOf(delivery)) === 'no_job';
 }
 
-function whyCancelled(endpoint: Endpoint | undefined, event: StoredEvent | undefined): string {
+function whyCancelled(endpoint: Endpoint | undefined, event: StoredEvent | undefined): CancelReason {
   if (!endpoint) return 'endpoint_deleted';
   return event && event.body === undefined ? 'payload_erased' : 'event_expired';
 }

@@ -11,6 +11,7 @@ export type AuditAction =
   | 'webhook.delete'
   | 'webhook.enable'
   | 'webhook.disable'
+  | 'webhook.discard_held'
   | 'webhook.rotate_secret'
   | 'webhook.test'
   | 'webhook.put_transformation'

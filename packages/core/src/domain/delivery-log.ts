@@ -32,7 +32,7 @@ import { formatTraceparent, parseTraceparent } from './trace';
  * ```
  *              ┌──────── retry ────────┐
  *   (fan-out) ─▶ pending ──▶ attempt ──┴─▶ delivered | exhausted | aborted
- *                  ├── endpoint deleted, dead letter dropped ─▶ cancelled
+ *                  ├── endpoint deleted, dead letter dropped, discarded ─▶ cancelled
  *                  └── a newer event of its group is sent ─▶ superseded
  * ```
  *
@@ -78,7 +78,8 @@ export type EndStatus = (typeof endStatuses)[number];
 
 /**
  * Why a delivery was cancelled. `event_expired`: it was open for its RETENTION, or its event is gone. `dropped`: its dead
- * letter was. `transformation`: the endpoint's code said so.
+ * letter was. `transformation`: the endpoint's code said so. `discarded`: its endpoint was disabled and discards what is due
+ * then, or a client has discarded what was held.
  */
 export const cancelReasons = [
   'endpoint_deleted',
@@ -86,6 +87,7 @@ export const cancelReasons = [
   'event_expired',
   'dropped',
   'transformation',
+  'discarded',
 ] as const;
 export type CancelReason = (typeof cancelReasons)[number];
 
@@ -108,6 +110,8 @@ export interface DeliverySummary {
 export interface DeliveryState extends DeliverySummary {
   readonly attempts: readonly Attempt[];
   readonly requestIds: readonly string[];
+  /** When a client requested it for the last time. Absent: never. Milliseconds since the Unix epoch. */
+  readonly lastRequestedAt?: number;
   /** The newer event of its group that is sent in place of it, if it has ended so. */
   readonly supersededBy?: EventId | undefined;
   /** If it has ended so, and the reason is a known one. */
@@ -162,7 +166,8 @@ export function readLog(log: string): DeliveryState {
     round = roundAfter(round, line, summary, made);
     summary = summaryAfter(summary, line, round.number);
   }
-  const requestIds = lines.filter(isRequest).map(({ q }) => q);
+  const requests = lines.filter(isRequest);
+  const lastRequestedAt = requests.at(-1)?.t;
   const attempts = lines.filter(isAttempt).map((line) => toAttempt(line, made));
   const ended = lines.findLast(isCancelled);
   const supersededBy = summary.status === 'superseded' ? ended?.si : undefined;
@@ -171,7 +176,8 @@ export function readLog(log: string): DeliveryState {
   return {
     ...summary,
     attempts,
-    requestIds,
+    requestIds: requests.map(({ q }) => q),
+    ...(lastRequestedAt === undefined ? {} : { lastRequestedAt }),
     ...(supersededBy === undefined ? {} : { supersededBy }),
     ...(cancelReason === undefined ? {} : { cancelReason }),
     transformed: made.at(-1),

@@ -175,6 +175,11 @@ export interface PastHold {
   readonly since: number;
 }
 
+/** Whether a delivery with these holds, all of them since its former attempt, was held at a time. */
+export function wasHeldAt([first]: readonly PastHold[], at: number): boolean {
+  return first !== undefined && first.since <= at;
+}
+
 // A letter and a time in base 36, which has eight digits until the year 2059: nine characters each, without a separator.
 const HOLD = /([a-z])([0-9a-z]{8})/g;
 const FIRST_LETTER = 'a'.charCodeAt(0);

@@ -258,6 +258,22 @@ export const endpointSettings = {
       },
     },
   },
+  while_disabled: {
+    kind: 'choice',
+    choices: ['hold', 'discard'],
+    description:
+      'What happens to its deliveries while it is disabled. `hold`: they wait, and are sent once it is enabled. `discard`: each ends as `cancelled`, with the reason `discarded`, when it is due; a replay can send it later. Those that were held before, or that somebody redelivered or replayed, are held in both cases, and so are all while the operator has paused the account. Default: `hold`.',
+    field: {
+      label: 'While it is disabled',
+      hint: 'Discarded deliveries are not sent when it is enabled again. A replay can send them.',
+      options: { hold: 'Hold its deliveries', discard: 'Discard its deliveries' },
+    },
+    fact: { label: 'While it is disabled' },
+    flag: {
+      argument: '<kind>',
+      help: 'hold or discard: what happens to its deliveries while it is disabled',
+    },
+  },
 } as const satisfies Readonly<Record<string, Setting>>;
 
 interface SettingTexts {

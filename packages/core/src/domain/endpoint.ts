@@ -86,11 +86,16 @@ export const endpointSchema = z.object({
   events: z.array(z.string()).readonly(),
   /** Which of those it gets, by their data: JSON as a text, so that whatever its members are called, they stay what they are. */
   filter: z.string().optional(),
-  /** A disabled endpoint gets nothing; its deliveries are held until it is enabled. */
+  /** A disabled endpoint gets nothing; its deliveries are held until it is enabled, unless they are discarded. */
   status: endpointStatusSchema.default('enabled'),
   disabledReason: z.enum(disabledReasons).optional(),
   /** When it was created, or enabled for the last time; old records lack it. Milliseconds since the Unix epoch. */
   enabledAt: z.number().optional(),
+  /**
+   * A client has discarded what was held at this time, in milliseconds since the Unix epoch. `isDone`: nothing of that is held
+   * any more.
+   */
+  heldDiscard: z.object({ at: z.number(), isDone: z.boolean() }).optional(),
   ...storedSettings,
   /** The client's own notes. */
   metadata: z.record(z.string(), z.string()).optional(),

@@ -42,6 +42,7 @@ const INTERNAL: ReadonlySet<string> = new Set([
   'id',
   'accountId',
   'enabledAt',
+  'heldDiscard',
   'listener',
   'createdAt',
   'updatedAt',

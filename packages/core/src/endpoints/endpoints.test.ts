@@ -125,6 +125,7 @@ describe('create', () => {
       signing: 'hmac',
       format: 'native',
       rateLimitUnit: 'requests',
+      whileDisabled: 'hold',
       enabledAt: NOW,
       secrets: [{ secret: expect.stringMatching(/^whsec_/), createdAt: NOW }],
       createdAt: NOW,

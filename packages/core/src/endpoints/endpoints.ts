@@ -243,6 +243,27 @@ export class Endpoints {
   }
 
   /**
+   * End what is held for it now, as cancelled: workers do it in pieces, also if this process ends. What is on its way, or waits
+   * for its next attempt, is not held.
+   *
+   * @returns how many were held.
+   * @throws AppError `not_found`.
+   */
+  async discardHeld(accountId: AccountId, ref: EndpointRef, act?: Act): Promise<number> {
+    const { heldDeliveries, clock, emit } = this.parts;
+    const { id: endpointId } = await this.read(accountId, ref);
+    const address = { accountId, endpointId };
+    const held = await heldDeliveries.count(endpointId);
+    // Ask first: the wake-up comes even if this process ends right after the change.
+    await heldDeliveries.askForWakeUp(address, clock() + CHANGE_MS);
+    const heldDiscard = { at: clock(), isDone: false };
+    await this.#change(accountId, endpointId, (endpoint) => ({ ...endpoint, heldDiscard }), act);
+    await heldDeliveries.askForWakeUp(address, clock());
+    emit({ name: 'endpoint.updated', ...address });
+    return held;
+  }
+
+  /**
    * Its held deliveries are sent at once, whatever the breaker's state was.
    *
    * @throws AppError `not_found`, `conflict` for a listener that is not connected.

@@ -285,3 +285,12 @@ it('lists a large page in its order without reading all of its logs at once', as
   const delivered = deliveries.map(({ status }) => status === 'delivered');
   expect(delivered).toEqual(entries.map((_, i) => i >= 20 && i < 40));
 });
+
+it('appends nothing to a log that has begun since it was read as empty, and says so', async () => {
+  const store = openStore({ count: 10 });
+  const delivery = { endpointId: uniqueEndpointId(), eventId: uniqueEventId() };
+  const requested = { kind: 'requested', requestId: 'rdl_1', trigger: 'manual', requestedAt: NOW } as const;
+  expect(await store.appendIfUnchanged(delivery, { kind: 'cancelled', reason: 'discarded' }, 0)).toBe(true);
+  expect(await store.appendIfUnchanged(delivery, requested, 0)).toBe(false);
+  expect((await store.readWithLength(delivery.endpointId, delivery.eventId)).state.requestIds).toEqual([]);
+});

@@ -5,7 +5,8 @@
 
 --- Gives the form of the line that was appended. Nil: the log is not that long, or nothing of the line may stay.
 local function append_line(log, length, line, short_line, kept_ms)
-  if length == '0' then return redis.call('SET', log, line, 'PX', kept_ms, 'NX') and line end
+  -- Redis gives `false` for a SET that NX prevents.
+  if length == '0' then return redis.call('SET', log, line, 'PX', kept_ms, 'NX') and line or nil end
   if redis.call('STRLEN', log) ~= tonumber(length) then return end
   if #line > #short_line then
     local start = redis.call('GETRANGE', log, 0, #ERASED_LOG_START - 1)

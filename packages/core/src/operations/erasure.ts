@@ -127,7 +127,7 @@ export class Erasure {
     if (id === DEFAULT_ACCOUNT) {
       throw new AppError(
         'conflict',
-        `The account "${DEFAULT_ACCOUNT}" is the operator's and can't be erased.`,
+        `The account "${DEFAULT_ACCOUNT}" is the operator's and can't be erased. Delete its webhooks and API keys one by one instead.`,
       );
     }
     const account = await accountStore.markErasing(id, clock(), act);

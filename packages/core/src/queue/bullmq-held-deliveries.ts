@@ -6,6 +6,7 @@ import {
   encodeHoldTime,
   type HoldReason,
   type PastHold,
+  wasHeldAt,
 } from '../domain/delivery';
 import { decodeAddress, type EndpointAddress, type EndpointId, encodeAddress } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
@@ -66,6 +67,7 @@ export interface Released {
 }
 
 const ONE_PAGE = 1_000;
+const READ_AT_ONCE = 250;
 // A wake-up takes milliseconds. If the process that claimed it dies, another one does it after this time.
 const CLAIM_MS = 5_000;
 // A job may take this long from a worker to the delayed jobs.
@@ -226,6 +228,33 @@ export class HeldDeliveries {
     const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
     const told = shards.map(({ jobs }) => this.redis.hget(jobs.job(id), jobFields.holds));
     return (await Promise.all(told)).flatMap((text) => decodeHolds(text ?? ''));
+  }
+
+  /**
+   * Some of those that were held at a time and still are, ordered by the acceptance of their events, in the shard whose
+   * wake-ups release them.
+   */
+  async findHeldAt(address: EndpointAddress, at: number, most: number): Promise<readonly EventId[]> {
+    const { jobs, keys } = this.#homeShard(address);
+    const suffix = suffixOf(address.endpointId);
+    const found: EventId[] = [];
+    const pages = timelinePages(READ_AT_ONCE, (limit, after) =>
+      readTimeline(this.redis, keys.held(address.endpointId), {
+        order: 'oldest_first',
+        range: { until: at + 1 },
+        limit,
+        after,
+      }),
+    );
+    for await (const page of pages) {
+      const told = page.map(({ id }) => this.redis.hget(jobs.job(id + suffix), jobFields.holds));
+      const texts = await Promise.all(told);
+      for (const [i, { id }] of page.entries()) {
+        if (wasHeldAt(decodeHolds(texts[i] ?? ''), at)) found.push(id as EventId);
+      }
+      if (found.length >= most) break;
+    }
+    return found.slice(0, most);
   }
 
   /** The account's endpoints that hold deliveries, by their counts. */

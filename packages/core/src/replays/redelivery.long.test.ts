@@ -443,3 +443,44 @@ describe('request', () => {
     expect(await read()).toMatchObject({ requestIds: ['a'] });
   });
 });
+
+describe('a request for a delivery that is on its way', () => {
+  const disabled = { status: 'disabled', disabledReason: 'client' } as const;
+  it.each<[string, Parameters<typeof buildEndpoint>[0], number]>([
+    ['whose held deliveries are being discarded', { heldDiscard: { at: NOW - 1, isDone: false } }, NOW],
+    ['that is disabled and discards', { ...disabled, whileDisabled: 'discard' }, NOW],
+  ])('is recorded at an endpoint %s: it would end with what is discarded', async (_which, change, at) => {
+    const { request, addJob, endpoint, parts, read, signals } = await arrange();
+    await parts.endpointStore.create({ ...endpoint, ...change });
+    await addJob();
+    expect(await request('rdl_1')).toBe('on_its_way');
+    expect(await read()).toMatchObject({ requestIds: ['rdl_1'], lastRequestedAt: at, isOpen: true });
+    expect(signals.named('delivery.requested')).toHaveLength(1);
+    await request('rdl_1');
+    expect(await read()).toMatchObject({ requestIds: ['rdl_1'] });
+  });
+
+  it.each<[string, Parameters<typeof buildEndpoint>[0]]>([
+    ['discards nothing', {}],
+    ['holds while it is disabled', disabled],
+  ])('is not recorded at an endpoint that %s', async (_which, change) => {
+    const { request, addJob, endpoint, parts, read } = await arrange();
+    await parts.endpointStore.create({ ...endpoint, ...change });
+    await addJob();
+    expect(await request('rdl_1')).toBe('on_its_way');
+    expect(await read()).toMatchObject({ requestIds: [] });
+  });
+
+  it('opens a new round if it has been discarded in that moment', async () => {
+    const { request, delayJob, endJob, endpoint, parts, append, read } = await arrange();
+    await parts.endpointStore.create({ ...endpoint, heldDiscard: { at: NOW - 1, isDone: false } });
+    await delayJob();
+    jest.spyOn(parts.deliveryQueue, 'putBackFailed').mockImplementationOnce(async () => {
+      await append({ kind: 'cancelled', reason: 'discarded' });
+    });
+    expect(await request('rdl_1')).toBe('ending');
+    await endJob();
+    expect(await request('rdl_1')).toBe('requested');
+    expect(await read()).toMatchObject({ isOpen: true, round: { number: 2 } });
+  });
+});

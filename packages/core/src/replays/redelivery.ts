@@ -3,11 +3,12 @@ import type { AuditLog } from '../accounts/audit/redis-audit-log';
 import type { AccountId } from '../domain/account';
 import type { Act } from '../domain/audit';
 import { type DeliveryParts, deliveryIdOf, type NewDelivery, type RequestTrigger } from '../domain/delivery';
-import { FULL_LOG_BYTES } from '../domain/delivery-log';
+import { type DeliveryState, FULL_LOG_BYTES } from '../domain/delivery-log';
 import { eventNotFound } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import { ATTEMPT_BYTES, type NoteUsage } from '../domain/usage';
 import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
+import { mayDiscard } from '../endpoints/discard';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { VerificationPolicy } from '../endpoints/verification/verify';
 import type { DeliveryStore } from '../events/redis-delivery-store';
@@ -224,16 +225,32 @@ export class Redelivery {
     const { state, length } = await deliveryStore.readWithLength(endpointId, eventId);
     if (state.requestIds.includes(requestId)) return await this.#enlist(request);
     if (job === 'no_job') return 'ending';
+    const fact = { kind: 'requested', requestId, trigger, requestedAt: clock() } as const;
     if (job === 'no_request' || job.requestId !== requestId) {
       // Spares the operator: the delivery is sent, or, if it has ended, its job is soon gone.
       await deliveryQueue.putBackFailed(request);
-      return state.isOpen ? 'on_its_way' : 'ending';
+      if (!state.isOpen) return 'ending';
+      if (!(await this.#mayBeDiscarded(request, state))) return 'on_its_way';
+      if (!(await deliveryStore.appendIfUnchanged(request, fact, length)))
+        return await this.#conclude(request);
+      this.#announce(request, trigger);
+      return 'on_its_way';
     }
-    const fact = { kind: 'requested', requestId, trigger, requestedAt: clock() } as const;
     if (!(await deliveryStore.appendIfUnchanged(request, fact, length))) return await this.#conclude(request);
     noteUsage?.(accountId, 'deliveries', ATTEMPT_BYTES);
     this.#announce(request, trigger);
     return await this.#enlist(request);
+  }
+
+  /** Whether a delivery that is due may end before it is sent, unless its record has the request. */
+  async #mayBeDiscarded(
+    { accountId, endpointId }: RedeliveryRequest,
+    { nextAttemptAt = 0 }: DeliveryState,
+  ): Promise<boolean> {
+    const { endpointStore, clock } = this.parts;
+    if (nextAttemptAt > clock()) return false;
+    const endpoint = await endpointStore.find(accountId, endpointId);
+    return endpoint !== undefined && mayDiscard(endpoint);
   }
 
   async #enlist({ accountId, endpointId, eventId, acceptedAt }: RedeliveryRequest): Promise<'requested'> {

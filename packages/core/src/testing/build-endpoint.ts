@@ -14,6 +14,7 @@ export function buildEndpoint(change: Partial<Endpoint> = {}): Endpoint {
     signing: 'hmac',
     format: 'native',
     rateLimitUnit: 'requests',
+    whileDisabled: 'hold',
     secrets: [{ secret: newSecret(), createdAt: 1_700_000_000_000 }],
     createdAt: 1_700_000_000_000,
     updatedAt: 1_700_000_000_000,

@@ -339,7 +339,17 @@ function classifyEnd(end: InnerEnd, { deadline: { wasReached }, memory, run: bou
   if ((name === 'InternalError' && message === 'out of memory') || (memory.hasRunOut && name === ''))
     return { kind: 'took_too_much_memory', ...place };
   const text = name === '' || name === 'undefined' ? message : `${name}: ${message}`;
-  return { kind: 'threw', message: text || NO_MESSAGE, ...place };
+  return { kind: 'threw', message: withHint(text) || NO_MESSAGE, ...place };
+}
+
+/** Names that a CommonJS module has. */
+const COMMONJS = /'(module|exports|require)' is not defined$/;
+
+function withHint(text: string): string {
+  const [, name] = COMMONJS.exec(text) ?? [];
+  if (name === undefined) return text;
+  if (name === 'require') return `${text}: the code can load no other module.`;
+  return `${text}: export a function instead, such as export default (event) => ({ body: event.data })`;
 }
 
 const NO_ERROR: CodeError = { name: '', message: '' };

@@ -159,6 +159,13 @@ describe('an error', () => {
   it.each([
     ['no export', 'const a = 1;', 'exports no function'],
     ['an export that is no function', 'export default 5;', 'exports no function'],
+    [
+      'a CommonJS module',
+      'module.exports = () => 1;',
+      "ReferenceError: 'module' is not defined: export a function instead",
+    ],
+    ['a CommonJS export', 'exports.handler = () => 1;', 'export default'],
+    ['a CommonJS import', 'const fs = require("fs");\nexport default () => 1;', 'no other module'],
     ['an import', 'import fs from "fs";\nexport default () => 1;', 'fs'],
   ])('is found by loading the code: %s', async (_what, code, message) => {
     const result = await pool.run({ accountId, code });

@@ -8,6 +8,7 @@ export const ACTIONS: Readonly<Record<AuditAction, string>> = {
   'webhook.delete': 'Webhook deleted',
   'webhook.enable': 'Webhook enabled',
   'webhook.disable': 'Webhook disabled',
+  'webhook.discard_held': 'Held deliveries discarded',
   'webhook.rotate_secret': 'Secret rotated',
   'webhook.test': 'Test event sent',
   'webhook.verify': 'Verification asked for',

@@ -80,6 +80,8 @@ const CANCELLED: Readonly<Record<NonNullable<DeliveryWithAttempts['cancel_reason
   event_expired: 'It was open for as long as a delivery may be',
   dropped: 'An operator dropped its dead letter',
   transformation: 'The code of the webhook’s transformation cancelled it',
+  discarded:
+    'It was discarded while its webhook was disabled, or together with all that was held. A replay can send it',
 };
 
 function whyCancelled(reason: DeliveryWithAttempts['cancel_reason']): string {

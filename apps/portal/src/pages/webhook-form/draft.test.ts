@@ -12,6 +12,7 @@ const webhook = {
   signing: 'hmac',
   format: 'cloudevents-structured',
   rate_limit_unit: 'requests',
+  while_disabled: 'hold',
   cloudevents: { source: '/orders', type_prefix: 'com.example.' },
   description: 'Ours',
   rate_limit: 5,

@@ -1,14 +1,21 @@
 import { useState } from 'react';
 import { useLocation } from 'wouter';
-import { useDeleteWebhook, useSwitchWebhook, type Webhook } from '../../api/webhook-queries';
+import {
+  useDeleteWebhook,
+  useDiscardHeld,
+  useSwitchWebhook,
+  type Webhook,
+  type WebhookWithHealth,
+} from '../../api/webhook-queries';
 import { Button } from '../../components/button';
 import { ButtonLink } from '../../components/button-link';
 import { ConfirmDialog } from '../../components/confirm-dialog';
 import { useToasts } from '../../components/toasts';
 import { useCan } from '../../session/session-context';
+import { formatCount } from '../webhooks/health-figures';
 
 /** The actions on a webhook that the session may take. */
-export function WebhookActions({ webhook }: { readonly webhook: Webhook }) {
+export function WebhookActions({ webhook }: { readonly webhook: WebhookWithHealth }) {
   const mayChange = useCan('webhooks');
   const mayReplay = useCan('redeliver');
   return (
@@ -16,13 +23,14 @@ export function WebhookActions({ webhook }: { readonly webhook: Webhook }) {
       {mayReplay && <ButtonLink href={`/webhooks/${webhook.id}/replay`}>Replay…</ButtonLink>}
       {mayChange && <ButtonLink href={`/webhooks/${webhook.id}/edit`}>Edit</ButtonLink>}
       {mayChange && <Switch webhook={webhook} />}
+      {mayChange && webhook.health.held > 0 && <Discarding webhook={webhook} />}
       {mayChange && <Deletion webhook={webhook} />}
     </>
   );
 }
 
 /** Enabling is done at once; disabling asks first, and can be taken back at once. */
-function Switch({ webhook: { id, status } }: { readonly webhook: Webhook }) {
+function Switch({ webhook: { id, status, while_disabled: whileDisabled } }: { readonly webhook: Webhook }) {
   const [isAsking, setIsAsking] = useState(false);
   const toasts = useToasts();
   const change = useSwitchWebhook(id);
@@ -35,7 +43,8 @@ function Switch({ webhook: { id, status } }: { readonly webhook: Webhook }) {
     change.mutate('disable', {
       onSuccess: () => {
         setIsAsking(false);
-        toasts.show('Disabled: deliveries are held.', { label: 'Undo', run: enable });
+        const what = whileDisabled === 'discard' ? 'discarded' : 'held';
+        toasts.show(`Disabled: deliveries are ${what}.`, { label: 'Undo', run: enable });
       },
     });
   if (status === 'disabled') {
@@ -59,7 +68,45 @@ function Switch({ webhook: { id, status } }: { readonly webhook: Webhook }) {
         onConfirm={disable}
         onClose={() => setIsAsking(false)}
       >
-        <p>Nothing is sent any more. Deliveries are held, and sent when the webhook is enabled again.</p>
+        <p>{`Nothing is sent any more. ${MEANWHILE[whileDisabled]}`}</p>
+      </ConfirmDialog>
+    </>
+  );
+}
+
+const MEANWHILE: Readonly<Record<Webhook['while_disabled'], string>> = {
+  hold: 'Deliveries are held, and sent when the webhook is enabled again.',
+  discard:
+    'Deliveries that become due are discarded, as its settings say: they are not sent when the webhook is enabled again.',
+};
+
+function Discarding({ webhook: { id, health } }: { readonly webhook: WebhookWithHealth }) {
+  const [isAsking, setIsAsking] = useState(false);
+  const toasts = useToasts();
+  const discarding = useDiscardHeld(id);
+  const discard = () =>
+    discarding.mutate(undefined, {
+      onSuccess: ({ discarded }) => {
+        setIsAsking(false);
+        toasts.show(`Held deliveries that are being discarded: ${formatCount(discarded)}`);
+      },
+    });
+  return (
+    <>
+      <Button onClick={() => setIsAsking(true)}>Discard held…</Button>
+      <ConfirmDialog
+        isOpen={isAsking}
+        title="Discard what is held?"
+        confirmLabel="Discard"
+        isDangerous
+        isBusy={discarding.isPending}
+        error={discarding.error}
+        onConfirm={discard}
+        onClose={() => setIsAsking(false)}
+      >
+        <p>
+          {`Deliveries held now: ${formatCount(health.held)}. They end as cancelled, and are not sent when the webhook is enabled. Later ones are not affected. A replay can send them, as long as their events are kept.`}
+        </p>
       </ConfirmDialog>
     </>
   );

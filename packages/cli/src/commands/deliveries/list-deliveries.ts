@@ -1,6 +1,6 @@
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type Cli, connect } from '../../cli';
-import { parseId, parsePositive } from '../../input/parse-flags';
+import { parseId } from '../../input/parse-flags';
 import { parseTime } from '../../input/parse-time';
 import { readSearched } from '../../input/read-searched';
 import type { Delivery } from '../../resources';
@@ -16,7 +16,7 @@ interface ListFlags extends PagingFlags {
   readonly webhook?: string;
   readonly event?: string;
   readonly status?: Delivery['status'];
-  readonly response?: number;
+  readonly response?: ResponseQuery;
   readonly outcome?: NonNullable<Delivery['last_outcome']>;
   readonly type?: string;
   readonly data?: string;
@@ -31,7 +31,11 @@ export function addListDeliveries(deliveries: Command, cli: Cli): void {
     .option('--webhook <id>', 'only those to this webhook: its id or uid', parseId)
     .option('--event <id>', 'only those of this event', parseId)
     .addOption(new Option('--status <status>', 'only these').choices(STATUSES))
-    .option('--response <status>', 'only those whose last response had this HTTP status', parsePositive)
+    .option(
+      '--response <status>',
+      'only those whose last response had this HTTP status (503) or one of this class (5xx); none: no response',
+      parseResponse,
+    )
     .option('--outcome <outcome>', 'only those whose last attempt had this outcome: http_5xx, dns_error, …')
     .option('--type <type>', 'only those of this type')
     .option(
@@ -46,9 +50,21 @@ export function addListDeliveries(deliveries: Command, cli: Cli): void {
   addExample(
     addPaging(list),
     'hookferry deliveries list --status exhausted --since 1d',
-    'hookferry deliveries list --webhook crm --response 503',
+    'hookferry deliveries list --webhook crm --response 5xx',
     `hookferry deliveries list --data '{"order":{"id":4711}}'`,
   );
+}
+
+type ResponseQuery = { readonly response_status: number } | { readonly status_class: StatusClass };
+
+const CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx', 'none'] as const;
+type StatusClass = (typeof CLASSES)[number];
+
+function parseResponse(text: string): ResponseQuery {
+  const statusClass = CLASSES.find((each) => each === text.toLowerCase());
+  if (statusClass !== undefined) return { status_class: statusClass };
+  if (/^[1-5]\d\d$/.test(text)) return { response_status: Number(text) };
+  throw new InvalidArgumentError('It must be a status such as 503, a class such as 5xx, or none.');
 }
 
 async function listDeliveries(flags: ListFlags, cli: Cli): Promise<void> {
@@ -59,7 +75,7 @@ async function listDeliveries(flags: ListFlags, cli: Cli): Promise<void> {
     ...(webhook && { webhook_id: webhook }),
     ...(event && { event_id: event }),
     ...(status && { status }),
-    ...(response && { response_status: response }),
+    ...response,
     ...(outcome && { outcome }),
     ...(type && { event_type: type }),
     ...(data !== undefined && { data: await readSearched(data, cli.prompt) }),

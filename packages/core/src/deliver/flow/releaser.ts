@@ -19,6 +19,7 @@ import type { DeliveryQueue } from '../../queue/bullmq-delivery-queue';
 import type { HeldDeliveries, Released } from '../../queue/bullmq-held-deliveries';
 import type { OldestEvents } from '../../queue/bullmq-oldest-events';
 import type { Concurrency } from './concurrency';
+import { releaseDiscarded } from './release-discarded';
 
 export interface ReleaserParts {
   readonly endpointStore: EndpointStore;
@@ -261,6 +262,8 @@ export async function wakeUpEndpoint(
   // Read the due time first: a request that comes from here on is not overwritten.
   const wakeUpWasDueAt = await heldDeliveries.wakeUpDueAt(address);
   const endpoint = await parts.endpointStore.find(accountId, endpointId);
+  const discarded = await releaseDiscarded(parts, endpoint, wakeUpWasDueAt);
+  if (discarded) return discarded;
   const waiting = cause === 'claimed' ? undefined : await waitForMore(parts, endpoint, wakeUpWasDueAt);
   if (waiting) return waiting;
   const { most, perRequest, only, againInMs, isEndUnseen } = await allowanceOf(parts, endpoint, permits);

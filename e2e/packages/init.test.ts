@@ -1,0 +1,106 @@
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { provideProgram } from '../support/provide-program';
+import { InstalledCli } from './cli/installed-cli';
+import { PROJECT, packPackage } from './pack-package';
+import { expectSuccess, findPythons, run } from './python-runtime';
+import { runProgram, runWell } from './run-program';
+
+const INSTALL_TIMEOUT_MS = 240_000;
+
+const go = provideProgram<string>('tools/go/find-go.mjs', 'findGo()');
+const python = findPythons().find(({ command }) => run(command, ['-c', 'import flask']).status === 0);
+
+let cli: InstalledCli;
+beforeAll(async () => {
+  cli = await InstalledCli.install();
+}, INSTALL_TIMEOUT_MS);
+afterAll(() => cli?.remove());
+
+async function init(framework: string): Promise<string> {
+  const name = `receiver-${framework}`;
+  const result = await cli.run(['init', name, '--framework', framework]);
+  expect(result).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('README.md') });
+  expect(result.stderr).toContain(`cd ${name}`);
+  return join(cli.folder, name);
+}
+
+it.each(['express', 'fastify'])(
+  'hookferry init writes a receiver whose tests pass: %s',
+  async (framework) => {
+    const folder = await init(framework);
+    const packed = await packPackage('receiver');
+    try {
+      const text = await readFile(join(folder, 'package.json'), 'utf8');
+      const project = JSON.parse(text) as { dependencies: Record<string, string> };
+      expect(project.dependencies['@hookferry/receiver']).toBe('^0.1.0');
+      project.dependencies['@hookferry/receiver'] = packed.tarball;
+      await writeFile(join(folder, 'package.json'), JSON.stringify(project));
+      await runWell('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline'], folder);
+    } finally {
+      await rm(packed.folder, { recursive: true, force: true });
+    }
+    expect(await runWell('npm', ['test'], folder)).toMatch(/pass 4/);
+
+    // A receiver that verifies nothing does not pass them.
+    const app = join(folder, 'app.js');
+    const source = await readFile(app, 'utf8');
+    await writeFile(app, source.replace(/dedupe: memoryStore\(\),/, ''));
+    expect((await runProgram('npm', ['test'], folder)).output).toMatch(/fail 1/);
+  },
+  INSTALL_TIMEOUT_MS,
+);
+
+(python ? describe : describe.skip)('hookferry init, where there is Flask,', () => {
+  it('writes a receiver whose tests pass', async () => {
+    const folder = await init('flask');
+    const environment = { PYTHONPATH: join(PROJECT, 'clients/python/src') };
+    const tested = run(python?.command ?? '', ['-m', 'unittest'], { cwd: folder, environment });
+    expectSuccess(tested);
+    expect(tested.output).toContain('Ran 4 tests');
+  });
+});
+
+('program' in go ? describe : describe.skip)('hookferry init, where there is Go,', () => {
+  it(
+    'writes a receiver whose tests pass',
+    async () => {
+      const folder = await init('go');
+      const cache = await mkdtemp(join(tmpdir(), 'go-cache-'));
+      try {
+        const program = 'program' in go ? go.program : '';
+        const environment = { GOCACHE: cache, GOPROXY: 'off', CGO_ENABLED: '0' };
+        expectSuccess(run(program, ['vet', './...'], { cwd: folder, environment }));
+        const tested = run(program, ['test', './...'], { cwd: folder, environment });
+        expectSuccess(tested);
+        expect(tested.output).toContain('ok');
+      } finally {
+        await rm(cache, { recursive: true, force: true });
+      }
+    },
+    INSTALL_TIMEOUT_MS,
+  );
+});
+
+describe('hookferry init', () => {
+  it('replaces no file, and says which is in the way', async () => {
+    const folder = join(cli.folder, 'mine');
+    await cp(join(PROJECT, 'packages/cli/templates/go/go.mod'), join(folder, 'go.mod'), { recursive: true });
+    await writeFile(join(folder, 'main.go'), 'mine');
+    const { exitCode, stderr } = await cli.run(['init', 'mine', '--framework', 'go', '--json']);
+    expect(exitCode).toBe(2);
+    expect(JSON.parse(stderr)).toMatchObject({ error: { detail: 'mine has go.mod, main.go already.' } });
+    expect(await readFile(join(folder, 'main.go'), 'utf8')).toBe('mine');
+    expect(await readdir(folder)).toHaveLength(2);
+  });
+
+  it.each([
+    [['init', 'x', '--framework', 'rails'], 'express, fastify, flask, go'],
+    [['init', 'x'], '--framework'],
+    [['init', 'package.json', '--framework', 'go'], 'There is a file of this name'],
+  ])('refuses %j', async (args, message) => {
+    const { exitCode, stderr } = await cli.run(args);
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+});
