@@ -16,6 +16,7 @@ export type Delivery = Schemas['Delivery'];
 export type DeliveryMetricsPoint = Schemas['DeliveryMetricsPoint'];
 export type DeliveryWithAttempts = Schemas['DeliveryWithAttempts'];
 export type EventType = Schemas['EventType'];
+export type Explanation = Schemas['Explanation'];
 export type ExportedAttempt = Schemas['ExportedAttempt'];
 export type FilterResult = Schemas['FilterResult'];
 export type FilterTried = Schemas['FilterTried'];

@@ -55,7 +55,11 @@ const filterText = (filter: object) => JSON.stringify(filter);
 describe('an explanation of an event for a webhook', () => {
   it('names the conditions of the filter that left it out, and what was found', async () => {
     const filter = filterText({ position: { lte: 10 }, volume: { gte: 1 }, country: 'DE' });
-    const endpoint = await addEndpoint({ events: [TYPE], filter, uid: 'shop' });
+    const endpoint = await addEndpoint({
+      events: [TYPE],
+      filter,
+      uid: 'shop' as NonNullable<Endpoint['uid']>,
+    });
     expect(await explainTo(await publish(), endpoint)).toEqual({
       webhook_id: endpoint.id,
       webhook_uid: 'shop',
@@ -63,7 +67,8 @@ describe('an explanation of an event for a webhook', () => {
       delivery_id: null,
       status: null,
       reason: 'filtered',
-      detail: 'Its filter does not let the event pass: position ≤ 10, found 11; country = "DE", found nothing.',
+      detail:
+        'Its filter does not let the event pass: position ≤ 10, found 11; country = "DE", found nothing.',
       conditions: [
         { path: 'position', operator: 'lte', expected: 10, found: 11, holds: false },
         { path: 'country', operator: 'eq', expected: 'DE', holds: false },
@@ -170,7 +175,12 @@ describe('the explanations of an event', () => {
     let cursor = '';
     for (;;) {
       const { body } = await explain(id, `?limit=2${query}${cursor}`);
-      found.push(...body.data.map((one: { webhook_id: string; reason: string | null }) => [one.webhook_id, one.reason]));
+      found.push(
+        ...body.data.map((one: { webhook_id: string; reason: string | null }) => [
+          one.webhook_id,
+          one.reason,
+        ]),
+      );
       expect(body.data.length).toBeLessThanOrEqual(2);
       if (!body.has_more) return found;
       cursor = `&cursor=${body.next_cursor}`;

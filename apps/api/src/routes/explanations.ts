@@ -30,8 +30,14 @@ const querySchema = pageQuery(endpointIdSchema).extend({
 const explanationSchema = z
   .object({
     webhook_id: z.string().describe('The id of the webhook.'),
-    webhook_uid: z.string().nullable().describe('Its `uid`. Null: it has none, or the key lacks the scope `webhooks:read`.'),
-    webhook_url: z.string().nullable().describe('Its URL. Null: its record cannot be read, or the key lacks the scope `webhooks:read`.'),
+    webhook_uid: z
+      .string()
+      .nullable()
+      .describe('Its `uid`. Null: it has none, or the key lacks the scope `webhooks:read`.'),
+    webhook_url: z
+      .string()
+      .nullable()
+      .describe('Its URL. Null: its record cannot be read, or the key lacks the scope `webhooks:read`.'),
     delivery_id: z
       .string()
       .nullable()

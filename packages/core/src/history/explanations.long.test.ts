@@ -63,7 +63,12 @@ async function arrangeMoved(isAimed = false) {
   const accountId = uniqueAccountId();
   const stores = open();
   const ids = Array.from({ length: 4 }, uniqueEndpointId).toSorted();
-  const [got, gone, filtered, later] = ids as [Endpoint['id'], Endpoint['id'], Endpoint['id'], Endpoint['id']];
+  const [got, gone, filtered, later] = ids as [
+    Endpoint['id'],
+    Endpoint['id'],
+    Endpoint['id'],
+    Endpoint['id'],
+  ];
   const add = (change: Partial<Endpoint>) =>
     stores.endpointStore.create(buildEndpoint({ accountId, ...change }));
   await add({ id: got });
@@ -101,14 +106,17 @@ async function reasonsOf(
   return found;
 }
 
-it.each([1, 2, 50])('explains an event that has moved to PostgreSQL, %i webhooks at a time', async (limit) => {
-  const { accountId, eventId, got, filtered, later, explanations } = await arrangeMoved();
-  expect(await reasonsOf(explanations, accountId, eventId, limit)).toEqual([
-    [later, 'registered_later'],
-    [filtered, 'filtered'],
-    [got, 'delivered'],
-  ]);
-});
+it.each([1, 2, 50])(
+  'explains an event that has moved to PostgreSQL, %i webhooks at a time',
+  async (limit) => {
+    const { accountId, eventId, got, filtered, later, explanations } = await arrangeMoved();
+    expect(await reasonsOf(explanations, accountId, eventId, limit)).toEqual([
+      [later, 'registered_later'],
+      [filtered, 'filtered'],
+      [got, 'delivered'],
+    ]);
+  },
+);
 
 it('knows of one that has moved that it named its webhooks', async () => {
   const { accountId, eventId, got, filtered, later, explanations } = await arrangeMoved(true);

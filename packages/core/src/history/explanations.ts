@@ -182,7 +182,13 @@ export class Explanations {
     const found = new Map<EndpointId, Delivery>();
     let cursor = from;
     do {
-      const page = await this.parts.deliveries.listOfEvent(accountId, eventId, {}, DELIVERIES_AT_ONCE, cursor);
+      const page = await this.parts.deliveries.listOfEvent(
+        accountId,
+        eventId,
+        {},
+        DELIVERIES_AT_ONCE,
+        cursor,
+      );
       if (page.isCutShort) throw historyUnavailable();
       for (const delivery of page.deliveries) found.set(delivery.endpointId, delivery);
       cursor = page.nextCursor;

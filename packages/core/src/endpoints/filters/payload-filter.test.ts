@@ -116,7 +116,11 @@ describe('payload filter', () => {
     [{ $any: [{ a: 1 }, { b: 'x', c: 1 }] }, { a: 2, c: 1 }, ['a = 1, found 2', 'b = "x", found nothing']],
     [{ $not: { a: { in: [1, 2] } } }, { a: 2 }, ['not (a is one of [1,2]), found 2']],
     [{ $not: { $any: [{ a: 1 }, { b: 1 }] } }, { a: 2, b: 1 }, ['not (b = 1), found 1']],
-    [{ $not: { a: 1, b: { exists: true } } }, { a: 1, b: null }, ['not (a = 1), found 1', 'not (b exists: true), found null']],
+    [
+      { $not: { a: 1, b: { exists: true } } },
+      { a: 1, b: null },
+      ['not (a = 1), found 1', 'not (b exists: true), found null'],
+    ],
   ])('says which conditions of %j keep %j from passing, and no others', (filter, data, failures) => {
     expect(explainFailure(JSON.stringify(filter), data)?.map(describeFailure)).toEqual(failures);
   });
