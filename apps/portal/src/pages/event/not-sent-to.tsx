@@ -4,7 +4,6 @@ import { Link } from 'wouter';
 import { useExplanations } from '../../api/event-queries';
 import { Button } from '../../components/button';
 import { Problem } from '../../components/problem';
-import { ReadOn } from '../../components/read-on';
 import { Section } from '../../components/section';
 import { Skeleton } from '../../components/skeleton';
 import { useWebhookNames } from '../deliveries/use-webhook-names';
@@ -36,7 +35,11 @@ export function NotSentTo({ eventId }: { readonly eventId: string }) {
         </p>
       )}
       {rows && <Unsent rows={rows} names={names} />}
-      {hasMore && <ReadOn isBusy={isReadingOn} onReadOn={readOn} />}
+      {hasMore && (
+        <Button isBusy={isReadingOn} onClick={readOn}>
+          More webhooks
+        </Button>
+      )}
     </Section>
   );
 }
