@@ -145,6 +145,8 @@ describe('as a script runs it', () => {
     expect(stdout).toBe(
       'the data: does not pass\n  fails: keyword starts_with "red", there is "blue"\n0 of 1 events pass.\n',
     );
+    const wrong = await succeed(['webhooks', 'update', id, '--filter', '{"keywrd":"red"}']);
+    expect(wrong.stderr).toMatch(/^Warning: "keywrd" is not in the schema .* did you mean "keyword"\?/m);
     expect(await json(['webhooks', 'update', id, '--filter', 'null'])).not.toHaveProperty('filter');
   });
 

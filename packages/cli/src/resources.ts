@@ -27,6 +27,7 @@ export type SigningKeyList = Schemas['SigningKeyList'];
 export type TransformationTried = Schemas['TransformationTried'];
 export type TransformationVersion = Schemas['TransformationVersion'];
 export type Webhook = Schemas['Webhook'];
+export type WebhookWarning = Schemas['WebhookWarning'];
 export type WebhookWithHealth = Schemas['WebhookWithHealth'];
 export type ListenerResponse = Schemas['ListenerResponse'];
 export type ForwardFailure = NonNullable<ListenerResponse['outcome']>;
