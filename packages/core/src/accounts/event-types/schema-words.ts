@@ -41,7 +41,7 @@ function describe(
   member: string | undefined,
   properties: Params,
 ): string | undefined {
-  const { limit } = params;
+  const limit = Number(params['limit']);
   switch (keyword) {
     case 'type':
       return `must be ${typesIn(params['type'])}`;
@@ -62,7 +62,7 @@ function describe(
     case 'exclusiveMaximum':
       return `must be less than ${limit}`;
     case 'multipleOf':
-      return `must be a multiple of ${params['multipleOf']}`;
+      return `must be a multiple of ${Number(params['multipleOf'])}`;
     case 'minLength':
     case 'maxLength':
       return counted(keyword, limit, 'character', 'characters');
@@ -108,7 +108,7 @@ function allowedBy({ allowedValues, ...params }: Params): string | undefined {
   return `must be one of ${shown.join(', ')}${allowedValues.length > MOST_VALUES ? ', …' : ''}`;
 }
 
-function counted(keyword: string, limit: unknown, one: string, several: string): string {
+function counted(keyword: string, limit: number, one: string, several: string): string {
   return `must have at ${keyword.startsWith('min') ? 'least' : 'most'} ${limit} ${limit === 1 ? one : several}`;
 }
 
