@@ -19,10 +19,16 @@ rm -f -- *.part
 # shellcheck disable=SC2086
 redis-cli $BACKUP_REDIS --rdb redis.part
 [ "$(head -c 5 redis.part)" = REDIS ] || { echo "What Redis sent is no snapshot." >&2; exit 1; }
-if [ -n "${PGDATABASE:-}" ]; then pg_dump --format=custom --file=history.part; fi
-
+# Kept before PostgreSQL is asked: while that is away, there are copies of Redis all the same. Only copies that are older than a
+# new one that is whole go.
 sync
 mv redis.part "redis-$name.rdb"
-if [ -f history.part ]; then mv history.part "history-$name.dump"; fi
-# Only copies that are older than a new one that is whole.
-find . -maxdepth 1 -type f \( -name 'redis-*.rdb' -o -name 'history-*.dump' \) -mtime "+${BACKUP_KEEP_DAYS:-7}" -delete
+forget() { find . -maxdepth 1 -type f -name "$1" -mtime "+${BACKUP_KEEP_DAYS:-7}" -delete; }
+forget 'redis-*.rdb'
+
+if [ -n "${PGDATABASE:-}" ]; then
+  pg_dump --format=custom --file=history.part
+  sync
+  mv history.part "history-$name.dump"
+fi
+forget 'history-*.dump'

@@ -5,13 +5,17 @@ import {
   type Notification,
   notificationSchema,
 } from '@hookferry/core/domain/contact';
-import { type ComposedMessage, composeMessage } from '@hookferry/core/notifications/compose-message';
+import { type ComposedMessage, composeMessage, linesOf } from '@hookferry/core/notifications/compose-message';
 import { sendNotification } from '@hookferry/core/notifications/send-notification';
 import { blocksOf, readPage } from './read-page';
 
 const WEBHOOK = 'wh_01m8dcggq923esjbdctexv';
-const subject = { endpointId: WEBHOOK, label: 'receiver.example.com' };
-const failing = notificationOf('failing', '11', { ...subject, detail: '2026-11-27T09:10:20.000Z' });
+const subject = { endpointId: WEBHOOK, name: 'Shop front', label: 'receiver.example.com' };
+const failing = notificationOf('failing', '11', {
+  ...subject,
+  detail: '2026-11-27T09:10:20.000Z',
+  lastFailure: 'HTTP 500',
+});
 const recovered = notificationOf('recovered', '12', { ...subject, detail: '2026-11-27T09:42:07.000Z' });
 const confirmation = notificationOf('confirmation', '10', {});
 
@@ -36,16 +40,19 @@ function contactOf(kind: Contact['kind']): Contact {
 }
 
 function messageOf(kind: Contact['kind'], notifications: readonly Notification[]): ComposedMessage {
-  return composeMessage('https://hooks.example.com', contactOf(kind), notifications);
+  const settings = { publicUrl: 'https://hooks.example.com', operatorName: 'Example Ltd' };
+  const account = { id: DEFAULT_ACCOUNT, name: 'Acme', createdAt: 0 };
+  return composeMessage(settings, account, contactOf(kind), notifications);
 }
 
 /** As the page has them: what a link proves is left out. */
 const shown = (text: string) => text.replaceAll(/contacts\/[\w-]+\//g, 'contacts/…/');
 
 function mailOf(notifications: readonly Notification[]): string {
-  const { subject: title, lines, link, unsubscribeLink } = messageOf('email', notifications);
+  const message = messageOf('email', notifications);
+  const { subject: title, link, unsubscribeLink } = message;
   const ending = `No more messages to this address: ${unsubscribeLink}`;
-  return shown([`Subject: ${title}`, '', ...lines, '', link, '', ending].join('\n'));
+  return shown([`Subject: ${title}`, '', ...linesOf(message), '', link, '', ending].join('\n'));
 }
 
 async function bodyOf(kind: Contact['kind'], { id, topic }: Notification, at: string): Promise<unknown> {

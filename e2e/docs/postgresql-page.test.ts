@@ -1,3 +1,8 @@
+import { exec } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { PgAuditLog } from '@hookferry/core/history/database/pg-audit-log';
 import { PgDatabase } from '@hookferry/core/history/database/pg-database';
 import { dropDays } from '@hookferry/core/history/database/pg-days';
@@ -38,8 +43,11 @@ describePostgres('the page about PostgreSQL', () => {
   async function asSuperuser(statements: string): Promise<void> {
     const client = new Client({ connectionString: urlOf('postgres') });
     await client.connect();
-    await client.query(statements);
-    await client.end();
+    try {
+      await client.query(statements);
+    } finally {
+      await client.end();
+    }
   }
 
   it('gives the workers and the API the rights that they need, and the API no more', async () => {
@@ -80,5 +88,42 @@ describePostgres('the page about PostgreSQL', () => {
       });
     }
     expect((await dropDays(worker, systemClock())).done).toContain('webhook_events_k90_20231114');
+  });
+
+  it('is restored over newer data by the command of the page about backups', async () => {
+    const [, restore = ''] = /^ *(pg_restore .*)$/m.exec(await readPage('backup.md')) ?? [];
+    const worker = openAs('hookferry_worker');
+    const write = async () => {
+      const event = buildMovedEvent({ createdAt: systemClock(), deliveries: [buildMovedDelivery()] });
+      await new HistoryWriter(worker, systemClock).write([event], Number.POSITIVE_INFINITY);
+      return event;
+    };
+    const kept = await write();
+    const folder = await mkdtemp(join(tmpdir(), 'hookferry-restore-'));
+    const run = async (command: string) =>
+      await promisify(exec)(command, {
+        cwd: folder,
+        env: {
+          ...server.programs.env,
+          PATH: `${server.programs.folder}:${process.env.PATH}`,
+          PGHOST: '127.0.0.1',
+          PGPORT: String(server.port),
+          PGUSER: 'postgres',
+        },
+      });
+    await run('pg_dump --format=custom --file=history.dump hookferry');
+    const later = await write();
+    // The day after the backup.
+    await asSuperuser(
+      "CREATE TABLE later PARTITION OF webhook_events FOR VALUES FROM (90, '2100-01-01') TO (90, '2100-01-02')",
+    );
+    await Promise.all(opened.splice(0).map((database) => database.close()));
+
+    expect(await run(restore)).toEqual({ stdout: '', stderr: '' });
+    await rm(folder, { recursive: true });
+    const history = new PgHistory(openAs('hookferry_api'));
+    expect(await history.findEvent(kept.accountId, kept.id)).toMatchObject({ id: kept.id });
+    expect(await history.findEvent(later.accountId, later.id)).toBeUndefined();
+    await expect(asSuperuser("SELECT 'later'::regclass")).rejects.toThrow('relation "later" does not exist');
   });
 });

@@ -61,6 +61,8 @@ const CLOSED = [
   '/portals',
   '/v1/../metrics',
   '/v1/%2e%2e/metrics',
+  '/internal/queues/..%2f..%2fv1%2fwebhooks',
+  '/metrics/../v1/webhooks',
 ];
 
 describe.each(PROCESSES)('the unit of the $name', ({ name, config, settings }) => {
@@ -112,6 +114,95 @@ describe('the page about a server', () => {
     const names = Object.keys(both);
     expect(names.filter((setting) => !ofApi?.has(setting) || !ofWorker?.has(setting))).toEqual([]);
     expect(Object.keys(api).filter((setting) => !ofApi?.has(setting))).toEqual([]);
+  });
+});
+
+interface CommandLine {
+  readonly program: string;
+  readonly settings: string;
+  /** Where the stand-in of `runuser` goes. */
+  readonly programs: string;
+  readonly args: readonly string[];
+}
+
+/** Runs `deploy/hookferry-admin` where there is no user of that name. Gives its output. */
+async function runCommandLine({ program, settings, programs, args }: CommandLine): Promise<string> {
+  await writeFile(join(programs, 'runuser'), '#!/bin/sh\nshift 3\nexec "$@"\n', { mode: 0o755 });
+  const env = { PATH: `${programs}:${process.env.PATH}`, HOOKFERRY_SETTINGS: settings };
+  const { stdout } = await promisify(execFile)(program, args, { env });
+  return stdout;
+}
+
+describe('the scripts', () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'hookferry-scripts-'));
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  const write = (name: string, text: string) => writeFile(join(folder, name), text, { mode: 0o755 });
+
+  /** A copy of the command line, in a folder whose program prints its environment. */
+  async function readSettings(text: string): Promise<Record<string, string>> {
+    const program = join(folder, 'deploy/hookferry-admin');
+    const main = join(folder, 'apps/admin/dist/main.js');
+    for (const file of [program, main]) await mkdir(dirname(file), { recursive: true });
+    await writeFile(program, await readFile(join(ROOT, 'deploy/hookferry-admin')), { mode: 0o755 });
+    await writeFile(main, 'process.stdout.write(JSON.stringify(process.env))');
+    await write('settings.env', text);
+    const settings = join(folder, 'settings.env');
+    return JSON.parse(await runCommandLine({ program, settings, programs: folder, args: [] }));
+  }
+
+  it('read settings as systemd does: nothing in them is run or replaced', async () => {
+    const values = {
+      MAIL_FROM: 'Hookferry <hooks@example.com>',
+      REDIS_URL: 'redis://hookferry:pa$$wo&rd#`id`@127.0.0.1:6379',
+      RETRY_SCHEDULE: '5s, 30s; 1m',
+      PUBLIC_URL: 'https://$(touch run)/',
+    };
+    const lines = Object.entries(values).map(([name, value]) => `${name}=${value}`);
+    const text = `# a comment\n; another\n\n${lines.join('\n')}\n  A='one = two'  \nB="3 '4'"\nC=`;
+    const read = await readSettings(text);
+    expect(read).toMatchObject({ ...values, A: 'one = two', B: "3 '4'", C: '' });
+    expect(existsSync(join(folder, 'run'))).toBe(false);
+    const refused = readSettings('A=1\nhalf of a secret');
+    await expect(refused).rejects.toThrow('settings.env, line 2: neither NAME=VALUE nor a comment.');
+    await expect(refused).rejects.not.toThrow('half of a secret');
+  });
+
+  it('keep a copy of Redis while PostgreSQL is away', async () => {
+    const copies = join(folder, 'copies');
+    await mkdir(copies);
+    await write('redis-cli', '#!/bin/sh\nprintf REDIS0011 > redis.part\n');
+    await write('pg_dump', '#!/bin/sh\necho refused >&2; exit 1\n');
+    const old = ['redis-2026-01-01T000000Z.rdb', 'history-2026-01-01T000010Z.dump'];
+    for (const name of old) {
+      await write(`copies/${name}`, '');
+      spawnSync('touch', ['-d', '10 days ago', join(copies, name)]);
+    }
+    const backup = (more = {}) =>
+      spawnSync(join(ROOT, 'deploy/backup.sh'), {
+        env: {
+          PATH: `${folder}:${process.env.PATH}`,
+          BACKUP_REDIS: '-p 1',
+          BACKUP_FOLDER: copies,
+          ...more,
+        },
+        encoding: 'utf8',
+      });
+    const { status, stderr } = backup({ PGDATABASE: 'hookferry' });
+    expect({ status, stderr }).toEqual({ status: 1, stderr: 'refused\n' });
+    // The old one of the history is the last one that there is.
+    const redisCopy = expect.stringMatching(/^redis-(?!2026-01-01).*Z\.rdb$/);
+    expect((await readdir(copies)).toSorted()).toEqual([old[1], redisCopy]);
+
+    await write('pg_dump', '#!/bin/sh\necho dump > history.part\n');
+    expect(backup({ PGDATABASE: 'hookferry' }).status).toBe(0);
+    const kept = await readdir(copies);
+    expect(kept.filter((name) => /^history-(?!2026-01-01).*Z\.dump$/.test(name))).toHaveLength(1);
+    expect(kept).not.toContain(old[1]);
+    expect(kept.filter((name) => name.endsWith('.part'))).toEqual([]);
   });
 });
 
@@ -267,16 +358,17 @@ describe('a server that was set up by the page', () => {
     });
   }
 
-  /** `deploy/hookferry-admin`, where there is no user of that name: the file and its settings are the page's. */
+  /** `deploy/hookferry-admin` with the page's settings. */
   async function runAdmin(...args: readonly string[]): Promise<string> {
     const settings = join(folder, 'hookferry.env');
     const [block = ''] = blocksOf(await readPage('server.md'), 'ini');
     await writeFile(settings, onPort(fill(block)));
-    const programs = join(folder, 'programs');
-    await writeFile(join(programs, 'runuser'), '#!/bin/sh\nshift 3\nexec "$@"\n', { mode: 0o755 });
-    const env = { PATH: `${programs}:${process.env.PATH}`, HOOKFERRY_SETTINGS: settings };
-    const { stdout } = await promisify(execFile)(join(packed, 'deploy/hookferry-admin'), args, { env });
-    return stdout;
+    return await runCommandLine({
+      program: join(packed, 'deploy/hookferry-admin'),
+      settings,
+      programs: join(folder, 'programs'),
+      args,
+    });
   }
 
   async function askThroughNginx(apiPort: number, apiKey: string): Promise<void> {

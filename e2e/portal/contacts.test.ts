@@ -66,6 +66,8 @@ it('adds a contact, shows whether it has confirmed, asks it again, changes what 
   await rowOf(page, 'Messages', 'Asked to confirm').first().waitFor();
   await page.getByRole('link', { name: 'Contacts' }).last().click();
   await row.getByText('Confirmed').waitFor();
+  await row.getByRole('button', { name: 'Send a test message to ops@example.com' }).click();
+  await page.getByText('ops@example.com gets a test message.').waitFor();
   expect(await row.getByRole('button', { name: /again/ }).count()).toBe(0);
 
   await row.click();

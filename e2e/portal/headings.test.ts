@@ -85,7 +85,7 @@ it.each([
 
 it('is there where nobody is signed in, and where a page breaks', async () => {
   const out = await portal().open('/portal/deliveries');
-  await out.getByRole('heading', { level: 1, name: 'Hookferry' }).waitFor();
+  await out.getByRole('heading', { level: 1, name: 'Webhooks' }).waitFor();
   expect(await headingsOf(out)).toHaveLength(1);
 
   const page = await portal().signIn({ path: '/contacts' });

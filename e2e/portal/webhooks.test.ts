@@ -51,10 +51,13 @@ it('shows a receiver fail and recover while somebody looks at its webhook', asyn
   const page = await portal().signIn({ path: `/webhooks/${id}` });
   await button(page, 'Send test event').click();
   const result = page.getByRole('status').filter({ hasText: 'See the request' });
-  await result.getByText('Pending').waitFor();
-  await endpoint.receiver.waitFor(1);
+  await result.getByText('HTTP 503 in').waitFor();
+  await result.getByText('It is sent again').waitFor();
+  const failure = page.getByRole('definition').filter({ hasText: 'HTTP 503' });
+  await failure.getByRole('link').waitFor();
+  expect(await page.title()).toBe(`${new URL(endpoint.receiver.url).host}/hook · Webhooks`);
   endpoint.respondWith(204);
-  await result.getByText('Delivered').waitFor();
+  await result.getByText('Accepted').waitFor();
   // Rows do not move by themselves while they are read.
   await button(page, '1 new').click();
   await page.getByRole('table', { name: 'Deliveries' }).getByText('Delivered').waitFor();

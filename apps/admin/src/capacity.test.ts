@@ -38,6 +38,13 @@ it.each([
   expect(out.split('\n').filter((line) => line.length > 100)).toEqual([]);
 });
 
+it('has a number for everything, however much is asked for', async () => {
+  const most = ['--events', '1000G', '--webhooks', '1e5', '--days', '36500', '--payload', '100MB'];
+  const { exitCode, out } = await run(...most, '--peak', '1000', '--attempts', '1000', '--busy', '0.01');
+  expect(exitCode).toBe(0);
+  expect(out).not.toMatch(/NaN|Infinity|∞|\de\+/);
+});
+
 it('gives programs everything as JSON', async () => {
   const { out } = await run('--events', '2.5k', '--payload', '2kB', '--response', '2s', '--json');
   expect(JSON.parse(out)).toMatchObject({
@@ -56,6 +63,12 @@ it.each([
   [['--events', '1M', '--chosen-ids', '-1'], '--chosen-ids: must be a number from 0 to 1'],
   [['--events', '1M', '--peak', '0.5'], '--peak: must be at least 1'],
   [['--events', '1M', '--away', 'long'], '--away: "long" is not a duration such as 250ms, 15s, 5m, 2h or 3d'],
+  [['--events', '9'.repeat(400)], '--events: must be at most 1000G'],
+  [['--events', '5M', '--webhooks', '1e308'], '--webhooks: must be at most 100,000'],
+  [['--events', '5M', '--days', '1e300'], '--days: must be at most 36,500'],
+  [['--events', '5M', '--payload', '1000MB'], '--payload: must be at most 100MB'],
+  [['--events', '5M', '--attempts', '1e9'], '--attempts: must be at most 1,000'],
+  [['--events', '5M', '--busy', '1e-300'], '--busy: must be at least 0.01'],
   [[], "required option '--events <number>' not specified"],
 ])('refuses %j', async (args, message) => {
   const { exitCode, out, error } = await run(...args);

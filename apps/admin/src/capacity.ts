@@ -10,33 +10,50 @@ const COUNT_UNITS = { '': 1, k: 1e3, M: 1e6, G: 1e9 } as const;
 const SIZE = /^(\d+(?:\.\d+)?)(B|kB|KiB|MB|MiB|)$/;
 const SIZE_UNITS = { '': 1, B: 1, kB: 1e3, KiB: 1_024, MB: 1e6, MiB: 1_048_576 } as const;
 
-function amountSchema(pattern: RegExp, units: Readonly<Record<string, number>>, example: string) {
-  return z.string().transform((text, context) => {
+/** @param most so that no sum overflows, and each line can be read. */
+function amountSchema(
+  pattern: RegExp,
+  units: Readonly<Record<string, number>>,
+  example: string,
+  most: string,
+) {
+  const valueOf = (text: string) => {
     const [, amount, unit = ''] = pattern.exec(text.trim()) ?? [];
-    const value = Number(amount) * (units[unit] ?? Number.NaN);
-    if (value > 0) return value;
-    context.addIssue({ code: 'custom', message: `must be above 0, such as ${example}` });
+    return Number(amount) * (units[unit] ?? Number.NaN);
+  };
+  return z.string().transform((text, context) => {
+    const value = valueOf(text);
+    if (value > 0 && value <= valueOf(most)) return value;
+    const message = value > 0 ? `must be at most ${most}` : `must be above 0, such as ${example}`;
+    context.addIssue({ code: 'custom', message });
     return z.NEVER;
   });
 }
 
-const numberAbove = (least: number) =>
-  z.coerce.number(`must be a number above ${least}`).gt(least, `must be above ${least}`);
-const atLeastOne = z.coerce.number('must be a number of at least 1').min(1, 'must be at least 1');
+const positive = (most: number) =>
+  z.coerce
+    .number('must be a number above 0')
+    .gt(0, 'must be above 0')
+    .max(most, `must be at most ${most.toLocaleString('en-US')}`);
+const atLeastOne = z.coerce
+  .number('must be a number of at least 1')
+  .min(1, 'must be at least 1')
+  .max(1_000, 'must be at most 1,000');
+const LEAST_BUSY = 0.01;
 const share = 'must be a number from 0 to 1';
 const LEAST_MEMORY = 512 * 1_048_576;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 const flagsSchema = z.object({
-  events: amountSchema(COUNT, COUNT_UNITS, '500k or 5M'),
-  webhooks: numberAbove(0).default(1),
-  days: numberAbove(0).default(90),
-  payload: amountSchema(SIZE, SIZE_UNITS, '500B or 1KiB').default(100),
+  events: amountSchema(COUNT, COUNT_UNITS, '500k or 5M', '1000G'),
+  webhooks: positive(100_000).default(1),
+  days: positive(36_500).default(90),
+  payload: amountSchema(SIZE, SIZE_UNITS, '500B or 1KiB', '100MB').default(100),
   history: z.boolean().default(true),
   peak: atLeastOne.default(3),
   attempts: atLeastOne.default(1.05),
-  busy: z.coerce.number(share).gt(0, 'must be above 0').max(1, share).default(0.6),
+  busy: z.coerce.number(share).min(LEAST_BUSY, `must be at least ${LEAST_BUSY}`).max(1, share).default(0.6),
   response: durationSchema.default(100),
   away: durationSchema.default(8 * HOUR_MS),
   chosenIds: z.coerce.number(share).min(0, share).max(1, share).default(0),

@@ -138,6 +138,12 @@ it.each([
   expect(proposals.split('\n').length).toBeLessThan(7);
 });
 
+it('soon gives up on a word that is longer than any name', async () => {
+  const { exitCode, error } = await explain('x'.repeat(1_000_000));
+  expect(exitCode).toBe(2);
+  expect(error.length).toBeLessThan(1_000);
+});
+
 it('wants a word', async () => {
   expect((await explain('…')).exitCode).toBe(2);
 });

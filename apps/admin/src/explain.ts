@@ -131,7 +131,11 @@ const short = (name: string) => plain(name).replace(/^webhooks(?=.)/, '');
 
 const MOST_PROPOSALS = 6;
 
-function describeUnknown(explanations: readonly Explanation[], word: string): string {
+// Longer than any name: each further character is compared with all of them.
+const MOST_CHARACTERS = 100;
+
+function describeUnknown(explanations: readonly Explanation[], whole: string): string {
+  const word = whole.slice(0, MOST_CHARACTERS);
   const asked = plain(word);
   const names = [...new Set(explanations.map(({ name }) => name))];
   const nearest = names

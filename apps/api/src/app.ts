@@ -35,7 +35,13 @@ export function createApp(core: ApiContext, capabilities: readonly ApiCapability
   for (const { mount } of capabilities) mount?.(app);
   if (config.DOCS_ENABLED) mountDocs(app, DOCS_FOLDER);
   if (config.PORTAL) {
-    mountPortal(app, { folder: PORTAL_FOLDER, frameAncestors: config.PORTAL_FRAME_ANCESTORS });
+    mountPortal(app, {
+      folder: PORTAL_FOLDER,
+      frameAncestors: config.PORTAL_FRAME_ANCESTORS,
+      entryUrl: config.PORTAL_ENTRY_URL,
+      operatorName: config.OPERATOR_NAME,
+      sessionStorage: config.PORTAL_SESSION_STORAGE,
+    });
   }
   if (config.RECEIVE_PAGE) {
     mountReceivePage(app, {

@@ -21,6 +21,7 @@ import {
   listContacts,
   listNotifications,
   type NotificationModules,
+  testContact,
   updateContact,
 } from './routes/contacts';
 import { createListener, type ListenerModules, respondToListener, streamListener } from './routes/listeners';
@@ -48,6 +49,7 @@ const notifications = withRoutes<NotificationModules>({
     listContacts, //      GET    /v1/contacts
     updateContact, //     PATCH  /v1/contacts/:id
     askContactAgain, //   POST   /v1/contacts/:id/ask-again
+    testContact, //       POST   /v1/contacts/:id/test
     deleteContact, //     DELETE /v1/contacts/:id
     listNotifications, // GET    /v1/notifications
   ],

@@ -58,6 +58,7 @@ describe('config', () => {
         QUEUE_INSPECTOR_ENABLED: false,
         PORTAL: true,
         PORTAL_FRAME_ANCESTORS: [],
+        PORTAL_SESSION_STORAGE: 'memory',
       });
     });
 
@@ -143,6 +144,7 @@ describe('config', () => {
         QUEUE_INSPECTOR_ENABLED: true,
         PORTAL: false,
         PORTAL_FRAME_ANCESTORS: ['https://app.example.com', 'http://localhost:8080'],
+        PORTAL_SESSION_STORAGE: 'memory',
         PUBLIC_URL: 'https://hooks.example.com',
         SOURCE: 'urn:example:hooks',
       });
@@ -236,9 +238,20 @@ describe('portal settings', () => {
         'http://localhost:8080',
         'https://xn--bcher-kva.example',
       ],
+      PORTAL_SESSION_STORAGE: 'memory',
       PUBLIC_URL: 'https://hooks.example.com',
     });
   });
+
+  it.each(['https://app.example.com/', 'ftp://app.example.com/{path}', 'app.example.com/{path}', '{path}'])(
+    'takes no way in that leads nowhere: %s',
+    (url) => {
+      const entry = z.object({ PORTAL_ENTRY_URL: commonSettings.PORTAL_ENTRY_URL });
+      expect(entry.safeParse({ PORTAL_ENTRY_URL: url }).success).toBe(false);
+      const right = { PORTAL_ENTRY_URL: 'https://app.example.com/w?account={account}&to={path}' };
+      expect(entry.parse(right)).toEqual(right);
+    },
+  );
 
   it.each([
     '*',

@@ -47,6 +47,12 @@ export const portalSettings = {
   PORTAL_FRAME_ANCESTORS: originListSchema
     .prefault('')
     .describe('origins whose pages may show the portal in a frame, separated by commas; none: no page may'),
+  PORTAL_SESSION_STORAGE: z
+    .enum(['memory', 'tab'])
+    .default('memory')
+    .describe(
+      'where the portal keeps a session: `memory`, so that a page that is loaded again has none, or `tab`, the storage of its browser tab',
+    ),
 };
 
 /** Of the page that tells customers how to receive webhooks. */
@@ -54,11 +60,6 @@ const receiveSettings = {
   RECEIVE_PAGE: flagSchema
     .default(true)
     .describe('whether [Receive our webhooks](receive.md), the page for customers, is served at `/receive`'),
-  OPERATOR_NAME: z
-    .string()
-    .regex(/^[^\p{C}]{1,100}$/u, 'must be 1 to 100 characters without control characters')
-    .optional()
-    .describe('your name on that page, such as `Acme`; unless set, the page says “our webhooks”'),
 };
 
 /** With their descriptions in docs/configuration.md. */

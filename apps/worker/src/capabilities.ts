@@ -5,6 +5,7 @@ import type { Transport } from '@hookferry/core/domain/transport';
 import { HandOver } from '@hookferry/core/listeners/hand-over';
 import { ListenerStore } from '@hookferry/core/listeners/redis-listener-store';
 import { RedisMailbox } from '@hookferry/core/listeners/redis-mailbox';
+import type { MessageSettings } from '@hookferry/core/notifications/compose-message';
 import { Mailer } from '@hookferry/core/notifications/nodemailer-mailer';
 import { Notifier } from '@hookferry/core/notifications/notifier';
 import { ContactStore } from '@hookferry/core/notifications/redis-contact-store';
@@ -101,7 +102,7 @@ const notifications: ListedCapability = {
       contactStore: new ContactStore(redis, sealer),
       notificationStore: new NotificationStore(redis, atomic),
       mailer,
-      publicUrl: config.PUBLIC_URL,
+      messageSettings: messageSettingsOf(config),
       userAgent: delivery.parts.requestStyle.userAgent,
       failingAfterMs: config.NOTIFY_FAILING_AFTER,
       ratePolicy: { below: config.NOTIFY_SUCCESS_BELOW / 100, forMs: config.NOTIFY_SUCCESS_BELOW_FOR },
@@ -161,8 +162,18 @@ export function toListenersBy(opened: readonly WorkerCapability[]): Transport {
   };
 }
 
-function openMailer({ SMTP_URL: smtpUrl, MAIL_FROM: from }: WorkerConfig): Mailer | undefined {
-  return smtpUrl === undefined || from === undefined ? undefined : new Mailer({ smtpUrl, from });
+function openMailer({
+  SMTP_URL: smtpUrl,
+  MAIL_FROM: from,
+  OPERATOR_NAME: senderName,
+}: WorkerConfig): Mailer | undefined {
+  if (smtpUrl === undefined || from === undefined) return undefined;
+  return new Mailer({ smtpUrl, from, senderName });
+}
+
+function messageSettingsOf(config: WorkerConfig): MessageSettings | undefined {
+  const { PUBLIC_URL: publicUrl, OPERATOR_NAME: operatorName, PORTAL_ENTRY_URL: portalEntryUrl } = config;
+  return publicUrl === undefined ? undefined : { publicUrl, operatorName, portalEntryUrl };
 }
 
 // One reading serves several gauges.

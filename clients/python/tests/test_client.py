@@ -52,6 +52,7 @@ OPERATIONS: List[Tuple[Call, str, str, Any]] = [
     (lambda c: c.contacts.list(), "GET", "/v1/contacts", None),
     (lambda c: c.contacts.update("ct_1", digest=None), "PATCH", "/v1/contacts/ct_1", {"digest": None}),
     (lambda c: c.contacts.ask_again("ct_1"), "POST", "/v1/contacts/ct_1/ask-again", None),
+    (lambda c: c.contacts.send_test("ct_1"), "POST", "/v1/contacts/ct_1/test", None),
     (lambda c: c.contacts.delete("ct_1"), "DELETE", "/v1/contacts/ct_1", None),
     (lambda c: list(c.contacts.notifications(topic="failing", status="failed")), "GET", "/v1/notifications?topic=failing&status=failed", None),
     (lambda c: c.events.publish("a.b", 1, group="order-1"), "POST", "/v1/events", {"type": "a.b", "data": 1, "group": "order-1"}),

@@ -188,7 +188,12 @@ describe('portal', () => {
       expect(headers['x-frame-options']).toBeUndefined();
       expect(headers['cross-origin-opener-policy']).toBeUndefined();
       const settings = await request(app).get('/portal/settings.json');
-      expect(settings.body).toEqual({ frame_ancestors: ancestors });
+      expect(settings.body).toEqual({
+        frame_ancestors: ancestors,
+        entry_url: null,
+        operator_name: null,
+        session_storage: 'memory',
+      });
       expect(settings.headers['cache-control']).toBe('no-store');
     });
   });

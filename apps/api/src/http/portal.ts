@@ -15,6 +15,11 @@ export interface PortalOptions {
   readonly folder: string;
   /** Origins whose pages may show it in a frame. */
   readonly frameAncestors: readonly string[];
+  /** The page that signs people in, with `{path}` in it. */
+  readonly entryUrl?: string | undefined;
+  readonly operatorName?: string | undefined;
+  /** Where the page keeps its session. */
+  readonly sessionStorage?: 'memory' | 'tab';
 }
 
 const PATH = '/portal';
@@ -23,11 +28,17 @@ const PATH = '/portal';
 const ASSETS = 'assets/';
 
 /** Serve the portal: its files, and for any other path below it the page, which interprets the path. */
-export function mountPortal(app: Express, { folder, frameAncestors }: PortalOptions): void {
+export function mountPortal(app: Express, options: PortalOptions): void {
+  const { folder, frameAncestors, entryUrl, operatorName, sessionStorage = 'memory' } = options;
   let files: PortalFiles | undefined;
   app.use(PATH, namePortal, ...portalHeaders(frameAncestors));
   app.get(`${PATH}/settings.json`, (_request, response) => {
-    response.set('cache-control', 'no-store').json({ frame_ancestors: frameAncestors });
+    response.set('cache-control', 'no-store').json({
+      frame_ancestors: frameAncestors,
+      entry_url: entryUrl ?? null,
+      operator_name: operatorName ?? null,
+      session_storage: sessionStorage,
+    });
   });
   app.get([PATH, `${PATH}/*path`], (request, response) => {
     // From there the page's addresses would lead elsewhere.

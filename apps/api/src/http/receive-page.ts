@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '@hookferry/core/platform/app-error';
+import { escapeHtml } from '@hookferry/core/platform/escape-html';
 import type { Express } from 'express';
 import { contentSecurityPolicy } from 'helmet';
 import { requestStateOf } from './request-state';
@@ -68,7 +69,7 @@ function readPage(options: ReceivePageOptions) {
   const title = titleOf(options);
   const bytes = Buffer.from(`<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><title>${escape(title)}</title><meta name="viewport" content="width=device-width"><style>${STYLE}</style></head>
+<head><meta charset="utf-8"><title>${escapeHtml(title)}</title><meta name="viewport" content="width=device-width"><style>${STYLE}</style></head>
 <body>
 ${read('images/mark.svg')}
 ${renderMarkdown(text)}
@@ -122,7 +123,7 @@ export function renderMarkdown(text: string): string {
 function renderBlock(block: string): string {
   const lines = block.split('\n');
   const [first = ''] = lines;
-  if (first.startsWith('```')) return `<pre><code>${escape(lines.slice(1, -1).join('\n'))}</code></pre>`;
+  if (first.startsWith('```')) return `<pre><code>${escapeHtml(lines.slice(1, -1).join('\n'))}</code></pre>`;
   const [, marks, heading = ''] = /^(#{1,6}) (.*)$/.exec(first) ?? [];
   if (marks !== undefined) {
     const id = heading
@@ -157,20 +158,12 @@ function renderInline(text: string): string {
     .split(/(`[^`]*`)/)
     .map((part) =>
       part.startsWith('`')
-        ? `<code>${escape(part.slice(1, -1))}</code>`
-        : escape(part)
+        ? `<code>${escapeHtml(part.slice(1, -1))}</code>`
+        : escapeHtml(part)
             .replace(/\*\*([^*]+)\*\*/g, '<strong>$1</strong>')
             .replace(/\[([^\]]+)\]\((https:[^)]*)\)/g, '<a href="$2">$1</a>')
             .replace(/\[([^\]]+)\]\(verifying-signatures\.md[^)]*\)/g, '<a href="#snippets">$1</a>')
             .replace(/\[([^\]]+)\]\([^)]*\)/g, '$1'),
     )
     .join('');
-}
-
-function escape(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
 }

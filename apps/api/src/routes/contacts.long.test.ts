@@ -77,6 +77,22 @@ describe('a contact', () => {
     expect(JSON.stringify([stored, made.body, api.signals.all()])).not.toContain('path-secret');
   });
 
+  it('gets a test message once it has confirmed, and times by its clock', async () => {
+    const made = await create({ kind: 'email', address: newAddress(), time_zone: 'Europe/Berlin' });
+    const { id } = made.body;
+    expect(made.body.time_zone).toBe('Europe/Berlin');
+    const test = () => call('post', `/v1/contacts/${id}/test`);
+    expect(readProblem(await test())).toMatchObject({ status: 409, code: 'conflict' });
+    await request(api.url).post(await linkOf(id, 'confirm'));
+    const asked = await test();
+    expect([asked.status, asked.body.id]).toEqual([202, id]);
+    const patched = await call('patch', `/v1/contacts/${id}`).send({ time_zone: null });
+    expect(patched.body.time_zone).toBeNull();
+    const wrong = await call('patch', `/v1/contacts/${id}`).send({ time_zone: 'Mars/Olympus' });
+    expect(readProblem(wrong)).toMatchObject({ status: 422 });
+    expect(wrong.body.errors).toMatchObject([{ pointer: '/time_zone' }]);
+  });
+
   it('is asked again until it has answered, as often as an address may be', async () => {
     const { id } = (await create({ kind: 'email', address: newAddress() })).body;
     const again = () => call('post', `/v1/contacts/${id}/ask-again`);
@@ -87,6 +103,8 @@ describe('a contact', () => {
     expect(readProblem(await again())).toMatchObject({ status: 429, code: 'rate_limited' });
     await request(api.url).post(await linkOf(id, 'confirm'));
     expect(readProblem(await again())).toMatchObject({ status: 409, code: 'conflict' });
+    const test = await call('post', `/v1/contacts/${id}/test`);
+    expect(readProblem(test)).toMatchObject({ status: 429, code: 'rate_limited' });
     await request(api.url).post(await linkOf(id, 'unsubscribe'));
     const refused = await again();
     expect(readProblem(refused)).toMatchObject({ status: 409, code: 'conflict' });

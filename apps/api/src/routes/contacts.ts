@@ -54,6 +54,7 @@ const contactSchema = z
     digest: digestSchema
       .nullable()
       .describe('How often it gets its notifications, in one message. Null: each at once.'),
+    time_zone: z.string().nullable().describe('The time zone of the times in its messages. Null: UTC.'),
     status: z
       .enum(contactStatuses)
       .describe(
@@ -152,6 +153,23 @@ export const askContactAgain = defineRoute({
   },
 });
 
+/** Whether messages arrive is known before something fails. */
+export const testContact = defineRoute({
+  operationId: 'testContact',
+  summary: 'Send a contact a test message',
+  method: 'post',
+  path: '/v1/contacts/:id/test',
+  scope: 'webhooks:write',
+  audit: 'contact.test',
+  request: { params: contactParams },
+  problems: ['conflict'],
+  responses: { 202: { description: 'The contact. It gets a test message.', schema: contactSchema } },
+  async handle({ apiKey: { accountId }, params, act }, { contacts }: NotificationModules) {
+    const contact = await contacts.sendTest(accountId, params.id, act);
+    return { status: 202, body: presentContact(contact) };
+  },
+});
+
 export const deleteContact = defineRoute({
   operationId: 'deleteContact',
   summary: 'Delete a contact',
@@ -170,6 +188,10 @@ export const deleteContact = defineRoute({
 const subjectSchema = z
   .object({
     webhook_id: z.string().nullable().describe('The webhook. Null: the notification is about the account.'),
+    name: z
+      .string()
+      .nullable()
+      .describe('The description of the webhook, or its `uid`. Null: it has neither.'),
     label: z
       .string()
       .nullable()
@@ -178,6 +200,12 @@ const subjectSchema = z
       .string()
       .nullable()
       .describe('A reason, a share or a time, depending on the topic. Null: none.'),
+    last_failure: z
+      .string()
+      .nullable()
+      .describe(
+        'How its last attempt failed, such as `HTTP 500` or `connect_refused`. Null: it is not known.',
+      ),
   })
   .meta({ id: 'NotificationSubject' });
 
@@ -186,7 +214,9 @@ const notificationSchema = z
     id: notificationIdSchema.describe('The id of the notification.'),
     contact_id: contactIdSchema.describe('The contact that it is for.'),
     kind: contactKindSchema.describe(KIND),
-    topic: z.enum(notificationTopics).describe('The occasion, or `confirmation` for the request to confirm.'),
+    topic: z
+      .enum(notificationTopics)
+      .describe('The occasion, `confirmation` for the request to confirm, or `test`.'),
     subjects: z
       .array(subjectSchema)
       .readonly()
@@ -252,6 +282,7 @@ function presentContact(contact: Contact): z.infer<typeof contactSchema> {
     webhook_id: contact.endpointId ?? null,
     occasions: contact.occasions ?? null,
     digest: contact.digest ?? null,
+    time_zone: contact.timeZone ?? null,
     status: contact.status,
     created_at: formatTime(contact.createdAt),
     updated_at: formatTime(contact.updatedAt),
@@ -266,10 +297,12 @@ function presentNotification(notification: Notification): z.infer<typeof notific
     contact_id: contactId,
     kind,
     topic,
-    subjects: subjects.map(({ endpointId, label, detail }) => ({
+    subjects: subjects.map(({ endpointId, name, label, detail, lastFailure }) => ({
       webhook_id: endpointId ?? null,
+      name: name ?? null,
       label: label ?? null,
       detail: detail ?? null,
+      last_failure: lastFailure ?? null,
     })),
     subject_count: subjectCount,
     status,

@@ -1,5 +1,12 @@
+import { attemptOutcomeSchema } from '@hookferry/core/domain/attempt';
 import { breakerPhases } from '@hookferry/core/domain/breaker';
-import { disabledReasons, type Endpoint, endpointStatusSchema } from '@hookferry/core/domain/endpoint';
+import { DELIVERY_ID_FORM, deliveryIdOf } from '@hookferry/core/domain/delivery';
+import {
+  disabledReasons,
+  type Endpoint,
+  type EndpointId,
+  endpointStatusSchema,
+} from '@hookferry/core/domain/endpoint';
 import { camelCase, type SettingName, settingsBut } from '@hookferry/core/domain/endpoint-settings';
 import { shownSettings } from '@hookferry/core/domain/setting-schemas';
 import {
@@ -10,6 +17,7 @@ import {
 import { ENDPOINT_MEMBERS, versionOf } from '@hookferry/core/endpoints/endpoint-input';
 import { MASKED_VALUE } from '@hookferry/core/endpoints/endpoint-options';
 import { payloadFilterSchema } from '@hookferry/core/endpoints/filters/payload-filter';
+import type { FailedAttempt } from '@hookferry/core/endpoints/health/attempt-tally';
 import { concurrencyReasons, type Health } from '@hookferry/core/endpoints/health/endpoint-health';
 import { presentAuth, shownAuthSchema } from '@hookferry/core/endpoints/receiver-auth';
 import { summarizeCertificate } from '@hookferry/core/endpoints/tls/certificate';
@@ -205,6 +213,15 @@ const concurrencySchema = z
   })
   .meta({ id: 'HealthConcurrency' });
 
+const lastFailureSchema = z
+  .object({
+    delivery_id: z.string().meta(DELIVERY_ID_FORM).describe('The delivery.'),
+    attempt_number: z.int().describe('Which of its attempts: 1 is the first.'),
+    outcome: attemptOutcomeSchema.describe('How the attempt ended.'),
+    response_status: z.int().nullable().describe('The status of the response. Null: there was none.'),
+  })
+  .meta({ id: 'LastFailure' });
+
 export const healthSchema = z
   .object({
     attempts_24h: z.int().describe('How many attempts there were in the last 24 hours.'),
@@ -219,6 +236,9 @@ export const healthSchema = z
     p95_ms: p95Schema,
     last_success_at: timeSchema.nullable().describe('When an attempt was last accepted. Null: never.'),
     last_failure_at: timeSchema.nullable().describe('When an attempt last failed. Null: never.'),
+    last_failure: lastFailureSchema
+      .nullable()
+      .describe('The attempt that failed last. Null: none has failed, or it is not known which.'),
     breaker: z
       .enum(breakerPhases)
       .describe(
@@ -245,14 +265,29 @@ const RATE_DIGITS = 4;
 // It is known to within an eighth.
 const DURATION_DIGITS = 2;
 
+function presentLastFailure(
+  failed: FailedAttempt | undefined,
+  endpointId: EndpointId,
+): z.infer<typeof lastFailureSchema> | null {
+  if (failed === undefined) return null;
+  const { eventId, number, outcome, status } = failed;
+  return {
+    delivery_id: deliveryIdOf({ eventId, endpointId }),
+    attempt_number: number,
+    outcome,
+    response_status: status ?? null,
+  };
+}
+
 /** The health of an endpoint, as clients see it. */
-export function presentHealth(health: Health): z.infer<typeof healthSchema> {
+export function presentHealth(health: Health, id: EndpointId): z.infer<typeof healthSchema> {
   return {
     attempts_24h: health.attempts,
     success_rate: health.successRate === undefined ? null : Number(health.successRate.toFixed(RATE_DIGITS)),
     p95_ms: presentP95(health.p95Ms),
     last_success_at: formatTimeOrNull(health.lastSuccessAt),
-    last_failure_at: formatTimeOrNull(health.lastFailureAt),
+    last_failure_at: formatTimeOrNull(health.lastFailure?.at),
+    last_failure: presentLastFailure(health.lastFailure?.attempt, id),
     breaker: health.breaker,
     breaker_open_until: formatTimeOrNull(health.openUntil),
     disabled_from: formatTimeOrNull(health.disabledFrom),

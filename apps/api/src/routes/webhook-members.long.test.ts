@@ -5,11 +5,13 @@ import type { EndpointId } from '@hookferry/core/domain/endpoint';
 import type { AcceptedEvent } from '@hookferry/core/domain/event';
 import { keys } from '@hookferry/core/domain/keys';
 import { oneShard } from '@hookferry/core/domain/queues';
+import type { FailedAttempt } from '@hookferry/core/endpoints/health/attempt-tally';
 import { tallyOf } from '@hookferry/core/endpoints/health/attempt-tally';
 import { HealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
 import { newSecret } from '@hookferry/core/endpoints/rotate-secret';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
 import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
+import { buildFailedAttempt } from '@hookferry/core/testing/build-attempt';
 import { buildEvent } from '@hookferry/core/testing/build-event';
 import {
   clientCertificate,
@@ -393,6 +395,7 @@ describe('health', () => {
     p95_ms: null,
     last_success_at: null,
     last_failure_at: null,
+    last_failure: null,
     breaker: 'closed',
     breaker_open_until: null,
     disabled_from: null,
@@ -401,8 +404,8 @@ describe('health', () => {
     hours: expect.any(Array),
   };
 
-  async function record(delivered: boolean, at: number): Promise<void> {
-    await healthStore.addAll([{ endpointId: id, tally: tallyOf({ delivered, at, durationMs: 40 }) }], at);
+  async function record(at: number, failed?: FailedAttempt): Promise<void> {
+    await healthStore.addAll([{ endpointId: id, tally: tallyOf({ failed, at, durationMs: 40 }) }], at);
   }
 
   describe('the health of a webhook', () => {
@@ -412,9 +415,10 @@ describe('health', () => {
 
     it('shows the attempts of the last 24 hours, and when the last of each kind was', async () => {
       const now = Date.now();
-      await record(true, now - 3_000);
-      await record(true, now - 2_000);
-      await record(false, now - 1_000);
+      await record(now - 3_000);
+      await record(now - 2_000);
+      const failed = buildFailedAttempt({ number: 3 });
+      await record(now - 1_000, failed);
       expect(await readHealth()).toEqual({
         ...NOTHING_YET,
         attempts_24h: 3,
@@ -422,12 +426,18 @@ describe('health', () => {
         p95_ms: expect.closeTo(40, -1),
         last_success_at: new Date(now - 2_000).toISOString(),
         last_failure_at: new Date(now - 1_000).toISOString(),
+        last_failure: {
+          delivery_id: `${failed.eventId}.${id}`,
+          attempt_number: 3,
+          outcome: 'http_5xx',
+          response_status: 500,
+        },
       });
     });
 
     it('counts nothing older, but remembers the last success', async () => {
       const dayAndHourAgo = Date.now() - 25 * HOUR_MS;
-      await record(true, dayAndHourAgo);
+      await record(dayAndHourAgo);
       expect(await readHealth()).toEqual({
         ...NOTHING_YET,
         last_success_at: new Date(dayAndHourAgo).toISOString(),
@@ -451,7 +461,7 @@ describe('health', () => {
     describe('says how many attempts may be under way at once', () => {
       async function say(limits: Readonly<Record<string, number>>, secondsAgo = 1): Promise<void> {
         const at = Date.now() - secondsAgo * 1_000;
-        const tally = tallyOf({ delivered: true, at, durationMs: 40 });
+        const tally = tallyOf({ at, durationMs: 40 });
         for (const [workerId, limit] of Object.entries(limits)) {
           await healthStore.addAll([{ endpointId: id, tally, limit }], at, workerId);
         }

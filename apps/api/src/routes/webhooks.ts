@@ -148,7 +148,7 @@ export const listWebhooks = defineRoute({
       page.endpoints.map(async (endpoint) => {
         const webhook = presentWebhook(endpoint);
         if (query.include !== 'health') return webhook;
-        return { ...webhook, health: presentHealth(await core.endpointHealth.read(endpoint)) };
+        return { ...webhook, health: presentHealth(await core.endpointHealth.read(endpoint), endpoint.id) };
       }),
     );
     return { status: 200, body: presentPage(webhooks, page.nextCursor) };
@@ -172,7 +172,7 @@ export const readWebhook = defineRoute({
   },
   async handle({ apiKey, params }, core) {
     const endpoint = await core.endpoints.read(apiKey.accountId, params.id);
-    const health = presentHealth(await core.endpointHealth.read(endpoint));
+    const health = presentHealth(await core.endpointHealth.read(endpoint), endpoint.id);
     const publicKey = await readPublicKey(core.signingKeys, endpoint);
     const body = { ...presentWebhook(endpoint), ...publicKey, health };
     return { status: 200, headers: tagOf(endpoint), body };

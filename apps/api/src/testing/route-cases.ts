@@ -254,6 +254,7 @@ export const routeCases: readonly RouteCase[] = [
     of: 'unconfirmed',
     status: 202,
   },
+  { method: 'post', path: '/v1/contacts/:id/test', scope: 'webhooks:write', of: 'contact', status: 202 },
   { method: 'delete', path: '/v1/contacts/:id', scope: 'webhooks:write', of: 'contact', status: 204 },
   { method: 'get', path: '/v1/notifications', scope: 'webhooks:read', status: 200, isList: true },
   {

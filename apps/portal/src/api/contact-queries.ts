@@ -12,9 +12,16 @@ export type ContactPatch = components['schemas']['ContactPatch'];
 export type Occasion = components['schemas']['Occasion'];
 export type Notification = components['schemas']['Notification'];
 
+/** How late the page sees that somebody has confirmed. */
+const CONFIRMED_WITHIN_MS = 5_000;
+
 /** All of the account: there are few. */
 export function useContacts() {
-  return useQuery(allContacts(useApi()));
+  return useQuery({
+    ...allContacts(useApi()),
+    refetchInterval: ({ state }) =>
+      state.data?.some(({ status }) => status === 'unconfirmed') ? CONFIRMED_WITHIN_MS : false,
+  });
 }
 
 export function allContacts(api: Api) {
@@ -51,6 +58,13 @@ export function useAskContactAgain() {
   return useMutation({
     mutationFn: (id: string) => ask(api.POST('/v1/contacts/{id}/ask-again', { params: { path: { id } } })),
     onSuccess: () => refresh(queries),
+  });
+}
+
+export function useTestContact() {
+  const api = useApi();
+  return useMutation({
+    mutationFn: (id: string) => ask(api.POST('/v1/contacts/{id}/test', { params: { path: { id } } })),
   });
 }
 

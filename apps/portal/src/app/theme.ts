@@ -22,10 +22,6 @@ export function useTheme(theme: SessionTheme): readonly [Mode, (mode: Mode) => v
     setAccent('dark', DARK_SURFACE, theme.color);
   }, [theme.color]);
 
-  useEffect(() => {
-    document.title = theme.name ? `Webhooks · ${theme.name}` : 'Hookferry';
-  }, [theme.name]);
-
   return [mode, setChosen];
 }
 

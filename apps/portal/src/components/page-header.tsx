@@ -1,5 +1,6 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import { Link } from 'wouter';
+import { useSession } from '../session/session-context';
 import styles from './page-header.module.css';
 
 export interface PageHeaderProps {
@@ -12,7 +13,14 @@ export interface PageHeaderProps {
   readonly children?: ReactNode;
 }
 
+/** The head of a page. Its title is also that of the tab. */
 export function PageHeader({ title, parent, state, children }: PageHeaderProps) {
+  const { theme } = useSession();
+  const heading = useRef<HTMLHeadingElement>(null);
+  // After each change: what a title says may come later.
+  useEffect(() => {
+    document.title = `${heading.current?.textContent ?? ''} · ${theme.name ?? 'Webhooks'}`;
+  });
   return (
     <div className={styles['header']}>
       <div className={styles['titles']}>
@@ -22,7 +30,7 @@ export function PageHeader({ title, parent, state, children }: PageHeaderProps) 
           </p>
         )}
         <div className={styles['title']}>
-          <h1>{title}</h1>
+          <h1 ref={heading}>{title}</h1>
           {state}
         </div>
       </div>

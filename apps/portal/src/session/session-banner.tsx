@@ -1,11 +1,13 @@
 import { Banner } from '../components/banner';
-import { useSessionState } from './session-context';
+import { entryUrl } from './portal-settings';
+import { useSessionState, useSessionStore } from './session-context';
 
 /** Says that the session is over, and where another one comes from. What is on the page stays. */
 export function SessionBanner() {
   const state = useSessionState();
+  const { settings } = useSessionStore();
   if (state.kind !== 'ended') return null;
-  const { returnUrl } = state.session;
+  const { returnUrl = entryUrl(settings, state.session.accountId) } = state.session;
   return (
     <Banner>
       Your session has ended: the page is no longer up to date.{' '}

@@ -1,10 +1,18 @@
+import { NO_SETTINGS, type PortalSettings } from './portal-settings';
 import { accountOf, type Session, type SessionState } from './session';
 
 // setTimeout takes no more; a session is shorter.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Holds the session in memory and nowhere else: a page that is loaded again has none. */
+/** In the storage of the tab. */
+const KEPT = 'hookferry-session';
+
+/**
+ * Holds the session: in memory and nowhere else, so that a page that is loaded again has none, unless the operator wants it
+ * kept in the storage of its tab. In a frame the page around has another one at any time.
+ */
 export class SessionStore {
+  #settings = NO_SETTINGS;
   #state: SessionState = { kind: 'starting' };
   #expiry: ReturnType<typeof setTimeout> | undefined;
   readonly #listeners = new Set<() => void>();
@@ -24,6 +32,25 @@ export class SessionStore {
     });
   }
 
+  get settings(): PortalSettings {
+    return this.#settings;
+  }
+
+  configure(settings: PortalSettings): void {
+    this.#settings = settings;
+  }
+
+  /** Goes on with the session that the tab has kept. @returns whether there is one. */
+  resume(): boolean {
+    const session = this.#keeps() ? keptSession() : undefined;
+    if (session) this.begin(session);
+    return session !== undefined;
+  }
+
+  #keeps(): boolean {
+    return this.#settings.keepsSessions && window.parent === window;
+  }
+
   readonly read = (): SessionState => this.#state;
 
   /** The credentials of each request; undefined: there is no session. */
@@ -40,12 +67,14 @@ export class SessionStore {
     clearTimeout(this.#expiry);
     const leftMs = session.expiresAt.getTime() - new Date().getTime();
     this.#expiry = setTimeout(() => this.end(), Math.min(Math.max(leftMs, 0), LONGEST_TIMER_MS));
+    if (this.#keeps()) window.sessionStorage.setItem(KEPT, JSON.stringify(session));
     this.#change({ kind: 'active', session });
   }
 
   /** It expired or was revoked, or there never was one; `error` says why another could not be had. */
   readonly end = (error?: Error): void => {
     clearTimeout(this.#expiry);
+    if (this.#keeps()) window.sessionStorage.removeItem(KEPT);
     const reason = error && { error };
     if (this.#state.kind === 'active' || this.#state.kind === 'ended') {
       const { session, accountInView } = this.#state;
@@ -64,4 +93,12 @@ export class SessionStore {
     this.#state = state;
     for (const listener of this.#listeners) listener();
   }
+}
+
+function keptSession(): Session | undefined {
+  const text = window.sessionStorage.getItem(KEPT);
+  if (text === null) return undefined;
+  const kept = JSON.parse(text) as Session;
+  const session = { ...kept, expiresAt: new Date(kept.expiresAt) };
+  return session.expiresAt > new Date() ? session : undefined;
 }

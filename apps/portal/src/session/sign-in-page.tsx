@@ -2,6 +2,7 @@ import { useState } from 'react';
 import { Button } from '../components/button';
 import { TextField } from '../components/field';
 import { Problem, type ProblemWords } from '../components/problem';
+import { entryUrl } from './portal-settings';
 import { useSessionStore } from './session-context';
 import type { SignIn } from './sign-in';
 import styles from './sign-in-page.module.css';
@@ -18,15 +19,25 @@ const KEY_WORDS: ProblemWords = {};
 
 export function SignInPage({ signIn, error }: SignInPageProps) {
   const isFramed = window.parent !== window;
+  const { settings } = useSessionStore();
+  const entry = isFramed ? undefined : entryUrl(settings);
+  const { operatorName } = settings;
   return (
     <main className={styles['page']} id="content">
-      <h1>Hookferry</h1>
+      <h1>{operatorName === undefined ? 'Webhooks' : `Webhooks of ${operatorName}`}</h1>
       {error && <Problem error={error} words={LINK_WORDS} />}
       <p>
         {isFramed
           ? 'This part of the page needs a new session. Reload the page if it does not appear by itself.'
           : 'This page is opened by a link that works once. Go back to where you found it, and open it again: a page that is reloaded has no session any more.'}
       </p>
+      {entry !== undefined && (
+        <p>
+          <a href={entry}>
+            {operatorName === undefined ? 'Open it again' : `Open it again at ${operatorName}`}
+          </a>
+        </p>
+      )}
       {!isFramed && <KeyForm signIn={signIn} />}
     </main>
   );

@@ -1,8 +1,8 @@
 import { Frame } from './frame';
+import { readPortalSettings } from './portal-settings';
+import type { Session } from './session';
 import type { SessionStore } from './session-store';
 import { codeOf, type SignIn } from './sign-in';
-
-const SETTINGS = '/portal/settings.json';
 
 /**
  * Takes the code out of the address and signs in with it. Where there is none, or when the session ends, the page around
@@ -10,15 +10,15 @@ const SETTINGS = '/portal/settings.json';
  */
 export async function startSession(store: SessionStore, signIn: SignIn): Promise<void> {
   const code = takeCode();
-  const frame = new Frame(window.parent === window ? [] : await readFrameAncestors());
+  // Neither waits for the other.
+  const opening = code === undefined ? undefined : open(signIn, code);
+  const settings = await readPortalSettings();
+  store.configure(settings);
+  const frame = new Frame(window.parent === window ? [] : settings.frameAncestors);
+  const begin = (opened: Session | Error) =>
+    opened instanceof Error ? store.end(opened) : store.begin(opened);
 
-  const begin = async (given: string) => {
-    await signIn.byCode(given).then(
-      (session) => store.begin(session),
-      (error: unknown) => store.end(error instanceof Error ? error : new Error(String(error))),
-    );
-  };
-  frame.onCode((given) => void begin(given));
+  frame.onCode((given) => void open(signIn, given).then(begin));
   let wasNeeded = false;
   store.subscribe(() => {
     const { kind } = store.read();
@@ -27,8 +27,14 @@ export async function startSession(store: SessionStore, signIn: SignIn): Promise
     wasNeeded = isNeeded;
   });
 
-  if (code === undefined) store.end();
-  else await begin(code);
+  if (opening) begin(await opening);
+  else if (!store.resume()) store.end();
+}
+
+function open(signIn: SignIn, code: string): Promise<Session | Error> {
+  return signIn
+    .byCode(code)
+    .catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
 }
 
 /** A code in the address would stay in the history, and be sent along when the address is shared. */
@@ -37,11 +43,4 @@ function takeCode(): string | undefined {
   const code = codeOf(hash);
   if (code !== undefined) window.history.replaceState(window.history.state, '', `${pathname}${search}`);
   return code;
-}
-
-async function readFrameAncestors(): Promise<readonly string[]> {
-  const response = await fetch(SETTINGS).catch(() => undefined);
-  if (!response?.ok) return [];
-  const { frame_ancestors: origins } = (await response.json()) as { readonly frame_ancestors?: unknown };
-  return Array.isArray(origins) ? origins.filter((origin) => typeof origin === 'string') : [];
 }

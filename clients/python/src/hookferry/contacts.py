@@ -22,14 +22,18 @@ class Contacts:
         webhook_id: Optional[str] = None,
         occasions: Optional[Sequence[str]] = None,
         digest: Optional[str] = None,
+        time_zone: Optional[str] = None,
         idempotency_key: Optional[str] = None,
     ) -> JsonObject:
         """Create a contact. It gets one message, and further ones after it has confirmed.
 
         kind: `email` with an address; `slack`, `teams`, `discord` or `webhook` with a url. webhook_id: only messages
         about this webhook. occasions: only messages on these occasions. digest: `hourly` or `daily`.
+        time_zone: of the times in its messages, such as `Europe/Berlin`.
         """
-        settings = without_absent(address=address, url=url, webhook_id=webhook_id, digest=digest)
+        settings = without_absent(
+            address=address, url=url, webhook_id=webhook_id, digest=digest, time_zone=time_zone
+        )
         body = {"kind": kind, **settings, **without_absent(occasions=list(occasions) if occasions else None)}
         contact: JsonObject = self._requests.send("POST", "/v1/contacts", body, idempotency_key=idempotency_key)
         return contact
@@ -40,13 +44,18 @@ class Contacts:
         return contacts
 
     def update(self, contact_id: str, **changes: Any) -> JsonObject:
-        """Change `webhook_id`, `occasions` or `digest`. None removes one."""
+        """Change `webhook_id`, `occasions`, `digest` or `time_zone`. None removes one."""
         contact: JsonObject = self._requests.send("PATCH", f"/v1/contacts/{segment(contact_id)}", changes)
         return contact
 
     def ask_again(self, contact_id: str) -> JsonObject:
         """Send the link to confirm once more."""
         contact: JsonObject = self._requests.send("POST", f"/v1/contacts/{segment(contact_id)}/ask-again")
+        return contact
+
+    def send_test(self, contact_id: str) -> JsonObject:
+        """Send a test message to a contact that has confirmed."""
+        contact: JsonObject = self._requests.send("POST", f"/v1/contacts/{segment(contact_id)}/test")
         return contact
 
     def delete(self, contact_id: str) -> None:

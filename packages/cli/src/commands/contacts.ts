@@ -12,6 +12,7 @@ interface SettingFlags {
   readonly webhook?: string;
   readonly occasions?: readonly string[];
   readonly digest?: string;
+  readonly timeZone?: string;
 }
 
 interface AddFlags extends SettingFlags {
@@ -30,6 +31,7 @@ const COLUMNS: readonly Column<Contact>[] = [
   ['webhook', ({ webhook_id: id }) => id ?? 'all'],
   ['occasions', ({ occasions }) => occasions ?? 'all'],
   ['digest', ({ digest }) => digest ?? 'at once'],
+  ['time zone', ({ time_zone: zone }) => zone ?? 'UTC'],
 ];
 
 /** The kind of contact that each flag with a target makes. */
@@ -65,6 +67,12 @@ export function addContacts(program: Command, cli: Cli): void {
     .argument('<id>', 'the contact', parseId)
     .action((id: string) => askAgain(id, cli));
   addExample(ask, 'hookferry contacts ask-again ct_01m8dcgga8c4s153grcx10');
+  const test = contacts
+    .command('test')
+    .description('Send a test message, to see that messages arrive.')
+    .argument('<id>', 'the contact', parseId)
+    .action((id: string) => sendTest(id, cli));
+  addExample(test, 'hookferry contacts test ct_01m8dcgga8c4s153grcx10');
   const remove = contacts
     .command('remove')
     .description('Remove a contact: it gets no more messages.')
@@ -98,6 +106,10 @@ function addSettings(command: Command, all: string): void {
     .option(
       '--digest <how>',
       `together: hourly or daily (${all === 'default: ' ? all : "'none' for "}at once)`,
+    )
+    .option(
+      '--time-zone <name>',
+      `of the times in messages, such as Europe/Berlin (${all === 'default: ' ? all : "'none' for "}UTC)`,
     );
 }
 
@@ -108,12 +120,13 @@ async function listContacts(cli: Cli): Promise<void> {
 
 async function addContact(flags: AddFlags, cli: Cli): Promise<void> {
   // Which occasions and digests there are is for the API to say.
-  const { webhook, occasions, digest } = flags;
+  const { webhook, occasions, digest, timeZone } = flags;
   const body = {
     ...targetOf(flags),
     ...(webhook !== undefined && { webhook_id: webhook }),
     ...(occasions !== undefined && { occasions: [...occasions] }),
     ...(digest !== undefined && { digest }),
+    ...(timeZone !== undefined && { time_zone: timeZone }),
   } as NewContact;
   const contact = await (await connect(cli)).POST('/v1/contacts', { body });
   cli.output.result(contact, contact.id);
@@ -133,14 +146,18 @@ function targetOf(flags: AddFlags): Pick<NewContact, 'kind' | 'address' | 'url'>
 }
 
 async function updateContact(id: string, flags: SettingFlags, cli: Cli): Promise<void> {
-  const { webhook, occasions, digest } = flags;
+  const { webhook, occasions, digest, timeZone } = flags;
   const body = {
     ...(webhook !== undefined && { webhook_id: webhook === 'all' ? null : webhook }),
     ...(occasions !== undefined && { occasions: occasions.join() === 'all' ? null : [...occasions] }),
     ...(digest !== undefined && { digest: digest === 'none' ? null : digest }),
+    ...(timeZone !== undefined && { time_zone: timeZone === 'none' ? null : timeZone }),
   };
   if (Object.keys(body).length === 0) {
-    throw new UsageError('There is nothing to change.', 'Pass --webhook, --occasions or --digest.');
+    throw new UsageError(
+      'There is nothing to change.',
+      'Pass --webhook, --occasions, --digest or --time-zone.',
+    );
   }
   const client = await connect(cli);
   const params = { path: { id } };
@@ -152,6 +169,12 @@ async function askAgain(id: string, cli: Cli): Promise<void> {
   const client = await connect(cli);
   const contact = await client.POST('/v1/contacts/{id}/ask-again', { params: { path: { id } } });
   cli.output.result(contact, `${contact.target} gets another link.`);
+}
+
+async function sendTest(id: string, cli: Cli): Promise<void> {
+  const client = await connect(cli);
+  const contact = await client.POST('/v1/contacts/{id}/test', { params: { path: { id } } });
+  cli.output.result(contact, `${contact.target} gets a test message.`);
 }
 
 async function removeContact(id: string, flags: ConfirmFlags, cli: Cli): Promise<void> {

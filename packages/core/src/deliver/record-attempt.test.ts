@@ -313,7 +313,7 @@ describe("an attempt that somebody else's came before, which was begun at the sa
     const [mine, theirs] = [await prepare(), await prepare()];
     await recordOf(theirs, THEIRS, RETRY);
     await recordOf(mine, ACCEPTED, { kind: 'delivered' });
-    expect(health).toMatchObject([{ delivered: false }, { delivered: true }]);
+    expect(health.map(({ failed }) => failed?.outcome)).toEqual(['http_5xx', undefined]);
   });
 
   it('does not make another one late that knew of the one before', async () => {
@@ -471,12 +471,12 @@ describe('an attempt that something else came before', () => {
 
 describe("an attempt counts for its endpoint's health", () => {
   it.each([
-    ['as a success', responded(204), true],
-    ['as a failure', refused, false],
-  ])('%s', async (_what, result, delivered) => {
+    ['as a success', responded(204), undefined],
+    ['as a failure', refused, { eventId: expect.any(String), number: 1, outcome: 'connect_refused' }],
+  ])('%s', async (_what, result, failed) => {
     const { deliver, recorded, endpoint } = await scene.arrange({ results: [result] });
     await deliver();
-    expect(recorded).toEqual([[endpoint.id, { delivered, at: NOW + SEND_MS, durationMs: SEND_MS }]]);
+    expect(recorded).toEqual([[endpoint.id, { failed, at: NOW + SEND_MS, durationMs: SEND_MS }]]);
   });
 });
 

@@ -4,6 +4,7 @@ import { type DeliveryParts, type DeliveryRun, deliveryIdOf, type JobEnd } from 
 import type { AttemptedFact, DeliveryState, FoundAttempt } from '../domain/delivery-log';
 import type { Endpoint } from '../domain/endpoint';
 import { ATTEMPT_BYTES } from '../domain/usage';
+import type { FailedAttempt } from '../endpoints/health/attempt-tally';
 import { notifiesOfFailing } from '../endpoints/operational-events';
 import type { LogLength } from '../events/redis-delivery-store';
 import { mapReply, together } from '../platform/redis-atomic';
@@ -74,10 +75,15 @@ export function countAttempt(
   times = 1,
 ): void {
   const { startedAt, durationMs } = attempt;
-  const ended = { delivered: decision.kind === 'delivered', at: startedAt + durationMs, durationMs };
+  const failed = decision.kind === 'delivered' ? undefined : failedOf(ready, attempt);
+  const ended = { failed, at: startedAt + durationMs, durationMs };
   parts.healthRecorder.record(ready.run.endpointId, ended, times);
   // The bytes of a delivery that succeeds at once were counted with its event.
   if (isLong(attempt)) parts.noteUsage?.(ready.run.accountId, 'deliveries', times * bytesOf(attempt));
+}
+
+function failedOf({ run }: ReadyDelivery, { number, outcome, responseStatus }: Attempt): FailedAttempt {
+  return { eventId: run.eventId, number, outcome, status: responseStatus };
 }
 
 export function recordOf(

@@ -52,7 +52,7 @@ async function arrange(count: number, order: typeof atomicAsOne) {
     deliveryQueue: new DeliveryQueue(client, oneShard('bull')),
     admissionStore: new AdmissionStore(client),
     healthRecorder: fake<HealthRecorder>({
-      record: (_, { delivered }, times: number) => void counted.push([delivered, times]),
+      record: (_, { failed }, times: number) => void counted.push([failed === undefined, times]),
     }),
     clock: () => {
       time.now += time.tickMs;

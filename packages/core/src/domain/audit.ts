@@ -22,6 +22,7 @@ export type AuditAction =
   | 'contact.update'
   | 'contact.delete'
   | 'contact.ask_again'
+  | 'contact.test'
   | 'contact.confirm'
   | 'contact.unsubscribe'
   | 'listener.create'

@@ -59,9 +59,13 @@ export const contactSchema = z.object({
   occasions: z.array(occasionSchema).readonly().optional(),
   /** Absent: messages are sent at once. */
   digest: digestSchema.optional(),
+  /** Whose clock times in its messages are by, such as `Europe/Berlin`. Absent: UTC. */
+  timeZone: z.string().optional(),
   status: z.enum(contactStatuses),
   /** When somebody wanted it to be asked once more. Milliseconds since the Unix epoch. */
   askedAt: z.number().optional(),
+  /** When somebody wanted it to get a test message. Milliseconds since the Unix epoch. */
+  testedAt: z.number().optional(),
   /** Milliseconds since the Unix epoch. */
   createdAt: z.number(),
   updatedAt: z.number(),
@@ -79,8 +83,8 @@ export const notificationIdSchema = z
   .brand<'NotificationId'>();
 export type NotificationId = z.infer<typeof notificationIdSchema>;
 
-/** What a message is about: an occasion, or the question whether the contact wants any. */
-export const notificationTopics = ['confirmation', ...occasions] as const;
+/** What a message is about: an occasion, the question whether the contact wants any, or nothing: a test. */
+export const notificationTopics = ['confirmation', 'test', ...occasions] as const;
 export type NotificationTopic = (typeof notificationTopics)[number];
 
 /** `pending`: it is still to be sent; `cancelled`: its contact no longer wants it. */
@@ -90,10 +94,14 @@ export const notificationStatuses = ['pending', 'sent', 'failed', 'cancelled'] a
 const subjectSchema = z.object({
   /** Absent: it is about the account. */
   endpointId: endpointIdSchema.optional(),
+  /** What its owner calls it. */
+  name: z.string().optional(),
   /** What people know it by: the host of its URL, or the name of a key. */
   label: z.string().optional(),
   /** A closed form, such as `gone` or a time: nothing that a receiver or a customer has written. */
   detail: z.string().optional(),
+  /** How the last attempt failed, in a closed form too: `HTTP 500`, or an outcome. */
+  lastFailure: z.string().optional(),
 });
 export type Subject = Readonly<z.infer<typeof subjectSchema>>;
 

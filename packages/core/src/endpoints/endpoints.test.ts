@@ -449,7 +449,7 @@ describe('remove', () => {
   it('also removes how the attempts at it went', async () => {
     const { create, remove, accountId, healthStore } = await build();
     const { id } = await create(accountId, input);
-    const tally = tallyOf({ delivered: true, at: NOW, durationMs: 40 });
+    const tally = tallyOf({ at: NOW, durationMs: 40 });
     await healthStore.addAll([{ endpointId: id, tally }], NOW);
     await remove(accountId, id);
     expect(await healthStore.readLastSuccess(id)).toBeUndefined();

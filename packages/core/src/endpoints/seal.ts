@@ -8,6 +8,8 @@ import { decrypt, encrypt, type SealingKey } from '../platform/sealing-key';
 
 // sealed.v1.<key id>.<base64url of nonce, ciphertext, tag>
 const PREFIX = 'sealed.v1.';
+// A form of a later version. It is no plain text.
+const OTHER_FORM = /^sealed\.v\d+\./;
 
 /** Encrypts texts for the store, and decrypts them. Without a key, texts stay plain. */
 export class Sealer {
@@ -22,7 +24,9 @@ export class Sealer {
 
   /** A text that was never sealed is returned unchanged. @throws AppError `secret_unreadable`. */
   open(text: string, owner: string): string {
-    return text.startsWith(PREFIX) ? openWithOneOf(this.keys, text, owner) : text;
+    if (text.startsWith(PREFIX)) return openWithOneOf(this.keys, text, owner);
+    if (OTHER_FORM.test(text)) throw secretUnreadable();
+    return text;
   }
 
   /**
@@ -149,8 +153,10 @@ function mapHeaders(headers: NonNullable<Endpoint['headers']>, map: MapText, own
   );
 }
 
-function mapTls({ ca, certificate, key }: NonNullable<Endpoint['tls']>, map: MapText, owner: string) {
+function mapTls(tls: NonNullable<Endpoint['tls']>, map: MapText, owner: string) {
+  const { ca, certificate, key } = tls;
   return {
+    ...tls,
     ...(ca === undefined ? {} : { ca: map(ca, `${owner}/tls.ca`) }),
     ...(certificate === undefined ? {} : { certificate: map(certificate, `${owner}/tls.certificate`) }),
     ...(key === undefined ? {} : { key: map(key, `${owner}/tls.key`) }),

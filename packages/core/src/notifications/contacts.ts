@@ -30,6 +30,7 @@ import {
 } from './redis-contact-store';
 import type { NotificationFilter, NotificationPage, NotificationStore } from './redis-notification-store';
 
+const MAX_TIME_ZONE = 64;
 const MAX_ADDRESS = 254;
 const TOO_LONG = `must have at most ${MAX_ADDRESS} characters`;
 
@@ -46,6 +47,11 @@ const settingsShape = {
   digest: digestSchema.describe(
     'How often it gets its notifications: together at each full hour or at midnight (UTC). Default: each at once.',
   ),
+  time_zone: z
+    .string()
+    .max(MAX_TIME_ZONE)
+    .refine(isTimeZone, 'must be the name of a time zone such as Europe/Berlin')
+    .describe('The time zone of the times in its messages, such as `Europe/Berlin`. Default: UTC.'),
 };
 
 export const KIND = 'The kind of message: mail, a message in a chat, or a request to a webhook.';
@@ -66,6 +72,7 @@ export const newContactSchema = z
     webhook_id: settingsShape.webhook_id.optional(),
     occasions: settingsShape.occasions.optional(),
     digest: settingsShape.digest.optional(),
+    time_zone: settingsShape.time_zone.optional(),
   })
   .meta({ id: 'NewContact' });
 export type NewContact = z.output<typeof newContactSchema>;
@@ -87,6 +94,10 @@ export const contactPatchSchema = z
       .nullable()
       .optional()
       .describe('How often it gets its notifications, in one message. Null: each at once.'),
+    time_zone: settingsShape.time_zone
+      .nullable()
+      .optional()
+      .describe('The time zone of the times in its messages, such as `Europe/Berlin`. Null: UTC.'),
   })
   .meta({ id: 'ContactPatch' });
 export type ContactPatch = z.output<typeof contactPatchSchema>;
@@ -145,6 +156,7 @@ export class Contacts {
       ...(endpointId === undefined ? {} : { endpointId }),
       ...(input.occasions === undefined ? {} : { occasions: input.occasions }),
       ...(input.digest === undefined ? {} : { digest: input.digest }),
+      ...(input.time_zone === undefined ? {} : { timeZone: input.time_zone }),
       status: 'unconfirmed',
       createdAt,
       updatedAt: createdAt,
@@ -167,11 +179,12 @@ export class Contacts {
   async update(accountId: AccountId, id: ContactId, patch: ContactPatch, act?: Act): Promise<Contact> {
     const endpointId = await this.#endpointIdOf(accountId, patch.webhook_id ?? undefined);
     const change = (before: Contact): Contact => {
-      const { endpointId: endpointBefore, occasions: occasionsBefore, digest, ...rest } = before;
+      const { endpointId: endpointBefore, occasions: occasionsBefore, digest, timeZone, ...rest } = before;
       const after = {
         endpointId: patch.webhook_id === undefined ? endpointBefore : endpointId,
         occasions: patch.occasions === undefined ? occasionsBefore : (patch.occasions ?? undefined),
         digest: patch.digest === undefined ? digest : (patch.digest ?? undefined),
+        timeZone: patch.time_zone === undefined ? timeZone : (patch.time_zone ?? undefined),
       };
       const set = Object.fromEntries(Object.entries(after).filter(([, value]) => value !== undefined));
       return { ...rest, ...set, updatedAt: this.parts.clock() };
@@ -196,6 +209,24 @@ export class Contacts {
       return { ...before, askedAt: now, updatedAt: now };
     };
     return await this.#change(accountId, id, ask, act);
+  }
+
+  /**
+   * Send it a message that says nothing.
+   *
+   * @throws AppError `not_found`, `conflict` when it gets no messages, `rate_limited` as for a new one.
+   */
+  async sendTest(accountId: AccountId, id: ContactId, act?: Act): Promise<Contact> {
+    const known = await this.parts.contactStore.find(accountId, id);
+    if (!known) throw contactNotFound();
+    requireConfirmed(known);
+    await this.#takeConfirmation(accountId, known);
+    const test = (before: Contact): Contact => {
+      requireConfirmed(before);
+      const now = this.parts.clock();
+      return { ...before, testedAt: now, updatedAt: now };
+    };
+    return await this.#change(accountId, id, test, act);
   }
 
   /** @throws AppError `not_found`. */
@@ -265,6 +296,7 @@ function changesOf(before: Contact, after: Contact): readonly FieldChange[] {
     ['webhook_id', 'endpointId'],
     ['occasions', 'occasions'],
     ['digest', 'digest'],
+    ['time_zone', 'timeZone'],
   ] as const;
   return fields.flatMap(([field, member]) => {
     const [from, to] = [before[member], after[member]];
@@ -282,9 +314,23 @@ function requireUnconfirmed({ status }: Contact): void {
   throw new AppError('conflict', `The contact can't be asked again. ${why}`);
 }
 
+function requireConfirmed({ status }: Contact): void {
+  if (status === 'confirmed') return;
+  const why = status === 'unconfirmed' ? 'It has not confirmed yet.' : 'It has unsubscribed.';
+  throw new AppError('conflict', `The contact gets no messages. ${why}`);
+}
+
 /** The part of a target that may be shown: a mail address, or the host of a URL, because the rest may be a secret. */
 export function shownTarget({ kind, target }: Pick<Contact, 'kind' | 'target'>): string {
   return kind === 'email' ? target : new URL(target).host;
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
 }
 
 const OTHER_ALPHABET = /\P{ASCII}/u;
@@ -334,9 +380,9 @@ function checkedUrl({ urlRules }: ContactsParts, kind: ContactKind, text: string
 }
 
 const REACHED: Readonly<Record<ReachedBound['of'], string>> = {
-  account: `The account has asked for ${CONFIRMATIONS_AN_HOUR.ofAccount} confirmations within an hour. Deleted contacts count too.`,
-  target: `This address was asked for confirmation too often: ${CONFIRMATIONS_AN_HOUR.ofAccountAtTarget} times an hour for one account, ${CONFIRMATIONS_AN_HOUR.ofTarget} times for all together.`,
-  service: 'The service has asked for as many confirmations as it may within an hour.',
+  account: `The account has asked for ${CONFIRMATIONS_AN_HOUR.ofAccount} confirmations and test messages within an hour. Deleted contacts count too.`,
+  target: `This address was asked to confirm, or got test messages, too often: ${CONFIRMATIONS_AN_HOUR.ofAccountAtTarget} times an hour for one account, ${CONFIRMATIONS_AN_HOUR.ofTarget} times for all together.`,
+  service: 'The service has sent as many requests to confirm and test messages as it may within an hour.',
 };
 
 function tooMany(): AppError {

@@ -36,7 +36,6 @@ const DAILY: readonly Occasion[] = ['quota_80', 'quota_100', 'dead_letters'];
 const UNTIL_RECOVERED: readonly string[] = ['failing', 'disabled'];
 const BEGUN = 'begun';
 const SENT = 'sent';
-const CONFIRMATION = 'confirmation';
 const RATE = 'rate';
 /** When the rates were looked at last. */
 const RATES_READ = 'rates-read';
@@ -107,13 +106,37 @@ function troublesOf(notified: NotifiedFields): ReadonlyMap<string, number> {
   return troubles;
 }
 
-/** When a contact was asked whether it wants messages. */
-export function confirmationFieldOf({ id }: Pick<Contact, 'id'>): string {
-  return `${CONFIRMATION} ${id}`;
+/** Messages that somebody requests for one contact: the question whether it wants any, and a test. */
+export const REQUESTED = ['confirmation', 'test'] as const;
+
+/** A message that was requested for a contact, whether it was sent or not. */
+export interface RequestedMessage {
+  readonly contact: Contact;
+  readonly topic: (typeof REQUESTED)[number];
+  /** Where it is remembered that it was sent. */
+  readonly field: string;
+  /** Differs from one request to the next. */
+  readonly episode: string;
 }
 
-export function confirmationOf({ askedAt, createdAt }: Pick<Contact, 'askedAt' | 'createdAt'>): string {
-  return String(askedAt ?? createdAt);
+export function requestsOf(contact: Contact): readonly RequestedMessage[] {
+  const { id, status, createdAt, askedAt = createdAt, testedAt } = contact;
+  const requestOf = (topic: RequestedMessage['topic'], at: number): RequestedMessage => ({
+    contact,
+    topic,
+    field: requestFieldOf(topic, id),
+    episode: String(at),
+  });
+  if (status === 'unconfirmed') return [requestOf('confirmation', askedAt)];
+  return status === 'confirmed' && testedAt !== undefined ? [requestOf('test', testedAt)] : [];
+}
+
+export function requestFieldOf(topic: RequestedMessage['topic'], id: Contact['id']): string {
+  return `${topic} ${id}`;
+}
+
+export function isRequestField(field: string): boolean {
+  return REQUESTED.some((topic) => field.startsWith(`${topic} `));
 }
 
 function messagesOf(fresh: readonly Finding[], notified: NotifiedFields, now: number): readonly Message[] {
@@ -135,7 +158,7 @@ function isPassed(occasion: Occasion, messages: readonly Message[]): boolean {
 
 function isObsolete(field: string, { findings, endpointIds, rates }: Observation): boolean {
   const [occasion = '', about = ''] = field.split(' ');
-  if ([BEGUN, SENT, CONFIRMATION, RATES_READ].includes(occasion)) return false;
+  if ([BEGUN, SENT, RATES_READ].includes(occasion) || isRequestField(field)) return false;
   if (occasion === RATE) return !rates.has(about);
   if (UNTIL_RECOVERED.includes(occasion)) return !endpointIds.has(about);
   return !findings.some((finding) => fieldOf(finding) === field);

@@ -1,5 +1,6 @@
 import { createTransport, type Transporter } from 'nodemailer';
-import type { ComposedMessage } from './compose-message';
+import { escapeHtml } from '../platform/escape-html';
+import { type ComposedMessage, linesOf } from './compose-message';
 
 /** The result of a try: sent, to be tried again, or refused for good. `error` has a closed form. */
 export type SendOutcome =
@@ -10,6 +11,8 @@ export interface MailerOptions {
   /** `smtp://user:password@host:port`, or `smtps:`. */
   readonly smtpUrl: string;
   readonly from: string;
+  /** The name of the sender, if `from` has none. */
+  readonly senderName?: string | undefined;
   /** For one mail, from the connection to the server's last answer. Milliseconds. */
   readonly timeoutMs?: number;
 }
@@ -62,15 +65,16 @@ export class Mailer {
   }
 
   async #send(to: string, message: ComposedMessage, id: string): Promise<SendOutcome> {
-    const { subject, lines, link, unsubscribeLink } = message;
-    const { from } = this.options;
+    const { subject, link, unsubscribeLink } = message;
+    const { from, senderName } = this.options;
     try {
       await this.#transporter.sendMail({
-        from,
+        from: senderName === undefined || from.includes('<') ? from : { name: senderName, address: from },
         // As an object: as a text it could name several.
         to: { name: '', address: to },
         subject,
-        text: `${[...lines, '', link, '', `No more messages to this address: ${unsubscribeLink}`].join('\n')}\n`,
+        text: `${[...linesOf(message), '', link, '', `No more messages to this address: ${unsubscribeLink}`].join('\n')}\n`,
+        html: htmlOf(message),
         messageId: `<${id}@${domainOf(from)}>`,
         headers: {
           'Auto-Submitted': 'auto-generated',
@@ -88,6 +92,26 @@ export class Mailer {
   close(): void {
     this.#transporter.close();
   }
+}
+
+// Mail programs read no style sheet, and load nothing from anywhere before their reader agrees.
+const PAGE = 'font: 16px/1.5 system-ui, sans-serif; max-width: 40rem; margin: 0 auto; padding: 1rem';
+const BUTTON =
+  'display: inline-block; padding: 0.5rem 1rem; border-radius: 6px; background: #1f4fd8; color: #ffffff; text-decoration: none';
+
+function htmlOf({ subject, sections, footer, link, linkLabel, unsubscribeLink }: ComposedMessage): string {
+  const said = sections.map(({ title, items, advice }) => {
+    const list = items.map((item) => `<li>${escapeHtml(item)}</li>`).join('');
+    return `<h1 style="font-size: 1.25rem">${escapeHtml(title)}</h1>${list && `<ul>${list}</ul>`}<p>${escapeHtml(advice)}</p>`;
+  });
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>${escapeHtml(subject)}</title></head>
+<body><div style="${PAGE}">
+${said.join('\n')}
+<p><a style="${BUTTON}" href="${escapeHtml(link)}">${linkLabel}</a></p>
+<p style="font-size: 0.875rem">${escapeHtml(footer)} <a href="${escapeHtml(unsubscribeLink)}">No more messages to this address</a></p>
+</div></body></html>
+`;
 }
 
 // Only codes, because a server's text may quote the message.

@@ -22,7 +22,7 @@ import { keys } from '../domain/keys';
 import type { DeliveryRequest, SendResult } from '../domain/transport';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { disable } from '../endpoints/disable';
-import { hourOf, NO_DURATIONS } from '../endpoints/health/attempt-tally';
+import { hourOf, NO_DURATIONS, tallyOf } from '../endpoints/health/attempt-tally';
 import { HealthStore } from '../endpoints/health/redis-health-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { SigningKeyStore } from '../endpoints/signing-keys/redis-signing-key-store';
@@ -31,6 +31,7 @@ import { ReceiverCertificates } from '../endpoints/tls/redis-receiver-certificat
 import { UNPROVEN_A_MINUTE, UnprovenRequests } from '../endpoints/verification/redis-unproven-requests';
 import { createNewId } from '../platform/ids';
 import { buildApiKey } from '../testing/build-api-key';
+import { buildFailedAttempt } from '../testing/build-attempt';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildTargetUrlRules } from '../testing/build-target-url-rules';
 import { expiredCertificate } from '../testing/certificates';
@@ -110,14 +111,14 @@ function openScene(change: Partial<NotifierParts> = {}, client = redis.client) {
     },
     mailer,
     userAgent: 'Hookferry/test',
-    publicUrl: PUBLIC_URL,
+    messageSettings: { publicUrl: PUBLIC_URL },
+    accountStore: new AccountStore(client),
     newId: createNewId(clock),
     clock,
     emit,
   };
   const contacts = new Contacts({
     ...context,
-    accountStore: new AccountStore(client),
     urlRules: buildTargetUrlRules(),
     sendsMail: true,
     hasPublicUrl: true,
@@ -185,7 +186,7 @@ async function tries(
 ): Promise<void> {
   const hours = [{ ...counts, hour: hourOf(now), durations: NO_DURATIONS }];
   const lastSuccessAt = counts.successes > 0 ? now : undefined;
-  const tally = { hours, lastSuccessAt, lastFailureAt: now };
+  const tally = { hours, lastSuccessAt, lastFailure: { at: now } };
   await healthStore.addAll([{ endpointId: id, tally }], now);
 }
 
@@ -204,13 +205,17 @@ async function fails({ id }: Endpoint, since = now): Promise<void> {
 
 async function works({ id }: Endpoint, { healthStore }: { healthStore: HealthStore }): Promise<void> {
   await redis.client.del(keys.breaker(id));
-  const tally = { hours: [], lastSuccessAt: now, lastFailureAt: undefined };
+  const tally = { hours: [], lastSuccessAt: now, lastFailure: undefined };
   await healthStore.addAll([{ endpointId: id, tally }], now);
 }
 
 /** Without the soft line breaks of quoted-printable. */
 const textsOfMails = () => smtp.mails.map(({ raw }) => raw.replace(/=\r\n/g, '').replaceAll('=3D', '='));
-const subjectsOfMails = () => smtp.mails.map(({ raw }) => /^Subject: (.*)$/m.exec(raw)?.[1]?.trim());
+const subjectsOfMails = () =>
+  smtp.mails.map(({ raw }) => {
+    const unfolded = raw.replace(/\r\n[ \t]/g, ' ');
+    return /^Subject: (.*)$/m.exec(unfolded)?.[1]?.trim();
+  });
 
 describe('a new contact', () => {
   it('is asked once whether it wants messages, and gets no other one before it has said so', async () => {
@@ -231,7 +236,7 @@ describe('a new contact', () => {
     await lookAfter(scene, 0);
     await fails(await addEndpoint(scene));
     await lookAfter(scene, 20 * MINUTE);
-    expect(subjectsOfMails()[1]).toBe('1 webhook failing');
+    expect(subjectsOfMails()[1]).toBe('receiver.example.com fails');
   });
 
   it('is not confirmed by the link to unsubscribe, nor by one that was made up', async () => {
@@ -283,7 +288,7 @@ describe('a URL that has not confirmed', () => {
     await lookAfter(scene, 0);
     await fails(await addEndpoint(scene));
     await lookAfter(scene, 12 * MINUTE);
-    expect(requests.at(-1)?.body).toContain('1 webhook failing');
+    expect(requests.at(-1)?.body).toContain('receiver.example.com fails');
   });
 });
 
@@ -299,7 +304,7 @@ describe('a webhook that fails', () => {
     expect(smtp.mails).toHaveLength(0);
     await lookAfter(scene, 3 * MINUTE);
     await lookAfter(scene, HOUR);
-    expect(subjectsOfMails()).toEqual(['1 webhook failing']);
+    expect(subjectsOfMails()).toEqual(['receiver.example.com fails']);
     const raw = smtp.mails[0]?.raw ?? '';
     expect(raw).toContain('receiver.example.com');
     expect(raw).toContain(`/portal/webhooks/${endpoint.id}`);
@@ -315,8 +320,8 @@ describe('a webhook that fails', () => {
     for (let each = 0; each < 1_000; each++) endpoints.push(await addEndpoint(scene));
     for (const [each, endpoint] of endpoints.entries()) await fails(endpoint, now + each * 30);
     for (let look = 0; look < 8; look++) await lookAfter(scene, 2 * MINUTE + 15_000);
-    expect(subjectsOfMails()).toEqual(['1000 webhooks failing']);
-    expect(textsOfMails()[0]?.match(/receiver\.example\.com/g)).toHaveLength(MOST_SUBJECTS);
+    expect(subjectsOfMails()).toEqual(['1000 webhooks fail']);
+    expect(textsOfMails()[0]?.match(/^- receiver\.example\.com/gm)).toHaveLength(MOST_SUBJECTS);
     expect(textsOfMails()[0]).toContain(`${1_000 - MOST_SUBJECTS} more`);
     const { notifications } = await scene.notificationStore.list(accountId, 10);
     expect(notifications).toMatchObject([{ topic: 'failing', subjectCount: 1_000 }]);
@@ -335,11 +340,11 @@ describe('a webhook that fails', () => {
       await tries(endpoint, scene, { successes: 4, failures: 6 });
       await lookAfter(scene, 3 * MINUTE);
     }
-    expect(subjectsOfMails()).toEqual(['1 webhook failing']);
+    expect(subjectsOfMails()).toEqual(['receiver.example.com fails']);
     await tries(endpoint, scene, { successes: 6, failures: 4 });
     await lookAfter(scene, 3 * MINUTE);
     await lookAfter(scene, 3 * MINUTE);
-    expect(subjectsOfMails()).toEqual(['1 webhook failing', '1 webhook working again']);
+    expect(subjectsOfMails()).toEqual(['receiver.example.com fails', 'receiver.example.com works again']);
   });
 
   it('is not told of by its share of successes where that is not wanted', async () => {
@@ -365,7 +370,7 @@ describe('a webhook that fails', () => {
     // A success that did not last.
     await fails(endpoint);
     for (let look = 0; look < 10; look++) await lookAfter(scene, 3 * MINUTE);
-    expect(subjectsOfMails()).toEqual(['1 webhook failing']);
+    expect(subjectsOfMails()).toEqual(['receiver.example.com fails']);
   });
 
   it('is warned of before it is disabled also when its few failures never open its breaker', async () => {
@@ -375,8 +380,8 @@ describe('a webhook that fails', () => {
     await redis.client.set(keys.breaker(id), `3 0 ${now}`);
     for (let hours = 0; hours < 5 * 24 - 0.5; hours += 0.5) await lookAfter(scene, 30 * MINUTE);
     expect(subjectsOfMails()).toEqual([
-      '1 webhook will be disabled within 24 hours',
-      '1 webhook will be disabled within an hour',
+      'receiver.example.com will be disabled within 24 hours',
+      'receiver.example.com will be disabled within an hour',
     ]);
   });
 
@@ -392,7 +397,7 @@ describe('a webhook that fails', () => {
     await works(endpoint, scene);
     await lookAfter(scene, 2 * MINUTE);
     await lookAfter(scene, HOUR);
-    expect(subjectsOfMails()).toEqual(['1 webhook failing', '1 webhook working again']);
+    expect(subjectsOfMails()).toEqual(['receiver.example.com fails', 'receiver.example.com works again']);
   });
 
   it('is told of a day and an hour before it is disabled, and when it is', async () => {
@@ -409,10 +414,10 @@ describe('a webhook that fails', () => {
     );
     await lookAfter(scene, 2 * MINUTE);
     expect(subjectsOfMails()).toEqual([
-      '1 webhook failing',
-      '1 webhook will be disabled within 24 hours',
-      '1 webhook will be disabled within an hour',
-      '1 webhook disabled',
+      'receiver.example.com fails',
+      'receiver.example.com will be disabled within 24 hours',
+      'receiver.example.com will be disabled within an hour',
+      'receiver.example.com was disabled',
     ]);
   });
 
@@ -439,7 +444,9 @@ describe('what expires or is used up', () => {
     await waitFor(async () => (await scene.receiverCertificates.list()).size === 1);
     await lookAfter(scene, MINUTE);
     await lookAfter(scene, HOUR);
-    expect(subjectsOfMails()).toEqual(['1 webhook whose receiver has a certificate that expires soon']);
+    expect(subjectsOfMails()).toEqual([
+      'The certificate of the receiver of receiver.example.com expires soon',
+    ]);
     note(now, now + 90 * DAY);
     await waitFor(async () => (await scene.receiverCertificates.list()).size === 0);
   });
@@ -465,7 +472,7 @@ describe('what expires or is used up', () => {
     expect(smtp.mails).toHaveLength(0);
     await lookAfter(scene, 3 * MINUTE);
     await lookAfter(scene, HOUR);
-    expect(subjectsOfMails()).toEqual(['1 webhook without a new access token']);
+    expect(subjectsOfMails()).toEqual(['receiver.example.com gets no access token']);
   });
 
   it('is told of an account whose storage is used by four fifths, and then by all', async () => {
@@ -538,8 +545,9 @@ describe('a message', () => {
     });
     const contact = { accountId: DEFAULT_ACCOUNT, kind, target: targets[kind] };
     await addContact(scene.contactStore, { ...contact, status: 'unconfirmed' });
-    await addContact(scene.contactStore, contact);
+    const { id } = await addContact(scene.contactStore, contact);
     await lookAfter(scene, 0, DEFAULT_ACCOUNT);
+    await scene.contacts.sendTest(DEFAULT_ACCOUNT, id);
     const failing = await addEndpoint(scene, settings);
     await fails(failing);
     const off = await addEndpoint(scene, settings);
@@ -570,6 +578,69 @@ describe('a message', () => {
     expect(sent.length).toBeGreaterThan(5);
     const stored = await redis.client.hvals(keys.notifications(DEFAULT_ACCOUNT));
     expect(JSON.stringify([sent, stored, signals.all()])).not.toContain(MARKED);
+  });
+});
+
+describe('a message', () => {
+  const OPERATOR = {
+    publicUrl: PUBLIC_URL,
+    operatorName: 'Example Ltd',
+    portalEntryUrl: 'https://app.example.com/webhooks?account={account}&to={path}',
+  };
+
+  it('says who writes, for whom, about what, since when by the clock of its reader, and how it failed', async () => {
+    const accountStore = fake<AccountStore>({
+      find: async () => ({ id: accountId, name: 'Acme', createdAt: 0 }),
+    });
+    const scene = openScene({ messageSettings: OPERATOR, accountStore });
+    await confirmed(scene, { timeZone: 'Asia/Tokyo' });
+    const endpoint = await addEndpoint(scene, { description: 'Shop <front>\r\nBcc: x@example.com' });
+    await fails(endpoint);
+    const tally = tallyOf({ failed: buildFailedAttempt({ status: 502 }), at: now, durationMs: 40 });
+    await scene.healthStore.addAll([{ endpointId: endpoint.id, tally }], now);
+    await lookAfter(scene, 12 * MINUTE);
+    expect(subjectsOfMails()).toEqual(['Example Ltd: Shop <front> Bcc: x@example.com fails']);
+    const [mail = ''] = textsOfMails();
+    const item = `Shop <front> Bcc: x@example.com · receiver.example.com · ${endpoint.id} · since 15 Nov 2023, 07:13 GMT+9`;
+    expect(mail).toContain(`- ${item.replaceAll('·', '=C2=B7')} =C2=B7 last failure: HTTP 502`);
+    expect(mail).toContain('Example Ltd sends this for the account Acme.');
+    expect(mail).toContain(
+      `https://app.example.com/webhooks?account=${accountId}&to=%2Fwebhooks%2F${endpoint.id}`,
+    );
+    const html = mail.slice(mail.indexOf('<!doctype html>'));
+    expect(html).toContain('<li>Shop &lt;front&gt; Bcc: x@example.com');
+    expect(html).not.toContain('<front>');
+    expect(mail).not.toMatch(/^Bcc:/m);
+  });
+
+  it('leads to the portal itself where no other way in is set', async () => {
+    const scene = openScene();
+    await confirmed(scene);
+    const endpoint = await addEndpoint(scene, { uid: 'shop' as NonNullable<Endpoint['uid']> });
+    await fails(endpoint);
+    await lookAfter(scene, 12 * MINUTE);
+    expect(subjectsOfMails()).toEqual(['shop fails']);
+    expect(textsOfMails()[0]).toContain(`${PUBLIC_URL}/portal/webhooks/${endpoint.id}`);
+  });
+
+  it('is sent at once as a test, each time that somebody requests one, to a contact that has confirmed', async () => {
+    const scene = openScene();
+    const { id } = await confirmed(scene, { digest: 'daily' });
+    for (let each = 1; each <= 2; each++) {
+      await scene.contacts.sendTest(accountId, id);
+      await lookAfter(scene, MINUTE);
+      await lookAfter(scene, MINUTE);
+      expect(subjectsOfMails()).toEqual(Array.from({ length: each }, () => 'This is a test message'));
+    }
+    await scene.contacts.sendTest(accountId, id);
+    await expect(scene.contacts.sendTest(accountId, id)).rejects.toMatchObject({ code: 'rate_limited' });
+    const asked = await addContact(scene.contactStore, { status: 'unconfirmed', target: 'new@example.com' });
+    await expect(scene.contacts.sendTest(accountId, asked.id)).rejects.toMatchObject({ code: 'conflict' });
+    await scene.contactStore.remove(accountId, id);
+    await lookAfter(scene, MINUTE);
+    expect(Object.keys((await scene.notificationStore.readNotified(accountId)).fields)).not.toContain(
+      `test ${id}`,
+    );
   });
 });
 
@@ -608,7 +679,7 @@ describe('a contact', () => {
     await lookAfter(scene, 12 * MINUTE);
     await works(mine, scene);
     await lookAfter(scene, 2 * MINUTE);
-    expect(subjectsOfMails()).toEqual(['1 webhook failing']);
+    expect(subjectsOfMails()).toEqual(['receiver.example.com fails']);
   });
 
   it('gets all together at the full hour if it wants a digest', async () => {
@@ -639,10 +710,18 @@ describe('a contact', () => {
   });
 
   it.each([
-    ['slack', 'https://hooks.slack.com/services/T/B/x', /"text":".*1 webhook failing/],
-    ['discord', 'https://discord.com/api/webhooks/1/x', /"content":".*1 webhook failing.*"parse":\[\]/],
-    ['teams', 'https://x.webhook.office.com/1', /AdaptiveCard.*1 webhook failing/],
-    ['webhook', 'https://hooks.example.com/in', /"type":"notification".*"subject":"1 webhook failing"/],
+    ['slack', 'https://hooks.slack.com/services/T/B/x', /"text":".*receiver.example.com fails/],
+    [
+      'discord',
+      'https://discord.com/api/webhooks/1/x',
+      /"content":".*receiver.example.com fails.*"parse":\[\]/,
+    ],
+    ['teams', 'https://x.webhook.office.com/1', /AdaptiveCard.*receiver.example.com fails/],
+    [
+      'webhook',
+      'https://hooks.example.com/in',
+      /"type":"notification".*"subject":"receiver.example.com fails"/,
+    ],
   ] as const)('of kind %s gets the form that it reads', async (kind, target, form) => {
     const scene = openScene();
     await confirmed(scene, { kind, target });
@@ -684,8 +763,10 @@ describe('a message that can not be sent', () => {
 
   const message = {
     subject: 's',
-    lines: ['l'],
+    sections: [{ title: 't', items: ['<i>'], advice: 'a' }],
+    footer: 'f',
     link: 'https://a.example',
+    linkLabel: 'l',
     unsubscribeLink: 'https://b.example',
   };
   const from = 'a@example.com';

@@ -1,3 +1,4 @@
+import type { AccountStore } from '../accounts/redis-account-store';
 import type { AccountId } from '../domain/account';
 import {
   type Contact,
@@ -14,14 +15,16 @@ import type { UnprovenRequests } from '../endpoints/verification/redis-unproven-
 import { ClaimedWork } from '../platform/claimed-work';
 import type { Clock } from '../platform/clock';
 import type { NewId } from '../platform/ids';
-import { composeMessage } from './compose-message';
+import { composeMessage, type MessageSettings } from './compose-message';
 import {
-  confirmationFieldOf,
-  confirmationOf,
   decideMessages,
   dueAtFor,
+  isRequestField,
   type NotifiedFields,
+  REQUESTED,
   rememberedIn,
+  requestFieldOf,
+  requestsOf,
   subjectsFor,
 } from './decide-messages';
 import type { SendOutcome } from './nodemailer-mailer';
@@ -39,8 +42,9 @@ export interface NotifierParts extends ObserverParts, SenderParts {
   readonly contactStore: ContactStore;
   readonly notificationStore: NotificationStore;
   readonly unprovenRequests: UnprovenRequests;
+  readonly accountStore: Pick<AccountStore, 'find'>;
   /** Absent: messages could have no links, so there are none. */
-  readonly publicUrl: string | undefined;
+  readonly messageSettings: MessageSettings | undefined;
   readonly newId: NewId;
   /** From 0 up to, not including, 1. */
   readonly random: () => number;
@@ -98,7 +102,7 @@ export class Notifier extends ClaimedWork<ClaimedAccount> {
     const { notificationStore, emit } = this.parts;
     const notified = await notificationStore.readNotified(accountId);
     const changes = joined(
-      this.#askForConfirmation(contacts, notified.fields),
+      this.#addRequested(contacts, notified.fields),
       await this.#decide(accountId, contacts, notified.fields),
     );
     if (changes.add.length + changes.del.length + Object.keys(changes.set).length === 0) return;
@@ -110,23 +114,17 @@ export class Notifier extends ClaimedWork<ClaimedAccount> {
     }
   }
 
-  #askForConfirmation(contacts: readonly Contact[], notified: NotifiedFields): NotifiedChanges {
-    const asked = contacts.filter(
-      (contact) =>
-        contact.status === 'unconfirmed' &&
-        notified[confirmationFieldOf(contact)] !== confirmationOf(contact),
-    );
-    const fields = new Set<string>(contacts.map(confirmationFieldOf));
-    const gone = Object.keys(notified).filter(
-      (field) => field.startsWith('confirmation ') && !fields.has(field),
-    );
-    const now = this.parts.clock();
+  /** The messages that somebody has requested: to confirm, or a test. */
+  #addRequested(contacts: readonly Contact[], notified: NotifiedFields): NotifiedChanges {
+    const requests = contacts.flatMap(requestsOf);
+    const fresh = requests.filter(({ field, episode }) => notified[field] !== episode);
+    const kept = new Set(contacts.flatMap(({ id }) => REQUESTED.map((topic) => requestFieldOf(topic, id))));
+    const gone = Object.keys(notified).filter((field) => isRequestField(field) && !kept.has(field));
+    const dueAt = this.parts.clock();
     return {
-      set: Object.fromEntries(
-        asked.map((contact) => [confirmationFieldOf(contact), confirmationOf(contact)]),
-      ),
+      set: Object.fromEntries(fresh.map(({ field, episode }) => [field, episode])),
       del: gone,
-      add: asked.map((contact) => ({ notification: this.#newOf(contact, 'confirmation', [{}]), dueAt: now })),
+      add: fresh.map(({ contact, topic }) => ({ notification: this.#newOf(contact, topic, [{}]), dueAt })),
     };
   }
 
@@ -207,12 +205,13 @@ export class Notifier extends ClaimedWork<ClaimedAccount> {
     contact: Contact | undefined,
     together: readonly Notification[],
   ): Promise<SendOutcome | 'unwanted' | 'broken off'> {
-    const { publicUrl } = this.parts;
+    const { messageSettings, accountStore } = this.parts;
     const [first] = together;
     const wanted = first?.topic === 'confirmation' ? 'unconfirmed' : 'confirmed';
     if (contact?.status !== wanted || first === undefined) return 'unwanted';
-    if (publicUrl === undefined) return { kind: 'failed', error: 'no PUBLIC_URL', isForGood: false };
-    const message = composeMessage(publicUrl, contact, together);
+    if (messageSettings === undefined) return { kind: 'failed', error: 'no PUBLIC_URL', isForGood: false };
+    const account = await accountStore.find(contact.accountId);
+    const message = composeMessage(messageSettings, account, contact, together);
     const signal = this.stopSignal;
     const outcome = await sendNotification(this.parts, contact, message, first.id, signal);
     return outcome.kind === 'failed' && signal.aborted ? 'broken off' : outcome;
@@ -238,11 +237,12 @@ export class Notifier extends ClaimedWork<ClaimedAccount> {
   }
 }
 
-/** A question is never in one message with anything else. */
+/** What was requested is never in one message with anything else. */
 function byContact(due: readonly Notification[]): readonly (readonly Notification[])[] {
   const groups = new Map<string, Notification[]>();
   for (const each of due) {
-    const name = `${each.contactId} ${each.topic === 'confirmation'}`;
+    const requested = REQUESTED.find((topic) => topic === each.topic) ?? '';
+    const name = `${each.contactId} ${requested}`;
     groups.set(name, [...(groups.get(name) ?? []), each]);
   }
   return [...groups.values()];

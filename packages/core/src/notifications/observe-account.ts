@@ -56,6 +56,8 @@ const TOKEN_FAILING_MS = 2 * 60_000;
 /** Client certificates and API keys are announced so long before they expire. */
 const EXPIRING_MS = 14 * DAY_MS;
 const PAGE = 200;
+/** Characters of a name that are kept: each message is stored for each contact. */
+const MOST_NAMED = 100;
 
 /** The state of an account, as far as contacts are told of it. */
 export interface Observation {
@@ -173,14 +175,17 @@ async function observeHealth(
   const disabling = isLasting ? await observeDisabling(parts, endpoint, failingSince) : [];
   // Without an open breaker so few have failed that it may be them.
   if (isLasting && openUntil !== 0) {
-    return [failingOf(endpoint, failingSince, failingSince + parts.failingAfterMs), ...disabling];
+    const failing = failingOf(endpoint, failingSince, failingSince + parts.failingAfterMs);
+    return [await withLastFailure(parts, failing, endpoint), ...disabling];
   }
   const { lowSince } = rate ?? {};
   if (rate && lowSince !== undefined) {
     // As long as it is so, a success among the failures does not mean that it works again.
     const { forMs } = parts.ratePolicy;
     const isLow = isLastingLow(rate, parts.ratePolicy);
-    return [...(isLow ? [failingOf(endpoint, lowSince, lowSince + forMs)] : []), ...disabling];
+    if (!isLow) return disabling;
+    const failing = failingOf(endpoint, lowSince, lowSince + forMs);
+    return [await withLastFailure(parts, failing, endpoint), ...disabling];
   }
   const isWell = failingSince === undefined && troubledSince !== undefined;
   return isWell ? await observeRecovery(parts, endpoint, troubledSince) : disabling;
@@ -190,6 +195,17 @@ async function observeHealth(
 function failingOf(endpoint: Endpoint, since: number, at: number): Finding {
   const { enabledAt = endpoint.createdAt } = endpoint;
   return { ...findingOf('failing', endpoint, String(enabledAt), at, formatTime(since)), since };
+}
+
+async function withLastFailure(
+  { healthStore }: Pick<ObserverParts, 'healthStore'>,
+  finding: Finding,
+  { id }: Endpoint,
+): Promise<Finding> {
+  const attempt = (await healthStore.readLastFailure(id))?.attempt;
+  if (attempt === undefined) return finding;
+  const lastFailure = attempt.status === undefined ? attempt.outcome : `HTTP ${attempt.status}`;
+  return { ...finding, subject: { ...finding.subject, lastFailure } };
 }
 
 /** Only a success proves it: an endpoint that was enabled again has not been tried yet. */
@@ -218,7 +234,8 @@ async function observeDisabling(
   const isSoon = leftMs <= HOUR_MS;
   const occasion = isSoon ? 'disabling_in_1h' : 'disabling_in_24h';
   const at = disabledAt - (isSoon ? HOUR_MS : DAY_MS);
-  return [findingOf(occasion, endpoint, String(failingSince), at, formatTime(disabledAt))];
+  const disabling = findingOf(occasion, endpoint, String(failingSince), at, formatTime(disabledAt));
+  return [await withLastFailure({ healthStore }, disabling, endpoint)];
 }
 
 function observeCertificate(endpoint: Endpoint, now: number): readonly Finding[] {
@@ -252,15 +269,21 @@ async function observeToken(
 
 function findingOf(
   occasion: Occasion,
-  { id, url }: Endpoint,
+  { id, url, description, uid }: Endpoint,
   episode: string,
   at: number,
   detail: string,
 ): Finding {
-  // Nothing but the host: a path or a query may be as good as a password.
+  const name = description ?? uid;
   return {
     occasion,
-    subject: { endpointId: id, label: new URL(url).host, detail },
+    // Of the URL nothing but the host: a path or a query may be as good as a password.
+    subject: {
+      endpointId: id,
+      ...(name === undefined ? {} : { name: name.slice(0, MOST_NAMED) }),
+      label: new URL(url).host,
+      detail,
+    },
     about: id,
     episode,
     at,

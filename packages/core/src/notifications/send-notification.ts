@@ -2,7 +2,7 @@ import type { Contact } from '../domain/contact';
 import type { DeliveryRequest, Transport } from '../domain/transport';
 import type { Clock } from '../platform/clock';
 import { formatTime } from '../platform/clock';
-import type { ComposedMessage } from './compose-message';
+import { type ComposedMessage, linesOf } from './compose-message';
 import type { Mailer, SendOutcome } from './nodemailer-mailer';
 
 export interface SenderParts {
@@ -54,7 +54,8 @@ function requestOf(
 const MAX_CHARACTERS = 2_000;
 
 function bodyOf(contact: Contact, message: ComposedMessage, id: string, now: number): object {
-  const { subject, lines, link, unsubscribeLink } = message;
+  const { subject, link, unsubscribeLink } = message;
+  const lines = linesOf(message);
   const ending = `\n\n${link}\nTo get no more messages: ${unsubscribeLink}`;
   const text = shortened(lines.join('\n'), MAX_CHARACTERS - ending.length) + ending;
   switch (contact.kind) {

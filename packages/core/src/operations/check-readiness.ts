@@ -105,7 +105,7 @@ function checkApi(api: ReadinessOfApi): readonly ReadinessFinding[] {
         'PUBLIC_URL is no https: address: keys, links and payloads may travel in the clear. Put a proxy with TLS in front of the API.',
     }),
     finding('encryption_key', encryptionKeys > 0, {
-      good: 'Secrets are sealed in Redis.',
+      good: 'Secrets are sealed when they are stored. Those from the time before there was a key are, once `hookferry-admin keys reseal` has run.',
       missing:
         'SECRETS_ENCRYPTION_KEY is not set: secrets are in Redis as plain text. Set it for the API and all workers.',
     }),
@@ -121,7 +121,10 @@ function checkApi(api: ReadinessOfApi): readonly ReadinessFinding[] {
     }),
     encryptionKeys > 1
       ? unknownFinding('old_encryption_keys', SEVERAL_KEYS)
-      : finding('old_encryption_keys', true, { good: 'No older key seals anything.', missing: '' }),
+      : finding('old_encryption_keys', true, {
+          good: 'SECRETS_ENCRYPTION_KEY has one key: no older one is left to remove.',
+          missing: '',
+        }),
     finding('history', api.hasHistory, {
       good: 'Ended deliveries move to PostgreSQL.',
       missing:

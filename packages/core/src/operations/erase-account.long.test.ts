@@ -67,7 +67,7 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
     await new AdmissionStore(client).joinOrder(endpoint.id, [{ eventId: uniqueEventId(), acceptedAt: NOW }])(
       client,
     );
-    const tally = { hours: [], lastFailureAt: NOW, lastSuccessAt: NOW };
+    const tally = { hours: [], lastFailure: { at: NOW }, lastSuccessAt: NOW };
     await new HealthStore(client, DAY).addAll([{ endpointId: endpoint.id, tally }], NOW);
     await new ReplayStore(client, DAY).create(buildReplayOrder({ accountId, endpointId: endpoint.id }));
   }

@@ -154,16 +154,39 @@ describe('reseal', () => {
     const store = openStores(sealerOf(NEW, OLD)).webhooks;
     const key = keys.endpoints(accountId);
     const record = JSON.parse((await redis.client.hget(key, endpoint.id)) ?? '');
-    await redis.client.hset(key, endpoint.id, JSON.stringify({ ...record, later: { member: 1 } }));
+    const later = { member: 1 };
+    const { tls, auth, secrets } = record;
+    const laterRecord = {
+      ...record,
+      later,
+      tls: { ...tls, later },
+      auth: { ...auth, later },
+      secrets: secrets.map((each: object) => ({ ...each, later })),
+    };
+    await redis.client.hset(key, endpoint.id, JSON.stringify(laterRecord));
     const version = await store.version(accountId);
     const endsAt = await redis.client.pexpiretime(keys.accessToken(endpoint.id));
     await reseal();
     expect(JSON.parse((await redis.client.hget(key, endpoint.id)) ?? '')).toMatchObject({
-      later: { member: 1 },
+      later,
+      tls: { later },
+      auth: { later },
+      secrets: [{ later }],
       updatedAt: endpoint.updatedAt,
     });
     expect(await store.version(accountId)).toBe(version);
     expect(await redis.client.pexpiretime(keys.accessToken(endpoint.id))).toBe(endsAt);
+  });
+
+  it('leaves a text alone that a later version has sealed in another form', async () => {
+    const { accountId, endpoint } = await arrange();
+    const key = keys.endpoints(accountId);
+    const record = JSON.parse((await redis.client.hget(key, endpoint.id)) ?? '');
+    const laterRecord = JSON.stringify({ ...record, headers: { 'x-token': 'sealed.v2.0123abcd.aGVhZGVy' } });
+    await redis.client.hset(key, endpoint.id, laterRecord);
+    expect(await reseal()).toMatchObject({ webhooks: 0, signing_keys: 1 });
+    expect(await redis.client.hget(key, endpoint.id)).toBe(laterRecord);
+    expect((await resealingWith().count(ignore)).webhooks).toEqual({ current: 0, left: 0, unreadable: 1 });
   });
 
   it('writes nothing the second time', async () => {

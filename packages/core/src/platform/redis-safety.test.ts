@@ -101,7 +101,8 @@ it('is asked how it is set up, and may not say', async () => {
 });
 
 describe('safetyIn', () => {
-  const GOOD = `${SAFE}maxmemory:1000\r\nconnected_slaves:1\r\n`;
+  const REPLICA = 'slave0:ip=10.0.0.2,port=6379,state=online,offset=9,lag=1';
+  const GOOD = `${SAFE}maxmemory:1000\r\nconnected_slaves:1\r\n${REPLICA}\r\n`;
   const good = { isAppendOnly: true, keepsWithinMemory: true, hasReplicas: true };
 
   it('is good when every master is', () => {
@@ -123,7 +124,10 @@ describe('safetyIn', () => {
     ['noeviction', 'allkeys-lru', 'keepsWithinMemory'],
     ['maxmemory:1000', 'maxmemory:0', 'keepsWithinMemory'],
     ['aof_enabled:1', 'aof_enabled:0', 'isAppendOnly'],
-    ['connected_slaves:1', 'connected_slaves:0', 'hasReplicas'],
+    [`connected_slaves:1\r\n${REPLICA}`, 'connected_slaves:0', 'hasReplicas'],
+    // A backup, and a replica that has not got the data yet.
+    [REPLICA, REPLICA.replace('6379', '0'), 'hasReplicas'],
+    [REPLICA, REPLICA.replace('online', 'wait_bgsave'), 'hasReplicas'],
   ])(
     'is not good when one of three masters has %s as %s, and another does not say',
     (right, wrong, safety) => {

@@ -57,7 +57,7 @@ export function safetyIn(infos: readonly string[]): Omit<RedisSafety, 'fsync'> {
   return {
     isAppendOnly: ofAll(infos, (info) => isField(info, 'aof_enabled', (value) => value === '1')),
     keepsWithinMemory: ofAll(infos, keepsWithinMemory),
-    hasReplicas: ofAll(infos, (info) => isField(info, 'connected_slaves', (value) => Number(value) > 0)),
+    hasReplicas: ofAll(infos, hasReplica),
   };
 }
 
@@ -74,6 +74,11 @@ function keepsWithinMemory(info: string): boolean | undefined {
   const deletesNothing = isField(info, 'maxmemory_policy', (value) => value === 'noeviction');
   if (hasLimit === false || deletesNothing === false) return false;
   return hasLimit && deletesNothing;
+}
+
+function hasReplica(info: string): boolean | undefined {
+  const replicas = replicasIn(info);
+  return replicas && replicas.length > 0;
 }
 
 function isField(info: string, field: string, test: (value: string) => boolean): boolean | undefined {
@@ -129,6 +134,26 @@ export function validationErrorsIn(info: string): readonly string[] {
 /** @param info the text of Redis' INFO. */
 export function fieldOf(info: string, field: string): string | undefined {
   return new RegExp(`^${field}:(\\S+)`, 'm').exec(info)?.[1];
+}
+
+// `slave0:ip=127.0.0.1,port=6380,state=online,offset=42,lag=0`; a host may be a name or an IPv6 address. What copies the data and is
+// no replica, such as a backup, has port 0 or another state; so has a replica that is being sent the data for the first time.
+const REPLICA = /^slave\d+:.*\bport=[1-9]\d*,state=online,offset=(\d+),lag=(-?\d+)/gm;
+
+export interface ReplicaLine {
+  /** How much of its master's log it has confirmed. Bytes. */
+  readonly offset: number;
+  /** Seconds since it last confirmed anything. Below 0: it never has. */
+  readonly lagS: number;
+}
+
+/** The replicas that have a master's data. `undefined`: it does not say. @param info the text of its INFO. */
+export function replicasIn(info: string): readonly ReplicaLine[] | undefined {
+  if (fieldOf(info, 'connected_slaves') === undefined) return undefined;
+  return [...info.matchAll(REPLICA)].map(([, offset, lag]) => ({
+    offset: Number(offset),
+    lagS: Number(lag),
+  }));
 }
 
 function isTooOld(version: string | undefined): boolean {

@@ -84,6 +84,22 @@ describe('environment', () => {
       ]);
     });
 
+    it('does not ask for a setting that is there and can not be read', () => {
+      const needy = schema.superRefine(({ TOKEN }, context) => {
+        if (!TOKEN)
+          context.addIssue({ code: 'custom', path: ['TOKEN'], message: 'must be set, or do without' });
+      });
+      const path = join(directory, 'missing');
+      const linesOf = (environment: Environment) => {
+        const error = caughtFrom(() => readConfig(needy, environment));
+        return error instanceof ConfigError ? error.message.split('\n').slice(1) : [];
+      };
+      expect(linesOf({ TOKEN_FILE: path })).toEqual([
+        `  TOKEN: TOKEN_FILE names ${path}, which can't be read (ENOENT)`,
+      ]);
+      expect(linesOf({})).toEqual(['  TOKEN: must be set, or do without']);
+    });
+
     it('repeats no value of a secret', () => {
       expect(errorLines({ TOKEN: 's3cr3t', TOKEN_FILE: writeSecret('s3cr3t') }).join()).not.toContain(
         's3cr3t',

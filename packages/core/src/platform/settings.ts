@@ -26,9 +26,14 @@ export function readConfig<T extends z.ZodObject>(schema: T, environment: Enviro
     Object.fromEntries(lookups.map(({ name, value }) => [name, value])),
     inWords,
   );
+  const faulty = lookups.filter(({ fault }) => fault !== undefined);
+  // It is set, so nobody may be told to set it, or how to do without it.
+  const isFaulty = (name: PropertyKey | undefined) => faulty.some((each) => each.name === name);
   const validationErrors = [
-    ...lookups.flatMap(({ name, fault }) => (fault === undefined ? [] : [`${name}: ${fault}`])),
-    ...(parsed.error?.issues ?? []).map((issue) => `${issue.path.join('.')}: ${issue.message}`),
+    ...faulty.map(({ name, fault }) => `${name}: ${fault}`),
+    ...(parsed.error?.issues ?? [])
+      .filter(({ path }) => !isFaulty(path[0]))
+      .map((issue) => `${issue.path.join('.')}: ${issue.message}`),
   ];
   if (parsed.success && validationErrors.length === 0) return parsed.data;
   throw new ConfigError(['The configuration is not valid:', ...validationErrors].join('\n  '));
@@ -65,6 +70,11 @@ function readSecretFile(name: string, path: string): Lookup {
 export const MAX_SHARDS = 64;
 
 const ORIGIN_FORM = 'must be an origin such as https://app.example.com, without a path';
+
+function isEntryUrl(text: string): boolean {
+  const url = parseUrl(text.replaceAll('{path}', 'path').replaceAll('{account}', 'account'));
+  return url !== undefined && /^https?:$/.test(url.protocol) && text.includes('{path}');
+}
 
 /** Such as `https://app.example.com`. */
 export const originSchema = z
@@ -144,6 +154,20 @@ export const commonSettings = {
     .optional()
     .describe(
       'the origin by which browsers and receivers reach the API, such as `https://hooks.example.com`: links to the portal begin with it',
+    ),
+  PORTAL_ENTRY_URL: z
+    .string()
+    .refine(isEntryUrl, 'must be an http: or https: URL with {path} in it')
+    .optional()
+    .describe(
+      'a page of yours that [signs its reader in to the portal](portal.md#the-way-in), such as `https://app.example.com/webhooks?to={path}`: messages and the sign-in page lead there. `{path}` is where in the portal, `{account}` the account; unless set, messages lead to the portal itself, which asks for a key',
+    ),
+  OPERATOR_NAME: z
+    .string()
+    .regex(/^[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u, 'must be 1 to 100 characters without control characters')
+    .optional()
+    .describe(
+      'your name, such as `Acme`, in [messages to contacts](notifications.md), in the portal and on [the page for receivers](receive.md); unless set, they name none',
     ),
   ENDPOINT_VERIFICATION: z
     .enum(['off', 'required'])

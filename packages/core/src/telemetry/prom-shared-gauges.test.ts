@@ -156,10 +156,12 @@ describe('redis load', () => {
   it('counts the replicas that have its data, and says how far the last of them is behind', () => {
     const info = [
       'role:master',
-      'connected_slaves:3',
+      'connected_slaves:4',
       'slave0:ip=10.0.0.2,port=6379,state=online,offset=900,lag=1',
       'slave1:ip=fd00::7,port=6379,state=wait_bgsave,offset=0,lag=0',
       'slave2:ip=redis-2.internal,port=6379,state=online,offset=400,lag=14,type=replica',
+      // A backup that only copies.
+      'slave3:ip=10.0.0.9,port=0,state=online,offset=0,lag=1',
       'master_repl_offset:1000',
     ].join('\r\n');
     expect(loadIn(info).replicas).toEqual([

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { holdReasons } from '../domain/delivery';
 import { DEAD_LETTERS_QUEUE, workedQueues } from '../domain/queues';
 import { mastersOf, type RedisClient } from '../platform/redis-connect';
-import { fieldOf } from '../platform/redis-safety';
+import { fieldOf, replicasIn } from '../platform/redis-safety';
 import { answerWithin } from '../platform/timers';
 import { pausableQueues } from '../queue/bullmq-paused-queues';
 import {
@@ -325,7 +325,7 @@ export function loadIn(info: string): RedisLoad {
     maxBytes: numberOf('maxmemory') || undefined,
     cpuSeconds: system === undefined || user === undefined ? undefined : system + user,
     evicts: policy !== undefined && policy !== 'noeviction',
-    replicas: numberOf('connected_slaves') === undefined ? undefined : replicasIn(info),
+    replicas: replicasOf(info),
     diskFailed: Object.fromEntries(
       diskWrites.flatMap((write) => {
         const status = fieldOf(info, diskFields[write]);
@@ -335,14 +335,10 @@ export function loadIn(info: string): RedisLoad {
   };
 }
 
-// `slave0:ip=127.0.0.1,port=6380,state=online,offset=42,lag=0`; a host may be a name or an IPv6 address.
-const REPLICA = /^slave\d+:.*\bstate=online,offset=(\d+),lag=(-?\d+)/gm;
-
-/** One that is being sent the data for the first time is in another state. */
-function replicasIn(info: string): readonly Replica[] {
+function replicasOf(info: string): readonly Replica[] | undefined {
   const written = Number(fieldOf(info, 'master_repl_offset') ?? 0);
-  return [...info.matchAll(REPLICA)].map(([, offset, lag]) => ({
-    silentS: Math.max(Number(lag), 0),
-    behindBytes: Math.max(written - Number(offset), 0),
+  return replicasIn(info)?.map(({ offset, lagS }) => ({
+    silentS: Math.max(lagS, 0),
+    behindBytes: Math.max(written - offset, 0),
   }));
 }

@@ -1,3 +1,4 @@
+import type { AccountId } from '../domain/account';
 import type { Signal } from '../domain/signal';
 import { AppError, type ErrorCode } from '../platform/app-error';
 import { storageUnavailable } from '../platform/redis-errors';
@@ -60,6 +61,35 @@ it('passes on each fault of the service at once, as it is, and all other signals
   const others = [new Error('a bug'), new AppError('internal_error', 'A bug.'), 'no error'];
   for (const error of others) fail(error);
   expect(passed.map((signal) => signal.name === 'request.failed' && signal.error)).toEqual(others);
+});
+
+it('passes on fifty refusals a second without a key, the number of the rest, and all others', () => {
+  const { refused, passed } = arrange();
+  const { accountId: _account, keyId: _key, ...keyless } = signalSamples['request.completed'];
+  const refuse = (count: number, more: Partial<typeof keyless> & { accountId?: AccountId } = {}) => {
+    for (let i = 0; i < count; i += 1)
+      refused.listen({ ...keyless, status: 401, code: 'unauthenticated', ...more });
+  };
+  refuse(40);
+  refuse(1_000, { status: 404, code: 'route_not_found' });
+  refuse(30);
+  expect(passed).toHaveLength(50);
+  const { accountId } = signalSamples['request.completed'];
+  const others = [
+    { accountId },
+    { status: 200, code: undefined },
+    { status: 500, code: 'internal_error' },
+  ] as const;
+  for (const other of others) refuse(60, other as Parameters<typeof refuse>[1]);
+  expect(passed).toHaveLength(50 + 3 * 60);
+  jest.advanceTimersByTime(1_000);
+  expect(passed.slice(50 + 3 * 60)).toEqual([
+    { name: 'requests.left_out', code: 'route_not_found', count: 990 },
+    { name: 'requests.left_out', code: 'unauthenticated', count: 30 },
+  ]);
+  refuse(50);
+  jest.advanceTimersByTime(60_000);
+  expect(passed).toHaveLength(50 + 3 * 60 + 2 + 50);
 });
 
 it('passes on what it has counted when it stops', async () => {

@@ -45,7 +45,7 @@ export class PostgresServer {
     readonly folder: string,
     readonly port: number,
     private readonly settings: readonly string[],
-    private readonly programs: PostgresPrograms,
+    readonly programs: PostgresPrograms,
   ) {}
 
   static async start({ settings = [], ...options }: PostgresOptions = {}): Promise<PostgresServer> {

@@ -19,6 +19,7 @@ export const ACTIONS: Readonly<Record<AuditAction, string>> = {
   'contact.update': 'Contact changed',
   'contact.delete': 'Contact deleted',
   'contact.ask_again': 'Contact asked again',
+  'contact.test': 'Test message sent to a contact',
   'contact.confirm': 'Contact confirmed',
   'contact.unsubscribe': 'Contact unsubscribed',
   'listener.create': 'Listener created',

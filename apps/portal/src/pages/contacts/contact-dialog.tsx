@@ -18,6 +18,8 @@ interface Settings {
   readonly webhook: string;
   readonly chosen: readonly Occasion[];
   readonly digest: keyof typeof DIGESTS;
+  /** Of the times in messages. */
+  readonly timeZone: string;
 }
 
 const HINTS: Readonly<Record<Exclude<Contact['kind'], 'email'>, string>> = {
@@ -38,7 +40,12 @@ export function NewContactDialog({ webhookId = '', onClose }: NewContactDialogPr
   const { show } = useToasts();
   const [kind, setKind] = useState<Contact['kind']>('email');
   const [target, setTarget] = useState('');
-  const [settings, setSettings] = useState<Settings>({ webhook: webhookId, chosen: occasions, digest: '' });
+  const [settings, setSettings] = useState<Settings>({
+    webhook: webhookId,
+    chosen: occasions,
+    digest: '',
+    timeZone: new Intl.DateTimeFormat().resolvedOptions().timeZone,
+  });
   const { mutate, isPending, error } = useCreateContact();
   const isMail = kind === 'email';
   const submit = () =>
@@ -92,15 +99,17 @@ export function EditContactDialog({ contact, onClose }: EditContactDialogProps) 
     webhook: contact.webhook_id ?? '',
     chosen: contact.occasions ?? occasions,
     digest: contact.digest ?? '',
+    timeZone: contact.time_zone ?? 'UTC',
   });
   const { mutate, isPending, error } = useUpdateContact(contact.id);
-  const { webhook, chosen, digest } = settings;
+  const { webhook, chosen, digest, timeZone } = settings;
   const submit = () =>
     mutate(
       {
         webhook_id: webhook === '' ? null : webhook,
         occasions: isAll(chosen) ? null : [...chosen],
         digest: digest === '' ? null : digest,
+        time_zone: timeZone,
       },
       { onSuccess: onClose },
     );
@@ -125,7 +134,7 @@ interface SettingFieldsProps {
 
 function SettingFields({ settings, onChange }: SettingFieldsProps) {
   const names = useWebhookNames();
-  const { webhook, chosen, digest } = settings;
+  const { webhook, chosen, digest, timeZone } = settings;
   return (
     <>
       <SelectField
@@ -152,8 +161,19 @@ function SettingFields({ settings, onChange }: SettingFieldsProps) {
           </option>
         ))}
       </SelectField>
+      <SelectField
+        label="Time zone of messages"
+        value={timeZone}
+        onChange={({ target }) => onChange({ ...settings, timeZone: target.value })}
+      >
+        {[...new Set(['UTC', timeZone, ...Intl.supportedValuesOf('timeZone')])].map((zone) => (
+          <option key={zone} value={zone}>
+            {zone}
+          </option>
+        ))}
+      </SelectField>
       <fieldset className={styles['occasions']}>
-        <legend>Told when</legend>
+        <legend>Messages when</legend>
         {occasions.map((occasion) => (
           <label key={occasion}>
             <input
@@ -169,13 +189,18 @@ function SettingFields({ settings, onChange }: SettingFieldsProps) {
   );
 }
 
-function bodyOf(kind: Contact['kind'], target: string, { webhook, chosen, digest }: Settings): NewContact {
+function bodyOf(
+  kind: Contact['kind'],
+  target: string,
+  { webhook, chosen, digest, timeZone }: Settings,
+): NewContact {
   return {
     kind,
     ...(kind === 'email' ? { address: target } : { url: target }),
     ...(webhook !== '' && { webhook_id: webhook }),
     ...(!isAll(chosen) && { occasions: [...chosen] }),
     ...(digest !== '' && { digest }),
+    time_zone: timeZone,
   };
 }
 

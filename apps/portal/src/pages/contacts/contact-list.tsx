@@ -1,5 +1,10 @@
 import { useState } from 'react';
-import { type Contact, useAskContactAgain, useDeleteContact } from '../../api/contact-queries';
+import {
+  type Contact,
+  useAskContactAgain,
+  useDeleteContact,
+  useTestContact,
+} from '../../api/contact-queries';
 import { Badge } from '../../components/badge';
 import { Button } from '../../components/button';
 import { ConfirmDialog } from '../../components/confirm-dialog';
@@ -25,14 +30,19 @@ export function ContactList({ contacts, marked }: ContactListProps) {
   const names = useWebhookNames();
   const { show } = useToasts();
   const asking = useAskContactAgain();
+  const testing = useTestContact();
   const [edited, setEdited] = useState<Contact>();
   const [removed, setRemoved] = useState<Contact>();
   const askAgain = ({ id }: Contact) =>
     asking.mutate(id, { onSuccess: ({ target }) => void show(`${target} gets another link to confirm.`) });
-  const columns = [...columnsWith(names), ...(mayChange ? [actionsWith(askAgain, setRemoved)] : [])];
+  const test = ({ id }: Contact) =>
+    testing.mutate(id, { onSuccess: ({ target }) => void show(`${target} gets a test message.`) });
+  const actions = mayChange ? [actionsWith({ askAgain, test, remove: setRemoved })] : [];
+  const columns = [...columnsWith(names), ...actions];
+  const error = asking.error ?? testing.error;
   return (
     <>
-      {asking.error && <Problem error={asking.error} />}
+      {error && <Problem error={error} />}
       <DataTable
         label="Contacts"
         columns={columns}
@@ -67,10 +77,10 @@ function columnsWith(names: ReadonlyMap<string, string>): readonly Column<Contac
       cell: ({ webhook_id: id }) => (id === null ? 'All' : (names.get(id) ?? id)),
       from: 'wide',
     },
-    { id: 'occasions', header: 'Told when', cell: occasionsText, from: 'wide' },
+    { id: 'occasions', header: 'Messages when', cell: occasionsText, from: 'wide' },
     {
       id: 'digest',
-      header: 'When',
+      header: 'How often',
       width: '11rem',
       cell: ({ digest }) => DIGESTS[digest ?? ''],
       from: 'wide',
@@ -78,10 +88,13 @@ function columnsWith(names: ReadonlyMap<string, string>): readonly Column<Contac
   ];
 }
 
-function actionsWith(
-  askAgain: (contact: Contact) => void,
-  remove: (contact: Contact) => void,
-): Column<Contact> {
+type Action = (contact: Contact) => void;
+
+function actionsWith({
+  askAgain,
+  test,
+  remove,
+}: Readonly<Record<'askAgain' | 'test' | 'remove', Action>>): Column<Contact> {
   return {
     id: 'actions',
     header: 'Actions',
@@ -95,6 +108,15 @@ function actionsWith(
             onClick={() => askAgain(contact)}
           >
             Send again
+          </Button>
+        )}
+        {contact.status === 'confirmed' && (
+          <Button
+            size="small"
+            aria-label={`Send a test message to ${contact.target}`}
+            onClick={() => test(contact)}
+          >
+            Send a test
           </Button>
         )}
         <Button

@@ -30,6 +30,7 @@ export const occasions = Object.keys(OCCASIONS) as Occasion[];
 
 export const TOPICS: Readonly<Record<Notification['topic'], string>> = {
   confirmation: 'Asked to confirm',
+  test: 'Test message',
   ...OCCASIONS,
 };
 

@@ -41,8 +41,7 @@ const holds: Readonly<Record<Hold['reason'], string>> = {
   disabled: 'its webhook is disabled: it is sent once somebody enables that',
   unverified:
     'its webhook is not verified yet: it is sent once the receiver has proved that it wants the requests',
-  breaker_open:
-    'its webhook keeps failing: it is sent once the webhook accepts requests again, which is tried from time to time',
+  breaker_open: 'its webhook keeps failing: it is sent once a trial succeeds',
   rate_limited: 'the rate limit of its webhook is reached: it is sent when its turn comes',
   ordering: 'its webhook keeps the order of events: it is sent when the delivery before it has ended',
   no_token:

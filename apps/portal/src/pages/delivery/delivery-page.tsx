@@ -1,5 +1,6 @@
 import { Link } from 'wouter';
 import { type DeliveryWithAttempts, useDelivery } from '../../api/delivery-queries';
+import { useWebhook } from '../../api/webhook-queries';
 import { CopyButton } from '../../components/copy-button';
 import { Facts } from '../../components/facts';
 import { PageHeader } from '../../components/page-header';
@@ -10,6 +11,7 @@ import { Time } from '../../components/time';
 import { useCan } from '../../session/session-context';
 import { ChangesIfAny } from '../audit-log/changes-section';
 import { StatusBadge } from '../deliveries/status-badge';
+import { nameOf } from '../deliveries/webhook-names';
 import { AttemptDetails } from './attempt-details';
 import { BodySection } from './body-section';
 import { CompareAttempts } from './compare-attempts';
@@ -64,6 +66,7 @@ function Head({ delivery }: Part) {
 }
 
 function About({ delivery: { id, event_id: eventId, webhook_id: webhookId, created_at: createdAt } }: Part) {
+  const { data: webhook } = useWebhook(webhookId);
   return (
     <Facts
       facts={{
@@ -78,10 +81,9 @@ function About({ delivery: { id, event_id: eventId, webhook_id: webhookId, creat
           </Link>
         ),
         Webhook: (
-          <Link href={`/webhooks/${webhookId}`}>
-            <code>{webhookId}</code>
-          </Link>
+          <Link href={`/webhooks/${webhookId}`}>{webhook ? nameOf(webhook) : <code>{webhookId}</code>}</Link>
         ),
+        ...(webhook && { Request: <code>{`POST ${webhook.url}`}</code> }),
         Accepted: <Time at={createdAt} />,
       }}
     />

@@ -66,10 +66,7 @@ describe('steps', () => {
     const steps = stepsOf({ ...delivery, status: 'held', hold }, now);
     expect(steps.map(({ at: time, text }) => [time - now, text])).toEqual([
       [-30_000, 'Accepted'],
-      [
-        0,
-        'Held, because its webhook keeps failing: it is sent once the webhook accepts requests again, which is tried from time to time',
-      ],
+      [0, 'Held, because its webhook keeps failing: it is sent once a trial succeeds'],
       [30_000, 'Attempt 1 is due'],
     ]);
   });

@@ -1,8 +1,10 @@
 import { Link } from 'wouter';
 import type { Attempt, DeliveryWithAttempts } from '../../api/delivery-queries';
+import { useWebhook } from '../../api/webhook-queries';
 import { Time } from '../../components/time';
 import { responseOf } from '../deliveries/response-of';
 import { whyHeld } from '../deliveries/words';
+import { LastFailure } from '../webhooks/last-failure';
 import { isAsAsked } from './is-as-asked';
 
 /** The next step of the delivery, and the reason. */
@@ -21,20 +23,21 @@ export function WhatNext({ delivery }: { readonly delivery: DeliveryWithAttempts
     case 'held':
       return (
         <>
-          {hold?.since === undefined ? (
-            'It waits'
-          ) : (
+          Held
+          {hold?.since !== undefined && (
             <>
-              It has waited since <Time at={hold.since} />
+              {' '}
+              since <Time at={hold.since} />
             </>
           )}
-          , which uses no attempt, because {whyHeld(hold)}.
+          , because {whyHeld(hold)}. No attempt was used.
           {hold?.until && (
             <>
               {' '}
-              That is over <Time at={hold.until} /> at the latest.
+              The next try is <Time at={hold.until} /> at the latest.
             </>
-          )}{' '}
+          )}
+          {hold?.reason === 'breaker_open' && <WhyItFails webhookId={webhookId} />}{' '}
           <Link href={`/webhooks/${webhookId}`}>Look at the webhook</Link>
         </>
       );
@@ -58,6 +61,17 @@ export function WhatNext({ delivery }: { readonly delivery: DeliveryWithAttempts
     case 'cancelled':
       return <>{whyCancelled(delivery.cancel_reason)}: no attempt follows.</>;
   }
+}
+
+function WhyItFails({ webhookId }: { readonly webhookId: string }) {
+  const { data: webhook } = useWebhook(webhookId);
+  if (!webhook?.health.last_failure_at) return null;
+  return (
+    <>
+      {' '}
+      Last failure of the webhook: <LastFailure health={webhook.health} />.
+    </>
+  );
 }
 
 const CANCELLED: Readonly<Record<NonNullable<DeliveryWithAttempts['cancel_reason']>, string>> = {

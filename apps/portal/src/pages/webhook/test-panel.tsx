@@ -1,17 +1,20 @@
 import type { components } from '@hookferry/client';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { useApi } from '../../api/api-context';
 import { ask } from '../../api/ask';
+import { type Attempt, useDelivery } from '../../api/delivery-queries';
 import { type EventType, useEventTypes } from '../../api/event-type-queries';
-import { queryKeys } from '../../api/query-keys';
+import { Badge } from '../../components/badge';
 import { Button } from '../../components/button';
 import { SelectField } from '../../components/field';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
-import { StatusBadge } from '../deliveries/status-badge';
+import { Time } from '../../components/time';
+import { responseOf } from '../deliveries/response-of';
 import { EVERY_EVENT, isWithin } from '../webhook-form/event-choice';
+import { formatMs } from '../webhooks/health-figures';
 import styles from './webhook-page.module.css';
 
 type TestSent = components['schemas']['TestSent'];
@@ -72,16 +75,34 @@ function Types({ label, types }: { readonly label: string; readonly types: reado
   );
 }
 
+/** What came of it: its last attempt, also while the retries go on. */
 function Sent({ test: { delivery_id: id } }: { readonly test: TestSent }) {
-  const api = useApi();
-  const { data } = useQuery({
-    queryKey: queryKeys.delivery(id),
-    queryFn: ({ signal }) => ask(api.GET('/v1/deliveries/{id}', { params: { path: { id } }, signal })),
-  });
+  const { data: delivery } = useDelivery(id);
+  const last = delivery?.attempts.at(-1);
   return (
-    <output className={styles['result']}>
-      {data && <StatusBadge status={data.status} />}
-      <Link href={`/deliveries/${id}`}>See the request and the response</Link>
-    </output>
+    <>
+      <output className={styles['result']}>
+        {last ? <Result attempt={last} nextAt={delivery?.next_attempt_at ?? null} /> : 'It is being sent.'}
+        <Link href={`/deliveries/${id}`}>See the request and the response</Link>
+      </output>
+      {last?.response_body && <pre className={styles['response']}>{last.response_body}</pre>}
+    </>
+  );
+}
+
+function Result({ attempt, nextAt }: { readonly attempt: Attempt; readonly nextAt: string | null }) {
+  const { outcome, response_status: status, duration_ms: durationMs } = attempt;
+  const isGood = outcome === 'delivered';
+  const response = responseOf({ last_outcome: outcome, last_response_status: status });
+  return (
+    <>
+      <Badge tone={isGood ? 'good' : 'bad'}>{isGood ? 'Accepted' : 'Failed'}</Badge>
+      <span>{`${response} in ${formatMs(durationMs)}`}</span>
+      {nextAt !== null && (
+        <span>
+          It is sent again <Time at={nextAt} />.
+        </span>
+      )}
+    </>
   );
 }

@@ -4,6 +4,7 @@ import { Section } from '../../components/section';
 import { Sparkline } from '../../components/sparkline';
 import { Time } from '../../components/time';
 import { formatCount, formatMs, formatRate, rateOf } from '../webhooks/health-figures';
+import { LastFailure } from '../webhooks/last-failure';
 import styles from './webhook-page.module.css';
 
 const BREAKERS: Readonly<Record<Health['breaker'], string>> = {
@@ -43,7 +44,7 @@ export function WebhookHealth({ health }: { readonly health: Health }) {
           Breaker: BREAKERS[breaker],
           'At once': describeConcurrency(concurrency),
           'Last success': health.last_success_at ? <Time at={health.last_success_at} /> : 'never',
-          'Last failure': health.last_failure_at ? <Time at={health.last_failure_at} /> : 'never',
+          'Last failure': <LastFailure health={health} />,
         }}
       />
     </Section>

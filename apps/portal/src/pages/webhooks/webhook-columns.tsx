@@ -3,6 +3,7 @@ import type { Webhook, WebhookWithHealth } from '../../api/webhook-queries';
 import type { Column } from '../../components/data-table';
 import { Sparkline } from '../../components/sparkline';
 import { formatCount, formatMs, formatRate, rateOf } from './health-figures';
+import { LastFailure } from './last-failure';
 import { WebhookState } from './webhook-state';
 import styles from './webhooks-page.module.css';
 
@@ -45,6 +46,13 @@ export const webhookColumns: readonly Column<ListedWebhook>[] = [
           <Sparkline values={health.hours.map(({ p95_ms }) => p95_ms)} label="95th percentile by the hour" />
         </span>
       ),
+  },
+  {
+    id: 'failure',
+    header: 'Last failure',
+    width: '14rem',
+    from: 'wide',
+    cell: ({ health }) => health?.last_failure_at && <LastFailure health={health} form="short" />,
   },
   {
     id: 'held',

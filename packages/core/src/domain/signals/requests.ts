@@ -103,6 +103,14 @@ export const requestSignals = {
       detail: "Redis can't be reached. ← connect ECONNREFUSED",
     },
   }),
+  /** Anybody can send such requests, as many as the API can refuse. */
+  'requests.left_out': signal<{ count: number; code: ErrorCode }>({
+    level: 'info',
+    means:
+      'Within a second the API refused more requests without a valid key than the log takes, which is 50. For these `count` it has no `request.completed`; `code` says why they were refused.',
+    act: 'If it goes on, find the client by `client_address` in the lines of `request.completed`, and keep it out at your proxy.',
+    sample: { count: 950, code: 'unauthenticated' },
+  }),
   /** So many requests were refused at once that these are in no audit log. */
   'audit.refusals_left_out': signal<{ count: number }>({
     level: 'debug',

@@ -1,3 +1,4 @@
+import { buildFailedAttempt } from '../../testing/build-attempt';
 import {
   addDurations,
   addTallies,
@@ -17,13 +18,14 @@ describe('attempt tally', () => {
   const HOUR_MS = 3_600_000;
   const NOON = 472_236 * HOUR_MS;
 
+  const failed = buildFailedAttempt();
   const quick = countDuration(40);
   const slow = countDuration(5_000);
 
-  it.each([true, false])(
-    'counts an attempt of several deliveries as that of each: delivered %s',
-    (delivered) => {
-      const attempt = { delivered, at: NOON, durationMs: 40 };
+  it.each([undefined, failed])(
+    'counts an attempt of several deliveries as that of each: failed %j',
+    (failedAttempt) => {
+      const attempt = { failed: failedAttempt, at: NOON, durationMs: 40 };
       const each = [tallyOf(attempt), tallyOf(attempt), tallyOf(attempt)];
       expect(tallyOf(attempt, 3)).toEqual(each.reduce(addTallies));
     },
@@ -32,10 +34,10 @@ describe('attempt tally', () => {
   describe('addTallies', () => {
     it('adds up hour by hour, and keeps the latest of each kind', () => {
       const tallies = [
-        tallyOf({ delivered: true, at: NOON + 2, durationMs: 40 }),
-        tallyOf({ delivered: true, at: NOON + 1, durationMs: 40 }),
-        tallyOf({ delivered: false, at: NOON + 3, durationMs: 5_000 }),
-        tallyOf({ delivered: false, at: NOON + HOUR_MS, durationMs: 5_000 }),
+        tallyOf({ at: NOON + 2, durationMs: 40 }),
+        tallyOf({ at: NOON + 1, durationMs: 40 }),
+        tallyOf({ failed: buildFailedAttempt(), at: NOON + 3, durationMs: 5_000 }),
+        tallyOf({ failed, at: NOON + HOUR_MS, durationMs: 5_000 }),
       ];
       expect(tallies.reduce(addTallies)).toEqual({
         hours: [
@@ -48,7 +50,7 @@ describe('attempt tally', () => {
           { hour: hourOf(NOON) + 1, successes: 0, failures: 1, durations: slow },
         ],
         lastSuccessAt: NOON + 2,
-        lastFailureAt: NOON + HOUR_MS,
+        lastFailure: { at: NOON + HOUR_MS, attempt: failed },
       });
     });
   });
@@ -61,14 +63,14 @@ describe('attempt tally', () => {
     ];
 
     it('counts the present hour and the 23 before it', () => {
-      expect(recentAttempts({ hours, lastSuccessAt: 1, lastFailureAt: 1 }, NOON)).toMatchObject({
+      expect(recentAttempts({ hours, lastSuccessAt: 1, lastFailure: { at: 1 } }, NOON)).toMatchObject({
         attempts: 4,
         successRate: 0.75,
       });
     });
 
     it('knows no rate and no duration where there were no attempts', () => {
-      expect(recentAttempts({ hours: [], lastSuccessAt: 1, lastFailureAt: 1 }, NOON)).toMatchObject({
+      expect(recentAttempts({ hours: [], lastSuccessAt: 1, lastFailure: { at: 1 } }, NOON)).toMatchObject({
         attempts: 0,
         successRate: undefined,
         p95Ms: undefined,
@@ -76,7 +78,7 @@ describe('attempt tally', () => {
     });
 
     it('gives each of these hours, the oldest first, and no duration where none is known', () => {
-      const recent = recentAttempts({ hours, lastSuccessAt: 1, lastFailureAt: 1 }, NOON);
+      const recent = recentAttempts({ hours, lastSuccessAt: 1, lastFailure: { at: 1 } }, NOON);
       const [first, ...others] = recent.hours;
       expect(recent.hours).toHaveLength(HOURS_KEPT);
       expect(first).toEqual({ at: NOON - 23 * HOUR_MS, successes: 2, failures: 1, p95Ms: undefined });

@@ -1,3 +1,6 @@
+import type { AttemptOutcome } from '../../domain/attempt';
+import type { EventId } from '../../domain/event';
+
 /** The attempts at an endpoint within one hour of the clock. */
 export interface HourOfAttempts {
   /** Hours since the Unix epoch. */
@@ -12,12 +15,31 @@ export interface HourOfAttempts {
 export interface AttemptTally {
   readonly hours: readonly HourOfAttempts[];
   readonly lastSuccessAt: number | undefined;
-  readonly lastFailureAt: number | undefined;
+  readonly lastFailure: LastFailure | undefined;
+}
+
+/** An attempt that failed. */
+export interface FailedAttempt {
+  readonly eventId: EventId;
+  /** 1, 2, … */
+  readonly number: number;
+  readonly outcome: AttemptOutcome;
+  /** Of the response; absent: there was none. */
+  readonly status?: number | undefined;
+}
+
+/** The newest failure of an endpoint. */
+export interface LastFailure {
+  /** Milliseconds since the Unix epoch. */
+  readonly at: number;
+  /** Absent: a process of an older version has recorded it. */
+  readonly attempt?: FailedAttempt | undefined;
 }
 
 /** An attempt that has ended. */
 export interface EndedAttempt {
-  readonly delivered: boolean;
+  /** Absent: it was accepted. */
+  readonly failed?: FailedAttempt | undefined;
   /** Milliseconds since the Unix epoch. */
   readonly at: number;
   readonly durationMs: number;
@@ -46,6 +68,8 @@ export interface RecentAttempts {
 export const healthFields = {
   lastSuccess: 'last-success',
   lastFailure: 'last-failure',
+  /** Which attempt that was: see `encodeFailure`. Beside the time, which older versions read as a number. */
+  lastFailed: 'last-failed',
   /** Workers' limits: `worker:limit:when` of each. */
   limits: 'limits',
 };
@@ -65,18 +89,20 @@ export function firstHourKept(now: number): number {
 }
 
 /** @param times of how many deliveries it was the attempt. */
-export function tallyOf({ delivered, at, durationMs }: EndedAttempt, times = 1): AttemptTally {
+export function tallyOf({ failed, at, durationMs }: EndedAttempt, times = 1): AttemptTally {
   const hour = { hour: hourOf(at), durations: countDuration(durationMs, times) };
-  return delivered
-    ? { hours: [{ successes: times, failures: 0, ...hour }], lastSuccessAt: at, lastFailureAt: undefined }
-    : { hours: [{ successes: 0, failures: times, ...hour }], lastSuccessAt: undefined, lastFailureAt: at };
+  if (failed === undefined) {
+    return { hours: [{ successes: times, failures: 0, ...hour }], lastSuccessAt: at, lastFailure: undefined };
+  }
+  const lastFailure = { at, attempt: failed };
+  return { hours: [{ successes: 0, failures: times, ...hour }], lastSuccessAt: undefined, lastFailure };
 }
 
 export function addTallies(a: AttemptTally, b: AttemptTally): AttemptTally {
   return {
     hours: addHours(a.hours, b.hours),
     lastSuccessAt: later(a.lastSuccessAt, b.lastSuccessAt),
-    lastFailureAt: later(a.lastFailureAt, b.lastFailureAt),
+    lastFailure: (a.lastFailure?.at ?? 0) > (b.lastFailure?.at ?? 0) ? a.lastFailure : b.lastFailure,
   };
 }
 
@@ -126,6 +152,27 @@ function emptyHour(hour: number): HourOfAttempts {
 function later(a: number | undefined, b: number | undefined): number | undefined {
   if (a === undefined || b === undefined) return a ?? b;
   return Math.max(a, b);
+}
+
+/** The time, so that it is known to be of the failure at that time, and the attempt: `at number outcome status event`. */
+export function encodeFailure({ at, attempt }: LastFailure): string | undefined {
+  if (attempt === undefined) return undefined;
+  const { number, outcome, status = 0, eventId } = attempt;
+  return [at, number, outcome, status, eventId].join(' ');
+}
+
+/** @param time of the last failure, @param text of the last one whose attempt is known; as stored. */
+export function decodeFailure(time: string | undefined, text = ''): LastFailure | undefined {
+  if (time === undefined) return undefined;
+  const [at, number, outcome, status, eventId] = text.split(' ');
+  if (at !== time) return { at: Number(time) };
+  const attempt = {
+    eventId: eventId as EventId,
+    number: Number(number),
+    outcome: outcome as AttemptOutcome,
+    ...(status === '0' ? {} : { status: Number(status) }),
+  };
+  return { at: Number(time), attempt };
 }
 
 /**

@@ -26,7 +26,7 @@ export interface ConcurrencyStanding {
 }
 
 /** The health of an endpoint. */
-export interface Health extends RecentAttempts, Pick<AttemptTally, 'lastSuccessAt' | 'lastFailureAt'> {
+export interface Health extends RecentAttempts, Pick<AttemptTally, 'lastSuccessAt' | 'lastFailure'> {
   readonly breaker: BreakerPhase;
   /** When it is tried again. `undefined`: now, and whenever there is something to send. */
   readonly openUntil: number | undefined;
@@ -70,7 +70,7 @@ export class EndpointHealth {
     return {
       ...recentAttempts(record, now),
       lastSuccessAt,
-      lastFailureAt: record.lastFailureAt,
+      lastFailure: record.lastFailure,
       breaker: phase,
       openUntil: nextTryAt,
       disabledFrom:

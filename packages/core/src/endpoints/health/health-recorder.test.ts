@@ -1,4 +1,5 @@
 import type { EndpointId } from '../../domain/endpoint';
+import { buildFailedAttempt } from '../../testing/build-attempt';
 import { fake } from '../../testing/fake';
 import { recordSignals } from '../../testing/record-signals';
 import { uniqueEndpointId } from '../../testing/unique-ids';
@@ -54,8 +55,8 @@ function arrange() {
 }
 
 const DURATION_MS = 40;
-const delivered = { delivered: true, at: NOW, durationMs: DURATION_MS } as const;
-const failed = { ...delivered, delivered: false } as const;
+const delivered = { at: NOW, durationMs: DURATION_MS };
+const failed = { ...delivered, failed: buildFailedAttempt() };
 
 function durationsOf(count: number) {
   return countDuration(DURATION_MS).map((one) => one * count);
@@ -65,7 +66,7 @@ function tally(successes: number, failures: number) {
   return {
     hours: [{ hour: hourOf(NOW), successes, failures, durations: durationsOf(successes + failures) }],
     lastSuccessAt: successes === 0 ? undefined : NOW,
-    lastFailureAt: failures === 0 ? undefined : NOW,
+    lastFailure: failures === 0 ? undefined : { at: NOW, attempt: failed.failed },
   };
 }
 

@@ -40,8 +40,9 @@ end
 ---@param worker text
 ---@param now digits
 ---@param too_old integer         no limit of a worker counts that is as old
----@param last_successes digits?[]   of each endpoint, as the next three
+---@param last_successes digits?[]   of each endpoint, as the next four
 ---@param last_failures digits?[]
+---@param last_failed text?[]     which attempts those were; absent: not known
 ---@param limits digits?[]        absent: not known
 ---@param hour_counts integer[]   how many hours: those of the first endpoint come first
 ---@param hours digits[]
@@ -58,6 +59,7 @@ function add_to_health(
   too_old,
   last_successes,
   last_failures,
+  last_failed,
   limits,
   hour_counts,
   hours,
@@ -80,6 +82,9 @@ function add_to_health(
     end
     if failure and tonumber(failure) > tonumber(known[3] or 0) then
       changed[n + 1], changed[n + 2], n = fields[3], failure, n + 2
+      if last_failed[number] then
+        changed[n + 1], changed[n + 2], n = healthFields.lastFailed, last_failed[number], n + 2
+      end
     end
     local at = 4
     for i = first, last do

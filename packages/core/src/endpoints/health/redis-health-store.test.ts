@@ -1,6 +1,7 @@
 import { Redis, ReplyError } from 'ioredis';
 import type { EndpointId } from '../../domain/endpoint';
 import { keys } from '../../domain/keys';
+import { buildFailedAttempt } from '../../testing/build-attempt';
 import { openTestRedis, type TestRedis } from '../../testing/test-redis';
 import { uniqueEndpointId } from '../../testing/unique-ids';
 import {
@@ -27,8 +28,12 @@ beforeAll(async () => {
 });
 afterAll(() => redis.close());
 
-const success = (at: number): EndedAttempt => ({ delivered: true, at, durationMs: 40 });
-const failure = (at: number): EndedAttempt => ({ delivered: false, at, durationMs: 5_000 });
+const success = (at: number): EndedAttempt => ({ at, durationMs: 40 });
+const failure = (at: number, failed = buildFailedAttempt()): EndedAttempt => ({
+  failed,
+  at,
+  durationMs: 5_000,
+});
 function durationsOf(successes: number, failures: number) {
   return decodeDurations('').map(
     (_, i) => successes * (countDuration(40)[i] ?? 0) + failures * (countDuration(5_000)[i] ?? 0),
@@ -48,7 +53,7 @@ describe('the health store', () => {
     expect(await store.read(id, NOW)).toEqual({
       hours: [],
       lastSuccessAt: undefined,
-      lastFailureAt: undefined,
+      lastFailure: undefined,
       limits: [],
     });
     expect(await store.readLastSuccess(id)).toBeUndefined();
@@ -74,7 +79,7 @@ describe('the health store', () => {
     expect(await store.read(id, NOW)).toMatchObject({
       hours: [{ hour: hourOf(NOW), successes: 50, failures: 50, durations: durationsOf(50, 50) }],
       lastSuccessAt: NOW + 49,
-      lastFailureAt: NOW + 100,
+      lastFailure: { at: NOW + 100, attempt: expect.anything() },
     });
   });
 
@@ -89,7 +94,7 @@ describe('the health store', () => {
         { hour: hourOf(later), successes: 0, failures: 1, durations: durationsOf(0, 1) },
       ],
       lastSuccessAt: NOW + HOUR_MS,
-      lastFailureAt: later,
+      lastFailure: { at: later, attempt: expect.anything() },
     });
   });
 

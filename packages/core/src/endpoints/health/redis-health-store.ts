@@ -7,11 +7,14 @@ import { groupsByCommand } from '../../platform/redis-script';
 import {
   type AttemptTally,
   decodeDurations,
+  decodeFailure,
   encodeDurations,
+  encodeFailure,
   firstHourKept,
   HOUR_MS,
   type HourOfAttempts,
   healthFields,
+  type LastFailure,
 } from './attempt-tally';
 import { addToHealth } from './redis-health-store.script';
 
@@ -67,7 +70,8 @@ export class HealthStore {
       now,
       tooOld: now - LIMIT_GOOD_FOR_MS,
       lastSuccesses: group.map(({ tally }) => tally.lastSuccessAt),
-      lastFailures: group.map(({ tally }) => tally.lastFailureAt),
+      lastFailures: group.map(({ tally }) => tally.lastFailure?.at),
+      lastFailed: group.map(({ tally }) => tally.lastFailure && encodeFailure(tally.lastFailure)),
       // 0 says nothing.
       limits: group.map(({ limit }) => limit || undefined),
       hourCounts: group.map(({ tally }) => tally.hours.length),
@@ -95,6 +99,13 @@ export class HealthStore {
   /** Milliseconds since the Unix epoch; `undefined` if none is recorded. */
   async readLastSuccess(endpointId: EndpointId): Promise<number | undefined> {
     return toTime(await this.redis.hget(keys.health(endpointId), healthFields.lastSuccess));
+  }
+
+  /** `undefined` if none is recorded. */
+  async readLastFailure(endpointId: EndpointId): Promise<LastFailure | undefined> {
+    const { lastFailure, lastFailed } = healthFields;
+    const [at, text] = await this.redis.hmget(keys.health(endpointId), lastFailure, lastFailed);
+    return decodeFailure(at ?? undefined, text ?? undefined);
   }
 
   /** @param hours since the Unix epoch; one without attempts has zeros. */
@@ -127,7 +138,7 @@ function decode(stored: Readonly<Record<string, string>>): AttemptTally {
   return {
     hours,
     lastSuccessAt: toTime(stored[healthFields.lastSuccess]),
-    lastFailureAt: toTime(stored[healthFields.lastFailure]),
+    lastFailure: decodeFailure(stored[healthFields.lastFailure], stored[healthFields.lastFailed]),
   };
 }
 

@@ -1,0 +1,26 @@
+import { Link } from 'wouter';
+import type { Health } from '../../api/webhook-queries';
+import { Time } from '../../components/time';
+import { responseOf } from '../deliveries/response-of';
+
+interface LastFailureProps {
+  readonly health: Pick<Health, 'last_failure' | 'last_failure_at'>;
+  readonly form?: 'long' | 'short';
+}
+
+/** When a webhook failed last, and how, with a link to that attempt. */
+export function LastFailure({ health, form = 'long' }: LastFailureProps) {
+  const { last_failure: failure, last_failure_at: at } = health;
+  if (at === null) return 'never';
+  if (failure === null) return <Time at={at} form={form} />;
+  const { outcome, response_status: status } = failure;
+  return (
+    <>
+      <Link href={`/deliveries/${encodeURIComponent(failure.delivery_id)}`}>
+        {responseOf({ last_outcome: outcome, last_response_status: status })}
+      </Link>
+      {', '}
+      <Time at={at} form={form} />
+    </>
+  );
+}
