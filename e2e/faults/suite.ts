@@ -14,8 +14,9 @@ const MIXED_RATES = { bulk: 20, volume: 10, sparse: 6, sequential: 4 };
 
 // A worker whose clock was five minutes ahead or behind may have put something off by as much.
 const FULL_PATIENCE: Patience = { stuckAfterMs: 480_000, silentForMs: 75_000 };
+// Longer than a minute: for so long the probe of a worker that died keeps others waiting, and its breaker is half open.
 const QUICK_PATIENCE: Patience = { stuckAfterMs: 80_000, silentForMs: 40_000 };
-const SHORT_PATIENCE: Patience = { stuckAfterMs: 50_000, silentForMs: 35_000 };
+const SHORT_PATIENCE: Patience = { stuckAfterMs: 70_000, silentForMs: 35_000 };
 
 // More in one life of the service would make what is found hard to put down to one; less, more starts than faults.
 const FAULTS_A_LIFE = 40;

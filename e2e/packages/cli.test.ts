@@ -145,6 +145,8 @@ describe('as a script runs it', () => {
     expect(stdout).toBe(
       'the data: does not pass\n  fails: keyword starts_with "red", there is "blue"\n0 of 1 events pass.\n',
     );
+    const wrong = await succeed(['webhooks', 'update', id, '--filter', '{"keywrd":"red"}']);
+    expect(wrong.stderr).toMatch(/^Warning: "keywrd" is not in the schema .* did you mean "keyword"\?/m);
     expect(await json(['webhooks', 'update', id, '--filter', 'null'])).not.toHaveProperty('filter');
   });
 
@@ -281,6 +283,39 @@ describe('as a script runs it', () => {
     const { stdout } = await succeed(['deliveries', 'show', delivery]);
     expect(stdout).toMatch(new RegExp(`BEFORE # +HELD BECAUSE +FROM.*\n1 +disabled +${hold?.since} `));
     expect(stdout).not.toContain('held since');
+  });
+
+  it('explains which webhooks did not get an event, and why', async () => {
+    const given = ['--filter', '{"position":{"gte":100}}'];
+    const [got, filtered] = [
+      await createEndpoint(),
+      await json<Endpoint>(['webhooks', 'create', receiver.url, '--events', TYPE, '--uid', 'far', ...given]),
+    ];
+    const event = await json<{ id: string }>(['events', 'publish', TYPE, '--data', '-'], EXACT);
+    const unsent = await lines(['explain', event.id, '--unsent', '--all']);
+    expect(unsent).toContainEqual(expect.objectContaining({ webhook_id: filtered.id, reason: 'filtered' }));
+    expect(unsent).not.toContainEqual(expect.objectContaining({ webhook_id: got.id }));
+    const { stdout } = await succeed(['explain', event.id, 'far']);
+    expect(stdout).toMatch(/delivery +none\nreason +filtered\nwhy +.*position ≥ 100, found 3\./);
+    await succeed(['webhooks', 'delete', 'far', '--yes']);
+    expect(await cli.run(['explain', event.id, 'far'], environment)).toMatchObject({ exitCode: 1 });
+  });
+
+  it('shows what the receiver last responded, with its body', async () => {
+    const failing = await Receiver.start(() => ({ status: 401, body: 'no_match: no signature matches' }));
+    try {
+      const { id } = await createEndpoint(failing.url);
+      const event = await json<{ id: string }>(['events', 'publish', TYPE, '--data', '-', '--to', id], EXACT);
+      await until(async () => {
+        const [delivery] = await stack.client.listDeliveries(id);
+        return delivery?.attempt_count ? delivery : undefined;
+      });
+      const { stdout } = await succeed(['deliveries', 'show', `${event.id}.${id}`]);
+      expect(stdout).toContain('\nResponse to attempt 1 (HTTP 401):\n  no_match: no signature matches\n');
+      await succeed(['webhooks', 'delete', id, '--yes']);
+    } finally {
+      await failing.stop();
+    }
   });
 
   it('exports to a file of its own, and overwrites none', async () => {

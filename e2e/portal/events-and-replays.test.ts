@@ -73,6 +73,29 @@ it('shows an event as it was published, and where it went', async () => {
   await checkWidth(page);
 });
 
+it('names the webhooks that an event was not sent to, with the reason', async () => {
+  const { client } = portal();
+  const { body: filtered } = await client.expect<{ id: string }>(201, 'POST', '/v1/webhooks', {
+    url: endpoint.receiver.url,
+    events: ['keyword.*'],
+    uid: 'top-ten',
+    filter: { position: { lte: 10 } },
+  });
+  try {
+    const event = await client.publish(QUICK_WIN.type, { ...QUICK_WIN.data, position: 50 });
+    const page = await portal().signIn({ path: `/events/${event}` });
+    const unsent = page.getByRole('list', { name: 'Not sent to' });
+    await unsent.getByText('Its filter does not let the event pass: position ≤ 10, found 50.').waitFor();
+    expect(await unsent.getByRole('listitem').count()).toBe(1);
+    await checkAccessibility(page);
+    await checkWidth(page);
+    await unsent.getByRole('link').click();
+    await page.getByText('or its filter let none pass').waitFor();
+  } finally {
+    await client.expect(204, 'DELETE', `/v1/webhooks/${filtered.id}`);
+  }
+});
+
 it('finds an event by what its data contain, and keeps that in its address', async () => {
   const { client } = portal();
   const id = await client.publish(QUICK_WIN.type, { ...QUICK_WIN.data, keyword: 'searched for' });

@@ -9,6 +9,7 @@ import { addDeliveries } from './commands/deliveries/deliveries';
 import { addDoctor } from './commands/doctor/doctor';
 import { addEndpoints } from './commands/endpoints/endpoints';
 import { addEvents } from './commands/events';
+import { addExplain } from './commands/explain';
 import { addExport } from './commands/export';
 import { addFilters } from './commands/filters';
 import { addInit } from './commands/init';
@@ -39,7 +40,8 @@ const ENVIRONMENT_HELP = `Environment:
 const PARTS = [
   ...[addLogin, addLogout, addProfiles, addDoctor],
   ...[addEndpoints, addFilters, addTransform, addTypes, addEvents, addTrigger],
-  ...[addListen, addInit, addDeliveries, addReplay, addReplays, addExport, addMetrics, addVerify],
+  ...[addListen, addInit, addDeliveries, addExplain],
+  ...[addReplay, addReplays, addExport, addMetrics, addVerify],
   ...[addContacts, addNotifications],
   ...[addKeys, addSigningKeys, addPortal, addAudit, addAccounts, addDeadLetters, addUsage, addCompletion],
 ];

@@ -43,7 +43,14 @@ it('says that a list ends because its older part is not reachable, and only then
   const nextCursor = { any: 'thing' };
   expect(presentHistoryPage([1], { nextCursor, isCutShort: true })).toEqual({
     ...presentPage([1], nextCursor),
+    oldest_searched_at: null,
     history: 'unavailable',
   });
-  expect(presentHistoryPage([1], { nextCursor })).toEqual(presentPage([1], nextCursor));
+  expect(presentHistoryPage([1], { nextCursor })).not.toHaveProperty('history');
+});
+
+it('says how far back it was searched', () => {
+  expect(presentHistoryPage([], { nextCursor: 1, searchedBackTo: 0 })).toMatchObject({
+    oldest_searched_at: '1970-01-01T00:00:00.000Z',
+  });
 });

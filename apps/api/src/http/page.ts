@@ -1,6 +1,6 @@
 import { eventIdSchema } from '@hookferry/core/domain/event';
 import { countListed, PATTERN_BOUNDS } from '@hookferry/core/history/json-containment';
-import { sentTimeSchema } from '@hookferry/core/platform/clock';
+import { formatTimeOrNull, sentTimeSchema, timeSchema } from '@hookferry/core/platform/clock';
 import { depthOf, parsedOrUndefined } from '@hookferry/core/platform/json';
 import { z } from 'zod';
 
@@ -66,6 +66,11 @@ export function presentPage(data: readonly unknown[], nextCursor: unknown) {
 export function historyPageOf<Item extends z.ZodType>(item: Item, name: `${string}Page`) {
   return pageOf(item, name)
     .extend({
+      oldest_searched_at: timeSchema
+        .nullable()
+        .describe(
+          'The list was searched back to items that were accepted at this time. With filters, a page ends after a bounded search: it may be short, or empty, although `has_more` is true. Null: there is no next page, or the order of the list is not that of time.',
+        ),
       history: z
         .literal('unavailable')
         .optional()
@@ -76,12 +81,19 @@ export function historyPageOf<Item extends z.ZodType>(item: Item, name: `${strin
     .meta({ id: name });
 }
 
+interface HistoryPart {
+  readonly nextCursor: unknown;
+  /** Of the last item that was looked at. Milliseconds since the Unix epoch. Absent: it was the last one of all. */
+  readonly searchedBackTo?: number | undefined;
+  readonly isCutShort?: true;
+}
+
 /** The form of lists of past records. */
 export function presentHistoryPage(
   data: readonly unknown[],
-  { nextCursor, isCutShort }: { readonly nextCursor: unknown; readonly isCutShort?: true },
+  { nextCursor, searchedBackTo, isCutShort }: HistoryPart,
 ) {
-  const page = presentPage(data, nextCursor);
+  const page = { ...presentPage(data, nextCursor), oldest_searched_at: formatTimeOrNull(searchedBackTo) };
   return isCutShort ? { ...page, history: 'unavailable' } : page;
 }
 

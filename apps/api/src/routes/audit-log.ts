@@ -1,4 +1,5 @@
 import type { Audit, AuditQuery } from '@hookferry/core/accounts/audit/audit';
+import { timeOfId } from '@hookferry/core/accounts/audit/redis-audit-log';
 import { requireOperator } from '@hookferry/core/accounts/authentication';
 import { accountIdSchema, type Principal } from '@hookferry/core/domain/account';
 import {
@@ -129,6 +130,7 @@ export const listAuditLog = defineRoute({
       status: 200,
       body: presentHistoryPage(page.entries.map(presentEntry), {
         nextCursor,
+        searchedBackTo: nextCursor === undefined ? undefined : timeOfId(nextCursor),
         ...(page.isCutShort ? { isCutShort: true } : {}),
       }),
     };

@@ -36,6 +36,8 @@ import { LongAnswers } from '../http/long-requests';
 import { startApi, startTestApi, type TestApi, untilReady } from '../testing/start-test-api';
 import { exportDeliveries } from './export';
 
+/** Of a filtered list, at least so many entries are looked at for a page, however slow the machine is. */
+const SURELY_LOOKED_AT = 150;
 const ACCEPTED_AT = Date.parse('2026-11-21T12:00:00.000Z');
 
 let api: TestApi;
@@ -226,7 +228,12 @@ describe('reading', () => {
     it('gives deliveries as they are read alone, but for their attempts', async () => {
       const { id } = await saved([failed]);
       const { attempts: _attempts, ...listed } = (await get(`/v1/deliveries/${id}`)).body;
-      expect((await get(path())).body).toEqual({ data: [listed], next_cursor: null, has_more: false });
+      expect((await get(path())).body).toEqual({
+        data: [listed],
+        next_cursor: null,
+        has_more: false,
+        oldest_searched_at: null,
+      });
     });
 
     it('gives the newest first, page by page, each once, also those of one millisecond', async () => {
@@ -294,7 +301,7 @@ describe('reading', () => {
 
     it('looks at more than a page in one request, and goes on from there in the next one', async () => {
       const client = api.redis.client.pipeline();
-      const count = 200;
+      const count = 2_500;
       for (let i = 0; i < count; i += 1) {
         client.zadd(keys.deliveries(endpoint.id), ACCEPTED_AT + 1 + i, `evt_of_others_${i}`);
       }
@@ -302,8 +309,15 @@ describe('reading', () => {
       const { id } = await saved([failed]);
       const first = await get(`${path()}?status_class=5xx`);
       expect(first.body).toMatchObject({ data: [], has_more: true });
-      const second = await get(`${path()}?status_class=5xx&cursor=${first.body.next_cursor}`);
-      expect(second.body).toMatchObject({ data: [{ id }], has_more: false });
+      const searchedTo = [Date.parse(first.body.oldest_searched_at)];
+      expect(searchedTo[0]).toBeLessThanOrEqual(ACCEPTED_AT + count - SURELY_LOOKED_AT);
+      let { body } = first;
+      while (body.has_more) {
+        ({ body } = await get(`${path()}?status_class=5xx&cursor=${body.next_cursor}`));
+        if (body.has_more) searchedTo.push(Date.parse(body.oldest_searched_at));
+      }
+      expect(body).toMatchObject({ data: [{ id }], oldest_searched_at: null });
+      expect(searchedTo).toEqual(searchedTo.toSorted((a, b) => b - a));
     });
 
     it.each(['status=gone', 'status_class=600', 'since=yesterday', 'until=2026-11-21', 'data=[]'])(

@@ -3,7 +3,9 @@ import { attemptOutcomeSchema } from '@hookferry/core/domain/attempt';
 import { DELIVERY_ID_FORM } from '@hookferry/core/domain/delivery';
 import { endpointIdSchema, endpointRefSchema } from '@hookferry/core/domain/endpoint';
 import { eventIdSchema, eventTypeNameSchema } from '@hookferry/core/domain/event';
+import type { DeliveriesPage } from '@hookferry/core/history/deliveries';
 import { type RecordFilter, shownStatuses, statusClasses } from '@hookferry/core/history/delivery-standings';
+import type { ListMark } from '@hookferry/core/history/history-source';
 import { z } from 'zod';
 import {
   dataQuery,
@@ -85,9 +87,14 @@ export const listDeliveries = defineRoute({
     const filter = { ...standingFilterOf(query), eventType, data, since, until };
     const scope = { endpoint, eventId };
     const page = await core.deliveries.list(apiKey.accountId, scope, filter, limit, cursor);
-    return { status: 200, body: presentHistoryPage(page.deliveries.map(presentDelivery), page) };
+    return { status: 200, body: presentList(page) };
   },
 });
+
+function presentList(page: DeliveriesPage<ListMark>) {
+  const part = { ...page, searchedBackTo: page.nextCursor?.createdAt };
+  return presentHistoryPage(page.deliveries.map(presentDelivery), part);
+}
 
 const ofEventQuerySchema = pageQuery(endpointIdSchema).extend(standingQuery);
 
@@ -135,7 +142,7 @@ export const listWebhookDeliveries = defineRoute({
     const filter = { ...standingFilterOf(query), eventType, data, since, until };
     const scope = { endpoint: params.id };
     const page = await core.deliveries.list(apiKey.accountId, scope, filter, limit, cursor);
-    return { status: 200, body: presentHistoryPage(page.deliveries.map(presentDelivery), page) };
+    return { status: 200, body: presentList(page) };
   },
 });
 

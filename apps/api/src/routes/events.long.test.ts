@@ -386,6 +386,7 @@ describe('reading', () => {
         ],
         next_cursor: null,
         has_more: false,
+        oldest_searched_at: null,
       });
     });
 

@@ -123,10 +123,12 @@ export const listEvents = defineRoute({
         after,
       });
       const next = nextCursor && { createdAt: nextCursor.at, eventId: nextCursor.id };
-      return { status: 200, body: presentPage(found.map(presentScheduled), next) };
+      const body = { ...presentPage(found.map(presentScheduled), next), oldest_searched_at: null };
+      return { status: 200, body };
     }
     const page = await core.history.listEvents({ accountId: apiKey.accountId, ...filter }, limit, cursor);
-    return { status: 200, body: presentHistoryPage(page.found.map(presentListedEvent), page) };
+    const part = { ...page, searchedBackTo: page.nextCursor?.createdAt };
+    return { status: 200, body: presentHistoryPage(page.found.map(presentListedEvent), part) };
   },
 });
 

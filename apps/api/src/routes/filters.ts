@@ -40,7 +40,7 @@ const bodySchema = z
   .superRefine(requireOneSource)
   .meta({ id: 'FilterTrial' });
 
-const explainedSchema = z
+export const explainedSchema = z
   .object({
     path: z.string().meta({ description: 'The path of the member, such as `customer.tier`.' }),
     operator: z.string().meta({ description: 'The operator of the condition.' }),

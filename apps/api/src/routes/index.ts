@@ -27,6 +27,7 @@ import {
   readEventTypeSchema,
 } from './event-types';
 import { cancelEvent, erasePayload, listEvents, readEvent, rescheduleEvent } from './events';
+import { explainEvent } from './explanations';
 import { exportDeliveries } from './export';
 import { tryFilter } from './filters';
 import { readMe } from './me';
@@ -119,6 +120,7 @@ export const routes: readonly Route[] = [
   cancelEvent, //           DELETE /v1/events/:id
   erasePayload, //          DELETE /v1/events/:id/payload
   listEventDeliveries, //   GET    /v1/events/:id/deliveries
+  explainEvent, //          GET    /v1/events/:id/explanations
   listEventTypes, //        GET    /v1/event-types
   readEventType, //         GET    /v1/event-types/:name
   readEventTypeSchema, //   GET    /v1/event-types/:name/schema

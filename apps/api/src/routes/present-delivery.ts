@@ -10,7 +10,7 @@ import { shownStatuses } from '@hookferry/core/history/delivery-standings';
 import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
 import { z } from 'zod';
 
-const deliveryStatusSchema = z.enum(shownStatuses).meta({ id: 'DeliveryStatus' });
+export const deliveryStatusSchema = z.enum(shownStatuses).meta({ id: 'DeliveryStatus' });
 
 const holdSchema = z
   .object({

@@ -39,8 +39,9 @@ function call(method: Method, path: string, body?: object): Test {
 const minimal = { url: 'https://receiver.example.com/hooks', events: ['keyword.quick_win'] };
 
 async function created(change: object = {}) {
-  const { body } = await call('post', '/v1/webhooks', { ...minimal, ...change });
-  return body as { id: string; secret: string; created_at: string; updated_at: string };
+  const { warnings: _warnings, ...webhook } = (await call('post', '/v1/webhooks', { ...minimal, ...change }))
+    .body;
+  return webhook as { id: string; secret: string; created_at: string; updated_at: string };
 }
 
 /** A webhook read alone, without what changes by itself. */
@@ -67,9 +68,10 @@ describe('POST /v1/webhooks', () => {
       secret: expect.stringMatching(SECRET),
       created_at: expect.stringMatching(TIME),
       updated_at: body.created_at,
+      warnings: [],
     });
     expect(headers.location).toBe(`/v1/webhooks/${body.id}`);
-    const { secret: _secret, ...readable } = body;
+    const { secret: _secret, warnings: _warnings, ...readable } = body;
     expect(await readStored(headers.location ?? '')).toEqual(readable);
   });
 
@@ -254,6 +256,29 @@ describe('POST /v1/webhooks', () => {
   });
 });
 
+describe('the warnings of a webhook', () => {
+  it('name a condition that no event of its types can meet, at its creation and at a change', async () => {
+    const filter = { positon: { lte: 10 } };
+    const made = await call('post', '/v1/webhooks', { ...minimal, filter });
+    expect(made.status).toBe(201);
+    expect(made.body).toMatchObject({
+      filter,
+      warnings: [
+        {
+          code: 'never_matches',
+          pointer: '/filter/positon',
+          detail: expect.stringContaining('did you mean "position"?'),
+        },
+      ],
+    });
+    const path = `/v1/webhooks/${made.body.id}`;
+    expect((await call('patch', path, { description: 'new' })).body.warnings).toHaveLength(1);
+    const right = await call('patch', path, { filter: { position: { lte: 10 } } });
+    expect(right.body.warnings).toEqual([]);
+    expect((await call('get', path)).body).not.toHaveProperty('warnings');
+  });
+});
+
 describe('the secret of a webhook', () => {
   it('is shown at its creation, and in no other answer', async () => {
     const { id, secret } = await created();
@@ -338,8 +363,9 @@ describe('PATCH /v1/webhooks/:id', () => {
   it('changes what it names, leaves the rest, and gives the whole', async () => {
     const { secret: _secret, ...before } = await created({ description: 'mine' });
     const changes = { url: 'https://new.example.com/', events: ['*'] };
-    const { status, body } = await call('patch', path(before.id), changes);
+    const { status, body: answer } = await call('patch', path(before.id), changes);
     expect(status).toBe(200);
+    const { warnings: _warnings, ...body } = answer;
     expect(body).toEqual({ ...before, ...changes, updated_at: expect.stringMatching(TIME) });
     expect(body.updated_at > before.updated_at).toBe(true);
     expect(await readStored(path(before.id))).toEqual(body);

@@ -12,6 +12,7 @@ import {
 import { EVENT_TYPE_NAME_FORM } from '@hookferry/core/domain/event';
 import { formatPublicKey } from '@hookferry/core/domain/signing-key';
 import { endpointPatchSchema, newEndpointSchema } from '@hookferry/core/endpoints/endpoint-input';
+import { filterWarningCodes, findFilterWarnings } from '@hookferry/core/endpoints/filters/filter-warnings';
 import { ROTATION_ID_PREFIX, secretRotationSchema } from '@hookferry/core/endpoints/rotate-secret';
 import type { SigningKeys } from '@hookferry/core/endpoints/signing-keys/signing-keys';
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
@@ -47,8 +48,27 @@ async function readPublicKey(signingKeys: SigningKeys, { accountId, signing }: E
   return key && { public_key: formatPublicKey(key) };
 }
 
+const warningsShape = {
+  warnings: z
+    .array(
+      z
+        .object({
+          code: z
+            .enum(filterWarningCodes)
+            .describe(
+              '`never_matches`: by the present schemas of its types, no event can pass the filter. `unlikely_to_match`: an event can pass only by members that these schemas do not describe.',
+            ),
+          pointer: z.string().describe('The member of the webhook: a JSON Pointer, such as `/filter/total`.'),
+          detail: z.string().describe('What is wrong with it, and what may be meant.'),
+        })
+        .meta({ id: 'WebhookWarning' }),
+    )
+    .readonly()
+    .describe('Why the webhook will hardly do what was meant. It is in force all the same. Mostly empty.'),
+};
+
 const createdWebhookSchema = webhookSchema
-  .extend({ ...publicKeyShape, ...secretViewSchema.shape })
+  .extend({ ...publicKeyShape, ...secretViewSchema.shape, ...warningsShape })
   .meta({ id: 'CreatedWebhook' });
 
 export const createWebhook = defineRoute({
@@ -85,6 +105,7 @@ export const createWebhook = defineRoute({
         ...presentWebhook(endpoint),
         ...(await readPublicKey(core.signingKeys, endpoint)),
         secret: newestSecret(endpoint).secret,
+        warnings: await findFilterWarnings(core.eventTypes, endpoint),
       },
     };
   },
@@ -157,6 +178,8 @@ export const readWebhook = defineRoute({
   },
 });
 
+const changedWebhookSchema = webhookSchema.extend(warningsShape).meta({ id: 'ChangedWebhook' });
+
 /**
  * A merge patch (RFC 7396): an absent member stays, `null` removes. With `If-Match`, only if nobody else
  * changed it.
@@ -174,7 +197,7 @@ export const updateWebhook = defineRoute({
     example: { events: ['*'], rate_limit: 50, description: null },
   },
   responses: {
-    200: { description: 'The webhook as it is now.', schema: webhookSchema },
+    200: { description: 'The webhook as it is now.', schema: changedWebhookSchema },
   },
   problems: ['conflict', 'precondition_failed'],
   async handle({ apiKey, params, body, header, act }, core) {
@@ -183,7 +206,8 @@ export const updateWebhook = defineRoute({
       mayMoveSecrets: maySeeSecrets(apiKey),
       act,
     });
-    return { status: 200, headers: tagOf(endpoint), body: presentWebhook(endpoint) };
+    const warnings = await findFilterWarnings(core.eventTypes, endpoint);
+    return { status: 200, headers: tagOf(endpoint), body: { ...presentWebhook(endpoint), warnings } };
   },
 });
 

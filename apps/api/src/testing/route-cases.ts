@@ -388,6 +388,14 @@ export const routeCases: readonly RouteCase[] = [
     status: 200,
     isList: true,
   },
+  {
+    method: 'get',
+    path: '/v1/events/:id/explanations',
+    scope: 'deliveries:read',
+    of: 'event',
+    status: 200,
+    isList: true,
+  },
   { method: 'get', path: '/v1/event-types', scope: 'any', status: 200 },
   {
     method: 'get',

@@ -29,6 +29,21 @@ export function useEvents(filters: EventFilters) {
   });
 }
 
+/** The webhooks that an event has no delivery for, page by page. @param isAll whether also those that do not subscribe to its type. */
+export function useExplanations(eventId: string, isAll: boolean) {
+  const api = useApi();
+  return usePages(queryKeys.explanations(eventId, isAll), (paging, signal) => {
+    const query = {
+      has_delivery: 'false' as const,
+      ...(!isAll && { subscribed: 'true' as const }),
+      limit: PAGE_SIZE,
+      ...paging,
+    };
+    const params = { path: { id: eventId }, query };
+    return ask(api.GET('/v1/events/{id}/explanations', { params, signal }));
+  });
+}
+
 export type ScheduleChange =
   /** RFC 3339 */
   { readonly kind: 'move'; readonly to: string } | { readonly kind: 'cancel' };

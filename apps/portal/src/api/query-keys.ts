@@ -4,6 +4,7 @@ export const queryKeys = {
   delivery: (id: string) => ['delivery', id] as const,
   event: (id: string) => ['event', id] as const,
   eventDeliveries: (id: string) => ['event-deliveries', id] as const,
+  explanations: (eventId: string, isAll: boolean) => ['explanations', eventId, isAll] as const,
   events: (filters: object) => ['events', filters] as const,
   eventTypes: () => ['event-types'] as const,
   eventType: (name: string) => ['event-type', name] as const,

@@ -2,6 +2,8 @@ import { type QueryKey, useInfiniteQuery } from '@tanstack/react-query';
 
 interface HistoryPart {
   readonly history?: 'unavailable';
+  /** RFC 3339 */
+  readonly oldest_searched_at?: string | null;
 }
 
 export interface Page<Row> extends HistoryPart {
@@ -18,6 +20,8 @@ export interface Pages<Row> {
   readonly hasMore: boolean;
   /** It ends here for now: what is older is not reachable. */
   readonly isCutShort: boolean;
+  /** How far back was looked so far: RFC 3339. */
+  readonly searchedTo: string | null | undefined;
   readonly isReadingOn: boolean;
   readonly readOn: () => void;
 }
@@ -39,6 +43,7 @@ export function usePages<Row>(
     refetch: () => void query.refetch(),
     hasMore: query.hasNextPage,
     isCutShort: isCutShort(query.data),
+    searchedTo: query.data?.pages.at(-1)?.oldest_searched_at,
     isReadingOn: query.isFetchingNextPage,
     readOn: () => {
       if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage();

@@ -16,7 +16,7 @@ export interface PagedTableProps<Row> extends Omit<DataTableProps<Row>, 'rows' |
  * fails: the fault is said above it.
  */
 export function PagedTable<Row>({ pages, empty, ...table }: PagedTableProps<Row>) {
-  const { rows, error, refetch, hasMore, isCutShort, isReadingOn, readOn } = pages;
+  const { rows, error, refetch, hasMore, isCutShort, searchedTo, isReadingOn, readOn } = pages;
   const hasNone = rows?.length === 0;
   const { marked, rowId } = table;
   const isMissing = marked !== undefined && hasMore && rows?.every((row) => rowId(row) !== marked) === true;
@@ -27,7 +27,7 @@ export function PagedTable<Row>({ pages, empty, ...table }: PagedTableProps<Row>
     <>
       {error && <Problem error={error} onRetry={refetch} />}
       {hasNone && !hasMore && empty}
-      {hasNone && hasMore && <ReadOn isBusy={isReadingOn} onReadOn={readOn} />}
+      {hasNone && hasMore && <ReadOn isBusy={isReadingOn} onReadOn={readOn} searchedTo={searchedTo} />}
       {!hasNone && (rows || !error) && (
         <DataTable {...table} rows={rows} {...(!isCutShort && { onEnd: readOn })} />
       )}

@@ -12,6 +12,7 @@ import { EndpointHealth } from '../endpoints/health/endpoint-health';
 import { SigningKeys } from '../endpoints/signing-keys/signing-keys';
 import { WaitingDeliveries } from '../endpoints/waiting-deliveries';
 import { Deliveries } from '../history/deliveries';
+import { Explanations } from '../history/explanations';
 import { Exports } from '../history/exports';
 import { Metrics } from '../history/metrics';
 import { RecentAttempts } from '../history/recent-attempts';
@@ -106,6 +107,7 @@ function openModules(parts: CoreParts, stores: Stores) {
     endpointHealth,
     erasure: new Erasure({ ...stores, scheduledEvents, wait }),
     eventTypes,
+    explanations: new Explanations({ ...stores, deliveries }),
     exports: new Exports(stores),
     metrics: new Metrics({ ...stores, recentAttempts: new RecentAttempts({ ...stores, heavyTurns }) }),
     operations: new Operations({ ...stores, endpoints, endpointHealth }),

@@ -169,6 +169,7 @@ export function openStores(parts: StoreParts) {
         movedHistory?.movedStore,
       ),
       movedHistory && { source: movedHistory.pgHistory, movedStore: movedHistory.movedStore },
+      { heavyTurns },
     ),
     deadLetterStore: new DeadLetterStore(redis, shards, clock),
     replayQueue: new ReplayQueue(redis, shards),

@@ -130,6 +130,7 @@ function record_attempt(
   if verdict == 'says_nothing' then
     if state and was_open_until ~= 0 then
       state.open_until = was_open_until
+      state.is_probing = false
       write_breaker(breaker, state)
     end
     return reply { is_rate_waited_for = is_waited_for, lets_others_go = are_held }

@@ -11,8 +11,13 @@
 export interface BreakerState {
   /** Failed attempts since the last success. */
   readonly failures: number;
-  /** Until when nothing is let through. Milliseconds since the Unix epoch; 0: it never opened. */
+  /**
+   * Until when nothing is let through. Milliseconds since the Unix epoch; 0: it never opened. While a probe is under way, it is
+   * the time at which another one may go if this one has no result.
+   */
   readonly openUntil: number;
+  /** Whether a probe is under way. */
+  readonly isProbing?: boolean;
 }
 
 export const breakerPhases = ['closed', 'open', 'half_open'] as const;
@@ -45,15 +50,32 @@ export function phaseOf({ openUntil }: BreakerState, now: number): BreakerPhase 
   return openUntil > now ? 'open' : 'half_open';
 }
 
+/** What clients see of a breaker. */
+export interface BreakerStanding {
+  readonly phase: BreakerPhase;
+  /** When the next probe is due. Milliseconds since the Unix epoch. Absent: one is under way, or none has to be. */
+  readonly nextTryAt: number | undefined;
+}
+
+/** A breaker whose probe is under way is half open, although nothing else is let through. */
+export function standingOfBreaker(breaker: BreakerState, now: number): BreakerStanding {
+  const phase = phaseOf(breaker, now);
+  if (phase !== 'open') return { phase, nextTryAt: undefined };
+  return breaker.isProbing
+    ? { phase: 'half_open', nextTryAt: undefined }
+    : { phase, nextTryAt: breaker.openUntil };
+}
+
 /**
- * The record of a breaker in Redis: failures, open-until, failing since, and 1 if the account was told,
- * separated by spaces. A closed breaker without failures has no record. Older records have the first two
+ * The record of a breaker in Redis: failures, open-until, failing since, 1 if the account was told, and 1 while a probe is
+ * under way, separated by spaces. A closed breaker without failures has no record. Older records have the first two, or four,
  * fields only. Only scripts write it: see `endpoints/admission/redis-breaker.lua`.
  */
 export function decodeBreaker(stored: string | null | undefined): BreakerState {
   if (stored == null) return CLOSED;
-  const [failures, openUntil] = stored.split(' ');
-  return { failures: Number(failures), openUntil: Number(openUntil) };
+  const [failures, openUntil, , , probing] = stored.split(' ');
+  const state = { failures: Number(failures), openUntil: Number(openUntil) };
+  return probing === '1' ? { ...state, isProbing: true } : state;
 }
 
 /**

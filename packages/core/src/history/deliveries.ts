@@ -1,6 +1,6 @@
 import type { AccountId } from '../domain/account';
 import type { Attempt } from '../domain/attempt';
-import { phaseOf } from '../domain/breaker';
+import { standingOfBreaker } from '../domain/breaker';
 import {
   type DeliveryId,
   type DeliveryParts,
@@ -245,13 +245,8 @@ export async function explainHold(
   const standing = await admissionStore.stand(endpoint.id, endpoint.rateLimit, mostReady);
   const { breaker, rate, tokenPausedUntil } = standing;
   const now = clock();
-  switch (phaseOf(breaker, now)) {
-    case 'open':
-      return ofAll('breaker_open', breaker.openUntil);
-    case 'half_open':
-      return ofAll('breaker_open');
-    case 'closed':
-  }
+  const { phase, nextTryAt } = standingOfBreaker(breaker, now);
+  if (phase !== 'closed') return ofAll('breaker_open', nextTryAt);
   const isInTurn = turnIn(endpoint, standing);
   const maxWaitMs = batchLimitsOf(endpoint)?.maxWaitMs ?? 0;
   return async (eventId) => {

@@ -39,6 +39,9 @@ it('says until when the breaker is open, and that a probe is on its way afterwar
   expect(await explain(endpoint)).toEqual({ reason: 'breaker_open', until: NOW + 1_000 });
   await redis.client.set(keys.breaker(endpoint.id), `10 ${NOW - 1} ${NOW} 0`);
   expect(await explain(endpoint)).toEqual({ reason: 'breaker_open', until: undefined });
+  // Its time is that at which another one may go if this one has no result.
+  await redis.client.set(keys.breaker(endpoint.id), `10 ${NOW + 60_000} ${NOW} 0 1`);
+  expect(await explain(endpoint)).toEqual({ reason: 'breaker_open', until: undefined });
 });
 
 it('says that another one goes before it, except for the one whose turn it is', async () => {

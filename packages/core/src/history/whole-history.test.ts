@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import type { HeavyTurns } from '../accounts/heavy-turns';
 import type { AccountId } from '../domain/account';
 import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
@@ -23,7 +24,7 @@ import {
   type SourceEntry,
   type WalkQuery,
 } from './history-source';
-import { type HistoryPage, WholeHistory } from './whole-history';
+import { type HistoryPage, MOST_SEARCH_MS, WholeHistory } from './whole-history';
 
 const accountId = 'acc_1' as AccountId;
 const TYPES = ['a.b', 'c.d'];
@@ -470,5 +471,74 @@ describe('while the history is away', () => {
     await expect(history.walkDeliveries({ accountId }, { limit: 10 })).rejects.toEqual(unavailable);
     await expect(history.findEvent(accountId, oldest.eventId)).rejects.toEqual(unavailable);
     await expect(history.readHeads(accountId, [oldest])).rejects.toEqual(unavailable);
+  });
+});
+
+describe('a page of a filtered list', () => {
+  const OLDEST = 3_000;
+
+  /** Events of a type that hardly any has, and how many entries were asked for, in and outside of turns. */
+  function arrangeRare(now = () => 0) {
+    const looked = { freely: 0, inTurn: 0 };
+    let isTurn = false;
+    const recent = fake<HistorySource>({
+      async listEvents(_query, { limit, after }) {
+        const from = after === undefined ? OLDEST : after.createdAt - 1;
+        const times = Array.from({ length: Math.min(limit, from) }, (_, i) => from - i);
+        looked[isTurn ? 'inTurn' : 'freely'] += times.length;
+        const entries = times.map((createdAt) => ({
+          mark: { eventId: eventIdOf(createdAt), createdAt },
+          row: createdAt % 500 === 0 ? listed(createdAt) : undefined,
+        }));
+        return { entries, nextCursor: entries.at(-1)?.mark };
+      },
+    });
+    const heavyTurns = fake<HeavyTurns>({
+      async run(_account, work) {
+        isTurn = true;
+        return await work().finally(() => {
+          isTurn = false;
+        });
+      },
+    });
+    return { looked, history: new WholeHistory(recent, undefined, { heavyTurns, now }) };
+  }
+
+  const listed = (createdAt: number): ListedEvent => ({
+    id: eventIdOf(createdAt),
+    type: 'a.b',
+    createdAt,
+    deliveryCount: 0,
+  });
+
+  it('is filled from a thousand entries, and takes turns with others behind the first of them', async () => {
+    const { history, looked } = arrangeRare();
+    const page = await history.listEvents({ accountId, type: 'a.b' }, 2);
+    expect(page.found.map(({ createdAt }) => createdAt)).toEqual([3_000, 2_500]);
+    expect(looked.freely).toBeLessThanOrEqual(100);
+    expect(looked.inTurn).toBeGreaterThan(300);
+  });
+
+  it('ends after a bounded search, and tells how far it came', async () => {
+    const { history, looked } = arrangeRare();
+    const page = await history.listEvents({ accountId, type: 'a.b' }, 50);
+    expect(page.found).toHaveLength(2);
+    expect(page.nextCursor?.createdAt).toBe(2_001);
+    expect(looked.freely + looked.inTurn).toBe(1_000);
+  });
+
+  it('ends after a bounded time, however slow its source is, but not before it has looked at a page', async () => {
+    let time = 0;
+    const { history, looked } = arrangeRare(() => (time += MOST_SEARCH_MS));
+    const page = await history.listEvents({ accountId, type: 'a.b' }, 50);
+    expect(page.nextCursor).toBeDefined();
+    expect(looked.freely + looked.inTurn).toBeLessThan(400);
+    expect(looked.freely).toBeGreaterThanOrEqual(60);
+  });
+
+  it('costs no turn, and looks no further than before, where there is no filter', async () => {
+    const { history, looked } = arrangeRare();
+    await history.listEvents({ accountId }, 50);
+    expect(looked).toEqual({ freely: 60, inTurn: 0 });
   });
 });

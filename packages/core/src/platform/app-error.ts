@@ -107,7 +107,7 @@ export function prototypeErrors(value: unknown, path: readonly PropertyKey[] = [
 
 // Nobody reads more. Otherwise a response, and its copy that is kept for a day, would be ten times as long as
 // a body full of errors.
-const MAX_VALIDATION_ERRORS = 100;
+export const MAX_VALIDATION_ERRORS = 100;
 
 /** zod's issues as validation errors with a JSON Pointer (RFC 6901) each, below `base`: the first hundred. */
 export function validationErrorsOf(error: z.ZodError, base = ''): ValidationError[] {

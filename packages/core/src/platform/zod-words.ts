@@ -76,7 +76,7 @@ function describeUnknown(key: string, schema: unknown, index: number): string {
 /** Of a member of a body, or of a query parameter. */
 export const UNKNOWN_NAME = 'is not a known name';
 
-const FORMATS: Readonly<Record<string, string>> = {
+export const FORMATS: Readonly<Record<string, string>> = {
   url: 'a URL such as https://example.com/',
   datetime: 'a time such as 2026-11-21T12:00:00Z',
   email: 'a mail address such as ada@example.com',
@@ -113,7 +113,7 @@ function isBound(value: number | null): value is number {
   return Number.isFinite(value) && Math.abs(value ?? 0) < Number.MAX_SAFE_INTEGER;
 }
 
-const NAMES: Readonly<Record<string, string>> = {
+export const NAMES: Readonly<Record<string, string>> = {
   string: 'a string',
   int: 'a whole number',
   boolean: 'true or false',

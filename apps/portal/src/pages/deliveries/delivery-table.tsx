@@ -68,7 +68,13 @@ export function DeliveryTable({ label, filters, hint }: DeliveryTableProps) {
           <p>{hint}</p>
         </Empty>
       )}
-      {hasNextPage && !error && !isCut && <ReadOn isBusy={isFetchingNextPage} onReadOn={readOn} />}
+      {hasNextPage && !error && !isCut && (
+        <ReadOn
+          isBusy={isFetchingNextPage}
+          onReadOn={readOn}
+          searchedTo={data?.pages.at(-1)?.oldest_searched_at}
+        />
+      )}
       {(isCut || error) && (
         <HistoryEnd isBusy={isFetching} onRetry={hasNextPage ? readOn : () => void refetch()} />
       )}

@@ -19,6 +19,7 @@ import { formatCount } from '../webhooks/health-figures';
 import { EventData } from './event-data';
 import { EventDeliveries } from './event-deliveries';
 import { EventTimeline } from './event-timeline';
+import { NotSentTo } from './not-sent-to';
 
 type Event = components['schemas']['Event'];
 
@@ -51,6 +52,7 @@ export function EventPage({ params: { id = '' } }: EventPageProps) {
       {event && <EventTimeline event={event} />}
       {event && text !== undefined && <Payload event={event} data={memberText(text, 'data')} />}
       <EventDeliveries eventId={id} hint={HINTS[event?.status ?? 'accepted']} />
+      {event?.status === 'accepted' && <NotSentTo eventId={id} />}
       <ChangesIfAny target={id} />
     </>
   );
@@ -64,7 +66,7 @@ const STATES: Readonly<Record<Event['status'], ReactNode>> = {
 
 /** Why it went nowhere. */
 const HINTS: Readonly<Record<Event['status'], string>> = {
-  accepted: 'No webhook was subscribed to its type when it was published, or due.',
+  accepted: 'No webhook got it. The reasons are below.',
   scheduled: 'It is sent to the webhooks that are subscribed to its type when it is due.',
   cancelled: 'It was cancelled before it was due.',
 };

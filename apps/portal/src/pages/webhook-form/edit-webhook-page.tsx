@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { type ReadWebhook, useUpdateWebhook, useWebhook } from '../../api/webhook-queries';
+import { ButtonLink } from '../../components/button-link';
 import { PageHeader } from '../../components/page-header';
 import { Problem } from '../../components/problem';
 import { Skeleton } from '../../components/skeleton';
@@ -10,6 +11,7 @@ import { nameOf } from '../deliveries/webhook-names';
 import { bodyOf, type Draft, draftOf } from './draft';
 import { patchOf } from './patch-of';
 import { rebaseDraft } from './rebase-draft';
+import { Warnings } from './warnings';
 import { WebhookForm } from './webhook-form';
 
 interface EditWebhookPageProps {
@@ -52,9 +54,9 @@ function EditForm({ webhook, readAgain }: EditFormProps) {
   const save = (draft: Draft) => {
     const change = { body: patchOf(bodyOf(before), bodyOf(draft)), etag: opened.webhook.etag };
     update.mutate(change, {
-      onSuccess: () => {
+      onSuccess: ({ warnings }) => {
         toasts.show('The webhook was changed.');
-        go(page);
+        if (warnings.length === 0) go(page);
       },
     });
   };
@@ -65,6 +67,16 @@ function EditForm({ webhook, readAgain }: EditFormProps) {
     setOpened({ webhook: now, initial: rebaseDraft(draft, before, draftOf(now)) });
     toasts.show('This is the webhook as it is now, with your changes.');
   };
+  if (update.data && update.data.warnings.length > 0) {
+    return (
+      <>
+        <Warnings warnings={update.data.warnings} />
+        <ButtonLink href={page} kind="primary">
+          Go to the webhook
+        </ButtonLink>
+      </>
+    );
+  }
   return (
     <WebhookForm
       // Another form when it is filled again.

@@ -3,6 +3,7 @@ import { ButtonLink } from '../../components/button-link';
 import { CopyButton } from '../../components/copy-button';
 import { PageHeader } from '../../components/page-header';
 import { emptyDraft, newBodyOf } from './draft';
+import { Warnings } from './warnings';
 import { WebhookForm } from './webhook-form';
 import styles from './webhook-form.module.css';
 
@@ -30,7 +31,7 @@ interface CreatedProps {
   readonly webhook: CreatedWebhook;
 }
 
-function Created({ webhook: { id, signing, secret, public_key: publicKey } }: CreatedProps) {
+function Created({ webhook: { id, signing, secret, public_key: publicKey, warnings } }: CreatedProps) {
   return (
     <>
       <PageHeader title="Webhook created" parent={parent} />
@@ -53,6 +54,7 @@ function Created({ webhook: { id, signing, secret, public_key: publicKey } }: Cr
             </p>
           </>
         )}
+        <Warnings warnings={warnings} />
       </div>
       <ButtonLink href={`/webhooks/${id}`} kind="primary">
         Go to the webhook

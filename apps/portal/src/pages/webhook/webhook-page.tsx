@@ -70,7 +70,7 @@ export function WebhookPage({ params: { id = '' } }: WebhookPageProps) {
           {replays && replays.length > 0 && <WebhookReplays replays={replays} />}
           {contacts && <WebhookContacts webhookId={id} contacts={contacts} />}
           {changes.isFetched && <ChangesSection target={id} changes={changes} />}
-          <WebhookDeliveries webhookId={id} />
+          <WebhookDeliveries webhook={webhook} />
         </>
       )}
     </>

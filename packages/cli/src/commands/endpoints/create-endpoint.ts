@@ -4,6 +4,7 @@ import { UsageError } from '../../failures/usage-error';
 import { addExample } from '../example';
 import { ENDPOINT_COLUMNS } from './endpoint-columns';
 import { addEndpointFlags, type EndpointFlags, membersOf } from './endpoint-flags';
+import { printWarnings } from './print-warnings';
 
 interface CreateFlags extends EndpointFlags {
   readonly disabled?: boolean;
@@ -38,6 +39,7 @@ async function createEndpoint(url: string, flags: CreateFlags, cli: Cli): Promis
     body: { ...members, ...status, ...secret, url, events },
   });
   output.document(created, [...ENDPOINT_COLUMNS, ['secret', (webhook) => webhook.secret]]);
+  printWarnings(output, created.warnings);
   output.note(`Try it out: hookferry webhooks test ${created.id}`);
 }
 

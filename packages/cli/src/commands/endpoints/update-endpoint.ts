@@ -5,6 +5,7 @@ import { parseId } from '../../input/parse-flags';
 import { addExample } from '../example';
 import { ENDPOINT_COLUMNS } from './endpoint-columns';
 import { addEndpointFlags, type EndpointFlags, membersOf } from './endpoint-flags';
+import { printWarnings } from './print-warnings';
 
 interface UpdateFlags extends EndpointFlags {
   readonly url?: string;
@@ -33,4 +34,5 @@ async function updateEndpoint(id: string, flags: UpdateFlags, cli: Cli): Promise
   const client = await connect(cli);
   const updated = await client.PATCH('/v1/webhooks/{id}', { params: { path: { id } }, body });
   cli.output.document(updated, ENDPOINT_COLUMNS);
+  printWarnings(cli.output, updated.warnings);
 }

@@ -178,6 +178,7 @@ function parseMember(member: string): readonly AuditEntry[] {
 
 const TIME_START = 'aud_'.length;
 
-function timeOfId(id: string): number {
+/** When the action was done. Milliseconds since the Unix epoch. */
+export function timeOfId(id: string): number {
   return decodeTime(id.slice(TIME_START));
 }

@@ -24,8 +24,12 @@ it.each([
 });
 
 it.each([
-  [{}, 'is required'],
-  [{ id: 'inv_1', colour: 'red' }, 'is not a known member'],
+  [{}, 'is required, and must be a string'],
+  [{ id: 'inv_1', colour: 'red' }, 'is not a known name'],
+  [{ id: 'inv_1', dues: '2026-11-21' }, 'is not a known name; did you mean "due"?'],
+  [{ id: 1 }, 'must be a string'],
+  [{ id: '' }, 'must have at least 1 character'],
+  [{ id: 'inv_1', due: 'soon' }, 'must have the format date'],
 ])('says of the member that it points to what is wrong with it: %j', (data, detail) => {
   expect(compileDataSchema(invoice)(data)).toMatchObject([{ detail }]);
 });
@@ -39,6 +43,34 @@ it.each([
   const faults = compileDataSchema(schema)('other');
   expect(faults).toMatchObject([{ pointer: '/data' }]);
   expect(faults[0]?.detail).toMatch(detail);
+});
+
+it('names all errors, each once', () => {
+  const check = compileDataSchema({
+    ...invoice,
+    required: ['id', 'total'],
+    properties: {
+      ...invoice.properties,
+      total: { type: 'number', minimum: 1 },
+      of: { items: { type: 'integer' } },
+    },
+    anyOf: [{ required: ['total'] }, { properties: { total: { minimum: 1 } } }],
+  });
+  expect(check({ id: 1, due: 'soon', of: [1, 'x', 1.5], colour: 'red' })).toEqual([
+    { pointer: '/data/total', detail: 'is required, and must be a number' },
+    { pointer: '/data/colour', detail: 'is not a known name' },
+    { pointer: '/data/id', detail: 'must be a string' },
+    { pointer: '/data/due', detail: 'must have the format date' },
+    { pointer: '/data/of/1', detail: 'must be a whole number' },
+    { pointer: '/data/of/2', detail: 'must be a whole number' },
+  ]);
+});
+
+it('names a hundred errors at most, and the first alone where all would take too much work', () => {
+  const check = compileDataSchema({ items: { type: 'number' } });
+  const wrong = (count: number) => Array.from({ length: count }, () => 'x');
+  expect(check(wrong(150))).toHaveLength(100);
+  expect(check(wrong(100_000))).toEqual([{ pointer: '/data/0', detail: 'must be a number' }]);
 });
 
 it('takes a member called __proto__ for data', () => {

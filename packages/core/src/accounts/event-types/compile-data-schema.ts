@@ -2,11 +2,12 @@ import { _, Ajv2020, type AnySchema, type ErrorObject, type KeywordCxt } from 'a
 import type { FuncKeywordDefinition, RegExpEngine } from 'ajv/dist/types';
 import addFormats from 'ajv-formats';
 import { RE2JS } from 're2js';
-import { AppError, jsonPointer, shorten, type ValidationError } from '../../platform/app-error';
+import { AppError, MAX_VALIDATION_ERRORS, type ValidationError } from '../../platform/app-error';
 import { parseUrl } from '../../platform/parse-url';
 import { schemaFaultOf, UnusableRegExp } from './schema-fault';
+import { inWordsOfSchema } from './schema-words';
 
-/** Give the validation errors of an event's `data`. */
+/** Give the validation errors of an event's `data`: all of them, a hundred at most. */
 export type CheckData = (data: unknown) => readonly ValidationError[];
 
 /**
@@ -16,41 +17,73 @@ export type CheckData = (data: unknown) => readonly ValidationError[];
  * @throws AppError `invalid_request` when it is not a reliable schema; an unknown keyword is an error too.
  */
 export function compileDataSchema(schema: AnySchema): CheckData {
-  const workMeter = createWorkMeter();
+  // The first error ends it: valid data, and most others, need no more.
+  const check = compileCheck(schema, { mostWork: MOST_WORK });
+  let explain: CheckData | undefined;
+  return (data) => {
+    const first = check(data);
+    if (first.length === 0 || isUnfinished(first)) return first;
+    explain ??= compileCheck(schema, { mostWork: MOST_WORK_TO_EXPLAIN, allErrors: true, verbose: true });
+    const all = explain(data);
+    // It may have been too much work to find them all.
+    return isUnfinished(all) ? first : all;
+  };
+}
+
+interface CheckOptions {
+  readonly mostWork: number;
+  /** Go on behind the first error. */
+  readonly allErrors?: true;
+  /** Give the schema with each error, to word it by. */
+  readonly verbose?: true;
+}
+
+function compileCheck(schema: AnySchema, { mostWork, ...options }: CheckOptions): CheckData {
+  const workMeter = createWorkMeter(mostWork);
   // A new one each time: ajv keeps every schema by its `$id`, and would refuse the next version.
   const ajv = new Ajv2020({
     strict: true,
     strictTypes: false,
     strictRequired: false,
     code: { regExp: createLinearRegExp(workMeter) },
+    ...options,
   });
   addFormats.default(ajv);
   ajv.addFormat('url', isUrl);
   ajv.removeKeyword('uniqueItems').addKeyword(createUniqueItems(workMeter));
   meterWork(ajv, schema, workMeter);
   const validate = compile(ajv, schema);
-  // The first error ends a check.
   return (data) => {
     workMeter.begin();
     try {
-      return validate(data) ? [] : (validate.errors ?? []).map(toFault);
+      return validate(data) ? [] : toFaults(validate.errors ?? []);
     } catch (error) {
       if (error instanceof TooMuchWork) return [TOO_MUCH_WORK];
       if (!(error instanceof RangeError)) throw error;
-      return [
-        {
-          pointer: '/data',
-          detail: 'cannot be checked: the schema of its type refers to itself without end',
-        },
-      ];
+      return [ENDLESS];
     }
   };
+}
+
+/** Branches of a schema may say the same of one member. */
+function toFaults(errors: readonly ErrorObject[]): readonly ValidationError[] {
+  const some = errors.slice(0, MAX_VALIDATION_ERRORS).map(inWordsOfSchema);
+  return [...new Map(some.map((fault) => [`${fault.pointer} ${fault.detail}`, fault])).values()];
 }
 
 const TOO_MUCH_WORK: ValidationError = {
   pointer: '/data',
   detail: 'cannot be checked: the schema of its type needs too much work',
 };
+
+const ENDLESS: ValidationError = {
+  pointer: '/data',
+  detail: 'cannot be checked: the schema of its type refers to itself without end',
+};
+
+function isUnfinished([error]: readonly ValidationError[]): boolean {
+  return error === TOO_MUCH_WORK || error === ENDLESS;
+}
 
 function compile(ajv: Ajv2020, schema: AnySchema) {
   try {
@@ -60,45 +93,6 @@ function compile(ajv: Ajv2020, schema: AnySchema) {
       validationErrors: [schemaFaultOf(ajv, schema, error)],
     });
   }
-}
-
-function toFault({
-  instancePath,
-  keyword,
-  message = 'does not match the schema of its type',
-  params,
-}: ErrorObject): ValidationError {
-  return {
-    pointer: `/data${shortenParts(instancePath)}${memberOf(params)}`,
-    detail: WORDS[keyword] ?? allowedBy(params) ?? message,
-  };
-}
-
-const MOST_VALUES = 20;
-
-/** ajv says that the value is none of those that `enum` or `const` allows, and not which these are. */
-function allowedBy({ allowedValues, ...params }: Readonly<Record<string, unknown>>): string | undefined {
-  if ('allowedValue' in params) return `must be ${shorten(JSON.stringify(params.allowedValue))}`;
-  if (!Array.isArray(allowedValues)) return undefined;
-  const shown = allowedValues.slice(0, MOST_VALUES).map((value) => shorten(JSON.stringify(value)));
-  return `must be one of ${shown.join(', ')}${allowedValues.length > MOST_VALUES ? ', …' : ''}`;
-}
-
-// Messages where ajv's own describe the object around the member that the pointer names.
-const WORDS: Readonly<Record<string, string>> = {
-  required: 'is required',
-  additionalProperties: 'is not a known member',
-  unevaluatedProperties: 'is not a known member',
-};
-
-function shortenParts(pointer: string): string {
-  return pointer.split('/').map(shorten).join('/');
-}
-
-// ajv points to the object around a missing or forbidden member.
-function memberOf(params: Readonly<Record<string, unknown>>): string {
-  const member = params.additionalProperty ?? params.unevaluatedProperty ?? params.missingProperty;
-  return typeof member === 'string' ? jsonPointer([member]) : '';
 }
 
 /**
@@ -189,6 +183,8 @@ function isUrl(text: string): boolean {
  * schemas need a few thousand units.
  */
 const MOST_WORK = 1_000_000;
+/** The same to find all errors of data that have one. It bounds their number as well: an item that is wrong costs a unit. */
+const MOST_WORK_TO_EXPLAIN = 20_000;
 /** A part of a schema of this many characters counts as one unit for each value that it applies to. */
 const SCHEMA_CHARACTERS_A_UNIT = 64;
 /** Each reference calls a function. */
@@ -208,11 +204,12 @@ class TooMuchWork extends Error {
   override readonly name = 'TooMuchWork';
 }
 
-function createWorkMeter(): WorkMeter {
+function createWorkMeter(mostWork: number): WorkMeter {
+  // Until the first check: ajv checks the schema itself with it.
   let left = MOST_WORK;
   return {
     begin() {
-      left = MOST_WORK;
+      left = mostWork;
     },
     spend(units) {
       left -= units;

@@ -194,7 +194,9 @@ describe('the breaker', () => {
     const id = await opened();
     const answers = await Promise.all(Array.from({ length: 50 }, () => admit(id, {}, openUntil)));
     expect(answers.filter(({ kind }) => kind === 'admitted')).toEqual([{ kind: 'admitted', isProbe: true }]);
-    expect(await store.readBreaker(id)).toMatchObject({ ...breaker, openUntil: openUntil + PROBE_MS });
+    const probed = { ...breaker, openUntil: openUntil + PROBE_MS, isProbing: true };
+    expect(await store.readBreaker(id)).toMatchObject(probed);
+    expect((await store.stand(id, undefined)).breaker).toEqual(probed);
   });
 
   it('admits another one when the first is not heard of again', async () => {

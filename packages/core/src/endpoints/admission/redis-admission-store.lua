@@ -137,6 +137,7 @@ function admit_attempt(
   end
   if not state or state.open_until == 0 then return stop { kind = 'admitted' } end
   state.open_until = now + PROBE_MS
+  state.is_probing = true
   write_breaker(breaker, state)
   return stop { kind = 'admitted', is_probe = true }
 end
@@ -155,6 +156,7 @@ function withdraw_attempt(breaker, recent, attempt, was_probe, failures, open_un
   local state = was_probe and read_breaker(breaker)
   if not state or state.failures ~= failures or state.open_until <= now then return end
   state.open_until = open_until
+  state.is_probing = false
   write_breaker(breaker, state)
 end
 
@@ -171,6 +173,7 @@ end
 ---@param most_ready integer      how many are read of those that are first in their lanes
 ---@reply failures integer        of the breaker
 ---@reply open_until integer      the same
+---@reply is_probing boolean      the same
 ---@reply free integer?           attempts that the rate limit allows now
 ---@reply next_in_ms integer
 ---@reply next EventId?           the delivery that has the turn, or the first one
@@ -191,6 +194,7 @@ function stand(breaker, recent, order, turn, order_waiting, access_token, ready,
   return reply {
     failures = state.failures,
     open_until = state.open_until,
+    is_probing = state.is_probing,
     free = rate_limit and math.max(rate_limit - redis.call('ZCARD', recent), 0),
     next_in_ms = next_free_in(recent, now),
     next = first[1],

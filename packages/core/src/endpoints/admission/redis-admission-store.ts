@@ -151,9 +151,10 @@ export class AdmissionStore {
   /** @param mostReady how many are read of those that are first in their lanes. */
   async stand(endpointId: EndpointId, rateLimit: number | undefined, mostReady = 0): Promise<Standing> {
     const found = await stand({ endpoint: endpointId, rateLimit, mostReady })(this.redis);
-    const { failures, openUntil, free = Number.POSITIVE_INFINITY, nextInMs, next, acceptedAt } = found;
+    const { failures, openUntil, isProbing, free = Number.POSITIVE_INFINITY } = found;
+    const { nextInMs, next, acceptedAt } = found;
     return {
-      breaker: { failures, openUntil },
+      breaker: { failures, openUntil, ...(isProbing && { isProbing }) },
       rate: { free, nextInMs },
       next: next === undefined ? undefined : { eventId: next, acceptedAt, hasBegun: found.hasBegun },
       isEndAwaited: found.isEndAwaited,

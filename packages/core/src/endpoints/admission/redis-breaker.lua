@@ -7,12 +7,14 @@
 local function read_breaker(breaker)
   local stored = redis.call('GET', breaker)
   if not stored then return nil end
-  local failures, open_until, failing_since, notified = string.match(stored, '(%d+) (%d+) ?(%d*) ?(%d*)')
+  local failures, open_until, failing_since, notified, probing =
+    string.match(stored, '(%d+) (%d+) ?(%d*) ?(%d*) ?(%d*)')
   return {
     failures = tonumber(failures),
     open_until = tonumber(open_until),
     failing_since = tonumber(failing_since),
     is_notified = notified == '1',
+    is_probing = probing == '1',
   }
 end
 
@@ -21,6 +23,7 @@ local function write_breaker(breaker, state)
   -- An older record does not say it.
   if state.failing_since then
     record = string.format('%s %d %s', record, state.failing_since, state.is_notified and '1' or '0')
+    if state.is_probing then record = record .. ' 1' end
   end
   redis.call('SET', breaker, record, 'PX', BREAKER_KEPT_MS)
 end
@@ -30,6 +33,7 @@ end
 local function count_failure(state, now, was_probe)
   state.failing_since = state.failing_since or now
   if state.open_until > now and not was_probe then return nil end
+  state.is_probing = false
   state.failures = state.failures + 1
   if state.failures < FAILURES_TO_OPEN then return nil end
   local share = (now - state.failing_since) / OPEN_SHARE

@@ -1,7 +1,13 @@
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { validationErrorsOf } from '../../platform/app-error';
-import { compilePayloadFilter, payloadFilterSchema, readStoredFilter } from './payload-filter';
+import {
+  compilePayloadFilter,
+  describeFailure,
+  explainFailure,
+  payloadFilterSchema,
+  readStoredFilter,
+} from './payload-filter';
 
 describe('payload filter', () => {
   const passes = (filter: unknown, data: unknown) => compilePayloadFilter(filter).matches(data);
@@ -101,6 +107,26 @@ describe('payload filter', () => {
     });
     expect(filter.explain(data)).toHaveLength(50);
     expect(reads).toBe(1);
+  });
+
+  it.each<[filter: object, data: object, failures: readonly string[] | undefined]>([
+    [{ a: 1 }, { a: 1 }, undefined],
+    [{ total: { gte: 100 }, a: 1 }, { total: 5, a: 1 }, ['total ≥ 100, found 5']],
+    [{ a: { gt: 1, lt: 3 }, b: true }, { a: 3 }, ['a < 3, found 3', 'b = true, found nothing']],
+    [{ $any: [{ a: 1 }, { b: 'x', c: 1 }] }, { a: 2, c: 1 }, ['a = 1, found 2', 'b = "x", found nothing']],
+    [{ $not: { a: { in: [1, 2] } } }, { a: 2 }, ['not (a is one of [1,2]), found 2']],
+    [{ $not: { $any: [{ a: 1 }, { b: 1 }] } }, { a: 2, b: 1 }, ['not (b = 1), found 1']],
+    [
+      { $not: { a: 1, b: { exists: true } } },
+      { a: 1, b: null },
+      ['not (a = 1), found 1', 'not (b exists: true), found null'],
+    ],
+  ])('says which conditions of %j keep %j from passing, and no others', (filter, data, failures) => {
+    expect(explainFailure(JSON.stringify(filter), data)?.map(describeFailure)).toEqual(failures);
+  });
+
+  it('lets everything pass by a stored filter of a later version, as when events are published', () => {
+    expect(explainFailure('{"a":{"no_such_operator":1}}', {})).toBeUndefined();
   });
 
   it('explains every condition, with what is there in short', () => {

@@ -7,7 +7,7 @@ import {
   lookUp,
   parsePayloadFilter,
 } from './parse-payload-filter';
-import type { Scalar } from './payload-filter-operators';
+import type { OperatorName, Scalar } from './payload-filter-operators';
 
 /** The result of one condition. */
 export interface Explained extends Pick<Condition, 'path' | 'operator' | 'expected'> {
@@ -94,6 +94,59 @@ function explain(
     ...(found === undefined ? {} : { found: shownFound }),
     holds: holds(found),
   };
+}
+
+/**
+ * The conditions that keep data from passing a stored filter, in its order: of those that must all hold, the ones that do
+ * not; of those of which one must hold, each. One that `holds` stands within `$not`.
+ *
+ * It parses the filter each time. It is for a question that somebody asks, and not for each event.
+ *
+ * @param text one that this version can't read lets everything pass: see `readStoredFilter`.
+ * @returns `undefined`: the data pass.
+ */
+export function explainFailure(text: string, data: unknown): readonly Explained[] | undefined {
+  const parsed = parsePayloadFilter(JSON.parse(text));
+  if (parsed.validationErrors || matches(parsed.node, data)) return undefined;
+  const shown = new Map<unknown, Found>();
+  return decisiveOf(parsed.node, data, false).map((condition) => explain(condition, data, shown));
+}
+
+/** The conditions that made a part of a filter pass, or not, as it did. */
+function decisiveOf(node: FilterNode, data: unknown, passes: boolean): readonly Condition[] {
+  switch (node.kind) {
+    case 'condition':
+      return [node];
+    case 'not':
+      return decisiveOf(node.of, data, !passes);
+    case 'all':
+    case 'any':
+      return node.of
+        .filter((each) => matches(each, data) === passes)
+        .flatMap((each) => decisiveOf(each, data, passes));
+  }
+}
+
+const SIGNS: Readonly<Record<OperatorName, string>> = {
+  eq: '=',
+  ne: '≠',
+  lt: '<',
+  lte: '≤',
+  gt: '>',
+  gte: '≥',
+  in: 'is one of',
+  not_in: 'is none of',
+  exists: 'exists:',
+  starts_with: 'starts with',
+  ends_with: 'ends with',
+  contains: 'contains',
+};
+
+/** A condition that kept data from passing, in words: `total ≥ 100, found 5`. */
+export function describeFailure({ path, operator, expected, found, holds }: Explained): string {
+  const condition = `${shorten(path)} ${SIGNS[operator]} ${shorten(JSON.stringify(expected))}`;
+  const there = found === undefined ? 'nothing' : JSON.stringify(found);
+  return `${holds ? `not (${condition})` : condition}, found ${there}`;
 }
 
 const scalar = { type: ['string', 'number', 'boolean', 'null'] };

@@ -1,4 +1,4 @@
-import { type BreakerPhase, phaseOf } from '../../domain/breaker';
+import { type BreakerPhase, standingOfBreaker } from '../../domain/breaker';
 import type { Endpoint } from '../../domain/endpoint';
 import type { Clock } from '../../platform/clock';
 import type { HeldDeliveries } from '../../queue/bullmq-held-deliveries';
@@ -65,13 +65,14 @@ export class EndpointHealth {
       heldDeliveries.count(id),
     ]);
     const { failingSince } = breaker;
+    const { phase, nextTryAt } = standingOfBreaker(breaker, now);
     const { lastSuccessAt } = record;
     return {
       ...recentAttempts(record, now),
       lastSuccessAt,
       lastFailure: record.lastFailure,
-      breaker: phaseOf(breaker, now),
-      openUntil: breaker.openUntil > now ? breaker.openUntil : undefined,
+      breaker: phase,
+      openUntil: nextTryAt,
       disabledFrom:
         status === 'disabled' || failingSince === undefined || disablePolicy === 'never'
           ? undefined

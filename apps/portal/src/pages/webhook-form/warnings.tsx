@@ -1,0 +1,20 @@
+import type { components } from '@hookferry/client';
+
+interface WarningsProps {
+  readonly warnings: readonly components['schemas']['WebhookWarning'][];
+}
+
+/** Why a webhook that was just saved will hardly get what was meant. */
+export function Warnings({ warnings }: WarningsProps) {
+  if (warnings.length === 0) return null;
+  return (
+    <div role="alert">
+      <p>It is saved, but its filter may not do what you mean:</p>
+      <ul>
+        {warnings.map(({ pointer, detail }) => (
+          <li key={pointer + detail}>{detail}</li>
+        ))}
+      </ul>
+    </div>
+  );
+}
