@@ -16,7 +16,7 @@ interface Key {
   readonly kid: string;
   readonly public_key: string;
   readonly status: 'next' | 'signing' | 'former';
-  readonly signs_from: string;
+  readonly signing_starts_at: string;
 }
 
 const LEAD_MS = 3_000;
@@ -157,7 +157,7 @@ it('signs with the next key after the lead, in all workers, and nothing is refus
   });
   const verdicts = await Promise.all(receiver.requests.map(isGoodByJose));
   expect(new Set(verdicts)).toEqual(new Set([true]));
-  const signsFrom = Date.parse(next.signs_from) / 1_000;
+  const signsFrom = Date.parse(next.signing_starts_at) / 1_000;
   const kidsAt = (isAt: (seconds: number) => boolean) =>
     new Set(receiver.requests.filter(({ headers }) => isAt(Number(headers['webhook-timestamp']))).map(kidOf));
   // In whole seconds; the second of the change may have both.

@@ -164,7 +164,7 @@ it('tries code on an example, an event of its own and a stored one, and sends no
     body: `"${event}"`,
     logs: [QUICK_WIN.type],
   });
-  expect(await attempt({ type: QUICK_WIN.type })).toMatchObject({ logs: [QUICK_WIN.type] });
+  expect(await attempt({ event_type: QUICK_WIN.type })).toMatchObject({ logs: [QUICK_WIN.type] });
   const given = { event: { type: 'a.b', data: [1] } };
   expect(await attempt(given, `/v1/webhooks/${webhook}/transformation/try`)).toMatchObject({ logs: ['a.b'] });
   const loop = { code: 'export default () => { for (;;) {} };' };

@@ -216,7 +216,7 @@ describe('an id', () => {
     const contact = await idOf('POST', '/v1/contacts', { kind: 'email', address: 'own@example.com' });
     const message = await newestOf(`/v1/notifications?contact_id=${contact}`);
     const letter = 'events-dead-letters.1';
-    const page = await portal().signIn({ account, capabilities: ['read', 'audit'] });
+    const page = await portal().signIn({ account_id: account, capabilities: ['read', 'audit'] });
     portal()
       .faultsOf(page)
       .expect(/responded with 404: GET .*\/(events|webhooks|deliveries|replays)\//);

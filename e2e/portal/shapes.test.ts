@@ -111,7 +111,7 @@ it('receives in the page in any format, and several events in one request', asyn
   await client.expect(201, 'POST', '/v1/accounts', { id: 'shapes' });
   const ofIt = { 'x-account-id': 'shapes' };
   const capabilities = ['read', 'webhooks', 'secrets'] as const;
-  const page = await portal().signIn({ path: '/overview', account: 'shapes', capabilities });
+  const page = await portal().signIn({ path: '/overview', account_id: 'shapes', capabilities });
   await button(page, 'Receive in this page').click();
   await page.getByText('This page receives').waitFor();
   const listed = await client.expect<{ data: readonly WebhookView[] }>(

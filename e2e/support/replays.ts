@@ -8,7 +8,7 @@ export interface ReplayView {
   readonly status: string;
   readonly found: number;
   readonly enqueued: number;
-  readonly finished_at: string | null;
+  readonly ended_at: string | null;
 }
 
 const BATCH = 500;
@@ -42,7 +42,7 @@ export async function readReplay(client: ApiClient, id: string): Promise<ReplayV
 export async function replayEnded(client: ApiClient, { id }: ReplayView): Promise<ReplayView> {
   return await until(async () => {
     const replay = await readReplay(client, id);
-    return replay.finished_at === null ? undefined : replay;
+    return replay.ended_at === null ? undefined : replay;
   });
 }
 

@@ -24,7 +24,7 @@ try {
   console.log(await register());
   await client.POST('/v1/webhooks/{id}/test', {
     params: { path: { id: UID } },
-    body: { type: 'keyword.quick_win' },
+    body: { event_type: 'keyword.quick_win' },
   });
   console.log('A test is on its way.');
 } catch (error) {

@@ -110,7 +110,7 @@ export const deliveryAttacks: Readonly<Record<string, Attack>> = {
         {
           method: 'POST',
           path: '/v1/transformations/try',
-          body: JSON.stringify({ code: TRIVIAL, type: EVENT_TYPE }),
+          body: JSON.stringify({ code: TRIVIAL, event_type: EVENT_TYPE }),
         },
       ],
     },

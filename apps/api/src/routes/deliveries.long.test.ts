@@ -109,7 +109,7 @@ describe('reading', () => {
         id,
         event_id: eventId,
         webhook_id: endpoint.id,
-        type: 'keyword.quick_win',
+        event_type: 'keyword.quick_win',
         status: 'exhausted',
         attempt_count: 2,
         last_outcome: 'connect_refused',

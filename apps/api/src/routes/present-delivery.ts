@@ -31,7 +31,7 @@ export const deliverySchema = z
     id: z.string().describe("The delivery's id: the event's, a dot, and the webhook's."),
     event_id: z.string().describe('The id of the event, which receivers get as `webhook-id`.'),
     webhook_id: z.string().describe('The id of the webhook that the delivery is for.'),
-    type: z.string().meta({ example: 'keyword.quick_win' }).describe('The type of the event.'),
+    event_type: z.string().meta({ example: 'keyword.quick_win' }).describe('The type of the event.'),
     status: deliveryStatusSchema.describe(
       '`pending`: an attempt runs or is due. `held`: it waits without using attempts. All others are final: they say how the delivery ended.',
     ),
@@ -86,7 +86,7 @@ const tokenErrorSchema = z
 const pastHoldSchema = z
   .object({
     reason: z.enum(holdReasons).describe('The reason why the delivery was held.'),
-    from: timeSchema.describe('When it was held.'),
+    since: timeSchema.describe('When it was held.'),
     until: timeSchema.describe('When another reason took its place, or the attempt began.'),
   })
   .meta({ id: 'PastHold' });
@@ -176,7 +176,7 @@ export function presentDelivery(delivery: Delivery): z.infer<typeof deliverySche
     id: delivery.id,
     event_id: delivery.eventId,
     webhook_id: delivery.endpointId,
-    type: delivery.type,
+    event_type: delivery.type,
     status: delivery.status,
     attempt_count: delivery.attemptCount,
     last_outcome: delivery.lastOutcome ?? null,
@@ -242,7 +242,7 @@ export function presentAttempt(
 function presentHolds(holds: readonly PastHold[], endsAt: number): z.infer<typeof pastHoldSchema>[] {
   return holds.map(({ reason, since }, i) => ({
     reason,
-    from: formatTime(since),
+    since: formatTime(since),
     until: formatTime(holds[i + 1]?.since ?? endsAt),
   }));
 }

@@ -183,7 +183,7 @@ const p95Schema = z
 
 const healthHourSchema = z
   .object({
-    at: timeSchema.describe('The start of the hour.'),
+    starts_at: timeSchema.describe('When the hour begins.'),
     successes: z.int().describe('How many attempts of the hour were accepted.'),
     failures: z.int().describe('How many attempts of the hour failed.'),
     p95_ms: p95Schema,
@@ -224,10 +224,10 @@ export const healthSchema = z
       .describe(
         'The circuit breaker. `closed`: deliveries are sent. `open`: they are held after a run of failures. `half_open`: one delivery is sent as a trial.',
       ),
-    breaker_open_until: timeSchema
+    breaker_retry_at: timeSchema
       .nullable()
       .describe('When the next trial is due. Null: its breaker is not open.'),
-    disabled_from: timeSchema
+    disables_at: timeSchema
       .nullable()
       .describe(
         'A failure at this time or later disables the webhook. Null: it does not fail, or failures never disable it.',
@@ -254,12 +254,12 @@ export function presentHealth(health: Health): z.infer<typeof healthSchema> {
     last_success_at: formatTimeOrNull(health.lastSuccessAt),
     last_failure_at: formatTimeOrNull(health.lastFailureAt),
     breaker: health.breaker,
-    breaker_open_until: formatTimeOrNull(health.openUntil),
-    disabled_from: formatTimeOrNull(health.disabledFrom),
+    breaker_retry_at: formatTimeOrNull(health.openUntil),
+    disables_at: formatTimeOrNull(health.disabledFrom),
     held: health.held,
     concurrency: health.concurrency ?? null,
     hours: health.hours.map(({ at, successes, failures, p95Ms }) => ({
-      at: formatTime(at),
+      starts_at: formatTime(at),
       successes,
       failures,
       p95_ms: presentP95(p95Ms),

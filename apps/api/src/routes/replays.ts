@@ -43,7 +43,7 @@ const replaySchema = z
       .meta({ description: 'How many events it has left out because their payload was erased.' }),
     error: z.string().nullable().describe('Why the replay failed, in words. Null: it has not failed.'),
     created_at: timeSchema.describe('When the replay was requested.'),
-    finished_at: timeSchema.nullable().describe('When the replay ended. Null: it goes on.'),
+    ended_at: timeSchema.nullable().describe('When the replay ended. Null: it goes on.'),
   })
   .meta({ id: 'Replay' });
 
@@ -170,6 +170,6 @@ function presentReplay(replay: Replay): z.infer<typeof replaySchema> {
     erased: replay.erased,
     error: replay.error ?? null,
     created_at: formatTime(replay.createdAt),
-    finished_at: formatTimeOrNull(replay.finishedAt),
+    ended_at: formatTimeOrNull(replay.finishedAt),
   };
 }

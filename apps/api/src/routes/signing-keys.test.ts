@@ -44,7 +44,7 @@ describe("a webhook's signing", () => {
     const { body: read } = await call('get', `/v1/webhooks/${created.id}`);
     expect(read).toMatchObject({ signing, public_key: created.public_key });
     const { data } = await list();
-    expect(data).toMatchObject([{ public_key: created.public_key, status: 'signing', signs_until: null }]);
+    expect(data).toMatchObject([{ public_key: created.public_key, status: 'signing', signing_ends_at: null }]);
   });
 
   it('changes, and goes back to the secret with null', async () => {
@@ -153,10 +153,10 @@ describe('a rotation', () => {
     expect(status).toBe(200);
     const [next] = body.data;
     expect(body.data).toMatchObject([
-      { status: 'next', signs_until: null, published_until: null },
-      { kid: former.kid, status: 'signing', signs_until: next.signs_from },
+      { status: 'next', signing_ends_at: null, publishing_ends_at: null },
+      { kid: former.kid, status: 'signing', signing_ends_at: next.signing_starts_at },
     ]);
-    const leadMs = Date.parse(next.signs_from) - Date.parse(next.created_at);
+    const leadMs = Date.parse(next.signing_starts_at) - Date.parse(next.created_at);
     expect(leadMs).toBe(3_600_000);
     expect((await jwks()).body.keys).toHaveLength(2);
     expect(await list()).toEqual(body);

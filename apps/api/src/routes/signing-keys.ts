@@ -25,9 +25,9 @@ const signingKeySchema = z
         '`signing`: it signs now. `next`: it signs later. `former`: it signed before, and stays published for receivers that verify late.',
       ),
     created_at: timeSchema.describe('When the key was created.'),
-    signs_from: timeSchema.describe('When the key begins to sign.'),
-    signs_until: timeSchema.nullable().describe('When the next key replaces it. Null: there is no next key.'),
-    published_until: timeSchema
+    signing_starts_at: timeSchema.describe('When the key begins to sign.'),
+    signing_ends_at: timeSchema.nullable().describe('When the next key replaces it. Null: there is no next key.'),
+    publishing_ends_at: timeSchema
       .nullable()
       .describe('When the key leaves the JWK set. Null: there is no newer key yet.'),
   })
@@ -46,9 +46,9 @@ function present(accountId: string, published: readonly PublishedKey[]): z.infer
     public_key: formatPublicKey(key),
     status,
     created_at: formatTime(key.createdAt),
-    signs_from: formatTime(key.signsFrom),
-    signs_until: formatTimeOrNull(signsUntil),
-    published_until: formatTimeOrNull(publishedUntil),
+    signing_starts_at: formatTime(key.signsFrom),
+    signing_ends_at: formatTimeOrNull(signsUntil),
+    publishing_ends_at: formatTimeOrNull(publishedUntil),
   }));
   return { data, jwks_path: `/.well-known/webhooks/${accountId}/jwks.json` };
 }

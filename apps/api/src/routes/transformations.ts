@@ -168,21 +168,21 @@ const givenEventSchema = z
 const sourceShape = {
   event: givenEventSchema.optional().describe('Try it on this event, which need not be published.'),
   event_id: eventIdSchema.optional().describe('Try it on this published event.'),
-  type: z
+  event_type: z
     .string()
     .meta(EVENT_TYPE_NAME_FORM)
     .optional()
     .describe('Try it on the example of this event type.'),
 };
 
-const WAYS = ['event', 'event_id', 'type'] as const;
+const WAYS = ['event', 'event_id', 'event_type'] as const;
 
 function requireOneSource(body: Readonly<Record<string, unknown>>, context: z.RefinementCtx): void {
   const [first, ...others] = WAYS.filter((way) => body[way] !== undefined);
   if (first === undefined) {
     context.addIssue({
       code: 'custom',
-      path: ['type'],
+      path: ['event_type'],
       message: 'is required, unless "event" or "event_id" is given',
     });
   }
@@ -249,7 +249,7 @@ export const tryWebhookTransformation = defineRoute({
     params: webhookParams,
     body: trialSchema,
     hasEventData: true,
-    example: { code: EXAMPLE, type: keywordQuickWin.name },
+    example: { code: EXAMPLE, event_type: keywordQuickWin.name },
   },
   responses: tried,
   problems: ['history_unavailable'],
@@ -276,7 +276,7 @@ export const tryNewTransformation = defineRoute({
   request: {
     body: newTrialSchema,
     hasEventData: true,
-    example: { code: EXAMPLE, type: keywordQuickWin.name },
+    example: { code: EXAMPLE, event_type: keywordQuickWin.name },
   },
   responses: tried,
   problems: ['history_unavailable'],
@@ -291,7 +291,7 @@ export const tryNewTransformation = defineRoute({
 function sourceOf({
   event,
   event_id: id,
-  type,
+  event_type: type,
 }: Pick<z.infer<typeof newTrialSchema>, (typeof WAYS)[number]>): TryTransformationSource {
   if (event !== undefined) return { kind: 'given', type: event.type, data: event.data };
   if (id !== undefined) return { kind: 'event', id };

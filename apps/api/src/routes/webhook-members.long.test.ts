@@ -246,7 +246,7 @@ describe('filters', () => {
     it('tries a filter on data, and says why', async () => {
       const { body } = await tryFilter({ filter, data: { position: 11 } }).expect(200);
       const because = [{ path: 'position', operator: 'lte', expected: 10, found: 11, holds: false }];
-      const result = { event_id: null, type: null, created_at: null, matches: false, because };
+      const result = { event_id: null, event_type: null, created_at: null, matches: false, because };
       expect(body).toEqual({ tried: 1, matched: 0, results: [result] });
     });
 
@@ -261,7 +261,7 @@ describe('filters', () => {
 
     it("tries it on the catalogue's example", async () => {
       const { body } = await tryFilter({ filter, event_type: 'keyword.quick_win' }).expect(200);
-      expect(body).toMatchObject({ tried: 1, results: [{ event_id: null, type: 'keyword.quick_win' }] });
+      expect(body).toMatchObject({ tried: 1, results: [{ event_id: null, event_type: 'keyword.quick_win' }] });
       expect(readProblem(await tryFilter({ filter, event_type: 'no.such' }))).toEqual({
         status: 422,
         code: 'invalid_request',
@@ -276,7 +276,7 @@ describe('filters', () => {
         tried: 1,
         matched: 1,
         results: [
-          { event_id: id, type: 'keyword.quick_win', created_at: '2026-11-21T12:00:00.000Z', matches: true },
+          { event_id: id, event_type: 'keyword.quick_win', created_at: '2026-11-21T12:00:00.000Z', matches: true },
         ],
       });
       const { key: other } = await api.issueKey();
@@ -394,8 +394,8 @@ describe('health', () => {
     last_success_at: null,
     last_failure_at: null,
     breaker: 'closed',
-    breaker_open_until: null,
-    disabled_from: null,
+    breaker_retry_at: null,
+    disables_at: null,
     held: 0,
     concurrency: null,
     hours: expect.any(Array),
@@ -441,7 +441,7 @@ describe('health', () => {
       const now = Date.now();
       const stored = `${FAILURES_TO_OPEN} ${now + offsetMs} ${now - 2 * HOUR_MS} 0`;
       await api.redis.client.set(keys.breaker(id), stored);
-      const { breaker_open_until: openUntil, disabled_from: disabledFrom, ...health } = await readHealth();
+      const { breaker_retry_at: openUntil, disables_at: disabledFrom, ...health } = await readHealth();
       expect(health).toMatchObject({ breaker });
       expect(openUntil).toBe(breaker === 'open' ? new Date(now + offsetMs).toISOString() : null);
       // Five days without a success, since it was created.

@@ -265,7 +265,7 @@ export const verifyWebhook = defineRoute({
 
 const bodySchema = z
   .strictObject({
-    type: z
+    event_type: z
       .string()
       .meta(EVENT_TYPE_NAME_FORM)
       .optional()
@@ -292,7 +292,7 @@ export const testWebhook = defineRoute({
     params: webhookParams,
     body: bodySchema,
     mayLackBody: true,
-    example: { type: keywordQuickWin.name },
+    example: { event_type: keywordQuickWin.name },
   },
   creates: true,
   stores: 'event',
@@ -303,7 +303,7 @@ export const testWebhook = defineRoute({
   async handle(request, core) {
     const { params, body } = request;
     if (!core.redisClock.isTrusted) await core.redisClock.requireTrusted();
-    const delivery = await core.publishing.test(request, params.id, body.type);
+    const delivery = await core.publishing.test(request, params.id, body.event_type);
     return { status: 202, body: { event_id: delivery.eventId, delivery_id: deliveryIdOf(delivery) } };
   },
 });

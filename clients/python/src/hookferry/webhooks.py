@@ -103,10 +103,10 @@ class Webhooks:
         return self._post(f"{_path_of(webhook_id)}/rotate-secret", body, idempotency_key)
 
     def test(
-        self, webhook_id: str, type: Optional[str] = None, *, idempotency_key: Optional[str] = None
+        self, webhook_id: str, event_type: Optional[str] = None, *, idempotency_key: Optional[str] = None
     ) -> JsonObject:
         """Send an example event to this webhook alone. Returns its `event_id` and `delivery_id`."""
-        return self._post(f"{_path_of(webhook_id)}/test", without_absent(type=type), idempotency_key)
+        return self._post(f"{_path_of(webhook_id)}/test", without_absent(event_type=event_type), idempotency_key)
 
     def _post(self, path: str, body: Optional[JsonObject], idempotency_key: Optional[str]) -> JsonObject:
         response: JsonObject = self._requests.send("POST", path, json=body, idempotency_key=idempotency_key)

@@ -13,8 +13,8 @@ const COLUMNS: readonly Column<SigningKey>[] = [
   ['kid', ({ kid }) => kid],
   ['public key', ({ public_key }) => public_key],
   ['status', ({ status }) => status],
-  ['signs from', ({ signs_from }) => signs_from],
-  ['published until', ({ published_until }) => published_until],
+  ['signs from', ({ signing_starts_at }) => signing_starts_at],
+  ['published until', ({ publishing_ends_at }) => publishing_ends_at],
 ];
 
 export function addSigningKeys(program: Command, cli: Cli): void {

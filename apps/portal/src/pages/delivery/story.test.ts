@@ -47,8 +47,8 @@ describe('steps', () => {
 
   it('tell what held it before each attempt, as parts of the time between', () => {
     const held = [
-      { reason: 'disabled', from: at('12:01:00'), until: at('12:03:00') },
-      { reason: 'breaker_open', from: at('12:03:00'), until: at('12:03:20') },
+      { reason: 'disabled', since: at('12:01:00'), until: at('12:03:00') },
+      { reason: 'breaker_open', since: at('12:03:00'), until: at('12:03:20') },
     ] as const;
     const second = attempt(2, { started_at: at('12:03:20'), holds: [...held] });
     const steps = stepsOf({ ...delivery, attempts: [attempt(1), second] }, now);

@@ -53,8 +53,8 @@ function heldStep(hold: Told['hold'], now: number): Step {
 }
 
 function pastHoldsOf({ holds: all = [] }: Attempt): readonly Step[] {
-  return all.map(({ reason, from, until }) => {
-    const at = Date.parse(from);
+  return all.map(({ reason, since, until }) => {
+    const at = Date.parse(since);
     const lengthMs = Date.parse(until) - at;
     return {
       kind: 'held',

@@ -9,7 +9,7 @@ const delivery: Delivery = {
   id: 'evt_1.wh_1',
   event_id: 'evt_1',
   webhook_id: 'wh_1',
-  type: 'order.placed',
+  event_type: 'order.placed',
   status: 'pending',
   attempt_count: 3,
   last_outcome: 'http_5xx',

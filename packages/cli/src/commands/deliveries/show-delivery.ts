@@ -16,9 +16,9 @@ const HOLD_COLUMNS: readonly Column<DeliveryWithAttempts>[] = [
 const PAST_HOLD_COLUMNS: readonly Column<PastHold>[] = [
   ['before #', ({ before }) => before],
   ['held because', ({ reason }) => reason],
-  ['from', ({ from }) => from],
+  ['since', ({ since }) => since],
   ['until', ({ until }) => until],
-  ['ms', ({ from, until }) => Date.parse(until) - Date.parse(from)],
+  ['ms', ({ since, until }) => Date.parse(until) - Date.parse(since)],
 ];
 
 export function addShowDelivery(deliveries: Command, cli: Cli): void {
