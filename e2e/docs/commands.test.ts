@@ -53,7 +53,7 @@ describe('commands on the pages', () => {
     await reader.installRedisCli();
     await writeFile(join(folder, 'brief.json'), '{"brief_id":"b1","title":"Red shoes"}');
     await reader.terminal.paste(PREPARE);
-    const contact = { kind: 'email', address: 'night@example.com' };
+    const contact = { type: 'email', address: 'night@example.com' };
     const { body } = await client.expect<{ id: string }>(201, 'POST', '/v1/contacts', contact);
     contactId = body.id;
   });

@@ -47,7 +47,7 @@ async function publish(count: number): Promise<readonly string[]> {
     type: QUICK_WIN.type,
     data: { ...QUICK_WIN.data, position: position + 1 },
   }));
-  const { body } = await client.expect<{ data: { id: string }[] }>(200, 'POST', '/v1/events/batch', {
+  const { body } = await client.expect<{ data: { id: string }[] }>(207, 'POST', '/v1/events/batch', {
     events,
   });
   return body.data.map(({ id }) => id);
@@ -146,7 +146,7 @@ it('makes each event by the code of the webhook before it goes with others', asy
   const webhook = await register();
   const code =
     'export default ({ data }) => (data.position === 2 ? { cancel: true } : { body: data.position });';
-  await client.expect(200, 'PUT', `/v1/webhooks/${webhook}/transformation`, { code });
+  await client.expect(201, 'PUT', `/v1/webhooks/${webhook}/transformation`, { code });
   const events = await publish(3);
   await untilAll(webhook, [events[0] ?? '', events[2] ?? '']);
   await client.waitForStatus(webhook, events[1] ?? '', 'cancelled');

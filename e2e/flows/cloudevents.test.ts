@@ -100,7 +100,7 @@ it('shows with an attempt by which headers its body was described, and none of i
 
 it('hands them over to listeners, which change their format when they are made again', async () => {
   const listen = async (body: object) =>
-    (await client.expect<object>(200, 'POST', '/v1/listeners', { name: 'mine', ...body })).body;
+    (await client.expect<object>(201, 'POST', '/v1/listeners', { name: 'mine', ...body })).body;
   expect(await listen({ format: 'cloudevents-binary', cloudevents })).toMatchObject({
     format: 'cloudevents-binary',
     cloudevents,

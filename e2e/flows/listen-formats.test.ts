@@ -27,7 +27,7 @@ async function listen(url: string, ...args: readonly string[]) {
       type: QUICK_WIN.type,
       data: { ...QUICK_WIN.data, position: index + 1 },
     }));
-    const { body } = await client.expect<{ data: { id: string }[] }>(200, 'POST', '/v1/events/batch', {
+    const { body } = await client.expect<{ data: { id: string }[] }>(207, 'POST', '/v1/events/batch', {
       events,
     });
     return body.data.map(({ id }) => id);
@@ -109,7 +109,7 @@ it('names what a transformation has made by the id of its event', async () => {
   const receiver = await startReceiver();
   const { client, program, publish } = await listen(receiver.url);
   const code = 'export default ({ data }) => ({ body: { text: data.keyword } });';
-  await client.expect(200, 'PUT', '/v1/webhooks/listener.mine/transformation', { code });
+  await client.expect(201, 'PUT', '/v1/webhooks/listener.mine/transformation', { code });
   const [id] = await publish(1);
   expect(await program.forwarded(1)).toMatchObject([{ event_id: id, type: '-', outcome: 'delivered' }]);
   expect(JSON.parse(String(receiver.requests[0]?.body))).toEqual({ text: QUICK_WIN.data.keyword });

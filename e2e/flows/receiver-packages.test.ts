@@ -98,7 +98,7 @@ describe.each(PACKAGES)('a receiver with %s', (_package, start) => {
     });
     const dataOf = (position: number) => ({ ...QUICK_WIN.data, position });
     const events = [1, 2, 3].map((position) => ({ type: QUICK_WIN.type, data: dataOf(position) }));
-    const { body } = await client.expect<{ data: { id: string }[] }>(200, 'POST', '/v1/events/batch', {
+    const { body } = await client.expect<{ data: { id: string }[] }>(207, 'POST', '/v1/events/batch', {
       events,
     });
     const ids = body.data.map(({ id }) => id);

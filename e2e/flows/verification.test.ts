@@ -252,11 +252,11 @@ it('begins anew with another URL or secret, for which the proof of before counts
   await stack.client.waitForStatus(webhook.id, eventId, 'delivered');
 
   const rotation = { 'idempotency-key': 'rotate-once' };
-  await stack.client.expect(200, 'POST', `${path}/rotate-secret`, {}, rotation);
+  await stack.client.expect(201, 'POST', `${path}/rotate-secret`, {}, rotation);
   expect((await read(webhook.id)).verification.status).not.toBe('failed');
   await waitForStatus(webhook.id, 'verified');
   const verifiedAt = (await read(webhook.id)).verification.verified_at;
-  await stack.client.expect(200, 'POST', `${path}/rotate-secret`, {}, rotation);
+  await stack.client.expect(201, 'POST', `${path}/rotate-secret`, {}, rotation);
   await stack.client.expect(200, 'PATCH', path, { description: 'the same receiver' });
   expect((await read(webhook.id)).verification).toMatchObject({
     status: 'verified',

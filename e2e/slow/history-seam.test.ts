@@ -91,7 +91,7 @@ function respond({ path, headers, body }: ReceivedRequest, seen: Set<string>): R
     const auth = { type: 'oauth2', token_url, client_id: 'me', client_secret: 'a secret' };
     const tokenless = await register('tokenless', { auth });
     const made = await register('made');
-    await client.expect(200, 'PUT', `/v1/webhooks/${made}/transformation`, {
+    await client.expect(201, 'PUT', `/v1/webhooks/${made}/transformation`, {
       code: TRANSFORMATION,
       enabled: true,
     });

@@ -18,7 +18,7 @@ export async function publishMany(client: ApiClient, count: number): Promise<str
   const ids: string[] = [];
   while (ids.length < count) {
     const events = Array.from({ length: Math.min(BATCH, count - ids.length) }, () => QUICK_WIN);
-    const { body } = await client.expect<{ data: { id: string }[] }>(200, 'POST', '/v1/events/batch', {
+    const { body } = await client.expect<{ data: { id: string }[] }>(207, 'POST', '/v1/events/batch', {
       events,
     });
     ids.push(...body.data.map(({ id }) => id));

@@ -43,7 +43,7 @@ export function pageQuery<Cursor extends z.ZodType>(cursor: Cursor) {
 export function pageOf<Item extends z.ZodType>(item: Item, name: `${string}Page`) {
   return z
     .object({
-      data: z.array(item).describe('The items of this page, in the order of the list.'),
+      data: z.array(item).readonly().describe('The items of this page, in the order of the list.'),
       next_cursor: z
         .string()
         .nullable()
@@ -54,7 +54,7 @@ export function pageOf<Item extends z.ZodType>(item: Item, name: `${string}Page`
 }
 
 /** The form of every list: `data`, and the cursor of the next page. */
-export function presentPage(data: readonly unknown[], nextCursor: unknown) {
+export function presentPage<Item>(data: readonly Item[], nextCursor: unknown) {
   return {
     data,
     next_cursor: nextCursor === undefined ? null : encodeCursor(nextCursor),

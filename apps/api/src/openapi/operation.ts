@@ -7,6 +7,8 @@ import type { DeclaredResponse, RequestShape, Route } from '../http/route';
 import { EVENTS_TYPE, NDJSON_TYPE } from '../http/send-reply';
 import examples from './answer-examples.json';
 
+const JSON_TYPE = 'application/json';
+
 /** A response of each route, by operation and status. `npm run examples` writes them. */
 export const answerExamples: Readonly<Record<string, Readonly<Record<string, unknown>>>> = examples;
 
@@ -139,12 +141,12 @@ export const headerParameters = {
 };
 
 function bodyOf({ method, request, otherForms = [] }: Route, components: Components): Json {
-  const type = method === 'patch' ? 'application/merge-patch+json' : 'application/json';
+  const types = method === 'patch' ? ['application/merge-patch+json', JSON_TYPE] : [JSON_TYPE];
   const texts = otherForms.flatMap(({ description }) => description ?? []);
   // One that is told by a header has the media type of another.
   const forms = otherForms.filter(({ header }) => header === undefined);
   const content = [
-    [type, contentOf(request, components)],
+    ...types.map((type) => [type, contentOf(request, components)]),
     ...forms.map((form) => [form.mediaType, contentOf(form.request, components)]),
   ];
   return {
@@ -180,7 +182,7 @@ function responseOf(declared: DeclaredResponse, example: unknown, components: Co
 
 function typeOf({ isLines, isEvents }: DeclaredResponse): string {
   if (isEvents) return EVENTS_TYPE;
-  return isLines ? NDJSON_TYPE : 'application/json';
+  return isLines ? NDJSON_TYPE : JSON_TYPE;
 }
 
 /** The possible errors of any route: it needs a valid key or code, a known query and the store. */

@@ -67,13 +67,9 @@ const entrySchema = z
     created_at: timeSchema.describe('When the action was done or refused.'),
     actor: auditActorSchema.describe('The actor of the action.'),
     action: z.string().meta({ example: 'webhook.update' }).describe('The action: a noun and a verb.'),
-    target: auditTargetSchema
-      .nullable()
-      .describe('The object of the action. Null: it has none.'),
+    target: auditTargetSchema.nullable().describe('The object of the action. Null: it has none.'),
     outcome: z.enum(['ok', 'refused']).describe('`ok`: the action was done. `refused`: it was not.'),
-    code: codeSchema
-      .nullable()
-      .describe('The code of the error that refused the action. Null: it was done.'),
+    code: codeSchema.nullable().describe('The code of the error that refused the action. Null: it was done.'),
     address: z
       .string()
       .nullable()

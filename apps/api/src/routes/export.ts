@@ -49,8 +49,13 @@ const SCOPE = 'deliveries:read';
 const exportedAttemptSchema = z
   .object({ delivery_id: z.string().describe('The id of the delivery that the attempt belongs to.') })
   .extend(
-    deliverySchema.pick({ event_id: true, webhook_id: true, event_type: true, status: true, created_at: true })
-      .shape,
+    deliverySchema.pick({
+      event_id: true,
+      webhook_id: true,
+      event_type: true,
+      status: true,
+      created_at: true,
+    }).shape,
   )
   .extend({
     attempt: attemptSchema.describe('The attempt itself.'),

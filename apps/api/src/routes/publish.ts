@@ -251,7 +251,7 @@ export const publishBatch = defineRoute({
   stores: 'event',
   mayAssume: true,
   responses: {
-    200: { description: 'The outcome of each event, in the order of the request.', schema: outcomesSchema },
+    207: { description: 'The outcome of each event, in the order of the request.', schema: outcomesSchema },
   },
   problems: ['clock_skewed'],
   async handle(request, core) {
@@ -260,7 +260,7 @@ export const publishBatch = defineRoute({
     requireFewAimedAt(body.events);
     const events = body.events.map((item, index) => readItem(item, dataTexts[index] ?? ''));
     const outcomes = await publish(request, core, events);
-    return { status: 200, body: presentOutcomes(outcomes, '/events') };
+    return { status: 207, body: presentOutcomes(outcomes, '/events') };
   },
 });
 

@@ -44,7 +44,9 @@ describe("a webhook's signing", () => {
     const { body: read } = await call('get', `/v1/webhooks/${created.id}`);
     expect(read).toMatchObject({ signing, public_key: created.public_key });
     const { data } = await list();
-    expect(data).toMatchObject([{ public_key: created.public_key, status: 'signing', signing_ends_at: null }]);
+    expect(data).toMatchObject([
+      { public_key: created.public_key, status: 'signing', signing_ends_at: null },
+    ]);
   });
 
   it('changes, and goes back to the secret with null', async () => {

@@ -9,6 +9,7 @@ import { transformationTemplates } from '@hookferry/core/transform/templates';
 import { codeSchema, type Transformation } from '@hookferry/core/transform/transformations';
 import { z } from 'zod';
 import { requireScope } from '../http/authenticate';
+import { pageOf, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
 
 const webhookParams = z.object({ id: endpointRefSchema });
@@ -72,12 +73,15 @@ export const putWebhookTransformation = defineRoute({
     example: { code: EXAMPLE, enabled: true },
   },
   stores: 'other',
-  responses: current,
+  responses: {
+    200: { description: 'The transformation was replaced.', schema: transformationSchema },
+    201: { description: 'The webhook had no transformation before.', schema: transformationSchema },
+  },
   async handle({ apiKey, params, body, act }, core) {
     const { code, enabled: isEnabled } = body;
     const by = { savedBy: apiKey.id, act };
     const put = await core.transformations.put(apiKey.accountId, params.id, { code, isEnabled }, by);
-    return { status: 200, body: present(put) };
+    return { status: put.isFirst ? 201 : 200, body: present(put) };
   },
 });
 
@@ -124,14 +128,12 @@ export const listTransformationVersions = defineRoute({
   responses: {
     200: {
       description: 'The latest 20 versions, newest first.',
-      schema: z
-        .object({ data: z.array(versionSchema).describe('The versions, newest first.') })
-        .meta({ id: 'TransformationVersions' }),
+      schema: pageOf(versionSchema, 'TransformationVersionPage'),
     },
   },
   async handle({ apiKey, params }, core) {
     const versions = await core.transformations.listVersions(apiKey.accountId, params.id);
-    return { status: 200, body: { data: versions.map(presentVersion) } };
+    return { status: 200, body: presentPage(versions.map(presentVersion), undefined) };
   },
 });
 
@@ -327,12 +329,10 @@ export const listTransformationTemplates = defineRoute({
   responses: {
     200: {
       description: 'Code to start with, for common receivers.',
-      schema: z
-        .object({ data: z.array(templateSchema).describe('The templates, one for each kind of receiver.') })
-        .meta({ id: 'TransformationTemplates' }),
+      schema: pageOf(templateSchema, 'TransformationTemplatePage'),
     },
   },
   async handle() {
-    return { status: 200, body: { data: transformationTemplates } };
+    return { status: 200, body: presentPage(transformationTemplates, undefined) };
   },
 });

@@ -112,11 +112,11 @@ describe('secrets', () => {
 
     it('refuses a sixth secret with 409, and has all others end when there is to be no overlap', async () => {
       const { path } = await created();
-      for (let i = 0; i < 4; i += 1) await call('post', `${path}/rotate-secret`, {}).expect(200);
+      for (let i = 0; i < 4; i += 1) await call('post', `${path}/rotate-secret`, {}).expect(201);
       const refused = await call('post', `${path}/rotate-secret`, {});
       expect(readProblem(refused)).toEqual({ status: 409, code: 'conflict' });
-      await call('post', `${path}/rotate-secret`, { overlap_seconds: 0 }).expect(200);
-      await call('post', `${path}/rotate-secret`, {}).expect(200);
+      await call('post', `${path}/rotate-secret`, { overlap_seconds: 0 }).expect(201);
+      await call('post', `${path}/rotate-secret`, {}).expect(201);
     });
 
     it.each([
@@ -261,7 +261,10 @@ describe('filters', () => {
 
     it("tries it on the catalogue's example", async () => {
       const { body } = await tryFilter({ filter, event_type: 'keyword.quick_win' }).expect(200);
-      expect(body).toMatchObject({ tried: 1, results: [{ event_id: null, event_type: 'keyword.quick_win' }] });
+      expect(body).toMatchObject({
+        tried: 1,
+        results: [{ event_id: null, event_type: 'keyword.quick_win' }],
+      });
       expect(readProblem(await tryFilter({ filter, event_type: 'no.such' }))).toEqual({
         status: 422,
         code: 'invalid_request',
@@ -276,7 +279,12 @@ describe('filters', () => {
         tried: 1,
         matched: 1,
         results: [
-          { event_id: id, event_type: 'keyword.quick_win', created_at: '2026-11-21T12:00:00.000Z', matches: true },
+          {
+            event_id: id,
+            event_type: 'keyword.quick_win',
+            created_at: '2026-11-21T12:00:00.000Z',
+            matches: true,
+          },
         ],
       });
       const { key: other } = await api.issueKey();

@@ -352,7 +352,7 @@ export const rotateWebhookSecret = defineRoute({
   },
   creates: true,
   responses: {
-    200: {
+    201: {
       description: 'The new secret, and the time when the former ones stop signing.',
       schema: rotatedSecretSchema,
     },
@@ -367,7 +367,7 @@ export const rotateWebhookSecret = defineRoute({
       act,
     );
     return {
-      status: 200,
+      status: 201,
       body: { secret, previous_secret_expires_at: formatTime(previousExpiresAt) },
     };
   },

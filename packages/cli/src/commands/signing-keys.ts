@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { type Cli, connect } from '../cli';
 import type { Column } from '../output/output';
-import type { SigningKey, SigningKeyList } from '../resources';
+import type { SigningKey, SigningKeyPage } from '../resources';
 import { addYes, type ConfirmFlags, requireYes } from './confirm';
 import { addExample } from './example';
 
@@ -49,7 +49,7 @@ async function rotateSigningKey(flags: RotateFlags, cli: Cli): Promise<void> {
   print(await client.POST('/v1/signing-keys/rotate', { body }), cli);
 }
 
-function print({ data, jwks_path: path }: SigningKeyList, { output }: Cli): void {
+function print({ data, jwks_path: path }: SigningKeyPage, { output }: Cli): void {
   output.list(data, COLUMNS, 'There are none: no webhook asks for one yet.');
   output.note(`Published at ${path}`);
 }

@@ -280,7 +280,9 @@ describe('who may make what', () => {
   it('refuses others every account but their own, and the capability to operate', async () => {
     const { accountId: other } = await setUp();
     const unknownEndpoint = await setUp();
-    await expect(unknownEndpoint.create({ account_id: other })).rejects.toMatchObject({ code: 'operator_only' });
+    await expect(unknownEndpoint.create({ account_id: other })).rejects.toMatchObject({
+      code: 'operator_only',
+    });
     await expect(unknownEndpoint.create({ capabilities: operate })).rejects.toMatchObject({
       code: 'operator_only',
     });
