@@ -192,7 +192,7 @@ it('sends a list of CloudEvents', async () => {
     return 204;
   });
   const batch = { max_wait_ms: 1_000 };
-  const { id: webhook } = await client.register(other.url, ['*'], { batch, format: 'cloudevents-batch' });
+  const { id: webhook } = await client.register(other.url, ['*'], { batch, format: 'cloudevents_batch' });
   const events = await publish(2);
   await untilAll(webhook, events);
   await other.stop();
@@ -208,7 +208,7 @@ it('refuses limits for a format that has one event in a request', async () => {
     url: receiver.url,
     events: ['*'],
     batch: { max_events: 5 },
-    format: 'cloudevents-binary',
+    format: 'cloudevents_binary',
   };
   const { body } = await client.expect(422, 'POST', '/v1/webhooks', webhook);
   expect(body).toMatchObject({ errors: [{ pointer: '/format' }] });

@@ -37,12 +37,12 @@ async function listen(url: string, ...args: readonly string[]) {
 
 const TYPE = QUICK_WIN.type;
 const BATCH = ['--batch-max-events', '3', '--batch-max-wait-ms', '20000'];
-const STRUCTURED = ['--format', 'cloudevents-structured', '--cloudevents-type-prefix', 'com.example.'];
+const STRUCTURED = ['--format', 'cloudevents_structured', '--cloudevents-type-prefix', 'com.example.'];
 
 it.each([
   ['native', [], TYPE, 'application/json'],
-  ['cloudevents-structured', STRUCTURED, `com.example.${TYPE}`, 'application/cloudevents+json'],
-  ['cloudevents-binary', ['--format', 'cloudevents-binary'], TYPE, 'application/json'],
+  ['cloudevents_structured', STRUCTURED, `com.example.${TYPE}`, 'application/cloudevents+json'],
+  ['cloudevents_binary', ['--format', 'cloudevents_binary'], TYPE, 'application/json'],
 ])('forwards and names the events of the format %s', async (_format, flags, type, contentType) => {
   const receiver = await startReceiver();
   const { program, publish } = await listen(receiver.url, ...flags);
@@ -57,7 +57,7 @@ it.each([
 
 it.each([
   ['batch', BATCH, 'application/json'],
-  ['cloudevents-batch', [...BATCH, '--format', 'cloudevents-batch'], 'application/cloudevents-batch+json'],
+  ['cloudevents_batch', [...BATCH, '--format', 'cloudevents_batch'], 'application/cloudevents-batch+json'],
 ])('forwards several events in one request, and names each: %s', async (_format, flags, contentType) => {
   const receiver = await startReceiver();
   const { program, publish } = await listen(receiver.url, ...flags);

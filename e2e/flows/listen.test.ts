@@ -152,7 +152,7 @@ it(
     for (let batch = 0; batch < 10; batch += 1) {
       const event = { type: TYPE, data: DATA, webhook_ids: ['listener.strict'] };
       const { body } = await stack.client.expect<{ data: readonly { id: string }[] }>(
-        200,
+        207,
         'POST',
         '/v1/events/batch',
         { events: Array.from({ length: 100 }, () => event) },
@@ -284,7 +284,7 @@ it('ends the stream of a listener whose key is revoked, within moments and whate
   });
   const headers = { authorization: `Bearer ${key.key}` };
   const { body: listener } = await stack.client.expect<{ id: string }>(
-    200,
+    201,
     'POST',
     '/v1/listeners',
     { name: 'revoked', events: [TYPE] },

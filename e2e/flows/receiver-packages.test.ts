@@ -78,10 +78,10 @@ const batch = { max_events: 10, max_wait_ms: 1_000 };
 const source = 'https://shop.example.com';
 const FORMATS: readonly (readonly [string, object])[] = [
   ['native', {}],
-  ['cloudevents-structured', { format: 'cloudevents-structured' }],
-  ['cloudevents-binary', { format: 'cloudevents-binary' }],
+  ['cloudevents_structured', { format: 'cloudevents_structured' }],
+  ['cloudevents_binary', { format: 'cloudevents_binary' }],
   ['batch', { batch }],
-  ['cloudevents-batch', { batch, format: 'cloudevents-batch' }],
+  ['cloudevents_batch', { batch, format: 'cloudevents_batch' }],
 ];
 
 const TIME = expect.stringMatching(/^\d{4}-.*Z$/);

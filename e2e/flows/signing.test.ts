@@ -59,7 +59,7 @@ async function listKeys(client: ApiClient = stack.client): Promise<readonly Key[
 
 async function rotate(body: object = {}): Promise<readonly Key[]> {
   const path = '/v1/signing-keys/rotate';
-  return (await stack.client.expect<{ data: readonly Key[] }>(200, 'POST', path, body)).body.data;
+  return (await stack.client.expect<{ data: readonly Key[] }>(201, 'POST', path, body)).body.data;
 }
 
 async function publishedKids({ baseUrl }: ApiClient = stack.client): Promise<readonly string[]> {

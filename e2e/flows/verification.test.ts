@@ -178,7 +178,7 @@ it('is not verified by anything else, and never says what came back', async () =
     'a long response': [(r) => ({ status: 200, body: long(r) }), 'challenge_mismatch'],
     'an error': [(r) => ({ status: 500, body: JSON.stringify({ challenge: challengeOf(r) }) }), 'http_error'],
     'a redirect': [() => ({ status: 307, headers: { location: '/elsewhere' } }), 'http_error'],
-    'a late response': [async (r) => await wait(10_500).then(() => right(r)), 'timeout'],
+    'a late response': [async (r) => await wait(10_500).then(() => right(r)), 'response_timeout'],
   };
   const found = await Promise.all(
     Object.entries(responses).map(async ([name, [reply]]) => {

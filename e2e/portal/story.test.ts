@@ -276,8 +276,8 @@ async function deliver(settings: object, code?: string) {
 }
 
 it.each([
-  ['a CloudEvent', { format: 'cloudevents-structured' }, undefined],
-  ['a CloudEvent in headers', { format: 'cloudevents-binary' }, undefined],
+  ['a CloudEvent', { format: 'cloudevents_structured' }, undefined],
+  ['a CloudEvent in headers', { format: 'cloudevents_binary' }, undefined],
   ['what code made', {}, 'export default (event) => ({ body: { text: event.data.keyword } });'],
 ] as const)('verifies %s by a secret, and by a public key', async (_what, settings, code) => {
   const { client } = portal();

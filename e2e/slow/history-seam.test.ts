@@ -82,8 +82,8 @@ function respond({ path, headers, body }: ReceivedRequest, seen: Set<string>): R
     await register('flaky', { headers: { 'x-own': '1' } });
     const failing = await register('failing');
     await register('gone');
-    await register('binary', { format: 'cloudevents-binary' });
-    await register('structured', { format: 'cloudevents-structured' });
+    await register('binary', { format: 'cloudevents_binary' });
+    await register('structured', { format: 'cloudevents_structured' });
     // So few that its breaker stays closed.
     const all = [...webhooks.values()].filter((id) => id !== failing);
     const batch = await register('batch', { batch: { max_events: 10, max_wait_ms: 300 } });

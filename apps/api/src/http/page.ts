@@ -68,9 +68,9 @@ export function historyPageOf<Item extends z.ZodType>(item: Item, name: `${strin
     .extend({
       history: z
         .literal('unavailable')
-        .optional()
+        .nullable()
         .describe(
-          'Present when the list has older items that cannot be read at the moment, because PostgreSQL is not reachable.',
+          '`unavailable`: the list has older items that cannot be read at the moment, because PostgreSQL is not reachable. Null: it is whole.',
         ),
     })
     .meta({ id: name });
@@ -82,7 +82,7 @@ export function presentHistoryPage(
   { nextCursor, isCutShort }: { readonly nextCursor: unknown; readonly isCutShort?: true },
 ) {
   const page = presentPage(data, nextCursor);
-  return isCutShort ? { ...page, history: 'unavailable' } : page;
+  return { ...page, history: isCutShort ? 'unavailable' : null };
 }
 
 const BASE64URL = /^[A-Za-z0-9_-]+$/;

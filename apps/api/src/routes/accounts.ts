@@ -57,9 +57,14 @@ const usageSchema = z
     redis_bytes: bytes.describe('The same as `used_bytes`.'),
     history_bytes: bytes
       .nullable()
-      .optional()
       .describe(
-        'About how many bytes the account takes up in PostgreSQL. Null: PostgreSQL is not reachable. Absent: there is no history.',
+        'About how many bytes the account takes up in PostgreSQL. Null: there is no history, or `history` is `unavailable`.',
+      ),
+    history: z
+      .literal('unavailable')
+      .nullable()
+      .describe(
+        '`unavailable`: PostgreSQL is not reachable at the moment. Null: it is, or there is no history.',
       ),
     quota_bytes: bytes
       .nullable()
@@ -75,7 +80,8 @@ function presentUsage({ usage, historyBytes }: WholeUsage): z.infer<typeof usage
   return {
     used_bytes: usage.usedBytes,
     redis_bytes: usage.usedBytes,
-    ...(historyBytes === undefined ? {} : { history_bytes: historyBytes }),
+    history_bytes: historyBytes ?? null,
+    history: historyBytes === null ? 'unavailable' : null,
     quota_bytes: usage.quotaBytes ?? null,
     bytes: presentBytes(usage.bytes),
     events: usage.events,

@@ -100,8 +100,8 @@ describe('a key of some event types', () => {
     });
     const batch = await callApi(api, 'post', '/v1/events/batch', key).send({ events: [EVENT, quickWin] });
     expect(batch.body.data).toMatchObject([
-      { status: 403, error: { code: 'insufficient_scope' } },
-      { status: 202 },
+      { status_code: 403, error: { code: 'insufficient_scope' } },
+      { status_code: 202 },
     ]);
     const cloudEvent = { specversion: '1.0', id: 'ce-1', source: '/a', ...EVENT };
     const ofCloud = await callApi(api, 'post', '/v1/events', key)

@@ -203,9 +203,9 @@ describe('a type that an operator added', () => {
       events: [invoice, { ...invoice, data: {} }, invoice],
     });
     expect(body.data).toMatchObject([
-      { status: 202 },
-      { status: 422, error: { errors: [{ pointer: '/events/1/data/id' }] } },
-      { status: 202 },
+      { status_code: 202 },
+      { status_code: 422, error: { errors: [{ pointer: '/events/1/data/id' }] } },
+      { status_code: 202 },
     ]);
   });
 

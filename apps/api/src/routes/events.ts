@@ -23,7 +23,6 @@ import {
   isInOrder,
   pageQuery,
   presentHistoryPage,
-  presentPage,
   timeRangeQuery,
 } from '../http/page';
 import { defineRoute } from '../http/route';
@@ -123,7 +122,7 @@ export const listEvents = defineRoute({
         after,
       });
       const next = nextCursor && { createdAt: nextCursor.at, eventId: nextCursor.id };
-      return { status: 200, body: presentPage(found.map(presentScheduled), next) };
+      return { status: 200, body: presentHistoryPage(found.map(presentScheduled), { nextCursor: next }) };
     }
     const page = await core.history.listEvents({ accountId: apiKey.accountId, ...filter }, limit, cursor);
     return { status: 200, body: presentHistoryPage(page.found.map(presentListedEvent), page) };

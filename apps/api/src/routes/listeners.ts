@@ -1,4 +1,4 @@
-import { endpointIdSchema, newestSecret } from '@hookferry/core/domain/endpoint';
+import { endpointIdSchema } from '@hookferry/core/domain/endpoint';
 import { listenerMembers, renameMembers } from '@hookferry/core/endpoints/endpoint-input';
 import { forwardFailures, type ListenerAnswer } from '@hookferry/core/listeners/listener-message';
 import { endReasons, type ListenerLine } from '@hookferry/core/listeners/listener-stream';
@@ -11,7 +11,7 @@ import { credentialsIn, mayGoOn } from '../http/long-requests';
 import { limitSchema } from '../http/page';
 import { defineRoute } from '../http/route';
 import { presentWebhook, webhookSchema } from './present-webhook';
-import { secretViewSchema } from './webhooks';
+import { secretOf, secretViewSchema } from './webhooks';
 
 /** What the routes of listeners call beside the core. */
 export interface ListenerModules {
@@ -67,7 +67,7 @@ export const createListener = defineRoute({
     const { endpoint, isNew } = await listeners.create(apiKey.accountId, body, act);
     return {
       status: isNew ? 201 : 200,
-      body: { ...presentWebhook(endpoint), secret: newestSecret(endpoint).secret },
+      body: { ...presentWebhook(endpoint), secret: secretOf(endpoint) },
     };
   },
 });

@@ -29,23 +29,31 @@ export const secretViewSchema = z
   .object({
     secret: z
       .string()
+      .nullable()
       .meta({ example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' })
-      .describe('The newest secret that signs deliveries: `whsec_` and base64.'),
+      .describe(
+        'The newest secret that signs deliveries: `whsec_` and base64. Null if `signing` is `ed25519`.',
+      ),
   })
   .meta({ id: 'Secret' });
+
+/** One that signs with Ed25519 alone has a secret too, for the day when it signs otherwise. It is shown then. */
+export function secretOf(endpoint: Endpoint): string | null {
+  return endpoint.signing === 'ed25519' ? null : newestSecret(endpoint).secret;
+}
 
 /** Not in the webhook itself, whose ETag does not change with the keys of its account. */
 const publicKeyShape = {
   public_key: z
     .string()
     .meta({ example: 'whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=' })
-    .optional()
-    .describe('The public key that verifies its `v1a` signatures at present. Absent if `signing` is `hmac`.'),
+    .nullable()
+    .describe('The public key that verifies its `v1a` signatures at present. Null if `signing` is `hmac`.'),
 };
 
 async function readPublicKey(signingKeys: SigningKeys, { accountId, signing }: Endpoint) {
   const key = signing === 'hmac' ? undefined : await signingKeys.readCurrent(accountId);
-  return key && { public_key: formatPublicKey(key) };
+  return { public_key: key === undefined ? null : formatPublicKey(key) };
 }
 
 const createdWebhookSchema = webhookSchema
@@ -85,7 +93,7 @@ export const createWebhook = defineRoute({
       body: {
         ...presentWebhook(endpoint),
         ...(await readPublicKey(core.signingKeys, endpoint)),
-        secret: newestSecret(endpoint).secret,
+        secret: secretOf(endpoint),
       },
     };
   },
@@ -324,7 +332,7 @@ export const readWebhookSecret = defineRoute({
     const endpoint = await core.endpoints.read(apiKey.accountId, params.id);
     return {
       status: 200,
-      body: { secret: newestSecret(endpoint).secret },
+      body: { secret: secretOf(endpoint) },
     };
   },
 });

@@ -563,7 +563,7 @@ function buildUnverified(accountId: AccountId): Endpoint {
     accountId,
     // How often those at one host may be verified is limited.
     url: `https://${id}.example.com/hooks`,
-    verification: { method: 'challenge', status: 'failed', round: 1, tries: 3, error: 'timeout' },
+    verification: { method: 'challenge', status: 'failed', round: 1, tries: 3, error: 'response_timeout' },
   });
 }
 

@@ -1,7 +1,7 @@
 import { type QueryKey, useInfiniteQuery } from '@tanstack/react-query';
 
 interface HistoryPart {
-  readonly history?: 'unavailable';
+  readonly history?: 'unavailable' | null;
 }
 
 export interface Page<Row> extends HistoryPart {

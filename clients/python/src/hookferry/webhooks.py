@@ -25,7 +25,7 @@ class Webhooks:
         `status`, `description`, `verification` (`challenge` or `cloudevents`),
         `ordering` (`none`, `strict` or `group`), `coalesce` (`{"window_ms": …}`: only a group's newest event),
         `batch` (`{"max_events": …, "max_wait_ms": …, "max_bytes": …}`: several events in one request),
-        `format` (`native`, `cloudevents-structured`, `cloudevents-binary`, `cloudevents-batch`), `cloudevents`,
+        `format` (`native`, `cloudevents_structured`, `cloudevents_binary`, `cloudevents_batch`), `cloudevents`,
         `auth` (what requests carry in `Authorization`: `{"type": "oauth2", "token_url": …, "client_id": …,
         "client_secret": …}`, or of the type `basic` or `bearer`; its secrets are never shown again).
         """

@@ -287,10 +287,10 @@ describe('events of attempt', () => {
         auditRecordedEvent({ ...buildAct(), targetId: 'wh_1' }),
         ...verificationEvents(buildEndpoint({ verification: { ...tried, status: 'verified' } })),
         ...verificationEvents(
-          buildEndpoint({ verification: { ...tried, status: 'failed', error: 'timeout' } }),
+          buildEndpoint({ verification: { ...tried, status: 'failed', error: 'response_timeout' } }),
         ),
         ...verificationEvents(
-          buildEndpoint({ verification: { ...tried, status: 'pending', error: 'timeout' } }),
+          buildEndpoint({ verification: { ...tried, status: 'pending', error: 'response_timeout' } }),
         ),
       ];
       expect(told.map(({ type }) => type).toSorted()).toEqual(

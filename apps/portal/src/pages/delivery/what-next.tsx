@@ -21,12 +21,12 @@ export function WhatNext({ delivery }: { readonly delivery: DeliveryWithAttempts
     case 'held':
       return (
         <>
-          {hold?.since === undefined ? (
-            'It waits'
-          ) : (
+          {hold?.since ? (
             <>
               It has waited since <Time at={hold.since} />
             </>
+          ) : (
+            'It waits'
           )}
           , which uses no attempt, because {whyHeld(hold)}.
           {hold?.until && (

@@ -80,7 +80,7 @@ export class Listening {
       body: { ...this.settings.listener, ...since },
     });
     this.#id = id;
-    this.#secret = secret;
+    this.#secret = secret ?? '';
     this.#since = undefined;
     return id;
   }
