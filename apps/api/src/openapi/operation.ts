@@ -19,6 +19,7 @@ export function describeRoute(route: Route, components: Components): Json {
     operationId,
     summary,
     description: permissionOf(route),
+    ...(route.deprecated && { deprecated: true }),
     tags: [tagOf(route)],
     ...(route.scope === 'none' ? { security: [] } : {}),
     parameters: [
@@ -49,8 +50,11 @@ export function tagOf({ path }: Pick<Route, 'path'>): string {
   return path.split('/')[2] ?? '';
 }
 
-function permissionOf({ scope, operatorOnly, handlesSecret, capability }: Route): string {
+function permissionOf({ scope, operatorOnly, handlesSecret, capability, deprecated }: Route): string {
   return [
+    ...(deprecated
+      ? [`Deprecated since ${deprecated.since}, and gone from ${deprecated.sunset} on at the earliest.`]
+      : []),
     needsOf(scope),
     ...(operatorOnly ? ["The key must belong to the operator's account."] : []),
     ...(capability ? [`A portal session needs the capability \`${capability}\` instead.`] : []),
