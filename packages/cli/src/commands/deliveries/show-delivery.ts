@@ -40,7 +40,7 @@ async function showDelivery(id: string, cli: Cli): Promise<void> {
   output.write('\n');
   output.list(delivery.attempts, ATTEMPT_COLUMNS, 'Nothing was sent yet.');
   showResponse(delivery.attempts, cli);
-  const pastHolds = delivery.attempts.flatMap(({ number, holds = [] }) =>
+  const pastHolds = delivery.attempts.flatMap(({ number, holds }) =>
     holds.map((hold) => ({ ...hold, before: number })),
   );
   if (pastHolds.length === 0) return;
