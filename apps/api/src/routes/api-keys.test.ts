@@ -35,7 +35,7 @@ describe("a key of a product's backend", () => {
     expect((await callApi(api, 'get', `/v1/accounts/${id}`, key)).body).toMatchObject({ id, name: 'Acme' });
     const published = await callApi(api, 'post', '/v1/events', key).set('x-account-id', id).send(EVENT);
     expect(published.status).toBe(202);
-    const token = await signIn(api, key, { account: id });
+    const token = await signIn(api, key, { account_id: id });
     expect((await callApi(api, 'get', '/v1/me', token)).body).toMatchObject({
       account_id: id,
       type: 'portal_session',

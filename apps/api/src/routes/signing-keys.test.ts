@@ -30,8 +30,8 @@ describe("a webhook's signing", () => {
   it('is by its secret unless it says otherwise, and then no key is made', async () => {
     const { body } = await call('post', '/v1/webhooks', WEBHOOK);
     expect(body).toMatchObject({ signing: 'hmac' });
-    expect(body).not.toHaveProperty('public_key');
-    expect((await call('get', `/v1/webhooks/${body.id}`)).body).not.toHaveProperty('public_key');
+    expect(body).toMatchObject({ public_key: null });
+    expect((await call('get', `/v1/webhooks/${body.id}`)).body).toMatchObject({ public_key: null });
     expect((await list()).data).toEqual([]);
   });
 
@@ -152,7 +152,7 @@ describe('a rotation', () => {
   it('publishes the next key before it signs', async () => {
     const [former] = (await list()).data;
     const { status, body } = await rotate();
-    expect(status).toBe(200);
+    expect(status).toBe(201);
     const [next] = body.data;
     expect(body.data).toMatchObject([
       { status: 'next', signing_ends_at: null, publishing_ends_at: null },
