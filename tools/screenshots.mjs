@@ -44,7 +44,7 @@ try {
   try {
     for (const theme of /** @type {const} */ (['light', 'dark'])) {
       const session = await api.call('POST', '/v1/portal-sessions', 201, {
-        account: 'default',
+        account_id: 'default',
         capabilities: CAPABILITIES,
       });
       const { pathname, hash } = new URL(session.url);

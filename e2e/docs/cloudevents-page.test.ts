@@ -15,7 +15,7 @@ describe('the page of CloudEvents', () => {
     const { terminal } = reader;
     await terminal.paste(receive ?? '');
     await terminal.waitFor(/waiting for CloudEvents/);
-    expect(await terminal.paste(register ?? '')).toContain('"format":"cloudevents-structured"');
+    expect(await terminal.paste(register ?? '')).toContain('"format":"cloudevents_structured"');
     await terminal.waitFor(/got application\/cloudevents\+json .*"data":\{ "id": "ord_1"/);
     const [shown = ''] = blocksOf(page, 'text');
     await terminal.waitFor(patternOf(shown));

@@ -55,7 +55,7 @@ describe('commands on the pages', () => {
     await reader.installRedisCli();
     await writeFile(join(folder, 'order.json'), '{"id":"ord_4711","total":99.5}');
     await reader.terminal.paste(PREPARE);
-    const contact = { kind: 'email', address: 'night@example.com' };
+    const contact = { type: 'email', address: 'night@example.com' };
     const { body } = await client.expect<{ id: string }>(201, 'POST', '/v1/contacts', contact);
     contactId = body.id;
   });

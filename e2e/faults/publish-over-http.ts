@@ -24,13 +24,13 @@ export async function publishBatch(
 ): Promise<Acknowledgement> {
   const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
   const body = { events: events.map(withoutMarker) };
-  const response = await post<{ data: { status: number; id?: string }[] }>(
+  const response = await post<{ data: { status_code: number; id?: string }[] }>(
     target,
     '/v1/events/batch',
     body,
     headers,
   );
-  return response?.data.map(({ status, id }) => {
+  return response?.data.map(({ status_code: status, id }) => {
     if (id === undefined) throw new Error(`An event of a batch was refused with ${status}.`);
     return id;
   });

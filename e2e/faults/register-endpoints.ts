@@ -31,7 +31,7 @@ export async function registerEndpoints(
   specs: readonly EndpointSpec[],
   { volume = 0 }: Rates,
 ): Promise<readonly RegisteredEndpoint[]> {
-  if (volume > 0) await askPatiently(client, 200, 'PUT', `/v1/event-types/${VOLUME_TYPE}`, volumeType);
+  if (volume > 0) await askPatiently(client, 201, 'PUT', `/v1/event-types/${VOLUME_TYPE}`, volumeType);
   if (specs.some(({ isForeign }) => isForeign))
     await askPatiently(client, 201, 'POST', '/v1/accounts', { id: FOREIGN_ACCOUNT });
   const registered: RegisteredEndpoint[] = [];
@@ -58,5 +58,5 @@ export async function registerEndpoint(
 
 /** Has an endpoint's events made by this code from now on. */
 export async function putCode(client: ApiClient, webhookId: string, code: string): Promise<void> {
-  await askPatiently(client, 200, 'PUT', `/v1/webhooks/${webhookId}/transformation`, { code });
+  await askPatiently(client, 201, 'PUT', `/v1/webhooks/${webhookId}/transformation`, { code });
 }

@@ -47,7 +47,7 @@ async function publish(count: number): Promise<readonly string[]> {
     type: QUICK_WIN.type,
     data: { ...QUICK_WIN.data, position: position + 1 },
   }));
-  const { body } = await client.expect<{ data: { id: string }[] }>(200, 'POST', '/v1/events/batch', {
+  const { body } = await client.expect<{ data: { id: string }[] }>(207, 'POST', '/v1/events/batch', {
     events,
   });
   return body.data.map(({ id }) => id);
@@ -146,7 +146,7 @@ it('makes each event by the code of the webhook before it goes with others', asy
   const webhook = await register();
   const code =
     'export default ({ data }) => (data.position === 2 ? { cancel: true } : { body: data.position });';
-  await client.expect(200, 'PUT', `/v1/webhooks/${webhook}/transformation`, { code });
+  await client.expect(201, 'PUT', `/v1/webhooks/${webhook}/transformation`, { code });
   const events = await publish(3);
   await untilAll(webhook, [events[0] ?? '', events[2] ?? '']);
   await client.waitForStatus(webhook, events[1] ?? '', 'cancelled');
@@ -192,7 +192,7 @@ it('sends a list of CloudEvents', async () => {
     return 204;
   });
   const batch = { max_wait_ms: 1_000 };
-  const { id: webhook } = await client.register(other.url, ['*'], { batch, format: 'cloudevents-batch' });
+  const { id: webhook } = await client.register(other.url, ['*'], { batch, format: 'cloudevents_batch' });
   const events = await publish(2);
   await untilAll(webhook, events);
   await other.stop();
@@ -208,7 +208,7 @@ it('refuses limits for a format that has one event in a request', async () => {
     url: receiver.url,
     events: ['*'],
     batch: { max_events: 5 },
-    format: 'cloudevents-binary',
+    format: 'cloudevents_binary',
   };
   const { body } = await client.expect(422, 'POST', '/v1/webhooks', webhook);
   expect(body).toMatchObject({ errors: [{ pointer: '/format' }] });

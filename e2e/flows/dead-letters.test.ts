@@ -78,7 +78,7 @@ it('an event of a type that is not known yet is retried once it is, and delivere
   });
 
   const type = { description: 'An invoice was paid.', schema: { type: 'object' }, example: {} };
-  await stack.client.expect(200, 'PUT', '/v1/event-types/invoice.paid', type);
+  await stack.client.expect(201, 'PUT', '/v1/event-types/invoice.paid', type);
   await stack.client.expect(202, 'POST', `${pathOf(id)}/retry`);
   await receiver.waitFor(1);
   expect(JSON.parse(String(receiver.requests[0]?.body))).toEqual({

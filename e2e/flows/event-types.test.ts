@@ -67,7 +67,7 @@ it('sends the example of such a type as a test: when it is told to, or to a webh
   await stack.client.expect(200, 'PUT', path, paid);
   const own = await Receiver.start();
   const webhook = await third.register(own.url, ['invoice.*']);
-  for (const body of [{ type: 'invoice.paid' }, {}]) {
+  for (const body of [{ event_type: 'invoice.paid' }, {}]) {
     const sent = await third.expect<{ event_id: string }>(
       202,
       'POST',

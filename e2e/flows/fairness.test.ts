@@ -46,7 +46,7 @@ async function openAccount(
       while (ids.length < count) {
         const events = Array.from({ length: Math.min(AT_ONCE, count - ids.length) }, () => QUICK_WIN);
         const { body } = await client.expect<{ data: { id: string }[] }>(
-          200,
+          207,
           'POST',
           '/v1/events/batch',
           { events },

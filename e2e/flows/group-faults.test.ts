@@ -50,7 +50,7 @@ async function publishMany(groups: readonly string[]): Promise<readonly string[]
   for (let at = 0; at < groups.length; at += BATCH) {
     const events = groups.slice(at, at + BATCH).map((group) => ({ ...QUICK_WIN, group }));
     const path = '/v1/events/batch';
-    const { body } = await client.expect<{ data: { id: string }[] }>(200, 'POST', path, { events });
+    const { body } = await client.expect<{ data: { id: string }[] }>(207, 'POST', path, { events });
     ids.push(...body.data.map(({ id }) => id));
   }
   return ids;

@@ -228,7 +228,7 @@ async function publishBatches(
     const some = groups.slice(at, at + BATCH);
     const events = some.map((group) => ({ ...QUICK_WIN, ...(group === undefined ? {} : { group }) }));
     const path = '/v1/events/batch';
-    const { body } = await client.expect<{ data: { id: string }[] }>(200, 'POST', path, { events });
+    const { body } = await client.expect<{ data: { id: string }[] }>(207, 'POST', path, { events });
     published.push(...body.data.map(({ id }, i) => ({ id, group: some[i] })));
   }
   return published;

@@ -27,7 +27,7 @@ async function listen(url: string, ...args: readonly string[]) {
       type: QUICK_WIN.type,
       data: { ...QUICK_WIN.data, position: index + 1 },
     }));
-    const { body } = await client.expect<{ data: { id: string }[] }>(200, 'POST', '/v1/events/batch', {
+    const { body } = await client.expect<{ data: { id: string }[] }>(207, 'POST', '/v1/events/batch', {
       events,
     });
     return body.data.map(({ id }) => id);
@@ -37,12 +37,12 @@ async function listen(url: string, ...args: readonly string[]) {
 
 const TYPE = QUICK_WIN.type;
 const BATCH = ['--batch-max-events', '3', '--batch-max-wait-ms', '20000'];
-const STRUCTURED = ['--format', 'cloudevents-structured', '--cloudevents-type-prefix', 'com.example.'];
+const STRUCTURED = ['--format', 'cloudevents_structured', '--cloudevents-type-prefix', 'com.example.'];
 
 it.each([
   ['native', [], TYPE, 'application/json'],
-  ['cloudevents-structured', STRUCTURED, `com.example.${TYPE}`, 'application/cloudevents+json'],
-  ['cloudevents-binary', ['--format', 'cloudevents-binary'], TYPE, 'application/json'],
+  ['cloudevents_structured', STRUCTURED, `com.example.${TYPE}`, 'application/cloudevents+json'],
+  ['cloudevents_binary', ['--format', 'cloudevents_binary'], TYPE, 'application/json'],
 ])('forwards and names the events of the format %s', async (_format, flags, type, contentType) => {
   const receiver = await startReceiver();
   const { program, publish } = await listen(receiver.url, ...flags);
@@ -57,7 +57,7 @@ it.each([
 
 it.each([
   ['batch', BATCH, 'application/json'],
-  ['cloudevents-batch', [...BATCH, '--format', 'cloudevents-batch'], 'application/cloudevents-batch+json'],
+  ['cloudevents_batch', [...BATCH, '--format', 'cloudevents_batch'], 'application/cloudevents-batch+json'],
 ])('forwards several events in one request, and names each: %s', async (_format, flags, contentType) => {
   const receiver = await startReceiver();
   const { program, publish } = await listen(receiver.url, ...flags);
@@ -109,7 +109,7 @@ it('names what a transformation has made by the id of its event', async () => {
   const receiver = await startReceiver();
   const { client, program, publish } = await listen(receiver.url);
   const code = 'export default ({ data }) => ({ body: { text: data.keyword } });';
-  await client.expect(200, 'PUT', '/v1/webhooks/listener.mine/transformation', { code });
+  await client.expect(201, 'PUT', '/v1/webhooks/listener.mine/transformation', { code });
   const [id] = await publish(1);
   expect(await program.forwarded(1)).toMatchObject([{ event_id: id, type: '-', outcome: 'delivered' }]);
   expect(JSON.parse(String(receiver.requests[0]?.body))).toEqual({ text: QUICK_WIN.data.keyword });

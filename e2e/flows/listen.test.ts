@@ -152,7 +152,7 @@ it(
     for (let batch = 0; batch < 10; batch += 1) {
       const event = { type: TYPE, data: DATA, webhook_ids: ['listener.strict'] };
       const { body } = await stack.client.expect<{ data: readonly { id: string }[] }>(
-        200,
+        207,
         'POST',
         '/v1/events/batch',
         { events: Array.from({ length: 100 }, () => event) },
@@ -284,7 +284,7 @@ it('ends the stream of a listener whose key is revoked, within moments and whate
   });
   const headers = { authorization: `Bearer ${key.key}` };
   const { body: listener } = await stack.client.expect<{ id: string }>(
-    200,
+    201,
     'POST',
     '/v1/listeners',
     { name: 'revoked', events: [TYPE] },
@@ -293,8 +293,8 @@ it('ends the stream of a listener whose key is revoked, within moments and whate
   const response = await fetch(`${stack.client.baseUrl}/v1/listeners/${listener.id}/stream`, { headers });
   const lines = createInterface({ input: Readable.fromWeb(response.body as never) })[Symbol.asyncIterator]();
   const next = async () => JSON.parse((await lines.next()).value || '{}');
-  const { kind, stream } = await next();
-  expect(kind).toBe('ready');
+  const { type, stream } = await next();
+  expect(type).toBe('ready');
   // Somebody else who may, in its place: that it is alive does not let it go on.
   const alive = setInterval(() => {
     const path = `/v1/listeners/${listener.id}/responses`;
@@ -304,10 +304,10 @@ it('ends the stream of a listener whose key is revoked, within moments and whate
   await stack.client.expect(204, 'DELETE', `/v1/api-keys/${key.id}`);
   const end = await until(async () => {
     const line = await next();
-    return line.kind === undefined ? undefined : line;
+    return line.type === undefined ? undefined : line;
   });
   clearInterval(alive);
-  expect(end).toEqual({ kind: 'end', reason: 'unauthenticated' });
+  expect(end).toEqual({ type: 'end', reason: 'unauthenticated' });
   expect(Date.now() - revokedAt).toBeLessThan(WITHIN_MS);
   await stack.client.expect(204, 'DELETE', `/v1/webhooks/${listener.id}`);
 });

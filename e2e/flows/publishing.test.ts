@@ -112,14 +112,14 @@ describe.each(ways)('a request that has %s', (_what, publish) => {
 it('delivers each good event of a batch once, also when the batch is sent again', async () => {
   const events = [eventOf('batch-1'), { type: 'no.such', data: {} }, eventOf('batch-2')];
   const send = () =>
-    stack.client.request<{ data: { status: number }[] }>(
+    stack.client.request<{ data: { status_code: number }[] }>(
       'POST',
       '/v1/events/batch',
       { events },
       { 'idempotency-key': 'batch' },
     );
   const first = await send();
-  expect(first.body.data.map(({ status }) => status)).toEqual([202, 422, 202]);
+  expect(first.body.data.map(({ status_code: status }) => status)).toEqual([202, 422, 202]);
   expect((await send()).body).toEqual(first.body);
 
   await untilAllIsDelivered();

@@ -45,7 +45,7 @@ describe('portal sessions with the largest logos', () => {
     });
     const ids: string[] = [];
     for (let i = 0; i < 30; i += 1) {
-      const wish = { account, theme, expires_in: 600 };
+      const wish = { account_id: account, theme, expires_in_seconds: 600 };
       const { status, body } = await stack.client.request<{ id: string; code: string }>(
         'POST',
         '/v1/portal-sessions',

@@ -78,10 +78,10 @@ const batch = { max_events: 10, max_wait_ms: 1_000 };
 const source = 'https://shop.example.com';
 const FORMATS: readonly (readonly [string, object])[] = [
   ['native', {}],
-  ['cloudevents-structured', { format: 'cloudevents-structured' }],
-  ['cloudevents-binary', { format: 'cloudevents-binary' }],
+  ['cloudevents_structured', { format: 'cloudevents_structured' }],
+  ['cloudevents_binary', { format: 'cloudevents_binary' }],
   ['batch', { batch }],
-  ['cloudevents-batch', { batch, format: 'cloudevents-batch' }],
+  ['cloudevents_batch', { batch, format: 'cloudevents_batch' }],
 ];
 
 const TIME = expect.stringMatching(/^\d{4}-.*Z$/);
@@ -98,7 +98,7 @@ describe.each(PACKAGES)('a receiver with %s', (_package, start) => {
     });
     const dataOf = (position: number) => ({ ...QUICK_WIN.data, position });
     const events = [1, 2, 3].map((position) => ({ type: QUICK_WIN.type, data: dataOf(position) }));
-    const { body } = await client.expect<{ data: { id: string }[] }>(200, 'POST', '/v1/events/batch', {
+    const { body } = await client.expect<{ data: { id: string }[] }>(207, 'POST', '/v1/events/batch', {
       events,
     });
     const ids = body.data.map(({ id }) => id);

@@ -230,7 +230,7 @@ describe('a test', () => {
     const [receiver, other] = [await Receiver.start(), await Receiver.start()];
     const webhook = await client.register(receiver.url, [QUICK_WIN.type]);
     await client.register(other.url);
-    const { status, body } = await test(webhook.id, { type: BRIEF.type });
+    const { status, body } = await test(webhook.id, { event_type: BRIEF.type });
     expect([status, body.delivery_id]).toEqual([202, `${body.event_id}.${webhook.id}`]);
 
     const delivery = await client.waitForStatus(webhook.id, body.event_id, 'delivered');
@@ -254,7 +254,7 @@ describe('a test', () => {
   it('refuses a type that is not in the catalogue', async () => {
     const receiver = await Receiver.start();
     const webhook = await client.register(receiver.url, ['*'], ONE_RETRY);
-    expect((await test(webhook.id, { type: 'keyword.nonsense' })).status).toBe(422);
+    expect((await test(webhook.id, { event_type: 'keyword.nonsense' })).status).toBe(422);
     await receiver.stop();
   });
 });

@@ -103,13 +103,13 @@ it('is accepted as an item of a batch, and by the queue', async () => {
     { ...QUICK_WIN, deliver_at: inMs(-61_000) },
     { ...QUICK_WIN, deliver_at: inMs(31 * DAY_MS) },
   ];
-  const { body } = await stack.client.expect<{ data: readonly (Event & { error?: { code: string } })[] }>(
-    200,
-    'POST',
-    '/v1/events/batch',
-    { events: items },
-  );
-  const shown = body.data.map(({ status, deliver_at, error }) => [status, deliver_at ?? error?.code]);
+  const { body } = await stack.client.expect<{
+    data: readonly (Event & { status_code: number; error?: { code: string } })[];
+  }>(207, 'POST', '/v1/events/batch', { events: items });
+  const shown = body.data.map(({ status_code: status, deliver_at, error }) => [
+    status,
+    deliver_at ?? error?.code,
+  ]);
   expect(shown).toEqual([
     [202, deliverAt],
     [202, undefined],

@@ -222,7 +222,7 @@ describe('a portal session without the capability "secrets"', () => {
 
   it('can not listen in place of a listener, whose deliveries have all headers', async () => {
     const { stack, client } = await setUp();
-    const { body } = await client.expect<{ id: string }>(200, 'POST', '/v1/listeners', { name: 'laptop' });
+    const { body } = await client.expect<{ id: string }>(201, 'POST', '/v1/listeners', { name: 'laptop' });
     await client.expect(200, 'PATCH', `/v1/webhooks/${body.id}`, { headers: { authorization: TOKEN } });
     const session = await openSession(stack, ['webhooks']);
     const stream = `/v1/listeners/${body.id}/stream?max_seconds=1`;

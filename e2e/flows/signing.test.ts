@@ -16,7 +16,7 @@ interface Key {
   readonly kid: string;
   readonly public_key: string;
   readonly status: 'next' | 'signing' | 'former';
-  readonly signs_from: string;
+  readonly signing_starts_at: string;
 }
 
 const LEAD_MS = 3_000;
@@ -59,7 +59,7 @@ async function listKeys(client: ApiClient = stack.client): Promise<readonly Key[
 
 async function rotate(body: object = {}): Promise<readonly Key[]> {
   const path = '/v1/signing-keys/rotate';
-  return (await stack.client.expect<{ data: readonly Key[] }>(200, 'POST', path, body)).body.data;
+  return (await stack.client.expect<{ data: readonly Key[] }>(201, 'POST', path, body)).body.data;
 }
 
 async function publishedKids({ baseUrl }: ApiClient = stack.client): Promise<readonly string[]> {
@@ -157,7 +157,7 @@ it('signs with the next key after the lead, in all workers, and nothing is refus
   });
   const verdicts = await Promise.all(receiver.requests.map(isGoodByJose));
   expect(new Set(verdicts)).toEqual(new Set([true]));
-  const signsFrom = Date.parse(next.signs_from) / 1_000;
+  const signsFrom = Date.parse(next.signing_starts_at) / 1_000;
   const kidsAt = (isAt: (seconds: number) => boolean) =>
     new Set(receiver.requests.filter(({ headers }) => isAt(Number(headers['webhook-timestamp']))).map(kidOf));
   // In whole seconds; the second of the change may have both.

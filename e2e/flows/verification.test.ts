@@ -178,7 +178,7 @@ it('is not verified by anything else, and never says what came back', async () =
     'a long response': [(r) => ({ status: 200, body: long(r) }), 'challenge_mismatch'],
     'an error': [(r) => ({ status: 500, body: JSON.stringify({ challenge: challengeOf(r) }) }), 'http_error'],
     'a redirect': [() => ({ status: 307, headers: { location: '/elsewhere' } }), 'http_error'],
-    'a late response': [async (r) => await wait(10_500).then(() => right(r)), 'timeout'],
+    'a late response': [async (r) => await wait(10_500).then(() => right(r)), 'response_timeout'],
   };
   const found = await Promise.all(
     Object.entries(responses).map(async ([name, [reply]]) => {
@@ -252,11 +252,11 @@ it('begins anew with another URL or secret, for which the proof of before counts
   await stack.client.waitForStatus(webhook.id, eventId, 'delivered');
 
   const rotation = { 'idempotency-key': 'rotate-once' };
-  await stack.client.expect(200, 'POST', `${path}/rotate-secret`, {}, rotation);
+  await stack.client.expect(201, 'POST', `${path}/rotate-secret`, {}, rotation);
   expect((await read(webhook.id)).verification.status).not.toBe('failed');
   await waitForStatus(webhook.id, 'verified');
   const verifiedAt = (await read(webhook.id)).verification.verified_at;
-  await stack.client.expect(200, 'POST', `${path}/rotate-secret`, {}, rotation);
+  await stack.client.expect(201, 'POST', `${path}/rotate-secret`, {}, rotation);
   await stack.client.expect(200, 'PATCH', path, { description: 'the same receiver' });
   expect((await read(webhook.id)).verification).toMatchObject({
     status: 'verified',

@@ -68,7 +68,7 @@ async function createEndpoint(url = receiver.url): Promise<Endpoint> {
 async function publish(count: number, to: string): Promise<void> {
   const event = { type: TYPE, data: JSON.parse(EXACT) as object, webhook_ids: [to] };
   const events = Array.from({ length: count }, () => event);
-  await stack.client.expect(200, 'POST', '/v1/events/batch', { events });
+  await stack.client.expect(207, 'POST', '/v1/events/batch', { events });
 }
 
 /** Resolves once so many deliveries of the endpoint have been delivered. */
@@ -653,7 +653,7 @@ describe('contacts', () => {
       const found = await lines(['notifications', 'list', '--contact', id, '--topic', 'confirmation']);
       return found.length > 0 ? found : undefined;
     });
-    expect(message).toMatchObject({ contact_id: id, kind: 'email', topic: 'confirmation' });
+    expect(message).toMatchObject({ contact_id: id, contact_type: 'email', topic: 'confirmation' });
     expect(await lines(['notifications', 'list', '--status', 'cancelled'])).toEqual([]);
     await succeed(['contacts', 'remove', id, '--yes']);
     expect(await lines(['contacts', 'list'])).toEqual([]);

@@ -103,7 +103,7 @@ it('shows on the page of a webhook who is told of it, and adds others for it alo
   const { client } = portal();
   const { id } = await client.register(URL_OF_WEBHOOK);
   const { id: other } = await client.register('https://other.example.com/hooks');
-  const add = (body: object) => client.expect(201, 'POST', '/v1/contacts', { kind: 'email', ...body });
+  const add = (body: object) => client.expect(201, 'POST', '/v1/contacts', { type: 'email', ...body });
   await add({ address: 'all@example.com' });
   await add({ address: 'other@example.com', webhook_id: other });
   const page = await signIn({ path: `/webhooks/${id}` });
@@ -122,7 +122,7 @@ it('shows on the page of a webhook who is told of it, and adds others for it alo
 
 it('lists the messages, by contact, topic and state, and shows what came of each', async () => {
   const { client } = portal();
-  await client.expect(201, 'POST', '/v1/contacts', { kind: 'email', address: 'messages@example.com' });
+  await client.expect(201, 'POST', '/v1/contacts', { type: 'email', address: 'messages@example.com' });
   await until(async () => {
     const path = '/v1/notifications?topic=confirmation&status=pending';
     const { body } = await client.expect<{ data: { error: string | null }[] }>(200, 'GET', path);
@@ -149,7 +149,7 @@ it('lists the messages, by contact, topic and state, and shows what came of each
 
 it('lets sessions that may only look see contacts, and change nothing', async () => {
   const { client } = portal();
-  await client.expect(201, 'POST', '/v1/contacts', { kind: 'email', address: 'seen@example.com' });
+  await client.expect(201, 'POST', '/v1/contacts', { type: 'email', address: 'seen@example.com' });
   const page = await signIn({ capabilities: ['read'] });
   const row = rowOf(page, 'Contacts', 'seen@example.com');
   await row.waitFor();

@@ -148,7 +148,7 @@ describe('the list of deliveries', () => {
     // More than one page of the API has.
     await Promise.all(Array.from({ length: 204 }, (_, index) => register(`Other ${index}`)));
     await client.expect(202, 'POST', '/v1/events', { type: BRIEF.type, data: BRIEF.data }, account);
-    const page = await portal().signIn({ account: 'many' });
+    const page = await portal().signIn({ account_id: 'many' });
     await page
       .getByLabel('Webhook')
       .locator('option', { hasText: 'Other 203' })

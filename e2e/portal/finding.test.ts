@@ -63,7 +63,7 @@ it.each(['order.id=4711', '{"order":{"id":4711}}'])(
   async (typed) => {
     const { client } = portal();
     const type = { description: 'An order.', schema: { type: 'object' }, example: { order: { id: 1 } } };
-    await client.expect(200, 'PUT', '/v1/event-types/order.placed', type);
+    await client.expect(201, 'PUT', '/v1/event-types/order.placed', type);
     const wanted = await client.publish('order.placed', { order: { id: 4711, lines: [1] } });
     await client.publish('order.placed', { order: { id: 4712 } });
     const page = await portal().signIn();
@@ -149,7 +149,7 @@ describe('an id', () => {
     'of a contact, a message or an audit entry leads to its row, %d px wide',
     async (width) => {
       const contact = await idOf('POST', '/v1/contacts', {
-        kind: 'email',
+        type: 'email',
         address: `ops-${width}@example.com`,
       });
       const message = await newestOf(`/v1/notifications?contact_id=${contact}`);
@@ -196,7 +196,7 @@ describe('an id', () => {
   });
 
   it('of what is gone, or of a key, leads to what the audit log has of it', async () => {
-    const gone = await idOf('POST', '/v1/contacts', { kind: 'email', address: 'gone@example.com' });
+    const gone = await idOf('POST', '/v1/contacts', { type: 'email', address: 'gone@example.com' });
     await portal().client.expect(204, 'DELETE', `/v1/contacts/${gone}`);
     const [, key = ''] = portal().stack.bootstrapKey.split('_');
     const page = await portal().signIn({ capabilities: ['read', 'audit'] });
@@ -213,10 +213,10 @@ describe('an id', () => {
     const account = await idOf('POST', '/v1/accounts', { id: 'finding-other' });
     const key = await idOf('POST', '/v1/api-keys', { name: 'other', scopes: ['events:write'] });
     const entry = await newestOf('/v1/audit-log');
-    const contact = await idOf('POST', '/v1/contacts', { kind: 'email', address: 'own@example.com' });
+    const contact = await idOf('POST', '/v1/contacts', { type: 'email', address: 'own@example.com' });
     const message = await newestOf(`/v1/notifications?contact_id=${contact}`);
     const letter = 'events-dead-letters.1';
-    const page = await portal().signIn({ account, capabilities: ['read', 'audit'] });
+    const page = await portal().signIn({ account_id: account, capabilities: ['read', 'audit'] });
     portal()
       .faultsOf(page)
       .expect(/responded with 404: GET .*\/(events|webhooks|deliveries|replays)\//);

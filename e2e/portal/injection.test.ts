@@ -29,7 +29,7 @@ async function fillAccount() {
   await client.expect(201, 'POST', '/v1/api-keys', { name: markup('key'), scopes: ['admin'] }, ofAccount);
   const schema = { type: 'object', description: markup('schema') };
   const eventType = { description: markup('type'), schema, example: { text: markup('example') } };
-  await client.expect(200, 'PUT', '/v1/event-types/hostile.event', eventType);
+  await client.expect(201, 'PUT', '/v1/event-types/hostile.event', eventType);
   const webhook = {
     url: `${receiver.url}?${encodeURIComponent(markup('url'))}`,
     events: ['*'],

@@ -220,7 +220,7 @@ describe('while the stream of changes is cut', () => {
     await portal.client.expect(201, 'POST', '/v1/accounts', { id: 'receiving' });
     const page = await portal.signIn({
       path: '/overview',
-      account: 'receiving',
+      account_id: 'receiving',
       capabilities: ['read', 'webhooks', 'secrets', 'publish'],
       origin: proxy.origin,
     });

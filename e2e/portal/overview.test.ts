@@ -229,7 +229,7 @@ describe('the overview', () => {
   it('says that there is nothing where there is nothing', async () => {
     const { client } = portal();
     await client.expect(201, 'POST', '/v1/accounts', { id: 'empty' });
-    const page = await portal().signIn({ path: '/overview', account: 'empty' });
+    const page = await portal().signIn({ path: '/overview', account_id: 'empty' });
     await card(page, 'Attempts', '0').waitFor();
     await page.getByText('Nothing in this period.').first().waitFor();
     await page.getByText('Nothing is held.').waitFor();
@@ -305,7 +305,7 @@ describe('the first steps of a new account', () => {
     const { client } = portal();
     await client.expect(201, 'POST', '/v1/accounts', { id: 'receiving' });
     const capabilities = ['read', 'webhooks', 'secrets'] as const;
-    const page = await portal().signIn({ path: '/overview', account: 'receiving', capabilities });
+    const page = await portal().signIn({ path: '/overview', account_id: 'receiving', capabilities });
     const steps = page.getByRole('region', { name: 'First steps' });
     await steps.getByRole('button', { name: 'Receive in this page' }).click();
     await steps.getByText('This page receives').waitFor();
@@ -332,7 +332,7 @@ describe('the first steps of a new account', () => {
   ] as const)('end with what a session with %j may do: %s', async (capabilities, heading) => {
     const account = `steps-${capabilities[1]}`;
     await portal().client.expect(201, 'POST', '/v1/accounts', { id: account });
-    const page = await portal().signIn({ path: '/overview', account, capabilities });
+    const page = await portal().signIn({ path: '/overview', account_id: account, capabilities });
     await page.getByRole('region', { name: 'First steps' }).getByRole('heading', { name: heading }).waitFor();
     expect(await page.getByRole('button', { name: /^(Publish|Send)$/ }).count()).toBe(0);
   });

@@ -100,7 +100,7 @@ describe('a session', () => {
   });
 
   it('is over when its time is, without a request', async () => {
-    const { url } = await createLink({ expires_in: 60 });
+    const { url } = await createLink({ expires_in_seconds: 60 });
     const page = await portal().openBlank();
     await page.clock.install();
     await page.goto(url);
@@ -134,7 +134,7 @@ describe('a session', () => {
 
   it("sees nothing of another account, whichever of its pages it is told to open, or of the operator's", async () => {
     const [own, other] = [await createTenant('tenant-a'), await createTenant('tenant-b')];
-    const page = await portal().signIn({ account: own.id });
+    const page = await portal().signIn({ account_id: own.id });
     const faults = portal().faultsOf(page);
     for (const path of [
       `/deliveries/${other.deliveryId}`,

@@ -39,7 +39,7 @@ it('makes a webhook that gets lists of CloudEvents, and says which settings do n
   await page.getByLabel('CloudEvents source').fill('https://shop.example.com');
   await button(page, 'Create webhook').click();
   await page
-    .getByText(/^must be native or cloudevents-batch/)
+    .getByText(/^must be native or cloudevents_batch/)
     .first()
     .waitFor();
   await portal()
@@ -54,7 +54,7 @@ it('makes a webhook that gets lists of CloudEvents, and says which settings do n
   await page.getByText('CloudEvents 1.0, a list of them').waitFor();
   await checkWidth(page);
   expect(await listWebhooks()).toMatchObject([
-    { format: 'cloudevents-batch', batch: { max_events: 50, max_wait_ms: 200 } },
+    { format: 'cloudevents_batch', batch: { max_events: 50, max_wait_ms: 200 } },
   ]);
 });
 
@@ -111,7 +111,7 @@ it('receives in the page in any format, and several events in one request', asyn
   await client.expect(201, 'POST', '/v1/accounts', { id: 'shapes' });
   const ofIt = { 'x-account-id': 'shapes' };
   const capabilities = ['read', 'webhooks', 'secrets'] as const;
-  const page = await portal().signIn({ path: '/overview', account: 'shapes', capabilities });
+  const page = await portal().signIn({ path: '/overview', account_id: 'shapes', capabilities });
   await button(page, 'Receive in this page').click();
   await page.getByText('This page receives').waitFor();
   const listed = await client.expect<{ data: readonly WebhookView[] }>(
@@ -127,12 +127,12 @@ it('receives in the page in any format, and several events in one request', asyn
   const bodies = page.getByRole('region', { name: 'Received body' });
   const headers = page.getByRole('region', { name: 'Received headers' });
 
-  await client.expect(200, 'PATCH', path, { format: 'cloudevents-structured' }, ofIt);
+  await client.expect(200, 'PATCH', path, { format: 'cloudevents_structured' }, ofIt);
   const structured = await publish();
   await bodies.getByText(structured).first().waitFor();
   expect(await bodies.first().innerText()).toContain('"specversion": "1.0"');
 
-  await client.expect(200, 'PATCH', path, { format: 'cloudevents-binary' }, ofIt);
+  await client.expect(200, 'PATCH', path, { format: 'cloudevents_binary' }, ofIt);
   await publish();
   await headers
     .getByText(/ce-specversion: 1\.0/)
@@ -140,7 +140,7 @@ it('receives in the page in any format, and several events in one request', asyn
     .waitFor();
 
   const batch = { max_events: 2, max_wait_ms: 10_000 };
-  for (const format of ['native', 'cloudevents-batch']) {
+  for (const format of ['native', 'cloudevents_batch']) {
     await client.expect(200, 'PATCH', path, { format, batch }, ofIt);
     const ids = [await publish(), await publish()];
     const both = async () => {

@@ -265,7 +265,7 @@ async function deliver(settings: object, code?: string) {
   const webhook = { url: own.receiver.url, events: [QUICK_WIN.type], ...settings };
   const { body } = await client.expect<{ id: string }>(201, 'POST', '/v1/webhooks', webhook);
   const address = `/v1/webhooks/${body.id}`;
-  if (code !== undefined) await client.expect(200, 'PUT', `${address}/transformation`, { code });
+  if (code !== undefined) await client.expect(201, 'PUT', `${address}/transformation`, { code });
   const event = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
   await client.waitForStatus(body.id, event, 'delivered');
   await own.receiver.stop();
@@ -274,8 +274,8 @@ async function deliver(settings: object, code?: string) {
 }
 
 it.each([
-  ['a CloudEvent', { format: 'cloudevents-structured' }, undefined],
-  ['a CloudEvent in headers', { format: 'cloudevents-binary' }, undefined],
+  ['a CloudEvent', { format: 'cloudevents_structured' }, undefined],
+  ['a CloudEvent in headers', { format: 'cloudevents_binary' }, undefined],
   ['what code made', {}, 'export default (event) => ({ body: { text: event.data.keyword } });'],
 ] as const)('verifies %s by a secret, and by a public key', async (_what, settings, code) => {
   const { client } = portal();

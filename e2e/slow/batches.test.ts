@@ -35,7 +35,7 @@ async function registerAll(first: Promise<number>) {
 
 async function publish(): Promise<readonly string[]> {
   const events = Array.from({ length: EVENTS }, () => QUICK_WIN);
-  const { body } = await stack.client.expect<{ data: { id: string }[] }>(200, 'POST', '/v1/events/batch', {
+  const { body } = await stack.client.expect<{ data: { id: string }[] }>(207, 'POST', '/v1/events/batch', {
     events,
   });
   return body.data.map(({ id }) => id);

@@ -116,7 +116,12 @@ it('tells an account once what happens to its webhooks, if it asks for that by n
 
   const first = await publish();
   const exhausted = await stack.client.waitForStatus(webhook.id, first, 'exhausted');
-  const ids = { webhook_id: webhook.id, event_id: first, delivery_id: exhausted.id, type: QUICK_WIN.type };
+  const ids = {
+    webhook_id: webhook.id,
+    event_id: first,
+    delivery_id: exhausted.id,
+    event_type: QUICK_WIN.type,
+  };
   expect((await untilTold(observer, 'webhook.failing')).data).toEqual({
     ...ids,
     url: receiver.url,

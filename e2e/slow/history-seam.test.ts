@@ -82,8 +82,8 @@ function respond({ path, headers, body }: ReceivedRequest, seen: Set<string>): R
     await register('flaky', { headers: { 'x-own': '1' } });
     const failing = await register('failing');
     await register('gone');
-    await register('binary', { format: 'cloudevents-binary' });
-    await register('structured', { format: 'cloudevents-structured' });
+    await register('binary', { format: 'cloudevents_binary' });
+    await register('structured', { format: 'cloudevents_structured' });
     // So few that its breaker stays closed.
     const all = [...webhooks.values()].filter((id) => id !== failing);
     const batch = await register('batch', { batch: { max_events: 10, max_wait_ms: 300 } });
@@ -91,7 +91,7 @@ function respond({ path, headers, body }: ReceivedRequest, seen: Set<string>): R
     const auth = { type: 'oauth2', token_url, client_id: 'me', client_secret: 'a secret' };
     const tokenless = await register('tokenless', { auth });
     const made = await register('made');
-    await client.expect(200, 'PUT', `/v1/webhooks/${made}/transformation`, {
+    await client.expect(201, 'PUT', `/v1/webhooks/${made}/transformation`, {
       code: TRANSFORMATION,
       enabled: true,
     });

@@ -62,8 +62,8 @@ async function notificationsOf(query: string) {
 
 it('tells of a webhook that fails, whatever is killed on the way, and nothing of what it was sent', async () => {
   const { client } = stack;
-  await client.expect(201, 'POST', '/v1/contacts', { kind: 'email', address: 'ops@example.com' });
-  await client.expect(201, 'POST', '/v1/contacts', { kind: 'webhook', url: `${told.url}?key=${MARKED}` });
+  await client.expect(201, 'POST', '/v1/contacts', { type: 'email', address: 'ops@example.com' });
+  await client.expect(201, 'POST', '/v1/contacts', { type: 'webhook', url: `${told.url}?key=${MARKED}` });
   const [question] = await mailsAbout('Confirm');
   await follow(textOf(question as ReceivedMail), 'confirm');
   await told.waitFor(1);
@@ -108,7 +108,7 @@ it('tells of a webhook that fails, whatever is killed on the way, and nothing of
 it('sends nothing to an address that deliveries may not go to, whenever that was decided', async () => {
   const before = told.requests.length;
   await stack.stopWorkers();
-  await stack.client.expect(201, 'POST', '/v1/contacts', { kind: 'webhook', url: told.url });
+  await stack.client.expect(201, 'POST', '/v1/contacts', { type: 'webhook', url: told.url });
   await stack.startWorker({ DELIVERY_ALLOWED_CIDRS: '' });
   const refused = await until(async () => {
     const pending = await notificationsOf('topic=confirmation&status=pending');

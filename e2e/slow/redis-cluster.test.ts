@@ -38,7 +38,7 @@ async function register(change: object = {}): Promise<string> {
 }
 
 async function publishMany(count: number, groupOf?: (index: number) => string): Promise<readonly string[]> {
-  const { body } = await stack.client.expect<{ data: { id: string }[] }>(200, 'POST', '/v1/events/batch', {
+  const { body } = await stack.client.expect<{ data: { id: string }[] }>(207, 'POST', '/v1/events/batch', {
     events: Array.from({ length: count }, (_, i) => ({
       ...QUICK_WIN,
       ...(groupOf && { group: groupOf(i) }),
@@ -197,7 +197,7 @@ it('erases an account with all that it owns, also what no list leads to, on whic
   const webhook = { url: receiver.url, events: ['*'] };
   const { body } = await stack.client.expect<{ id: string }>(201, 'POST', '/v1/webhooks', webhook, asAcme);
   const events = Array.from({ length: EVENTS }, () => QUICK_WIN);
-  await stack.client.expect(200, 'POST', '/v1/events/batch', { events }, asAcme);
+  await stack.client.expect(207, 'POST', '/v1/events/batch', { events }, asAcme);
   await receiver.waitFor(EVENTS);
   const connection = connect();
   await connection.del('events:{acme}');

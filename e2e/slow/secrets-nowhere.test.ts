@@ -267,7 +267,7 @@ class Run {
   async rotate({ id }: Webhook): Promise<void> {
     await this.#hideSigningKeys();
     const key = { 'idempotency-key': 'a-signing-key' };
-    await this.client.expect(200, 'POST', '/v1/signing-keys/rotate', {}, key);
+    await this.client.expect(201, 'POST', '/v1/signing-keys/rotate', {}, key);
     await this.#hideSigningKeys();
     const path = `/v1/webhooks/${id}/rotate-secret`;
     const given = newSecret();

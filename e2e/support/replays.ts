@@ -8,7 +8,7 @@ export interface ReplayView {
   readonly status: string;
   readonly found: number;
   readonly enqueued: number;
-  readonly finished_at: string | null;
+  readonly ended_at: string | null;
 }
 
 const BATCH = 500;
@@ -18,7 +18,7 @@ export async function publishMany(client: ApiClient, count: number): Promise<str
   const ids: string[] = [];
   while (ids.length < count) {
     const events = Array.from({ length: Math.min(BATCH, count - ids.length) }, () => QUICK_WIN);
-    const { body } = await client.expect<{ data: { id: string }[] }>(200, 'POST', '/v1/events/batch', {
+    const { body } = await client.expect<{ data: { id: string }[] }>(207, 'POST', '/v1/events/batch', {
       events,
     });
     ids.push(...body.data.map(({ id }) => id));
@@ -42,7 +42,7 @@ export async function readReplay(client: ApiClient, id: string): Promise<ReplayV
 export async function replayEnded(client: ApiClient, { id }: ReplayView): Promise<ReplayView> {
   return await until(async () => {
     const replay = await readReplay(client, id);
-    return replay.finished_at === null ? undefined : replay;
+    return replay.ended_at === null ? undefined : replay;
   });
 }
 

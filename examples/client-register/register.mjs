@@ -24,7 +24,7 @@ try {
   console.log(await register());
   await client.POST('/v1/webhooks/{id}/test', {
     params: { path: { id: UID } },
-    body: { type: 'order.created' },
+    body: { event_type: 'order.created' },
   });
   console.log('A test is on its way.');
 } catch (error) {

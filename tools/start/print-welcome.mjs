@@ -84,7 +84,7 @@ export async function createPortalLink({ apiUrl, apiKey, signal }) {
       method: 'POST',
       signal,
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ capabilities: CAPABILITIES, expires_in: A_DAY_SECONDS }),
+      body: JSON.stringify({ capabilities: CAPABILITIES, expires_in_seconds: A_DAY_SECONDS }),
     });
     /** @type {{ url?: string, detail?: string }} */
     const body = JSON.parse(await response.text());

@@ -184,6 +184,6 @@ async function readLeft(context: AdminContext, id: AccountId): Promise<string | 
 function accountTable(accounts: readonly Account[]): string {
   const rows = accounts
     .map(presentAccount)
-    .map(({ id, name = '', status, created_at }) => [id, name, status, created_at]);
+    .map(({ id, name, status, created_at }) => [id, name ?? '', status, created_at]);
   return formatTable(['ID', 'NAME', 'STATUS', 'CREATED'], rows);
 }

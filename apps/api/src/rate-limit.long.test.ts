@@ -124,7 +124,7 @@ describe('the rate limit', () => {
         .send({ events: Array(count).fill({ type: 'keyword.quick_win', data: keywordQuickWin.example }) });
     const first = await publish(4);
     expect({ status: first.status, limit: first.headers.ratelimit }).toEqual({
-      status: 200,
+      status: 207,
       limit: expect.stringContaining('r=6;'),
     });
     const tooLong = await publish(7);

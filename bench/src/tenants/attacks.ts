@@ -179,7 +179,7 @@ const requestAttacks: Readonly<Record<string, Attack>> = {
     name: 'portal sessions with the largest logos, as many as are taken',
     prepare(world) {
       const logo = `data:image/png;base64,${'A'.repeat(LOGO_BYTES - 24)}`;
-      const body = { expires_in: 86_400, theme: { logo } };
+      const body = { expires_in_seconds: 86_400, theme: { logo } };
       return { requests: [world.request('POST', '/v1/portal-sessions', body)] };
     },
   },

@@ -110,7 +110,7 @@ export const deliveryAttacks: Readonly<Record<string, Attack>> = {
         {
           method: 'POST',
           path: '/v1/transformations/try',
-          body: JSON.stringify({ code: TRIVIAL, type: EVENT_TYPE }),
+          body: JSON.stringify({ code: TRIVIAL, event_type: EVENT_TYPE }),
         },
       ],
     },
@@ -128,7 +128,7 @@ export const deliveryAttacks: Readonly<Record<string, Attack>> = {
   contacts: {
     name: `${CONTACTS} contacts that never answer, made, changed, asked again and listed`,
     async prepare(world) {
-      const contactAt = (i: number | string) => ({ kind: 'webhook', url: world.urlOf('hang', i) });
+      const contactAt = (i: number | string) => ({ type: 'webhook', url: world.urlOf('hang', i) });
       const made = await Promise.all(
         Array.from({ length: CONTACTS }, (_, i) =>
           world.service.ask(ATTACKER, 'POST', '/v1/contacts', contactAt(i)),

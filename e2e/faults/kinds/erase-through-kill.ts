@@ -44,7 +44,7 @@ async function fillAccount(
   const event = { type: 'keyword.quick_win', data: { keyword: account, position: 3, volume: 10 } };
   const events = Array.from({ length: BATCH_SIZE }, () => event);
   for (let i = 0; i < BATCHES; i += 1) {
-    await askPatiently(client, 200, 'POST', '/v1/events/batch', { events }, asAccount);
+    await askPatiently(client, 207, 'POST', '/v1/events/batch', { events }, asAccount);
   }
 }
 

@@ -8,8 +8,8 @@ import { PageFaults } from './page-faults';
 export interface SessionWish {
   readonly capabilities?: readonly Capability[];
   /** Another account's, for which the stack's key is an operator. */
-  readonly account?: string;
-  readonly expires_in?: number;
+  readonly account_id?: string;
+  readonly expires_in_seconds?: number;
   readonly label?: string;
   readonly return_url?: string;
   readonly theme?: Readonly<Record<string, string>>;

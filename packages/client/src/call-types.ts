@@ -45,7 +45,7 @@ export type Item<P extends ListPath> = Data<P, 'get'> extends Page<infer I> ? I 
 export interface Page<I> {
   data: I[];
   next_cursor: string | null;
-  history?: 'unavailable';
+  history?: 'unavailable' | null;
 }
 
 type SuccessStatus = 200 | 201 | 202 | 204;

@@ -22,7 +22,7 @@ export interface CheckOptions {
   readonly toleranceSeconds?: number;
   readonly serviceHeader?: ServiceHeader;
   /**
-   * Whether to accept CloudEvents whose attributes are `ce-…` headers, of a webhook with `format: cloudevents-binary`. **No
+   * Whether to accept CloudEvents whose attributes are `ce-…` headers, of a webhook with `format: cloudevents_binary`. **No
    * signature covers those headers**, so somebody on the way could change the type. Default: they are refused.
    */
   readonly binaryCloudEvents?: boolean;

@@ -18,6 +18,7 @@ import { z } from 'zod';
 import type { ApiContext } from '../context';
 import { actOf, noteRefusal } from './audit';
 import { admit, assume, letIn, spend, withdraw } from './authenticate';
+import { deprecationHeaders } from './deprecation';
 import { answerOnce, IDEMPOTENCY_KEY, type Origin } from './idempotency';
 import { boundsOf, JSON_TYPES, type JsonBody, JsonBodyReader, mediaTypeOf, NO_BODY } from './json-body';
 import { apiKeyOf, originOf, type RequestState, requestStateOf } from './request-state';
@@ -57,11 +58,13 @@ class RouteServer {
   readonly #ownForm: ServedForm;
   /** By their media types. */
   readonly #otherForms: readonly ServedForm[];
+  readonly #head: readonly string[] | undefined;
 
   constructor(
     private readonly route: Route,
     private readonly context: ApiContext,
   ) {
+    this.#head = route.deprecated && deprecationHeaders(route.deprecated);
     this.#ownForm = servedForm(route, context);
     this.#otherForms = (route.otherForms ?? []).map((form) =>
       servedForm({ ...form, request: { ...route.request, ...form.request } }, context, form),
@@ -72,6 +75,7 @@ class RouteServer {
     const state = requestStateOf(response);
     state.route = this.route.path;
     state.isProbe = this.route.isProbe === true;
+    state.routeHead = this.#head;
     try {
       const assumption = this.route.mayAssume ? assume(this.context, request, state) : undefined;
       const reply = assumption

@@ -43,7 +43,7 @@ export function pageQuery<Cursor extends z.ZodType>(cursor: Cursor) {
 export function pageOf<Item extends z.ZodType>(item: Item, name: `${string}Page`) {
   return z
     .object({
-      data: z.array(item).describe('The items of this page, in the order of the list.'),
+      data: z.array(item).readonly().describe('The items of this page, in the order of the list.'),
       next_cursor: z
         .string()
         .nullable()
@@ -54,7 +54,7 @@ export function pageOf<Item extends z.ZodType>(item: Item, name: `${string}Page`
 }
 
 /** The form of every list: `data`, and the cursor of the next page. */
-export function presentPage(data: readonly unknown[], nextCursor: unknown) {
+export function presentPage<Item>(data: readonly Item[], nextCursor: unknown) {
   return {
     data,
     next_cursor: nextCursor === undefined ? null : encodeCursor(nextCursor),
@@ -73,9 +73,9 @@ export function historyPageOf<Item extends z.ZodType>(item: Item, name: `${strin
         ),
       history: z
         .literal('unavailable')
-        .optional()
+        .nullable()
         .describe(
-          'Present when the list has older items that cannot be read at the moment, because PostgreSQL is not reachable.',
+          '`unavailable`: the list has older items that cannot be read at the moment, because PostgreSQL is not reachable. Null: it is whole.',
         ),
     })
     .meta({ id: name });
@@ -94,7 +94,7 @@ export function presentHistoryPage(
   { nextCursor, searchedBackTo, isCutShort }: HistoryPart,
 ) {
   const page = { ...presentPage(data, nextCursor), oldest_searched_at: formatTimeOrNull(searchedBackTo) };
-  return isCutShort ? { ...page, history: 'unavailable' } : page;
+  return { ...page, history: isCutShort ? 'unavailable' : null };
 }
 
 const BASE64URL = /^[A-Za-z0-9_-]+$/;

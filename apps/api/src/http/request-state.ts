@@ -47,6 +47,8 @@ export class RequestState {
   rate: { readonly policy: string; readonly standing: string } | undefined;
   /** Probes come every few seconds and say nothing about the use of the API: they are not announced. */
   isProbe = false;
+  /** What its route adds to the head of each response, names and values by turns. */
+  routeHead: readonly string[] | undefined;
   #ownId: string | undefined;
 
   constructor(

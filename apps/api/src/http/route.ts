@@ -7,6 +7,7 @@ import type { Connection } from '@hookferry/core/platform/recheck';
 import type { Premise } from '@hookferry/core/publish/publishing-parts';
 import { z } from 'zod';
 import type { ApiContext } from '../context';
+import type { Deprecation } from './deprecation';
 import type { JsonPath } from './json-walk';
 
 /** The parts of a route's requests. A part that is absent must not be sent. */
@@ -159,6 +160,8 @@ interface RouteFacts<Shape extends RequestShape, Modules extends object> {
   /** The capability that a portal session needs instead of the scope. */
   readonly capability?: Capability;
   readonly request: Shape;
+  /** It will go away: its responses and its description say so. */
+  readonly deprecated?: Deprecation;
   /** It makes an object, so clients may send an Idempotency-Key; the object's ids come from `newId`. */
   readonly creates?: true;
   /** It stores data of the account, which must have room: an event, or anything else. */

@@ -66,12 +66,30 @@ async function succeed(route: RouteCase, status: number): Promise<Response> {
   const key = await newKey(route);
   // An export of no attempts has no line.
   if (route.path === '/v1/deliveries/export') await recordAttempt();
+  if (route.path === '/v1/listeners' && status === 201) {
+    return send(route, { key, body: { ...route.body, name: 'anew' } });
+  }
   if (status === route.status) return send(route, { key });
   if (route.scope === 'none') return send(route, { body: { code: await newCode(key) } });
+  if (status === 201) return putAnew(route, key);
+  if (route.path === '/v1/listeners') {
+    await send(route, { key });
+    return send(route, { key });
+  }
   // The second time an event comes under an id of its publisher.
   const body = { ...route.body, id: uniqueEventId() };
   await send(route, { key, body });
   return send(route, { key, body });
+}
+
+/** What a PUT makes, where it replaces nothing. */
+async function putAnew(route: RouteCase, key: string): Promise<Response> {
+  if (route.path.startsWith('/v1/event-types/')) {
+    return send(route, { key, path: `/v1/event-types/anew.t${uniqueEventId().slice(4)}` });
+  }
+  const path = pathTo(route, own);
+  await request(api.url).delete(path).set('authorization', `Bearer ${key}`);
+  return send(route, { key, path });
 }
 
 async function recordAttempt(): Promise<void> {
@@ -164,6 +182,7 @@ const PROVOKE: Readonly<Record<number, (route: RouteCase) => Promise<Response>>>
     }),
   207: async (route) => {
     const { body } = route;
+    if (route.status === 207) return send(route, { key: await newKey(route) });
     const event = { specversion: '1.0', id: 'e', source: '/s', ...body };
     const headers = { 'content-type': 'application/cloudevents-batch+json' };
     return send(route, { key: await newKey(route), headers, body: JSON.stringify([event, {}]) });

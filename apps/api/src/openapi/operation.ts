@@ -7,6 +7,8 @@ import type { DeclaredResponse, RequestShape, Route } from '../http/route';
 import { EVENTS_TYPE, NDJSON_TYPE } from '../http/send-reply';
 import examples from './answer-examples.json';
 
+const JSON_TYPE = 'application/json';
+
 /** A response of each route, by operation and status. `npm run examples` writes them. */
 export const answerExamples: Readonly<Record<string, Readonly<Record<string, unknown>>>> = examples;
 
@@ -17,6 +19,7 @@ export function describeRoute(route: Route, components: Components): Json {
     operationId,
     summary,
     description: permissionOf(route),
+    ...(route.deprecated && { deprecated: true }),
     tags: [tagOf(route)],
     ...(route.scope === 'none' ? { security: [] } : {}),
     parameters: [
@@ -47,8 +50,11 @@ export function tagOf({ path }: Pick<Route, 'path'>): string {
   return path.split('/')[2] ?? '';
 }
 
-function permissionOf({ scope, operatorOnly, handlesSecret, capability }: Route): string {
+function permissionOf({ scope, operatorOnly, handlesSecret, capability, deprecated }: Route): string {
   return [
+    ...(deprecated
+      ? [`Deprecated since ${deprecated.since}, and gone from ${deprecated.sunset} on at the earliest.`]
+      : []),
     needsOf(scope),
     ...(operatorOnly ? ["The key must belong to the operator's account."] : []),
     ...(capability ? [`A portal session needs the capability \`${capability}\` instead.`] : []),
@@ -139,12 +145,12 @@ export const headerParameters = {
 };
 
 function bodyOf({ method, request, otherForms = [] }: Route, components: Components): Json {
-  const type = method === 'patch' ? 'application/merge-patch+json' : 'application/json';
+  const types = method === 'patch' ? ['application/merge-patch+json', JSON_TYPE] : [JSON_TYPE];
   const texts = otherForms.flatMap(({ description }) => description ?? []);
   // One that is told by a header has the media type of another.
   const forms = otherForms.filter(({ header }) => header === undefined);
   const content = [
-    [type, contentOf(request, components)],
+    ...types.map((type) => [type, contentOf(request, components)]),
     ...forms.map((form) => [form.mediaType, contentOf(form.request, components)]),
   ];
   return {
@@ -180,7 +186,7 @@ function responseOf(declared: DeclaredResponse, example: unknown, components: Co
 
 function typeOf({ isLines, isEvents }: DeclaredResponse): string {
   if (isEvents) return EVENTS_TYPE;
-  return isLines ? NDJSON_TYPE : 'application/json';
+  return isLines ? NDJSON_TYPE : JSON_TYPE;
 }
 
 /** The possible errors of any route: it needs a valid key or code, a known query and the store. */

@@ -197,6 +197,11 @@ describe('API keys', () => {
         id,
         name: 'Acme',
         weight: 1,
+        cloudevents_source: null,
+        endpoint_verification: null,
+        erasure: null,
+        history_retention: null,
+        quota_bytes: null,
         default_signing: 'hmac',
         status: 'active',
         created_at: expect.stringMatching(TIME),
@@ -266,7 +271,13 @@ describe('API keys', () => {
       const { body } = await call('get', '/v1/accounts/default', operatorKey);
       expect(body).toEqual({
         id: 'default',
+        name: null,
         weight: 1,
+        cloudevents_source: null,
+        endpoint_verification: null,
+        erasure: null,
+        history_retention: null,
+        quota_bytes: null,
         default_signing: 'hmac',
         status: 'active',
         created_at: expect.stringMatching(TIME),
@@ -392,7 +403,7 @@ describe('the quota of an account', () => {
     await publish().expect(202);
     expect(await change(0)).toMatchObject({ quota_bytes: 0 });
     expect(await usage()).toMatchObject({ quota_bytes: null });
-    expect(await change(null)).not.toHaveProperty('quota_bytes');
+    expect(await change(null)).toMatchObject({ quota_bytes: null });
     expect(await usage()).toMatchObject({ quota_bytes: QUOTA_BYTES });
     await publish().expect(409);
   });
@@ -420,7 +431,7 @@ describe('the quota of an account', () => {
     expect((await operator.send('get', `/v1/accounts/${id}`)).body).toMatchObject({
       history_retention: '400d',
     });
-    expect(await change({ history_retention: null })).not.toHaveProperty('history_retention');
+    expect(await change({ history_retention: null })).toMatchObject({ history_retention: null });
     expect(await change({})).toMatchObject({ weight: 2 });
   });
 
@@ -436,7 +447,7 @@ describe('the quota of an account', () => {
   it('has no bytes of a history in the usage where there is none', async () => {
     const usage = await client(operatorKey).usage();
     expect(usage).toMatchObject({ redis_bytes: usage.used_bytes });
-    expect(usage).not.toHaveProperty('history_bytes');
+    expect(usage).toMatchObject({ history_bytes: null });
   });
 
   it('counts what it refuses, and how many accounts are near their quota', async () => {

@@ -57,9 +57,14 @@ const usageSchema = z
     redis_bytes: bytes.describe('The same as `used_bytes`.'),
     history_bytes: bytes
       .nullable()
-      .optional()
       .describe(
-        'About how many bytes the account takes up in PostgreSQL. Null: PostgreSQL is not reachable. Absent: there is no history.',
+        'About how many bytes the account takes up in PostgreSQL. Null: there is no history, or `history` is `unavailable`.',
+      ),
+    history: z
+      .literal('unavailable')
+      .nullable()
+      .describe(
+        '`unavailable`: PostgreSQL is not reachable at the moment. Null: it is, or there is no history.',
       ),
     quota_bytes: bytes
       .nullable()
@@ -75,7 +80,8 @@ function presentUsage({ usage, historyBytes }: WholeUsage): z.infer<typeof usage
   return {
     used_bytes: usage.usedBytes,
     redis_bytes: usage.usedBytes,
-    ...(historyBytes === undefined ? {} : { history_bytes: historyBytes }),
+    history_bytes: historyBytes ?? null,
+    history: historyBytes === null ? 'unavailable' : null,
     quota_bytes: usage.quotaBytes ?? null,
     bytes: presentBytes(usage.bytes),
     events: usage.events,
@@ -89,18 +95,17 @@ function presentBytes(stored: AccountUsage['bytes']): z.infer<typeof storedBytes
   return { events, deliveries, responses: answers, replays, portal_sessions: sessions };
 }
 
-const querySchema = pageQuery(newestFirstCursorSchema).extend({
-  include: z
-    .enum(['usage'])
-    .optional()
-    .describe('`usage`: each account of the list has its usage. Default: none has.'),
-});
+const include = z
+  .enum(['usage'])
+  .optional()
+  .describe('`usage`: each account of the response has its usage. Default: none has.');
+const querySchema = pageQuery(newestFirstCursorSchema).extend({ include });
 
-const listedAccountSchema = accountViewSchema
+const accountWithUsageSchema = accountViewSchema
   .extend({
     usage: usageSchema.optional().describe('How much the account stores. Present with `include=usage`.'),
   })
-  .meta({ id: 'ListedAccount' });
+  .meta({ id: 'AccountWithUsage' });
 
 export const listAccounts = defineRoute({
   operationId: 'listAccounts',
@@ -111,7 +116,7 @@ export const listAccounts = defineRoute({
   operatorOnly: true,
   request: { query: querySchema },
   responses: {
-    200: { description: 'A page of accounts.', schema: pageOf(listedAccountSchema, 'AccountPage') },
+    200: { description: 'A page of accounts.', schema: pageOf(accountWithUsageSchema, 'AccountPage') },
   },
   async handle({ query }, core) {
     const page = await core.accounts.list(query.limit, query.cursor);
@@ -131,14 +136,16 @@ export const readAccount = defineRoute({
   path: '/v1/accounts/:id',
   scope: 'accounts:act',
   operatorOnly: true,
-  request: { params: z.object({ id: accountIdSchema }) },
+  request: { params: z.object({ id: accountIdSchema }), query: z.strictObject({ include }) },
   responses: {
-    200: { description: 'The account.', schema: accountViewSchema },
+    200: { description: 'The account.', schema: accountWithUsageSchema },
   },
-  async handle({ params }, core) {
+  async handle({ params, query }, core) {
     const account = await core.accounts.read(params.id);
-    const remains = await core.erasure.remains(account);
-    return { status: 200, body: presentAccount({ ...account, remains }) };
+    const shown = presentAccount({ ...account, remains: await core.erasure.remains(account) });
+    if (query.include !== 'usage') return { status: 200, body: shown };
+    const [usage] = await core.operations.readUsages([account.id]);
+    return { status: 200, body: { ...shown, usage: usage && presentUsage(usage) } };
   },
 });
 

@@ -35,7 +35,7 @@ describe("a key of a product's backend", () => {
     expect((await callApi(api, 'get', `/v1/accounts/${id}`, key)).body).toMatchObject({ id, name: 'Acme' });
     const published = await callApi(api, 'post', '/v1/events', key).set('x-account-id', id).send(EVENT);
     expect(published.status).toBe(202);
-    const token = await signIn(api, key, { account: id });
+    const token = await signIn(api, key, { account_id: id });
     expect((await callApi(api, 'get', '/v1/me', token)).body).toMatchObject({
       account_id: id,
       type: 'portal_session',
@@ -100,8 +100,8 @@ describe('a key of some event types', () => {
     });
     const batch = await callApi(api, 'post', '/v1/events/batch', key).send({ events: [EVENT, quickWin] });
     expect(batch.body.data).toMatchObject([
-      { status: 403, error: { code: 'insufficient_scope' } },
-      { status: 202 },
+      { status_code: 403, error: { code: 'insufficient_scope' } },
+      { status_code: 202 },
     ]);
     const cloudEvent = { specversion: '1.0', id: 'ce-1', source: '/a', ...EVENT };
     const ofCloud = await callApi(api, 'post', '/v1/events', key)

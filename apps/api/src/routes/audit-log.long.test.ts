@@ -123,7 +123,7 @@ describe('what is done', () => {
     });
     const rotated = await call('post', `/v1/webhooks/${body.id}/rotate-secret`).send({});
     const issued = await call('post', '/v1/api-keys').send({ name: 'a key', scopes: ['admin'] });
-    const made = await call('post', '/v1/portal-sessions').send({ expires_in: 60 });
+    const made = await call('post', '/v1/portal-sessions').send({ expires_in_seconds: 60 });
     await call('post', '/v1/webhooks').send({ ...WEBHOOK, secret: 'bad-secret' });
     const { url } = made.body as { readonly url: string };
     const hidden = [secret, rotated.body.secret, issued.body.key, url.split('#code=')[1]];
@@ -228,7 +228,7 @@ describe('which request it was', () => {
     // It must not seem to be the end of the test.
     await call('post', `/v1/webhooks/${body.id}/test`)
       .set('x-request-id', chosen)
-      .send({ type: 1 })
+      .send({ event_type: 1 })
       .expect(422);
     const found = await entriesOf(chosen, 3);
     const ids = found.map(({ request_id: id }) => id);

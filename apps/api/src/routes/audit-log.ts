@@ -6,8 +6,9 @@ import {
   type AuditEntry,
   auditActorSchema,
   auditIdSchema,
+  auditTargetOf,
+  auditTargetSchema,
   fieldChangeSchema,
-  targetTypeOf,
 } from '@hookferry/core/domain/audit';
 import { historyUnavailable } from '@hookferry/core/history/database/pg-database';
 import { formatTime, timeSchema } from '@hookferry/core/platform/clock';
@@ -64,20 +65,12 @@ const entrySchema = z
       .string()
       .nullable()
       .describe('The account whose log the entry is in. Null: the actor belongs to no account.'),
-    at: timeSchema.describe('When the action was done or refused.'),
+    created_at: timeSchema.describe('When the action was done or refused.'),
     actor: auditActorSchema.describe('The actor of the action.'),
     action: z.string().meta({ example: 'webhook.update' }).describe('The action: a noun and a verb.'),
-    target: z
-      .object({
-        type: z.string().describe('The kind of the object: the noun of the action.'),
-        id: z.string().describe('The id of the object.'),
-      })
-      .nullable()
-      .describe('The object of the action. Null: it has none.'),
+    target: auditTargetSchema.nullable().describe('The object of the action. Null: it has none.'),
     outcome: z.enum(['ok', 'refused']).describe('`ok`: the action was done. `refused`: it was not.'),
-    code: codeSchema
-      .optional()
-      .describe('The code of the error that refused the action. Absent: it was done.'),
+    code: codeSchema.nullable().describe('The code of the error that refused the action. Null: it was done.'),
     address: z
       .string()
       .nullable()
@@ -163,12 +156,12 @@ function presentEntry(entry: AuditEntry): z.infer<typeof entrySchema> {
   return {
     id,
     account_id: accountId ?? null,
-    at: formatTime(at),
+    created_at: formatTime(at),
     actor,
     action,
-    target: targetId === undefined ? null : { type: targetTypeOf(action), id: targetId },
+    target: auditTargetOf(action, targetId),
     outcome: code === undefined ? 'ok' : 'refused',
-    ...(code === undefined ? {} : { code: codeSchema.parse(code) }),
+    code: code === undefined ? null : codeSchema.parse(code),
     address: address ?? null,
     request_id: requestId ?? null,
     client_request_id: clientRequestId ?? null,

@@ -52,7 +52,7 @@ async function auditOf() {
 describe('a contact', () => {
   it('is made unconfirmed, listed, changed and deleted, and each is on record', async () => {
     const made = await create({
-      kind: 'email',
+      type: 'email',
       address: newAddress(),
       occasions: ['disabled'],
       digest: 'daily',
@@ -70,7 +70,7 @@ describe('a contact', () => {
   });
 
   it('of a chat shows the host of its URL alone, and is sealed in Redis', async () => {
-    const made = await create({ kind: 'slack', url: SLACK });
+    const made = await create({ type: 'slack', url: SLACK });
     expect(made.body.target).toBe('hooks.slack.com');
     const stored = await api.redis.client.hvals(keys.contacts(accountId));
     expect(stored).toHaveLength(1);
@@ -94,7 +94,7 @@ describe('a contact', () => {
   });
 
   it('is asked again until it has answered, as often as an address may be', async () => {
-    const { id } = (await create({ kind: 'email', address: newAddress() })).body;
+    const { id } = (await create({ type: 'email', address: newAddress() })).body;
     const again = () => call('post', `/v1/contacts/${id}/ask-again`);
     for (let each = 1; each < CONFIRMATIONS_AN_HOUR.ofAccountAtTarget; each++) {
       const asked = await again();
@@ -112,7 +112,7 @@ describe('a contact', () => {
   });
 
   it('by mail may have an address with letters of its own alphabet in its domain', async () => {
-    const made = await create({ kind: 'email', address: `ops-${count++}@münchen.example` });
+    const made = await create({ type: 'email', address: `ops-${count++}@münchen.example` });
     expect([made.status, made.body.target]).toEqual([
       201,
       expect.stringMatching(/@xn--mnchen-3ya\.example$/),
@@ -120,30 +120,30 @@ describe('a contact', () => {
   });
 
   it.each([
-    ['a character that no address has', { kind: 'email', address: 'a@exa mple.com' }, '/address'],
-    ['a null byte in an address', { kind: 'email', address: 'a\u0000@example.com' }, '/address'],
-    ['a source route', { kind: 'email', address: '@b.example:a@example.com' }, '/address'],
-    ['a line break behind an address', { kind: 'email', address: 'a@example.com\r\n' }, '/address'],
-    ['a pipe in place of an address', { kind: 'email', address: '|/bin/sh@example.com\n' }, '/address'],
-    ['an address within a name', { kind: 'email', address: 'A <a@example.com>' }, '/address'],
-    ['an address that is too long', { kind: 'email', address: `${'a'.repeat(300)}@example.com` }, '/address'],
-    ['a domain that is too long', { kind: 'email', address: `a@${'ü'.repeat(250)}.example` }, '/address'],
-    ['a private address in other clothes', { kind: 'webhook', url: 'https://0x7f.1/hook' }, '/url'],
-    ['an address of the machine', { kind: 'webhook', url: 'https://[::ffff:127.0.0.1]/hook' }, '/url'],
-    ['an address that is none', { kind: 'email', address: 'ops' }, '/address'],
-    ['several addresses', { kind: 'email', address: 'a@example.com,b@example.com' }, '/address'],
+    ['a character that no address has', { type: 'email', address: 'a@exa mple.com' }, '/address'],
+    ['a null byte in an address', { type: 'email', address: 'a\u0000@example.com' }, '/address'],
+    ['a source route', { type: 'email', address: '@b.example:a@example.com' }, '/address'],
+    ['a line break behind an address', { type: 'email', address: 'a@example.com\r\n' }, '/address'],
+    ['a pipe in place of an address', { type: 'email', address: '|/bin/sh@example.com\n' }, '/address'],
+    ['an address within a name', { type: 'email', address: 'A <a@example.com>' }, '/address'],
+    ['an address that is too long', { type: 'email', address: `${'a'.repeat(300)}@example.com` }, '/address'],
+    ['a domain that is too long', { type: 'email', address: `a@${'ü'.repeat(250)}.example` }, '/address'],
+    ['a private address in other clothes', { type: 'webhook', url: 'https://0x7f.1/hook' }, '/url'],
+    ['an address of the machine', { type: 'webhook', url: 'https://[::ffff:127.0.0.1]/hook' }, '/url'],
+    ['an address that is none', { type: 'email', address: 'ops' }, '/address'],
+    ['several addresses', { type: 'email', address: 'a@example.com,b@example.com' }, '/address'],
     [
       'a line break in an address',
-      { kind: 'email', address: 'a@example.com\r\nBcc: b@example.com' },
+      { type: 'email', address: 'a@example.com\r\nBcc: b@example.com' },
       '/address',
     ],
-    ['no address', { kind: 'email' }, '/address'],
-    ['an address for a chat', { kind: 'slack', url: SLACK, address: 'a@example.com' }, '/address'],
-    ['no URL', { kind: 'webhook' }, '/url'],
-    ['an address within', { kind: 'webhook', url: 'https://169.254.169.254/latest' }, '/url'],
-    ['another host than Slack', { kind: 'slack', url: 'https://example.com/services' }, '/url'],
-    ['a host that looks like Slack', { kind: 'slack', url: 'https://hooks.slack.com.example.com/x' }, '/url'],
-    ['an unknown occasion', { kind: 'slack', url: SLACK, occasions: ['all'] }, '/occasions/0'],
+    ['no address', { type: 'email' }, '/address'],
+    ['an address for a chat', { type: 'slack', url: SLACK, address: 'a@example.com' }, '/address'],
+    ['no URL', { type: 'webhook' }, '/url'],
+    ['an address within', { type: 'webhook', url: 'https://169.254.169.254/latest' }, '/url'],
+    ['another host than Slack', { type: 'slack', url: 'https://example.com/services' }, '/url'],
+    ['a host that looks like Slack', { type: 'slack', url: 'https://hooks.slack.com.example.com/x' }, '/url'],
+    ['an unknown occasion', { type: 'slack', url: SLACK, occasions: ['all'] }, '/occasions/0'],
   ])('is refused for %s', async (_fault, body, pointer) => {
     const problem = readProblem(await create(body));
     expect(problem).toMatchObject({ status: 422, code: 'invalid_request' });
@@ -151,14 +151,14 @@ describe('a contact', () => {
   });
 
   it('is refused for a webhook that is not there', async () => {
-    const body = { kind: 'email', address: newAddress(), webhook_id: uniqueEndpointId() };
+    const body = { type: 'email', address: newAddress(), webhook_id: uniqueEndpointId() };
     expect(readProblem(await create(body))).toMatchObject({ code: 'not_found' });
   });
 
   it('is refused where mail, or the links, are not set up', async () => {
     for (const unset of ['MAIL_FROM', 'PUBLIC_URL']) {
       const other = await startTestApi({ REDIS_URL: api.redis.url, [unset]: '' });
-      const answer = await create({ kind: 'email', address: newAddress() }, other);
+      const answer = await create({ type: 'email', address: newAddress() }, other);
       await other.close();
       expect(readProblem(answer)).toMatchObject({ code: 'invalid_request' });
       expect(answer.body.errors[0].detail).toContain(unset);
@@ -172,12 +172,12 @@ describe('a contact', () => {
     for (let account = 0; account <= ofTarget / ofAccountAtTarget; account++) {
       ({ key } = await api.issueKey());
       for (let each = 0; each <= ofAccountAtTarget; each++) {
-        granted.push((await create({ kind: 'email', address: address.toUpperCase() })).status === 201);
+        granted.push((await create({ type: 'email', address: address.toUpperCase() })).status === 201);
       }
     }
     const perAccount = [true, true, true, false];
     expect(granted).toEqual([...perAccount, ...perAccount, false, false, false, false]);
-    const answer = await create({ kind: 'email', address });
+    const answer = await create({ type: 'email', address });
     expect(readProblem(answer)).toMatchObject({ status: 429, code: 'rate_limited' });
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(3_000);
   });
@@ -196,7 +196,7 @@ describe('a contact', () => {
     const name = `victim${count++}`;
     const statuses = [];
     for (let each = 0; each <= CONFIRMATIONS_AN_HOUR.ofAccountAtTarget; each++) {
-      statuses.push((await create({ kind: 'email', address: write(name, each) })).status);
+      statuses.push((await create({ type: 'email', address: write(name, each) })).status);
     }
     expect(statuses).toEqual([201, 201, 201, 429]);
   });
@@ -204,22 +204,22 @@ describe('a contact', () => {
   it('counts for its account when it is deleted again, and when it is asked again', async () => {
     const { ofAccount } = CONFIRMATIONS_AN_HOUR;
     for (let each = 0; each < ofAccount; each += 2) {
-      const { id } = (await create({ kind: 'email', address: newAddress() })).body;
+      const { id } = (await create({ type: 'email', address: newAddress() })).body;
       expect((await call('post', `/v1/contacts/${id}/ask-again`)).status).toBe(202);
       expect((await call('delete', `/v1/contacts/${id}`)).status).toBe(204);
     }
-    const refused = await create({ kind: 'webhook', url: 'https://ops.example.com/told' });
+    const refused = await create({ type: 'webhook', url: 'https://ops.example.com/told' });
     expect(readProblem(refused)).toMatchObject({ status: 429, code: 'rate_limited' });
     expect(refused.body.detail).toContain(`${ofAccount} confirmations`);
     ({ key } = await api.issueKey());
-    expect((await create({ kind: 'email', address: newAddress() })).status).toBe(201);
+    expect((await create({ type: 'email', address: newAddress() })).status).toBe(201);
   });
 
   it('is asked no more often than the service may ask anybody', async () => {
     const { ofService } = CONFIRMATIONS_AN_HOUR;
     await api.redis.client.hset(keys.allConfirmations, ALL, ofService - 1);
-    expect((await create({ kind: 'email', address: newAddress() })).status).toBe(201);
-    const refused = await create({ kind: 'email', address: newAddress() });
+    expect((await create({ type: 'email', address: newAddress() })).status).toBe(201);
+    const refused = await create({ type: 'email', address: newAddress() });
     await api.redis.client.del(keys.allConfirmations);
     expect(readProblem(refused)).toMatchObject({ status: 429, code: 'rate_limited' });
     expect(refused.body.detail).toContain('The service');
@@ -229,8 +229,8 @@ describe('a contact', () => {
     const trial = await startTestApi({ REDIS_URL: api.redis.url, ALLOW_HTTP_URLS: 'true' });
     const urls = ['http://hooks.slack.com/services/T/B/x', 'https://hooks.slack.com:8443/services/T/B/x'];
     const answers = [];
-    for (const url of urls) answers.push(await create({ kind: 'slack', url }, trial));
-    const webhook = await create({ kind: 'webhook', url: 'http://ops.example.com:8443/told' }, trial);
+    for (const url of urls) answers.push(await create({ type: 'slack', url }, trial));
+    const webhook = await create({ type: 'webhook', url: 'http://ops.example.com:8443/told' }, trial);
     await trial.close();
     for (const answer of answers)
       expect(readProblem(answer)).toMatchObject({ status: 422, pointers: ['/url'] });
@@ -240,7 +240,7 @@ describe('a contact', () => {
   it('is one of a bounded number', async () => {
     const answers = [];
     for (let each = 0; each <= MAX_CONTACTS; each++) {
-      answers.push(await create({ kind: 'email', address: newAddress() }));
+      answers.push(await create({ type: 'email', address: newAddress() }));
     }
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(MAX_CONTACTS);
     expect(readProblem(answers[MAX_CONTACTS] as (typeof answers)[0])).toMatchObject({
@@ -307,7 +307,7 @@ describe('the link in a message', () => {
   const statusOf = async () => (await call('get', '/v1/contacts')).body.data[0].status;
 
   it('asks first, and does what it is for when the button is pressed', async () => {
-    const { id } = (await create({ kind: 'email', address: newAddress() })).body;
+    const { id } = (await create({ type: 'email', address: newAddress() })).body;
     const path = await linkOf(id, 'confirm');
     const page = await request(api.url).get(path);
     expect(page.text).toContain('<form method="post">');
@@ -321,7 +321,7 @@ describe('the link in a message', () => {
   });
 
   it('unsubscribes by one click of a mail program, and for good', async () => {
-    const { id } = (await create({ kind: 'email', address: newAddress() })).body;
+    const { id } = (await create({ type: 'email', address: newAddress() })).body;
     const path = await linkOf(id, 'unsubscribe');
     const answer = await request(api.url).post(path).type('form').send('List-Unsubscribe=One-Click');
     expect(answer.status).toBe(200);

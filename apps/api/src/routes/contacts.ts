@@ -36,7 +36,7 @@ const SECRET_BYTES = 32;
 const contactSchema = z
   .object({
     id: contactIdSchema.describe('The id of the contact.'),
-    kind: contactKindSchema.describe(KIND),
+    type: contactKindSchema.describe(KIND),
     target: z
       .string()
       .describe(
@@ -65,9 +65,7 @@ const contactSchema = z
   })
   .meta({ id: 'Contact' });
 
-const listSchema = z
-  .object({ data: z.array(contactSchema).readonly().describe('The contacts, newest first.') })
-  .meta({ id: 'ContactList' });
+const listSchema = pageOf(contactSchema, 'ContactPage');
 
 /** Its target gets one message with a link to confirm. */
 export const createContact = defineRoute({
@@ -79,7 +77,7 @@ export const createContact = defineRoute({
   audit: 'contact.create',
   request: {
     body: newContactSchema,
-    example: { kind: 'slack', url: 'https://hooks.slack.com/services/T000/B000/XXXX' },
+    example: { type: 'slack', url: 'https://hooks.slack.com/services/T000/B000/XXXX' },
   },
   creates: true,
   stores: 'other',
@@ -112,7 +110,7 @@ export const listContacts = defineRoute({
   responses: { 200: { description: 'All contacts of the account, newest first.', schema: listSchema } },
   async handle({ apiKey: { accountId } }, { contacts }: NotificationModules) {
     const all = await contacts.list(accountId);
-    return { status: 200, body: { data: all.map(presentContact) } };
+    return { status: 200, body: presentPage(all.map(presentContact), undefined) };
   },
 });
 
@@ -213,7 +211,7 @@ const notificationSchema = z
   .object({
     id: notificationIdSchema.describe('The id of the notification.'),
     contact_id: contactIdSchema.describe('The contact that it is for.'),
-    kind: contactKindSchema.describe(KIND),
+    contact_type: contactKindSchema.describe(KIND),
     topic: z
       .enum(notificationTopics)
       .describe('The occasion, `confirmation` for the request to confirm, or `test`.'),
@@ -277,7 +275,7 @@ export const listNotifications = defineRoute({
 function presentContact(contact: Contact): z.infer<typeof contactSchema> {
   return {
     id: contact.id,
-    kind: contact.kind,
+    type: contact.kind,
     target: shownTarget(contact),
     webhook_id: contact.endpointId ?? null,
     occasions: contact.occasions ?? null,
@@ -295,7 +293,7 @@ function presentNotification(notification: Notification): z.infer<typeof notific
   return {
     id,
     contact_id: contactId,
-    kind,
+    contact_type: kind,
     topic,
     subjects: subjects.map(({ endpointId, name, label, detail, lastFailure }) => ({
       webhook_id: endpointId ?? null,

@@ -111,7 +111,7 @@ describe('reading', () => {
         id,
         event_id: eventId,
         webhook_id: endpoint.id,
-        type: 'keyword.quick_win',
+        event_type: 'keyword.quick_win',
         status: 'exhausted',
         attempt_count: 2,
         last_outcome: 'connect_refused',
@@ -119,6 +119,8 @@ describe('reading', () => {
         next_attempt_at: null,
         created_at: '2026-11-21T12:00:00.000Z',
         hold: null,
+        superseded_by: null,
+        cancel_reason: null,
         attempts: [
           {
             number: 1,
@@ -126,8 +128,8 @@ describe('reading', () => {
             worker: 'f00d42',
             remote_address: '203.0.113.7',
             holds: [
-              { reason: 'disabled', from: '2026-11-21T11:59:40.000Z', until: '2026-11-21T11:59:59.000Z' },
-              { reason: 'busy', from: '2026-11-21T11:59:59.000Z', until: '2026-11-21T12:00:01.000Z' },
+              { reason: 'disabled', since: '2026-11-21T11:59:40.000Z', until: '2026-11-21T11:59:59.000Z' },
+              { reason: 'busy', since: '2026-11-21T11:59:59.000Z', until: '2026-11-21T12:00:01.000Z' },
             ],
             started_at: '2026-11-21T12:00:01.000Z',
             duration_ms: 40,
@@ -135,6 +137,8 @@ describe('reading', () => {
             outcome: 'http_5xx',
             request_body: null,
             transformation_version: null,
+            batch_id: null,
+            token_error: null,
             request_headers: {
               'x-tenant': '***',
               'content-type': 'application/json',
@@ -153,12 +157,15 @@ describe('reading', () => {
             trigger: 'manual',
             worker: null,
             remote_address: null,
+            holds: [],
             started_at: '2026-11-21T12:00:06.000Z',
             duration_ms: 5,
             timings: { dns_ms: null, connect_ms: null, tls_ms: null, first_byte_ms: null, total_ms: 5 },
             outcome: 'connect_refused',
             request_body: null,
             transformation_version: null,
+            batch_id: null,
+            token_error: null,
             request_headers: {
               'content-type': 'application/json',
               'webhook-id': eventId,
@@ -227,12 +234,18 @@ describe('reading', () => {
 
     it('gives deliveries as they are read alone, but for their attempts', async () => {
       const { id } = await saved([failed]);
-      const { attempts: _attempts, ...listed } = (await get(`/v1/deliveries/${id}`)).body;
+      const {
+        attempts: _attempts,
+        superseded_by: _by,
+        cancel_reason: _reason,
+        ...listed
+      } = (await get(`/v1/deliveries/${id}`)).body;
       expect((await get(path())).body).toEqual({
         data: [listed],
         next_cursor: null,
         has_more: false,
         oldest_searched_at: null,
+        history: null,
       });
     });
 
@@ -384,10 +397,10 @@ describe('the export', () => {
     const id = await saved(ACCEPTED_AT, 2);
     const headers = { authorization: `Bearer ${key}` };
     const { body } = await request(api.url).get(`/v1/deliveries/${id}`).set(headers);
-    const { event_id, webhook_id, type, status, created_at, attempts } = body;
+    const { event_id, webhook_id, event_type, status, created_at, attempts } = body;
     const response = await ask();
     expect(response.headers.get('content-type')).toBe('application/x-ndjson');
-    const own = { delivery_id: id, event_id, webhook_id, type, status, created_at };
+    const own = { delivery_id: id, event_id, webhook_id, event_type, status, created_at };
     expect(
       (await response.text())
         .split('\n')

@@ -46,7 +46,7 @@ async function put(name: string, change: object = {}): Promise<Response> {
 describe('PUT /v1/event-types/{name}', () => {
   it('adds a type, and counts what replaces it', async () => {
     const first = await put('invoice.paid');
-    expect(first.status).toBe(200);
+    expect(first.status).toBe(201);
     const view = { name: 'invoice.paid', ...paid, deprecated: false, origin: 'custom', version: 1 };
     expect(first.body).toEqual(view);
     const second = await put('invoice.paid', { deprecated: true });
@@ -78,7 +78,7 @@ describe('PUT /v1/event-types/{name}', () => {
     const { client } = api.redis;
     const names = Array.from({ length: 999 }, (_, i) => `type.n${i}`);
     await client.hset('{event-types}', ...names.flatMap((name) => [name, '{}']));
-    expect((await put('invoice.paid')).status).toBe(200);
+    expect((await put('invoice.paid')).status).toBe(201);
     expect(readProblem(await put('invoice.lost'))).toEqual({ status: 409, code: 'limit_reached' });
     expect((await put('invoice.paid')).body).toMatchObject({ version: 2 });
   });
@@ -99,6 +99,7 @@ describe('GET /v1/event-types', () => {
         example: type.example,
         deprecated: false,
         origin: originOf(type),
+        version: null,
       })),
     ]);
   });
@@ -203,9 +204,9 @@ describe('a type that an operator added', () => {
       events: [invoice, { ...invoice, data: {} }, invoice],
     });
     expect(body.data).toMatchObject([
-      { status: 202 },
-      { status: 422, error: { errors: [{ pointer: '/events/1/data/id' }] } },
-      { status: 202 },
+      { status_code: 202 },
+      { status_code: 422, error: { errors: [{ pointer: '/events/1/data/id' }] } },
+      { status_code: 202 },
     ]);
   });
 
@@ -275,11 +276,11 @@ describe('without the built-in types', () => {
       const all = await callApi(own, 'post', '/v1/webhooks', ownKey).send({ ...webhook, events: ['*'] });
       expect(all.status).toBe(201);
       const test = () => callApi(own, 'post', `/v1/webhooks/${all.body.id}/test`, ownKey);
-      expect(await test()).toMatchObject({ status: 422, body: { errors: [{ pointer: '/type' }] } });
+      expect(await test()).toMatchObject({ status: 422, body: { errors: [{ pointer: '/event_type' }] } });
 
       const type = { description: 'Ours.', schema: { type: 'object' }, example: { ours: true } };
       const replaced = await callApi(own, 'put', '/v1/event-types/brief.created', ownKey).send(type);
-      expect(replaced).toMatchObject({ status: 200, body: { origin: 'custom' } });
+      expect(replaced).toMatchObject({ status: 201, body: { origin: 'custom' } });
       expect((await list())[0]).toMatchObject({ name: 'brief.created', origin: 'custom' });
       expect((await callApi(own, 'post', '/v1/events', ownKey).send({ ...event, data: {} })).status).toBe(
         202,

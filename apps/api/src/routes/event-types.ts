@@ -4,18 +4,11 @@ import { eventTypeViewSchema } from '@hookferry/core/accounts/event-types/event-
 import { EVENT_TYPE_NAME_FORM, eventTypeNameSchema } from '@hookferry/core/domain/event';
 import { removeEventType as remove } from '@hookferry/core/endpoints/filters/event-filters';
 import { z } from 'zod';
+import { pageOf, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
 import { etagOf, versionsOf } from '../http/send-reply';
 
-const eventTypesSchema = z
-  .object({
-    data: z
-      .array(eventTypeViewSchema)
-      .describe(
-        'The event types: first your own, by name, then the built-in ones, and last those that the service raises.',
-      ),
-  })
-  .meta({ id: 'EventTypeList' });
+const eventTypesSchema = pageOf(eventTypeViewSchema, 'EventTypePage');
 
 /** All of them at once: dozens, not thousands. */
 export const listEventTypes = defineRoute({
@@ -26,10 +19,14 @@ export const listEventTypes = defineRoute({
   scope: 'any',
   request: {},
   responses: {
-    200: { description: 'Every event type.', schema: eventTypesSchema },
+    200: {
+      description:
+        'Every event type: first your own, by name, then the built-in ones, and last those that the service raises.',
+      schema: eventTypesSchema,
+    },
   },
   async handle(_request, core) {
-    return { status: 200, body: { data: await core.eventTypes.list() } };
+    return { status: 200, body: presentPage(await core.eventTypes.list(), undefined) };
   },
 });
 
@@ -106,11 +103,13 @@ export const putEventType = defineRoute({
   },
   maxBodyBytes: MAX_BODY_BYTES,
   responses: {
-    200: { description: 'The event type as it is now.', schema: eventTypeViewSchema },
+    200: { description: 'The event type was replaced.', schema: eventTypeViewSchema },
+    201: { description: 'The event type was added.', schema: eventTypeViewSchema },
   },
   problems: ['conflict', 'limit_reached'],
   async handle({ params, body, act }, core) {
-    return { status: 200, body: await core.eventTypes.put(params.name, body, act) };
+    const put = await core.eventTypes.put(params.name, body, act);
+    return { status: put.version === 1 ? 201 : 200, body: put };
   },
 });
 

@@ -68,6 +68,8 @@ describe('publishing', () => {
           id: expect.stringMatching(/^evt_[0-9a-z]{22}$/),
           type: name,
           created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+          status: 'accepted',
+          deliver_at: null,
         });
         expect(await acceptedEvents()).toEqual([
           {
@@ -339,7 +341,7 @@ describe('reading', () => {
       expect(rest.body).toMatchObject({ has_more: false, next_cursor: null });
       expect(first.body.data[0]).toMatchObject({
         event_id: event.id,
-        type: event.type,
+        event_type: event.type,
         status: 'delivered',
         attempt_count: 1,
         created_at: '2026-11-21T12:00:00.000Z',
@@ -387,6 +389,7 @@ describe('reading', () => {
         next_cursor: null,
         has_more: false,
         oldest_searched_at: null,
+        history: null,
       });
     });
 

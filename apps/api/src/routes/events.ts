@@ -23,7 +23,6 @@ import {
   isInOrder,
   pageQuery,
   presentHistoryPage,
-  presentPage,
   timeRangeQuery,
 } from '../http/page';
 import { defineRoute } from '../http/route';
@@ -123,8 +122,7 @@ export const listEvents = defineRoute({
         after,
       });
       const next = nextCursor && { createdAt: nextCursor.at, eventId: nextCursor.id };
-      const body = { ...presentPage(found.map(presentScheduled), next), oldest_searched_at: null };
-      return { status: 200, body };
+      return { status: 200, body: presentHistoryPage(found.map(presentScheduled), { nextCursor: next }) };
     }
     const page = await core.history.listEvents({ accountId: apiKey.accountId, ...filter }, limit, cursor);
     const part = { ...page, searchedBackTo: page.nextCursor?.createdAt };

@@ -49,8 +49,13 @@ const SCOPE = 'deliveries:read';
 const exportedAttemptSchema = z
   .object({ delivery_id: z.string().describe('The id of the delivery that the attempt belongs to.') })
   .extend(
-    deliverySchema.pick({ event_id: true, webhook_id: true, type: true, status: true, created_at: true })
-      .shape,
+    deliverySchema.pick({
+      event_id: true,
+      webhook_id: true,
+      event_type: true,
+      status: true,
+      created_at: true,
+    }).shape,
   )
   .extend({
     attempt: attemptSchema.describe('The attempt itself.'),
@@ -111,7 +116,7 @@ function presentExportedAttempt(exported: ExportedAttempt): z.infer<typeof expor
     delivery_id: exported.id,
     event_id: exported.eventId,
     webhook_id: exported.endpointId,
-    type: exported.type,
+    event_type: exported.type,
     status: exported.status,
     created_at: formatTime(exported.createdAt),
     attempt: presentAttempt(exported, exported.attempt),

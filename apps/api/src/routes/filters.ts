@@ -59,7 +59,7 @@ const resultSchema = z
       .string()
       .nullable()
       .meta({ description: 'The id of the event. Null: the filter was not tried on a published event.' }),
-    type: z
+    event_type: z
       .string()
       .nullable()
       .meta({ description: 'The type of the event. Null: the filter was tried on `data`.' }),
@@ -149,7 +149,7 @@ function presentTrials(trials: readonly Trial[]): z.infer<typeof triedSchema> {
 function presentTrial({ event, type, matches, because }: Trial): z.infer<typeof resultSchema> {
   return {
     event_id: event?.id ?? null,
-    type: type ?? null,
+    event_type: type ?? null,
     created_at: event === undefined ? null : formatTime(event.createdAt),
     matches: matches ?? null,
     because: because satisfies readonly Explained[],

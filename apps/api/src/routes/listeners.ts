@@ -1,4 +1,4 @@
-import { endpointIdSchema, newestSecret } from '@hookferry/core/domain/endpoint';
+import { endpointIdSchema } from '@hookferry/core/domain/endpoint';
 import { listenerMembers, renameMembers } from '@hookferry/core/endpoints/endpoint-input';
 import { forwardFailures, type ListenerAnswer } from '@hookferry/core/listeners/listener-message';
 import { endReasons, type ListenerLine } from '@hookferry/core/listeners/listener-stream';
@@ -11,7 +11,7 @@ import { credentialsIn, mayGoOn } from '../http/long-requests';
 import { limitSchema } from '../http/page';
 import { defineRoute } from '../http/route';
 import { presentWebhook, webhookSchema } from './present-webhook';
-import { secretViewSchema } from './webhooks';
+import { secretOf, secretViewSchema } from './webhooks';
 
 /** What the routes of listeners call beside the core. */
 export interface ListenerModules {
@@ -55,7 +55,8 @@ export const createListener = defineRoute({
   request: { body: bodySchema, example: { name: 'my-laptop', events: ['order.*'], ordering: 'strict' } },
   stores: 'other',
   responses: {
-    200: {
+    200: { description: 'The listener that had this name, as it is now.', schema: listenerSchema },
+    201: {
       description:
         'The listener: a webhook whose deliveries go to a client of `GET /v1/listeners/{id}/stream`.',
       schema: listenerSchema,
@@ -63,10 +64,10 @@ export const createListener = defineRoute({
   },
   problems: ['conflict', 'limit_reached', 'replays_running'],
   async handle({ apiKey, body, act }, { listeners }: ListenerModules) {
-    const endpoint = await listeners.create(apiKey.accountId, body, act);
+    const { endpoint, isNew } = await listeners.create(apiKey.accountId, body, act);
     return {
-      status: 200,
-      body: { ...presentWebhook(endpoint), secret: newestSecret(endpoint).secret },
+      status: isNew ? 201 : 200,
+      body: { ...presentWebhook(endpoint), secret: secretOf(endpoint) },
     };
   },
 });
@@ -82,10 +83,10 @@ const SCOPE = 'webhooks:write';
 
 const lineSchema = z
   .object({
-    kind: z
+    type: z
       .enum(['ready', 'delivery', 'end'])
       .describe(
-        'The kind of the line. `ready`: the stream has started. `delivery`: a delivery to forward. `end`: the stream ends.',
+        'The type of the line. `ready`: the stream has started. `delivery`: a delivery to forward. `end`: the stream ends.',
       ),
     stream: z
       .string()
@@ -174,10 +175,13 @@ async function* texts(lines: AsyncIterable<ListenerLine>): AsyncGenerator<string
 }
 
 function present(line: ListenerLine): z.infer<typeof lineSchema> {
-  if (line.kind !== 'delivery') return line;
+  if (line.kind !== 'delivery') {
+    const { kind: type, ...rest } = line;
+    return { type, ...rest };
+  }
   const { headers, body, timeoutMs, keptBytes } = line.request;
   return {
-    kind: 'delivery',
+    type: 'delivery',
     exchange: line.exchange,
     headers: { ...headers },
     body_base64: Buffer.from(body).toString('base64'),

@@ -59,7 +59,7 @@ const milliseconds = z.number().min(0).nullable();
 
 const pointSchema = z
   .object({
-    start: timeSchema.describe('When the interval begins: a multiple of its length, in UTC.'),
+    starts_at: timeSchema.describe('When the interval begins: a multiple of its length, in UTC.'),
     group: z
       .object({
         webhook_id: z
@@ -155,7 +155,7 @@ function presentPoint(
   groupBy: RollupDimension | undefined,
 ): z.infer<typeof pointSchema> {
   return {
-    start: formatTime(start),
+    starts_at: formatTime(start),
     group: groupBy === undefined ? {} : { [groupBy]: value },
     ...counts,
     p50_ms: rounded(p50),
@@ -185,7 +185,7 @@ const eventsQuerySchema = z
 
 const eventsPointSchema = z
   .object({
-    start: timeSchema.describe('When the interval begins: a multiple of its length, in UTC.'),
+    starts_at: timeSchema.describe('When the interval begins: a multiple of its length, in UTC.'),
     events: count.describe('How many events were accepted in the interval.'),
   })
   .meta({ id: 'EventMetricsPoint' });
@@ -217,7 +217,7 @@ export const readEventMetrics = defineRoute({
   async handle({ apiKey, query }, core) {
     const counts = await core.metrics.countEvents(apiKey.accountId, query);
     const body: z.infer<typeof eventMetricsSchema> = {
-      data: counts.points.map(({ start, events }) => ({ start: formatTime(start), events })),
+      data: counts.points.map(({ start, events }) => ({ starts_at: formatTime(start), events })),
       interval: query.interval,
       since: formatTime(counts.since),
       until: formatTime(counts.until),

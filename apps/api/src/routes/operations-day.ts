@@ -27,7 +27,7 @@ const shardSampleSchema = z
 
 const sampleSchema = z
   .object({
-    at: timeSchema.describe('When the sample was taken.'),
+    sampled_at: timeSchema.describe('When the sample was taken.'),
     shards: z.array(shardSampleSchema).describe('The shards, in the order of their numbers, from 0.'),
     oldest_waiting_seconds: z
       .number()
@@ -69,7 +69,7 @@ export const readLastDay = defineRoute({
 
 function presentSample(sample: OperationsSample): z.infer<typeof sampleSchema> {
   return {
-    at: formatTime(sample.at),
+    sampled_at: formatTime(sample.at),
     shards: sample.shards,
     oldest_waiting_seconds: inTenths(sample.oldestWaitedMs / 1_000),
     workers: sample.workers,
@@ -111,7 +111,7 @@ const loadShape = {
   transform_ms: count.describe('How many milliseconds of processor time transformations took.'),
 };
 const loadHourSchema = z
-  .object({ start: timeSchema.describe('When the hour begins.'), ...loadShape })
+  .object({ starts_at: timeSchema.describe('When the hour begins.'), ...loadShape })
   .meta({ id: 'AccountLoadHour' });
 const heavyAccountSchema = z
   .object({
@@ -154,7 +154,7 @@ function presentAccount({ accountId, hours, ...sum }: HeavyAccount): z.infer<typ
   return {
     account_id: accountId,
     ...presentLoad(sum),
-    hours: hours.map(({ start, ...load }) => ({ start: formatTime(start), ...presentLoad(load) })),
+    hours: hours.map(({ start, ...load }) => ({ starts_at: formatTime(start), ...presentLoad(load) })),
   };
 }
 

@@ -130,10 +130,10 @@ describe('a link to the portal', () => {
   });
 
   it.each([
-    ['/expires_in', { expires_in: 59 }],
+    ['/expires_in_seconds', { expires_in_seconds: 59 }],
     ['/capabilities/0', { capabilities: ['admin'] }],
     ['/capabilities', { capabilities: ['secrets'] }],
-    ['/capabilities', { account: 'acme', capabilities: ['operate'] }],
+    ['/capabilities', { account_id: 'acme', capabilities: ['operate'] }],
     ['/return_url', { return_url: 'javascript:alert(1)' }],
     ['/theme/logo', { theme: { logo: 'https://example.com/logo.png' } }],
     ['/theme/color', { theme: { color: 'red' } }],
@@ -199,7 +199,7 @@ describe('a session', () => {
   });
 
   it('of an operator for another account is revoked by the key that made it, and by no other of that operator', async () => {
-    const { id, code } = await link({ account: accountId }, operatorKey);
+    const { id, code } = await link({ account_id: accountId }, operatorKey);
     const { token } = (await exchange(code)).body;
     const another = (await api.issueKey({ accountId: DEFAULT_ACCOUNT })).key;
     expect((await call('delete', `/v1/portal-sessions/${id}`, another)).status).toBe(404);
@@ -209,7 +209,7 @@ describe('a session', () => {
   });
 
   it('of an operator for another account ends when that is erased', async () => {
-    const token = await signIn({ account: accountId }, operatorKey);
+    const token = await signIn({ account_id: accountId }, operatorKey);
     expect((await call('get', '/v1/webhooks', token)).status).toBe(200);
     await call('delete', `/v1/accounts/${accountId}`, operatorKey);
     expect(readProblem(await call('get', '/v1/webhooks', token))).toEqual(UNAUTHENTICATED);

@@ -36,7 +36,7 @@ export const createPortalSession = defineRoute({
     body: newPortalSessionSchema,
     mayLackBody: true,
     example: {
-      expires_in: 3_600,
+      expires_in_seconds: 3_600,
       capabilities: ['read', 'webhooks', 'redeliver'],
       return_url: 'https://app.example.com/settings/webhooks',
       theme: { name: 'Example Ltd', color: '#1f6feb', mode: 'system' },

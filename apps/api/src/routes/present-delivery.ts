@@ -19,9 +19,9 @@ const holdSchema = z
       .nullable()
       .describe('When the hold ends. Null: it ends when something else changes, not at a known time.'),
     since: timeSchema
-      .optional()
+      .nullable()
       .describe(
-        'When the delivery was held. Its reason may have been another one then. Absent: in a list, or it is not known.',
+        'When the delivery was held. Its reason may have been another one then. Null: in a list, or it is not known.',
       ),
   })
   .meta({ id: 'Hold' });
@@ -31,7 +31,7 @@ export const deliverySchema = z
     id: z.string().describe("The delivery's id: the event's, a dot, and the webhook's."),
     event_id: z.string().describe('The id of the event, which receivers get as `webhook-id`.'),
     webhook_id: z.string().describe('The id of the webhook that the delivery is for.'),
-    type: z.string().meta({ example: 'order.created' }).describe('The type of the event.'),
+    event_type: z.string().meta({ example: 'order.created' }).describe('The type of the event.'),
     status: deliveryStatusSchema.describe(
       '`pending`: an attempt runs or is due. `held`: it waits without using attempts. All others are final: they say how the delivery ended.',
     ),
@@ -86,7 +86,7 @@ const tokenErrorSchema = z
 const pastHoldSchema = z
   .object({
     reason: z.enum(holdReasons).describe('The reason why the delivery was held.'),
-    from: timeSchema.describe('When it was held.'),
+    since: timeSchema.describe('When it was held.'),
     until: timeSchema.describe('When another reason took its place, or the attempt began.'),
   })
   .meta({ id: 'PastHold' });
@@ -106,9 +106,8 @@ export const attemptSchema = z
       ),
     holds: z
       .array(pastHoldSchema)
-      .optional()
       .describe(
-        'Why the delivery was held between the former attempt and this one, in the order of time. Absent: it was not, or for less than a second.',
+        'Why the delivery was held between the former attempt and this one, in the order of time. Empty: it was not, or for less than a second.',
       ),
     started_at: timeSchema.describe('When the attempt began.'),
     duration_ms: z.number().describe('How many milliseconds the attempt took.'),
@@ -129,9 +128,9 @@ export const attemptSchema = z
       .describe('The version of the transformation that made the body. Null: none did.'),
     batch_id: z
       .string()
-      .optional()
+      .nullable()
       .describe(
-        'The `webhook-id` of a request with several events. Absent: the request was for this event alone.',
+        'The `webhook-id` of a request with several events. Null: the request was for this event alone.',
       ),
     response_status: z.int().nullable().describe('The HTTP status of the response. Null: there was none.'),
     response_headers: headersSchema
@@ -146,9 +145,9 @@ export const attemptSchema = z
       .nullable()
       .describe('The reason why there was no response, in words. Null: there was one.'),
     token_error: tokenErrorSchema
-      .optional()
+      .nullable()
       .describe(
-        'The response of the token URL when it gave no access token. Present with the outcome `token_error`.',
+        'The response of the token URL when it gave no access token. Null: the outcome is not `token_error`.',
       ),
   })
   .meta({ id: 'Attempt' });
@@ -156,15 +155,15 @@ export const attemptSchema = z
 export const deliveryWithAttemptsSchema = deliverySchema
   .extend({
     superseded_by: eventIdSchema
-      .optional()
+      .nullable()
       .describe(
-        'The newer event of its group that was sent in its place. Absent: it did not end as `superseded`.',
+        'The newer event of its group that was sent in its place. Null: it did not end as `superseded`.',
       ),
     cancel_reason: z
       .enum(cancelReasons.map(presentCancelReason))
-      .optional()
+      .nullable()
       .describe(
-        "Why it ended as `cancelled`. `event_expired`: it was open for the retention of the service. `transformation`: the webhook's code returned `cancel: true`. `dropped`: an operator dropped its dead letter. `discarded`: its webhook was disabled and discards what is due then (`while_disabled`), or what it held was discarded. Absent: it did not end so.",
+        "Why it ended as `cancelled`. `event_expired`: it was open for the retention of the service. `transformation`: the webhook's code returned `cancel: true`. `dropped`: an operator dropped its dead letter. `discarded`: its webhook was disabled and discards what is due then (`while_disabled`), or what it held was discarded. Null: it did not end so.",
       ),
     attempts: z.array(attemptSchema).describe('Its attempts, in the order in which they were made.'),
   })
@@ -176,7 +175,7 @@ export function presentDelivery(delivery: Delivery): z.infer<typeof deliverySche
     id: delivery.id,
     event_id: delivery.eventId,
     webhook_id: delivery.endpointId,
-    type: delivery.type,
+    event_type: delivery.type,
     status: delivery.status,
     attempt_count: delivery.attemptCount,
     last_outcome: delivery.lastOutcome ?? null,
@@ -188,11 +187,7 @@ export function presentDelivery(delivery: Delivery): z.infer<typeof deliverySche
 }
 
 function presentHold({ reason, until, since }: NonNullable<Delivery['hold']>): z.infer<typeof holdSchema> {
-  return {
-    reason,
-    until: formatTimeOrNull(until),
-    ...(since === undefined ? {} : { since: formatTime(since) }),
-  };
+  return { reason, until: formatTimeOrNull(until), since: formatTimeOrNull(since) };
 }
 
 /** A single delivery, with each of its attempts. */
@@ -201,10 +196,8 @@ export function presentDeliveryWithAttempts(
 ): z.infer<typeof deliveryWithAttemptsSchema> {
   return {
     ...presentDelivery(delivery),
-    ...(delivery.supersededBy === undefined ? {} : { superseded_by: delivery.supersededBy }),
-    ...(delivery.cancelReason === undefined
-      ? {}
-      : { cancel_reason: presentCancelReason(delivery.cancelReason) }),
+    superseded_by: delivery.supersededBy ?? null,
+    cancel_reason: delivery.cancelReason === undefined ? null : presentCancelReason(delivery.cancelReason),
     attempts: delivery.attempts.map((attempt) => presentAttempt(delivery, attempt)),
   };
 }
@@ -222,7 +215,7 @@ export function presentAttempt(
     trigger: attempt.trigger ?? 'schedule',
     worker: attempt.worker ?? null,
     remote_address: attempt.remoteAddress ?? null,
-    ...(attempt.holds === undefined ? {} : { holds: presentHolds(attempt.holds, attempt.startedAt) }),
+    holds: presentHolds(attempt.holds ?? [], attempt.startedAt),
     started_at: formatTime(attempt.startedAt),
     duration_ms: attempt.durationMs,
     timings: presentTimings(attempt),
@@ -230,19 +223,19 @@ export function presentAttempt(
     request_headers: presentRequestHeaders(delivery, attempt),
     request_body: attempt.transformed?.body ?? null,
     transformation_version: attempt.transformed?.version ?? null,
-    ...(attempt.batchId === undefined ? {} : { batch_id: attempt.batchId }),
+    batch_id: attempt.batchId ?? null,
     response_status: attempt.responseStatus ?? null,
     response_headers: attempt.responseHeaders ?? null,
     response_body: attempt.responseBody ?? null,
     error: attempt.error ?? null,
-    ...(attempt.tokenError === undefined ? {} : { token_error: presentTokenError(attempt.tokenError) }),
+    token_error: attempt.tokenError === undefined ? null : presentTokenError(attempt.tokenError),
   };
 }
 
 function presentHolds(holds: readonly PastHold[], endsAt: number): z.infer<typeof pastHoldSchema>[] {
   return holds.map(({ reason, since }, i) => ({
     reason,
-    from: formatTime(since),
+    since: formatTime(since),
     until: formatTime(holds[i + 1]?.since ?? endsAt),
   }));
 }

@@ -7,12 +7,17 @@ import {
   type EndpointId,
   endpointStatusSchema,
 } from '@hookferry/core/domain/endpoint';
-import { camelCase, type SettingName, settingsBut } from '@hookferry/core/domain/endpoint-settings';
+import {
+  camelCase,
+  type SettingName,
+  settingOf,
+  settingsBut,
+} from '@hookferry/core/domain/endpoint-settings';
 import { shownSettings } from '@hookferry/core/domain/setting-schemas';
 import {
   verificationErrorSchema,
   verificationMethods,
-  verificationStatusSchema,
+  verificationStatuses,
 } from '@hookferry/core/domain/verification';
 import { ENDPOINT_MEMBERS, versionOf } from '@hookferry/core/endpoints/endpoint-input';
 import { MASKED_VALUE } from '@hookferry/core/endpoints/endpoint-options';
@@ -37,27 +42,28 @@ const certificateSchema = z
 const tlsSchema = z
   .object({
     ca: certificateSchema
-      .optional()
-      .describe("The authority that must have signed the receiver's certificate. Absent: the public ones."),
+      .nullable()
+      .describe("The authority that must have signed the receiver's certificate. Null: the public ones."),
     client_certificate: certificateSchema
-      .optional()
-      .describe('The certificate that the service shows to the receiver. Absent: none.'),
+      .nullable()
+      .describe('The certificate that the service shows to the receiver. Null: none.'),
   })
   .meta({ id: 'WebhookTls' });
 
 /** Whether the receiver has proved that it wants the requests. */
 const verificationSchema = z
   .object({
-    status: verificationStatusSchema.describe(
-      '`unverified`: the first try has not ended yet. `pending`: a try failed, and another one follows. `verified`: the receiver has proved it. `failed`: the last try failed, and no other one follows.',
-    ),
-    method: z
-      .enum([...verificationMethods, 'none'])
+    status: z
+      .enum(['not_required', ...verificationStatuses])
       .describe(
-        'How the receiver proves it. `none`: no proof is required, and the webhook counts as verified.',
+        '`not_required`: no proof is needed. `unverified`: the first try has not ended yet. `pending`: a try failed, and another one follows. `verified`: the receiver has proved it. `failed`: the last try failed, and no other one follows.',
       ),
-    error: verificationErrorSchema.optional().describe('Why the last try failed. Absent: it has not failed.'),
-    verified_at: timeSchema.optional().describe('When the receiver proved it. Absent: it has not.'),
+    method: z
+      .enum(verificationMethods)
+      .nullable()
+      .describe('How the receiver proves it. Null: no proof is needed.'),
+    error: verificationErrorSchema.nullable().describe('Why the last try failed. Null: it has not failed.'),
+    verified_at: timeSchema.nullable().describe('When the receiver proved it. Null: it has not.'),
   })
   .meta({ id: 'WebhookVerification' });
 
@@ -75,36 +81,36 @@ export const webhookSchema = z
       .readonly()
       .meta({ example: ['order.created'] })
       .describe(ENDPOINT_MEMBERS.events),
-    filter: payloadFilterSchema.optional().describe(ENDPOINT_MEMBERS.filter),
+    filter: payloadFilterSchema.nullable().describe(ENDPOINT_MEMBERS.filter),
     status: endpointStatusSchema.describe(
       '`enabled`: deliveries are sent. `disabled`: nothing is sent. Deliveries are held until it is enabled, or discarded, as `while_disabled` says.',
     ),
     disabled_reason: z
       .enum(disabledReasons)
-      .optional()
+      .nullable()
       .describe(
-        'Why it is disabled. `client`: by request. `gone`: the receiver responded with 410. `receiver`: the receiver asked for it. `failing`: every attempt failed for too long. `disconnected`: no client of the listener is connected. `operator`: the operator paused the account. Absent while it is enabled.',
+        'Why it is disabled. `client`: by request. `gone`: the receiver responded with 410. `receiver`: the receiver asked for it. `failing`: every attempt failed for too long. `disconnected`: no client of the listener is connected. `operator`: the operator paused the account. Null: it is enabled.',
       ),
     description,
     ordering,
     ...otherSettings,
-    tls: tlsSchema.optional().describe('Its certificates. Absent: it has none of its own.'),
+    tls: tlsSchema.nullable().describe('Its certificates. Null: it has none of its own.'),
     uid,
-    metadata: z.record(z.string(), z.string()).optional().describe(ENDPOINT_MEMBERS.metadata),
+    metadata: z.record(z.string(), z.string()).nullable().describe(ENDPOINT_MEMBERS.metadata),
     headers: z
       .record(z.string(), z.literal(MASKED_VALUE))
-      .optional()
+      .nullable()
       .describe('The headers that each request to it carries. Each value is masked.'),
     auth: shownAuthSchema
-      .optional()
-      .describe('What its requests carry in `Authorization`, without the secrets. Absent: nothing.'),
+      .nullable()
+      .describe('What its requests carry in `Authorization`, without the secrets. Null: nothing.'),
     transformation: z
       .object({
         version: z.int().describe('The version of the code.'),
         enabled: z.boolean().describe('Whether deliveries use it.'),
       })
-      .optional()
-      .describe('The transformation: code that makes the body of its requests. Absent: it has none.'),
+      .nullable()
+      .describe('The transformation: code that makes the body of its requests. Null: it has none.'),
     verification: verificationSchema.describe('Whether the receiver has proved that it wants the requests.'),
     created_at: timeSchema.describe('When the webhook was registered.'),
     updated_at: timeSchema.describe('When the webhook was last changed.'),
@@ -119,18 +125,19 @@ export function presentWebhook(endpoint: Endpoint): z.infer<typeof webhookSchema
     id,
     url,
     events,
-    ...(filter === undefined ? {} : { filter: JSON.parse(filter) as unknown }),
+    filter: filter === undefined ? null : (JSON.parse(filter) as unknown),
     status,
-    ...(disabledReason === undefined ? {} : { disabled_reason: disabledReason }),
+    disabled_reason: disabledReason ?? null,
     ...presentSettings(endpoint, 'description', 'ordering', ...settingsBut('description', 'ordering', 'uid')),
-    ...(tls === undefined ? {} : { tls: presentTls(tls) }),
+    tls: tls === undefined ? null : presentTls(tls),
     ...presentSettings(endpoint, 'uid'),
-    ...(metadata === undefined ? {} : { metadata }),
-    ...(headers === undefined ? {} : { headers: masked(headers) }),
-    ...(auth === undefined ? {} : { auth: presentAuth(auth) }),
-    ...(transformation === undefined
-      ? {}
-      : { transformation: { version: transformation.version, enabled: transformation.isEnabled } }),
+    metadata: metadata ?? null,
+    headers: headers === undefined ? null : masked(headers),
+    auth: auth === undefined ? null : presentAuth(auth),
+    transformation:
+      transformation === undefined
+        ? null
+        : { version: transformation.version, enabled: transformation.isEnabled },
     verification: presentVerification(endpoint),
     created_at: formatTime(endpoint.createdAt),
     updated_at: formatTime(endpoint.updatedAt),
@@ -138,31 +145,34 @@ export function presentWebhook(endpoint: Endpoint): z.infer<typeof webhookSchema
 }
 
 function presentVerification({ verification }: Endpoint): z.infer<typeof verificationSchema> {
-  if (verification === undefined) return { status: 'verified', method: 'none' };
+  if (verification === undefined) {
+    return { status: 'not_required', method: null, error: null, verified_at: null };
+  }
   const { status, method, error, verifiedAt } = verification;
-  return {
-    status,
-    method,
-    ...(error === undefined ? {} : { error }),
-    ...(verifiedAt === undefined ? {} : { verified_at: formatTime(verifiedAt) }),
-  };
+  return { status, method, error: error ?? null, verified_at: formatTimeOrNull(verifiedAt) };
 }
 
 type ShownSettings = z.infer<z.ZodObject<typeof shownSettings>>;
 
-/** Those of these settings that the endpoint has, in this order. */
+/** These settings of the endpoint, in this order. */
 function presentSettings<Name extends SettingName>(endpoint: Endpoint, ...names: readonly Name[]) {
-  const present = names.flatMap((name) => {
-    const value = endpoint[camelCase(name)];
-    return value === undefined ? [] : [[name, Array.isArray(value) ? value.map(formatDuration) : value]];
-  });
+  const present = names.map((name) => [name, presentSetting(name, endpoint[camelCase(name)])]);
   return Object.fromEntries(present) as Pick<ShownSettings, Name>;
+}
+
+function presentSetting(name: SettingName, value: unknown): unknown {
+  if (value === undefined) return null;
+  if (Array.isArray(value)) return value.map(formatDuration);
+  const setting = settingOf(name);
+  if (setting.kind !== 'group') return value;
+  const none = Object.fromEntries(Object.keys(setting.members).map((member) => [member, null]));
+  return { ...none, ...(value as object) };
 }
 
 function presentTls({ ca, certificate }: NonNullable<Endpoint['tls']>) {
   return {
-    ...(ca === undefined ? {} : { ca: presentCertificate(ca) }),
-    ...(certificate === undefined ? {} : { client_certificate: presentCertificate(certificate) }),
+    ca: ca === undefined ? null : presentCertificate(ca),
+    client_certificate: certificate === undefined ? null : presentCertificate(certificate),
   };
 }
 
@@ -191,7 +201,7 @@ const p95Schema = z
 
 const healthHourSchema = z
   .object({
-    at: timeSchema.describe('The start of the hour.'),
+    starts_at: timeSchema.describe('When the hour begins.'),
     successes: z.int().describe('How many attempts of the hour were accepted.'),
     failures: z.int().describe('How many attempts of the hour failed.'),
     p95_ms: p95Schema,
@@ -244,10 +254,10 @@ export const healthSchema = z
       .describe(
         'The circuit breaker. `closed`: deliveries are sent. `open`: they are held after a run of failures. `half_open`: one delivery is sent as a trial.',
       ),
-    breaker_open_until: timeSchema
+    breaker_retry_at: timeSchema
       .nullable()
       .describe('When the next trial is due. Null: its breaker is not open.'),
-    disabled_from: timeSchema
+    disables_at: timeSchema
       .nullable()
       .describe(
         'A failure at this time or later disables the webhook. Null: it does not fail, or failures never disable it.',
@@ -289,12 +299,12 @@ export function presentHealth(health: Health, id: EndpointId): z.infer<typeof he
     last_failure_at: formatTimeOrNull(health.lastFailure?.at),
     last_failure: presentLastFailure(health.lastFailure?.attempt, id),
     breaker: health.breaker,
-    breaker_open_until: formatTimeOrNull(health.openUntil),
-    disabled_from: formatTimeOrNull(health.disabledFrom),
+    breaker_retry_at: formatTimeOrNull(health.openUntil),
+    disables_at: formatTimeOrNull(health.disabledFrom),
     held: health.held,
     concurrency: health.concurrency ?? null,
     hours: health.hours.map(({ at, successes, failures, p95Ms }) => ({
-      at: formatTime(at),
+      starts_at: formatTime(at),
       successes,
       failures,
       p95_ms: presentP95(p95Ms),

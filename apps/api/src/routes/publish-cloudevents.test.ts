@@ -26,7 +26,7 @@ interface Answer {
   readonly id: string;
   readonly errors: readonly { readonly pointer: string; readonly detail: string }[];
   readonly code: string;
-  readonly data: readonly { readonly status: number; readonly id?: string; readonly error?: Answer }[];
+  readonly data: readonly { readonly status_code: number; readonly id?: string; readonly error?: Answer }[];
 }
 
 async function send(headers: Readonly<Record<string, unknown>>, body: string, path = '/v1/events') {
@@ -131,7 +131,7 @@ describe('a batch of CloudEvents', () => {
     const events = [EVENT, { ...EVENT, specversion: '0.3' }, { ...EVENT, id: '2' }, EVENT];
     const { status, body } = await send({ 'content-type': BATCH }, JSON.stringify(events));
     expect(status).toBe(207);
-    expect(body.data.map((each) => each.status)).toEqual([202, 422, 202, 200]);
+    expect(body.data.map((each) => each.status_code)).toEqual([202, 422, 202, 200]);
     expect(body.data[1]?.error?.errors).toMatchObject([{ pointer: '/1/specversion' }]);
     expect(await accepted()).toHaveLength(2);
   });
@@ -238,6 +238,6 @@ describe('the SDK of CloudEvents', () => {
     const headers = { 'content-type': BATCH };
     const { status, body } = await send(headers, JSON.stringify(events));
     expect(status).toBe(207);
-    expect(body.data.map((each) => each.status)).toEqual([202, 202]);
+    expect(body.data.map((each) => each.status_code)).toEqual([202, 202]);
   });
 });

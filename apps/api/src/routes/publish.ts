@@ -14,7 +14,7 @@ import {
   validationErrorSchema,
   validationErrorsOf,
 } from '@hookferry/core/platform/app-error';
-import { formatTime, sentTimeSchema, timeSchema } from '@hookferry/core/platform/clock';
+import { formatTime, formatTimeOrNull, sentTimeSchema, timeSchema } from '@hookferry/core/platform/clock';
 import { inWords } from '@hookferry/core/platform/zod-words';
 import type { Acceptance, PublishedEvent } from '@hookferry/core/publish/publishing';
 import { invalidEvent } from '@hookferry/core/publish/validate-event';
@@ -75,17 +75,17 @@ const acceptedSchema = z
     id: z.string().describe('The id of the event: yours, or a generated one.'),
     type: z.string().describe('The type of the event.'),
     created_at: timeSchema.describe('When the event was accepted.'),
-    status: z.enum(eventStatuses).optional().meta({
+    status: z.enum(eventStatuses).meta({
       description:
-        'The status of an event with `deliver_at`: `scheduled` until it is due. Absent for all others.',
+        'The status of the event: `scheduled` until it is due, `accepted` from then on, or `cancelled`.',
     }),
-    deliver_at: timeSchema.optional().meta({ description: 'When the event is sent. Absent: at once.' }),
+    deliver_at: timeSchema.nullable().meta({ description: 'When the event is sent. Null: at once.' }),
   })
   .meta({ id: 'AcceptedEvent' });
 
 const acceptedOfBatchSchema = acceptedSchema
   .extend({
-    status: z
+    status_code: z
       .literal([200, 202])
       .describe('202: the event is accepted. 200: an event with this id was accepted before.'),
   })
@@ -93,7 +93,7 @@ const acceptedOfBatchSchema = acceptedSchema
 
 const refusedOfBatchSchema = z
   .object({
-    status: z.int().describe('The HTTP status of the error, as if the event had been published alone.'),
+    status_code: z.int().describe('The HTTP status of the error, as if the event had been published alone.'),
     error: z
       .object({
         code: codeSchema.describe('The kind of error, for programs.'),
@@ -252,7 +252,7 @@ export const publishBatch = defineRoute({
   stores: 'event',
   mayAssume: true,
   responses: {
-    200: { description: 'The outcome of each event, in the order of the request.', schema: outcomesSchema },
+    207: { description: 'The outcome of each event, in the order of the request.', schema: outcomesSchema },
   },
   problems: ['clock_skewed'],
   async handle(request, core) {
@@ -261,7 +261,7 @@ export const publishBatch = defineRoute({
     requireFewAimedAt(body.events);
     const events = body.events.map((item, index) => readItem(item, dataTexts[index] ?? ''));
     const outcomes = await publish(request, core, events);
-    return { status: 200, body: presentOutcomes(outcomes, '/events') };
+    return { status: 207, body: presentOutcomes(outcomes, '/events') };
   },
 });
 
@@ -319,10 +319,13 @@ function presentSingle(outcome: Outcome | undefined): RouteReply {
 
 function presentAccepted(event: AcceptedEvent): z.infer<typeof acceptedSchema> {
   const { id, type, acceptedAt, schedule } = event;
-  if (schedule === undefined) return { id, type, created_at: formatTime(acceptedAt) };
-  const { publishedAt, deliverAt } = schedule;
-  const status = statusOfEvent(event);
-  return { id, type, created_at: formatTime(publishedAt), status, deliver_at: formatTime(deliverAt) };
+  return {
+    id,
+    type,
+    created_at: formatTime(schedule?.publishedAt ?? acceptedAt),
+    status: statusOfEvent(event),
+    deliver_at: formatTimeOrNull(schedule?.deliverAt),
+  };
 }
 
 /**
@@ -336,12 +339,12 @@ function presentOutcomes(outcomes: readonly Outcome[], at: string): z.infer<type
 
 function presentOutcome(outcome: Outcome, at: string): z.infer<typeof outcomesSchema>['data'][number] {
   if (!(outcome instanceof AppError)) {
-    return { ...presentAccepted(outcome.event), status: outcome.isNew ? 202 : 200 };
+    return { ...presentAccepted(outcome.event), status_code: outcome.isNew ? 202 : 200 };
   }
   const { code, message, validationErrors } = outcome;
   const errors = validationErrors.map((fault) => ({ ...fault, pointer: at + fault.pointer }));
   return {
-    status: statusOf(code),
+    status_code: statusOf(code),
     error: { code, detail: message, ...(errors.length === 0 ? {} : { errors }) },
   };
 }

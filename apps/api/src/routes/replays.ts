@@ -33,7 +33,7 @@ const replaySchema = z
       .describe('`counting`: it looks for its events. `running`: it queues them. All others are final.'),
     mode: z.enum(replayModes).describe(MODE),
     since: timeSchema.describe('It sends events that were accepted at this time or later.'),
-    until: timeSchema.describe('It sends events that were accepted at this time or before.'),
+    until: timeSchema.describe('It sends events that were accepted before this time.'),
     rate: z.int().describe(RATE),
     dry_run: z.boolean().describe('Whether it only counts events, and sends none.'),
     found: z.int().describe('How many events it has found so far.'),
@@ -43,7 +43,7 @@ const replaySchema = z
       .meta({ description: 'How many events it has left out because their payload was erased.' }),
     error: z.string().nullable().describe('Why the replay failed, in words. Null: it has not failed.'),
     created_at: timeSchema.describe('When the replay was requested.'),
-    finished_at: timeSchema.nullable().describe('When the replay ended. Null: it goes on.'),
+    ended_at: timeSchema.nullable().describe('When the replay ended. Null: it goes on.'),
   })
   .meta({ id: 'Replay' });
 
@@ -54,7 +54,7 @@ const bodySchema = z
     ),
     until: sentTimeSchema
       .optional()
-      .describe('Send events that were accepted at this time or before. Default: now.'),
+      .describe('Send events that were accepted before this time. Default: all up to now.'),
     mode: z.enum(replayModes).describe(MODE),
     dry_run: z
       .boolean()
@@ -84,7 +84,7 @@ export const createReplay = defineRoute({
     202: { description: 'The replay, which goes on in the background.', schema: replaySchema },
   },
   async handle({ apiKey, params, body, newId, receivedAt, act }, core) {
-    const { since, until = receivedAt, mode, rate, dry_run: isDryRun } = body;
+    const { since, until = receivedAt + 1, mode, rate, dry_run: isDryRun } = body;
     if (since >= until) {
       throw invalidRequest([{ pointer: '/since', detail: 'must be before "until", or before now' }]);
     }
@@ -92,7 +92,8 @@ export const createReplay = defineRoute({
       id: newId(REPLAY_ID_PREFIX) as ReplayId,
       mode,
       since,
-      until: Math.min(until, receivedAt),
+      // The record has the last millisecond that belongs to the range.
+      until: Math.min(until - 1, receivedAt),
       rate,
       isDryRun,
       createdAt: receivedAt,
@@ -162,7 +163,7 @@ function presentReplay(replay: Replay): z.infer<typeof replaySchema> {
     status: replay.status,
     mode: replay.mode,
     since: formatTime(replay.since),
-    until: formatTime(replay.until),
+    until: formatTime(replay.until + 1),
     rate: replay.rate,
     dry_run: replay.isDryRun,
     found: replay.found,
@@ -170,6 +171,6 @@ function presentReplay(replay: Replay): z.infer<typeof replaySchema> {
     erased: replay.erased,
     error: replay.error ?? null,
     created_at: formatTime(replay.createdAt),
-    finished_at: formatTimeOrNull(replay.finishedAt),
+    ended_at: formatTimeOrNull(replay.finishedAt),
   };
 }

@@ -30,8 +30,8 @@ describe("a webhook's signing", () => {
   it('is by its secret unless it says otherwise, and then no key is made', async () => {
     const { body } = await call('post', '/v1/webhooks', WEBHOOK);
     expect(body).toMatchObject({ signing: 'hmac' });
-    expect(body).not.toHaveProperty('public_key');
-    expect((await call('get', `/v1/webhooks/${body.id}`)).body).not.toHaveProperty('public_key');
+    expect(body).toMatchObject({ public_key: null });
+    expect((await call('get', `/v1/webhooks/${body.id}`)).body).toMatchObject({ public_key: null });
     expect((await list()).data).toEqual([]);
   });
 
@@ -44,7 +44,9 @@ describe("a webhook's signing", () => {
     const { body: read } = await call('get', `/v1/webhooks/${created.id}`);
     expect(read).toMatchObject({ signing, public_key: created.public_key });
     const { data } = await list();
-    expect(data).toMatchObject([{ public_key: created.public_key, status: 'signing', signs_until: null }]);
+    expect(data).toMatchObject([
+      { public_key: created.public_key, status: 'signing', signing_ends_at: null },
+    ]);
   });
 
   it('changes, and goes back to the secret with null', async () => {
@@ -150,13 +152,13 @@ describe('a rotation', () => {
   it('publishes the next key before it signs', async () => {
     const [former] = (await list()).data;
     const { status, body } = await rotate();
-    expect(status).toBe(200);
+    expect(status).toBe(201);
     const [next] = body.data;
     expect(body.data).toMatchObject([
-      { status: 'next', signs_until: null, published_until: null },
-      { kid: former.kid, status: 'signing', signs_until: next.signs_from },
+      { status: 'next', signing_ends_at: null, publishing_ends_at: null },
+      { kid: former.kid, status: 'signing', signing_ends_at: next.signing_starts_at },
     ]);
-    const leadMs = Date.parse(next.signs_from) - Date.parse(next.created_at);
+    const leadMs = Date.parse(next.signing_starts_at) - Date.parse(next.created_at);
     expect(leadMs).toBe(3_600_000);
     expect((await jwks()).body.keys).toHaveLength(2);
     expect(await list()).toEqual(body);

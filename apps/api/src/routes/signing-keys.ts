@@ -7,6 +7,7 @@ import {
 } from '@hookferry/core/endpoints/signing-keys/signing-keys';
 import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
 import { z } from 'zod';
+import { pageOf, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
 import { etagOf, versionsOf } from '../http/send-reply';
 
@@ -25,20 +26,21 @@ const signingKeySchema = z
         '`signing`: it signs now. `next`: it signs later. `former`: it signed before, and stays published for receivers that verify late.',
       ),
     created_at: timeSchema.describe('When the key was created.'),
-    signs_from: timeSchema.describe('When the key begins to sign.'),
-    signs_until: timeSchema.nullable().describe('When the next key replaces it. Null: there is no next key.'),
-    published_until: timeSchema
+    signing_starts_at: timeSchema.describe('When the key begins to sign.'),
+    signing_ends_at: timeSchema
+      .nullable()
+      .describe('When the next key replaces it. Null: there is no next key.'),
+    publishing_ends_at: timeSchema
       .nullable()
       .describe('When the key leaves the JWK set. Null: there is no newer key yet.'),
   })
   .meta({ id: 'SigningKey' });
 
-const signingKeysSchema = z
-  .object({
-    data: z.array(signingKeySchema).readonly().describe('The keys, newest first.'),
+const signingKeysSchema = pageOf(signingKeySchema, 'SigningKeyPage')
+  .extend({
     jwks_path: z.string().describe('The path of the JWK set, which receivers read without an API key.'),
   })
-  .meta({ id: 'SigningKeyList' });
+  .meta({ id: 'SigningKeyPage' });
 
 function present(accountId: string, published: readonly PublishedKey[]): z.infer<typeof signingKeysSchema> {
   const data = published.map(({ key, status, signsUntil, publishedUntil }) => ({
@@ -46,11 +48,11 @@ function present(accountId: string, published: readonly PublishedKey[]): z.infer
     public_key: formatPublicKey(key),
     status,
     created_at: formatTime(key.createdAt),
-    signs_from: formatTime(key.signsFrom),
-    signs_until: formatTimeOrNull(signsUntil),
-    published_until: formatTimeOrNull(publishedUntil),
+    signing_starts_at: formatTime(key.signsFrom),
+    signing_ends_at: formatTimeOrNull(signsUntil),
+    publishing_ends_at: formatTimeOrNull(publishedUntil),
   }));
-  return { data, jwks_path: `/.well-known/webhooks/${accountId}/jwks.json` };
+  return { ...presentPage(data, undefined), jwks_path: `/.well-known/webhooks/${accountId}/jwks.json` };
 }
 
 export const listSigningKeys = defineRoute({
@@ -82,13 +84,13 @@ export const rotateSigningKey = defineRoute({
   request: { body: keyRotationSchema, mayLackBody: true, example: { immediate: false } },
   creates: true,
   responses: {
-    200: { description: 'The public keys as they are now, newest first.', schema: signingKeysSchema },
+    201: { description: 'The public keys as they are now, newest first.', schema: signingKeysSchema },
   },
   problems: ['conflict'],
   async handle({ apiKey: { accountId }, body, newId, act }, core) {
     const rotation = newId(KEY_ROTATION_ID_PREFIX);
     const published = await core.signingKeys.rotate(accountId, body, rotation, act);
-    return { status: 200, body: present(accountId, published) };
+    return { status: 201, body: present(accountId, published) };
   },
 });
 

@@ -47,7 +47,7 @@ const querySchema = z.strictObject({
     .describe('After how many seconds the stream ends: 1 to 86,400. Connect again then. Default: 86,400.'),
 });
 
-const { id, event_id, webhook_id, type, status, attempt_count, last_outcome } = deliverySchema.shape;
+const { id, event_id, webhook_id, event_type, status, attempt_count, last_outcome } = deliverySchema.shape;
 const { last_response_status, next_attempt_at, created_at } = deliverySchema.shape;
 
 const changedDeliverySchema = z
@@ -55,7 +55,7 @@ const changedDeliverySchema = z
     id,
     event_id,
     webhook_id,
-    type: type.optional(),
+    event_type: event_type.optional(),
     status: status.optional(),
     attempt_count: attempt_count.optional(),
     last_outcome: last_outcome.optional(),
@@ -213,7 +213,7 @@ function presentDelivery(delivery: ChangedDelivery) {
     id: deliveryIdOf({ eventId, endpointId }),
     event_id: eventId,
     webhook_id: endpointId,
-    type: delivery.type,
+    event_type: delivery.type,
     status: delivery.status,
     attempt_count: delivery.attemptCount,
     last_outcome: delivery.lastOutcome,

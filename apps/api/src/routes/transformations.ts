@@ -8,6 +8,7 @@ import { transformationTemplates } from '@hookferry/core/transform/templates';
 import { codeSchema, type Transformation } from '@hookferry/core/transform/transformations';
 import { z } from 'zod';
 import { requireScope } from '../http/authenticate';
+import { pageOf, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
 
 const webhookParams = z.object({ id: endpointRefSchema });
@@ -71,12 +72,15 @@ export const putWebhookTransformation = defineRoute({
     example: { code: EXAMPLE, enabled: true },
   },
   stores: 'other',
-  responses: current,
+  responses: {
+    200: { description: 'The transformation was replaced.', schema: transformationSchema },
+    201: { description: 'The webhook had no transformation before.', schema: transformationSchema },
+  },
   async handle({ apiKey, params, body, act }, core) {
     const { code, enabled: isEnabled } = body;
     const by = { savedBy: apiKey.id, act };
     const put = await core.transformations.put(apiKey.accountId, params.id, { code, isEnabled }, by);
-    return { status: 200, body: present(put) };
+    return { status: put.isFirst ? 201 : 200, body: present(put) };
   },
 });
 
@@ -123,14 +127,12 @@ export const listTransformationVersions = defineRoute({
   responses: {
     200: {
       description: 'The latest 20 versions, newest first.',
-      schema: z
-        .object({ data: z.array(versionSchema).describe('The versions, newest first.') })
-        .meta({ id: 'TransformationVersions' }),
+      schema: pageOf(versionSchema, 'TransformationVersionPage'),
     },
   },
   async handle({ apiKey, params }, core) {
     const versions = await core.transformations.listVersions(apiKey.accountId, params.id);
-    return { status: 200, body: { data: versions.map(presentVersion) } };
+    return { status: 200, body: presentPage(versions.map(presentVersion), undefined) };
   },
 });
 
@@ -167,21 +169,21 @@ const givenEventSchema = z
 const sourceShape = {
   event: givenEventSchema.optional().describe('Try it on this event, which need not be published.'),
   event_id: eventIdSchema.optional().describe('Try it on this published event.'),
-  type: z
+  event_type: z
     .string()
     .meta(EVENT_TYPE_NAME_FORM)
     .optional()
     .describe('Try it on the example of this event type.'),
 };
 
-const WAYS = ['event', 'event_id', 'type'] as const;
+const WAYS = ['event', 'event_id', 'event_type'] as const;
 
 function requireOneSource(body: Readonly<Record<string, unknown>>, context: z.RefinementCtx): void {
   const [first, ...others] = WAYS.filter((way) => body[way] !== undefined);
   if (first === undefined) {
     context.addIssue({
       code: 'custom',
-      path: ['type'],
+      path: ['event_type'],
       message: 'is required, unless "event" or "event_id" is given',
     });
   }
@@ -248,7 +250,7 @@ export const tryWebhookTransformation = defineRoute({
     params: webhookParams,
     body: trialSchema,
     hasEventData: true,
-    example: { code: EXAMPLE, type: 'order.created' },
+    example: { code: EXAMPLE, event_type: 'order.created' },
   },
   responses: tried,
   problems: ['history_unavailable'],
@@ -275,7 +277,7 @@ export const tryNewTransformation = defineRoute({
   request: {
     body: newTrialSchema,
     hasEventData: true,
-    example: { code: EXAMPLE, type: 'order.created' },
+    example: { code: EXAMPLE, event_type: 'order.created' },
   },
   responses: tried,
   problems: ['history_unavailable'],
@@ -290,7 +292,7 @@ export const tryNewTransformation = defineRoute({
 function sourceOf({
   event,
   event_id: id,
-  type,
+  event_type: type,
 }: Pick<z.infer<typeof newTrialSchema>, (typeof WAYS)[number]>): TryTransformationSource {
   if (event !== undefined) return { kind: 'given', type: event.type, data: event.data };
   if (id !== undefined) return { kind: 'event', id };
@@ -326,12 +328,10 @@ export const listTransformationTemplates = defineRoute({
   responses: {
     200: {
       description: 'Code to start with, for common receivers.',
-      schema: z
-        .object({ data: z.array(templateSchema).describe('The templates, one for each kind of receiver.') })
-        .meta({ id: 'TransformationTemplates' }),
+      schema: pageOf(templateSchema, 'TransformationTemplatePage'),
     },
   },
   async handle() {
-    return { status: 200, body: { data: transformationTemplates } };
+    return { status: 200, body: presentPage(transformationTemplates, undefined) };
   },
 });

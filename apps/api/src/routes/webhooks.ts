@@ -29,23 +29,31 @@ export const secretViewSchema = z
   .object({
     secret: z
       .string()
+      .nullable()
       .meta({ example: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' })
-      .describe('The newest secret that signs deliveries: `whsec_` and base64.'),
+      .describe(
+        'The newest secret that signs deliveries: `whsec_` and base64. Null if `signing` is `ed25519`.',
+      ),
   })
   .meta({ id: 'Secret' });
+
+/** One that signs with Ed25519 alone has a secret too, for the day when it signs otherwise. It is shown then. */
+export function secretOf(endpoint: Endpoint): string | null {
+  return endpoint.signing === 'ed25519' ? null : newestSecret(endpoint).secret;
+}
 
 /** Not in the webhook itself, whose ETag does not change with the keys of its account. */
 const publicKeyShape = {
   public_key: z
     .string()
     .meta({ example: 'whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=' })
-    .optional()
-    .describe('The public key that verifies its `v1a` signatures at present. Absent if `signing` is `hmac`.'),
+    .nullable()
+    .describe('The public key that verifies its `v1a` signatures at present. Null if `signing` is `hmac`.'),
 };
 
 async function readPublicKey(signingKeys: SigningKeys, { accountId, signing }: Endpoint) {
   const key = signing === 'hmac' ? undefined : await signingKeys.readCurrent(accountId);
-  return key && { public_key: formatPublicKey(key) };
+  return { public_key: key === undefined ? null : formatPublicKey(key) };
 }
 
 const warningsShape = {
@@ -104,7 +112,7 @@ export const createWebhook = defineRoute({
       body: {
         ...presentWebhook(endpoint),
         ...(await readPublicKey(core.signingKeys, endpoint)),
-        secret: newestSecret(endpoint).secret,
+        secret: secretOf(endpoint),
         warnings: await findFilterWarnings(core.eventTypes, endpoint),
       },
     };
@@ -320,7 +328,7 @@ export const verifyWebhook = defineRoute({
 
 const bodySchema = z
   .strictObject({
-    type: z
+    event_type: z
       .string()
       .meta(EVENT_TYPE_NAME_FORM)
       .optional()
@@ -347,7 +355,7 @@ export const testWebhook = defineRoute({
     params: webhookParams,
     body: bodySchema,
     mayLackBody: true,
-    example: { type: 'order.created' },
+    example: { event_type: 'order.created' },
   },
   creates: true,
   stores: 'event',
@@ -358,7 +366,7 @@ export const testWebhook = defineRoute({
   async handle(request, core) {
     const { params, body } = request;
     if (!core.redisClock.isTrusted) await core.redisClock.requireTrusted();
-    const delivery = await core.publishing.test(request, params.id, body.type);
+    const delivery = await core.publishing.test(request, params.id, body.event_type);
     return { status: 202, body: { event_id: delivery.eventId, delivery_id: deliveryIdOf(delivery) } };
   },
 });
@@ -379,7 +387,7 @@ export const readWebhookSecret = defineRoute({
     const endpoint = await core.endpoints.read(apiKey.accountId, params.id);
     return {
       status: 200,
-      body: { secret: newestSecret(endpoint).secret },
+      body: { secret: secretOf(endpoint) },
     };
   },
 });
@@ -407,7 +415,7 @@ export const rotateWebhookSecret = defineRoute({
   },
   creates: true,
   responses: {
-    200: {
+    201: {
       description: 'The new secret, and the time when the former ones stop signing.',
       schema: rotatedSecretSchema,
     },
@@ -422,7 +430,7 @@ export const rotateWebhookSecret = defineRoute({
       act,
     );
     return {
-      status: 200,
+      status: 201,
       body: { secret, previous_secret_expires_at: formatTime(previousExpiresAt) },
     };
   },

@@ -1,7 +1,7 @@
 import { type QueryKey, useInfiniteQuery } from '@tanstack/react-query';
 
 interface HistoryPart {
-  readonly history?: 'unavailable';
+  readonly history?: 'unavailable' | null;
   /** RFC 3339 */
   readonly oldest_searched_at?: string | null;
 }

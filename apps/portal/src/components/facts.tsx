@@ -2,7 +2,7 @@ import { Fragment, type ReactNode } from 'react';
 import styles from './facts.module.css';
 
 export interface FactsProps {
-  /** Names and values; what is undefined is left out. */
+  /** Names and values; what is undefined or null is left out. */
   readonly facts: Readonly<Record<string, ReactNode>>;
 }
 
@@ -11,7 +11,8 @@ export function Facts({ facts }: FactsProps) {
     <dl className={styles['facts']}>
       {Object.entries(facts).map(
         ([name, value]) =>
-          value !== undefined && (
+          value !== undefined &&
+          value !== null && (
             <Fragment key={name}>
               <dt>{name}</dt>
               <dd>{value}</dd>

@@ -66,8 +66,8 @@ async function listenOnce({ api, signal, onReady, onRequest }: TestReceiverOptio
   let timer: ReturnType<typeof setInterval> | undefined;
   try {
     for await (const line of linesOf(body)) {
-      if (line.kind === 'end') return;
-      if (line.kind === 'ready') {
+      if (line.type === 'end') return;
+      if (line.type === 'ready') {
         ({ stream = '' } = line);
         // A fault of it is one of the stream too, which ends then.
         timer = setInterval(() => void respond([]).catch(() => undefined), SIGN_OF_LIFE_EVERY_MS);

@@ -10,7 +10,7 @@ const row: Delivery = {
   id: 'evt_1.wh_1',
   event_id: 'evt_1',
   webhook_id: 'wh_1',
-  type: 't',
+  event_type: 't',
   status: 'pending',
   attempt_count: 1,
   last_outcome: 'http_5xx',

@@ -15,7 +15,7 @@ class Contacts:
 
     def create(
         self,
-        kind: str,
+        type: str,
         *,
         address: Optional[str] = None,
         url: Optional[str] = None,
@@ -27,14 +27,14 @@ class Contacts:
     ) -> JsonObject:
         """Create a contact. It gets one message, and further ones after it has confirmed.
 
-        kind: `email` with an address; `slack`, `teams`, `discord` or `webhook` with a url. webhook_id: only messages
+        type: `email` with an address; `slack`, `teams`, `discord` or `webhook` with a url. webhook_id: only messages
         about this webhook. occasions: only messages on these occasions. digest: `hourly` or `daily`.
         time_zone: of the times in its messages, such as `Europe/Berlin`.
         """
         settings = without_absent(
             address=address, url=url, webhook_id=webhook_id, digest=digest, time_zone=time_zone
         )
-        body = {"kind": kind, **settings, **without_absent(occasions=list(occasions) if occasions else None)}
+        body = {"type": type, **settings, **without_absent(occasions=list(occasions) if occasions else None)}
         contact: JsonObject = self._requests.send("POST", "/v1/contacts", body, idempotency_key=idempotency_key)
         return contact
 

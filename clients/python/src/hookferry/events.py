@@ -39,11 +39,11 @@ class Events:
     def publish_batch(
         self, events: Sequence[Mapping[str, Any]], *, idempotency_key: Optional[str] = None
     ) -> List[JsonObject]:
-        """Publish up to 500 events. Returns a result for each, in their order: `status`, and the result of `publish` or
+        """Publish up to 500 events. Returns a result for each, in their order: `status_code`, and the result of `publish` or
         `error`.
 
         Each event is a dict with the arguments of `publish`. A refused event raises nothing and does not affect the
-        others: check each `status`.
+        others: check each `status_code`.
         """
         body = {"events": list(events)}
         response = self._requests.send("POST", "/v1/events/batch", body, idempotency_key=idempotency_key)

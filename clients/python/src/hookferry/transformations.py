@@ -50,20 +50,20 @@ class Transformations:
         code: Optional[str] = None,
         *,
         webhook_id: Optional[str] = None,
-        type: Optional[str] = None,
+        event_type: Optional[str] = None,
         event_id: Optional[str] = None,
         event: Optional[Mapping[str, Any]] = None,
     ) -> JsonObject:
         """Run code on an event. Returns `outcome` (`made`, `cancelled` or `failed`), `body`, `headers`, `error`, `logs`
         and `duration_ms`. Nothing is sent. Code that fails raises nothing.
 
-        code: by default that of the webhook. Give one of type (its example is used), event_id (a published event) and
+        code: by default that of the webhook. Give one of event_type (its example is used), event_id (a published event) and
         event (`{"type": …, "data": …}`, which need not be published).
         """
         if code is None and webhook_id is None:
             raise ValueError("try_out needs code, or the webhook_id of a webhook that has some.")
         path = "/v1/transformations/try" if webhook_id is None else f"{_path_of(webhook_id)}/try"
-        body = without_absent(code=code, type=type, event_id=event_id, event=event)
+        body = without_absent(code=code, event_type=event_type, event_id=event_id, event=event)
         tried: JsonObject = self._requests.send("POST", path, body)
         return tried
 

@@ -25,7 +25,7 @@ class Webhooks:
         `status`, `description`, `verification` (`challenge` or `cloudevents`),
         `ordering` (`none`, `strict` or `group`), `coalesce` (`{"window_ms": …}`: only a group's newest event),
         `batch` (`{"max_events": …, "max_wait_ms": …, "max_bytes": …}`: several events in one request),
-        `format` (`native`, `cloudevents-structured`, `cloudevents-binary`, `cloudevents-batch`), `cloudevents`,
+        `format` (`native`, `cloudevents_structured`, `cloudevents_binary`, `cloudevents_batch`), `cloudevents`,
         `auth` (what requests carry in `Authorization`: `{"type": "oauth2", "token_url": …, "client_id": …,
         "client_secret": …}`, or of the type `basic` or `bearer`; its secrets are never shown again).
         """
@@ -107,10 +107,10 @@ class Webhooks:
         return self._post(f"{_path_of(webhook_id)}/rotate-secret", body, idempotency_key)
 
     def test(
-        self, webhook_id: str, type: Optional[str] = None, *, idempotency_key: Optional[str] = None
+        self, webhook_id: str, event_type: Optional[str] = None, *, idempotency_key: Optional[str] = None
     ) -> JsonObject:
         """Send an example event to this webhook alone. Returns its `event_id` and `delivery_id`."""
-        return self._post(f"{_path_of(webhook_id)}/test", without_absent(type=type), idempotency_key)
+        return self._post(f"{_path_of(webhook_id)}/test", without_absent(event_type=event_type), idempotency_key)
 
     def _post(self, path: str, body: Optional[JsonObject], idempotency_key: Optional[str]) -> JsonObject:
         response: JsonObject = self._requests.send("POST", path, json=body, idempotency_key=idempotency_key)

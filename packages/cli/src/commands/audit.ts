@@ -15,7 +15,7 @@ interface AuditFlags extends PagingFlags {
 }
 
 const COLUMNS: readonly Column<AuditEntry>[] = [
-  ['at', ({ at }) => at],
+  ['created', ({ created_at }) => created_at],
   ['actor', ({ actor }) => nameOf(actor)],
   ['action', ({ action }) => action],
   ['target', ({ target }) => target?.id],

@@ -25,7 +25,7 @@ interface AddFlags extends SettingFlags {
 
 const COLUMNS: readonly Column<Contact>[] = [
   ['id', ({ id }) => id],
-  ['kind', ({ kind }) => kind],
+  ['type', ({ type }) => type],
   ['target', ({ target }) => target],
   ['status', ({ status }) => status],
   ['webhook', ({ webhook_id: id }) => id ?? 'all'],
@@ -34,15 +34,15 @@ const COLUMNS: readonly Column<Contact>[] = [
   ['time zone', ({ time_zone: zone }) => zone ?? 'UTC'],
 ];
 
-/** The kind of contact that each flag with a target makes. */
-const KIND_OF_FLAG = {
+/** The type of contact that each flag with a target makes. */
+const TYPE_OF_FLAG = {
   email: 'email',
   slack: 'slack',
   teams: 'teams',
   discord: 'discord',
   url: 'webhook',
 } as const;
-const TARGET_FLAGS = Object.keys(KIND_OF_FLAG) as readonly (keyof typeof KIND_OF_FLAG)[];
+const TARGET_FLAGS = Object.keys(TYPE_OF_FLAG) as readonly (keyof typeof TYPE_OF_FLAG)[];
 
 export function addContacts(program: Command, cli: Cli): void {
   const contacts = program
@@ -133,7 +133,7 @@ async function addContact(flags: AddFlags, cli: Cli): Promise<void> {
   cli.output.note(`${contact.target} gets a link. It gets messages once it has confirmed.`);
 }
 
-function targetOf(flags: AddFlags): Pick<NewContact, 'kind' | 'address' | 'url'> {
+function targetOf(flags: AddFlags): Pick<NewContact, 'type' | 'address' | 'url'> {
   const [flag, ...others] = TARGET_FLAGS.filter((name) => flags[name] !== undefined);
   if (flag === undefined || others.length > 0) {
     throw new UsageError(
@@ -141,8 +141,8 @@ function targetOf(flags: AddFlags): Pick<NewContact, 'kind' | 'address' | 'url'>
       'Pass one of --email, --slack, --teams, --discord and --url.',
     );
   }
-  const kind = KIND_OF_FLAG[flag];
-  return kind === 'email' ? { kind, address: flags[flag] ?? '' } : { kind, url: flags[flag] ?? '' };
+  const type = TYPE_OF_FLAG[flag];
+  return type === 'email' ? { type, address: flags[flag] ?? '' } : { type, url: flags[flag] ?? '' };
 }
 
 async function updateContact(id: string, flags: SettingFlags, cli: Cli): Promise<void> {
@@ -196,7 +196,7 @@ const NOTIFICATION_COLUMNS: readonly Column<Notification>[] = [
   ['topic', ({ topic }) => topic],
   ['webhooks', ({ subjects, subject_count: count }) => (subjects[0]?.webhook_id == null ? undefined : count)],
   ['contact', ({ contact_id: id }) => id],
-  ['kind', ({ kind }) => kind],
+  ['type', ({ contact_type }) => contact_type],
   ['status', ({ status }) => status],
   ['attempts', ({ attempts }) => attempts],
   ['error', ({ error }) => error],

@@ -66,8 +66,8 @@ function describe({ tried, matched, results }: FilterTried): string {
   return [...lines, `${matched} of ${tried} events pass.`].join('\n');
 }
 
-function describeResult({ event_id, type, matches, because }: FilterResult): readonly string[] {
-  const name = [event_id, type].filter((part) => part !== null).join(' ') || 'the data';
+function describeResult({ event_id, event_type, matches, because }: FilterResult): readonly string[] {
+  const name = [event_id, event_type].filter((part) => part !== null).join(' ') || 'the data';
   if (matches === null) return [`${name}: its payload was erased`];
   if (matches) return [`${name}: passes`];
   return [`${name}: does not pass`, ...because.map(describeCondition)];

@@ -13,7 +13,7 @@ export async function followReplay(
 ): Promise<Replay> {
   let seen = replay;
   show(seen);
-  while (seen.finished_at === null && !signal.aborted) {
+  while (seen.ended_at === null && !signal.aborted) {
     await pause(LOOK_EVERY_MS, signal);
     seen = await client.GET('/v1/replays/{id}', { params: { path: { id: replay.id } } });
     show(seen);

@@ -47,7 +47,7 @@ async function countDeliveries({ by, ...flags }: MetricsFlags, cli: Cli): Promis
 function columnsOf(by: Group | undefined): readonly Column<DeliveryMetricsPoint>[] {
   const group: Column<DeliveryMetricsPoint>[] = by ? [[by, (point) => point.group[GROUPS[by]]]] : [];
   return [
-    ['start', ({ start }) => start],
+    ['start', ({ starts_at }) => starts_at],
     ...group,
     ['attempts', ({ attempts }) => attempts],
     ['delivered', ({ delivered }) => delivered],

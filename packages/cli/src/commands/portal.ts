@@ -37,7 +37,7 @@ async function makeLink({ capabilities, expiresIn }: PortalFlags, cli: Cli): Pro
   const body = {
     // Which capabilities there are, and for how long, is for the API to say.
     ...(capabilities === undefined ? {} : { capabilities: [...capabilities] as Capability[] }),
-    ...(expiresIn === undefined ? {} : { expires_in: Math.round(expiresIn / MS_PER_SECOND) }),
+    ...(expiresIn === undefined ? {} : { expires_in_seconds: Math.round(expiresIn / MS_PER_SECOND) }),
   };
   const session = await client.POST('/v1/portal-sessions', { body });
   cli.output.result(session, session.url);

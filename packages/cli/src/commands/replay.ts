@@ -95,7 +95,7 @@ async function showToTheEnd(replay: Replay, client: Client, cli: Cli): Promise<v
       bar.stop();
     }
   });
-  if (seen.finished_at === null) await leave(seen, client, cli);
+  if (seen.ended_at === null) await leave(seen, client, cli);
   else if (seen.status === 'cancelled') output.note('It was cancelled.');
   requireDone(seen);
   output.result(seen, `Put ${seen.enqueued} of ${seen.found} events onto the queue.`);

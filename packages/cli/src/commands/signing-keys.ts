@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { type Cli, connect } from '../cli';
 import type { Column } from '../output/output';
-import type { SigningKey, SigningKeyList } from '../resources';
+import type { SigningKey, SigningKeyPage } from '../resources';
 import { addYes, type ConfirmFlags, requireYes } from './confirm';
 import { addExample } from './example';
 
@@ -13,8 +13,8 @@ const COLUMNS: readonly Column<SigningKey>[] = [
   ['kid', ({ kid }) => kid],
   ['public key', ({ public_key }) => public_key],
   ['status', ({ status }) => status],
-  ['signs from', ({ signs_from }) => signs_from],
-  ['published until', ({ published_until }) => published_until],
+  ['signs from', ({ signing_starts_at }) => signing_starts_at],
+  ['published until', ({ publishing_ends_at }) => publishing_ends_at],
 ];
 
 export function addSigningKeys(program: Command, cli: Cli): void {
@@ -49,7 +49,7 @@ async function rotateSigningKey(flags: RotateFlags, cli: Cli): Promise<void> {
   print(await client.POST('/v1/signing-keys/rotate', { body }), cli);
 }
 
-function print({ data, jwks_path: path }: SigningKeyList, { output }: Cli): void {
+function print({ data, jwks_path: path }: SigningKeyPage, { output }: Cli): void {
   output.list(data, COLUMNS, 'There are none: no webhook asks for one yet.');
   output.note(`Published at ${path}`);
 }

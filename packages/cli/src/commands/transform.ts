@@ -96,7 +96,7 @@ async function sourceOf({ type, data, event }: TryFlags, prompt: Prompt) {
   if (event !== undefined || type === undefined) {
     throw new UsageError('There is no event to try it on.', 'Pass --type, --type with --data, or --event.');
   }
-  if (data === undefined) return { type };
+  if (data === undefined) return { event_type: type };
   return { event: { type, data: (await readData(data, prompt)).value } };
 }
 

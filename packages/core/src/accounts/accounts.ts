@@ -156,31 +156,31 @@ export type AccountPatch = z.output<typeof accountPatchSchema>;
 const erasureSchema = z
   .object({
     requested_at: timeSchema.describe('When the erasure was requested.'),
-    webhooks_left: z.int().optional().describe('How many webhooks are not erased yet. Absent in lists.'),
-    events_left: z.int().optional().describe('How many events are not erased yet. Absent in lists.'),
+    webhooks_left: z.int().nullable().describe('How many webhooks are not erased yet. Null in lists.'),
+    events_left: z.int().nullable().describe('How many events are not erased yet. Null in lists.'),
   })
   .meta({ id: 'Erasure' });
 
 export const accountViewSchema = z
   .object({
     id: z.string().describe('The id of the account, for the header `X-Account-Id`.'),
-    name: z.string().optional().describe('The name of the account, for people. Absent: it has none.'),
+    name: z.string().nullable().describe('The name of the account, for people. Null: it has none.'),
     weight: z.int().describe(WEIGHT),
-    quota_bytes: z.int().optional().describe(`${QUOTA} Absent: the one of the service.`),
+    quota_bytes: z.int().nullable().describe(`${QUOTA} Null: the one of the service.`),
     history_retention: z
       .string()
-      .optional()
+      .nullable()
       .meta({ example: '30d' })
-      .describe(`${RETENTION} Absent: as for all accounts.`),
+      .describe(`${RETENTION} Null: as for all accounts.`),
     default_signing: defaultSigningSchema.describe(SIGNING),
-    cloudevents_source: z.string().optional().describe(`${SOURCE} Absent: the one of the service.`),
+    cloudevents_source: z.string().nullable().describe(`${SOURCE} Null: the one of the service.`),
     endpoint_verification: endpointVerificationSchema
-      .optional()
-      .describe(`${VERIFICATION} Absent: as the service has it.`),
+      .nullable()
+      .describe(`${VERIFICATION} Null: as the service has it.`),
     status: z.enum(['active', 'erasing']).describe('`active`, or `erasing` while its data is being erased.'),
     created_at: timeSchema.describe('When the account was created.'),
-    erasure: erasureSchema.optional().meta({
-      description: 'The progress of the erasure. Absent: the account is not being erased.',
+    erasure: erasureSchema.nullable().meta({
+      description: 'The progress of the erasure. Null: the account is not being erased.',
     }),
   })
   .meta({ id: 'Account' });
@@ -212,22 +212,23 @@ export function presentAccount({
 }: AccountWithRemains): z.infer<typeof accountViewSchema> {
   return {
     id,
-    ...(name === undefined ? {} : { name }),
+    name: name ?? null,
     weight,
-    ...(quotaBytes === undefined ? {} : { quota_bytes: quotaBytes }),
-    ...(historyDays === undefined ? {} : { history_retention: formatHistoryRetention(historyDays) }),
+    quota_bytes: quotaBytes ?? null,
+    history_retention: historyDays === undefined ? null : formatHistoryRetention(historyDays),
     default_signing: defaultSigning,
-    ...(cloudEventsSource === undefined ? {} : { cloudevents_source: cloudEventsSource }),
-    ...(endpointVerification === undefined ? {} : { endpoint_verification: endpointVerification }),
+    cloudevents_source: cloudEventsSource ?? null,
+    endpoint_verification: endpointVerification ?? null,
     status: erasingSince === undefined ? 'active' : 'erasing',
     created_at: formatTime(createdAt),
-    ...(erasingSince === undefined ? {} : { erasure: presentErasure(erasingSince, remains) }),
+    erasure: erasingSince === undefined ? null : presentErasure(erasingSince, remains),
   };
 }
 
 function presentErasure(erasingSince: number, remains: Remains | undefined) {
   return {
     requested_at: formatTime(erasingSince),
-    ...(remains === undefined ? {} : { webhooks_left: remains.endpoints, events_left: remains.events }),
+    webhooks_left: remains?.endpoints ?? null,
+    events_left: remains?.events ?? null,
   };
 }

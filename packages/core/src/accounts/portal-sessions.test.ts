@@ -146,7 +146,7 @@ describe('a portal session', () => {
 
   it('has a code that is good for ten minutes, and less if the session ends sooner', async () => {
     const { create, exchange, move } = await setUp();
-    const [late, soon, short] = [await create(), await create(), await create({ expires_in: 60 })];
+    const [late, soon, short] = [await create(), await create(), await create({ expires_in_seconds: 60 })];
     move(MINUTE_MS);
     await expect(exchange(short.code)).rejects.toMatchObject(LATE);
     move(9 * MINUTE_MS - 1);
@@ -157,7 +157,7 @@ describe('a portal session', () => {
 
   it('ends at its time', async () => {
     const { create, exchange, authenticate, move } = await setUp();
-    const { token } = await exchange((await create({ expires_in: 300 })).code);
+    const { token } = await exchange((await create({ expires_in_seconds: 300 })).code);
     move(300_000 - 1);
     await authenticate(token);
     move(1);
@@ -231,7 +231,7 @@ describe('a portal session', () => {
 
   it('is stored without its code and its token, and lapses by itself', async () => {
     const { create, exchange, accountId } = await setUp();
-    const { code, session } = await create({ expires_in: 600 });
+    const { code, session } = await create({ expires_in_seconds: 600 });
     const { token } = await exchange(code);
     const sessionKey = keys.portalSession(session.id);
     const stored = JSON.stringify(await redis.client.hgetall(sessionKey));
@@ -246,7 +246,7 @@ describe('a portal session', () => {
 
   it('is refused to an account that has as many as may be, until one of them has ended', async () => {
     const { create, accountId, move } = await setUp();
-    const { session } = await create({ expires_in: 60 });
+    const { session } = await create({ expires_in_seconds: 60 });
     const others = Array.from({ length: ALL_LIVE - 1 }, (_, i) => [
       session.expiresAt + MINUTE_MS,
       `other-${i}`,
@@ -272,19 +272,21 @@ describe('who may make what', () => {
   it('lets operators name another account', async () => {
     const { accountId: other } = await setUp();
     const operator = await setUp({ accountId: DEFAULT_ACCOUNT });
-    expect((await operator.create({ account: other })).session.accountId).toBe(other);
-    const unknown = operator.create({ account: uniqueAccountId() });
+    expect((await operator.create({ account_id: other })).session.accountId).toBe(other);
+    const unknown = operator.create({ account_id: uniqueAccountId() });
     await expect(unknown).rejects.toMatchObject({ code: 'not_found' });
   });
 
   it('refuses others every account but their own, and the capability to operate', async () => {
     const { accountId: other } = await setUp();
     const unknownEndpoint = await setUp();
-    await expect(unknownEndpoint.create({ account: other })).rejects.toMatchObject({ code: 'operator_only' });
+    await expect(unknownEndpoint.create({ account_id: other })).rejects.toMatchObject({
+      code: 'operator_only',
+    });
     await expect(unknownEndpoint.create({ capabilities: operate })).rejects.toMatchObject({
       code: 'operator_only',
     });
-    expect((await unknownEndpoint.create({ account: unknownEndpoint.accountId })).session.accountId).toBe(
+    expect((await unknownEndpoint.create({ account_id: unknownEndpoint.accountId })).session.accountId).toBe(
       unknownEndpoint.accountId,
     );
   });
@@ -325,7 +327,7 @@ describe('who may make what', () => {
 it('lists sessions that have not ended, the longest first, page by page, and skips those gone', async () => {
   const { create, exchange, sessions, accountId, portalSessionStore, move } = await setUp();
   const made = [];
-  for (const minutes of [1, 5, 4, 3, 2]) made.push(await create({ expires_in: minutes * 60 }));
+  for (const minutes of [1, 5, 4, 3, 2]) made.push(await create({ expires_in_seconds: minutes * 60 }));
   const [shortest, longest, four, gone, two] = made.map(({ session }) => session);
   await exchange(made[2]?.code ?? '');
   await redis.client.del(keys.portalSession(gone?.id ?? ''));
@@ -345,7 +347,7 @@ describe('what may be said of a new one', () => {
 
   it('adds what is left out, and what always belongs to it, in one order', () => {
     expect(newPortalSessionSchema.parse({})).toEqual({
-      expires_in: 3_600,
+      expires_in_seconds: 3_600,
       capabilities: ['read', 'webhooks', 'redeliver'],
     });
     const { capabilities } = newPortalSessionSchema.parse({ capabilities: ['secrets', 'webhooks'] });
@@ -354,12 +356,12 @@ describe('what may be said of a new one', () => {
   });
 
   it.each([
-    ['expires_in', { expires_in: 59 }],
-    ['expires_in', { expires_in: 86_401 }],
-    ['expires_in', { expires_in: 60.5 }],
+    ['expires_in_seconds', { expires_in_seconds: 59 }],
+    ['expires_in_seconds', { expires_in_seconds: 86_401 }],
+    ['expires_in_seconds', { expires_in_seconds: 60.5 }],
     ['capabilities/0', { capabilities: ['admin'] }],
     ['capabilities', { capabilities: ['secrets'] }],
-    ['capabilities', { account: 'acme', capabilities: ['operate'] }],
+    ['capabilities', { account_id: 'acme', capabilities: ['operate'] }],
     ['return_url', { return_url: 'javascript:alert(1)' }],
     ['return_url', { return_url: 'data:text/html,hi' }],
     ['return_url', { return_url: '/settings' }],

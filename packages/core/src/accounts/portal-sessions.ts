@@ -80,7 +80,7 @@ export class PortalSessions {
    */
   async create({ principal, input, code, createdAt, act }: NewSession): Promise<PortalSession> {
     const { portalSessionStore, accountStore, authentication, quota, clock } = this.parts;
-    const { accountId } = await authentication.resolveAccount(principal, input.account);
+    const { accountId } = await authentication.resolveAccount(principal, input.account_id);
     requireGiver(principal, input.capabilities);
     if (accountId !== principal.accountId) await quota.requireRoom(accountId, 'http');
     const page = pageOf(input);
@@ -205,7 +205,7 @@ function sessionOf(
 ): PortalSession {
   const id = idOfCode(code);
   if (id === undefined) throw new AppError('internal_error', 'The code of the new session is malformed.');
-  const expiresAt = createdAt + input.expires_in * 1_000;
+  const expiresAt = createdAt + input.expires_in_seconds * 1_000;
   return {
     id,
     accountId,
@@ -227,7 +227,7 @@ function pageOf({ return_url: returnUrl, theme }: NewPortalSession): PortalPage 
 function tooMany(): AppError {
   return new AppError(
     'limit_reached',
-    `The account has ${MAX_LIVE_SESSIONS} portal sessions, as many as it may. End some, or let new ones end sooner ("expires_in").`,
+    `The account has ${MAX_LIVE_SESSIONS} portal sessions, as many as it may. End some, or let new ones end sooner ("expires_in_seconds").`,
   );
 }
 
@@ -293,12 +293,12 @@ export const THEME = 'The look of the page.';
 /** The input for a new portal session. */
 export const newPortalSessionSchema = z
   .strictObject({
-    account: accountIdSchema
+    account_id: accountIdSchema
       .optional()
       .describe(
         'The account whose webhooks the session shows. Only operators may name another than their own.',
       ),
-    expires_in: z
+    expires_in_seconds: z
       .int()
       .min(MIN_SECONDS, `must be at least ${MIN_SECONDS}`)
       .max(MAX_SECONDS, `must be at most ${MAX_SECONDS}`)
@@ -315,14 +315,14 @@ export const newPortalSessionSchema = z
   })
   .refine(isOfOperatorIfItOperates, {
     path: ['capabilities'],
-    error: `"operate" is only for sessions of the account "${DEFAULT_ACCOUNT}": leave out "account"`,
+    error: `"operate" is only for sessions of the account "${DEFAULT_ACCOUNT}": leave out "account_id"`,
   })
   .meta({ id: 'NewPortalSession' });
 export type NewPortalSession = z.output<typeof newPortalSessionSchema>;
 
 function isOfOperatorIfItOperates(input: {
-  readonly account?: string | undefined;
+  readonly account_id?: string | undefined;
   readonly capabilities: readonly Capability[];
 }): boolean {
-  return !input.capabilities.includes('operate') || (input.account ?? DEFAULT_ACCOUNT) === DEFAULT_ACCOUNT;
+  return !input.capabilities.includes('operate') || (input.account_id ?? DEFAULT_ACCOUNT) === DEFAULT_ACCOUNT;
 }

@@ -586,8 +586,8 @@ describe('where deliveries go one at a time', () => {
 describe('where the deliveries of a group go one at a time', () => {
   it.each([
     ['native', 'order-1'],
-    ['cloudevents-batch', 'order-1'],
-    ['cloudevents-batch', undefined],
+    ['cloudevents_batch', 'order-1'],
+    ['cloudevents_batch', undefined],
   ] as const)('one that is over leaves nothing of its lane: %s, %s', async (format, group) => {
     const endpoint = buildEndpoint({ ordering: 'group', format });
     const { deliver } = await scene.arrange({

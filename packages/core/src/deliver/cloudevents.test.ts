@@ -17,7 +17,7 @@ interface Change {
 }
 
 function make({
-  format = 'cloudevents-structured',
+  format = 'cloudevents_structured',
   cloudevents,
   data = '{"id":7}',
   style,
@@ -72,7 +72,7 @@ describe('a structured CloudEvent', () => {
     'has no member that only a text which says that it is JSON would add: %j',
     (body) => {
       const { event } = make();
-      const endpoint = buildEndpoint({ format: 'cloudevents-structured' });
+      const endpoint = buildEndpoint({ format: 'cloudevents_structured' });
       const transformed = { version: 1, body, headers: { 'content-type': 'application/json' } };
       const envelope = JSON.parse(contentOf({ event, endpoint, transformed }).body);
       expect(envelope).toMatchObject({ id: event.id, data: body });
@@ -82,7 +82,7 @@ describe('a structured CloudEvent', () => {
 
   it('is the same each time', () => {
     const { event, content } = make();
-    const endpoint = buildEndpoint({ format: 'cloudevents-structured' });
+    const endpoint = buildEndpoint({ format: 'cloudevents_structured' });
     expect(contentOf({ event, endpoint })).toEqual(content);
   });
 });
@@ -144,7 +144,7 @@ describe('a binary CloudEvent', () => {
   it('has the data as its body and the attributes as headers', () => {
     const cloudevents = { subject_pointer: '/id', type_prefix: 'com.example.', source: '/orders' };
     const data = '{ "id": "Zoë 50%" }';
-    const { event, content } = make({ format: 'cloudevents-binary', cloudevents, data });
+    const { event, content } = make({ format: 'cloudevents_binary', cloudevents, data });
     expect(content).toEqual({
       body: data,
       headers: {
@@ -160,7 +160,7 @@ describe('a binary CloudEvent', () => {
   });
 
   it('is recorded without what is of its data', () => {
-    const { content } = make({ format: 'cloudevents-binary', cloudevents: { subject_pointer: '/id' } });
+    const { content } = make({ format: 'cloudevents_binary', cloudevents: { subject_pointer: '/id' } });
     expect(content.headers['ce-subject']).toBe('7');
     expect(keptHeadersOf(content)).toEqual({ ...content.headers, 'ce-subject': '***' });
   });
@@ -181,7 +181,7 @@ describe('the SDK of CloudEvents', () => {
     'takes a result of the type %s for data, and for no event of its own',
     (type) => {
       const { event } = make();
-      const endpoint = buildEndpoint({ format: 'cloudevents-binary' });
+      const endpoint = buildEndpoint({ format: 'cloudevents_binary' });
       const forged = { specversion: '1.0', id: 'forged', source: '/evil', type: 'evil' };
       const transformed = { version: 1, body: JSON.stringify(forged), headers: { 'content-type': type } };
       const read = HTTP.toEvent(contentOf({ event, endpoint, transformed }));
@@ -190,7 +190,7 @@ describe('the SDK of CloudEvents', () => {
     },
   );
 
-  it.each(['cloudevents-structured', 'cloudevents-binary'] as const)('reads what is sent as %s', (format) => {
+  it.each(['cloudevents_structured', 'cloudevents_binary'] as const)('reads what is sent as %s', (format) => {
     const cloudevents = { type_prefix: 'com.example.', subject_pointer: '/id' };
     const { event, content } = make({ format, cloudevents, style: { publicUrl: PUBLIC_URL } });
     const read = HTTP.toEvent({ headers: content.headers, body: content.body });
@@ -214,7 +214,7 @@ it.each(['order-4711', 'Bestellung Nr. 7 "ä" 100 %'])(
   (group) => {
     const structured = make({ group }).content;
     expect(HTTP.toEvent(structured)).toMatchObject({ partitionkey: group });
-    const binary = make({ group, format: 'cloudevents-binary' }).content;
+    const binary = make({ group, format: 'cloudevents_binary' }).content;
     const { partitionkey } = HTTP.toEvent(binary) as CloudEvent<unknown>;
     // The SDK leaves headers percent-encoded.
     expect(decodeURIComponent(String(partitionkey))).toBe(group);

@@ -65,11 +65,11 @@ export function contentOf(input: ContentInput, style: CloudEventsStyle = {}): De
     case 'native':
       if (transformed) return { body: transformed.body, headers: { 'content-type': typeOf(transformed) } };
       return { body: event.body, headers: NATIVE_HEADERS };
-    case 'cloudevents-structured':
+    case 'cloudevents_structured':
       return structuredOf(input, style);
-    case 'cloudevents-batch':
+    case 'cloudevents_batch':
       return batchContentOf([itemOf(input, style)], endpoint.format);
-    case 'cloudevents-binary':
+    case 'cloudevents_binary':
       if (CLOUDEVENTS_TYPES.test(typeOf(transformed))) return structuredOf(input, style);
       return {
         body: transformed ? transformed.body : dataTextOf(event),
@@ -88,7 +88,7 @@ function structuredOf(input: ContentInput, style: CloudEventsStyle): DeliveryCon
 /** An event as one of several in a body. */
 export function itemOf(input: ContentInput, style: CloudEventsStyle = {}): string {
   const { event, endpoint } = input;
-  if (endpoint.format === 'cloudevents-batch') return cloudEventOf(input, style);
+  if (endpoint.format === 'cloudevents_batch') return cloudEventOf(input, style);
   const { id, type, acceptedAt } = event;
   const start = JSON.stringify({ id, type, timestamp: formatTime(acceptedAt) }).slice(0, -1);
   return `${start},"data":${jsonOf(input)}}`;
@@ -97,7 +97,7 @@ export function itemOf(input: ContentInput, style: CloudEventsStyle = {}): strin
 /** A request with several events: a list, also where it has one. */
 export function batchContentOf(items: readonly string[], format: Endpoint['format']): DeliveryContent {
   const list = `[${items.join(',')}]`;
-  return format === 'cloudevents-batch'
+  return format === 'cloudevents_batch'
     ? { body: list, headers: { 'content-type': CLOUDEVENTS_BATCH_TYPE } }
     : { body: `{"type":"batch","data":${list}}`, headers: NATIVE_HEADERS };
 }

@@ -72,7 +72,7 @@ describe("the account's source of CloudEvents", () => {
   const source = '/own';
 
   async function sourceOf(change: Parameters<typeof buildEndpoint>[0]): Promise<unknown> {
-    const endpoint = buildEndpoint({ format: 'cloudevents-structured', ...change });
+    const endpoint = buildEndpoint({ format: 'cloudevents_structured', ...change });
     const accountStore = new AccountStore(scene.redis.client);
     await accountStore.create({ id: endpoint.accountId, createdAt: 1, cloudEventsSource });
     const { deliver, requests } = await scene.arrange({ results: [responded(204)], endpoint });

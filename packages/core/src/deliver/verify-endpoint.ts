@@ -1,5 +1,4 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import type { TransportFailure } from '../domain/attempt';
 import type { Endpoint, EndpointAddress } from '../domain/endpoint';
 import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId } from '../domain/event';
 import type { Emit } from '../domain/signal';
@@ -190,23 +189,10 @@ function permissionRequest(
   };
 }
 
-const ERRORS: Readonly<Record<TransportFailure, VerificationError>> = {
-  blocked_address: 'address_refused',
-  dns_error: 'dns_error',
-  connect_refused: 'connect_error',
-  connect_timeout: 'timeout',
-  connection_reset: 'connect_error',
-  tls_error: 'tls_error',
-  response_timeout: 'timeout',
-  protocol_error: 'protocol_error',
-  network_error: 'connect_error',
-  // A challenge is not transformed.
-  transform_error: 'protocol_error',
-};
-
 /** Only these codes are recorded, and no text of the receiver. */
 function errorOf(result: SentResult): VerificationError | undefined {
-  if (result.kind === 'failed') return ERRORS[result.reason];
+  // A challenge is not transformed.
+  if (result.kind === 'failed') return result.reason === 'transform_error' ? 'protocol_error' : result.reason;
   return result.status >= 200 && result.status <= 299 ? undefined : 'http_error';
 }
 

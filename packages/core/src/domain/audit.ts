@@ -135,7 +135,15 @@ export interface Act
   readonly onRecorded?: (entry: AuditEntry) => void;
 }
 
+/** The object of an action, as the API and `audit.recorded` show it. */
+export const auditTargetSchema = z
+  .object({
+    type: z.string().describe('The kind of the object: the noun of the action.'),
+    id: z.string().describe('The id of the object.'),
+  })
+  .meta({ id: 'AuditTarget' });
+
 /** `webhook.update` is about a `webhook`. */
-export function targetTypeOf(action: string): string {
-  return action.split('.', 1)[0] ?? action;
+export function auditTargetOf(action: string, targetId: string | undefined) {
+  return targetId === undefined ? null : { type: action.split('.', 1)[0] ?? action, id: targetId };
 }

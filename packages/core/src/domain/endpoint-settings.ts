@@ -104,23 +104,23 @@ export const endpointSettings = {
   },
   format: {
     kind: 'choice',
-    choices: ['native', 'cloudevents-structured', 'cloudevents-binary', 'cloudevents-batch'],
+    choices: ['native', 'cloudevents_structured', 'cloudevents_binary', 'cloudevents_batch'],
     description:
-      'The format of its requests. `native`: a JSON object with `type` and `data`. `cloudevents-structured`: a CloudEvent in JSON. `cloudevents-binary`: the data as the body and the attributes as headers, which no signature covers. `cloudevents-batch`: a list of CloudEvents in JSON. Default: `native`.',
+      'The format of its requests. `native`: a JSON object with `type` and `data`. `cloudevents_structured`: a CloudEvent in JSON. `cloudevents_binary`: the data as the body and the attributes as headers, which no signature covers. `cloudevents_batch`: a list of CloudEvents in JSON. Default: `native`.',
     field: {
       label: 'Format',
       hint: 'The format of its requests. The signature covers a whole CloudEvent in one body, but only the data if the attributes are in headers.',
       options: {
         native: 'Type and data',
-        'cloudevents-structured': 'CloudEvents 1.0, in one body',
-        'cloudevents-binary': 'CloudEvents 1.0, attributes in headers',
-        'cloudevents-batch': 'CloudEvents 1.0, a list of them',
+        cloudevents_structured: 'CloudEvents 1.0, in one body',
+        cloudevents_binary: 'CloudEvents 1.0, attributes in headers',
+        cloudevents_batch: 'CloudEvents 1.0, a list of them',
       },
     },
     fact: { label: 'Format' },
     flag: {
       argument: '<kind>',
-      help: 'native, cloudevents-structured, cloudevents-binary or cloudevents-batch',
+      help: 'native, cloudevents_structured, cloudevents_binary or cloudevents_batch',
     },
   },
   cloudevents: {
@@ -370,8 +370,9 @@ type PartValue = string | number | readonly string[] | undefined;
 /** The value of a part; `undefined` where there is none. */
 export function valueAt(settings: Settings, [name, member]: SettingPart['path']): PartValue {
   const value = settings[name];
-  const found = member === undefined ? value : (value as Record<string, unknown> | undefined)?.[member];
-  return found as PartValue;
+  const found =
+    member === undefined ? value : (value as Record<string, unknown> | null | undefined)?.[member];
+  return (found ?? undefined) as PartValue;
 }
 
 /** Settings made of their parts: a group has those members that have a value. */

@@ -142,7 +142,7 @@ export function batchLimitsOf({
   format,
 }: Pick<Endpoint, 'batch' | 'format'>): BatchLimits | undefined {
   if (batch === undefined) {
-    return format === 'cloudevents-batch' ? { maxEvents: 1, maxWaitMs: 0, maxBytes: MOST_BYTES } : undefined;
+    return format === 'cloudevents_batch' ? { maxEvents: 1, maxWaitMs: 0, maxBytes: MOST_BYTES } : undefined;
   }
   const { max_events = MOST_EVENTS, max_wait_ms = 0, max_bytes = MOST_BYTES } = batch;
   return { maxEvents: max_events, maxWaitMs: max_wait_ms, maxBytes: max_bytes };

@@ -43,31 +43,35 @@ const ofKind = {
   number: ({ least, most }: Extract<PlainSetting, { kind: 'number' }>) => ({
     sent: z.int().min(least).max(most),
     stored: z.number().optional(),
-    shown: z.int().optional(),
+    shown: z.int().nullable(),
   }),
   text: ({ most, form }: Extract<PlainSetting, { kind: 'text' }>) => ({
     sent: form ? textSchema(most).regex(new RegExp(form.pattern), form.message) : textSchema(most),
     stored: z.string().optional(),
-    shown: z.string().optional(),
+    shown: z.string().nullable(),
   }),
   delays: () => ({
     sent: delaysSchema,
     // Milliseconds.
     stored: z.array(z.number()).readonly().optional(),
-    shown: z.array(z.string().meta({ example: '5m' })).optional(),
+    shown: z.array(z.string().meta({ example: '5m' })).nullable(),
   }),
   uid: () => ({
     sent: endpointUidSchema,
     stored: endpointUidSchema.optional(),
-    shown: z.string().optional(),
+    shown: z.string().nullable(),
   }),
 };
 
 function ofChoice<const Choices extends readonly string[]>(choices: Choices) {
   const choice = z.enum(choices);
-  // A record that lacks it has the first.
-  const stored = choice.default(choices[0] as never);
+  // A record that lacks it has the first. Records of earlier versions have hyphens, as in `cloudevents-batch`.
+  const stored = z.preprocess(inSnakeCase, choice.default(choices[0] as never));
   return { sent: choice, stored, shown: choice };
+}
+
+function inSnakeCase(value: unknown): unknown {
+  return typeof value === 'string' ? value.replaceAll('-', '_') : value;
 }
 
 type GroupMembers = Extract<Setting, { kind: 'group' }>['members'];
@@ -76,6 +80,9 @@ type MemberSchemas<Member> = Member extends { readonly kind: infer Kind extends 
   : never;
 type Optional<Members extends GroupMembers, As extends Form> = {
   readonly [Name in keyof Members]: z.ZodOptional<MemberSchemas<Members[Name]>[As]>;
+};
+type Shown<Members extends GroupMembers> = {
+  readonly [Name in keyof Members]: MemberSchemas<Members[Name]>['shown'];
 };
 type Nullish<Members extends GroupMembers> = {
   readonly [Name in keyof Members]: z.ZodOptional<z.ZodNullable<MemberSchemas<Members[Name]>['sent']>>;
@@ -87,13 +94,14 @@ function ofGroup<Members extends GroupMembers>(members: Members) {
     Object.fromEntries(Object.entries(members).map(([name, member]) => [name, schemaOf(member)]));
   const optional = <As extends Form>(form: As) =>
     as((member) => described(member, schemasOf(member)[form].optional())) as Optional<Members, As>;
+  const shown = as((member) => described(member, schemasOf(member).shown)) as Shown<Members>;
   return {
     sent: z.strictObject(optional('sent')),
     patched: z.strictObject(
       as((member) => described(member, schemasOf(member).sent.nullish())) as Nullish<Members>,
     ),
     stored: z.object(optional('stored')).optional(),
-    shown: z.object(optional('shown')).optional(),
+    shown: z.object(shown).nullable(),
   };
 }
 

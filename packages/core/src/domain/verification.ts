@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { AttemptOutcome } from './attempt';
 
 /**
  * How a receiver proves that it wants the requests: it answers a signed challenge, or grants permission as CloudEvents'
@@ -15,8 +16,20 @@ export type VerificationMethod = z.infer<typeof verificationMethodSchema>;
  * - `pending`: at least one has failed, or somebody asked for another one, and one is to come.
  * - `failed`: none is to come by itself.
  */
-const verificationStatuses = ['unverified', 'pending', 'verified', 'failed'] as const;
-export const verificationStatusSchema = z.enum(verificationStatuses).meta({ id: 'VerificationStatus' });
+export const verificationStatuses = ['unverified', 'pending', 'verified', 'failed'] as const;
+
+/** The ways in which a request can fail before there is a response: those of attempts. */
+const networkFailures = [
+  'blocked_address',
+  'dns_error',
+  'connect_refused',
+  'connect_timeout',
+  'connection_reset',
+  'tls_error',
+  'response_timeout',
+  'protocol_error',
+  'network_error',
+] as const satisfies readonly AttemptOutcome[];
 
 /** Why a try failed: a closed set, without texts of the receiver. */
 export const verificationErrors = [
@@ -24,17 +37,23 @@ export const verificationErrors = [
   'not_allowed',
   'rate_too_low',
   'http_error',
-  'timeout',
-  'dns_error',
-  'address_refused',
-  'connect_error',
-  'tls_error',
-  'protocol_error',
+  ...networkFailures,
   'token_error',
   'origin_unset',
 ] as const;
 export const verificationErrorSchema = z.enum(verificationErrors).meta({ id: 'VerificationError' });
 export type VerificationError = z.infer<typeof verificationErrorSchema>;
+
+const FORMER_ERRORS: ReadonlyMap<unknown, VerificationError> = new Map([
+  ['timeout', 'response_timeout'],
+  ['address_refused', 'blocked_address'],
+  ['connect_error', 'network_error'],
+] as const);
+
+// Records of earlier versions have words of their own for failures of the network.
+function asNamedNow(error: unknown): unknown {
+  return FORMER_ERRORS.get(error) ?? error;
+}
 
 /** The state of an endpoint's proof. An endpoint without one was never asked for it, and counts as verified. */
 export const verificationSchema = z.object({
@@ -49,7 +68,7 @@ export const verificationSchema = z.object({
   /** When the next one is due; absent: none is. Milliseconds since the Unix epoch. */
   nextTryAt: z.number().optional(),
   /** Of the last try, if that failed. */
-  error: z.enum(verificationErrors).optional(),
+  error: z.preprocess(asNamedNow, z.enum(verificationErrors).optional()),
   /** Milliseconds since the Unix epoch. */
   verifiedAt: z.number().optional(),
   /** The requests a minute that its receiver permitted, at least 60; absent: as many as we like. */

@@ -209,9 +209,9 @@ function isEmpty(group: object | undefined): boolean {
 }
 
 function requireListFormat({ batch, format }: Endpoint): void {
-  if (isEmpty(batch) || format === 'native' || format === 'cloudevents-batch') return;
+  if (isEmpty(batch) || format === 'native' || format === 'cloudevents_batch') return;
   const detail =
-    'must be native or cloudevents-batch if batch is given: no other format carries several events';
+    'must be native or cloudevents_batch if batch is given: no other format carries several events';
   throw invalidRequest([{ pointer: '/format', detail }]);
 }
 

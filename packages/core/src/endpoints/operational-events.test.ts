@@ -207,7 +207,7 @@ describe('events of attempt', () => {
             url: endpoint.url,
             event_id: event.id,
             delivery_id: `${event.id}.${endpoint.id}`,
-            type: event.type,
+            event_type: event.type,
             attempt_count: 4,
             last_outcome: 'http_5xx',
             last_response_status: 503,
@@ -229,7 +229,7 @@ describe('events of attempt', () => {
             delivery_id: `${event.id}.${endpoint.id}`,
             event_id: event.id,
             webhook_id: endpoint.id,
-            type: event.type,
+            event_type: event.type,
             attempt_count: 10,
           },
         },
@@ -263,7 +263,7 @@ describe('events of attempt', () => {
           data: {
             webhook_id: endpoint.id,
             url: endpoint.url,
-            failing_since: formatTime(NOW - 60_000),
+            first_failed_at: formatTime(NOW - 60_000),
             recovered_at: formatTime(NOW + 40),
           },
         },
@@ -287,10 +287,10 @@ describe('events of attempt', () => {
         auditRecordedEvent({ ...buildAct(), targetId: 'wh_1' }),
         ...verificationEvents(buildEndpoint({ verification: { ...tried, status: 'verified' } })),
         ...verificationEvents(
-          buildEndpoint({ verification: { ...tried, status: 'failed', error: 'timeout' } }),
+          buildEndpoint({ verification: { ...tried, status: 'failed', error: 'response_timeout' } }),
         ),
         ...verificationEvents(
-          buildEndpoint({ verification: { ...tried, status: 'pending', error: 'timeout' } }),
+          buildEndpoint({ verification: { ...tried, status: 'pending', error: 'response_timeout' } }),
         ),
       ];
       expect(told.map(({ type }) => type).toSorted()).toEqual(

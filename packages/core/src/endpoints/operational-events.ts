@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { isOperational, type operationalTypes } from '../accounts/event-types/built-in';
 import type { AccountId } from '../domain/account';
 import type { Attempt } from '../domain/attempt';
-import type { AuditEntry } from '../domain/audit';
+import { type AuditEntry, auditTargetOf } from '../domain/audit';
 import { type DeliveryParts, deliveryIdOf } from '../domain/delivery';
 import type { DisabledReason, Endpoint, EndpointId } from '../domain/endpoint';
 import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId } from '../domain/event';
@@ -164,10 +164,10 @@ export function auditRecordedEvent(entry: AuditEntry): OperationalEvent {
     endpointId: id,
     data: {
       id,
-      at: formatTime(at),
+      created_at: formatTime(at),
       actor,
       action,
-      target_id: targetId ?? null,
+      target: auditTargetOf(action, targetId),
       address: address ?? null,
       request_id: entry.requestId ?? null,
       client_request_id: entry.clientRequestId ?? null,
@@ -199,7 +199,7 @@ function failing({ event, endpoint, attempt }: AttemptAftermath): OperationalEve
       url: endpoint.url,
       event_id: event.id,
       delivery_id: deliveryIdOf(partsOf(event, endpoint)),
-      type: event.type,
+      event_type: event.type,
       attempt_count: attempt.number,
       last_outcome: attempt.outcome,
       last_response_status: attempt.responseStatus ?? null,
@@ -221,7 +221,7 @@ function exhausted({
       delivery_id: deliveryIdOf(partsOf(event, endpoint)),
       event_id: event.id,
       webhook_id: endpoint.id,
-      type: event.type,
+      event_type: event.type,
       attempt_count: attempt.number,
     },
   };
@@ -237,7 +237,7 @@ function recovered({ endpoint, attempt, recoveredFrom }: AttemptAftermath): Oper
   const data = {
     webhook_id: id,
     url,
-    failing_since: formatTime(recoveredFrom),
+    first_failed_at: formatTime(recoveredFrom),
     recovered_at: formatTime(endOf(attempt)),
   };
   return { type: 'webhook.recovered', endpointId: id, data };

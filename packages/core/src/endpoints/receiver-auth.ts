@@ -119,7 +119,7 @@ function shownKindSchema(type: AuthType) {
 function shownMemberSchema(member: AuthMember): z.ZodType {
   const text = z.string();
   const shown = member.kind === 'url' ? text.meta({ format: 'uri', example: member.example }) : text;
-  return (member.isOptional ? shown.optional() : shown).describe(member.description);
+  return (member.isOptional ? shown.nullable() : shown).describe(member.description);
 }
 
 /** Members are listed one by one, so that a secret that is added later is not shown by mistake. */
@@ -129,8 +129,10 @@ export function presentAuth(auth: ReceiverAuth): z.infer<typeof shownAuthSchema>
   const given = ([name]: readonly [string, AuthMember]) => stored.has(camelCase(name));
   const [credential] = authCredentialsOf(type).filter(given);
   const shown = authMembersOf(type)
-    .filter((each) => given(each) && (!each[1].isSecret || each[0] === credential?.[0]))
-    .map(([name, { isSecret }]) => (isSecret ? ['credential', name] : [name, stored.get(camelCase(name))]));
+    .filter(([name, { isSecret }]) => !isSecret || name === credential?.[0])
+    .map(([name, { isSecret }]) =>
+      isSecret ? ['credential', name] : [name, stored.get(camelCase(name)) ?? null],
+    );
   return { type, ...(Object.fromEntries(shown) as object) };
 }
 

@@ -16,7 +16,7 @@ const GIVEN_UP: Verification = {
   status: 'failed',
   round: 1,
   tries: 3,
-  error: 'timeout',
+  error: 'response_timeout',
 };
 
 let redis: TestRedis;

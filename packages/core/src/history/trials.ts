@@ -159,7 +159,7 @@ export class Trials {
       case 'given':
         return madeUp(accountId, source.type, source.data, clock());
       case 'example': {
-        const { name, example } = await this.parts.eventTypes.readNamed(source.type, '/type');
+        const { name, example } = await this.parts.eventTypes.readNamed(source.type, '/event_type');
         return madeUp(accountId, name, example, clock());
       }
       case 'event': {

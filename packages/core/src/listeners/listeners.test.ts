@@ -63,7 +63,8 @@ async function arrange() {
     listenerStore,
     ordered,
     accountId,
-    create: (change: Partial<NewListener> = {}) => listeners.create(accountId, { ...input, ...change }),
+    create: async (change: Partial<NewListener> = {}) =>
+      (await listeners.create(accountId, { ...input, ...change })).endpoint,
     async connect(id: EndpointId, stream: string) {
       await listenerStore.hold(id, { process: 'api', stream });
       await listeners.connect(addressOf(id), stream);

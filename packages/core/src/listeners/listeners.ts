@@ -58,6 +58,12 @@ export interface NewListener
   readonly since?: number | undefined;
 }
 
+export interface CreatedListener {
+  readonly endpoint: Endpoint;
+  /** Whether no listener had its name before. */
+  readonly isNew: boolean;
+}
+
 /** How long a lost listener still gets events, which are held for it. */
 export const LOST_MS = 60_000;
 /** How long a listener that is asleep can resume. */
@@ -84,7 +90,7 @@ export class Listeners {
    * @throws AppError `conflict` when a webhook that is not a listener has the name, `limit_reached`,
    *   `replays_running` when a replay is needed and none may begin, `invalid_request`.
    */
-  async create(accountId: AccountId, input: NewListener, act?: Act): Promise<Endpoint> {
+  async create(accountId: AccountId, input: NewListener, act?: Act): Promise<CreatedListener> {
     const { endpoints, endpointStore, listenerStore, clock } = this.parts;
     const { name, since, events, secret: _kept, ...patch } = input;
     const uid = uidOf(name);
@@ -94,8 +100,9 @@ export class Listeners {
     await listenerStore.watch(address, clock() + LOST_MS);
     const woken = await this.#wake(address, events, since);
     await this.#bringMissed(woken);
-    if (known === undefined) return woken;
-    return await endpoints.update(accountId, endpointId, patch, act ? { act } : {});
+    if (known === undefined) return { endpoint: woken, isNew: true };
+    const endpoint = await endpoints.update(accountId, endpointId, patch, act ? { act } : {});
+    return { endpoint, isNew: false };
   }
 
   /** Whether such a listener exists, and is not asleep. */

@@ -54,12 +54,12 @@ const settingsShape = {
     .describe('The time zone of the times in its messages, such as `Europe/Berlin`. Default: UTC.'),
 };
 
-export const KIND = 'The kind of message: mail, a message in a chat, or a request to a webhook.';
+export const KIND = 'The type of its messages: mail, a message in a chat, or a request to a webhook.';
 
 /** The input of a new contact. */
 export const newContactSchema = z
   .strictObject({
-    kind: contactKindSchema.describe(KIND),
+    type: contactKindSchema.describe(KIND),
     address: z
       .string()
       .max(MAX_ADDRESS, { error: TOO_LONG, abort: true })
@@ -67,8 +67,8 @@ export const newContactSchema = z
       .check(z.email('must be a mail address such as ada@example.com'))
       .max(MAX_ADDRESS, TOO_LONG)
       .optional()
-      .describe('The mail address. Needed for the kind `email`, and refused for all others.'),
-    url: z.string().optional().describe('The URL of an incoming webhook. Needed for all kinds but `email`.'),
+      .describe('The mail address. Needed for the type `email`, and refused for all others.'),
+    url: z.string().optional().describe('The URL of an incoming webhook. Needed for all types but `email`.'),
     webhook_id: settingsShape.webhook_id.optional(),
     occasions: settingsShape.occasions.optional(),
     digest: settingsShape.digest.optional(),
@@ -146,11 +146,11 @@ export class Contacts {
     if (known) return known;
     // Requests that are refused anyway must not count.
     if ((await contactStore.count(accountId)) >= MAX_CONTACTS) throw tooMany();
-    await this.#takeConfirmation(accountId, { kind: input.kind, target });
+    await this.#takeConfirmation(accountId, { kind: input.type, target });
     const contact: Contact = {
       id,
       accountId,
-      kind: input.kind,
+      kind: input.type,
       target,
       secret,
       ...(endpointId === undefined ? {} : { endpointId }),
@@ -343,16 +343,16 @@ function withAsciiDomain(address: string): string {
   return `${address.slice(0, at)}@${domainToASCII(domain)}`;
 }
 
-function targetOf(parts: ContactsParts, { kind, address, url }: NewContact): string {
+function targetOf(parts: ContactsParts, { type: kind, address, url }: NewContact): string {
   const isMail = kind === 'email';
   const [wanted, other] = isMail ? (['address', 'url'] as const) : (['url', 'address'] as const);
   const text = isMail ? address : url;
   if ((isMail ? url : address) !== undefined)
-    throw fault(`/${other}`, `must be left out for the kind "${kind}"`);
-  if (text === undefined) throw fault(`/${wanted}`, `is required for the kind "${kind}"`);
-  if (!parts.hasPublicUrl) throw fault('/kind', 'needs PUBLIC_URL, which the operator has not set');
+    throw fault(`/${other}`, `must be left out for the type "${kind}"`);
+  if (text === undefined) throw fault(`/${wanted}`, `is required for the type "${kind}"`);
+  if (!parts.hasPublicUrl) throw fault('/type', 'needs PUBLIC_URL, which the operator has not set');
   if (isMail) {
-    if (!parts.sendsMail) throw fault('/kind', 'needs MAIL_FROM, which the operator has not set');
+    if (!parts.sendsMail) throw fault('/type', 'needs MAIL_FROM, which the operator has not set');
     return text;
   }
   return checkedUrl(parts, kind, text);
@@ -372,7 +372,7 @@ function checkedUrl({ urlRules }: ContactsParts, kind: ContactKind, text: string
   if (host === undefined) return parsed.data;
   const { protocol, hostname, port } = new URL(parsed.data);
   if (!host.test(hostname)) {
-    throw fault('/url', `must be an incoming webhook of ${kind}; use the kind "webhook" for any other URL`);
+    throw fault('/url', `must be an incoming webhook of ${kind}; use the type "webhook" for any other URL`);
   }
   // The URL is a password: ALLOW_HTTP_URLS is for servers of one's own.
   if (protocol !== 'https:' || port !== '') throw fault('/url', 'must begin with https:// and name no port');

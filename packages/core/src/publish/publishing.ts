@@ -313,14 +313,14 @@ async function chooseType(
   { events }: Endpoint,
   wanted: string | undefined,
 ): Promise<EventTypeView> {
-  if (wanted !== undefined) return await eventTypes.readNamed(wanted, '/type');
+  if (wanted !== undefined) return await eventTypes.readNamed(wanted, '/event_type');
   // Through `*`, since that matches no operational event.
   const types = (await eventTypes.list()).filter(({ name }) => matchesType(EVERY_EVENT, name));
   const asked = types.find(({ name }) => events.some((filter) => matchesType(filter, name)));
   const any = asked ?? types[0];
   if (any) return any;
   const detail = 'names no type: there is none yet. Add one with PUT /v1/event-types/{name}';
-  throw invalidRequest([{ pointer: '/type', detail }]);
+  throw invalidRequest([{ pointer: '/event_type', detail }]);
 }
 
 function lapsed(id: EventId): AppError {

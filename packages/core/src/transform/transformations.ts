@@ -34,6 +34,11 @@ export interface Transformation extends SavedVersion {
   readonly isEnabled: boolean;
 }
 
+export interface PutTransformation extends Transformation {
+  /** Whether the endpoint had none before. */
+  readonly isFirst: boolean;
+}
+
 /** The actor of the change. */
 export interface ChangedBy {
   /** The id of an API key or a portal session. */
@@ -66,7 +71,7 @@ export class Transformations {
     ref: EndpointRef,
     { code, isEnabled }: NewTransformation,
     { savedBy, act }: ChangedBy,
-  ): Promise<Transformation> {
+  ): Promise<PutTransformation> {
     const { transformationStore, usageStore, clock } = this.parts;
     const endpoint = await readEndpoint(this.parts, accountId, ref);
     const current = endpoint.transformation && (await this.#findCurrent(endpoint));
@@ -139,11 +144,11 @@ export class Transformations {
 
   // The code is stored before the endpoint names it: a crash between the two leaves a version that nothing uses.
   async #putInForce(
-    { accountId, id }: Endpoint,
+    { accountId, id, transformation }: Endpoint,
     saved: SavedVersion,
     isEnabled: boolean,
     act: Act | undefined,
-  ): Promise<Transformation> {
+  ): Promise<PutTransformation> {
     const { endpointStore, transformationStore, clock, emit } = this.parts;
     const { version } = saved;
     const change = (endpoint: Endpoint) => ({
@@ -156,7 +161,7 @@ export class Transformations {
       throw endpointNotFound();
     }
     emit({ name: 'endpoint.updated', accountId, endpointId: id });
-    return { ...saved, endpointId: id, isEnabled };
+    return { ...saved, endpointId: id, isEnabled, isFirst: transformation === undefined };
   }
 }
 

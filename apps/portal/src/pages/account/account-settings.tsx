@@ -25,7 +25,7 @@ export function AccountSettings({ account }: AccountSettingsProps) {
   const queries = useQueryClient();
   const toasts = useToasts();
   const [weight, setWeight] = useState(String(account.weight));
-  const [quota, setQuota] = useState(account.quota_bytes === undefined ? '' : String(account.quota_bytes));
+  const [quota, setQuota] = useState(account.quota_bytes === null ? '' : String(account.quota_bytes));
   const [retention, setRetention] = useState(account.history_retention ?? '');
   const [source, setSource] = useState(account.cloudevents_source ?? '');
   const [signing, setSigning] = useState(account.default_signing);
@@ -41,7 +41,7 @@ export function AccountSettings({ account }: AccountSettingsProps) {
             history_retention: retention === '' ? null : retention,
             default_signing: signing,
             cloudevents_source: source === '' ? null : source,
-            endpoint_verification: verification ?? null,
+            endpoint_verification: verification,
           },
         }),
       ),
@@ -126,7 +126,7 @@ export function AccountSettings({ account }: AccountSettingsProps) {
 }
 
 function verificationOf(chosen: string): Account['endpoint_verification'] {
-  return chosen === '' ? undefined : (chosen as Account['endpoint_verification']);
+  return chosen === '' ? null : (chosen as Account['endpoint_verification']);
 }
 
 function quotaHint(quota: string): string {

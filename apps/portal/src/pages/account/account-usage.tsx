@@ -41,7 +41,7 @@ function factsOf(usage: Usage | undefined): Readonly<Record<string, ReactNode>> 
   const show = (read: (known: Usage) => ReactNode) => (usage ? read(usage) : '…');
   return {
     Stored: show((known) => <Stored usage={known} />),
-    History: show((known) => historyOf(known.history_bytes)),
+    History: show((known) => historyOf(known)),
     Events: show(({ events, bytes }) => `${events.toLocaleString()}, ${formatBytes(bytes.events)}`),
     Deliveries: show(({ bytes }) => formatBytes(bytes.deliveries)),
     Replays: show(({ bytes }) => formatBytes(bytes.replays)),
@@ -52,9 +52,9 @@ function factsOf(usage: Usage | undefined): Readonly<Record<string, ReactNode>> 
   };
 }
 
-function historyOf(bytes: number | null | undefined): string {
-  if (bytes === undefined) return 'None';
-  return bytes === null ? 'Not reachable at the moment' : formatBytes(bytes);
+function historyOf({ history, history_bytes: bytes }: Usage): string {
+  if (history !== null) return 'Not reachable at the moment';
+  return bytes === null ? 'None' : formatBytes(bytes);
 }
 
 interface StoredProps {

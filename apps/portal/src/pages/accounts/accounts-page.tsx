@@ -15,7 +15,7 @@ import { AccountStatus } from './account-status';
 import { formatBytes } from './format-bytes';
 import { NewAccountDialog } from './new-account-dialog';
 
-type Account = components['schemas']['ListedAccount'];
+type Account = components['schemas']['AccountWithUsage'];
 
 const PAGE_SIZE = 50;
 

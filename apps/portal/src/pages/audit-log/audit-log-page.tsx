@@ -17,7 +17,7 @@ const columns: readonly Column<AuditEntry>[] = [
     id: 'at',
     header: 'When',
     width: timeWidth('10rem'),
-    cell: ({ at }) => <Time at={at} form="short" />,
+    cell: ({ created_at: at }) => <Time at={at} form="short" />,
   },
   { id: 'actor', header: 'Who', cell: ({ actor }) => actorText(actor), from: 'medium' },
   { id: 'action', header: 'What', cell: ({ action }) => actionText(action) },

@@ -23,7 +23,7 @@ export function EntryDialog({ entry, logOf, onClose }: EntryDialogProps) {
     <DetailsDialog title={actionText(action)} onClose={onClose}>
       <Facts
         facts={{
-          When: <Time at={entry.at} />,
+          When: <Time at={entry.created_at} />,
           Who: (
             <>
               {actorText(actor)} <code>{actor.type}</code>{' '}

@@ -22,7 +22,7 @@ interface Settings {
   readonly timeZone: string;
 }
 
-const HINTS: Readonly<Record<Exclude<Contact['kind'], 'email'>, string>> = {
+const HINTS: Readonly<Record<Exclude<Contact['type'], 'email'>, string>> = {
   slack: 'The URL of an incoming webhook of Slack.',
   teams: 'The URL of an incoming webhook of Teams.',
   discord: 'The URL of a webhook of Discord.',
@@ -38,7 +38,7 @@ interface NewContactDialogProps {
 /** A new contact: its address, occasions and digest. It has to confirm first. */
 export function NewContactDialog({ webhookId = '', onClose }: NewContactDialogProps) {
   const { show } = useToasts();
-  const [kind, setKind] = useState<Contact['kind']>('email');
+  const [kind, setKind] = useState<Contact['type']>('email');
   const [target, setTarget] = useState('');
   const [settings, setSettings] = useState<Settings>({
     webhook: webhookId,
@@ -67,7 +67,7 @@ export function NewContactDialog({ webhookId = '', onClose }: NewContactDialogPr
       <SelectField
         label="By"
         value={kind}
-        onChange={(event) => setKind(event.target.value as Contact['kind'])}
+        onChange={(event) => setKind(event.target.value as Contact['type'])}
       >
         {Object.entries(KINDS).map(([name, text]) => (
           <option key={name} value={name}>
@@ -190,12 +190,12 @@ function SettingFields({ settings, onChange }: SettingFieldsProps) {
 }
 
 function bodyOf(
-  kind: Contact['kind'],
+  kind: Contact['type'],
   target: string,
   { webhook, chosen, digest, timeZone }: Settings,
 ): NewContact {
   return {
-    kind,
+    type: kind,
     ...(kind === 'email' ? { address: target } : { url: target }),
     ...(webhook !== '' && { webhook_id: webhook }),
     ...(!isAll(chosen) && { occasions: [...chosen] }),

@@ -60,7 +60,7 @@ export function ContactList({ contacts, marked }: ContactListProps) {
 function columnsWith(names: ReadonlyMap<string, string>): readonly Column<Contact>[] {
   return [
     { id: 'target', header: 'Who', cell: ({ target }) => target },
-    { id: 'kind', header: 'By', width: '6rem', cell: ({ kind }) => KINDS[kind], from: 'wide' },
+    { id: 'kind', header: 'By', width: '6rem', cell: ({ type }) => KINDS[type], from: 'wide' },
     {
       id: 'state',
       header: 'State',

@@ -1,7 +1,7 @@
 import type { Contact, Notification, Occasion } from '../../api/contact-queries';
 import type { Tone } from '../../components/badge';
 
-export const KINDS: Readonly<Record<Contact['kind'], string>> = {
+export const KINDS: Readonly<Record<Contact['type'], string>> = {
   email: 'Mail',
   slack: 'Slack',
   teams: 'Teams',

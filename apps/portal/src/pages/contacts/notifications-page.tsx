@@ -131,7 +131,7 @@ function columnsWith(targets: ReadonlyMap<string, string>): readonly Column<Noti
     {
       id: 'contact',
       header: 'To',
-      cell: ({ contact_id: id, kind }) => targets.get(id) ?? `${KINDS[kind]}, removed`,
+      cell: ({ contact_id: id, contact_type: kind }) => targets.get(id) ?? `${KINDS[kind]}, removed`,
       from: 'medium',
     },
     {
@@ -162,7 +162,7 @@ interface MessageDialogProps {
 }
 
 function MessageDialog({ message, target, onClose }: MessageDialogProps) {
-  const { topic, kind, subjects, subject_count: count, attempts, error } = message;
+  const { topic, contact_type: kind, subjects, subject_count: count, attempts, error } = message;
   const more = count - subjects.length;
   // A question to confirm, for one, is about none.
   const named = subjects.filter((subject) => Object.values(subject).some((value) => value !== null));

@@ -22,7 +22,7 @@ export function deliveryColumns(
       </span>
     ),
   };
-  const type: Column<Delivery> = { id: 'type', header: 'Event type', cell: (row) => row.type };
+  const type: Column<Delivery> = { id: 'type', header: 'Event type', cell: (row) => row.event_type };
   const [status, response, attempts, ...times] = COLUMNS;
   if (ofEvent !== undefined) return [status, webhook, response, attempts, ...times];
   if (ofWebhook !== undefined) return [status, type, response, attempts, ...times];

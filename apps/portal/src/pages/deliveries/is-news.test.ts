@@ -5,7 +5,7 @@ const delivery = {
   id: 'evt_1.wh_1',
   event_id: 'evt_1',
   webhook_id: 'wh_1',
-  type: 't',
+  event_type: 't',
   status: 'pending',
 } as const;
 

@@ -8,7 +8,7 @@ export function isNews({ change, delivery }: DeliveryMessage, filters: DeliveryF
   const wanted = [
     [filters.webhook_id, delivery.webhook_id],
     [filters.event_id, delivery.event_id],
-    [filters.event_type, delivery.type],
+    [filters.event_type, delivery.event_type],
     [filters.status, delivery.status],
     [filters.outcome, delivery.last_outcome],
     [filters.response_status, delivery.last_response_status],

@@ -4,11 +4,11 @@ const url = 'https://example.com/hooks?a=1';
 
 it('names webhooks by description, else by host and path, and tells apart what would read the same', () => {
   const names = namesOf([
-    { id: 'wh_000000000000000000one1', url, description: 'Orders' },
-    { id: 'wh_000000000000000000two2', url },
-    { id: 'wh_000000000000000000thr3', url: 'http://example.com/hooks', uid: 'crm' },
-    { id: 'wh_000000000000000000fou4', url: 'https://example.com:8443/', description: '' },
-    { id: 'wh_000000000000000000fiv5', url: 'no address' },
+    { id: 'wh_000000000000000000one1', url, description: 'Orders', uid: null },
+    { id: 'wh_000000000000000000two2', url, description: null, uid: null },
+    { id: 'wh_000000000000000000thr3', url: 'http://example.com/hooks', description: null, uid: 'crm' },
+    { id: 'wh_000000000000000000fou4', url: 'https://example.com:8443/', description: '', uid: null },
+    { id: 'wh_000000000000000000fiv5', url: 'no address', description: null, uid: null },
   ]);
   expect([...names.values()]).toEqual([
     'Orders',

@@ -44,7 +44,7 @@ export function AttemptDetails({ attempt, isOpen }: AttemptDetailsProps) {
           )}
         </p>
         {outcome !== 'delivered' && <Failure attempt={attempt} />}
-        {attempt.batch_id !== undefined && (
+        {attempt.batch_id !== null && (
           <p>
             It went together with other events, in the request <code>{attempt.batch_id}</code>.
           </p>

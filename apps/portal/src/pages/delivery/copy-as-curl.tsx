@@ -29,12 +29,16 @@ export function CopyAsCurl({ delivery, headers: described, body }: CopyAsCurlPro
   const toasts = useToasts();
   const maySign = useCan('secrets');
 
+  const readSecret = async () => {
+    const params = { path: { id: delivery.webhook_id } };
+    return (await ask(api.GET('/v1/webhooks/{id}/secret', { params }))).secret ?? undefined;
+  };
   const write = async () => {
     const params = { path: { id: delivery.webhook_id } };
     const { url, signing } = await ask(api.GET('/v1/webhooks/{id}', { params }));
     const hasSecret = signing !== 'ed25519';
     const signs = hasSecret && maySign && canSign();
-    const secret = signs ? (await ask(api.GET('/v1/webhooks/{id}/secret', { params }))).secret : undefined;
+    const secret = signs ? await readSecret() : undefined;
     const headers = { ...withoutCloudEvents(delivery.attempts.at(-1)?.request_headers ?? {}), ...described };
     const unsigned = maySign ? NO_CRYPTO : UNSIGNED;
     toasts.show(signs ? SIGNED : hasSecret ? unsigned : BY_KEY);

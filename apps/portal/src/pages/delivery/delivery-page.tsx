@@ -59,7 +59,7 @@ interface Part {
 function Head({ delivery }: Part) {
   const mayRedeliver = useCan('redeliver');
   return (
-    <PageHeader title={delivery.type} parent={LIST} state={<StatusBadge status={delivery.status} />}>
+    <PageHeader title={delivery.event_type} parent={LIST} state={<StatusBadge status={delivery.status} />}>
       {mayRedeliver && <Redeliver delivery={delivery} />}
     </PageHeader>
   );

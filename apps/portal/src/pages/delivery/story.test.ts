@@ -17,6 +17,9 @@ function attempt(number: number, changes: Partial<Attempt> = {}): Attempt {
     request_headers: {},
     request_body: null,
     transformation_version: null,
+    holds: [],
+    batch_id: null,
+    token_error: null,
     response_status: 503,
     response_headers: { server: 'a', date: '1' },
     response_body: 'down',
@@ -47,8 +50,8 @@ describe('steps', () => {
 
   it('tell what held it before each attempt, as parts of the time between', () => {
     const held = [
-      { reason: 'disabled', from: at('12:01:00'), until: at('12:03:00') },
-      { reason: 'breaker_open', from: at('12:03:00'), until: at('12:03:20') },
+      { reason: 'disabled', since: at('12:01:00'), until: at('12:03:00') },
+      { reason: 'breaker_open', since: at('12:03:00'), until: at('12:03:20') },
     ] as const;
     const second = attempt(2, { started_at: at('12:03:20'), holds: [...held] });
     const steps = stepsOf({ ...delivery, attempts: [attempt(1), second] }, now);
@@ -62,7 +65,7 @@ describe('steps', () => {
   });
 
   it('tell what holds it, and until when', () => {
-    const hold = { reason: 'breaker_open', until: at('12:01:00') } as const;
+    const hold = { reason: 'breaker_open', until: at('12:01:00'), since: null } as const;
     const steps = stepsOf({ ...delivery, status: 'held', hold }, now);
     expect(steps.map(({ at: time, text }) => [time - now, text])).toEqual([
       [-30_000, 'Accepted'],

@@ -48,13 +48,13 @@ export function stepsOf(delivery: Told, now: number, next = delivery.attempts.le
 
 /** From when it was held until now, as far as that is known. */
 function heldStep(hold: Told['hold'], now: number): Step {
-  const at = Math.min(hold?.since === undefined ? now : Date.parse(hold.since), now);
+  const at = Math.min(hold?.since ? Date.parse(hold.since) : now, now);
   return { kind: 'held', at, lengthMs: now - at, text: `Held, because ${whyHeld(hold)}` };
 }
 
-function pastHoldsOf({ holds: all = [] }: Attempt): readonly Step[] {
-  return all.map(({ reason, from, until }) => {
-    const at = Date.parse(from);
+function pastHoldsOf({ holds: all }: Attempt): readonly Step[] {
+  return all.map(({ reason, since, until }) => {
+    const at = Date.parse(since);
     const lengthMs = Date.parse(until) - at;
     return {
       kind: 'held',

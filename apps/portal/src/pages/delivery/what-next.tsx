@@ -24,11 +24,13 @@ export function WhatNext({ delivery }: { readonly delivery: DeliveryWithAttempts
       return (
         <>
           Held
-          {hold?.since !== undefined && (
+          {hold?.since && (
             <>
               {' '}
               since <Time at={hold.since} />
             </>
+          ) : (
+            'It waits'
           )}
           , because {whyHeld(hold)}. No attempt was used.
           {hold?.until && (

@@ -9,7 +9,7 @@ const delivery: Delivery = {
   id: 'evt_1.wh_1',
   event_id: 'evt_1',
   webhook_id: 'wh_1',
-  type: 'order.placed',
+  event_type: 'order.placed',
   status: 'pending',
   attempt_count: 3,
   last_outcome: 'http_5xx',
@@ -39,9 +39,15 @@ it('has of a delivery what is to come, before its attempts are read, and no acce
 });
 
 it('has since when a delivery is held, which its list does not tell', () => {
-  const hold = { reason: 'disabled', until: null } as const;
+  const hold = { reason: 'disabled', until: null, since: null } as const;
   const held = { ...delivery, status: 'held', hold } as const;
-  const read = { ...held, hold: { ...hold, since: at('12:04:00') }, attempts: [] };
+  const read = {
+    ...held,
+    hold: { ...hold, since: at('12:04:00') },
+    superseded_by: null,
+    cancel_reason: null,
+    attempts: [],
+  };
   const [step] = laneOf(held, read, Date.parse(at('12:10:00'))).steps;
   expect(step).toMatchObject({ kind: 'held', at: Date.parse(at('12:04:00')), lengthMs: 360_000 });
 });

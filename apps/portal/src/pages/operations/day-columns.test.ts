@@ -5,7 +5,7 @@ const STEP_MS = 300_000;
 const NOW = Date.parse('2026-11-27T10:02:00.000Z');
 
 const sampleAt = (at: string, change: Partial<Sample> = {}): Sample => ({
-  at: `2026-11-27T${at}.000Z`,
+  sampled_at: `2026-11-27T${at}.000Z`,
   shards: [{ waiting: 1, delayed: 0, held: 0 }],
   oldest_waiting_seconds: 0,
   workers: 1,
@@ -65,7 +65,7 @@ describe('samples', () => {
 it('draws the five accounts with most apart, each leading to its page, and the others together', () => {
   const accounts = Array.from({ length: 7 }, (_, i): HeavyAccount => {
     const load = { events: 10 - i, bytes: 1, transform_ms: 0 };
-    return { account_id: `a${i}`, ...load, hours: [{ start: '2026-11-27T09:00:00.000Z', ...load }] };
+    return { account_id: `a${i}`, ...load, hours: [{ starts_at: '2026-11-27T09:00:00.000Z', ...load }] };
   });
   const { series } = accountColumns(accounts, 'events', { since: NOW - 3_600_000, until: NOW });
   expect(series.map(({ label, values, leads }) => [label, values, leads?.['account']])).toEqual([

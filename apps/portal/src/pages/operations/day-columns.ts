@@ -39,7 +39,7 @@ export function sampleColumns(
   const starts = startsIn(range, lengthMs);
   // The last one is of now, and counts more than the one that was taken in the same five minutes.
   const at = new Map(
-    samples.map((sample) => [Math.floor(Date.parse(sample.at) / lengthMs) * lengthMs, sample]),
+    samples.map((sample) => [Math.floor(Date.parse(sample.sampled_at) / lengthMs) * lengthMs, sample]),
   );
   return { starts, lengthMs, series: read(at, starts) };
 }
@@ -89,7 +89,7 @@ export function accountColumns(accounts: readonly HeavyAccount[], by: Measure, r
   const starts = startsIn(range, HOUR_MS);
   const valuesOf = (some: readonly HeavyAccount[]) => {
     const sums = new Map<number, number>();
-    for (const { start, ...load } of some.flatMap(({ hours }) => hours)) {
+    for (const { starts_at: start, ...load } of some.flatMap(({ hours }) => hours)) {
       const at = Date.parse(start);
       sums.set(at, (sums.get(at) ?? 0) + load[by]);
     }

@@ -101,17 +101,17 @@ export function timeSeries(metrics: DeliveryMetrics, starts: readonly number[]):
 }
 
 export function eventSeries(metrics: EventMetrics, starts: readonly number[]): readonly Series[] {
-  const at = new Map(metrics.data.map(({ start, events }) => [Date.parse(start), events]));
+  const at = new Map(metrics.data.map(({ starts_at: start, events }) => [Date.parse(start), events]));
   return [{ label: 'Events', color: 1, values: starts.map((start) => at.get(start) ?? 0) }];
 }
 
 function byStart(points: readonly MetricsPoint[]): ReadonlyMap<number, MetricsPoint> {
-  return new Map(points.map((point) => [Date.parse(point.start), point]));
+  return new Map(points.map((point) => [Date.parse(point.starts_at), point]));
 }
 
 function sumAt(starts: readonly number[], points: readonly MetricsPoint[]): number[] {
   const sums = new Map<number, number>();
-  for (const { start, attempts } of points) {
+  for (const { starts_at: start, attempts } of points) {
     const at = Date.parse(start);
     sums.set(at, (sums.get(at) ?? 0) + attempts);
   }

@@ -253,7 +253,7 @@ function SendTest({ webhookId, onSent }: SendTestProps) {
       ask(
         api.POST('/v1/webhooks/{id}/test', {
           params: { path: { id: webhookId } },
-          body: type === '' ? {} : { type },
+          body: type === '' ? {} : { event_type: type },
         }),
       ),
     onSuccess: (sent) => onSent(sent.delivery_id),

@@ -48,12 +48,12 @@ const [FIRST, SECOND] = ['2026-11-26T10:00:00.000Z', '2026-11-26T11:00:00.000Z']
 function metricsOf(points: readonly Partial<MetricsPoint>[]): DeliveryMetrics {
   const none = { attempts: 0, delivered: 0, failed: 0, retried: 0, exhausted: 0 };
   const times = { p50_ms: null, p95_ms: null, p99_ms: null, lag_p50_ms: null, lag_p95_ms: null };
-  const data = points.map((point) => ({ start: FIRST, group: {}, ...none, ...times, ...point }));
+  const data = points.map((point) => ({ starts_at: FIRST, group: {}, ...none, ...times, ...point }));
   return { data, interval: '1h', since: FIRST, until: '2026-11-26T12:00:00.000Z', source: 'recent' };
 }
 
 const counted = (start: string, outcome: MetricsPoint['group']['outcome'], attempts: number) => ({
-  start,
+  starts_at: start,
   group: outcome === undefined ? {} : { outcome },
   attempts,
 });

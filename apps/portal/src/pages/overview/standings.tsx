@@ -17,8 +17,8 @@ export function StandingsSections({ standings, names }: StandingsProps) {
   const all = standings?.webhooks;
   const held = all?.filter(({ health }) => health.held > 0).toSorted((a, b) => b.health.held - a.health.held);
   const failing = all
-    ?.filter(({ health }) => health.disabled_from !== null)
-    .toSorted((a, b) => Date.parse(a.health.disabled_from ?? '') - Date.parse(b.health.disabled_from ?? ''));
+    ?.filter(({ health }) => health.disables_at !== null)
+    .toSorted((a, b) => Date.parse(a.health.disables_at ?? '') - Date.parse(b.health.disables_at ?? ''));
   const name = nameColumn(names);
   return (
     <div className={styles['lists']}>
@@ -70,7 +70,7 @@ const HELD: readonly Column<WebhookWithHealth>[] = [
   { id: 'until', header: 'Until', width: '152px', cell: heldUntil },
 ];
 
-function heldUntil({ status, health: { breaker, breaker_open_until: until } }: WebhookWithHealth) {
+function heldUntil({ status, health: { breaker, breaker_retry_at: until } }: WebhookWithHealth) {
   if (status === 'disabled') return 'it is enabled';
   if (until !== null) return <Time at={until} form="short" />;
   return breaker === 'half_open' ? 'it responds: it is tried' : 'its turn comes';
@@ -88,6 +88,6 @@ const FAILING: readonly Column<WebhookWithHealth>[] = [
     id: 'from',
     header: 'If it still fails at',
     width: '152px',
-    cell: ({ health: { disabled_from: at } }) => (at === null ? '–' : <Time at={at} form="short" />),
+    cell: ({ health: { disables_at: at } }) => (at === null ? '–' : <Time at={at} form="short" />),
   },
 ];

@@ -48,7 +48,7 @@ function Cancel({ id }: { readonly id: string }) {
 }
 
 function HowFar({ replay }: { readonly replay: Replay }) {
-  const { id, status, mode, since, until, rate, found, enqueued, erased, finished_at: finishedAt } = replay;
+  const { id, status, mode, since, until, rate, found, enqueued, erased, ended_at: finishedAt } = replay;
   const done = replay.dry_run ? found : enqueued;
   return (
     <div className={styles['form']}>

@@ -67,7 +67,7 @@ function Switches({ webhook, saved: { code } }: SwitchesProps) {
   const [isRemoving, setIsRemoving] = useState(false);
   const toasts = useToasts();
   const { mutate, isPending, error, reset } = useChangeTransformation(webhook.id);
-  if (!mayChange || webhook.transformation === undefined) return null;
+  if (!mayChange || webhook.transformation === null) return null;
   const { enabled } = webhook.transformation;
   const close = () => {
     setIsRemoving(false);

@@ -5,7 +5,7 @@ type StateProps = { readonly webhook: Pick<ReadWebhook, 'transformation'> };
 
 /** Shows whether a webhook has a transformation. */
 export function TransformationState({ webhook: { transformation } }: StateProps) {
-  if (transformation === undefined) return <Badge tone="neutral">None</Badge>;
+  if (transformation === null) return <Badge tone="neutral">None</Badge>;
   const { enabled, version } = transformation;
   return enabled ? (
     <Badge tone="good">Version {version} in use</Badge>

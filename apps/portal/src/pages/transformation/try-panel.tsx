@@ -38,7 +38,7 @@ export function TryPanel({ webhook, code, onFault }: TryPanelProps) {
   const trial = useTryTransformation(webhook.id);
   const run = () => {
     const [kind, value = ''] = on?.split(' ') ?? [];
-    const source = kind === 'event' ? { event_id: value } : { type: value };
+    const source = kind === 'event' ? { event_id: value } : { event_type: value };
     trial.mutate({ code, ...source }, { onSuccess: ({ error }) => onFault(error ?? undefined) });
   };
   return (

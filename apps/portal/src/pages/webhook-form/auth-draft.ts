@@ -35,10 +35,11 @@ export const AUTH_CHOICES: readonly (readonly [type: AuthDraft['type'], label: s
   ...offered.map((type) => [type, authKindOf(type).choice] as const),
 ];
 
-export function authDraftOf(auth: Auth | undefined): AuthDraft {
-  if (auth === undefined) return NO_AUTH;
+export function authDraftOf(auth: Auth | null): AuthDraft {
+  if (auth === null) return NO_AUTH;
   const { type, ...shown } = auth;
-  const { credential = '', ...members }: Readonly<Record<string, string>> = shown;
+  const given = Object.entries(shown).flatMap(([name, value]) => (value === null ? [] : [[name, value]]));
+  const { credential = '', ...members } = Object.fromEntries(given) as Readonly<Record<string, string>>;
   return { type, credential, members };
 }
 

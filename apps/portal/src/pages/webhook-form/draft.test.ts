@@ -10,10 +10,10 @@ const webhook = {
   status: 'enabled',
   ordering: 'none',
   signing: 'hmac',
-  format: 'cloudevents-structured',
+  format: 'cloudevents_structured',
   rate_limit_unit: 'requests',
   while_disabled: 'hold',
-  cloudevents: { source: '/orders', type_prefix: 'com.example.' },
+  cloudevents: { source: '/orders', type_prefix: 'com.example.', subject_pointer: null },
   description: 'Ours',
   rate_limit: 5,
   max_concurrency: 4,
@@ -21,7 +21,15 @@ const webhook = {
   filter: { position: { lte: 10 } },
   headers: { 'x-team': '***', 'x-token': '***' },
   metadata: { team: 'seo' },
-  verification: { status: 'verified', method: 'none' },
+  disabled_reason: null,
+  timeout_ms: null,
+  batch: null,
+  coalesce: null,
+  tls: null,
+  uid: null,
+  auth: null,
+  transformation: null,
+  verification: { status: 'not_required', method: null, error: null, verified_at: null },
   created_at: '2030-01-31T12:00:00.000Z',
   updated_at: '2030-01-31T12:00:00.000Z',
 } as const;
@@ -109,6 +117,7 @@ describe('the authentication of a webhook', () => {
     client_id: 'hooks',
     credential: 'client_secret',
     scope: 'hooks',
+    audience: null,
   } as const;
   const tokened = draftOf({ ...webhook, events: [], retry_schedule: [], auth: oauth2 });
   const { auth } = tokened;

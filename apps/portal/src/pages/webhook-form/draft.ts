@@ -57,9 +57,9 @@ export function draftOf(webhook: Webhook): Draft {
     url,
     events,
     ...draftSettings(webhook),
-    filter: filter === undefined ? '' : JSON.stringify(filter, null, 2),
-    headers: pairsOf(headers),
-    metadata: pairsOf(metadata),
+    filter: filter === null ? '' : JSON.stringify(filter, null, 2),
+    headers: pairsOf(headers ?? {}),
+    metadata: pairsOf(metadata ?? {}),
     auth: authDraftOf(auth),
   };
 }
@@ -136,7 +136,7 @@ function parse(json: string): unknown {
   }
 }
 
-function pairsOf(record: Readonly<Record<string, string>> = {}): readonly Pair[] {
+function pairsOf(record: Readonly<Record<string, string>>): readonly Pair[] {
   return Object.entries(record).map(([name, value], key) => ({ key, name, value }));
 }
 

@@ -8,6 +8,7 @@ const type = (name: string, origin: EventType['origin'] = 'built_in'): EventType
   schema: true,
   example: {},
   deprecated: false,
+  version: null,
 });
 
 it('groups types by the first word of their names, and what the service tells of itself comes last', () => {

@@ -23,7 +23,11 @@ export function FilterVerdicts({ tried: { tried: count, matched, results } }: { 
   );
 }
 
-function Verdict({ result: { event_id: id, type, matches, because } }: { readonly result: Result }) {
+function Verdict({
+  result: { event_id: id, event_type: type, matches, because },
+}: {
+  readonly result: Result;
+}) {
   return (
     <>
       <p className={styles['verdict']}>

@@ -31,12 +31,12 @@ interface CreatedProps {
   readonly webhook: CreatedWebhook;
 }
 
-function Created({ webhook: { id, signing, secret, public_key: publicKey, warnings } }: CreatedProps) {
+function Created({ webhook: { id, secret, public_key: publicKey, warnings } }: CreatedProps) {
   return (
     <>
       <PageHeader title="Webhook created" parent={parent} />
       <div className={styles['created']}>
-        {signing !== 'ed25519' && (
+        {secret !== null && (
           <>
             <p>Its requests are signed with this secret. Give it only to the receiver.</p>
             <p className={styles['secret']}>
@@ -45,7 +45,7 @@ function Created({ webhook: { id, signing, secret, public_key: publicKey, warnin
             </p>
           </>
         )}
-        {publicKey !== undefined && (
+        {publicKey !== null && (
           <>
             <p>Its requests are signed with a private key. The receiver verifies them with the public key.</p>
             <p className={styles['secret']}>

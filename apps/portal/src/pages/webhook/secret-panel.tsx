@@ -25,7 +25,7 @@ export function SecretPanel({ webhookId }: SecretPanelProps) {
   const [rotated, setRotated] = useState<RotatedSecret>();
   const params = { path: { id: webhookId } };
   const reading = useMutation({ mutationFn: () => ask(api.GET('/v1/webhooks/{id}/secret', { params })) });
-  const secret = reading.data?.secret;
+  const secret = rotated?.secret ?? reading.data?.secret ?? undefined;
   const take = (fresh: RotatedSecret) => {
     setRotated(fresh);
     setIsRotating(false);
@@ -35,9 +35,9 @@ export function SecretPanel({ webhookId }: SecretPanelProps) {
   return (
     <Section title="Signing secret" actions={<Button onClick={() => setIsRotating(true)}>Rotate…</Button>}>
       <p className={styles['secret']}>
-        <code>{rotated?.secret ?? secret ?? 'whsec_••••••••••••••••'}</code>
+        <code>{secret ?? 'whsec_••••••••••••••••'}</code>
         <Revealing
-          secret={rotated?.secret ?? secret}
+          secret={secret}
           isBusy={reading.isPending}
           onReveal={() => reading.mutate()}
           onHide={() => {

@@ -42,7 +42,7 @@ export function TestPanel({ webhookId, events }: TestPanelProps) {
   const [type, setType] = useState(ANY);
   const sending = useMutation({
     mutationFn: () => {
-      const request = { params: { path: { id: webhookId } }, body: type === ANY ? {} : { type } };
+      const request = { params: { path: { id: webhookId } }, body: type === ANY ? {} : { event_type: type } };
       return ask(api.POST('/v1/webhooks/{id}/test', request));
     },
   });

@@ -10,16 +10,16 @@ import { useCan } from '../../session/session-context';
 type Verification = Webhook['verification'];
 
 const STATES: Readonly<Record<Verification['status'], readonly [label: string, tone: Tone]>> = {
+  not_required: ['Not required', 'neutral'],
   unverified: ['Not verified yet', 'warning'],
   pending: ['Being verified', 'busy'],
   verified: ['Verified', 'good'],
   failed: ['Not verified', 'bad'],
 };
 
-const METHODS: Readonly<Record<Verification['method'], string>> = {
+const METHODS: Readonly<Record<NonNullable<Verification['method']>, string>> = {
   challenge: 'It responds to a signed challenge',
   cloudevents: 'It grants permission (CloudEvents)',
-  none: 'No proof is required',
 };
 
 /** Advice for the receiver's developer. */
@@ -28,12 +28,15 @@ const ERRORS: Readonly<Record<NonNullable<Verification['error']>, string>> = {
   not_allowed: 'It did not allow this service to send: see WebHook-Allowed-Origin',
   rate_too_low: 'It permits fewer requests than 60 a minute, which is too few to be kept',
   http_error: 'It responded with an error or a redirect',
-  timeout: 'It took too long',
+  blocked_address: 'Its address is not allowed',
   dns_error: 'Its host name cannot be resolved',
-  address_refused: 'Its address is not allowed',
-  connect_error: 'The connection failed',
+  connect_refused: 'It refused the connection',
+  connect_timeout: 'The connection took too long',
+  connection_reset: 'It closed the connection',
   tls_error: 'TLS failed: for example, its certificate is not trusted',
+  response_timeout: 'It took too long',
   protocol_error: 'The response is not valid HTTP',
+  network_error: 'The connection failed',
   token_error: 'The authorization server gave no access token',
   origin_unset: 'This service is not set up to ask for permission',
 };
@@ -63,7 +66,7 @@ export function VerificationPanel({ webhook: { id, status, verification } }: Ver
       <Facts
         facts={{
           State: <Badge tone={tone}>{label}</Badge>,
-          How: METHODS[method],
+          How: method && METHODS[method],
           'Last try': error && ERRORS[error],
           Since: verifiedAt && <Time at={verifiedAt} />,
         }}

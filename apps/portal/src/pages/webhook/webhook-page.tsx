@@ -63,7 +63,7 @@ export function WebhookPage({ params: { id = '' } }: WebhookPageProps) {
       {/* What is below would move when what is above it comes. */}
       {webhook && !areReplaysPending && !areContactsPending && !changes.isLoading && (
         <>
-          {webhook.verification.method !== 'none' && <VerificationPanel webhook={webhook} />}
+          {webhook.verification.method !== null && <VerificationPanel webhook={webhook} />}
           {maySeeSecret && mayChange && webhook.signing !== 'ed25519' && <SecretPanel webhookId={id} />}
           <TransformationPanel webhook={webhook} />
           {mayChange && <TestPanel webhookId={id} events={webhook.events} />}

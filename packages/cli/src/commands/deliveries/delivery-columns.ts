@@ -4,7 +4,7 @@ import type { Attempt, Delivery } from '../../resources';
 
 export const DELIVERY_COLUMNS: readonly Column<Delivery>[] = [
   ['id', ({ id }) => id],
-  ['type', ({ type }) => type],
+  ['type', ({ event_type }) => event_type],
   ['status', ({ status }) => status, paintStatus],
   ['attempts', ({ attempt_count }) => attempt_count],
   ['last outcome', ({ last_outcome }) => last_outcome],

@@ -2,7 +2,7 @@ import type { Client } from '@hookferry/client';
 import type { Attempt, Delivery } from '../../resources';
 
 export interface MissedAttempt {
-  readonly delivery: Pick<Delivery, 'id' | 'event_id' | 'webhook_id' | 'type'>;
+  readonly delivery: Pick<Delivery, 'id' | 'event_id' | 'webhook_id' | 'event_type'>;
   readonly attempt: Pick<Attempt, 'number' | 'outcome' | 'response_status'>;
   readonly at: string;
 }

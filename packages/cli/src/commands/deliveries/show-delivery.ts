@@ -16,9 +16,9 @@ const HOLD_COLUMNS: readonly Column<DeliveryWithAttempts>[] = [
 const PAST_HOLD_COLUMNS: readonly Column<PastHold>[] = [
   ['before #', ({ before }) => before],
   ['held because', ({ reason }) => reason],
-  ['from', ({ from }) => from],
+  ['since', ({ since }) => since],
   ['until', ({ until }) => until],
-  ['ms', ({ from, until }) => Date.parse(until) - Date.parse(from)],
+  ['ms', ({ since, until }) => Date.parse(until) - Date.parse(since)],
 ];
 
 export function addShowDelivery(deliveries: Command, cli: Cli): void {
@@ -40,7 +40,7 @@ async function showDelivery(id: string, cli: Cli): Promise<void> {
   output.write('\n');
   output.list(delivery.attempts, ATTEMPT_COLUMNS, 'Nothing was sent yet.');
   showResponse(delivery.attempts, cli);
-  const pastHolds = delivery.attempts.flatMap(({ number, holds = [] }) =>
+  const pastHolds = delivery.attempts.flatMap(({ number, holds }) =>
     holds.map((hold) => ({ ...hold, before: number })),
   );
   if (pastHolds.length === 0) return;

@@ -67,11 +67,11 @@ async function* attemptsAsMade(
 function attemptsIn(change: Change): readonly MissedAttempt[] {
   if (change.event !== 'delivery' || change.data.change !== 'attempted') return [];
   const { delivery } = change.data;
-  const { id, event_id, webhook_id, type = '', attempt_count: number = 1 } = delivery;
+  const { id, event_id, webhook_id, event_type = '', attempt_count: number = 1 } = delivery;
   const { last_outcome: outcome, last_response_status: response_status = null } = delivery;
   if (outcome === undefined || outcome === null) return [];
   const attempt = { number, outcome, response_status };
-  return [{ delivery: { id, event_id, webhook_id, type }, attempt, at: timeOf(change) }];
+  return [{ delivery: { id, event_id, webhook_id, event_type }, attempt, at: timeOf(change) }];
 }
 
 /** The service's own: the first part of an event's id are milliseconds. */
@@ -80,14 +80,14 @@ function timeOf({ id }: Change): string {
 }
 
 function printAttempt({ delivery, attempt, at }: MissedAttempt, output: Output): void {
-  const { id, event_id, webhook_id, type } = delivery;
+  const { id, event_id, webhook_id, event_type } = delivery;
   const { number, outcome, response_status } = attempt;
   if (output.isJson) {
     const shown = { number, outcome, response_status };
-    const line = { at, delivery_id: id, event_id, webhook_id, type, attempt: shown };
+    const line = { at, delivery_id: id, event_id, webhook_id, event_type, attempt: shown };
     return output.write(`${JSON.stringify(line)}\n`);
   }
   const response = response_status === null ? '' : ` ${response_status}`;
   const what = `${paintStatus(output.paint, outcome)}${response}`;
-  output.write(`${at}  ${what}  ${visible(type)}  attempt ${number} of ${visible(id)}\n`);
+  output.write(`${at}  ${what}  ${visible(event_type)}  attempt ${number} of ${visible(id)}\n`);
 }

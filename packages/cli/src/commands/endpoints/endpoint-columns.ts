@@ -22,7 +22,7 @@ export const ENDPOINT_COLUMNS: readonly Column<Webhook>[] = [
   [
     'verification',
     ({ verification: { status, method, error } }) =>
-      [status, `(${method})`, ...(error === undefined ? [] : [error])].join(' '),
+      [status, method && `(${method})`, error].filter((part) => part !== null).join(' '),
   ],
   ['disabled because', ({ disabled_reason }) => disabled_reason],
   ...SETTING_COLUMNS,

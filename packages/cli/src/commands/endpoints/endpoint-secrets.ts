@@ -26,10 +26,12 @@ export function addEndpointSecrets(webhooks: Command, cli: Cli): void {
   addExample(addYes(rotate), 'hookferry webhooks rotate-secret crm --overlap 2h');
 }
 
+const NO_SECRET = 'It has none: it signs with a key pair alone. See hookferry signing-keys.';
+
 async function printSecret(id: string, cli: Cli): Promise<void> {
   const client = await connect(cli);
   const response = await client.GET('/v1/webhooks/{id}/secret', { params: { path: { id } } });
-  cli.output.result(response, response.secret);
+  cli.output.result(response, response.secret ?? NO_SECRET);
 }
 
 async function rotateSecret(id: string, flags: RotateFlags, cli: Cli): Promise<void> {
@@ -43,6 +45,6 @@ async function rotateSecret(id: string, flags: RotateFlags, cli: Cli): Promise<v
     params: { path: { id } },
     body: flags.overlap === undefined ? {} : { overlap_seconds: Math.round(flags.overlap / 1_000) },
   });
-  cli.output.result(response, response.secret);
+  cli.output.result(response, response.secret ?? NO_SECRET);
   cli.output.note(`The previous secret also signs until ${response.previous_secret_expires_at}.`);
 }

@@ -21,7 +21,7 @@ async function testEndpoint(id: string, { type }: TestFlags, cli: Cli): Promise<
   const client = await connect(cli);
   const sent = await client.POST('/v1/webhooks/{id}/test', {
     params: { path: { id } },
-    body: type === undefined ? {} : { type },
+    body: type === undefined ? {} : { event_type: type },
   });
   cli.output.result(sent, `Sent the event ${sent.event_id}.`);
   cli.output.note(`See its delivery: hookferry deliveries show ${sent.delivery_id}`);

@@ -80,7 +80,7 @@ export class Listening {
       body: { ...this.settings.listener, ...since },
     });
     this.#id = id;
-    this.#secret = secret;
+    this.#secret = secret ?? '';
     this.#since = undefined;
     return id;
   }
@@ -93,9 +93,9 @@ export class Listening {
     try {
       const query = parallel === undefined ? {} : { parallel };
       for await (const line of this.#client.streamListener(id, query, { signal: both })) {
-        if (line.kind === 'ready') sender = this.#begin(id, line.stream ?? '', () => over.abort());
-        if (line.kind === 'delivery' && sender) void this.#forward(line, sender, signal);
-        if (line.kind === 'end') return this.#onEnd(line.reason);
+        if (line.type === 'ready') sender = this.#begin(id, line.stream ?? '', () => over.abort());
+        if (line.type === 'delivery' && sender) void this.#forward(line, sender, signal);
+        if (line.type === 'end') return this.#onEnd(line.reason);
       }
     } catch (error) {
       if (!over.signal.aborted) throw error;

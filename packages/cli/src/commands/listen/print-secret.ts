@@ -14,7 +14,7 @@ export async function printSecret(
     .GET('/v1/webhooks/{id}/secret', { params: { path } })
     .catch(whenNotFound);
   const shown = known ?? { secret };
-  cli.output.result(shown, shown.secret);
+  cli.output.result(shown, shown.secret ?? '');
 }
 
 function whenNotFound(error: unknown): undefined {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { attemptOutcomes } from '../../domain/attempt';
-import { auditActorSchema, fieldChangeSchema } from '../../domain/audit';
+import { auditActorSchema, auditTargetSchema, fieldChangeSchema } from '../../domain/audit';
 import { disabledReasons } from '../../domain/endpoint';
 import { verificationErrors, verificationMethods } from '../../domain/verification';
 
@@ -63,14 +63,14 @@ const deliveryExhausted = defineEventType({
     delivery_id: z.string().describe('The id of the delivery.'),
     event_id: z.string().describe('The id of the event that could not be delivered.'),
     webhook_id: z.string().describe('The id of the webhook.'),
-    type: z.string().describe('The type of the event.'),
+    event_type: z.string().describe('The type of the event.'),
     attempt_count: z.int().min(1).describe('How many attempts were made.'),
   }),
   example: {
     delivery_id: 'evt_01m7z10j5c4fq3r52bewgh.wh_01m7z10j4pcztef8hye093',
     event_id: 'evt_01m7z10j5c4fq3r52bewgh',
     webhook_id: 'wh_01m7z10j4pcztef8hye093',
-    type: 'order.created',
+    event_type: 'order.created',
     attempt_count: 10,
   },
 });
@@ -129,7 +129,7 @@ const webhookFailing = defineEventType({
     url: z.string().describe('The URL of the webhook.'),
     event_id: z.string().describe('The id of the event that could not be delivered.'),
     delivery_id: z.string().describe('The id of the delivery that failed.'),
-    type: z.string().describe('The type of the event.'),
+    event_type: z.string().describe('The type of the event.'),
     attempt_count: z.int().min(1).describe('How many attempts were made so far.'),
     last_outcome: z.enum(attemptOutcomes).describe('How the last attempt ended.'),
     last_response_status: z
@@ -142,7 +142,7 @@ const webhookFailing = defineEventType({
     url: 'https://receiver.example.com/hooks',
     event_id: 'evt_01m7z10j5c4fq3r52bewgh',
     delivery_id: 'evt_01m7z10j5c4fq3r52bewgh.wh_01m7z10j4pcztef8hye093',
-    type: 'order.created',
+    event_type: 'order.created',
     attempt_count: 4,
     last_outcome: 'http_5xx',
     last_response_status: 503,
@@ -156,13 +156,13 @@ const webhookRecovered = defineEventType({
   data: z.strictObject({
     webhook_id: z.string().describe('The id of the webhook.'),
     url: z.string().describe('The URL of the webhook.'),
-    failing_since: z.iso.datetime().describe('When the first attempt after its last success failed.'),
+    first_failed_at: z.iso.datetime().describe('When the first attempt after its last success failed.'),
     recovered_at: z.iso.datetime().describe('When the webhook accepted a delivery again.'),
   }),
   example: {
     webhook_id: 'wh_01m7z10j4pcztef8hye093',
     url: 'https://receiver.example.com/hooks',
-    failing_since: '2026-11-21T12:24:02.454Z',
+    first_failed_at: '2026-11-21T12:24:02.454Z',
     recovered_at: '2026-11-21T15:02:43.120Z',
   },
 });
@@ -173,10 +173,10 @@ const auditRecorded = defineEventType({
   description: 'An entry was added to the audit log of the account.',
   data: z.strictObject({
     id: z.string().describe('The id of the entry in the audit log.'),
-    at: z.iso.datetime().describe('When the action was done.'),
+    created_at: z.iso.datetime().describe('When the action was done.'),
     actor: auditActorSchema.describe('The actor of the action.'),
     action: z.string().describe('The action: a noun and a verb.'),
-    target_id: z.string().nullable().describe('The id of the object of the action. Null: it has none.'),
+    target: auditTargetSchema.nullable().describe('The object of the action. Null: it has none.'),
     address: z.string().nullable().describe('The IP address of the client. Null: it is not known.'),
     request_id: z
       .string()
@@ -193,10 +193,10 @@ const auditRecorded = defineEventType({
   }),
   example: {
     id: 'aud_01m8cze70423p1gcwqh466',
-    at: '2026-11-21T16:13:00.859Z',
+    created_at: '2026-11-21T16:13:00.859Z',
     actor: { type: 'api_key', id: '4f7kq2m9x1c8v5b3' },
     action: 'webhook.update',
-    target_id: 'wh_01m7z10j4pcztef8hye093',
+    target: { type: 'webhook', id: 'wh_01m7z10j4pcztef8hye093' },
     address: '203.0.113.7',
     request_id: 'req_01m8cze6z30mfvndd7a3sj',
     client_request_id: null,

@@ -27,10 +27,8 @@ export const eventTypeViewSchema = z
       ),
     version: z
       .int()
-      .optional()
-      .describe(
-        'The version of a custom type: 1, and one more with each replacement. Absent for all others.',
-      ),
+      .nullable()
+      .describe('The version of a custom type: 1, and one more with each replacement. Null for all others.'),
   })
   .meta({ id: 'EventType' });
 export type EventTypeView = Readonly<z.infer<typeof eventTypeViewSchema>>;
@@ -117,7 +115,15 @@ function requireFittingExample({ schema, example }: EventTypeInput): void {
 function viewOfBuiltIn(eventType: EventType): EventTypeView {
   const { name, description, data, example, isOperational } = eventType;
   const origin = isOperational ? 'operational' : 'built_in';
-  return { name, description, schema: z.toJSONSchema(data), example, deprecated: false, origin };
+  return {
+    name,
+    description,
+    schema: z.toJSONSchema(data),
+    example,
+    deprecated: false,
+    origin,
+    version: null,
+  };
 }
 
 function viewOfCustom({

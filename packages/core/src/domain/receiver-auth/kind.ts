@@ -14,7 +14,7 @@ export interface AuthKind {
   /** How the portal's form offers it. */
   readonly choice: string;
   /** On the page of a webhook, of the members that responses show. */
-  readonly fact: (shown: Readonly<Partial<Record<string, string>>>) => string;
+  readonly fact: (shown: Readonly<Partial<Record<string, string | null>>>) => string;
   /** The value of `Authorization`; absent: it carries an access token. */
   readonly header?: (members: never) => string;
 }

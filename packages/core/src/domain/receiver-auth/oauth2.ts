@@ -80,5 +80,5 @@ export const oauth2 = {
   },
   choice: 'Access tokens from an authorization server (OAuth2 client credentials)',
   fact: ({ token_url: url, client_id: id, scope }) =>
-    `OAuth2, tokens from ${url} for ${id}${scope === undefined ? '' : ` (${scope})`}`,
+    `OAuth2, tokens from ${url} for ${id}${scope === null || scope === undefined ? '' : ` (${scope})`}`,
 } as const satisfies AuthKind;

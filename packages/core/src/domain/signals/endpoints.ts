@@ -98,6 +98,6 @@ export const endpointSignals = {
     level: 'info',
     means:
       'A request to verify a webhook failed; `error` says why. With `is_last` there is no further one: the account has to ask for it.',
-    sample: { accountId, endpointId, method: 'challenge', error: 'timeout', isLast: true },
+    sample: { accountId, endpointId, method: 'challenge', error: 'response_timeout', isLast: true },
   }),
 } as const;

@@ -6,7 +6,7 @@ import { afterTry, type VerificationDemand, withAnotherTry, withVerification } f
 const NOW = 1_700_000_000_000;
 const REQUIRED: VerificationDemand = { method: undefined, isRequired: true };
 const OFF: VerificationDemand = { method: undefined, isRequired: false };
-const FAILED = { kind: 'failed', error: 'timeout' } as const;
+const FAILED = { kind: 'failed', error: 'response_timeout' } as const;
 const VERIFIED = { kind: 'verified' } as const;
 
 const begun: Verification = { method: 'challenge', status: 'unverified', round: 1, tries: 0, nextTryAt: NOW };
@@ -86,7 +86,7 @@ describe('an endpoint after a try', () => {
       ['pending', NOW + 600_000],
       ['failed', undefined],
     ]);
-    expect(current.verification?.error).toBe('timeout');
+    expect(current.verification?.error).toBe('response_timeout');
   });
 
   it('is verified, at no more than the rate that was permitted', () => {
