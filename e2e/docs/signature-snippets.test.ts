@@ -133,12 +133,13 @@ describe("the signature page's snippet", () => {
   for (const runtime of RUNTIMES) {
     const title = `in ${runtime.language} accepts what is genuine and nothing else`;
     const provided = toolchainOf(runtime);
+    const check = 'program' in provided ? it : it.skip;
     if ('refusal' in provided) {
       console.warn(`SKIPPED: the signature page's snippet in ${runtime.language}: ${provided.refusal}`);
-      it.skip(`${title} (skipped: its programs can't be had here)`, () => undefined);
-    } else {
-      it(title, () => expectRightVerdicts(runtime, provided.program));
     }
+    check('program' in provided ? title : `${title} (skipped: its programs can't be had here)`, async () => {
+      if ('program' in provided) await expectRightVerdicts(runtime, provided.program);
+    });
   }
 });
 

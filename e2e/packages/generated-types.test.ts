@@ -4,10 +4,10 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Stack } from '../support/stack';
-import { provideToolchain, runWith } from '../support/toolchain';
+import { provideToolchain, runWith, type Toolchain } from '../support/toolchain';
 import { STRICT_COMPILER } from './consumer-project';
 import { PROJECT, programOf } from './pack-package';
-import { expectSuccess, findPythons, makeVenv, pipInstall, run } from './python-runtime';
+import { expectSuccess, findPythons, makeVenv, type Python, pipInstall, run } from './python-runtime';
 import { MYPY } from './python-tools';
 import { runWell } from './run-program';
 
@@ -166,44 +166,43 @@ describe('types of the event types of an account', () => {
   });
 
   const [python] = findPythons();
-  (python ? it : it.skip)('are typed dictionaries, in Python', () => {
-    if (python === undefined) throw new Error('There is no Python.');
-    writeFileSync(join(folder, 'events.py'), generate('--lang', 'python'));
-    writeFileSync(join(folder, 'use.py'), USE_OF_PYTHON);
-    for (const { command } of findPythons()) {
-      const { status, output } = run(command, [join(folder, 'use.py')]);
-      expect({ status, output }).toEqual({ status: 0, output: 'a None order.created\n' });
-    }
-    const program = makeVenv(python, join(folder, 'tools'));
-    if (!pipInstall(program, [MYPY])) {
-      console.warn(`SKIPPED: the types of generated Python, because ${MYPY} can't be had here.`);
-      return;
-    }
-    const options = ['--strict', '--cache-dir', join(folder, 'mypy'), 'use.py'];
-    expectSuccess(run(program, ['-m', 'mypy', ...options], { cwd: folder }));
-    writeFileSync(
-      join(folder, 'wrong.py'),
-      'from events import OrderCreated\n\norder: OrderCreated = {"id": 1, "items": []}\n',
-    );
-    expect(run(program, ['-m', 'mypy', '--strict', 'wrong.py'], { cwd: folder }).output).toContain(
-      'Found 1 error',
-    );
+  const checkPython = python ? it : it.skip;
+  checkPython('are typed dictionaries, in Python', () => {
+    if (python) expectDictionaries(python, folder, generate('--lang', 'python'));
   });
 
   const go = provideToolchain('go');
   if ('refusal' in go) console.warn(`SKIPPED: generated types in Go: ${go.refusal}`);
-  ('program' in go ? it : it.skip)('are structs, as gofmt writes them, in Go', () => {
-    if ('refusal' in go) throw new Error(go.refusal);
-    const work = join(folder, 'go');
-    const files = {
-      'go.mod': 'module example\n\ngo 1.18\n',
-      'main.go': USE_OF_GO,
-      'events/events.go': generate('--lang', 'go'),
-    };
-    mkdirSync(join(work, 'events'), { recursive: true });
-    for (const [name, text] of Object.entries(files)) writeFileSync(join(work, name), text);
-    expect(runWith(go.program, ['gofmt', '-l', '-d', 'events'], work)).toBe('');
-    runWith(go.program, ['go', 'vet', './...'], work);
-    expect(runWith(go.program, ['go', 'run', '.'], work)).toBe('order.created ord_1 a true Ulm 5\n');
+  const checkGo = 'program' in go ? it : it.skip;
+  checkGo('are structs, as gofmt writes them, in Go', () => {
+    if ('program' in go) expectStructs(go.program, join(folder, 'go'), generate('--lang', 'go'));
   });
 });
+
+function expectDictionaries(python: Python, folder: string, text: string): void {
+  writeFileSync(join(folder, 'events.py'), text);
+  writeFileSync(join(folder, 'use.py'), USE_OF_PYTHON);
+  for (const { command } of findPythons()) {
+    const { status, output } = run(command, [join(folder, 'use.py')]);
+    expect({ status, output }).toEqual({ status: 0, output: 'a None order.created\n' });
+  }
+  const program = makeVenv(python, join(folder, 'tools'));
+  if (!pipInstall(program, [MYPY])) {
+    console.warn(`SKIPPED: the types of generated Python, because ${MYPY} can't be had here.`);
+    return;
+  }
+  const options = ['-m', 'mypy', '--strict', '--cache-dir', join(folder, 'mypy')];
+  expectSuccess(run(program, [...options, 'use.py'], { cwd: folder }));
+  const wrong = 'from events import OrderCreated\n\norder: OrderCreated = {"id": 1, "items": []}\n';
+  writeFileSync(join(folder, 'wrong.py'), wrong);
+  expect(run(program, [...options, 'wrong.py'], { cwd: folder }).output).toContain('Found 1 error');
+}
+
+function expectStructs(go: Toolchain, folder: string, text: string): void {
+  mkdirSync(join(folder, 'events'), { recursive: true });
+  const files = { 'go.mod': 'module example\n\ngo 1.18\n', 'main.go': USE_OF_GO, 'events/events.go': text };
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
+  expect(runWith(go, ['gofmt', '-l', '-d', 'events'], folder)).toBe('');
+  runWith(go, ['go', 'vet', './...'], folder);
+  expect(runWith(go, ['go', 'run', '.'], folder)).toBe('order.created ord_1 a true Ulm 5\n');
+}

@@ -223,7 +223,8 @@ describe('a key set', () => {
       const { port } = server.address() as AddressInfo;
       const keys = jwks(`http://127.0.0.1:${port}/jwks.json`);
       const body = Buffer.from(good.body_base64, 'base64');
-      await verifySignature({ keys, headers: good.headers, body, now: good.now });
+      const signed = verifySignature({ keys, headers: good.headers, body, now: good.now });
+      await expect(signed).resolves.toMatchObject({ timestamp: good.now });
     } finally {
       server.close();
       server.closeAllConnections();

@@ -40,7 +40,8 @@ export function jwks(url: string | undefined, options: KeySetOptions = {}): Sign
 function urlOfSet(url: unknown): string {
   if (typeof url !== 'string' || url.trim() === '') throw notASet('it is not set');
   // Over http: somebody on the way could change the keys, but not on the way to this machine.
-  if (/^https:\/\/[^/]/i.test(url) || /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?\//i.test(url)) return url;
+  if (/^https:\/\/[^/]/i.test(url) || /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?\//i.test(url))
+    return url;
   throw notASet('it must begin with https://, or with http://localhost, http://127.0.0.1 or http://[::1]');
 }
 

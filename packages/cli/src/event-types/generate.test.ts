@@ -12,10 +12,18 @@ describe('the shape of a schema', () => {
     ['of a scalar', { type: 'integer', minimum: 1 }, { kind: 'integer' }],
     ['of a constant', { const: 'EUR' }, { kind: 'literals', values: ['EUR'] }],
     ['of some values', { enum: ['a', 1, null] }, { kind: 'literals', values: ['a', 1, null] }],
-    ['of several types', { type: ['string', 'null'] }, { kind: 'union', shapes: [{ kind: 'string' }, { kind: 'null' }] }],
+    [
+      'of several types',
+      { type: ['string', 'null'] },
+      { kind: 'union', shapes: [{ kind: 'string' }, { kind: 'null' }] },
+    ],
     ['of a list', { type: 'array', items: { type: 'number' } }, { kind: 'list', item: { kind: 'number' } }],
     ['of a tuple', { type: 'array', prefixItems: [true] }, { kind: 'list', item: { kind: 'unknown' } }],
-    ['of a map', { type: 'object', additionalProperties: { type: 'boolean' } }, { kind: 'map', value: { kind: 'boolean' } }],
+    [
+      'of a map',
+      { type: 'object', additionalProperties: { type: 'boolean' } },
+      { kind: 'map', value: { kind: 'boolean' } },
+    ],
     ['of a choice with something unknown', { anyOf: [{ type: 'string' }, {}] }, { kind: 'unknown' }],
     ['that only denies', { not: { type: 'string' } }, { kind: 'unknown' }],
     ['that refers to nothing', { $ref: '#/$defs/none' }, { kind: 'unknown' }],
@@ -53,7 +61,10 @@ const ORDER: TypeToWrite = {
       id: { type: 'string', description: 'As the shop shows it.' },
       total: { type: 'number' },
       coupon: { type: ['string', 'null'] },
-      items: { type: 'array', items: { type: 'object', required: ['sku'], properties: { sku: { type: 'string' } } } },
+      items: {
+        type: 'array',
+        items: { type: 'object', required: ['sku'], properties: { sku: { type: 'string' } } },
+      },
     },
   }),
 };
@@ -77,7 +88,9 @@ it('is written as TypeScript', () => {
 it('is written as Python', () => {
   const text = writePython([ORDER]);
   expect(text).toContain('class OrderCreatedItemsItem(TypedDict):\n');
-  expect(text).toContain('class OrderCreatedRequired(TypedDict):\n    id: str\n    items: List[OrderCreatedItemsItem]\n');
+  expect(text).toContain(
+    'class OrderCreatedRequired(TypedDict):\n    id: str\n    items: List[OrderCreatedItemsItem]\n',
+  );
   expect(text).toContain('    total: float\n    coupon: Optional[str]\n');
   expect(text).toContain('EventType = Literal["order.created"]\n');
 });

@@ -77,11 +77,12 @@ function readObject(
 
 /** The members of all, where all are objects. */
 function readAll(
-  { allOf: _, ...own }: Readonly<Record<string, unknown>>,
+  schema: Readonly<Record<string, unknown>>,
   parts: readonly unknown[],
   root: Schema,
   within: readonly string[],
 ): Shape {
+  const own = { ...schema, allOf: undefined };
   const shapes = [own, ...parts].map((each) => read(each, root, within));
   const members = new Map<string, Member>();
   for (const shape of shapes.filter(({ kind }) => kind !== 'unknown')) {

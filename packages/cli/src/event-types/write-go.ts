@@ -78,7 +78,8 @@ class GoWriter {
       }
       case 'union':
         return this.#nullableOf(shape.shapes, words);
-      default:
+      case 'null':
+      case 'unknown':
         return 'json.RawMessage';
     }
   }

@@ -23,7 +23,11 @@ function typeOf(shape: Shape, indent: string): string {
       return [...new Set(shape.shapes.map((each) => typeOf(each, indent)))].join(' | ');
     case 'object':
       return objectOf(shape, indent);
-    default:
+    case 'null':
+    case 'boolean':
+    case 'number':
+    case 'string':
+    case 'unknown':
       return shape.kind;
   }
 }
