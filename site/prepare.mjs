@@ -25,7 +25,13 @@ const pageOf = new Map(
     'packages/client/README.md': 'packages/client.md',
     'packages/producer/README.md': 'packages/producer.md',
     'packages/cli/README.md': 'packages/cli.md',
+    'clients/README.md': 'packages/languages.md',
     'clients/python/README.md': 'packages/python.md',
+    'clients/go/README.md': 'packages/go.md',
+    'clients/java/README.md': 'packages/java.md',
+    'clients/csharp/README.md': 'packages/csharp.md',
+    'clients/php/README.md': 'packages/php.md',
+    'clients/ruby/README.md': 'packages/ruby.md',
     'conformance/README.md': 'conformance.md',
   }),
 );

@@ -4,32 +4,30 @@ import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { signBody, signMessage } from '@hookferry/core/deliver/prepare-request';
+import type { Provided } from '../support/provide-program';
+import { type CommandLine, provideToolchain, runWith, type Toolchain } from '../support/toolchain';
 import { blocksOf, readPage } from './read-page';
 
 interface Runtime {
   readonly language: string;
-  /** Prints a version and ends with 0 where it is installed. */
-  readonly probe: readonly [string, ...string[]];
   readonly snippet: string;
   /** Reads requests from its standard input and has the snippet check each. */
   readonly checker: string;
   readonly otherFiles?: Readonly<Record<string, string>>;
-  readonly commands: readonly (readonly [string, ...string[]])[];
+  readonly commands: readonly CommandLine[];
   /** What it needs to verify by public keys, if its standard library can't: prints a version where it is there. */
-  readonly keyProbe?: readonly [string, ...string[]];
+  readonly keyProbe?: CommandLine;
 }
 
 const RUNTIMES: readonly Runtime[] = [
   {
     language: 'js',
-    probe: [process.execPath, '--version'],
     snippet: 'snippet.mjs',
     checker: 'check.mjs',
     commands: [[process.execPath, 'check.mjs']],
   },
   {
     language: 'python',
-    probe: ['python3', '--version'],
     snippet: 'snippet.py',
     checker: 'check.py',
     keyProbe: ['python3', '-c', 'import cryptography'],
@@ -37,7 +35,6 @@ const RUNTIMES: readonly Runtime[] = [
   },
   {
     language: 'go',
-    probe: ['go', 'version'],
     snippet: 'webhooks/webhooks.go',
     checker: 'check.go',
     otherFiles: { 'go.mod': 'module example\n\ngo 1.18\n' },
@@ -45,21 +42,18 @@ const RUNTIMES: readonly Runtime[] = [
   },
   {
     language: 'ruby',
-    probe: ['ruby', '--version'],
     snippet: 'snippet.rb',
     checker: 'check.rb',
     commands: [['ruby', 'check.rb']],
   },
   {
     language: 'php',
-    probe: ['php', '--version'],
     snippet: 'snippet.php',
     checker: 'check.php',
     commands: [['php', 'check.php']],
   },
   {
     language: 'java',
-    probe: ['javac', '-version'],
     snippet: 'WebhookSignature.java',
     checker: 'Check.java',
     commands: [
@@ -137,26 +131,28 @@ const allCases: readonly Case[] = [
 
 describe("the signature page's snippet", () => {
   for (const runtime of RUNTIMES) {
-    const check = isInstalled(runtime) ? it : it.skip;
-    check(titleOf(runtime), () => expectRightVerdicts(runtime));
+    const title = `in ${runtime.language} accepts what is genuine and nothing else`;
+    const provided = toolchainOf(runtime);
+    const check = 'program' in provided ? it : it.skip;
+    if ('refusal' in provided) {
+      console.warn(`SKIPPED: the signature page's snippet in ${runtime.language}: ${provided.refusal}`);
+    }
+    check('program' in provided ? title : `${title} (skipped: its programs can't be had here)`, async () => {
+      if ('program' in provided) await expectRightVerdicts(runtime, provided.program);
+    });
   }
 });
 
-function titleOf(runtime: Runtime): string {
-  const title = `in ${runtime.language} accepts what is genuine and nothing else`;
-  if (isInstalled(runtime)) return title;
-  const reason = `there is no ${runtime.probe[0]} here`;
-  console.warn(`SKIPPED: the signature page's snippet in ${runtime.language}, because ${reason}.`);
-  return `${title} (skipped: ${reason})`;
+function toolchainOf({ language }: Runtime): Provided<Toolchain> {
+  if (language === 'js') return { program: { commands: {}, environment: {} } };
+  if (language !== 'python') return provideToolchain(language);
+  const isInstalled = spawnSync('python3', ['--version']).status === 0;
+  return isInstalled ? { program: { commands: {}, environment: {} } } : { refusal: 'there is no python3' };
 }
 
-function isInstalled({ probe: [command, ...options] }: Runtime): boolean {
-  return spawnSync(command, options).status === 0;
-}
-
-async function expectRightVerdicts(runtime: Runtime): Promise<void> {
+async function expectRightVerdicts(runtime: Runtime, toolchain: Toolchain): Promise<void> {
   const cases = casesFor(runtime);
-  const verdicts = await runSnippet(runtime, cases);
+  const verdicts = await runSnippet(runtime, toolchain, cases);
   expect(verdicts).toEqual(cases.map(({ scheme, what, isGenuine }) => [scheme, what, isGenuine]));
 }
 
@@ -166,11 +162,15 @@ function casesFor({ language, keyProbe }: Runtime): readonly Case[] {
   return allCases.filter(({ scheme }) => scheme !== 'key');
 }
 
-async function runSnippet(runtime: Runtime, cases: readonly Case[]): Promise<unknown[]> {
+async function runSnippet(
+  runtime: Runtime,
+  toolchain: Toolchain,
+  cases: readonly Case[],
+): Promise<unknown[]> {
   const folder = await mkdtemp(join(tmpdir(), 'webhooks-snippet-'));
   try {
     await writeFiles(folder, runtime);
-    const lines = runCommands(folder, runtime, cases).trim().split('\n');
+    const lines = runCommands(folder, runtime, toolchain, cases).trim().split('\n');
     expect(lines).toHaveLength(cases.length);
     return cases.map(({ scheme, what }, index) => [scheme, what, lines[index] === 'true']);
   } finally {
@@ -189,14 +189,14 @@ async function writeFiles(folder: string, { language, snippet, checker, otherFil
 }
 
 /** @returns the standard output of the last one. */
-function runCommands(folder: string, { commands }: Runtime, cases: readonly Case[]): string {
-  let output = '';
-  for (const [command, ...options] of commands) {
-    const result = spawnSync(command, options, { cwd: folder, input: requests(cases), encoding: 'utf8' });
-    if (result.status !== 0) throw new Error(`${command} ended with ${result.status}: ${result.stderr}`);
-    output = result.stdout;
-  }
-  return output;
+function runCommands(
+  folder: string,
+  { commands }: Runtime,
+  toolchain: Toolchain,
+  cases: readonly Case[],
+): string {
+  const outputs = commands.map((command) => runWith(toolchain, command, folder, requests(cases)));
+  return outputs.at(-1) ?? '';
 }
 
 function requests(cases: readonly Case[]): string {

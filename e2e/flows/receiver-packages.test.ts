@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { memoryStore, type WebhookEvent } from '@hookferry/receiver';
 import { webhooks } from '@hookferry/receiver/express';
-import { PythonProgram } from '../packages/python-program';
 import { findPythons } from '../packages/python-runtime';
+import { RunningProgram } from '../packages/running-program';
 import { QUICK_WIN } from '../support/samples';
 import { openAccount } from '../support/shared-stack';
 import { until } from '../support/until';
@@ -59,7 +59,7 @@ async function startJavaScript(): Promise<Program> {
 async function startPython(): Promise<Program> {
   const environment = { PYTHONPATH: PYTHON_SOURCE, WEBHOOK_SECRET: SECRET };
   const path = join(__dirname, '../packages/receive_formats.py');
-  const program = new PythonProgram(python?.command ?? '', path, environment);
+  const program = new RunningProgram([python?.command ?? '', path], environment);
   willClose({ close: async () => void (await program.stop()) });
   const port = await program.waitFor(/listening on (\d+)\./);
   const handled = () =>

@@ -1,11 +1,10 @@
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expectSuccess, makeVenv, type Python, pipInstall, run } from './python-runtime';
 
 export const PACKAGE = join(__dirname, '..', '..', 'clients/python');
 export const MYPY = 'mypy==2.4.0';
 const FRAMEWORKS = ['flask>=3', 'django>=4.2', 'fastapi>=0.100'];
-const BACKEND = /requires = \["([^"]+)"\]/;
 
 /** What could be installed here to check the package with. */
 export interface PythonTools {
@@ -13,24 +12,23 @@ export interface PythonTools {
   readonly python: string;
   readonly hasMypy: boolean;
   readonly hasFrameworks: boolean;
-  /** The package's wheel; none where what builds it can't be had. */
-  readonly wheel: string | undefined;
+  readonly wheel: string;
 }
 
 export function installTools(python: Python, folder: string): PythonTools {
   const program = makeVenv(python, join(folder, 'tools'));
-  const [, backend = ''] = BACKEND.exec(readFileSync(join(PACKAGE, 'pyproject.toml'), 'utf8')) ?? [];
   return {
     python: program,
     hasMypy: pipInstall(program, [MYPY]),
     hasFrameworks: pipInstall(program, FRAMEWORKS),
-    wheel: pipInstall(program, [backend]) ? buildWheel(program, join(folder, 'wheels')) : undefined,
+    wheel: buildWheel(program, join(folder, 'wheels')),
   };
 }
 
+/** As README.md says. Nothing is fetched for it. */
 function buildWheel(program: string, wheels: string): string {
   mkdirSync(wheels);
-  const options = ['--quiet', '--no-build-isolation', '--no-deps', '--no-index', '-w', wheels];
+  const options = ['--quiet', '--no-deps', '--no-index', '-w', wheels];
   expectSuccess(run(program, ['-m', 'pip', 'wheel', ...options, PACKAGE]));
   const [wheel, ...others] = readdirSync(wheels);
   if (wheel === undefined || others.length > 0) throw new Error('There is not exactly one wheel.');
@@ -43,7 +41,6 @@ export function installWheel(
   { python: withPip, wheel }: PythonTools,
   folder: string,
 ): string {
-  if (wheel === undefined) throw new Error('There is no wheel.');
   const program = makeVenv(python, join(folder, 'clean'), '--without-pip');
   const options = ['--python', program, 'install', '--quiet', '--no-index'];
   expectSuccess(run(withPip, ['-m', 'pip', ...options, wheel]));

@@ -1,6 +1,6 @@
 // @ts-check
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { access, mkdir, readdir, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { delimiter, dirname, join, relative } from 'node:path';
 import { cacheFolder } from '../project-folders.mjs';
 import { say } from '../say.mjs';
 import { findOnPath, runQuietly } from '../setup/run-command.mjs';
@@ -18,7 +18,7 @@ const DEBIAN_KEYS = '/usr/share/keyrings/debian-archive-keyring.gpg';
  * @template Program
  * @param {object} wanted
  * @param {string} wanted.title as people say it
- * @param {string} wanted.packageName
+ * @param {string | readonly string[]} wanted.packageName or several
  * @param {string} wanted.folderName within the cache folder
  * @param {(folder: string) => Promise<Found<Program>>} wanted.inspect says whether what is unpacked there works
  * @param {string} [wanted.release] of Debian, such as `trixie`, instead of this system's. It comes with all of its libraries,
@@ -36,12 +36,14 @@ export async function unpackPackage({ title, packageName, folderName, inspect, r
   const workFolder = join(cacheFolder, `${folderName}-${process.pid}`);
   try {
     const packages = join(workFolder, 'packages');
+    const names = [packageName].flat();
     const download = await (release === undefined
-      ? downloadPackages(packageName, packages)
-      : downloadOfRelease(packageName, packages, release));
+      ? downloadPackages(names, packages)
+      : downloadOfRelease(names, packages, release));
     if ('refusal' in download) return download;
     const fetched = join(workFolder, 'unpacked');
     for (const file of download.files) await unpack(file, fetched);
+    await keepLinksInside(fetched);
     const found = await inspect(fetched);
     if ('refusal' in found) return found;
     // Several may fetch it at once: what the first one has put there is in use.
@@ -64,6 +66,28 @@ async function unpack(file, folder) {
   await mkdir(folder, { recursive: true });
   const { code, errors } = await runQuietly(['dpkg', '--extract', file, folder]);
   if (code !== 0) throw new Error(`dpkg cannot unpack ${file}: ${errors}`);
+}
+
+/**
+ * Links of packages lead to where these are installed, such as `/etc/java-17-openjdk/…`. Here they lead to what is unpacked.
+ * @param {string} folder
+ */
+async function keepLinksInside(folder) {
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isSymbolicLink()) continue;
+    // Node.js 20 has only the former name.
+    const parent = entry.parentPath ?? entry.path;
+    const link = join(parent, entry.name);
+    const target = await readlink(link);
+    const inside = join(folder, target);
+    const isThere = await access(inside).then(
+      () => true,
+      () => false,
+    );
+    if (!target.startsWith('/') || !isThere) continue;
+    await rm(link);
+    await symlink(relative(dirname(link), inside), link);
+  }
 }
 
 /**
@@ -98,14 +122,14 @@ export async function loaderOf(folder) {
 /** @typedef {{ files: string[] } | { refusal: string }} Download */
 
 /**
- * Downloads a package, and those of its dependencies that this machine lacks, without installing anything.
- * @param {string} name
+ * Downloads packages, and those of their dependencies that this machine lacks, without installing anything.
+ * @param {readonly string[]} names
  * @param {string} folder for the packages, and for what apt keeps beside them
  * @returns {Promise<Download>}
  */
-async function downloadPackages(name, folder) {
+async function downloadPackages(names, folder) {
   const cache = await preparePrivateFolder(join(folder, 'apt-cache'), 'archives');
-  const withSystemLists = await planAndFetch(name, folder, [`Dir::Cache=${cache}`]);
+  const withSystemLists = await planAndFetch(names, folder, [`Dir::Cache=${cache}`]);
   if ('files' in withSystemLists) return withSystemLists;
 
   // The lists are missing (a fresh container) or older than the archive (the files they name are gone).
@@ -113,17 +137,17 @@ async function downloadPackages(name, folder) {
   const lists = await preparePrivateFolder(join(folder, 'apt-lists'), '.');
   const options = [`Dir::Cache=${cache}`, `Dir::State::lists=${lists}`];
   await apt(options, ['update'], folder); // Fails if any archive does, even one that we do not need.
-  return await planAndFetch(name, folder, options);
+  return await planAndFetch(names, folder, options);
 }
 
 /**
- * The same from another release of Debian, with every package that it depends on.
- * @param {string} name
+ * The same from another release of Debian, with every package that they depend on.
+ * @param {readonly string[]} names
  * @param {string} folder
  * @param {string} release
  * @returns {Promise<Download>}
  */
-async function downloadOfRelease(name, folder, release) {
+async function downloadOfRelease(names, folder, release) {
   const cache = await preparePrivateFolder(join(folder, 'apt-cache'), 'archives');
   const lists = await preparePrivateFolder(join(folder, 'apt-lists'), '.');
   const archive = await archiveOfDebian(folder);
@@ -137,7 +161,7 @@ async function downloadOfRelease(name, folder, release) {
     ...[`Dir::Etc::sourcelist=${source}`, 'Dir::Etc::sourceparts=/dev/null'],
   ];
   await apt(options, ['update'], folder);
-  return await planAndFetch(name, folder, options);
+  return await planAndFetch(names, folder, options);
 }
 
 /**
@@ -165,21 +189,22 @@ async function preparePrivateFolder(folder, inside) {
 }
 
 /**
- * @param {string} name
+ * @param {readonly string[]} wanted
  * @param {string} folder
  * @param {readonly string[]} options
  * @returns {Promise<Download>}
  */
-async function planAndFetch(name, folder, options) {
+async function planAndFetch(wanted, folder, options) {
   // The plan leaves out what apt has in its cache, which is why that has to be an empty one of our own.
   const plan = await apt(
     options,
-    ['install', '--print-uris', '-qq', '--no-install-recommends', name],
+    ['install', '--print-uris', '-qq', '--no-install-recommends', ...wanted],
     folder,
   );
-  if (plan.code !== 0) return { refusal: `apt-get cannot find ${name}: ${plan.errors.trim()}` };
+  if (plan.code !== 0) return { refusal: `apt-get cannot find ${wanted.join(', ')}: ${plan.errors.trim()}` };
   const names = packageNames(plan.output);
-  if (names.length === 0) return { refusal: `${name} is installed, but its program is not on the PATH` };
+  if (names.length === 0)
+    return { refusal: `${wanted.join(', ')} is installed, but its program is not on the PATH` };
   const { code, errors } = await apt(options, ['download', ...names], folder);
   if (code !== 0) return { refusal: `apt-get cannot download ${names.join(', ')}: ${errors.trim()}` };
   const files = (await readdir(folder)).filter((file) => file.endsWith('.deb'));

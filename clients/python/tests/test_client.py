@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import re
 import unittest
+from pathlib import Path
 from typing import Any, Callable, List, Tuple
 
 from hookferry import ApiError, Client, ConnectionFailed
@@ -71,9 +73,62 @@ OPERATIONS: List[Tuple[Call, str, str, Any]] = [
     (lambda c: c.event_types.get("a.b"), "GET", "/v1/event-types/a.b", None),
     (lambda c: c.event_types.put("a.b", "AB.", True, 1), "PUT", "/v1/event-types/a.b", {"description": "AB.", "schema": True, "example": 1, "deprecated": False}),
     (lambda c: c.event_types.delete("a.b"), "DELETE", "/v1/event-types/a.b", None),
+    (lambda c: c.event_types.get_schema("a.b"), "GET", "/v1/event-types/a.b/schema", None),
+    (lambda c: c.webhooks.try_filter({"total": {"gte": 100}}, data={"total": 5}), "POST", "/v1/filters/try", {"filter": {"total": {"gte": 100}}, "data": {"total": 5}}),
+    (lambda c: c.deliveries.get_content("evt_1.wh_1"), "GET", "/v1/deliveries/evt_1.wh_1/content", None),
+    (lambda c: list(c.deliveries.list_of_webhook("crm", status="pending")), "GET", "/v1/webhooks/crm/deliveries?status=pending", None),
+    (lambda c: c.events.erase_payload("evt_1"), "DELETE", "/v1/events/evt_1/payload", None),
+    (lambda c: c.accounts.create("acme", weight=2), "POST", "/v1/accounts", {"id": "acme", "weight": 2}),
+    (lambda c: c.accounts.create(), "POST", "/v1/accounts", {}),
+    (lambda c: list(c.accounts.list(include="usage")), "GET", "/v1/accounts?include=usage", None),
+    (lambda c: c.accounts.get("acme"), "GET", "/v1/accounts/acme", None),
+    (lambda c: c.accounts.update("acme", quota_bytes=None), "PATCH", "/v1/accounts/acme", {"quota_bytes": None}),
+    (lambda c: c.accounts.delete("acme"), "DELETE", "/v1/accounts/acme", None),
+    (lambda c: c.api_keys.create("ci", ["events:write"], event_types=["order.*"]), "POST", "/v1/api-keys", {"name": "ci", "scopes": ["events:write"], "event_types": ["order.*"]}),
+    (lambda c: list(c.api_keys.list(limit=5)), "GET", "/v1/api-keys?limit=5", None),
+    (lambda c: c.api_keys.rotate("k1", overlap_seconds=60), "POST", "/v1/api-keys/k1/rotate", {"overlap_seconds": 60}),
+    (lambda c: c.api_keys.revoke("k1"), "DELETE", "/v1/api-keys/k1", None),
+    (lambda c: c.api_keys.revoke("k1", last=True), "DELETE", "/v1/api-keys/k1?last=true", None),
+    (lambda c: c.portal_sessions.create(capabilities=["view"]), "POST", "/v1/portal-sessions", {"capabilities": ["view"]}),
+    (lambda c: list(c.portal_sessions.list()), "GET", "/v1/portal-sessions", None),
+    (lambda c: c.portal_sessions.end("s1"), "DELETE", "/v1/portal-sessions/s1", None),
+    (lambda c: c.signing_keys.list(), "GET", "/v1/signing-keys", None),
+    (lambda c: c.signing_keys.rotate(immediate=True), "POST", "/v1/signing-keys/rotate", {"immediate": True}),
+    (lambda c: c.operations.get(), "GET", "/v1/operations", None),
+    (lambda c: c.operations.last_day(), "GET", "/v1/operations/last-day", None),
+    (lambda c: c.operations.readiness(), "GET", "/v1/operations/readiness", None),
+    (lambda c: list(c.operations.webhooks(state="disabled")), "GET", "/v1/operations/webhooks?state=disabled", None),
+    (lambda c: c.operations.accounts(by="events"), "GET", "/v1/operations/accounts?by=events", None),
+    (lambda c: list(c.dead_letters.list(queue="events")), "GET", "/v1/dead-letters?queue=events", None),
+    (lambda c: c.dead_letters.get("d:1"), "GET", "/v1/dead-letters/d%3A1", None),
+    (lambda c: c.dead_letters.retry("d1"), "POST", "/v1/dead-letters/d1/retry", None),
+    (lambda c: c.dead_letters.drop("d1"), "DELETE", "/v1/dead-letters/d1", None),
+    (lambda c: c.metrics.deliveries("2026-01-01T00:00:00Z", group_by="webhook"), "GET", "/v1/metrics/deliveries?since=2026-01-01T00%3A00%3A00Z&group_by=webhook", None),
+    (lambda c: c.metrics.events("2026-01-01T00:00:00Z", interval="5m"), "GET", "/v1/metrics/events?since=2026-01-01T00%3A00%3A00Z&interval=5m", None),
+    (lambda c: c.me(), "GET", "/v1/me", None),
+    (lambda c: c.usage(), "GET", "/v1/account/usage", None),
+    (lambda c: c.source_addresses(), "GET", "/v1/source-addresses", None),
+    (lambda c: c.status(), "GET", "/v1/status", None),
     (lambda c: c.request("get", "/v1/account/usage", query={"a b": True, "none": None}), "GET", "/v1/account/usage?a+b=true", None),
     (lambda c: c.webhooks.get("a/../b?c#d é"), "GET", "/v1/webhooks/a%2F..%2Fb%3Fc%23d%20%C3%A9", None),
 ]
+
+# Exports have tests of their own. The others are for browsers, receivers and the command line.
+ELSEWHERE = (
+    "/v1/deliveries/export",
+    "/v1/audit-log",
+    "/v1/audit-log/export",
+    "/v1/stream",
+    "/v1/listeners",
+    "/v1/listeners/{id}/stream",
+    "/v1/listeners/{id}/responses",
+    "/v1/portal-sessions/exchange",
+    "/.well-known/webhooks/{account_id}/jwks.json",
+)
+
+
+def matches(path: str, target: str) -> bool:
+    return re.fullmatch(re.sub(r"\{[^}]+\}", "[^/]+", path), target) is not None
 
 
 class ClientTest(unittest.TestCase):
@@ -86,6 +141,27 @@ class ClientTest(unittest.TestCase):
                 self.assertEqual(json.loads(request.body) if request.body else None, content)
                 self.assertEqual(request.headers["authorization"], f"Bearer {KEY}")
                 self.assertEqual(request.headers.get("content-type"), "application/json" if request.body else None)
+
+    def test_has_an_operation_for_each_route(self) -> None:
+        description = json.loads((Path(__file__).resolve().parents[3] / "docs" / "openapi.json").read_text("utf-8"))
+        calls = {(method, target.split("?")[0]) for _, method, target, _ in OPERATIONS}
+        missing = [
+            f"{method.upper()} {path}"
+            for path, operations in description["paths"].items()
+            for method in operations
+            if method != "parameters" and path not in ELSEWHERE
+            and not any(called == method.upper() and matches(path, target) for called, target in calls)
+        ]
+        self.assertEqual(missing, [])
+
+    def test_acts_for_the_account_and_sends_more_headers(self) -> None:
+        with LocalServer(response(200, {}), response(200, {}), response(200, {})) as server:
+            client = Client(server.url, KEY, account="acme")
+            client.webhooks.get("crm")
+            client.request("PATCH", "/v1/webhooks/crm", {}, headers={"If-Match": '"7"', "x-account-id": "globex", "content-type": "application/merge-patch+json"})
+            Client(server.url, KEY).webhooks.get("crm")
+        found = [(r.headers.get("x-account-id"), r.headers.get("if-match"), r.headers.get("content-type")) for r in server.requests]
+        self.assertEqual(found, [("acme", None, None), ("globex", '"7"', "application/merge-patch+json"), (None, None, None)])
 
     def test_gives_the_json_of_the_response_and_none_without_one(self) -> None:
         with LocalServer(response(200, {"n": 9007199254740993}), response(204)) as server:
@@ -158,6 +234,9 @@ class ClientTest(unittest.TestCase):
                 Client("http://a", key)  # type: ignore[arg-type]
         with self.assertRaisesRegex(ValueError, "timeout"):
             Client("http://a", KEY, timeout=0)
+        for account in ("", "a b", "a\r\nX: y", 7):
+            with self.assertRaisesRegex(ValueError, "account must be"):
+                Client("http://a", KEY, account=account)  # type: ignore[arg-type]
         with self.assertRaisesRegex(ValueError, "retries"):
             Client("http://a", KEY, retries=-1)
 
@@ -173,6 +252,10 @@ class ClientTest(unittest.TestCase):
             lambda: client.request("GET", "v1/webhooks"),
             lambda: client.request("GET", "/v1/webhooks?limit=1"),
             lambda: client.request("GET", "/v1 HTTP/1.1\r\nX: y"),
+            lambda: client.request("GET", "/v1/me", headers={"Authorization": "Bearer x"}),
+            lambda: client.request("GET", "/v1/me", headers={"X": "a\r\nY: b"}),
+            lambda: client.request("GET", "/v1/me", headers={"X Y": "a"}),
+            lambda: client.api_keys.create("ci", "admin"),
         ]
         for call in calls:
             with self.assertRaises(ValueError):

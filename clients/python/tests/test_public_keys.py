@@ -148,11 +148,14 @@ class JwksTest(unittest.TestCase):
             published.keys = keys
             self.assertEqual(published.code(), "keys_unavailable")
 
-    def test_must_be_at_an_https_url(self) -> None:
-        for url in ("http://hooks.example.com/jwks.json", "file:///etc/keys", "//example.com", "https:///", "", None):
-            with self.assertRaises(WebhookVerificationError) as caught:
+    def test_must_be_at_an_https_url_or_on_this_machine(self) -> None:
+        remote = ("http://hooks.example.com/jwks.json", "http://localhost.example.com/", "http://127.0.0.1@example.com/")
+        for url in (*remote, "file:///etc/keys", "//example.com", "https:///", "", None):
+            with self.assertRaisesRegex(WebhookVerificationError, "^This is not the URL of a key set: ") as caught:
                 Jwks(url)
             self.assertEqual(caught.exception.code, "not_a_key")
+        for url in ("http://localhost:3000/jwks.json", "http://127.0.0.1/jwks.json", "http://[::1]:3000/jwks.json"):
+            Jwks(url)
 
     def test_is_not_fetched_from_who_speaks_no_tls(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as server:

@@ -18,10 +18,16 @@ export interface CallOptions {
   readonly onResponse?: (response: { readonly status: number; readonly headers: Headers }) => void;
 }
 
-/** What a request is made of, by the API's description: `params`, `body`. */
-export type Init<P extends PathWith<M>, M extends Method> = CallOptions &
+/** Any event types, whose data are not checked. */
+export type AnyEvents = Record<string, unknown>;
+
+/**
+ * What a request is made of, by the API's description: `params`, `body`. `Events` declares the type of the data that is
+ * published for each event type.
+ */
+export type Init<P extends PathWith<M>, M extends Method, Events extends object = AnyEvents> = CallOptions &
   ParamsOf<Operation<P, M>> &
-  BodyOf<Operation<P, M>>;
+  (string extends keyof Events ? BodyOf<Operation<P, M>> : TypedBody<P, BodyOf<Operation<P, M>>, Events>);
 
 /** What the response brings; undefined where it brings nothing. */
 export type Data<P extends PathWith<M>, M extends Method> =
@@ -30,9 +36,9 @@ export type Data<P extends PathWith<M>, M extends Method> =
 /** The init may be left out where nothing in it is required. */
 export type InitArguments<I> = object extends I ? [init?: I] : [init: I];
 
-export type Call<M extends Method> = <P extends PathWith<M>>(
+export type Call<M extends Method, Events extends object = AnyEvents> = <P extends PathWith<M>>(
   path: P,
-  ...init: InitArguments<Init<P, M>>
+  ...init: InitArguments<Init<P, M, Events>>
 ) => Promise<Data<P, M>>;
 
 /** The lists that come in pages. */
@@ -68,6 +74,23 @@ type BodyOf<O> = O extends { requestBody: { content: infer C } }
   : O extends { requestBody?: { content: infer C } }
     ? { readonly body?: C[keyof C & SentType] }
     : { readonly body?: never };
+
+type TypedBody<P, Given, Events extends object> = Given extends { readonly body: infer Body }
+  ? P extends '/v1/events'
+    ? { readonly body: EventBody<Body, Events> }
+    : P extends '/v1/events/batch'
+      ? Body extends { events: readonly (infer One)[] }
+        ? { readonly body: Omit<Body, 'events'> & { readonly events: EventBody<One, Events>[] } }
+        : Given
+      : Given
+  : Given;
+
+type EventBody<Body, Events extends object> = {
+  [Type in keyof Events & string]: Omit<Body, 'type' | 'data'> & {
+    readonly type: Type;
+    readonly data: Events[Type];
+  };
+}[keyof Events & string];
 
 type DataOf<R, S extends keyof R> = S extends keyof R
   ? R[S] extends { content: infer C }

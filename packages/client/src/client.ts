@@ -1,5 +1,5 @@
 import { type AnyInit, createSendCall, readBody, readPage } from './call';
-import type { Call, CallOptions, Init, InitArguments, Item, ListPath, Method } from './call-types';
+import type { AnyEvents, Call, CallOptions, Init, InitArguments, Item, ListPath, Method } from './call-types';
 import {
   EXPORT_PATH,
   type ExportedAttempt,
@@ -13,15 +13,16 @@ import { CHANGES_PATH, type Change, type ChangesQuery, streamChanges } from './s
 import { type ListenerLine, type ListenerQuery, STREAM_PATH, streamListener } from './stream-listener';
 
 /**
- * Every call resolves with the response's data.
+ * Every call resolves with the response's data. `Events` declares the type of the data of each event type: publishing is
+ * checked by it at compile time. `hookferry types generate --lang ts` writes it.
  *
  * @throws WebhooksApiError if the service refuses the request
  * @throws WebhooksConnectionError if no response came
  * @throws TypeError if a parameter of the path is missing
  */
-export interface Client {
+export interface Client<Events extends object = AnyEvents> {
   readonly GET: Call<'get'>;
-  readonly POST: Call<'post'>;
+  readonly POST: Call<'post', Events>;
   readonly PUT: Call<'put'>;
   readonly PATCH: Call<'patch'>;
   readonly DELETE: Call<'delete'>;
@@ -56,7 +57,7 @@ export interface Client {
  *
  * @throws TypeError if an option is not valid
  */
-export function createClient(options: ClientOptions): Client {
+export function createClient<Events extends object = AnyEvents>(options: ClientOptions): Client<Events> {
   const checked = checkOptions(options);
   const sendCall = createSendCall(checked);
   const call = async (method: Method, path: string, init?: AnyInit): Promise<unknown> =>
@@ -88,5 +89,5 @@ export function createClient(options: ClientOptions): Client {
         silenceMs: silenceMsFor(checked),
         signal,
       }),
-  } as Client;
+  } as Client as unknown as Client<Events>;
 }

@@ -1,5 +1,8 @@
 import { webcrypto } from 'node:crypto';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose';
 import { type VerifyInput, verifySignature } from './index';
@@ -195,12 +198,36 @@ describe('a key set', () => {
 
   it.each([
     'http://hooks.example.com/jwks.json',
+    'http://localhost.example.com/jwks.json',
+    'http://127.0.0.1@example.com/jwks.json',
+    'http://127.0.0.1',
     'file:///etc/keys',
     '//example.com',
     'https:///',
     '',
     undefined,
   ])('can not be at %p', (url) => {
-    expect(() => jwks(url)).toThrow(expect.objectContaining({ code: 'not_a_key' }));
+    expect(() => jwks(url)).toThrow(
+      expect.objectContaining({
+        code: 'not_a_key',
+        message: expect.stringMatching(/^This is not the URL of a key set: /),
+      }),
+    );
+  });
+
+  it('is fetched over http from this machine, to try it out', async () => {
+    const server = createServer((_request, response) => response.end(JSON.stringify(good.jwks)));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    try {
+      const { port } = server.address() as AddressInfo;
+      const keys = jwks(`http://127.0.0.1:${port}/jwks.json`);
+      const body = Buffer.from(good.body_base64, 'base64');
+      const signed = verifySignature({ keys, headers: good.headers, body, now: good.now });
+      await expect(signed).resolves.toMatchObject({ timestamp: good.now });
+    } finally {
+      server.close();
+      server.closeAllConnections();
+    }
   });
 });

@@ -24,20 +24,32 @@ export function publicKeys(...keys: readonly (string | undefined)[]): SignatureV
  * Verifies `v1a` signatures with the keys that the service publishes for an account. The keys are fetched at their first
  * use, again when they are old, and when a request names an unknown key: for that reason at most once a minute.
  *
- * @param url must be https:. Take it from your configuration, never from a request.
+ * @param url must be https:, or http: on this machine for trying it out. Take it from your configuration, never from a request.
  * @throws WebhookVerificationError `not_a_key` at once, `keys_unavailable` while they can't be fetched.
  */
 export function jwks(url: string | undefined, options: KeySetOptions = {}): SignatureVerifier {
-  if (typeof url !== 'string' || !/^https:\/\/[^/]/i.test(url)) {
-    throw notAKey('the URL of a key set must begin with https://');
-  }
-  const keySet = createKeySet(url, importKey, options);
+  const keySet = createKeySet(urlOfSet(url), importKey, options);
   return {
     async verify({ signatures, message, kid }) {
       if (!signatures.some((signature) => signature.startsWith(SCHEME))) return false;
       return isSignedByOne(await keySet.find(kid), signatures, message);
     },
   };
+}
+
+function urlOfSet(url: unknown): string {
+  if (typeof url !== 'string' || url.trim() === '') throw notASet('it is not set');
+  // Over http: somebody on the way could change the keys, but not on the way to this machine.
+  if (/^https:\/\/[^/]/i.test(url) || /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?\//i.test(url))
+    return url;
+  throw notASet('it must begin with https://, or with http://localhost, http://127.0.0.1 or http://[::1]');
+}
+
+function notASet(why: string): WebhookVerificationError {
+  return new WebhookVerificationError(
+    'not_a_key',
+    `This is not the URL of a key set: ${why}. Pass https://<the service>/.well-known/webhooks/<account>/jwks.json.`,
+  );
 }
 
 const SCHEME = 'v1a,';
@@ -84,6 +96,6 @@ function decodeBase64(text: string): Uint8Array | undefined {
 function notAKey(why: string): WebhookVerificationError {
   return new WebhookVerificationError(
     'not_a_key',
-    `This is not a public key: ${why}. Pass "public_key" of the webhook as it is shown (whpk_…), or the URL of the key set.`,
+    `This is not a public key: ${why}. Pass "public_key" of the webhook as it is shown (whpk_…).`,
   );
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_format
+import re
 import time
 import uuid
 from typing import Any, Callable, Dict, Iterator, Mapping, Optional
@@ -40,10 +41,11 @@ class ApiRequests:
         json: Any = None,
         query: Optional[Query] = None,
         idempotency_key: Optional[str] = None,
+        headers: Optional[Mapping[str, str]] = None,
     ) -> Any:
         """The JSON of the response; None if it has no body. Raises ApiError, ConnectionFailed."""
         method = method.upper()
-        request = self._build(method, path, json, query, idempotency_key)
+        request = self._build(method, path, json, query, idempotency_key, headers)
 
         def attempt() -> Any:
             with self._transport.send(request) as response:
@@ -54,7 +56,7 @@ class ApiRequests:
 
     def read_lines(self, path: str, query: Query) -> Iterator[bytes]:
         """The lines of one response as they arrive, without line feeds. A line that was cut off is left out."""
-        request = self._build("GET", path, None, query, None)
+        request = self._build("GET", path, None, query, None, None)
         rest = b""
         with self._transport.send(request) as response:
             if response.status != 200:
@@ -66,7 +68,13 @@ class ApiRequests:
             raise ConnectionFailed(request.name, "its last line is cut off")
 
     def _build(
-        self, method: str, path: str, json: Any, query: Optional[Query], idempotency_key: Optional[str]
+        self,
+        method: str,
+        path: str,
+        json: Any,
+        query: Optional[Query],
+        idempotency_key: Optional[str],
+        more_headers: Optional[Mapping[str, str]],
     ) -> HttpRequest:
         _require_path(path)
         headers: Dict[str, str] = {**self._headers, "Accept": "application/json"}
@@ -75,10 +83,10 @@ class ApiRequests:
         elif takes_idempotency_key(method, path):
             headers["Idempotency-Key"] = str(uuid.uuid4())
         if json is None:
-            return HttpRequest(method, path + _query_text(query), headers)
+            return HttpRequest(method, path + _query_text(query), _with(headers, more_headers))
         headers["Content-Type"] = "application/json"
         body = json_format.dumps(json, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        return HttpRequest(method, path + _query_text(query), headers, body.encode())
+        return HttpRequest(method, path + _query_text(query), _with(headers, more_headers), body.encode())
 
 
 def segment(text: str) -> str:
@@ -97,6 +105,23 @@ def _require_idempotency_key(key: str) -> str:
     if not 1 <= len(key) <= 255 or not (key.isascii() and key.isprintable()) or " " in key:
         raise ValueError("An idempotency_key must be 1 to 255 visible ASCII characters, best a UUID.")
     return key
+
+
+# Made by the client alone.
+_OWN_HEADERS = ("authorization", "content-length", "host", "idempotency-key")
+
+
+def _with(headers: Dict[str, str], more: Optional[Mapping[str, str]]) -> Dict[str, str]:
+    """The headers, and more that replace those of the same name in any case."""
+    for name, value in (more or {}).items():
+        if not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
+            raise ValueError(f"A header can't be called {name!r}.")
+        if name.lower() in _OWN_HEADERS:
+            raise ValueError(f"{name} is made by the client: give api_key or idempotency_key instead.")
+        if not isinstance(value, str) or not (value.isascii() and value.isprintable()):
+            raise ValueError(f"The header {name} must be a text of visible ASCII characters, but is {value!r}.")
+        headers = {**{known: text for known, text in headers.items() if known.lower() != name.lower()}, name: value}
+    return headers
 
 
 def _query_text(query: Optional[Query]) -> str:

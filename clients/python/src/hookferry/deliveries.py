@@ -50,6 +50,13 @@ class Deliveries:
         )
         return iterate(self._requests, "/v1/deliveries", query)
 
+    def list_of_webhook(
+        self, webhook_id: str, *, status: Optional[str] = None, limit: Optional[int] = None
+    ) -> Iterator[JsonObject]:
+        """A webhook's deliveries, the newest first."""
+        query = without_absent(status=status, limit=limit)
+        return iterate(self._requests, f"/v1/webhooks/{segment(webhook_id)}/deliveries", query)
+
     def list_of_event(
         self,
         event_id: str,
@@ -66,6 +73,11 @@ class Deliveries:
         """The delivery, with each attempt."""
         delivery: JsonObject = self._requests.send("GET", f"/v1/deliveries/{segment(delivery_id)}")
         return delivery
+
+    def get_content(self, delivery_id: str) -> JsonObject:
+        """The body that the delivery sends, and the headers that describe it."""
+        content: JsonObject = self._requests.send("GET", f"/v1/deliveries/{segment(delivery_id)}/content")
+        return content
 
     def redeliver(self, delivery_id: str, *, idempotency_key: Optional[str] = None) -> JsonObject:
         """Redeliver: send a delivery once more, now, and return it."""

@@ -22,6 +22,11 @@ class EventTypes:
         event_type: JsonObject = self._requests.send("GET", f"/v1/event-types/{segment(name)}")
         return event_type
 
+    def get_schema(self, name: str) -> Union[bool, JsonObject]:
+        """The JSON Schema of the type's data alone."""
+        schema: Union[bool, JsonObject] = self._requests.send("GET", f"/v1/event-types/{segment(name)}/schema")
+        return schema
+
     def put(
         self,
         name: str,

@@ -65,6 +65,10 @@ class Events:
         """Cancel a scheduled event: it is not sent. Raises ApiError `already_due` once it is due."""
         self._requests.send("DELETE", f"/v1/events/{segment(event_id)}")
 
+    def erase_payload(self, event_id: str) -> None:
+        """Erase the event's data. Its deliveries that are pending are cancelled."""
+        self._requests.send("DELETE", f"/v1/events/{segment(event_id)}/payload")
+
     def list(
         self,
         *,

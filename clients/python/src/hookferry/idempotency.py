@@ -8,6 +8,7 @@ import re
 IDEMPOTENCY_KEY_ROUTES = (
     "/v1/accounts",
     "/v1/api-keys",
+    "/v1/api-keys/{id}/rotate",
     "/v1/contacts",
     "/v1/deliveries/{id}/redeliver",
     "/v1/events",
@@ -23,7 +24,7 @@ IDEMPOTENCY_KEY_ROUTES = (
 _TAKES_KEY = re.compile("|".join(re.escape(route).replace(r"\{id\}", "[^/]+") for route in IDEMPOTENCY_KEY_ROUTES))
 _SAME_WHEN_REPEATED = re.compile(
     r"/v1/webhooks/[^/]+/(?:enable|disable|transformation/try|transformation/versions/[^/]+/restore)"
-    r"|/v1/transformations/try"
+    r"|/v1/(?:transformations|filters)/try"
 )
 
 

@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, Mapping, Optional, Sequence, Tuple
 
 from .base_url import parse_base_url
 from .http_transport import HttpRequest, HttpTransport
-from .public_keys import Ed25519Key, has_key_signature, is_signed_by_one, not_a_key
+from .public_keys import Ed25519Key, has_key_signature, is_signed_by_one
 from .verification_error import WebhookVerificationError
 
 # The body of the set, and the header Cache-Control.
@@ -28,12 +28,15 @@ _LEAST, _MOST, _DEFAULT = 10.0, 3_600.0, 300.0
 # A set that can't be fetched again is used for this long: its requests may arrive late, while the service is down.
 _STALE = 3_600.0
 
+# Over http: somebody on the way could change the keys, but not on the way to this machine.
+_URL = re.compile(r"https://[^/]|http://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]+)?/", re.IGNORECASE)
 _MAX_AGE = re.compile(r"(?:^|[\s,])max-age=([0-9]{1,9})")
 _X = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
 class Jwks:
-    """Verifies with the keys at a URL. Take the URL from your configuration, never from a request. It must be https:.
+    """Verifies with the keys at a URL. Take the URL from your configuration, never from a request. It must be https:, or
+    http: on this machine for trying it out.
 
     The keys are fetched at their first use, again when they are old, and when a request names an unknown key: for that
     reason at most once a minute. Threads may share one object.
@@ -50,9 +53,7 @@ class Jwks:
         fetch: Optional[Callable[[str], Fetched]] = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        if not isinstance(url, str) or re.match(r"https://[^/]", url, re.IGNORECASE) is None:
-            raise not_a_key("the URL of a key set must begin with https://")
-        self._url = url
+        self._url = _url_of_set(url)
         self._fetch = _fetch if fetch is None else fetch
         self._clock = clock
         self._lock = threading.Lock()
@@ -93,6 +94,19 @@ class Jwks:
             return error
         self._good_until = self._tried_at + _good_for(cache_control)
         return None
+
+
+def _url_of_set(url: Optional[str]) -> str:
+    if not isinstance(url, str) or url.strip() == "":
+        raise _not_a_set("it is not set")
+    if _URL.match(url) is None:
+        raise _not_a_set("it must begin with https://, or with http://localhost, http://127.0.0.1 or http://[::1]")
+    return url
+
+
+def _not_a_set(why: str) -> WebhookVerificationError:
+    example = "https://<the service>/.well-known/webhooks/<account>/jwks.json"
+    return WebhookVerificationError("not_a_key", f"This is not the URL of a key set: {why}. Pass {example}.")
 
 
 def _fetch(url: str) -> Fetched:

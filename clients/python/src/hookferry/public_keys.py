@@ -67,8 +67,7 @@ def has_key_signature(signatures: Sequence[str]) -> bool:
 def not_a_key(why: str) -> WebhookVerificationError:
     return WebhookVerificationError(
         "not_a_key",
-        f"This is not a public key: {why}. Pass the webhook's public_key as it is shown ({_KEY_PREFIX}…), or the URL of "
-        "the key set.",
+        f"This is not a public key: {why}. Pass the webhook's public_key as it is shown ({_KEY_PREFIX}…).",
     )
 
 

@@ -112,6 +112,14 @@ class Webhooks:
         """Send an example event to this webhook alone. Returns its `event_id` and `delivery_id`."""
         return self._post(f"{_path_of(webhook_id)}/test", without_absent(event_type=event_type), idempotency_key)
 
+    def try_filter(self, filter: Mapping[str, Any], **members: Any) -> JsonObject:
+        """Try a filter and store nothing.
+
+        members: one of `data`, `event_id`, `events` and `last`: what it is tried on. `event_type`: whose schema it has to
+        suit.
+        """
+        return self._post("/v1/filters/try", {"filter": filter, **members}, None)
+
     def _post(self, path: str, body: Optional[JsonObject], idempotency_key: Optional[str]) -> JsonObject:
         response: JsonObject = self._requests.send("POST", path, json=body, idempotency_key=idempotency_key)
         return response

@@ -6,6 +6,7 @@ import type { Column } from '../output/output';
 import type { EventType } from '../resources';
 import { addYes, type ConfirmFlags, requireYes } from './confirm';
 import { addExample } from './example';
+import { addGenerate } from './generate-types';
 
 const COLUMNS: readonly Column<EventType>[] = [
   ['name', ({ name }) => name],
@@ -43,6 +44,7 @@ export function addTypes(program: Command, cli: Cli): void {
       );
     });
   addExample(show, 'hookferry types show order.created --json');
+  addGenerate(types, cli);
   addPut(types, cli);
   addDelete(types, cli);
 }

@@ -29,8 +29,6 @@ export function WhatNext({ delivery }: { readonly delivery: DeliveryWithAttempts
               {' '}
               since <Time at={hold.since} />
             </>
-          ) : (
-            'It waits'
           )}
           , because {whyHeld(hold)}. No attempt was used.
           {hold?.until && (

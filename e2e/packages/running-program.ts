@@ -2,16 +2,21 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { until } from '../support/until';
 
-/** A program in Python, and what it prints. */
-export class PythonProgram {
+/** A program of another language, and what it prints. */
+export class RunningProgram {
   readonly #child: ChildProcess;
   readonly #exited: Promise<number | null>;
   #output = '';
 
-  constructor(python: string, path: string, environment: Readonly<Record<string, string>>) {
-    this.#child = spawn(python, [path], {
+  constructor(
+    [command, ...parameters]: readonly [string, ...string[]],
+    environment: Readonly<Record<string, string>>,
+    cwd?: string,
+  ) {
+    this.#child = spawn(command, parameters, {
       env: { PATH: process.env.PATH ?? '', PYTHONDONTWRITEBYTECODE: '1', ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
+      cwd,
     });
     this.#exited = once(this.#child, 'exit').then(([code]) => code as number | null);
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
@@ -26,11 +31,15 @@ export class PythonProgram {
     return this.#output;
   }
 
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null;
+  }
+
   /** Resolves with what the pattern's group has found in the output, once it is there. */
   async waitFor(pattern: RegExp): Promise<string> {
     return await until(async () => {
       const found = pattern.exec(this.#output)?.[1];
-      if (found === undefined && this.#child.exitCode !== null) throw new Error(`It ended: ${this.#output}`);
+      if (found === undefined && this.hasEnded) throw new Error(`It ended: ${this.#output}`);
       return found;
     });
   }

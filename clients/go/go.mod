@@ -1,0 +1,3 @@
+module github.com/hookferry/hookferry/clients/go
+
+go 1.18
