@@ -25,7 +25,9 @@ describe('the master, the replica and the Sentinels of the page', () => {
   });
 
   it('fail over, and the dead master starts again from the files that Redis has written, as a replica', async () => {
-    const ports = await Promise.all(Array.from({ length: 2 + SENTINELS }, async () => await findClosedPort()));
+    const ports = await Promise.all(
+      Array.from({ length: 2 + SENTINELS }, async () => await findClosedPort()),
+    );
     const [first = 0, second = 0, ...sentinels] = ports;
     const [ofServer, ofSentinels] = [await readPage('server.md'), await readPage('redis.md')];
     const [settings = '', users = ''] = blocksOf(ofServer, 'conf');
@@ -46,7 +48,9 @@ describe('the master, the replica and the Sentinels of the page', () => {
     async function writeSentinel(port: number) {
       const own = join(folder, String(port));
       await mkdir(own);
-      const text = sentinel.replace('redis-1.internal 6379', `127.0.0.1 ${first}`).replace('0.0.0.0', '127.0.0.1');
+      const text = sentinel
+        .replace('redis-1.internal 6379', `127.0.0.1 ${first}`)
+        .replace('0.0.0.0', '127.0.0.1');
       await writeFile(join(own, 'sentinel.conf'), `port ${port}\ndir ${own}\n${text}\n`);
       return join(own, 'sentinel.conf');
     }
