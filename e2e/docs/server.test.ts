@@ -315,14 +315,30 @@ describe('a server that was set up by the page', () => {
     expect(api.output + worker.output).not.toContain('Debugger');
   });
 
-  /** Redis with the page's own configuration. */
+  /** Redis with the page's own configuration: included, rewritten by Redis as Sentinels have it do, and started again. */
   async function startRedis() {
-    const [conf = ''] = blocksOf(await readPage('server.md'), 'conf');
+    const page = await readPage('server.md');
+    const acl = join(folder, 'hookferry.acl');
+    const [settings = '', users = ''] = blocksOf(page, 'conf').map(fill);
+    await writeFile(acl, users);
+    await writeFile(join(folder, 'hookferry.conf'), settings.replace('/etc/redis/hookferry.acl', acl));
     const file = join(folder, 'redis.conf');
-    await writeFile(file, fill(conf));
+    await writeFile(file, `port ${redisPort}\ndir ${folder}\ninclude ${join(folder, 'hookferry.conf')}\n`);
+
+    const first = await startRedisWith(file);
+    const operator = new Redis(redisPort, '127.0.0.1', {
+      username: 'operator',
+      password: SECRETS.OPERATOR_PASSWORD ?? '',
+    });
+    await operator.config('REWRITE');
+    operator.disconnect();
+    await first.stop();
+    return await startRedisWith(file);
+  }
+
+  async function startRedisWith(file: string) {
     const { program, args, env } = redisProgram();
-    const own = [...args, file, '--port', String(redisPort), '--dir', folder];
-    const child = spawn(program, own, { env, stdio: 'ignore' });
+    const child = spawn(program, [...args, file], { env, stdio: 'ignore' });
     await until(async () => {
       if (child.exitCode !== null)
         throw new Error('Redis does not start with the configuration of the page.');

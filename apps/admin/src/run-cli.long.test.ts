@@ -21,6 +21,7 @@ import { startConnectProxy } from '@hookferry/core/testing/connect-proxy';
 import { findClosedPort, startTcpServer } from '@hookferry/core/testing/local-server';
 import { openAuthentication } from '@hookferry/core/testing/open-authentication';
 import { hasPostgres, NO_POSTGRES, PostgresServer } from '@hookferry/core/testing/postgres-server';
+import { startRedisServer } from '@hookferry/core/testing/redis-server';
 import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
 import { TEST_ENCRYPTION_KEY, testSealer } from '@hookferry/core/testing/test-sealer';
 import { uniqueEndpointId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
@@ -582,6 +583,15 @@ describe('webhooks', () => {
     expect(exitCode).toBe(1);
     expect(error).toMatch(/^Redis can't be reached \(.*ECONNREFUSED.*\)\. Set REDIS_URL/);
     expect(error).not.toContain('hunter2');
+  });
+
+  it('says where Redis takes no writes, not that it can not be reached', async () => {
+    const server = await startRedisServer();
+    await server.fillUp();
+    const { exitCode, error } = await run('queues list', { REDIS_URL: server.url });
+    await server.close();
+    expect(exitCode).toBe(1);
+    expect(error).toMatch(/^Redis refuses \(OOM .*\)\. If it takes no writes, see: hookferry-admin explain/);
   });
 
   it('gives up on a Redis that takes connections and is silent', async () => {

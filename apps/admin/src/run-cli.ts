@@ -1,5 +1,5 @@
 import { AppError } from '@hookferry/core/platform/app-error';
-import { isUnavailable } from '@hookferry/core/platform/redis-errors';
+import { isRefusal, isUnavailable } from '@hookferry/core/platform/redis-errors';
 import { fullVersion } from '@hookferry/core/platform/revision';
 import { ConfigError, type Environment } from '@hookferry/core/platform/settings';
 import { Command, CommanderError } from 'commander';
@@ -127,6 +127,9 @@ function describe(error: unknown): string {
 }
 
 function describeOutage(cause: unknown): string {
+  if (isRefusal(cause)) {
+    return `Redis refuses (${reasonOf(cause)}). If it takes no writes, see: hookferry-admin explain RedisRefusesWrites. Otherwise check REDIS_URL.`;
+  }
   return `Redis can't be reached (${reasonOf(cause)}). Set REDIS_URL to the Redis that the API uses.`;
 }
 

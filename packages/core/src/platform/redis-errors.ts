@@ -49,6 +49,11 @@ export function isUnavailable(error: unknown): boolean {
   return LOST_CONNECTION_ERRORS.some((beginning) => message.startsWith(beginning));
 }
 
+/** Whether Redis is there, and said itself that it can't serve: it takes no writes, or does not know the user. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof ReplyError && isUnavailable(error);
+}
+
 function refusalsBehind(error: Error): readonly unknown[] {
   return 'previousErrors' in error && Array.isArray(error.previousErrors) ? error.previousErrors : [];
 }

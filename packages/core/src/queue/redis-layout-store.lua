@@ -38,22 +38,22 @@ function look_at_layouts(layouts, left, served, used, wanted, in_force_after, ke
     end
   end
 
-  -- Where Redis is full no process learns who serves what; what is in force it has to.
+  -- Where Redis takes no writes no process learns who serves what; what is in force it has to.
   for _, shard in ipairs(shards) do
     redis.pcall('ZADD', served, now, shard)
   end
-  redis.call('ZREMRANGEBYSCORE', served, '-inf', now - served_ms)
+  redis.pcall('ZREMRANGEBYSCORE', served, '-inf', now - served_ms)
   local in_force = layout_in_force(layouts, now, in_force_after)
   for _, layout in ipairs(redis.call('ZRANGEBYSCORE', left, '-inf', now - kept_ms)) do
-    redis.call('ZREM', left, layout)
-    if layout ~= in_force then redis.call('ZREM', layouts, layout) end
+    redis.pcall('ZREM', left, layout)
+    if layout ~= in_force then redis.pcall('ZREM', layouts, layout) end
   end
   return reply {
     now = now,
     in_force = in_force,
     layouts = redis.call('ZRANGE', layouts, 0, -1, 'WITHSCORES'),
     left = redis.call('ZRANGE', left, 0, -1, 'WITHSCORES'),
-    served = redis.call('ZRANGE', served, 0, -1),
+    served = redis.call('ZRANGEBYSCORE', served, '(' .. now - served_ms, '+inf'),
   }
 end
 

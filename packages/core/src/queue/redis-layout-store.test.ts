@@ -115,12 +115,15 @@ it('says with one command whether there is a layout and no other', async () => {
   expect(await store.isOnly(inForce)(client)).toBe(false);
 });
 
-it('says what is in force also while Redis has no memory left', async () => {
+it.each([
+  ['has no memory left', 'maxmemory'],
+  ['lacks the replicas that it needs', 'min-replicas-to-write'],
+])('says what is in force also while Redis %s', async (_, setting) => {
   const server = willClose(await startRedisServer());
   const redis = connectRedis({ url: server.url, role: 'working', name: 'test', emit: () => {} });
   willClose({ close: async () => redis.disconnect() });
   const store = new LayoutStore(redis, 'bull');
   await store.look(4, ['bull']);
-  await server.fillUp();
+  await redis.config('SET', setting, '1');
   expect((await store.look(undefined, ['bull', '{other}'])).inForce.count).toBe(4);
 });

@@ -1,3 +1,5 @@
+--- While Redis takes no writes, nobody can have the turn: each worker reads for itself, and nothing is shared. Just then operators need
+--- to see how full it is, and which replicas it has.
 ---@key turn = readingsTurn
 ---@key readings = readings
 ---@param caller text
@@ -5,8 +7,8 @@
 ---@reply is_ours boolean
 ---@reply latest text?        the last readings
 function take_turn(turn, readings, caller, turn_ms)
-  local is_ours = redis.call('SET', turn, caller, 'NX', 'PX', turn_ms)
-  return reply { is_ours = is_ours ~= false, latest = redis.call('GET', readings) }
+  local taken = redis.pcall('SET', turn, caller, 'NX', 'PX', turn_ms)
+  return reply { is_ours = taken ~= false, latest = redis.call('GET', readings) }
 end
 
 --- A caller that took longer than a turn may be overtaken.
@@ -16,5 +18,5 @@ end
 ---@param text text
 ---@param kept_ms digits
 function save_readings(turn, readings, caller, text, kept_ms)
-  if redis.call('GET', turn) == caller then redis.call('SET', readings, text, 'PX', kept_ms) end
+  if redis.call('GET', turn) == caller then redis.pcall('SET', readings, text, 'PX', kept_ms) end
 end

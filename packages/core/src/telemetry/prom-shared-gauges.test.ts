@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Redis } from 'ioredis';
+import { Redis } from 'ioredis';
 import { connectRedis } from '../platform/redis-connect';
 import { fieldOf } from '../platform/redis-safety';
 import { createClosables } from '../testing/closables';
@@ -22,7 +22,11 @@ describe('shared readings', () => {
   afterEach(closeAll);
 
   /** A worker that reads one number: how often it was asked for it. */
-  function startWorker(redis: TestRedis, workerId: string, more: readonly (() => Promise<never>)[] = []) {
+  function startWorker(
+    redis: Pick<TestRedis, 'client'>,
+    workerId: string,
+    more: readonly (() => Promise<never>)[] = [],
+  ) {
     const source = { reads: 0 };
     const reads = gauge({
       name: 'reads',
@@ -82,8 +86,21 @@ describe('shared readings', () => {
       redis.client.pttl('readings:{all}'),
     ]);
     expect(left.map((ms) => Math.ceil(ms / 5_000))).toEqual([1, 3]);
-    await redis.client.del('readings:{all}');
-    expect(await startWorker(redis, 'second').readings.current()).toEqual([]);
+  });
+
+  it('is read by a worker for itself while the one with the turn is late with its first reading', async () => {
+    const redis = willClose(await openTestRedis());
+    await new ReadingsStore(redis.client, 'late').takeTurn();
+    const worker = startWorker(redis, 'second');
+    expect(await worker.readings.current()).toEqual(readingOf('second', 1));
+    expect(await worker.readings.current()).toEqual(readingOf('second', 2));
+  });
+
+  it('is not shared in part', async () => {
+    const redis = willClose(await openTestRedis());
+    const broken = () => Promise.reject(new Error('gone'));
+    await startWorker(redis, 'first', [broken]).readings.current();
+    expect(await startWorker(redis, 'second').readings.current()).toEqual(readingOf('second', 1));
   });
 
   it('does not put an old reading over a newer one', async () => {
@@ -95,6 +112,20 @@ describe('shared readings', () => {
     await quick.readings.current();
     await slow.store.save(readingOf('slow', 7));
     expect(await startWorker(redis, 'third').readings.current()).toEqual(readingOf('quick', 1));
+  });
+
+  it('goes on while Redis takes no writes: each worker reads for itself', async () => {
+    const server = willClose(await startRedisServer());
+    const client = new Redis(server.url);
+    willClose({ close: async () => client.disconnect() });
+    const redis = { client };
+    const [first, second] = [startWorker(redis, 'first'), startWorker(redis, 'second')];
+    await first.readings.current();
+    await server.fillUp();
+    expect(await second.readings.current()).toEqual(readingOf('second', 1));
+    expect(await first.readings.current()).toEqual(readingOf('first', 2));
+    await server.makeRoom();
+    expect(await first.readings.current()).toEqual(readingOf('first', 1));
   });
 
   it('leaves out what can not be read, and that alone', async () => {

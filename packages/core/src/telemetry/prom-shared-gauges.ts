@@ -212,7 +212,8 @@ const PATIENCE_MS = 500;
 
 /**
  * The numbers that are the same for all workers, read by one of them: the first one that is scraped once the
- * last numbers have expired. Nothing is read without a scrape.
+ * last numbers have expired. Nothing is read without a scrape. A worker that is short of CPU may be late with its turn, or read
+ * in part: then the others read for themselves, or alerts would take Redis to be away.
  */
 export class SharedReadings<Sources> {
   #underWay: Promise<Readings> | undefined;
@@ -233,15 +234,17 @@ export class SharedReadings<Sources> {
 
   async #readInTurn(): Promise<Readings> {
     const { isOurs, latest } = await this.store.takeTurn();
-    if (!isOurs) return latest ?? [];
-    const readings = (await Promise.all(this.gauges.map((each) => this.#read(each)))).flat();
-    await this.store.save(readings);
+    if (!isOurs && latest !== undefined) return latest;
+    const found = await Promise.all(this.gauges.map((each) => this.#read(each)));
+    const readings = found.flatMap((each) => each ?? []);
+    if (isOurs && !found.includes(undefined)) await this.store.save(readings);
     return readings;
   }
 
-  async #read({ name, read }: PromGauge<Sources>): Promise<Readings> {
-    const shown = await answerWithin(PATIENCE_MS, (async () => await read(this.sources))());
-    return samplesOf(shown ?? []).map((sample) => ({ name, ...sample }));
+  /** Undefined: it could not be read in time. */
+  async #read({ name, read }: PromGauge<Sources>): Promise<Readings | undefined> {
+    const shown = await answerWithin(PATIENCE_MS, (async () => ({ found: await read(this.sources) }))());
+    return shown && samplesOf(shown.found ?? []).map((sample) => ({ name, ...sample }));
   }
 }
 
