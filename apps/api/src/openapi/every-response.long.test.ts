@@ -132,6 +132,9 @@ async function conflict(route: RouteCase): Promise<Response> {
   if (route.of === 'unconfirmed') {
     return send(route, { key, path: pathTo(route, { ...own, unconfirmed: own.contact }) });
   }
+  if (route.of === 'contact') {
+    return send(route, { key, path: pathTo(route, { ...own, contact: own.unconfirmed }) });
+  }
   if (route.method === 'delete') return send(route, { key, path: `/v1/accounts/${DEFAULT_ACCOUNT}` });
   const uid = uniqueEventId();
   if (!route.path.endsWith('/verify')) await send(route, { key, body: { uid } });
