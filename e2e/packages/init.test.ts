@@ -74,7 +74,9 @@ if ('program' in go) {
     );
   });
 } else {
-  it.skip(`hookferry init writes a receiver in Go whose tests pass (skipped: ${go.refusal})`, () => undefined);
+  // oxlint-disable-next-line jest/expect-expect, jest/no-disabled-tests
+  it.skip(`hookferry init writes a receiver in Go whose tests pass (skipped: ${go.refusal})`, () =>
+    undefined);
 }
 
 describe('hookferry init', () => {

@@ -67,7 +67,7 @@ async function succeed(route: RouteCase, status: number): Promise<Response> {
   // An export of no attempts has no line.
   if (route.path === '/v1/deliveries/export') await recordAttempt();
   if (route.path === '/v1/listeners' && status === 201) {
-    return send(route, { key, body: { ...route.body, name: 'anew' } });
+    return send(route, { key, body: { ...route.body, name: 'another' } });
   }
   if (status === route.status) return send(route, { key });
   if (route.scope === 'none') return send(route, { body: { code: await newCode(key) } });
@@ -85,7 +85,7 @@ async function succeed(route: RouteCase, status: number): Promise<Response> {
 /** What a PUT makes, where it replaces nothing. */
 async function putAnew(route: RouteCase, key: string): Promise<Response> {
   if (route.path.startsWith('/v1/event-types/')) {
-    return send(route, { key, path: `/v1/event-types/anew.t${uniqueEventId().slice(4)}` });
+    return send(route, { key, path: `/v1/event-types/another.t${uniqueEventId().slice(4)}` });
   }
   const path = pathTo(route, own);
   await request(api.url).delete(path).set('authorization', `Bearer ${key}`);

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
-import { PageHeader } from '../components/page-header';
+import { PageHeader } from '../pages/page-header';
 import type { Capability } from '../session/session';
 import { useSession } from '../session/session-context';
 

@@ -1,6 +1,6 @@
 import { Component, type ReactNode } from 'react';
-import { PageHeader } from '../components/page-header';
 import { Problem } from '../components/problem';
+import { PageHeader } from '../pages/page-header';
 
 interface Props {
   /** A new value clears the error: another page may work. */

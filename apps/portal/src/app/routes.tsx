@@ -1,7 +1,7 @@
 import { Suspense, useEffect, useEffectEvent } from 'react';
 import { Link, matchRoute, Redirect, Route, Switch, useLocation, useRouter } from 'wouter';
-import { PageHeader } from '../components/page-header';
 import { Skeleton } from '../components/skeleton';
+import { PageHeader } from '../pages/page-header';
 import { useCan } from '../session/session-context';
 import { Allowed } from './allowed';
 import { deliveryPages } from './delivery-pages';

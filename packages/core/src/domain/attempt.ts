@@ -1,21 +1,11 @@
 import { z } from 'zod';
 import type { PastHold, Trigger } from './delivery';
+import { networkFailures } from './network-failures';
 import type { TokenErrorCode } from './receiver-auth';
 import type { TraceContext } from './trace';
 
 /** Why no complete status line came back. */
-export const transportFailures = [
-  'blocked_address',
-  'dns_error',
-  'connect_refused',
-  'connect_timeout',
-  'connection_reset',
-  'tls_error',
-  'response_timeout',
-  'protocol_error',
-  'network_error',
-  'transform_error',
-] as const;
+export const transportFailures = [...networkFailures, 'transform_error'] as const;
 export type TransportFailure = (typeof transportFailures)[number];
 
 /** How an attempt ended: a closed set, used in the log, the metrics and the delivery log. */

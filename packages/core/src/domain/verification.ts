@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AttemptOutcome } from './attempt';
+import { networkFailures } from './network-failures';
 
 /**
  * How a receiver proves that it wants the requests: it answers a signed challenge, or grants permission as CloudEvents'
@@ -17,19 +17,6 @@ export type VerificationMethod = z.infer<typeof verificationMethodSchema>;
  * - `failed`: none is to come by itself.
  */
 export const verificationStatuses = ['unverified', 'pending', 'verified', 'failed'] as const;
-
-/** The ways in which a request can fail before there is a response: those of attempts. */
-const networkFailures = [
-  'blocked_address',
-  'dns_error',
-  'connect_refused',
-  'connect_timeout',
-  'connection_reset',
-  'tls_error',
-  'response_timeout',
-  'protocol_error',
-  'network_error',
-] as const satisfies readonly AttemptOutcome[];
 
 /** Why a try failed: a closed set, without texts of the receiver. */
 export const verificationErrors = [

@@ -4,9 +4,9 @@ import { useContacts } from '../../api/contact-queries';
 import { Button } from '../../components/button';
 import { ButtonLink } from '../../components/button-link';
 import { Empty } from '../../components/empty';
-import { PageHeader } from '../../components/page-header';
 import { Problem } from '../../components/problem';
 import { useCan } from '../../session/session-context';
+import { PageHeader } from '../page-header';
 import { NewContactDialog } from './contact-dialog';
 import { ContactList } from './contact-list';
 

@@ -6,11 +6,11 @@ import { queryKeys } from '../../api/query-keys';
 import { CodeBlock } from '../../components/code-block';
 import { CopyButton } from '../../components/copy-button';
 import { Facts } from '../../components/facts';
-import { PageHeader } from '../../components/page-header';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
 import { Skeleton } from '../../components/skeleton';
 import { Time } from '../../components/time';
+import { PageHeader } from '../page-header';
 import { DeadLetterActions } from './dead-letter-actions';
 import { indented, readDeadLetter } from './read-dead-letter';
 

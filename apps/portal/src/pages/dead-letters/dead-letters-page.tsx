@@ -7,9 +7,9 @@ import { usePages } from '../../api/use-pages';
 import { type Column, timeWidth } from '../../components/data-table';
 import { Empty } from '../../components/empty';
 import { SelectField } from '../../components/field';
-import { PageHeader } from '../../components/page-header';
 import { PagedTable } from '../../components/paged-table';
 import { Time } from '../../components/time';
+import { PageHeader } from '../page-header';
 
 type DeadLetter = components['schemas']['ListedDeadLetter'];
 type Query = NonNullable<paths['/v1/dead-letters']['get']['parameters']['query']>;

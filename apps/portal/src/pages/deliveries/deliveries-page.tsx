@@ -1,7 +1,7 @@
 import { useMemo } from 'react';
 import { useSearchParams } from 'wouter';
 import { DataSearch } from '../../components/data-search';
-import { PageHeader } from '../../components/page-header';
+import { PageHeader } from '../page-header';
 import { DeliveryTable } from './delivery-table';
 import { FilterBar } from './filter-bar';
 import { type FilterTexts, filtersOf, readFilters, writeFilters } from './filters-in-url';

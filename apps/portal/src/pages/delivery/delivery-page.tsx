@@ -3,7 +3,6 @@ import { type DeliveryWithAttempts, useDelivery } from '../../api/delivery-queri
 import { useWebhook } from '../../api/webhook-queries';
 import { CopyButton } from '../../components/copy-button';
 import { Facts } from '../../components/facts';
-import { PageHeader } from '../../components/page-header';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
 import { Skeleton } from '../../components/skeleton';
@@ -12,6 +11,7 @@ import { useCan } from '../../session/session-context';
 import { ChangesIfAny } from '../audit-log/changes-section';
 import { StatusBadge } from '../deliveries/status-badge';
 import { nameOf } from '../deliveries/webhook-names';
+import { PageHeader } from '../page-header';
 import { AttemptDetails } from './attempt-details';
 import { BodySection } from './body-section';
 import { CompareAttempts } from './compare-attempts';

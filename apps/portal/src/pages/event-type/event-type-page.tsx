@@ -1,13 +1,13 @@
 import { type EventType, useEventType } from '../../api/event-type-queries';
 import { ButtonLink } from '../../components/button-link';
 import { CodeBlock } from '../../components/code-block';
-import { PageHeader } from '../../components/page-header';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
 import { Skeleton } from '../../components/skeleton';
 import { TextWithCode } from '../../components/text-with-code';
 import { ChangesIfAny } from '../audit-log/changes-section';
 import { EventOrigin } from '../event-types/event-origin';
+import { PageHeader } from '../page-header';
 import { VerificationSnippets } from './verification-snippets';
 
 interface EventTypePageProps {

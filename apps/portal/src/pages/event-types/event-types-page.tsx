@@ -1,9 +1,9 @@
 import { Link, useLocation } from 'wouter';
 import { type EventType, useEventTypes } from '../../api/event-type-queries';
 import { type Column, DataTable } from '../../components/data-table';
-import { PageHeader } from '../../components/page-header';
 import { Problem } from '../../components/problem';
 import { TextWithCode } from '../../components/text-with-code';
+import { PageHeader } from '../page-header';
 import { EventOrigin } from './event-origin';
 import styles from './event-types-page.module.css';
 

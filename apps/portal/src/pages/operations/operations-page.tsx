@@ -1,6 +1,6 @@
-import { PageHeader } from '../../components/page-header';
 import { Problem } from '../../components/problem';
 import { Skeleton } from '../../components/skeleton';
+import { PageHeader } from '../page-header';
 import { BusiestAccounts } from './busiest-accounts';
 import { FailingWebhooks } from './failing-webhooks';
 import { Figures } from './figures';

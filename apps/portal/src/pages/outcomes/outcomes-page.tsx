@@ -1,7 +1,7 @@
 import { outcomeTexts } from 'virtual:outcome-texts';
 import { Facts } from '../../components/facts';
-import { PageHeader } from '../../components/page-header';
 import { Section } from '../../components/section';
+import { PageHeader } from '../page-header';
 import { advice } from './advice';
 
 const LIST = { href: '/deliveries', label: 'Deliveries' };

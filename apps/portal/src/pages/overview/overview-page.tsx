@@ -9,11 +9,11 @@ import {
   useStandings,
 } from '../../api/metrics-queries';
 import { type Column, DataTable } from '../../components/data-table';
-import { PageHeader } from '../../components/page-header';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
 import { useWebhookNames } from '../deliveries/use-webhook-names';
 import { outcomes } from '../deliveries/words';
+import { PageHeader } from '../page-header';
 import { formatCount, formatMs, formatRate } from '../webhooks/health-figures';
 import { ChartFigure } from './chart-figure';
 import {

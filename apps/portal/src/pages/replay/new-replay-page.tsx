@@ -4,9 +4,9 @@ import { hasEnded, type NewReplay, useReplay, useStartReplay } from '../../api/r
 import { useWebhook } from '../../api/webhook-queries';
 import { Button } from '../../components/button';
 import { TextField } from '../../components/field';
-import { PageHeader } from '../../components/page-header';
 import { Problem } from '../../components/problem';
 import { nameOf } from '../deliveries/webhook-names';
+import { PageHeader } from '../page-header';
 import { formatCount } from '../webhooks/health-figures';
 import { fromLocalInput, RANGES, toLocalInput } from './range';
 import styles from './replay.module.css';

@@ -1,7 +1,7 @@
 import { type CreatedWebhook, useCreateWebhook } from '../../api/webhook-queries';
 import { ButtonLink } from '../../components/button-link';
 import { CopyButton } from '../../components/copy-button';
-import { PageHeader } from '../../components/page-header';
+import { PageHeader } from '../page-header';
 import { emptyDraft, newBodyOf } from './draft';
 import { Warnings } from './warnings';
 import { WebhookForm } from './webhook-form';

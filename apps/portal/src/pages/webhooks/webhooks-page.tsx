@@ -2,9 +2,9 @@ import { useLocation } from 'wouter';
 import { useWebhooks } from '../../api/webhook-queries';
 import { ButtonLink } from '../../components/button-link';
 import { Empty } from '../../components/empty';
-import { PageHeader } from '../../components/page-header';
 import { PagedTable } from '../../components/paged-table';
 import { useCan } from '../../session/session-context';
+import { PageHeader } from '../page-header';
 import { webhookColumns } from './webhook-columns';
 
 export function WebhooksPage() {

@@ -1,0 +1,12 @@
+/** The ways in which a request fails before there is a response: of attempts, and of requests that verify an endpoint. */
+export const networkFailures = [
+  'blocked_address',
+  'dns_error',
+  'connect_refused',
+  'connect_timeout',
+  'connection_reset',
+  'tls_error',
+  'response_timeout',
+  'protocol_error',
+  'network_error',
+] as const;
