@@ -78,7 +78,7 @@ describe('a contact', () => {
   });
 
   it('gets a test message once it has confirmed, and times by its clock', async () => {
-    const made = await create({ kind: 'email', address: newAddress(), time_zone: 'Europe/Berlin' });
+    const made = await create({ type: 'email', address: newAddress(), time_zone: 'Europe/Berlin' });
     const { id } = made.body;
     expect(made.body.time_zone).toBe('Europe/Berlin');
     const test = () => call('post', `/v1/contacts/${id}/test`);
