@@ -168,7 +168,7 @@ it('tries code on an example, an event of its own and a stored one, and sends no
   const given = { event: { type: 'a.b', data: [1] } };
   expect(await attempt(given, `/v1/webhooks/${webhook}/transformation/try`)).toMatchObject({ logs: ['a.b'] });
   const loop = { code: 'export default () => { for (;;) {} };' };
-  expect(await attempt({ ...loop, type: QUICK_WIN.type })).toMatchObject({
+  expect(await attempt({ ...loop, event_type: QUICK_WIN.type })).toMatchObject({
     outcome: 'failed',
     error: { message: 'It took longer than 50 ms.' },
   });

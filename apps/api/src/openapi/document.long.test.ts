@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
-import { resolve } from 'node:path';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { catalogue } from '@hookferry/core/accounts/event-types/built-in';
 import { routes } from '../routes/index';
@@ -11,6 +13,9 @@ import { answerExamples, templateOf } from './operation';
 
 const ROOT = resolve(__dirname, '../../../..');
 const FILE = resolve(ROOT, 'docs/openapi.json');
+
+/** The description, or any node of it. */
+type Description = ReturnType<typeof JSON.parse>;
 
 const description = describeApi(routes);
 
@@ -28,15 +33,47 @@ const withBody = routeCases
   .filter(({ body }) => body !== undefined)
   .map((route) => [`${route.method} ${route.path}`, route] as const);
 
-it('is what Redocly takes for good', async () => {
-  const redocly = resolve(ROOT, 'node_modules/.bin/redocly');
-  const environment = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
-  // It ends with another code than 0, which rejects, when it finds an error.
-  const { stderr } = await promisify(execFile)(redocly, ['lint', '--max-problems=20', FILE], {
+const redocly = resolve(ROOT, 'node_modules/.bin/redocly');
+const environment = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+const lint = (file: string, ...flags: string[]) =>
+  promisify(execFile)(redocly, ['lint', '--max-problems=20', ...flags, file], {
+    cwd: ROOT,
     env: environment,
   });
+
+it('is what Redocly takes for good, by its own rules and those of docs/api.md', async () => {
+  // It ends with another code than 0, which rejects, when it finds an error.
+  const { stderr } = await lint(FILE);
   expect(stderr).toContain('Your API description is valid');
   expect(stderr).not.toMatch(/\d+ warning/);
+});
+
+it('is refused where it breaks a rule of docs/api.md', async () => {
+  const broken: Description = JSON.parse(JSON.stringify(description));
+  const { schemas } = broken.components;
+  schemas.Replay.properties.retryCount = { type: 'integer' };
+  schemas.Replay.properties.ended = { type: 'string', format: 'date-time' };
+  schemas.Replay.properties.delay = { type: 'integer' };
+  schemas.Replay.properties.account = { type: 'string' };
+  schemas.Replay.properties.mode = { enum: ['Everything'] };
+  schemas.ReplayPage.required = ['data'];
+  broken.paths['/v1/contacts'].post.responses = { 200: broken.paths['/v1/contacts'].post.responses[201] };
+  const folder = await mkdtemp(join(tmpdir(), 'description-'));
+  const file = join(folder, 'openapi.json');
+  await writeFile(file, JSON.stringify(broken));
+  const { stdout } = await lint(file, '--format=json').catch((error: { readonly stdout: string }) => error);
+  await rm(folder, { recursive: true });
+  const { problems } = JSON.parse(stdout) as { problems: { ruleId: string }[] };
+  expect([...new Set(problems.map(({ ruleId }) => ruleId))].toSorted()).toEqual([
+    'hookferry/durations-name-their-unit',
+    'hookferry/lists-are-alike',
+    'hookferry/names-in-snake-case',
+    'hookferry/references-say-of-what',
+    'hookferry/responses-have-all-members',
+    'hookferry/statuses-say-what-happened',
+    'hookferry/times-end-in-at',
+    'hookferry/values-in-snake-case',
+  ]);
 });
 
 interface Described {
