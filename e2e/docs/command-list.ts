@@ -16,6 +16,7 @@ export const PASTED_BY: Readonly<Record<string, string>> = {
   'docs/runbook.md': 'e2e/docs/runbook.test.ts',
   'docs/server.md': 'e2e/docs/server.test.ts',
   'examples/saas/README.md': 'e2e/packages/saas-example.test.ts',
+  'packages/server/README.md': 'e2e/packages/server-package.test.ts',
 };
 
 /** Commands that no test pastes, and why. What they name is checked instead, where that is said. */
