@@ -112,7 +112,5 @@ function printReady({ apiUrl, workerUrl, redisUrl }, keyFile, portalLink) {
     ...(redisUrl === undefined ? [] : [`Redis     ${redisUrl}`]),
   ];
   process.stdout.write(`\nHookferry is ready.\n\n${lines.map((line) => `  ${line}\n`).join('')}`);
-  process.stdout.write(
-    '\nCtrl-C stops everything. The next start in this folder goes on with the same data.\n\n',
-  );
+  process.stdout.write('\nCtrl-C stops everything.\n\n');
 }

@@ -12,9 +12,12 @@ import { RunningProgram } from './running-program';
 // Two packages are packed and installed: on a busy machine that takes longer than a test may.
 const INSTALL_TIMEOUT_MS = 300_000;
 
+const READY = / API +(http\S+)\n[^]*Ctrl-C stops everything/;
+
 let project: ConsumerProject;
 let receiver: Receiver;
 const started: RunningProgram[] = [];
+const secondReply = withResolvers();
 
 beforeAll(async () => {
   const [server, cli] = [await packPackage('server'), await packPackage('cli')];
@@ -22,7 +25,7 @@ beforeAll(async () => {
   project = await ConsumerProject.install(tarballs);
   await Promise.all([server, cli].map(({ folder }) => rm(folder, { recursive: true, force: true })));
   await provideRedis();
-  receiver = await Receiver.start();
+  receiver = await Receiver.start((_, count) => (count === 2 ? secondReply.promise : 204));
 }, INSTALL_TIMEOUT_MS);
 afterEach(async () => {
   await Promise.all(started.splice(0).map((program) => program.stop()));
@@ -34,7 +37,7 @@ afterAll(async () => {
 
 it('delivers a verified event by the commands of its page, and leaves no process behind', async () => {
   const server = start('hookferry-server');
-  const url = await server.waitFor(/ API +(http\S+)\n[^]*Ctrl-C stops everything/);
+  const url = await server.waitFor(READY);
   expect((await stat(join(project.folder, '.hookferry'))).mode & 0o777).toBe(0o700);
   const redisUrl = await server.waitFor(/ Redis +(redis:\S+)/);
 
@@ -58,11 +61,28 @@ it('delivers a verified event by the commands of its page, and leaves no process
   await expect(fetch(redisUrl.replace('redis:', 'http:'))).rejects.toThrow('fetch failed');
 });
 
+it('ends the attempt under way when it is told to stop', async () => {
+  const server = start('hookferry-server');
+  const url = await server.waitFor(READY);
+  await request(url, 'events', { type: 'order.created', data: { id: 'ord_2' } });
+  await receiver.waitFor(2);
+  const code = server.stop('SIGTERM');
+  await server.waitFor(/(process\.stopping)/);
+  secondReply.resolve(204);
+  expect(await code).toBe(0);
+});
+
 it('goes on with its data when `hookferry up` starts it, and runs code in its sandbox', async () => {
   const up = start('hookferry', 'up');
-  const url = await up.waitFor(/ API +(http\S+)\n[^]*Ctrl-C stops everything/);
-  const { data } = await request<{ data: { url: string }[] }>(url, 'webhooks');
-  expect(data.map((webhook) => webhook.url)).toEqual([receiver.url]);
+  const url = await up.waitFor(READY);
+  const { data: webhooks } = await request<{ data: { id: string; url: string }[] }>(url, 'webhooks');
+  expect(webhooks).toMatchObject([{ url: receiver.url }]);
+  const { data: deliveries } = await request<{ data: object[] }>(
+    url,
+    `webhooks/${webhooks[0]?.id}/deliveries`,
+  );
+  const delivered = { status: 'delivered', attempt_count: 1 };
+  expect(deliveries).toMatchObject([delivered, delivered]);
   const code = 'export default (event) => ({ body: { total: event.data.total } })';
   const tried = await request(url, 'transformations/try', { code, event_type: 'order.created' });
   expect(tried).toMatchObject({ outcome: 'made', body: '{"total":99.5}' });
@@ -139,6 +159,14 @@ async function noProcessIsLeft(): Promise<void> {
     const folders = await Promise.all(ids.map((id) => readlink(`/proc/${id}/cwd`).catch(() => '')));
     return folders.some((folder) => folder.startsWith(project.folder)) ? undefined : true;
   });
+}
+
+function withResolvers() {
+  let resolve: (status: number) => void = never;
+  const promise = new Promise<number>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
 }
 
 function never(): never {

@@ -4,9 +4,6 @@ const { existsSync } = require('node:fs');
 const { join } = require('node:path');
 const { pathToFileURL } = require('node:url');
 
-const programs = ['../dist/tree/tools/serve.mjs', '../../../tools/serve.mjs'].map((path) =>
-  join(__dirname, path),
-);
-const program = programs.find((path) => existsSync(path));
-if (program === undefined) throw new Error('This package is not whole: install it again.');
+const isRepository = existsSync(join(__dirname, '../src/service.ts'));
+const program = join(__dirname, isRepository ? '../../../tools/serve.mjs' : '../dist/tree/tools/serve.mjs');
 void import(pathToFileURL(program).href);

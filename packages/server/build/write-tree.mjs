@@ -19,6 +19,7 @@ const OUTPUT = 'dist/tree';
 /** What only tests use, and an earlier tree. */
 const LEFT_OUT = /^tree[/\\]|(?:^|[/\\])testing[/\\]/;
 const START = 'tools/serve.mjs';
+const BUILD = 'Run first: npm ci && npm run build';
 const NAMED = /(["'])(?:@hookferry\/([a-z]+)\/([\w./-]+)|redoc\/bundles\/redoc\.standalone\.js)\1/g;
 
 const project = findProject(process.cwd());
@@ -28,15 +29,13 @@ try {
   checkDependencies();
   rmSync(tree, { recursive: true, force: true });
   for (const folder of COMPILED) copyCompiled(folder);
-  if (!existsSync(join(project, PORTAL, 'index.html'))) throw new Error(`${PORTAL} is not built.`);
+  if (!existsSync(join(project, PORTAL, 'index.html'))) throw new Error(`${PORTAL} is not built. ${BUILD}`);
   copy(PORTAL);
   for (const text of TEXTS) copy(join('docs', text));
   cpSync(createRequire(join(project, 'apps/api/package.json')).resolve(REDOC), join(tree, REDOC_PLACE));
   for (const tool of reachableFrom(START)) copy(tool);
 } catch (error) {
-  process.stderr.write(
-    `${error instanceof Error ? error.message : error}\nRun first: npm ci && npm run build\n`,
-  );
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
 }
 
@@ -78,10 +77,10 @@ function copy(path) {
 /** Without declarations, maps and what only tests use. @param {string} folder */
 function copyCompiled(folder) {
   const dist = join(folder, 'dist');
+  if (!existsSync(join(project, dist))) throw new Error(`${folder} is not compiled. ${BUILD}`);
   const files = readdirSync(join(project, dist), { recursive: true, encoding: 'utf8' })
     .filter((file) => /\.js(?:on)?$/.test(file) && !LEFT_OUT.test(file))
     .map((file) => join(dist, file));
-  if (files.length === 0) throw new Error(`${folder} is not compiled.`);
   for (const file of files) {
     mkdirSync(dirname(join(tree, file)), { recursive: true });
     writeFileSync(join(tree, file), withPaths(file, readFileSync(join(project, file), 'utf8')));
