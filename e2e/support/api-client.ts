@@ -28,7 +28,7 @@ export interface DeliveryView {
     trigger: string;
     outcome: string;
     remote_address: string | null;
-    holds?: readonly { reason: string; from: string; until: string }[];
+    holds?: readonly { reason: string; since: string; until: string }[];
     started_at: string;
     duration_ms: number;
     error?: string;
