@@ -9,7 +9,7 @@ const TEXTS = new Set(['description', 'summary', 'example', 'info', 'tags', 'ser
 
 const document = JSON.parse(readFileSync(new URL('../docs/openapi.json', import.meta.url), 'utf8'));
 writeFileSync(
-  new URL('../apps/api/src/openapi/released.json', import.meta.url),
+  new URL('../apps/api/released-openapi.json', import.meta.url),
   `${JSON.stringify(withoutTexts(document), null, 1)}\n`,
 );
 

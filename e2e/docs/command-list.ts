@@ -1,5 +1,10 @@
 /** Pages whose commands a test of their own pastes, because it waits for what each of them shows. */
 export const PASTED_BY: Readonly<Record<string, string>> = {
+  'clients/csharp/README.md': 'e2e/packages/other-languages.test.ts',
+  'clients/go/README.md': 'e2e/packages/other-languages.test.ts',
+  'clients/java/README.md': 'e2e/packages/other-languages.test.ts',
+  'clients/php/README.md': 'e2e/packages/other-languages.test.ts',
+  'clients/ruby/README.md': 'e2e/packages/other-languages.test.ts',
   'README.md': 'e2e/docs/readme.test.ts',
   'docs/api.md': 'e2e/docs/api-page.test.ts',
   'docs/cloudevents.md': 'e2e/docs/cloudevents-page.test.ts',
@@ -15,6 +20,10 @@ export const PASTED_BY: Readonly<Record<string, string>> = {
   'docs/recipes/receiver-in-ci.md': 'e2e/docs/recipes.test.ts',
   'docs/runbook.md': 'e2e/docs/runbook.test.ts',
   'docs/server.md': 'e2e/docs/server.test.ts',
+  'packages/cli/templates/express/README.md': 'e2e/packages/init.test.ts',
+  'packages/cli/templates/fastify/README.md': 'e2e/packages/init.test.ts',
+  'packages/cli/templates/flask/README.md': 'e2e/packages/init.test.ts',
+  'packages/cli/templates/go/README.md': 'e2e/packages/init.test.ts',
   'examples/saas/README.md': 'e2e/packages/saas-example.test.ts',
   'packages/server/README.md': 'e2e/packages/server-package.test.ts',
 };
@@ -35,6 +44,11 @@ export const NOT_PASTED: readonly { readonly command: RegExp; readonly why: stri
   { command: /^python examples\//, why: 'e2e/packages/python.test.ts runs it' },
   { command: /^WEBHOOK_SECRET=\S+ python receiver/, why: 'e2e/packages/python.test.ts runs it' },
   { command: /^redis-cli -h .* --rdb /, why: 'e2e/docs/server.test.ts takes such a copy' },
+  { command: /^pg_restore /, why: 'e2e/docs/postgresql-page.test.ts restores by it' },
+  {
+    command: /^redis-cli -h sentinel-1/,
+    why: 'there are no Sentinels here; e2e/docs/redis-page.test.ts follows the page',
+  },
   { command: /^cp \/data\/dump\.rdb /, why: 'npm run drill restores from such a copy' },
   { command: /^hookferry login --url /, why: 'asks at a terminal; e2e/packages/cli.test.ts answers it' },
 ];

@@ -2,7 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { TEST_ENCRYPTION_KEY } from '@hookferry/core/testing/test-sealer';
+import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
+import { type ContactId, linkTokenOf } from '@hookferry/core/domain/contact';
+import { ContactStore } from '@hookferry/core/notifications/redis-contact-store';
+import { TEST_ENCRYPTION_KEY, testSealer } from '@hookferry/core/testing/test-sealer';
 import { Queue } from 'bullmq';
 import type { ApiClient } from '../support/api-client';
 import { type ReceivedRequest, Receiver } from '../support/receiver';
@@ -58,6 +61,7 @@ describe('commands on the pages', () => {
     const contact = { type: 'email', address: 'night@example.com' };
     const { body } = await client.expect<{ id: string }>(201, 'POST', '/v1/contacts', contact);
     contactId = body.id;
+    await confirm(contactId);
   });
   afterAll(async () => {
     await Promise.all([reader.stop(), receiver.stop(), echo.stop()]);
@@ -74,6 +78,14 @@ describe('commands on the pages', () => {
       expect(await reader.terminal.paste(`{ ${adapted}\n:\n} 2>&1`)).not.toContain('It ended with ');
     }
   });
+
+  /** As its owner does, by the link that nobody else gets. */
+  async function confirm(id: string): Promise<void> {
+    const store = new ContactStore(reader.stack.redis.client, testSealer);
+    const made = await store.find(DEFAULT_ACCOUNT, id as ContactId);
+    if (made === undefined) throw new Error(`There is no contact ${id}.`);
+    await client.expect(200, 'POST', `/contacts/${linkTokenOf(made, 'confirm')}/confirm`);
+  }
 
   /** Makes what the pages take for given. @returns names and addresses that stand on pages, and those here. */
   async function arrange(page: string): Promise<Readonly<Record<string, string>>> {

@@ -39,7 +39,7 @@ it('has a type that an operator adds at one API process in force in all processe
   const unknown = { type: 'invoice.paid', data: { id: 'inv_1' } };
   for (const client of [second, third]) await client.expect(422, 'POST', '/v1/events', unknown);
 
-  await stack.client.expect(200, 'PUT', path, paid);
+  await stack.client.expect(201, 'PUT', path, paid);
   const webhook = await second.register(receiver.url, ['invoice.*']);
   const text = '{"type":"invoice.paid","data":{ "id" : "inv_1", "amount":10.00 }}';
   const accepted = await second.expect<{ id: string }>(202, 'POST', '/v1/events', text);

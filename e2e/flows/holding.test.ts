@@ -49,8 +49,8 @@ it('tells of each attempt what held it: before the first one, and again before a
     expect(holds?.at(-1)).toMatchObject({ until: startedAt });
   }
   expect(attempts).toHaveLength(2);
-  expect(attempts.map(({ holds }) => holds?.[0]?.from)).toEqual(heldSince);
-  expect(Date.parse(attempts[1]?.holds?.[0]?.from ?? '')).toBeGreaterThan(
+  expect(attempts.map(({ holds }) => holds?.[0]?.since)).toEqual(heldSince);
+  expect(Date.parse(attempts[1]?.holds?.[0]?.since ?? '')).toBeGreaterThan(
     Date.parse(attempts[0]?.started_at ?? ''),
   );
   await receiver.stop();

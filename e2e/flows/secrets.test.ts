@@ -49,9 +49,9 @@ it('leaves no secret and no key readable in Redis or in a log, whatever happens 
   // The worker writes the record as well: it disables a webhook whose receiver responds with 410.
   await workers[0]?.waitForLine(({ message }) => message === 'webhook.disabled');
   const rotation = `/v1/webhooks/${webhook.id}/rotate-secret`;
-  await client.expect(200, 'POST', rotation, { secret: second }, once);
+  await client.expect(201, 'POST', rotation, { secret: second }, once);
   const { body: made } = await client.expect<{ secret: string }>(
-    200,
+    201,
     'POST',
     rotation,
     {},
@@ -75,7 +75,7 @@ it('signs with the secret before as well while a rotation lasts, and then with t
   const { id, secret: former } = await stack.client.register(receiver.url);
   const rotate = async (overlap_seconds: number) => {
     const path = `/v1/webhooks/${id}/rotate-secret`;
-    return (await stack.client.expect<{ secret: string }>(200, 'POST', path, { overlap_seconds })).body
+    return (await stack.client.expect<{ secret: string }>(201, 'POST', path, { overlap_seconds })).body
       .secret;
   };
 

@@ -63,7 +63,8 @@ it.each(['order.id=4711', '{"order":{"id":4711}}'])(
   async (typed) => {
     const { client } = portal();
     const type = { description: 'An order.', schema: { type: 'object' }, example: { order: { id: 1 } } };
-    await client.expect(201, 'PUT', '/v1/event-types/order.placed', type);
+    const { status } = await client.request('PUT', '/v1/event-types/order.placed', type);
+    expect([200, 201]).toContain(status);
     const wanted = await client.publish('order.placed', { order: { id: 4711, lines: [1] } });
     await client.publish('order.placed', { order: { id: 4712 } });
     const page = await portal().signIn();

@@ -97,7 +97,7 @@ it('shows what strangers write as text, on every page', async () => {
   const capabilities = ['read', 'webhooks', 'redeliver', 'secrets', 'operate'] as const;
   const page = await portal().signIn({ capabilities, theme: { name: markup('theme') } });
   await expectNothingRan(page);
-  expect(await page.title()).toContain(markup('theme'));
+  await until(async () => ((await page.title()).includes(markup('theme')) ? true : undefined));
 
   await expectShown(page, '/accounts', 'account');
   await expectShown(page, `/accounts/${ACCOUNT}`, 'account', 'key');

@@ -168,13 +168,13 @@ it('tells nobody about deliveries of what it tells', async () => {
   const webhook = await stack.client.register(receiver.url, [QUICK_WIN.type, 'webhook.*', 'delivery.*']);
   await publish();
   const types = await until(async () => {
-    const { body } = await stack.client.expect<{ data: { type: string; status: string }[] }>(
+    const { body } = await stack.client.expect<{ data: { event_type: string; status: string }[] }>(
       200,
       'GET',
       `/v1/webhooks/${webhook.id}/deliveries`,
     );
     return body.data.length === 3 && body.data.every(({ status }) => status === 'exhausted')
-      ? body.data.map(({ type }) => type)
+      ? body.data.map(({ event_type: type }) => type)
       : undefined;
   });
   expect(types.toSorted()).toEqual(['delivery.exhausted', QUICK_WIN.type, 'webhook.failing']);

@@ -19,7 +19,7 @@ interface Line {
   readonly delivery_id: string;
   readonly event_id: string;
   readonly webhook_id: string;
-  readonly type: string;
+  readonly event_type: string;
   readonly created_at: string;
   readonly attempt: Readonly<Record<string, unknown>>;
 }
@@ -108,7 +108,7 @@ describePostgres('the history in PostgreSQL', () => {
           number: Number(attempt.number),
           started: Date.parse(String(attempt.started_at)),
           of: [
-            ...[rest.event_id, rest.webhook_id, rest.type, Date.parse(rest.created_at)],
+            ...[rest.event_id, rest.webhook_id, rest.event_type, Date.parse(rest.created_at)],
             ...[
               attempt.trigger,
               attempt.worker,

@@ -272,9 +272,9 @@ class Run {
     const path = `/v1/webhooks/${id}/rotate-secret`;
     const given = newSecret();
     this.hidden.add('rotated secret, given', given);
-    await this.client.expect(200, 'POST', path, { secret: given }, { 'idempotency-key': 'given' });
+    await this.client.expect(201, 'POST', path, { secret: given }, { 'idempotency-key': 'given' });
     const once = { 'idempotency-key': 'made' };
-    const { body } = await this.client.expect<{ secret: string }>(200, 'POST', path, {}, once);
+    const { body } = await this.client.expect<{ secret: string }>(201, 'POST', path, {}, once);
     this.hidden.add('rotated secret, made', body.secret);
     await this.client.expect(200, 'PATCH', `/v1/webhooks/${id}`, { description: 'another' });
   }

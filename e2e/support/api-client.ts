@@ -22,17 +22,21 @@ export interface DeliveryView {
   readonly status: string;
   readonly attempt_count: number;
   readonly next_attempt_at: string | null;
-  readonly hold: { readonly reason: string; readonly since?: string; readonly until: string | null } | null;
+  readonly hold: {
+    readonly reason: string;
+    readonly since: string | null;
+    readonly until: string | null;
+  } | null;
   readonly attempts: readonly {
     number: number;
     trigger: string;
     outcome: string;
     remote_address: string | null;
-    holds?: readonly { reason: string; from: string; until: string }[];
+    holds: readonly { reason: string; since: string; until: string }[] | null;
     started_at: string;
     duration_ms: number;
-    error?: string;
-    batch_id?: string | null;
+    error: string | null;
+    batch_id: string | null;
   }[];
 }
 

@@ -7,7 +7,7 @@ import { describeApi } from './document';
 /** The description, or any node of it. */
 type Document = ReturnType<typeof JSON.parse>;
 
-const released: Document = JSON.parse(readFileSync(join(__dirname, 'released.json'), 'utf8'));
+const released: Document = JSON.parse(readFileSync(join(__dirname, '../../released-openapi.json'), 'utf8'));
 
 it('breaks no client of the last release', () => {
   const faults = breakingChanges(released, JSON.parse(JSON.stringify(describeApi(routes))));

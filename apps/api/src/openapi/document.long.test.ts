@@ -36,7 +36,7 @@ const withBody = routeCases
 const redocly = resolve(ROOT, 'node_modules/.bin/redocly');
 const environment = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
 const lint = (file: string, ...flags: string[]) =>
-  promisify(execFile)(redocly, ['lint', '--max-problems=20', ...flags, file], {
+  promisify(execFile)(redocly, ['lint', ...flags, file], {
     cwd: ROOT,
     env: environment,
   });
@@ -61,10 +61,13 @@ it('is refused where it breaks a rule of docs/api.md', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'description-'));
   const file = join(folder, 'openapi.json');
   await writeFile(file, JSON.stringify(broken));
-  const { stdout } = await lint(file, '--format=json').catch((error: { readonly stdout: string }) => error);
+  const { stdout } = await lint(file, '--format=json', '--max-problems=100').catch(
+    (error: { readonly stdout: string }) => error,
+  );
   await rm(folder, { recursive: true });
   const { problems } = JSON.parse(stdout) as { problems: { ruleId: string }[] };
-  expect([...new Set(problems.map(({ ruleId }) => ruleId))].toSorted()).toEqual([
+  const own = problems.map(({ ruleId }) => ruleId).filter((id) => id.startsWith('hookferry/'));
+  expect([...new Set(own)].toSorted()).toEqual([
     'hookferry/durations-name-their-unit',
     'hookferry/lists-are-alike',
     'hookferry/names-in-snake-case',

@@ -211,7 +211,7 @@ const notificationSchema = z
   .object({
     id: notificationIdSchema.describe('The id of the notification.'),
     contact_id: contactIdSchema.describe('The contact that it is for.'),
-    contact_type: contactKindSchema.describe(KIND),
+    contact_type: contactKindSchema.describe('The `type` of the contact.'),
     topic: z
       .enum(notificationTopics)
       .describe('The occasion, `confirmation` for the request to confirm, or `test`.'),

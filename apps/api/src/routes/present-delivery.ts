@@ -31,7 +31,7 @@ export const deliverySchema = z
     id: z.string().describe("The delivery's id: the event's, a dot, and the webhook's."),
     event_id: z.string().describe('The id of the event, which receivers get as `webhook-id`.'),
     webhook_id: z.string().describe('The id of the webhook that the delivery is for.'),
-    event_type: z.string().meta({ example: 'order.created' }).describe('The type of the event.'),
+    event_type: z.string().meta({ example: 'order.created' }).describe('The type of its event.'),
     status: deliveryStatusSchema.describe(
       '`pending`: an attempt runs or is due. `held`: it waits without using attempts. All others are final: they say how the delivery ended.',
     ),

@@ -63,7 +63,7 @@ const deliveryExhausted = defineEventType({
     delivery_id: z.string().describe('The id of the delivery.'),
     event_id: z.string().describe('The id of the event that could not be delivered.'),
     webhook_id: z.string().describe('The id of the webhook.'),
-    event_type: z.string().describe('The type of the event.'),
+    event_type: z.string().describe('The type of its event.'),
     attempt_count: z.int().min(1).describe('How many attempts were made.'),
   }),
   example: {
@@ -129,7 +129,7 @@ const webhookFailing = defineEventType({
     url: z.string().describe('The URL of the webhook.'),
     event_id: z.string().describe('The id of the event that could not be delivered.'),
     delivery_id: z.string().describe('The id of the delivery that failed.'),
-    event_type: z.string().describe('The type of the event.'),
+    event_type: z.string().describe('The type of its event.'),
     attempt_count: z.int().min(1).describe('How many attempts were made so far.'),
     last_outcome: z.enum(attemptOutcomes).describe('How the last attempt ended.'),
     last_response_status: z
