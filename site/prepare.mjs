@@ -25,6 +25,7 @@ const pageOf = new Map(
     'packages/client/README.md': 'packages/client.md',
     'packages/producer/README.md': 'packages/producer.md',
     'packages/cli/README.md': 'packages/cli.md',
+    'packages/server/README.md': 'packages/server.md',
     'clients/README.md': 'packages/languages.md',
     'clients/python/README.md': 'packages/python.md',
     'clients/go/README.md': 'packages/go.md',

@@ -25,6 +25,7 @@ export const PASTED_BY: Readonly<Record<string, string>> = {
   'packages/cli/templates/flask/README.md': 'e2e/packages/init.test.ts',
   'packages/cli/templates/go/README.md': 'e2e/packages/init.test.ts',
   'examples/saas/README.md': 'e2e/packages/saas-example.test.ts',
+  'packages/server/README.md': 'e2e/packages/server-package.test.ts',
 };
 
 /** Commands that no test pastes, and why. What they name is checked instead, where that is said. */

@@ -5,7 +5,8 @@ import { until } from '../support/until';
 /** A program of another language, and what it prints. */
 export class RunningProgram {
   readonly #child: ChildProcess;
-  readonly #exited: Promise<number | null>;
+  /** Resolves with the exit code. */
+  readonly exited: Promise<number | null>;
   #output = '';
 
   constructor(
@@ -18,7 +19,7 @@ export class RunningProgram {
       stdio: ['ignore', 'pipe', 'pipe'],
       cwd,
     });
-    this.#exited = once(this.#child, 'exit').then(([code]) => code as number | null);
+    this.exited = once(this.#child, 'exit').then(([code]) => code as number | null);
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream?.on('data', (chunk: Buffer) => {
         this.#output += chunk.toString();
@@ -45,8 +46,8 @@ export class RunningProgram {
   }
 
   /** Resolves with the exit code. */
-  async stop(): Promise<number | null> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) this.#child.kill('SIGTERM');
-    return await this.#exited;
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    if (this.#child.exitCode === null && this.#child.signalCode === null) this.#child.kill(signal);
+    return await this.exited;
   }
 }

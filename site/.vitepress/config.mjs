@@ -55,6 +55,7 @@ export default defineConfig({
         items: [
           page('Hookferry', '/hookferry'),
           page('Getting started', '/getting-started'),
+          page('hookferry-server', '/packages/server'),
           page('All pages', '/'),
           page('Coming from another service', '/migrating'),
         ],

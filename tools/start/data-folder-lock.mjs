@@ -9,7 +9,7 @@ import { say } from '../say.mjs';
 
 /**
  * Redis itself does not notice a second server on its files, and the two would destroy them.
- * @typedef {{ start: number, redis?: number }} Holder process ids: of `npm start`, and of its Redis
+ * @typedef {{ start: number, redis?: number }} Holder process ids: of `npm start` or `hookferry-server`, and of its Redis
  * @typedef {{ noteRedis(pid: number): Promise<void>, release(): Promise<void> }} DataFolderLock
  */
 
@@ -101,10 +101,10 @@ async function readHolder(path) {
  * @param {string} folder
  */
 async function waitUntilGone({ start, redis }, folder) {
-  if (isRunning(start, /start\.mjs/)) {
+  if (isRunning(start, /start\.mjs|serve\.mjs|hookferry-server/)) {
     throw new Problem(
-      `Another npm start (process ${start}) is using ${folder}.\n` +
-        'Stop that one first, or give this one a folder of its own: DATA_DIR=.data-2 npm start',
+      `Another npm start or hookferry-server (process ${start}) is using ${folder}.\n` +
+        'Stop that one first, or give this one a folder of its own: DATA_DIR=.data-2 npm start, hookferry-server --data .data-2',
     );
   }
   if (redis !== undefined)
@@ -122,7 +122,7 @@ async function waitUntilGone({ start, redis }, folder) {
  */
 export async function endLeftBehind({ title, pid, command, folder, stopSignal = 'SIGTERM' }) {
   if (!isRunning(pid, command)) return;
-  say('start', `stopping the ${title} (process ${pid}) that an earlier npm start left running`);
+  say('start', `stopping the ${title} (process ${pid}) that an earlier start left running`);
   process.kill(pid, stopSignal);
   const deadline = Date.now() + LEFT_BEHIND_TIMEOUT_MS;
   while (isRunning(pid, command)) {

@@ -14,6 +14,14 @@ import { startEmbeddedRedis } from './start-embedded-redis.mjs';
 /** @typedef {import('../processes/process-group.mjs').ProcessGroup} ProcessGroup */
 
 /**
+ * @typedef {object} Program
+ * @property {string} name shown before each of its lines
+ * @property {string} title as people say it
+ * @property {string} main its compiled file, from the root of the repository
+ * @property {number} graceMs longer than the time limit of a delivery (15 s), so that those on their way can finish
+ */
+
+/**
  * @typedef {object} StackOptions
  * @property {NodeJS.ProcessEnv} environment what the user has set
  * @property {string} dataFolder
@@ -21,6 +29,7 @@ import { startEmbeddedRedis } from './start-embedded-redis.mjs';
  * @property {AbortSignal} signal
  * @property {boolean} [hasHistory] whether there is to be a PostgreSQL for the history
  * @property {boolean} [isWatching] whether the programs are to start anew when they are compiled anew
+ * @property {readonly Program[]} [programs] unless it is a process for each
  */
 
 /**
@@ -32,8 +41,11 @@ import { startEmbeddedRedis } from './start-embedded-redis.mjs';
  * @property {string | undefined} historyUrl if it is ours
  */
 
-/** Longer than the time limit of a delivery (15 s), so that those on their way can finish. */
-const GRACE_MS = 25_000;
+/** The worker first: what is started last is stopped first, and the API is the door. @type {readonly Program[]} */
+const SEPARATE = [
+  { name: 'worker', title: 'the worker', main: 'apps/worker/dist/main.js', graceMs: 25_000 },
+  { name: 'api', title: 'the API', main: 'apps/api/dist/main.js', graceMs: 25_000 },
+];
 
 /**
  * Starts Redis and, if there is to be a history, PostgreSQL (unless the user has them), the worker and the API, and returns when all are ready.
@@ -41,7 +53,7 @@ const GRACE_MS = 25_000;
  * @returns {Promise<Stack>}
  */
 export async function startStack(options) {
-  const { environment, group, signal, dataFolder, isWatching = false } = options;
+  const { environment, group, signal, dataFolder, isWatching = false, programs = SEPARATE } = options;
   const flags = isWatching ? ['--watch', '--watch-preserve-output'] : [];
   await provideDataFolder(dataFolder);
   const apiKey = await provideApiKey(environment, dataFolder);
@@ -68,11 +80,11 @@ export async function startStack(options) {
   };
   const apiUrl = baseUrl(addresses.API_HOST, addresses.API_PORT);
   const workerUrl = baseUrl(addresses.WORKER_HOST, addresses.WORKER_PORT);
-  // The worker first: what is started last is stopped first, and the API is the door.
-  startProgram(group, 'worker', env, flags);
-  // It makes the tables of a new history, which the API would miss.
-  if (historyUrl !== undefined) await waitUntilReady({ name: 'worker', url: workerUrl, signal });
-  startProgram(group, 'api', env, flags);
+  for (const program of programs) {
+    startProgram(group, program, env, flags);
+    // It makes the tables of a new history, which the API would miss.
+    if (historyUrl !== undefined) await waitUntilReady({ name: 'worker', url: workerUrl, signal });
+  }
   await waitUntilReady({ name: 'worker', url: workerUrl, signal });
   await waitUntilReady({ name: 'API', url: apiUrl, signal });
   return { apiUrl, workerUrl, apiKey, redisUrl, historyUrl };
@@ -132,19 +144,18 @@ async function chooseAddresses(env) {
 
 /**
  * @param {ProcessGroup} group
- * @param {'api' | 'worker'} name
+ * @param {Program} program
  * @param {NodeJS.ProcessEnv} env
  * @param {readonly string[]} flags of Node.js
  */
-function startProgram(group, name, env, flags) {
-  say('start', `starting the ${name === 'api' ? 'API' : name}`);
-  const main = join(projectFolder, 'apps', name, 'dist', 'main.js');
+function startProgram(group, { name, title, main, graceMs }, env, flags) {
+  say('start', `starting ${title}`);
   group.start({
     name,
-    command: [process.execPath, ...flags, main],
+    command: [process.execPath, ...flags, join(projectFolder, main)],
     env,
     cwd: projectFolder,
-    graceMs: GRACE_MS,
+    graceMs,
   });
 }
 

@@ -26,6 +26,7 @@ import { addSigningKeys } from './commands/signing-keys';
 import { addTransform } from './commands/transform';
 import { addTrigger } from './commands/trigger';
 import { addTypes } from './commands/types';
+import { addUp } from './commands/up';
 import { addUsage } from './commands/usage';
 import { addVerify } from './commands/verify';
 import { EXIT_CODES_HELP } from './failures/exit-codes';
@@ -38,7 +39,7 @@ const ENVIRONMENT_HELP = `Environment:
   NO_COLOR                          no colours`;
 
 const PARTS = [
-  ...[addLogin, addLogout, addProfiles, addDoctor],
+  ...[addUp, addLogin, addLogout, addProfiles, addDoctor],
   ...[addEndpoints, addFilters, addTransform, addTypes, addEvents, addTrigger],
   ...[addListen, addInit, addDeliveries, addExplain],
   ...[addReplay, addReplays, addExport, addMetrics, addVerify],
