@@ -334,7 +334,7 @@ it('asks for permission as CloudEvents has it, and keeps to the rate that it is 
   expect((await waitForError(refused.id)).verification.error).toBe('rate_too_low');
   const open = await startReceiver(() => ({ status: 204, headers: { 'WebHook-Allowed-Origin': '*' } }));
   const { id } = await register(open.url, { verification: 'cloudevents' });
-  expect((await waitForStatus(id, 'verified')).rate_limit).toBeUndefined();
+  expect((await waitForStatus(id, 'verified')).rate_limit).toBeNull();
 });
 
 it('has the tries of a worker that is killed made by another one', async () => {

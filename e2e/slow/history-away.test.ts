@@ -111,7 +111,7 @@ interface Replay {
       await expectRefused('GET', `${path}?until=${new Date(Date.now() - 3_600_000).toISOString()}`);
       // What was accepted after all that has moved is in Redis.
       const { body: recent } = await stack.client.expect<Page>(200, 'GET', `${path}?limit=1`);
-      expect(recent.history).toBeUndefined();
+      expect(recent.history).toBeNull();
     }
     await stack.client.expect(200, 'GET', `/v1/events/${id}`);
     await stack.client.expect(200, 'GET', `/v1/events/${id}/deliveries`);

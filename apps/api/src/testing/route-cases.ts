@@ -502,6 +502,7 @@ export const routeCases: readonly RouteCase[] = [
     operatorOnly: true,
     of: 'account',
     status: 200,
+    takesQuery: true,
   },
   {
     method: 'patch',
