@@ -626,6 +626,8 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
     new ScheduledEventStore(client, testRetention).save(scheduled)(client),
     new EventTypeStore(client).replace(CUSTOM_TYPE),
     new EventTypeStore(client).replace(ORDER_CREATED),
+    // The other type of the examples.
+    new EventTypeStore(client).replace({ ...ORDER_CREATED, name: 'order.paid' }),
     deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpoint.id], event.acceptedAt))(client),
     new ReplayStore(client, 60_000).create(replay),
     new AuditLog(client).record({
