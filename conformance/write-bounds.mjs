@@ -38,13 +38,20 @@ const ofWebhook = (member, good, bad, pointers = [`/${member}`]) =>
     pointers,
   });
 
+// What else a group of settings needs.
+const NEEDED = { coalesce: { ordering: 'group' } };
+
 const ofGroup = (group, member, good, bad) =>
-  bound(`a webhook's ${group}.${member}`, (value) => webhook({ [group]: { [member]: value } }), {
-    status: 201,
-    good,
-    bad,
-    pointers: [`/${group}/${member}`],
-  });
+  bound(
+    `a webhook's ${group}.${member}`,
+    (value) => webhook({ ...NEEDED[group], [group]: { [member]: value } }),
+    {
+      status: 201,
+      good,
+      bad,
+      pointers: [`/${group}/${member}`],
+    },
+  );
 
 /** What a plain setting takes, and what it does not. */
 function boundsOf(setting) {
@@ -168,7 +175,7 @@ for (const value of ['k'.repeat(256), 'a b']) {
 }
 
 const batch = (count) => post('/v1/events/batch', { events: listOf(count, { type: 'no.such', data: 1 }) });
-bound('the events of a batch', batch, { status: 200, good: [1, 500], bad: [0, 501], pointers: ['/events'] });
+bound('the events of a batch', batch, { status: 207, good: [1, 500], bad: [0, 501], pointers: ['/events'] });
 
 const list = (limit) => ({ method: 'GET', path: `/v1/webhooks?limit=${limit}` });
 bound('a page', list, { status: 200, good: [1, 200], bad: [0, 201, '1e1', ''], pointers: ['?/limit'] });
@@ -176,7 +183,7 @@ bound('a page', list, { status: 200, good: [1, 200], bad: [0, 201, '1e1', ''], p
 const rotate = (change) => post('/v1/webhooks/{webhook}/rotate-secret', change);
 const overlap = (overlap_seconds) => rotate({ overlap_seconds });
 bound('the overlap of a rotation', overlap, {
-  status: 200,
+  status: 201,
   good: [0, 604_800],
   bad: [-1, 604_801],
   pointers: ['/overlap_seconds'],

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { keywordQuickWin } from '@hookferry/core/accounts/event-types/built-in';
-import { DEFAULT_ACCOUNT, scopes } from '@hookferry/core/domain/account';
+import { scopes as allScopes, DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
 import { keys } from '@hookferry/core/domain/keys';
 import { uniqueAccountId } from '@hookferry/core/testing/unique-ids';
 import request, { type Test } from 'supertest';
 import { readProblem } from '../testing/read-problem';
 import { startTestApi, type TestApi } from '../testing/start-test-api';
+
+/** All that a key of a customer may have. */
+const scopes = allScopes.filter((scope) => scope !== 'accounts:act');
 
 describe('API keys', () => {
   const DAY_MS = 86_400_000;
@@ -48,6 +51,8 @@ describe('API keys', () => {
         created_at: expect.stringMatching(TIME),
         expires_at: null,
         last_used_at: null,
+        event_types: null,
+        rotated_to: null,
       });
       expect((await call('get', '/v1/webhooks', issued.key)).status).toBe(200);
       expect(await statusFor(issued.key)).toBe(403);
@@ -94,10 +99,12 @@ describe('API keys', () => {
       for (const apiKey of listed) {
         expect(Object.keys(apiKey).sort()).toEqual([
           'created_at',
+          'event_types',
           'expires_at',
           'id',
           'last_used_at',
           'name',
+          'rotated_to',
           'scopes',
         ]);
       }

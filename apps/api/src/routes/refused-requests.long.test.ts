@@ -294,8 +294,8 @@ describe('members of prototypes', () => {
         `{"events":[${event},{${PROTO},${event.slice(1)}]}`,
       );
       expect(body.data).toMatchObject([
-        { status: 202 },
-        { status: 422, error: { errors: [{ pointer: '/events/1/__proto__' }] } },
+        { status: 'accepted', status_code: 202 },
+        { status_code: 422, error: { errors: [{ pointer: '/events/1/__proto__' }] } },
       ]);
     });
 
