@@ -13,6 +13,7 @@ import { answerExamples, templateOf } from './operation';
 
 const ROOT = resolve(__dirname, '../../../..');
 const FILE = resolve(ROOT, 'docs/openapi.json');
+const RULES = resolve(ROOT, 'tools/api-rules/redocly.yaml');
 
 /** The description, or any node of it. */
 type Description = ReturnType<typeof JSON.parse>;
@@ -36,7 +37,7 @@ const withBody = routeCases
 const redocly = resolve(ROOT, 'node_modules/.bin/redocly');
 const environment = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
 const lint = (file: string, ...flags: string[]) =>
-  promisify(execFile)(redocly, ['lint', ...flags, file], {
+  promisify(execFile)(redocly, ['lint', '--config', RULES, ...flags, file], {
     cwd: ROOT,
     env: environment,
   });
