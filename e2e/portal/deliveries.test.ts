@@ -332,7 +332,7 @@ describe('one delivery', () => {
     const eventId = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
     await client.waitForStatus(held.id, eventId, 'held');
     const page = await portal().signIn({ path: `/deliveries/${eventId}.${held.id}` });
-    await page.getByText(/which uses no attempt, because its webhook is disabled/).waitFor();
+    await page.getByText(/because its webhook is disabled.*No attempt was used/).waitFor();
     const steps = page.getByRole('region', { name: 'Time line' }).getByRole('listitem');
     await steps.nth(1).getByText('Held, because its webhook is disabled').waitFor();
     await page.getByText('rote Schuhe 👟 — \\"günstig\\"').waitFor();

@@ -282,7 +282,7 @@ describe('GET /v1/audit-log', () => {
     const first = await call('get', '/v1/audit-log?limit=4');
     const rest = await call('get', `/v1/audit-log?limit=4&cursor=${first.body.next_cursor}`);
     expect(first.body.has_more).toBe(true);
-    expect(first.body.oldest_searched_at).toBe(first.body.data.at(-1).at);
+    expect(first.body.oldest_searched_at).toBe(first.body.data.at(-1).created_at);
     expect(rest.body).toMatchObject({ has_more: false, oldest_searched_at: null });
     const all = [...first.body.data, ...rest.body.data] as readonly Entry[];
     expect(all.map(({ target }) => target?.id)).toEqual([ids[0], ...ids.toReversed()]);

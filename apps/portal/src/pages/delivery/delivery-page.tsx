@@ -83,7 +83,8 @@ function About({ delivery: { id, event_id: eventId, webhook_id: webhookId, creat
         Webhook: (
           <Link href={`/webhooks/${webhookId}`}>{webhook ? nameOf(webhook) : <code>{webhookId}</code>}</Link>
         ),
-        ...(webhook && { Request: <code>{`POST ${webhook.url}`}</code> }),
+        // There from the beginning, so that nothing moves when it comes.
+        Request: <code>{webhook ? `POST ${webhook.url}` : 'POST'}</code>,
         Accepted: <Time at={createdAt} />,
       }}
     />
