@@ -78,6 +78,7 @@ OPERATIONS: List[Tuple[Call, str, str, Any]] = [
     (lambda c: c.deliveries.get_content("evt_1.wh_1"), "GET", "/v1/deliveries/evt_1.wh_1/content", None),
     (lambda c: list(c.deliveries.list_of_webhook("crm", status="pending")), "GET", "/v1/webhooks/crm/deliveries?status=pending", None),
     (lambda c: c.events.erase_payload("evt_1"), "DELETE", "/v1/events/evt_1/payload", None),
+    (lambda c: list(c.events.explanations("evt_1", webhook_id="crm")), "GET", "/v1/events/evt_1/explanations?webhook_id=crm", None),
     (lambda c: c.accounts.create("acme", weight=2), "POST", "/v1/accounts", {"id": "acme", "weight": 2}),
     (lambda c: c.accounts.create(), "POST", "/v1/accounts", {}),
     (lambda c: list(c.accounts.list(include="usage")), "GET", "/v1/accounts?include=usage", None),

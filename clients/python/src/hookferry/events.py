@@ -85,3 +85,14 @@ class Events:
         """
         query = without_absent(status=status, type=type, data=searched(data), since=since, until=until, limit=limit)
         return iterate(self._requests, "/v1/events", query)
+
+    def explanations(
+        self,
+        event_id: str,
+        *,
+        webhook_id: Optional[str] = None,
+        limit: Optional[int] = None,
+    ) -> Iterator[JsonObject]:
+        """For each webhook, whether the event went there, and why not. webhook_id: only for this one."""
+        query = without_absent(webhook_id=webhook_id, limit=limit)
+        return iterate(self._requests, f"/v1/events/{segment(event_id)}/explanations", query)
