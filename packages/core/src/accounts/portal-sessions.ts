@@ -9,6 +9,7 @@ import {
   DEFAULT_ACCOUNT,
   displayNameSchema,
   hashKey,
+  hasScope,
   idOfCode,
   isSameKey,
   isThere,
@@ -166,7 +167,7 @@ const GIVER_SCOPES: Readonly<Partial<Record<Capability, Scope>>> = {
 
 /** What a session may be used for that a key makes for its own account. None: it may make no session. */
 export function capabilitiesToGive(principal: Principal): readonly Capability[] {
-  if (!principal.scopes.includes('portal:write')) return [];
+  if (!hasScope(principal, 'portal:write')) return [];
   return capabilities.filter((capability) => refusalToGive(principal, capability) === undefined);
 }
 
@@ -187,7 +188,7 @@ function refusalToGive(principal: Principal, capability: Capability): AppError |
     );
   }
   const scope = GIVER_SCOPES[capability];
-  if (scope === undefined || principal.scopes.includes(scope)) return undefined;
+  if (scope === undefined || hasScope(principal, scope)) return undefined;
   return new AppError(
     'insufficient_scope',
     `Only a key with the scope "${scope}" may give the capability "${capability}".`,
