@@ -68,7 +68,7 @@ it('adds a contact, shows whether it has confirmed, asks it again, changes what 
   await checkWidth(confirming);
   await confirming.getByRole('button', { name: 'Confirm' }).click();
   await confirming.getByRole('heading', { name: 'Messages are confirmed' }).waitFor();
-  await row.getByText('Confirmed', { exact: true }).waitFor();
+  await row.getByText(/Confirmed$/).waitFor();
   await go(page, '/contacts/notifications');
   await rowOf(page, 'Messages', 'Asked to confirm').first().waitFor();
   await page.getByRole('link', { name: 'Contacts' }).last().click();

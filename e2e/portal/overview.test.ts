@@ -230,6 +230,7 @@ describe('the overview', () => {
     const { client } = portal();
     await client.expect(201, 'POST', '/v1/accounts', { id: 'empty' });
     const page = await portal().signIn({ path: '/overview', account_id: 'empty' });
+    await page.getByRole('region', { name: 'First steps' }).getByRole('button', { name: 'Hide' }).click();
     await card(page, 'Attempts', '0').waitFor();
     await page.getByText('Nothing in this period.').first().waitFor();
     await page.getByText('Nothing is held.').waitFor();

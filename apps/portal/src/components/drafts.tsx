@@ -82,8 +82,10 @@ const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-d
 export function DraftNotice({ draft: { from, discard } }: { readonly draft: EarlierDraft }) {
   if (from === undefined) return null;
   return (
-    <p role="status" className={styles['notice']}>
-      Your draft from <time dateTime={from.toISOString()}>{clock.format(from)}</time>, not saved yet.
+    <p aria-live="polite" className={styles['notice']}>
+      <span>
+        Your draft from <time dateTime={from.toISOString()}>{clock.format(from)}</time>, not saved yet.
+      </span>
       <Button size="small" onClick={discard}>
         Discard
       </Button>

@@ -53,7 +53,7 @@ export function EventPicker({ filters, error, onChange }: EventPickerProps) {
           />
         ))}
       {!isEvery && found && (
-        <p role="status" className={styles['hint']}>
+        <p aria-live="polite" className={styles['hint']}>
           {found.length === 0 && 'No type has this in its name or description.'}
         </p>
       )}
