@@ -1,6 +1,6 @@
 import { AuditLog } from '../accounts/audit/redis-audit-log';
 import { AccountStore } from '../accounts/redis-account-store';
-import { PauseStore } from '../accounts/redis-pause-store';
+import { PauseStore, type PauseSubject } from '../accounts/redis-pause-store';
 import { type AccountId, DEFAULT_ACCOUNT } from '../domain/account';
 import type { Endpoint } from '../domain/endpoint';
 import { keys } from '../domain/keys';
@@ -12,6 +12,7 @@ import { buildEndpoints } from '../testing/build-endpoints';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
+import { withMethods } from '../testing/with-methods';
 import { AccountPauses, type AccountPausesParts } from './account-pauses';
 
 const NOW = 1_700_000_000_000;
@@ -119,6 +120,26 @@ describe('pauses and resumptions at the same time', () => {
       expect(new Set(await reasons())).toEqual(new Set([isPaused ? 'operator' : 'enabled']));
     }
   });
+
+  it('end as the later one has it, also if that came and went between a look and its step', async () => {
+    const { create, open, orderOf, reasons, pauseStore, resume } = await arrange();
+    await create();
+    await create();
+    let hasLooked = false;
+    const lookThenWait = withMethods(pauseStore, {
+      find: async (subject: PauseSubject) => {
+        const found = await pauseStore.find(subject);
+        if (!hasLooked) {
+          hasLooked = true;
+          await resume();
+        }
+        return found;
+      },
+    });
+    const { account } = await open(lookThenWait).pause(ACME, undefined, orderOf('account.pause'));
+    expect(account.pause).toBeUndefined();
+    expect(await reasons()).toEqual(['enabled', 'enabled']);
+  });
 });
 
 describe('an account that is erased', () => {
@@ -138,17 +159,15 @@ describe('an account that is erased', () => {
     expect(await client.hlen(keys.pauses)).toBe(0);
 
     await accountStore.create({ id: ACME, createdAt: NOW + 2 });
-    const racing = { ...orderOf('account.pause') };
-    const store = {
-      find: pauseStore.find.bind(pauseStore),
-      forget: pauseStore.forget.bind(pauseStore),
-      resume: pauseStore.resume.bind(pauseStore),
+    const store = withMethods(pauseStore, {
       pause: async (...given: Parameters<PauseStore['pause']>) => {
         await accountStore.markErasing(ACME, NOW + 3);
         return await pauseStore.pause(...given);
       },
-    };
-    await expect(open(store).pause(ACME, undefined, racing)).rejects.toMatchObject({ code: 'not_found' });
+    });
+    await expect(open(store).pause(ACME, undefined, orderOf('account.pause'))).rejects.toMatchObject({
+      code: 'not_found',
+    });
     expect(await client.hlen(keys.pauses)).toBe(0);
   });
 });

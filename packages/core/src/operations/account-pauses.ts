@@ -14,7 +14,7 @@ import type { NewId } from '../platform/ids';
 
 export interface AccountPausesParts {
   readonly accountStore: AccountStore;
-  readonly pauseStore: Pick<PauseStore, 'pause' | 'resume' | 'find' | 'forget'>;
+  readonly pauseStore: PauseStore;
   readonly endpointStore: EndpointStore;
   readonly endpoints: Endpoints;
   readonly clock: Clock;

@@ -1,12 +1,13 @@
 import { Queue } from 'bullmq';
 import { AuditLog } from '../accounts/audit/redis-audit-log';
-import { PauseStore } from '../accounts/redis-pause-store';
+import { PauseStore, type PauseSubject } from '../accounts/redis-pause-store';
 import { DEFAULT_ACCOUNT } from '../domain/account';
 import { createQueueLayout, DELIVERIES_QUEUE, EVENTS_QUEUE, shardsAmong } from '../domain/queues';
 import { QueueStandings } from '../queue/bullmq-queue-standings';
 import { buildAct } from '../testing/build-act';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
+import { withMethods } from '../testing/with-methods';
 import { Queues } from './queues';
 
 const { willClose, closeAll } = createClosables();
@@ -17,7 +18,8 @@ async function arrange() {
   const shards = shardsAmong(createQueueLayout(3, 'bull'), []);
   const pauseStore = new PauseStore(client);
   const standings = new QueueStandings(client, shards);
-  const open = () => new Queues({ redis: client, shards, standings, pauseStore, clock: Date.now });
+  const open = (store: PauseStore = pauseStore) =>
+    new Queues({ redis: client, shards, standings, pauseStore: store, clock: Date.now });
   const queues = open();
   return {
     client,
@@ -75,5 +77,22 @@ describe('a paused queue', () => {
       const isPaused = (await pauseStore.find({ kind: 'queue', id: DELIVERIES_QUEUE })) !== undefined;
       expect(await pausedShards()).toMatchObject({ [DELIVERIES_QUEUE]: isPaused ? 3 : 0 });
     }
+  });
+
+  it('is as the later order has it, also if that came and went between a look and its step', async () => {
+    const { open, pauseStore, pause, resume, pausedShards } = await arrange();
+    let hasLooked = false;
+    const lookThenWait = withMethods(pauseStore, {
+      find: async (subject: PauseSubject) => {
+        const found = await pauseStore.find(subject);
+        if (!hasLooked) {
+          hasLooked = true;
+          await resume();
+        }
+        return found;
+      },
+    });
+    expect(await pause('late', open(lookThenWait))).toBeUndefined();
+    expect(await pausedShards()).toMatchObject({ [DELIVERIES_QUEUE]: 0 });
   });
 });
