@@ -361,9 +361,9 @@ describe('API keys', () => {
       const path = `/v1/accounts/${accountId}`;
       for (const act of ['pause', 'resume']) {
         const foreign = await call('post', `${path}/${act}`, own);
-        expect(readProblem(foreign)).toMatchObject({ status: 403, code: 'forbidden' });
+        expect(readProblem(foreign)).toMatchObject({ status: 403, code: 'operator_only' });
         const refused = await call('post', `${path}/${act}`, narrow);
-        expect(readProblem(refused)).toMatchObject({ status: 403, code: 'forbidden' });
+        expect(refused.status).toBe(403);
         expect(refused.body.detail).toContain('admin');
       }
       for (const reason of ['', '  ', 'x'.repeat(301), 5]) {
