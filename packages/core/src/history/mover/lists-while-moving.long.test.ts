@@ -1,5 +1,5 @@
 import type { DeliveryFact } from '../../domain/delivery-log';
-import { encodeFact, readLog, readSummary } from '../../domain/delivery-log';
+import { countAttempts, encodeFact, readLog, readSummary } from '../../domain/delivery-log';
 import type { AcceptedEvent } from '../../domain/event';
 import { oneShard } from '../../domain/queues';
 import { EndpointStore } from '../../endpoints/redis-endpoint-store';
