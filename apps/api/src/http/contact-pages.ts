@@ -91,7 +91,9 @@ export function mountContactPages(app: Express, contacts: Contacts, core: ApiCon
       requestStateOf(response).route = path;
       // Its body says nothing that counts.
       request.resume();
+      const mark = core.confirmation?.mark() ?? 0;
       const contact = await contacts.followLink(tokenOf(request), purpose, actOf(core, response, purpose));
+      await core.confirmation?.confirm(mark);
       const { doneTitle, done } = words[purpose];
       const { sender, target, account } = await namesOf(core, contact);
       sendPage(response, sender, doneTitle, `<p>${done(target, account)}</p>`);
