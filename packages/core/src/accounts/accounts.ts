@@ -56,7 +56,7 @@ export class Accounts {
   /** @throws AppError `not_found`. */
   async read(id: AccountId): Promise<Account> {
     const account = await this.parts.accountStore.find(id);
-    if (!account) throw accountNotFound();
+    if (!account) throw accountNotFound(id);
     return account;
   }
 
@@ -76,7 +76,7 @@ export class Accounts {
     };
     const isChanged = Object.values(change).some((value) => value !== undefined);
     const account = isChanged ? await accountStore.change(id, change, act) : await accountStore.find(id);
-    if (!isThere(account)) throw accountNotFound();
+    if (!isThere(account)) throw accountNotFound(id);
     return account;
   }
 
