@@ -190,6 +190,9 @@ describe('publishing', () => {
       await publish({ type, data, id: 'order-17' });
       const other = await publish({ type, data: { ...data, position: 12 }, id: 'order-17' });
       expect(readProblem(other)).toEqual({ status: 409, code: 'event_id_conflict' });
+      expect(other.body).toMatchObject({
+        detail: expect.stringMatching(/in which spaces and the order of members count.*Send the same bytes/),
+      });
       expect(await acceptedEvents()).toHaveLength(1);
     });
 

@@ -158,6 +158,12 @@ async function showEvent(id: string, cli: Cli): Promise<void> {
     ['data', ({ data }) => data],
     ['erased', ({ payload_erased_at }) => payload_erased_at],
     ['request', ({ request_id }) => request_id],
-    ['deliveries', ({ deliveries }) => deliveries],
+    ['deliveries', ({ deliveries }) => describeCounts(deliveries)],
   ]);
+}
+
+/** Such as `3: 2 delivered, 1 pending`. */
+function describeCounts({ total, ...byStatus }: Readonly<Record<string, number>>): string {
+  const counts = Object.entries(byStatus).filter(([, count]) => count > 0);
+  return [total, counts.map(([status, count]) => `${count} ${status}`).join(', ')].filter(Boolean).join(': ');
 }
