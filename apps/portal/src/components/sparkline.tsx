@@ -1,5 +1,5 @@
 import styles from './sparkline.module.css';
-import { HEIGHT, pathOf, WIDTH } from './sparkline-path';
+import { HEIGHT, pathOf, placesOf, WIDTH } from './sparkline-path';
 
 export interface SparklineProps {
   /** Oldest first; null: nothing was measured, and the line goes over it. */
@@ -16,6 +16,8 @@ export interface SparklineProps {
 /** A figure over time, as a line of a word's height. */
 export function Sparkline({ values, label, most, tone = 'accent', scale }: SparklineProps) {
   const top = most ?? Math.max(...values.map((value) => value ?? 0), 1);
+  const places = placesOf(values, top);
+  const last = places.at(-1);
   const line = (
     <svg
       // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- an <img> could not take the page's colours
@@ -26,7 +28,8 @@ export function Sparkline({ values, label, most, tone = 'accent', scale }: Spark
     >
       {scale && <path className={styles['ground']} d={`M0 0.5H${WIDTH}`} />}
       <path className={styles['ground']} d={`M0 ${HEIGHT - 0.5}H${WIDTH}`} />
-      <path className={styles['line']} d={pathOf(values, top)} />
+      <path className={styles['line']} d={pathOf(places)} />
+      {last && <circle className={styles['last']} cx={last[0]} cy={last[1]} r={2} />}
     </svg>
   );
   if (!scale) return line;

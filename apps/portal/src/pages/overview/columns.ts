@@ -19,7 +19,7 @@ export interface Columns {
   readonly starts: readonly number[];
   readonly lengthMs: number;
   readonly series: readonly Series[];
-  /** Nothing was before: the chart begins here, and later than it was asked to. Milliseconds since the Unix epoch. */
+  /** The first time with anything, of a chart that begins later than it was asked to. Milliseconds since the Unix epoch. */
   readonly begin?: number | undefined;
 }
 
@@ -134,20 +134,23 @@ function sumAt(starts: readonly number[], points: readonly MetricsPoint[]): numb
   return starts.map((start) => sums.get(start) ?? 0);
 }
 
-const LEAST_INTERVALS = 12;
+const LEAST_INTERVALS = 4;
 
-/** Without the times before the first one with anything in it, but for one: a chart says nothing by an empty half. */
-export function fromBegin(columns: Columns, kind: keyof typeof isNothing): Columns {
+/**
+ * Without the times before the first one with anything in it, but for one: a chart says nothing by an empty half.
+ *
+ * @param isCut earlier times were left out already.
+ */
+export function fromBegin(columns: Columns, kind: keyof typeof isNothing, isCut = false): Columns {
   const { starts, series } = columns;
   const first = starts.findIndex((_start, i) => series.some(({ values }) => !isNothing[kind](values[i])));
   const from = Math.min(first - 1, starts.length - LEAST_INTERVALS);
-  if (from < starts.length / 4) return columns;
-  return {
-    ...columns,
-    starts: starts.slice(from),
-    series: series.map((one) => ({ ...one, values: one.values.slice(from) })),
-    begin: starts[from],
-  };
+  const isLate = from >= starts.length / 4;
+  if (first < 0 || (!isLate && !isCut)) return columns;
+  const begin = starts[first];
+  if (!isLate) return { ...columns, begin };
+  const rest = series.map((one) => ({ ...one, values: one.values.slice(from) }));
+  return { ...columns, starts: starts.slice(from), series: rest, begin };
 }
 
 /** One upon the other, the first at the bottom: of each, where it ends. */

@@ -111,7 +111,6 @@ function useColumns<Metrics extends Pick<DeliveryMetrics, 'interval' | 'since' |
     if (!isReady || !metrics || metrics.interval === 'total') return undefined;
     const lengthMs = INTERVAL_MS[metrics.interval];
     const starts = startsOf(metrics, lengthMs);
-    const columns = { starts, lengthMs, series: read(metrics, starts) };
-    return fromBegin(isCut ? { ...columns, begin: starts[0] } : columns, kind);
+    return fromBegin({ starts, lengthMs, series: read(metrics, starts) }, kind, isCut);
   }, [metrics, read, kind, isReady, isCut]);
 }
