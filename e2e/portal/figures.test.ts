@@ -207,31 +207,43 @@ describe('the figures of charts lead to as many attempts', () => {
 
 /** Click on each bar of the attempts, and give what the legend says of it beside what its list has. */
 async function followBars(page: Page): Promise<readonly (readonly [number, number])[]> {
+  const followed = new Map<string, readonly [number, number]>();
+  for (;;) {
+    const bars = await findBars(page);
+    const next = bars.find(({ name }) => !followed.has(name));
+    if (!next) return [...followed.values()];
+    await page.mouse.click(next.x, next.y);
+    followed.set(next.name, [next.value, (await countOfList(page))[0]]);
+    await page.getByRole('button', { name: `Clear: Attempt: ${next.label}` }).waitFor();
+    await page.goBack();
+  }
+}
+
+// The legend says the values of the pointer's place by then.
+const PAINTED = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))';
+
+/** Where the bars are just now: a chart moves on with each minute. */
+async function findBars(page: Page) {
   const over = figure(page, 'Attempts by response').locator('.u-over');
-  await over.waitFor();
+  await over.scrollIntoViewIfNeeded();
   const box = await over.boundingBox();
   if (!box) throw new Error('The chart has no place.');
-  const bars = new Map<string, { readonly left: number; readonly values: readonly LegendValue[] }>();
-  for (let left = 3; left < box.width; left += 6) {
-    await page.mouse.move(box.x + left, box.y + box.height - 2);
+  const times = new Map<string, { readonly x: number; readonly values: readonly LegendValue[] }>();
+  for (let x = box.x + 3; x < box.x + box.width; x += 16) {
+    await page.mouse.move(x, box.y + box.height - 2);
+    await page.evaluate(PAINTED);
     const { moment, values } = await legendOf(page);
-    if (values.some(({ value }) => value > 0)) bars.set(moment, { left, values });
+    if (sumOf(values) > 0 && !times.has(moment)) times.set(moment, { x, values });
   }
   // As the chart draws them: one upon the other, and 5 % above the highest.
-  const highest = 1.05 * Math.max(...[...bars.values()].map(({ values }) => sumOf(values)));
-  const pairs: (readonly [number, number])[] = [];
-  for (const { left, values } of bars.values()) {
-    for (const [i, { label, value }] of values.entries()) {
-      if (value === 0) continue;
+  const highest = 1.05 * Math.max(...[...times.values()].map(({ values }) => sumOf(values)));
+  return [...times].flatMap(([moment, { x, values }]) =>
+    values.flatMap(({ label, value }, i) => {
       const middle = (sumOf(values.slice(0, i)) + value / 2) / highest;
-      await page.mouse.click(box.x + left, box.y + box.height * (1 - middle));
-      pairs.push([value, (await countOfList(page))[0]]);
-      await page.getByRole('button', { name: `Clear: Attempt: ${label}` }).waitFor();
-      await page.goBack();
-      await over.waitFor();
-    }
-  }
-  return pairs;
+      const y = box.y + box.height * (1 - middle);
+      return value === 0 ? [] : [{ name: `${moment} ${label}`, label, value, x, y }];
+    }),
+  );
 }
 
 interface LegendValue {

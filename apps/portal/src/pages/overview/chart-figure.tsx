@@ -192,6 +192,7 @@ function Walk({ title, columns, format, at, onMove, onEnter, children }: WalkPro
   return (
     <div
       className={styles['walk']}
+      // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- an <input> could not have the chart in it
       role="slider"
       tabIndex={0}
       aria-label={`${title}: the values of a time`}
