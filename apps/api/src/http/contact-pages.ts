@@ -63,7 +63,9 @@ export function mountContactPages(app: Express, contacts: Contacts, core: ApiCon
       requestStateOf(response).route = path;
       // Its body says nothing that counts.
       request.resume();
+      const mark = core.confirmation?.mark() ?? 0;
       await contacts.followLink(tokenOf(request), purpose, actOf(core, response, purpose));
+      await core.confirmation?.confirm(mark);
       sendPage(response, core, `<p>${words[purpose].done}</p>`);
     });
   }

@@ -76,11 +76,15 @@ class RouteServer {
     state.route = this.route.path;
     state.isProbe = this.route.isProbe === true;
     state.routeHead = this.#head;
+    // Nothing is lost of a read.
+    const confirmation = this.route.method === 'get' ? undefined : this.context.confirmation;
+    const mark = confirmation?.mark() ?? 0;
     try {
       const assumption = this.route.mayAssume ? assume(this.context, request, state) : undefined;
       const reply = assumption
         ? await this.#replyAsAssumed(request, response, assumption)
         : await this.#reply(request, response, this.context.newId);
+      if (reply && confirmation) await confirmation.confirm(mark);
       if (reply) await sendReply(this.context.unreadAnswers, this.route, response, reply);
     } catch (error) {
       noteRefusal(this.context, this.route, request, state, error);

@@ -34,7 +34,8 @@ export function Time({ at, form = 'long' }: TimeProps) {
       ) : (
         <Tooltip.Trigger render={time} />
       )}
-      <Tooltip.Portal>
+      {/* What is open without being pointed at is content, which has to be within a landmark. */}
+      <Tooltip.Portal container={isInFocusedRow ? document.getElementById('content') : undefined}>
         <Tooltip.Positioner sideOffset={4} className={styles['positioner']}>
           <Tooltip.Popup className={styles['popup']}>
             <span>{inZone(new Date(at))}</span>

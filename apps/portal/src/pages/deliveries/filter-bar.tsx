@@ -123,6 +123,9 @@ const NO_FILTERS: FilterTexts = {
   range: '',
   since: '',
   until: '',
+  attempt: '',
+  attempted_since: '',
+  attempted_until: '',
 };
 
 /** How many the bar has set: a time is one, and the search has a field of its own. */
