@@ -73,7 +73,7 @@ it('is narrowed by actor, action, target and time, which stand in the address', 
   await tabTo(page, 'Target');
   await page.keyboard.type(id);
   await page.keyboard.press('Enter');
-  await rowOf(page, other).first().waitFor({ state: 'detached' });
+  await rowOf(page, other.slice(-6)).first().waitFor({ state: 'detached' });
   await rowOf(page, 'Webhook created').waitFor();
   expect(await rows(page).count()).toBe(4);
   await page.getByLabel('Action').selectOption('Webhook created');
@@ -85,10 +85,10 @@ it('is narrowed by actor, action, target and time, which stand in the address', 
   await page.getByLabel('From').fill('2099-01-01T00:00');
   await page.getByText('No entries').waitFor();
   await page.getByRole('button', { name: 'Clear filters' }).click();
-  await rowOf(page, other).first().click();
+  await rowOf(page, other.slice(-6)).first().click();
   await page.getByRole('link', { name: 'All by this actor' }).click();
   await rowOf(page, 'ada@example.com').first().waitFor({ state: 'detached' });
-  await rowOf(page, id).first().waitFor();
+  await rowOf(page, id.slice(-6)).first().waitFor();
 });
 
 it('reads on where it is looked at further down', async () => {

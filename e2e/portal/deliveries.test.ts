@@ -299,7 +299,7 @@ describe('the list of deliveries', () => {
     await checkWidth(page);
     await page.keyboard.press('Escape');
     await link.waitFor({ state: 'detached' });
-    expect(await menu.evaluate('(button) => button === document.activeElement')).toBe(true);
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Menu');
     await menu.click();
     await link.click();
     await page.getByRole('heading', { level: 1, name: 'Webhooks' }).waitFor();

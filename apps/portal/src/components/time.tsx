@@ -28,14 +28,19 @@ export function Time({ at, form = 'long' }: TimeProps) {
   const isInFocusedRow = useContext(FocusedRow);
   const time = <time dateTime={at}>{textOf(form, new Date(at))}</time>;
   return (
-    <Tooltip.Root open={isPointedAt || (isInFocusedRow && form !== 'long')} onOpenChange={setIsPointedAt}>
+    <Tooltip.Root
+      open={isPointedAt || (isInFocusedRow === true && form !== 'long')}
+      onOpenChange={setIsPointedAt}
+    >
       {form === 'long' ? (
         <Tooltip.Trigger className={styles['trigger']}>{time}</Tooltip.Trigger>
       ) : (
         <Tooltip.Trigger render={time} />
       )}
       {/* What is open without being pointed at is content, which has to be within a landmark. */}
-      <Tooltip.Portal container={isInFocusedRow ? document.getElementById('content') : undefined}>
+      <Tooltip.Portal
+        container={isInFocusedRow === undefined ? undefined : document.getElementById('content')}
+      >
         <Tooltip.Positioner sideOffset={4} className={styles['positioner']}>
           <Tooltip.Popup className={styles['popup']}>
             <span>{inZone(new Date(at))}</span>
