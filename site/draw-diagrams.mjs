@@ -23,8 +23,21 @@ const SETTINGS = {
   look: 'classic',
   layout: 'dagre',
   fontFamily: 'Inter',
-  flowchart: { wrappingWidth: 220, nodeSpacing: 30, rankSpacing: 40, padding: 12, subGraphTitleMargin: { top: 6, bottom: 10 } },
-  sequence: { wrap: true, width: 210, actorMargin: 24, noteMargin: 8, messageMargin: 28, mirrorActors: false },
+  flowchart: {
+    wrappingWidth: 220,
+    nodeSpacing: 30,
+    rankSpacing: 40,
+    padding: 12,
+    subGraphTitleMargin: { top: 6, bottom: 10 },
+  },
+  sequence: {
+    wrap: true,
+    width: 210,
+    actorMargin: 24,
+    noteMargin: 8,
+    messageMargin: 28,
+    mirrorActors: false,
+  },
   state: { nodeSpacing: 40, rankSpacing: 40 },
 };
 
@@ -60,7 +73,10 @@ try {
       const isWide = widthOf(drawn) > WIDEST && code.startsWith('flowchart LR');
       drawings.push(isWide ? await draw(page, code.replace('LR', 'TB'), id) : drawn);
     }
-    writeFileSync(join(PAGES, name), text.replace(DIAGRAM, () => drawings.shift() ?? ''));
+    writeFileSync(
+      join(PAGES, name),
+      text.replace(DIAGRAM, () => drawings.shift() ?? ''),
+    );
   }
   console.log(`${count} diagrams on ${pages.length} pages`);
 } finally {
@@ -92,7 +108,10 @@ async function draw(page, source, id) {
   );
   const short = svg.replace(/\d+\.\d{2,}/g, (number) => String(Math.round(Number(number) * 10) / 10));
   // One line, or an empty line would end the HTML within the page.
-  return `<div class="diagram" tabindex="0" role="group" aria-label="Diagram">${short.replace('width="100%"', `width="${widthOf(short)}"`).replaceAll('\n', ' ').replaceAll('{{', '&#123;&#123;')}</div>`;
+  return `<div class="diagram" tabindex="0" role="group" aria-label="Diagram">${short
+    .replace('width="100%"', `width="${widthOf(short)}"`)
+    .replaceAll('\n', ' ')
+    .replaceAll('{{', '&#123;&#123;')}</div>`;
 }
 
 /** @param {string} drawing @returns in pixels, as Mermaid says */

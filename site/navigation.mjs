@@ -2,16 +2,17 @@
 /** Where each page has its place: eight tasks at most, as `docs/README.md` groups them. Each page is in it once. */
 
 const page = (/** @type {string} */ text, /** @type {string} */ link) => ({ text, link });
-const group = (
-  /** @type {string} */ text,
-  /** @type {ReturnType<typeof page>[]} */ items,
-) => ({ text, items, collapsed: true });
+const group = (/** @type {string} */ text, /** @type {ReturnType<typeof page>[]} */ items) => ({
+  text,
+  items,
+  collapsed: true,
+});
 
 /** @param {ReturnType<typeof page>[]} resources the pages of the API's reference */
 export const navigation = (resources) => [
   {
     text: 'Start',
-    collapsed: false,
+    collapsed: true,
     items: [
       page('Getting started', '/getting-started'),
       page('What Hookferry is, and is not', '/hookferry'),

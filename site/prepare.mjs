@@ -89,9 +89,14 @@ function withLinks(source, text) {
 /** Each page is in the navigation once; the list of the decisions is the place of each of them. */
 function checkPlaces() {
   /** @param {any} item @returns {string[]} */
-  const linksOf = (item) => [...(item.link === undefined ? [] : [item.link]), ...(item.items ?? []).flatMap(linksOf)];
+  const linksOf = (item) => [
+    ...(item.link === undefined ? [] : [item.link]),
+    ...(item.items ?? []).flatMap(linksOf),
+  ];
   const resources = [...reference.keys()].filter((page) => page.includes('/'));
-  const links = navigation(resources.map((page) => ({ text: page, link: `/${page.replace(/\.md$/, '')}` }))).flatMap(linksOf);
+  const links = navigation(
+    resources.map((page) => ({ text: page, link: `/${page.replace(/\.md$/, '')}` })),
+  ).flatMap(linksOf);
   const pages = [...pageOf.values(), ...reference.keys()]
     .filter((page) => page !== 'index.md' && !/^decisions\/\d/.test(page))
     .map((page) => `/${page.replace(/(index)?\.md$/, '')}`);

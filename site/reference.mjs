@@ -4,7 +4,11 @@ import { PYTHON_CALLS } from './python-calls.mjs';
 
 /** @typedef {{ path: string, method: string, operation: any, parameters: any[], body: any }} Route */
 
-const NAMES = /** @type {Record<string, string>} */ ({ 'api-keys': 'API keys', me: 'Your own key', 'audit-log': 'The audit log' });
+const NAMES = /** @type {Record<string, string>} */ ({
+  'api-keys': 'API keys',
+  me: 'Your own key',
+  'audit-log': 'The audit log',
+});
 
 /** @param {string} tag */
 export function nameOf(tag) {
@@ -22,7 +26,8 @@ export function describeReference(api) {
       body: Object.values(operation.requestBody?.content ?? {})[0],
     })),
   );
-  const routesOf = (/** @type {string} */ tag) => routes.filter(({ operation }) => operation.tags.includes(tag));
+  const routesOf = (/** @type {string} */ tag) =>
+    routes.filter(({ operation }) => operation.tags.includes(tag));
   return new Map([
     ['reference.md', describeIndex(api, routes, routesOf)],
     ...api.tags.map((/** @type {any} */ tag) => [
@@ -34,19 +39,20 @@ export function describeReference(api) {
 
 /** @param {any} api @param {Route[]} routes @param {(tag: string) => Route[]} routesOf */
 function describeIndex(api, routes, routesOf) {
-  const parts = api.tags.map((/** @type {any} */ { name, description }) =>
-    [
-      `## ${nameOf(name)} {#${name}}`,
-      `[${description}](/reference/${name}.md)`,
-      '| Route | |\n| --- | --- |',
-    ].join('\n\n') +
-    routesOf(name)
-      .map(
-        // Links of times when all routes were on one page lead to these ids.
-        ({ method, path, operation: { summary } }) =>
-          `\n| <span id="${anchorOf(summary)}">\`${method.toUpperCase()} ${path}\`</span> | [${summary}](/reference/${name}.md#${anchorOf(summary)}) |`,
-      )
-      .join(''),
+  const parts = api.tags.map(
+    (/** @type {any} */ { name, description }) =>
+      [
+        `## ${nameOf(name)} {#${name}}`,
+        `[${description}](/reference/${name}.md)`,
+        '| Route | |\n| --- | --- |',
+      ].join('\n\n') +
+      routesOf(name)
+        .map(
+          // Links of times when all routes were on one page lead to these ids.
+          ({ method, path, operation: { summary } }) =>
+            `\n| <span id="${anchorOf(summary)}">\`${method.toUpperCase()} ${path}\`</span> | [${summary}](/reference/${name}.md#${anchorOf(summary)}) |`,
+        )
+        .join(''),
   );
   return `# All routes\n\nThe ${routes.length} routes of the API, with a page for each resource. They are written from the [description of the API](/api.md), which is OpenAPI 3.1.\n\n${parts.join('\n\n')}\n\n${describeErrors(api)}\n`;
 }
@@ -63,7 +69,14 @@ function describeRoute(api, route) {
     `## ${operation.summary}`,
     `<p class="route"><span class="method ${method}">${method.toUpperCase()}</span> <code>${path.replaceAll('/', '<wbr>/')}</code></p>`,
     operation.description,
-    drawRows('Parameters', parameters.map(({ name, in: place, required, description }) => ({ name, note: required ? `${place}, required` : place, description }))),
+    drawRows(
+      'Parameters',
+      parameters.map(({ name, in: place, required, description }) => ({
+        name,
+        note: required ? `${place}, required` : place,
+        description,
+      })),
+    ),
     drawRows('Body', membersOf(api, body?.schema)),
     describeResponses(operation.responses),
   ];
@@ -83,7 +96,10 @@ function describeRoute(api, route) {
 function resolve(api, node) {
   if (node?.$ref === undefined) return node;
   const [part, name] = node.$ref.split('/').slice(-2);
-  return { ...api.components[part][name], ...(node.description !== undefined && { description: node.description }) };
+  return {
+    ...api.components[part][name],
+    ...(node.description !== undefined && { description: node.description }),
+  };
 }
 
 /** @param {any} api @param {any} schema */
@@ -91,7 +107,10 @@ function membersOf(api, schema) {
   const { properties = {}, required = [] } = resolve(api, schema) ?? {};
   return Object.entries(properties).map(([name, given]) => {
     const member = resolve(api, given);
-    const type = [member.type ?? ''].flat().filter((one) => one !== 'null').join(' or ');
+    const type = [member.type ?? '']
+      .flat()
+      .filter((one) => one !== 'null')
+      .join(' or ');
     const note = [type, ...(required.includes(name) ? ['required'] : [])].filter(Boolean).join(', ');
     return { name, note, description: member.description };
   });
@@ -101,7 +120,8 @@ function membersOf(api, schema) {
 function drawRows(title, rows) {
   if (rows.length === 0) return '';
   const drawn = rows.map(
-    ({ name, note, description = '' }) => `- \`${name}\` <span class="note">${note}</span>\n  ${inLine(description)}`,
+    ({ name, note, description = '' }) =>
+      `- \`${name}\` <span class="note">${note}</span>\n  ${inLine(description)}`,
   );
   return [`**${title}**`, '<div class="members">', drawn.join('\n'), '</div>'].join('\n\n');
 }
@@ -138,7 +158,10 @@ function drawCalls(route) {
 function givenPath({ parameters }) {
   return parameters
     .filter(({ in: place }) => place === 'path')
-    .map(({ name, example, schema }) => [name, example ?? (schema?.type === 'integer' ? 1 : name === 'id' ? 'ct_01m7ze3thwae6532vdxr7r' : name)]);
+    .map(({ name, example, schema }) => [
+      name,
+      example ?? (schema?.type === 'integer' ? 1 : name === 'id' ? 'ct_01m7ze3thwae6532vdxr7r' : name),
+    ]);
 }
 
 /** @param {Route} route */
@@ -163,22 +186,42 @@ function drawCurl(route) {
   ].join(' \\\n  ');
 }
 
+/** Routes whose responses the JavaScript client reads as they come. @type {Readonly<Record<string, string>>} */
+const STREAMS = {
+  exportDeliveries: 'exportDeliveries()',
+  streamChanges: 'streamChanges()',
+  streamListener: "streamListener('wh_01m7ze3thwae6532vdxr7r')",
+};
+
 /** @param {Route} route */
-export function drawJavaScript(route) {
-  const { path, method, body } = route;
+function drawJavaScript(route) {
+  const { path, method, operation, body } = route;
+  const stream = STREAMS[operation.operationId];
+  if (stream !== undefined) return `for await (const item of client.${stream}) {\n  console.log(item);\n}`;
+  if (operation.operationId === 'exportAuditLog')
+    return [
+      `const response = await fetch(\`\${process.env.HOOKFERRY_URL}${path}\`, {`,
+      '  headers: { authorization: `Bearer ${process.env.HOOKFERRY_API_KEY}` },',
+      '});',
+      "for (const line of (await response.text()).split('\\n')) console.log(line);",
+    ].join('\n');
   const given = givenPath(route);
   const options = {
     ...(given.length > 0 && { params: { path: Object.fromEntries(given) } }),
     ...(body?.example !== undefined && { body: body.example }),
   };
   const more = Object.keys(options).length === 0 ? '' : `, ${drawLiteral(options, JAVASCRIPT)}`;
+  const isList = route.parameters.some(({ name }) => name === 'cursor');
+  if (isList) return `for await (const item of client.paginate('${path}'${more})) {\n  console.log(item);\n}`;
   return `const result = await client.${method.toUpperCase()}('${path}'${more});`;
 }
 
 /** @param {Route} route */
-export function drawPython(route) {
+function drawPython(route) {
   const { path, method, operation, body } = route;
   const known = PYTHON_CALLS[operation.operationId];
+  if (operation.operationId in STREAMS && known === undefined)
+    return '# The Python client has no method for this stream.';
   if (known === undefined) {
     const json = body?.example === undefined ? '' : `, json=${drawLiteral(body.example, PYTHON)}`;
     return `result = client.request("${method.toUpperCase()}", "${filledPath(route)}"${json})`;
@@ -187,14 +230,22 @@ export function drawPython(route) {
   const values = { since: '2026-11-21T00:00:00Z', ...Object.fromEntries(givenPath(route)), ...body?.example };
   const named = list.split(', ').map((one) => one.split('=').at(-1));
   const left = Object.entries(body?.example ?? {}).filter(([key]) => !named.includes(key));
-  const values2 = list === '' ? [] : list.split(', ').flatMap((one) => {
-    if (one === '**') return left.map(([key, value]) => `${key}=${drawLiteral(value, PYTHON)}`);
-    const [key, of] = one.split('=');
-    if (one === 'body') return [drawLiteral(body.example, PYTHON)];
-    return [of === undefined ? drawLiteral(values[key ?? ''], PYTHON) : `${key}=${drawLiteral(values[of], PYTHON)}`];
-  });
-  const short = values2.join(', ');
-  const inside = short.length > 60 && values2.length > 1 ? `\n${values2.map((one) => indent(one) + ',').join('\n')}\n` : short;
+  const given =
+    list === ''
+      ? []
+      : list.split(', ').flatMap((one) => {
+          if (one === '**') return left.map(([key, value]) => `${key}=${drawLiteral(value, PYTHON)}`);
+          const [key, of] = one.split('=');
+          if (one === 'body') return [drawLiteral(body.example, PYTHON)];
+          return [
+            of === undefined
+              ? drawLiteral(values[key ?? ''], PYTHON)
+              : `${key}=${drawLiteral(values[of], PYTHON)}`,
+          ];
+        });
+  const short = given.join(', ');
+  const inside =
+    short.length > 60 && given.length > 1 ? `\n${given.map((one) => indent(one) + ',').join('\n')}\n` : short;
   const call = `client.${name}(${inside})`;
   if (loop !== undefined) return `for item in ${call}:\n    print(item)`;
   return operation.responses['204'] === undefined ? `result = ${call}` : call;
@@ -203,7 +254,13 @@ export function drawPython(route) {
 /** @typedef {{ key: (name: string) => string, words: Readonly<Record<string, string>>, step: string, last: string, spaced: boolean }} Language */
 
 /** @type {Language} */
-const JAVASCRIPT = { key: (name) => (/^[a-z_]\w*$/i.test(name) ? name : `'${name}'`), words: {}, step: '  ', last: ',', spaced: true };
+const JAVASCRIPT = {
+  key: (name) => (/^[a-z_]\w*$/i.test(name) ? name : `'${name}'`),
+  words: {},
+  step: '  ',
+  last: ',',
+  spaced: true,
+};
 /** @type {Language} */
 const PYTHON = {
   key: (name) => JSON.stringify(name),

@@ -60,14 +60,17 @@ export default defineConfig({
         _render: (source, env, md) => {
           const html = md.render(source, env);
           const words = SEARCH_WORDS[env.relativePath];
-          return words === undefined ? html : html.replace('</h1>', `</h1><p>${words}</p>`);
+          // Several times, so that they count about as much as a title.
+          return words === undefined ? html : html.replace('</h1>', `</h1><p>${`${words} `.repeat(6)}</p>`);
         },
         miniSearch: {
           searchOptions: {
             boost: { title: 6, text: 2, titles: 3 },
             // What says how to do a thing comes before the list of all routes, and what was measured or changed.
             boostDocument: (/** @type {string} */ id) =>
-              /^\/(reference|benchmarks|changelog|dependencies|inside|decisions|conformance|documentation|\.|#)/.test(id)
+              /^\/(reference|benchmarks|changelog|dependencies|inside|decisions|conformance|documentation|\.|#)/.test(
+                id,
+              )
                 ? 0.4
                 : 1,
           },
@@ -95,7 +98,10 @@ export default defineConfig({
 function breakLongCode(/** @type {import('vitepress').MarkdownRenderer} */ md) {
   const draw = md.renderer.rules.code_inline;
   md.renderer.rules.code_inline = (tokens, index, ...rest) =>
-    (draw?.(tokens, index, ...rest) ?? '').replace(/>([^<]+)</, (_, text) => `>${text.replace(/[_./,:=-](?=\w)/g, '$&<wbr>')}<`);
+    (draw?.(tokens, index, ...rest) ?? '').replace(
+      />([^<]+)</,
+      (_, text) => `>${text.replace(/[_./,:=-](?=\w)/g, '$&<wbr>')}<`,
+    );
 }
 
 /** On a phone each row of a table is a card, and each cell says what its column is. */
@@ -117,7 +123,8 @@ function nameCells(/** @type {import('vitepress').MarkdownRenderer} */ md) {
       if (role !== undefined) token.attrSet('role', role);
       if (token.type === 'thead_open') names = [];
       if (token.type === 'tr_open') column = 0;
-      if (token.type === 'th_open') names.push((tokens[index + 1]?.content ?? '').replace(/[`*]|\]\(.*?\)|\[/g, ''));
+      if (token.type === 'th_open')
+        names.push((tokens[index + 1]?.content ?? '').replace(/[`*]|\]\(.*?\)|\[/g, ''));
       if (token.type === 'td_open') {
         const name = names[column] ?? '';
         if (column > 0 && name !== '') token.attrSet('data-column', name);
