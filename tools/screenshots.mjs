@@ -24,7 +24,7 @@ const FOLDER = join(projectFolder, 'docs', 'images', 'portal');
 const SIZE = { width: 1280, height: 800 };
 // Everybody who clones the repository gets them.
 const MOST_BYTES = 150_000;
-const EVENTS_NOW = 60;
+const EVENTS_NOW = 40;
 const BETWEEN_EVENTS_MS = 400;
 const LOOK_EVERY_MS = 200;
 // Of the portal's tables and placeholders.

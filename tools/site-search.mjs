@@ -3,17 +3,12 @@
  * `npm run site:search`: asks the search of the built site (`npm run site`) what its readers ask, in a browser, and says what came
  * first. Exits with 1 if no page that answers is among the first two. Needs a browser: see browser/launch-browser.mjs.
  */
-import { existsSync, readFileSync, statSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { extname, join, normalize } from 'node:path';
 import { launchBrowser } from './browser/launch-browser.mjs';
-import { describeError, Problem } from './problem.mjs';
-import { projectFolder } from './project-folders.mjs';
+import { describeError } from './problem.mjs';
 import { say } from './say.mjs';
+import { serveSite } from './site-server.mjs';
 
-const DIST = join(projectFolder, 'site/dist');
 const FIRST = 2;
-const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' };
 
 /** Who asks, what they type, and which pages answer. */
 const QUESTIONS = /** @type {readonly (readonly [string, string, ...string[]])[]} */ ([
@@ -91,8 +86,6 @@ const QUESTIONS = /** @type {readonly (readonly [string, string, ...string[]])[]
 
 if (process.argv[1] === import.meta.filename) {
   try {
-    if (!existsSync(join(DIST, 'index.html')))
-      throw new Problem('The site is not built. Build it first: npm run site');
     await askAll();
   } catch (error) {
     say('search', describeError(error));
@@ -101,14 +94,11 @@ if (process.argv[1] === import.meta.filename) {
 }
 
 async function askAll() {
-  const server = createServer(serve);
-  await new Promise((listening) => server.listen(0, '127.0.0.1', () => listening(undefined)));
-  const address = server.address();
-  const port = address !== null && typeof address === 'object' ? address.port : 0;
+  const { url, close } = await serveSite();
   const browser = await launchBrowser();
   try {
     const page = await browser.newPage();
-    await page.goto(`http://127.0.0.1:${port}/`);
+    await page.goto(`${url}/`);
     for (const [reader, question, ...answers] of QUESTIONS) {
       const found = await ask(page, question);
       const place = found.findIndex((each) => answers.includes(each.page));
@@ -123,7 +113,7 @@ async function askAll() {
     }
   } finally {
     await browser.close();
-    server.close();
+    close();
   }
 }
 
@@ -145,15 +135,4 @@ async function ask(page, question) {
     })),
   );
   return results.filter((each, index) => results.findIndex((other) => other.page === each.page) === index);
-}
-
-/** @type {import('node:http').RequestListener} */
-function serve(request, response) {
-  const path = normalize(decodeURIComponent(new URL(request.url ?? '/', 'http://site').pathname));
-  const file = [path, `${path}.html`, join(path, 'index.html')]
-    .map((each) => join(DIST, each))
-    .find((each) => existsSync(each) && statSync(each).isFile());
-  if (file === undefined) return void response.writeHead(404).end();
-  const type = TYPES[/** @type {keyof typeof TYPES} */ (extname(file))] ?? 'application/octet-stream';
-  response.writeHead(200, { 'content-type': type }).end(readFileSync(file));
 }

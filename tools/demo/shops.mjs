@@ -11,9 +11,9 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 
 const HOUR_MS = 3_600_000;
-const DAYS = 7;
+const DAYS = 8;
 const LOOK_EVERY_MS = 200;
-const BUSIEST_HOUR = 22;
+const BUSIEST_HOUR = 60;
 /** How busy each hour of a day is, in UTC, beside the busiest. */
 const BUSY = [2, 1, 1, 1, 1, 2, 4, 6, 8, 9, 10, 10, 9, 9, 9, 8, 9, 11, 14, 16, 15, 12, 8, 4].map(
   (each) => each / 16,
