@@ -47,6 +47,11 @@ export const portalSettings = {
   PORTAL_FRAME_ANCESTORS: originListSchema
     .prefault('')
     .describe('origins whose pages may show the portal in a frame, separated by commas; none: no page may'),
+  PORTAL_ALLOWED_ORIGINS: originListSchema
+    .prefault('')
+    .describe(
+      'origins whose pages may call the API with the [token of a portal session](portal.md#a-page-of-your-own), separated by commas; none: no page may',
+    ),
   PORTAL_SESSION_STORAGE: z
     .enum(['memory', 'tab'])
     .default('memory')

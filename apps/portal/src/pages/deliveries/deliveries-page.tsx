@@ -2,6 +2,7 @@ import { useMemo } from 'react';
 import { useSearchParams } from 'wouter';
 import { DataSearch } from '../../components/data-search';
 import { PageHeader } from '../page-header';
+import { AttemptFilter } from './attempt-filter';
 import { DeliveryTable } from './delivery-table';
 import { FilterBar } from './filter-bar';
 import { type FilterTexts, filtersOf, readFilters, writeFilters } from './filters-in-url';
@@ -23,6 +24,7 @@ export function DeliveriesPage() {
       <PageHeader title="Deliveries" />
       <DataSearch value={texts.data} onSearch={(data) => change({ ...texts, data })} />
       <FilterBar texts={texts} onChange={change} />
+      <AttemptFilter texts={texts} filters={filters} onChange={change} />
       <DeliveryTable
         // New rows of other filters are not those of these.
         key={address}
