@@ -1,5 +1,5 @@
 // @ts-check
-/** Words that readers search a page by, and that are not on it, or not together. They are added to what the search knows of the page. */
+/** Words that readers search a page by, and that are not on it, or not together. The search counts them more than the text of a page. */
 export const SEARCH_WORDS = /** @type {Readonly<Record<string, string>>} */ ({
   'api-keys.md': 'token permission tenant multi-tenancy customer accounts',
   'architecture.md': 'where does the retry code live, source files and folders',
@@ -22,13 +22,14 @@ export const SEARCH_WORDS = /** @type {Readonly<Record<string, string>>} */ ({
   'listening.md': 'ngrok tunnel localhost development laptop',
   'migrating.md': 'alternative compare svix convoy outpost hookdeck',
   'notifications.md': 'alert email slack when a webhook fails or is disabled',
-  'ordering.md': 'fifo sequence in order debounce latest only',
+  'ordering.md': 'send events in the right order, fifo, sequence, debounce, latest only',
   'packages/server.md': 'try it without installing anything, without a clone, without docker, npx',
   'performance.md': 'sizing capacity throughput scale',
   'portal.md': 'iframe dashboard white label user interface embed',
   'receive.md': 'stop sending to my endpoint, 410 gone, unsubscribe, duplicate, timeout',
   'receiver-auth.md': 'bearer token basic auth oauth client credentials custom header',
   'replays.md': 'resend retry again send old events redeliver',
+  'reporting.md': 'found a security hole, vulnerability, report, disclosure',
   'scheduled-events.md': 'delay later future cron',
   'security.md': 'block requests to internal networks, private addresses, SSRF, egress, encryption',
   'transformations.md': 'change the body format, slack message, javascript, reshape payload',

@@ -57,7 +57,11 @@ async function lookAtAll() {
         await page.addScriptTag({ path: AXE });
         const found = await page.evaluate(async (tags) => {
           // @ts-expect-error: the script defines it
-          const { violations } = await globalThis.axe.run({ runOnly: tags });
+          const { violations } = await globalThis.axe.run({
+            runOnly: tags,
+            // An experiment of axe's: it reads the keys that VitePress draws beside the word on its own button.
+            rules: { 'label-content-name-mismatch': { enabled: false } },
+          });
           return violations.map(
             (/** @type {any} */ { id, nodes }) =>
               `${id}, ${nodes.length} times: ${nodes[0].html.slice(0, 120)}`,

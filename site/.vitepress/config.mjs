@@ -20,7 +20,10 @@ export default defineConfig({
   outDir: 'dist',
   lastUpdated: false,
   head: [['link', { rel: 'icon', href: '/images/mark.svg' }]],
+  vite: { plugins: [nameCarets()] },
   markdown: {
+    // With a contrast of 4.5 and more on the block.
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     anchor: {
       // As GitHub makes them, since the pages are read there too.
       slugify: (text) =>
@@ -57,15 +60,9 @@ export default defineConfig({
     search: {
       provider: 'local',
       options: {
-        _render: (source, env, md) => {
-          const html = md.render(source, env);
-          const words = SEARCH_WORDS[env.relativePath];
-          // Several times, so that they count about as much as a title.
-          return words === undefined ? html : html.replace('</h1>', `</h1><p>${`${words} `.repeat(6)}</p>`);
-        },
         miniSearch: {
           searchOptions: {
-            boost: { title: 6, text: 2, titles: 3 },
+            boost: { title: 4, words: 5, text: 2, titles: 1 },
             // What says how to do a thing comes before the list of all routes, and what was measured or changed.
             boostDocument: (/** @type {string} */ id) =>
               /^\/(reference|benchmarks|changelog|dependencies|inside|decisions|conformance|documentation|\.|#)/.test(
@@ -75,6 +72,10 @@ export default defineConfig({
                 : 1,
           },
           options: {
+            fields: ['title', 'titles', 'text', 'words'],
+            // When the site is built. The browser gets the index alone.
+            extractField: (/** @type {any} */ section, /** @type {string} */ name) =>
+              name === 'words' ? wordsOf(section) : section[name],
             // As people ask: little words say nothing of a page, endings don't count, and `WebhooksBacklogGrows` is three words.
             // This runs in the browser too, so it can use nothing from outside.
             processTerm: (/** @type {string} */ term) => {
@@ -93,6 +94,12 @@ export default defineConfig({
     sidebar: navigation(resources),
   },
 });
+
+/** What a page is searched by beside its text, which counts for its first section. */
+function wordsOf(/** @type {{ id: string, titles: readonly string[] }} */ { id, titles }) {
+  const page = id.replace(/^\//, '').replace(/(\.html)?#.*$/, '.md');
+  return titles.length === 0 ? (SEARCH_WORDS[page] ?? '') : '';
+}
 
 /** Names such as `HISTORY_MOVE_AFTER` may go on in the next line, or they would push the columns beside them out of the page. */
 function breakLongCode(/** @type {import('vitepress').MarkdownRenderer} */ md) {
@@ -132,4 +139,28 @@ function nameCells(/** @type {import('vitepress').MarkdownRenderer} */ md) {
       }
     });
   });
+}
+
+/**
+ * A group of the navigation is a button, and has a caret that is one too, which programs that read a page aloud can't tell apart. The
+ * caret becomes a picture, and the group says whether it is open.
+ * @returns {import('vite').Plugin}
+ */
+function nameCarets() {
+  const CARET = /role="button"\s+aria-label="toggle section"(\s+@click[^]*?)tabindex="0"/;
+  return {
+    name: 'name-carets',
+    enforce: 'pre',
+    transform(code, id) {
+      if (!id.endsWith('VPSidebarItem.vue')) return undefined;
+      if (!CARET.test(code))
+        throw new Error('VPSidebarItem.vue has changed: look whether its caret is still a button.');
+      return code
+        .replace(CARET, 'aria-hidden="true"$1')
+        .replace(
+          ':role="itemRole"',
+          ':role="itemRole" :aria-expanded="collapsible ? !collapsed : undefined"',
+        );
+    },
+  };
 }
