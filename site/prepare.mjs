@@ -15,6 +15,8 @@ const CODE = /^ *```[^]*?^ *```$|`[^`\n]*`/gm;
 const MARK = /⟦code (\d+)⟧/g;
 const LINK = /(!?)\[((?:[^\]\\]|\\.)*)\]\((?!https?:)([^)#]*)(#[^)]*)?\)/g;
 
+const WIDE_TABLE = /^\|(?: *:?-+:? *\|){7,}$/m;
+
 /** Pages that there were, so that old links lead on. */
 const MOVED = { 'faults.md': 'reliability.md', 'webhooks.md': 'api.md#webhooks' };
 
@@ -48,7 +50,11 @@ pageOf.set('site/home.md', 'index.md');
 
 rmSync(PAGES, { recursive: true, force: true });
 cpSync(join(ROOT, 'docs/images'), join(PAGES, 'public/images'), { recursive: true });
-for (const [source, page] of pageOf) write(page, withLinks(source, readFileSync(join(ROOT, source), 'utf8')));
+for (const [source, page] of pageOf) {
+  const text = withLinks(source, readFileSync(join(ROOT, source), 'utf8'));
+  // A table of many columns takes the place of the list of headings, too.
+  write(page, WIDE_TABLE.test(text) ? `---\naside: false\n---\n\n${text}` : text);
+}
 for (const [page, to] of Object.entries(MOVED))
   write(page, `# Moved\n\nThis page is now part of [another one](/${to}).\n`);
 const reference = describeReference(JSON.parse(readFileSync(join(ROOT, 'docs/openapi.json'), 'utf8')));

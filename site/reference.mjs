@@ -218,7 +218,7 @@ function drawJavaScript(route) {
 
 /** @param {Route} route */
 function drawPython(route) {
-  const { path, method, operation, body } = route;
+  const { method, operation, body } = route;
   const known = PYTHON_CALLS[operation.operationId];
   if (operation.operationId in STREAMS && known === undefined)
     return '# The Python client has no method for this stream.';

@@ -124,6 +124,8 @@ async function askAll() {
  * @param {string} question
  */
 async function ask(page, question) {
+  // Or the box would begin with the question before, and its results.
+  await page.evaluate('sessionStorage.clear()');
   await page.reload();
   await page.locator('#local-search button').click();
   await page.locator('.search-input').fill(question);

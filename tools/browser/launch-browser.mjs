@@ -50,8 +50,8 @@ const BARE_CONTAINER = 'AWS_Lambda_nodejs20.x';
  * @returns {Promise<{ executablePath: string, env: Record<string, string> }>} `env`: where its libraries and fonts are
  */
 async function unpackChromium() {
-  const [chromium, mono] = await Promise.all([PACKAGE, MONO_PACKAGE].map(versionOf));
-  const folder = join(cacheFolder, `chromium-${chromium}-mono-${mono}`);
+  const [browser, mono] = await Promise.all([PACKAGE, MONO_PACKAGE].map(versionOf));
+  const folder = join(cacheFolder, `chromium-${browser}-mono-${mono}`);
   if (!existsSync(folder)) await unpackInto(folder);
   return {
     executablePath: join(folder, 'chromium'),

@@ -7,7 +7,6 @@
 import { createServer as createProxy } from 'node:http';
 import { createServer } from 'node:https';
 import { connect } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 
 const HOUR_MS = 3_600_000;
@@ -202,20 +201,17 @@ function shopsFor(type) {
 export async function startShops(issue) {
   let count = 0;
   /** @type {Map<string, number>} */
-  const attempts = new Map();
+  const chances = new Map();
   const certificates = issue(SHOPS.map(({ host }) => `DNS:${host}`).join(','));
   const server = createServer(certificates, (request, response) => {
     const shop = SHOPS.find(({ host }) => host === request.headers.host);
-    const id = `${request.headers['webhook-id']} ${shop?.host}`;
-    const chance = chanceOf((count += 1) * 31);
-    void text(request).then(async () => {
-      const attempt = Number(request.headers['x-service-attempt'] ?? 1);
-      if (!attempts.has(id)) attempts.set(id, chance);
-      const { status, ms, body } = shop?.respond(0, attempt, attempts.get(id) ?? chance) ?? {
-        status: 404,
-        ms: 1,
-        body: '',
-      };
+    const id = `${String(request.headers['webhook-id'])} ${shop?.host}`;
+    const attempt = Number(request.headers['x-service-attempt'] ?? 1);
+    // The same for each attempt of a delivery.
+    const chance = chances.get(id) ?? chanceOf((count += 1) * 31);
+    chances.set(id, chance);
+    const { status, ms, body } = shop?.respond(0, attempt, chance) ?? { status: 404, ms: 1, body: '' };
+    request.resume().on('end', () => {
       setTimeout(() => response.writeHead(status, { 'content-type': 'application/json' }).end(body), ms);
     });
   });
@@ -341,8 +337,8 @@ function attemptsOf(shop, eventType, acceptedAt, chance) {
   for (let number = 1; number <= WAITS_MS.length + 1; number += 1) {
     const { status, ms, body } = shop.respond((Date.now() - startedAt) / HOUR_MS, number, chance);
     const isAccepted = status < 300;
-    const wait = WAITS_MS[number - 1];
-    const nextAttemptAt = isAccepted || wait === undefined ? undefined : startedAt + wait;
+    const waitMs = WAITS_MS[number - 1];
+    const nextAttemptAt = isAccepted || waitMs === undefined ? undefined : startedAt + waitMs;
     facts.push({
       kind: 'attempted',
       attempt: {
