@@ -1,14 +1,15 @@
 // @ts-check
 /** Words that readers search a page by, and that are not on it, or not together. The search counts them more than the text of a page. */
 export const SEARCH_WORDS = /** @type {Readonly<Record<string, string>>} */ ({
-  'api-keys.md': 'token permission tenant multi-tenancy customer accounts',
+  'api-keys.md': 'token permission read only key, tenant multi-tenancy customer accounts',
   'architecture.md': 'where does the retry code live, source files and folders',
   'audit-log.md': 'who changed this webhook, who did that, history of changes, compliance',
   'backup.md': 'disaster recovery snapshot',
   'batches.md': 'bulk several events together in one request',
+  'configuration.md': 'environment variables, custom retry schedule, settings',
   'contributing.md': 'where does the retry code live, run a test, build from source',
   'deliveries.md': 'retry policy backoff circuit breaker timeout status',
-  'deploying.md': 'install docker container image production',
+  'deploying.md': 'install docker container image production, static IP allowlist firewall',
   'endpoint-verification.md': 'ownership challenge handshake confirm url',
   'erasure.md': 'delete personal data GDPR privacy right to be forgotten delete a customer',
   'export.md': 'data warehouse BigQuery Snowflake csv dump',
@@ -19,6 +20,7 @@ export const SEARCH_WORDS = /** @type {Readonly<Record<string, string>>} */ ({
   'history.md': 'keep deliveries for a year, retention, how long is data kept, archive',
   'inside/adding.md': 'add a new route to the api, a new setting, metric, event type',
   'kubernetes.md': 'helm chart k8s autoscaling',
+  'limits.md': 'payload size limit, too many requests, 429, rate limit',
   'listening.md': 'ngrok tunnel localhost development laptop',
   'migrating.md': 'alternative compare svix convoy outpost hookdeck',
   'notifications.md': 'alert email slack when a webhook fails or is disabled',
@@ -28,6 +30,7 @@ export const SEARCH_WORDS = /** @type {Readonly<Record<string, string>>} */ ({
   'portal.md': 'iframe dashboard white label user interface embed',
   'receive.md': 'stop sending to my endpoint, 410 gone, unsubscribe, duplicate, timeout',
   'receiver-auth.md': 'bearer token basic auth oauth client credentials custom header',
+  'recipes/receiver-in-ci.md': 'run tests in github actions without a real server, continuous integration',
   'replays.md': 'resend retry again send old events redeliver',
   'reporting.md': 'found a security hole, vulnerability, report, disclosure',
   'scheduled-events.md': 'delay later future cron',

@@ -65,7 +65,7 @@ export default defineConfig({
             boost: { title: 4, words: 5, text: 2, titles: 1 },
             // What says how to do a thing comes before the list of all routes, and what was measured or changed.
             boostDocument: (/** @type {string} */ id) =>
-              /^\/(reference|benchmarks|changelog|dependencies|inside|decisions|conformance|documentation|\.|#)/.test(
+              /^\/(reference|benchmarks|changelog|dependencies|inside|decisions|conformance|threat-model|documentation|\.|#)/.test(
                 id,
               )
                 ? 0.4
