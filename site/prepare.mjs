@@ -79,12 +79,10 @@ function withLinks(source, text) {
     // Badges are about the repository.
     .replace(/^<p>\n(?: +<a [^\n]*<img [^\n]*\n)+<\/p>$/gm, '')
     .replace(/(src|srcset)="(?:docs\/)?images\//g, '$1="/images/')
-    .replace(LINK, (link, image, label, path, anchor = '') => {
-      // To a page that has no source, such as the reference.
-      if (path.startsWith('/')) return link;
+    .replace(LINK, (_, image, label, path, anchor = '') => {
       const target = path === '' ? source : normalize(join(dirname(source), path));
       if (image) return `![${label}](/${target.replace(/^docs\//, '')})`;
-      const page = pageOf.get(target);
+      const page = target === 'docs/openapi.json' ? 'reference.md' : pageOf.get(target);
       if (page === undefined && !existsSync(join(ROOT, target)))
         throw new Error(`${source}: there is no ${target}`);
       return page === undefined ? label : `[${label}](/${page}${anchor})`;
