@@ -34,7 +34,7 @@ for code in json.load(sys.stdin):
 interface Route {
   readonly method: string;
   readonly path: string;
-  readonly body: unknown;
+  readonly body: object | undefined;
   readonly js: string;
   readonly python: string;
 }
@@ -111,7 +111,7 @@ async function readApi() {
   const api = JSON.parse(await readPage('openapi.json')) as {
     readonly paths: Record<
       string,
-      Record<string, { tags: string[]; requestBody?: { content: Record<string, { example: unknown }> } }>
+      Record<string, { tags: string[]; requestBody?: { content: Record<string, { example?: object }> } }>
     >;
     readonly tags: readonly { readonly name: string }[];
     readonly components: { readonly schemas: { readonly ErrorCode: { readonly enum: string[] } } };
