@@ -160,8 +160,15 @@ function givenPath({ parameters }) {
     .filter(({ in: place }) => place === 'path')
     .map(({ name, example, schema }) => [
       name,
-      example ?? (schema?.type === 'integer' ? 1 : name === 'id' ? 'ct_01m7ze3thwae6532vdxr7r' : name),
+      example ?? schema?.enum?.at(-1) ?? exampleOf(name, schema?.type),
     ]);
+}
+
+/** @param {string} name @param {string | undefined} type */
+function exampleOf(name, type) {
+  if (type === 'integer') return 1;
+  // Contacts alone have an id without an example.
+  return name === 'id' ? 'ct_01m7ze3thwae6532vdxr7r' : name;
 }
 
 /** @param {Route} route */
