@@ -4,9 +4,12 @@ import { type QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { Router } from 'wouter';
 import { ApiContext } from '../api/api-context';
 import type { Api } from '../api/client';
+import { DraftsProvider } from '../components/drafts';
+import { WayIn } from '../components/problem';
 import { ToastProvider } from '../components/toasts';
 import type { LiveFeed } from '../live/live-feed';
 import { LiveProvider } from '../live/live-provider';
+import { entryUrl } from '../session/portal-settings';
 import { accountOf } from '../session/session';
 import { SessionContext, useSessionState } from '../session/session-context';
 import type { SessionStore } from '../session/session-store';
@@ -27,19 +30,21 @@ export function App({ session, signIn, api, queries, feed }: AppProps) {
   return (
     <CSPProvider disableStyleElements>
       <SessionContext value={session}>
-        <ApiContext value={api}>
-          <QueryClientProvider client={queries}>
-            <LiveProvider feed={feed}>
-              <ToastProvider>
-                <Tooltip.Provider>
-                  <Router base="/portal">
-                    <SignedIn signIn={signIn} />
-                  </Router>
-                </Tooltip.Provider>
-              </ToastProvider>
-            </LiveProvider>
-          </QueryClientProvider>
-        </ApiContext>
+        <WayIn value={() => entryUrl(session.settings)}>
+          <ApiContext value={api}>
+            <QueryClientProvider client={queries}>
+              <LiveProvider feed={feed}>
+                <ToastProvider>
+                  <Tooltip.Provider>
+                    <Router base="/portal">
+                      <SignedIn signIn={signIn} />
+                    </Router>
+                  </Tooltip.Provider>
+                </ToastProvider>
+              </LiveProvider>
+            </QueryClientProvider>
+          </ApiContext>
+        </WayIn>
       </SessionContext>
     </CSPProvider>
   );
@@ -52,7 +57,9 @@ function SignedIn({ signIn }: Pick<AppProps, 'signIn'>) {
   if (state.kind === 'none') return <SignInPage signIn={signIn} error={state.error} />;
   return (
     <Shell>
-      <Routes key={accountOf(state)} />
+      <DraftsProvider key={accountOf(state)}>
+        <Routes />
+      </DraftsProvider>
     </Shell>
   );
 }

@@ -1,5 +1,5 @@
 import type { AttemptOutcome, DeliveryFilters } from '../../api/delivery-queries';
-import { faultOfSearched } from '../../components/searched-data';
+import { faultOfSearch } from '../../components/searched-data';
 import { fromLocalInput } from '../replay/range';
 import { outcomes, statuses } from './words';
 
@@ -61,7 +61,7 @@ export function filtersOf(texts: FilterTexts): DeliveryFilters {
     ...(isHttpCode(http) && { response_status: Number(http) }),
     ...(type !== '' && { event_type: type }),
     ...(webhook !== '' && { webhook_id: webhook }),
-    ...(data !== '' && faultOfSearched(data) === undefined && { data }),
+    ...(data !== '' && faultOfSearch(data) === undefined && { data }),
     ...(range !== '' && hours > 0 && { last_hours: hours }),
     ...(range === 'custom' && timesOf(texts)),
     ...attemptFiltersOf(texts),
@@ -69,7 +69,7 @@ export function filtersOf(texts: FilterTexts): DeliveryFilters {
 }
 
 /** Those that any attempt of a delivery decides. */
-export function attemptFiltersOf({
+function attemptFiltersOf({
   attempt,
   attempted_since: since,
   attempted_until: until,
@@ -81,7 +81,7 @@ export function attemptFiltersOf({
   };
 }
 
-export type AttemptFilters = Pick<DeliveryFilters, 'attempted_since' | 'attempted_until' | 'attempt_outcome'>;
+type AttemptFilters = Pick<DeliveryFilters, 'attempted_since' | 'attempted_until' | 'attempt_outcome'>;
 
 /** Whether an attempt with this outcome is looked for. */
 export function isWanted(asked: string, outcome: AttemptOutcome): boolean {
