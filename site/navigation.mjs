@@ -129,6 +129,7 @@ export const navigation = (resources) => [
       page('Command line', '/packages/cli'),
       page('JavaScript: @hookferry/client', '/packages/client'),
       page('Onto the queue: @hookferry/producer', '/packages/producer'),
+      page('From your database: @hookferry/outbox', '/packages/outbox'),
     ],
   },
   {
