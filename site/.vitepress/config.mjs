@@ -105,6 +105,7 @@ export default defineConfig({
           page('@hookferry/producer', '/packages/producer'),
           page('Guide: manage webhooks', '/guides/integrating'),
           page('@hookferry/client', '/packages/client'),
+          page('@hookferry/portal', '/packages/portal'),
         ],
       },
       {

@@ -7,6 +7,8 @@ import type { Api } from '../api/client';
 import { ToastProvider } from '../components/toasts';
 import type { LiveFeed } from '../live/live-feed';
 import { LiveProvider } from '../live/live-provider';
+import type { Frame } from '../session/frame';
+import { FrameContext } from '../session/frame-context';
 import { accountOf } from '../session/session';
 import { SessionContext, useSessionState } from '../session/session-context';
 import type { SessionStore } from '../session/session-store';
@@ -16,6 +18,7 @@ import { Routes, SigningIn } from './routes';
 import { Shell } from './shell';
 
 export interface AppProps {
+  readonly frame: Frame;
   readonly session: SessionStore;
   readonly signIn: SignIn;
   readonly api: Api;
@@ -23,24 +26,26 @@ export interface AppProps {
   readonly feed: LiveFeed;
 }
 
-export function App({ session, signIn, api, queries, feed }: AppProps) {
+export function App({ frame, session, signIn, api, queries, feed }: AppProps) {
   return (
     <CSPProvider disableStyleElements>
-      <SessionContext value={session}>
-        <ApiContext value={api}>
-          <QueryClientProvider client={queries}>
-            <LiveProvider feed={feed}>
-              <ToastProvider>
-                <Tooltip.Provider>
-                  <Router base="/portal">
-                    <SignedIn signIn={signIn} />
-                  </Router>
-                </Tooltip.Provider>
-              </ToastProvider>
-            </LiveProvider>
-          </QueryClientProvider>
-        </ApiContext>
-      </SessionContext>
+      <FrameContext value={frame}>
+        <SessionContext value={session}>
+          <ApiContext value={api}>
+            <QueryClientProvider client={queries}>
+              <LiveProvider feed={feed}>
+                <ToastProvider>
+                  <Tooltip.Provider>
+                    <Router base="/portal">
+                      <SignedIn signIn={signIn} />
+                    </Router>
+                  </Tooltip.Provider>
+                </ToastProvider>
+              </LiveProvider>
+            </QueryClientProvider>
+          </ApiContext>
+        </SessionContext>
+      </FrameContext>
     </CSPProvider>
   );
 }

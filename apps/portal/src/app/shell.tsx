@@ -5,6 +5,7 @@ import { Link, useLocation } from 'wouter';
 import { LiveIndicator } from '../live/live-indicator';
 import { OutageNotice } from '../live/outage-notice';
 import { AccountSwitcher } from '../session/account-switcher';
+import { useFrame, useFrameView } from '../session/frame-context';
 import type { SessionTheme } from '../session/session';
 import { SessionBanner } from '../session/session-banner';
 import { useCan, useSession } from '../session/session-context';
@@ -24,6 +25,9 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const [location] = useLocation();
   const queries = useQueryClient();
   const main = useFocusOnChange(location);
+  const frame = useFrame();
+  const { hidesNavigation } = useFrameView();
+  useTellPlace(location);
   return (
     <>
       <a className={styles['skip']} href="#content" onClick={() => main.current?.focus()}>
@@ -32,25 +36,33 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       <SessionBanner />
       {isOperator && <PausedBanner />}
       <OutageNotice />
-      <header className={`${styles['header']} ${isOperator ? styles['operator'] : ''}`}>
-        <p className={styles['brand']}>
-          <Brand theme={theme} />
-        </p>
-        <nav className={styles['navigation']} aria-label="Pages">
-          <Entries entries={customerEntries} location={location} />
-          {isOperator && <span className={styles['divider']} aria-hidden="true" />}
-          {isOperator && <Entries entries={operatorEntries} location={location} />}
-        </nav>
-        <div className={styles['tools']}>
-          <Find />
-          {isOperator && <AccountSwitcher />}
-          <LiveIndicator />
-          <ThemeSwitch mode={mode} onChange={setMode} />
-        </div>
-      </header>
+      {!hidesNavigation && (
+        <header className={`${styles['header']} ${isOperator ? styles['operator'] : ''}`}>
+          <p className={styles['brand']}>
+            <Brand theme={theme} />
+          </p>
+          <nav className={styles['navigation']} aria-label="Pages">
+            <Entries entries={customerEntries} location={location} />
+            {isOperator && <span className={styles['divider']} aria-hidden="true" />}
+            {isOperator && <Entries entries={operatorEntries} location={location} />}
+          </nav>
+          <div className={styles['tools']}>
+            <Find />
+            {isOperator && <AccountSwitcher />}
+            <LiveIndicator />
+            {setMode && <ThemeSwitch mode={mode} onChange={setMode} />}
+          </div>
+        </header>
+      )}
       <main id="content" ref={main} tabIndex={-1} className={styles['main']}>
         {/* What a page broke on may be what it was told: it is to be asked for anew. */}
-        <ErrorBoundary place={location} onRetry={() => queries.removeQueries({ type: 'inactive' })}>
+        <ErrorBoundary
+          place={location}
+          onRetry={() => queries.removeQueries({ type: 'inactive' })}
+          onError={({ message }) =>
+            frame.tell({ type: 'hookferry:failed', code: 'page_broken', detail: message })
+          }
+        >
           {children}
         </ErrorBoundary>
       </main>
@@ -92,6 +104,16 @@ function Entries({ entries, location }: EntriesProps) {
       </Link>
     );
   });
+}
+
+/** The page around gets to know which page is shown. */
+function useTellPlace(path: string): void {
+  const frame = useFrame();
+  const wasReady = useRef(false);
+  useEffect(() => {
+    frame.tell({ type: wasReady.current ? 'hookferry:navigated' : 'hookferry:ready', path });
+    wasReady.current = true;
+  }, [frame, path]);
 }
 
 /** On another page the focus goes to its beginning, as it would if the page had been loaded. */
