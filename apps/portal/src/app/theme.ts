@@ -25,7 +25,7 @@ export function useTheme(theme: SessionTheme): readonly [Mode, ((mode: Mode) => 
   useEffect(() => setColors('light', surface, color), [surface, color]);
   useEffect(() => setColors('dark', surfaceDark, colorDark), [surfaceDark, colorDark]);
   useEffect(() => setVariable('font', font === undefined ? undefined : fontList(font)), [font]);
-  useEffect(() => setVariable('radius', radius === undefined ? undefined : `${radius}px`), [radius]);
+  useEffect(() => setVariable('radius', typeof radius === 'number' ? `${radius}px` : undefined), [radius]);
 
   return [mode, given === undefined ? setChosen : undefined];
 }
@@ -44,13 +44,14 @@ const SURFACES = ['surface', 'surface-sunken', 'surface-hover', 'border', 'borde
 // Those that style sheets know without quotes.
 const GENERIC = /^(?:ui-)?(?:serif|sans-serif|monospace|rounded)$|^(?:system-ui|cursive|fantasy)$/;
 
-/** Each name in quotes, so that it is one whatever words it has. The API takes letters, digits, spaces and hyphens alone. */
-function fontList(names: string): string {
-  return names
-    .split(',')
-    .map((name) => name.trim())
-    .map((name) => (GENERIC.test(name) ? name : JSON.stringify(name)))
-    .join(', ');
+// As the API takes them.
+const FONT_NAME = /^[A-Za-z][A-Za-z0-9 -]*$/;
+
+/** Each name in quotes, so that it is one whatever words it has. Undefined if one is not valid. */
+function fontList(names: string): string | undefined {
+  const list = names.split(',').map((name) => name.trim());
+  if (!list.every((name) => FONT_NAME.test(name))) return undefined;
+  return list.map((name) => (GENERIC.test(name) ? name : `"${name}"`)).join(', ');
 }
 
 /** By the object model of styles, which the page's policy lets its own program use. Undefined: as in global.css. */
