@@ -14,6 +14,7 @@ import {
   SAME_AS_KEY,
 } from '@hookferry/core/platform/duration';
 import {
+  confirmationSettings,
   deliverySettings,
   type Environment,
   flagSchema,
@@ -71,6 +72,7 @@ const receiveSettings = {
 export const apiSettings = z
   .object({
     ...storeSettings,
+    ...confirmationSettings,
     ...secretsSettings,
     ...egressSettings,
     ...transformSettings,

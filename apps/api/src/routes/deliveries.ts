@@ -1,11 +1,17 @@
 import { contentOf, findAccountSource } from '@hookferry/core/deliver/cloudevents';
-import { attemptOutcomeSchema } from '@hookferry/core/domain/attempt';
+import {
+  type AttemptFilter,
+  type AttemptOutcome,
+  attemptOutcomeSchema,
+  attemptOutcomes,
+} from '@hookferry/core/domain/attempt';
 import { DELIVERY_ID_FORM } from '@hookferry/core/domain/delivery';
 import { endpointIdSchema, endpointRefSchema } from '@hookferry/core/domain/endpoint';
 import { eventIdSchema, eventTypeNameSchema } from '@hookferry/core/domain/event';
 import type { DeliveriesPage } from '@hookferry/core/history/deliveries';
 import { type RecordFilter, shownStatuses, statusClasses } from '@hookferry/core/history/delivery-standings';
 import type { ListMark } from '@hookferry/core/history/history-source';
+import { sentTimeSchema } from '@hookferry/core/platform/clock';
 import { z } from 'zod';
 import {
   dataQuery,
@@ -27,6 +33,38 @@ import {
 
 const deliveryParams = z.object({ id: z.string().meta(DELIVERY_ID_FORM) });
 
+/** Stands for all outcomes but `delivered`. */
+const FAILED = 'failed';
+const WAYS = [...attemptOutcomes, FAILED].join('|');
+const WAYS_PATTERN = new RegExp(`^(${WAYS})(,(${WAYS}))*$`);
+
+function readWays(text: string): readonly AttemptOutcome[] {
+  const ways = text.split(',');
+  return attemptOutcomes.filter(
+    (outcome) => ways.includes(outcome) || (outcome !== 'delivered' && ways.includes(FAILED)),
+  );
+}
+
+/** The query parameters that filter deliveries by any of their attempts. */
+const attemptQuery = {
+  attempted_since: sentTimeSchema
+    .optional()
+    .describe('Only deliveries with an attempt that began at this time or later. Default: no lower limit.'),
+  attempted_until: sentTimeSchema
+    .optional()
+    .describe('Only deliveries with an attempt that began before this time. Default: no upper limit.'),
+  attempt_outcome: z
+    .string()
+    .regex(WAYS_PATTERN, 'must be outcomes of attempts, or "failed", separated by commas')
+    .transform(readWays)
+    .optional()
+    .meta({
+      description:
+        'Only deliveries with an attempt that ended in one of these ways: outcomes, separated by commas. `failed`: all of them but `delivered`. With `attempted_since` and `attempted_until` it is the same attempt, and not only the last one: the counts of `/v1/metrics/deliveries` count by the same. Default: all.',
+      example: 'http_5xx,response_timeout',
+    }),
+};
+
 /** The query parameters that filter deliveries by their standing. */
 const standingQuery = {
   status: z.enum(shownStatuses).optional().describe('Only deliveries with this status. Default: all.'),
@@ -42,6 +80,7 @@ const standingQuery = {
   outcome: attemptOutcomeSchema
     .describe('Only deliveries whose last attempt ended in this way. Default: all.')
     .optional(),
+  ...attemptQuery,
 };
 
 const eventTypeQuery = eventTypeNameSchema
@@ -52,8 +91,26 @@ type StandingQuery = z.infer<z.ZodObject<typeof standingQuery>>;
 
 function standingFilterOf(query: StandingQuery): RecordFilter {
   const { status, status_class: statusClass, response_status: responseStatus, outcome } = query;
-  return { status, statusClass, responseStatus, outcome };
+  return { status, statusClass, responseStatus, outcome, attempts: attemptFilterOf(query) };
 }
+
+function attemptFilterOf({
+  attempted_since: since,
+  attempted_until: until,
+  attempt_outcome: outcomes,
+}: StandingQuery): AttemptFilter | undefined {
+  const isAny = since === undefined && until === undefined && outcomes === undefined;
+  return isAny ? undefined : { since, until, outcomes };
+}
+
+const isAttemptedInOrder: [
+  (query: StandingQuery) => boolean,
+  { readonly path: string[]; readonly message: string },
+] = [
+  ({ attempted_since: since, attempted_until: until }) =>
+    since === undefined || until === undefined || since <= until,
+  { path: ['attempted_until'], message: 'must not be before "attempted_since"' },
+];
 
 const querySchema = pageQuery(eventCursorSchema.extend({ endpointId: endpointIdSchema.optional() }))
   .extend({
@@ -68,7 +125,8 @@ const querySchema = pageQuery(eventCursorSchema.extend({ endpointId: endpointIdS
     ...dataQuery,
     ...timeRangeQuery('deliveries of events that were accepted'),
   })
-  .refine(...isInOrder);
+  .refine(...isInOrder)
+  .refine(...isAttemptedInOrder);
 
 export const listDeliveries = defineRoute({
   operationId: 'listDeliveries',
@@ -78,7 +136,10 @@ export const listDeliveries = defineRoute({
   scope: 'deliveries:read',
   request: { query: querySchema },
   responses: {
-    200: { description: 'A page of deliveries.', schema: historyPageOf(deliverySchema, 'DeliveryPage') },
+    200: {
+      description: 'A page of deliveries.',
+      schema: historyPageOf(deliverySchema, 'DeliveryPage'),
+    },
   },
   problems: ['history_unavailable'],
   async handle({ apiKey, query }, core) {
@@ -96,7 +157,9 @@ function presentList(page: DeliveriesPage<ListMark>) {
   return presentHistoryPage(page.deliveries.map(presentDelivery), part);
 }
 
-const ofEventQuerySchema = pageQuery(endpointIdSchema).extend(standingQuery);
+const ofEventQuerySchema = pageQuery(endpointIdSchema)
+  .extend(standingQuery)
+  .refine(...isAttemptedInOrder);
 
 export const listEventDeliveries = defineRoute({
   operationId: 'listEventDeliveries',
@@ -106,7 +169,10 @@ export const listEventDeliveries = defineRoute({
   scope: 'deliveries:read',
   request: { params: z.object({ id: eventIdSchema }), query: ofEventQuerySchema },
   responses: {
-    200: { description: 'A page of deliveries.', schema: historyPageOf(deliverySchema, 'DeliveryPage') },
+    200: {
+      description: 'A page of deliveries.',
+      schema: historyPageOf(deliverySchema, 'DeliveryPage'),
+    },
   },
   problems: ['history_unavailable'],
   async handle({ apiKey, params, query }, core) {
@@ -124,7 +190,8 @@ const ofWebhookQuerySchema = pageQuery(eventCursorSchema)
     ...dataQuery,
     ...timeRangeQuery('deliveries of events that were accepted'),
   })
-  .refine(...isInOrder);
+  .refine(...isInOrder)
+  .refine(...isAttemptedInOrder);
 
 export const listWebhookDeliveries = defineRoute({
   operationId: 'listWebhookDeliveries',
@@ -134,7 +201,10 @@ export const listWebhookDeliveries = defineRoute({
   scope: 'deliveries:read',
   request: { params: z.object({ id: endpointRefSchema }), query: ofWebhookQuerySchema },
   responses: {
-    200: { description: 'A page of deliveries.', schema: historyPageOf(deliverySchema, 'DeliveryPage') },
+    200: {
+      description: 'A page of deliveries.',
+      schema: historyPageOf(deliverySchema, 'DeliveryPage'),
+    },
   },
   problems: ['history_unavailable'],
   async handle({ apiKey, params, query }, core) {

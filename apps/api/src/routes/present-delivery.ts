@@ -26,30 +26,39 @@ const holdSchema = z
   })
   .meta({ id: 'Hold' });
 
-export const deliverySchema = z
-  .object({
-    id: z.string().describe("The delivery's id: the event's, a dot, and the webhook's."),
-    event_id: z.string().describe('The id of the event, which receivers get as `webhook-id`.'),
-    webhook_id: z.string().describe('The id of the webhook that the delivery is for.'),
-    event_type: z.string().meta({ example: 'order.created' }).describe('The type of its event.'),
-    status: deliveryStatusSchema.describe(
-      '`pending`: an attempt runs or is due. `held`: it waits without using attempts. All others are final: they say how the delivery ended.',
-    ),
-    attempt_count: z.int().describe('How many attempts were made so far.'),
-    last_outcome: attemptOutcomeSchema
-      .nullable()
-      .describe('How the last attempt ended. Null: there was none yet.'),
-    last_response_status: z
+const deliveryMembers = z.object({
+  id: z.string().describe("The delivery's id: the event's, a dot, and the webhook's."),
+  event_id: z.string().describe('The id of the event, which receivers get as `webhook-id`.'),
+  webhook_id: z.string().describe('The id of the webhook that the delivery is for.'),
+  event_type: z.string().meta({ example: 'order.created' }).describe('The type of its event.'),
+  status: deliveryStatusSchema.describe(
+    '`pending`: an attempt runs or is due. `held`: it waits without using attempts. All others are final: they say how the delivery ended.',
+  ),
+  attempt_count: z.int().describe('How many attempts were made so far.'),
+  last_outcome: attemptOutcomeSchema
+    .nullable()
+    .describe('How the last attempt ended. Null: there was none yet.'),
+  last_response_status: z
+    .int()
+    .nullable()
+    .describe('The HTTP status of the last response. Null: the last attempt got none, or there was none.'),
+  next_attempt_at: timeSchema
+    .nullable()
+    .describe('When the next attempt is due. Null: there is none, or its time is not known yet.'),
+  hold: holdSchema
+    .nullable()
+    .describe('Why and until when the delivery is held. Null: it is not held, or its webhook is deleted.'),
+  created_at: timeSchema.describe('When the event was accepted.'),
+});
+
+export const deliverySchema = deliveryMembers
+  .extend({
+    matching_attempts: z
       .int()
       .nullable()
-      .describe('The HTTP status of the last response. Null: the last attempt got none, or there was none.'),
-    next_attempt_at: timeSchema
-      .nullable()
-      .describe('When the next attempt is due. Null: there is none, or its time is not known yet.'),
-    hold: holdSchema
-      .nullable()
-      .describe('Why and until when the delivery is held. Null: it is not held, or its webhook is deleted.'),
-    created_at: timeSchema.describe('When the event was accepted.'),
+      .describe(
+        'How many of its attempts match `attempted_since`, `attempted_until` and `attempt_outcome`. Null: the request has none of these.',
+      ),
   })
   .meta({ id: 'Delivery' });
 
@@ -152,7 +161,7 @@ export const attemptSchema = z
   })
   .meta({ id: 'Attempt' });
 
-export const deliveryWithAttemptsSchema = deliverySchema
+export const deliveryWithAttemptsSchema = deliveryMembers
   .extend({
     superseded_by: eventIdSchema
       .nullable()
@@ -171,6 +180,10 @@ export const deliveryWithAttemptsSchema = deliverySchema
 
 /** A delivery in a list. */
 export function presentDelivery(delivery: Delivery): z.infer<typeof deliverySchema> {
+  return { ...presentMembers(delivery), matching_attempts: delivery.matchingAttempts ?? null };
+}
+
+function presentMembers(delivery: Delivery): z.infer<typeof deliveryMembers> {
   return {
     id: delivery.id,
     event_id: delivery.eventId,
@@ -195,7 +208,7 @@ export function presentDeliveryWithAttempts(
   delivery: DeliveryWithAttempts,
 ): z.infer<typeof deliveryWithAttemptsSchema> {
   return {
-    ...presentDelivery(delivery),
+    ...presentMembers(delivery),
     superseded_by: delivery.supersededBy ?? null,
     cancel_reason: delivery.cancelReason === undefined ? null : presentCancelReason(delivery.cancelReason),
     attempts: delivery.attempts.map((attempt) => presentAttempt(delivery, attempt)),

@@ -42,6 +42,8 @@ export interface DeliveriesParts {
 /** A delivery as clients see it. */
 export interface Delivery extends TypedStanding {
   readonly id: DeliveryId;
+  /** The number of its attempts that the list's filter matches. Absent: there is no such filter. */
+  readonly matchingAttempts?: number | undefined;
   /** Why it is held; absent if it is not, or its endpoint is gone. */
   readonly hold: HoldExplanation | undefined;
 }
@@ -211,7 +213,7 @@ function undefinedIfUnreadable(error: unknown): undefined {
 
 function deliveryOf(standing: TypedStanding, hold: HoldExplanation | undefined): Delivery {
   const { eventId, endpointId, type, status, attemptCount, createdAt } = standing;
-  const { lastOutcome, lastResponseStatus, nextAttemptAt } = standing;
+  const { lastOutcome, lastResponseStatus, nextAttemptAt, matchingAttempts } = standing;
   return {
     id: deliveryIdOf({ eventId, endpointId }),
     eventId,
@@ -222,6 +224,7 @@ function deliveryOf(standing: TypedStanding, hold: HoldExplanation | undefined):
     lastOutcome,
     lastResponseStatus,
     nextAttemptAt,
+    matchingAttempts,
     hold,
     createdAt,
   };
