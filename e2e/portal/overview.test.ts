@@ -312,7 +312,7 @@ describe('the first steps of a new account', () => {
     await steps.getByText('Your link does not allow you to publish').waitFor();
     await steps.getByRole('button', { name: 'Send', exact: true }).click();
     const received = page.getByRole('list', { name: 'Received requests' });
-    await received.getByRole('region', { name: 'Received body' }).getByText('"type"').first().waitFor();
+    await received.getByRole('group', { name: 'Received body' }).getByText('"type"').first().waitFor();
     await received.getByText(/webhook-signature: v1,/).waitFor();
     await steps.getByText('HTTP 204').waitFor();
     await checkAccessibility(page);

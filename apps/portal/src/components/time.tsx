@@ -3,7 +3,8 @@ import styles from './time.module.css';
 
 const long = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const day = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+// As the long form has it: two clocks beside each other look alike.
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 
 export interface TimeProps {
   /** RFC 3339 */
