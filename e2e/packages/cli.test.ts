@@ -343,7 +343,11 @@ describe('as a script runs it', () => {
     expect(await json([...range, '--dry-run'])).toMatchObject({ dry_run: true, status: 'done' });
     const replay = await json<{ id: string }>([...range, '--yes']);
     expect(replay).toMatchObject({ dry_run: false, status: 'done' });
-    expect(await json(['replays', 'show', replay.id])).toMatchObject({ status: 'done' });
+    expect(await json(['replays', 'show', replay.id])).toMatchObject({
+      status: 'done',
+      results: { counted: 2 },
+    });
+    expect(await lines(['replays', 'deliveries', replay.id])).toHaveLength(2);
     expect(await lines(['replays', 'list', id])).toHaveLength(2);
   });
 

@@ -319,3 +319,21 @@ it.each([360, 1280])('is accessible in both themes, %d px wide', async (width) =
   await checkAccessibility(page);
   await checkWidth(page);
 });
+
+it.each([
+  ['a delivery', () => `/deliveries/${deliveryId}`],
+  ['an event', () => `/events/${deliveryId.slice(0, deliveryId.indexOf('.'))}`],
+])('prints %s on a sheet, with its time line, and without all that steers', async (_what, path) => {
+  const page = await portal().signIn({ path: path() });
+  await page.locator('[class*=mark][class*=failed]').first().waitFor();
+  await page.getByText('"keyword"').first().waitFor();
+  await page.emulateMedia({ media: 'print' });
+  for (const part of ['navigation', 'banner', 'search', 'form'] as const)
+    expect([part, await page.getByRole(part).count()]).toEqual([part, 0]);
+  expect(await page.getByRole('button', { name: /Redeliver|Compare|As |Copy/ }).count()).toBe(0);
+  expect(await page.getByText('Skip to the content').isVisible()).toBe(false);
+  const mark = page.locator('[class*=mark][class*=failed]').first();
+  expect(await mark.evaluate('(one) => getComputedStyle(one).printColorAdjust')).toBe('exact');
+  const pdf = (await page.pdf({ format: 'A4' })).toString('latin1');
+  expect(pdf.match(/\/Type \/Page\b/g)).toHaveLength(1);
+});

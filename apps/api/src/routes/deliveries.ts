@@ -1,10 +1,8 @@
 import { contentOf, findAccountSource } from '@hookferry/core/deliver/cloudevents';
-import { attemptOutcomeSchema } from '@hookferry/core/domain/attempt';
 import { DELIVERY_ID_FORM } from '@hookferry/core/domain/delivery';
 import { endpointIdSchema, endpointRefSchema } from '@hookferry/core/domain/endpoint';
 import { eventIdSchema, eventTypeNameSchema } from '@hookferry/core/domain/event';
 import type { DeliveriesPage } from '@hookferry/core/history/deliveries';
-import { type RecordFilter, shownStatuses, statusClasses } from '@hookferry/core/history/delivery-standings';
 import type { ListMark } from '@hookferry/core/history/history-source';
 import { z } from 'zod';
 import {
@@ -15,7 +13,6 @@ import {
   pageQuery,
   presentHistoryPage,
   timeRangeQuery,
-  wholeNumberSchema,
 } from '../http/page';
 import { defineRoute } from '../http/route';
 import {
@@ -23,37 +20,15 @@ import {
   deliveryWithAttemptsSchema,
   presentDelivery,
   presentDeliveryWithAttempts,
+  standingFilterOf,
+  standingQuery,
 } from './present-delivery';
 
 const deliveryParams = z.object({ id: z.string().meta(DELIVERY_ID_FORM) });
 
-/** The query parameters that filter deliveries by their standing. */
-const standingQuery = {
-  status: z.enum(shownStatuses).optional().describe('Only deliveries with this status. Default: all.'),
-  status_class: z
-    .enum(statusClasses)
-    .optional()
-    .describe(
-      'Only deliveries whose last response had a status of this class. `none`: those that got no response. Default: all.',
-    ),
-  response_status: wholeNumberSchema(100, 599)
-    .describe('Only deliveries whose last response had this HTTP status: 100 to 599. Default: all.')
-    .optional(),
-  outcome: attemptOutcomeSchema
-    .describe('Only deliveries whose last attempt ended in this way. Default: all.')
-    .optional(),
-};
-
 const eventTypeQuery = eventTypeNameSchema
   .optional()
   .describe('Only deliveries of events of this type. Default: those of all types.');
-
-type StandingQuery = z.infer<z.ZodObject<typeof standingQuery>>;
-
-function standingFilterOf(query: StandingQuery): RecordFilter {
-  const { status, status_class: statusClass, response_status: responseStatus, outcome } = query;
-  return { status, statusClass, responseStatus, outcome };
-}
 
 const querySchema = pageQuery(eventCursorSchema.extend({ endpointId: endpointIdSchema.optional() }))
   .extend({

@@ -6,9 +6,10 @@ import { eventIdSchema } from '@hookferry/core/domain/event';
 import { tokenErrorCodes } from '@hookferry/core/domain/receiver-auth';
 import { MASKED_VALUE } from '@hookferry/core/endpoints/endpoint-options';
 import type { Delivery, DeliveryWithAttempts } from '@hookferry/core/history/deliveries';
-import { shownStatuses } from '@hookferry/core/history/delivery-standings';
+import { type RecordFilter, shownStatuses, statusClasses } from '@hookferry/core/history/delivery-standings';
 import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
 import { z } from 'zod';
+import { wholeNumberSchema } from '../http/page';
 
 export const deliveryStatusSchema = z.enum(shownStatuses).meta({ id: 'DeliveryStatus' });
 
@@ -272,4 +273,28 @@ function presentTimings({ timings = {}, durationMs }: Attempt) {
     first_byte_ms: timings.firstByteMs ?? null,
     total_ms: durationMs,
   };
+}
+
+/** The query parameters that filter deliveries by their standing. */
+export const standingQuery = {
+  status: z.enum(shownStatuses).optional().describe('Only deliveries with this status. Default: all.'),
+  status_class: z
+    .enum(statusClasses)
+    .optional()
+    .describe(
+      'Only deliveries whose last response had a status of this class. `none`: those that got no response. Default: all.',
+    ),
+  response_status: wholeNumberSchema(100, 599)
+    .describe('Only deliveries whose last response had this HTTP status: 100 to 599. Default: all.')
+    .optional(),
+  outcome: attemptOutcomeSchema
+    .describe('Only deliveries whose last attempt ended in this way. Default: all.')
+    .optional(),
+};
+
+type StandingQuery = z.infer<z.ZodObject<typeof standingQuery>>;
+
+export function standingFilterOf(query: StandingQuery): RecordFilter {
+  const { status, status_class: statusClass, response_status: responseStatus, outcome } = query;
+  return { status, statusClass, responseStatus, outcome };
 }

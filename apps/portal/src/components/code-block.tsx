@@ -1,4 +1,4 @@
-import { Fragment, useMemo, useState } from 'react';
+import { useMemo, useState } from 'react';
 import styles from './code-block.module.css';
 import { CopyButton } from './copy-button';
 import { isJson, type JsonLine, type JsonPart, jsonLines } from './json-text';
@@ -14,7 +14,7 @@ export function CodeBlock({ text, label }: CodeBlockProps) {
   const lines = useMemo(() => linesOf(text), [text]);
   return (
     <div className={styles['block']}>
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls has to be reachable by the tab key */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex, jsx-a11y/prefer-tag-over-role -- what scrolls has to be reachable by the tab key, and no tag is a group without more */}
       <div role="group" tabIndex={0} aria-label={label} className={styles['scroll']}>
         {lines ? <Json key={text} lines={lines} /> : <pre>{text}</pre>}
       </div>
@@ -46,31 +46,59 @@ function Json({ lines }: { readonly lines: readonly JsonLine[] }) {
     if (!next.delete(index)) next.add(index);
     setToggled(next);
   };
-  const shown = [];
-  for (let index = 0; index < lines.length; index += 1) {
-    const { parts = [], endsAt } = lines[index] ?? {};
-    const canFold = endsAt !== undefined && lengthOf(lines, index) >= FOLDABLE_LINES;
-    const folded = canFold && isFolded(index);
-    shown.push(
-      <Fragment key={index}>
-        {canFold && (
-          <button
-            type="button"
-            className={styles['fold']}
-            aria-expanded={!folded}
-            aria-label={`Lines of ${nameIn(parts)}`}
-            onClick={() => toggle(index)}
-          />
-        )}
-        <Parts parts={parts} />
-        {folded && <span className={styles['folded']}>{` … ${lengthOf(lines, index)} lines `}</span>}
-        {folded && <Parts parts={lines[endsAt]?.parts.filter(({ kind }) => kind !== 'space') ?? []} />}
-        {'\n'}
-      </Fragment>,
-    );
-    if (folded) index = endsAt;
+  return (
+    <pre className={styles['json']}>
+      {shownOf(lines, isFolded).map((index) => (
+        <Line
+          key={index}
+          lines={lines}
+          index={index}
+          isFolded={isFolded(index)}
+          onToggle={() => toggle(index)}
+        />
+      ))}
+    </pre>
+  );
+}
+
+/** The lines that are in no folded member. */
+function shownOf(lines: readonly JsonLine[], isFolded: (index: number) => boolean): readonly number[] {
+  const shown: number[] = [];
+  let next = 0;
+  while (next < lines.length) {
+    shown.push(next);
+    const { endsAt = next } = lines[next] ?? {};
+    next = (isFolded(next) ? endsAt : next) + 1;
   }
-  return <pre className={styles['json']}>{shown}</pre>;
+  return shown;
+}
+
+interface LineProps {
+  readonly lines: readonly JsonLine[];
+  readonly index: number;
+  readonly isFolded: boolean;
+  readonly onToggle: () => void;
+}
+
+function Line({ lines, index, isFolded, onToggle }: LineProps) {
+  const { parts = [], endsAt = index } = lines[index] ?? {};
+  return (
+    <>
+      {lengthOf(lines, index) >= FOLDABLE_LINES && (
+        <button
+          type="button"
+          className={styles['fold']}
+          aria-expanded={!isFolded}
+          aria-label={`Lines of ${nameIn(parts)}`}
+          onClick={onToggle}
+        />
+      )}
+      <Parts parts={parts} />
+      {isFolded && <span className={styles['folded']}>{` … ${lengthOf(lines, index)} lines `}</span>}
+      {isFolded && <Parts parts={lines[endsAt]?.parts.filter(({ kind }) => kind !== 'space') ?? []} />}
+      {'\n'}
+    </>
+  );
 }
 
 /** How many lines of it can be folded away. */

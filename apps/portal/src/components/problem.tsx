@@ -29,7 +29,7 @@ const USUAL_WORDS: ProblemWords = {
 };
 
 /** Of what is only read. */
-const READ_AGAIN = 'The page tries again by itself. If it stays like this, tell whoever runs the service.';
+const READ_AGAIN = 'The page tries again by itself. If it stays like this, tell the operator of the service.';
 
 /** An error: its cause, the request's id for the log, and the next step. */
 export function Problem({ error, onRetry, retryLabel = 'Try again', words = USUAL_WORDS }: ProblemProps) {

@@ -28,7 +28,10 @@ const LIST = { href: '/deliveries', label: 'Deliveries' };
 /** One delivery: where it went, how it is and what to do, then its attempts. */
 export function DeliveryPage({ params: { id = '' } }: { readonly params: Readonly<Record<string, string>> }) {
   const { data: delivery, error, refetch } = useDelivery(id);
-  if (!delivery) {
+  // Asked for at the same time: what comes later would move what is below it.
+  const { isPending: isUnnamed } = useWebhook(id.slice(id.indexOf('.') + 1));
+  const { isPending: isWithoutBody } = useDeliveryContent(id);
+  if (!delivery || isUnnamed || isWithoutBody) {
     return (
       <>
         <PageHeader title="Delivery" parent={LIST} />
@@ -65,7 +68,7 @@ function Head({ delivery }: Part) {
   );
 }
 
-/** Where it goes. There from the beginning, so that nothing moves when the webhook comes. */
+/** Where it goes. */
 function Receiver({ delivery: { webhook_id: id } }: Part) {
   const { data: webhook } = useWebhook(id);
   return (

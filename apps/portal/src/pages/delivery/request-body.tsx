@@ -5,7 +5,6 @@ import { CodeBlock } from '../../components/code-block';
 import { Empty } from '../../components/empty';
 import { isJson, memberText, prettyJson } from '../../components/json-text';
 import { Problem } from '../../components/problem';
-import { Skeleton } from '../../components/skeleton';
 import styles from './attempt-details.module.css';
 import { CopyAsCurl } from './copy-as-curl';
 
@@ -35,7 +34,6 @@ export function RequestBody({ delivery }: { readonly delivery: DeliveryWithAttem
         )}
       </div>
       {content.error && <Problem error={content.error} onRetry={() => void content.refetch()} />}
-      {content.isPending && <Skeleton lines={4} />}
       {content.data !== undefined && body === undefined && (
         <Empty title="The payload was erased">
           <p>It can’t be read or sent again. The record of the delivery stays.</p>

@@ -140,20 +140,14 @@ function Unsent({ unsent, names }: Pick<EventSentenceProps, 'unsent' | 'names'>)
 
 /** In a few words; the list below has all of it. */
 function whyUnsent({ reason, detail }: Explanation): string {
-  switch (reason) {
-    case 'filtered':
-      return detail.replace(/^Its filter does not let the event pass: /, '').replace(/\.$/, '');
-    case 'not_addressed':
-      return 'the event names other webhooks';
-    case 'registered_later':
-      return 'it was registered later';
-    case 'disconnected':
-      return 'no client was connected';
-    case 'payload_erased':
-      return 'the payload that its filter looks at was erased';
-    case 'changed':
-      return 'its settings were changed since';
-    default:
-      return 'see below';
-  }
+  if (reason !== 'filtered') return UNSENT.get(reason) ?? 'see below';
+  return detail.replace(/^Its filter does not let the event pass: /, '').replace(/\.$/, '');
 }
+
+const UNSENT: ReadonlyMap<Explanation['reason'], string> = new Map([
+  ['not_addressed', 'the event names other webhooks'],
+  ['registered_later', 'it was registered later'],
+  ['disconnected', 'no client was connected'],
+  ['payload_erased', 'the payload that its filter looks at was erased'],
+  ['changed', 'its settings were changed since'],
+]);

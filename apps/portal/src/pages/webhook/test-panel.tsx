@@ -75,7 +75,7 @@ function Types({ label, types }: { readonly label: string; readonly types: reado
   );
 }
 
-/** What came of it: its last attempt, also while the retries go on. */
+/** Its last attempt, also while the retries go on. */
 function Sent({ test: { delivery_id: id } }: { readonly test: TestSent }) {
   const { data: delivery } = useDelivery(id);
   const last = delivery?.attempts.at(-1);
