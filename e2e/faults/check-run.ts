@@ -27,13 +27,15 @@ export interface FinishedRun {
   /** How many there were at once. */
   readonly mostWorkers: number;
   readonly redisMayLose: string | undefined;
+  /** Whether replicas had confirmed what was acknowledged: then none of it may be lost all the same. */
+  readonly isConfirmed: boolean;
   /** What was found already. */
   readonly findings: readonly Finding[];
 }
 
 /** Every promise of the service, held against what was seen. */
 export function checkRun(run: FinishedRun): RunResult {
-  const { fault, startedAt, ledger, specs, depths, redisMayLose } = run;
+  const { fault, startedAt, ledger, specs, depths, redisMayLose, isConfirmed } = run;
   const lost = findLost(ledger, specs);
   const duplicates = findDuplicates(ledger);
   const twoJobs = findTwoJobs(ledger);
@@ -42,7 +44,7 @@ export function checkRun(run: FinishedRun): RunResult {
     ...run.findings,
     ...toFindings(
       'acknowledged and lost',
-      redisMayLose === undefined ? lost.map((owed) => describeLoss(ledger, owed)) : [],
+      redisMayLose === undefined || isConfirmed ? lost.map((owed) => describeLoss(ledger, owed)) : [],
     ),
     ...toFindings(
       'delivered again for no reason',

@@ -61,6 +61,8 @@ export interface RunOptions extends RunSetting {
   readonly environment?: Readonly<Record<string, string>>;
   /** Why Redis itself may lose what was acknowledged: what is lost is then counted, and no finding. */
   readonly redisMayLose?: string;
+  /** How many replicas must have what is acknowledged: then whatever Redis may lose, none of that is. Default: 0. */
+  readonly confirmedBy?: number;
   /** Has events published, and breaks what is to be broken. */
   readonly act: (scene: Scene) => Promise<readonly InjectedFault[]>;
 }
@@ -69,12 +71,13 @@ export interface RunOptions extends RunSetting {
 export async function runService(options: RunOptions): Promise<RunResult> {
   options.progress.show('starting');
   const redis = await (options.startRedis ?? startSingleRedis)();
-  const { build, environment = {}, historyMoveAfterMs: moveAfterMs } = options;
+  const { build, confirmedBy = 0, historyMoveAfterMs: moveAfterMs } = options;
+  const environment = { ...options.environment, REDIS_CONFIRMED_BY: String(confirmedBy) };
   const history =
     moveAfterMs === undefined ? undefined : { database: await HistoryDatabase.start(), moveAfterMs };
   const service = await Service.start({ build, redis, history, environment });
   const receivers = await Receivers.start();
-  const producer = new QueueProducer(redis);
+  const producer = new QueueProducer(redis, confirmedBy);
   const observer = new QueueObserver(redis);
   try {
     return await Promise.race([
@@ -90,7 +93,18 @@ export async function runService(options: RunOptions): Promise<RunResult> {
 }
 
 async function actAndCheck(
-  { fault, rates, random, patience, progress, keep, act, redisMayLose, ...options }: RunOptions,
+  {
+    fault,
+    rates,
+    random,
+    patience,
+    progress,
+    keep,
+    act,
+    redisMayLose,
+    confirmedBy = 0,
+    ...options
+  }: RunOptions,
   service: Service,
   receivers: Receivers,
   producer: QueueProducer,
@@ -171,7 +185,18 @@ async function actAndCheck(
   findings.push(...(await checkResources(service, base, ledger)));
   await keep(ledger);
   const { mostWorkers } = service;
-  return checkRun({ fault, startedAt, ledger, specs, depths, mostWorkers, redisMayLose, findings });
+  const isConfirmed = confirmedBy > 0;
+  return checkRun({
+    fault,
+    startedAt,
+    ledger,
+    specs,
+    depths,
+    mostWorkers,
+    redisMayLose,
+    isConfirmed,
+    findings,
+  });
 }
 
 type Check = () => Promise<readonly Finding[]>;

@@ -76,12 +76,13 @@ it('asks the site around it for a session, and takes one from there', async () =
 
 it('works in a page as docs/portal.md shows it', async () => {
   const site = express();
-  const server = site.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const listening = site.listen(0, '127.0.0.1');
+  await once(listening, 'listening');
+  const origin = `http://127.0.0.1:${(listening.address() as AddressInfo).port}`;
   const { client } = await portal().stack.startApi({ PORTAL_FRAME_ANCESTORS: origin });
   const page = await readPage('portal.md');
-  const [script = '', html = ''] = [...blocksOf(page, 'js'), ...blocksOf(page, 'html')].map((block) =>
+  const server = blocksOf(page, 'js').filter((block) => block.includes("app.post('/webhook-portal'"));
+  const [script = '', html = ''] = [...server, ...blocksOf(page, 'html')].map((block) =>
     block.replaceAll('https://hooks.example.com', client.baseUrl),
   );
   let links = 0;
@@ -101,7 +102,7 @@ it('works in a page as docs/portal.md shows it', async () => {
   await until(async () => links === 2 || undefined);
   await (await frameOf(around)).getByRole('navigation').first().waitFor();
   await around.context().close();
-  server.close();
+  listening.close();
 });
 
 it('takes no session from anybody else who can reach it', async () => {

@@ -200,12 +200,84 @@ describe('operations', () => {
     await receiver.stop();
   });
 
+  it('pauses an account: its deliveries wait until it is resumed, and then arrive', async () => {
+    const own = await createAccount('paused');
+    const receiver = await Receiver.start();
+    const webhook = await own.register(`${receiver.url}/paused`);
+    const page = await signIn('/accounts/paused');
+    await page.getByRole('button', { name: 'Pause deliveries…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('Its 1 webhook gets no deliveries until you resume the account.').waitFor();
+    await checkAccessibility(page);
+    await dialog.getByLabel('Reason').fill('Too loud');
+    await dialog.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('The account paused is paused.').waitFor();
+    await page.getByText(/^Paused since .*: Too loud$/).waitFor();
+    await checkAccessibility(page);
+
+    await own.publish(QUICK_WIN.type, QUICK_WIN.data);
+    await until(async () => {
+      const path = `/v1/webhooks/${webhook.id}`;
+      const { body } = await own.expect<{ health: { held: number } }>(200, 'GET', path);
+      return body.health.held === 1 ? true : undefined;
+    });
+    expect(receiver.requests).toHaveLength(0);
+    await go(page, '/operations');
+    await rowOf(page, 'Paused accounts', 'Too loud').waitFor();
+    await checkAccessibility(page);
+    await rowOf(page, 'Paused accounts', 'Too loud')
+      .getByRole('button', { name: /^Resume/ })
+      .click();
+    await page.getByText('The account paused is resumed').waitFor();
+    await receiver.waitFor(1);
+    await rowOf(page, 'Paused accounts', 'Too loud').waitFor({ state: 'detached' });
+    await receiver.stop();
+  });
+
+  it('pauses the queue of deliveries, and takes it back from the note about it', async () => {
+    const own = await createAccount('waits');
+    const receiver = await Receiver.start();
+    await own.register(`${receiver.url}/waits`);
+    const page = await signIn('/operations');
+    await page.getByRole('button', { name: 'Pause deliveries…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('No account gets deliveries until you resume the queue.').waitFor();
+    await dialog.getByLabel('Reason').fill('The network is down');
+    await dialog.getByRole('button', { name: 'Pause' }).click();
+    const banner = page.getByRole('alert').filter({ hasText: 'The queue deliveries is paused' });
+    await banner.getByText('The network is down').waitFor();
+    await page
+      .getByRole('region', { name: 'Queues' })
+      .getByText(/The network is down/)
+      .waitFor();
+    await own.publish(QUICK_WIN.type, QUICK_WIN.data);
+    await until(async () => {
+      const { body } = await portal().client.expect<{ queues: { name: string; waiting: number }[] }>(
+        200,
+        'GET',
+        '/v1/operations',
+      );
+      return body.queues.some(({ name, waiting }) => name === 'deliveries' && waiting === 1)
+        ? true
+        : undefined;
+    });
+    expect(receiver.requests).toHaveLength(0);
+    await page
+      .getByText('The queue deliveries is paused.')
+      .locator('..')
+      .getByRole('button', { name: 'Resume' })
+      .click();
+    await receiver.waitFor(1);
+    await banner.waitFor({ state: 'detached' });
+    await receiver.stop();
+  });
+
   it('says on every page that a queue is paused, until it is resumed', async () => {
     const deliveries = new Queue('deliveries', { connection: portal().stack.redis.client });
     await deliveries.pause();
     const page = await signIn('/operations');
     const banner = page.getByRole('alert').filter({ hasText: 'The queue deliveries is paused' });
-    await banner.getByText('hookferry-admin queues resume deliveries').waitFor();
+    await banner.getByRole('link', { name: 'Operations' }).waitFor();
     await rowOf(page, 'Queues', 'deliveries').getByText('paused').waitFor();
     await checkAccessibility(page);
     await go(page, '/accounts');

@@ -145,6 +145,8 @@ function respond({ path, headers, body }: ReceivedRequest, seen: Set<string>): R
       ...OUTCOMES.map((outcome) => `outcome=${outcome}`),
       ...['2xx', '4xx', '5xx', 'none'].map((some) => `status_class=${some}`),
       'response_status=400',
+      ...[...OUTCOMES, 'failed'].map((outcome) => `attempt_outcome=${outcome}`),
+      `attempted_since=${hoursFromNow(-1)}&attempted_until=${hoursFromNow(2)}`,
     ];
     const times = `since=${hoursFromNow(-1)}&until=${hoursFromNow(2)}`;
     const data = encodeURIComponent(JSON.stringify({ keyword: QUICK_WIN.data.keyword }));
@@ -164,7 +166,9 @@ function respond({ path, headers, body }: ReceivedRequest, seen: Set<string>): R
       .map((query) => `/v1/events?${query}`)
       .concat(
         filters.map((filter) => `/v1/deliveries?limit=200&${filter}`),
-        [data, weird, erased].map((pattern) => `/v1/deliveries?limit=200&data=${pattern}`),
+        [data, weird, erased].flatMap((pattern) =>
+          ['', '&attempt_outcome=failed'].map((more) => `/v1/deliveries?limit=200&data=${pattern}${more}`),
+        ),
         `/v1/deliveries?limit=200&event_type=${QUICK_WIN.type}&${times}`,
         ids.map((id) => `/v1/deliveries?limit=200&event_id=${id}`),
         ids.map((id) => `/v1/events/${id}`),

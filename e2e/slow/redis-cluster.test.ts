@@ -191,6 +191,40 @@ it('exports attempts, and erases an event', async () => {
   expect(body.data).toBeNull();
 });
 
+it('pauses an account, then all of its queues, and sends what waited once they are resumed', async () => {
+  const id = await register();
+  const paused = await stack.client.expect<{ webhooks_changed: number; pause: object }>(
+    200,
+    'POST',
+    '/v1/accounts/default/pause',
+    { reason: 'a test' },
+  );
+  expect(paused.body).toMatchObject({ webhooks_changed: 1, pause: { reason: 'a test' } });
+  await publishMany(1);
+  await until(async () => {
+    const { body } = await stack.client.expect<{ health: { held: number } }>(
+      200,
+      'GET',
+      `/v1/webhooks/${id}`,
+    );
+    return body.health.held === 1 ? true : undefined;
+  });
+  await stack.client.expect(200, 'POST', '/v1/operations/queues/deliveries/pause', {});
+  const resumed = await stack.client.expect(200, 'POST', '/v1/accounts/default/resume');
+  expect(resumed.body).toMatchObject({ webhooks_changed: 1, pause: null });
+  await publishMany(1);
+  await until(async () => {
+    const { body } = await stack.client.expect<{
+      queues: { name: string; paused: boolean; waiting: number }[];
+    }>(200, 'GET', '/v1/operations');
+    const waiting = body.queues.filter(({ name, paused: isPaused }) => name === 'deliveries' && isPaused);
+    return waiting.reduce((sum, queue) => sum + queue.waiting, 0) >= 1 ? true : undefined;
+  });
+  expect(receiver.requests).toEqual([]);
+  await stack.client.expect(200, 'POST', '/v1/operations/queues/deliveries/resume');
+  await receiver.waitFor(2);
+});
+
 it('erases an account with all that it owns, also what no list leads to, on whichever node it is', async () => {
   await stack.client.expect(201, 'POST', '/v1/accounts', { id: 'acme', name: 'Acme' });
   const asAcme = { 'x-account-id': 'acme' };

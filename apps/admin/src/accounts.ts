@@ -1,12 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { newAccountSchema, presentAccount } from '@hookferry/core/accounts/accounts';
+import { newAccountSchema, presentAccount, type ShownAccount } from '@hookferry/core/accounts/accounts';
 import {
   ACCOUNT_ID_PREFIX,
-  type Account,
   type AccountId,
   accountIdSchema,
   DEFAULT_ACCOUNT,
 } from '@hookferry/core/domain/account';
+import { pauseReasonSchema } from '@hookferry/core/domain/pause';
 import { AppError } from '@hookferry/core/platform/app-error';
 import type { Command } from 'commander';
 import { z } from 'zod';
@@ -109,23 +109,22 @@ export function addDeleteAccount(accounts: Command, { output, withContext }: Cli
 
 const HOW_TO_OPEN = 'Set SECRETS_ENCRYPTION_KEY to the value that the API and the workers have.';
 
+const pauseFlagsSchema = z.object({ reason: pauseReasonSchema.optional() });
+
 export function addPauseAccount(accounts: Command, { output, withContext }: Cli): void {
   accounts
     .command('pause')
     .description('Disable all webhooks of an account. Its events are accepted, and its deliveries held.')
     .argument('<id>', "the account's id")
-    .action(async (givenId: unknown) => {
+    .option('--reason <text>', 'why, for other operators and the audit log')
+    .action(async (givenId: unknown, given: unknown) => {
       const id = parseId(givenId);
+      const { reason } = parseFlags(pauseFlagsSchema, given);
       await withContext(async (context) => {
-        await withAdvice('not_found', 'See: hookferry-admin accounts list', context.accounts.read(id));
-        const actOf = () => context.actOf('accounts pause', 'webhook.disable', { accountId: id });
-        const count = await withAdvice(
-          'secret_unreadable',
-          HOW_TO_OPEN,
-          context.operations.pauseAccount(id, actOf),
-        );
+        const order = orderOf(context, 'account.pause', id);
+        const { changed } = await withPauseAdvice(context.accountPauses.pause(id, reason, order));
         output.out(
-          `Disabled ${count} webhooks of the account ${id}. To go on: hookferry-admin accounts resume ${id}\n`,
+          `Disabled ${changed} webhooks of the account ${id}. To go on: hookferry-admin accounts resume ${id}\n`,
         );
       });
     });
@@ -139,15 +138,22 @@ export function addResumeAccount(accounts: Command, { output, withContext }: Cli
     .action(async (givenId: unknown) => {
       const id = parseId(givenId);
       await withContext(async (context) => {
-        const actOf = () => context.actOf('accounts resume', 'webhook.enable', { accountId: id });
-        const count = await withAdvice(
-          'secret_unreadable',
-          HOW_TO_OPEN,
-          context.operations.resumeAccount(id, actOf),
-        );
-        output.out(`Enabled ${count} webhooks of the account ${id}.\n`);
+        const order = orderOf(context, 'account.resume', id);
+        const { changed } = await withPauseAdvice(context.accountPauses.resume(id, order));
+        output.out(`Enabled ${changed} webhooks of the account ${id}.\n`);
       });
     });
+}
+
+function orderOf(context: AdminContext, action: 'account.pause' | 'account.resume', targetId: AccountId) {
+  const command = action === 'account.pause' ? 'accounts pause' : 'accounts resume';
+  const act = context.actOf(command, action, { accountId: DEFAULT_ACCOUNT, targetId });
+  return { act, newId: context.newId };
+}
+
+async function withPauseAdvice<Result>(pausing: Promise<Result>): Promise<Result> {
+  const advice = 'See: hookferry-admin accounts list';
+  return await withAdvice('secret_unreadable', HOW_TO_OPEN, withAdvice('not_found', advice, pausing));
 }
 
 function parseId(given: unknown): AccountId {
@@ -181,9 +187,14 @@ async function readLeft(context: AdminContext, id: AccountId): Promise<string | 
   }
 }
 
-function accountTable(accounts: readonly Account[]): string {
+function accountTable(accounts: readonly ShownAccount[]): string {
   const rows = accounts
     .map(presentAccount)
-    .map(({ id, name, status, created_at }) => [id, name ?? '', status, created_at]);
+    .map(({ id, name, status, pause, created_at }) => [
+      id,
+      name ?? '',
+      pause ? 'paused' : status,
+      created_at,
+    ]);
   return formatTable(['ID', 'NAME', 'STATUS', 'CREATED'], rows);
 }

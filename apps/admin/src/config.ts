@@ -2,11 +2,12 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { storeSettings } from '@hookferry/core/core/store-settings';
 import { proxyUrlSchema, SOURCE_ADDRESSES } from '@hookferry/core/deliver/egress/egress-settings';
-import { type Environment, readConfig } from '@hookferry/core/platform/settings';
+import { confirmationSettings, type Environment, readConfig } from '@hookferry/core/platform/settings';
 import { z } from 'zod';
 
 const schema = z.object({
   ...storeSettings,
+  ...confirmationSettings,
   SOURCE_ADDRESSES,
   DELIVERY_PROXY_URL: proxyUrlSchema.optional(),
 });

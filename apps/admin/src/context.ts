@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { userInfo } from 'node:os';
 import { openCore } from '@hookferry/core/core/open-core';
+import { openConfirmation } from '@hookferry/core/core/open-process';
 import type { Stores } from '@hookferry/core/core/open-stores';
 import { AccessTokenStore } from '@hookferry/core/deliver/redis-access-token-store';
 import { type Act, AUDIT_ID_PREFIX, type AuditAction, type AuditEntry } from '@hookferry/core/domain/audit';
@@ -14,11 +15,13 @@ import { createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { RedisClock } from '@hookferry/core/platform/redis-clock';
 import {
   type ConnectionRole,
+  type ConnectOptions,
   connectRedis,
   queuePrefix,
   type RedisClient,
 } from '@hookferry/core/platform/redis-connect';
 import { storageUnavailable } from '@hookferry/core/platform/redis-errors';
+import { ConnectionHealth } from '@hookferry/core/platform/redis-keeper';
 import type { SealingKey } from '@hookferry/core/platform/sealing-key';
 import { settledWithin } from '@hookferry/core/platform/timers';
 import { LayoutStore } from '@hookferry/core/queue/redis-layout-store';
@@ -43,14 +46,23 @@ export async function withContext(
     if (signal.name === 'task.failed') warn(`Failed: ${signal.task}. ${messageOf(signal.error)}\n`);
   };
   await withRedis('answering', config.REDIS_URL, async (redis) => {
+    const connection = {
+      ...connectionOf('answering', config.REDIS_URL),
+      emit,
+      health: new ConnectionHealth(),
+    };
+    const confirmation = openConfirmation(config.REDIS_CONFIRMED_BY, connection, redis);
+    const mark = confirmation?.mark() ?? 0;
     const context = await openContext(redis, config, emit);
     try {
       await action(context);
+      await confirmation?.confirm(mark);
     } catch (error) {
       await noteRefusal(context, error);
       throw error;
     } finally {
       for (const part of [...context.recorders, ...context.connections]) await part.stop();
+      confirmation?.close();
     }
   });
 }
@@ -124,13 +136,17 @@ export async function withRedis<Result>(
   url: string,
   work: (redis: RedisClient) => Promise<Result>,
 ): Promise<Result> {
-  const redis = connectRedis({ url, role, name: 'admin', emit: () => {} });
+  const redis = connectRedis(connectionOf(role, url));
   try {
     await untilReady(redis);
     return await work(redis);
   } finally {
     redis.disconnect();
   }
+}
+
+function connectionOf(role: ConnectionRole, url: string): ConnectOptions {
+  return { url, role, name: 'admin', emit: () => {} };
 }
 
 /** As they are at the moment: a command is short. */

@@ -1,4 +1,5 @@
 import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
+import { pauseReasonSchema } from '@hookferry/core/domain/pause';
 import type { WholeQueue } from '@hookferry/core/operations/queues';
 import { type PausableQueue, pausableQueues } from '@hookferry/core/queue/bullmq-paused-queues';
 import type { Command } from 'commander';
@@ -46,11 +47,13 @@ export function addPauseQueue(queues: Command, { output, withContext }: Cli): vo
     .command('pause')
     .description('Pause a queue: workers take no more of its jobs. Events are still accepted, and wait.')
     .argument('<queue>', pausableQueues.join(' or '))
-    .action(async (given: unknown) => {
+    .option('--reason <text>', 'why, for other operators and the audit log')
+    .action(async (given: unknown, flags: unknown) => {
       const name = parseName(given);
+      const { reason } = parseFlags(z.object({ reason: pauseReasonSchema.optional() }), flags);
       await withContext(async (context) => {
         const on = { accountId: DEFAULT_ACCOUNT, targetId: name };
-        await context.queues.pause(name, context.actOf('queues pause', 'queue.pause', on));
+        await context.queues.pause(name, reason, context.actOf('queues pause', 'queue.pause', on));
         output.out(`Paused ${name}. To go on: hookferry-admin queues resume ${name}\n`);
       });
     });

@@ -764,10 +764,22 @@ describe('accounts pause', () => {
       ]),
     );
     const { entries } = await new AuditLog(redis.client).listAllDone({}, 10);
-    expect(entries.map(({ action, targetId }) => [action, targetId]).slice(0, 2)).toEqual([
+    expect(entries.map(({ action, targetId }) => [action, targetId]).slice(0, 4)).toEqual([
       ['webhook.enable', mine.id],
+      ['account.resume', 'acme'],
       ['webhook.disable', mine.id],
+      ['account.pause', 'acme'],
     ]);
+  });
+
+  it('notes the reason, and the list shows that the account is paused', async () => {
+    await run('accounts create --id acme');
+    expect((await run('accounts pause acme --reason loud', environment())).exitCode).toBe(0);
+    const paused = await runJson('accounts list');
+    expect(paused[0]).toMatchObject({ id: 'acme', pause: { reason: 'loud', by: { type: 'admin_command' } } });
+    expect((await run('accounts list')).out).toMatch(/acme +paused/);
+    await run('accounts resume acme', environment());
+    expect((await runJson('accounts list'))[0]).toMatchObject({ pause: null });
   });
 
   it('says what it lacks: the account, or the key that opens its webhooks', async () => {

@@ -17,6 +17,7 @@ import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redi
 import { testSealer } from '@hookferry/core/testing/test-sealer';
 import { uniqueAccountId } from '@hookferry/core/testing/unique-ids';
 import { withMethods } from '@hookferry/core/testing/with-methods';
+import { Redis } from 'ioredis';
 import request from 'supertest';
 import { createApp } from './app';
 import { capabilities } from './capabilities';
@@ -234,6 +235,42 @@ it('is not ready, and says why, while Redis answers and takes no write', async (
   await server.makeRoom();
   await untilReady(api.url);
   expect((await shown()).refuses).toBe('0');
+});
+
+it('says that nothing is stored while no replica confirms it, whatever the request, and knows it afterwards', async () => {
+  const server = willClose(await startRedisServer());
+  const { port } = new URL(server.url);
+  const replica = willClose(await startRedisServer(['--replicaof', `127.0.0.1 ${port}`]));
+  const client = new Redis(replica.url);
+  willClose({ close: () => client.disconnect() });
+  while (!(await client.info('replication')).includes('link_status:up'));
+  const api = willClose(await startTestApi({ REDIS_CONFIRMED_BY: '1' }, server.url));
+  await untilReady(api.url);
+  const { key } = await api.issueKey();
+  const ask = (method: 'get' | 'post', path: string, body?: object) =>
+    request(api.url)[method](path).auth(key, { type: 'bearer' }).send(body);
+  const event = { type: keywordQuickWin.name, data: keywordQuickWin.example };
+  const webhook = { url: 'https://receiver.example.com/hook', events: [event.type] };
+  expect((await ask('post', '/v1/events', { ...event, id: 'first' })).status).toBe(202);
+
+  await client.replicaof('NO', 'ONE');
+  const refused = { status: 503, code: 'storage_unavailable' };
+  const second = { ...event, id: 'second' };
+  expect(readProblem(await ask('post', '/v1/events', second))).toEqual(refused);
+  // It is stored already, and still no replica has it.
+  expect(readProblem(await ask('post', '/v1/events', second))).toEqual(refused);
+  expect(readProblem(await ask('post', '/v1/events/batch', { events: [second] }))).toEqual(refused);
+  expect(readProblem(await ask('post', '/v1/webhooks', webhook))).toEqual(refused);
+  expect((await ask('get', '/v1/webhooks')).status).toBe(200);
+  const ready = await request(api.url).get('/readyz');
+  expect(ready.body).toMatchObject({ reason: 'redis_refuses_writes' });
+  expect((await request(api.url).get('/metrics')).text).toMatch(
+    /^webhooks_redis_confirmation_duration_seconds_count\{result="too_few"\} [1-9]/m,
+  );
+
+  await client.replicaof('127.0.0.1', port);
+  await untilReady(api.url);
+  expect((await ask('post', '/v1/events', second)).status).toBe(200);
 });
 
 it('lets nobody in before Redis answers, and knows the bootstrap key from the first request on', async () => {

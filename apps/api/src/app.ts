@@ -1,6 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type Express } from 'express';
 import type { ApiContext } from './context';
+import { allowOrigins } from './http/allow-origins';
 import type { ApiCapability } from './http/capability';
 import { mountDocs } from './http/docs';
 import { mountHomePage } from './http/home-page';
@@ -27,6 +28,7 @@ export function createApp(core: ApiContext, capabilities: readonly ApiCapability
   // The proxies whose `X-Forwarded-For` is trusted: a number of hops, or address ranges.
   app.set('trust proxy', config.TRUST_PROXY);
   app.use(beginRequests(context));
+  if (config.PORTAL_ALLOWED_ORIGINS.length > 0) app.use(allowOrigins(config.PORTAL_ALLOWED_ORIGINS));
   // First, since nearly all requests are for them. They write their heads at once, and what comes behind sets
   // its headers one by one.
   mountRoutes(app, routes, context);

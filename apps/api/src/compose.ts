@@ -30,7 +30,7 @@ export async function composeApi(
   const listeners = [...given];
   const emit = createEmit(listeners);
   const { context, parts } = openContext(config, emit, tracing?.beginSpan);
-  const { redis, redisClock, shards, bootstrap, drain, movedHistory, newId } = context;
+  const { redis, confirmation, redisClock, shards, bootstrap, drain, movedHistory, newId } = context;
   const opened: readonly ApiCapability[] = [
     ...(tracing ? [tracing] : []),
     ...capabilities.map((each) => each.open(context)),
@@ -63,7 +63,13 @@ export async function composeApi(
       { name: 'pause watch', stop: () => pauseWatch.stop() },
       { name: 'shards', stop: () => shards.stop() },
       { name: 'clock', stop: () => redisClock.stop() },
-      { name: 'connection', stop: async () => redis.disconnect() },
+      {
+        name: 'connection',
+        stop: async () => {
+          confirmation?.close();
+          redis.disconnect();
+        },
+      },
     ],
   };
 }

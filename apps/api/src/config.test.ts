@@ -58,6 +58,7 @@ describe('config', () => {
         QUEUE_INSPECTOR_ENABLED: false,
         PORTAL: true,
         PORTAL_FRAME_ANCESTORS: [],
+        PORTAL_ALLOWED_ORIGINS: [],
         PORTAL_SESSION_STORAGE: 'memory',
       });
     });
@@ -94,6 +95,7 @@ describe('config', () => {
           QUEUE_INSPECTOR_ENABLED: 'true',
           PORTAL: 'false',
           PORTAL_FRAME_ANCESTORS: 'https://app.example.com,http://localhost:8080',
+          PORTAL_ALLOWED_ORIGINS: 'https://app.example.com',
           PUBLIC_URL: 'https://hooks.example.com',
           SOURCE: 'urn:example:hooks',
         }),
@@ -144,6 +146,7 @@ describe('config', () => {
         QUEUE_INSPECTOR_ENABLED: true,
         PORTAL: false,
         PORTAL_FRAME_ANCESTORS: ['https://app.example.com', 'http://localhost:8080'],
+        PORTAL_ALLOWED_ORIGINS: ['https://app.example.com'],
         PORTAL_SESSION_STORAGE: 'memory',
         PUBLIC_URL: 'https://hooks.example.com',
         SOURCE: 'urn:example:hooks',
@@ -238,6 +241,7 @@ describe('portal settings', () => {
         'http://localhost:8080',
         'https://xn--bcher-kva.example',
       ],
+      PORTAL_ALLOWED_ORIGINS: [],
       PORTAL_SESSION_STORAGE: 'memory',
       PUBLIC_URL: 'https://hooks.example.com',
     });

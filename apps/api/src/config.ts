@@ -14,6 +14,7 @@ import {
   SAME_AS_KEY,
 } from '@hookferry/core/platform/duration';
 import {
+  confirmationSettings,
   deliverySettings,
   type Environment,
   flagSchema,
@@ -47,6 +48,11 @@ export const portalSettings = {
   PORTAL_FRAME_ANCESTORS: originListSchema
     .prefault('')
     .describe('origins whose pages may show the portal in a frame, separated by commas; none: no page may'),
+  PORTAL_ALLOWED_ORIGINS: originListSchema
+    .prefault('')
+    .describe(
+      'origins whose pages may call the API with the [token of a portal session](portal.md#a-page-of-your-own), separated by commas; none: no page may',
+    ),
   PORTAL_SESSION_STORAGE: z
     .enum(['memory', 'tab'])
     .default('memory')
@@ -66,6 +72,7 @@ const receiveSettings = {
 export const apiSettings = z
   .object({
     ...storeSettings,
+    ...confirmationSettings,
     ...secretsSettings,
     ...egressSettings,
     ...transformSettings,

@@ -34,7 +34,8 @@ const TRIALS_WAITING = { maxWaitingOfAccount: 8, maxWaiting: 100 };
  * @returns beside it, `parts`, which stop after the HTTP server, in their order.
  */
 export function openContext(config: ApiConfig, emit: Emit, beginSpan?: BeginSpan) {
-  const own = openProcess({ config, role: 'answering', name: 'api', emit });
+  const confirmedBy = config.REDIS_CONFIRMED_BY;
+  const own = openProcess({ config, role: 'answering', name: 'api', confirmedBy, emit });
   const { redis, shards, clock } = own;
   const heavyTurns = new HeavyTurns();
   const core = openCore({ ...own, config, beginSpan, database: DATABASE, heavyTurns });

@@ -131,7 +131,7 @@ describe('the rate limit', () => {
     expect(readProblem(tooLong)).toEqual({ status: 429, code: 'rate_limited' });
     // The request itself was one.
     expect(tooLong.headers.ratelimit).toContain('r=5;');
-    expect((await publish(5)).status).toBe(200);
+    expect((await publish(5)).status).toBe(207);
     expect((await publish(1)).status).toBe(429);
     expect(api?.signals.named('event.accepted')).toHaveLength(9);
   });

@@ -50,9 +50,23 @@ export const failOvers: readonly Scenario[] = [
     () => partitionedMaster(['--min-replicas-to-write', '1', '--min-replicas-max-lag', '1']),
   ),
   failOver('cluster-node-kill', 'kill -9 of the node of a Cluster that has the queues', clusterNode),
+  confirmed('sentinel-kill', () => killedMaster([])),
+  confirmed('sentinel-flap', () => flappingMaster(FLAPS)),
+  confirmed('sentinel-partition', () => partitionedMaster([])),
+  confirmed('cluster-node-kill', clusterNode),
 ];
 
-function failOver(name: string, what: string, start: () => Promise<Breakable>): Scenario {
+/** The same, where a replica confirms what is acknowledged: none of that may be lost. */
+function confirmed(name: string, start: () => Promise<Breakable>): Scenario {
+  return failOver(
+    `${name}-confirmed`,
+    `${name} with REDIS_CONFIRMED_BY=1: nothing acknowledged may be lost`,
+    start,
+    1,
+  );
+}
+
+function failOver(name: string, what: string, start: () => Promise<Breakable>, confirmedBy = 0): Scenario {
   return {
     name,
     what,
@@ -68,6 +82,7 @@ function failOver(name: string, what: string, start: () => Promise<Breakable>): 
         progress: new Progress(name),
         startRedis: async () => redis,
         redisMayLose: ASYNCHRONOUS,
+        confirmedBy,
         act: async (scene) => await breakOnce(name, scene, redis),
       });
     },

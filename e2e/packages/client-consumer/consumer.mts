@@ -34,8 +34,8 @@ export const mistakes = [
   () => client.GET('/v1/webhooks', { singal: AbortSignal.abort() }),
   // @ts-expect-error this is no list
   () => client.paginate('/v1/webhooks/{id}', { params: { path: { id: 'crm' } } }),
-  // @ts-expect-error this list has no pages
-  () => client.paginate('/v1/event-types'),
+  // @ts-expect-error this has no pages
+  () => client.paginate('/v1/me'),
   // @ts-expect-error its response is not JSON: see exportDeliveries
   () => client.GET('/v1/deliveries/export'),
 ];

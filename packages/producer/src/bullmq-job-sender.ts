@@ -4,6 +4,7 @@ import { EVENTS_QUEUE } from './contract';
 import type { EventJob } from './event';
 import type { RedisConnection } from './redis-connection';
 import { refusalIn } from './refusal';
+import type { ReplicaWait } from './replica-wait';
 import { within } from './within';
 
 /** Why jobs are not on the queue, or may be missing there. */
@@ -27,6 +28,8 @@ export class JobSender {
   constructor(
     private readonly redis: RedisConnection,
     private readonly patienceMs: number,
+    /** Absent: no replica has to confirm anything. */
+    private readonly replicas?: ReplicaWait,
   ) {}
 
   /** In one round trip, but not all or nothing. `undefined` when all of them are on the queue. */
@@ -41,7 +44,9 @@ export class JobSender {
         await within(left(), this.redis.untilReady());
         const queue = await this.#open(left());
         code = 'outcome_unknown';
+        const mark = this.replicas?.mark() ?? 0;
         await within(left(), add(queue, jobs));
+        if (this.replicas) await within(left(), this.replicas.confirm(mark));
         return undefined;
       } catch (error) {
         cause = error;

@@ -132,12 +132,13 @@ describe('publish', () => {
   });
 
   it.each([
-    ['account_id', ': did you mean "accountId"?'],
-    ['webhook_ids', ': did you mean "webhookIds"?'],
-    ['deliver_at', ': did you mean "deliverAt"?'],
-    ['account', ': did you mean "accountId"?'],
-    ['priority', '. It may have type,'],
-    ['webhookId', ': did you mean "webhookIds"?'],
+    ['account_id', '; you may mean "accountId".'],
+    ['webhook_ids', '; you may mean "webhookIds".'],
+    ['deliver_at', '; you may mean "deliverAt".'],
+    ['account', '; you may mean "accountId".'],
+    ['priority', '; it may have type,'],
+    ['acountId', '; you may mean "accountId".'],
+    ['webhookId', '; you may mean "webhookIds".'],
   ])('refuses the unknown member "%s", alone and among others', async (name, hint) => {
     const wrong = { ...event, [name]: 'acme' } as typeof event;
     const error = await ofTest()
@@ -342,4 +343,40 @@ it('has the types that every service knows', () => {
     'import.completed': true,
   };
   expect(Object.keys(names).sort()).toEqual(publishableTypes.map(({ name }) => name).sort());
+});
+
+describe('with replicas that confirm', () => {
+  async function startPair() {
+    const master = willClose(await startRedisServer());
+    const { port } = new URL(master.url);
+    const replica = willClose(await startRedisServer(['--replicaof', `127.0.0.1 ${port}`]));
+    const client = new Redis(replica.url);
+    willClose({ close: () => client.disconnect() });
+    while (!(await client.info('replication')).includes('link_status:up'));
+    return { master, client, port };
+  }
+
+  it('resolves once a replica has the event: it is there when the master dies in the next moment', async () => {
+    const { master, client } = await startPair();
+    const publisher = open({ redisUrl: master.url, confirmedBy: 1, ...PATIENT });
+    const events = Array.from({ length: 50 }, (_, i) => ({ ...event, id: `order-${i}` }));
+    await Promise.all(events.map((each) => publisher.publish(each)));
+    await master.close();
+    expect(await client.llen('bull:events:wait')).toBe(50);
+  });
+
+  it('does not say that it is published while none has it, and does when one is back', async () => {
+    const { master, client, port } = await startPair();
+    const publisher = open({ redisUrl: master.url, confirmedBy: 1, ...PATIENT });
+    const impatient = open({ redisUrl: master.url, confirmedBy: 1, patienceMs: 2_000 });
+    await publisher.publish({ ...event, id: 'order-1' });
+    await client.replicaof('NO', 'ONE');
+    await expect(impatient.publish({ ...event, id: 'order-2' })).rejects.toMatchObject({
+      code: 'outcome_unknown',
+      eventId: 'order-2',
+    });
+    const waiting = publisher.publish({ ...event, id: 'order-3' });
+    await client.replicaof('127.0.0.1', port);
+    expect(await waiting).toEqual({ id: 'order-3' });
+  });
 });

@@ -12,6 +12,13 @@ it.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 86_400_001, '5000', n
   },
 );
 
+it.each([-1, 1.5, 11, '1', null])('refuses %p replicas when the publisher is made', (confirmedBy) => {
+  const options = { redisUrl: 'redis://127.0.0.1:1', confirmedBy } as PublisherOptions;
+  expect(() => createEventPublisher(options)).toThrow(
+    new TypeError('createEventPublisher: confirmedBy must be a whole number of replicas from 0 to 10.'),
+  );
+});
+
 it.each([[{}], [{ redisUrl: undefined }], [{ connection: undefined }], [{ connection: null }]])(
   'takes no Redis of its own choice for %j',
   (options) => {

@@ -5,7 +5,6 @@ import type { Act } from '@hookferry/core/domain/audit';
 import {
   AppError,
   invalidRequest,
-  jsonPointer,
   prototypeErrors,
   validationErrorsOf,
 } from '@hookferry/core/platform/app-error';
@@ -13,6 +12,7 @@ import { type NewId, newSecretBytes } from '@hookferry/core/platform/ids';
 import { isStorable } from '@hookferry/core/platform/storable-text';
 import { inWords } from '@hookferry/core/platform/zod-words';
 import type { Assumption } from '@hookferry/core/publish/redis-assumption';
+import { jsonPointer } from '@hookferry/producer/fault-words';
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { z } from 'zod';
 import type { ApiContext } from '../context';
@@ -76,11 +76,15 @@ class RouteServer {
     state.route = this.route.path;
     state.isProbe = this.route.isProbe === true;
     state.routeHead = this.#head;
+    // Nothing is lost of a read.
+    const confirmation = this.route.method === 'get' ? undefined : this.context.confirmation;
+    const mark = confirmation?.mark() ?? 0;
     try {
       const assumption = this.route.mayAssume ? assume(this.context, request, state) : undefined;
       const reply = assumption
         ? await this.#replyAsAssumed(request, response, assumption)
         : await this.#reply(request, response, this.context.newId);
+      if (reply && confirmation) await confirmation.confirm(mark);
       if (reply) await sendReply(this.context.unreadAnswers, this.route, response, reply);
     } catch (error) {
       noteRefusal(this.context, this.route, request, state, error);

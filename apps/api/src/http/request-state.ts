@@ -49,6 +49,8 @@ export class RequestState {
   isProbe = false;
   /** What its route adds to the head of each response, names and values by turns. */
   routeHead: readonly string[] | undefined;
+  /** What tells a browser whether a page of another origin may read the response, in the same form. */
+  originHead: string[] | undefined;
   #ownId: string | undefined;
 
   constructor(

@@ -76,13 +76,14 @@ function gatherHeaders(): readonly string[] {
  * costs half of what setting each header does.
  */
 function headOf(state: RequestState): string[] {
-  const { requestId, isClosing, rate, routeHead } = state;
+  const { requestId, isClosing, rate, routeHead, originHead } = state;
   const head = [REQUEST_ID, requestId];
   // A client that keeps its connection open learns that its next request goes elsewhere.
   if (isClosing) head.push('connection', 'close');
   for (const text of SECURITY) head.push(text);
   if (rate) head.push('ratelimit-policy', rate.policy, 'ratelimit', rate.standing);
   if (routeHead) head.push(...routeHead);
+  if (originHead) head.push(...originHead);
   return head;
 }
 

@@ -207,6 +207,7 @@ describe('API keys', () => {
         cloudevents_source: null,
         endpoint_verification: null,
         erasure: null,
+        pause: null,
         history_retention: null,
         quota_bytes: null,
         default_signing: 'hmac',
@@ -283,6 +284,7 @@ describe('API keys', () => {
         cloudevents_source: null,
         endpoint_verification: null,
         erasure: null,
+        pause: null,
         history_retention: null,
         quota_bytes: null,
         default_signing: 'hmac',
@@ -314,6 +316,66 @@ describe('API keys', () => {
       expect(again).toMatchObject({ status: 202, body: erased.body });
       const anew = await call('post', '/v1/accounts', operatorKey).send({ id: accountId });
       expect(readProblem(anew)).toEqual({ status: 409, code: 'conflict' });
+    });
+
+    it('are paused and resumed by an operator, and say by whom, since when, and why', async () => {
+      const { key: operatorKey } = await api.issueKey({ accountId: DEFAULT_ACCOUNT });
+      const { key: own, accountId } = await api.issueKey();
+      const path = `/v1/accounts/${accountId}`;
+      const webhook = { url: 'https://receiver.example.com/hooks', events: ['*'] };
+      const { body: created } = await call('post', '/v1/webhooks', own).send(webhook);
+      const statusOfWebhook = async () => {
+        const { body } = await call('get', `/v1/webhooks/${created.id}`, own);
+        return [body.status, body.disabled_reason];
+      };
+
+      const paused = await call('post', `${path}/pause`, operatorKey).send({ reason: ' too loud ' });
+      const by = { type: 'api_key', id: operatorKey.slice(4, 20) };
+      const pause = { paused_at: expect.stringMatching(TIME), reason: 'too loud', by };
+      expect(paused).toMatchObject({ status: 200, body: { id: accountId, pause, webhooks_changed: 1 } });
+      expect(await statusOfWebhook()).toEqual(['disabled', 'operator']);
+      const again = await call('post', `${path}/pause`, operatorKey);
+      expect(again.body).toEqual({ ...paused.body, webhooks_changed: 0 });
+      expect((await call('get', path, operatorKey)).body.pause).toEqual(paused.body.pause);
+      const { body: list } = await call('get', '/v1/accounts', operatorKey);
+      expect(list.data.find(({ id }: { id: string }) => id === accountId).pause).toEqual(paused.body.pause);
+      const { body: operations } = await call('get', '/v1/operations', operatorKey);
+      expect(operations.paused_accounts).toContainEqual({ account_id: accountId, pause: paused.body.pause });
+
+      const resumed = await call('post', `${path}/resume`, operatorKey);
+      expect(resumed).toMatchObject({ status: 200, body: { pause: null, webhooks_changed: 1 } });
+      expect(await statusOfWebhook()).toEqual(['enabled', null]);
+      const { body: log } = await call('get', `/v1/audit-log?target=${accountId}`, operatorKey);
+      expect(
+        log.data.map(({ action, changes }: { action: string; changes: object[] }) => [action, changes]),
+      ).toEqual([
+        ['account.resume', []],
+        ['account.pause', [{ field: 'reason', to: 'too loud' }]],
+      ]);
+    });
+
+    it('are paused by no other key, for no reason that is too long, and not while they are erased', async () => {
+      const { key: operatorKey } = await api.issueKey({ accountId: DEFAULT_ACCOUNT });
+      const { key: own, accountId } = await api.issueKey();
+      const { key: narrow } = await api.issueKey({ accountId: DEFAULT_ACCOUNT, scopes: ['accounts:act'] });
+      const path = `/v1/accounts/${accountId}`;
+      for (const act of ['pause', 'resume']) {
+        const foreign = await call('post', `${path}/${act}`, own);
+        expect(readProblem(foreign)).toMatchObject({ status: 403, code: 'operator_only' });
+        const refused = await call('post', `${path}/${act}`, narrow);
+        expect(refused.status).toBe(403);
+        expect(refused.body.detail).toContain('admin');
+      }
+      for (const reason of ['', '  ', 'x'.repeat(301), 5]) {
+        const bad = await call('post', `${path}/pause`, operatorKey).send({ reason });
+        expect(readProblem(bad)).toMatchObject({ status: 422, pointers: ['/reason'] });
+      }
+      expect((await call('get', path, operatorKey)).body.pause).toBeNull();
+      await call('post', `${path}/pause`, operatorKey);
+      const erased = await call('delete', path, operatorKey);
+      expect(erased.status).toBe(202);
+      expect((await call('post', `${path}/pause`, operatorKey)).status).toBe(404);
+      expect((await call('post', `${path}/resume`, operatorKey)).status).toBe(404);
     });
 
     it('see nothing of what an operator did for another one', async () => {

@@ -5,7 +5,9 @@ import {
   presentAccount,
 } from '@hookferry/core/accounts/accounts';
 import { ACCOUNT_ID_PREFIX, accountIdSchema } from '@hookferry/core/domain/account';
+import { pauseReasonSchema } from '@hookferry/core/domain/pause';
 import type { AccountUsage } from '@hookferry/core/domain/usage';
+import type { AccountPausing } from '@hookferry/core/operations/account-pauses';
 import type { WholeUsage } from '@hookferry/core/operations/operations';
 import { newestFirstCursorSchema } from '@hookferry/core/platform/redis-timeline';
 import { z } from 'zod';
@@ -170,6 +172,81 @@ export const updateAccount = defineRoute({
     return { status: 200, body: presentAccount(account) };
   },
 });
+
+export const pauseBodySchema = z
+  .strictObject({
+    reason: pauseReasonSchema
+      .optional()
+      .describe('Why, for other operators and the audit log: up to 300 characters. Default: none.'),
+  })
+  .meta({ id: 'PauseRequest' });
+
+const pausingSchema = accountViewSchema
+  .extend({
+    webhooks_changed: z
+      .int()
+      .describe(
+        'How many webhooks this request disabled or enabled. Those that were so before do not count.',
+      ),
+  })
+  .meta({ id: 'AccountPausing' });
+
+/** One that is paused already stays as it is: only webhooks that were enabled since are disabled. */
+export const pauseAccount = defineRoute({
+  operationId: 'pauseAccount',
+  summary: 'Pause the deliveries of an account',
+  method: 'post',
+  path: '/v1/accounts/:id/pause',
+  scope: 'admin',
+  audit: 'account.pause',
+  operatorOnly: true,
+  request: {
+    params: z.object({ id: accountIdSchema }),
+    body: pauseBodySchema,
+    example: { reason: 'Its receivers are down' },
+    mayLackBody: true,
+  },
+  responses: {
+    200: {
+      description: 'The account. Its events are accepted, and its deliveries are held.',
+      schema: pausingSchema,
+    },
+  },
+  async handle({ params, body, act }, core) {
+    const { newId } = core;
+    return {
+      status: 200,
+      body: presentPausing(await core.accountPauses.pause(params.id, body.reason, { act, newId })),
+    };
+  },
+});
+
+/** Repeating it changes nothing. */
+export const resumeAccount = defineRoute({
+  operationId: 'resumeAccount',
+  summary: 'Resume the deliveries of an account',
+  method: 'post',
+  path: '/v1/accounts/:id/resume',
+  scope: 'admin',
+  audit: 'account.resume',
+  operatorOnly: true,
+  request: { params: z.object({ id: accountIdSchema }) },
+  responses: {
+    200: {
+      description:
+        'The account. The webhooks that the pause disabled are enabled, and their held deliveries are sent.',
+      schema: pausingSchema,
+    },
+  },
+  async handle({ params, act }, core) {
+    const { newId } = core;
+    return { status: 200, body: presentPausing(await core.accountPauses.resume(params.id, { act, newId })) };
+  },
+});
+
+function presentPausing({ account, changed }: AccountPausing): z.infer<typeof pausingSchema> {
+  return { ...presentAccount(account), webhooks_changed: changed };
+}
 
 /** With all that it owns, in the background. Repeating it changes nothing. */
 export const eraseAccount = defineRoute({

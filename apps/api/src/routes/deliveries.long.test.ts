@@ -1,6 +1,7 @@
 import { keywordQuickWin } from '@hookferry/core/accounts/event-types/built-in';
 import type { ApiKeyStore } from '@hookferry/core/accounts/redis-api-key-store';
 import type { ApiKey } from '@hookferry/core/domain/account';
+import type { Attempt } from '@hookferry/core/domain/attempt';
 import {
   type DeliveryId,
   type DeliveryParts,
@@ -241,7 +242,7 @@ describe('reading', () => {
         ...listed
       } = (await get(`/v1/deliveries/${id}`)).body;
       expect((await get(path())).body).toEqual({
-        data: [listed],
+        data: [{ ...listed, matching_attempts: null }],
         next_cursor: null,
         has_more: false,
         oldest_searched_at: null,
@@ -312,6 +313,63 @@ describe('reading', () => {
       expect(body.data.map(({ id }: { id: string }) => names.get(id))).toEqual(expected);
     });
 
+    it.each([
+      ['attempt_outcome=http_5xx', { failing: 1, retried: 2 }],
+      ['attempt_outcome=delivered', { retried: 1, delivered: 1 }],
+      ['attempt_outcome=failed', { failing: 1, retried: 2 }],
+      ['attempt_outcome=dns_error,tls_error', {}],
+      ['attempt_outcome=http_4xx,delivered', { retried: 1, delivered: 1 }],
+      ['attempted_since=2026-11-21T12:00:20Z', { retried: 2 }],
+      ['attempted_since=2026-11-21T12:00:10Z&attempted_until=2026-11-21T12:00:20Z', { retried: 1 }],
+      ['attempted_until=2026-11-21T12:00:10Z', { failing: 1, delivered: 1 }],
+      ['attempted_since=2026-11-21T12:00:20Z&attempt_outcome=http_5xx', { retried: 1 }],
+      ['attempt_outcome=http_5xx&status=delivered', { retried: 2 }],
+      ['attempt_outcome=http_5xx&until=2026-11-21T12:00:00.002Z', { failing: 1 }],
+      [`attempt_outcome=failed&data=${encodeURIComponent('{"order":{"id":2}}')}`, { retried: 2 }],
+    ])('counts with ?%s all attempts that match, not only the last one', async (query, expected) => {
+      const at = (startedAt: number, number: number, change: Partial<Attempt> = {}): DeliveryFact => ({
+        kind: 'attempted',
+        attempt: buildAttempt({ startedAt, number, ...change }),
+        nextAttemptAt: change.outcome === 'delivered' ? undefined : startedAt + 10_000,
+      });
+      const accepted = { outcome: 'delivered', responseStatus: 204 } as const;
+      const deliveries = {
+        delivered: await saved([at(ACCEPTED_AT, 1, accepted)], ACCEPTED_AT),
+        failing: await saved([at(ACCEPTED_AT + 1, 1)], ACCEPTED_AT + 1),
+        retried: await saved(
+          [
+            at(ACCEPTED_AT + 10_000, 1),
+            at(ACCEPTED_AT + 20_000, 2, { trigger: 'manual' }),
+            at(ACCEPTED_AT + 30_000, 3, accepted),
+          ],
+          ACCEPTED_AT + 2,
+          '{"order":{"id":2}}',
+        ),
+        waiting: await saved([], ACCEPTED_AT + 3),
+      };
+      const names = new Map(Object.entries(deliveries).map(([name, { id }]) => [String(id), name]));
+      for (const list of [`${path()}?`, `/v1/deliveries?webhook_id=${endpoint.id}&`]) {
+        const { body } = await get(`${list}${query}`);
+        const counts = body.data.map((row: { id: string; matching_attempts: number }) => [
+          names.get(row.id),
+          row.matching_attempts,
+        ]);
+        expect(Object.fromEntries(counts)).toEqual(expected);
+      }
+    });
+
+    it('begins with the events that were accepted before the attempts it looks for', async () => {
+      const client = api.redis.client.pipeline();
+      for (let i = 0; i < 2_500; i += 1) {
+        client.zadd(keys.deliveries(endpoint.id), ACCEPTED_AT + 3_600_000 + i, `evt_of_others_${i}`);
+      }
+      await client.exec();
+      const { id } = await saved([failed]);
+      const time = (at: number) => new Date(at).toISOString();
+      const range = `attempted_since=${time(ACCEPTED_AT)}&attempted_until=${time(ACCEPTED_AT + 60_000)}`;
+      expect((await get(`${path()}?${range}`)).body).toMatchObject({ data: [{ id }], has_more: false });
+    });
+
     it('looks at more than a page in one request, and goes on from there in the next one', async () => {
       const client = api.redis.client.pipeline();
       const count = 2_500;
@@ -333,12 +391,19 @@ describe('reading', () => {
       expect(searchedTo).toEqual(searchedTo.toSorted((a, b) => b - a));
     });
 
-    it.each(['status=gone', 'status_class=600', 'since=yesterday', 'until=2026-11-21', 'data=[]'])(
-      'refuses ?%s',
-      async (query) => {
-        expect((await get(`${path()}?${query}`)).status).toBe(422);
-      },
-    );
+    it.each([
+      'status=gone',
+      'status_class=600',
+      'since=yesterday',
+      'until=2026-11-21',
+      'data=[]',
+      'attempt_outcome=',
+      'attempt_outcome=late',
+      'attempt_outcome=delivered,,failed',
+      'attempted_since=2026-11-21T12:00:01Z&attempted_until=2026-11-21T12:00:00Z',
+    ])('refuses ?%s', async (query) => {
+      expect((await get(`${path()}?${query}`)).status).toBe(422);
+    });
 
     it('shows those of this webhook only', async () => {
       await saved();

@@ -15,13 +15,12 @@ import {
   timeRangeQuery,
 } from '../http/page';
 import { defineRoute } from '../http/route';
+import { isAttemptedInOrder, standingFilterOf, standingQuery } from './delivery-query';
 import {
   deliverySchema,
   deliveryWithAttemptsSchema,
   presentDelivery,
   presentDeliveryWithAttempts,
-  standingFilterOf,
-  standingQuery,
 } from './present-delivery';
 
 const deliveryParams = z.object({ id: z.string().meta(DELIVERY_ID_FORM) });
@@ -43,7 +42,8 @@ const querySchema = pageQuery(eventCursorSchema.extend({ endpointId: endpointIdS
     ...dataQuery,
     ...timeRangeQuery('deliveries of events that were accepted'),
   })
-  .refine(...isInOrder);
+  .refine(...isInOrder)
+  .refine(...isAttemptedInOrder);
 
 export const listDeliveries = defineRoute({
   operationId: 'listDeliveries',
@@ -53,7 +53,10 @@ export const listDeliveries = defineRoute({
   scope: 'deliveries:read',
   request: { query: querySchema },
   responses: {
-    200: { description: 'A page of deliveries.', schema: historyPageOf(deliverySchema, 'DeliveryPage') },
+    200: {
+      description: 'A page of deliveries.',
+      schema: historyPageOf(deliverySchema, 'DeliveryPage'),
+    },
   },
   problems: ['history_unavailable'],
   async handle({ apiKey, query }, core) {
@@ -71,7 +74,9 @@ function presentList(page: DeliveriesPage<ListMark>) {
   return presentHistoryPage(page.deliveries.map(presentDelivery), part);
 }
 
-const ofEventQuerySchema = pageQuery(endpointIdSchema).extend(standingQuery);
+const ofEventQuerySchema = pageQuery(endpointIdSchema)
+  .extend(standingQuery)
+  .refine(...isAttemptedInOrder);
 
 export const listEventDeliveries = defineRoute({
   operationId: 'listEventDeliveries',
@@ -81,7 +86,10 @@ export const listEventDeliveries = defineRoute({
   scope: 'deliveries:read',
   request: { params: z.object({ id: eventIdSchema }), query: ofEventQuerySchema },
   responses: {
-    200: { description: 'A page of deliveries.', schema: historyPageOf(deliverySchema, 'DeliveryPage') },
+    200: {
+      description: 'A page of deliveries.',
+      schema: historyPageOf(deliverySchema, 'DeliveryPage'),
+    },
   },
   problems: ['history_unavailable'],
   async handle({ apiKey, params, query }, core) {
@@ -99,7 +107,8 @@ const ofWebhookQuerySchema = pageQuery(eventCursorSchema)
     ...dataQuery,
     ...timeRangeQuery('deliveries of events that were accepted'),
   })
-  .refine(...isInOrder);
+  .refine(...isInOrder)
+  .refine(...isAttemptedInOrder);
 
 export const listWebhookDeliveries = defineRoute({
   operationId: 'listWebhookDeliveries',
@@ -109,7 +118,10 @@ export const listWebhookDeliveries = defineRoute({
   scope: 'deliveries:read',
   request: { params: z.object({ id: endpointRefSchema }), query: ofWebhookQuerySchema },
   responses: {
-    200: { description: 'A page of deliveries.', schema: historyPageOf(deliverySchema, 'DeliveryPage') },
+    200: {
+      description: 'A page of deliveries.',
+      schema: historyPageOf(deliverySchema, 'DeliveryPage'),
+    },
   },
   problems: ['history_unavailable'],
   async handle({ apiKey, params, query }, core) {

@@ -4,8 +4,10 @@ import {
   createAccount,
   eraseAccount,
   listAccounts,
+  pauseAccount,
   readAccount,
   readAccountUsage,
+  resumeAccount,
   updateAccount,
 } from './accounts';
 import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from './api-keys';
@@ -32,7 +34,7 @@ import { exportDeliveries } from './export';
 import { tryFilter } from './filters';
 import { readMe } from './me';
 import { readDeliveryMetrics, readEventMetrics } from './metrics';
-import { listStoppedWebhooks, readOperations } from './operations';
+import { listStoppedWebhooks, pauseQueue, readOperations, resumeQueue } from './operations';
 import { listHeavyAccounts, readLastDay, readReadiness } from './operations-day';
 import {
   createPortalSession,
@@ -143,6 +145,8 @@ export const routes: readonly Route[] = [
   readAccount, //           GET    /v1/accounts/:id
   updateAccount, //         PATCH  /v1/accounts/:id
   eraseAccount, //          DELETE /v1/accounts/:id
+  pauseAccount, //          POST   /v1/accounts/:id/pause
+  resumeAccount, //         POST   /v1/accounts/:id/resume
   readAccountUsage, //      GET    /v1/account/usage
   readSourceAddresses, //   GET    /v1/source-addresses
   readStatus, //            GET    /v1/status
@@ -151,6 +155,8 @@ export const routes: readonly Route[] = [
   readLastDay, //           GET    /v1/operations/last-day
   listHeavyAccounts, //     GET    /v1/operations/accounts
   readReadiness, //         GET    /v1/operations/readiness
+  pauseQueue, //            POST   /v1/operations/queues/:name/pause
+  resumeQueue, //           POST   /v1/operations/queues/:name/resume
   listDeadLetters, //       GET    /v1/dead-letters
   readDeadLetter, //        GET    /v1/dead-letters/:id
   retryDeadLetter, //       POST   /v1/dead-letters/:id/retry

@@ -53,7 +53,7 @@ it('gives the attempts of the last 24 hours, by the hour', async () => {
   expect(body).toEqual({
     data: [
       {
-        start,
+        starts_at: start,
         group: { webhook_id: endpointId },
         ...{ attempts: 1, delivered: 1, failed: 0, retried: 0, exhausted: 0 },
         // Right within 2.2 %: these are 100.
@@ -66,7 +66,7 @@ it('gives the attempts of the last 24 hours, by the hour', async () => {
     source: 'recent',
   });
   const { body: all } = await get(`?since=${start}&interval=1h`).expect(200);
-  expect(all).toMatchObject({ data: [{ start, group: {}, attempts: 1 }], since: start });
+  expect(all).toMatchObject({ data: [{ starts_at: start, group: {}, attempts: 1 }], since: start });
 });
 
 it("shows nothing of another account's", async () => {
@@ -109,8 +109,8 @@ it('counts the events that were accepted', async () => {
     .expect(200);
   const startOf = (at: number) => new Date(Math.floor(at / HOUR_MS) * HOUR_MS).toISOString();
   expect(body.data).toEqual([
-    { start: startOf(now - 3 * HOUR_MS), events: 2 },
-    { start: startOf(now - 1), events: 1 },
+    { starts_at: startOf(now - 3 * HOUR_MS), events: 2 },
+    { starts_at: startOf(now - 1), events: 1 },
   ]);
 });
 

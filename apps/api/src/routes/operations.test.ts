@@ -68,6 +68,7 @@ describe('GET /v1/operations', () => {
       name: 'deliveries',
       shard: 0,
       paused: false,
+      pause: null,
       waiting: 0,
       active: 0,
       delayed: 0,
@@ -80,6 +81,44 @@ describe('GET /v1/operations', () => {
     for (const path of ['', '/webhooks', '/last-day', '/accounts', '/readiness']) {
       expect((await get(`/v1/operations${path}`, customerKey)).status).toBe(403);
     }
+  });
+});
+
+describe('pausing a queue', () => {
+  const post = (path: string, key = operatorKey) =>
+    request(api.url).post(`/v1/operations/queues/${path}`).set('authorization', `Bearer ${key}`);
+
+  async function untilShown(isPaused: boolean) {
+    for (;;) {
+      const { body } = await get('/v1/operations').expect(200);
+      const found = body.queues.find(({ name }: { name: string }) => name === 'deliveries');
+      if (found.paused === isPaused) return found;
+    }
+  }
+
+  it('says who paused it, since when, and why, until it is resumed', async () => {
+    const { body } = await post('deliveries/pause').send({ reason: 'The network is down' }).expect(200);
+    const by = { type: 'api_key', id: operatorKey.slice(4, 20) };
+    expect(body).toEqual({
+      name: 'deliveries',
+      pause: { paused_at: expect.any(String), reason: 'The network is down', by },
+    });
+    expect((await untilShown(true)).pause).toEqual(body.pause);
+    expect((await post('deliveries/pause').expect(200)).body).toEqual(body);
+    const { body: resumed } = await post('deliveries/resume').expect(200);
+    expect(resumed).toEqual({ name: 'deliveries', pause: null });
+    expect((await untilShown(false)).pause).toBeNull();
+  });
+
+  it("is for an operator's admin key, and for queues that may be paused", async () => {
+    const { key: narrow } = await api.issueKey({ accountId: DEFAULT_ACCOUNT, scopes: ['accounts:act'] });
+    for (const key of [customerKey, narrow]) {
+      expect((await post('deliveries/pause', key)).status).toBe(403);
+      expect((await post('deliveries/resume', key)).status).toBe(403);
+    }
+    expect([404, 422]).toContain((await post('erasures/pause')).status);
+    const { body } = await get('/v1/operations').expect(200);
+    expect(body.queues.some(({ paused }: { paused: boolean }) => paused)).toBe(false);
   });
 });
 

@@ -1,6 +1,7 @@
 import { WEIGHT } from '@hookferry/core/accounts/accounts';
 import type { HoldReason } from '@hookferry/core/domain/delivery';
 import { disabledReasons } from '@hookferry/core/domain/endpoint';
+import { pauseViewSchema, presentPause, presentPauseOrNull } from '@hookferry/core/domain/pause';
 import { workedQueues } from '@hookferry/core/domain/queues';
 import {
   type ServiceState,
@@ -9,10 +10,11 @@ import {
 } from '@hookferry/core/operations/operations';
 import type { SeenWorker } from '@hookferry/core/operations/redis-worker-reports';
 import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
-import type { QueueState } from '@hookferry/core/queue/bullmq-queue-standings';
+import { pausableQueues } from '@hookferry/core/queue/bullmq-paused-queues';
 import { z } from 'zod';
 import { pageOf, pageQuery, presentPage } from '../http/page';
 import { defineRoute } from '../http/route';
+import { pauseBodySchema } from './accounts';
 
 const count = z.int().min(0);
 const perSecond = z.number().min(0);
@@ -24,6 +26,9 @@ const queueSchema = z
     paused: z
       .boolean()
       .describe('Whether an operator has paused the queue: no worker takes its jobs until it is resumed.'),
+    pause: pauseViewSchema
+      .nullable()
+      .describe('Who has paused the queue, when, and why. Null: it is not paused, or that is not recorded.'),
     waiting: count.describe('How many jobs a worker may take now, or once the queue is resumed.'),
     active: count.describe('How many jobs workers are processing.'),
     delayed: count.describe(
@@ -77,6 +82,13 @@ const busyAccountSchema = z
   })
   .meta({ id: 'BusyAccount' });
 
+const pausedAccountSchema = z
+  .object({
+    account_id: z.string().describe('The id of the account.'),
+    pause: pauseViewSchema.describe('Who has paused it, when, and why.'),
+  })
+  .meta({ id: 'PausedAccount' });
+
 const heldByReasonSchema = z
   .object({
     disabled: count.describe('Their webhook is disabled.'),
@@ -106,6 +118,9 @@ const operationsSchema = z
     workers: z.array(workerSchema).describe('The workers that reported within the last 30 seconds.'),
     breakers_open: count.describe('How many webhooks have an open circuit breaker.'),
     webhooks_disabled: count.describe('How many webhooks are disabled.'),
+    paused_accounts: z
+      .array(pausedAccountSchema)
+      .describe('The paused accounts, the last paused first: up to 100.'),
     busiest_accounts: z
       .array(busyAccountSchema)
       .describe('The accounts with the most waiting deliveries: up to 10.'),
@@ -139,6 +154,10 @@ function presentOperations(operations: ServiceState): z.infer<typeof operationsS
     workers: operations.workers.map(presentWorker),
     breakers_open: operations.openBreakers,
     webhooks_disabled: operations.disabledEndpoints,
+    paused_accounts: operations.pausedAccounts.map(({ accountId, pause }) => ({
+      account_id: accountId,
+      pause: presentPause(pause),
+    })),
     busiest_accounts: operations.busiestAccounts.map(({ accountId, waiting, weight }) => ({
       account_id: accountId,
       waiting,
@@ -147,9 +166,14 @@ function presentOperations(operations: ServiceState): z.infer<typeof operationsS
   };
 }
 
-function presentQueue(queue: QueueState): z.infer<typeof queueSchema> {
-  const { isPaused: paused, oldestWaitedMs, ...counts } = queue;
-  return { paused, oldest_waiting_seconds: inTenths(oldestWaitedMs / 1_000), ...counts };
+function presentQueue(queue: ServiceState['queues'][number]): z.infer<typeof queueSchema> {
+  const { isPaused: paused, pause, oldestWaitedMs, ...counts } = queue;
+  return {
+    paused,
+    pause: presentPauseOrNull(pause),
+    oldest_waiting_seconds: inTenths(oldestWaitedMs / 1_000),
+    ...counts,
+  };
 }
 
 function presentWorker(worker: SeenWorker): z.infer<typeof workerSchema> {
@@ -240,3 +264,58 @@ function presentStopped(endpoint: StoppedEndpoint): z.infer<typeof stoppedWebhoo
     since: formatTimeOrNull(since),
   };
 }
+
+const queueParams = z.object({ name: z.enum(pausableQueues) });
+
+const pausedQueueSchema = z
+  .object({
+    name: z.enum(pausableQueues).describe('The name of the queue.'),
+    pause: pauseViewSchema.nullable().describe('Who has paused it, when, and why. Null: it is not paused.'),
+  })
+  .meta({ id: 'PausedQueue' });
+
+/** In all shards. One that is paused already keeps who paused it, when, and why. */
+export const pauseQueue = defineRoute({
+  operationId: 'pauseQueue',
+  summary: 'Pause a queue',
+  method: 'post',
+  path: '/v1/operations/queues/:name/pause',
+  scope: 'admin',
+  audit: 'queue.pause',
+  operatorOnly: true,
+  request: {
+    params: queueParams,
+    body: pauseBodySchema,
+    example: { reason: 'The network is down' },
+    mayLackBody: true,
+  },
+  responses: {
+    200: {
+      description: 'The queue. Workers take no more of its jobs; events are still accepted, and wait.',
+      schema: pausedQueueSchema,
+    },
+  },
+  async handle({ params: { name }, body, act }, core) {
+    const pause = presentPauseOrNull(await core.queues.pause(name, body.reason, act));
+    return { status: 200, body: { name, pause } };
+  },
+});
+
+/** Repeating it changes nothing. */
+export const resumeQueue = defineRoute({
+  operationId: 'resumeQueue',
+  summary: 'Resume a queue',
+  method: 'post',
+  path: '/v1/operations/queues/:name/resume',
+  scope: 'admin',
+  audit: 'queue.resume',
+  operatorOnly: true,
+  request: { params: queueParams },
+  responses: {
+    200: { description: 'The queue. Workers take its jobs again.', schema: pausedQueueSchema },
+  },
+  async handle({ params: { name }, act }, core) {
+    const pause = presentPauseOrNull(await core.queues.resume(name, act));
+    return { status: 200, body: { name, pause } };
+  },
+});

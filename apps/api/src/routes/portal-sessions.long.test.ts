@@ -312,6 +312,43 @@ describe("another site's page", () => {
     }
   });
 
+  it('may read answers if it is listed, to requests with a session', async () => {
+    const origin = 'https://app.example.com';
+    const other = willClose(await startTestApi({ PORTAL_ALLOWED_ORIGINS: origin }));
+    const { key: otherKey } = await other.issueKey();
+    const token = await signInTo(other, otherKey, {});
+    const asked = await request(other.url).options('/v1/webhooks').set({
+      origin,
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'authorization,content-type',
+    });
+    expect(asked.status).toBe(204);
+    expect(asked.headers).toMatchObject({
+      vary: 'Origin',
+      'access-control-allow-origin': origin,
+      'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
+      'access-control-allow-headers': expect.stringContaining('authorization, content-type'),
+      'access-control-max-age': '600',
+    });
+    const list = (as: string | undefined, from: string) =>
+      call('get', '/v1/webhooks', as, other).set({ origin: from });
+    const listed = await list(token, origin);
+    expect(listed.status).toBe(200);
+    expect(listed.headers).toMatchObject({ vary: 'Origin', 'access-control-allow-origin': origin });
+    expect(listed.headers['access-control-expose-headers']).toContain('Retry-After');
+    expect(readProblem(await list(otherKey, origin))).toEqual({ status: 403, code: 'insufficient_scope' });
+    expect(readProblem(await list(undefined, origin))).toEqual(UNAUTHENTICATED);
+    for (const from of ['https://evil.example', 'null', `${origin}.evil.example`, 'http://app.example.com']) {
+      const kept = await list(token, from);
+      expect(kept.headers['access-control-allow-origin']).toBeUndefined();
+      expect(kept.headers['vary']).toBe('Origin');
+      // A server may send any Origin: only a browser keeps the response from its page.
+      expect((await list(otherKey, from)).status).toBe(200);
+    }
+    for (const { headers } of [asked, listed])
+      expect(headers['access-control-allow-credentials']).toBeUndefined();
+  });
+
   it('may not frame the portal unless it is named', async () => {
     const policyOf = async (environment: Record<string, string>) => {
       const other = willClose(await startTestApi(environment));

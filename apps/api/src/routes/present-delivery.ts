@@ -6,10 +6,9 @@ import { eventIdSchema } from '@hookferry/core/domain/event';
 import { tokenErrorCodes } from '@hookferry/core/domain/receiver-auth';
 import { MASKED_VALUE } from '@hookferry/core/endpoints/endpoint-options';
 import type { Delivery, DeliveryWithAttempts } from '@hookferry/core/history/deliveries';
-import { type RecordFilter, shownStatuses, statusClasses } from '@hookferry/core/history/delivery-standings';
+import { shownStatuses } from '@hookferry/core/history/delivery-standings';
 import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
 import { z } from 'zod';
-import { wholeNumberSchema } from '../http/page';
 
 export const deliveryStatusSchema = z.enum(shownStatuses).meta({ id: 'DeliveryStatus' });
 
@@ -27,30 +26,39 @@ const holdSchema = z
   })
   .meta({ id: 'Hold' });
 
-export const deliverySchema = z
-  .object({
-    id: z.string().describe("The delivery's id: the event's, a dot, and the webhook's."),
-    event_id: z.string().describe('The id of the event, which receivers get as `webhook-id`.'),
-    webhook_id: z.string().describe('The id of the webhook that the delivery is for.'),
-    event_type: z.string().meta({ example: 'order.created' }).describe('The type of its event.'),
-    status: deliveryStatusSchema.describe(
-      '`pending`: an attempt runs or is due. `held`: it waits without using attempts. All others are final: they say how the delivery ended.',
-    ),
-    attempt_count: z.int().describe('How many attempts were made so far.'),
-    last_outcome: attemptOutcomeSchema
-      .nullable()
-      .describe('How the last attempt ended. Null: there was none yet.'),
-    last_response_status: z
+const deliveryMembers = z.object({
+  id: z.string().describe("The delivery's id: the event's, a dot, and the webhook's."),
+  event_id: z.string().describe('The id of the event, which receivers get as `webhook-id`.'),
+  webhook_id: z.string().describe('The id of the webhook that the delivery is for.'),
+  event_type: z.string().meta({ example: 'order.created' }).describe('The type of its event.'),
+  status: deliveryStatusSchema.describe(
+    '`pending`: an attempt runs or is due. `held`: it waits without using attempts. All others are final: they say how the delivery ended.',
+  ),
+  attempt_count: z.int().describe('How many attempts were made so far.'),
+  last_outcome: attemptOutcomeSchema
+    .nullable()
+    .describe('How the last attempt ended. Null: there was none yet.'),
+  last_response_status: z
+    .int()
+    .nullable()
+    .describe('The HTTP status of the last response. Null: the last attempt got none, or there was none.'),
+  next_attempt_at: timeSchema
+    .nullable()
+    .describe('When the next attempt is due. Null: there is none, or its time is not known yet.'),
+  hold: holdSchema
+    .nullable()
+    .describe('Why and until when the delivery is held. Null: it is not held, or its webhook is deleted.'),
+  created_at: timeSchema.describe('When the event was accepted.'),
+});
+
+export const deliverySchema = deliveryMembers
+  .extend({
+    matching_attempts: z
       .int()
       .nullable()
-      .describe('The HTTP status of the last response. Null: the last attempt got none, or there was none.'),
-    next_attempt_at: timeSchema
-      .nullable()
-      .describe('When the next attempt is due. Null: there is none, or its time is not known yet.'),
-    hold: holdSchema
-      .nullable()
-      .describe('Why and until when the delivery is held. Null: it is not held, or its webhook is deleted.'),
-    created_at: timeSchema.describe('When the event was accepted.'),
+      .describe(
+        'How many of its attempts match `attempted_since`, `attempted_until` and `attempt_outcome`. Null: the request has none of these.',
+      ),
   })
   .meta({ id: 'Delivery' });
 
@@ -153,7 +161,7 @@ export const attemptSchema = z
   })
   .meta({ id: 'Attempt' });
 
-export const deliveryWithAttemptsSchema = deliverySchema
+export const deliveryWithAttemptsSchema = deliveryMembers
   .extend({
     superseded_by: eventIdSchema
       .nullable()
@@ -172,6 +180,10 @@ export const deliveryWithAttemptsSchema = deliverySchema
 
 /** A delivery in a list. */
 export function presentDelivery(delivery: Delivery): z.infer<typeof deliverySchema> {
+  return { ...presentMembers(delivery), matching_attempts: delivery.matchingAttempts ?? null };
+}
+
+function presentMembers(delivery: Delivery): z.infer<typeof deliveryMembers> {
   return {
     id: delivery.id,
     event_id: delivery.eventId,
@@ -196,7 +208,7 @@ export function presentDeliveryWithAttempts(
   delivery: DeliveryWithAttempts,
 ): z.infer<typeof deliveryWithAttemptsSchema> {
   return {
-    ...presentDelivery(delivery),
+    ...presentMembers(delivery),
     superseded_by: delivery.supersededBy ?? null,
     cancel_reason: delivery.cancelReason === undefined ? null : presentCancelReason(delivery.cancelReason),
     attempts: delivery.attempts.map((attempt) => presentAttempt(delivery, attempt)),
@@ -273,28 +285,4 @@ function presentTimings({ timings = {}, durationMs }: Attempt) {
     first_byte_ms: timings.firstByteMs ?? null,
     total_ms: durationMs,
   };
-}
-
-/** The query parameters that filter deliveries by their standing. */
-export const standingQuery = {
-  status: z.enum(shownStatuses).optional().describe('Only deliveries with this status. Default: all.'),
-  status_class: z
-    .enum(statusClasses)
-    .optional()
-    .describe(
-      'Only deliveries whose last response had a status of this class. `none`: those that got no response. Default: all.',
-    ),
-  response_status: wholeNumberSchema(100, 599)
-    .describe('Only deliveries whose last response had this HTTP status: 100 to 599. Default: all.')
-    .optional(),
-  outcome: attemptOutcomeSchema
-    .describe('Only deliveries whose last attempt ended in this way. Default: all.')
-    .optional(),
-};
-
-type StandingQuery = z.infer<z.ZodObject<typeof standingQuery>>;
-
-export function standingFilterOf(query: StandingQuery): RecordFilter {
-  const { status, status_class: statusClass, response_status: responseStatus, outcome } = query;
-  return { status, statusClass, responseStatus, outcome };
 }

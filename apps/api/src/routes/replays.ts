@@ -22,7 +22,8 @@ import {
   presentPage,
 } from '../http/page';
 import { defineRoute } from '../http/route';
-import { deliverySchema, presentDelivery, standingFilterOf, standingQuery } from './present-delivery';
+import { isAttemptedInOrder, standingFilterOf, standingQuery } from './delivery-query';
+import { deliverySchema, presentDelivery } from './present-delivery';
 
 const replayParams = z.object({ id: replayIdSchema });
 
@@ -185,7 +186,12 @@ export const listReplayDeliveries = defineRoute({
   method: 'get',
   path: '/v1/replays/:id/deliveries',
   scope: 'deliveries:read',
-  request: { params: replayParams, query: pageQuery(eventCursorSchema).extend(standingQuery) },
+  request: {
+    params: replayParams,
+    query: pageQuery(eventCursorSchema)
+      .extend(standingQuery)
+      .refine(...isAttemptedInOrder),
+  },
   responses: {
     200: {
       description: 'A page of deliveries, those of the newest event first.',

@@ -18,6 +18,8 @@ type Query = NonNullable<paths['/v1/deliveries']['get']['parameters']['query']>;
 export type DeliveryFilters = Omit<Query, 'limit' | 'cursor'> & { readonly last_hours?: number };
 
 const PAGE_SIZE = 50;
+// Of a list whose attempts are counted to its end.
+const COUNTED_PAGE_SIZE = 200;
 const HOUR_MS = 3_600_000;
 
 /** The deliveries of an account, the newest first. New ones are not shown by themselves: what is being read would move. */
@@ -44,16 +46,23 @@ export function listDeliveries(
     lastHours === undefined ? undefined : new Date(new Date().getTime() - lastHours * HOUR_MS).toISOString();
   const query = {
     ...filters,
-    limit: PAGE_SIZE,
+    limit: isOfAttempts(filters) ? COUNTED_PAGE_SIZE : PAGE_SIZE,
     ...(since !== undefined && { since }),
     ...(cursor !== undefined && { cursor }),
   };
   return ask(api.GET('/v1/deliveries', { params: { query }, ...(signal && { signal }) }));
 }
 
+/** Whether a list is of deliveries with certain attempts, which it counts then. */
+export function isOfAttempts(filters: DeliveryFilters): boolean {
+  const { attempted_since: since, attempted_until: until, attempt_outcome: ways } = filters;
+  return [since, until, ways].some((filter) => filter !== undefined);
+}
+
 /** One delivery with every attempt. */
-export function useDelivery(id: string) {
-  return useQuery(oneDelivery(useApi(), id));
+/** @param id `undefined`: there is none yet. */
+export function useDelivery(id: string | undefined) {
+  return useQuery({ ...oneDelivery(useApi(), id ?? ''), enabled: id !== undefined });
 }
 
 export function oneDelivery(api: Api, id: string) {

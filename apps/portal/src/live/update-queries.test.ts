@@ -17,6 +17,7 @@ const row: Delivery = {
   last_response_status: 500,
   next_attempt_at: '2030-01-31T12:00:00.000Z',
   hold: null,
+  matching_attempts: null,
   created_at: '2030-01-31T11:00:00.000Z',
 };
 const pageOf = (...data: Delivery[]) => ({ pages: [{ data, next_cursor: null }], pageParams: [undefined] });

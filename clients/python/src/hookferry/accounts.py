@@ -38,6 +38,20 @@ class Accounts:
         account: JsonObject = self._requests.send("PATCH", f"/v1/accounts/{segment(account_id)}", changes)
         return account
 
+    def pause(self, account_id: str, *, reason: Optional[str] = None) -> JsonObject:
+        """Disable its webhooks. Its events are accepted, and its deliveries are held until `resume`.
+
+        Returns the account with `webhooks_changed`. reason: up to 300 characters, for other operators and the audit log.
+        """
+        path = f"/v1/accounts/{segment(account_id)}/pause"
+        account: JsonObject = self._requests.send("POST", path, without_absent(reason=reason))
+        return account
+
+    def resume(self, account_id: str) -> JsonObject:
+        """Enable the webhooks that the pause disabled. Returns the account with `webhooks_changed`."""
+        account: JsonObject = self._requests.send("POST", f"/v1/accounts/{segment(account_id)}/resume")
+        return account
+
     def delete(self, account_id: str) -> JsonObject:
         """Erase an account and everything that it owns. It happens in the background; returns the account meanwhile."""
         account: JsonObject = self._requests.send("DELETE", f"/v1/accounts/{segment(account_id)}")

@@ -23,6 +23,9 @@ class Deliveries:
         status_class: Optional[str] = None,
         response_status: Optional[int] = None,
         outcome: Optional[str] = None,
+        attempt_outcome: Optional[str] = None,
+        attempted_since: Optional[str] = None,
+        attempted_until: Optional[str] = None,
         event_type: Optional[str] = None,
         data: Optional[Mapping[str, Any]] = None,
         since: Optional[str] = None,
@@ -34,6 +37,8 @@ class Deliveries:
         status: `pending`, `held`, `delivered`, `exhausted`, `aborted`, `cancelled`,
         `superseded`. status_class: `2xx`, …, `none`.
         outcome: that of the last attempt, such as `delivered` or `http_5xx`. data: only events whose data contain this.
+        attempt_outcome, attempted_since, attempted_until: of any attempt. Several outcomes are separated by commas;
+        `failed` stands for all but `delivered`.
         """
         query = without_absent(
             webhook_id=webhook_id,
@@ -42,6 +47,9 @@ class Deliveries:
             status_class=status_class,
             response_status=response_status,
             outcome=outcome,
+            attempt_outcome=attempt_outcome,
+            attempted_since=attempted_since,
+            attempted_until=attempted_until,
             event_type=event_type,
             data=searched(data),
             since=since,

@@ -38,6 +38,16 @@ class Operations:
         accounts: List[JsonObject] = self._requests.send("GET", "/v1/operations/accounts", query=query)["data"]
         return accounts
 
+    def pause_queue(self, name: str, *, reason: Optional[str] = None) -> JsonObject:
+        """Pause `deliveries` or `events`: workers take no more of its jobs. Events are still accepted, and wait."""
+        path = f"/v1/operations/queues/{segment(name)}/pause"
+        queue: JsonObject = self._requests.send("POST", path, without_absent(reason=reason))
+        return queue
+
+    def resume_queue(self, name: str) -> JsonObject:
+        queue: JsonObject = self._requests.send("POST", f"/v1/operations/queues/{segment(name)}/resume")
+        return queue
+
     def _get(self, path: str) -> JsonObject:
         state: JsonObject = self._requests.send("GET", path)
         return state

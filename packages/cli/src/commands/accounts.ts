@@ -24,6 +24,10 @@ interface AccountFlags {
   readonly endpointVerification?: NonNullable<Account['endpoint_verification']> | typeof NONE;
 }
 
+interface PauseFlags {
+  readonly reason?: string;
+}
+
 // Not `null`: the parser of the command line takes that for a value that is missing.
 const NONE = 'none';
 
@@ -36,7 +40,7 @@ const COLUMNS: readonly Column<Account>[] = [
   ['default signing', ({ default_signing }) => default_signing],
   ['CloudEvents source', ({ cloudevents_source }) => cloudevents_source],
   ['verification', ({ endpoint_verification }) => endpoint_verification],
-  ['status', ({ status }) => status, paintStatus],
+  ['status', ({ status, pause }) => (pause ? 'paused' : status), paintStatus],
   ['created', ({ created_at }) => created_at],
 ];
 
@@ -55,7 +59,11 @@ export function addAccounts(program: Command, cli: Cli): void {
     .argument('<id>', 'its id', parseId)
     .action(async (id: string) => {
       const account = await (await connect(cli)).GET('/v1/accounts/{id}', { params: { path: { id } } });
-      cli.output.document(account, [...COLUMNS, ['erasure', ({ erasure }) => erasure]]);
+      cli.output.document(account, [
+        ...COLUMNS,
+        ['pause', ({ pause }) => pause],
+        ['erasure', ({ erasure }) => erasure],
+      ]);
     });
   addExample(show, 'hookferry accounts show acme');
   addChanges(accounts, cli);
@@ -75,6 +83,19 @@ function addChanges(accounts: Command, cli: Cli): void {
     .argument('<id>', 'its id', parseId)
     .action((id: string, flags: AccountFlags) => updateAccount(id, flags, cli));
   addExample(addLimits(update), 'hookferry accounts update acme --weight 4');
+  const pause = accounts
+    .command('pause')
+    .description('Pause the deliveries of an account. Its events are accepted, and its deliveries held.')
+    .argument('<id>', 'its id', parseId)
+    .option('--reason <text>', 'why, for other operators and the audit log')
+    .action((id: string, flags: PauseFlags) => pauseAccount(id, flags, cli));
+  addExample(pause, 'hookferry accounts pause acme --reason "Its receivers are down"');
+  const resume = accounts
+    .command('resume')
+    .description('Resume the deliveries of an account, and send what was held.')
+    .argument('<id>', 'its id', parseId)
+    .action((id: string) => resumeAccount(id, cli));
+  addExample(resume, 'hookferry accounts resume acme');
   const remove = accounts
     .command('delete')
     .description('Erase an account with everything that it owns. This cannot be undone.')
@@ -173,6 +194,20 @@ async function updateAccount(id: string, flags: AccountFlags, cli: Cli): Promise
   };
   const account = await client.PATCH('/v1/accounts/{id}', { params: { path: { id } }, body });
   cli.output.document(account, COLUMNS);
+}
+
+async function pauseAccount(id: string, { reason }: PauseFlags, cli: Cli): Promise<void> {
+  const client = await connect(cli);
+  const body = reason === undefined ? {} : { reason };
+  const account = await client.POST('/v1/accounts/{id}/pause', { params: { path: { id } }, body });
+  cli.output.result(account, `Disabled ${account.webhooks_changed} webhooks of the account ${id}.`);
+  cli.output.note(`To go on: hookferry accounts resume ${id}`);
+}
+
+async function resumeAccount(id: string, cli: Cli): Promise<void> {
+  const client = await connect(cli);
+  const account = await client.POST('/v1/accounts/{id}/resume', { params: { path: { id } } });
+  cli.output.result(account, `Enabled ${account.webhooks_changed} webhooks of the account ${id}.`);
 }
 
 async function deleteAccount(id: string, flags: ConfirmFlags, cli: Cli): Promise<void> {

@@ -23,6 +23,7 @@ const BY_WORD: Readonly<Record<string, Colour>> = {
   pending: 'yellow',
   disabled: 'yellow',
   erasing: 'yellow',
+  paused: 'yellow',
   aborted: 'red',
   exhausted: 'red',
   failed: 'red',

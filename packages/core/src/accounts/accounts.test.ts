@@ -4,6 +4,7 @@ import { createNewId } from '../platform/ids';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { type AccountPatch, Accounts, type NewAccount } from './accounts';
 import { AccountStore } from './redis-account-store';
+import { PauseStore } from './redis-pause-store';
 
 const queueKeys = queueKeysOf('bull');
 
@@ -20,7 +21,7 @@ function create() {
   const clock = () => (now += 1);
   const accountStore = new AccountStore(redis.client);
   const newId = createNewId(clock);
-  const module = new Accounts({ accountStore, clock });
+  const module = new Accounts({ accountStore, pauseStore: new PauseStore(redis.client), clock });
   const accounts = {
     create: (input: NewAccount, creation = newId(ACCOUNT_ID_PREFIX)) => module.create(input, creation),
     update: (id: AccountId, patch: AccountPatch) => module.update(id, patch),

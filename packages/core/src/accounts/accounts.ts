@@ -13,15 +13,23 @@ import {
 } from '../domain/account';
 import type { Act } from '../domain/audit';
 import { accountHistoryRetentionSchema, formatHistoryRetention } from '../domain/history-retention';
+import { type Pause, pauseViewSchema, presentPauseOrNull } from '../domain/pause';
 import { cloudEventsSourceSchema } from '../domain/setting-schemas';
 import { endpointVerificationSchema } from '../domain/verification';
 import { AppError } from '../platform/app-error';
 import { type Clock, formatTime, timeSchema } from '../platform/clock';
 import type { AccountPage, AccountStore } from './redis-account-store';
+import type { PauseStore } from './redis-pause-store';
 
 export interface AccountsParts {
   readonly accountStore: AccountStore;
+  readonly pauseStore: PauseStore;
   readonly clock: Clock;
+}
+
+/** An account, with its pause if it is paused. */
+export interface ShownAccount extends Account {
+  readonly pause?: Pause | undefined;
 }
 
 /** The accounts that operators have for their customers, and their own. */
@@ -34,12 +42,12 @@ export class Accounts {
    * @param creation the account's id, if the client has chosen none.
    * @throws AppError `conflict` when an account with this id exists, or existed until recently.
    */
-  async create(input: NewAccount, creation: string, act?: Act): Promise<Account> {
+  async create(input: NewAccount, creation: string, act?: Act): Promise<ShownAccount> {
     const { accountStore, clock } = this.parts;
     const account = accountOf(input, creation, clock());
     if (await accountStore.create(account, act)) return account;
     const existing = await accountStore.find(account.id);
-    if (existing?.creation === creation) return existing;
+    if (existing?.creation === creation) return await this.#withPause(existing);
     throw new AppError(
       'conflict',
       existing
@@ -49,22 +57,28 @@ export class Accounts {
   }
 
   /** Newest first; `before` is the `nextCursor` of the page before. */
-  async list(limit: number, before?: string): Promise<AccountPage> {
-    return await this.parts.accountStore.list(limit, before);
+  async list(
+    limit: number,
+    before?: string,
+  ): Promise<AccountPage & { readonly accounts: readonly ShownAccount[] }> {
+    const { accountStore, pauseStore } = this.parts;
+    const { accounts, nextCursor } = await accountStore.list(limit, before);
+    const pauses = await pauseStore.findOfAccounts(accounts.map(({ id }) => id));
+    return { accounts: accounts.map((account, i) => ({ ...account, pause: pauses[i] })), nextCursor };
   }
 
   /** @throws AppError `not_found`. */
-  async read(id: AccountId): Promise<Account> {
+  async read(id: AccountId): Promise<ShownAccount> {
     const account = await this.parts.accountStore.find(id);
-    if (!account) throw accountNotFound();
-    return account;
+    if (!account) throw accountNotFound(id);
+    return await this.#withPause(account);
   }
 
   /**
    * Change an account, for events published and webhooks registered from then on. @throws AppError `not_found`,
    * also while it is being erased.
    */
-  async update(id: AccountId, patch: AccountPatch, act?: Act): Promise<Account> {
+  async update(id: AccountId, patch: AccountPatch, act?: Act): Promise<ShownAccount> {
     const { accountStore } = this.parts;
     const change = {
       weight: patch.weight,
@@ -76,8 +90,12 @@ export class Accounts {
     };
     const isChanged = Object.values(change).some((value) => value !== undefined);
     const account = isChanged ? await accountStore.change(id, change, act) : await accountStore.find(id);
-    if (!isThere(account)) throw accountNotFound();
-    return account;
+    if (!isThere(account)) throw accountNotFound(id);
+    return await this.#withPause(account);
+  }
+
+  async #withPause(account: Account): Promise<ShownAccount> {
+    return { ...account, pause: await this.parts.pauseStore.find({ kind: 'account', id: account.id }) };
   }
 
   /** Create the operator's own account, unless it exists. */
@@ -178,6 +196,9 @@ export const accountViewSchema = z
       .nullable()
       .describe(`${VERIFICATION} Null: as the service has it.`),
     status: z.enum(['active', 'erasing']).describe('`active`, or `erasing` while its data is being erased.'),
+    pause: pauseViewSchema
+      .nullable()
+      .describe('Who has paused the account, when, and why. Null: it is not paused.'),
     created_at: timeSchema.describe('When the account was created.'),
     erasure: erasureSchema.nullable().meta({
       description: 'The progress of the erasure. Null: the account is not being erased.',
@@ -191,7 +212,7 @@ interface Remains {
   readonly events: number;
 }
 
-interface AccountWithRemains extends Account {
+interface AccountWithRemains extends ShownAccount {
   /** If they were counted. */
   readonly remains?: Remains | undefined;
 }
@@ -208,6 +229,7 @@ export function presentAccount({
   endpointVerification,
   createdAt,
   erasingSince,
+  pause,
   remains,
 }: AccountWithRemains): z.infer<typeof accountViewSchema> {
   return {
@@ -220,6 +242,7 @@ export function presentAccount({
     cloudevents_source: cloudEventsSource ?? null,
     endpoint_verification: endpointVerification ?? null,
     status: erasingSince === undefined ? 'active' : 'erasing',
+    pause: presentPauseOrNull(pause),
     created_at: formatTime(createdAt),
     erasure: erasingSince === undefined ? null : presentErasure(erasingSince, remains),
   };

@@ -15,6 +15,7 @@ import { idOfMember, readNewestFirst, timedMember } from '../platform/redis-time
 import { changesBetween, type Fields, plainFields } from './audit/field-changes';
 import { makeChange, type Recorded } from './audit/redis-recorded-change';
 import { createAccount, removeAccount, replaceAccount } from './redis-account-store.script';
+import { PauseStore } from './redis-pause-store';
 
 export interface AccountPage {
   readonly accounts: readonly Account[];
@@ -111,6 +112,7 @@ export class AccountStore {
   async remove({ id, createdAt }: Account, now: number, takenUntil: number): Promise<void> {
     // Before the record: an erasure that breaks off in between comes here again.
     await this.redis.hdel(ACCOUNT_WEIGHTS, id);
+    await new PauseStore(this.redis).forget(id);
     await this.redis.unlink(keys.usage(id), keys.usedBytes(id), keys.quota(id));
     await removeAccount({ id, member: timedMember(createdAt, id), now, takenUntil })(this.redis);
   }

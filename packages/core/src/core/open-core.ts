@@ -16,6 +16,7 @@ import { Explanations } from '../history/explanations';
 import { Exports } from '../history/exports';
 import { Metrics } from '../history/metrics';
 import { RecentAttempts } from '../history/recent-attempts';
+import { AccountPauses } from '../operations/account-pauses';
 import { Erasure } from '../operations/erasure';
 import { Operations } from '../operations/operations';
 import { Queues } from '../operations/queues';
@@ -99,6 +100,7 @@ function openModules(parts: CoreParts, stores: Stores) {
   const replays = new Replays({ ...stores, redelivery });
   return {
     accounts: new Accounts(stores),
+    accountPauses: new AccountPauses({ ...stores, endpoints }),
     apiKeys: new ApiKeys(stores),
     audit: new Audit({ auditLog, movedAuditLog: pgAuditLog }),
     authentication,
@@ -111,7 +113,7 @@ function openModules(parts: CoreParts, stores: Stores) {
     explanations: new Explanations({ ...stores, deliveries }),
     exports: new Exports(stores),
     metrics: new Metrics({ ...stores, recentAttempts: new RecentAttempts({ ...stores, heavyTurns }) }),
-    operations: new Operations({ ...stores, endpoints, endpointHealth }),
+    operations: new Operations({ ...stores, endpointHealth }),
     portalSessions: new PortalSessions({ ...stores, authentication, authFailures }),
     publishing: new Publishing(publishingParts, scheduledEvents),
     queues: new Queues(stores),

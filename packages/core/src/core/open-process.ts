@@ -3,7 +3,14 @@ import type { Emit } from '../domain/signal';
 import { createNewId } from '../platform/ids';
 import { createAtomic } from '../platform/redis-atomic';
 import { RedisClock } from '../platform/redis-clock';
-import { type ConnectionRole, connectRedis, queuePrefix } from '../platform/redis-connect';
+import { RedisConfirmation } from '../platform/redis-confirmation';
+import {
+  type ConnectionRole,
+  type ConnectOptions,
+  connectRedis,
+  queuePrefix,
+  type RedisClient,
+} from '../platform/redis-connect';
 import { ConnectionHealth } from '../platform/redis-keeper';
 import { RedisProbe } from '../platform/redis-probe';
 import { watchRedisSafety } from '../platform/redis-safety';
@@ -16,6 +23,13 @@ export interface ProcessOptions {
   readonly role: ConnectionRole;
   /** For the log and for Redis' `CLIENT LIST`. */
   readonly name: string;
+  /** How many replicas must have what it has written before it says so. Default: none. */
+  readonly confirmedBy?: number;
+  readonly emit: Emit;
+}
+
+export interface ProcessConnection extends ConnectOptions {
+  readonly health: ConnectionHealth;
   readonly emit: Emit;
 }
 
@@ -33,13 +47,14 @@ export const STOPPING: Unready = { reason: 'stopping', detail: 'The process was 
  * Open what each process of the service has before its stores: a connection to Redis, its clock, and the shards that all
  * processes use. Clock and shards are not started.
  */
-export function openProcess({ config, role, name, emit }: ProcessOptions) {
+export function openProcess({ config, role, name, confirmedBy = 0, emit }: ProcessOptions) {
   const health = new ConnectionHealth();
-  const connection = { url: config.REDIS_URL, role, name, health, emit };
+  const connection: ProcessConnection = { url: config.REDIS_URL, role, name, health, emit };
   const redis = connectRedis(connection);
   watchRedisSafety(redis, emit);
   const redisClock = new RedisClock({ redis, emit });
-  const redisProbe = new RedisProbe({ redis, keyOf: keys.writeCheck });
+  const confirmation = openConfirmation(confirmedBy, connection, redis);
+  const redisProbe = new RedisProbe({ redis, keyOf: keys.writeCheck, confirmation });
   const clock = redisClock.now;
   const atomic = createAtomic(redis);
   const firstPrefix = queuePrefix(config.REDIS_URL);
@@ -49,6 +64,8 @@ export function openProcess({ config, role, name, emit }: ProcessOptions) {
     /** Its options, for further connections. */
     connection,
     redis,
+    /** Absent: no replica has to confirm anything. */
+    confirmation,
     redisProbe,
     redisClock,
     /** As far as Redis and the clocks are concerned; `undefined`: it can serve. */
@@ -67,4 +84,20 @@ export function openProcess({ config, role, name, emit }: ProcessOptions) {
     shards: new ShardsInForce({ layoutStore, wanted, firstPrefix, atomic, emit }),
     emit,
   };
+}
+
+/** @returns nothing if no replica has to confirm anything. */
+export function openConfirmation(
+  replicas: number,
+  connection: ProcessConnection,
+  redis: RedisClient,
+): RedisConfirmation | undefined {
+  if (replicas === 0) return undefined;
+  return new RedisConfirmation({
+    redis,
+    connection,
+    replicas,
+    keyOf: keys.writeCheck,
+    emit: connection.emit,
+  });
 }

@@ -5,6 +5,7 @@ import { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
 import type { HeavyTurns } from '../accounts/heavy-turns';
 import { AccountStore } from '../accounts/redis-account-store';
 import { ApiKeyStore } from '../accounts/redis-api-key-store';
+import { PauseStore } from '../accounts/redis-pause-store';
 import { PortalSessionStore } from '../accounts/redis-portal-session-store';
 import { UsageStore } from '../accounts/redis-usage-store';
 import type { AuditEntry } from '../domain/audit';
@@ -128,6 +129,7 @@ export function openStores(parts: StoreParts) {
     signingKeyStore: new SigningKeyStore(redis, sealer),
     subscriptions,
     accountStore,
+    pauseStore: new PauseStore(redis),
     apiKeyStore: new ApiKeyStore(redis),
     portalSessionStore: new PortalSessionStore(redis),
     eventTypeStore: new EventTypeStore(redis, config),

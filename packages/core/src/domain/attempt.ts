@@ -23,6 +23,23 @@ export const attemptOutcomes = [
 export const attemptOutcomeSchema = z.enum(attemptOutcomes).meta({ id: 'AttemptOutcome' });
 export type AttemptOutcome = z.infer<typeof attemptOutcomeSchema>;
 
+/** Which attempts to look for: those that began in a time, and ended in one of these ways. */
+export interface AttemptFilter {
+  /** Milliseconds since the Unix epoch, both: from `since` on, and before `until`. */
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+  /** Absent: any. */
+  readonly outcomes?: readonly AttemptOutcome[] | undefined;
+}
+
+/** As the counts over time count it: by its beginning, whatever has caused it. */
+export function matchesAttempt(
+  { startedAt, outcome }: Pick<Attempt, 'startedAt' | 'outcome'>,
+  { since = -Infinity, until = Infinity, outcomes }: AttemptFilter,
+): boolean {
+  return since <= startedAt && startedAt < until && (outcomes === undefined || outcomes.includes(outcome));
+}
+
 /**
  * Whether an attempt with this outcome says anything of its receiver: not if it never got that far, nor if its receiver
  * took the request and not this event.

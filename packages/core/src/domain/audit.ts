@@ -44,6 +44,8 @@ export type AuditAction =
   | 'account.create'
   | 'account.update'
   | 'account.erase'
+  | 'account.pause'
+  | 'account.resume'
   | 'dead_letter.retry'
   | 'dead_letter.drop'
   | 'queue.pause'

@@ -1,7 +1,9 @@
 import {
   type Attempt,
+  type AttemptFilter,
   type AttemptOutcome,
   type AttemptTimings,
+  matchesAttempt,
   type TokenError,
   type Transformed,
 } from './attempt';
@@ -200,6 +202,17 @@ export function newestTimeOf(log: string): number {
   let newest = 0;
   for (const [, time] of log.matchAll(TIMES)) newest = Math.max(newest, Number(time));
   return newest;
+}
+
+/** The number of a log's attempts that match. */
+export function countAttempts(log: string, filter: AttemptFilter): number {
+  if (newestTimeOf(log) < (filter.since ?? 0)) return 0;
+  const attempts = linesOf(log).filter(isAttempt);
+  return attempts.filter((line) => matchesAttempt(momentOf(line), filter)).length;
+}
+
+function momentOf({ t: startedAt, o: outcome = 'delivered' }: AttemptLine) {
+  return { startedAt, outcome };
 }
 
 /** The lines of a log that can be read, one by one. */

@@ -11,6 +11,7 @@ import type { EventId } from './event';
  * | `accounts:{all}` | hash | account id → record | until erased |
  * | `account-ids:{all}` | sorted set | account ids, in order of creation | until erased |
  * | `erased-accounts:{all}` | sorted set | ids of erased accounts, by when the ids are free again | RETENTION, until the next one |
+ * | `pauses:{all}` | hash | account or queue → who has paused it, when, and why | until resumed or erased |
  * | `disabled-endpoints:{all}` | sorted set | account/endpoint of disabled ones, by when they were disabled | until enabled or deleted |
  * | `open-breakers:{all}` | sorted set | account/endpoint of open breakers, by until when they count as open | a minute after it may be probed |
  * | `verifications-due:{all}` | sorted set | account/endpoint of those to verify, by when the next try is due | until verified, given up or deleted |
@@ -120,6 +121,7 @@ export const keys = {
   accounts: 'accounts:{all}',
   accountIds: 'account-ids:{all}',
   erasedAccounts: 'erased-accounts:{all}',
+  pauses: 'pauses:{all}',
   disabledEndpoints: 'disabled-endpoints:{all}',
   openBreakers: 'open-breakers:{all}',
   verificationsDue: 'verifications-due:{all}',

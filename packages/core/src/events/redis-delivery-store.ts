@@ -1,8 +1,9 @@
 import type { AccountId } from '../domain/account';
-import type { Attempt } from '../domain/attempt';
+import type { Attempt, AttemptFilter } from '../domain/attempt';
 import { type BreakerState, decodeBreaker } from '../domain/breaker';
 import type { DeliveryParts } from '../domain/delivery';
 import {
+  countAttempts,
   type DeliveryFact,
   type DeliveryState,
   type DeliverySummary,
@@ -54,7 +55,10 @@ export interface NewDeliveries {
 }
 
 /** A delivery in an endpoint's list. */
-export interface ListedDelivery extends EventMark, DeliverySummary {}
+export interface ListedDelivery extends EventMark, DeliverySummary {
+  /** The number of its attempts that a filter matches. Absent: there was no filter. */
+  readonly matchingAttempts: number | undefined;
+}
 
 /** A delivery with everything recorded of it. */
 export interface RecordedDelivery extends EventMark, DeliveryState {}
@@ -281,7 +285,7 @@ export class DeliveryStore {
     endpointId: EndpointId,
     limit: number,
     before?: DeliveryCursor,
-    range?: TimeRange,
+    { attempts, ...range }: TimeRange & { readonly attempts?: AttemptFilter | undefined } = {},
   ): Promise<DeliveryPage> {
     const { marks, nextCursor } = await readIndex(
       this.redis,
@@ -290,16 +294,22 @@ export class DeliveryStore {
       range,
       before,
     );
-    return { deliveries: await this.readListed(endpointId, marks), nextCursor };
+    return { deliveries: await this.readListed(endpointId, marks, attempts), nextCursor };
   }
 
   /**
    * The states of an endpoint's deliveries, in the same order. It does not check that they are in its list.
+   *
+   * @param attempts which ones to count.
    */
-  async readListed(endpointId: EndpointId, marks: readonly EventMark[]): Promise<readonly ListedDelivery[]> {
+  async readListed(
+    endpointId: EndpointId,
+    marks: readonly EventMark[],
+    attempts?: AttemptFilter,
+  ): Promise<readonly ListedDelivery[]> {
     const deliveries: ListedDelivery[] = [];
     for (const some of chunksOf(marks, LOGS_AT_ONCE)) {
-      deliveries.push(...(await this.#readSome(endpointId, some)));
+      deliveries.push(...(await this.#readSome(endpointId, some, attempts)));
     }
     return deliveries;
   }
@@ -319,9 +329,16 @@ export class DeliveryStore {
     return await seeDelivery({ endpoint: endpointId, event: eventId })(this.redis);
   }
 
-  async #readSome(endpointId: EndpointId, marks: readonly EventMark[]): Promise<readonly ListedDelivery[]> {
+  async #readSome(
+    endpointId: EndpointId,
+    marks: readonly EventMark[],
+    attempts: AttemptFilter | undefined,
+  ): Promise<readonly ListedDelivery[]> {
     const logs = await this.redis.mget(marks.map(({ eventId }) => keys.delivery(endpointId, eventId)));
-    return marks.map((mark, i) => listedOf(mark, readSummary(logs[i] ?? '')));
+    return marks.map((mark, i) => {
+      const log = logs[i] ?? '';
+      return listedOf(mark, readSummary(log), attempts && countAttempts(log, attempts));
+    });
   }
 }
 
@@ -342,6 +359,7 @@ function listedOf(
     eventType,
     isOpen,
   }: DeliverySummary,
+  matchingAttempts: number | undefined,
 ): ListedDelivery {
   return {
     eventId,
@@ -353,5 +371,6 @@ function listedOf(
     nextAttemptAt,
     eventType,
     isOpen,
+    matchingAttempts,
   };
 }

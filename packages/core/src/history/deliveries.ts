@@ -1,5 +1,5 @@
 import type { AccountId } from '../domain/account';
-import type { Attempt } from '../domain/attempt';
+import { type Attempt, type AttemptFilter, matchesAttempt } from '../domain/attempt';
 import { standingOfBreaker } from '../domain/breaker';
 import {
   type DeliveryId,
@@ -44,6 +44,8 @@ export interface DeliveriesParts {
 /** A delivery as clients see it. */
 export interface Delivery extends TypedStanding {
   readonly id: DeliveryId;
+  /** The number of its attempts that the list's filter matches. Absent: there is no such filter. */
+  readonly matchingAttempts?: number | undefined;
   /** Why it is held; absent if it is not, or its endpoint is gone. */
   readonly hold: HoldExplanation | undefined;
 }
@@ -153,12 +155,14 @@ export class Deliveries {
   /**
    * Read deliveries of one endpoint, in the order of their marks. `undefined`: it is not there any more.
    *
+   * @param attempts which ones to count.
    * @throws AppError `history_unavailable` when some have moved, and can't be read.
    */
   async readSome(
     accountId: AccountId,
     endpointId: EndpointId,
     marks: readonly EventMark[],
+    attempts?: AttemptFilter,
   ): Promise<readonly (Delivery | undefined)[]> {
     const { history, heldDeliveries } = this.parts;
     const [states, heads] = await Promise.all([
@@ -170,7 +174,10 @@ export class Deliveries {
     ]);
     const listed = marks.flatMap((mark, i) => {
       const state = states[i];
-      return state ? [{ ...state, ...mark, eventType: state.eventType ?? heads[i]?.type }] : [];
+      if (!state) return [];
+      const matchingAttempts =
+        attempts && state.attempts.filter((attempt) => matchesAttempt(attempt, attempts)).length;
+      return [{ ...state, ...mark, eventType: state.eventType ?? heads[i]?.type, matchingAttempts }];
     });
     const standings = await standingsOf(heldDeliveries, endpointId, listed);
     const typed = standings.flatMap(({ type, ...rest }) => (type === undefined ? [] : [{ ...rest, type }]));
@@ -242,7 +249,7 @@ function undefinedIfUnreadable(error: unknown): undefined {
 
 function deliveryOf(standing: TypedStanding, hold: HoldExplanation | undefined): Delivery {
   const { eventId, endpointId, type, status, attemptCount, createdAt } = standing;
-  const { lastOutcome, lastResponseStatus, nextAttemptAt } = standing;
+  const { lastOutcome, lastResponseStatus, nextAttemptAt, matchingAttempts } = standing;
   return {
     id: deliveryIdOf({ eventId, endpointId }),
     eventId,
@@ -253,6 +260,7 @@ function deliveryOf(standing: TypedStanding, hold: HoldExplanation | undefined):
     lastOutcome,
     lastResponseStatus,
     nextAttemptAt,
+    matchingAttempts,
     hold,
     createdAt,
   };

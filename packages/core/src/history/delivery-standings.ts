@@ -1,4 +1,4 @@
-import type { AttemptOutcome } from '../domain/attempt';
+import type { AttemptFilter, AttemptOutcome } from '../domain/attempt';
 import type { DeliveryParts } from '../domain/delivery';
 import { type DeliveryStatus, type DeliverySummary, endStatuses } from '../domain/delivery-log';
 import type { EndpointId } from '../domain/endpoint';
@@ -31,6 +31,8 @@ export interface Standing
   extends DeliveryEntry,
     Pick<DeliverySummary, 'attemptCount' | 'lastOutcome' | 'lastResponseStatus' | 'nextAttemptAt'> {
   readonly status: ShownStatus;
+  /** The number of its attempts that the list's filter matches. Absent: it has no such filter. */
+  readonly matchingAttempts?: number | undefined;
 }
 
 /** The state of a delivery of a known type. */
@@ -43,11 +45,12 @@ export async function readStandings<Empty extends EmptyEntry>(
   deliveryStore: DeliveryStore,
   heldDeliveries: HeldDeliveries,
   entries: readonly (DeliveryEntry | Empty)[],
+  attempts?: AttemptFilter,
 ): Promise<readonly (Standing | Empty)[]> {
   const standings = new Map<DeliveryEntry, Standing>();
   await Promise.all(
     [...byEndpoint(entries.filter(isDelivery))].map(async ([endpointId, some]) => {
-      const listed = await deliveryStore.readListed(endpointId, some);
+      const listed = await deliveryStore.readListed(endpointId, some, attempts);
       const ofEndpoint = await standingsOf(heldDeliveries, endpointId, listed);
       for (const [i, entry] of some.entries()) {
         const standing = ofEndpoint[i];
@@ -87,7 +90,7 @@ export async function standingsOf(
 
 // Copy member by member: a page needs hundreds, and a spread costs ten times as much.
 function standingOf(endpointId: EndpointId, listed: ListedDelivery, held: ReadonlySet<EventId>): Standing {
-  const { eventId, createdAt, attemptCount, lastOutcome, lastResponseStatus } = listed;
+  const { eventId, createdAt, attemptCount, lastOutcome, lastResponseStatus, matchingAttempts } = listed;
   const isHeld = listed.status === 'pending' && held.has(eventId);
   return {
     endpointId,
@@ -100,6 +103,7 @@ function standingOf(endpointId: EndpointId, listed: ListedDelivery, held: Readon
     lastResponseStatus,
     // A held delivery was due before it came to its gate.
     nextAttemptAt: isHeld ? undefined : listed.nextAttemptAt,
+    matchingAttempts,
   };
 }
 
@@ -125,6 +129,8 @@ export interface RecordFilter {
   readonly responseStatus?: number | undefined;
   /** The outcome of its last attempt. */
   readonly outcome?: AttemptOutcome | undefined;
+  /** At least one of its attempts, and not only the last one, is one of these. */
+  readonly attempts?: AttemptFilter | undefined;
 }
 
 /** The filter of a list of deliveries. */
@@ -136,10 +142,11 @@ export interface DeliveryFilter extends RecordFilter, TimeRange {
 
 /** Whether a delivery's own record matches a filter. */
 export function matchesFilter(
-  { status, lastResponseStatus, lastOutcome }: Standing,
+  { status, lastResponseStatus, lastOutcome, matchingAttempts }: Standing,
   filter: RecordFilter,
 ): boolean {
   if (filter.status !== undefined && filter.status !== status) return false;
+  if (filter.attempts !== undefined && !matchingAttempts) return false;
   if (filter.outcome !== undefined && filter.outcome !== lastOutcome) return false;
   if (filter.responseStatus !== undefined && filter.responseStatus !== lastResponseStatus) return false;
   return filter.statusClass === undefined || filter.statusClass === classOf(lastResponseStatus);

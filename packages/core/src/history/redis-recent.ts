@@ -1,4 +1,5 @@
 import type { AccountId } from '../domain/account';
+import { matchesAttempt } from '../domain/attempt';
 import type { DeliveryParts } from '../domain/delivery';
 import type { DeliveryState } from '../domain/delivery-log';
 import type { EndpointId } from '../domain/endpoint';
@@ -161,7 +162,8 @@ export class Recent implements HistorySource {
       return { entries, nextCursor: page.nextCursor };
     }
     const { entries, nextCursor } = await this.#readEntries(query, span);
-    return { entries: await readStandings(deliveryStore, heldDeliveries, entries), nextCursor };
+    const standings = await readStandings(deliveryStore, heldDeliveries, entries, query.attempts);
+    return { entries: standings, nextCursor };
   }
 
   async #readEntries(query: DeliveryQuery, span: ListSpan): Promise<EntryBatch> {
@@ -198,7 +200,7 @@ export class Recent implements HistorySource {
   async #lookAt(query: DeliveryQuery, one: Standing | EmptyEntry): Promise<SourceEntry<TypedStanding>> {
     if (!this.#needsLook(one)) return filterEntry(query, one);
     // Without a log, nothing has happened yet. Or it has just moved: then its receiver is gone as well.
-    const known = this.moved && isUntried(one) ? await this.#lookAgain(query.accountId, one) : one;
+    const known = this.moved && isUntried(one) ? await this.#lookAgain(query, one) : one;
     if (!known) return { mark: one, row: undefined, isGone: true };
     if (!matchesFilter(known, query)) return { mark: one, row: undefined };
     // A delivery that was never tried has no line with its type. If its event is gone too, its type is unknown.
@@ -232,7 +234,10 @@ export class Recent implements HistorySource {
   }
 
   /** What has become of a delivery that seemed to be untried. `undefined`: it is not here any more. */
-  async #lookAgain(accountId: AccountId, one: Standing): Promise<Standing | undefined> {
+  async #lookAgain(
+    { accountId, attempts: wanted }: DeliveryQuery,
+    one: Standing,
+  ): Promise<Standing | undefined> {
     const { deliveryStore, eventStore } = this.parts;
     let state = await deliveryStore.readIfAny(one);
     if (!state) {
@@ -243,7 +248,17 @@ export class Recent implements HistorySource {
     if (!state || (state.status === 'pending' && state.attemptCount === 0)) return one;
     const { status, attemptCount, lastOutcome, lastResponseStatus, nextAttemptAt, eventType } = state;
     const type = one.type ?? eventType;
-    return { ...one, status, attemptCount, lastOutcome, lastResponseStatus, nextAttemptAt, type };
+    const matchingAttempts = wanted && state.attempts.filter((each) => matchesAttempt(each, wanted)).length;
+    return {
+      ...one,
+      matchingAttempts,
+      status,
+      attemptCount,
+      lastOutcome,
+      lastResponseStatus,
+      nextAttemptAt,
+      type,
+    };
   }
 }
 

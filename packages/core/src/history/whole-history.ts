@@ -74,8 +74,9 @@ export class WholeHistory {
     const bound = query.eventId === undefined ? TOGETHER : ONE_BY_ONE;
     const isFiltered = NARROWING.some((name) => query[name] !== undefined);
     const work = new SearchWork();
-    return await this.#readPage({ query, limit, before, bound, isFiltered }, (source, span) =>
-      source.listDeliveries({ ...query, work }, span),
+    const bounded = beforeItsAttempts(query);
+    return await this.#readPage({ query: bounded, limit, before, bound, isFiltered }, (source, span) =>
+      source.listDeliveries({ ...bounded, work }, span),
     );
   }
 
@@ -244,7 +245,17 @@ export const MOST_SEARCH_MS = 1_000;
 // A search that finds nothing takes 10 ms for these, and many look for one event alone.
 const SCANNED_IN_A_SEARCH = 150;
 
-const NARROWING = ['eventType', 'status', 'statusClass', 'responseStatus', 'outcome'] as const;
+const NARROWING = ['eventType', 'status', 'statusClass', 'responseStatus', 'outcome', 'attempts'] as const;
+
+// Clocks of the processes may differ by this.
+const CLOCK_SKEW_MS = 60_000;
+
+/** No event is accepted after its attempts: a list of attempts of long ago need not begin with the newest event. */
+function beforeItsAttempts(query: DeliveryQuery): DeliveryQuery {
+  const end = query.attempts?.until;
+  if (end === undefined) return query;
+  return { ...query, until: Math.min(query.until ?? Infinity, end + CLOCK_SKEW_MS) };
+}
 
 interface Query {
   readonly accountId: AccountId;

@@ -1,7 +1,7 @@
 import type { AccountQuota } from '../accounts/account-quota';
 import type { AccountStore } from '../accounts/redis-account-store';
+import type { PausedAccount, PauseStore } from '../accounts/redis-pause-store';
 import type { AccountId } from '../domain/account';
-import type { Act } from '../domain/audit';
 import { phaseOf } from '../domain/breaker';
 import type { HoldReason } from '../domain/delivery';
 import {
@@ -11,11 +11,9 @@ import {
   type EndpointAddress,
   type EndpointId,
 } from '../domain/endpoint';
-import type { Emit } from '../domain/signal';
+import type { Pause } from '../domain/pause';
 import type { AccountUsage } from '../domain/usage';
 import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
-import { disable } from '../endpoints/disable';
-import type { Endpoints } from '../endpoints/endpoints';
 import type { EndpointHealth } from '../endpoints/health/endpoint-health';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { DisabledEndpoints, OpenBreakers } from '../endpoints/redis-stopped-endpoints';
@@ -61,19 +59,18 @@ export interface OperationsParts {
   readonly endpointStore: EndpointStore;
   readonly admissionStore: AdmissionStore;
   readonly accountStore: AccountStore;
-  readonly endpoints: Endpoints;
+  readonly pauseStore: PauseStore;
   readonly endpointHealth: EndpointHealth;
   readonly quota: AccountQuota;
   /** Absent: there is no history. */
   readonly historyDatabase?: PgDatabase | undefined;
   readonly dayStore: DayStore;
   readonly clock: Clock;
-  readonly emit: Emit;
 }
 
 /** The state of the whole service. */
 export interface ServiceState {
-  readonly queues: readonly QueueState[];
+  readonly queues: readonly (QueueState & { readonly pause: Pause | undefined })[];
   readonly deadLetters: number;
   readonly heldByReason: Readonly<Record<HoldReason, number>>;
   /** The rates of all workers together, in the last seconds. */
@@ -82,6 +79,8 @@ export interface ServiceState {
   readonly openBreakers: number;
   readonly disabledEndpoints: number;
   readonly busiestAccounts: readonly (AccountWaiting & { readonly weight: number })[];
+  /** Some of them where there are very many. The last paused first. */
+  readonly pausedAccounts: readonly PausedAccount[];
 }
 
 /** The states that keep an endpoint from getting its deliveries for a longer time. */
@@ -115,10 +114,10 @@ const STATE_KEPT_MS = 1_000;
 const SAMPLES_KEPT_MS = 5_000;
 const LOADS_KEPT_MS = 10_000;
 const MOST_ACCOUNTS = 10;
-/** Endpoints of a page. */
-const PAGE = 100;
+// Operators pause few; a page of the portal shows them all.
+const MOST_PAUSED_ACCOUNTS = 100;
 
-/** How the service is, now and within the last day, and what operators do with accounts. */
+/** How the service is, now and within the last day. */
 export class Operations {
   /** The state of the whole service, read once a second at most. */
   readonly read: () => Promise<ServiceState>;
@@ -142,25 +141,43 @@ export class Operations {
 
   // No part gets more expensive with more data: counters, and a bounded number of jobs.
   async #readState(): Promise<ServiceState> {
-    const { standings, heldCounts, workerReports, openBreakers, clock } = this.parts;
+    const { standings, heldCounts, workerReports, openBreakers, pauseStore, clock } = this.parts;
     const now = clock();
-    const [queues, heldByReason, workers, breakers, disabledEndpoints, busiest] = await Promise.all([
+    const [
+      { queues, deadLetters },
+      heldByReason,
+      workers,
+      breakers,
+      disabledEndpoints,
+      busiest,
+      pausedAccounts,
+    ] = await Promise.all([
       standings.read(now),
       heldCounts.read(),
       workerReports.list(),
       openBreakers.count(now),
       this.parts.endpointHealth.countDisabled(),
       standings.busiestAccounts(MOST_ACCOUNTS),
+      pauseStore.listAccounts(MOST_PAUSED_ACCOUNTS),
     ]);
     return {
-      ...queues,
+      queues: await Promise.all(queues.map((queue) => this.#withPause(queue))),
+      deadLetters,
       heldByReason,
       attemptsPerSecond: sumOf(workers.map(({ attemptsPerSecond }) => attemptsPerSecond)),
       workers,
       openBreakers: breakers,
       disabledEndpoints,
       busiestAccounts: await Promise.all(busiest.map((account) => this.#withWeight(account))),
+      pausedAccounts,
     };
+  }
+
+  // The queue itself says whether it is paused: by a process that ended in between, or by an earlier version, without a record.
+  async #withPause(queue: QueueState) {
+    const { pauseStore } = this.parts;
+    const pause = queue.isPaused ? await pauseStore.find({ kind: 'queue', id: queue.name }) : undefined;
+    return { ...queue, pause };
   }
 
   async #withWeight(account: AccountWaiting) {
@@ -299,47 +316,6 @@ export class Operations {
       if (error instanceof AppError && error.code === 'history_unavailable') return ids.map(() => null);
       throw error;
     }
-  }
-
-  /**
-   * Disable all endpoints of an account that are enabled, as its operator's wish: what they would get is held. Its events are
-   * accepted as before. Repeat it if it broke off. Listeners are left alone: their deliveries go to who is connected.
-   *
-   * @param actOf makes the audit log's entry for each.
-   * @returns how many this call disabled.
-   */
-  async pauseAccount(id: AccountId, actOf: () => Act): Promise<number> {
-    let count = 0;
-    for await (const endpoint of this.#endpointsOf(id)) {
-      if (endpoint.status === 'disabled' || endpoint.listener) continue;
-      const { hasChanged } = await disable(this.parts, id, endpoint.id, 'operator', undefined, actOf());
-      if (hasChanged) count += 1;
-    }
-    return count;
-  }
-
-  /**
-   * Enable the endpoints that a pause has disabled, and no others. Their held deliveries are sent.
-   *
-   * @returns how many this call enabled.
-   */
-  async resumeAccount(id: AccountId, actOf: () => Act): Promise<number> {
-    let count = 0;
-    for await (const endpoint of this.#endpointsOf(id)) {
-      if (endpoint.disabledReason !== 'operator') continue;
-      await this.parts.endpoints.enable(id, endpoint.id, actOf());
-      count += 1;
-    }
-    return count;
-  }
-
-  async *#endpointsOf(id: AccountId): AsyncGenerator<Endpoint> {
-    let before: EndpointId | undefined;
-    do {
-      const page = await this.parts.endpointStore.list(id, PAGE, before);
-      yield* page.endpoints;
-      before = page.nextCursor;
-    } while (before !== undefined);
   }
 }
 

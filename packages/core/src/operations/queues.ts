@@ -1,6 +1,6 @@
-import type { AuditLog } from '../accounts/audit/redis-audit-log';
-import { DEFAULT_ACCOUNT } from '../domain/account';
+import type { PauseStore } from '../accounts/redis-pause-store';
 import type { Act } from '../domain/audit';
+import type { Pause } from '../domain/pause';
 import { type QueueShards, type WorkedQueue, workedQueues } from '../domain/queues';
 import type { Clock } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
@@ -11,7 +11,7 @@ export interface QueuesParts {
   readonly redis: RedisClient;
   readonly shards: QueueShards;
   readonly standings: QueueStandings;
-  readonly auditLog: AuditLog;
+  readonly pauseStore: PauseStore;
   readonly clock: Clock;
 }
 
@@ -35,19 +35,33 @@ export class Queues {
     return workedQueues.map((name) => wholeOf(name, queues));
   }
 
-  async pause(name: PausableQueue, act: Act): Promise<void> {
-    await this.#record(name, act);
-    await this.#pausedQueues.pause(name);
+  /**
+   * A queue that is paused already keeps who paused it, when, and why.
+   *
+   * @returns the pause that holds after the call; `undefined`: somebody resumed it meanwhile.
+   * @throws Error of Redis when it can't be reached. The same call again completes it.
+   */
+  async pause(name: PausableQueue, reason: string | undefined, act: Act): Promise<Pause | undefined> {
+    await this.parts.pauseStore.pause({ kind: 'queue', id: name }, reason, act);
+    return await this.#settle(name);
   }
 
-  async resume(name: PausableQueue, act: Act): Promise<void> {
-    await this.#record(name, act);
-    await this.#pausedQueues.resume(name);
+  /** Likewise. */
+  async resume(name: PausableQueue, act: Act): Promise<Pause | undefined> {
+    await this.parts.pauseStore.resume({ kind: 'queue', id: name }, act);
+    return await this.#settle(name);
   }
 
-  // First: nothing else could record it if the process died after its last step.
-  async #record(name: PausableQueue, act: Act): Promise<void> {
-    await this.parts.auditLog.record({ act, accountId: DEFAULT_ACCOUNT, targetId: name });
+  // The record decides, and is looked at again behind each step: of a pause and a resumption at the same time the later one
+  // holds for all shards.
+  async #settle(name: PausableQueue): Promise<Pause | undefined> {
+    const find = () => this.parts.pauseStore.find({ kind: 'queue', id: name });
+    for (let pause = await find(); ; ) {
+      await (pause ? this.#pausedQueues.pause(name) : this.#pausedQueues.resume(name));
+      const now = await find();
+      if ((now === undefined) === (pause === undefined)) return now;
+      pause = now;
+    }
   }
 }
 

@@ -5,6 +5,7 @@ import {
   QUEUE_PREFIX,
   type RedisTarget,
 } from '@hookferry/producer/contract';
+import slotOf from 'cluster-key-slot';
 import { Cluster, type Redis } from 'ioredis';
 import { steadyClock } from './clock';
 import { giveDeadlines } from './redis-deadline';
@@ -38,8 +39,9 @@ export interface RedisBackSignal {
  * - `answering`: for callers that wait for the reply (an HTTP request): fails within two seconds, and Redis runs no script
  *   that comes later than `RUN_WITHIN_MS`.
  * - `working`: for background work, which waits until Redis is back.
+ * - `confirming`: for a wait for replicas: no command of it ever runs on a later connection.
  */
-export type ConnectionRole = 'answering' | 'working';
+export type ConnectionRole = 'answering' | 'working' | 'confirming';
 
 export interface ConnectOptions {
   readonly url: string;
@@ -51,7 +53,7 @@ export interface ConnectOptions {
   readonly health?: ConnectionHealth;
   /**
    * After this long without a reply to a command, the connection counts as dead and is replaced: nothing else would
-   * notice. Default: five seconds for the role `answering`, never for `working`, whose commands may wait on purpose.
+   * notice. Default: five seconds, but never for `working`, whose commands may wait on purpose.
    */
   readonly silenceMs?: number;
 }
@@ -184,18 +186,45 @@ function optionsFor({ role, name, silenceMs }: ConnectOptions): ClientOptions {
     connectionName: name,
     connectTimeout: CONNECT_TIMEOUT_MS,
     disconnectTimeout: DISCONNECT_TIMEOUT_MS,
-    socketTimeout: silenceMs ?? (role === 'answering' ? ANSWERING_SILENCE_MS : undefined),
+    socketTimeout: silenceMs ?? (role === 'working' ? undefined : ANSWERING_SILENCE_MS),
     retryStrategy: reconnectDelay,
     // After a fail-over the old master replies READONLY: reconnect, to the new one, and repeat.
     reconnectOnError: (error) => (/(?:^|: -)READONLY\b/.test(error.message) ? 2 : false),
   };
-  return role === 'answering'
-    ? { ...common, enableOfflineQueue: false, maxRetriesPerRequest: 1, commandTimeout: COMMAND_TIMEOUT_MS }
-    : { ...common, maxRetriesPerRequest: null };
+  switch (role) {
+    case 'answering':
+      return {
+        ...common,
+        enableOfflineQueue: false,
+        maxRetriesPerRequest: 1,
+        commandTimeout: COMMAND_TIMEOUT_MS,
+      };
+    case 'confirming': {
+      const once = { autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0 };
+      return { ...common, ...once, enableOfflineQueue: false, commandTimeout: COMMAND_TIMEOUT_MS };
+    }
+    case 'working':
+      return { ...common, maxRetriesPerRequest: null };
+  }
 }
 
 /** The servers that hold keys, by their addresses: one, unless it is a Cluster. */
 export function mastersOf(redis: RedisClient): ReadonlyMap<string, Redis> {
   const masters = redis instanceof Cluster ? redis.nodes('master') : [redis];
   return new Map(masters.map((master) => [`${master.options.host}:${master.options.port}`, master]));
+}
+
+// With a hash tag each, they find every master of a Cluster that has more than a few slots.
+const MOST_TAGS = 1_000;
+
+/** For each master that has slots, by its address, a key in one of them. */
+export function keysOfMasters(cluster: Cluster, keyOf: (tag: number) => string): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  const masters = cluster.nodes('master').length;
+  for (let tag = 0; tag < MOST_TAGS && found.size < masters; tag += 1) {
+    const key = keyOf(tag);
+    const master = cluster.slots[slotOf(key)]?.[0];
+    if (master !== undefined && !found.has(master)) found.set(master, key);
+  }
+  return found;
 }

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import slotOf from 'cluster-key-slot';
 import { Cluster } from 'ioredis';
 import { type Clock, steadyClock } from './clock';
-import { mastersOf, type RedisClient } from './redis-connect';
+import type { RedisConfirmation } from './redis-confirmation';
+import { keysOfMasters, mastersOf, type RedisClient } from './redis-connect';
 import { tryWrite } from './redis-probe.script';
 import { answerWithin } from './timers';
 
@@ -15,18 +15,19 @@ export interface RedisProbeOptions {
   readonly redis: RedisClient;
   /** The key that is written, with this hash tag. Nothing reads it. */
   readonly keyOf: (tag: number) => string;
+  /** Absent: a write counts as taken without replicas. */
+  readonly confirmation?: RedisConfirmation | undefined;
   /** For spans of time: it never jumps. */
   readonly steady?: Clock | undefined;
 }
 
 // Below the second of Kubernetes' default probe time-out.
 const PATIENCE_MS = 800;
+const CONFIRMED_WITHIN_MS = 600;
 const ASK_AGAIN_MS = 100;
 // Each write may cost Redis a sync of its disk, and several may ask: balancers, orchestrators, Prometheus, anybody.
 const WRITE_EVERY_MS = 2_000;
 const WRITTEN_FOR_MS = 1_000;
-// With a hash tag each, they find every master of a Cluster that has more than a few slots.
-const MOST_TAGS = 1_000;
 
 /**
  * Tells whether Redis replies within 0.8 s and takes writes: in a Cluster each of its masters, since accepting or delivering an
@@ -57,7 +58,9 @@ export class RedisProbe {
 
   async #look(): Promise<RedisStanding> {
     const isDue = this.#steady() - this.#tookWritesAt >= WRITE_EVERY_MS;
-    const asked = this.#ask(isDue).catch((error: unknown) => unavailable(String(error)));
+    const asked = this.#ask(isDue)
+      .then(async (standing) => (isDue ? await this.#confirmed(standing) : standing))
+      .catch((error: unknown) => unavailable(String(error)));
     const standing =
       (await answerWithin(PATIENCE_MS, asked)) ??
       unavailable(`Redis did not reply within ${PATIENCE_MS} ms.`);
@@ -82,6 +85,21 @@ export class RedisProbe {
     );
     await pings;
     return standingOf(refusals);
+  }
+
+  /** Writes that no replica confirms are refused. */
+  async #confirmed(standing: RedisStanding): Promise<RedisStanding> {
+    const { confirmation } = this.options;
+    if (!confirmation || standing.kind !== 'takes_writes') return standing;
+    const looked = confirmation.lookFor(confirmation.mark());
+    const why = await answerWithin(
+      CONFIRMED_WITHIN_MS,
+      looked.then((error) => ({ error })),
+    );
+    if (why && !why.error) return standing;
+    const reason = why?.error?.cause;
+    const detail = reason instanceof Error ? reason.message : 'Its replicas do not confirm writes.';
+    return { kind: 'refuses_writes', detail };
   }
 
   /** @returns why Redis does not write it. */
@@ -117,16 +135,4 @@ function unavailable(detail: string): RedisStanding {
 function standingOf(refusals: readonly (string | undefined)[]): RedisStanding {
   const detail = refusals.find((refusal) => refusal !== undefined);
   return detail === undefined ? { kind: 'takes_writes' } : { kind: 'refuses_writes', detail };
-}
-
-/** For each master that has slots, by its address, a key in one of them. */
-function keysOfMasters(cluster: Cluster, keyOf: (tag: number) => string): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
-  const masters = cluster.nodes('master').length;
-  for (let tag = 0; tag < MOST_TAGS && found.size < masters; tag += 1) {
-    const key = keyOf(tag);
-    const master = cluster.slots[slotOf(key)]?.[0];
-    if (master !== undefined && !found.has(master)) found.set(master, key);
-  }
-  return found;
 }

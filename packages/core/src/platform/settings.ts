@@ -224,6 +224,19 @@ export const deliverySettings = {
     ),
 };
 
+/** What must have happened before a process says that something is stored. */
+export const confirmationSettings = {
+  REDIS_CONFIRMED_BY: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(10)
+    .default(0)
+    .describe(
+      'how many replicas of Redis must have what a request has written before its [response](reliability.md#replicas-that-confirm): then no fail-over to them loses it. While fewer confirm within a second, the response is 503',
+    ),
+};
+
 /** How the API and the workers protect secrets in the store. */
 export const secretsSettings = {
   SECRETS_ENCRYPTION_KEY: sealingKeysSchema

@@ -61,7 +61,7 @@ export class ReplayedDeliveries {
       mostScanned: isFiltered ? MOST_SCANNED : SCANNED_ONE_BY_ONE,
       readBatch: async (size, after) => {
         const marks = await this.#sentBy(id, size, after);
-        const read = await deliveries.readSome(accountId, endpointId, marks);
+        const read = await deliveries.readSome(accountId, endpointId, marks, filter.attempts);
         const entries = marks.map((mark, i) => ({ ...mark, delivery: read[i] }));
         return { entries, nextCursor: marks.length < size ? undefined : marks.at(-1) };
       },

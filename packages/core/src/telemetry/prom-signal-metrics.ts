@@ -16,6 +16,7 @@ import { historyReadKinds, historyReadResults } from '../domain/signals/work';
 import { doors } from '../domain/usage';
 import { verificationErrors, verificationMethods } from '../domain/verification';
 import type { ErrorCode } from '../platform/app-error';
+import { confirmationResults } from '../platform/redis-confirmation';
 import type { LabelValues, MetricDefinition, MetricLabels } from './prom-gauges';
 
 /** Count signals. Gives the listener to pass them to. */
@@ -192,6 +193,13 @@ export const apiSignalMetrics: readonly SignalMetric[] = [
       route: 'the patterns of the routes; `none` if none has this path and method',
       status: 'the status codes that the API responds with',
     },
+    buckets: REQUEST_SECONDS,
+    durationMsOf: ({ durationMs }) => durationMs,
+  }),
+  secondsOf('redis.waited', {
+    name: 'webhooks_redis_confirmation_duration_seconds',
+    help: 'Time for which the API waited until as many replicas as `REDIS_CONFIRMED_BY` says had what its requests had written. One wait is for many requests.',
+    labels: { result: confirmationResults },
     buckets: REQUEST_SECONDS,
     durationMsOf: ({ durationMs }) => durationMs,
   }),

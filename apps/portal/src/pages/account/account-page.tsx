@@ -11,6 +11,7 @@ import { Skeleton } from '../../components/skeleton';
 import { Time } from '../../components/time';
 import { useSessionStore } from '../../session/session-context';
 import { AccountStatus } from '../accounts/account-status';
+import { PausedBy, PauseSwitch } from '../operations/pausing';
 import { PageHeader } from '../page-header';
 import { AccountSettings } from './account-settings';
 import { AccountUsage } from './account-usage';
@@ -51,9 +52,21 @@ export function AccountPage({ params: { id = '' } }: AccountPageProps) {
   };
   return (
     <>
-      <PageHeader title={account.name ?? id} parent={LIST} state={<AccountStatus status={account.status} />}>
+      <PageHeader title={account.name ?? id} parent={LIST} state={<AccountStatus {...account} />}>
+        {!erasure && (
+          <PauseSwitch
+            subject={{ kind: 'account', id }}
+            label="deliveries"
+            isPaused={account.pause !== null}
+          />
+        )}
         {!erasure && <Button onClick={seeAsCustomer}>See what the customer sees</Button>}
       </PageHeader>
+      {account.pause && (
+        <p>
+          <PausedBy pause={account.pause} />
+        </p>
+      )}
       <Facts
         facts={{
           Id: (

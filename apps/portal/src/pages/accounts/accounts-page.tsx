@@ -22,7 +22,7 @@ const PAGE_SIZE = 50;
 const columns: readonly Column<Account>[] = [
   { id: 'id', header: 'Account', cell: ({ id }) => <Link href={`/accounts/${id}`}>{id}</Link> },
   { id: 'name', header: 'Name', cell: ({ name }) => name ?? '–', from: 'medium' },
-  { id: 'status', header: 'Status', width: '104px', cell: ({ status }) => <AccountStatus status={status} /> },
+  { id: 'status', header: 'Status', width: '104px', cell: (account) => <AccountStatus {...account} /> },
   { id: 'weight', header: 'Weight', width: '80px', cell: ({ weight }) => weight, from: 'medium' },
   { id: 'stored', header: 'Stored', width: '184px', cell: storedOf, from: 'medium' },
   {

@@ -41,6 +41,8 @@ export const ACTIONS: Readonly<Record<AuditAction, string>> = {
   'account.create': 'Account created',
   'account.update': 'Account changed',
   'account.erase': 'Account erased',
+  'account.pause': 'Account paused',
+  'account.resume': 'Account resumed',
   'dead_letter.retry': 'Dead letter retried',
   'dead_letter.drop': 'Dead letter dropped',
   'queue.pause': 'Queue paused',

@@ -2,6 +2,7 @@ import { useMemo } from 'react';
 import { useSearchParams } from 'wouter';
 import { DataSearch } from '../../components/data-search';
 import { PageHeader } from '../page-header';
+import { AttemptFilter } from './attempt-filter';
 import { DeliveryTable } from './delivery-table';
 import { FilterBar } from './filter-bar';
 import { type FilterTexts, filtersOf, readFilters, writeFilters } from './filters-in-url';
@@ -9,7 +10,7 @@ import { type FilterTexts, filtersOf, readFilters, writeFilters } from './filter
 const NONE =
   'Nothing was sent yet, or no delivery matches the filters. An event that no webhook subscribes to has no delivery.';
 const NONE_WITH_DATA =
-  'No event has these data, or no delivery matches the other filters. Texts must be equal, letter by letter. Erased events are not found.';
+  'No event has these data, or no delivery matches the other filters. A value must be equal as a whole, letter by letter. Erased events are not found.';
 
 /** All deliveries of the account. What is looked for stands in the address. */
 export function DeliveriesPage() {
@@ -23,6 +24,7 @@ export function DeliveriesPage() {
       <PageHeader title="Deliveries" />
       <DataSearch value={texts.data} onSearch={(data) => change({ ...texts, data })} />
       <FilterBar texts={texts} onChange={change} />
+      <AttemptFilter texts={texts} filters={filters} onChange={change} />
       <DeliveryTable
         // New rows of other filters are not those of these.
         key={address}

@@ -111,6 +111,9 @@ const NO_FILTERS: FilterTexts = {
   range: '',
   since: '',
   until: '',
+  attempt: '',
+  attempted_since: '',
+  attempted_until: '',
 };
 
 /** Filters of the address that no list offers, or not yet. */

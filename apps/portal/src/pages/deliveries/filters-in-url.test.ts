@@ -33,6 +33,18 @@ describe('the filters in an address', () => {
     });
   });
 
+  it('find any attempt of a time, with the outcomes of a chart', () => {
+    const since = 'attempted_since=2030-01-31T12%3A00%3A00.000Z';
+    const search = `attempt=http_5xx%2Cdns_error&${since}&attempted_until=2030-01-31T13%3A00%3A00.000Z`;
+    expect(writeFilters(readFilters(new URLSearchParams(search))).toString()).toBe(search);
+    expect(filtersIn(search)).toEqual({
+      attempt_outcome: 'http_5xx,dns_error',
+      attempted_since: '2030-01-31T12:00:00.000Z',
+      attempted_until: '2030-01-31T13:00:00.000Z',
+    });
+    expect(filtersIn('attempt=failed')).toEqual({ attempt_outcome: 'failed' });
+  });
+
   it('take times without a zone as the viewer’s, and keep them in UTC from then on', () => {
     const since = new Date(2030, 0, 31, 12).toISOString();
     const search = new URLSearchParams('range=custom&since=2030-01-31T12:00&until=');
@@ -49,6 +61,9 @@ describe('the filters in an address', () => {
     'range=custom&since=never',
     'data={a}',
     'data=[]',
+    'attempt=late',
+    'attempt=failed,toString',
+    'attempted_since=never',
   ])('mean nothing where they are none: %s', (search) => {
     expect(filtersIn(search)).toEqual({});
   });

@@ -25,6 +25,7 @@ describe('isNews', () => {
     ['of another status', { status: 'held' }],
     ['of what the data contain', { data: '{"a":1}' }],
     ['of a time that is over', { until: '2020-01-01T00:00:00.000Z' }],
+    ['of attempts of a time that is over', { attempted_until: '2020-01-01T00:00:00.000Z' }],
   ])('is nothing in a list %s', (_name, filters) => {
     expect(isNews({ kind: 'delivery', change: 'created', delivery }, filters)).toBe(false);
   });
@@ -33,5 +34,8 @@ describe('isNews', () => {
     const message = { kind: 'delivery', change: 'attempted', delivery } as const;
     expect(isNews(message, {})).toBe(false);
     expect(isNews(message, { status: 'pending' })).toBe(true);
+    const failed = { ...message, delivery: { ...delivery, last_outcome: 'http_5xx' } } as const;
+    expect(isNews(failed, { attempt_outcome: 'failed' })).toBe(true);
+    expect(isNews(failed, { attempt_outcome: 'delivered,http_4xx' })).toBe(false);
   });
 });

@@ -1,5 +1,6 @@
 import type { DeliveryFilters } from '../../api/delivery-queries';
 import type { LiveMessage } from '../../live/live-message';
+import { isWanted } from './filters-in-url';
 
 type DeliveryMessage = Extract<LiveMessage, { kind: 'delivery' }>;
 
@@ -19,12 +20,17 @@ export function isNews({ change, delivery }: DeliveryMessage, filters: DeliveryF
   if (wanted.some(([asked, known]) => asked !== undefined && known !== undefined && asked !== known)) {
     return false;
   }
-  if (filters.until !== undefined && new Date(filters.until) < new Date()) return false;
+  const ends = [filters.until, filters.attempted_until];
+  if (ends.some((end) => end !== undefined && new Date(end) < new Date())) return false;
+  const { attempt_outcome: ways } = filters;
+  // The attempt that it was just told of is the last one.
+  if (ways !== undefined && delivery.last_outcome && !isWanted(ways, delivery.last_outcome)) return false;
   return change === 'created' || dependsOnResult(filters);
 }
 
 /** True if a delivery may enter the list after its creation. */
 function dependsOnResult(filters: DeliveryFilters): boolean {
   const { status, outcome, response_status: exact, status_class: rough } = filters;
-  return [status, outcome, exact, rough].some((filter) => filter !== undefined);
+  const { attempted_since: since, attempted_until: until, attempt_outcome: ways } = filters;
+  return [status, outcome, exact, rough, since, until, ways].some((filter) => filter !== undefined);
 }

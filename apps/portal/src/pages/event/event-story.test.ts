@@ -16,6 +16,7 @@ const delivery: Delivery = {
   last_response_status: 503,
   next_attempt_at: at('13:00:00'),
   hold: null,
+  matching_attempts: null,
   created_at: at('12:00:00'),
 };
 

@@ -4,6 +4,7 @@ import { Section } from '../../components/section';
 import { formatCount, formatSeconds, formatShare } from './format';
 import { type Operations, readingOf } from './operations';
 import styles from './operations.module.css';
+import { PauseSwitch } from './pausing';
 
 type BusyAccount = Operations['busiest_accounts'][number];
 
@@ -25,7 +26,10 @@ export function BusiestAccounts({ operations }: BusiestAccountsProps) {
       {accounts.length > 0 && (
         <DataTable
           label="Accounts with most waiting"
-          columns={columnsWith(waiting)}
+          columns={columnsWith(
+            waiting,
+            operations.paused_accounts.map(({ account_id: id }) => id),
+          )}
           rows={accounts}
           rowId={({ account_id: id }) => id}
         />
@@ -34,7 +38,7 @@ export function BusiestAccounts({ operations }: BusiestAccountsProps) {
   );
 }
 
-function columnsWith(allWaiting: number): readonly Column<BusyAccount>[] {
+function columnsWith(allWaiting: number, paused: readonly string[]): readonly Column<BusyAccount>[] {
   return [
     {
       id: 'account',
@@ -44,5 +48,13 @@ function columnsWith(allWaiting: number): readonly Column<BusyAccount>[] {
     { id: 'waiting', header: 'Waiting', width: '96px', cell: ({ waiting }) => formatCount(waiting) },
     { id: 'share', header: 'Share', width: '80px', cell: ({ waiting }) => formatShare(waiting, allWaiting) },
     { id: 'weight', header: 'Weight', width: '72px', cell: ({ weight }) => weight, from: 'medium' },
+    {
+      id: 'pause',
+      header: 'Actions',
+      width: '96px',
+      cell: ({ account_id: id }) => (
+        <PauseSwitch subject={{ kind: 'account', id }} isPaused={paused.includes(id)} size="small" />
+      ),
+    },
   ];
 }

@@ -7,6 +7,7 @@ import { Figures } from './figures';
 import { HeldReasons } from './held-reasons';
 import { LastDay } from './last-day';
 import styles from './operations.module.css';
+import { PausedAccounts } from './paused-accounts';
 import { ProductionChecks } from './production-checks';
 import { Queues } from './queues';
 import { useReadiness } from './use-last-day';
@@ -28,6 +29,7 @@ export function OperationsPage() {
         <>
           {readiness.data && <ProductionChecks readiness={readiness.data} />}
           <Figures {...data} />
+          <PausedAccounts accounts={data.operations.paused_accounts} />
           <div className={styles['columns']}>
             <BusiestAccounts operations={data.operations} />
             <HeldReasons operations={data.operations} />

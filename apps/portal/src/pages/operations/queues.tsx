@@ -3,6 +3,8 @@ import { type Column, DataTable } from '../../components/data-table';
 import { Section } from '../../components/section';
 import { formatCount, formatSeconds } from './format';
 import type { Operations } from './operations';
+import styles from './operations.module.css';
+import { PausedBy, PauseSwitch } from './pausing';
 
 type Queue = Operations['queues'][number];
 
@@ -41,13 +43,30 @@ const columns: readonly Column<Queue>[] = [
   },
 ];
 
+const PAUSABLE = ['deliveries', 'events'] as const;
+
 export interface QueuesProps {
   readonly queues: readonly Queue[];
 }
 
 export function Queues({ queues }: QueuesProps) {
   return (
-    <Section title="Queues">
+    <Section
+      title="Queues"
+      actions={PAUSABLE.map((name) => (
+        <PauseSwitch
+          key={name}
+          subject={{ kind: 'queue', id: name }}
+          label={name}
+          isPaused={queues.some((queue) => queue.name === name && queue.paused)}
+        />
+      ))}
+    >
+      {pausesOf(queues).map(({ name, pause }) => (
+        <p key={name} className={styles['note']}>
+          {name}: <PausedBy pause={pause} />
+        </p>
+      ))}
       <DataTable
         label="Queues"
         columns={columns}
@@ -56,4 +75,9 @@ export function Queues({ queues }: QueuesProps) {
       />
     </Section>
   );
+}
+
+/** Each paused queue once, of whichever shard. */
+function pausesOf(queues: readonly Queue[]): readonly Queue[] {
+  return PAUSABLE.flatMap((name) => queues.find((queue) => queue.name === name && queue.paused) ?? []);
 }

@@ -14,10 +14,13 @@ export const webhookColumns: readonly Column<ListedWebhook>[] = [
   {
     id: 'url',
     header: 'Webhook',
-    cell: ({ id, url, description }) => (
-      <Link href={`/webhooks/${id}`} title={url}>
-        {description || url}
-      </Link>
+    cell: ({ id, uid, url, description }) => (
+      <>
+        <Link href={`/webhooks/${id}`} title={url}>
+          {description || url}
+        </Link>
+        {uid !== null && <code className={styles['uid']}>{uid}</code>}
+      </>
     ),
   },
   { id: 'state', header: 'State', width: '11rem', cell: (webhook) => <WebhookState webhook={webhook} /> },

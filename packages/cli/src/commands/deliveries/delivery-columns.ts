@@ -2,7 +2,8 @@ import { paintStatus } from '../../output/colours';
 import type { Column } from '../../output/output';
 import type { Attempt, Delivery } from '../../resources';
 
-export const DELIVERY_COLUMNS: readonly Column<Delivery>[] = [
+/** Of those in lists and of those that are read alone. */
+export const DELIVERY_COLUMNS: readonly Column<Omit<Delivery, 'matching_attempts'>>[] = [
   ['id', ({ id }) => id],
   ['type', ({ event_type }) => event_type],
   ['status', ({ status }) => status, paintStatus],

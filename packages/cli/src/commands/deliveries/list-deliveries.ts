@@ -18,6 +18,9 @@ interface ListFlags extends PagingFlags {
   readonly status?: Delivery['status'];
   readonly response?: ResponseQuery;
   readonly outcome?: NonNullable<Delivery['last_outcome']>;
+  readonly attemptOutcome?: string;
+  readonly attemptedSince?: string;
+  readonly attemptedUntil?: string;
   readonly type?: string;
   readonly data?: string;
   readonly since?: string;
@@ -37,10 +40,20 @@ export function addListDeliveries(deliveries: Command, cli: Cli): void {
       parseResponse,
     )
     .option('--outcome <outcome>', 'only those whose last attempt had this outcome: http_5xx, dns_error, …')
+    .option(
+      '--attempt-outcome <outcomes>',
+      'only those with any attempt of this outcome; several with commas; failed: all but delivered',
+    )
+    .option('--attempted-since <time>', 'only those with an attempt that began from this time on', (text) =>
+      parseTime(text),
+    )
+    .option('--attempted-until <time>', 'only those with an attempt that began before this time', (text) =>
+      parseTime(text),
+    )
     .option('--type <type>', 'only those of this type')
     .option(
       '--data <json>',
-      "only those of events whose data contain this JSON object: itself, @FILE, or '-'",
+      "only those of events whose data contain this JSON object, or this number or text anywhere: itself, @FILE, or '-'",
     )
     .option('--since <time>', 'only from this time on: a time, or how long ago (2h)', (text) =>
       parseTime(text),
@@ -51,7 +64,9 @@ export function addListDeliveries(deliveries: Command, cli: Cli): void {
     addPaging(list),
     'hookferry deliveries list --status exhausted --since 1d',
     'hookferry deliveries list --webhook crm --response 5xx',
+    'hookferry deliveries list --attempt-outcome failed --attempted-since 1h',
     `hookferry deliveries list --data '{"order":{"id":4711}}'`,
+    'hookferry deliveries list --data 4711',
   );
 }
 
@@ -70,6 +85,7 @@ function parseResponse(text: string): ResponseQuery {
 async function listDeliveries(flags: ListFlags, cli: Cli): Promise<void> {
   const client = await connect(cli);
   const { webhook, event, status, response, outcome, type, data, since, until } = flags;
+  const { attemptOutcome, attemptedSince, attemptedUntil } = flags;
   const query = {
     limit: pageSize(flags),
     ...(webhook && { webhook_id: webhook }),
@@ -77,6 +93,9 @@ async function listDeliveries(flags: ListFlags, cli: Cli): Promise<void> {
     ...(status && { status }),
     ...response,
     ...(outcome && { outcome }),
+    ...(attemptOutcome && { attempt_outcome: attemptOutcome }),
+    ...(attemptedSince && { attempted_since: attemptedSince }),
+    ...(attemptedUntil && { attempted_until: attemptedUntil }),
     ...(type && { event_type: type }),
     ...(data !== undefined && { data: await readSearched(data, cli.prompt) }),
     ...(since && { since }),

@@ -1,4 +1,5 @@
 import type { ClockRightSignal, ClockSkewedSignal } from '../../platform/redis-clock';
+import type { RedisWaitedSignal } from '../../platform/redis-confirmation';
 import type { RedisBackSignal, RedisErrorSignal } from '../../platform/redis-connect';
 import type { RedisReopenedSignal } from '../../platform/redis-keeper';
 import type { RedisUnsafeSignal } from '../../platform/redis-safety';
@@ -30,6 +31,18 @@ export const processSignals = {
     level: 'warn',
     means: 'A connection to Redis had given up, and the process opened it again.',
     sample: { connection: 'worker', status: 'end' },
+  }),
+  'redis.waited': signal<Omit<RedisWaitedSignal, 'name'>>({
+    level: { usual: 'debug', other: 'warn', isOther: ({ result }) => result !== 'confirmed' },
+    means:
+      'An API waited until as many replicas as `REDIS_CONFIRMED_BY` says had what it had written. `warn` if they did not confirm it: the requests got 503.',
+    act: 'Bring the replicas back: see [WebhooksRedisRefusesWrites](runbook.md#webhooksredisrefuseswrites).',
+    sample: {
+      result: 'too_few',
+      durationMs: 1_002,
+      replicas: 0,
+      detail: 'REDIS_CONFIRMED_BY is 1, and 0 replicas confirmed a write within 1000 ms.',
+    },
   }),
   'redis.unsafe': signal<Omit<RedisUnsafeSignal, 'name'>>({
     level: 'warn',

@@ -155,10 +155,18 @@ export function toDeliveryRows(event: EventKey, webhookId: string, log: string):
     attempt_count: attemptCount,
     last_outcome: lastOutcome,
     response_status: lastResponseStatus,
-    last_attempt_at: attempts.at(-1)?.started_at,
+    last_attempt_at: newestOf(attempts),
     other_lines: others,
   };
   return { delivery, attempts, log };
+}
+
+// One that came late has its line behind others that began later. All have the same format.
+function newestOf(attempts: readonly AttemptRow[]): string | undefined {
+  return attempts
+    .map(({ started_at: startedAt }) => startedAt)
+    .toSorted()
+    .at(-1);
 }
 
 interface AttemptKey {

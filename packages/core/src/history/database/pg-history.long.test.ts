@@ -1,6 +1,12 @@
 import * as fc from 'fast-check';
-import type { AttemptOutcome } from '../../domain/attempt';
-import { type DeliveryFact, encodeFact, readLog, readSummary } from '../../domain/delivery-log';
+import type { AttemptFilter, AttemptOutcome } from '../../domain/attempt';
+import {
+  countAttempts,
+  type DeliveryFact,
+  encodeFact,
+  readLog,
+  readSummary,
+} from '../../domain/delivery-log';
 import type { EndpointId } from '../../domain/endpoint';
 import type { EventId } from '../../domain/event';
 import type { MovedDelivery, MovedEvent } from '../../domain/moved-event';
@@ -26,6 +32,7 @@ const describePostgres = hasPostgres ? describe : describe.skip;
 
 const DAY_MS = 86_400_000;
 const FIRST = Date.UTC(2026, 10, 20);
+const ATTEMPTED = [FIRST, FIRST + 1, FIRST + DAY_MS, FIRST + 2 * DAY_MS];
 
 describePostgres('the history in PostgreSQL', () => {
   let test: TestHistory;
@@ -157,14 +164,22 @@ describePostgres('the history in PostgreSQL', () => {
       const answers = { delivered: [200, 201, 204], http_4xx: [404, 410], http_5xx: [500] };
       const answer =
         outcome in answers ? { responseStatus: pick(answers[outcome as keyof typeof answers]) } : {};
+      const before = Array.from({ length: Math.floor(random() * 3) }, (_, i): DeliveryFact => {
+        const attempt = buildAttempt({
+          number: i + 1,
+          startedAt: pick(ATTEMPTED),
+          outcome: pick(['http_5xx', 'tls_error']),
+        });
+        return { kind: 'attempted', attempt, nextAttemptAt: FIRST };
+      });
       const attempted: DeliveryFact = {
         kind: 'attempted',
-        attempt: { ...noAnswer, outcome, ...answer },
+        attempt: { ...noAnswer, number: before.length + 1, startedAt: pick(ATTEMPTED), outcome, ...answer },
         nextAttemptAt: undefined,
         isAborted: outcome !== 'delivered' && random() < 0.3,
       };
       const cancelled: DeliveryFact = { kind: 'cancelled', reason: 'gone' };
-      const log = encodeFact(random() < 0.1 ? cancelled : attempted);
+      const log = [...before, random() < 0.1 ? cancelled : attempted].map(encodeFact).join('');
       return { endpointId, log };
     }
 
@@ -184,10 +199,11 @@ describePostgres('the history in PostgreSQL', () => {
       await write(...events);
     });
 
-    const standings = () =>
+    const standings = (wanted?: AttemptFilter) =>
       events.flatMap(({ id: eventId, createdAt, head, deliveries }) =>
         deliveries.map(({ endpointId, log }) => {
           const { status, attemptCount, lastOutcome, lastResponseStatus } = readSummary(log);
+          const matchingAttempts = wanted && countAttempts(log, wanted);
           const nextAttemptAt = undefined;
           return {
             createdAt,
@@ -199,6 +215,7 @@ describePostgres('the history in PostgreSQL', () => {
             lastOutcome,
             lastResponseStatus,
             nextAttemptAt,
+            matchingAttempts,
           };
         }),
       );
@@ -242,12 +259,23 @@ describePostgres('the history in PostgreSQL', () => {
         outcome: optional(fc.constantFrom(...outcomes)),
         responseStatus: optional(fc.constantFrom(200, 201, 404, 418)),
         statusClass: optional(fc.constantFrom(...statusClasses)),
+        attempts: optional(
+          fc.record({
+            since: optional(fc.constantFrom(...ATTEMPTED)),
+            until: optional(fc.constantFrom(...ATTEMPTED)),
+            outcomes: optional(
+              fc.uniqueArray(fc.constantFrom(...outcomes, 'tls_error' as const), { minLength: 1 }),
+            ),
+          }),
+        ),
+        data: fc.constantFrom(undefined, undefined, '{}', '{"keyword":"shoes"}', '{"n":2}'),
       });
       await fc.assert(
         fc.asyncProperty(query, span, async ({ event, ...filter }, { limit, after, last }) => {
           const eventId = event === undefined ? undefined : events[event]?.id;
           const asked: DeliveryQuery = { accountId, ...filter, eventId };
-          const expected = standings()
+          const expected = standings(filter.attempts)
+            .filter(() => filter.data !== '{"n":2}')
             .filter((one) => filter.endpointId === undefined || one.endpointId === filter.endpointId)
             .filter((one) => eventId === undefined || one.eventId === eventId)
             .filter((one) => filter.eventType === undefined || one.type === filter.eventType)
@@ -262,6 +290,24 @@ describePostgres('the history in PostgreSQL', () => {
         }),
         { numRuns: 200 },
       );
+    });
+
+    it('looks for attempts a part at a time, and leaves out nothing between two parts', async () => {
+      const hasty = new PgHistory(test.database, 7);
+      const attempts = { since: ATTEMPTED[2], outcomes: ['tls_error', 'dns_error'] as const };
+      const expected = standings(attempts)
+        .filter((one) => matchesFilter(one, { attempts }))
+        .toSorted(newestFirst);
+      const found: unknown[] = [];
+      let parts = 0;
+      for (let after: ListMark | undefined, isFirst = true; isFirst || after; isFirst = false) {
+        const batch = await hasty.listDeliveries({ accountId, attempts }, { limit: 3, after });
+        found.push(...batch.entries.flatMap(({ row }) => row ?? []));
+        parts += 1;
+        after = batch.nextCursor;
+      }
+      expect(found).toEqual(expected);
+      expect(parts).toBeGreaterThan(standings().length / 14);
     });
 
     it('goes through deliveries and events, oldest first', async () => {

@@ -1,4 +1,5 @@
 import type { AccountId } from '../../domain/account';
+import { type AttemptFilter, matchesAttempt } from '../../domain/attempt';
 import type { DeliveryParts } from '../../domain/delivery';
 import { type DeliveryState, type EndStatus, readLog } from '../../domain/delivery-log';
 import type { EndpointId } from '../../domain/endpoint';
@@ -19,6 +20,7 @@ import type {
   ListedEvent,
   ListSpan,
   SourceBatch,
+  SourceEntry,
   WalkedDelivery,
   WalkQuery,
 } from '../history-source';
@@ -40,6 +42,7 @@ import {
   markOf,
   NOTHING,
   PLACED,
+  type ScannedRow,
   STANDING,
   type StandingRow,
   scheduleOf,
@@ -51,11 +54,17 @@ import { SELECT_ATTEMPT, SELECT_DELIVERY, SELECT_EVENT } from './pg-rows';
 import { type MakeList, type SearchResult, SearchTurns, search } from './pg-search';
 import { readList } from './read-list';
 
+// One of which no attempt matches takes a microsecond or two, so a page that finds nothing takes some 30 ms.
+const SCANNED_FOR_ATTEMPTS = 20_000;
+
 /** The history in PostgreSQL, as its readers see it. */
 export class PgHistory implements HistorySource {
   readonly #searchTurns = new SearchTurns();
 
-  constructor(private readonly database: PgDatabase) {}
+  constructor(
+    private readonly database: PgDatabase,
+    private readonly mostScanned = SCANNED_FOR_ATTEMPTS,
+  ) {}
 
   async listDeliveries(query: DeliveryQuery, span: ListSpan): Promise<SourceBatch<TypedStanding>> {
     // Only finished deliveries are here.
@@ -63,8 +72,51 @@ export class PgHistory implements HistorySource {
     const range = query.eventId === undefined ? query : await this.#rangeOf(query.eventId, query);
     if (range === undefined) return NOTHING;
     const listOf: MakeList = (part) => deliveryListOf(query, { ...query, ...span, ...range, ...part });
+    const { attempts } = query;
+    if (attempts && query.data === undefined) return await this.#scanForAttempts(attempts, span, listOf);
     const { rows, endsAfter } = await this.#readRows<StandingRow>(query, span, listOf, STANDING);
-    return batchOf(rows, span, standingOf, endsAfter);
+    const batch = batchOf(rows, span, standingOf, endsAfter);
+    return attempts
+      ? { ...batch, entries: await this.#countAttempts(query, attempts, batch.entries) }
+      : batch;
+  }
+
+  /** As far as the scan of what is kept for equally long goes, whichever ends first. */
+  async #scanForAttempts(
+    filter: AttemptFilter,
+    span: ListSpan,
+    listOf: MakeList,
+  ): Promise<SourceBatch<TypedStanding>> {
+    const rows = await readList<ScannedRow>(
+      (asked) => this.database.read(asked),
+      () => listOf({}),
+      (list, keepDays) =>
+        list.buildScanOfAttempts(STANDING, filter, { keepDays, mostScanned: this.mostScanned }),
+    );
+    const end = rows.findIndex(({ place }) => place === this.mostScanned);
+    const batch = batchOf(end < 0 ? rows : rows.slice(0, end + 1), span, (row) =>
+      row.matching_attempts === 0
+        ? undefined
+        : { ...standingOf(row), matchingAttempts: row.matching_attempts },
+    );
+    const last = batch.entries.at(-1);
+    return end < 0 || !last ? batch : { ...batch, nextCursor: last.mark, endsPage: true };
+  }
+
+  async #countAttempts(
+    { accountId }: DeliveryQuery,
+    filter: AttemptFilter,
+    entries: readonly SourceEntry<TypedStanding>[],
+  ): Promise<readonly SourceEntry<TypedStanding>[]> {
+    const rows = entries.flatMap(({ row }) => row ?? []);
+    const states = await this.readStates(accountId, rows);
+    const counts = new Map(
+      rows.map((row, i) => [row, states[i]?.attempts.filter((each) => matchesAttempt(each, filter)).length]),
+    );
+    return entries.map(({ mark, row }) => ({
+      mark,
+      row: row && { ...row, matchingAttempts: counts.get(row) },
+    }));
   }
 
   async listEvents(query: EventQuery, span: ListSpan): Promise<SourceBatch<ListedEvent>> {

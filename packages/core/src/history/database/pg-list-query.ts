@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { AccountId } from '../../domain/account';
+import { type AttemptFilter, attemptOutcomes } from '../../domain/attempt';
 import type { TimeOrder, TimeRange } from '../../platform/redis-timeline';
 import type { ListMark, ListSpan } from '../history-source';
+import { valuesAnywhere } from '../json-containment';
 import type { NamedQuery } from './pg-database';
 
 export interface ListQueryInput extends TimeRange, ListSpan {
@@ -15,6 +17,12 @@ export interface ScanInput {
   /** Of those that are kept for so many days. */
   readonly keepDays: number;
   readonly mostBytes: number;
+}
+
+export interface AttemptScan {
+  /** Of those that are kept for so many days. */
+  readonly keepDays: number;
+  readonly mostScanned: number;
 }
 
 /** A condition with its values, which become parameters. */
@@ -77,17 +85,52 @@ export class ListQuery {
 
   /**
    * The same rows, each with the columns `bytes`, the length of its event's data, and `matches`: whether these contain the
-   * pattern. It is null behind so many bytes: those are not looked at. The length is known without reading the data.
+   * pattern, or have its value at any place. It is null behind so many bytes: those are not looked at. The length is known without reading the data.
    */
   buildScan(columns: string, { pattern, keepDays, mostBytes }: ScanInput): NamedQuery {
-    const wanted = this.#parameter(patternFor(this.input, pattern));
+    const values = valuesAnywhere(pattern);
+    const wanted = this.#parameter(values ? `[${values.join()}]` : patternFor(this.input, pattern));
+    const has = values ? havingAnywhere : containing;
     const matches = this.#ofEvent(
-      (row) => `CASE WHEN ${row}.is_searchable THEN ${containing(row, wanted)} ELSE false END`,
+      (row) => `CASE WHEN ${row}.is_searchable THEN ${has(row, wanted)} ELSE false END`,
     );
     const bytes = this.#ofEvent((row) => `coalesce(octet_length(${row}.data), 0)`);
     const before = `sum(${bytes}) OVER (ORDER BY ${this.#orderOf('l')} ROWS UNBOUNDED PRECEDING) - ${bytes}`;
     const looked = `CASE WHEN ${before} < ${this.#parameter(mostBytes)}::bigint THEN ${matches} END`;
     return this.build(`${columns}, ${bytes} AS bytes, ${looked} AS matches`, keepDays);
+  }
+
+  /**
+   * The next `mostScanned` deliveries, without those of which no attempt matches. Each has the columns `matching_attempts`, their
+   * number, and `place`, its number among the scanned ones. The last one scanned is there in any case. No index knows the attempts. Of
+   * most deliveries their own columns tell that none matches: those that had one attempt, or none since then.
+   */
+  buildScanOfAttempts(
+    columns: string,
+    filter: AttemptFilter,
+    { keepDays, mostScanned }: AttemptScan,
+  ): NamedQuery {
+    const { limit } = this.input;
+    this.where(sql`l.keep_days = ${keepDays}::smallint`);
+    const { since = NEVER, until = ALWAYS, outcomes = attemptOutcomes } = filter;
+    const [from, to, ways, most] = [timeOf(since), timeOf(until), outcomes, mostScanned].map((value) =>
+      this.#parameter(value),
+    );
+    const maybe = `s.last_attempt_at >= ${from}::timestamptz AND (s.attempt_count > 1 OR s.last_outcome IS NULL OR s.last_outcome = ANY(${ways}::webhook_outcome[]))`;
+    const matching = `SELECT count(*)::int FROM webhook_attempts AS a
+          WHERE (a.account_id, a.accepted_at, a.delivery_key, a.keep_days) = (s.account_id, s.accepted_at, s.delivery_key, s.keep_days)
+            AND a.started_at >= ${from}::timestamptz AND a.started_at < ${to}::timestamptz AND a.outcome = ANY(${ways}::webhook_outcome[])`;
+    return queryOf(
+      `SELECT * FROM (
+        SELECT s.*, CASE WHEN ${maybe} THEN (${matching}) ELSE 0 END AS matching_attempts FROM (
+          SELECT ${columns}, l.account_id, l.delivery_key, l.keep_days, l.last_attempt_at,
+            row_number() OVER (ORDER BY ${this.#orderOf('l')})::int AS place
+          FROM webhook_deliveries AS l WHERE ${this.#conditions.join(' AND ')}
+          ORDER BY ${this.#orderOf('l')} LIMIT ${most}
+        ) AS s
+      ) AS l WHERE matching_attempts > 0 OR place = ${most} ORDER BY ${this.#orderOf('l')} LIMIT ${this.#parameter(limit)}`,
+      this.#values,
+    );
   }
 
   #ofEvent(expressionOf: (row: string) => string): string {
@@ -191,7 +234,7 @@ const EARLIEST = 0;
 const LATEST = Date.UTC(9999, 11, 31);
 
 /** A time as PostgreSQL reads it. */
-function timeOf(time: number | string): string {
+export function timeOf(time: number | string): string {
   if (typeof time === 'string') return time;
   if (time < EARLIEST) return NEVER;
   return time > LATEST ? ALWAYS : new Date(time).toISOString();
@@ -200,6 +243,12 @@ function timeOf(time: number | string): string {
 // As the index has it: a pattern of one account is in no other one's data.
 function containing(row: string, pattern: string): string {
   return `('{"' || ${row}.account_id || '":' || ${row}.data || '}')::jsonb @> ${pattern}::jsonb`;
+}
+
+/** @param values a list of JSON values, one of which is at any place of the data. */
+function havingAnywhere(row: string, values: string): string {
+  const wanted = `jsonb_build_object('one', ${values}::jsonb -> 0, 'other', ${values}::jsonb -> 1)`;
+  return `jsonb_path_exists(${row}.data::jsonb, 'strict $.** ? (@ == $one || @ == $other)', ${wanted}, true)`;
 }
 
 function patternFor({ accountId }: ListQueryInput, pattern: string): string {

@@ -1,4 +1,4 @@
-import type { AttemptOutcome } from '../../domain/attempt';
+import { type AttemptFilter, type AttemptOutcome, attemptOutcomes } from '../../domain/attempt';
 import { type EndStatus, endStatuses } from '../../domain/delivery-log';
 import type { EndpointId } from '../../domain/endpoint';
 import type { EventId, Schedule } from '../../domain/event';
@@ -15,7 +15,7 @@ import type {
   WalkedDelivery,
   WalkQuery,
 } from '../history-source';
-import { ListQuery, prefixed, SHOWN_OF_EVENT, sql } from './pg-list-query';
+import { ListQuery, prefixed, SHOWN_OF_EVENT, sql, timeOf } from './pg-list-query';
 import type { ListPart } from './pg-search';
 
 /** A part of a list of events. */
@@ -40,7 +40,16 @@ export function deliveryListOf(query: DeliveryQuery, input: ListPart & DeliveryQ
   if (responseStatus !== undefined) list.where(sql`l.response_status = ${responseStatus}`);
   if (responseStatus !== undefined && !USUAL.includes(responseStatus)) whereUnusual(list);
   if (statusClass !== undefined) whereClass(list, statusClass);
+  // Otherwise the attempts are looked at afterwards: see `buildScanOfAttempts`.
+  if (query.data !== undefined && query.attempts) whereAttempted(list, query.attempts);
   return list;
+}
+
+function whereAttempted(list: ListQuery, { since, until, outcomes = attemptOutcomes }: AttemptFilter): void {
+  list.where(sql`EXISTS (SELECT FROM webhook_attempts AS a
+    WHERE (a.account_id, a.accepted_at, a.delivery_key, a.keep_days) = (l.account_id, l.accepted_at, l.delivery_key, l.keep_days)
+      AND a.started_at >= ${timeOf(since ?? '-infinity')}::timestamptz AND a.started_at < ${timeOf(until ?? 'infinity')}::timestamptz
+      AND a.outcome = ANY(${outcomes}::webhook_outcome[]))`);
 }
 
 /** A part of a walk through deliveries. */
@@ -102,6 +111,13 @@ export interface StandingRow extends KeyRow {
   readonly attempt_count: number;
   readonly last_outcome: AttemptOutcome | null;
   readonly response_status: number | null;
+}
+
+/** A row of a scan for attempts. */
+export interface ScannedRow extends StandingRow {
+  readonly matching_attempts: number;
+  /** Its number among the scanned ones. */
+  readonly place: number;
 }
 
 export const LISTED = `${PLACED}, ${prefixed('l', SHOWN_OF_EVENT)}, (
@@ -180,7 +196,7 @@ export function markOf({ accepted_at, event_id }: EventKeyRow): EventMark {
 export function batchOf<Row extends EventKeyRow & { readonly webhook_id?: string }, Shown>(
   rows: readonly Row[],
   { limit }: ListSpan,
-  show: (row: Row) => Shown,
+  show: (row: Row) => Shown | undefined,
   endsAfter?: ListMark,
 ): SourceBatch<Shown> {
   const entries = rows.map((row) => {

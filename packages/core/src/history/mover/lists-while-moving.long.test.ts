@@ -1,5 +1,5 @@
 import type { DeliveryFact } from '../../domain/delivery-log';
-import { encodeFact, readLog, readSummary } from '../../domain/delivery-log';
+import { countAttempts, encodeFact, readLog, readSummary } from '../../domain/delivery-log';
 import type { AcceptedEvent } from '../../domain/event';
 import { oneShard } from '../../domain/queues';
 import { EndpointStore } from '../../endpoints/redis-endpoint-store';
@@ -263,6 +263,11 @@ interface Row extends DeliveryKey {
       statusClass: sometimes(() => choose(statusClasses)),
       responseStatus: sometimes(() => choose([500, 404])),
       outcome: sometimes(() => choose(['delivered', 'dns_error', 'http_5xx'] as const)),
+      attempts: sometimes(() => ({
+        since: sometimes(() => choose(events).acceptedAt + SECOND),
+        until: sometimes(() => choose(events).acceptedAt + 2 * SECOND),
+        outcomes: sometimes(() => [choose(['delivered', 'dns_error', 'http_5xx', 'http_4xx'] as const)]),
+      })),
     };
     const found = await readAll(arranged, (limit, after) => history.listDeliveries(query, limit, after));
     const expected = rows
@@ -270,7 +275,10 @@ interface Row extends DeliveryKey {
       .filter(({ endpointId }) => query.endpointId === undefined || query.endpointId === endpointId)
       .filter(({ eventId }) => query.eventId === undefined || query.eventId === eventId)
       .filter(({ type }) => query.eventType === undefined || query.eventType === type)
-      .map(standingOf)
+      .map((row) => ({
+        ...standingOf(row),
+        matchingAttempts: query.attempts && countAttempts(logOf(row), query.attempts),
+      }))
       .filter((row) => matchesFilter(row, query))
       .toSorted(newestFirst);
     expect([query, found]).toEqual([query, expected]);
