@@ -1,5 +1,6 @@
 import type { components } from '@hookferry/client';
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
 import { useApi } from './api-context';
 import { ask } from './ask';
 import type { Api } from './client';
@@ -55,9 +56,16 @@ export function useReplayResults(id: string) {
   });
 }
 
-/** The deliveries that a replay has queued, page by page. @param status absent: all */
-export function useReplayDeliveries(id: string, status: DeliveryStatus | undefined) {
+/** The deliveries that a replay has queued, page by page, read again as it goes on. @param status absent: all */
+export function useReplayDeliveries(
+  { id, enqueued, results }: ReplayWithResults,
+  status: DeliveryStatus | undefined,
+) {
   const api = useApi();
+  const queries = useQueryClient();
+  useEffect(() => {
+    void queries.invalidateQueries({ queryKey: queryKeys.deliveries({ replay: id }) });
+  }, [queries, id, enqueued, results?.pending]);
   return usePages(queryKeys.deliveries({ replay: id, status }), (paging, signal) => {
     const params = { path: { id }, query: { ...(status && { status }), ...paging } };
     return ask(api.GET('/v1/replays/{id}/deliveries', { params, signal }));

@@ -120,10 +120,11 @@ const STATUSES = Object.entries(statuses) as readonly (readonly [
   readonly [string, unknown],
 ])[];
 
-function ReplayDeliveries({ replay: { id, webhook_id: webhookId } }: { readonly replay: Replay }) {
+function ReplayDeliveries({ replay }: { readonly replay: ReplayWithResults }) {
+  const { webhook_id: webhookId } = replay;
   const [, navigate] = useLocation();
   const [status, setStatus] = useState<DeliveryStatus>();
-  const pages = useReplayDeliveries(id, status);
+  const pages = useReplayDeliveries(replay, status);
   const columns = useMemo(() => deliveryColumns({ webhook_id: webhookId }, new Map()), [webhookId]);
   return (
     <Section
