@@ -2,7 +2,7 @@ import { renderToStaticMarkup } from 'react-dom/server';
 import { Router } from 'wouter';
 import { type ListedWebhook, webhookColumns } from './webhook-columns';
 
-it('shows the own name of a webhook beside its URL or description', () => {
+it('calls a webhook by its description, else by its own name, with the next of them beside it', () => {
   const [name] = webhookColumns;
   const shown = (webhook: Partial<ListedWebhook>) => {
     const all = { id: 'wh_1', url: 'https://a.example/', description: null, uid: null, ...webhook };
@@ -11,6 +11,8 @@ it('shows the own name of a webhook beside its URL or description', () => {
       ' ',
     );
   };
-  expect(shown({ uid: 'crm' })).toMatch(/https:\/\/a\.example\/.*crm/);
+  expect(shown({})).toMatch(/^ https:\/\/a\.example\/ $/);
+  expect(shown({ uid: 'crm' })).toMatch(/crm.*https:\/\/a\.example\//);
+  expect(shown({ description: 'Shop front' })).toMatch(/Shop front.*https:\/\/a\.example\//);
   expect(shown({ uid: 'crm', description: 'Shop front' })).toMatch(/Shop front.*crm/);
 });

@@ -14,14 +14,18 @@ export const webhookColumns: readonly Column<ListedWebhook>[] = [
   {
     id: 'url',
     header: 'Webhook',
-    cell: ({ id, uid, url, description }) => (
-      <>
-        <Link href={`/webhooks/${id}`} title={url}>
-          {description || url}
-        </Link>
-        {uid !== null && <code className={styles['uid']}>{uid}</code>}
-      </>
-    ),
+    cell: ({ id, uid, url, description }) => {
+      // A long address has no room beside it.
+      const [name, more] = [description, uid, url].filter(Boolean);
+      return (
+        <>
+          <Link href={`/webhooks/${id}`} title={url}>
+            {name}
+          </Link>
+          {more !== undefined && <span className={styles['more']}>{more}</span>}
+        </>
+      );
+    },
   },
   { id: 'state', header: 'State', width: '11rem', cell: (webhook) => <WebhookState webhook={webhook} /> },
   {
