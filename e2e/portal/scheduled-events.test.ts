@@ -61,9 +61,29 @@ it('moves an event to another time', async () => {
   await page.getByLabel('Send it at').fill(at);
   await checkAccessibility(page);
   await page.getByRole('dialog').getByRole('button', { name: 'Move' }).click();
-  await page.getByText('It was rescheduled.').waitFor();
+  await page.getByText(/^It is now due /).waitFor();
   expect((await read(id)).deliver_at).toBe(`${at}.000Z`);
   await page.getByRole('row').filter({ hasText: id }).getByText(/2 d/).waitFor();
+});
+
+it('publishes an event for later, of a type that a webhook subscribes to', async () => {
+  const page = await portal().signIn({
+    path: '/events',
+    capabilities: ['read', 'publish', 'schedule'],
+    timezone: 'UTC',
+  });
+  await page.getByRole('button', { name: 'Publish an event' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Publish an event' });
+  const type = dialog.getByLabel('Event type');
+  await until(async () => ((await type.inputValue()).startsWith('keyword.') ? true : undefined));
+  const at = new Date(Date.now() + 50 * HOUR_MS).toISOString().slice(0, 16);
+  await dialog.getByLabel('Deliver at').fill(at);
+  await checkAccessibility(page);
+  await checkWidth(page);
+  await dialog.getByRole('button', { name: 'Publish' }).click();
+  await page.waitForURL(/\/portal\/events\/evt_/);
+  const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+  expect(await read(id)).toMatchObject({ status: 'scheduled', deliver_at: `${at}:00.000Z` });
 });
 
 it('cancels an event from its page, which then says so', async () => {

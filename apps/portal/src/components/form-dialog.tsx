@@ -2,6 +2,7 @@ import { Dialog } from '@base-ui/react/dialog';
 import type { FormEvent, ReactNode } from 'react';
 import { Button } from './button';
 import styles from './confirm-dialog.module.css';
+import { DraftNotice, type EarlierDraft } from './drafts';
 import { Problem } from './problem';
 
 export interface FormDialogProps {
@@ -14,6 +15,8 @@ export interface FormDialogProps {
   readonly error: Error | null;
   readonly onSubmit: () => void;
   readonly onClose: () => void;
+  /** The state of the fields. It outlives the dialog, unless "Cancel" closes it. */
+  readonly draft?: EarlierDraft;
 }
 
 /** A short form over the page. It stays open until the caller closes it, and shows why it could not be done. */
@@ -25,10 +28,15 @@ export function FormDialog({
   error,
   onSubmit,
   onClose,
+  draft,
 }: FormDialogProps) {
   const submit = (event: FormEvent) => {
     event.preventDefault();
     onSubmit();
+  };
+  const cancel = () => {
+    draft?.forget();
+    onClose();
   };
   return (
     <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
@@ -36,10 +44,11 @@ export function FormDialog({
         <Dialog.Backdrop className={styles['backdrop']} />
         <Dialog.Popup className={styles['popup']} render={<form onSubmit={submit} />}>
           <Dialog.Title className={styles['title']}>{title}</Dialog.Title>
+          {draft && <DraftNotice draft={draft} />}
           {children}
           {error && <Problem error={error} />}
           <div className={styles['actions']}>
-            <Button onClick={onClose}>Cancel</Button>
+            <Button onClick={cancel}>Cancel</Button>
             <Button type="submit" kind="primary" isBusy={isBusy}>
               {submitLabel}
             </Button>

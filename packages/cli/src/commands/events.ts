@@ -105,7 +105,7 @@ function addList(events: Command, cli: Cli): void {
     .option('--type <type>', 'only those of this type')
     .option(
       '--data <json>',
-      "only those whose data contain this JSON object: itself, @FILE, or '-' for stdin",
+      "only those whose data contain this JSON object, or this number or text anywhere: itself, @FILE, or '-' for stdin",
     )
     .option('--since <time>', 'accepted at or after this time: a time, or how long ago (2h)', parseEachTime)
     .option('--until <time>', 'accepted before this time', parseEachTime)

@@ -9,7 +9,7 @@ import type { Column } from '../../components/data-table';
 import { Empty } from '../../components/empty';
 import { SelectField, TextField } from '../../components/field';
 import { PagedTable } from '../../components/paged-table';
-import { faultOfSearched } from '../../components/searched-data';
+import { faultOfSearch } from '../../components/searched-data';
 import { Time } from '../../components/time';
 import { useCan } from '../../session/session-context';
 import { PageHeader } from '../page-header';
@@ -70,7 +70,7 @@ function PublishedEvents() {
   const data = search.get('data') ?? '';
   const pages = useEvents({
     ...(type && { type }),
-    ...(data && faultOfSearched(data) === undefined && { data }),
+    ...(data && faultOfSearch(data) === undefined && { data }),
     ...(since && { since }),
     ...(until && { until }),
   });
@@ -84,7 +84,9 @@ function PublishedEvents() {
       empty={
         <Empty title="No such events">
           <p>No event matches these filters, or it is no longer kept.</p>
-          {data !== '' && <p>Texts must be equal, letter by letter. Erased events are not found.</p>}
+          {data !== '' && (
+            <p>A value must be equal as a whole, letter by letter. Erased events are not found.</p>
+          )}
         </Empty>
       }
     />
