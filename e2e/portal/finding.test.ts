@@ -203,7 +203,7 @@ describe('an id', () => {
       await page.waitForURL(new RegExp(`/portal/audit-log\\?.*row=${entry}$`));
       const row = markedIn(page, 'Audit log');
       await row.getByText('Contact created').waitFor();
-      await page.locator('tr[aria-current]:focus').waitFor();
+      await page.locator('tr[aria-current] a:focus').waitFor();
       await page.keyboard.press('Enter');
       await page.getByRole('dialog', { name: 'Contact created' }).waitFor();
       await checkAccessibility(page);

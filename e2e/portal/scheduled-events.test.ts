@@ -31,9 +31,12 @@ it('lists what is scheduled, the next one first, and counts down to it', async (
   const [late, soon] = [await schedule(75 * HOUR_MS), await schedule(2 * HOUR_MS)];
   const page = await portal().signIn({ path: '/events?status=scheduled', capabilities: CAPABILITIES });
   const rows = page.getByRole('table', { name: 'Scheduled events' }).locator('tbody tr[data-index]');
-  await rows.filter({ hasText: late }).getByText('3 d 2 h').waitFor();
+  await rows
+    .filter({ hasText: late.slice(-6) })
+    .getByText('3 d 2 h')
+    .waitFor();
   const first = rows.first();
-  await first.getByText(soon).waitFor();
+  await first.getByText(soon.slice(-6)).waitFor();
   const before = await first.getByText(/^1:59:\d\d$/).innerText();
   await until(async () => ((await first.getByText(before).count()) === 0 ? true : undefined));
   await checkSteadiness(page);
@@ -63,7 +66,11 @@ it('moves an event to another time', async () => {
   await page.getByRole('dialog').getByRole('button', { name: 'Move' }).click();
   await page.getByText(/^It is now due /).waitFor();
   expect((await read(id)).deliver_at).toBe(`${at}.000Z`);
-  await page.getByRole('row').filter({ hasText: id }).getByText(/2 d/).waitFor();
+  await page
+    .getByRole('row')
+    .filter({ hasText: id.slice(-6) })
+    .getByText(/2 d/)
+    .waitFor();
 });
 
 it('publishes an event for later, of a type that a webhook subscribes to', async () => {

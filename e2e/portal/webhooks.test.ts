@@ -109,7 +109,7 @@ it('counts what is held while somebody looks, by few requests however much comes
     expect(asked.filter((each) => each === path).length).toBeLessThanOrEqual(mostLooks);
 
   await go(page, '/webhooks');
-  const row = page.getByRole('row').filter({ hasText: endpoint.receiver.url });
+  const row = page.getByRole('row').filter({ hasText: new URL(endpoint.receiver.url).host });
   await row.getByText('200', { exact: true }).waitFor();
   await publish(2);
   await row.getByText('202', { exact: true }).waitFor();
@@ -317,7 +317,7 @@ it('lists webhooks with how they did in the last day', async () => {
   const event = await client.publish('brief.created', { brief_id: 'brf_1', title: 'Shoes' });
   await client.waitForStatus(id, event, 'delivered');
   const page = await portal().signIn({ path: '/webhooks' });
-  const row = page.getByRole('row').filter({ hasText: endpoint.receiver.url });
+  const row = page.getByRole('row').filter({ hasText: new URL(endpoint.receiver.url).host });
   await row.getByText('Enabled').waitFor();
   await row.getByText('100%').waitFor();
   await row.getByRole('img', { name: '95th percentile by the hour' }).waitFor();
@@ -363,4 +363,36 @@ describe('every page', () => {
       await checkWidth(page);
     }
   });
+});
+
+it('lists those that fail before newer ones, and finds one by a part of its name', async () => {
+  const { client } = portal();
+  const register = (description: string) =>
+    client.register(endpoint.receiver.url, ['keyword.quick_win'], { description });
+  endpoint.respondWith(500);
+  const failing = await register('Fails');
+  await client.expect(202, 'POST', `/v1/webhooks/${failing.id}/test`, {});
+  await until(async () => {
+    const { body } = await client.expect<{ data: unknown[] }>(
+      200,
+      'GET',
+      '/v1/webhooks?failing=true&search=Fails',
+    );
+    return body.data.length === 1 || undefined;
+  });
+  const newer = await register('Is newer');
+  const page = await portal().signIn({ path: '/webhooks' });
+  const rows = page.getByRole('table', { name: 'Webhooks' }).locator('tbody tr[data-index]');
+  await rows.first().getByText('Fails').waitFor();
+  await page.getByLabel('Order').selectOption('Newest first');
+  await rows.first().getByText('Is newer').waitFor();
+  await page.getByLabel('Search').fill('is NEW');
+  await until(async () => ((await rows.count()) === 1 ? true : undefined));
+  await rows.first().getByText('Is newer').waitFor();
+  expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({ search: 'is NEW', order: 'newest' });
+  await checkAccessibility(page);
+  await checkWidth(page);
+  await page.getByLabel('Search').fill('no such one');
+  await page.getByText('No such webhook').waitFor();
+  for (const { id } of [failing, newer]) await client.expect(204, 'DELETE', `/v1/webhooks/${id}`);
 });

@@ -42,17 +42,19 @@ export function FormDialog({
     <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
       <Dialog.Portal>
         <Dialog.Backdrop className={styles['backdrop']} />
-        <Dialog.Popup className={styles['popup']} render={<form onSubmit={submit} />}>
-          <Dialog.Title className={styles['title']}>{title}</Dialog.Title>
-          {draft && <DraftNotice draft={draft} />}
-          {children}
-          {error && <Problem error={error} />}
-          <div className={styles['actions']}>
-            <Button onClick={cancel}>Cancel</Button>
-            <Button type="submit" kind="primary" isBusy={isBusy}>
-              {submitLabel}
-            </Button>
-          </div>
+        <Dialog.Popup className={styles['popup']}>
+          <form className={styles['form']} onSubmit={submit}>
+            <Dialog.Title className={styles['title']}>{title}</Dialog.Title>
+            {draft && <DraftNotice draft={draft} />}
+            {children}
+            {error && <Problem error={error} />}
+            <div className={styles['actions']}>
+              <Button onClick={cancel}>Cancel</Button>
+              <Button type="submit" kind="primary" isBusy={isBusy}>
+                {submitLabel}
+              </Button>
+            </div>
+          </form>
         </Dialog.Popup>
       </Dialog.Portal>
     </Dialog.Root>

@@ -18,7 +18,12 @@ export function ToastProvider({ children }: { readonly children: ReactNode }) {
 function ToastList() {
   const { toasts } = Toast.useToastManager();
   return toasts.map((toast) => (
-    <Toast.Root key={toast.id} toast={toast} className={`${styles['toast']} ${styles[toast.type ?? '']}`}>
+    <Toast.Root
+      key={toast.id}
+      toast={toast}
+      aria-label="Notification"
+      className={`${styles['toast']} ${styles[toast.type ?? '']}`}
+    >
       <Toast.Content className={styles['content']}>
         <Toast.Description className={styles['text']} />
         {toast.actionProps && <Toast.Action className={styles['action']} />}
