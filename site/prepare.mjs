@@ -24,6 +24,7 @@ const pageOf = new Map(
     'packages/receiver/README.md': 'packages/receiver.md',
     'packages/client/README.md': 'packages/client.md',
     'packages/producer/README.md': 'packages/producer.md',
+    'packages/outbox/README.md': 'packages/outbox.md',
     'packages/cli/README.md': 'packages/cli.md',
     'packages/server/README.md': 'packages/server.md',
     'clients/README.md': 'packages/languages.md',
