@@ -9,6 +9,8 @@ import { WayIn } from '../components/problem';
 import { ToastProvider } from '../components/toasts';
 import type { LiveFeed } from '../live/live-feed';
 import { LiveProvider } from '../live/live-provider';
+import type { Frame } from '../session/frame';
+import { FrameContext } from '../session/frame-context';
 import { entryUrl } from '../session/portal-settings';
 import { accountOf } from '../session/session';
 import { SessionContext, useSessionState } from '../session/session-context';
@@ -19,6 +21,7 @@ import { Routes, SigningIn } from './routes';
 import { Shell } from './shell';
 
 export interface AppProps {
+  readonly frame: Frame;
   readonly session: SessionStore;
   readonly signIn: SignIn;
   readonly api: Api;
@@ -26,26 +29,28 @@ export interface AppProps {
   readonly feed: LiveFeed;
 }
 
-export function App({ session, signIn, api, queries, feed }: AppProps) {
+export function App({ frame, session, signIn, api, queries, feed }: AppProps) {
   return (
     <CSPProvider disableStyleElements>
-      <SessionContext value={session}>
-        <WayIn value={() => entryUrl(session.settings)}>
-          <ApiContext value={api}>
-            <QueryClientProvider client={queries}>
-              <LiveProvider feed={feed}>
-                <ToastProvider>
-                  <Tooltip.Provider>
-                    <Router base="/portal">
-                      <SignedIn signIn={signIn} />
-                    </Router>
-                  </Tooltip.Provider>
-                </ToastProvider>
-              </LiveProvider>
-            </QueryClientProvider>
-          </ApiContext>
-        </WayIn>
-      </SessionContext>
+      <FrameContext value={frame}>
+        <SessionContext value={session}>
+          <WayIn value={() => entryUrl(session.settings)}>
+            <ApiContext value={api}>
+              <QueryClientProvider client={queries}>
+                <LiveProvider feed={feed}>
+                  <ToastProvider>
+                    <Tooltip.Provider>
+                      <Router base="/portal">
+                        <SignedIn signIn={signIn} />
+                      </Router>
+                    </Tooltip.Provider>
+                  </ToastProvider>
+                </LiveProvider>
+              </QueryClientProvider>
+            </ApiContext>
+          </WayIn>
+        </SessionContext>
+      </FrameContext>
     </CSPProvider>
   );
 }
