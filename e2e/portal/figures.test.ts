@@ -224,8 +224,10 @@ const PAINTED = 'new Promise((done) => requestAnimationFrame(() => requestAnimat
 
 /** Where the bars are just now: a chart moves on with each minute. */
 async function findBars(page: Page) {
-  const over = figure(page, 'Attempts by response').locator('.u-over');
-  await over.scrollIntoViewIfNeeded();
+  const chart = figure(page, 'Attempts by response');
+  const over = chart.locator('.u-over');
+  await over.waitFor();
+  await chart.scrollIntoViewIfNeeded();
   const box = await over.boundingBox();
   if (!box) throw new Error('The chart has no place.');
   const times = new Map<string, { readonly x: number; readonly values: readonly LegendValue[] }>();

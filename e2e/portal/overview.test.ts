@@ -50,10 +50,6 @@ const SEES_BARS = `(() => {
   return false;
 })()`;
 
-// A finger, which this browser has not: the first chart gets what a tap becomes.
-const tapAt = ({ x, y }: { readonly x: number; readonly y: number }) =>
-  `document.querySelector('figure .u-over').dispatchEvent(new PointerEvent('click', { pointerType: 'touch', clientX: ${x}, clientY: ${y} }))`;
-
 const figure = (page: Page, title: string) => page.getByRole('figure', { name: title });
 const card = (page: Page, name: string, value: string) =>
   page
@@ -88,7 +84,7 @@ describe('the overview', () => {
     await page.waitForURL(`**/webhooks/${badId}`);
   });
 
-  it('says the values of a time to the keyboard and to a finger, and leads on from there', async () => {
+  it('says the values of a time to the keyboard, and leads on from there', async () => {
     const page = await portal().signIn({ path: '/overview?range=1h' });
     const chart = figure(page, 'Attempts by response');
     const walk = chart.getByRole('slider');
@@ -101,17 +97,7 @@ describe('the overview', () => {
       return /Delivered [1-9]/.test((await walk.getAttribute('aria-valuetext')) ?? '') || undefined;
     });
     const delivered = chart.locator('li', { hasText: 'Delivered' }).getByRole('link');
-    const shown = await delivered.innerText();
-    await page.keyboard.press('Escape');
-    await chart.getByText('All of this time').waitFor();
-
-    const box = await chart.locator('.u-over').boundingBox();
-    if (!box) throw new Error('The chart has no place.');
-    const bar = await lastFilledBar(page, box);
-    await page.evaluate(tapAt(bar));
-    await page.mouse.move(0, 0);
-    await delivered.waitFor();
-    expect(Number(shown)).toBeGreaterThan(0);
+    expect(Number(await delivered.innerText())).toBeGreaterThan(0);
     await delivered.click();
     await page.waitForURL(/deliveries\?.*attempt=delivered/);
   });

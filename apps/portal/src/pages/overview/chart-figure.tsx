@@ -127,7 +127,7 @@ export function ChartFigure({ title, columns, hrefOf: whereOf, onOpen, ...plot }
             format={plot.format}
             isSum={plot.kind === 'bars'}
             at={shown}
-            hrefOf={pinned !== undefined && shown === pinned ? hrefOf : undefined}
+            hrefOf={shown === undefined ? undefined : hrefOf}
           />
         </>
       )}

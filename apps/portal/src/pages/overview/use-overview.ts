@@ -55,7 +55,12 @@ export function useOverview({ interval: wanted, ...period }: Period, scope: Scop
   const read = isWhole ? [...all, firstEvents, events] : all;
   // The same periods for all of them, and not one that is about to be a finer one.
   const isReady = first.data !== undefined && (!isWhole || firstEvents.data !== undefined);
-  const columnsOf = { isReady, isCut: shown.since > period.since };
+  const isCut = shown.since > period.since;
+  const columnsOf = { isReady, isCut };
+  const settled = <Metrics extends Pick<DeliveryMetrics, 'interval'>>({
+    data,
+    isPlaceholderData,
+  }: Read<Metrics>) => (isCut && isPlaceholderData && data?.interval !== shown.interval ? undefined : data);
 
   return {
     total: total.data,
@@ -63,14 +68,20 @@ export function useOverview({ interval: wanted, ...period }: Period, scope: Scop
     events: isWhole ? (firstEvents.data ?? ('loading' as const)) : undefined,
     error: read.find(({ error }) => error)?.error,
     retry: () => read.forEach(({ refetch }) => void refetch()),
-    responses: useColumns(byResponse.data, isWhole ? responseSeries : deliveredSeries, 'bars', columnsOf),
-    rate: useColumns(course.data, rateSeries, 'lines', columnsOf),
-    times: useColumns(course.data, timeSeries, 'lines', columnsOf),
-    accepted: useColumns(events.data, eventSeries, 'bars', columnsOf),
+    responses: useColumns(settled(byResponse), isWhole ? responseSeries : deliveredSeries, 'bars', columnsOf),
+    rate: useColumns(settled(course), rateSeries, 'lines', columnsOf),
+    times: useColumns(settled(course), timeSeries, 'lines', columnsOf),
+    accepted: useColumns(settled(events), eventSeries, 'bars', columnsOf),
     byOutcome: byOutcome.data,
     byWebhook: byWebhook.data,
     standings: standings.data,
   };
+}
+
+interface Read<Metrics> {
+  readonly data: Metrics | undefined;
+  /** Of what was asked for before. */
+  readonly isPlaceholderData: boolean;
 }
 
 interface Started {
