@@ -1,5 +1,6 @@
 import { Suspense, useEffect, useEffectEvent } from 'react';
 import { Link, matchRoute, Redirect, Route, Switch, useLocation, useRouter } from 'wouter';
+import { loadModal } from '../components/modal';
 import { Skeleton } from '../components/skeleton';
 import { PageHeader } from '../pages/page-header';
 import { useCan } from '../session/session-context';
@@ -65,6 +66,7 @@ export function SigningIn() {
  */
 function useLoadedAhead(pages: readonly Page[]): void {
   const loadAll = useEffectEvent(async () => {
+    await loadModal().catch(() => undefined);
     for (const { load } of pages) await load().catch(() => undefined);
   });
   useEffect(() => {

@@ -1,4 +1,3 @@
-import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import {
   type KeyboardEvent,
   type MouseEvent,
@@ -12,10 +11,10 @@ import {
 } from 'react';
 import styles from './data-table.module.css';
 import { useRowFocus } from './use-row-focus';
+import { scrollToRow, useRowsInView } from './use-rows-in-view';
 
 const ROW_HEIGHT = 40;
 const SKELETON_ROWS = 8;
-const OVERSCAN = 10;
 
 export interface Column<Row> {
   readonly id: string;
@@ -52,20 +51,13 @@ export interface DataTableProps<Row> {
 export function DataTable<Row>({ label, columns, rows, rowId, onOpen, marked, onEnd }: DataTableProps<Row>) {
   const body = useRef<HTMLTableSectionElement>(null);
   const count = rows?.length ?? 0;
-  const scrollMargin = useTopOf(body);
-  const virtual = useWindowVirtualizer({
-    count,
-    estimateSize: () => ROW_HEIGHT,
-    overscan: OVERSCAN,
-    scrollMargin,
-  });
-  const items = virtual.getVirtualItems();
-  const [first, last] = [items[0], items.at(-1)];
+  const top = useTopOf(body);
+  const { first, end } = useRowsInView({ count, height: ROW_HEIGHT, top });
   const markedAt = marked === undefined ? -1 : (rows?.findIndex((row) => rowId(row) === marked) ?? -1);
-  const scrollTo = (index: number) => virtual.scrollToIndex(index);
+  const scrollTo = (index: number) => scrollToRow(index, { height: ROW_HEIGHT, top });
   const focus = useRowFocus({ body, count, marked, markedAt, scrollTo });
 
-  const isAtEnd = count > 0 && (last?.index ?? -1) >= count - 1;
+  const isAtEnd = count > 0 && end >= count;
   useEffect(() => {
     if (isAtEnd) onEnd?.();
   }, [isAtEnd, onEnd]);
@@ -84,10 +76,9 @@ export function DataTable<Row>({ label, columns, rows, rowId, onOpen, marked, on
       <tbody ref={body}>
         {!rows &&
           Array.from({ length: SKELETON_ROWS }, (_, index) => <SkeletonRow key={index} columns={columns} />)}
-        <Spacer height={first ? first.start - scrollMargin : 0} />
-        {items.map(({ index }) => {
-          const row = rows?.[index];
-          if (row === undefined) return null;
+        <Spacer height={first * ROW_HEIGHT} />
+        {rows?.slice(first, end).map((row, i) => {
+          const index = first + i;
           return (
             <DataRow
               key={rowId(row)}
@@ -95,14 +86,14 @@ export function DataTable<Row>({ label, columns, rows, rowId, onOpen, marked, on
               index={index}
               columns={columns}
               isMarked={index === markedAt}
-              isTabStop={index === focus.current || (index === first?.index && !focus.isAmong(items))}
+              isTabStop={index === focus.current || (i === 0 && !focus.isAmong(first, end))}
               onFocus={focus.onFocus}
               onKeyDown={focus.onKeyDown}
               onOpen={onOpen}
             />
           );
         })}
-        <Spacer height={last ? virtual.getTotalSize() - (last.end - scrollMargin) : 0} />
+        <Spacer height={(count - end) * ROW_HEIGHT} />
       </tbody>
     </table>
   );

@@ -1,7 +1,7 @@
-import { Dialog } from '@base-ui/react/dialog';
 import type { FormEvent, ReactNode } from 'react';
 import { Button } from './button';
 import styles from './confirm-dialog.module.css';
+import { Modal } from './modal';
 import { Problem } from './problem';
 
 export interface FormDialogProps {
@@ -31,21 +31,17 @@ export function FormDialog({
     onSubmit();
   };
   return (
-    <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
-      <Dialog.Portal>
-        <Dialog.Backdrop className={styles['backdrop']} />
-        <Dialog.Popup className={styles['popup']} render={<form onSubmit={submit} />}>
-          <Dialog.Title className={styles['title']}>{title}</Dialog.Title>
-          {children}
-          {error && <Problem error={error} />}
-          <div className={styles['actions']}>
-            <Button onClick={onClose}>Cancel</Button>
-            <Button type="submit" kind="primary" isBusy={isBusy}>
-              {submitLabel}
-            </Button>
-          </div>
-        </Dialog.Popup>
-      </Dialog.Portal>
-    </Dialog.Root>
+    <Modal kind="form" title={title} onClose={onClose}>
+      <form className={styles['form']} onSubmit={submit}>
+        {children}
+        {error && <Problem error={error} />}
+        <div className={styles['actions']}>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary" isBusy={isBusy}>
+            {submitLabel}
+          </Button>
+        </div>
+      </form>
+    </Modal>
   );
 }
