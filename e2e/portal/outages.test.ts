@@ -140,7 +140,7 @@ describe('while the stream of changes is cut', () => {
   it('goes on by itself when a proxy has ended it', async () => {
     const page = await signIn(`/webhooks/${webhookId}`);
     expectOutage(page);
-    const isLost = page.getByText('Connecting', { exact: true }).waitFor();
+    const isLost = page.getByText('Not live', { exact: true }).waitFor();
     proxy.cut();
     await isLost;
     await page.getByText('Live', { exact: true }).waitFor();
@@ -154,7 +154,7 @@ describe('while the stream of changes is cut', () => {
     await page.getByRole('heading', { name: 'All outcomes of an attempt' }).waitFor();
     expectOutage(page);
     proxy.refuse(/^GET \/v1\/stream/);
-    await page.getByText('Connecting', { exact: true }).waitFor();
+    await page.getByText('Not live', { exact: true }).waitFor();
     for (const [path, text] of all) {
       await go(page, path);
       await page.getByText(text).and(page.locator(':visible')).first().waitFor();
@@ -168,7 +168,7 @@ describe('while the stream of changes is cut', () => {
     const page = await signIn('/overview?range=1h');
     expectOutage(page);
     proxy.refuse(/^GET \/v1\/stream/);
-    await page.getByText('Connecting', { exact: true }).waitFor();
+    await page.getByText('Not live', { exact: true }).waitFor();
     const attempts = page.locator('dl[aria-label="All of this time"] > div').filter({ hasText: /^Attempts/ });
     const countOf = async () => Number(/\d+/.exec(await attempts.innerText())?.[0]);
     await until(async () => (await countOf()) > 0 || undefined);
@@ -205,7 +205,7 @@ describe('while the stream of changes is cut', () => {
     const page = await signIn(`/webhooks/${webhookId}`);
     expectOutage(page);
     proxy.refuse(/^GET \/v1\/stream/);
-    await page.getByText('Connecting', { exact: true }).waitFor();
+    await page.getByText('Not live', { exact: true }).waitFor();
     await rename('Warehouse, by looking');
     await page.getByRole('heading', { level: 1, name: 'Warehouse, by looking' }).waitFor();
     expect(await page.getByText(STALE).count()).toBe(0);

@@ -171,6 +171,11 @@ describePostgres('the history in PostgreSQL', () => {
       [other, 1],
       [own.id, 1],
     ]);
+    const counted = await get<Page<{ deliveries: unknown }>>('/v1/events?include=deliveries');
+    expect(counted.data.map(({ deliveries }) => deliveries)).toEqual([
+      expect.objectContaining({ total: 1, delivered: 1 }),
+      expect.objectContaining({ total: 1, delivered: 1 }),
+    ]);
     expect(await get(`/v1/events/${own.id}`)).toMatchObject({
       data,
       deliveries: { total: 1, delivered: 1 },

@@ -16,6 +16,8 @@ const BOUNDS = {
 
 const CHARTS = /^assets\/plot-/;
 const REFERENCE = /\b(?:src|href)="\/portal\/([^"]+)"/g;
+/** What `useLoadedAhead` loads beside the pages. */
+const PART = /\/src\/components\/(?:modal-window|time-tip)\.tsx$/;
 const PAGE = /\/src\/(?:.*\/)?([^/]+-page)\.tsx$/;
 
 type BuiltFile = Rollup.OutputAsset | Rollup.OutputChunk;
@@ -65,7 +67,11 @@ export function loadsOf(bundle: BuiltFiles): readonly Load[] {
   const charts = new Set([...sizes.keys()].filter((path) => CHARTS.test(path)));
   if (pages.length === 0 || charts.size === 0)
     throw new Error('No file is called as those of pages or charts are: their bounds are not looked at.');
-  const ahead = new Set(pages.flatMap(({ files }) => [...files]).filter((path) => !start.has(path)));
+  const parts = Object.values(bundle).flatMap((file) =>
+    file.type === 'chunk' && PART.test(file.facadeModuleId ?? '') ? [withImports(file.fileName, bundle)] : [],
+  );
+  const later = [...pages.map(({ files }) => files), ...parts].flatMap((files) => [...files]);
+  const ahead = new Set(later.filter((path) => !start.has(path)));
   return [
     ...pages.map(({ name, files }) => ({
       name: `first load of ${name}`,

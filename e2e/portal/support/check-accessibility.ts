@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { AxeResults } from 'axe-core';
 import type { Page } from 'playwright-core';
 
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 const THEMES = ['light', 'dark'] as const;
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 // Half a megabyte, and a page keeps it until it is loaded anew.
@@ -12,7 +12,7 @@ const PAINTED = 'new Promise((done) => requestAnimationFrame(() => requestAnimat
 const RUN_AXE = `axe.run({ runOnly: { type: 'tag', values: ${JSON.stringify(RULES)} }, resultTypes: ['violations'] })`;
 
 /**
- * Fails if the page as it is breaks a rule of WCAG 2.2 AA that axe can check, in either theme.
+ * Fails if the page as it is breaks a rule of WCAG 2.2 AA, or a best practice, that axe can check, in either theme.
  *
  * The checker comes in through the debugger, not as a script of the page: the page's own policy stays in force.
  */

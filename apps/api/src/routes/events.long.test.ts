@@ -8,6 +8,7 @@ import { endpointUidSchema } from '@hookferry/core/domain/setting-schemas';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { DeliveryStore } from '@hookferry/core/events/redis-delivery-store';
 import { EventStore } from '@hookferry/core/events/redis-event-store';
+import { COUNTED_ON_A_PAGE } from '@hookferry/core/history/whole-history';
 import { buildAcceptedAttempt, buildAttempt } from '@hookferry/core/testing/build-attempt';
 import { buildEndpoint } from '@hookferry/core/testing/build-endpoint';
 import { buildEvent } from '@hookferry/core/testing/build-event';
@@ -391,6 +392,20 @@ describe('reading', () => {
         oldest_searched_at: null,
         history: null,
       });
+    });
+
+    it('counts the deliveries of each by status when asked, as far as a page has not too many', async () => {
+      const { event } = await sentToFive();
+      const listed = async () => (await get('/v1/events?include=deliveries')).body.data;
+      const { deliveries } = (await get(`/v1/events/${event.id}`)).body;
+      expect(await listed()).toEqual([expect.objectContaining({ delivery_count: 5, deliveries })]);
+      const many = Array.from({ length: COUNTED_ON_A_PAGE - 4 }, () => uniqueEndpointId());
+      const older = await saved({ acceptedAt: ACCEPTED_AT - 1 });
+      await stores().events.addReceivers(accountId, older.id, many)(api.redis.client);
+      expect((await listed()).map((each: { deliveries: unknown }) => each.deliveries)).toEqual([
+        deliveries,
+        null,
+      ]);
     });
 
     it('shows each once when others are published between two pages', async () => {

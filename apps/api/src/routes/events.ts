@@ -8,8 +8,8 @@ import {
   publishedAtOf,
   statusOfEvent,
 } from '@hookferry/core/domain/event';
-import type { DeliveryCounts, ListedEvent } from '@hookferry/core/history/history-source';
-import type { CountedEvent } from '@hookferry/core/history/whole-history';
+import { type DeliveryCounts, type ListedEvent, noDeliveries } from '@hookferry/core/history/history-source';
+import { COUNTED_ON_A_PAGE, type CountedEvent } from '@hookferry/core/history/whole-history';
 import { AppError } from '@hookferry/core/platform/app-error';
 import { formatTime, formatTimeOrNull, sentTimeSchema, timeSchema } from '@hookferry/core/platform/clock';
 import { textOfMember } from '@hookferry/core/platform/json';
@@ -38,6 +38,12 @@ const querySchema = pageQuery(eventCursorSchema)
     type: eventTypeNameSchema.optional().describe('Only events of this type. Default: those of all types.'),
     ...dataQuery,
     ...timeRangeQuery('events that were accepted'),
+    include: z
+      .enum(['deliveries'])
+      .optional()
+      .describe(
+        '`deliveries`: each event of the list has the number of its deliveries by status. Default: none has.',
+      ),
   })
   .refine(...isInOrder)
   .refine(({ status, type, data }) => status === undefined || (type === undefined && data === undefined), {
@@ -67,12 +73,6 @@ const eventHeadSchema = z.object({
     ),
 });
 
-const listedEventSchema = eventHeadSchema
-  .extend({
-    delivery_count: z.int().min(0).describe('How many webhooks the event is delivered to.'),
-  })
-  .meta({ id: 'ListedEvent' });
-
 /** The number of its deliveries, in total and by status. */
 const deliveryCountsSchema = z
   .object({
@@ -90,6 +90,18 @@ const deliveryCountsSchema = z
       .describe('How many of them ended because a newer event of their group replaced them.'),
   } satisfies Record<keyof DeliveryCounts, z.ZodType>)
   .meta({ id: 'DeliveryCounts' });
+
+const listedEventSchema = eventHeadSchema
+  .extend({
+    delivery_count: z.int().min(0).describe('How many webhooks the event is delivered to.'),
+    deliveries: deliveryCountsSchema
+      .nullable()
+      .optional()
+      .describe(
+        `The number of its deliveries, in total and by status. Present with \`include=deliveries\`. Null: they were not counted, since the page has more than ${COUNTED_ON_A_PAGE}, or the history is away. Read the event then.`,
+      ),
+  })
+  .meta({ id: 'ListedEvent' });
 
 const eventSchema = eventHeadSchema
   .extend({
@@ -112,7 +124,7 @@ export const listEvents = defineRoute({
     200: { description: 'A page of events.', schema: historyPageOf(listedEventSchema, 'EventPage') },
   },
   problems: ['history_unavailable'],
-  async handle({ apiKey, query: { status, limit, cursor, ...filter } }, core) {
+  async handle({ apiKey, query: { status, limit, cursor, include, ...filter } }, core) {
     if (status === 'scheduled') {
       const { since, until } = filter;
       const after = cursor && { id: cursor.eventId, at: cursor.createdAt };
@@ -122,11 +134,22 @@ export const listEvents = defineRoute({
         after,
       });
       const next = nextCursor && { createdAt: nextCursor.at, eventId: nextCursor.id };
-      return { status: 200, body: presentHistoryPage(found.map(presentScheduled), { nextCursor: next }) };
+      const events = found.map((event) => ({
+        ...presentScheduled(event),
+        // Those are made when it is due.
+        ...(include && { deliveries: noDeliveries() }),
+      }));
+      return { status: 200, body: presentHistoryPage(events, { nextCursor: next }) };
     }
     const page = await core.history.listEvents({ accountId: apiKey.accountId, ...filter }, limit, cursor);
     const part = { ...page, searchedBackTo: page.nextCursor?.createdAt };
-    return { status: 200, body: presentHistoryPage(page.found.map(presentListedEvent), part) };
+    const counts =
+      include === 'deliveries' ? await core.history.countEach(apiKey.accountId, page.found) : undefined;
+    const events = page.found.map((event, i) => ({
+      ...presentListedEvent(event),
+      ...(counts && { deliveries: counts[i] ?? null }),
+    }));
+    return { status: 200, body: presentHistoryPage(events, part) };
   },
 });
 

@@ -1,6 +1,7 @@
 import type { AccountId } from '@hookferry/core/domain/account';
 import type { EndpointId } from '@hookferry/core/domain/endpoint';
 import { endpointSettings, type Setting } from '@hookferry/core/domain/endpoint-settings';
+import { keys } from '@hookferry/core/domain/keys';
 import { EndpointStore } from '@hookferry/core/endpoints/redis-endpoint-store';
 import { newSecret } from '@hookferry/core/endpoints/rotate-secret';
 import type { Environment } from '@hookferry/core/platform/settings';
@@ -593,6 +594,29 @@ it('lists by status and by the type that was asked for', async () => {
   expect(await idsOf('event_type=brief.created&status=enabled')).toEqual([briefs]);
   const { body } = await call('get', '/v1/webhooks?event_type=brief.created&limit=1');
   expect(await idsOf(`event_type=brief.created&limit=1&cursor=${body.next_cursor}`)).toEqual([briefs]);
+});
+
+it('lists those that a text is found in, and apart from the others those that fail, page by page', async () => {
+  const { id: shop } = await created({ description: 'Shop FRONT' });
+  const { id: named } = await created({ uid: 'warehouse-front' });
+  const { id: other } = await created({ url: 'https://erp.example.com/in' });
+  const pageOf = async (query: string) => {
+    const { body } = await call('get', `/v1/webhooks?${query}`);
+    return { ids: (body.data as { id: string }[]).map(({ id }) => id), next: body.next_cursor };
+  };
+  expect(await pageOf('search=front')).toEqual({ ids: [named, shop], next: null });
+  const first = await pageOf('search=front&limit=1');
+  expect(first.ids).toEqual([named]);
+  expect(await pageOf(`search=front&limit=1&cursor=${first.next}`)).toEqual({ ids: [shop], next: null });
+  expect(await pageOf('search=ERP.example')).toEqual({ ids: [other], next: null });
+  expect(await pageOf(`search=${shop.slice(-8)}`)).toEqual({ ids: [shop], next: null });
+  expect((await call('get', '/v1/webhooks?search=')).status).toBe(422);
+
+  expect(await pageOf('failing=true')).toEqual({ ids: [], next: null });
+  await api.redis.client.set(keys.breaker(named as EndpointId), '3 0 1');
+  expect(await pageOf('failing=true')).toEqual({ ids: [named], next: null });
+  expect(await pageOf('failing=false')).toEqual({ ids: [other, shop], next: null });
+  expect(await pageOf('failing=true&search=shop')).toEqual({ ids: [], next: null });
 });
 
 function sampleOf(setting: Setting): unknown {

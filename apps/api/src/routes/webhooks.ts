@@ -126,6 +126,20 @@ const querySchema = pageQuery(endpointIdSchema).extend({
     .min(1)
     .optional()
     .describe('Only webhooks that get events of this type. Default: all.'),
+  search: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe(
+      'Only webhooks whose id, `uid`, URL or description contains this text, in upper or lower case. Default: all.',
+    ),
+  failing: z
+    .enum(['true', 'false'])
+    .optional()
+    .describe(
+      '`true`: only webhooks whose latest attempt failed, or that were disabled for failures. `false`: only the others. Default: all.',
+    ),
   include: z
     .enum(['health'])
     .optional()
@@ -149,7 +163,9 @@ export const listWebhooks = defineRoute({
     200: { description: 'A page of webhooks.', schema: pageOf(listedWebhookSchema, 'WebhookPage') },
   },
   async handle({ apiKey, query }, core) {
-    const filter = { status: query.status, eventType: query.event_type };
+    const { status, event_type: eventType, search, failing } = query;
+    const isFailing = failing === undefined ? undefined : failing === 'true';
+    const filter = { status, eventType, search, isFailing };
     const page = await core.endpoints.list(apiKey.accountId, filter, query.limit, query.cursor);
     const webhooks = await Promise.all(
       page.endpoints.map(async (endpoint) => {

@@ -24,7 +24,7 @@ const PAGE_SIZE = 50;
 export function useEvents(filters: EventFilters) {
   const api = useApi();
   return usePages(queryKeys.events(filters), (paging, signal) => {
-    const query = { ...filters, limit: PAGE_SIZE, ...paging };
+    const query = { ...filters, include: 'deliveries' as const, limit: PAGE_SIZE, ...paging };
     return ask(api.GET('/v1/events', { params: { query }, signal }));
   });
 }

@@ -16,6 +16,8 @@ export class ProblemError extends Error {
     readonly requestId?: string,
     readonly validationErrors: readonly ValidationError[] = [],
     options?: ErrorOptions,
+    /** Not before then: RFC 3339. Absent: the service does not say. */
+    readonly retryAt?: string,
   ) {
     super(detail, options);
   }
@@ -23,6 +25,11 @@ export class ProblemError extends Error {
   /** True if the same request may succeed a moment later. */
   get isPassing(): boolean {
     return this.status === 0 || this.status === 429 || this.status >= 500;
+  }
+
+  /** True as long as the service wants to be asked nothing. */
+  get isToWait(): boolean {
+    return this.retryAt !== undefined && new Date(this.retryAt) > new Date();
   }
 }
 
@@ -33,7 +40,14 @@ export function problemOf(response: Response, body: unknown): ProblemError {
     return new ProblemError('The request failed', detail, response.status, 'unknown');
   }
   const { title, detail, code, request_id: requestId, errors } = body;
-  return new ProblemError(title, detail, response.status, code, requestId, errors);
+  const retryAt = retryTimeOf(response.headers.get('retry-after'));
+  return new ProblemError(title, detail, response.status, code, requestId, errors, undefined, retryAt);
+}
+
+/** @param seconds as the API writes `Retry-After` */
+function retryTimeOf(seconds: string | null): string | undefined {
+  if (seconds === null || !/^\d{1,6}$/.test(seconds)) return undefined;
+  return new Date(new Date().getTime() + Number(seconds) * 1_000).toISOString();
 }
 
 export function unreachable(cause: unknown): ProblemError {

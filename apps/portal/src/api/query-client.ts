@@ -27,7 +27,8 @@ export function createQueryClient(): QueryClient {
         // The browser's online state is not reliable. A request that fails is made again.
         networkMode: 'always',
         staleTime: STALE_AFTER_MS,
-        retry: (failures, error) => failures < RETRIES && error instanceof ProblemError && error.isPassing,
+        retry: (failures, error) =>
+          failures < RETRIES && error instanceof ProblemError && error.isPassing && !error.isToWait,
       },
       mutations: { networkMode: 'always', retry: false },
     },

@@ -1,3 +1,8 @@
+interface WebhookList {
+  readonly search: string;
+  readonly order: string;
+}
+
 /** The keys of the query cache. A change names the queries that it affects by these. */
 export const queryKeys = {
   deliveries: (filters: object) => ['deliveries', filters] as const,
@@ -9,6 +14,8 @@ export const queryKeys = {
   eventTypes: () => ['event-types'] as const,
   eventType: (name: string) => ['event-type', name] as const,
   webhooks: () => ['webhooks'] as const,
+  /** With their health, in an order, as far as they contain a text. */
+  listedWebhooks: (list: WebhookList) => ['webhooks', 'listed', list] as const,
   /** Without their health. */
   allWebhooks: () => ['webhooks', 'all'] as const,
   webhook: (id: string) => ['webhook', id] as const,

@@ -4,7 +4,7 @@ import { useApi } from './api-context';
 import { ask, askTagged } from './ask';
 import type { Api } from './client';
 import { queryKeys } from './query-keys';
-import { pagesOf, usePages } from './use-pages';
+import { type Pages, pagesOf, usePages } from './use-pages';
 
 export type Webhook = components['schemas']['Webhook'];
 export type WebhookWithHealth = components['schemas']['WebhookWithHealth'];
@@ -21,13 +21,53 @@ const LARGEST_PAGE = 200;
 // As many as an account may have, unless the operator allows more.
 const MOST_NAMED = 500;
 
-/** The account's webhooks with their health, as far as they were paged to. */
-export function useWebhooks() {
+export type WebhookOrder = 'failing' | 'newest';
+export type ListedWebhook = components['schemas']['ListedWebhook'];
+
+/** Which webhooks a list has. */
+export interface WebhookList {
+  /** A part of their name, URL or id; '' is any. */
+  readonly search: string;
+  /** Those that fail first, or all by their age. */
+  readonly order: WebhookOrder;
+}
+
+/** Webhooks with their health, as far as they were paged to: of those that fail, and of the others, the newest first. */
+export function useWebhooks(list: WebhookList): Pages<ListedWebhook> {
   const api = useApi();
-  return usePages(queryKeys.webhooks(), (paging, signal) => {
-    const query = { limit: PAGE_SIZE, include: 'health' as const, ...paging };
+  const { search, order } = list;
+  const load = (signal: AbortSignal, failing: Failing | undefined, cursor: string) => {
+    const query = {
+      limit: PAGE_SIZE,
+      include: 'health' as const,
+      ...(search !== '' && { search }),
+      ...(failing && { failing }),
+      ...(cursor !== '' && { cursor }),
+    };
     return ask(api.GET('/v1/webhooks', { params: { query }, signal }));
+  };
+  const pages = usePages(queryKeys.listedWebhooks(list), async ({ cursor = '' }, signal) => {
+    if (order === 'newest') return await load(signal, undefined, cursor);
+    if (cursor.startsWith(OTHERS))
+      return othersPage(await load(signal, 'false', cursor.slice(OTHERS.length)));
+    const failing = await load(signal, 'true', cursor);
+    if (failing.next_cursor !== null) return failing;
+    const others = othersPage(await load(signal, 'false', ''));
+    return { ...others, data: [...failing.data, ...others.data] };
   });
+  // One that begins to fail, or recovers, while the list is read is in both parts of it.
+  const rows =
+    pages.rows && [...new Map(pages.rows.toReversed().map((row) => [row.id, row])).values()].toReversed();
+  return { ...pages, rows };
+}
+
+type Failing = 'true' | 'false';
+
+/** Before the cursors of those that do not fail. */
+const OTHERS = 'others:';
+
+function othersPage<Of extends { readonly next_cursor: string | null }>(page: Of): Of {
+  return { ...page, next_cursor: page.next_cursor === null ? null : OTHERS + page.next_cursor };
 }
 
 /** All webhooks of the account without their health: to choose from, and to name by. */

@@ -1,7 +1,9 @@
 import mark from '@docs/images/mark.svg';
 import { useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useEffect, useRef } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Link, useLocation } from 'wouter';
+import { Button } from '../components/button';
+import { useIsNarrow } from '../components/use-is-narrow';
 import { LiveIndicator } from '../live/live-indicator';
 import { OutageNotice } from '../live/outage-notice';
 import { AccountSwitcher } from '../session/account-switcher';
@@ -24,6 +26,20 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const [location] = useLocation();
   const queries = useQueryClient();
   const main = useFocusOnChange(location);
+  const isNarrow = useIsNarrow();
+  const entries = (
+    <>
+      <Entries entries={customerEntries} location={location} />
+      {isOperator && <span className={styles['divider']} aria-hidden="true" />}
+      {isOperator && <Entries entries={operatorEntries} location={location} />}
+    </>
+  );
+  const settings = (
+    <>
+      {isOperator && <AccountSwitcher />}
+      <ThemeSwitch mode={mode} onChange={setMode} />
+    </>
+  );
   return (
     <>
       <a className={styles['skip']} href="#content" onClick={() => main.current?.focus()}>
@@ -36,16 +52,20 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         <p className={styles['brand']}>
           <Brand theme={theme} />
         </p>
-        <nav className={styles['navigation']} aria-label="Pages">
-          <Entries entries={customerEntries} location={location} />
-          {isOperator && <span className={styles['divider']} aria-hidden="true" />}
-          {isOperator && <Entries entries={operatorEntries} location={location} />}
-        </nav>
+        {isNarrow ? (
+          <Menu location={location}>
+            {entries}
+            {settings}
+          </Menu>
+        ) : (
+          <nav className={styles['navigation']} aria-label="Pages">
+            {entries}
+          </nav>
+        )}
         <div className={styles['tools']}>
           <Find />
-          {isOperator && <AccountSwitcher />}
+          {!isNarrow && settings}
           <LiveIndicator />
-          <ThemeSwitch mode={mode} onChange={setMode} />
         </div>
       </header>
       <main id="content" ref={main} tabIndex={-1} className={styles['main']}>
@@ -67,6 +87,50 @@ function Brand({ theme }: { readonly theme: SessionTheme }) {
       {logo && <img className={styles['logo']} src={logo} alt="" {...(logo === mark && { width: 24 })} />}
       {theme.name ?? 'Hookferry'}
     </>
+  );
+}
+
+interface MenuProps {
+  readonly location: string;
+  readonly children: ReactNode;
+}
+
+/** On phones: the pages, and what is set for all of them, behind a button. Escape, and going somewhere, close it. */
+function Menu({ location, children }: MenuProps) {
+  const button = useRef<HTMLButtonElement>(null);
+  // On another page it is closed.
+  const [openedAt, setOpenedAt] = useState<string>();
+  const isOpen = openedAt === location;
+  const close = () => setOpenedAt(undefined);
+  return (
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- it hears what bubbles up from what is in it
+    <nav
+      className={styles['phone']}
+      aria-label="Pages"
+      onBlur={({ currentTarget, relatedTarget }) => {
+        if (relatedTarget && !currentTarget.contains(relatedTarget)) close();
+      }}
+      onClick={({ target }) => {
+        if (target instanceof Element && target.closest('a')) close();
+      }}
+      onKeyDown={({ key }) => {
+        if (key !== 'Escape' || !isOpen) return;
+        close();
+        button.current?.focus();
+      }}
+    >
+      <Button
+        ref={button}
+        aria-expanded={isOpen}
+        aria-controls="menu"
+        onClick={() => (isOpen ? close() : setOpenedAt(location))}
+      >
+        Menu
+      </Button>
+      <div id="menu" className={styles['menu']} hidden={!isOpen}>
+        {children}
+      </div>
+    </nav>
   );
 }
 

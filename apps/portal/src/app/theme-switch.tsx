@@ -1,8 +1,11 @@
-import { Button } from '../components/button';
+import styles from './shell.module.css';
 import type { Mode } from './theme';
 
-const NEXT: Readonly<Record<Mode, Mode>> = { system: 'light', light: 'dark', dark: 'system' };
-const SIGNS: Readonly<Record<Mode, string>> = { system: '◐', light: '☀', dark: '☾' };
+const LABELS: Readonly<Record<Mode, string>> = {
+  system: 'System theme',
+  light: 'Light theme',
+  dark: 'Dark theme',
+};
 
 interface ThemeSwitchProps {
   readonly mode: Mode;
@@ -10,10 +13,18 @@ interface ThemeSwitchProps {
 }
 
 export function ThemeSwitch({ mode, onChange }: ThemeSwitchProps) {
-  const label = `Colours: ${mode}. Change to ${NEXT[mode]}`;
   return (
-    <Button kind="quiet" size="small" aria-label={label} title={label} onClick={() => onChange(NEXT[mode])}>
-      <span aria-hidden="true">{SIGNS[mode]}</span>
-    </Button>
+    <select
+      aria-label="Theme"
+      className={styles['select']}
+      value={mode}
+      onChange={({ target }) => onChange(target.value as Mode)}
+    >
+      {Object.entries(LABELS).map(([value, label]) => (
+        <option key={value} value={value}>
+          {label}
+        </option>
+      ))}
+    </select>
   );
 }

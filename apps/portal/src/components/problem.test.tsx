@@ -21,6 +21,21 @@ it('says what happened, and what to do next, by the status', () => {
   expect(textOf(problem(429))).toContain('wait a moment');
 });
 
+it('tells how long the service wants to be asked nothing, and offers nothing until then', () => {
+  const retryAt = new Date(new Date().getTime() + 90_000).toISOString();
+  const error = new ProblemError('Slower', 'Wait.', 429, 'rate_limited', undefined, [], undefined, retryAt);
+  const html = renderToStaticMarkup(<Problem error={error} onRetry={() => undefined} />);
+  expect(html).toMatch(/<button[^>]* disabled=""[^>]*>Try again in 1:(30|29)</);
+});
+
+it('offers nothing to try again without a session, and says where one comes from', () => {
+  const html = renderToStaticMarkup(
+    <Problem error={problem(401, 'unauthenticated')} onRetry={() => undefined} />,
+  );
+  expect(html).not.toContain('<button');
+  expect(html).toContain('Open the portal again');
+});
+
 it('tells people who came by a link nothing of keys and scopes', () => {
   const text = textOf(problem(403, 'insufficient_scope'));
   expect(text).toContain('Your link does not allow that');

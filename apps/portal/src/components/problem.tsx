@@ -1,7 +1,11 @@
+import { useContext } from 'react';
 import { ProblemError } from '../api/problem';
+import { entryUrl } from '../session/portal-settings';
+import { SessionContext } from '../session/session-context';
 import { Button } from './button';
 import { CopyButton } from './copy-button';
 import styles from './problem.module.css';
+import { formatCountdown, useCountdown } from './use-countdown';
 
 export interface ProblemProps {
   readonly error: Error;
@@ -29,7 +33,7 @@ const USUAL_WORDS: ProblemWords = {
 };
 
 /** Of what is only read. */
-const READ_AGAIN = 'The page tries again by itself. If it stays like this, tell whoever runs the service.';
+const READ_AGAIN = 'The page tries again by itself. If it stays like this, tell the operator of the service.';
 
 /** An error: its cause, the request's id for the log, and the next step. */
 export function Problem({ error, onRetry, retryLabel = 'Try again', words = USUAL_WORDS }: ProblemProps) {
@@ -49,19 +53,50 @@ export function Problem({ error, onRetry, retryLabel = 'Try again', words = USUA
         </ul>
       )}
       <p>{problem?.isPassing && onRetry ? READ_AGAIN : nextStep(problem)}</p>
+      {problem?.status === 401 && <EntryLink />}
       {problem?.requestId && (
         <p className={styles['request']}>
           Request <code>{problem.requestId}</code>
           <CopyButton text={problem.requestId} label="Copy the request’s id" />
         </p>
       )}
-      {onRetry && (
+      {problem?.retryAt !== undefined && (
+        <WaitingButton until={problem.retryAt} label={retryLabel} onRetry={onRetry} />
+      )}
+      {/* Without a session, nothing that is tried again works. */}
+      {onRetry && problem?.retryAt === undefined && problem?.status !== 401 && (
         <Button size="small" onClick={onRetry}>
           {retryLabel}
         </Button>
       )}
     </div>
   );
+}
+
+interface WaitingButtonProps {
+  readonly until: string;
+  readonly label: string;
+  /** Absent: it is tried again elsewhere, by the button of a form. */
+  readonly onRetry: (() => void) | undefined;
+}
+
+/** The time that the service wants to be asked nothing, which passes. */
+function WaitingButton({ until, label, onRetry }: WaitingButtonProps) {
+  const seconds = useCountdown(until);
+  const text = seconds > 0 ? `${label} in ${formatCountdown(seconds)}` : label;
+  if (!onRetry) return <p>{text}</p>;
+  return (
+    <Button size="small" disabled={seconds > 0} onClick={onRetry}>
+      {text}
+    </Button>
+  );
+}
+
+/** To the operator's page that gives a session, if there is one. */
+function EntryLink() {
+  const settings = useContext(SessionContext)?.settings;
+  const href = settings && entryUrl(settings);
+  return href === undefined ? null : <a href={href}>Open the portal again</a>;
 }
 
 function wordsOf(error: Error, words: ProblemWords): readonly [title: string, text: string] {

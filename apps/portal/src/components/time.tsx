@@ -1,45 +1,118 @@
-import { Tooltip } from '@base-ui/react/tooltip';
+import { type KeyboardEvent, lazy, Suspense, useContext, useEffect, useRef, useState } from 'react';
+import { agoLastsMs, agoText } from './ago';
 import styles from './time.module.css';
+import type { TimeTipProps } from './time-tip';
+import { FocusedRow } from './use-row-focus';
 
 const long = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const day = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+// As in `long`: one form of clock in all pages.
+const clock = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit', second: '2-digit' });
+const zone = new Intl.DateTimeFormat(undefined, { timeZoneName: 'short' });
+// The largest that a timer takes.
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export interface TimeProps {
   /** RFC 3339 */
   readonly at: string;
-  /** `short`, for lists, leaves out the year, and is no stop of the tab key. */
-  readonly form?: 'long' | 'short';
+  /**
+   * `ago`, for lists: how long ago. `short` leaves out the year, where times are compared. Neither is a stop of the tab key; in a
+   * table, the focused row shows its times exactly.
+   */
+  readonly form?: 'long' | 'short' | 'ago';
 }
 
-/** In the viewer's zone; in UTC, as logs have it, when it is pointed at or has the focus. */
+// Nobody points for so long at what the pointer only passes.
+const POINTED_AT_MS = 300;
+
+export const loadTimeTip = async () => await import('./time-tip');
+
+const Tip = lazy(async () => {
+  // One that could not be loaded is no reason to lose the page.
+  const loaded = await loadTimeTip().catch(() => undefined);
+  return { default: loaded?.TimeTip ?? Nothing };
+});
+
+const Nothing = (_props: TimeTipProps) => null;
+
+/** In the viewer's zone. Pointed at or focused, it tells the time exactly: with its zone, and in UTC, as logs have it. */
 export function Time({ at, form = 'long' }: TimeProps) {
-  const isLong = form === 'long';
-  const time = <time dateTime={at}>{isLong ? long.format(new Date(at)) : <Short at={new Date(at)} />}</time>;
-  return (
-    <Tooltip.Root>
-      {isLong ? (
-        <Tooltip.Trigger className={styles['trigger']}>{time}</Tooltip.Trigger>
-      ) : (
-        <Tooltip.Trigger render={time} />
-      )}
-      <Tooltip.Portal>
-        <Tooltip.Positioner sideOffset={4} className={styles['positioner']}>
-          <Tooltip.Popup className={styles['popup']}>{inUtc(at)}</Tooltip.Popup>
-        </Tooltip.Positioner>
-      </Tooltip.Portal>
-    </Tooltip.Root>
+  const element = useRef<HTMLElement | null>(null);
+  const setElement = (found: HTMLElement | null) => {
+    element.current = found;
+  };
+  const { isPointedAt, handlers } = usePointedAt();
+  const isInFocusedRow = useContext(FocusedRow);
+  const isOpen = isPointedAt || (isInFocusedRow && form !== 'long');
+  const time = (
+    <time dateTime={at} {...(form !== 'long' && { ref: setElement, ...handlers })}>
+      {textOf(form, new Date(at))}
+    </time>
   );
-}
-
-/** In two parts: narrow lists show one below the other. */
-function Short({ at }: { readonly at: Date }) {
   return (
     <>
-      <span>{`${day.format(at)}, `}</span>
-      <span>{clock.format(at)}</span>
+      {form === 'long' ? (
+        <button type="button" ref={setElement} className={styles['trigger']} {...handlers}>
+          {time}
+        </button>
+      ) : (
+        time
+      )}
+      {isOpen && (
+        <Suspense fallback={null}>
+          {/* What is open without being pointed at is content, which has to be within a landmark. */}
+          <Tip anchor={element} container={isInFocusedRow ? document.getElementById('content') : null}>
+            <span>{inZone(new Date(at))}</span>
+            <span>{inUtc(at)}</span>
+          </Tip>
+        </Suspense>
+      )}
     </>
   );
+}
+
+/** After a moment of pointing, or with the focus; Escape ends it. */
+function usePointedAt() {
+  const [isPointedAt, setIsPointedAt] = useState(false);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const stop = () => {
+    clearTimeout(timer.current);
+    setIsPointedAt(false);
+  };
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const handlers = {
+    onPointerEnter: () => {
+      timer.current = setTimeout(() => setIsPointedAt(true), POINTED_AT_MS);
+    },
+    onPointerLeave: stop,
+    onFocus: () => setIsPointedAt(true),
+    onBlur: stop,
+    onKeyDown: ({ key }: KeyboardEvent) => {
+      if (key === 'Escape') stop();
+    },
+  };
+  return { isPointedAt, handlers };
+}
+
+function textOf(form: TimeProps['form'], at: Date) {
+  if (form === 'ago') return <Ago key={at.getTime()} at={at.getTime()} />;
+  return form === 'short' ? `${day.format(at)}, ${clock.format(at)}` : long.format(at);
+}
+
+/** Changes by itself, each one alone: the list around it is not drawn again. */
+function Ago({ at }: { readonly at: number }) {
+  const [now, setNow] = useState(() => new Date().getTime());
+  useEffect(() => {
+    const lastsMs = Math.min(agoLastsMs(at, now), LONGEST_TIMER_MS);
+    const timer = setTimeout(() => setNow(new Date().getTime()), lastsMs);
+    return () => clearTimeout(timer);
+  }, [at, now]);
+  return agoText(at, now);
+}
+
+function inZone(at: Date): string {
+  const name = zone.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? '';
+  return `${long.format(at)} ${name}`;
 }
 
 const inUtc = (at: string) => `${at.replace('T', ' ').replace('Z', '')} UTC`;

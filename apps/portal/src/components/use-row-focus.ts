@@ -1,5 +1,11 @@
-import { type KeyboardEvent, type RefObject, useEffect, useRef, useState } from 'react';
+import { createContext, type KeyboardEvent, type RefObject, useEffect, useRef, useState } from 'react';
 import { rowAfter } from './row-after';
+
+/** Whether the row around has the focus, by the keyboard. */
+export const FocusedRow = createContext(false);
+
+/** Names the link of a row, which has the focus in its place. */
+export const ROW_LINK = 'data-row-link';
 
 interface RowFocusOptions {
   readonly body: RefObject<HTMLElement | null>;
@@ -36,7 +42,8 @@ export function useRowFocus({ body, count, marked, markedAt, scrollTo }: RowFocu
     const row = body.current?.querySelector<HTMLElement>(`[data-index="${movesTo.current}"]`);
     if (!row) return;
     movesTo.current = undefined;
-    row.focus({ preventScroll: true });
+    const link = row.querySelector<HTMLElement>(`[${ROW_LINK}]`);
+    (link ?? row).focus({ preventScroll: true });
   });
 
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {

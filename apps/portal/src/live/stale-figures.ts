@@ -3,6 +3,7 @@ import { queryKeys } from '../api/query-keys';
 import type { DeliveryChange } from './live-message';
 
 const READ_EVERY_MS = 1_000;
+const LISTED_WEBHOOKS = ['webhooks', 'listed'] as const;
 
 /**
  * Counts of deliveries: the health of webhooks, the results of an event. Those on the page are read again, once a second at
@@ -22,9 +23,8 @@ export class StaleFigures {
   }
 
   note({ webhook_id: webhookId, event_id: eventId }: DeliveryChange): void {
-    for (const key of [queryKeys.webhooks(), queryKeys.webhook(webhookId), queryKeys.event(eventId)]) {
-      this.#changed.add(nameOf(key));
-    }
+    const keys = [LISTED_WEBHOOKS, queryKeys.webhook(webhookId), queryKeys.event(eventId)];
+    for (const key of keys) this.#changed.add(nameOf(key));
     this.#readLater();
   }
 
@@ -52,7 +52,7 @@ export class StaleFigures {
   }
 }
 
-/** The list of webhooks alone has one word. */
+/** A list of webhooks by its kind alone, whatever is looked for in it. */
 function nameOf(key: QueryKey): string {
   return key.slice(0, 2).join(' ');
 }

@@ -49,12 +49,15 @@ function isBroken({ state: { status, error } }: Query): boolean {
   return status === 'error' && error instanceof ProblemError && error.isPassing;
 }
 
+const isToWait = ({ state: { error } }: Query) => error instanceof ProblemError && error.isToWait;
+
 /** Reads what could not be read, as soon as that works again, whether or not there is a stream of changes. */
 export async function readBroken(queries: QueryClient): Promise<void> {
   const broken = queries.getQueryCache().findAll({
     type: 'active',
     // Rows that are being read would move.
-    predicate: (query) => isBroken(query) && (isReadAnew(query) || query.state.data === undefined),
+    predicate: (query) =>
+      isBroken(query) && !isToWait(query) && (isReadAnew(query) || query.state.data === undefined),
   });
   await Promise.all(broken.map((query) => readOnceItCan(queries, query)));
 }

@@ -7,11 +7,12 @@ export function SessionBanner() {
   const state = useSessionState();
   const { settings } = useSessionStore();
   if (state.kind !== 'ended') return null;
-  const { returnUrl = entryUrl(settings, state.session.accountId) } = state.session;
+  // The operator's page leads back to where the viewer is; that of the session may not.
+  const href = entryUrl(settings, state.session.accountId) ?? state.session.returnUrl;
   return (
     <Banner>
       Your session has ended: the page is no longer up to date.{' '}
-      {returnUrl ? <a href={returnUrl}>Open the portal again</a> : 'Open the portal again with a new link.'}
+      {href ? <a href={href}>Open the portal again</a> : 'Open the portal again with a new link.'}
     </Banner>
   );
 }

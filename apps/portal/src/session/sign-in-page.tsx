@@ -29,7 +29,7 @@ export function SignInPage({ signIn, error }: SignInPageProps) {
       <p>
         {isFramed
           ? 'This part of the page needs a new session. Reload the page if it does not appear by itself.'
-          : 'This page is opened by a link that works once. Go back to where you found it, and open it again: a page that is reloaded has no session any more.'}
+          : 'This page is opened by a link that works once. Go back to where you found it, and open it again. A session ends with its tab: a new tab, or a page that is loaded again, has none.'}
       </p>
       {entry !== undefined && (
         <p>

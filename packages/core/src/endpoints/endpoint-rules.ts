@@ -72,10 +72,19 @@ export interface EndpointFilter {
   readonly status?: Endpoint['status'] | undefined;
   /** It subscribes to this type. */
   readonly eventType?: string | undefined;
+  /** Its id, uid, URL or description contains this text, in whatever case. */
+  readonly search?: string | undefined;
+  /** Its latest attempt failed, or it was disabled for failures. */
+  readonly isFailing?: boolean | undefined;
 }
 
 export function matchesFilter({ status, events }: Subscriber, filter: EndpointFilter): boolean {
   if (filter.status !== undefined && filter.status !== status) return false;
   const { eventType } = filter;
   return eventType === undefined || events.some((asked) => matchesType(asked, eventType));
+}
+
+export function matchesSearch({ id, uid, url, description }: Endpoint, search: string): boolean {
+  const wanted = search.toLowerCase();
+  return [id, uid ?? '', url, description ?? ''].some((text) => text.toLowerCase().includes(wanted));
 }

@@ -26,6 +26,7 @@ import {
   type EndpointInput,
   hasSameLimits,
   matchesFilter,
+  matchesSearch,
   newEndpoint,
 } from './endpoint-rules';
 import { requireKnownFilters } from './filters/event-filters';
@@ -84,6 +85,7 @@ export interface Rotated {
 }
 
 const READ_AT_ONCE = 250;
+const DISABLED_FOR_FAILURES = new Set<Endpoint['disabledReason']>(['failing', 'gone', 'receiver']);
 const NO_DEMAND: VerificationDemand = { method: undefined, isRequired: false };
 
 /** The endpoints of accounts. Each change is in force once its promise has resolved. */
@@ -154,14 +156,15 @@ export class Endpoints {
     before: EndpointId | undefined,
   ): Promise<EndpointPage> {
     const { endpointStore } = this.parts;
-    if (filter.status === undefined && filter.eventType === undefined) {
+    if (Object.values(filter).every((wanted) => wanted === undefined)) {
       return await endpointStore.list(accountId, limit, before);
     }
     const found: EndpointId[] = [];
     let cursor = before;
     do {
       const page = await endpointStore.listSubscribersByPage(accountId, READ_AT_ONCE, cursor);
-      found.push(...page.subscribers.filter((one) => matchesFilter(one, filter)).map(({ id }) => id));
+      const ids = page.subscribers.filter((one) => matchesFilter(one, filter)).map(({ id }) => id);
+      found.push(...(await this.#matchingRecords(accountId, ids, filter)));
       cursor = page.nextCursor;
     } while (cursor !== undefined && found.length <= limit);
     const ids = found.slice(0, limit);
@@ -171,6 +174,26 @@ export class Endpoints {
       endpoints: endpoints.filter((endpoint) => matchesFilter(endpoint, filter)),
       nextCursor: found.length > limit ? ids.at(-1) : undefined,
     };
+  }
+
+  /** Those of the ids that match what only the records, and the attempts, tell. */
+  async #matchingRecords(
+    accountId: AccountId,
+    ids: readonly EndpointId[],
+    { search, isFailing }: EndpointFilter,
+  ): Promise<readonly EndpointId[]> {
+    if (search === undefined && isFailing === undefined) return ids;
+    const endpoints = await this.parts.endpointStore.findAll(accountId, ids);
+    const matching = endpoints.filter((one) => search === undefined || matchesSearch(one, search));
+    if (isFailing === undefined) return matching.map(({ id }) => id);
+    // All commands are sent at once.
+    const failing = await Promise.all(matching.map((endpoint) => this.#isFailing(endpoint)));
+    return matching.flatMap(({ id }, i) => (failing[i] === isFailing ? [id] : []));
+  }
+
+  async #isFailing({ id, status, disabledReason }: Endpoint): Promise<boolean> {
+    if (status === 'disabled') return DISABLED_FOR_FAILURES.has(disabledReason);
+    return (await this.parts.admissionStore.readBreaker(id)).failures > 0;
   }
 
   /**

@@ -137,6 +137,11 @@ export interface HistorySource {
   ): Promise<readonly (DeliveryState | undefined)[]>;
   /** `undefined`: the event is not here, which may have been read a moment ago all the same. */
   countDeliveries(accountId: AccountId, id: EventId): Promise<DeliveryCounts | undefined>;
+  /** The same of several events of a list, in their order. `undefined`: the event is not here. */
+  countEach(
+    accountId: AccountId,
+    events: readonly EventMark[],
+  ): Promise<readonly (DeliveryCounts | undefined)[]>;
 }
 
 /** The mark alone of an entry that has it among other members. */

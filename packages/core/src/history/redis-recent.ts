@@ -125,6 +125,14 @@ export class Recent implements HistorySource {
     return !this.moved || (await eventStore.findHead(accountId, id)) ? counts : undefined;
   }
 
+  /** All commands are sent at once: for the events of a page it is a few round trips together. */
+  async countEach(
+    accountId: AccountId,
+    events: readonly EventMark[],
+  ): Promise<readonly (DeliveryCounts | undefined)[]> {
+    return await Promise.all(events.map(({ eventId }) => this.countDeliveries(accountId, eventId)));
+  }
+
   async #listEvents(
     { accountId, type: wanted, since, until }: EventQuery,
     { limit, after }: ListSpan,

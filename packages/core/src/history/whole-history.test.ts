@@ -123,6 +123,9 @@ class ArraySource implements HistorySource {
   async countDeliveries(): Promise<never> {
     throw new Error('Nobody counts.');
   }
+  async countEach(): Promise<never> {
+    throw new Error('Nobody counts.');
+  }
 
   #all(): Row[] {
     return [...this.rows.values()];

@@ -114,6 +114,25 @@ export class WholeHistory {
     return found;
   }
 
+  /**
+   * Count the deliveries of events of a page of a list, in their order. `undefined`: they are not counted, since the page has
+   * more than `COUNTED_ON_A_PAGE`, or since the history, which has them, is away.
+   */
+  async countEach(
+    accountId: AccountId,
+    events: readonly ListedEvent[],
+  ): Promise<readonly (DeliveryCounts | undefined)[]> {
+    const marks = countable(events);
+    const counts = await this.#findEach(accountId, marks, async (source, some) =>
+      source.countEach(accountId, some).catch((error: unknown) => {
+        if (!isAway(error)) throw error;
+        return [];
+      }),
+    );
+    const byId = new Map(marks.map(({ eventId }, i) => [eventId, counts[i]]));
+    return events.map(({ id }) => byId.get(id));
+  }
+
   async findHead(accountId: AccountId, eventId: EventId): Promise<EventHead | undefined> {
     const [head] = await this.readHeads(accountId, [{ eventId }]);
     return head;
@@ -279,6 +298,18 @@ type CutBatch<Row> = SourceBatch<Row> & { readonly cutBy?: AppError };
 /** Whether one of these times, from which on something is wanted, comes after all that has moved. */
 function isBeyond(movedUntil: number | undefined, ...times: readonly (number | undefined)[]): boolean {
   return movedUntil !== undefined && times.some((time) => time !== undefined && time > movedUntil);
+}
+
+/** The most deliveries that are counted for a page of events: each takes two reads. */
+export const COUNTED_ON_A_PAGE = 500;
+
+/** As many of the first events as have no more deliveries together. */
+function countable(events: readonly ListedEvent[]): readonly EventMark[] {
+  let left = COUNTED_ON_A_PAGE;
+  return events.flatMap(({ id: eventId, createdAt, deliveryCount }) => {
+    left -= deliveryCount;
+    return left < 0 ? [] : [{ eventId, createdAt }];
+  });
 }
 
 async function mergeWith<Row>(

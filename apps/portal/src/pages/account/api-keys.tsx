@@ -82,14 +82,14 @@ function columnsWith(revoke: (apiKey: ApiKey) => void): readonly Column<ApiKey>[
       id: 'used',
       header: 'Last used',
       width: '152px',
-      cell: ({ last_used_at: at }) => (at === null ? 'never' : <Time at={at} form="short" />),
+      cell: ({ last_used_at: at }) => (at === null ? 'never' : <Time at={at} form="ago" />),
       from: 'wide',
     },
     {
       id: 'expires',
       header: 'Expires',
       width: '152px',
-      cell: ({ expires_at: at }) => (at === null ? 'never' : <Time at={at} form="short" />),
+      cell: ({ expires_at: at }) => (at === null ? 'never' : <Time at={at} form="ago" />),
       from: 'wide',
     },
     {

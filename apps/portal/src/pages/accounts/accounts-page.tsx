@@ -1,14 +1,14 @@
 import type { components } from '@hookferry/client';
 import { useState } from 'react';
-import { Link, useLocation } from 'wouter';
 import { useApi } from '../../api/api-context';
 import { ask } from '../../api/ask';
 import { queryKeys } from '../../api/query-keys';
 import { usePages } from '../../api/use-pages';
 import { Button } from '../../components/button';
-import type { Column } from '../../components/data-table';
+import { AGO_WIDTH, type Column } from '../../components/data-table';
 import { Empty } from '../../components/empty';
 import { PagedTable } from '../../components/paged-table';
+import { ShortId } from '../../components/short-id';
 import { Time } from '../../components/time';
 import { PageHeader } from '../page-header';
 import { AccountStatus } from './account-status';
@@ -20,8 +20,8 @@ type Account = components['schemas']['AccountWithUsage'];
 const PAGE_SIZE = 50;
 
 const columns: readonly Column<Account>[] = [
-  { id: 'id', header: 'Account', cell: ({ id }) => <Link href={`/accounts/${id}`}>{id}</Link> },
-  { id: 'name', header: 'Name', cell: ({ name }) => name ?? '–', from: 'medium' },
+  { id: 'name', header: 'Account', cell: ({ id, name }) => name ?? id, second: usageText },
+  { id: 'id', header: 'Id', cell: ({ id }) => <ShortId id={id} />, from: 'medium' },
   { id: 'status', header: 'Status', width: '104px', cell: (account) => <AccountStatus {...account} /> },
   { id: 'weight', header: 'Weight', width: '80px', cell: ({ weight }) => weight, from: 'medium' },
   { id: 'stored', header: 'Stored', width: '184px', cell: storedOf, from: 'medium' },
@@ -35,8 +35,8 @@ const columns: readonly Column<Account>[] = [
   {
     id: 'created',
     header: 'Created',
-    width: '168px',
-    cell: ({ created_at: at }) => <Time at={at} form="short" />,
+    width: AGO_WIDTH,
+    cell: ({ created_at: at }) => <Time at={at} form="ago" />,
     from: 'wide',
   },
 ];
@@ -44,7 +44,6 @@ const columns: readonly Column<Account>[] = [
 /** All accounts of the service, the newest first. */
 export function AccountsPage() {
   const api = useApi();
-  const [, navigate] = useLocation();
   const [isCreating, setIsCreating] = useState(false);
   const pages = usePages(queryKeys.accounts(), (paging, signal) =>
     ask(
@@ -66,12 +65,20 @@ export function AccountsPage() {
         columns={columns}
         pages={pages}
         rowId={({ id }) => id}
-        onOpen={({ id }) => navigate(`/accounts/${id}`)}
+        hrefOf={({ id }) => `/accounts/${id}`}
         empty={<Empty title="No accounts" />}
       />
       {isCreating && <NewAccountDialog onClose={() => setIsCreating(false)} />}
     </>
   );
+}
+
+/** On phones, where the columns of usage have no room. */
+function usageText(account: Account): string {
+  const { usage } = account;
+  return usage
+    ? `${storedOf(account)} · ${usage.webhooks} ${usage.webhooks === 1 ? 'webhook' : 'webhooks'}`
+    : '–';
 }
 
 /** An account that is being erased has none. */

@@ -1,6 +1,7 @@
 import { type FormEvent, useState } from 'react';
 import { Button } from '../../components/button';
 import { SelectField, TextField } from '../../components/field';
+import { Filters } from '../../components/filters';
 import { fromLocalInput, toLocalInput } from '../replay/range';
 import styles from './audit-log.module.css';
 import { ACTIONS, actionText } from './audit-texts';
@@ -54,42 +55,48 @@ export function AuditFilters({ texts, isOperator, onChange }: AuditFiltersProps)
     onChange: ({ target }: { readonly target: HTMLInputElement }) => set(name, fromLocalInput(target.value)),
   });
   return (
-    <form className={styles['filters']} aria-label="Filters" onSubmit={apply}>
-      <SelectField label="Action" value={texts.action} onChange={({ target }) => set('action', target.value)}>
-        <option value="">Any</option>
-        {texts.action !== '' && !Object.hasOwn(ACTIONS, texts.action) && (
-          <option value={texts.action}>{actionText(texts.action)}</option>
-        )}
-        {Object.entries(ACTIONS).map(([action, text]) => (
-          <option key={action} value={action}>
-            {text}
-          </option>
-        ))}
-      </SelectField>
-      <TextField label="From" {...bindTime('since')} />
-      <TextField label="Until" {...bindTime('until')} />
-      {isOperator && (
+    <Filters count={NAMES.filter((name) => texts[name] !== '').length}>
+      <form className={styles['filters']} aria-label="Filters" onSubmit={apply}>
         <SelectField
-          label="Accounts"
-          value={texts.accounts}
-          onChange={({ target }) => set('accounts', target.value)}
+          label="Action"
+          value={texts.action}
+          onChange={({ target }) => set('action', target.value)}
         >
-          <option value="">The one in view</option>
-          <option value="all">All</option>
+          <option value="">Any</option>
+          {texts.action !== '' && !Object.hasOwn(ACTIONS, texts.action) && (
+            <option value={texts.action}>{actionText(texts.action)}</option>
+          )}
+          {Object.entries(ACTIONS).map(([action, text]) => (
+            <option key={action} value={action}>
+              {text}
+            </option>
+          ))}
         </SelectField>
-      )}
-      <TextField label="Actor" placeholder="Id of a key or a session" {...bindText('actor')} />
-      <TextField label="Target" placeholder="Id of the object" {...bindText('target')} />
-      <div className={styles['apply']}>
-        <Button type="submit">Apply</Button>
-        <Button
-          kind="quiet"
-          disabled={NAMES.every((name) => texts[name] === '')}
-          onClick={() => onChange(readFilters(new URLSearchParams()))}
-        >
-          Clear filters
-        </Button>
-      </div>
-    </form>
+        <TextField label="From" {...bindTime('since')} />
+        <TextField label="Until" {...bindTime('until')} />
+        {isOperator && (
+          <SelectField
+            label="Accounts"
+            value={texts.accounts}
+            onChange={({ target }) => set('accounts', target.value)}
+          >
+            <option value="">The one in view</option>
+            <option value="all">All</option>
+          </SelectField>
+        )}
+        <TextField label="Actor" placeholder="Id of a key or a session" {...bindText('actor')} />
+        <TextField label="Target" placeholder="Id of the object" {...bindText('target')} />
+        <div className={styles['apply']}>
+          <Button type="submit">Apply</Button>
+          <Button
+            kind="quiet"
+            disabled={NAMES.every((name) => texts[name] === '')}
+            onClick={() => onChange(readFilters(new URLSearchParams()))}
+          >
+            Clear filters
+          </Button>
+        </div>
+      </form>
+    </Filters>
   );
 }

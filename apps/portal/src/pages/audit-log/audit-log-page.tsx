@@ -1,53 +1,75 @@
-import { useCallback, useState } from 'react';
+import { useMemo } from 'react';
 import { useSearchParams } from 'wouter';
 import { type AuditEntry, useAuditLog } from '../../api/audit-queries';
-import { type Column, timeWidth } from '../../components/data-table';
+import { AGO_WIDTH, type Column } from '../../components/data-table';
 import { Empty } from '../../components/empty';
 import { PagedTable } from '../../components/paged-table';
+import { ShortId } from '../../components/short-id';
 import { Time } from '../../components/time';
 import { useCan, useSession } from '../../session/session-context';
+import { useWebhookNames } from '../deliveries/use-webhook-names';
 import { PageHeader } from '../page-header';
 import { AuditFilters, type AuditFilterTexts, readFilters, writeFilters } from './audit-filters';
 import { actionText, actorText, changedText } from './audit-texts';
 import { EntryDialog } from './entry-dialog';
 import { OutcomeBadge } from './outcome-badge';
 
-const columns: readonly Column<AuditEntry>[] = [
-  {
-    id: 'at',
-    header: 'When',
-    width: timeWidth('10rem'),
-    cell: ({ created_at: at }) => <Time at={at} form="short" />,
-  },
-  { id: 'actor', header: 'Who', cell: ({ actor }) => actorText(actor), from: 'medium' },
-  { id: 'action', header: 'What', cell: ({ action }) => actionText(action) },
-  { id: 'target', header: 'On which', cell: ({ target }) => target?.id ?? '–', from: 'wide' },
-  { id: 'outcome', header: 'Outcome', width: '7rem', cell: (entry) => <OutcomeBadge entry={entry} /> },
-  { id: 'changed', header: 'Changed', cell: (entry) => changedText(entry) || '–', from: 'wide' },
-  { id: 'address', header: 'From where', width: '9rem', cell: ({ address }) => address ?? '–', from: 'wide' },
-];
-const withAccount: readonly Column<AuditEntry>[] = [
-  ...columns.slice(0, 1),
-  {
+/** @param names of webhooks, by id */
+function columnsWith(names: ReadonlyMap<string, string>, ofAll: boolean): readonly Column<AuditEntry>[] {
+  const account: Column<AuditEntry> = {
     id: 'account',
     header: 'Account',
     width: '8rem',
     cell: ({ account_id: id }) => id ?? '–',
     from: 'medium',
-  },
-  ...columns.slice(1),
-];
+  };
+  return [
+    {
+      id: 'at',
+      header: 'When',
+      width: AGO_WIDTH,
+      cell: ({ created_at: at }) => <Time at={at} form="ago" />,
+    },
+    ...(ofAll ? [account] : []),
+    { id: 'actor', header: 'Who', cell: ({ actor }) => actorText(actor), from: 'medium' },
+    {
+      id: 'action',
+      header: 'What',
+      isName: true,
+      cell: ({ action }) => actionText(action),
+      second: ({ actor }) => actorText(actor),
+    },
+    {
+      id: 'target',
+      header: 'On which',
+      cell: ({ target }) => (target ? (names.get(target.id) ?? <ShortId id={target.id} />) : '–'),
+      from: 'wide',
+    },
+    { id: 'outcome', header: 'Outcome', width: '7rem', cell: (entry) => <OutcomeBadge entry={entry} /> },
+    { id: 'changed', header: 'Changed', cell: (entry) => changedText(entry) || '–', from: 'wide' },
+    {
+      id: 'address',
+      header: 'From where',
+      width: '9rem',
+      cell: ({ address }) => address ?? '–',
+      from: 'wide',
+    },
+  ];
+}
 
 /** The audit log. The filters are in the address. */
 export function AuditLogPage() {
   const [search, setSearch] = useSearchParams();
   const { accountId: own } = useSession();
   const isOperator = useCan('operate');
-  const [opened, setOpened] = useState<AuditEntry>();
-  const close = useCallback(() => setOpened(undefined), []);
   const texts = readFilters(search);
+  const [row, opened] = ['row', 'entry'].map((name) => search.get(name) ?? undefined);
   const ofAll = isOperator && texts.accounts === 'all';
   const pages = useAuditLog(filtersOf(texts), ofAll ? own : undefined);
+  const names = useWebhookNames();
+  const entry = pages.rows?.find(({ id }) => id === opened);
+  const close = () => setSearch(addressOf(texts, { row }), { replace: true });
+  const columns = useMemo(() => columnsWith(names, ofAll), [names, ofAll]);
   return (
     <>
       <PageHeader title="Audit log" />
@@ -58,20 +80,21 @@ export function AuditLogPage() {
       />
       <PagedTable
         label="Audit log"
-        columns={ofAll ? withAccount : columns}
+        columns={columns}
         pages={pages}
         rowId={({ id }) => id}
-        marked={search.get('row') ?? undefined}
-        onOpen={setOpened}
+        // One that is opened is looked for first; its dialog has the focus then.
+        marked={entry ? row : (opened ?? row)}
+        hrefOf={({ id }) => `/audit-log?${addressOf(texts, { row, entry: id })}`}
         empty={
           <Empty title="No entries">
             <p>No change matches these filters, or it is no longer kept.</p>
           </Empty>
         }
       />
-      {opened && (
+      {entry && (
         <EntryDialog
-          entry={opened}
+          entry={entry}
           logOf={(filter, value) => {
             const { accounts } = texts;
             const only = { ...readFilters(new URLSearchParams()), accounts, [filter]: value };
@@ -82,6 +105,16 @@ export function AuditLogPage() {
       )}
     </>
   );
+}
+
+/** @param places of entries: the marked one, and the open one */
+function addressOf(
+  texts: AuditFilterTexts,
+  places: Readonly<Record<string, string | undefined>>,
+): URLSearchParams {
+  const address = writeFilters(texts);
+  for (const [name, id] of Object.entries(places)) if (id !== undefined) address.set(name, id);
+  return address;
 }
 
 /** The filters. Invalid texts, as in an address that somebody typed, are ignored. */

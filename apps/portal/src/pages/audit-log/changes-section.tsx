@@ -30,7 +30,7 @@ export function ChangesSection({ target, changes: { data, error, refetch } }: Ch
             <span>{actionText(entry.action)}</span>
             {entry.changes.length > 0 && <span>{changedText(entry)}</span>}
             <span>{actorText(entry.actor)}</span>
-            <Time at={entry.created_at} form="short" />
+            <Time at={entry.created_at} form="ago" />
           </li>
         ))}
       </ul>

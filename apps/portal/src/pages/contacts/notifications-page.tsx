@@ -3,7 +3,7 @@ import { Link, useSearchParams } from 'wouter';
 import { type Notification, useContacts, useNotifications } from '../../api/contact-queries';
 import { Badge } from '../../components/badge';
 import { Button } from '../../components/button';
-import { type Column, timeWidth } from '../../components/data-table';
+import { AGO_WIDTH, type Column } from '../../components/data-table';
 import { DetailsDialog } from '../../components/details-dialog';
 import { Empty } from '../../components/empty';
 import { Facts } from '../../components/facts';
@@ -123,8 +123,8 @@ function columnsWith(targets: ReadonlyMap<string, string>): readonly Column<Noti
     {
       id: 'at',
       header: 'When',
-      width: timeWidth('10rem'),
-      cell: ({ created_at: at }) => <Time at={at} form="short" />,
+      width: AGO_WIDTH,
+      cell: ({ created_at: at }) => <Time at={at} form="ago" />,
     },
     { id: 'topic', header: 'About', cell: ({ topic }) => TOPICS[topic] },
     { id: 'subjects', header: 'Which', cell: subjectsText, from: 'wide' },

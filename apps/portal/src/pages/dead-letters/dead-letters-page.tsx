@@ -1,10 +1,10 @@
 import type { components, paths } from '@hookferry/client';
-import { Link, useLocation, useSearchParams } from 'wouter';
+import { useSearchParams } from 'wouter';
 import { useApi } from '../../api/api-context';
 import { ask } from '../../api/ask';
 import { queryKeys } from '../../api/query-keys';
 import { usePages } from '../../api/use-pages';
-import { type Column, timeWidth } from '../../components/data-table';
+import { AGO_WIDTH, type Column } from '../../components/data-table';
 import { Empty } from '../../components/empty';
 import { SelectField } from '../../components/field';
 import { PagedTable } from '../../components/paged-table';
@@ -21,11 +21,17 @@ const columns: readonly Column<DeadLetter>[] = [
   {
     id: 'failed',
     header: 'Failed',
-    width: timeWidth('152px'),
-    cell: ({ failed_at: at }) => <Time at={at} form="short" />,
+    width: AGO_WIDTH,
+    cell: ({ failed_at: at }) => <Time at={at} form="ago" />,
   },
   { id: 'queue', header: 'Queue', width: '96px', cell: ({ queue }) => queue, from: 'medium' },
-  { id: 'name', header: 'Job', cell: (letter) => <Link href={pathOf(letter)}>{letter.name}</Link> },
+  {
+    id: 'name',
+    header: 'Job',
+    isName: true,
+    cell: ({ name }) => name,
+    second: ({ queue, account_id: id }) => (id === null ? queue : `${queue}, ${id}`),
+  },
   { id: 'account', header: 'Account', cell: ({ account_id: id }) => id ?? '–', from: 'wide' },
   { id: 'reason', header: 'Reason', width: '40%', cell: ({ reason }) => reason },
 ];
@@ -33,7 +39,6 @@ const columns: readonly Column<DeadLetter>[] = [
 /** Jobs that no worker takes any more: invalid ones, and those that failed for good. */
 export function DeadLettersPage() {
   const api = useApi();
-  const [, navigate] = useLocation();
   const [search, setSearch] = useSearchParams();
   const queue = QUEUES.find((name) => name === search.get('queue'));
   const pages = usePages(queryKeys.deadLetters({ queue }), (paging, signal) => {
@@ -59,7 +64,7 @@ export function DeadLettersPage() {
         columns={columns}
         pages={pages}
         rowId={({ id }) => id}
-        onOpen={(letter) => navigate(pathOf(letter))}
+        hrefOf={pathOf}
         empty={
           <Empty title="No dead letters">
             <p>Jobs that are invalid or failed for good are kept here.</p>

@@ -1,5 +1,6 @@
 import type { Delivery, DeliveryFilters } from '../../api/delivery-queries';
-import { type Column, timeWidth } from '../../components/data-table';
+import { AGO_WIDTH, type Column } from '../../components/data-table';
+import { shortId } from '../../components/short-id';
 import { Time } from '../../components/time';
 import styles from './delivery-table.module.css';
 import { responseOf } from './response-of';
@@ -13,20 +14,33 @@ export function deliveryColumns(
   { webhook_id: ofWebhook, event_id: ofEvent }: DeliveryFilters,
   names: ReadonlyMap<string, string>,
 ): readonly Column<Delivery>[] {
+  const nameOf = ({ webhook_id: id }: Delivery) => names.get(id) ?? shortId(id);
   const webhook: Column<Delivery> = {
     id: 'webhook',
     header: 'Webhook',
-    cell: ({ webhook_id: id }) => (
-      <span className={styles['webhook']} title={id}>
-        {names.get(id) ?? id}
+    cell: (row) => (
+      <span className={styles['webhook']} title={row.webhook_id}>
+        {nameOf(row)}
       </span>
     ),
   };
-  const type: Column<Delivery> = { id: 'type', header: 'Event type', cell: (row) => row.event_type };
+  const type: Column<Delivery> = {
+    id: 'type',
+    header: 'Event type',
+    isName: true,
+    cell: (row) => row.event_type,
+  };
   const [status, response, attempts, ...times] = COLUMNS;
-  if (ofEvent !== undefined) return [status, webhook, response, attempts, ...times];
+  if (ofEvent !== undefined) return [status, { ...webhook, isName: true }, response, attempts, ...times];
   if (ofWebhook !== undefined) return [status, type, response, attempts, ...times];
-  return [status, type, response, attempts, { ...webhook, width: '232px', from: 'wide' }, ...times];
+  return [
+    status,
+    { ...type, second: nameOf },
+    response,
+    attempts,
+    { ...webhook, width: '26%', from: 'medium' },
+    ...times,
+  ];
 }
 
 const COLUMNS = [
@@ -43,18 +57,19 @@ const COLUMNS = [
     from: 'medium',
     cell: (row) => responseOf(row) ?? '–',
   },
-  { id: 'attempts', header: 'Attempts', width: '80px', from: 'wide', cell: (row) => row.attempt_count },
+  { id: 'attempts', header: 'Attempts', width: '88px', from: 'wide', cell: (row) => row.attempt_count },
   {
     id: 'next',
     header: 'Next attempt',
-    width: '144px',
+    width: AGO_WIDTH,
     from: 'wide',
-    cell: ({ next_attempt_at: at }) => (at === null ? '–' : <Time at={at} form="short" />),
+    cell: ({ next_attempt_at: at }) => (at === null ? '–' : <Time at={at} form="ago" />),
   },
   {
     id: 'created',
     header: 'Accepted',
-    width: timeWidth('144px'),
-    cell: (row) => <Time at={row.created_at} form="short" />,
+    width: AGO_WIDTH,
+    cell: (row) => <Time at={row.created_at} form="ago" />,
+    second: responseOf,
   },
 ] as const satisfies readonly Column<Delivery>[];

@@ -1,6 +1,5 @@
 import { type InfiniteData, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useMemo } from 'react';
-import { useLocation } from 'wouter';
 import { type Delivery, type DeliveryFilters, useDeliveries } from '../../api/delivery-queries';
 import { queryKeys } from '../../api/query-keys';
 import { isCutShort } from '../../api/use-pages';
@@ -24,7 +23,6 @@ export interface DeliveryTableProps {
 
 /** Deliveries as they are now. Changes are made in place; new ones wait until they are asked for. */
 export function DeliveryTable({ label, filters, hint }: DeliveryTableProps) {
-  const [, navigate] = useLocation();
   const queries = useQueryClient();
   const list = useDeliveries(filters);
   const { data, error, refetch, fetchNextPage, hasNextPage, isFetching, isFetchingNextPage } = list;
@@ -60,7 +58,7 @@ export function DeliveryTable({ label, filters, hint }: DeliveryTableProps) {
         columns={columns}
         rows={rows}
         rowId={idOf}
-        onOpen={({ id }) => navigate(`/deliveries/${encodeURIComponent(id)}`)}
+        hrefOf={({ id }) => `/deliveries/${encodeURIComponent(id)}`}
         {...(!isCut && { onEnd: readOn })}
       />
       {rows?.length === 0 && !hasNextPage && (

@@ -2,6 +2,7 @@ import type { ChangeEvent } from 'react';
 import { useEventTypes } from '../../api/event-type-queries';
 import { Button } from '../../components/button';
 import { SelectField, TextField } from '../../components/field';
+import { Filters } from '../../components/filters';
 import { fromLocalInput, toLocalInput } from '../replay/range';
 import styles from './deliveries-page.module.css';
 import { type FilterTexts, isHttpCode } from './filters-in-url';
@@ -24,7 +25,7 @@ interface FilterBarProps {
 export function FilterBar({ texts, onChange }: FilterBarProps) {
   const types = useEventTypes();
   const webhooks = useWebhookNames();
-  const isSet = Object.values(texts).some((text) => text !== '');
+  const count = countSet(texts);
 
   const bind = (name: keyof FilterTexts) => ({
     value: texts[name],
@@ -39,65 +40,76 @@ export function FilterBar({ texts, onChange }: FilterBarProps) {
   });
 
   return (
-    <fieldset className={styles['filters']}>
-      <legend className={styles['legend']}>Filters</legend>
-      <SelectField label="Status" {...bind('status')}>
-        <option value="">Any</option>
-        {Object.entries(statuses).map(([status, [label]]) => (
-          <option key={status} value={status}>
-            {label}
-          </option>
-        ))}
-      </SelectField>
-      <TextField
-        label="HTTP code"
-        inputMode="numeric"
-        maxLength={3}
-        placeholder="Any"
-        error={texts.http === '' || isHttpCode(texts.http) ? undefined : '100 to 599'}
-        {...bind('http')}
-      />
-      <SelectField label="Outcome" {...bind('outcome')}>
-        <option value="">Any</option>
-        {Object.entries(outcomes).map(([outcome, label]) => (
-          <option key={outcome} value={outcome}>
-            {label}
-          </option>
-        ))}
-      </SelectField>
-      <SelectField label="Event type" {...bind('type')}>
-        <option value="">Any</option>
-        <Others value={texts.type} known={types.data?.map(({ name }) => name)} />
-        {types.data?.map(({ name }) => (
-          <option key={name}>{name}</option>
-        ))}
-      </SelectField>
-      <SelectField label="Webhook" {...bind('webhook')}>
-        <option value="">Any</option>
-        <Others value={texts.webhook} known={[...webhooks.keys()]} />
-        {[...webhooks].map(([id, name]) => (
-          <option key={id} value={id}>
-            {name}
-          </option>
-        ))}
-      </SelectField>
-      <SelectField label="Accepted" {...bind('range')}>
-        {RANGES.map(([value, label]) => (
-          <option key={value} value={value}>
-            {label}
-          </option>
-        ))}
-      </SelectField>
-      {texts.range === 'custom' && (
-        <>
-          <TextField label="From" type="datetime-local" {...bindTime('since')} />
-          <TextField label="To" type="datetime-local" {...bindTime('until')} />
-        </>
-      )}
-      <Button kind="quiet" disabled={!isSet} className={styles['clear']} onClick={() => onChange(NO_FILTERS)}>
-        Clear filters
-      </Button>
-    </fieldset>
+    <Filters count={count}>
+      <fieldset className={styles['filters']}>
+        <legend className={styles['legend']}>Filters</legend>
+        <SelectField label="Status" {...bind('status')}>
+          <option value="">Any</option>
+          {Object.entries(statuses).map(([status, [label]]) => (
+            <option key={status} value={status}>
+              {label}
+            </option>
+          ))}
+        </SelectField>
+        <TextField
+          label="HTTP code"
+          inputMode="numeric"
+          maxLength={3}
+          placeholder="Any"
+          error={texts.http === '' || isHttpCode(texts.http) ? undefined : '100 to 599'}
+          {...bind('http')}
+        />
+        <SelectField label="Outcome" {...bind('outcome')}>
+          <option value="">Any</option>
+          {Object.entries(outcomes).map(([outcome, label]) => (
+            <option key={outcome} value={outcome}>
+              {label}
+            </option>
+          ))}
+        </SelectField>
+        <SelectField label="Event type" {...bind('type')}>
+          <option value="">Any</option>
+          <Others value={texts.type} known={types.data?.map(({ name }) => name)} />
+          {types.data?.map(({ name }) => (
+            <option key={name}>{name}</option>
+          ))}
+        </SelectField>
+        <SelectField label="Webhook" {...bind('webhook')}>
+          <option value="">Any</option>
+          <Others value={texts.webhook} known={[...webhooks.keys()]} />
+          {[...webhooks].map(([id, name]) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+        </SelectField>
+        <SelectField label="Accepted" {...bind('range')}>
+          {RANGES.map(([value, label]) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </SelectField>
+        {texts.range === 'custom' && (
+          <>
+            <div className={styles['time']}>
+              <TextField label="From" type="datetime-local" {...bindTime('since')} />
+            </div>
+            <div className={styles['time']}>
+              <TextField label="To" type="datetime-local" {...bindTime('until')} />
+            </div>
+          </>
+        )}
+        <Button
+          kind="quiet"
+          disabled={count === 0 && texts.data === ''}
+          className={styles['clear']}
+          onClick={() => onChange(NO_FILTERS)}
+        >
+          Clear filters
+        </Button>
+      </fieldset>
+    </Filters>
   );
 }
 
@@ -115,6 +127,11 @@ const NO_FILTERS: FilterTexts = {
   attempted_since: '',
   attempted_until: '',
 };
+
+/** How many the bar has set: a time is one, and the search has a field of its own. */
+function countSet({ since: _since, until: _until, data: _data, ...single }: FilterTexts): number {
+  return Object.values(single).filter((text) => text !== '').length;
+}
 
 /** Filters of the address that no list offers, or not yet. */
 function Others({

@@ -40,13 +40,13 @@ export function BodySection({ delivery }: { readonly delivery: DeliveryWithAttem
             <p>Its record stays; what it brought is gone for good.</p>
           </Empty>
         )}
-        {shown !== undefined && made === null && <CodeBlock text={shown} label="Body" />}
+        {shown !== undefined && made === null && <CodeBlock text={shown} label="Text of the body" />}
         {shown !== undefined && made !== null && (
           <div className={styles['beforeAndAfter']}>
             <BeforeTransformation eventId={delivery.event_id} isRaw={isRaw} />
             <div>
               <h3>After version {version} of the transformation</h3>
-              <CodeBlock text={shown} label="Body" />
+              <CodeBlock text={shown} label="Text of the body" />
             </div>
           </div>
         )}

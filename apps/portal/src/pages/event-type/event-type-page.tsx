@@ -51,7 +51,7 @@ function Details({ type: { name, description, example, schema } }: { readonly ty
         />
       </Section>
       <Section title="Schema of data">
-        <CodeBlock text={JSON.stringify(schema, null, 2)} label="Schema of data" />
+        <CodeBlock text={JSON.stringify(schema, null, 2)} label="JSON Schema of data" />
       </Section>
     </>
   );

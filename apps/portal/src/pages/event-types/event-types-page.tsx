@@ -1,4 +1,3 @@
-import { Link, useLocation } from 'wouter';
 import { type EventType, useEventTypes } from '../../api/event-type-queries';
 import { type Column, DataTable } from '../../components/data-table';
 import { Problem } from '../../components/problem';
@@ -12,7 +11,7 @@ const columns: readonly Column<EventType>[] = [
     id: 'name',
     header: 'Type',
     width: '16rem',
-    cell: ({ name }) => <Link href={`/event-types/${name}`}>{name}</Link>,
+    cell: ({ name }) => name,
   },
   {
     id: 'description',
@@ -57,14 +56,13 @@ interface TypesProps {
 }
 
 function Types({ label, types }: TypesProps) {
-  const [, go] = useLocation();
   return (
     <DataTable
       label={label}
       columns={columns}
       rows={types}
       rowId={({ name }) => name}
-      onOpen={({ name }) => go(`/event-types/${name}`)}
+      hrefOf={({ name }) => `/event-types/${name}`}
     />
   );
 }

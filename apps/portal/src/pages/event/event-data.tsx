@@ -16,7 +16,7 @@ export function EventData({ data }: { readonly data: string }) {
         </Button>
       }
     >
-      <CodeBlock text={isRaw ? data : prettyJson(data)} label="Data" />
+      <CodeBlock text={isRaw ? data : prettyJson(data)} label="Data of the event" />
     </Section>
   );
 }

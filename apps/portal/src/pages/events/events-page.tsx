@@ -1,43 +1,48 @@
-import { useState } from 'react';
-import { Link, useLocation, useSearchParams } from 'wouter';
+import { useEffect, useEffectEvent, useState } from 'react';
+import { useSearchParams } from 'wouter';
 import { type ListedEvent, useEvents } from '../../api/event-queries';
 import { useEventTypes } from '../../api/event-type-queries';
-import { Badge } from '../../components/badge';
+import type { Pages } from '../../api/use-pages';
 import { Button } from '../../components/button';
 import { DataSearch } from '../../components/data-search';
-import type { Column } from '../../components/data-table';
+import { AGO_WIDTH, type Column } from '../../components/data-table';
 import { Empty } from '../../components/empty';
 import { SelectField, TextField } from '../../components/field';
+import { Filters } from '../../components/filters';
 import { PagedTable } from '../../components/paged-table';
 import { faultOfSearched } from '../../components/searched-data';
+import { ShortId, shortId } from '../../components/short-id';
 import { Time } from '../../components/time';
+import { useLiveMessages } from '../../live/live-context';
 import { useCan } from '../../session/session-context';
 import { PageHeader } from '../page-header';
 import { fromLocalInput, toLocalInput } from '../replay/range';
+import { DeliveriesOf, otherCounts } from './deliveries-of';
 import styles from './events-page.module.css';
 import { PublishDialog } from './publishing';
 import { SCHEDULED, ScheduledEvents } from './scheduled-events';
 
 const columns: readonly Column<ListedEvent>[] = [
-  { id: 'type', header: 'Type', cell: ({ id, type }) => <Link href={`/events/${id}`}>{type}</Link> },
-  { id: 'id', header: 'Event', from: 'medium', cell: ({ id }) => <code>{id}</code> },
   {
-    id: 'state',
-    header: '',
-    width: '8rem',
-    from: 'wide',
-    cell: ({ payload_erased_at: erasedAt, status }) => (
-      <>
-        {erasedAt && <Badge tone="neutral">Erased</Badge>}
-        {status === 'cancelled' && <Badge tone="neutral">Cancelled</Badge>}
-      </>
-    ),
+    id: 'type',
+    header: 'Type',
+    isName: true,
+    cell: ({ type }) => type,
+    second: ({ id }) => <code>{shortId(id)}</code>,
   },
+  {
+    id: 'deliveries',
+    header: 'Deliveries',
+    width: '32%',
+    cell: (event) => <DeliveriesOf event={event} />,
+    second: otherCounts,
+  },
+  { id: 'id', header: 'Event', width: '200px', from: 'medium', cell: ({ id }) => <ShortId id={id} /> },
   {
     id: 'time',
     header: 'Published',
-    width: '11rem',
-    cell: ({ created_at: at }) => <Time at={at} form="short" />,
+    width: AGO_WIDTH,
+    cell: ({ created_at: at }) => <Time at={at} form="ago" />,
   },
 ];
 
@@ -57,14 +62,13 @@ export function EventsPage() {
         )}
       </PageHeader>
       {isPublishing && <PublishDialog onClose={() => setPublishing(false)} />}
-      <Filters isScheduled={isScheduled} />
+      <EventFilters isScheduled={isScheduled} />
       {isScheduled ? <ScheduledEvents /> : <PublishedEvents />}
     </>
   );
 }
 
 function PublishedEvents() {
-  const [, go] = useLocation();
   const [search] = useSearchParams();
   const [type, since, until] = ['type', 'since', 'until'].map((name) => search.get(name) ?? '');
   const data = search.get('data') ?? '';
@@ -74,13 +78,14 @@ function PublishedEvents() {
     ...(since && { since }),
     ...(until && { until }),
   });
+  useReadChanged(pages);
   return (
     <PagedTable
       label="Events"
       columns={columns}
       pages={pages}
       rowId={({ id }) => id}
-      onOpen={({ id }) => go(`/events/${id}`)}
+      hrefOf={({ id }) => `/events/${id}`}
       empty={
         <Empty title="No such events">
           <p>No event matches these filters, or it is no longer kept.</p>
@@ -91,8 +96,30 @@ function PublishedEvents() {
   );
 }
 
+// Further down, each look would read too much.
+const MOST_READ_AGAIN = 100;
+const READ_AGAIN_AFTER_MS = 2_000;
+
+/** Reads the list again, a moment later, when deliveries of events in it have changed: their counts are no longer true. */
+function useReadChanged({ rows = [], refetch }: Pages<ListedEvent>): void {
+  const [isStale, setIsStale] = useState(false);
+  useLiveMessages((message) => {
+    if (message.kind !== 'delivery' || rows.length > MOST_READ_AGAIN) return;
+    if (rows.some(({ id }) => id === message.delivery.event_id)) setIsStale(true);
+  });
+  const readAgain = useEffectEvent(() => {
+    setIsStale(false);
+    refetch();
+  });
+  useEffect(() => {
+    if (!isStale) return undefined;
+    const timer = setTimeout(() => readAgain(), READ_AGAIN_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [isStale]);
+}
+
 /** @param isScheduled those are found by their time alone */
-function Filters({ isScheduled }: { readonly isScheduled: boolean }) {
+function EventFilters({ isScheduled }: { readonly isScheduled: boolean }) {
   const [search, setSearch] = useSearchParams();
   const { data: types = [] } = useEventTypes();
   const set = (name: string, value: string | undefined) =>
@@ -105,6 +132,7 @@ function Filters({ isScheduled }: { readonly isScheduled: boolean }) {
       },
       { replace: true },
     );
+  const count = ['type', 'since', 'until', 'status'].filter((name) => search.get(name)).length;
   const timeOf = (name: string) => {
     const at = search.get(name);
     return at === null || Number.isNaN(Date.parse(at)) ? '' : toLocalInput(new Date(at));
@@ -112,40 +140,42 @@ function Filters({ isScheduled }: { readonly isScheduled: boolean }) {
   return (
     <>
       {!isScheduled && <DataSearch value={search.get('data') ?? ''} onSearch={(text) => set('data', text)} />}
-      <div className={styles['filters']}>
-        <SelectField
-          label="Which"
-          value={isScheduled ? SCHEDULED : ''}
-          onChange={({ target }) => setSearch(target.value === SCHEDULED ? { status: SCHEDULED } : {})}
-        >
-          <option value="">published</option>
-          <option value={SCHEDULED}>scheduled, not sent yet</option>
-        </SelectField>
-        {!isScheduled && (
+      <Filters count={count}>
+        <div className={styles['filters']}>
           <SelectField
-            label="Type"
-            value={search.get('type') ?? ''}
-            onChange={(event) => set('type', event.target.value)}
+            label="Which"
+            value={isScheduled ? SCHEDULED : ''}
+            onChange={({ target }) => setSearch(target.value === SCHEDULED ? { status: SCHEDULED } : {})}
           >
-            <option value="">all types</option>
-            {types.map(({ name }) => (
-              <option key={name}>{name}</option>
-            ))}
+            <option value="">published</option>
+            <option value={SCHEDULED}>scheduled, not sent yet</option>
           </SelectField>
-        )}
-        <TextField
-          label={isScheduled ? 'Due from' : 'From'}
-          type="datetime-local"
-          value={timeOf('since')}
-          onChange={(event) => set('since', fromLocalInput(event.target.value))}
-        />
-        <TextField
-          label={isScheduled ? 'Due until' : 'Until'}
-          type="datetime-local"
-          value={timeOf('until')}
-          onChange={(event) => set('until', fromLocalInput(event.target.value))}
-        />
-      </div>
+          {!isScheduled && (
+            <SelectField
+              label="Type"
+              value={search.get('type') ?? ''}
+              onChange={(event) => set('type', event.target.value)}
+            >
+              <option value="">all types</option>
+              {types.map(({ name }) => (
+                <option key={name}>{name}</option>
+              ))}
+            </SelectField>
+          )}
+          <TextField
+            label={isScheduled ? 'Due from' : 'From'}
+            type="datetime-local"
+            value={timeOf('since')}
+            onChange={(event) => set('since', fromLocalInput(event.target.value))}
+          />
+          <TextField
+            label={isScheduled ? 'Due until' : 'Until'}
+            type="datetime-local"
+            value={timeOf('until')}
+            onChange={(event) => set('until', fromLocalInput(event.target.value))}
+          />
+        </div>
+      </Filters>
     </>
   );
 }

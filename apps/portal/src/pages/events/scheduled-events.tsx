@@ -1,9 +1,10 @@
 import { useMemo, useState } from 'react';
-import { Link, useLocation, useSearchParams } from 'wouter';
+import { useSearchParams } from 'wouter';
 import { type ListedEvent, useEvents } from '../../api/event-queries';
-import { type Column, timeWidth } from '../../components/data-table';
+import type { Column } from '../../components/data-table';
 import { Empty } from '../../components/empty';
 import { PagedTable } from '../../components/paged-table';
+import { ShortId } from '../../components/short-id';
 import { Time } from '../../components/time';
 import { useCan } from '../../session/session-context';
 import { Countdown, useReadWhenDue } from './countdown';
@@ -13,25 +14,27 @@ import { ScheduleActions, ScheduleDialog, type ScheduleWish } from './schedule-a
 export const SCHEDULED = 'scheduled';
 
 const columns: readonly Column<ListedEvent>[] = [
-  { id: 'type', header: 'Type', cell: ({ id, type }) => <Link href={`/events/${id}`}>{type}</Link> },
-  { id: 'id', header: 'Event', from: 'wide', cell: ({ id }) => <code>{id}</code> },
+  { id: 'type', header: 'Type', cell: ({ type }) => type },
+  { id: 'id', header: 'Event', width: '11rem', from: 'wide', cell: ({ id }) => <ShortId id={id} /> },
   {
     id: 'due',
     header: 'Due',
-    width: timeWidth('11rem'),
+    width: 'clamp(152px, 16vw, 176px)',
     cell: ({ deliver_at: at }) => at && <Time at={at} form="short" />,
+    second: ({ deliver_at: at }) => at && <Countdown until={at} />,
   },
   {
     id: 'countdown',
     header: 'In',
-    width: '6rem',
+    width: '104px',
+    from: 'medium',
     cell: ({ deliver_at: at }) => at && <Countdown until={at} />,
   },
 ];
 
 const actions = (onAsk: (wish: ScheduleWish) => void): Column<ListedEvent> => ({
   id: 'actions',
-  header: '',
+  header: 'Change',
   width: '10rem',
   from: 'medium',
   cell: ({ id, type, deliver_at: at }) =>
@@ -40,7 +43,6 @@ const actions = (onAsk: (wish: ScheduleWish) => void): Column<ListedEvent> => ({
 
 /** The scheduled events, the next one first. */
 export function ScheduledEvents() {
-  const [, go] = useLocation();
   const [search] = useSearchParams();
   const mayChange = useCan('schedule');
   const [wish, setWish] = useState<ScheduleWish>();
@@ -55,7 +57,7 @@ export function ScheduledEvents() {
         columns={shown}
         pages={pages}
         rowId={({ id }) => id}
-        onOpen={({ id }) => go(`/events/${id}`)}
+        hrefOf={({ id }) => `/events/${id}`}
         empty={
           <Empty title="Nothing is scheduled">
             <p>An event that is published with “deliver_at” waits here until that time.</p>

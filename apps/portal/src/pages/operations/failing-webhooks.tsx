@@ -31,7 +31,7 @@ const columns: readonly Column<Webhook>[] = [
     id: 'since',
     header: 'Since',
     width: '152px',
-    cell: ({ since }) => (since === null ? '–' : <Time at={since} form="short" />),
+    cell: ({ since }) => (since === null ? '–' : <Time at={since} form="ago" />),
     from: 'wide',
   },
 ];

@@ -15,7 +15,7 @@ const columns: readonly Column<Worker>[] = [
     id: 'started',
     header: 'Started',
     width: '168px',
-    cell: ({ started_at: at }) => <Time at={at} form="short" />,
+    cell: ({ started_at: at }) => <Time at={at} form="ago" />,
     from: 'wide',
   },
   { id: 'quick', header: 'Attempts', width: '112px', cell: ({ slots }) => used(slots.quick) },

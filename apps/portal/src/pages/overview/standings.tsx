@@ -72,7 +72,7 @@ const HELD: readonly Column<WebhookWithHealth>[] = [
 
 function heldUntil({ status, health: { breaker, breaker_retry_at: until } }: WebhookWithHealth) {
   if (status === 'disabled') return 'it is enabled';
-  if (until !== null) return <Time at={until} form="short" />;
+  if (until !== null) return <Time at={until} form="ago" />;
   return breaker === 'half_open' ? 'it responds: it is tried' : 'its turn comes';
 }
 
@@ -82,12 +82,12 @@ const FAILING: readonly Column<WebhookWithHealth>[] = [
     header: 'Last success',
     width: '152px',
     from: 'medium',
-    cell: ({ health: { last_success_at: at } }) => (at === null ? 'never' : <Time at={at} form="short" />),
+    cell: ({ health: { last_success_at: at } }) => (at === null ? 'never' : <Time at={at} form="ago" />),
   },
   {
     id: 'from',
     header: 'If it still fails at',
     width: '152px',
-    cell: ({ health: { disables_at: at } }) => (at === null ? '–' : <Time at={at} form="short" />),
+    cell: ({ health: { disables_at: at } }) => (at === null ? '–' : <Time at={at} form="ago" />),
   },
 ];

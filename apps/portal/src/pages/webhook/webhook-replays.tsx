@@ -20,7 +20,7 @@ export function WebhookReplays({ replays }: { readonly replays: readonly Replay[
                 ? `counted ${formatCount(replay.found)}`
                 : `${formatCount(replay.enqueued)} of ${formatCount(replay.found)} sent`}
             </span>
-            <Time at={replay.created_at} form="short" />
+            <Time at={replay.created_at} form="ago" />
           </li>
         ))}
       </ul>

@@ -5,7 +5,7 @@ import { responseOf } from '../deliveries/response-of';
 
 interface LastFailureProps {
   readonly health: Pick<Health, 'last_failure' | 'last_failure_at'>;
-  readonly form?: 'long' | 'short';
+  readonly form?: 'long' | 'ago';
 }
 
 /** When a webhook failed last, and how, with a link to that attempt. */

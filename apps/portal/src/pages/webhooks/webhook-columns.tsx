@@ -1,24 +1,18 @@
-import { Link } from 'wouter';
-import type { Webhook, WebhookWithHealth } from '../../api/webhook-queries';
+import type { Health, ListedWebhook } from '../../api/webhook-queries';
 import type { Column } from '../../components/data-table';
 import { Sparkline } from '../../components/sparkline';
+import { nameOf } from '../deliveries/webhook-names';
 import { formatCount, formatMs, formatRate, rateOf } from './health-figures';
 import { LastFailure } from './last-failure';
 import { WebhookState } from './webhook-state';
 import styles from './webhooks-page.module.css';
 
-/** Of a list that was asked for with it. */
-export type ListedWebhook = Webhook & { readonly health?: WebhookWithHealth['health'] | undefined };
-
 export const webhookColumns: readonly Column<ListedWebhook>[] = [
   {
     id: 'url',
     header: 'Webhook',
-    cell: ({ id, url, description }) => (
-      <Link href={`/webhooks/${id}`} title={url}>
-        {description || url}
-      </Link>
-    ),
+    cell: ({ url, description }) => <span title={url}>{nameOf({ url, description })}</span>,
+    second: ({ health }) => health && healthText(health),
   },
   { id: 'state', header: 'State', width: '11rem', cell: (webhook) => <WebhookState webhook={webhook} /> },
   {
@@ -52,7 +46,7 @@ export const webhookColumns: readonly Column<ListedWebhook>[] = [
     header: 'Last failure',
     width: '14rem',
     from: 'wide',
-    cell: ({ health }) => health?.last_failure_at && <LastFailure health={health} form="short" />,
+    cell: ({ health }) => health?.last_failure_at && <LastFailure health={health} form="ago" />,
   },
   {
     id: 'held',
@@ -62,3 +56,8 @@ export const webhookColumns: readonly Column<ListedWebhook>[] = [
     cell: ({ health }) => health && formatCount(health.held),
   },
 ];
+
+/** On phones, where the columns of health have no room. */
+function healthText({ success_rate: rate, held }: Health): string {
+  return `${formatRate(rate)} in 24 h${held > 0 ? ` · ${formatCount(held)} held` : ''}`;
+}

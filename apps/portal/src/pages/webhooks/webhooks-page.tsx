@@ -1,16 +1,24 @@
-import { useLocation } from 'wouter';
-import { useWebhooks } from '../../api/webhook-queries';
+import { useEffect, useEffectEvent, useState } from 'react';
+import { useSearchParams } from 'wouter';
+import { useWebhooks, type WebhookList } from '../../api/webhook-queries';
 import { ButtonLink } from '../../components/button-link';
 import { Empty } from '../../components/empty';
+import { SelectField, TextField } from '../../components/field';
 import { PagedTable } from '../../components/paged-table';
 import { useCan } from '../../session/session-context';
 import { PageHeader } from '../page-header';
 import { webhookColumns } from './webhook-columns';
+import styles from './webhooks-page.module.css';
 
+/** The webhooks of the account. What is looked for, and the order, stand in the address. */
 export function WebhooksPage() {
-  const [, go] = useLocation();
   const mayChange = useCan('webhooks');
-  const pages = useWebhooks();
+  const [params, setParams] = useSearchParams();
+  const search = params.get('search') ?? '';
+  const list: WebhookList = { search, order: params.get('order') === 'newest' ? 'newest' : 'failing' };
+  const pages = useWebhooks(list);
+  const change = (changed: Partial<WebhookList>) =>
+    setParams(addressOf({ ...list, ...changed }), { replace: true });
   return (
     <>
       <PageHeader title="Webhooks">
@@ -20,18 +28,83 @@ export function WebhooksPage() {
           </ButtonLink>
         )}
       </PageHeader>
+      <search className={styles['filters']}>
+        <SearchField value={search} onSearch={(text) => change({ search: text })} />
+        <SelectField
+          label="Order"
+          value={list.order}
+          onChange={({ target }) => change({ order: target.value === 'newest' ? 'newest' : 'failing' })}
+        >
+          <option value="failing">Failing first</option>
+          <option value="newest">Newest first</option>
+        </SelectField>
+      </search>
       <PagedTable
         label="Webhooks"
         columns={webhookColumns}
         pages={pages}
         rowId={({ id }) => id}
-        onOpen={({ id }) => go(`/webhooks/${id}`)}
+        hrefOf={({ id }) => `/webhooks/${id}`}
         empty={
-          <Empty title="No webhooks yet">
-            <p>A webhook is a URL of yours that gets the events that you choose.</p>
-          </Empty>
+          search === '' ? (
+            <Empty title="No webhooks yet">
+              <p>A webhook is a URL of yours that gets the events that you choose.</p>
+            </Empty>
+          ) : (
+            <Empty title="No such webhook">
+              <p>No name, URL or id contains “{search}”.</p>
+            </Empty>
+          )
         }
       />
     </>
+  );
+}
+
+/** Only what is not as usual: an address that somebody passes on is to be short. */
+function addressOf({ search, order }: WebhookList): Record<string, string> {
+  return { ...(search !== '' && { search }), ...(order === 'newest' && { order }) };
+}
+
+// A word is typed by then.
+const SEARCH_AFTER_MS = 300;
+// That the API takes.
+const LONGEST = 100;
+
+interface SearchFieldProps {
+  readonly value: string;
+  readonly onSearch: (text: string) => void;
+}
+
+/** Searches when nobody has typed for a moment. */
+function SearchField({ value, onSearch }: SearchFieldProps) {
+  const [known, setKnown] = useState(value);
+  const [draft, setDraft] = useState(value);
+  // Somebody went back, or a link led here.
+  if (value !== known) {
+    setKnown(value);
+    setDraft(value);
+  }
+  const search = useEffectEvent((text: string) => {
+    setKnown(text);
+    onSearch(text);
+  });
+  const wanted = draft.trim();
+  useEffect(() => {
+    if (wanted === known) return undefined;
+    const timer = setTimeout(() => search(wanted), SEARCH_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [wanted, known]);
+  return (
+    <TextField
+      label="Search"
+      type="search"
+      placeholder="Name, URL or id"
+      maxLength={LONGEST}
+      autoComplete="off"
+      spellCheck={false}
+      value={draft}
+      onChange={({ target }) => setDraft(target.value)}
+    />
   );
 }

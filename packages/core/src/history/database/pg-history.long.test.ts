@@ -127,6 +127,23 @@ describePostgres('the history in PostgreSQL', () => {
       expect(await history.readForRehydration(event.accountId, [another])).toEqual([]);
     });
 
+    it('counts the deliveries of several events of a list, also of those that it does not have', async () => {
+      const [one, other] = [
+        buildMovedEvent({ deliveries: [buildMovedDelivery(), buildMovedDelivery()] }),
+        buildMovedEvent({ deliveries: [buildMovedDelivery()] }),
+      ];
+      await write(one);
+      await write({ ...other, accountId: one.accountId });
+      const marks = [other, one].map(({ id: eventId, createdAt }) => ({ eventId, createdAt }));
+      const unknown = { eventId: uniqueEventId(), createdAt: one.createdAt };
+      const counts = await history.countEach(one.accountId, [...marks, unknown]);
+      expect(counts.map((each) => [each?.total, each?.delivered])).toEqual([
+        [1, 1],
+        [2, 2],
+        [0, 0],
+      ]);
+    });
+
     it('counts the deliveries of an event by their status', async () => {
       const failed = { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: undefined } as const;
       const deliveries = [

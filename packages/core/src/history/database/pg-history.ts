@@ -219,6 +219,29 @@ export class PgHistory implements HistorySource {
     return counts;
   }
 
+  async countEach(
+    accountId: AccountId,
+    events: readonly EventMark[],
+  ): Promise<readonly (DeliveryCounts | undefined)[]> {
+    const places = events.map(({ eventId, createdAt }) => ({
+      event_id: eventId,
+      accepted_at: new Date(createdAt).toISOString(),
+    }));
+    const rows = await this.database.read<{ event_id: EventId; status: EndStatus; count: number }>({
+      name: 'count-placed',
+      text: COUNT_PLACED,
+      values: [accountId, JSON.stringify(places)],
+    });
+    const byEvent = new Map(events.map(({ eventId }) => [eventId, noDeliveries()]));
+    for (const { event_id: id, status, count } of rows) {
+      const counts = byEvent.get(id);
+      if (!counts) continue;
+      counts[status] += count;
+      counts.total += count;
+    }
+    return events.map(({ eventId }) => byEvent.get(eventId));
+  }
+
   /**
    * What it takes to send these deliveries again, or for the first time: the events that are here, with those
    * of the deliveries that are.
@@ -371,6 +394,15 @@ const COUNT_DELIVERIES = `
   JOIN webhook_deliveries AS d ON d.account_id = $1 AND d.accepted_at = e.accepted_at
     AND d.keep_days = e.keep_days AND d.event_id = $2
   GROUP BY d.status`;
+
+const COUNT_PLACED = `
+  SELECT g.event_id, c.status, c.count FROM ${PLACES} CROSS JOIN webhook_retentions AS k
+  CROSS JOIN LATERAL (
+    SELECT d.status, count(*)::int AS count FROM webhook_deliveries AS d
+    WHERE d.account_id = $1 AND d.accepted_at = g.accepted_at AND d.keep_days = k.keep_days
+      AND d.event_id = g.event_id
+    GROUP BY d.status
+  ) AS c`;
 
 function headOf(row: EventRow): EventHead {
   const { type, is_aimed, erased_at, trace } = row;
