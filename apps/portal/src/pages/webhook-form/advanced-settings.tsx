@@ -5,7 +5,7 @@ import { SelectField, TextField } from '../../components/field';
 import { hasSecret } from './auth-draft';
 import { AuthField } from './auth-field';
 import type { Draft } from './draft';
-import { faultAt } from './draft-faults';
+import { faultAt } from './fault-at';
 import { PairsField } from './pairs-field';
 import styles from './webhook-form.module.css';
 
