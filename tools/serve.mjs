@@ -72,7 +72,10 @@ async function serve({ port, data }) {
   const dataFolder = resolve(data || environment['DATA_DIR'] || '.hookferry');
   await makePrivate(dataFolder);
   keepFetchedIn(join(dataFolder, 'cache'));
-  const stack = await startStack({ environment, dataFolder, group, signal, programs: [TOGETHER] });
+  const stack = await startStack({
+    ...{ environment, dataFolder, group, signal, programs: [TOGETHER] },
+    ...(port === undefined ? {} : { portFlag: '--port' }),
+  });
   const keyFile = isGiven(environment, 'BOOTSTRAP_API_KEY') ? undefined : join(dataFolder, 'api-key');
   printReady(stack, keyFile, await createPortalLink({ ...stack, signal }));
   if (!signal.aborted) await once(signal, 'abort');

@@ -10,10 +10,8 @@ describe('the guides lead to where they say, by what can be pasted from them', (
   afterAll(() => reader.stop());
 
   /** The blocks of a page, to be pasted one after the other. */
-  async function open(page: string, account = 'acme') {
-    const blocks = blocksOf(await readPage(`guides/${page}.md`), 'sh').map((block) =>
-      reader.adapt(block).replaceAll('acme', account),
-    );
+  async function open(page: string) {
+    const blocks = blocksOf(await readPage(`guides/${page}.md`), 'sh').map((block) => reader.adapt(block));
     const paste = async () => {
       const block = blocks.shift();
       if (block === undefined) throw new Error(`The guide ${page} has no more blocks.`);
@@ -87,7 +85,7 @@ describe('the guides lead to where they say, by what can be pasted from them', (
   });
 
   it('operating', async () => {
-    const { blocks, paste, pasteUntil } = await open('operating', 'initech');
+    const { blocks, paste, pasteUntil } = await open('operating');
     expect(await paste()).toContain('reachable');
     expect(await paste()).toContain('initech');
     await paste();

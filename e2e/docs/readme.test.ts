@@ -21,7 +21,7 @@ describe('the README', () => {
 
   it('leads to a verified delivery by what can be pasted from it', async () => {
     const { terminal } = reader;
-    const [start, compose, type, register, receive, publish, look, ...rest] = blocks;
+    const [start, compose, type, register, receive, publish, look, cleanUp, ...rest] = blocks;
     expect(start).toMatch(/^npm start/m);
     expect(compose).toMatch(/^docker compose /m);
     expect(rest).toEqual([]);
@@ -39,6 +39,8 @@ describe('the README', () => {
     await until(async () =>
       (await terminal.paste(look)).includes('"status":"delivered"') ? true : undefined,
     );
+    await terminal.paste(cleanUp);
+    expect(await terminal.paste(look)).toContain('"code":"not_found"');
   });
 });
 

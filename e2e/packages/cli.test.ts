@@ -265,6 +265,7 @@ describe('as a script runs it', () => {
       id: event.id,
       deliveries: { delivered: 1 },
     });
+    expect((await succeed(['events', 'show', event.id])).stdout).toMatch(/^deliveries +1: 1 delivered$/m);
     const counted = await lines<MetricsLine>(['metrics', 'deliveries', '--by', 'webhook', '--since', '2h']);
     const own = counted.filter(({ group }) => group.webhook_id === id);
     expect(own.reduce((sum, { attempts }) => sum + attempts, 0)).toBe(2);
@@ -392,6 +393,7 @@ describe('as a script runs it', () => {
     const theirs = { ...environment, HOOKFERRY_API_KEY: key.key };
     expect(await cli.run(['webhooks', 'list'], theirs)).toMatchObject({ exitCode: 4 });
     expect(JSON.parse((await cli.run(['usage', '--json'], theirs)).stdout)).toMatchObject({ webhooks: 0 });
+    expect((await cli.run(['usage'], theirs)).stdout).toMatch(/^history +none$/m);
     expect(await json(['keys', 'revoke', key.id, '--account', 'acme', '--yes'])).toEqual({
       id: key.id,
       revoked: true,

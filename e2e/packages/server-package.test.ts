@@ -98,7 +98,7 @@ it('goes on with its data when `hookferry up` starts it, and runs code in its sa
 it('says which port is taken, and stops what it has started', async () => {
   const { port } = new URL(receiver.url);
   const server = start('hookferry-server', '--port', port);
-  await server.waitFor(/(another program uses that port)/);
+  expect(await server.waitFor(/^(\S+) is \d+, but another program uses that port/m)).toBe('--port');
   expect(await server.exited).toBe(1);
   await noProcessIsLeft();
 });

@@ -44,12 +44,12 @@ it('shows who did what, on which, when, from where, and which fields it changed,
   await checkSteadiness(page);
   const changed = rowOf(page, 'headers.x-token');
   expect(await changed.innerText()).toMatch(
-    /API key \S+\s+Webhook changed\s+wh_\S+\s+●\s*Done\s+.*headers\.x-token/,
+    /API key \S+\s+Webhook changed\s+\S+\s+●\s*Done\s+.*headers\.x-token/,
   );
   await checkAccessibility(page);
   await checkWidth(page);
 
-  await rows(page).nth(1).focus();
+  await rows(page).nth(1).getByRole('link').focus();
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');
   const dialog = page.getByRole('dialog', { name: 'Webhook changed' });
@@ -61,7 +61,7 @@ it('shows who did what, on which, when, from where, and which fields it changed,
   await checkWidth(page);
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
-  await page.locator('tr[data-index="1"]:focus').waitFor();
+  await page.locator('tr[data-index="1"] a:focus').waitFor();
 });
 
 it('is narrowed by actor, action, target and time, which stand in the address', async () => {
@@ -73,7 +73,7 @@ it('is narrowed by actor, action, target and time, which stand in the address', 
   await tabTo(page, 'Target');
   await page.keyboard.type(id);
   await page.keyboard.press('Enter');
-  await rowOf(page, other).first().waitFor({ state: 'detached' });
+  await rowOf(page, other.slice(-6)).first().waitFor({ state: 'detached' });
   await rowOf(page, 'Webhook created').waitFor();
   expect(await rows(page).count()).toBe(4);
   await page.getByLabel('Action').selectOption('Webhook created');
@@ -85,10 +85,10 @@ it('is narrowed by actor, action, target and time, which stand in the address', 
   await page.getByLabel('From').fill('2099-01-01T00:00');
   await page.getByText('No entries').waitFor();
   await page.getByRole('button', { name: 'Clear filters' }).click();
-  await rowOf(page, other).first().click();
+  await rowOf(page, other.slice(-6)).first().click();
   await page.getByRole('link', { name: 'All by this actor' }).click();
   await rowOf(page, 'ada@example.com').first().waitFor({ state: 'detached' });
-  await rowOf(page, id).first().waitFor();
+  await rowOf(page, id.slice(-6)).first().waitFor();
 });
 
 it('reads on where it is looked at further down', async () => {
@@ -99,7 +99,7 @@ it('reads on where it is looked at further down', async () => {
   }
   const page = await signIn({ path: `/audit-log?target=${id}` });
   await rowOf(page, 'rate_limit').first().waitFor();
-  await rows(page).nth(1).focus();
+  await rows(page).nth(1).getByRole('link').focus();
   // Each time to the end of what has been read so far.
   await until(async () => {
     await page.keyboard.press('End');

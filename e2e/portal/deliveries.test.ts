@@ -211,7 +211,7 @@ describe('the list of deliveries', () => {
     await rowsOf(page).nth(5).waitFor();
     const indexOfFocus = async () =>
       await page.evaluate(`document.activeElement.closest('tr')?.dataset.index ?? 'elsewhere'`);
-    await rowsOf(page).first().focus();
+    await rowsOf(page).first().getByRole('link').focus();
     await page.keyboard.press('ArrowDown');
     await until(async () => ((await indexOfFocus()) === '1' ? true : undefined));
     await page.keyboard.press('End');
@@ -253,11 +253,60 @@ describe('the list of deliveries', () => {
     await checkSteadiness(page);
   });
 
-  it('is accessible in both themes, and fits a phone', async () => {
+  it('tells how long ago, and exactly in the row that has the focus', async () => {
+    const { client } = portal();
+    sink.respondWith(204);
+    const eventId = await client.publish(BRIEF.type, BRIEF.data);
+    await client.waitForStatus(webhookId, eventId, 'delivered');
+    const page = await portal().signIn({ timezone: 'Asia/Tokyo' });
+    const time = rowsOf(page).first().locator('time');
+    await time.getByText(/^(just now|\d+ (s|min) ago)$/).waitFor();
+    const at = await time.getAttribute('datetime');
+    await page.getByText(`${at?.replace('T', ' ').replace('Z', '')} UTC`).waitFor({ state: 'detached' });
+    await tabTo(page, BRIEF.type);
+    await page.getByText(`${at?.replace('T', ' ').replace('Z', '')} UTC`).waitFor();
+    await page.getByText(/GMT\+9$/).waitFor();
+    await checkAccessibility(page);
+  });
+
+  it('is accessible in both themes, and fits a phone, where it begins in the upper half', async () => {
     const page = await portal().signIn({ width: 360 });
+    await page.setViewportSize({ width: 390, height: 844 });
     await rowsOf(page).first().waitFor();
+    expect((await rowsOf(page).first().boundingBox())?.y).toBeLessThan(844 / 2);
+    await rowsOf(page)
+      .first()
+      .getByText(/^HTTP \d+$/)
+      .waitFor();
     await checkAccessibility(page);
     await checkWidth(page);
+    await page.getByRole('button', { name: 'Filters', exact: true }).click();
+    await page.getByLabel('Outcome').selectOption('HTTP 5xx');
+    await page.getByRole('button', { name: 'Filters (1)', exact: true }).waitFor();
+    await checkAccessibility(page);
+    await checkWidth(page);
+  });
+
+  it('leads to the other pages by a menu on a phone, which Escape closes', async () => {
+    const page = await portal().signIn({ width: 360 });
+    await rowsOf(page).first().waitFor();
+    const menu = page.getByRole('button', { name: 'Menu' });
+    const link = page.getByRole('link', { name: 'Webhooks', exact: true });
+    expect(await link.count()).toBe(0);
+    await menu.click();
+    await link.waitFor();
+    await checkAccessibility(page);
+    await checkWidth(page);
+    await page.keyboard.press('Escape');
+    await link.waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Menu');
+    await menu.click();
+    await link.click();
+    await page.getByRole('heading', { level: 1, name: 'Webhooks' }).waitFor();
+    expect(await link.count()).toBe(0);
+    await menu.click();
+    await page.getByLabel('Theme').selectOption('Dark theme');
+    expect(await page.locator('html').getAttribute('data-theme')).toBe('dark');
   });
 });
 
@@ -301,7 +350,7 @@ describe('one delivery', () => {
     sink.respondWith(204);
     await until(async () => {
       await page.keyboard.press('Tab');
-      return (await page.evaluate(`document.activeElement.matches('tr[data-index="0"]')`)) || undefined;
+      return (await page.evaluate(`document.activeElement.matches('tr[data-index="0"] a')`)) || undefined;
     });
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'Redeliver' }).waitFor();

@@ -77,6 +77,41 @@ it.each(['order.id=4711', '{"order":{"id":4711}}'])(
   },
 );
 
+it('leads from the number of an order, or a sentence with one, to events that have it anywhere in their data', async () => {
+  const { client } = portal();
+  const wanted = await client.publish(BRIEF.type, { ...BRIEF.data, brief_id: '815' });
+  await client.waitForStatus(webhookId, wanted, 'delivered');
+  const page = await portal().signIn();
+  portal()
+    .faultsOf(page)
+    .expect(/responded with 404: GET .*\/events\/815$/);
+  const field = page.getByRole('searchbox', { name: 'Find' });
+  await field.fill('815');
+  await field.press('Enter');
+  await page.getByText(NOTHING).waitFor();
+  const searches = page.getByRole('list', { name: 'Searches of data' });
+  await checkAccessibility(page);
+  await checkWidth(page);
+  await searches.getByRole('link', { name: 'Search in the data of events: 815' }).click();
+  await page.waitForURL(/\/portal\/events\?data=815$/);
+  await page.getByRole('table', { name: 'Events' }).getByText(wanted).waitFor();
+  expect(await page.getByLabel('Data contain').inputValue()).toBe('815');
+
+  await field.fill('order #815');
+  await searches.getByRole('link', { name: 'Deliveries of such events: 815' }).click();
+  await page.waitForURL(/\/portal\/deliveries\?data=815$/);
+  const rows = page.getByRole('table', { name: 'Deliveries' }).locator('tbody tr[data-index]');
+  await until(async () => ((await rows.count()) === 2 ? true : undefined));
+  await rows.first().getByText('Delivered').waitFor();
+
+  // The field of the list takes the same texts.
+  await page.getByLabel('Data contain').fill('brief_id = of-4711');
+  await page.getByRole('button', { name: 'Search', exact: true }).click();
+  await page.waitForURL(/data=%7B/);
+  expect(new URL(page.url()).searchParams.get('data')).toBe('{"brief_id":"of-4711"}');
+  await until(async () => ((await rows.count()) === 2 ? true : undefined));
+});
+
 it('is a link to share: who opens it and signs in sees what was found', async () => {
   const data = encodeURIComponent('{"brief_id":"of-4711"}');
   const page = await portal().open(`/portal/events?data=${data}`);
@@ -168,7 +203,7 @@ describe('an id', () => {
       await page.waitForURL(new RegExp(`/portal/audit-log\\?.*row=${entry}$`));
       const row = markedIn(page, 'Audit log');
       await row.getByText('Contact created').waitFor();
-      await page.locator('tr[aria-current]:focus').waitFor();
+      await page.locator('tr[aria-current] a:focus').waitFor();
       await page.keyboard.press('Enter');
       await page.getByRole('dialog', { name: 'Contact created' }).waitFor();
       await checkAccessibility(page);

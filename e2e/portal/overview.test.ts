@@ -230,6 +230,7 @@ describe('the overview', () => {
     const { client } = portal();
     await client.expect(201, 'POST', '/v1/accounts', { id: 'empty' });
     const page = await portal().signIn({ path: '/overview', account_id: 'empty' });
+    await page.getByRole('region', { name: 'First steps' }).getByRole('button', { name: 'Hide' }).click();
     await card(page, 'Attempts', '0').waitFor();
     await page.getByText('Nothing in this period.').first().waitFor();
     await page.getByText('Nothing is held.').waitFor();
@@ -309,12 +310,16 @@ describe('the first steps of a new account', () => {
     const steps = page.getByRole('region', { name: 'First steps' });
     await steps.getByRole('button', { name: 'Receive in this page' }).click();
     await steps.getByText('This page receives').waitFor();
-    await steps.getByText('Your link does not allow you to publish').waitFor();
-    await steps.getByRole('button', { name: 'Send', exact: true }).click();
+    await steps.getByText('You cannot publish events').waitFor();
+    // Before there is anything to count, nothing but the steps is there.
+    expect(await page.getByText('Attempts by response').count()).toBe(0);
+    await steps.getByRole('button', { name: 'Send test event' }).click();
     const received = page.getByRole('list', { name: 'Received requests' });
     await received.getByRole('region', { name: 'Received body' }).getByText('"type"').first().waitFor();
     await received.getByText(/webhook-signature: v1,/).waitFor();
     await steps.getByText('HTTP 204').waitFor();
+    await steps.getByRole('heading', { name: 'See it arrive ✓ done' }).waitFor();
+    await page.getByText('Attempts by response').waitFor();
     await checkAccessibility(page);
     await checkWidth(page);
 
@@ -334,7 +339,7 @@ describe('the first steps of a new account', () => {
     await portal().client.expect(201, 'POST', '/v1/accounts', { id: account });
     const page = await portal().signIn({ path: '/overview', account_id: account, capabilities });
     await page.getByRole('region', { name: 'First steps' }).getByRole('heading', { name: heading }).waitFor();
-    expect(await page.getByRole('button', { name: /^(Publish|Send)$/ }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: /^(Publish|Send test event)$/ }).count()).toBe(0);
   });
 
   it('are not shown where there was something', async () => {

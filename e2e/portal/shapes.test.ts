@@ -32,10 +32,11 @@ async function listWebhooks(): Promise<readonly WebhookView[]> {
 it('makes a webhook that gets lists of CloudEvents, and says which settings do not go together', async () => {
   const page = await portal().signIn({ path: '/webhooks/new' });
   await page.getByLabel('URL', { exact: true }).fill(receiver.url);
-  await page.getByText('Advanced settings').click();
+  await page.locator('summary', { hasText: 'Format' }).click();
+  await page.locator('summary', { hasText: 'Batches' }).click();
   await page.getByLabel('Format').selectOption('CloudEvents 1.0, attributes in headers');
   await page.getByLabel('Events in one request').fill('50');
-  await page.getByLabel('Wait for others, milliseconds').fill('200');
+  await page.getByLabel('Wait for others, seconds').fill('0.2');
   await page.getByLabel('CloudEvents source').fill('https://shop.example.com');
   await button(page, 'Create webhook').click();
   await page
@@ -61,8 +62,8 @@ it('makes a webhook that gets lists of CloudEvents, and says which settings do n
 it('changes a webhook to the order within groups, of which only the newest event is sent', async () => {
   const { id } = await portal().client.register(receiver.url, ['keyword.*']);
   const page = await portal().signIn({ path: `/webhooks/${id}/edit` });
-  await page.getByText('Advanced settings').click();
-  await page.getByLabel('Coalesce within, milliseconds').fill('1500');
+  await page.locator('summary', { hasText: 'Delivery' }).click();
+  await page.getByLabel('Coalesce within, seconds').fill('1.5');
   await button(page, 'Save').click();
   await page.getByText('needs "ordering": "group"').first().waitFor();
   await portal()
@@ -71,6 +72,7 @@ it('changes a webhook to the order within groups, of which only the newest event
   await page.getByLabel('Order', { exact: true }).selectOption('In order within each group of events');
   await button(page, 'Save').click();
   await page.getByText('The webhook was changed.').waitFor();
+  await page.waitForURL(`**/portal/webhooks/${id}`);
   await page.getByText('In order within each group of events').waitFor();
   const changed = (await listWebhooks()).find((webhook) => webhook.id === id);
   expect(changed).toMatchObject({ ordering: 'group', coalesce: { window_ms: 1_500 } });

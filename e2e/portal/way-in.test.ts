@@ -42,3 +42,24 @@ it('gives no session to another tab', async () => {
   await other.goto(`${portal().client.baseUrl}/portal/webhooks`);
   await other.getByRole('link', { name: 'Open it again at Acme' }).waitFor();
 });
+
+it('has rows that are links: one that is opened in another tab is where the way back leads', async () => {
+  const { client } = portal();
+  const { id } = await client.register('https://receiver.example.com/hooks', ['*'], {
+    description: 'Shop front',
+  });
+  const page = await portal().signIn({ path: '/webhooks' });
+  const row = page.getByRole('table', { name: 'Webhooks' }).getByRole('link', { name: 'Shop front' });
+  const opened = page.context().waitForEvent('page');
+  await row.click({ modifiers: ['ControlOrMeta'] });
+  const tab = await opened;
+  const href = await tab.getByRole('link', { name: 'Open it again at Acme' }).getAttribute('href');
+  const to = new URL(href ?? '').searchParams.get('to');
+  expect(to).toBe(`/webhooks/${id}`);
+  expect(new URL(page.url()).pathname).toBe('/portal/webhooks');
+  // As the operator's page does it.
+  const { body } = await client.expect<{ url: string }>(201, 'POST', '/v1/portal-sessions', {});
+  await tab.goto('about:blank');
+  await tab.goto(`${client.baseUrl}/portal${to}${new URL(body.url).hash}`);
+  await tab.getByRole('heading', { level: 1, name: 'Shop front' }).waitFor();
+});

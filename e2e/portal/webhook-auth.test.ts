@@ -34,7 +34,8 @@ async function make(fill: (page: Page) => Promise<void>) {
   const { client } = portal();
   const page = await portal().signIn({ path: '/webhooks/new' });
   await page.getByLabel('URL', { exact: true }).fill(sink.receiver.url);
-  await page.getByText('Advanced settings').click();
+  await page.locator('summary', { hasText: 'Signing' }).click();
+  await page.locator('summary', { hasText: 'Sign-in at the receiver' }).click();
   await fill(page);
   await checkAccessibility(page);
   await checkWidth(page);
@@ -62,7 +63,7 @@ it('makes requests carry a name and a password, and does not show the password a
   expect(webhook?.auth).toMatchObject({ type: 'basic', username: 'me' });
   await page.getByRole('link', { name: 'Go to the webhook' }).click();
   await page.getByRole('link', { name: 'Edit' }).click();
-  await page.getByText('Advanced settings').click();
+  await page.locator('summary', { hasText: 'Sign-in at the receiver' }).click();
   expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('me');
   expect(await page.getByLabel('Password').inputValue()).toBe('');
   await page.getByText('Empty: no change.').waitFor();
@@ -95,7 +96,7 @@ it('makes requests carry access tokens of an authorization server', async () => 
 it('says what is missing', async () => {
   const page = await portal().signIn({ path: '/webhooks/new' });
   await page.getByLabel('URL', { exact: true }).fill(sink.receiver.url);
-  await page.getByText('Advanced settings').click();
+  await page.locator('summary', { hasText: 'Sign-in at the receiver' }).click();
   await choose(page, 'bearer');
   await page
     .getByRole('button', { name: /^(Create|Add|Save)/ })

@@ -30,6 +30,7 @@ import { startEmbeddedRedis } from './start-embedded-redis.mjs';
  * @property {boolean} [hasHistory] whether there is to be a PostgreSQL for the history
  * @property {boolean} [isWatching] whether the programs are to start anew when they are compiled anew
  * @property {readonly Program[]} [programs] unless it is a process for each
+ * @property {string} [portFlag] by which the user has set API_PORT, for messages
  */
 
 /**
@@ -60,7 +61,7 @@ export async function startStack(options) {
   const { redis, history } = await startServers(options);
   const { REDIS_URL: redisUrl } = redis;
   const { HISTORY_DATABASE_URL: historyUrl } = history;
-  const addresses = await chooseAddresses(environment);
+  const addresses = await chooseAddresses(environment, options.portFlag);
   const env = {
     ...withDefaults(environment, {
       ...redis,
@@ -127,10 +128,12 @@ async function startServers(options) {
 /**
  * Where the two listen, as variables; unlike in production they can be reached from this machine only.
  * @param {NodeJS.ProcessEnv} env
+ * @param {string} [portFlag] by which the user has set the port of the API
  */
-async function chooseAddresses(env) {
+async function chooseAddresses(env, portFlag) {
   const apiHost = env['API_HOST'] || '127.0.0.1';
-  const apiPort = await choosePort(env, { who: 'API', variable: 'API_PORT', usual: 3000, host: apiHost });
+  const api = { who: 'API', variable: 'API_PORT', usual: 3000, host: apiHost };
+  const apiPort = await choosePort(env, { ...api, flag: portFlag });
   const workerHost = env['WORKER_HOST'] || '127.0.0.1';
   const worker = { who: 'worker', variable: 'WORKER_PORT', usual: 3001, host: workerHost, except: [apiPort] };
   const workerPort = await choosePort(env, worker);
@@ -175,22 +178,23 @@ function baseUrl(host, port) {
  * @param {object} options
  * @param {string} options.who what listens there, for the message
  * @param {string} options.variable
+ * @param {string | undefined} [options.flag] by which the user has set it
  * @param {number} options.usual
  * @param {string} options.host
  * @param {readonly number[]} [options.except] ports that are promised to others
  * @returns {Promise<number>}
  */
-async function choosePort(env, { who, variable, usual, host, except = [] }) {
+async function choosePort(env, { who, variable, flag = variable, usual, host, except = [] }) {
   const given = env[variable];
   if (given === '0') return await findFreePort(host, except);
   const wanted = given ? Number(given) : usual;
   if (!Number.isInteger(wanted) || wanted < 0 || wanted > 65_535) {
-    throw new Problem(`${variable} is '${given}': it must be a port, 1 to 65535.`);
+    throw new Problem(`${flag} is '${given}': it must be a port, 1 to 65535.`);
   }
   if (!except.includes(wanted) && (await isPortFree(wanted, host))) return wanted;
   if (given)
     throw new Problem(
-      `${variable} is ${given}, but another program uses that port of ${host}. Choose another port.`,
+      `${flag} is ${given}, but another program uses that port of ${host}. Choose another port.`,
     );
 
   const port = await findFreePort(host, except);

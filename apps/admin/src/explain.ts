@@ -1,6 +1,6 @@
 import { levelsOf, type Signal, signals } from '@hookferry/core/domain/signal';
-import { editsBetween } from '@hookferry/core/platform/zod-words';
 import type { MetricDefinition } from '@hookferry/core/telemetry/prom-gauges';
+import { editsBetween } from '@hookferry/producer/fault-words';
 import type { Command } from 'commander';
 import { type Cli, UsageError } from './cli';
 import written from './explanations.json';

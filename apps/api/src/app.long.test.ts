@@ -214,7 +214,8 @@ describe('app', () => {
     it.each([
       ['/v1/webhook', '/v1/webhooks'],
       ['/v1/webhooks/wh_1/deliverys', '/v1/webhooks/wh_1/deliveries'],
-      ['/webhooks', undefined],
+      ['/webhooks', '/v1/webhooks'],
+      ['/v1/replays', '/v1/webhooks/{id}/replays'],
       ['/v1/nothing-like-it', undefined],
     ])('names the route that %s most likely means: %s', async (path, meant) => {
       const { body } = await request(api.url).get(path);

@@ -4,6 +4,7 @@ import type { components } from '@hookferry/client';
 type Schemas = components['schemas'];
 
 export type Account = Schemas['Account'];
+export type AccountUsage = Schemas['AccountUsage'];
 export type ApiKey = Schemas['ApiKey'];
 export type Capability = Schemas['Capability'];
 export type Attempt = Schemas['Attempt'];

@@ -1,5 +1,6 @@
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import type { Cli, Environment, GlobalFlags } from './cli';
+import { exampleOf } from './commands/example';
 import { describeFailure } from './failures/describe-failure';
 import { EXIT_CODES, type ExitCode } from './failures/exit-codes';
 import { Prompt } from './input/prompt';
@@ -39,9 +40,21 @@ export async function runCli(args: readonly string[], given: CliProcess): Promis
   } catch (error) {
     // Help that was asked for ends with 0.
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT_CODES.ok;
-    const { exitCode, lines, document } = describeFailure(error, environment);
+    const { exitCode, lines, document } = describeFailure(
+      error,
+      environment,
+      exampleOf(commandIn(program, args)),
+    );
     if (output.isJson && document) output.note(JSON.stringify({ error: document }));
     else for (const line of lines) output.note(line);
     return exitCode;
   }
+}
+
+/** The command that the words name, as far as they do. */
+function commandIn(program: Command, args: readonly string[]): Command {
+  return args.reduce(
+    (command, word) => command.commands.find((each) => each.name() === word) ?? command,
+    program,
+  );
 }

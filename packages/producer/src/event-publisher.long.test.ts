@@ -132,12 +132,13 @@ describe('publish', () => {
   });
 
   it.each([
-    ['account_id', ': did you mean "accountId"?'],
-    ['webhook_ids', ': did you mean "webhookIds"?'],
-    ['deliver_at', ': did you mean "deliverAt"?'],
-    ['account', ': did you mean "accountId"?'],
-    ['priority', '. It may have type,'],
-    ['webhookId', ': did you mean "webhookIds"?'],
+    ['account_id', '; you may mean "accountId".'],
+    ['webhook_ids', '; you may mean "webhookIds".'],
+    ['deliver_at', '; you may mean "deliverAt".'],
+    ['account', '; you may mean "accountId".'],
+    ['priority', '; it may have type,'],
+    ['acountId', '; you may mean "accountId".'],
+    ['webhookId', '; you may mean "webhookIds".'],
   ])('refuses the unknown member "%s", alone and among others', async (name, hint) => {
     const wrong = { ...event, [name]: 'acme' } as typeof event;
     const error = await ofTest()

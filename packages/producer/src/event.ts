@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { JobsOptions } from 'bullmq';
 import { eventJobId, type PublishedEventJob } from './contract';
+import { nearestTo, shorten } from './fault-words';
 import { PublishError } from './publish-error';
 
 interface EventOptions {
@@ -97,11 +98,9 @@ function isMember(name: string): boolean {
 
 /** A member that is left out would send the event to another account, to other webhooks or at another time. */
 function describeUnknown(name: string): string {
-  const plain = (text: string) => text.toLowerCase().replaceAll(/[^a-z]/g, '');
-  const meant = MEMBERS.find(
-    (member) => plain(name) !== '' && plain(member).startsWith(plain(name).slice(0, 7)),
-  );
-  return `it has no member "${name}"${meant === undefined ? '' : `: did you mean "${meant}"?`}. It may have ${MEMBERS.join(', ')}`;
+  const meant = nearestTo(name.replaceAll(/[^A-Za-z]/g, ''), MEMBERS);
+  const hint = meant === undefined ? `it may have ${MEMBERS.join(', ')}` : `you may mean "${meant}"`;
+  return `it has no member "${shorten(name)}"; ${hint}`;
 }
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;

@@ -1,3 +1,4 @@
+import { compileDataSchema } from '@hookferry/core/accounts/event-types/compile-data-schema';
 import { type LocalServer, startHttpServer } from '@hookferry/core/testing/local-server';
 import { createSchemaCheck, type EventSchemaOptions } from './schemas';
 
@@ -35,9 +36,29 @@ it('names every fault as the API does, and reads a schema once for events that p
   expect(await check('order.created', { id: 'ord_3', total: 1 })).toEqual([]);
   expect(asked).toEqual([{ path: '/v1/event-types/order.created/schema', etag: undefined }]);
   expect(await check('order.created', { total: '12' })).toEqual([
-    { pointer: '/data/id', detail: 'is required' },
-    { pointer: '/data/total', detail: 'must be number' },
+    { pointer: '/data/id', detail: 'is required, and must be a string' },
+    { pointer: '/data/total', detail: 'must be a number' },
   ]);
+});
+
+it('words every fault as the service does', async () => {
+  const schema = {
+    type: 'object',
+    properties: {
+      id: { type: 'string', minLength: 3, pattern: '^ord_' },
+      at: { type: 'string', format: 'date-time' },
+      count: { type: 'integer', minimum: 1 },
+      state: { enum: ['open', 'paid'] },
+      lines: { type: 'array', minItems: 1, items: { type: 'object', required: ['sku'] } },
+    },
+    required: ['id', 'total'],
+    additionalProperties: false,
+  };
+  answer.body = schema;
+  const data = { id: 'x', at: 'soon', count: 0.5, state: 'gone', lines: [{}], totl: 1 };
+  const faults = compileDataSchema(schema)(data);
+  expect(faults.map(({ detail }) => detail)).toContain('is not a known name');
+  expect(await checkBy()('order.created', data)).toEqual(faults);
 });
 
 it('checks what is sent: data as JSON has them', async () => {

@@ -1,6 +1,7 @@
 import { Ajv2020, type AnySchema } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import type { CheckEvent, EventFault } from './check-event';
+import { faultOf } from './fault-words';
 
 export interface EventSchemaOptions {
   /** The address of the service's API, such as `https://webhooks.example.com`. Schemas need no API key. */
@@ -102,13 +103,13 @@ export function createSchemaCheck(options: EventSchemaOptions): CheckEvent {
 
   function compile(schema: AnySchema): Known['validate'] {
     // A new one each time: it keeps every schema by its `$id`, and would refuse the next version.
-    const ajv = new Ajv2020({ strict: false, allErrors: true });
+    const ajv = new Ajv2020({ strict: false, allErrors: true, verbose: true });
     addFormats.default(ajv);
     // Where these differ from the service's, the service decides.
     ajv.addFormat('url', true);
     try {
       const validate = ajv.compile(schema);
-      return (data) => (validate(data) ? [] : (validate.errors ?? []).slice(0, MOST_FAULTS).map(toFault));
+      return (data) => (validate(data) ? [] : (validate.errors ?? []).slice(0, MOST_FAULTS).map(faultOf));
     } catch (error) {
       onError(
         new Error('A schema can not be compiled here, so the service alone checks by it.', { cause: error }),
@@ -119,31 +120,6 @@ export function createSchemaCheck(options: EventSchemaOptions): CheckEvent {
 }
 
 const MOST_FAULTS = 100;
-
-// Words of the API where ajv's own describe the object around the member that the pointer names.
-const WORDS: Readonly<Record<string, string>> = {
-  required: 'is required',
-  additionalProperties: 'is not a known member',
-  unevaluatedProperties: 'is not a known member',
-};
-
-interface SchemaError {
-  readonly instancePath: string;
-  readonly keyword: string;
-  readonly message?: string;
-  readonly params: Readonly<Record<string, unknown>>;
-}
-
-function toFault({
-  instancePath,
-  keyword,
-  message = 'does not match the schema of its type',
-  params,
-}: SchemaError): EventFault {
-  const member = params.additionalProperty ?? params.unevaluatedProperty ?? params.missingProperty;
-  const last = typeof member === 'string' ? `/${member.replaceAll('~', '~0').replaceAll('/', '~1')}` : '';
-  return { pointer: `/data${instancePath}${last}`, detail: WORDS[keyword] ?? message };
-}
 
 function isNotFound(body: unknown): boolean {
   return typeof body === 'object' && body !== null && 'code' in body && body.code === 'not_found';

@@ -5,7 +5,6 @@ import type { Act } from '@hookferry/core/domain/audit';
 import {
   AppError,
   invalidRequest,
-  jsonPointer,
   prototypeErrors,
   validationErrorsOf,
 } from '@hookferry/core/platform/app-error';
@@ -13,6 +12,7 @@ import { type NewId, newSecretBytes } from '@hookferry/core/platform/ids';
 import { isStorable } from '@hookferry/core/platform/storable-text';
 import { inWords } from '@hookferry/core/platform/zod-words';
 import type { Assumption } from '@hookferry/core/publish/redis-assumption';
+import { jsonPointer } from '@hookferry/producer/fault-words';
 import type { Express, Request, RequestHandler, Response } from 'express';
 import { z } from 'zod';
 import type { ApiContext } from '../context';

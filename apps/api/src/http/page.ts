@@ -145,7 +145,7 @@ export const isInOrder: [(range: SentRange) => boolean, { path: string[]; messag
 const { bytes: MAX_BYTES, levels: MAX_LEVELS, listed: MAX_LISTED, nested: MAX_NESTED } = PATTERN_BOUNDS;
 const IN_LISTS = `at most ${MAX_LISTED} values in its lists, at most ${MAX_NESTED} of them lists or objects`;
 
-/** The query parameter that limits lists to events whose data contain a JSON object. Gives its text. */
+/** The query parameter that limits lists to events by what their data contain. Gives its text, which is JSON. */
 export const dataQuery = {
   data: z
     .string()
@@ -153,14 +153,17 @@ export const dataQuery = {
       error: `must be at most ${MAX_BYTES} bytes long`,
       abort: true,
     })
-    .refine(isJsonObject, { error: 'must be a JSON object, such as {"order":{"id":4711}}', abort: true })
+    .refine(isSearched, {
+      error: 'must be a JSON object, such as {"order":{"id":4711}}, a number or a text in double quotes',
+      abort: true,
+    })
     .refine((text) => depthOf(text) <= MAX_LEVELS, {
       error: `must be at most ${MAX_LEVELS} levels deep`,
       abort: true,
     })
     .refine(hasShortLists, `must have ${IN_LISTS}`)
     .meta({
-      description: `Only events whose \`data\` contains this JSON object, by the rules of the \`@>\` operator of PostgreSQL. At most ${MAX_BYTES} bytes long and ${MAX_LEVELS} levels deep, with ${IN_LISTS}.`,
+      description: `Only events whose \`data\` contains this JSON object, by the rules of the \`@>\` operator of PostgreSQL. A number or a text in double quotes: events with this value anywhere in \`data\`; a number also finds the text that is written like it. At most ${MAX_BYTES} bytes long and ${MAX_LEVELS} levels deep, with ${IN_LISTS}.`,
       example: '{"order":{"id":4711}}',
     })
     .optional(),
@@ -171,8 +174,9 @@ function hasShortLists(text: string): boolean {
   return listed <= MAX_LISTED && nested <= MAX_NESTED;
 }
 
-function isJsonObject(text: string): boolean {
+function isSearched(text: string): boolean {
   const value = parsedOrUndefined(text);
+  if (typeof value === 'string' || typeof value === 'number') return true;
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

@@ -1,7 +1,7 @@
 import type { Emit } from '@hookferry/core/domain/signal';
 import { AppError, type ErrorCode, validationErrorSchema } from '@hookferry/core/platform/app-error';
 import { nameRedisError } from '@hookferry/core/platform/redis-errors';
-import { nearestTo } from '@hookferry/core/platform/zod-words';
+import { nearestTo } from '@hookferry/producer/fault-words';
 import type { ErrorRequestHandler, RequestHandler } from 'express';
 import { z } from 'zod';
 import { requestStateOf } from './request-state';
@@ -138,7 +138,7 @@ export function presentProblem({ code, message, validationErrors }: AppError, re
  */
 export function createRefuseUnknownRoute(paths: readonly string[]): RequestHandler {
   return ({ method, path }) => {
-    const meant = nearestRoute(path, paths);
+    const meant = nearestRoute(path, paths) ?? routeWithEnd(path, paths);
     const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
     throw new AppError('route_not_found', `There is no ${method} ${path}.${hint}`);
   };
@@ -157,6 +157,13 @@ function nearestRoute(path: string, paths: readonly string[]): string | undefine
     return [known.map((one, i) => (one.startsWith(':') ? asked[i] : one)).join('/')];
   });
   return nearestTo(path, similar);
+}
+
+/** The shortest path that ends with the same name: what belongs to a webhook, say, is below it. */
+function routeWithEnd(path: string, paths: readonly string[]): string | undefined {
+  const end = path.slice(path.lastIndexOf('/'));
+  const [shortest] = paths.filter((each) => each.endsWith(end)).toSorted((a, b) => a.length - b.length);
+  return end.length < 2 ? undefined : shortest?.replaceAll(/:(\w+)/g, '{$1}');
 }
 
 function isMeant(asked: string, known: string): boolean {

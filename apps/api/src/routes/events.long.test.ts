@@ -191,6 +191,9 @@ describe('publishing', () => {
       await publish({ type, data, id: 'order-17' });
       const other = await publish({ type, data: { ...data, position: 12 }, id: 'order-17' });
       expect(readProblem(other)).toEqual({ status: 409, code: 'event_id_conflict' });
+      expect(other.body).toMatchObject({
+        detail: expect.stringMatching(/in which spaces and the order of members count.*Send the same bytes/),
+      });
       expect(await acceptedEvents()).toHaveLength(1);
     });
 
@@ -438,6 +441,10 @@ describe('reading', () => {
       ['{"id":4711}', []],
       [' { } ', [1, 0]],
       ['{"order":{"id":"\\u0000"}}', []],
+      ['4711', [0]],
+      ['"b"', [0]],
+      ['"4711"', []],
+      ['"order.paid"', []],
       [`{"order":${'{"a":'.repeat(6)}{}${'}'.repeat(6)}}`, []],
     ])('shows with data %s the events whose data contain it', async (data, expected) => {
       const type = 'order.paid';
@@ -451,14 +458,16 @@ describe('reading', () => {
       expect(body.data.map(({ id }: { id: string }) => id)).toEqual(expected.map((i) => events[i]?.id));
     });
 
-    const EXAMPLE = 'must be a JSON object, such as {"order":{"id":4711}}';
+    const EXAMPLE =
+      'must be a JSON object, such as {"order":{"id":4711}}, a number or a text in double quotes';
     const IN_LISTS = 'must have at most 16 values in its lists, at most 4 of them lists or objects';
 
     it.each([
       ['no JSON', '{order:1}', EXAMPLE],
       ['nothing', '', EXAMPLE],
       ['an array', '[{"order":1}]', EXAMPLE],
-      ['a text', '"order"', EXAMPLE],
+      ['a text without quotes', 'order', EXAMPLE],
+      ['true', 'true', EXAMPLE],
       ['null', 'null', EXAMPLE],
       ['a long object', `{"a":"${'é'.repeat(509)}"}`, 'must be at most 1024 bytes long'],
       ['a deep object', `${'{"a":'.repeat(8)}[]${'}'.repeat(8)}`, 'must be at most 8 levels deep'],

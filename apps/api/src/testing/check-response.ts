@@ -1,4 +1,4 @@
-import { jsonPointer } from '@hookferry/core/platform/app-error';
+import { jsonPointer } from '@hookferry/producer/fault-words';
 import type { Ajv2020 } from 'ajv/dist/2020';
 import { EVENTS_TYPE, NDJSON_TYPE } from '../http/send-reply';
 import { describeApi } from '../openapi/document';

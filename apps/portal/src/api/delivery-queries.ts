@@ -60,8 +60,9 @@ export function isOfAttempts(filters: DeliveryFilters): boolean {
 }
 
 /** One delivery with every attempt. */
-export function useDelivery(id: string) {
-  return useQuery(oneDelivery(useApi(), id));
+/** @param id `undefined`: there is none yet. */
+export function useDelivery(id: string | undefined) {
+  return useQuery({ ...oneDelivery(useApi(), id ?? ''), enabled: id !== undefined });
 }
 
 export function oneDelivery(api: Api, id: string) {

@@ -70,15 +70,18 @@ interface Published {
   readonly type: string;
   /** JSON, which is sent as it is written: parsed and written again, numbers would be others. */
   readonly dataText: string;
+  /** RFC 3339; `undefined`: now. */
+  readonly deliverAt: string | undefined;
 }
 
 export function usePublish() {
   const api = useApi();
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: async ({ type, dataText }: Published): Promise<{ readonly id: string }> => {
+    mutationFn: async ({ type, dataText, deliverAt }: Published): Promise<{ readonly id: string }> => {
       const body = { type, data: dataText };
-      const bodySerializer = () => `{"type":${JSON.stringify(type)},"data":${dataText}}`;
+      const due = deliverAt === undefined ? '' : `,"deliver_at":${JSON.stringify(deliverAt)}`;
+      const bodySerializer = () => `{"type":${JSON.stringify(type)}${due},"data":${dataText}}`;
       return (await ask(api.POST('/v1/events', { body, bodySerializer }))) as { readonly id: string };
     },
     onSuccess: () => queries.invalidateQueries({ queryKey: ['events'] }),
@@ -89,12 +92,13 @@ const MOST_LOOKS = 30;
 const LOOK_EVERY_MS = 1_000;
 
 /** The first deliveries of an event that was just published, followed until they have a response, for half a minute at most. */
-export function useFirstDeliveries(eventId: string) {
+export function useFirstDeliveries(eventId: string | undefined) {
   const api = useApi();
   return useQuery({
-    queryKey: queryKeys.eventDeliveries(eventId),
+    queryKey: queryKeys.eventDeliveries(eventId ?? ''),
+    enabled: eventId !== undefined,
     queryFn: async ({ signal }) => {
-      const params = { path: { id: eventId }, query: { limit: 5 } };
+      const params = { path: { id: eventId ?? '' }, query: { limit: 5 } };
       return (await ask(api.GET('/v1/events/{id}/deliveries', { params, signal }))).data;
     },
     refetchInterval: ({ state: { data = [], dataUpdateCount: looks } }) => {

@@ -3,6 +3,7 @@ import { type QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { Router } from 'wouter';
 import { ApiContext } from '../api/api-context';
 import type { Api } from '../api/client';
+import { DraftsProvider } from '../components/drafts';
 import { ToastProvider } from '../components/toasts';
 import type { LiveFeed } from '../live/live-feed';
 import { LiveProvider } from '../live/live-provider';
@@ -49,7 +50,9 @@ function SignedIn({ signIn }: Pick<AppProps, 'signIn'>) {
   if (state.kind === 'none') return <SignInPage signIn={signIn} error={state.error} />;
   return (
     <Shell>
-      <Routes key={accountOf(state)} />
+      <DraftsProvider key={accountOf(state)}>
+        <Routes />
+      </DraftsProvider>
     </Shell>
   );
 }

@@ -2,6 +2,7 @@ import { ask } from '../api/ask';
 import type { Api } from '../api/client';
 import { allContacts } from '../api/contact-queries';
 import { eventText, oneDelivery } from '../api/delivery-queries';
+import type { ListedEvent } from '../api/event-queries';
 import { ProblemError } from '../api/problem';
 import { oneReplay } from '../api/replay-queries';
 import { oneWebhook, readAllWebhooks } from '../api/webhook-queries';
@@ -63,7 +64,10 @@ async function findByName(lookup: Lookup, text: string): Promise<readonly Place[
 }
 
 async function findEvent({ api, queries }: Lookup, id: string): Promise<readonly Place[]> {
-  return await ifThere(queries.fetchQuery(eventText(api, id)), 'Event', 'events', id);
+  return await ifThere(queries.fetchQuery(eventText(api, id)), 'Event', 'events', id, (text) => {
+    const { type, created_at: at } = JSON.parse(text) as ListedEvent;
+    return { note: type, at };
+  });
 }
 
 async function findContact({ api, queries }: Lookup, id: string): Promise<readonly Place[]> {
@@ -87,8 +91,8 @@ async function findDeadLetter(api: Api, id: string): Promise<readonly Place[]> {
 
 async function findWebhooks(api: Api, text: string): Promise<readonly Place[]> {
   const wanted = text.toLowerCase();
-  const all = (await readAllWebhooks(api)).map(({ id, uid, url, description }) => ({
-    place: { href: `/webhooks/${id}`, kind: 'Webhook', name: description || url },
+  const all = (await readAllWebhooks(api)).map(({ id, uid, url, description, status, created_at: at }) => ({
+    place: { href: `/webhooks/${id}`, kind: 'Webhook', name: description || url, note: status, at },
     texts: [uid ?? '', url, description ?? ''].map((one) => one.toLowerCase()),
   }));
   const exact = all.filter(({ texts }) => texts.includes(wanted));
@@ -109,15 +113,16 @@ async function findTypes(api: Api, text: string): Promise<readonly Place[]> {
   }));
 }
 
-async function ifThere(
-  response: Promise<unknown>,
+async function ifThere<Found>(
+  response: Promise<Found>,
   kind: string,
   folder: string,
   id: string,
+  detailsOf: (found: Found) => Pick<Place, 'note' | 'at'> = () => ({}),
 ): Promise<readonly Place[]> {
   try {
-    await response;
-    return [{ href: `/${folder}/${encodeURIComponent(id)}`, kind, name: id }];
+    const found = await response;
+    return [{ href: `/${folder}/${encodeURIComponent(id)}`, kind, name: id, ...detailsOf(found) }];
   } catch (error) {
     if (error instanceof ProblemError && error.code === 'not_found') return [];
     throw error;

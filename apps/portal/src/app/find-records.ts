@@ -20,6 +20,10 @@ export interface Place {
   readonly href: string;
   readonly kind: string;
   readonly name: string;
+  /** Its type, its state: to tell it from others. */
+  readonly note?: string;
+  /** When it came: RFC 3339. */
+  readonly at?: string;
 }
 
 /** Of an API key or a portal session. */

@@ -2,15 +2,17 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { useApi } from '../api/api-context';
-import { faultOfSearched } from '../components/searched-data';
+import { faultOfSearch } from '../components/searched-data';
+import { Time } from '../components/time';
 import { accountOf } from '../session/session';
 import { useSession, useSessionState } from '../session/session-context';
 import styles from './find.module.css';
 import { findPlaces } from './find-places';
 import type { Lookup, Place } from './find-records';
-import { wantedOf } from './wanted-of';
+import { type DataSearch, dataSearchesOf, wantedOf } from './wanted-of';
 
 const NOTHING = 'Nothing found: nothing that you may see has this id or name.';
+const HINT = 'An id, a name, an address, a type, or a value in the data of events: 4711, order.id=4711';
 const MOST_RECENT = 5;
 
 /** Several results of a search, or none. A single result is opened at once. */
@@ -55,8 +57,8 @@ export function Find() {
     setRecent([typed.trim(), ...recent.filter((one) => one !== typed.trim())].slice(0, MOST_RECENT));
     setFound(undefined);
     if (wanted.kind !== 'data') return finding.mutate(wanted);
-    const fault = faultOfSearched(wanted.json);
-    if (fault === undefined) leave(`/events?${new URLSearchParams({ data: wanted.json })}`);
+    const fault = faultOfSearch(wanted.search);
+    if (fault === undefined) leave(addressOf('events', wanted.search));
     else setFound({ places: [], message: fault });
   };
   const submit = (event: FormEvent) => {
@@ -86,7 +88,7 @@ export function Find() {
           aria-label="Find"
           aria-keyshortcuts="/"
           placeholder="Find ( / )"
-          title="An id, a name, an address, an event type, or data: order.id=4711"
+          title={HINT}
           autoComplete="off"
           autoCapitalize="off"
           spellCheck={false}
@@ -100,13 +102,11 @@ export function Find() {
       {isOpen && (
         <div className={styles['below']}>
           <p aria-live="polite" className={styles['message']}>
-            {finding.isPending
-              ? 'Looking …'
-              : (found?.message ??
-                (found ? 'Found' : 'An id, a name, an address, a type, or data: order.id=4711'))}
+            {finding.isPending ? 'Looking …' : (found?.message ?? (found ? 'Found' : HINT))}
           </p>
           {found && <Places places={found.places} onLeave={close} />}
-          {!found && recent.length > 0 && (
+          <DataSearches searches={dataSearchesOf(text)} onLeave={close} />
+          {!found && text === '' && recent.length > 0 && (
             <ul className={styles['list']} aria-label="Recent searches">
               {recent.map((one) => (
                 <li key={one}>
@@ -145,15 +145,52 @@ function Places({ places, onLeave }: PlacesProps) {
   if (places.length === 0) return null;
   return (
     <ul className={styles['list']} aria-label="Found">
-      {places.map(({ href, kind, name }) => (
+      {places.map(({ href, kind, name, note, at }) => (
         <li key={href}>
           <Link href={href} className={styles['entry']} onClick={onLeave}>
             <span className={styles['kind']}>{kind}</span> {name}
+            {(note || at) && (
+              <span className={styles['details']}>
+                {note} {at && <Time at={at} form="short" />}
+              </span>
+            )}
           </Link>
         </li>
       ))}
     </ul>
   );
+}
+
+interface DataSearchesProps {
+  readonly searches: readonly DataSearch[];
+  readonly onLeave: () => void;
+}
+
+/** A text that is no id may be in the data of an event: the number of an order, an address. */
+function DataSearches({ searches, onLeave }: DataSearchesProps) {
+  if (searches.length === 0) return null;
+  return (
+    <ul className={`${styles['list']} ${styles['searches']}`} aria-label="Searches of data">
+      {searches
+        .filter(({ search }) => faultOfSearch(search) === undefined)
+        .flatMap(({ text, search }) =>
+          (['events', 'deliveries'] as const).map((list) => (
+            <li key={`${list} ${search}`}>
+              <Link href={addressOf(list, search)} className={styles['entry']} onClick={onLeave}>
+                <span className={styles['kind']}>
+                  {list === 'events' ? 'Search in the data of events:' : 'Deliveries of such events:'}
+                </span>{' '}
+                {text}
+              </Link>
+            </li>
+          )),
+        )}
+    </ul>
+  );
+}
+
+function addressOf(list: 'events' | 'deliveries', search: string): string {
+  return `/${list}?${new URLSearchParams({ data: search })}`;
 }
 
 /** Leads to the field by `/`, unless something is being typed. */

@@ -1,4 +1,4 @@
-import { wantedOf } from './wanted-of';
+import { dataSearchesOf, wantedOf } from './wanted-of';
 
 const REST = '0n5x3gq9k2v7r1m8c4d6ta';
 
@@ -17,14 +17,21 @@ it.each([
 
 it.each([
   ['order.id=4711', '{"order":{"id":4711}}'],
-  ['order.id = "4711"', '{"order":{"id":"4711"}}'],
-  ['customer.name=Ada Lovelace', '{"customer":{"name":"Ada Lovelace"}}'],
-  ['paid=true', '{"paid":true}'],
-  ['id=12345678901234567890', '{"id":12345678901234567890}'],
-  ['tags=["a"]', '{"tags":["a"]}'],
   [' {"order":{"id":4711}} ', '{"order":{"id":4711}}'],
-])('looks for data that contain %s', (text, json) => {
-  expect(wantedOf(text)).toEqual({ kind: 'data', json });
+])('looks for data that contain %s', (text, search) => {
+  expect(wantedOf(text)).toEqual({ kind: 'data', search });
+});
+
+it.each([
+  ['4711', ['4711']],
+  ['order 4711', ['"order 4711"', '4711']],
+  ['order #4711', ['"order #4711"', '4711']],
+  ['Ada <ada@example.com>', ['"Ada <ada@example.com>"', '"ada@example.com"']],
+  ['crm', ['"crm"']],
+  ['order.id=4711', []],
+  [' ', []],
+])('can also look for %s as a value in data', (text, searches) => {
+  expect(dataSearchesOf(text).map(({ search }) => search)).toEqual(searches);
 });
 
 it.each([

@@ -6,12 +6,17 @@ export interface ButtonLinkProps {
   readonly href: string;
   readonly kind?: 'primary' | 'plain';
   readonly children: ReactNode;
+  readonly onClick?: () => void;
 }
 
 /** A link to another page that stands among buttons. */
-export function ButtonLink({ href, kind = 'plain', children }: ButtonLinkProps) {
+export function ButtonLink({ href, kind = 'plain', children, onClick }: ButtonLinkProps) {
   return (
-    <Link href={href} className={`${styles['button']} ${styles[kind]} ${styles['normal']}`}>
+    <Link
+      href={href}
+      className={`${styles['button']} ${styles[kind]} ${styles['normal']}`}
+      {...(onClick && { onClick })}
+    >
       {children}
     </Link>
   );

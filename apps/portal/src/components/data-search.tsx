@@ -2,40 +2,40 @@ import { type FormEvent, useState } from 'react';
 import { Button } from './button';
 import styles from './data-search.module.css';
 import { TextField } from './field';
-import { faultOfSearched } from './searched-data';
+import { faultOfSearch, SEARCH_EXAMPLES, searchOf, typedOf } from './searched-data';
 
 interface DataSearchProps {
-  /** The search; '' is none. It may be any text, since it comes from the address. */
+  /** The search as the API takes it; '' is none. It may be any text, since it comes from the address. */
   readonly value: string;
-  readonly onSearch: (text: string) => void;
+  readonly onSearch: (search: string) => void;
 }
 
 /** Looks for events by what their data contain. It searches when it is sent: half an object is none. */
 export function DataSearch({ value, onSearch }: DataSearchProps) {
   const [known, setKnown] = useState(value);
-  const [draft, setDraft] = useState(value);
-  const [fault, setFault] = useState(faultOfSearched(value));
-  const take = (text: string) => {
-    setKnown(text);
-    setDraft(text);
-    setFault(faultOfSearched(text));
+  const [draft, setDraft] = useState(typedOf(value));
+  const [fault, setFault] = useState(faultOfSearch(value));
+  const take = (search: string) => {
+    setKnown(search);
+    setDraft(typedOf(search));
+    setFault(faultOfSearch(search));
   };
   // The filters were cleared, or somebody went back.
   if (value !== known) take(value);
   const search = (event: FormEvent) => {
     event.preventDefault();
-    const text = draft.trim();
-    const found = faultOfSearched(text);
+    const wanted = searchOf(draft);
+    const found = faultOfSearch(wanted);
     setFault(found);
     if (found !== undefined) return;
-    take(text);
-    onSearch(text);
+    take(wanted);
+    onSearch(wanted);
   };
   return (
     <form className={styles['search']} onSubmit={search}>
       <TextField
         label="Data contain"
-        placeholder='{"order":{"id":4711}}'
+        placeholder={SEARCH_EXAMPLES}
         autoComplete="off"
         autoCapitalize="off"
         spellCheck={false}

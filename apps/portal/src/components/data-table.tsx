@@ -6,6 +6,7 @@ import {
   type RefObject,
   useEffect,
   useLayoutEffect,
+  useMemo,
   useRef,
   useState,
 } from 'react';
@@ -59,8 +60,9 @@ export interface DataTableProps<Row> {
  * Up and Page Down go from row to row, Enter opens one.
  */
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { label, columns, rows, rowId, hrefOf, onOpen, marked, onEnd } = props;
+  const { label, columns: all, rows, rowId, hrefOf, onOpen, marked, onEnd } = props;
   const isNarrow = useIsNarrow();
+  const columns = useMemo(() => all.filter(({ from }) => !isNarrow || from === undefined), [all, isNarrow]);
   const rowHeight = isNarrow && columns.some(({ second }) => second) ? TALL_ROW_HEIGHT : ROW_HEIGHT;
   const body = useRef<HTMLTableSectionElement>(null);
   const count = rows?.length ?? 0;

@@ -1,6 +1,7 @@
 import type { FormEvent, ReactNode } from 'react';
 import { Button } from './button';
 import styles from './confirm-dialog.module.css';
+import { DraftNotice, type EarlierDraft } from './drafts';
 import { Modal } from './modal';
 import { Problem } from './problem';
 
@@ -14,6 +15,8 @@ export interface FormDialogProps {
   readonly error: Error | null;
   readonly onSubmit: () => void;
   readonly onClose: () => void;
+  /** The state of the fields. It outlives the dialog, unless "Cancel" closes it. */
+  readonly draft?: EarlierDraft;
 }
 
 /** A short form over the page. It stays open until the caller closes it, and shows why it could not be done. */
@@ -25,18 +28,24 @@ export function FormDialog({
   error,
   onSubmit,
   onClose,
+  draft,
 }: FormDialogProps) {
   const submit = (event: FormEvent) => {
     event.preventDefault();
     onSubmit();
   };
+  const cancel = () => {
+    draft?.forget();
+    onClose();
+  };
   return (
     <Modal kind="form" title={title} onClose={onClose}>
       <form className={styles['form']} onSubmit={submit}>
+        {draft && <DraftNotice draft={draft} />}
         {children}
         {error && <Problem error={error} />}
         <div className={styles['actions']}>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={cancel}>Cancel</Button>
           <Button type="submit" kind="primary" isBusy={isBusy}>
             {submitLabel}
           </Button>

@@ -43,7 +43,7 @@ export function Time({ at, form = 'long' }: TimeProps) {
   };
   const { isPointedAt, handlers } = usePointedAt();
   const isInFocusedRow = useContext(FocusedRow);
-  const isOpen = isPointedAt || (isInFocusedRow && form !== 'long');
+  const isOpen = isPointedAt || (isInFocusedRow === true && form !== 'long');
   const time = (
     <time dateTime={at} {...(form !== 'long' && { ref: setElement, ...handlers })}>
       {textOf(form, new Date(at))}
@@ -61,7 +61,10 @@ export function Time({ at, form = 'long' }: TimeProps) {
       {isOpen && (
         <Suspense fallback={null}>
           {/* What is open without being pointed at is content, which has to be within a landmark. */}
-          <Tip anchor={element} container={isInFocusedRow ? document.getElementById('content') : null}>
+          <Tip
+            anchor={element}
+            container={isInFocusedRow === undefined ? null : document.getElementById('content')}
+          >
             <span>{inZone(new Date(at))}</span>
             <span>{inUtc(at)}</span>
           </Tip>

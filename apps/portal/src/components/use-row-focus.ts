@@ -1,8 +1,8 @@
 import { createContext, type KeyboardEvent, type RefObject, useEffect, useRef, useState } from 'react';
 import { rowAfter } from './row-after';
 
-/** Whether the row around has the focus, by the keyboard. */
-export const FocusedRow = createContext(false);
+/** Whether the row around has the focus, by the keyboard. undefined: there is no row around. */
+export const FocusedRow = createContext<boolean | undefined>(undefined);
 
 /** Names the link of a row, which has the focus in its place. */
 export const ROW_LINK = 'data-row-link';

@@ -105,7 +105,7 @@ function addList(events: Command, cli: Cli): void {
     .option('--type <type>', 'only those of this type')
     .option(
       '--data <json>',
-      "only those whose data contain this JSON object: itself, @FILE, or '-' for stdin",
+      "only those whose data contain this JSON object, or this number or text anywhere: itself, @FILE, or '-' for stdin",
     )
     .option('--since <time>', 'accepted at or after this time: a time, or how long ago (2h)', parseEachTime)
     .option('--until <time>', 'accepted before this time', parseEachTime)
@@ -158,6 +158,12 @@ async function showEvent(id: string, cli: Cli): Promise<void> {
     ['data', ({ data }) => data],
     ['erased', ({ payload_erased_at }) => payload_erased_at],
     ['request', ({ request_id }) => request_id],
-    ['deliveries', ({ deliveries }) => deliveries],
+    ['deliveries', ({ deliveries }) => describeCounts(deliveries)],
   ]);
+}
+
+/** Such as `3: 2 delivered, 1 pending`. */
+function describeCounts({ total, ...byStatus }: Readonly<Record<string, number>>): string {
+  const counts = Object.entries(byStatus).filter(([, count]) => count > 0);
+  return [total, counts.map(([status, count]) => `${count} ${status}`).join(', ')].filter(Boolean).join(': ');
 }

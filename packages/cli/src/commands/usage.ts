@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { type Cli, connect } from '../cli';
 import { formatBytes } from '../output/format-bytes';
+import type { AccountUsage } from '../resources';
 import { addExample } from './example';
 
 export function addUsage(program: Command, cli: Cli): void {
@@ -15,7 +16,7 @@ async function showUsage(cli: Cli): Promise<void> {
   const usage = await (await connect(cli)).GET('/v1/account/usage');
   cli.output.document(usage, [
     ['used', ({ used_bytes }) => formatBytes(used_bytes)],
-    ['history', ({ history_bytes }) => historyOf(history_bytes)],
+    ['history', historyOf],
     ['quota', ({ quota_bytes }) => (quota_bytes === null ? 'none' : formatBytes(quota_bytes))],
     ['events', ({ events, bytes }) => `${events}, ${formatBytes(bytes.events)}`],
     ['deliveries', ({ bytes }) => formatBytes(bytes.deliveries)],
@@ -27,7 +28,7 @@ async function showUsage(cli: Cli): Promise<void> {
   ]);
 }
 
-function historyOf(bytes: number | null | undefined): string {
-  if (bytes === undefined) return 'none';
-  return bytes === null ? 'not reachable' : formatBytes(bytes);
+function historyOf({ history, history_bytes: bytes }: AccountUsage): string {
+  if (history !== null) return 'not reachable';
+  return bytes === null ? 'none' : formatBytes(bytes);
 }

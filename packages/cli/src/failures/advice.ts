@@ -26,13 +26,13 @@ const VARIABLE_ADVICE =
   'The key is that of HOOKFERRY_API_KEY, which goes before any login: correct the variable, or unset it.';
 const HISTORY_ADVICE = 'Try again later. Recent records can be read meanwhile: ask for these alone.';
 
-/** The advice for an error of the API, as a sentence. */
+/** The advice for an error of the API, as a sentence. Undefined: its detail says what to do. */
 export function adviceFor(
   { code, status }: Pick<WebhooksApiError, 'code' | 'status'>,
   environment: Environment,
-): string {
+): string | undefined {
   if (code === 'history_unavailable') return HISTORY_ADVICE;
   if (code === 'unauthenticated' && environment['HOOKFERRY_API_KEY']) return VARIABLE_ADVICE;
   if (status >= 500) return 'Try again later. If it fails again, give the request id to the operator.';
-  return ADVICE[code] ?? `docs/errors.md explains "${code}".`;
+  return ADVICE[code];
 }

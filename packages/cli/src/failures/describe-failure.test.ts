@@ -64,6 +64,23 @@ it('says that a variable goes before any login', () => {
   expect(describeFailure(apiError(401, 'unauthenticated'), {}).lines.join('\n')).toContain('hookferry login');
 });
 
+it('shows how a command is used that was used wrongly', () => {
+  const wrong = new CommanderError(1, 'commander.missingMandatoryOptionValue', 'error: no --since');
+  expect(describeFailure(wrong, {}, 'hookferry replay crm --since 1d').lines).toEqual([
+    'Error: no --since',
+    'Example: hookferry replay crm --since 1d',
+    'For the commands and flags: add --help',
+  ]);
+});
+
+it('leaves it at the detail of an error that says what to do', () => {
+  expect(describeFailure(apiError(422, 'deliver_at_in_past'), {}).lines).toEqual([
+    'Error: No. (422 deliver_at_in_past)',
+    '  /url: is wrong',
+    'Request id: req_1',
+  ]);
+});
+
 it('says what is wrong with the command line like any other error', () => {
   const wrong = new CommanderError(
     1,

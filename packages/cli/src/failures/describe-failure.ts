@@ -25,8 +25,12 @@ export interface FailureDocument {
   readonly request_id?: string;
 }
 
-/** What to say about an error, and how the program ends. A fault of this program itself is thrown on. */
-export function describeFailure(error: unknown, environment: Environment): Failure {
+/**
+ * What to say about an error, and how the program ends. A fault of this program itself is thrown on.
+ *
+ * @param example how the command is used, if it is one.
+ */
+export function describeFailure(error: unknown, environment: Environment, example?: string): Failure {
   if (error instanceof Interrupted) return { exitCode: EXIT_CODES.interrupted, lines: [] };
   if (error instanceof CheckFailed) {
     if (error.message === '') return { exitCode: EXIT_CODES.checkFailed, lines: [] };
@@ -35,7 +39,7 @@ export function describeFailure(error: unknown, environment: Environment): Failu
   if (error instanceof UsageError) {
     return failureOf(EXIT_CODES.usage, { code: 'usage', detail: error.message, advice: error.advice });
   }
-  if (error instanceof CommanderError) return describeWrongUsage(error);
+  if (error instanceof CommanderError) return describeWrongUsage(error, example);
   if (error instanceof WebhooksApiError) return describeApiError(error, environment);
   if (error instanceof WebhooksConnectionError) {
     const detail = `the API gave no response. ${error.message}`;
@@ -46,21 +50,23 @@ export function describeFailure(error: unknown, environment: Environment): Failu
 }
 
 // Of the parser of the command line. Where a command lacks its subcommand, it has printed the help instead.
-function describeWrongUsage({ code, message }: CommanderError): Failure {
+function describeWrongUsage({ code, message }: CommanderError, example: string | undefined): Failure {
   if (code === 'commander.help') return { exitCode: EXIT_CODES.usage, lines: [] };
   const detail = message.replace(/^error: /, '').replace('\n', ' ');
-  const advice = 'For the commands and flags: add --help';
+  const help = 'For the commands and flags: add --help';
+  const advice = example === undefined ? help : `Example: ${example}\n${help}`;
   return failureOf(EXIT_CODES.usage, { code: 'usage', detail, advice });
 }
 
 function describeApiError(error: WebhooksApiError, environment: Environment): Failure {
   const { status, code, detail, errors, requestId } = error;
+  const advice = adviceFor(error, environment);
   return failureOf(exitCodeOf(status), {
     code,
     status,
     detail,
     errors,
-    advice: adviceFor(error, environment),
+    ...(advice === undefined ? {} : { advice }),
     ...(requestId === undefined ? {} : { request_id: requestId }),
   });
 }
@@ -70,7 +76,7 @@ function failureOf(exitCode: ExitCode, document: FailureDocument): Failure {
   const lines = [
     `Error: ${detail}${status === undefined ? '' : ` (${status} ${code})`}`,
     ...errors.map((fault) => `  ${fault.pointer}: ${fault.detail}`),
-    ...(advice === undefined ? [] : [advice]),
+    ...(advice === undefined ? [] : advice.split('\n')),
     ...(requestId === undefined ? [] : [`Request id: ${requestId}`]),
   ];
   return { exitCode, lines, document };

@@ -70,7 +70,7 @@ export class Accounts {
   /** @throws AppError `not_found`. */
   async read(id: AccountId): Promise<ShownAccount> {
     const account = await this.parts.accountStore.find(id);
-    if (!account) throw accountNotFound();
+    if (!account) throw accountNotFound(id);
     return await this.#withPause(account);
   }
 
@@ -90,7 +90,7 @@ export class Accounts {
     };
     const isChanged = Object.values(change).some((value) => value !== undefined);
     const account = isChanged ? await accountStore.change(id, change, act) : await accountStore.find(id);
-    if (!isThere(account)) throw accountNotFound();
+    if (!isThere(account)) throw accountNotFound(id);
     return await this.#withPause(account);
   }
 

@@ -78,7 +78,7 @@ export class ApiKeys {
     // this key. During a slow request the account may be long gone.
     if (!isThere(await accountStore.find(accountId))) {
       await apiKeyStore.remove(apiKey);
-      throw accountNotFound();
+      throw accountNotFound(accountId);
     }
     return { key, apiKey };
   }

@@ -126,7 +126,7 @@ export class Authentication {
     requireOperator(principal, 'accounts:act');
     const id = accountIdSchema.safeParse(account).data;
     const found = id === undefined ? undefined : await this.parts.accountStore.find(id);
-    if (id === undefined || !isThere(found)) throw accountNotFound();
+    if (id === undefined || !isThere(found)) throw accountNotFound(account);
     return { ...principal, accountId: id };
   }
 

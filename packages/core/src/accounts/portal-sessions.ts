@@ -91,7 +91,7 @@ export class PortalSessions {
     // this session.
     if (!isThere(await accountStore.find(accountId))) {
       await portalSessionStore.remove(session);
-      throw accountNotFound();
+      throw accountNotFound(accountId);
     }
     return session;
   }

@@ -1,4 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto';
+import { shorten } from '@hookferry/producer/fault-words';
 import { z } from 'zod';
 import { AppError } from '../platform/app-error';
 import { textSchema } from '../platform/zod-words';
@@ -65,8 +66,8 @@ export const displayNameSchema = textSchema(100)
   .regex(/\S/, 'must not be empty')
   .trim();
 
-export function accountNotFound(): AppError {
-  return new AppError('not_found', 'There is no account with this id.');
+export function accountNotFound(id: string): AppError {
+  return new AppError('not_found', `There is no account "${shorten(id)}".`);
 }
 
 export const scopes = [

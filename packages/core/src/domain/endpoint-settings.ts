@@ -1,3 +1,6 @@
+const SECONDS = { name: 'seconds', factor: 1_000 };
+const KIBIBYTES = { name: 'KiB', factor: 1_024 };
+
 /**
  * The settings of a webhook that are plain values. All that has to do with one follows from its entry here: the schemas
  * (`setting-schemas.ts`), the description of the API, the form and the page of the portal, the flags of the command line, and
@@ -31,10 +34,10 @@ export const endpointSettings = {
     description:
       'The most attempts that each worker process makes at once: 1 to 1,000. Default: the service measures how many the receiver bears.',
     field: {
-      label: 'Most at once',
+      label: 'Requests at once',
       hint: 'The most requests of each worker at once: 1 to 1000. Empty: as the service decides.',
     },
-    fact: { label: 'Most at once', unit: 'in each worker' },
+    fact: { label: 'Requests at once', unit: 'in each worker' },
     flag: { argument: '<n>', help: 'the most attempts at once, in each worker' },
   },
   ordering: {
@@ -72,8 +75,9 @@ export const endpointSettings = {
     description:
       'How many milliseconds an attempt may take: 1,000 to 60,000. Default: `DELIVERY_TIMEOUT` of the service.',
     field: {
-      label: 'Time-out, milliseconds',
-      hint: 'How long an attempt may take: 1000 to 60000. Empty: the default of the service.',
+      label: 'Time-out',
+      hint: 'How long an attempt may take: 1 to 60 seconds. Empty: the default of the service.',
+      unit: SECONDS,
     },
     fact: { label: 'Time-out', unit: 'ms' },
     flag: { argument: '<n>', help: 'how many milliseconds an attempt may take' },
@@ -204,8 +208,9 @@ export const endpointSettings = {
         description:
           'How many milliseconds an event waits for others: 0 to 60,000. Default: 0, which takes only events that wait anyway.',
         field: {
-          label: 'Wait for others, milliseconds',
-          hint: 'How long an event waits for others: 0 to 60000. Empty: it does not wait.',
+          label: 'Wait for others',
+          hint: 'How long an event waits for others: 0 to 60 seconds. Empty: it does not wait.',
+          unit: SECONDS,
         },
         fact: { label: 'Waits for others', unit: 'ms' },
         flag: { argument: '<n>', help: 'how many milliseconds an event waits for others' },
@@ -217,8 +222,9 @@ export const endpointSettings = {
         description:
           'The most bytes in the body of a request with several events: 1,024 to 1,048,576. A larger event is sent alone. Default: 1,048,576.',
         field: {
-          label: 'Bytes in one request',
-          hint: 'The most bytes in a request with several events: 1024 to 1048576. Empty: 1048576.',
+          label: 'Size of one request',
+          hint: 'The most that a request with several events has: 1 to 1024 KiB. Empty: 1024 KiB.',
+          unit: KIBIBYTES,
         },
         fact: { label: 'Bytes in one request' },
         flag: { argument: '<n>', help: 'the most bytes in a request with several events' },
@@ -250,8 +256,9 @@ export const endpointSettings = {
         description:
           'How many milliseconds the first event of a group waits for newer ones: 1 to 3,600,000 (1 hour).',
         field: {
-          label: 'Coalesce within, milliseconds',
-          hint: 'Only the newest event of a group within this time is sent. Needs the order within groups. Empty: all are sent.',
+          label: 'Coalesce within',
+          hint: 'Only the newest event of a group within this time is sent, up to 3600 seconds. Needs the order within groups. Empty: all are sent.',
+          unit: SECONDS,
         },
         fact: { label: 'Coalesces within', unit: 'ms' },
         flag: { argument: '<n>', help: 'send only the newest event of a group within so many milliseconds' },
@@ -290,6 +297,8 @@ interface SettingTexts {
 interface SettingField {
   readonly label: string;
   readonly hint: string;
+  /** Of a number that people write in a larger unit than the API's. */
+  readonly unit?: { readonly name: string; readonly factor: number };
   /** What stands for each choice. */
   readonly options?: Readonly<Record<string, string>>;
 }

@@ -1,3 +1,4 @@
+import { jsonPointer } from '@hookferry/producer/fault-words';
 import { z } from 'zod';
 import { type Endpoint, endpointSchema, endpointStatusSchema } from '../domain/endpoint';
 import { type CamelCase, camelCase } from '../domain/endpoint-settings';
@@ -5,7 +6,7 @@ import { longestOf } from '../domain/retry-schedule';
 import { patchedSettings, sentSettings } from '../domain/setting-schemas';
 import { type TargetUrlRules, targetUrlSchema } from '../domain/target-url';
 import { verificationMethodSchema } from '../domain/verification';
-import { AppError, invalidRequest, jsonPointer, type ValidationError } from '../platform/app-error';
+import { AppError, invalidRequest, type ValidationError } from '../platform/app-error';
 import { formatDuration } from '../platform/duration';
 import { foundElsewhere } from '../platform/zod-words';
 import {

@@ -118,7 +118,7 @@ export class Endpoints {
     if (!isThere(await accountStore.find(accountId))) {
       await endpointStore.takeBack(accountId, id);
       await signingKeys.remove(accountId);
-      throw accountNotFound();
+      throw accountNotFound(accountId);
     }
     if (!isNew) return mustExist(await endpointStore.find(accountId, id));
     if (isToVerify) await verificationStore.ask({ accountId, endpointId: id }, now);

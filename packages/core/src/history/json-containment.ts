@@ -11,8 +11,8 @@ import {
 import { isStorable } from '../platform/storable-text';
 
 /**
- * Whether data contain a JSON value, as PostgreSQL's `@>` tells of `jsonb`: what is in Redis is searched here, what has
- * moved is searched there, and both must find the same.
+ * Whether data contain a JSON object, as PostgreSQL's `@>` tells of `jsonb`, or have a text or a number at any place. Events
+ * in Redis are searched here, those that have moved are searched there, and both must find the same.
  */
 
 /** A JSON value in which a number is a text that begins with NUL. */
@@ -133,20 +133,27 @@ function wantedOf(value: Value): Wanted {
   return new Map(Object.entries(value).map(([name, member]) => [name, wantedOf(member)]));
 }
 
-/** What is looked for in data. */
+/** A text or a number that is looked for at every place of data. */
+const ANYWHERE = /^\s*["\d-]/;
+
+/** What is looked for in data: an object that they contain, or a text or a number that they have at any place. */
 export class JsonPattern {
   /** All data contain it, and events without any are found as well. */
   readonly isEmpty: boolean;
-  /** Whether there is a value at one of its places: `{"a":[{}]}` has none. */
-  readonly hasValues: boolean;
+  /** Whether an index knows it, which has paths with their values: it knows neither `{"a":[{}]}` nor a value at any place. */
+  readonly isIndexed: boolean;
+  /** The values one of which must be at any place; `undefined`: it is an object. */
+  readonly #anywhere: readonly Scalar[] | undefined;
   /** `undefined`: no data contain it. */
   readonly #wanted: Wanted | undefined;
 
-  /** @param json the text of a JSON value. */
+  /** @param json the text of a JSON object, text or number. */
   constructor(json: string) {
     this.isEmpty = EMPTY.test(json);
     const value = inOneGo(read(json, new SearchWork()));
-    this.hasValues = value !== undefined && hasScalar(value);
+    this.#anywhere =
+      ANYWHERE.test(json) && value !== undefined ? [value, written(json)].filter(isScalar) : undefined;
+    this.isIndexed = this.#anywhere === undefined && value !== undefined && hasScalar(value);
     this.#wanted = value === undefined ? undefined : wantedOf(value);
   }
 
@@ -161,17 +168,39 @@ export class JsonPattern {
    * @param json the text of a JSON value.
    */
   async isIn(json: string, work: SearchWork): Promise<boolean> {
+    if (this.#anywhere) return await letOthersIn(isAnywhere(json, this.#anywhere, work));
     return this.#wanted !== undefined && (await letOthersIn(isIn(json, this.#wanted, work)));
   }
 }
 
+/**
+ * The values that a text or a number is looked for as, as JSON: a number also finds the text that is written like it, since
+ * people do not know which of the two an id is. `undefined`: the pattern is an object.
+ */
+export function valuesAnywhere(json: string): readonly [string, string] | undefined {
+  return ANYWHERE.test(json) ? [json.trim(), JSON.stringify(written(json))] : undefined;
+}
+
+/** A number as a text; of a text, the text. */
+function written(json: string): string {
+  const text = json.trim();
+  return text.startsWith('"') ? (JSON.parse(text) as string) : text;
+}
+
+function* isAnywhere(json: string, values: readonly Scalar[], work: SearchWork): Pieces<boolean> {
+  const data = yield* read(json, work);
+  const open = data === undefined ? [] : [data];
+  for (let one = open.pop(); one !== undefined; one = open.pop()) {
+    if (work.spend(1)) yield;
+    if (!isScalar(one)) for (const inner of Object.values(one)) open.push(inner);
+    else if (values.includes(one)) return true;
+  }
+  return false;
+}
+
 function* isIn(json: string, wanted: Wanted, work: SearchWork): Pieces<boolean> {
   const data = yield* read(json, work);
-  if (data === undefined) return false;
-  // Only at the top does an array contain a value that is in none.
-  return Array.isArray(data) && isWantedScalar(wanted)
-    ? data.includes(wanted)
-    : yield* contains(data, wanted, work);
+  return data !== undefined && (yield* contains(data, wanted, work));
 }
 
 /** An array or an object that is being read. */

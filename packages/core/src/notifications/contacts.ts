@@ -165,7 +165,7 @@ export class Contacts {
     // As with a new webhook: an erasure first marks the account and then removes its contacts.
     if (!isThere(await accountStore.find(accountId))) {
       await contactStore.remove(accountId, id);
-      throw accountNotFound();
+      throw accountNotFound(accountId);
     }
     return contact;
   }

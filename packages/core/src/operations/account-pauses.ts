@@ -84,7 +84,7 @@ export class AccountPauses {
     if (!isThere(account)) {
       // An erasure that has begun since: it may have passed the place where it forgets the pause.
       await this.parts.pauseStore.forget(id);
-      throw accountNotFound();
+      throw accountNotFound(id);
     }
     return { account: { ...account, pause: await this.#readPause(id) }, changed };
   }
@@ -122,7 +122,7 @@ export class AccountPauses {
   }
 
   async #find(id: AccountId): Promise<void> {
-    if (!isThere(await this.parts.accountStore.find(id))) throw accountNotFound();
+    if (!isThere(await this.parts.accountStore.find(id))) throw accountNotFound(id);
   }
 
   async #readPause(id: AccountId) {

@@ -131,7 +131,7 @@ export class Erasure {
       );
     }
     const account = await accountStore.markErasing(id, clock(), act);
-    if (!account) throw accountNotFound();
+    if (!account) throw accountNotFound(id);
     // Queue it before the rest, which the worker repeats: no crash in between leaves the account without an
     // erasure.
     await erasureQueue.add(id);

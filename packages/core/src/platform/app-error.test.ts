@@ -1,5 +1,6 @@
+import { jsonPointer, shorten } from '@hookferry/producer/fault-words';
 import { z } from 'zod';
-import { jsonPointer, prototypeErrors, shorten, validationErrorsOf } from './app-error';
+import { prototypeErrors, validationErrorsOf } from './app-error';
 import { foundElsewhere, inWords } from './zod-words';
 
 const pointersIn = (json: string) => prototypeErrors(JSON.parse(json)).map(({ pointer }) => pointer);

@@ -1,5 +1,5 @@
+import { jsonPointer, UNKNOWN_NAME } from '@hookferry/producer/fault-words';
 import { z } from 'zod';
-import { UNKNOWN_NAME } from './zod-words';
 
 /**
  * Every refusal or failure of this product's code, by its stable code. Callers and clients decide by the
@@ -86,11 +86,6 @@ export function invalidRequest(validationErrors: readonly ValidationError[], cau
   });
 }
 
-/** A path as a JSON Pointer (RFC 6901), with long names cut. */
-export function jsonPointer(path: readonly PropertyKey[]): string {
-  return path.map((part) => `/${shorten(String(part)).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
-}
-
 const NAME = '__proto__';
 
 /**
@@ -134,16 +129,6 @@ function faultsOfIssue(issue: z.core.$ZodIssue, base: string): ValidationError[]
     }));
   }
   return [{ pointer, detail: issue.message }];
-}
-
-const MOST_CHARACTERS = 100;
-
-/** Shorten a client's text in an error: a response must not be as long as the longest name. */
-export function shorten(text: string): string {
-  if (text.length <= MOST_CHARACTERS) return text;
-  // Half of a surrogate pair is not a valid text.
-  const cut = text.slice(0, MOST_CHARACTERS).replace(/[\uD800-\uDBFF]$/, '');
-  return `${cut}…`;
 }
 
 export const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

@@ -1,6 +1,7 @@
+import { nearestTo } from '@hookferry/producer/fault-words';
 import { z } from 'zod';
 import { validationErrorsOf } from './app-error';
-import { inWords, nearestTo, textSchema } from './zod-words';
+import { inWords, textSchema } from './zod-words';
 
 describe('zod words', () => {
   const schema = z.strictObject({

@@ -1,3 +1,4 @@
+import { FORMATS, NAMES, nearestTo, UNKNOWN_NAME } from '@hookferry/producer/fault-words';
 import { z } from 'zod';
 
 type Issue = z.core.$ZodRawIssue;
@@ -73,15 +74,6 @@ function describeUnknown(key: string, schema: unknown, index: number): string {
   return index === 0 ? `${UNKNOWN_NAME}; the known ones are ${known.join(', ')}` : UNKNOWN_NAME;
 }
 
-/** Of a member of a body, or of a query parameter. */
-export const UNKNOWN_NAME = 'is not a known name';
-
-export const FORMATS: Readonly<Record<string, string>> = {
-  url: 'a URL such as https://example.com/',
-  datetime: 'a time such as 2026-11-21T12:00:00Z',
-  email: 'a mail address such as ada@example.com',
-};
-
 function describeFormat({ format, pattern }: Issue & { readonly code: 'invalid_format' }): string {
   const name = FORMATS[format];
   if (name !== undefined) return `must be ${name}`;
@@ -113,15 +105,6 @@ function isBound(value: number | null): value is number {
   return Number.isFinite(value) && Math.abs(value ?? 0) < Number.MAX_SAFE_INTEGER;
 }
 
-export const NAMES: Readonly<Record<string, string>> = {
-  string: 'a string',
-  int: 'a whole number',
-  boolean: 'true or false',
-  array: 'a list',
-  object: 'an object',
-  record: 'an object',
-};
-
 const UNITS: Readonly<Record<string, readonly [one: string, several: string]>> = {
   string: ['character', 'characters'],
   array: ['entry', 'entries'],
@@ -135,36 +118,6 @@ function unitFor(origin: string, limit: number | bigint): string {
   const [one, several] = UNITS[origin] ?? [];
   if (one === undefined) return '';
   return limit === 1 ? ` ${one}` : ` ${several}`;
-}
-
-// Longer names are not spelling mistakes, and comparing takes time.
-const MOST_CHARACTERS = 64;
-const FARTHEST = 0.4;
-
-/** The known name that a misspelt one most likely means, if one is similar. */
-export function nearestTo(name: string, known: readonly string[]): string | undefined {
-  if (name.length > MOST_CHARACTERS) return undefined;
-  let nearest: { readonly name: string; readonly distance: number } | undefined;
-  for (const candidate of known) {
-    const distance = editsBetween(name.toLowerCase(), candidate.toLowerCase());
-    if (distance > Math.max(name.length, candidate.length) * FARTHEST) continue;
-    if (nearest === undefined || distance < nearest.distance) nearest = { name: candidate, distance };
-  }
-  return nearest?.name;
-}
-
-/** The number of characters to insert, delete or replace (Levenshtein). */
-export function editsBetween(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
-  for (let i = 0; i < a.length; i += 1) {
-    const next = [i + 1];
-    for (let j = 0; j < b.length; j += 1) {
-      const replaced = (row[j] ?? 0) + (a[i] === b[j] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
 }
 
 /**

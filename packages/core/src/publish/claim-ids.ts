@@ -153,6 +153,6 @@ export async function markQueued(
 function idConflict(id: EventId): AppError {
   return new AppError(
     'event_id_conflict',
-    `The id "${id}" belongs to an event with other content, or to one whose payload was erased. Use another id.`,
+    `The id "${id}" belongs to an event of another type, for other webhooks, or with other data, in which spaces and the order of members count; or to one whose payload was erased. Send the same bytes, or use another id.`,
   );
 }

@@ -90,20 +90,21 @@ describe('validate event', () => {
       });
     });
 
-    it.each(['keyword.lost', 'keyword', 'Keyword.quick_win', '', 'constructor', '__proto__'])(
-      'refuses the unknown type "%s" and lists the known ones',
-      async (type) => {
-        expect(await rejectionOf(validateEvent({ type, data: {} }))).toMatchObject({
-          code: 'invalid_request',
-          validationErrors: [
-            {
-              pointer: '/type',
-              detail: `"${type}" is not a known event type; you can publish ${publishableTypes.map(({ name }) => name).join(', ')}`,
-            },
-          ],
-        });
-      },
-    );
+    it.each([
+      ...['keyword.lost', 'keyword', '', 'constructor', '__proto__'].map((type) => [type, ''] as const),
+      ['Keyword.quick_win', ' (did you mean "keyword.quick_win"?)'],
+      ['breif.created', ' (did you mean "brief.created"?)'],
+    ] as const)('refuses the unknown type "%s" and lists the known ones%s', async (type, hint) => {
+      expect(await rejectionOf(validateEvent({ type, data: {} }))).toMatchObject({
+        code: 'invalid_request',
+        validationErrors: [
+          {
+            pointer: '/type',
+            detail: `"${type}" is not a known event type${hint}; you can publish ${publishableTypes.map(({ name }) => name).join(', ')}`,
+          },
+        ],
+      });
+    });
 
     it.each(operationalTypes.map(({ name, example }) => [name, example] as const))(
       'refuses a %s: only this service raises it',

@@ -1,11 +1,12 @@
+import { shorten } from '@hookferry/producer/fault-words';
 import type { z } from 'zod';
 import { isOperational, publishableTypes } from '../accounts/event-types/built-in';
 import type { CheckData } from '../accounts/event-types/compile-data-schema';
 import { MAX_DEPTH } from '../accounts/event-types/custom-event-type';
-import { listNames } from '../accounts/event-types/event-types';
+import { didYouMean, listNames } from '../accounts/event-types/event-types';
 import type { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
 import { bodyOf, eventTypeNameSchema } from '../domain/event';
-import { AppError, shorten, type ValidationError, validationErrorsOf } from '../platform/app-error';
+import { AppError, type ValidationError, validationErrorsOf } from '../platform/app-error';
 import { depthOf } from '../platform/json';
 import { inWords } from '../platform/zod-words';
 
@@ -54,12 +55,13 @@ async function findCustom(eventTypeStore: EventTypeStore, type: string): Promise
 
 async function wrongType(eventTypeStore: EventTypeStore, type: string): Promise<ValidationError> {
   const custom = (await eventTypeStore.names()).toSorted();
+  const names = [...custom, ...eventTypeStore.publishable.map(({ name }) => name)];
   const problem = isOperational(type)
-    ? 'is an operational event type, which Hookferry alone publishes; you can publish'
-    : 'is not a known event type; you can publish';
+    ? 'is an operational event type, which Hookferry alone publishes'
+    : `is not a known event type${didYouMean(type, names)}`;
   return {
     pointer: '/type',
-    detail: `"${shorten(type)}" ${problem} ${listNames([...custom, ...eventTypeStore.publishable.map(({ name }) => name)])}`,
+    detail: `"${shorten(type)}" ${problem}; you can publish ${listNames(names)}`,
   };
 }
 

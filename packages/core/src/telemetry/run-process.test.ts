@@ -90,6 +90,14 @@ describe('without repeats', () => {
       expect(passedOn).toEqual([refused, ...others]);
     });
 
+    it('passes on once what two parts of a process find out about Redis', () => {
+      const { listen, passedOn } = openListener();
+      const unsafe: Signal = { name: 'redis.unsafe', detail: 'appendonly is no' };
+      const other: Signal = { name: 'redis.unsafe', detail: 'maxmemory-policy is allkeys-lru' };
+      for (const signal of [unsafe, unsafe, other]) listen(signal);
+      expect(passedOn).toEqual([unsafe, other]);
+    });
+
     it('passes on everything else, the same as well', () => {
       const { listen, passedOn } = openListener();
       const signal = signalSamples['delivery.attempted'];

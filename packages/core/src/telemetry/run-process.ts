@@ -147,6 +147,8 @@ export function withoutRepeats(listen: SignalListener, clock: Clock): SignalList
   return (signal) => {
     if (signal.name === 'redis.error' && isRepeat(`${signal.connection}: ${String(signal.error)}`)) return;
     if (signal.name === 'library.warned' && isRepeat(signal.text)) return;
+    // The API and the worker in one process look at the same Redis.
+    if (signal.name === 'redis.unsafe' && isRepeat(signal.detail)) return;
     if (signal.name === 'job.too_new' && isRepeat(`${signal.queue}: ${signal.version}`)) return;
     listen(signal);
   };

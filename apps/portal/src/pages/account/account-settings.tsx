@@ -8,6 +8,7 @@ import { queryKeys } from '../../api/query-keys';
 import { Button } from '../../components/button';
 import { SelectField, TextField } from '../../components/field';
 import { Problem } from '../../components/problem';
+import { MIBIBYTES, QuantityField } from '../../components/quantity-field';
 import { Section } from '../../components/section';
 import { useToasts } from '../../components/toasts';
 import { formatBytes } from '../accounts/format-bytes';
@@ -69,13 +70,12 @@ export function AccountSettings({ account }: AccountSettingsProps) {
           value={weight}
           onChange={({ target }) => setWeight(target.value)}
         />
-        <TextField
-          label="Quota, in bytes"
+        <QuantityField
+          label="Quota"
+          unit={MIBIBYTES}
           hint={quotaHint(quota)}
-          type="number"
-          min={0}
           value={quota}
-          onChange={({ target }) => setQuota(target.value)}
+          onChange={setQuota}
         />
         <TextField
           label="Retention of its history"

@@ -1,10 +1,10 @@
 import type { components } from '@hookferry/client';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
 import { useApi } from '../../api/api-context';
 import { ask } from '../../api/ask';
 import { queryKeys } from '../../api/query-keys';
 import { CodeBlock } from '../../components/code-block';
+import { useDraft } from '../../components/drafts';
 import { SelectField, TextField } from '../../components/field';
 import { FormDialog } from '../../components/form-dialog';
 import { NoticeDialog } from '../../components/notice-dialog';
@@ -42,9 +42,13 @@ export interface IssueKeyDialogProps {
 export function IssueKeyDialog({ accountId, onClose }: IssueKeyDialogProps) {
   const api = useApi();
   const queries = useQueryClient();
-  const [name, setName] = useState('');
-  const [chosen, setChosen] = useState(CHOSEN_AT_FIRST);
-  const [days, setDays] = useState('');
+  const draft = useDraft(`accounts/${accountId}/api-keys/new`, {
+    name: '',
+    chosen: CHOSEN_AT_FIRST,
+    days: '',
+  });
+  const { name, chosen, days } = draft.value;
+  const change = (part: Partial<typeof draft.value>) => draft.change({ ...draft.value, ...part });
   const { mutate, data, isPending, error } = useMutation({
     mutationFn: () => {
       const expiresAt =
@@ -58,7 +62,10 @@ export function IssueKeyDialog({ accountId, onClose }: IssueKeyDialogProps) {
     },
     // The key is in the response, which is to be kept nowhere but in this dialog.
     gcTime: 0,
-    onSuccess: () => queries.invalidateQueries({ queryKey: queryKeys.apiKeys(accountId) }),
+    onSuccess: () => {
+      draft.forget();
+      return queries.invalidateQueries({ queryKey: queryKeys.apiKeys(accountId) });
+    },
   });
   if (data) {
     return (
@@ -71,6 +78,7 @@ export function IssueKeyDialog({ accountId, onClose }: IssueKeyDialogProps) {
   return (
     <FormDialog
       title="Issue an API key"
+      draft={draft}
       submitLabel="Issue"
       isBusy={isPending}
       error={error}
@@ -83,7 +91,7 @@ export function IssueKeyDialog({ accountId, onClose }: IssueKeyDialogProps) {
         required
         maxLength={100}
         value={name}
-        onChange={({ target }) => setName(target.value)}
+        onChange={({ target }) => change({ name: target.value })}
       />
       <fieldset className={styles['scopes']}>
         <legend>It may</legend>
@@ -94,7 +102,7 @@ export function IssueKeyDialog({ accountId, onClose }: IssueKeyDialogProps) {
               <input
                 type="checkbox"
                 checked={chosen.includes(scope)}
-                onChange={() => setChosen((before) => toggled(before, scope))}
+                onChange={() => change({ chosen: toggled(chosen, scope) })}
               />
               <span>
                 {SCOPES[scope]} <code>{scope}</code>
@@ -102,7 +110,7 @@ export function IssueKeyDialog({ accountId, onClose }: IssueKeyDialogProps) {
             </label>
           ))}
       </fieldset>
-      <SelectField label="Expires" value={days} onChange={({ target }) => setDays(target.value)}>
+      <SelectField label="Expires" value={days} onChange={({ target }) => change({ days: target.value })}>
         <option value="">never</option>
         <option value="30">in 30 days</option>
         <option value="90">in 90 days</option>

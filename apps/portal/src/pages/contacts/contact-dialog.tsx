@@ -1,4 +1,3 @@
-import { useState } from 'react';
 import {
   type Contact,
   type NewContact,
@@ -6,6 +5,7 @@ import {
   useCreateContact,
   useUpdateContact,
 } from '../../api/contact-queries';
+import { useDraft } from '../../components/drafts';
 import { SelectField, TextField } from '../../components/field';
 import { FormDialog } from '../../components/form-dialog';
 import { useToasts } from '../../components/toasts';
@@ -29,6 +29,12 @@ const HINTS: Readonly<Record<Exclude<Contact['type'], 'email'>, string>> = {
   webhook: 'It gets a POST with JSON.',
 };
 
+interface NewDraft {
+  readonly kind: Contact['type'];
+  readonly target: string;
+  readonly settings: Settings;
+}
+
 interface NewContactDialogProps {
   /** The webhook that is chosen at first. */
   readonly webhookId?: string;
@@ -38,19 +44,23 @@ interface NewContactDialogProps {
 /** A new contact: its address, occasions and digest. It has to confirm first. */
 export function NewContactDialog({ webhookId = '', onClose }: NewContactDialogProps) {
   const { show } = useToasts();
-  const [kind, setKind] = useState<Contact['type']>('email');
-  const [target, setTarget] = useState('');
-  const [settings, setSettings] = useState<Settings>({
-    webhook: webhookId,
-    chosen: occasions,
-    digest: '',
-    timeZone: new Intl.DateTimeFormat().resolvedOptions().timeZone,
+  const draft = useDraft<NewDraft>(`contacts/new/${webhookId}`, {
+    kind: 'email',
+    target: '',
+    settings: {
+      webhook: webhookId,
+      chosen: occasions,
+      digest: '',
+      timeZone: new Intl.DateTimeFormat().resolvedOptions().timeZone,
+    },
   });
+  const { kind, target, settings } = draft.value;
   const { mutate, isPending, error } = useCreateContact();
   const isMail = kind === 'email';
   const submit = () =>
     mutate(bodyOf(kind, target.trim(), settings), {
       onSuccess: ({ target: shown }) => {
+        draft.forget();
         show(`${shown} gets a link to confirm.`);
         onClose();
       },
@@ -58,6 +68,7 @@ export function NewContactDialog({ webhookId = '', onClose }: NewContactDialogPr
   return (
     <FormDialog
       title="Add a contact"
+      draft={draft}
       submitLabel="Add"
       isBusy={isPending}
       error={error}
@@ -67,7 +78,7 @@ export function NewContactDialog({ webhookId = '', onClose }: NewContactDialogPr
       <SelectField
         label="By"
         value={kind}
-        onChange={(event) => setKind(event.target.value as Contact['type'])}
+        onChange={(event) => draft.change({ ...draft.value, kind: event.target.value as Contact['type'] })}
       >
         {Object.entries(KINDS).map(([name, text]) => (
           <option key={name} value={name}>
@@ -82,9 +93,15 @@ export function NewContactDialog({ webhookId = '', onClose }: NewContactDialogPr
         required
         autoComplete="off"
         value={target}
-        onChange={(event) => setTarget(event.target.value)}
+        onChange={(event) => draft.change({ ...draft.value, target: event.target.value })}
       />
-      <SettingFields settings={settings} onChange={setSettings} />
+      <p className={styles['note']}>
+        It gets a link to confirm first. Messages begin then: webhooks that fail already are not reported.
+      </p>
+      <SettingFields
+        settings={settings}
+        onChange={(changed) => draft.change({ ...draft.value, settings: changed })}
+      />
     </FormDialog>
   );
 }
@@ -95,14 +112,14 @@ interface EditContactDialogProps {
 }
 
 export function EditContactDialog({ contact, onClose }: EditContactDialogProps) {
-  const [settings, setSettings] = useState<Settings>({
+  const draft = useDraft<Settings>(`contacts/${contact.id}`, {
     webhook: contact.webhook_id ?? '',
     chosen: contact.occasions ?? occasions,
     digest: contact.digest ?? '',
     timeZone: contact.time_zone ?? 'UTC',
   });
   const { mutate, isPending, error } = useUpdateContact(contact.id);
-  const { webhook, chosen, digest, timeZone } = settings;
+  const { webhook, chosen, digest, timeZone } = draft.value;
   const submit = () =>
     mutate(
       {
@@ -111,18 +128,24 @@ export function EditContactDialog({ contact, onClose }: EditContactDialogProps) 
         digest: digest === '' ? null : digest,
         time_zone: timeZone,
       },
-      { onSuccess: onClose },
+      {
+        onSuccess: () => {
+          draft.forget();
+          onClose();
+        },
+      },
     );
   return (
     <FormDialog
       title={contact.target}
+      draft={draft}
       submitLabel="Save"
       isBusy={isPending}
       error={error}
       onSubmit={submit}
       onClose={onClose}
     >
-      <SettingFields settings={settings} onChange={setSettings} />
+      <SettingFields settings={draft.value} onChange={draft.change} />
     </FormDialog>
   );
 }

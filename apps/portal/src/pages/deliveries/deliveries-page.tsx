@@ -10,7 +10,7 @@ import { type FilterTexts, filtersOf, readFilters, writeFilters } from './filter
 const NONE =
   'Nothing was sent yet, or no delivery matches the filters. An event that no webhook subscribes to has no delivery.';
 const NONE_WITH_DATA =
-  'No event has these data, or no delivery matches the other filters. Texts must be equal, letter by letter. Erased events are not found.';
+  'No event has these data, or no delivery matches the other filters. A value must be equal as a whole, letter by letter. Erased events are not found.';
 
 /** All deliveries of the account. What is looked for stands in the address. */
 export function DeliveriesPage() {

@@ -17,6 +17,9 @@ const RANGES = [
   ['custom', 'From … to'],
 ] as const;
 
+// The search, and what a chart has set, have places of their own. A time from and until is one filter.
+const FOLDED = ['status', 'http', 'outcome', 'type', 'webhook', 'range'] as const;
+
 interface FilterBarProps {
   readonly texts: FilterTexts;
   readonly onChange: (texts: FilterTexts) => void;
@@ -25,7 +28,8 @@ interface FilterBarProps {
 export function FilterBar({ texts, onChange }: FilterBarProps) {
   const types = useEventTypes();
   const webhooks = useWebhookNames();
-  const count = countSet(texts);
+  const count = FOLDED.filter((name) => texts[name] !== '').length;
+  const isSet = Object.values(texts).some((text) => text !== '');
 
   const bind = (name: keyof FilterTexts) => ({
     value: texts[name],
@@ -102,7 +106,7 @@ export function FilterBar({ texts, onChange }: FilterBarProps) {
         )}
         <Button
           kind="quiet"
-          disabled={count === 0 && texts.data === ''}
+          disabled={!isSet}
           className={styles['clear']}
           onClick={() => onChange(NO_FILTERS)}
         >
@@ -127,11 +131,6 @@ const NO_FILTERS: FilterTexts = {
   attempted_since: '',
   attempted_until: '',
 };
-
-/** How many the bar has set: a time is one, and the search has a field of its own. */
-function countSet({ since: _since, until: _until, data: _data, ...single }: FilterTexts): number {
-  return Object.values(single).filter((text) => text !== '').length;
-}
 
 /** Filters of the address that no list offers, or not yet. */
 function Others({

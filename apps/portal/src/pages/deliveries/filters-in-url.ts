@@ -1,5 +1,5 @@
 import type { AttemptOutcome, DeliveryFilters } from '../../api/delivery-queries';
-import { faultOfSearched } from '../../components/searched-data';
+import { faultOfSearch } from '../../components/searched-data';
 import { fromLocalInput } from '../replay/range';
 import { outcomes, statuses } from './words';
 
@@ -61,7 +61,7 @@ export function filtersOf(texts: FilterTexts): DeliveryFilters {
     ...(isHttpCode(http) && { response_status: Number(http) }),
     ...(type !== '' && { event_type: type }),
     ...(webhook !== '' && { webhook_id: webhook }),
-    ...(data !== '' && faultOfSearched(data) === undefined && { data }),
+    ...(data !== '' && faultOfSearch(data) === undefined && { data }),
     ...(range !== '' && hours > 0 && { last_hours: hours }),
     ...(range === 'custom' && timesOf(texts)),
     ...attemptFiltersOf(texts),

@@ -45,10 +45,7 @@ function Details({ type: { name, description, example, schema } }: { readonly ty
         <TextWithCode text={description} />
       </p>
       <Section title="Example of a request’s body">
-        <CodeBlock
-          text={JSON.stringify({ type: name, data: example }, null, 2)}
-          label="Example of a request’s body"
-        />
+        <CodeBlock text={JSON.stringify({ type: name, data: example }, null, 2)} label="Example body" />
       </Section>
       <Section title="Schema of data">
         <CodeBlock text={JSON.stringify(schema, null, 2)} label="JSON Schema of data" />

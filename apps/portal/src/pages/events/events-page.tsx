@@ -10,7 +10,7 @@ import { Empty } from '../../components/empty';
 import { SelectField, TextField } from '../../components/field';
 import { Filters } from '../../components/filters';
 import { PagedTable } from '../../components/paged-table';
-import { faultOfSearched } from '../../components/searched-data';
+import { faultOfSearch } from '../../components/searched-data';
 import { ShortId, shortId } from '../../components/short-id';
 import { Time } from '../../components/time';
 import { useLiveMessages } from '../../live/live-context';
@@ -74,7 +74,7 @@ function PublishedEvents() {
   const data = search.get('data') ?? '';
   const pages = useEvents({
     ...(type && { type }),
-    ...(data && faultOfSearched(data) === undefined && { data }),
+    ...(data && faultOfSearch(data) === undefined && { data }),
     ...(since && { since }),
     ...(until && { until }),
   });
@@ -89,7 +89,9 @@ function PublishedEvents() {
       empty={
         <Empty title="No such events">
           <p>No event matches these filters, or it is no longer kept.</p>
-          {data !== '' && <p>Texts must be equal, letter by letter. Erased events are not found.</p>}
+          {data !== '' && (
+            <p>A value must be equal as a whole, letter by letter. Erased events are not found.</p>
+          )}
         </Empty>
       }
     />

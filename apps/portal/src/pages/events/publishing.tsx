@@ -2,13 +2,17 @@ import { parsedOrUndefined } from '@hookferry/core/platform/json';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { usePublish } from '../../api/event-queries';
-import { useEventTypes } from '../../api/event-type-queries';
-import { SelectField, TextAreaField } from '../../components/field';
+import { type EventType, useEventTypes } from '../../api/event-type-queries';
+import { useAllWebhooks } from '../../api/webhook-queries';
+import { SelectField, TextAreaField, TextField } from '../../components/field';
 import { FormDialog } from '../../components/form-dialog';
+import { fromLocalInput } from '../replay/range';
+import { isSubscribed } from '../webhook-form/event-choice';
 
 /** An event to publish: that of the first type's example, until another one is chosen or written. */
 export function usePublishing() {
-  const { data: types = [] } = useEventTypes();
+  const types = useTypesByUse();
+  const [at, setAt] = useState('');
   const [chosen, setChosen] = useState<string>();
   const [typed, setTyped] = useState<string>();
   const publishing = usePublish();
@@ -25,13 +29,27 @@ export function usePublishing() {
       setTyped(undefined);
     },
     write: setTyped,
+    at,
+    schedule: setAt,
     isBusy: publishing.isPending,
     error: publishing.error,
     publish: (onPublished: (eventId: string) => void) => {
       if (!type) return;
-      publishing.mutate({ type: type.name, dataText }, { onSuccess: ({ id }) => onPublished(id) });
+      publishing.mutate(
+        { type: type.name, dataText, deliverAt: fromLocalInput(at) },
+        { onSuccess: ({ id }) => onPublished(id) },
+      );
     },
   };
+}
+
+/** Those that a webhook subscribes to are first: an event of another type arrives nowhere. */
+function useTypesByUse(): readonly EventType[] {
+  const { data: types = [] } = useEventTypes();
+  const { data: webhooks = [] } = useAllWebhooks(true);
+  const filters = new Set(webhooks.flatMap(({ events }) => events));
+  const isUsed = (type: EventType) => [...filters].some((filter) => isSubscribed(type, filter));
+  return types.toSorted((a, b) => Number(isUsed(b)) - Number(isUsed(a)));
 }
 
 interface PublishFieldsProps {
@@ -75,6 +93,13 @@ export function PublishDialog({ onClose }: { readonly onClose: () => void }) {
     >
       <p>It goes to every webhook that is subscribed to its type.</p>
       <PublishFields publishing={publishing} />
+      <TextField
+        label="Deliver at"
+        hint="In your time zone. Empty: now."
+        type="datetime-local"
+        value={publishing.at}
+        onChange={({ target }) => publishing.schedule(target.value)}
+      />
     </FormDialog>
   );
 }

@@ -45,6 +45,8 @@ export function ScheduleActions({ id, type, at, size = 'normal', onAsk }: Schedu
   );
 }
 
+const due = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+
 interface ScheduleDialogProps {
   readonly wish: ScheduleWish;
   readonly onClose: () => void;
@@ -65,7 +67,9 @@ export function ScheduleDialog({ wish: { kind, id, type, at }, onClose }: Schedu
     mutate(wanted, {
       onSuccess: () => {
         toasts.show(
-          wanted.kind === 'move' ? 'It was rescheduled.' : 'It was cancelled: it is not delivered.',
+          wanted.kind === 'move'
+            ? `It is now due ${due.format(new Date(wanted.to))}.`
+            : 'It was cancelled: it is not delivered.',
         );
         onClose();
       },

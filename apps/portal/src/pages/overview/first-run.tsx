@@ -6,13 +6,13 @@ import { useApi } from '../../api/api-context';
 import { ask } from '../../api/ask';
 import { useDelivery } from '../../api/delivery-queries';
 import { useFirstDeliveries } from '../../api/event-queries';
-import { useEventTypes } from '../../api/event-type-queries';
+import { type EventType, useEventTypes } from '../../api/event-type-queries';
 import { queryKeys } from '../../api/query-keys';
 import { useCreateWebhook, type WebhookWithHealth } from '../../api/webhook-queries';
 import { Button } from '../../components/button';
 import { CodeBlock } from '../../components/code-block';
 import { CopyButton } from '../../components/copy-button';
-import { SelectField, TextAreaField, TextField } from '../../components/field';
+import { TextAreaField, TextField } from '../../components/field';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
 import { useCan } from '../../session/session-context';
@@ -21,6 +21,7 @@ import { StatusBadge } from '../deliveries/status-badge';
 import { useWebhookNames } from '../deliveries/use-webhook-names';
 import { nameOf } from '../deliveries/webhook-names';
 import { PublishFields, usePublishing } from '../events/publishing';
+import { SendTest, TestResult } from '../webhook/test-panel';
 import styles from './first-run.module.css';
 import { schemaOf } from './schema-of';
 import { ReceivedRequests, TestReceiverSwitch, useTestReceiver } from './test-receiver';
@@ -45,6 +46,9 @@ export function FirstRun({ webhooks, onDone }: FirstRunProps) {
   const receiver = useTestReceiver();
   const mayReceive = useCan('secrets') && mayChange;
   const webhook = webhooks.find(({ id }) => id === receiver.webhookId) ?? webhooks[0];
+  const hasArrived = useHasArrived(sent);
+  const { data = [] } = useEventTypes();
+  const types = data.filter(({ origin }) => origin !== 'operational');
   return (
     <Section
       title="First steps"
@@ -54,9 +58,10 @@ export function FirstRun({ webhooks, onDone }: FirstRunProps) {
         </Button>
       }
     >
+      <Allowed />
       <ol className={styles['steps']}>
-        <Step title="Know your event types" isDone={false}>
-          <Types />
+        <Step title="Know your event types" isDone={types.length > 0}>
+          <Types types={types} />
           {mayAddTypes && <AddType />}
         </Step>
         <Step title="Add a webhook" isDone={webhook !== undefined}>
@@ -68,18 +73,50 @@ export function FirstRun({ webhooks, onDone }: FirstRunProps) {
           {!webhook && <p>Add a webhook first.</p>}
           {webhook && mayPublish && <Publish onPublished={(eventId) => setSent({ eventId })} />}
           {webhook && !mayPublish && mayChange && (
-            <SendTest webhookId={webhook.id} onSent={(deliveryId) => setSent({ deliveryId })} />
+            <SendTest webhook={webhook} onSent={(deliveryId) => setSent({ deliveryId })} />
           )}
           {webhook && !mayPublish && !mayChange && <p>Your link does not allow you to send one.</p>}
         </Step>
-        <Step title="See it arrive" isDone={false}>
+        <Step title="See it arrive" isDone={hasArrived}>
           {!sent && <p>The response appears here.</p>}
-          {sent?.deliveryId && <Arrival deliveryId={sent.deliveryId} />}
+          {sent?.deliveryId && <TestResult deliveryId={sent.deliveryId} />}
           {sent?.eventId && <Arrivals eventId={sent.eventId} here={receiver.webhookId} />}
         </Step>
       </ol>
       {receiver.requests.length > 0 && <ReceivedRequests requests={receiver.requests} />}
     </Section>
+  );
+}
+
+/** Whether a receiver has accepted what was sent. */
+function useHasArrived({ eventId, deliveryId }: Sent = {}): boolean {
+  const test = useDelivery(deliveryId);
+  const { data: deliveries = [] } = useFirstDeliveries(eventId);
+  return [test.data, ...deliveries].some((delivery) => delivery?.status === 'delivered');
+}
+
+const listed = new Intl.ListFormat('en');
+
+/** What the session may do here, before somebody looks for a button that it does not have. */
+function Allowed() {
+  const [mayChange, maySeeSecrets, mayPublish] = [useCan('webhooks'), useCan('secrets'), useCan('publish')];
+  const all: readonly (readonly [isAllowed: boolean, what: string])[] = [
+    [mayChange, 'add webhooks and send them test events'],
+    [mayPublish, 'publish events'],
+    [mayChange && maySeeSecrets, 'receive in this page'],
+  ];
+  const those = (isWanted: boolean) =>
+    all.filter(([isAllowed]) => isAllowed === isWanted).map(([, what]) => what);
+  const [allowed, others] = [those(true), those(false)];
+  return (
+    <p>
+      {allowed.length > 0
+        ? `With your link you can ${listed.format(allowed)}.`
+        : 'Your link allows you to look, and to change nothing.'}
+      {allowed.length > 0 &&
+        others.length > 0 &&
+        ` You cannot ${new Intl.ListFormat('en', { type: 'disjunction' }).format(others)}: ask for a link that allows it.`}
+    </p>
   );
 }
 
@@ -103,9 +140,7 @@ function Step({ title, isDone, children }: StepProps) {
 
 const MOST_NAMED = 5;
 
-function Types() {
-  const { data = [] } = useEventTypes();
-  const types = data.filter(({ origin }) => origin !== 'operational');
+function Types({ types }: { readonly types: readonly EventType[] }) {
   if (types.length === 0) return <p>There is no event type yet.</p>;
   return (
     <ul className={styles['types']}>
@@ -236,52 +271,6 @@ function Publish({ onPublished }: PublishProps) {
         Publish
       </Button>
     </form>
-  );
-}
-
-interface SendTestProps {
-  readonly webhookId: string;
-  readonly onSent: (deliveryId: string) => void;
-}
-
-function SendTest({ webhookId, onSent }: SendTestProps) {
-  const api = useApi();
-  const { data: types = [] } = useEventTypes();
-  const [type, setType] = useState('');
-  const sending = useMutation({
-    mutationFn: () =>
-      ask(
-        api.POST('/v1/webhooks/{id}/test', {
-          params: { path: { id: webhookId } },
-          body: type === '' ? {} : { event_type: type },
-        }),
-      ),
-    onSuccess: (sent) => onSent(sent.delivery_id),
-  });
-  return (
-    <div className={styles['buttons']}>
-      <p>Your link does not allow you to publish: this sends an example of a type to this webhook alone.</p>
-      <SelectField label="Example of" value={type} onChange={({ target }) => setType(target.value)}>
-        <option value="">the first type</option>
-        {types.map((one) => (
-          <option key={one.name}>{one.name}</option>
-        ))}
-      </SelectField>
-      <Button isBusy={sending.isPending} onClick={() => sending.mutate()}>
-        Send
-      </Button>
-      {sending.error && <Problem error={sending.error} />}
-    </div>
-  );
-}
-
-function Arrival({ deliveryId }: { readonly deliveryId: string }) {
-  const { data } = useDelivery(deliveryId);
-  return (
-    <p aria-live="polite">
-      {data && <StatusBadge status={data.status} />} {data && (responseOf(data) ?? 'It is being sent.')}{' '}
-      <Link href={`/deliveries/${deliveryId}`}>See the request and the response</Link>
-    </p>
   );
 }
 

@@ -64,11 +64,20 @@ export function OverviewPage() {
   const chart = { hrefOf, onRange: draw, onOpen: (href: string) => navigate(href) };
   const isWhole = Object.keys(scope).length === 0;
   const { total, responses, course, events } = read;
+  const firstRun = useFirstRun(read.standings);
+  const isFirstRun = isWhole && firstRun.webhooks !== undefined;
+  const beginning = (
+    <>
+      <PageHeader title="Overview" state={!isWhole && <ScopeName {...scope} names={names} />} />
+      {isFirstRun && <FirstRun webhooks={firstRun.webhooks ?? []} onDone={firstRun.hide} />}
+    </>
+  );
+  // Charts of nothing would hide the steps, which stay the same element when there is something.
+  if (isFirstRun && total.data?.data.length === 0) return <>{beginning}</>;
 
   return (
     <>
-      <PageHeader title="Overview" state={!isWhole && <ScopeName {...scope} names={names} />} />
-      {isWhole && <FirstRunIfNew standings={read.standings} />}
+      {beginning}
       <PeriodBar period={period} now={now} onChange={change} />
       {/* There in any case: nothing may move when it is known which. */}
       <p className={styles['note']}>
@@ -129,15 +138,20 @@ export function OverviewPage() {
   );
 }
 
-/** While no webhook was ever tried, and then until it is hidden: what it shows last is the first success. */
-function FirstRunIfNew({ standings }: { readonly standings: Standings | undefined }) {
+interface FirstRunState {
+  /** `undefined`: the first steps are not shown. */
+  readonly webhooks: Standings['webhooks'] | undefined;
+  readonly hide: () => void;
+}
+
+/** Shown while no webhook was ever tried, and then until it is hidden: what it shows last is the first success. */
+function useFirstRun(standings: Standings | undefined): FirstRunState {
   const [state, setState] = useState<'unknown' | 'shown' | 'hidden'>('unknown');
   const isNew = standings?.webhooks.every(
     ({ health }) => health.last_success_at === null && health.last_failure_at === null,
   );
   if (state === 'unknown' && isNew !== undefined) setState(isNew ? 'shown' : 'hidden');
-  if (state !== 'shown' || !standings) return null;
-  return <FirstRun webhooks={standings.webhooks} onDone={() => setState('hidden')} />;
+  return { webhooks: state === 'shown' ? standings?.webhooks : undefined, hide: () => setState('hidden') };
 }
 
 interface Scope {

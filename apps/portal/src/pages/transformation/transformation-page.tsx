@@ -9,6 +9,7 @@ import { type ReadWebhook, useWebhook } from '../../api/webhook-queries';
 import { Button } from '../../components/button';
 import { CodeBlock } from '../../components/code-block';
 import { ConfirmDialog } from '../../components/confirm-dialog';
+import { DraftNotice, useDraft } from '../../components/drafts';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
 import { Skeleton } from '../../components/skeleton';
@@ -52,7 +53,9 @@ export function TransformationPage({ params: { id = '' } }: TransformationPagePr
       {error && !webhook && <Problem error={error} onRetry={() => void refetch()} />}
       {fault && !saved && <Problem error={fault} onRetry={() => void readAgain()} />}
       {!isRead && !error && !fault && <Skeleton lines={12} />}
-      {isRead && <Workbench webhook={webhook} saved={version === undefined ? undefined : saved} />}
+      {isRead && (
+        <Workbench key={webhook.id} webhook={webhook} saved={version === undefined ? undefined : saved} />
+      )}
     </>
   );
 }
@@ -108,26 +111,27 @@ interface WorkbenchProps {
 /** The code as it is being written, which is what is tried and compared. */
 function Workbench({ webhook, saved }: WorkbenchProps) {
   const mayChange = useCan('transform');
-  const [draft, setDraft] = useState<string>();
+  const draft = useDraft<string | undefined>(`webhooks/${webhook.id}/transformation`, undefined);
   const [fault, setFault] = useState<Fault>();
-  const code = draft ?? saved?.code ?? BEGINNING;
+  const code = draft.value ?? saved?.code ?? BEGINNING;
   const write = (text: string) => {
-    setDraft(text === saved?.code ? undefined : text);
+    draft.change(text === saved?.code ? undefined : text);
     setFault(undefined);
   };
   return (
     <>
       <Section title="Code">
+        <DraftNotice draft={draft} />
         {mayChange ? (
           <Editing
             webhook={webhook}
             saved={saved}
             code={code}
-            isChanged={saved === undefined || draft !== undefined}
+            isChanged={saved === undefined || draft.value !== undefined}
             faultyLine={fault?.line ?? undefined}
             onWrite={write}
             onFault={setFault}
-            onSaved={() => setDraft(undefined)}
+            onSaved={draft.discard}
           />
         ) : saved ? (
           <CodeBlock text={saved.code} label="Code" />
@@ -140,7 +144,7 @@ function Workbench({ webhook, saved }: WorkbenchProps) {
         webhookId={webhook.id}
         inForce={webhook.transformation?.version}
         code={code}
-        onRestored={() => setDraft(undefined)}
+        onRestored={draft.discard}
       />
     </>
   );

@@ -1,10 +1,17 @@
-import { camelCase, partsOf, type SettingPart, settingsBut } from '@hookferry/core/domain/endpoint-settings';
-import { useState } from 'react';
+import {
+  camelCase,
+  partsOf,
+  type SettingName,
+  type SettingPart,
+  settingsBut,
+} from '@hookferry/core/domain/endpoint-settings';
+import { type ReactNode, useState } from 'react';
 import type { ValidationError } from '../../api/problem';
 import { SelectField, TextField } from '../../components/field';
-import { hasSecret } from './auth-draft';
+import { QuantityField, shownIn } from '../../components/quantity-field';
+import { AUTH_CHOICES, hasSecret } from './auth-draft';
 import { AuthField } from './auth-field';
-import type { Draft } from './draft';
+import { type Draft, emptyDraft } from './draft';
 import { faultAt } from './fault-at';
 import { PairsField } from './pairs-field';
 import styles from './webhook-form.module.css';
@@ -17,31 +24,49 @@ interface AdvancedSettingsProps {
   readonly onChange: (part: Partial<Draft>) => void;
 }
 
-const SETTINGS = [...settingsBut('description', 'uid'), 'uid'] as const;
-const MEMBERS = [...SETTINGS, 'headers', 'metadata', 'auth'];
+type Group = 'Delivery' | 'Signing' | 'Format' | 'Batches' | 'Sign-in at the receiver' | 'Names and notes';
 
-/** Settings that few webhooks need. Folded, unless one of them is wrong. */
-export function AdvancedSettings({ draft, initial, validationErrors, onChange }: AdvancedSettingsProps) {
-  const isWrong = MEMBERS.some((member) => faultAt(validationErrors, `/${member}`) !== undefined);
-  // Correcting the fault that opened it must not fold it.
-  const [isOpen, setIsOpen] = useState(false);
+/** TypeScript says when there is a new setting. */
+const GROUPS: Readonly<Record<Exclude<SettingName, 'description'>, Group>> = {
+  timeout_ms: 'Delivery',
+  retry_schedule: 'Delivery',
+  rate_limit: 'Delivery',
+  max_concurrency: 'Delivery',
+  ordering: 'Delivery',
+  coalesce: 'Delivery',
+  while_disabled: 'Delivery',
+  signing: 'Signing',
+  format: 'Format',
+  cloudevents: 'Format',
+  batch: 'Batches',
+  rate_limit_unit: 'Batches',
+  uid: 'Names and notes',
+};
+
+const SETTINGS = settingsBut('description');
+
+/** Settings that few webhooks need, in groups. Each is folded, says what is set in it, and opens if something is wrong. */
+export function AdvancedSettings(props: AdvancedSettingsProps) {
+  const { draft, initial, validationErrors, onChange } = props;
   return (
-    <details
-      className={styles['advanced']}
-      open={isOpen || isWrong}
-      onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}
-    >
-      <summary>Advanced settings</summary>
-      <div className={styles['fields']}>
-        {partsOf(SETTINGS).map((part) => (
-          <SettingField
-            key={part.name}
-            setting={part.setting}
-            value={draft[camelCase(part.name)]}
-            error={faultOfPart(validationErrors, part.path)}
-            onChange={(value) => onChange({ [camelCase(part.name)]: value })}
-          />
-        ))}
+    <fieldset className={styles['groups']}>
+      <legend>Advanced settings</legend>
+      <SettingGroup {...props} name="Delivery" />
+      <SettingGroup {...props} name="Signing" />
+      <SettingGroup {...props} name="Format" />
+      <SettingGroup {...props} name="Batches" />
+      <SettingGroup
+        {...props}
+        name="Sign-in at the receiver"
+        others={['auth', 'headers']}
+        set={[...authSet(draft), ...countSet(draft.headers.length, 'header')]}
+      >
+        <AuthField
+          auth={draft.auth}
+          hasSecret={hasSecret(draft.auth, initial.auth)}
+          validationErrors={validationErrors}
+          onChange={(auth) => onChange({ auth })}
+        />
         <PairsField
           legend="Headers"
           hint="Sent with each request. Their values are never shown again: *** keeps the stored value."
@@ -50,12 +75,13 @@ export function AdvancedSettings({ draft, initial, validationErrors, onChange }:
           error={faultAt(validationErrors, '/headers')}
           onChange={(headers) => onChange({ headers })}
         />
-        <AuthField
-          auth={draft.auth}
-          hasSecret={hasSecret(draft.auth, initial.auth)}
-          validationErrors={validationErrors}
-          onChange={(auth) => onChange({ auth })}
-        />
+      </SettingGroup>
+      <SettingGroup
+        {...props}
+        name="Names and notes"
+        others={['metadata']}
+        set={countSet(draft.metadata.length, 'note')}
+      >
         <PairsField
           legend="Metadata"
           hint="Notes of your own."
@@ -64,9 +90,78 @@ export function AdvancedSettings({ draft, initial, validationErrors, onChange }:
           error={faultAt(validationErrors, '/metadata')}
           onChange={(metadata) => onChange({ metadata })}
         />
+      </SettingGroup>
+    </fieldset>
+  );
+}
+
+interface SettingGroupProps extends Omit<AdvancedSettingsProps, 'initial'> {
+  readonly name: Group;
+  /** Members that have a field of their own among the children. */
+  readonly others?: readonly string[];
+  /** Which of these are set, in words. */
+  readonly set?: readonly string[];
+  readonly children?: ReactNode;
+}
+
+function SettingGroup({
+  name,
+  draft,
+  validationErrors,
+  onChange,
+  others = [],
+  set = [],
+  children,
+}: SettingGroupProps) {
+  const settings = SETTINGS.filter((setting) => GROUPS[setting] === name);
+  const parts = partsOf(settings);
+  const isWrong = [...settings, ...others].some(
+    (member) => faultAt(validationErrors, `/${member}`) !== undefined,
+  );
+  // Correcting the fault that opened it must not fold it.
+  const [isOpen, setIsOpen] = useState(false);
+  const summary = [...parts.flatMap((part) => settingSet(part, draft)), ...set].join(' · ');
+  return (
+    <details
+      className={styles['advanced']}
+      open={isOpen || isWrong}
+      onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}
+    >
+      <summary>
+        {name} {summary !== '' && <span className={styles['set']}>{summary}</span>}
+      </summary>
+      <div className={styles['fields']}>
+        {parts.map((part) => (
+          <SettingField
+            key={part.name}
+            setting={part.setting}
+            value={draft[camelCase(part.name)]}
+            error={faultOfPart(validationErrors, part.path)}
+            onChange={(value) => onChange({ [camelCase(part.name)]: value })}
+          />
+        ))}
+        {children}
       </div>
     </details>
   );
+}
+
+/** "Time-out: 30 seconds"; nothing for a setting that is as usual. */
+function settingSet({ name, setting: { field } }: SettingPart, draft: Draft): readonly string[] {
+  const value = draft[camelCase(name)];
+  if (!field || value === emptyDraft[camelCase(name)]) return [];
+  const { unit } = field;
+  const shown = field.options?.[value] ?? (unit ? `${shownIn(unit, value)} ${unit.name}` : value);
+  return [`${field.label}: ${shown}`];
+}
+
+function authSet({ auth: { type } }: Draft): readonly string[] {
+  return AUTH_CHOICES.filter(([choice]) => choice !== '' && choice === type).map(([, label]) => label);
+}
+
+function countSet(count: number, one: string): readonly string[] {
+  if (count === 0) return [];
+  return [count === 1 ? `1 ${one}` : `${count} ${one}s`];
 }
 
 /** The fault of a setting, or of its group. */
@@ -85,9 +180,10 @@ interface SettingFieldProps {
   readonly onChange: (value: string) => void;
 }
 
-function SettingField({ setting: { kind, field }, value, error, onChange }: SettingFieldProps) {
+function SettingField({ setting, value, error, onChange }: SettingFieldProps) {
+  const { kind, field } = setting;
   if (!field) return null;
-  const { options, ...labels } = field;
+  const { options, unit, ...labels } = field;
   if (options) {
     return (
       <SelectField {...labels} value={value} error={error} onChange={(event) => onChange(event.target.value)}>
@@ -98,6 +194,21 @@ function SettingField({ setting: { kind, field }, value, error, onChange }: Sett
           </option>
         ))}
       </SelectField>
+    );
+  }
+  if (unit && kind === 'number') {
+    const { least, most } = setting;
+    const isWithin = Number(value) >= least && Number(value) <= most;
+    // The service's own words are about its own unit.
+    const range = `must be a number from ${least / unit.factor} to ${most / unit.factor} ${unit.name}`;
+    return (
+      <QuantityField
+        {...labels}
+        unit={unit}
+        value={value}
+        error={error === undefined || isWithin ? error : range}
+        onChange={onChange}
+      />
     );
   }
   return (

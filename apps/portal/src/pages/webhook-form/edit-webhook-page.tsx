@@ -1,7 +1,7 @@
-import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { type ReadWebhook, useUpdateWebhook, useWebhook } from '../../api/webhook-queries';
 import { ButtonLink } from '../../components/button-link';
+import { DraftNotice, useDraft } from '../../components/drafts';
 import { Problem } from '../../components/problem';
 import { Skeleton } from '../../components/skeleton';
 import { useToasts } from '../../components/toasts';
@@ -32,9 +32,14 @@ export function EditWebhookPage({ params: { id = '' } }: EditWebhookPageProps) {
       />
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!webhook && !error && <Skeleton lines={10} />}
-      {webhook && <EditForm webhook={webhook} readAgain={readAgain} />}
+      {webhook && <EditForm key={webhook.id} webhook={webhook} readAgain={readAgain} />}
     </>
   );
+}
+
+interface Edited {
+  readonly webhook: ReadWebhook;
+  readonly draft: Draft;
 }
 
 interface EditFormProps {
@@ -47,24 +52,26 @@ function EditForm({ webhook, readAgain }: EditFormProps) {
   const toasts = useToasts();
   const update = useUpdateWebhook(webhook.id);
   const page = `/webhooks/${webhook.id}`;
-  // As it was when it was opened: what somebody else changes meanwhile is not taken back.
-  const [opened, setOpened] = useState(() => ({ webhook, initial: draftOf(webhook) }));
+  // With the webhook as it was when it was opened: what somebody else changes meanwhile is not taken back.
+  const kept = useDraft<Edited>(`webhooks/${webhook.id}`, { webhook, draft: draftOf(webhook) });
+  const { webhook: opened, draft } = kept.value;
   const maySeeSecrets = useCan('secrets');
-  const before = draftOf(opened.webhook);
-  const save = (draft: Draft) => {
-    const change = { body: patchOf(bodyOf(before), bodyOf(draft)), etag: opened.webhook.etag };
+  const before = draftOf(opened);
+  const save = () => {
+    const change = { body: patchOf(bodyOf(before), bodyOf(draft)), etag: opened.etag };
     update.mutate(change, {
       onSuccess: ({ warnings }) => {
+        kept.forget();
         toasts.show('The webhook was changed.');
         if (warnings.length === 0) go(page);
       },
     });
   };
-  const reload = async (draft: Draft) => {
+  const reload = async () => {
     const now = await readAgain();
     if (!now) return;
     update.reset();
-    setOpened({ webhook: now, initial: rebaseDraft(draft, before, draftOf(now)) });
+    kept.change({ webhook: now, draft: rebaseDraft(draft, before, draftOf(now)) });
     toasts.show('This is the webhook as it is now, with your changes.');
   };
   if (update.data && update.data.warnings.length > 0) {
@@ -78,17 +85,23 @@ function EditForm({ webhook, readAgain }: EditFormProps) {
     );
   }
   return (
-    <WebhookForm
-      // Another form when it is filled again.
-      key={opened.webhook.etag}
-      initial={opened.initial}
-      submitLabel="Save"
-      cancelHref={page}
-      isBusy={update.isPending}
-      error={update.error}
-      keptFor={maySeeSecrets ? undefined : opened.webhook.url}
-      onSubmit={save}
-      onReload={(draft) => void reload(draft)}
-    />
+    <>
+      <DraftNotice draft={kept} />
+      <WebhookForm
+        // Another form when it is filled again.
+        key={opened.etag}
+        initial={before}
+        draft={draft}
+        onChange={(changed) => kept.change({ webhook: opened, draft: changed })}
+        submitLabel="Save"
+        cancelHref={page}
+        isBusy={update.isPending}
+        error={update.error}
+        keptFor={maySeeSecrets ? undefined : opened.url}
+        onSubmit={save}
+        onReload={() => void reload()}
+        onCancel={kept.forget}
+      />
+    </>
   );
 }

@@ -34,3 +34,9 @@ export function withChoice(filters: readonly string[], filter: string, isChosen:
 export function isWithin(name: string, filter: string): boolean {
   return filter.endsWith('.*') && name.startsWith(filter.slice(0, -1));
 }
+
+/** Whether events of a type go to a webhook with this filter. */
+export function isSubscribed({ name, origin }: EventType, filter: string): boolean {
+  if (filter === EVERY_EVENT) return origin !== 'operational';
+  return filter === name || isWithin(name, filter);
+}

@@ -1,4 +1,6 @@
+import { useState } from 'react';
 import { type EventType, useEventTypes } from '../../api/event-type-queries';
+import { TextField } from '../../components/field';
 import { Problem } from '../../components/problem';
 import { Skeleton } from '../../components/skeleton';
 import { TextWithCode } from '../../components/text-with-code';
@@ -14,7 +16,9 @@ interface EventPickerProps {
 /** The event types of a webhook: all, or a choice from the catalogue. */
 export function EventPicker({ filters, error, onChange }: EventPickerProps) {
   const { data: types, error: problem, refetch } = useEventTypes();
+  const [search, setSearch] = useState('');
   const isEvery = filters.includes(EVERY_EVENT);
+  const found = types && matching(types, search);
   return (
     <fieldset className={styles['events']}>
       <legend>Events</legend>
@@ -28,11 +32,31 @@ export function EventPicker({ filters, error, onChange }: EventPickerProps) {
       </label>
       {problem && <Problem error={problem} onRetry={() => void refetch()} />}
       {!isEvery && !types && !problem && <Skeleton lines={6} />}
+      {!isEvery && types && types.length > FEW && (
+        <TextField
+          label="Search types"
+          type="search"
+          autoComplete="off"
+          value={search}
+          onChange={({ target }) => setSearch(target.value)}
+        />
+      )}
       {!isEvery &&
-        types &&
-        groupsOf(types).map((group) => (
-          <Group key={group.filter ?? ''} group={group} filters={filters} onChange={onChange} />
+        found &&
+        groupsOf(found).map((group) => (
+          <Group
+            key={group.filter ?? ''}
+            group={group}
+            filters={filters}
+            search={search}
+            onChange={onChange}
+          />
         ))}
+      {!isEvery && found && (
+        <p aria-live="polite" className={styles['hint']}>
+          {found.length === 0 && 'No type has this in its name or description.'}
+        </p>
+      )}
       {error && (
         <p role="alert" className={styles['error']}>
           {error}
@@ -42,11 +66,21 @@ export function EventPicker({ filters, error, onChange }: EventPickerProps) {
   );
 }
 
-interface GroupProps extends Omit<EventPickerProps, 'error'> {
-  readonly group: EventGroup;
+// They are all in view.
+const FEW = 6;
+
+/** Types with a text in their name or description. What was chosen stays chosen, in view or not. */
+function matching(types: readonly EventType[], search: string): readonly EventType[] {
+  const wanted = search.trim().toLowerCase();
+  return types.filter(({ name, description }) => `${name} ${description}`.toLowerCase().includes(wanted));
 }
 
-function Group({ group: { filter, types }, filters, onChange }: GroupProps) {
+interface GroupProps extends Omit<EventPickerProps, 'error'> {
+  readonly group: EventGroup;
+  readonly search: string;
+}
+
+function Group({ group: { filter, types }, filters, search, onChange }: GroupProps) {
   const isWhole = filter !== undefined && filters.includes(filter);
   const choices = types.map((type) => (
     <Choice
@@ -60,7 +94,10 @@ function Group({ group: { filter, types }, filters, onChange }: GroupProps) {
   if (filter === undefined) {
     // Most people want the events of the product, and not those about webhooks.
     return (
-      <details className={styles['group']} open={types.some(({ name }) => filters.includes(name))}>
+      <details
+        className={styles['group']}
+        open={search !== '' || types.some(({ name }) => filters.includes(name))}
+      >
         <summary>Events about your webhooks</summary>
         {choices}
       </details>

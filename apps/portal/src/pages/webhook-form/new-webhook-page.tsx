@@ -1,7 +1,14 @@
+import { useContacts } from '../../api/contact-queries';
 import { type CreatedWebhook, useCreateWebhook } from '../../api/webhook-queries';
 import { ButtonLink } from '../../components/button-link';
 import { CopyButton } from '../../components/copy-button';
+import { DraftNotice, useDraft } from '../../components/drafts';
+import { Section } from '../../components/section';
+import { useCan } from '../../session/session-context';
+import { WebhookContacts } from '../contacts/webhook-contacts';
+import { VerificationSnippets } from '../event-type/verification-snippets';
 import { PageHeader } from '../page-header';
+import { TestPanel } from '../webhook/test-panel';
 import { emptyDraft, newBodyOf } from './draft';
 import { Warnings } from './warnings';
 import { WebhookForm } from './webhook-form';
@@ -11,17 +18,22 @@ const parent = { href: '/webhooks', label: 'Webhooks' };
 
 export function NewWebhookPage() {
   const creation = useCreateWebhook();
+  const draft = useDraft('webhooks/new', emptyDraft);
   if (creation.data) return <Created webhook={creation.data} />;
   return (
     <>
       <PageHeader title="New webhook" parent={parent} />
+      <DraftNotice draft={draft} />
       <WebhookForm
         initial={emptyDraft}
+        draft={draft.value}
+        onChange={draft.change}
         submitLabel="Create webhook"
         cancelHref="/webhooks"
         isBusy={creation.isPending}
         error={creation.error}
-        onSubmit={(draft) => creation.mutate(newBodyOf(draft))}
+        onSubmit={() => creation.mutate(newBodyOf(draft.value), { onSuccess: draft.forget })}
+        onCancel={draft.forget}
       />
     </>
   );
@@ -31,34 +43,60 @@ interface CreatedProps {
   readonly webhook: CreatedWebhook;
 }
 
-function Created({ webhook: { id, secret, public_key: publicKey, warnings } }: CreatedProps) {
+/** The way from a new webhook to a receiver that works: its secret, code that verifies, a test, and a contact. */
+function Created({ webhook }: CreatedProps) {
+  const { data: contacts } = useContacts();
   return (
     <>
-      <PageHeader title="Webhook created" parent={parent} />
-      <div className={styles['created']}>
-        {secret !== null && (
-          <>
-            <p>Its requests are signed with this secret. Give it only to the receiver.</p>
-            <p className={styles['secret']}>
-              <code>{secret}</code>
-              <CopyButton text={secret} label="Copy the secret" />
-            </p>
-          </>
-        )}
-        {publicKey !== null && (
-          <>
-            <p>Its requests are signed with a private key. The receiver verifies them with the public key.</p>
-            <p className={styles['secret']}>
-              <code>{publicKey}</code>
-              <CopyButton text={publicKey} label="Copy the public key" />
-            </p>
-          </>
-        )}
-        <Warnings warnings={warnings} />
-      </div>
-      <ButtonLink href={`/webhooks/${id}`} kind="primary">
-        Go to the webhook
-      </ButtonLink>
+      <PageHeader title="Webhook created" parent={parent}>
+        <ButtonLink href={`/webhooks/${webhook.id}`} kind="primary">
+          Go to the webhook
+        </ButtonLink>
+      </PageHeader>
+      <Warnings warnings={webhook.warnings} />
+      <Key webhook={webhook} />
+      <Section title="Verify its requests">
+        <p>Your receiver calls this with the raw body, the headers and the key, before it reads anything.</p>
+        <VerificationSnippets />
+      </Section>
+      <TestPanel webhook={webhook} />
+      {contacts && <WebhookContacts webhookId={webhook.id} contacts={contacts} />}
     </>
+  );
+}
+
+/** What the receiver verifies with. */
+function Key({ webhook: { secret, public_key: publicKey } }: CreatedProps) {
+  const maySeeAgain = useCan('secrets');
+  return (
+    <Section title={secret === null ? 'Public key' : 'Signing secret'}>
+      {secret !== null && (
+        <>
+          <p>
+            Its requests are signed with this secret. Give it only to the receiver.{' '}
+            {maySeeAgain ? (
+              'The page of the webhook shows it again.'
+            ) : (
+              <strong>
+                Copy it now: it is shown once, and your link does not allow you to see it again.
+              </strong>
+            )}
+          </p>
+          <p className={styles['secret']}>
+            <code>{secret}</code>
+            <CopyButton text={secret} label="Copy the secret" />
+          </p>
+        </>
+      )}
+      {publicKey !== null && (
+        <>
+          <p>Its requests are signed with a private key. The receiver verifies them with the public key.</p>
+          <p className={styles['secret']}>
+            <code>{publicKey}</code>
+            <CopyButton text={publicKey} label="Copy the public key" />
+          </p>
+        </>
+      )}
+    </Section>
   );
 }

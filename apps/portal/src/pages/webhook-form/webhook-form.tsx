@@ -15,23 +15,27 @@ import { useDraftChecks } from './use-draft-checks';
 import styles from './webhook-form.module.css';
 
 interface WebhookFormProps {
+  /** Without any change. */
   readonly initial: Draft;
+  readonly draft: Draft;
+  readonly onChange: (draft: Draft) => void;
   readonly submitLabel: string;
   readonly cancelHref: string;
   readonly isBusy: boolean;
   /** Why the service did not take it. */
   readonly error: Error | null;
-  readonly onSubmit: (draft: Draft) => void;
+  /** The draft is without fault. */
+  readonly onSubmit: () => void;
+  readonly onCancel: () => void;
   /** The only URL that headers' values may stay with which are not shown; left out: they may go anywhere. */
   readonly keptFor?: string | undefined;
   /** Fills the form again, after the service did not take it because somebody else changed the webhook. */
-  readonly onReload?: (draft: Draft) => void;
+  readonly onReload?: () => void;
 }
 
 /** The settings of a webhook. Each member is checked while it is typed; all of them when the form is sent. */
 export function WebhookForm(props: WebhookFormProps) {
-  const { initial, submitLabel, cancelHref, isBusy, error, keptFor, onSubmit, onReload } = props;
-  const [draft, setDraft] = useState(initial);
+  const { initial, draft, submitLabel, cancelHref, isBusy, error, keptFor, onReload } = props;
   const [isSent, setIsSent] = useState(false);
   const [refused, setRefused] = useState<Draft>();
   const faultsOfDraft = useDraftChecks();
@@ -41,12 +45,12 @@ export function WebhookForm(props: WebhookFormProps) {
     // The service's faults stay until something is changed.
     ...(refused === draft ? faultsOfResponse(error) : []),
   ];
-  const change = (part: Partial<Draft>) => setDraft({ ...draft, ...part });
+  const change = (part: Partial<Draft>) => props.onChange({ ...draft, ...part });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setIsSent(true);
     setRefused(draft);
-    if (validationErrors.length === 0) onSubmit(draft);
+    if (validationErrors.length === 0) props.onSubmit();
   };
 
   return (
@@ -89,14 +93,16 @@ export function WebhookForm(props: WebhookFormProps) {
         <Problem
           error={error}
           retryLabel="Load it as it is now"
-          onRetry={isConflict(error) && onReload ? () => onReload(draft) : undefined}
+          onRetry={isConflict(error) ? onReload : undefined}
         />
       )}
       <div className={styles['actions']}>
         <Button type="submit" kind="primary" isBusy={isBusy}>
           {submitLabel}
         </Button>
-        <ButtonLink href={cancelHref}>Cancel</ButtonLink>
+        <ButtonLink href={cancelHref} onClick={props.onCancel}>
+          Cancel
+        </ButtonLink>
       </div>
     </form>
   );
@@ -105,7 +111,11 @@ export function WebhookForm(props: WebhookFormProps) {
 /** True if the member at fault was changed: an empty field that was not reached yet shows no fault. */
 function isTyped(pointer: string, initial: Draft, draft: Draft): boolean {
   const member = camelCase(pointer.split('/')[1] ?? '');
-  return isMember(member) && member !== 'events' && draft[member] !== initial[member];
+  return (
+    isMember(member) &&
+    member !== 'events' &&
+    JSON.stringify(draft[member]) !== JSON.stringify(initial[member])
+  );
 }
 
 function isMember(name: string): name is keyof Draft {

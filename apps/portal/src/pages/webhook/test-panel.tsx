@@ -1,4 +1,3 @@
-import type { components } from '@hookferry/client';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
@@ -13,28 +12,37 @@ import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
 import { Time } from '../../components/time';
 import { responseOf } from '../deliveries/response-of';
-import { EVERY_EVENT, isWithin } from '../webhook-form/event-choice';
+import { isSubscribed } from '../webhook-form/event-choice';
 import { formatMs } from '../webhooks/health-figures';
 import styles from './webhook-page.module.css';
-
-type TestSent = components['schemas']['TestSent'];
 
 // Whatever the webhook subscribes to first.
 const ANY = '';
 
-interface TestPanelProps {
-  readonly webhookId: string;
-  /** The webhook's filters of types. */
+interface TestedWebhook {
+  readonly id: string;
+  /** Its filters of types. */
   readonly events: readonly string[];
 }
 
-function isSubscribed({ name, origin }: EventType, filter: string): boolean {
-  if (filter === EVERY_EVENT) return origin !== 'operational';
-  return filter === name || isWithin(name, filter);
+/** Sends the example of an event type to this webhook alone, and shows the result. */
+export function TestPanel({ webhook }: { readonly webhook: TestedWebhook }) {
+  const [deliveryId, setDeliveryId] = useState<string>();
+  return (
+    <Section title="Test">
+      <SendTest webhook={webhook} onSent={setDeliveryId} />
+      {deliveryId !== undefined && <TestResult deliveryId={deliveryId} />}
+    </Section>
+  );
 }
 
-/** Sends the example of an event type to this webhook alone, and shows the result. */
-export function TestPanel({ webhookId, events }: TestPanelProps) {
+interface SendTestProps {
+  readonly webhook: TestedWebhook;
+  readonly onSent: (deliveryId: string) => void;
+}
+
+/** The choice of a type, those that the webhook subscribes to first, and the button that sends its example. */
+export function SendTest({ webhook: { id, events }, onSent }: SendTestProps) {
   const api = useApi();
   const { data: types = [] } = useEventTypes();
   const subscribed = types.filter((type) => events.some((filter) => isSubscribed(type, filter)));
@@ -42,12 +50,13 @@ export function TestPanel({ webhookId, events }: TestPanelProps) {
   const [type, setType] = useState(ANY);
   const sending = useMutation({
     mutationFn: () => {
-      const request = { params: { path: { id: webhookId } }, body: type === ANY ? {} : { event_type: type } };
+      const request = { params: { path: { id } }, body: type === ANY ? {} : { event_type: type } };
       return ask(api.POST('/v1/webhooks/{id}/test', request));
     },
+    onSuccess: ({ delivery_id: deliveryId }) => onSent(deliveryId),
   });
   return (
-    <Section title="Test">
+    <>
       <div className={styles['test']}>
         <SelectField label="Example of" value={type} onChange={(event) => setType(event.target.value)}>
           <option value={ANY}>the first type that it subscribes to</option>
@@ -59,8 +68,7 @@ export function TestPanel({ webhookId, events }: TestPanelProps) {
         </Button>
       </div>
       {sending.error && <Problem error={sending.error} />}
-      {sending.data && <Sent test={sending.data} />}
-    </Section>
+    </>
   );
 }
 
@@ -75,8 +83,8 @@ function Types({ label, types }: { readonly label: string; readonly types: reado
   );
 }
 
-/** What came of it: its last attempt, also while the retries go on. */
-function Sent({ test: { delivery_id: id } }: { readonly test: TestSent }) {
+/** How the delivery of a test went: its last attempt, also while the retries go on. */
+export function TestResult({ deliveryId: id }: { readonly deliveryId: string }) {
   const { data: delivery } = useDelivery(id);
   const last = delivery?.attempts.at(-1);
   return (

@@ -21,7 +21,14 @@ export function WebhookActions({ webhook }: { readonly webhook: WebhookWithHealt
   return (
     <>
       {mayReplay && <ButtonLink href={`/webhooks/${webhook.id}/replay`}>Replay…</ButtonLink>}
-      {mayChange && <ButtonLink href={`/webhooks/${webhook.id}/edit`}>Edit</ButtonLink>}
+      {mayChange && (
+        <ButtonLink
+          href={`/webhooks/${webhook.id}/edit`}
+          kind={webhook.status === 'disabled' ? 'plain' : 'primary'}
+        >
+          Edit
+        </ButtonLink>
+      )}
       {mayChange && <Switch webhook={webhook} />}
       {mayChange && webhook.health.held > 0 && <Discarding webhook={webhook} />}
       {mayChange && <Deletion webhook={webhook} />}
@@ -49,7 +56,7 @@ function Switch({ webhook: { id, status, while_disabled: whileDisabled } }: { re
     });
   if (status === 'disabled') {
     return (
-      <Button isBusy={change.isPending} onClick={enable}>
+      <Button kind="primary" isBusy={change.isPending} onClick={enable}>
         Enable
       </Button>
     );
@@ -126,7 +133,7 @@ function Deletion({ webhook: { id, url } }: { readonly webhook: Webhook }) {
     });
   return (
     <>
-      <Button kind="danger" onClick={() => setIsAsking(true)}>
+      <Button kind="quiet" onClick={() => setIsAsking(true)}>
         Delete
       </Button>
       <ConfirmDialog

@@ -66,7 +66,7 @@ export function WebhookPage({ params: { id = '' } }: WebhookPageProps) {
           {webhook.verification.method !== null && <VerificationPanel webhook={webhook} />}
           {maySeeSecret && mayChange && webhook.signing !== 'ed25519' && <SecretPanel webhookId={id} />}
           <TransformationPanel webhook={webhook} />
-          {mayChange && <TestPanel webhookId={id} events={webhook.events} />}
+          {mayChange && <TestPanel webhook={webhook} />}
           {replays && replays.length > 0 && <WebhookReplays replays={replays} />}
           {contacts && <WebhookContacts webhookId={id} contacts={contacts} />}
           {changes.isFetched && <ChangesSection target={id} changes={changes} />}

@@ -11,7 +11,12 @@ export const webhookColumns: readonly Column<ListedWebhook>[] = [
   {
     id: 'url',
     header: 'Webhook',
-    cell: ({ url, description }) => <span title={url}>{nameOf({ url, description })}</span>,
+    cell: ({ uid, url, description }) => (
+      <>
+        <span title={url}>{nameOf({ url, description })}</span>
+        {uid !== null && <code className={styles['uid']}>{uid}</code>}
+      </>
+    ),
     second: ({ health }) => health && healthText(health),
   },
   { id: 'state', header: 'State', width: '11rem', cell: (webhook) => <WebhookState webhook={webhook} /> },

@@ -53,7 +53,7 @@ export function addListDeliveries(deliveries: Command, cli: Cli): void {
     .option('--type <type>', 'only those of this type')
     .option(
       '--data <json>',
-      "only those of events whose data contain this JSON object: itself, @FILE, or '-'",
+      "only those of events whose data contain this JSON object, or this number or text anywhere: itself, @FILE, or '-'",
     )
     .option('--since <time>', 'only from this time on: a time, or how long ago (2h)', (text) =>
       parseTime(text),
@@ -66,6 +66,7 @@ export function addListDeliveries(deliveries: Command, cli: Cli): void {
     'hookferry deliveries list --webhook crm --response 5xx',
     'hookferry deliveries list --attempt-outcome failed --attempted-since 1h',
     `hookferry deliveries list --data '{"order":{"id":4711}}'`,
+    'hookferry deliveries list --data 4711',
   );
 }
 

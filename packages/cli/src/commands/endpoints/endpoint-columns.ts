@@ -39,7 +39,7 @@ export const HEALTH_COLUMNS: readonly Column<WebhookWithHealth>[] = [
   ['attempts in 24 h', ({ health }) => health.attempts_24h],
   ['success rate', ({ health }) => formatRate(health.success_rate)],
   ['last success', ({ health }) => health.last_success_at],
-  ['last failure', ({ health }) => health.last_failure_at],
+  ['last failure', ({ health }) => describeLastFailure(health)],
   ['breaker', ({ health }) => health.breaker],
   ['held', ({ health }) => health.held],
   ['at once now', ({ health }) => health.concurrency?.limit],
@@ -47,4 +47,11 @@ export const HEALTH_COLUMNS: readonly Column<WebhookWithHealth>[] = [
 
 function formatRate(rate: number | null): string | null {
   return rate === null ? null : `${(rate * 100).toFixed(1)} %`;
+}
+
+/** Such as `2026-11-29T20:34:58.895Z, http_5xx 500, delivery evt_1.wh_1`. */
+function describeLastFailure({ last_failure_at: at, last_failure: last }: WebhookWithHealth['health']) {
+  if (at === null || last === null) return at;
+  const outcome = [last.outcome, last.response_status].filter((part) => part !== null).join(' ');
+  return `${at}, ${outcome}, delivery ${last.delivery_id}`;
 }

@@ -1,3 +1,4 @@
+import { faultOf } from '@hookferry/producer/fault-words';
 import { _, Ajv2020, type AnySchema, type ErrorObject, type KeywordCxt } from 'ajv/dist/2020';
 import type { FuncKeywordDefinition, RegExpEngine } from 'ajv/dist/types';
 import addFormats from 'ajv-formats';
@@ -5,7 +6,6 @@ import { RE2JS } from 're2js';
 import { AppError, MAX_VALIDATION_ERRORS, type ValidationError } from '../../platform/app-error';
 import { parseUrl } from '../../platform/parse-url';
 import { schemaFaultOf, UnusableRegExp } from './schema-fault';
-import { inWordsOfSchema } from './schema-words';
 
 /** Give the validation errors of an event's `data`: all of them, a hundred at most. */
 export type CheckData = (data: unknown) => readonly ValidationError[];
@@ -67,7 +67,7 @@ function compileCheck(schema: AnySchema, { mostWork, ...options }: CheckOptions)
 
 /** Branches of a schema may say the same of one member. */
 function toFaults(errors: readonly ErrorObject[]): readonly ValidationError[] {
-  const some = errors.slice(0, MAX_VALIDATION_ERRORS).map(inWordsOfSchema);
+  const some = errors.slice(0, MAX_VALIDATION_ERRORS).map(faultOf);
   return [...new Map(some.map((fault) => [`${fault.pointer} ${fault.detail}`, fault])).values()];
 }
 

@@ -1,7 +1,8 @@
+import { nearestTo, shorten } from '@hookferry/producer/fault-words';
 import { z } from 'zod';
 import type { Act } from '../../domain/audit';
 import { eventTypeNameSchema } from '../../domain/event';
-import { AppError, invalidRequest, shorten } from '../../platform/app-error';
+import { AppError, invalidRequest } from '../../platform/app-error';
 import type { Clock } from '../../platform/clock';
 import { type EventType, operationalTypes } from './built-in';
 import { compileDataSchema } from './compile-data-schema';
@@ -135,6 +136,12 @@ function viewOfCustom({
   version,
 }: CustomEventType): EventTypeView {
   return { name, description, schema, example, deprecated, origin: 'custom', version };
+}
+
+/** For the text of an error, behind what is wrong with the name: the one that it most likely means. */
+export function didYouMean(name: string, names: readonly string[]): string {
+  const meant = nearestTo(name, names);
+  return meant === undefined ? '' : ` (did you mean "${meant}"?)`;
 }
 
 const MOST_NAMED = 50;

@@ -1,6 +1,6 @@
+import { jsonPointer, nearestTo } from '@hookferry/producer/fault-words';
 import type { Ajv2020, AnySchema, ErrorObject } from 'ajv/dist/2020';
-import { jsonPointer, messageOf, type ValidationError } from '../../platform/app-error';
-import { nearestTo } from '../../platform/zod-words';
+import { messageOf, type ValidationError } from '../../platform/app-error';
 
 type Subschema = Readonly<Record<string, unknown>>;
 

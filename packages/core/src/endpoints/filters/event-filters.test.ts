@@ -58,15 +58,18 @@ describe('require known filters', () => {
   });
 
   it('points to each filter that matches no type, and lists the known types', async () => {
-    const detailOf = (filter: string) =>
-      `"${filter}" is not a known event type; the known ones are ` +
+    const detailOf = (filter: string, hint = '') =>
+      `"${filter}" is not a known event type${hint}; the known ones are ` +
       `${['invoice.paid', 'order.paid', ...builtInNames].join(', ')}, ` +
       'a prefix of them such as order.*, or * for all';
-    await expect(requireKnownFilters(context, ['keyword.lost', '*', 'brief'])).rejects.toMatchObject({
+    await expect(
+      requireKnownFilters(context, ['keyword.lost', '*', 'brief', 'order.piad']),
+    ).rejects.toMatchObject({
       code: 'invalid_request',
       validationErrors: [
         { pointer: '/events/0', detail: detailOf('keyword.lost') },
         { pointer: '/events/2', detail: detailOf('brief') },
+        { pointer: '/events/3', detail: detailOf('order.piad', ' (did you mean "order.paid"?)') },
       ],
     });
   });

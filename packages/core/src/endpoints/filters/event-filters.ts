@@ -1,11 +1,12 @@
+import { shorten } from '@hookferry/producer/fault-words';
 import { isOperational } from '../../accounts/event-types/built-in';
-import { type EventTypes, listNames } from '../../accounts/event-types/event-types';
+import { didYouMean, type EventTypes, listNames } from '../../accounts/event-types/event-types';
 import type { EventTypeStore } from '../../accounts/event-types/redis-event-type-store';
 import type { AccountStore } from '../../accounts/redis-account-store';
 import type { AccountId } from '../../domain/account';
 import type { Act } from '../../domain/audit';
 import type { EndpointId } from '../../domain/endpoint';
-import { AppError, invalidRequest, shorten } from '../../platform/app-error';
+import { AppError, invalidRequest } from '../../platform/app-error';
 import type { EndpointStore } from '../redis-endpoint-store';
 
 /** The filter for every published event. Operational events need a filter by name. */
@@ -138,7 +139,7 @@ async function namesIn(eventTypeStore: CatalogueNames): Promise<readonly string[
 
 function describeUnknown(filter: string, names: readonly string[]): string {
   return (
-    `"${shorten(filter)}" is not a known event type; the known ones are ${listNames(names)}, ` +
+    `"${shorten(filter)}" is not a known event type${didYouMean(filter, names)}; the known ones are ${listNames(names)}, ` +
     'a prefix of them such as order.*, or * for all'
   );
 }

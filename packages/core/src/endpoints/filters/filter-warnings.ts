@@ -1,7 +1,6 @@
+import { jsonPointer, nearestTo, shorten } from '@hookferry/producer/fault-words';
 import type { EventTypes, EventTypeView } from '../../accounts/event-types/event-types';
 import type { Endpoint } from '../../domain/endpoint';
-import { jsonPointer, shorten } from '../../platform/app-error';
-import { nearestTo } from '../../platform/zod-words';
 import { matchesType } from './event-filters';
 import { type Condition, type FilterNode, parsePayloadFilter } from './parse-payload-filter';
 import { bestOf, type Fit, fitOf, type Misfit } from './schema-fit';

@@ -1,5 +1,4 @@
-import { shorten } from '../../platform/app-error';
-import { nearestTo } from '../../platform/zod-words';
+import { nearestTo, shorten } from '@hookferry/producer/fault-words';
 import {
   type Holds,
   isOperator,

@@ -1,5 +1,5 @@
+import { shorten } from '@hookferry/producer/fault-words';
 import { z } from 'zod';
-import { shorten } from '../../platform/app-error';
 import {
   type Condition,
   FILTER_BOUNDS,

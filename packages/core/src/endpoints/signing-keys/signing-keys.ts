@@ -127,7 +127,7 @@ export class SigningKeys {
     // As with a new webhook: an erasure first marks the account and then removes its keys.
     if (!isThere(await accountStore.find(accountId))) {
       await signingKeyStore.remove(accountId);
-      throw accountNotFound();
+      throw accountNotFound(accountId);
     }
     if (made) emit({ name: 'signing_key.rotated', accountId, kid: made.kid, immediate });
     return publishedKeys(signingKeys, now);

@@ -3,6 +3,7 @@ import type { AccountId } from '../../domain/account';
 import { type AttemptFilter, attemptOutcomes } from '../../domain/attempt';
 import type { TimeOrder, TimeRange } from '../../platform/redis-timeline';
 import type { ListMark, ListSpan } from '../history-source';
+import { valuesAnywhere } from '../json-containment';
 import type { NamedQuery } from './pg-database';
 
 export interface ListQueryInput extends TimeRange, ListSpan {
@@ -84,12 +85,14 @@ export class ListQuery {
 
   /**
    * The same rows, each with the columns `bytes`, the length of its event's data, and `matches`: whether these contain the
-   * pattern. It is null behind so many bytes: those are not looked at. The length is known without reading the data.
+   * pattern, or have its value at any place. It is null behind so many bytes: those are not looked at. The length is known without reading the data.
    */
   buildScan(columns: string, { pattern, keepDays, mostBytes }: ScanInput): NamedQuery {
-    const wanted = this.#parameter(patternFor(this.input, pattern));
+    const values = valuesAnywhere(pattern);
+    const wanted = this.#parameter(values ? `[${values.join()}]` : patternFor(this.input, pattern));
+    const has = values ? havingAnywhere : containing;
     const matches = this.#ofEvent(
-      (row) => `CASE WHEN ${row}.is_searchable THEN ${containing(row, wanted)} ELSE false END`,
+      (row) => `CASE WHEN ${row}.is_searchable THEN ${has(row, wanted)} ELSE false END`,
     );
     const bytes = this.#ofEvent((row) => `coalesce(octet_length(${row}.data), 0)`);
     const before = `sum(${bytes}) OVER (ORDER BY ${this.#orderOf('l')} ROWS UNBOUNDED PRECEDING) - ${bytes}`;
@@ -240,6 +243,12 @@ export function timeOf(time: number | string): string {
 // As the index has it: a pattern of one account is in no other one's data.
 function containing(row: string, pattern: string): string {
   return `('{"' || ${row}.account_id || '":' || ${row}.data || '}')::jsonb @> ${pattern}::jsonb`;
+}
+
+/** @param values a list of JSON values, one of which is at any place of the data. */
+function havingAnywhere(row: string, values: string): string {
+  const wanted = `jsonb_build_object('one', ${values}::jsonb -> 0, 'other', ${values}::jsonb -> 1)`;
+  return `jsonb_path_exists(${row}.data::jsonb, 'strict $.** ? (@ == $one || @ == $other)', ${wanted}, true)`;
 }
 
 function patternFor({ accountId }: ListQueryInput, pattern: string): string {

@@ -47,9 +47,21 @@ describePostgres('the search in the history', () => {
     ['{"text":"\\u00e9 \\"x\\""}', true],
     ['{"a":"\\u0000"}', false],
     ['{"a":"\\ud800"}', false],
+    ['4711', true],
+    ['4711.0', true],
+    ['"4711"', false],
+    ['"b"', true],
+    ['"tags"', false],
+    ['"é \\"x\\""', true],
+    ['9007199254740993', true],
+    ['9007199254740992', false],
+    ['77', true],
+    ['"77"', true],
+    ['1e99999', false],
+    ['"\\u0000"', false],
   ])('says of %s: %s', async (data, isFound) => {
     const dataText =
-      '{ "order": {"id": 4711, "more": 1}, "tags": ["a","b"], "none":null, "big": 9007199254740993, "text": "é \\"x\\"" }';
+      '{ "order": {"id": 4711, "more": 1}, "tags": ["a","b"], "none":null, "big": 9007199254740993, "text": "é \\"x\\"", "as": ["77"] }';
     const event = buildMovedEvent({ dataText });
     await write([event]);
     expect(await found(event, data)).toEqual(isFound ? [event.id] : []);
@@ -146,6 +158,14 @@ describePostgres('the search in the history', () => {
     beforeAll(async () => {
       for (let i = 0; i < events.length; i += 500) await write(events.slice(i, i + 500));
       await test.server.query('ANALYZE');
+    });
+
+    it('asks no index for a value at any place, and finds all that have it', async () => {
+      const search = jest.spyOn(test.database, 'search');
+      const wanted = inOrder.filter((event) => [dataOf(event).order.id, dataOf(event).rare].includes(399));
+      expect(await found({ accountId }, '399')).toEqual(wanted.map(({ id }) => id));
+      expect(search).not.toHaveBeenCalled();
+      search.mockRestore();
     });
 
     it('finds the one event, wherever it is', async () => {

@@ -19,7 +19,7 @@ export type MakeList = (part: Partial<ListPart>) => ListQuery;
 
 export interface SearchInput extends TimeRange, ListSpan {
   readonly accountId: AccountId;
-  /** The JSON text of an object that the data contains. */
+  /** The JSON text of an object that the data contains, or of a text or a number that is anywhere in it. */
   readonly pattern: string;
 }
 
@@ -88,7 +88,7 @@ export async function search<Row extends PlacedRow>(
   columns: string,
   input: SearchInput,
 ): Promise<SearchResult<Row>> {
-  const { isEmpty, isInNone, hasValues } = new JsonPattern(input.pattern);
+  const { isEmpty, isInNone, isIndexed } = new JsonPattern(input.pattern);
   if (isInNone) return { rows: [] };
   if (isEmpty) {
     const rows = await readList<Row>(
@@ -98,7 +98,7 @@ export async function search<Row extends PlacedRow>(
     );
     return { rows };
   }
-  return await new Search<Row>(database, makeList, columns, input, hasValues).run();
+  return await new Search<Row>(database, makeList, columns, input, isIndexed).run();
 }
 
 class Search<Row extends PlacedRow> {
@@ -113,7 +113,7 @@ class Search<Row extends PlacedRow> {
   /** From then on, the index gives too many. */
   #commonSince = Number.POSITIVE_INFINITY;
 
-  /** @param isIndexed whether the index knows the pattern: it has no paths without values. */
+  /** @param isIndexed whether the index knows the pattern. */
   constructor(
     private readonly database: PgDatabase,
     private readonly makeList: MakeList,
