@@ -13,12 +13,11 @@ export function useDraftChecks(): DraftChecks {
   const [checks, setChecks] = useState(() => noFaults);
   useEffect(() => {
     let isGone = false;
-    loadDraftChecks().then(
-      (loaded) => {
-        if (!isGone) setChecks(() => loaded);
-      },
-      () => undefined,
-    );
+    const load = async () => {
+      const loaded = await loadDraftChecks().catch(() => noFaults);
+      if (!isGone) setChecks(() => loaded);
+    };
+    void load();
     return () => {
       isGone = true;
     };
