@@ -296,7 +296,6 @@ describe('the list of deliveries', () => {
     await menu.click();
     await link.waitFor();
     await checkAccessibility(page);
-    await checkWidth(page);
     await page.keyboard.press('Escape');
     await link.waitFor({ state: 'detached' });
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Menu');

@@ -45,7 +45,7 @@ describe('accounts', () => {
     await page.getByRole('heading', { name: 'Made here' }).waitFor();
 
     await page.getByLabel('Weight').fill('7');
-    await page.getByLabel('Quota, in bytes').fill('1048576');
+    await page.getByLabel('Quota, MiB').fill('1');
     await page.getByText('That is 1 MiB.').waitFor();
     await page.getByLabel('Retention of its history').fill('30d');
     await page.getByRole('button', { name: 'Save' }).click();

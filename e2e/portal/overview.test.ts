@@ -50,6 +50,10 @@ const SEES_BARS = `(() => {
   return false;
 })()`;
 
+// A finger, which this browser has not: the first chart gets what a tap becomes.
+const tapAt = ({ x, y }: { readonly x: number; readonly y: number }) =>
+  `document.querySelector('figure .u-over').dispatchEvent(new PointerEvent('click', { pointerType: 'touch', clientX: ${x}, clientY: ${y} }))`;
+
 const figure = (page: Page, title: string) => page.getByRole('figure', { name: title });
 const card = (page: Page, name: string, value: string) =>
   page
@@ -71,8 +75,45 @@ describe('the overview', () => {
       .getByRole('region', { name: 'Most frequent responses' })
       .getByRole('link', { name: 'HTTP 5xx' })
       .click();
-    await page.waitForURL(/deliveries\?.*outcome=http_5xx/);
+    await page.waitForURL(/deliveries\?.*attempt=http_5xx/);
     await page.getByRole('table', { name: 'Deliveries' }).getByText('HTTP 500').first().waitFor();
+  });
+
+  it('begins with what is wrong, each with a link', async () => {
+    const page = await portal().signIn({ path: '/overview' });
+    const headline = page.locator('p', { hasText: 'An old system is disabled on' });
+    await headline.waitFor();
+    expect(await headline.innerText()).toMatch(/^An old system fails · An old system is disabled on /);
+    await headline.getByRole('link', { name: 'An old system fails' }).click();
+    await page.waitForURL(`**/webhooks/${badId}`);
+  });
+
+  it('says the values of a time to the keyboard and to a finger, and leads on from there', async () => {
+    const page = await portal().signIn({ path: '/overview?range=1h' });
+    const chart = figure(page, 'Attempts by response');
+    const walk = chart.getByRole('slider');
+    await chart.locator('canvas').waitFor();
+    await chart.getByText('All of this time').waitFor();
+    await walk.focus();
+    await page.keyboard.press('End');
+    await until(async () => {
+      await page.keyboard.press('ArrowLeft');
+      return /Delivered [1-9]/.test((await walk.getAttribute('aria-valuetext')) ?? '') || undefined;
+    });
+    const delivered = chart.locator('li', { hasText: 'Delivered' }).getByRole('link');
+    const shown = await delivered.innerText();
+    await page.keyboard.press('Escape');
+    await chart.getByText('All of this time').waitFor();
+
+    const box = await chart.locator('.u-over').boundingBox();
+    if (!box) throw new Error('The chart has no place.');
+    const bar = await lastFilledBar(page, box);
+    await page.evaluate(tapAt(bar));
+    await page.mouse.move(0, 0);
+    await delivered.waitFor();
+    expect(Number(shown)).toBeGreaterThan(0);
+    await delivered.click();
+    await page.waitForURL(/deliveries\?.*attempt=delivered/);
   });
 
   it('says how far it reaches, and does not move while it loads', async () => {
@@ -112,11 +153,12 @@ describe('the overview', () => {
     // The last bar but some: 12 of 13 five minutes are empty, and the newest is at the right end.
     const picked = await lastFilledBar(page, box);
     await page.mouse.click(picked.x, picked.y);
-    await page.waitForURL(/deliveries\?.*outcome=delivered/);
+    await page.waitForURL(/deliveries\?.*attempt=delivered/);
     const { searchParams } = new URL(page.url());
-    expect(Date.parse(searchParams.get('until') ?? '') - Date.parse(searchParams.get('since') ?? '')).toBe(
-      MINUTE_MS,
-    );
+    expect(
+      Date.parse(searchParams.get('attempted_until') ?? '') -
+        Date.parse(searchParams.get('attempted_since') ?? ''),
+    ).toBe(MINUTE_MS);
     await page.getByRole('table', { name: 'Deliveries' }).getByText('Delivered').first().waitFor();
 
     await page.goBack();
@@ -146,7 +188,7 @@ describe('the overview', () => {
     const link = table.getByRole('row').nth(1).getByRole('link').nth(2);
     await link.focus();
     await page.keyboard.press('Enter');
-    await page.waitForURL(/deliveries\?.*outcome=http_5xx/);
+    await page.waitForURL(/deliveries\?.*attempt=http_5xx/);
     await page.getByRole('table', { name: 'Deliveries' }).getByText('HTTP 500').first().waitFor();
   });
 
@@ -358,8 +400,9 @@ async function lastFilledBar(
   for (let left = box.width - 2; left > 0; left -= 2) {
     const x = box.x + left;
     await page.mouse.move(x, y);
-    const title = (await page.locator('.u-over').first().getAttribute('title')) ?? '';
-    if (/Delivered: [1-9]/.test(title)) return { x, y };
+    const legend = page.getByRole('figure', { name: 'Attempts by response' }).locator('[class*=legend] > li');
+    const delivered = await legend.filter({ hasText: 'Delivered' }).innerText();
+    if (/[1-9]/.test(delivered)) return { x, y };
   }
   throw new Error('All bars are empty.');
 }

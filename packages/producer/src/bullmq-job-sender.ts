@@ -3,8 +3,8 @@ import { Queue } from 'bullmq';
 import { EVENTS_QUEUE } from './contract';
 import type { EventJob } from './event';
 import type { RedisConnection } from './redis-connection';
+import type { ReplicaWait } from './redis-replica-wait';
 import { refusalIn } from './refusal';
-import type { ReplicaWait } from './replica-wait';
 import { within } from './within';
 
 /** Why jobs are not on the queue, or may be missing there. */

@@ -5,7 +5,7 @@ import { type AnyEvent, type EventInput, type EventJob, toEventJob } from './eve
 import { checkOptions } from './options';
 import { PublishError } from './publish-error';
 import { type ConnectionOptions, openRedis } from './redis-connection';
-import { ReplicaWait } from './replica-wait';
+import { ReplicaWait } from './redis-replica-wait';
 
 export type PublisherOptions = ConnectionOptions & {
   /** The longest wait for Redis when publishing, in milliseconds: 1 to a day. Default 5,000. */

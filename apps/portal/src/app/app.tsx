@@ -4,9 +4,11 @@ import { Router } from 'wouter';
 import { ApiContext } from '../api/api-context';
 import type { Api } from '../api/client';
 import { DraftsProvider } from '../components/drafts';
+import { WayIn } from '../components/problem';
 import { ToastProvider } from '../components/toasts';
 import type { LiveFeed } from '../live/live-feed';
 import { LiveProvider } from '../live/live-provider';
+import { entryUrl } from '../session/portal-settings';
 import { accountOf } from '../session/session';
 import { SessionContext, useSessionState } from '../session/session-context';
 import type { SessionStore } from '../session/session-store';
@@ -27,17 +29,19 @@ export function App({ session, signIn, api, queries, feed }: AppProps) {
   return (
     <CSPProvider disableStyleElements>
       <SessionContext value={session}>
-        <ApiContext value={api}>
-          <QueryClientProvider client={queries}>
-            <LiveProvider feed={feed}>
-              <ToastProvider>
-                <Router base="/portal">
-                  <SignedIn signIn={signIn} />
-                </Router>
-              </ToastProvider>
-            </LiveProvider>
-          </QueryClientProvider>
-        </ApiContext>
+        <WayIn value={() => entryUrl(session.settings)}>
+          <ApiContext value={api}>
+            <QueryClientProvider client={queries}>
+              <LiveProvider feed={feed}>
+                <ToastProvider>
+                  <Router base="/portal">
+                    <SignedIn signIn={signIn} />
+                  </Router>
+                </ToastProvider>
+              </LiveProvider>
+            </QueryClientProvider>
+          </ApiContext>
+        </WayIn>
       </SessionContext>
     </CSPProvider>
   );

@@ -1,11 +1,12 @@
-import { useContext } from 'react';
+import { createContext, useContext } from 'react';
 import { ProblemError } from '../api/problem';
-import { entryUrl } from '../session/portal-settings';
-import { SessionContext } from '../session/session-context';
 import { Button } from './button';
 import { CopyButton } from './copy-button';
 import styles from './problem.module.css';
 import { formatCountdown, useCountdown } from './use-countdown';
+
+/** The address of the page that gives a session, and leads back to this one; undefined: none is known. */
+export const WayIn = createContext<() => string | undefined>(() => undefined);
 
 export interface ProblemProps {
   readonly error: Error;
@@ -94,8 +95,7 @@ function WaitingButton({ until, label, onRetry }: WaitingButtonProps) {
 
 /** To the operator's page that gives a session, if there is one. */
 function EntryLink() {
-  const settings = useContext(SessionContext)?.settings;
-  const href = settings && entryUrl(settings);
+  const href = useContext(WayIn)();
   return href === undefined ? null : <a href={href}>Open the portal again</a>;
 }
 

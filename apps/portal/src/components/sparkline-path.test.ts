@@ -1,10 +1,10 @@
-import { pathOf } from './sparkline-path';
+import { pathOf, placesOf } from './sparkline-path';
 
-it('draws a line through what was measured, and leaves gaps where nothing was', () => {
-  expect(pathOf([0, 10, null, 5, null], 10)).toBe('M2 22L25 2M69.5 12h3');
+it('draws one line through all that was measured, over gaps', () => {
+  expect(pathOf(placesOf([0, 10, null, 5, null], 10))).toBe('M2 22L25 2L71 12');
 });
 
 it('stays inside, whatever the values', () => {
-  expect(pathOf([20], 10)).toBe('M0.5 2h3');
-  expect(pathOf([], 1)).toBe('');
+  expect(placesOf([20], 10)).toEqual([[2, 2]]);
+  expect(pathOf(placesOf([], 1))).toBe('');
 });

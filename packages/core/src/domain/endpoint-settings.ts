@@ -79,7 +79,7 @@ export const endpointSettings = {
       hint: 'How long an attempt may take: 1 to 60 seconds. Empty: the default of the service.',
       unit: SECONDS,
     },
-    fact: { label: 'Time-out', unit: 'ms' },
+    fact: { label: 'Time-out' },
     flag: { argument: '<n>', help: 'how many milliseconds an attempt may take' },
   },
   retry_schedule: {
@@ -212,7 +212,7 @@ export const endpointSettings = {
           hint: 'How long an event waits for others: 0 to 60 seconds. Empty: it does not wait.',
           unit: SECONDS,
         },
-        fact: { label: 'Waits for others', unit: 'ms' },
+        fact: { label: 'Waits for others' },
         flag: { argument: '<n>', help: 'how many milliseconds an event waits for others' },
       },
       max_bytes: {
@@ -226,7 +226,7 @@ export const endpointSettings = {
           hint: 'The most that a request with several events has: 1 to 1024 KiB. Empty: 1024 KiB.',
           unit: KIBIBYTES,
         },
-        fact: { label: 'Bytes in one request' },
+        fact: { label: 'Size of one request' },
         flag: { argument: '<n>', help: 'the most bytes in a request with several events' },
       },
     },
@@ -260,7 +260,7 @@ export const endpointSettings = {
           hint: 'Only the newest event of a group within this time is sent, up to 3600 seconds. Needs the order within groups. Empty: all are sent.',
           unit: SECONDS,
         },
-        fact: { label: 'Coalesces within', unit: 'ms' },
+        fact: { label: 'Coalesces within' },
         flag: { argument: '<n>', help: 'send only the newest event of a group within so many milliseconds' },
       },
     },
@@ -288,7 +288,7 @@ interface SettingTexts {
   readonly description: string;
   /** Its field among the portal's advanced settings; without one, the form has a place of its own for it. */
   readonly field?: SettingField;
-  /** How the portal shows it where it is set, with the unit after the value. */
+  /** How the portal shows it where it is set, with the unit after the value, unless its field has one. */
   readonly fact?: { readonly label: string; readonly unit?: string };
   /** Of the command line; its name follows from the member's. */
   readonly flag: { readonly argument: string; readonly help: string };

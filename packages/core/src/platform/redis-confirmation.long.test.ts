@@ -130,6 +130,7 @@ it('the replicas of another server confirm nothing', async () => {
   // Until its two connections are there, it says so.
   const whyNot = async () => (await confirmation.lookFor(mark))?.cause;
   while (!/replaced/.test(String(await whyNot())));
+  await expect(confirmation.confirm(mark)).rejects.toMatchObject({ code: 'storage_unavailable' });
 });
 
 it('all that is written in one turn of the event loop, and while a wait is under way, waits once', async () => {

@@ -69,7 +69,7 @@ export function filtersOf(texts: FilterTexts): DeliveryFilters {
 }
 
 /** Those that any attempt of a delivery decides. */
-export function attemptFiltersOf({
+function attemptFiltersOf({
   attempt,
   attempted_since: since,
   attempted_until: until,
@@ -81,7 +81,7 @@ export function attemptFiltersOf({
   };
 }
 
-export type AttemptFilters = Pick<DeliveryFilters, 'attempted_since' | 'attempted_until' | 'attempt_outcome'>;
+type AttemptFilters = Pick<DeliveryFilters, 'attempted_since' | 'attempted_until' | 'attempt_outcome'>;
 
 /** Whether an attempt with this outcome is looked for. */
 export function isWanted(asked: string, outcome: AttemptOutcome): boolean {

@@ -1,4 +1,4 @@
-import type { Columns, Series } from '../overview/columns';
+import { type Columns, fromBegin, type Series } from '../overview/columns';
 import type { HeavyAccount, Measure, Sample } from './use-last-day';
 
 const HOUR_MS = 3_600_000;
@@ -41,7 +41,7 @@ export function sampleColumns(
   const at = new Map(
     samples.map((sample) => [Math.floor(Date.parse(sample.sampled_at) / lengthMs) * lengthMs, sample]),
   );
-  return { starts, lengthMs, series: read(at, starts) };
+  return fromBegin({ starts, lengthMs, series: read(at, starts) }, 'lines');
 }
 
 function startsIn({ since, until }: DayRange, lengthMs: number): number[] {
@@ -102,11 +102,8 @@ export function accountColumns(accounts: readonly HeavyAccount[], by: Measure, r
     values: valuesOf([account]),
     leads: { account: account.account_id },
   }));
-  if (others.length === 0) return { starts, lengthMs: HOUR_MS, series };
+  if (others.length === 0) return fromBegin({ starts, lengthMs: HOUR_MS, series }, 'bars');
   const label = `The next ${others.length}`;
-  return {
-    starts,
-    lengthMs: HOUR_MS,
-    series: [...series, { label, color: OTHER_COLOR, values: valuesOf(others) }],
-  };
+  const all = [...series, { label, color: OTHER_COLOR, values: valuesOf(others) }];
+  return fromBegin({ starts, lengthMs: HOUR_MS, series: all }, 'bars');
 }

@@ -1,7 +1,17 @@
-import { lazy, Suspense, useEffect, useId, useRef, useState } from 'react';
+import {
+  type FocusEvent,
+  type KeyboardEvent,
+  lazy,
+  type ReactNode,
+  Suspense,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from 'react';
 import { Link } from 'wouter';
 import { Button } from '../../components/button';
-import { type Columns, csvOf, type Series } from './columns';
+import { type Columns, csvOf, isNothing, type Series } from './columns';
 import styles from './overview.module.css';
 import type { PlotProps } from './plot';
 import plotStyles from './plot.module.css';
@@ -25,12 +35,6 @@ export interface ChartFigureProps extends Omit<PlotProps, 'columns'> {
   readonly onOpen?: ((href: string) => void) | undefined;
 }
 
-// A line at 0 says something: a success rate of 0 %, say.
-const isNothing = {
-  bars: (value: number | null) => !value,
-  lines: (value: number | null) => value === null,
-} as const;
-
 /** A chart, the same as a table, and both to take along. */
 export function ChartFigure({ title, columns, hrefOf: whereOf, onOpen, ...plot }: ChartFigureProps) {
   const id = useId();
@@ -42,6 +46,8 @@ export function ChartFigure({ title, columns, hrefOf: whereOf, onOpen, ...plot }
     columns !== undefined && columns.series.every(({ values }) => values.every(isNothing[plot.kind]));
   const hrefOf = (start: number, series?: Series) =>
     columns && whereOf?.(start, start + columns.lengthMs, series);
+  const { pointed, pinned, setPointed, setPinned } = useMarks(columns);
+  const shown = pointed ?? pinned;
   const open = (start: number, series?: Series) => {
     const href = hrefOf(start, series);
     if (href !== undefined) onOpen?.(href);
@@ -50,7 +56,12 @@ export function ChartFigure({ title, columns, hrefOf: whereOf, onOpen, ...plot }
   return (
     <figure ref={figure} className={styles['figure']} aria-labelledby={id} aria-busy={!columns}>
       <div className={styles['figureHead']}>
-        <h2 id={id}>{title}</h2>
+        <h2 id={id}>
+          {title}
+          {columns?.begin !== undefined && (
+            <span className={styles['begin']}> since {beginText(columns.begin, columns)}</span>
+          )}
+        </h2>
         <div className={styles['tools']}>
           <Button
             size="small"
@@ -90,33 +101,176 @@ export function ChartFigure({ title, columns, hrefOf: whereOf, onOpen, ...plot }
           <div className={styles['chart']}>
             {isEmpty && <p className={styles['none']}>Nothing in this period.</p>}
             {columns && !isEmpty && (
-              <Suspense fallback={<div aria-busy="true" />}>
-                <Plot columns={columns} {...plot} onPick={whereOf && open} />
-              </Suspense>
+              <Walk
+                title={title}
+                columns={columns}
+                format={plot.format}
+                at={pinned}
+                onMove={setPinned}
+                onEnter={(start) => open(start)}
+              >
+                <Suspense fallback={<div aria-busy="true" />}>
+                  <Plot
+                    columns={columns}
+                    {...plot}
+                    onPick={whereOf && open}
+                    marked={pointed === undefined ? pinned : undefined}
+                    onPoint={setPointed}
+                    onTap={(index) => setPinned(index === pinned ? undefined : index)}
+                  />
+                </Suspense>
+              </Walk>
             )}
           </div>
-          <Legend series={isEmpty ? [] : (columns?.series ?? [])} />
+          <Legend
+            columns={isEmpty ? undefined : columns}
+            format={plot.format}
+            isSum={plot.kind === 'bars'}
+            at={shown}
+            hrefOf={pinned !== undefined && shown === pinned ? hrefOf : undefined}
+          />
         </>
       )}
     </figure>
   );
 }
 
-/** There also without any: nothing may move when they come. */
-function Legend({ series }: { readonly series: readonly Series[] }) {
+/** The places of the times that the pointer is at, and that stays marked. Those of other columns are none. */
+function useMarks(columns: Columns | undefined) {
+  const [pointed, setPointed] = useState<number>();
+  const [pinnedAt, setPinnedAt] = useState<number>();
+  const pinned = columns?.starts.findIndex((start) => start === pinnedAt) ?? -1;
+  const length = columns?.starts.length ?? 0;
+  return {
+    pointed: pointed !== undefined && pointed < length ? pointed : undefined,
+    pinned: pinned < 0 ? undefined : pinned,
+    setPointed,
+    setPinned: (index: number | undefined) =>
+      setPinnedAt(index === undefined ? undefined : columns?.starts[index]),
+  };
+}
+
+interface WalkProps {
+  readonly title: string;
+  readonly columns: Columns;
+  readonly format: (value: number) => string;
+  readonly at: number | undefined;
+  readonly onMove: (index: number | undefined) => void;
+  readonly onEnter: (start: number) => void;
+  readonly children: ReactNode;
+}
+
+/** Arrow keys, Home and End walk through the times of a chart, and screen readers say the values. Enter opens the list of one. */
+function Walk({ title, columns, format, at, onMove, onEnter, children }: WalkProps) {
+  const last = columns.starts.length - 1;
+  const now = at ?? last;
+  const steps: Readonly<Partial<Record<string, number>>> = {
+    ArrowLeft: now - 1,
+    ArrowDown: now - 1,
+    ArrowRight: at === undefined ? last : now + 1,
+    ArrowUp: at === undefined ? last : now + 1,
+    Home: 0,
+    End: last,
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const start = at === undefined ? undefined : columns.starts[at];
+    const step = steps[event.key];
+    if (step !== undefined) onMove(Math.min(Math.max(step, 0), last));
+    else if (event.key === 'Escape') onMove(undefined);
+    else if (event.key === 'Enter' && start !== undefined) onEnter(start);
+    else return;
+    event.preventDefault();
+  };
+  const onBlur = ({ relatedTarget, currentTarget }: FocusEvent) => {
+    // The links of the values stay where they are.
+    if (!currentTarget.closest('figure')?.contains(relatedTarget)) onMove(undefined);
+  };
+  const values = columns.series.flatMap(({ label, values: all }) => {
+    const value = all[now];
+    return value === null || value === undefined ? [] : `${label} ${format(value)}`;
+  });
   return (
-    <ul className={styles['legend']}>
-      {series.map(({ label, color, isDashed = false }) => (
-        <li key={label}>
-          <span
-            aria-hidden="true"
-            className={`${plotStyles[`series${color}`]} ${styles[isDashed ? 'dashed' : 'swatch']}`}
-          />
-          {label}
-        </li>
-      ))}
-    </ul>
+    <div
+      className={styles['walk']}
+      // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- an <input> could not have the chart in it
+      role="slider"
+      tabIndex={0}
+      aria-label={`${title}: the values of a time`}
+      aria-valuemin={0}
+      aria-valuemax={last}
+      aria-valuenow={now}
+      aria-valuetext={`${timeText(columns, now)}: ${values.join(', ') || 'nothing'}`}
+      onKeyDown={onKeyDown}
+      onBlur={onBlur}
+    >
+      {children}
+    </div>
   );
+}
+
+interface LegendProps {
+  /** undefined: there is nothing to explain. It keeps its place. */
+  readonly columns: Columns | undefined;
+  readonly format: (value: number) => string;
+  /** Without a time it says the sums of all. */
+  readonly isSum: boolean;
+  readonly at: number | undefined;
+  readonly hrefOf: ((start: number, series?: Series) => string | undefined) | undefined;
+}
+
+/** The series, with their values at the marked time. */
+function Legend({ columns, format, isSum, at, hrefOf }: LegendProps) {
+  const start = at === undefined ? undefined : columns?.starts[at];
+  const valueOf = ({ values }: Series) => {
+    if (at !== undefined) return values[at] ?? null;
+    return isSum ? values.reduce<number>((sum, value) => sum + (value ?? 0), 0) : null;
+  };
+  return (
+    <>
+      <p className={styles['moment']}>
+        {columns && at === undefined && (isSum ? 'All of this time' : 'Point at a time to see its values')}
+        {columns && at !== undefined && start !== undefined && (
+          <LinkIf href={hrefOf?.(start)}>{timeText(columns, at)}</LinkIf>
+        )}
+      </p>
+      <ul className={styles['legend']}>
+        {columns?.series.map((one) => {
+          const { label, color, isDashed = false, leads } = one;
+          const value = valueOf(one);
+          return (
+            <li key={label}>
+              <span
+                aria-hidden="true"
+                className={`${plotStyles[`series${color}`]} ${styles[isDashed ? 'dashed' : 'swatch']}`}
+              />
+              <span>{label}</span>
+              <span className={styles['legendValue']}>
+                <LinkIf href={value && leads && start !== undefined ? hrefOf?.(start, one) : undefined}>
+                  {value === null ? '' : format(value)}
+                </LinkIf>
+              </span>
+            </li>
+          );
+        })}
+      </ul>
+    </>
+  );
+}
+
+const clocks = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
+const DAY_MS = 86_400_000;
+
+function beginText(begin: number, { starts }: Columns): string {
+  return (begin > (starts.at(-1) ?? 0) - DAY_MS ? clocks : times).format(begin);
+}
+
+const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
+
+/** From when to when the time at a place of a chart goes. */
+function timeText({ starts, lengthMs }: Columns, index: number): string {
+  const start = starts[index] ?? 0;
+  if (lengthMs >= DAY_MS) return dates.format(start);
+  return times.formatRange(start, start + lengthMs);
 }
 
 interface ValuesTableProps {

@@ -1,4 +1,5 @@
 import type { DeliveryMetrics, EventMetrics, MetricsPoint } from '../../api/metrics-queries';
+import { FAILED } from '../deliveries/filters-in-url';
 import { outcomes } from '../deliveries/words';
 
 /** Values over time, one for each start; null where nothing was measured. */
@@ -18,7 +19,15 @@ export interface Columns {
   readonly starts: readonly number[];
   readonly lengthMs: number;
   readonly series: readonly Series[];
+  /** The first time with anything, of a chart that begins later than it was asked to. Milliseconds since the Unix epoch. */
+  readonly begin?: number | undefined;
 }
+
+/** Whether a value says nothing. A line at 0 says something: a success rate of 0 %, say. */
+export const isNothing = {
+  bars: (value: number | null | undefined) => !value,
+  lines: (value: number | null | undefined) => value === null || value === undefined,
+} as const;
 
 const MOST_KINDS = 6;
 // Those of each stay the same, whatever else there is.
@@ -62,10 +71,12 @@ export function responseSeries(metrics: DeliveryMetrics, starts: readonly number
     label: outcomes[outcome as keyof typeof outcomes] ?? outcome,
     color: COLORS[outcome] ?? free.pop() ?? OTHER_COLOR,
     values: valuesOf((one) => one === outcome),
-    leads: { outcome },
+    leads: { attempt: outcome },
   }));
   if (failed.length <= named.length) return series;
-  return [...series, { label: 'Other', color: OTHER_COLOR, values: valuesOf((one) => !isNamed(one)) }];
+  const others = failed.slice(named.length).map(([outcome]) => outcome);
+  const values = valuesOf((one) => !isNamed(one));
+  return [...series, { label: 'Other', color: OTHER_COLOR, values, leads: { attempt: others.join(',') } }];
 }
 
 /** For what is counted by something else than responses. */
@@ -76,9 +87,14 @@ export function deliveredSeries(metrics: DeliveryMetrics, starts: readonly numbe
       label: 'Delivered',
       color: 1,
       values: starts.map((start) => at.get(start)?.delivered ?? 0),
-      leads: { outcome: 'delivered' },
+      leads: { attempt: 'delivered' },
     },
-    { label: 'Failed', color: 2, values: starts.map((start) => at.get(start)?.failed ?? 0) },
+    {
+      label: 'Failed',
+      color: 2,
+      values: starts.map((start) => at.get(start)?.failed ?? 0),
+      leads: { attempt: FAILED },
+    },
   ];
 }
 
@@ -116,6 +132,25 @@ function sumAt(starts: readonly number[], points: readonly MetricsPoint[]): numb
     sums.set(at, (sums.get(at) ?? 0) + attempts);
   }
   return starts.map((start) => sums.get(start) ?? 0);
+}
+
+const LEAST_INTERVALS = 4;
+
+/**
+ * Without the times before the first one with anything in it, but for one: a chart says nothing by an empty half.
+ *
+ * @param isCut earlier times were left out already.
+ */
+export function fromBegin(columns: Columns, kind: keyof typeof isNothing, isCut = false): Columns {
+  const { starts, series } = columns;
+  const first = starts.findIndex((_start, i) => series.some(({ values }) => !isNothing[kind](values[i])));
+  const from = Math.min(first - 1, starts.length - LEAST_INTERVALS);
+  const isLate = from >= starts.length / 4;
+  if (first < 0 || (!isLate && !isCut)) return columns;
+  const begin = starts[first];
+  if (!isLate) return { ...columns, begin };
+  const rest = series.map((one) => ({ ...one, values: one.values.slice(from) }));
+  return { ...columns, starts: starts.slice(from), series: rest, begin };
 }
 
 /** One upon the other, the first at the bottom: of each, where it ends. */

@@ -95,7 +95,8 @@ function useHasArrived({ eventId, deliveryId }: Sent = {}): boolean {
   return [test.data, ...deliveries].some((delivery) => delivery?.status === 'delivered');
 }
 
-const listed = new Intl.ListFormat('en');
+const and = new Intl.ListFormat('en');
+const or = new Intl.ListFormat('en', { type: 'disjunction' });
 
 /** What the session may do here, before somebody looks for a button that it does not have. */
 function Allowed() {
@@ -111,11 +112,11 @@ function Allowed() {
   return (
     <p>
       {allowed.length > 0
-        ? `With your link you can ${listed.format(allowed)}.`
+        ? `With your link you can ${and.format(allowed)}.`
         : 'Your link allows you to look, and to change nothing.'}
       {allowed.length > 0 &&
         others.length > 0 &&
-        ` You cannot ${new Intl.ListFormat('en', { type: 'disjunction' }).format(others)}: ask for a link that allows it.`}
+        ` You cannot ${or.format(others)}: ask for a link that allows it.`}
     </p>
   );
 }

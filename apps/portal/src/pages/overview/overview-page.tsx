@@ -1,37 +1,25 @@
 import { useMemo, useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
-import {
-  type DeliveryMetrics,
-  type MetricsPoint,
-  type Standings,
-  useDeliveryMetrics,
-  useEventMetrics,
-  useStandings,
-} from '../../api/metrics-queries';
+import type { DeliveryMetrics, MetricsPoint, Standings } from '../../api/metrics-queries';
 import { type Column, DataTable } from '../../components/data-table';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
+import { FAILED } from '../deliveries/filters-in-url';
 import { useWebhookNames } from '../deliveries/use-webhook-names';
 import { outcomes } from '../deliveries/words';
 import { PageHeader } from '../page-header';
 import { formatCount, formatMs, formatRate } from '../webhooks/health-figures';
 import { ChartFigure } from './chart-figure';
-import {
-  type Columns,
-  deliveredSeries,
-  eventSeries,
-  rateSeries,
-  responseSeries,
-  type Series,
-  startsOf,
-  timeSeries,
-} from './columns';
+import type { Series } from './columns';
 import { FirstRun } from './first-run';
+import { Headline } from './headline';
 import styles from './overview.module.css';
-import { deliveriesHref, INTERVAL_MS, type Period, periodOf, timesOf } from './period';
+import { attemptsHref, periodOf, timesOf } from './period';
 import { PeriodBar } from './period-bar';
 import { StandingsSections } from './standings';
+import { Tiles } from './tiles';
 import { useFresh } from './use-fresh';
+import { type Scope, useOverview } from './use-overview';
 
 const MOST_LISTED = 8;
 const RECENT =
@@ -60,20 +48,20 @@ export function OverviewPage() {
     });
   const draw = (since: number, until: number) => change({ range: undefined, ...timesOf({ since, until }) });
   const hrefOf = (since: number, until: number, series?: Series) =>
-    deliveriesHref(since, until, { ...filters, ...series?.leads });
+    attemptsHref(since, until, { ...filters, ...series?.leads });
   const chart = { hrefOf, onRange: draw, onOpen: (href: string) => navigate(href) };
   const isWhole = Object.keys(scope).length === 0;
-  const { total, responses, course, events } = read;
   const firstRun = useFirstRun(read.standings);
   const isFirstRun = isWhole && firstRun.webhooks !== undefined;
   const beginning = (
     <>
       <PageHeader title="Overview" state={!isWhole && <ScopeName {...scope} names={names} />} />
+      {isWhole && !isFirstRun && <Headline standings={read.standings} now={now} />}
       {isFirstRun && <FirstRun webhooks={firstRun.webhooks ?? []} onDone={firstRun.hide} />}
     </>
   );
   // Charts of nothing would hide the steps, which stay the same element when there is something.
-  if (isFirstRun && total.data?.data.length === 0) return <>{beginning}</>;
+  if (isFirstRun && read.total?.data.length === 0) return <>{beginning}</>;
 
   return (
     <>
@@ -82,15 +70,21 @@ export function OverviewPage() {
       {/* There in any case: nothing may move when it is known which. */}
       <p className={styles['note']}>
         {HINT}
-        {total.data?.source === 'recent' && <span> {RECENT}</span>}
+        {read.total?.source === 'recent' && <span> {RECENT}</span>}
       </p>
       {read.error && <Problem error={read.error} onRetry={read.retry} />}
-      <Cards total={total.data} events={isWhole ? (events.data?.data ?? []) : undefined} />
+      <Tiles
+        total={read.total}
+        before={read.before}
+        events={read.events}
+        filters={filters}
+        isOpen={period.until === undefined}
+      />
       <div className={styles['charts']}>
         <div className={styles['wide']}>
           <ChartFigure
             title="Attempts by response"
-            columns={responses}
+            columns={read.responses}
             kind="bars"
             format={formatCount}
             {...chart}
@@ -108,7 +102,7 @@ export function OverviewPage() {
         )}
         <ChartFigure
           title="Success rate"
-          columns={course?.rate}
+          columns={read.rate}
           kind="lines"
           format={formatRate}
           most={1}
@@ -117,7 +111,7 @@ export function OverviewPage() {
         <div className={isWhole ? styles['wide'] : undefined}>
           <ChartFigure
             title="Time to the response, and lag"
-            columns={course?.times}
+            columns={read.times}
             kind="lines"
             format={formatMs}
             isCount
@@ -128,8 +122,8 @@ export function OverviewPage() {
       {isWhole && (
         <>
           <div className={styles['lists']}>
-            <Worst metrics={read.byWebhook} names={names} period={period} />
-            <Responses metrics={read.byOutcome} period={period} />
+            <Worst metrics={read.byWebhook} names={names} />
+            <Responses metrics={read.byOutcome} />
           </div>
           <StandingsSections standings={read.standings} names={names} />
         </>
@@ -154,11 +148,6 @@ function useFirstRun(standings: Standings | undefined): FirstRunState {
   return { webhooks: state === 'shown' ? standings?.webhooks : undefined, hide: () => setState('hidden') };
 }
 
-interface Scope {
-  readonly webhook_id?: string;
-  readonly event_type?: string;
-}
-
 function scopeOf(search: URLSearchParams): Scope {
   const [webhook, type] = [search.get('webhook'), search.get('type')];
   if (webhook) return { webhook_id: webhook };
@@ -167,55 +156,6 @@ function scopeOf(search: URLSearchParams): Scope {
 
 function filtersOf({ webhook_id: webhook, event_type: type }: Scope): Readonly<Record<string, string>> {
   return { ...(webhook !== undefined && { webhook }), ...(type !== undefined && { type }) };
-}
-
-function useOverview({ interval: wanted, ...period }: Period, scope: Scope) {
-  const times = timesOf(period);
-  const isWhole = Object.keys(scope).length === 0;
-  const total = useDeliveryMetrics({ interval: 'total', ...times, ...scope });
-  // Without a history there are no days of deliveries.
-  const interval = wanted === '1d' && total.data?.source === 'recent' ? '1h' : wanted;
-  const isKnown = wanted !== '1d' || total.data !== undefined;
-  const course = useDeliveryMetrics({ interval, ...times, ...scope }, isKnown);
-  // Counts of one webhook or type are not kept by response.
-  const byResponse = useDeliveryMetrics(
-    { interval, ...times, ...scope, ...(isWhole && { group_by: 'outcome' }) },
-    isKnown,
-  );
-  const byOutcome = useDeliveryMetrics({ interval: 'total', group_by: 'outcome', ...times });
-  const byWebhook = useDeliveryMetrics({ interval: 'total', group_by: 'webhook_id', ...times });
-  const events = useEventMetrics({ interval: wanted, ...times }, { isWanted: isWhole });
-  const standings = useStandings();
-  const all = [total, course, byResponse, byOutcome, byWebhook, standings, ...(isWhole ? [events] : [])];
-
-  return {
-    total,
-    events,
-    error: all.find(({ error }) => error)?.error,
-    retry: () => all.forEach(({ refetch }) => void refetch()),
-    responses: useColumns(byResponse.data, isWhole ? responseSeries : deliveredSeries),
-    course: {
-      rate: useColumns(course.data, rateSeries),
-      times: useColumns(course.data, timeSeries),
-    },
-    accepted: useColumns(events.data, eventSeries),
-    byOutcome: byOutcome.data,
-    byWebhook: byWebhook.data,
-    standings: standings.data,
-  };
-}
-
-/** The same object while nothing has changed: the chart is not drawn again. */
-function useColumns<Metrics extends Pick<DeliveryMetrics, 'interval' | 'since' | 'until'>>(
-  metrics: Metrics | undefined,
-  read: (metrics: Metrics, starts: readonly number[]) => readonly Series[],
-): Columns | undefined {
-  return useMemo(() => {
-    if (!metrics || metrics.interval === 'total') return undefined;
-    const lengthMs = INTERVAL_MS[metrics.interval];
-    const starts = startsOf(metrics, lengthMs);
-    return { starts, lengthMs, series: read(metrics, starts) };
-  }, [metrics, read]);
 }
 
 function ScopeName({
@@ -236,60 +176,21 @@ function ScopeName({
   );
 }
 
-interface CardsProps {
-  readonly total: DeliveryMetrics | undefined;
-  /** Absent: they are not counted. */
-  readonly events: readonly { readonly events: number }[] | undefined;
-}
-
-function Cards({ total, events }: CardsProps) {
-  const point = total?.data[0];
-  const attempts = point?.attempts ?? 0;
-  const pair = (p50: number | null | undefined, p95: number | null | undefined) =>
-    [formatMs(p50 ?? null), `p95 ${formatMs(p95 ?? null)}`] as const;
-  const cards: readonly (readonly [name: string, value: string, detail?: string])[] = [
-    ...(events
-      ? [['Events accepted', formatCount(events.reduce((sum, one) => sum + one.events, 0))] as const]
-      : []),
-    ['Attempts', formatCount(attempts), `${formatCount(point?.retried ?? 0)} of them retries`],
-    [
-      'Success rate',
-      formatRate(attempts === 0 ? null : (point?.delivered ?? 0) / attempts),
-      `${formatCount(point?.failed ?? 0)} failed`,
-    ],
-    ['Exhausted', formatCount(point?.exhausted ?? 0), 'given up after the last retry'],
-    ['Time to the response', ...pair(point?.p50_ms, point?.p95_ms)],
-    ['Lag', ...pair(point?.lag_p50_ms, point?.lag_p95_ms)],
-  ];
-  return (
-    <dl className={styles['cards']} aria-label="All of this time" aria-busy={!total}>
-      {cards.map(([name, value, detail = '']) => (
-        <div key={name} className={styles['card']}>
-          <dt>{name}</dt>
-          <dd className={styles['value']}>{total ? value : ' '}</dd>
-          <dd className={styles['detail']}>{total ? detail : ' '}</dd>
-        </div>
-      ))}
-    </dl>
-  );
-}
-
 interface WorstProps {
   readonly metrics: DeliveryMetrics | undefined;
   readonly names: ReadonlyMap<string, string>;
-  readonly period: Period;
 }
 
 /** The webhooks at which most attempts have failed. */
-function Worst({ metrics, names, period }: WorstProps) {
+function Worst({ metrics, names }: WorstProps) {
   const [, navigate] = useLocation();
   const rows = metrics?.data
     .filter(({ failed }) => failed > 0)
     .toSorted((a, b) => b.failed - a.failed)
     .slice(0, MOST_LISTED);
-  const columns = useMemo(() => worstColumns(names), [names]);
+  const columns = useMemo(() => worstColumns(names, metrics), [names, metrics]);
   const open = ({ group: { webhook_id: webhook = '' } }: MetricsPoint) =>
-    navigate(deliveriesHref(period.since, period.end, { webhook }));
+    navigate(countedHref(metrics, { webhook, attempt: FAILED }));
   return (
     <Section title="Webhooks that fail most">
       {rows?.length === 0 ? (
@@ -307,7 +208,19 @@ function Worst({ metrics, names, period }: WorstProps) {
   );
 }
 
-const worstColumns = (names: ReadonlyMap<string, string>): readonly Column<MetricsPoint>[] => [
+/** The address of the attempts that were counted. */
+function countedHref(
+  metrics: DeliveryMetrics | undefined,
+  filters: Readonly<Record<string, string>>,
+): string {
+  const [since, until] = [metrics?.since, metrics?.until].map((time) => Date.parse(time ?? ''));
+  return since && until ? attemptsHref(since, until, filters) : '/deliveries';
+}
+
+const worstColumns = (
+  names: ReadonlyMap<string, string>,
+  metrics: DeliveryMetrics | undefined,
+): readonly Column<MetricsPoint>[] => [
   {
     id: 'webhook',
     header: 'Webhook',
@@ -317,13 +230,22 @@ const worstColumns = (names: ReadonlyMap<string, string>): readonly Column<Metri
       </Link>
     ),
   },
-  { id: 'failed', header: 'Failed', width: '96px', cell: ({ failed }) => formatCount(failed) },
+  {
+    id: 'failed',
+    header: 'Failed',
+    width: '96px',
+    cell: ({ group: { webhook_id: webhook = '' }, failed }) => (
+      <Link href={countedHref(metrics, { webhook, attempt: FAILED })}>{formatCount(failed)}</Link>
+    ),
+  },
   {
     id: 'attempts',
     header: 'Attempts',
     width: '96px',
     from: 'medium',
-    cell: ({ attempts }) => formatCount(attempts),
+    cell: ({ group: { webhook_id: webhook = '' }, attempts }) => (
+      <Link href={countedHref(metrics, { webhook })}>{formatCount(attempts)}</Link>
+    ),
   },
   {
     id: 'rate',
@@ -336,11 +258,10 @@ const worstColumns = (names: ReadonlyMap<string, string>): readonly Column<Metri
 
 interface ResponsesProps {
   readonly metrics: DeliveryMetrics | undefined;
-  readonly period: Period;
 }
 
 /** The responses to attempts, the most frequent first. */
-function Responses({ metrics, period }: ResponsesProps) {
+function Responses({ metrics }: ResponsesProps) {
   const rows = metrics?.data.toSorted((a, b) => b.attempts - a.attempts).slice(0, MOST_LISTED) ?? [];
   const all = rows.reduce((sum, { attempts }) => sum + attempts, 0);
   return (
@@ -349,7 +270,7 @@ function Responses({ metrics, period }: ResponsesProps) {
       <ul className={styles['responses']}>
         {rows.map(({ group: { outcome = 'delivered' }, attempts }) => (
           <li key={outcome}>
-            <Link href={deliveriesHref(period.since, period.end, { outcome })}>{outcomes[outcome]}</Link>
+            <Link href={countedHref(metrics, { attempt: outcome })}>{outcomes[outcome]}</Link>
             <span className={styles['number']}>{formatCount(attempts)}</span>
             <meter aria-label={outcomes[outcome]} max={all} value={attempts} />
           </li>

@@ -1,7 +1,8 @@
 import type { DeliveryMetrics, MetricsPoint } from '../../api/metrics-queries';
-import { csvOf, rateSeries, responseSeries, seriesAt, stacked, startsOf } from './columns';
-import { deliveriesHref, intervalFor, periodOf } from './period';
+import { csvOf, fromBegin, rateSeries, responseSeries, seriesAt, stacked, startsOf } from './columns';
+import { attemptsHref, intervalFor, periodFrom, periodOf } from './period';
 import { schemaOf } from './schema-of';
+import { moreText } from './tiles';
 
 const HOUR_MS = 3_600_000;
 const NOW = Date.parse('2026-11-26T12:34:56Z');
@@ -36,10 +37,22 @@ describe('a period', () => {
     ]);
   });
 
-  it('leads to its deliveries', () => {
-    expect(deliveriesHref(NOW, NOW + 1, { outcome: 'http_5xx' })).toBe(
-      '/deliveries?outcome=http_5xx&range=custom&since=2026-11-26T12%3A34%3A56.000Z&until=2026-11-26T12%3A34%3A56.001Z',
+  it('leads to the attempts that began in it', () => {
+    expect(attemptsHref(NOW, NOW + 1, { attempt: 'http_5xx' })).toBe(
+      '/deliveries?attempt=http_5xx&attempted_since=2026-11-26T12%3A34%3A56.000Z&attempted_until=2026-11-26T12%3A34%3A56.001Z',
     );
+  });
+
+  it.each([
+    ['2026-11-25T18:00:00Z', '1h', '2026-11-25T12:00:00Z'],
+    ['2026-11-26T10:00:00Z', '1m', '2026-11-26T10:00:00Z'],
+    ['2026-11-26T12:34:00Z', '1m', '2026-11-26T12:21:00Z'],
+  ])('of a day with nothing before %s is drawn by %s from %s on', (begin, interval, since) => {
+    expect(periodFrom(of(''), at(begin))).toMatchObject({ interval, since: at(since) });
+  });
+
+  it('in which there is nothing is drawn whole', () => {
+    expect(periodFrom(of(''), undefined)).toEqual(of(''));
   });
 });
 
@@ -77,7 +90,7 @@ describe('columns', () => {
       ['Other', 11, 0],
     ]);
     expect(new Set(series.map(({ color }) => color)).size).toBe(series.length);
-    expect(series.at(-1)?.leads).toBeUndefined();
+    expect(series.at(-1)?.leads).toEqual({ attempt: 'http_3xx,network_error' });
   });
 
   it('are stacked, and tell which of them a height is in', () => {
@@ -103,6 +116,36 @@ describe('columns', () => {
       `start,"Success"\r\n${FIRST},0.75\r\n${SECOND},\r\n`,
     );
   });
+});
+
+it('begins a chart where something begins, and says so', () => {
+  const starts = Array.from({ length: 24 }, (_, i) => i * HOUR_MS);
+  const from = (first: number, before: number | null = 0) =>
+    fromBegin(
+      {
+        starts,
+        lengthMs: HOUR_MS,
+        series: [{ label: 'Events', color: 1, values: starts.map((_, i) => (i < first ? before : i)) }],
+      },
+      before === 0 ? 'bars' : 'lines',
+    );
+  expect(from(9).begin).toBe(9 * HOUR_MS);
+  expect(from(9).series[0]?.values.slice(0, 3)).toEqual([0, 9, 10]);
+  expect(from(9, null).series[0]?.values.slice(0, 3)).toEqual([null, 9, 10]);
+  expect(from(23).starts).toHaveLength(4);
+  expect(from(5).begin).toBeUndefined();
+  expect(from(24).begin).toBeUndefined();
+});
+
+it.each([
+  [12, 10, '▲ 20% more than before'],
+  [5, 10, '▼ 50% less than before'],
+  [10, 10, 'as before'],
+  [300, 10, '▲ 30 times before'],
+  [3, 0, undefined],
+  [3, undefined, undefined],
+])('says how %d differs from %j', (now, before, text) => {
+  expect(moreText(now, before)).toBe(text);
 });
 
 it('proposes a schema that an example fits', () => {

@@ -75,16 +75,27 @@ export function timesOf({ since, until }: Pick<Period, 'since' | 'until'>) {
   };
 }
 
-/** The address of the list of deliveries that were accepted in a time range. */
-export function deliveriesHref(
+/** The address of the list of deliveries with attempts that began in a time range: as many as a chart counts. */
+export function attemptsHref(
   since: number,
   until: number,
   filters: Readonly<Record<string, string>> = {},
 ): string {
   const range = {
-    range: 'custom',
-    since: new Date(since).toISOString(),
-    until: new Date(until).toISOString(),
+    attempted_since: new Date(since).toISOString(),
+    attempted_until: new Date(until).toISOString(),
   };
   return `/deliveries?${new URLSearchParams({ ...filters, ...range })}`;
+}
+
+const LEAST_SHOWN_MS = 15 * MINUTE_MS;
+
+/** What charts show of a period in which there is nothing before `begin`: in finer intervals, where that is more than half of it. */
+export function periodFrom(period: Period, begin: number | undefined): Period {
+  const { since, end } = period;
+  if (begin === undefined || begin < (since + end) / 2) return period;
+  const from = Math.max(since, Math.min(begin, end - LEAST_SHOWN_MS));
+  const interval = intervalFor(end - from);
+  const lengthMs = INTERVAL_MS[interval];
+  return { ...period, interval, since: Math.floor(from / lengthMs) * lengthMs };
 }

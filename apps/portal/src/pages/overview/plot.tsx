@@ -32,15 +32,28 @@ export interface PlotProps {
   readonly most?: number | undefined;
   /** A range was drawn. Milliseconds since the Unix epoch. */
   readonly onRange: (since: number, until: number) => void;
-  /** One of its times was chosen, and one of its series if it is a bar. */
+  /** One of its times was clicked on, and one of its series if it is a bar. */
   readonly onPick?: ((start: number, series: Series | undefined) => void) | undefined;
 }
 
-/** A chart on a canvas, for pointers alone: a table beside it is for everybody else. */
-export default function Plot({ columns, kind, format, isCount = false, most, onRange, onPick }: PlotProps) {
+interface DrawnPlotProps extends PlotProps {
+  /** The place of the time that is marked, whether or not the pointer is anywhere. */
+  readonly marked: number | undefined;
+  /** The pointer is at the time at this place; `undefined`: it has left the chart. */
+  readonly onPoint: (index: number | undefined) => void;
+  /** Somebody without a pointer has tapped on the time at this place. */
+  readonly onTap: (index: number) => void;
+}
+
+/** A chart on a canvas. What is around it says the values, and takes the keys. */
+export default function Plot(props: DrawnPlotProps) {
+  const { columns, kind, format, isCount = false, most, marked, onRange, onPick, onPoint, onTap } = props;
   const place = useRef<HTMLDivElement>(null);
+  const current = useRef<uPlot>(undefined);
   const range = useEffectEvent(onRange);
   const pick = useEffectEvent((start: number, series: Series | undefined) => onPick?.(start, series));
+  const point = useEffectEvent(onPoint);
+  const tap = useEffectEvent(onTap);
 
   useEffect(() => {
     const element = place.current;
@@ -54,8 +67,11 @@ export default function Plot({ columns, kind, format, isCount = false, most, onR
         most,
         onRange: range,
         onPick: pick,
+        onPoint: point,
+        onTap: tap,
       });
-      return new uPlot(options, dataOf(columns, kind), element);
+      current.current = new uPlot(options, dataOf(columns, kind), element);
+      return current.current;
     };
     let plot = draw();
     const redraw = () => {
@@ -79,6 +95,16 @@ export default function Plot({ columns, kind, format, isCount = false, most, onR
     };
   }, [columns, kind, format, isCount, most]);
 
+  useEffect(() => {
+    const { starts, lengthMs } = columns;
+    const start = marked === undefined ? undefined : starts[marked];
+    const plot = current.current;
+    if (!plot || start === undefined) return;
+    const left = plot.valToPos((start + lengthMs / 2) / 1_000, 'x');
+    // Nobody pointed there.
+    plot.setCursor({ left, top: 0 }, false);
+  }, [marked, columns]);
+
   return <div ref={place} className={styles['plot']} aria-hidden="true" />;
 }
 
@@ -95,7 +121,7 @@ function dataOf({ starts, series }: Columns, kind: PlotProps['kind']): uPlot.Ali
 
 function optionsOf(
   element: HTMLElement,
-  { columns, kind, format, isCount, most, onRange, onPick }: PlotProps,
+  { columns, kind, format, isCount, most, onRange, onPick, onPoint, onTap }: Omit<DrawnPlotProps, 'marked'>,
 ): uPlot.Options {
   const { starts, series, lengthMs } = columns;
   const colors = colorsOf(element);
@@ -167,14 +193,23 @@ function optionsOf(
           onRange(1_000 * plot.posToVal(left, 'x'), 1_000 * plot.posToVal(left + width, 'x'));
         },
       ],
-      setCursor: [(plot) => showTitle(plot, columns, format)],
+      setCursor: [
+        (plot) => {
+          const { left = -1 } = plot.cursor;
+          const index = left < 0 ? -1 : indexAt(plot, columns, left);
+          onPoint(index in starts ? index : undefined);
+        },
+      ],
       ready: [
         (plot) => {
-          plot.over.addEventListener('click', ({ offsetX, offsetY }) => {
+          plot.over.addEventListener('click', (event) => {
+            const { offsetX, offsetY } = event;
             if (plot.select.width >= LEAST_DRAWN_PX) return;
             const index = indexAt(plot, columns, offsetX);
             const start = starts[index];
             if (start === undefined) return;
+            // A finger can't point before it chooses.
+            if (event instanceof PointerEvent && event.pointerType === 'touch') return onTap(index);
             const height = plot.posToVal(offsetY, 'y');
             onPick?.(start, kind === 'bars' ? seriesAt(series, index, height) : undefined);
           });
@@ -196,28 +231,8 @@ function indexAt(plot: uPlot, { starts, lengthMs }: Columns, left: number): numb
   return Math.floor((time - (starts[0] ?? 0)) / lengthMs);
 }
 
-/** Beside the pointer: the time, and all values of it. */
-function showTitle(plot: uPlot, columns: Columns, format: (value: number) => string): void {
-  const { left = -1 } = plot.cursor;
-  const index = left < 0 ? -1 : indexAt(plot, columns, left);
-  const start = columns.starts[index];
-  plot.over.title =
-    start === undefined
-      ? ''
-      : [
-          formatTime(start),
-          ...columns.series.flatMap(({ label, values }) => {
-            const value = values[index];
-            return value === null || value === undefined ? [] : [`${label}: ${format(value)}`];
-          }),
-        ].join('\n');
-}
-
-const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const days = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
 const hours = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
-
-export const formatTime = (start: number) => full.format(new Date(start));
 
 function valueTexts(values: readonly number[], format: (value: number) => string): string[] {
   const texts = values.map((value) => format(value));

@@ -11,6 +11,7 @@ import { Link } from 'wouter';
 import type { WebhookWithHealth } from '../../api/webhook-queries';
 import { CopyButton } from '../../components/copy-button';
 import { Facts } from '../../components/facts';
+import { shownIn } from '../../components/quantity-field';
 import { Time } from '../../components/time';
 import { formatCount } from '../webhooks/health-figures';
 
@@ -77,7 +78,9 @@ function textOf({ setting }: SettingPart, value: ReturnType<typeof valueAt>): st
   // One that is as usual says nothing.
   if (setting.kind === 'choice')
     return value === setting.choices[0] ? undefined : setting.field?.options?.[String(value)];
-  if (typeof value === 'number') return formatCount(value);
+  const { unit } = setting.field ?? {};
+  if (typeof value === 'number')
+    return unit ? `${shownIn(unit, String(value))} ${unit.name}` : formatCount(value);
   return typeof value === 'object' ? value.join(', ') : value?.toString();
 }
 

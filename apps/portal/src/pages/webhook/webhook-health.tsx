@@ -24,6 +24,7 @@ export function WebhookHealth({ health }: { readonly health: Health }) {
     breaker,
     concurrency,
   } = health;
+  const slowest = hours.map((hour) => hour.p95_ms);
   return (
     <Section title="Health, 24 h">
       <Facts
@@ -31,13 +32,23 @@ export function WebhookHealth({ health }: { readonly health: Health }) {
           Success: (
             <span className={styles['figure']}>
               {attempts === 0 ? 'No attempts' : `${formatRate(rate)} of ${formatCount(attempts)} attempts`}
-              <Sparkline values={hours.map(rateOf)} most={1} tone="good" label="Success by the hour" />
+              <Sparkline
+                values={hours.map(rateOf)}
+                most={1}
+                tone="good"
+                label="Success by the hour"
+                scale={[formatRate(1), formatRate(0)]}
+              />
             </span>
           ),
           'Duration, p95': (
             <span className={styles['figure']}>
               {formatMs(p95)}
-              <Sparkline values={hours.map((hour) => hour.p95_ms)} label="95th percentile by the hour" />
+              <Sparkline
+                values={slowest}
+                label="95th percentile by the hour"
+                scale={[formatMs(Math.max(...slowest.map((ms) => ms ?? 0), 1)), formatMs(0)]}
+              />
             </span>
           ),
           Held: formatCount(held),

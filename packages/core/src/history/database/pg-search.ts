@@ -4,7 +4,7 @@ import { AppError } from '../../platform/app-error';
 import { Turns } from '../../platform/batches';
 import type { TimeRange } from '../../platform/redis-timeline';
 import { type ListMark, type ListSpan, newestFirst } from '../history-source';
-import { JsonPattern } from '../json-containment';
+import { JsonPattern, valuesAnywhere } from '../json-containment';
 import type { PgDatabase } from './pg-database';
 import type { ListQuery } from './pg-list-query';
 import { type PlacedRow, placeOf, readList } from './read-list';
@@ -35,6 +35,8 @@ const SCANNED = 1_000;
 // It takes up to 0.4 s to parse a MiB of short values, and to compare them: a second would be a third of the time-out.
 const SCANNED_BYTES = 1024 * 1024;
 const MOST_BYTES = 4 * 1024 * 1024;
+/** Measured: a value at any place takes one and a half to three times as long to find as an object. */
+const COST_OF_ANYWHERE = 2;
 /** Of those looked at, so many match if it is no use to ask the index, which would give them all. */
 const COMMON = 0.01;
 const MOST_HITS = 1_000;
@@ -138,7 +140,8 @@ class Search<Row extends PlacedRow> {
   /** Look at the next rows one by one. */
   async #scan(size: number): Promise<Scan> {
     const { pattern } = this.input;
-    const mostBytes = Math.min(SCANNED_BYTES, MOST_BYTES - this.#bytes);
+    const costOfByte = valuesAnywhere(pattern) ? COST_OF_ANYWHERE : 1;
+    const mostBytes = Math.ceil(Math.min(SCANNED_BYTES, MOST_BYTES - this.#bytes) / costOfByte);
     const rows = await readList<Scanned<Row>>(
       // It takes one connection, however many retentions there are.
       (query) => this.#turns.take(() => this.database.scan(query)),
@@ -149,7 +152,7 @@ class Search<Row extends PlacedRow> {
     const scanned = end < 0 ? rows : rows.slice(0, end);
     this.#work += scanned.length;
     this.#looked += scanned.length;
-    for (const { bytes } of scanned) this.#bytes += bytes;
+    for (const { bytes } of scanned) this.#bytes += costOfByte * bytes;
     const matching = scanned.filter(({ matches }) => matches);
     this.#found.push(...matching);
     const last = scanned.at(-1);

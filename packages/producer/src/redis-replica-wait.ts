@@ -64,5 +64,5 @@ export class ReplicaWait {
 }
 
 async function slotOf(client: RedisClient, key: string): Promise<number> {
-  return Number(await client.cluster('KEYSLOT', key));
+  return await client.cluster('KEYSLOT', key);
 }

@@ -1,0 +1,264 @@
+import type { Page } from 'playwright-core';
+import { Receiver } from '../support/receiver';
+import { BRIEF } from '../support/samples';
+import { until } from '../support/until';
+import { usePortal } from './support/use-portal';
+
+// One retry, soon: all has ended before anything is counted.
+const portal = usePortal({ environment: { RETRY_SCHEDULE: '1s' } });
+
+const OTHER = 'other';
+const receivers: Receiver[] = [];
+const webhookIds: Record<string, string> = {};
+
+beforeAll(async () => {
+  const { client } = portal();
+  await client.expect(201, 'POST', '/v1/accounts', { id: OTHER });
+  const refused = await Receiver.start();
+  receivers.push(
+    await Receiver.start(() => 204),
+    // Each event fails once.
+    await Receiver.start((_request, count) => (count % 2 === 1 ? 503 : 204)),
+    await Receiver.start(() => 404),
+    await Receiver.start(() => 500),
+  );
+  await refused.stop();
+  const [good, flaky, missing, broken] = receivers.map(({ url }) => url);
+  const register = async (name: string, url = '', headers?: Record<string, string>) => {
+    const body = { url, events: [BRIEF.type], description: name, ordering: 'strict' };
+    const { body: webhook } = await client.expect<{ id: string }>(201, 'POST', '/v1/webhooks', body, headers);
+    webhookIds[name] = webhook.id;
+  };
+  await register('Good', good);
+  await register('Flaky', flaky);
+  await register('Missing', missing);
+  await register('Refused', refused.url);
+  await register('Broken', broken, { 'x-account-id': OTHER });
+  const first = await client.publish(BRIEF.type, BRIEF.data);
+  await client.publish(BRIEF.type, BRIEF.data);
+  await client.expect(202, 'POST', '/v1/events', BRIEF, { 'x-account-id': OTHER });
+  await untilAllHasEnded(2 * 4);
+  await client.expect(202, 'POST', `/v1/deliveries/${first}.${webhookIds['Good']}/redeliver`);
+  await client.expect(202, 'POST', `/v1/deliveries/${first}.${webhookIds['Missing']}/redeliver`);
+  await client.expect(202, 'POST', `/v1/webhooks/${webhookIds['Good']}/test`);
+  await untilAllHasEnded(2 * 4 + 1);
+});
+
+afterAll(async () => {
+  await Promise.all(receivers.map((receiver) => receiver.stop()));
+});
+
+interface Listed {
+  readonly status: string;
+  readonly attempt_count: number;
+  readonly next_attempt_at: string | null;
+}
+
+/** And until the counts have all of it: they are some seconds old. */
+async function untilAllHasEnded(deliveries: number): Promise<void> {
+  const { client } = portal();
+  await until(async () => {
+    const { body } = await client.expect<{ data: readonly Listed[] }>(200, 'GET', '/v1/deliveries?limit=200');
+    const isOver = body.data.every(({ status }) => status === 'delivered' || status === 'exhausted');
+    if (!isOver || body.data.length < deliveries) return undefined;
+    const attempts = body.data.reduce((sum, { attempt_count: count }) => sum + count, 0);
+    const counted = await client.expect<{ data: readonly { attempts: number }[] }>(
+      200,
+      'GET',
+      '/v1/metrics/deliveries?interval=total',
+    );
+    return counted.body.data[0]?.attempts === attempts || undefined;
+  });
+}
+
+const numberIn = (text: string) => Number(/[\d,]+/.exec(text)?.[0]?.replaceAll(',', ''));
+
+/** What the list says that a figure has led to. */
+async function countOfList(page: Page): Promise<readonly [attempts: number, deliveries: number]> {
+  await page.waitForURL(/\/deliveries\?.*attempted_since=/);
+  const count = page.getByRole('region', { name: 'Attempts looked for' }).locator('output[aria-busy=false]');
+  const text = await count.innerText();
+  const [, attempts = '', deliveries = ''] = /^([\d,]+) attempts? of ([\d,]+) deliver/.exec(text) ?? [];
+  return [numberIn(attempts), numberIn(deliveries)];
+}
+
+/** The rows of the list, in a line each. */
+const rowsOfList = async (page: Page) =>
+  Number(await page.getByRole('table', { name: 'Deliveries' }).getAttribute('aria-rowcount')) - 1;
+
+/** Follow each figure that is a link, and give what it says beside what its list has. */
+async function followAll(page: Page, selector: string): Promise<readonly (readonly [number, number])[]> {
+  const links = page.locator(selector);
+  await links.first().waitFor();
+  const found = await links.evaluateAll((all) =>
+    all.map((link) => ({ text: link.textContent ?? '', href: link.getAttribute('href') ?? '' })),
+  );
+  const pairs: (readonly [number, number])[] = [];
+  for (const { text, href } of found) {
+    const link = page.locator(`${selector}[href="${href.replaceAll('"', '\\"')}"]`).first();
+    await link.click();
+    const [attempts, deliveries] = await countOfList(page);
+    expect(await rowsOfList(page)).toBe(deliveries);
+    pairs.push([numberIn(text), attempts]);
+    await page.goBack();
+    await links.first().waitFor();
+  }
+  return pairs;
+}
+
+const TILES = 'dl[aria-label="All of this time"] a[href*="attempted_since"]';
+const figure = (page: Page, title: string) => page.getByRole('figure', { name: title });
+
+function expectEqual(pairs: readonly (readonly [number, number])[], least: number): void {
+  expect(pairs.length).toBeGreaterThanOrEqual(least);
+  expect(pairs.map(([, list]) => list)).toEqual(pairs.map(([shown]) => shown));
+  for (const [shown] of pairs) expect(shown).toBeGreaterThan(0);
+}
+
+describe('the figures of charts lead to as many attempts', () => {
+  it('from the tiles and the tables of the overview', async () => {
+    const page = await portal().signIn({ path: '/overview?range=1h' });
+    const tiles = await followAll(page, TILES);
+    // Attempts and failed ones; of exhausted deliveries the figure is the number of rows.
+    const [all, failed, exhausted] = tiles;
+    expectEqual(
+      [all, failed].flatMap((pair) => (pair ? [pair] : [])),
+      2,
+    );
+    expect(exhausted?.[0]).toBe(4);
+    const responses = 'section:has(h2:text("Most frequent responses")) li';
+    const figures = await page.locator(`${responses} span`).allInnerTexts();
+    const lists = await followAll(page, `${responses} a`);
+    expectEqual(
+      lists.map(([, list], i) => [numberIn(figures[i] ?? ''), list]),
+      4,
+    );
+    expectEqual(
+      await followAll(page, 'table[aria-label="Webhooks that fail most"] a[href*="attempted_since"]'),
+      6,
+    );
+  });
+
+  it('from each figure of a chart as a table', async () => {
+    const page = await portal().signIn({ path: '/overview?range=1h' });
+    const chart = figure(page, 'Attempts by response');
+    await chart.getByRole('button', { name: 'Table', exact: true }).click();
+    const hrefs = await chart
+      .locator('td a')
+      .evaluateAll((all) =>
+        all.map((link) => ({ text: link.textContent ?? '', href: link.getAttribute('href') ?? '' })),
+      );
+    const pairs: (readonly [number, number])[] = [];
+    for (const { text, href } of hrefs) {
+      await chart.locator(`td a[href="${href}"]`).click();
+      pairs.push([numberIn(text), (await countOfList(page))[0]]);
+      await page.goBack();
+      await chart.getByRole('button', { name: 'Table', exact: true }).click();
+    }
+    expectEqual(pairs, 4);
+    expect(new Set(hrefs.map(({ href }) => new URLSearchParams(href.split('?')[1]).get('attempt')))).toEqual(
+      new Set(['delivered', 'http_5xx', 'http_4xx', 'connect_refused']),
+    );
+  });
+
+  it('from each bar, which is as high as it says', async () => {
+    const page = await portal().signIn({ path: '/overview?range=1h' });
+    expectEqual(await followBars(page), 4);
+  });
+
+  it('of one webhook, also from what has failed', async () => {
+    const page = await portal().signIn({ path: `/webhooks/${webhookIds['Flaky']}` });
+    await page.getByRole('link', { name: 'Over time' }).click();
+    expectEqual(await followAll(page, TILES), 2);
+    const bars = await followBars(page);
+    expectEqual(bars, 2);
+    expect(bars.reduce((sum, [shown]) => sum + shown, 0)).toBe(4);
+  });
+
+  it('of an account that an operator looks at', async () => {
+    const page = await portal().signIn({ path: '/overview?range=1h', capabilities: ['read', 'operate'] });
+    await page.getByLabel('Account in view').selectOption(OTHER);
+    await page
+      .locator('dl[aria-label="All of this time"] > div')
+      .getByText('2', { exact: true })
+      .first()
+      .waitFor();
+    const pairs = await followAll(page, TILES);
+    expect(pairs.slice(0, 2)).toEqual([
+      [2, 2],
+      [2, 2],
+    ]);
+  });
+
+  it('and each part of what is looked for can be cleared', async () => {
+    const page = await portal().signIn({ path: '/overview?range=1h' });
+    await page.locator(TILES).nth(1).click();
+    const [failed] = await countOfList(page);
+    await page.goBack();
+    await page.goForward();
+    expect((await countOfList(page))[0]).toBe(failed);
+    await page.getByRole('button', { name: 'Clear: Attempt: Failed' }).click();
+    await until(async () => (await countOfList(page))[0] > failed || undefined);
+    await page.getByRole('button', { name: /^Clear: Attempted/ }).click();
+    await page.getByRole('region', { name: 'Attempts looked for' }).waitFor({ state: 'detached' });
+    expect(new URL(page.url()).search).toBe('');
+  });
+});
+
+/** Click on each bar of the attempts, and give what the legend says of it beside what its list has. */
+async function followBars(page: Page): Promise<readonly (readonly [number, number])[]> {
+  const followed = new Map<string, readonly [number, number]>();
+  for (;;) {
+    const bars = await findBars(page);
+    const next = bars.find(({ name }) => !followed.has(name));
+    if (!next) return [...followed.values()];
+    await page.mouse.click(next.x, next.y);
+    followed.set(next.name, [next.value, (await countOfList(page))[0]]);
+    await page.getByRole('button', { name: `Clear: Attempt: ${next.label}` }).waitFor();
+    await page.goBack();
+  }
+}
+
+// The legend says the values of the pointer's place by then.
+const PAINTED = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))';
+
+/** Where the bars are just now: a chart moves on with each minute. */
+async function findBars(page: Page) {
+  const over = figure(page, 'Attempts by response').locator('.u-over');
+  await over.scrollIntoViewIfNeeded();
+  const box = await over.boundingBox();
+  if (!box) throw new Error('The chart has no place.');
+  const times = new Map<string, { readonly x: number; readonly values: readonly LegendValue[] }>();
+  for (let x = box.x + 3; x < box.x + box.width; x += 16) {
+    await page.mouse.move(x, box.y + box.height - 2);
+    await page.evaluate(PAINTED);
+    const { moment, values } = await legendOf(page);
+    if (sumOf(values) > 0 && !times.has(moment)) times.set(moment, { x, values });
+  }
+  // As the chart draws them: one upon the other, and 5 % above the highest.
+  const highest = 1.05 * Math.max(...[...times.values()].map(({ values }) => sumOf(values)));
+  return [...times].flatMap(([moment, { x, values }]) =>
+    values.flatMap(({ label, value }, i) => {
+      const middle = (sumOf(values.slice(0, i)) + value / 2) / highest;
+      const y = box.y + box.height * (1 - middle);
+      return value === 0 ? [] : [{ name: `${moment} ${label}`, label, value, x, y }];
+    }),
+  );
+}
+
+interface LegendValue {
+  readonly label: string;
+  readonly value: number;
+}
+
+const sumOf = (values: readonly LegendValue[]) => values.reduce((sum, { value }) => sum + value, 0);
+
+/** The time that is pointed at, and its values from the bottom to the top of the bar. */
+async function legendOf(page: Page) {
+  const chart = figure(page, 'Attempts by response');
+  const texts = await chart
+    .locator('[class*=legend] > li')
+    .evaluateAll((items) => items.map((item) => [...item.children].map((part) => part.textContent ?? '')));
+  const moment = await chart.locator('[class*=moment]').innerText();
+  return { moment, values: texts.map(([, label = '', value = '']) => ({ label, value: numberIn(value) })) };
+}
