@@ -29,7 +29,7 @@ const common: Config = {
     '^@hookferry/core/(.*)$': '<rootDir>/packages/core/src/$1',
     // This one has an `import` export only; jest resolves for `require`.
     '^@octokit/webhooks-methods$': '<rootDir>/node_modules/@octokit/webhooks-methods/dist-node/index.js',
-    '^@hookferry/(producer|receiver|client)$': '<rootDir>/packages/$1/src/index',
+    '^@hookferry/(producer|receiver|client|outbox)$': '<rootDir>/packages/$1/src/index',
     '^@hookferry/(producer|receiver)/(.*)$': '<rootDir>/packages/$1/src/$2',
   },
 };

@@ -1,7 +1,8 @@
 // @ts-check
 /**
  * Part of `npm run lint`: pages that use a word which docs/style.md replaces, or begin a sentence with a clause as its subject,
- * and pages of docs/ with a row of a table that no terminal shows in one line.
+ * and pages of docs/ with a row of a table that no terminal shows in one line. Sources of the portal are pages too: its texts
+ * stand in them.
  * `--page FILE` looks at that one alone.
  */
 import { execFileSync } from 'node:child_process';
@@ -12,6 +13,7 @@ import { projectFolder } from './project-folders.mjs';
 import { say } from './say.mjs';
 
 const STYLE = 'docs/style.md';
+const PORTAL = 'apps/portal/src/*.ts*';
 // "What is owed is held." Headings, cells of tables, questions and what a colon follows are titles.
 const CLAUSE = /(?<=^|[.:] |\*\*)(?:What|Whatever|Who|Whoever|Whose) [^.?:|]*\.(?= |$)/gm;
 /** For columns of a terminal. Longer texts are a list: a table of them is drawn over several lines, and nobody can read it. */
@@ -37,7 +39,7 @@ function readWords(style) {
 }
 
 function findPages() {
-  const listed = execFileSync('git', ['ls-files', '*.md', 'docs/openapi.json'], {
+  const listed = execFileSync('git', ['ls-files', '*.md', 'docs/openapi.json', PORTAL], {
     cwd: projectFolder,
     encoding: 'utf8',
   });
@@ -46,9 +48,9 @@ function findPages() {
 
 /** @param {string} page */
 function faultsIn(page) {
-  const text = readFileSync(join(projectFolder, page), 'utf8').replace(CODE, (code) =>
-    code.replace(/[^\n]/g, ' '),
-  );
+  const whole = readFileSync(join(projectFolder, page), 'utf8');
+  // In sources, texts stand between backticks.
+  const text = /\.tsx?$/.test(page) ? whole : whole.replace(CODE, (code) => code.replace(/[^\n]/g, ' '));
   const found = [...findWords(text), ...(page.endsWith('.md') ? findClauses(text) : [])];
   if (page.startsWith('docs/') || page === values.page) found.push(...findWideRows(text));
   return found.map(({ line, fault }) => `${page}:${line}: ${fault}`);

@@ -66,7 +66,11 @@ function bringAllUpToDate(measurements) {
   for (const each of positionals) takeIn(measurements, each);
   if (positionals.length > 0) writeFileSync(file, `${JSON.stringify(measurements, undefined, 2)}\n`);
   const names = readdirSync(join(options.root, 'docs'), { recursive: true, encoding: 'utf8' });
-  const pages = ['README.md', ...names.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)];
+  const pages = [
+    'README.md',
+    'site/home.md',
+    ...names.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`),
+  ];
   const wrong = [
     ...shipForCapacity(measurements),
     ...pages.flatMap((page) => bringUpToDate(page, measurements)),

@@ -1,14 +1,15 @@
 // @ts-check
 /**
  * `npm run screenshots` writes pictures of the portal's main pages, light and dark, into docs/images/portal: of the real service on a
- * Redis of its own, with data that is made for it. Needs a browser: see browser/launch-browser.mjs.
+ * Redis and a PostgreSQL of its own, with a week of deliveries that are made for it. Needs a browser (see browser/launch-browser.mjs) and
+ * openssl.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { launchBrowser } from './browser/launch-browser.mjs';
-import { createApiClient, demoEvents, demoSurroundings } from './demo/demo-service.mjs';
-import { startWebhookReceiver } from './demo/webhook-receiver.mjs';
+import { createApiClient, demoSurroundings } from './demo/demo-service.mjs';
+import { EVENT_TYPES, eventOf, fillWeek, SHOPS, startShops } from './demo/shops.mjs';
 import { describeError, Problem } from './problem.mjs';
 import { listenForStopSignals, ProcessGroup } from './processes/process-group.mjs';
 import { projectFolder } from './project-folders.mjs';
@@ -23,22 +24,32 @@ const FOLDER = join(projectFolder, 'docs', 'images', 'portal');
 const SIZE = { width: 1280, height: 800 };
 // Everybody who clones the repository gets them.
 const MOST_BYTES = 150_000;
-const ROUNDS = 12;
+const EVENTS_NOW = 40;
+const BETWEEN_EVENTS_MS = 400;
 const LOOK_EVERY_MS = 200;
 // Of the portal's tables and placeholders.
 const LOADING = '[aria-busy="true"], [aria-label="Loading"]';
 
 const stop = listenForStopSignals();
 const group = new ProcessGroup();
+const startedAt = Date.now();
 const signal = AbortSignal.any([stop.requested, group.failure]);
 
 try {
   await buildPrograms({ signal });
   await buildPortal({ signal });
   const { environment, dataFolder } = await demoSurroundings(group);
-  const { apiUrl, apiKey } = await startStack({ environment, dataFolder, group, signal });
+  const shops = await startShopsWithNames();
+  const { apiUrl, apiKey, redisUrl } = await startStack({
+    environment: { ...environment, ...shops },
+    dataFolder,
+    group,
+    signal,
+    hasHistory: true,
+  });
+  if (redisUrl === undefined) throw new Problem('The pictures need a Redis of their own.');
   const api = createApiClient({ apiUrl, apiKey, signal });
-  const pages = await preparePages(api);
+  const pages = await preparePages(api, redisUrl);
   await mkdir(FOLDER, { recursive: true });
   const browser = await launchBrowser();
   try {
@@ -60,42 +71,49 @@ try {
   await group.stop(stop.insisted);
 }
 
+/** @returns {Promise<Record<string, string>>} the settings by which the service finds the shops, under names as they are in life */
+async function startShopsWithNames() {
+  // Not at the top of the file: it exists only once the project has been built.
+  const { CertificateAuthority } = await import('@hookferry/core/testing/certificate-authority');
+  const authority = new CertificateAuthority();
+  const { proxyUrl, close } = await startShops((subject) => authority.issue({ subject }));
+  group.onStopped(async () => close());
+  return { DELIVERY_PROXY_URL: proxyUrl, NODE_EXTRA_CA_CERTS: authority.certFile };
+}
+
 /**
- * Webhooks of which one is well, one fails now and then, and one always; with what they were sent.
+ * The webhooks of the shops, a week of what they were sent, and what they are sent now.
  * @param {Api} api
+ * @param {string} redisUrl
  * @returns the path of each page
  */
-async function preparePages(api) {
-  let count = 0;
-  /** @type {readonly [name: string, respond: () => Promise<number>][]} */
-  const receivers = [
-    ['Production', async () => 204],
-    ['Reporting, which is slow at times', async () => ((count += 1) % 3 === 0 ? 503 : 200)],
-    ['An old system', async () => 500],
-  ];
+async function preparePages(api, redisUrl) {
+  for (const [name, { description, schema, example }] of Object.entries(EVENT_TYPES))
+    await api.call('PUT', `/v1/event-types/${name}`, 201, { description, schema, example });
   /** @type {string[]} */
   const ids = [];
-  for (const [description, respond] of receivers) {
-    const { url, close } = await startWebhookReceiver({ port: 0, respond });
-    group.onStopped(async () => close());
-    ids.push((await api.call('POST', '/v1/webhooks', 201, { url, events: ['*'], description })).id);
+  for (const { host, path, description, events } of SHOPS)
+    ids.push(
+      (await api.call('POST', '/v1/webhooks', 201, { url: `https://${host}${path}`, events, description }))
+        .id,
+    );
+  const past = await fillWeek(redisUrl, ids, signal);
+  for (let each = 1; each <= EVENTS_NOW; each += 1) {
+    await api.publishEvent(eventOf(past + each));
+    await wait(BETWEEN_EVENTS_MS, undefined, { signal });
   }
-  for (let round = 0; round < ROUNDS; round += 1)
-    for (const event of demoEvents) await api.publishEvent(event);
-  // What accounts use is written every ten seconds.
-  await until(
-    async () => (await api.call('GET', '/v1/operations/accounts', 200)).data.length > 0 || undefined,
-  );
-  const delivery = await until(() => findRetried(api, ids[1] ?? ''));
+  const [, books = ''] = ids;
+  const delivery = await until(() => findRetried(api, books));
   return {
-    overview: '/overview?range=1h',
     deliveries: '/deliveries',
     delivery: `/deliveries/${delivery.id}`,
     webhooks: '/webhooks',
-    webhook: `/webhooks/${ids[1]}`,
+    webhook: `/webhooks/${books}`,
     'new-webhook': '/webhooks/new',
-    'event-type': '/event-types/keyword.quick_win',
+    'event-type': '/event-types/order.created',
     operations: '/operations',
+    // Not the first one: the portal begins there, with another range, and keeps that until the week has come.
+    overview: '/overview?range=7d',
   };
 }
 
@@ -107,10 +125,18 @@ async function preparePages(api) {
 async function findRetried(api, webhookId) {
   const { data } = await api.call(
     'GET',
-    `/v1/webhooks/${webhookId}/deliveries?status=delivered&limit=200`,
+    `/v1/webhooks/${webhookId}/deliveries?status=delivered&limit=50`,
     200,
   );
-  return data.find((/** @type {{ attempt_count: number }} */ delivery) => delivery.attempt_count > 1);
+  // Of today, by the service itself: those of the week have no headers.
+  return data.find(
+    (
+      /** @type {{ attempt_count: number, created_at: string }} */ {
+        attempt_count: attempts,
+        created_at: at,
+      },
+    ) => attempts > 1 && Date.parse(at) > startedAt,
+  );
 }
 
 /**

@@ -3,17 +3,12 @@
  * `npm run site:search`: asks the search of the built site (`npm run site`) what its readers ask, in a browser, and says what came
  * first. Exits with 1 if no page that answers is among the first two. Needs a browser: see browser/launch-browser.mjs.
  */
-import { existsSync, readFileSync, statSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { extname, join, normalize } from 'node:path';
 import { launchBrowser } from './browser/launch-browser.mjs';
-import { describeError, Problem } from './problem.mjs';
-import { projectFolder } from './project-folders.mjs';
+import { describeError } from './problem.mjs';
 import { say } from './say.mjs';
+import { serveSite } from './site-server.mjs';
 
-const DIST = join(projectFolder, 'site/dist');
 const FIRST = 2;
-const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml' };
 
 /** Who asks, what they type, and which pages answer. */
 const QUESTIONS = /** @type {readonly (readonly [string, string, ...string[]])[]} */ ([
@@ -57,16 +52,40 @@ const QUESTIONS = /** @type {readonly (readonly [string, string, ...string[]])[]
   ['deployer', 'restore a backup', '/backup'],
   ['deployer', 'upgrade rolling restart', '/upgrading'],
   ['contributor', 'how do I run a single test', '/contributing'],
-  ['contributor', 'add a new route to the api', '/architecture', '/contributing'],
+  ['contributor', 'add a new route to the api', '/inside/adding', '/architecture', '/contributing'],
   ['contributor', 'where does the retry code live', '/architecture', '/contributing'],
   ['contributor', 'found a security hole', '/reporting'],
   ['contributor', 'good first issues', '/good-first-issues'],
+  ['chooser', 'what does it cost per event', '/hookferry', '/benchmarks', '/performance'],
+  ['chooser', 'try it without installing anything', '/packages/server', '/getting-started'],
+  ['chooser', 'is it really free licence', '/hookferry', '/'],
+  [
+    'receiver',
+    'reject old requests replay attack',
+    '/verifying-signatures',
+    '/receive',
+    '/packages/receiver',
+  ],
+  ['receiver', 'receive webhooks in PHP', '/packages/php', '/verifying-signatures'],
+  ['receiver', 'stop sending to my endpoint 410', '/receive', '/deliveries'],
+  ['publisher', 'send only orders over 100 euros', '/filters'],
+  ['publisher', 'post to slack channel as message', '/transformations', '/notifications'],
+  ['publisher', 'send events in the right order', '/ordering'],
+  ['publisher', 'cancel an event before it is sent', '/scheduled-events', '/reference/events'],
+  ['integrator', 'who changed this webhook', '/audit-log'],
+  ['integrator', 'email me when a webhook fails', '/notifications'],
+  ['integrator', 'oauth token for the receiver', '/receiver-auth'],
+  ['integrator', 'white label colours and logo of the portal', '/portal'],
+  ['integrator', 'export to a data warehouse', '/export'],
+  ['deployer', 'delete personal data GDPR', '/erasure'],
+  ['deployer', 'keep deliveries for a year', '/history'],
+  ['deployer', 'block requests to internal network SSRF', '/security', '/threat-model'],
+  ['deployer', 'helm chart values autoscaling', '/kubernetes'],
+  ['on call', 'one customer slows down all others', '/runbook', '/benchmarks', '/performance', '/hookferry'],
 ]);
 
 if (process.argv[1] === import.meta.filename) {
   try {
-    if (!existsSync(join(DIST, 'index.html')))
-      throw new Problem('The site is not built. Build it first: npm run site');
     await askAll();
   } catch (error) {
     say('search', describeError(error));
@@ -75,14 +94,11 @@ if (process.argv[1] === import.meta.filename) {
 }
 
 async function askAll() {
-  const server = createServer(serve);
-  await new Promise((listening) => server.listen(0, '127.0.0.1', () => listening(undefined)));
-  const address = server.address();
-  const port = address !== null && typeof address === 'object' ? address.port : 0;
+  const { url, close } = await serveSite();
   const browser = await launchBrowser();
   try {
     const page = await browser.newPage();
-    await page.goto(`http://127.0.0.1:${port}/`);
+    await page.goto(`${url}/`);
     for (const [reader, question, ...answers] of QUESTIONS) {
       const found = await ask(page, question);
       const place = found.findIndex((each) => answers.includes(each.page));
@@ -97,7 +113,7 @@ async function askAll() {
     }
   } finally {
     await browser.close();
-    server.close();
+    close();
   }
 }
 
@@ -108,6 +124,8 @@ async function askAll() {
  * @param {string} question
  */
 async function ask(page, question) {
+  // Or the box would begin with the question before, and its results.
+  await page.evaluate('sessionStorage.clear()');
   await page.reload();
   await page.locator('#local-search button').click();
   await page.locator('.search-input').fill(question);
@@ -119,15 +137,4 @@ async function ask(page, question) {
     })),
   );
   return results.filter((each, index) => results.findIndex((other) => other.page === each.page) === index);
-}
-
-/** @type {import('node:http').RequestListener} */
-function serve(request, response) {
-  const path = normalize(decodeURIComponent(new URL(request.url ?? '/', 'http://site').pathname));
-  const file = [path, `${path}.html`, join(path, 'index.html')]
-    .map((each) => join(DIST, each))
-    .find((each) => existsSync(each) && statSync(each).isFile());
-  if (file === undefined) return void response.writeHead(404).end();
-  const type = TYPES[/** @type {keyof typeof TYPES} */ (extname(file))] ?? 'application/octet-stream';
-  response.writeHead(200, { 'content-type': type }).end(readFileSync(file));
 }

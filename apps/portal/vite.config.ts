@@ -3,7 +3,6 @@ import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 import { checkFirstLoad } from './build/check-first-load.ts';
 import { compressFiles } from './build/compress-files.ts';
-import { outcomeTexts } from './build/outcome-texts.ts';
 
 const API_IN_DEVELOPMENT = process.env['HOOKFERRY_URL'] ?? 'http://127.0.0.1:3000';
 
@@ -17,7 +16,7 @@ const BROWSERS = ['es2023', 'chrome123', 'firefox120', 'safari17.5'];
 export default defineConfig({
   base: '/portal/',
   resolve: { alias: { '@hookferry/core': CORE, '@docs': DOCS } },
-  plugins: [react(), outcomeTexts(), compressFiles(), checkFirstLoad()],
+  plugins: [react(), compressFiles(), checkFirstLoad()],
   build: {
     target: BROWSERS,
     // Nothing is put into the page itself: its security policy takes files of its own origin only.

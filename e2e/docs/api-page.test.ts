@@ -19,6 +19,13 @@ it('the page of the API names every route', async () => {
   expect(routes.filter((route) => !page.includes(route))).toEqual([]);
 });
 
+it('pages that publish or open the portal say first for which account', async () => {
+  const [link] = blocksOf(await readPage('portal.md'), 'sh');
+  expect(link).toContain('X-Account-Id: acme');
+  const [, accounts = ''] = (await readPage('publishing.md')).split(/^## /m);
+  expect(accounts).toMatch(/^For which account\n[^]*`X-Account-Id`[^]*`account`[^]*`accountId`/);
+});
+
 describe('the page of the API', () => {
   let reader: Reader;
 

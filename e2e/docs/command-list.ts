@@ -81,6 +81,7 @@ export const PROGRAMS: Readonly<Record<string, string>> = {
   'docs/verifying-signatures.md python': 'e2e/docs/signature-snippets.test.ts',
   'docs/verifying-signatures.md ruby': 'e2e/docs/signature-snippets.test.ts',
   'packages/client/README.md ts': 'e2e/packages/client-package.test.ts',
+  'packages/outbox/README.md ts': 'e2e/packages/outbox.test.ts',
   'packages/producer/README.md ts': 'e2e/packages/producer.test.ts',
   'packages/receiver/README.md ts': 'e2e/packages/receiver.test.ts',
 };

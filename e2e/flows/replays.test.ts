@@ -3,11 +3,30 @@ import { Receiver } from '../support/receiver';
 import { publishMany, type ReplayView, replayEnded, startReplay, timesReceived } from '../support/replays';
 import { QUICK_WIN } from '../support/samples';
 import { openAccount } from '../support/shared-stack';
+import { until } from '../support/until';
 
 let client: ApiClient;
 beforeEach(async () => {
   client = await openAccount();
 });
+
+async function resultsOf({ id }: ReplayView) {
+  const { body } = await client.expect<{ results: unknown }>(200, 'GET', `/v1/replays/${id}?include=results`);
+  return body.results;
+}
+
+/** The ids of the events, from pages of two. */
+async function deliveriesOf({ id }: ReplayView, filter = ''): Promise<readonly string[]> {
+  const path = `/v1/replays/${id}/deliveries?limit=2${filter}`;
+  const found: string[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const { body }: { body: { data: { event_id: string }[]; next_cursor: string | null } } =
+      await client.expect(200, 'GET', path + (cursor && `&cursor=${cursor}`));
+    found.push(...body.data.map((one) => one.event_id));
+    cursor = body.next_cursor;
+  }
+  return found;
+}
 
 it('replays what has failed, and nothing else', async () => {
   let isDown = true;
@@ -26,6 +45,8 @@ it('replays what has failed, and nothing else', async () => {
     const { attempts } = await client.waitForStatus(webhook.id, id, 'delivered');
     expect(attempts.at(-1)).toMatchObject({ trigger: 'replay' });
   }
+  expect(await resultsOf(replay)).toEqual({ counted: 5, delivered: 5, pending: 0, failed: 0, cancelled: 0 });
+  expect((await deliveriesOf(replay)).toSorted()).toEqual(failedIds.toSorted());
   expect([...timesReceived(receiver)].sort()).toEqual(failedIds.map((id) => [id, 1]).sort());
   await receiver.stop();
 });
@@ -43,6 +64,33 @@ it('replays all events that the webhook asks for, also those that it has accepte
   expect(timesReceived(receiver)).toEqual(
     new Map([...acceptedIds.map((id) => [id, 2] as const), ...missedIds.map((id) => [id, 1] as const)]),
   );
+  await receiver.stop();
+});
+
+it('tells how its deliveries are, each by what came last, and lists them by that', async () => {
+  const failing = new Set<string>();
+  const receiver = await Receiver.start(({ headers }) =>
+    failing.has(String(headers['webhook-id'])) ? 500 : 204,
+  );
+  const webhook = await client.register(receiver.url, ['*'], { retry_schedule: ['20ms'] });
+  const [good = '', one = '', other = ''] = await publishMany(client, 3);
+  for (const id of [good, one, other]) await client.waitForStatus(webhook.id, id, 'delivered');
+  failing.add(one).add(other);
+
+  const replay = await startReplay(client, webhook.id, { mode: 'all' });
+  await replayEnded(client, replay);
+  await until(async () => {
+    const results = (await resultsOf(replay)) as { pending: number };
+    return results.pending === 0 || undefined;
+  });
+  // They were accepted before, and stay delivered: the last attempt failed all the same.
+  expect(await resultsOf(replay)).toEqual({ counted: 3, delivered: 1, pending: 0, failed: 2, cancelled: 0 });
+  expect((await deliveriesOf(replay, '&outcome=http_5xx')).toSorted()).toEqual([one, other].toSorted());
+  await client.expect(200, 'POST', `/v1/webhooks/${webhook.id}/disable`);
+  await client.expect(202, 'POST', `/v1/deliveries/${good}.${webhook.id}/redeliver`);
+  expect(await resultsOf(replay)).toMatchObject({ delivered: 0, pending: 1 });
+  const stranger = await openAccount();
+  await stranger.expect(404, 'GET', `/v1/replays/${replay.id}/deliveries`);
   await receiver.stop();
 });
 

@@ -136,6 +136,16 @@ describe('as a script runs it', () => {
     expect(await cli.run(['webhooks', 'show', id], environment)).toMatchObject({ exitCode: 1, stdout: '' });
   });
 
+  it('speaks of webhooks in its help, and of the event type that a misspelt one means', async () => {
+    for (const words of [['webhooks', 'list'], ['deliveries', 'show'], ['listen'], ['replay'], []])
+      expect((await succeed([...words, '--help'])).stdout).not.toMatch(/endpoint/i);
+    expect((await succeed(['deliveries', 'show', '--help'])).stdout).toContain('EVENT.WEBHOOK');
+    expect(await cli.run(['trigger', 'keyword.quick_wni'], environment)).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining(`Did you mean ${TYPE}?`),
+    });
+  });
+
   it('tries a filter, and gives it to an endpoint', async () => {
     const filter = { keyword: { starts_with: 'red' } };
     const given = ['--filter', JSON.stringify(filter)];
@@ -344,7 +354,11 @@ describe('as a script runs it', () => {
     expect(await json([...range, '--dry-run'])).toMatchObject({ dry_run: true, status: 'done' });
     const replay = await json<{ id: string }>([...range, '--yes']);
     expect(replay).toMatchObject({ dry_run: false, status: 'done' });
-    expect(await json(['replays', 'show', replay.id])).toMatchObject({ status: 'done' });
+    expect(await json(['replays', 'show', replay.id])).toMatchObject({
+      status: 'done',
+      results: { counted: 2 },
+    });
+    expect(await lines(['replays', 'deliveries', replay.id])).toHaveLength(2);
     expect(await lines(['replays', 'list', id])).toHaveLength(2);
   });
 

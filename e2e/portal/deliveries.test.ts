@@ -315,7 +315,10 @@ describe('one delivery', () => {
     sink.respondWith({ status: 429, body: '', headers: { 'retry-after': '600' } });
     const eventId = await client.publish(BRIEF.type, BRIEF.data);
     const page = await portal().signIn({ path: `/deliveries/${eventId}.${webhookId}` });
-    await page.getByText('as the receiver asked (Retry-After: 600); attempt 1 failed (HTTP 429)').waitFor();
+    await page
+      .getByText(/Attempt 1 failed \(HTTP 429\)\. .*: the receiver asked for that \(Retry-After: 600\)/)
+      .waitFor();
+    await page.getByText('Give the webhook a rate limit').waitFor();
   });
 
   it('says why it failed and what comes next, is redelivered by hand, and shows what comes of it', async () => {
@@ -324,7 +327,7 @@ describe('one delivery', () => {
     const eventId = await client.publish(BRIEF.type, BRIEF.data);
     const page = await portal().signIn({ path: `/deliveries/${eventId}.${webhookId}` });
     await page.getByText('Attempt 3 is due').first().waitFor();
-    await page.getByText('as the retry schedule says; attempt 2 failed (HTTP 503)').waitFor();
+    await page.getByText(/Attempt 2 failed \(HTTP 503\)\. .*, by the retry schedule/).waitFor();
     const attempt = page.locator('details', { hasText: 'Attempt 2' });
     await attempt.getByText('HTTP 503').first().waitFor();
     await attempt.getByText('<b>down</b> for now').waitFor();
@@ -336,7 +339,7 @@ describe('one delivery', () => {
     await page.getByRole('alertdialog').getByRole('button', { name: 'Redeliver' }).click();
     await page.getByText('Redelivered: HTTP 204, delivered').waitFor();
     await page.getByRole('heading', { name: 'Attempts (3)' }).waitFor();
-    await page.getByText('The receiver accepted it').waitFor();
+    await page.getByText(/^Delivered: .* accepted it \(HTTP 204, attempt 3\)/).waitFor();
   });
 
   it('is redelivered by the keyboard alone, from the list on', async () => {
@@ -368,8 +371,11 @@ describe('one delivery', () => {
     await page.getByLabel('Outcome').selectOption('HTTP 5xx');
     await page.getByRole('button', { name: 'Clear filters' }).waitFor();
     await rowsOf(page).first().click();
-    await page.getByRole('link', { name: 'What http_5xx means' }).first().click();
-    await page.getByText('The receiver had a fault of its own.', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'More about this' }).click();
+    await page.waitForURL('**/portal/outcomes/http_5xx');
+    await page.getByText('The receiver failed while it handled the request. Look at its log').waitFor();
+    // Settings are for operators.
+    expect(await page.getByText('DELIVERY_').count()).toBe(0);
     await checkAccessibility(page);
   });
 
@@ -380,9 +386,9 @@ describe('one delivery', () => {
     const eventId = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
     await client.waitForStatus(held.id, eventId, 'held');
     const page = await portal().signIn({ path: `/deliveries/${eventId}.${held.id}` });
-    await page.getByText(/because its webhook is disabled.*No attempt was used/).waitFor();
+    await page.getByText(/Held since .* is disabled\. .*No attempt was used/).waitFor();
     const steps = page.getByRole('region', { name: 'Time line' }).getByRole('listitem');
-    await steps.nth(1).getByText('Held, because its webhook is disabled').waitFor();
+    await steps.nth(1).getByText('Held: its webhook is disabled').waitFor();
     await page.getByText('rote Schuhe 👟 — \\"günstig\\"').waitFor();
     await checkAccessibility(page);
   });
@@ -390,7 +396,7 @@ describe('one delivery', () => {
   it('can’t be redelivered by a session that may not', async () => {
     const page = await portal().signIn({ capabilities: ['read'] });
     await rowsOf(page).first().click();
-    await page.getByRole('heading', { name: 'Body' }).waitFor();
+    await page.getByRole('heading', { name: 'Body of the request' }).waitFor();
     expect(await page.getByRole('button', { name: 'Redeliver' }).count()).toBe(0);
   });
 
@@ -407,7 +413,7 @@ describe('one delivery', () => {
   it('is accessible in both themes, and fits a phone', async () => {
     const page = await portal().signIn({ width: 360 });
     await rowsOf(page).first().click();
-    await page.getByRole('heading', { name: 'Body' }).waitFor();
+    await page.getByRole('heading', { name: 'Body of the request' }).waitFor();
     await page.getByText('"data"').first().waitFor();
     await checkSteadiness(page);
     await checkAccessibility(page);

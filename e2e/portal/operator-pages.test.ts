@@ -79,7 +79,7 @@ describe('accounts', () => {
     await page.getByLabel(/see events and deliveries/).uncheck();
     await checkAccessibility(page);
     await page.getByRole('button', { name: 'Issue', exact: true }).click();
-    const key = (await page.getByRole('region', { name: 'The API key' }).innerText()).trim();
+    const key = (await page.getByRole('group', { name: 'The API key' }).innerText()).trim();
     // A key or a click beside it would lose what can't be shown again.
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'I have it' }).click();
@@ -154,7 +154,7 @@ describe('dead letters', () => {
 
     await rowOf(page, 'Dead letters', 'no.such_type').first().focus();
     await page.keyboard.press('Enter');
-    await page.getByRole('region', { name: 'The job’s data' }).getByText('"id": "two"').waitFor();
+    await page.getByRole('group', { name: 'The job’s data' }).getByText('"id": "two"').waitFor();
     await checkAccessibility(page);
     await page.getByRole('button', { name: 'Retry' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Retry' }).click();

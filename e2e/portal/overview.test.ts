@@ -357,7 +357,7 @@ describe('the first steps of a new account', () => {
     expect(await page.getByText('Attempts by response').count()).toBe(0);
     await steps.getByRole('button', { name: 'Send test event' }).click();
     const received = page.getByRole('list', { name: 'Received requests' });
-    await received.getByRole('region', { name: 'Received body' }).getByText('"type"').first().waitFor();
+    await received.getByRole('group', { name: 'Received body' }).getByText('"type"').first().waitFor();
     await received.getByText(/webhook-signature: v1,/).waitFor();
     await steps.getByText('HTTP 204').waitFor();
     await steps.getByRole('heading', { name: 'See it arrive ✓ done' }).waitFor();

@@ -126,8 +126,8 @@ it('receives in the page in any format, and several events in one request', asyn
   const path = `/v1/webhooks/${listed.body.data[0]?.id}`;
   const publish = async () =>
     (await client.expect<{ id: string }>(202, 'POST', '/v1/events', QUICK_WIN, ofIt)).body.id;
-  const bodies = page.getByRole('region', { name: 'Received body' });
-  const headers = page.getByRole('region', { name: 'Received headers' });
+  const bodies = page.getByRole('group', { name: 'Received body' });
+  const headers = page.getByRole('group', { name: 'Received headers' });
 
   await client.expect(200, 'PATCH', path, { format: 'cloudevents_structured' }, ofIt);
   const structured = await publish();

@@ -52,7 +52,7 @@ it('has what held it before an attempt', async () => {
   await own.stop();
   const page = await portal().signIn({ path: `/deliveries/${event}.${webhook}` });
   const steps = page.getByRole('region', { name: 'Time line' }).getByRole('listitem');
-  await steps.getByText(/Held for [\d.]+ s, because its webhook was disabled/).waitFor();
+  await steps.getByText(/Held for [\d.]+ s: its webhook was disabled/).waitFor();
   expect(await steps.count()).toBe(3);
   // It would ask once more for what is gone then.
   await page.close();
@@ -67,7 +67,7 @@ it('has since when it is held, also on the time line of its event', async () => 
   const event = await client.publish(BRIEF.type, BRIEF.data);
   await client.waitForStatus(webhook, event, 'held');
   const page = await portal().signIn({ path: `/deliveries/${event}.${webhook}` });
-  await page.getByText(/Held since .*, because its webhook is disabled.*No attempt was used/).waitFor();
+  await page.getByText(/Held since .*: Disabled is disabled\. .*No attempt was used/).waitFor();
   const widthOf = async (mark: Locator) => (await mark.boundingBox())?.width ?? 0;
   // It began at once, and lasts.
   await until(async () => (await widthOf(page.locator('[class*=mark][class*=held]'))) > 100 || undefined);
@@ -201,16 +201,20 @@ it('has request and response side by side, and below each other on a phone', asy
   expect(below?.y).toBeGreaterThan(above?.y ?? 0);
 });
 
-it('tells what two attempts differ in', async () => {
+it('tells what two attempts differ in, once it is asked for', async () => {
   const page = await portal().signIn({ path: `/deliveries/${deliveryId}` });
-  await page.getByLabel('First').selectOption('1');
   const table = page.getByRole('table', { name: 'Differences' });
+  const button = page.getByRole('button', { name: 'Compare two' });
+  await button.waitFor();
+  expect(await table.count()).toBe(0);
+  await button.click();
+  await page.getByLabel('First').selectOption('1');
   await table.getByRole('columnheader', { name: 'Attempt 1' }).waitFor();
-  await table
-    .getByRole('row', { name: /Response/ })
-    .getByText('the same')
-    .waitFor();
-  await table.getByRole('row', { name: /Body/ }).getByText('down').waitFor();
+  // The same response, and another time.
+  await table.getByRole('row', { name: /Header date/ }).waitFor();
+  expect(await table.getByRole('row', { name: /^(Response|Body|Trigger)/ }).count()).toBe(0);
+  await checkAccessibility(page);
+  await checkWidth(page);
 });
 
 it('tells the address of each attempt, and that two attempts went to different ones', async () => {
@@ -226,8 +230,8 @@ it('tells the address of each attempt, and that two attempts went to different o
   await Promise.all([before.stop(), after.stop()]);
 
   const page = await portal().signIn({ path: `/deliveries/${id}` });
+  await page.getByRole('button', { name: 'Compare two' }).click();
   const row = page.getByRole('table', { name: 'Differences' }).getByRole('row', { name: /Address/ });
-  await row.getByLabel('differs: ').waitFor();
   expect(await row.getByRole('cell').allInnerTexts()).toEqual(['127.0.0.1', '127.0.0.2']);
   await page.getByText('Began').filter({ hasText: 'to 127.0.0.2' }).waitFor();
   expect(await page.getByText('It went together with other events').count()).toBe(0);
@@ -301,17 +305,36 @@ it.each([
 it('shows the body before and after a transformation', async () => {
   const { id } = await deliver({}, 'export default () => ({ body: { made: "by code" } });');
   const page = await portal().signIn({ path: `/deliveries/${id}` });
-  await page.getByRole('region', { name: 'Data before' }).getByText('rote Schuhe').waitFor();
-  await page.getByText('After version 1 of the transformation').waitFor();
-  await page.getByRole('region', { name: 'Body', exact: true }).getByText('by code').first().waitFor();
+  await page.getByRole('group', { name: 'Data before' }).getByText('rote Schuhe').waitFor();
+  await page.getByText('Body, made by version 1 of the transformation').waitFor();
+  await page.getByRole('group', { name: 'Body', exact: true }).getByText('by code').first().waitFor();
   await checkAccessibility(page);
   await checkWidth(page);
 });
 
 it.each([360, 1280])('is accessible in both themes, %d px wide', async (width) => {
   const page = await portal().signIn({ path: `/deliveries/${deliveryId}`, width });
-  await page.getByRole('table', { name: 'Differences' }).waitFor();
+  await page.getByRole('button', { name: 'Compare two' }).waitFor();
   await page.getByRole('region', { name: 'Verify a signature' }).waitFor();
   await checkAccessibility(page);
   await checkWidth(page);
+});
+
+it.each([
+  ['a delivery', () => `/deliveries/${deliveryId}`],
+  ['an event', () => `/events/${deliveryId.slice(0, deliveryId.indexOf('.'))}`],
+])('prints %s on a sheet, with its time line, and without all that steers', async (_what, path) => {
+  const page = await portal().signIn({ path: path() });
+  await page.locator('[class*=mark][class*=failed]').first().waitFor();
+  await page.getByText('"keyword"').first().waitFor();
+  await page.emulateMedia({ media: 'print' });
+  for (const part of ['navigation', 'banner', 'search', 'form'] as const)
+    expect([part, await page.getByRole(part).count()]).toEqual([part, 0]);
+  expect(await page.getByRole('button', { name: /Redeliver|Compare|As |Copy/ }).count()).toBe(0);
+  expect(await page.getByText('Skip to the content').isVisible()).toBe(false);
+  const mark = "document.querySelector('[class*=mark][class*=failed]')";
+  const adjusted = `getComputedStyle(${mark}).getPropertyValue('-webkit-print-color-adjust')`;
+  expect(await page.evaluate(adjusted)).toBe('exact');
+  const pdf = (await page.pdf({ format: 'A4' })).toString('latin1');
+  expect(pdf.match(/\/Type \/Page\b/g)).toHaveLength(1);
 });

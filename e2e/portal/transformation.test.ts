@@ -81,9 +81,9 @@ it('is written, tried on a real event and saved; then the webhook gets what it m
   expect(types.length).toBeGreaterThan(0);
   await page.getByRole('button', { name: 'Try', exact: true }).click();
   await page.getByText('This would be sent').waitFor();
-  await page.getByRole('region', { name: 'Body' }).getByText('rote Schuhe').waitFor();
+  await page.getByRole('group', { name: 'Body' }).getByText('rote Schuhe').waitFor();
   await page
-    .getByRole('region', { name: 'Printed by console.log' })
+    .getByRole('group', { name: 'Printed by console.log' })
     .getByText(`seen ${QUICK_WIN.type}`)
     .waitFor();
   await page.getByText(/ms of processor time/).waitFor();
@@ -182,7 +182,7 @@ it('can be read, and tried, by a session that may not change it', async () => {
   await put(KEYWORD);
   const page = await portal().signIn({ path: path(), capabilities: ['read', 'webhooks', 'redeliver'] });
   await page
-    .getByRole('region', { name: 'Code', exact: true })
+    .getByRole('group', { name: 'Code', exact: true })
     .getByText('event.data.keyword')
     .first()
     .waitFor();

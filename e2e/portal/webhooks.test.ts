@@ -313,7 +313,7 @@ it('says at once, in place of a form, that the session may not use it', async ()
 
 it('lists webhooks with how they did in the last day', async () => {
   const { client } = portal();
-  const { id } = await client.register(endpoint.receiver.url, ['brief.created']);
+  const { id } = await client.register(endpoint.receiver.url, ['brief.created'], { uid: 'shop-front' });
   const event = await client.publish('brief.created', { brief_id: 'brf_1', title: 'Shoes' });
   await client.waitForStatus(id, event, 'delivered');
   const page = await portal().signIn({ path: '/webhooks' });
@@ -321,6 +321,10 @@ it('lists webhooks with how they did in the last day', async () => {
   await row.getByText('Enabled').waitFor();
   await row.getByText('100%').waitFor();
   await row.getByRole('img', { name: '95th percentile by the hour' }).waitFor();
+  await row.getByText('shop-front').waitFor();
+  await row.getByRole('link').first().click();
+  const proposed = page.locator('optgroup[label="It subscribes to"] option');
+  await until(async () => (await proposed.allTextContents()).join() === 'brief.created' || undefined);
 });
 
 describe('every page', () => {

@@ -4,9 +4,9 @@ import { join, relative, resolve } from 'node:path';
 
 const ROOT = resolve(__dirname, '../..');
 
-function check(text: string) {
+function check(text: string, name = 'page.md') {
   const folder = mkdtempSync(join(ROOT, '.cache/words-'));
-  const page = join(folder, 'page.md');
+  const page = join(folder, name);
   writeFileSync(page, text);
   const { status, stderr } = spawnSync(
     process.execPath,
@@ -20,6 +20,13 @@ function check(text: string) {
 it('refuses a word that the page on style replaces, says where and by which, and leaves code alone', () => {
   const text = 'Fine.\n\nRead the lists anew.\n\n`anew`\n\n```\nanew\n```\n';
   expect(check(text)).toEqual({ status: 1, faults: '3: "anew" → again' });
+});
+
+it('reads the texts of the portal, which stand between backticks too', () => {
+  expect(check('const text = `Read ${name} anew`;\n', 'page.tsx')).toEqual({
+    status: 1,
+    faults: '1: "anew" → again',
+  });
 });
 
 it('refuses a sentence whose subject is a clause, but no question, heading or title before a colon', () => {

@@ -39,6 +39,8 @@ function givenVariables() {
 }
 
 const PACKAGE = '@sparticuz/chromium';
+// That one has no font in which all letters are as wide as each other.
+const MONO_PACKAGE = '@expo-google-fonts/jetbrains-mono';
 // The package unpacks into TMPDIR, and its libraries only where it believes to be in a bare container of this name.
 const UNPACK = `import('${PACKAGE}').then(({ default: chromium }) => chromium.executablePath())`;
 const BARE_CONTAINER = 'AWS_Lambda_nodejs20.x';
@@ -48,7 +50,8 @@ const BARE_CONTAINER = 'AWS_Lambda_nodejs20.x';
  * @returns {Promise<{ executablePath: string, env: Record<string, string> }>} `env`: where its libraries and fonts are
  */
 async function unpackChromium() {
-  const folder = join(cacheFolder, `chromium-${await packageVersion()}`);
+  const [browser, mono] = await Promise.all([PACKAGE, MONO_PACKAGE].map(versionOf));
+  const folder = join(cacheFolder, `chromium-${browser}-mono-${mono}`);
   if (!existsSync(folder)) await unpackInto(folder);
   return {
     executablePath: join(folder, 'chromium'),
@@ -56,9 +59,14 @@ async function unpackChromium() {
   };
 }
 
-async function packageVersion() {
-  const file = join(projectFolder, 'node_modules', PACKAGE, 'package.json');
-  return JSON.parse(await readFile(file, 'utf8')).version;
+/** @param {string} name */
+async function versionOf(name) {
+  return JSON.parse(await readFile(join(folderOf(name), 'package.json'), 'utf8')).version;
+}
+
+/** @param {string} name */
+function folderOf(name) {
+  return join(projectFolder, 'node_modules', name);
 }
 
 /**
@@ -81,7 +89,7 @@ async function unpackInto(folder) {
 }
 
 /**
- * Those of the machine, and those of the package for a machine that has none.
+ * Those of the machine, those of the package for a machine that has none, and for code the same one everywhere.
  * @param {string} folder
  */
 function describeFonts(folder) {
@@ -90,6 +98,15 @@ function describeFonts(folder) {
 <fontconfig>
   <dir>/usr/share/fonts</dir>
   <dir>${join(folder, 'fonts')}</dir>
+  <dir>${join(folderOf(MONO_PACKAGE), '400Regular')}</dir>
+  <match target="pattern">
+    <test name="family"><string>monospace</string></test>
+    <edit name="family" mode="prepend" binding="strong"><string>JetBrains Mono</string></edit>
+  </match>
+  <match target="pattern">
+    <test name="family" qual="all" compare="not_eq"><string>monospace</string></test>
+    <edit name="family" mode="append_last"><string>Open Sans</string></edit>
+  </match>
   <cachedir>${join(folder, 'font-cache')}</cachedir>
 </fontconfig>
 `;

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { Problem } from '../problem.mjs';
 import { withDefaults } from '../start/environment.mjs';
 
-const OF_THE_USER = /^(REDIS_URL|HISTORY_DATABASE_URL)(_FILE)?$/;
+// The last one may be off, and the demo publishes these types.
+const OF_THE_USER = /^((REDIS_URL|HISTORY_DATABASE_URL)(_FILE)?|BUILT_IN_EVENT_TYPES)$/;
 
 /**
  * Where the demo takes place: a folder that is removed afterwards, and never the user's own Redis, history or data,

@@ -14,7 +14,7 @@ export function printWelcome({ apiUrl, workerUrl, apiKey, redisUrl, historyUrl }
   // The receiver has to know the secret before the endpoint exists, so the client brings one of its own.
   const secret = `whsec_${randomBytes(32).toString('base64')}`;
   const endpoint = { url: `http://127.0.0.1:${RECEIVER_PORT}/hook`, events: ['*'], secret };
-  const event = { type: 'keyword.quick_win', data: { keyword: 'running shoes', position: 11, volume: 2400 } };
+  const event = { type: 'order.created', data: { id: 'ord_1', total: 99.5 } };
   process.stdout.write(`
 Hookferry is ready.
 
@@ -27,13 +27,14 @@ Hookferry is ready.
 
 node tools/demo/receiver.mjs --port ${RECEIVER_PORT} --secret '${secret}'
 
-2. Register it as a webhook:
+2. Add an event type, and register the receiver as a webhook:
 
-${curl(`${apiUrl}/v1/webhooks`, apiKey, endpoint)}
+${curl(`-X PUT ${apiUrl}/v1/event-types/${event.type}`, apiKey, `@examples/event-types/${event.type}.json`)}
+${curl(`${apiUrl}/v1/webhooks`, apiKey, JSON.stringify(endpoint))}
 
 3. Publish an event:
 
-${curl(`${apiUrl}/v1/events`, apiKey, event)}
+${curl(`${apiUrl}/v1/events`, apiKey, JSON.stringify(event))}
 
 Ctrl-C stops everything.
 
@@ -41,16 +42,16 @@ Ctrl-C stops everything.
 }
 
 /**
- * @param {string} url
+ * @param {string} target the URL, and the method if it is not POST
  * @param {string} apiKey
- * @param {unknown} body must hold no single quote
+ * @param {string} body must hold no single quote
  */
-function curl(url, apiKey, body) {
+function curl(target, apiKey, body) {
   return [
-    `curl -sS ${url} \\`,
+    `curl -sS -w '\\n' ${target} \\`,
     `  -H 'Authorization: Bearer ${apiKey}' \\`,
     `  -H 'Content-Type: application/json' \\`,
-    `  -d '${JSON.stringify(body)}'`,
+    `  -d '${body}'`,
   ].join('\n');
 }
 

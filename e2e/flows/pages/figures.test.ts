@@ -13,7 +13,7 @@ beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'webhooks-figures-'));
   const texts = (path: string) => !path.includes('/images');
   await cp(join(ROOT, 'docs'), join(root, 'docs'), { recursive: true, filter: texts });
-  for (const file of ['README.md', SHIPPED]) await cp(join(ROOT, file), join(root, file));
+  for (const file of ['README.md', 'site/home.md', SHIPPED]) await cp(join(ROOT, file), join(root, file));
 });
 afterEach(() => rm(root, { recursive: true }));
 

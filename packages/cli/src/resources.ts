@@ -23,6 +23,7 @@ export type FilterResult = Schemas['FilterResult'];
 export type FilterTried = Schemas['FilterTried'];
 export type PayloadFilter = Schemas['PayloadFilter'];
 export type Replay = Schemas['Replay'];
+export type ReplayWithResults = Schemas['ReplayWithResults'];
 export type SigningKey = Schemas['SigningKey'];
 export type SigningKeyPage = Schemas['SigningKeyPage'];
 export type TransformationTried = Schemas['TransformationTried'];

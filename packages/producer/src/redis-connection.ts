@@ -29,6 +29,8 @@ export interface RedisConnection {
 }
 
 const MAX_RECONNECT_DELAY_MS = 1_000;
+// After this long without a reply a connection counts as dead, and is made again: nothing else would notice.
+const SILENCE_MS = 5_000;
 
 /** Connects, and goes on trying by itself. @throws Error when `redisUrl` has none of its forms. */
 export function openRedis(
@@ -105,6 +107,7 @@ function createOwn({ redisUrl, connection }: ConnectionOptions, patienceMs: numb
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
     commandTimeout: patienceMs,
+    socketTimeout: SILENCE_MS,
     connectTimeout: patienceMs,
     retryStrategy: reconnectDelay,
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),

@@ -43,7 +43,7 @@ import {
   revokePortalSession,
 } from './portal-sessions';
 import { publishBatch, publishEvent } from './publish';
-import { cancelReplay, createReplay, listReplays, readReplay } from './replays';
+import { cancelReplay, createReplay, listReplayDeliveries, listReplays, readReplay } from './replays';
 import { listSigningKeys, readJwks, rotateSigningKey } from './signing-keys';
 import { readSourceAddresses } from './source-addresses';
 import { readStatus } from './status';
@@ -113,6 +113,7 @@ export const routes: readonly Route[] = [
   createReplay, //          POST   /v1/webhooks/:id/replays
   listReplays, //           GET    /v1/webhooks/:id/replays
   readReplay, //            GET    /v1/replays/:id
+  listReplayDeliveries, //  GET    /v1/replays/:id/deliveries
   cancelReplay, //          DELETE /v1/replays/:id
   listEvents, //            GET    /v1/events
   publishEvent, //          POST   /v1/events

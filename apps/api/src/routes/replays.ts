@@ -13,8 +13,17 @@ import { invalidRequest } from '@hookferry/core/platform/app-error';
 import { formatTime, formatTimeOrNull, sentTimeSchema, timeSchema } from '@hookferry/core/platform/clock';
 import { newestFirstCursorSchema } from '@hookferry/core/platform/redis-timeline';
 import { z } from 'zod';
-import { pageOf, pageQuery, presentPage } from '../http/page';
+import {
+  eventCursorSchema,
+  historyPageOf,
+  pageOf,
+  pageQuery,
+  presentHistoryPage,
+  presentPage,
+} from '../http/page';
 import { defineRoute } from '../http/route';
+import { isAttemptedInOrder, standingFilterOf, standingQuery } from './delivery-query';
+import { deliverySchema, presentDelivery } from './present-delivery';
 
 const replayParams = z.object({ id: replayIdSchema });
 
@@ -46,6 +55,35 @@ const replaySchema = z
     ended_at: timeSchema.nullable().describe('When the replay ended. Null: it goes on.'),
   })
   .meta({ id: 'Replay' });
+
+const resultsSchema = z
+  .object({
+    counted: z
+      .int()
+      .describe(
+        'How many deliveries were looked at: up to 1,000, those of the newest events. The others of these counts sum up to it.',
+      ),
+    delivered: z.int().describe('How many were delivered.'),
+    pending: z.int().describe('How many have an attempt to come, or are held.'),
+    failed: z.int().describe('How many failed, and have no attempt to come.'),
+    cancelled: z.int().describe('How many were cancelled, or gave way to a newer event of their group.'),
+  })
+  .meta({ id: 'ReplayResults' });
+
+const replayWithResultsSchema = replaySchema
+  .extend({
+    results: resultsSchema
+      .optional()
+      .describe('How the deliveries that it has queued are now. Present with `include=results`.'),
+  })
+  .meta({ id: 'ReplayWithResults' });
+
+const readQuerySchema = z.strictObject({
+  include: z
+    .enum(['results'])
+    .optional()
+    .describe('`results`: how its deliveries are now. Default: the progress alone.'),
+});
 
 const bodySchema = z
   .strictObject({
@@ -129,12 +167,44 @@ export const readReplay = defineRoute({
   method: 'get',
   path: '/v1/replays/:id',
   scope: 'deliveries:read',
-  request: { params: replayParams },
+  request: { params: replayParams, query: readQuerySchema },
   responses: {
-    200: { description: 'The replay.', schema: replaySchema },
+    200: { description: 'The replay.', schema: replayWithResultsSchema },
   },
-  async handle({ apiKey, params }, core) {
-    return { status: 200, body: presentReplay(await core.replays.read(apiKey.accountId, params.id)) };
+  problems: ['history_unavailable'],
+  async handle({ apiKey, params, query }, core) {
+    const replay = await core.replays.read(apiKey.accountId, params.id);
+    const shown = presentReplay(replay);
+    if (query.include !== 'results') return { status: 200, body: shown };
+    return { status: 200, body: { ...shown, results: await core.replayedDeliveries.count(replay) } };
+  },
+});
+
+export const listReplayDeliveries = defineRoute({
+  operationId: 'listReplayDeliveries',
+  summary: 'List the deliveries that a replay has queued',
+  method: 'get',
+  path: '/v1/replays/:id/deliveries',
+  scope: 'deliveries:read',
+  request: {
+    params: replayParams,
+    query: pageQuery(eventCursorSchema)
+      .extend(standingQuery)
+      .refine(...isAttemptedInOrder),
+  },
+  responses: {
+    200: {
+      description: 'A page of deliveries, those of the newest event first.',
+      schema: historyPageOf(deliverySchema, 'DeliveryPage'),
+    },
+  },
+  problems: ['history_unavailable'],
+  async handle({ apiKey, params, query }, core) {
+    const { limit, cursor } = query;
+    const filter = standingFilterOf(query);
+    const page = await core.replayedDeliveries.list(apiKey.accountId, params.id, filter, limit, cursor);
+    const part = { ...page, searchedBackTo: page.nextCursor?.createdAt };
+    return { status: 200, body: presentHistoryPage(page.found.map(presentDelivery), part) };
   },
 });
 

@@ -297,6 +297,8 @@ describe('the warnings of a webhook', () => {
     expect((await call('patch', path, { description: 'new' })).body.warnings).toHaveLength(1);
     const right = await call('patch', path, { filter: { position: { lte: 10 } } });
     expect(right.body.warnings).toEqual([]);
+    // Not merged with the one before, whose condition would hold as well.
+    expect(right.body.filter).toEqual({ position: { lte: 10 } });
     expect((await call('get', path)).body).not.toHaveProperty('warnings');
   });
 });

@@ -349,6 +349,7 @@ export const routeCases: readonly RouteCase[] = [
     isList: true,
   },
   { method: 'get', path: '/v1/replays/:id', scope: 'deliveries:read', of: 'replay', status: 200 },
+  { method: 'get', path: '/v1/replays/:id/deliveries', scope: 'deliveries:read', of: 'replay', status: 200 },
   { method: 'delete', path: '/v1/replays/:id', scope: 'deliveries:write', of: 'replay', status: 204 },
   { method: 'get', path: '/v1/events', scope: 'deliveries:read', status: 200, isList: true },
   {
@@ -666,6 +667,7 @@ export async function saveBelongings({ client }: TestRedis, accountId: AccountId
     new EventTypeStore(client).replace({ ...ORDER_CREATED, name: 'order.paid' }),
     deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpoint.id], event.acceptedAt))(client),
     new ReplayStore(client, 60_000).create(replay),
+    new ReplayStore(client, 60_000).noteSent(replay, [{ id: event.id, at: event.acceptedAt }]),
     new AuditLog(client).record({
       act: buildAct(),
       accountId,

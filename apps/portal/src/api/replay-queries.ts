@@ -1,11 +1,15 @@
 import type { components } from '@hookferry/client';
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
 import { useApi } from './api-context';
 import { ask } from './ask';
 import type { Api } from './client';
+import type { DeliveryStatus } from './delivery-queries';
 import { queryKeys } from './query-keys';
+import { usePages } from './use-pages';
 
 export type Replay = components['schemas']['Replay'];
+export type ReplayWithResults = components['schemas']['ReplayWithResults'];
 export type NewReplay = components['schemas']['NewReplay'];
 
 // Two steps of a replay.
@@ -29,6 +33,42 @@ export function oneReplay(api: Api, id: string) {
   return queryOptions({
     queryKey: queryKeys.replay(id),
     queryFn: ({ signal }) => ask(api.GET('/v1/replays/{id}', { params: { path: { id } }, signal })),
+  });
+}
+
+// What is held, or waits for its next attempt, may stay so for days.
+const COUNT_EVERY_MS = 5_000;
+
+/** A replay with the results of its deliveries, followed until none of them is under way. */
+export function useReplayResults(id: string) {
+  const api = useApi();
+  return useQuery({
+    queryKey: [...queryKeys.replay(id), 'results'],
+    queryFn: ({ signal }) => {
+      const params = { path: { id }, query: { include: 'results' } } as const;
+      return ask(api.GET('/v1/replays/{id}', { params, signal }));
+    },
+    refetchInterval: ({ state: { data } }) => {
+      if (data === undefined) return false;
+      if (!hasEnded(data)) return LOOK_EVERY_MS;
+      return data.results?.pending ? COUNT_EVERY_MS : false;
+    },
+  });
+}
+
+/** The deliveries that a replay has queued, page by page, read again as it goes on. @param status absent: all */
+export function useReplayDeliveries(
+  { id, enqueued, results }: ReplayWithResults,
+  status: DeliveryStatus | undefined,
+) {
+  const api = useApi();
+  const queries = useQueryClient();
+  useEffect(() => {
+    void queries.invalidateQueries({ queryKey: queryKeys.deliveries({ replay: id }) });
+  }, [queries, id, enqueued, results?.pending]);
+  return usePages(queryKeys.deliveries({ replay: id, status }), (paging, signal) => {
+    const params = { path: { id }, query: { ...(status && { status }), ...paging } };
+    return ask(api.GET('/v1/replays/{id}/deliveries', { params, signal }));
   });
 }
 

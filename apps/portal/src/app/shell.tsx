@@ -69,7 +69,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         </div>
       </header>
       <main id="content" ref={main} tabIndex={-1} className={styles['main']}>
-        {/* What a page broke on may be what it was told: it is to be asked for anew. */}
+        {/* The data that broke the page may be in the cache: they are asked for again. */}
         <ErrorBoundary place={location} onRetry={() => queries.removeQueries({ type: 'inactive' })}>
           {children}
         </ErrorBoundary>

@@ -31,7 +31,7 @@ export async function* readEvents(
       }
     }
   } finally {
-    // Whoever stops reading wants nothing more from the server either.
+    // A reader that stops wants nothing more from the server.
     await reader.cancel().catch(() => undefined);
   }
 }

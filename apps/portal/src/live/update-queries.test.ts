@@ -82,7 +82,7 @@ describe('updateQueries', () => {
     expect(queries.getQueryData(queryKeys.deliveries({}))).toEqual(pageOf({ ...row, ...expected }));
   });
 
-  it('has what a webhook or a replay is about read anew', () => {
+  it('has what a webhook or a replay is about read again', () => {
     const queries = new QueryClient();
     const keys = [
       queryKeys.webhook('wh_1'),

@@ -1,6 +1,6 @@
 import { paintStatus } from '../output/colours';
 import type { Column } from '../output/output';
-import type { Replay } from '../resources';
+import type { Replay, ReplayWithResults } from '../resources';
 
 export const REPLAY_COLUMNS: readonly Column<Replay>[] = [
   ['id', ({ id }) => id],
@@ -14,4 +14,13 @@ export const REPLAY_COLUMNS: readonly Column<Replay>[] = [
   ['enqueued', ({ enqueued }) => enqueued],
   ['erased', ({ erased }) => erased],
   ['error', ({ error }) => error],
+];
+
+export const RESULT_COLUMNS: readonly Column<ReplayWithResults>[] = [
+  ...REPLAY_COLUMNS,
+  ['counted', ({ results }) => results?.counted],
+  ['delivered', ({ results }) => results?.delivered],
+  ['pending', ({ results }) => results?.pending],
+  ['failed', ({ results }) => results?.failed],
+  ['cancelled', ({ results }) => results?.cancelled],
 ];

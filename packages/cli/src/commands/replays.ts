@@ -1,10 +1,13 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { type Cli, connect } from '../cli';
 import { parseId } from '../input/parse-flags';
+import type { Delivery } from '../resources';
 import { addYes, type ConfirmFlags, requireYes } from './confirm';
+import { DELIVERY_COLUMNS } from './deliveries/delivery-columns';
+import { STATUSES } from './deliveries/list-deliveries';
 import { addExample } from './example';
 import { addPaging, type PagingFlags, pageSize, printPages } from './paging';
-import { REPLAY_COLUMNS } from './replay-columns';
+import { REPLAY_COLUMNS, RESULT_COLUMNS } from './replay-columns';
 
 export function addReplays(program: Command, cli: Cli): void {
   const replays = program
@@ -18,19 +21,44 @@ export function addReplays(program: Command, cli: Cli): void {
   addExample(addPaging(list), 'hookferry replays list crm');
   const show = replays
     .command('show')
-    .description('Show the progress of a replay.')
+    .description('Show the progress of a replay, and how its deliveries are.')
     .argument('<id>', 'its id', parseId)
     .action(async (id: string) => {
       const client = await connect(cli);
-      cli.output.document(await client.GET('/v1/replays/{id}', { params: { path: { id } } }), REPLAY_COLUMNS);
+      const params = { path: { id }, query: { include: 'results' } } as const;
+      cli.output.document(await client.GET('/v1/replays/{id}', { params }), RESULT_COLUMNS);
     });
   addExample(show, 'hookferry replays show rpl_01m7ze3thwae6532vdxr7r');
+  const deliveries = replays
+    .command('deliveries')
+    .description('List the deliveries that a replay has queued, those of the newest event first.')
+    .argument('<id>', 'its id', parseId)
+    .addOption(new Option('--status <status>', 'only these').choices(STATUSES))
+    .action((id: string, flags: DeliveriesFlags) => listDeliveries(id, flags, cli));
+  addExample(
+    addPaging(deliveries),
+    'hookferry replays deliveries rpl_01m7ze3thwae6532vdxr7r --status exhausted',
+  );
   const cancel = replays
     .command('cancel')
     .description('Cancel a replay. Deliveries that are on the queue are still sent.')
     .argument('<id>', 'its id', parseId)
     .action((id: string, flags: ConfirmFlags) => cancelReplay(id, flags, cli));
   addExample(addYes(cancel), 'hookferry replays cancel rpl_01m7ze3thwae6532vdxr7r --yes');
+}
+
+interface DeliveriesFlags extends PagingFlags {
+  readonly status?: Delivery['status'];
+}
+
+async function listDeliveries(id: string, flags: DeliveriesFlags, cli: Cli): Promise<void> {
+  const client = await connect(cli);
+  const query = { limit: pageSize(flags), ...(flags.status && { status: flags.status }) };
+  await printPages(cli, flags, {
+    items: client.paginate('/v1/replays/{id}/deliveries', { params: { path: { id }, query } }),
+    columns: DELIVERY_COLUMNS,
+    ifNone: 'There are none.',
+  });
 }
 
 async function listReplays(id: string, flags: PagingFlags, cli: Cli): Promise<void> {

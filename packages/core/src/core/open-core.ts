@@ -29,6 +29,7 @@ import { FanOuts, type PublishingParts } from '../publish/publishing-parts';
 import { ScheduledEvents } from '../publish/scheduled-events';
 import { DeadLetters } from '../replays/dead-letters';
 import { Redelivery } from '../replays/redelivery';
+import { ReplayedDeliveries } from '../replays/replayed-deliveries';
 import { Replays } from '../replays/replays';
 import { openStores, recordersOf, type StoreParts, type Stores } from './open-stores';
 import type { StoreSettings } from './store-settings';
@@ -119,6 +120,7 @@ function openModules(parts: CoreParts, stores: Stores) {
     redelivery,
     refusals,
     refusedRecords: new RefusedRecords(stores),
+    replayedDeliveries: new ReplayedDeliveries({ ...stores, replays, deliveries }),
     replays,
     scheduledEvents,
     signingKeys,

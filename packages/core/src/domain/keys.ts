@@ -63,6 +63,7 @@ import type { EventId } from './event';
  * | `delivery:{endpoint}:event` | string | the delivery's log, a line a fact | RETENTION, RETENTION_COUNT once it has ended |
  * | `kept-longer:{account}`, `kept-longer:{endpoint}` | sorted set | ids of events that stay in `events` and `deliveries` however old they are, by until when: their deliveries were still open when their RETENTION was over | RETENTION since the last one |
  * | `replay:{replay}` | hash | a replay: its order and its progress | RETENTION since its last step |
+ * | `replayed:{replay}` | sorted set | ids of the events that a replay has sent, by when they were accepted | RETENTION since its last step |
  * | `replays:{endpoint}` | sorted set | ids of the endpoint's replays | RETENTION since the last one |
  * | `running-replays:{account}` | sorted set | ids of the account's replays that may not have ended yet, by when they were asked for | RETENTION since the last one |
  * | `answer-bytes:{endpoint}` | string | how many bytes of responses were kept recently, as of when | RETENTION since the last answer |
@@ -181,6 +182,7 @@ export const keys = {
   ofAnyEvent: (account: AccountId) => `*:{${account}/*`,
   deliveries: (endpoint: EndpointId) => `deliveries:{${endpoint}}`,
   replay: (replay: string) => `replay:{${replay}}`,
+  replayed: (replay: string) => `replayed:{${replay}}`,
   replays: (endpoint: EndpointId) => `replays:{${endpoint}}`,
   runningReplays: (account: AccountId) => `running-replays:{${account}}`,
   answerBytes: (endpoint: EndpointId) => `answer-bytes:{${endpoint}}`,

@@ -23,6 +23,8 @@ export const ATTEMPT_BYTES = 300;
 /** For a request with an `Idempotency-Key`, beside its response. */
 export const ANSWER_BYTES = 400;
 export const REPLAY_BYTES = 800;
+/** For each event that a replay has sent. */
+export const REPLAYED_BYTES = 100;
 /** With headers, metadata and secrets, webhooks mostly take between one and four times as much. */
 export const WEBHOOK_BYTES = 2_048;
 /** Stands beside the ids of webhooks, of which none is as short: the code of all of them is counted. */

@@ -1,5 +1,5 @@
 import type { AccountId } from '../domain/account';
-import type { Attempt } from '../domain/attempt';
+import { type Attempt, type AttemptFilter, matchesAttempt } from '../domain/attempt';
 import { standingOfBreaker } from '../domain/breaker';
 import {
   type DeliveryId,
@@ -17,6 +17,7 @@ import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { requireEndpoint } from '../endpoints/resolve-endpoints';
 import { isUnreadableSecret } from '../endpoints/seal';
 import type { VerificationPolicy } from '../endpoints/verification/verify';
+import type { EventMark } from '../events/redis-event-index';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import type { TimeRange } from '../platform/redis-timeline';
@@ -25,6 +26,7 @@ import {
   type DeliveryFilter,
   type RecordFilter,
   shownStatusOf,
+  standingsOf,
   type TypedStanding,
 } from './delivery-standings';
 import type { DeliveryQuery, ListMark } from './history-source';
@@ -148,6 +150,40 @@ export class Deliveries {
     const hold = delivery.hold && { ...delivery.hold, since };
     const { supersededBy, cancelReason, attempts } = recorded;
     return { ...delivery, hold, supersededBy, cancelReason, attempts };
+  }
+
+  /**
+   * Read deliveries of one endpoint, in the order of their marks. `undefined`: it is not there any more.
+   *
+   * @param attempts which ones to count.
+   * @throws AppError `history_unavailable` when some have moved, and can't be read.
+   */
+  async readSome(
+    accountId: AccountId,
+    endpointId: EndpointId,
+    marks: readonly EventMark[],
+    attempts?: AttemptFilter,
+  ): Promise<readonly (Delivery | undefined)[]> {
+    const { history, heldDeliveries } = this.parts;
+    const [states, heads] = await Promise.all([
+      history.readStates(
+        accountId,
+        marks.map((mark) => ({ ...mark, endpointId })),
+      ),
+      history.readHeads(accountId, marks),
+    ]);
+    const listed = marks.flatMap((mark, i) => {
+      const state = states[i];
+      if (!state) return [];
+      const matchingAttempts =
+        attempts && state.attempts.filter((attempt) => matchesAttempt(attempt, attempts)).length;
+      return [{ ...state, ...mark, eventType: state.eventType ?? heads[i]?.type, matchingAttempts }];
+    });
+    const standings = await standingsOf(heldDeliveries, endpointId, listed);
+    const typed = standings.flatMap(({ type, ...rest }) => (type === undefined ? [] : [{ ...rest, type }]));
+    const found = await completeDeliveries(this.parts, accountId, typed);
+    const byEvent = new Map(found.map((delivery) => [delivery.eventId, delivery]));
+    return marks.map(({ eventId }) => byEvent.get(eventId));
   }
 
   async #requireEvent(accountId: AccountId, id: EventId): Promise<EventHead> {

@@ -69,7 +69,9 @@ async function saveAccount(accountId: AccountId, { endpoints: count = 3, events:
     );
     const tally = { hours: [], lastFailure: { at: NOW }, lastSuccessAt: NOW };
     await new HealthStore(client, DAY).addAll([{ endpointId: endpoint.id, tally }], NOW);
-    await new ReplayStore(client, DAY).create(buildReplayOrder({ accountId, endpointId: endpoint.id }));
+    const replay = buildReplayOrder({ accountId, endpointId: endpoint.id });
+    await new ReplayStore(client, DAY).create(replay);
+    await new ReplayStore(client, DAY).noteSent(replay, [{ id: uniqueEventId(), at: NOW }]);
   }
   const ids = endpoints.map(({ id }) => id);
   const events = Array.from({ length: eventCount }, (_, i) => buildEvent({ accountId, acceptedAt: NOW + i }));

@@ -160,7 +160,8 @@ export class RemainsStore {
   async removeReplays(endpointId: EndpointId, limit: number): Promise<number> {
     const listKey = keys.replays(endpointId);
     const members = await this.#firstOf(listKey, limit);
-    await Promise.all(members.map((member) => this.redis.unlink(keys.replay(idOfMember(member)))));
+    const ids = members.map(idOfMember);
+    await Promise.all(ids.map((id) => this.redis.unlink(keys.replay(id), keys.replayed(id))));
     if (members.length > 0) await this.redis.zrem(listKey, ...members);
     return members.length;
   }

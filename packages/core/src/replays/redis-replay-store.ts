@@ -14,10 +14,16 @@ import {
   replayOrderSchema,
   replayProgressSchema,
 } from '../domain/replay';
-import { type NoteUsage, REPLAY_BYTES } from '../domain/usage';
+import { type NoteUsage, REPLAY_BYTES, REPLAYED_BYTES } from '../domain/usage';
 import { formatTime } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
-import { idOfMember, readNewestFirst, timedMember } from '../platform/redis-timeline';
+import {
+  idOfMember,
+  type Mark,
+  readNewestFirst,
+  readTimeline,
+  timedMember,
+} from '../platform/redis-timeline';
 import { admitReplay, saveProgress } from './redis-replay-store.script';
 
 export interface ReplayPage {
@@ -100,6 +106,23 @@ export class ReplayStore {
       redis.pexpire(listKey, retentionMs),
     ]);
     this.noteUsage(order.accountId, 'replays', REPLAY_BYTES);
+  }
+
+  /** Note events that a replay has sent. Noting one again changes nothing. */
+  async noteSent(
+    { id, accountId }: Pick<ReplayOrder, 'id' | 'accountId'>,
+    sent: readonly Mark[],
+  ): Promise<void> {
+    if (sent.length === 0) return;
+    const key = keys.replayed(id);
+    const added = await this.redis.zadd(key, ...sent.flatMap(({ id: event, at }) => [at, event]));
+    await this.redis.pexpire(key, this.retentionMs);
+    if (added > 0) this.noteUsage(accountId, 'replays', added * REPLAYED_BYTES);
+  }
+
+  /** The events that a replay has sent, those accepted last first. */
+  async listSent(id: ReplayId, limit: number, after?: Mark): Promise<readonly Mark[]> {
+    return await readTimeline(this.redis, keys.replayed(id), { order: 'newest_first', limit, after });
   }
 
   /** Give whether it was saved: not if the replay has ended meanwhile. */

@@ -269,6 +269,18 @@ describe('step', () => {
     expect(placesAtFirstJob).toEqual([eventIds.slice(0, 2)]);
   });
 
+  it('lists what it has sent, once, also after a step that was done again', async () => {
+    const { step, finish, read, eventIds, replay, replayStore } = await arrange({ rate: 10 }, 20);
+    await step();
+    const { status, found, enqueued } = (await read()) ?? replayMissing();
+    await step();
+    expect(await replayStore.listSent(replay.id, 100)).toHaveLength(5);
+    await replayStore.save(replay.id, { status, found, enqueued, erased: 0 });
+    await finish();
+    const listed = await replayStore.listSent(replay.id, 100);
+    expect(listed.map(({ id }) => id)).toEqual(eventIds.toReversed());
+  });
+
   it('leaves out events without a payload, erased before or after they were counted', async () => {
     const { step, finish, read, sent, eventIds, eraseEvent } = await arrange({}, 3);
     await eraseEvent(0);

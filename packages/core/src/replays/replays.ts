@@ -154,7 +154,7 @@ export class Replays {
   }
 
   async #send(replay: Replay, endpoint: Endpoint): Promise<StepResult> {
-    const { history, admissionStore, redelivery, atomic, clock } = this.parts;
+    const { replayStore, history, admissionStore, redelivery, atomic, clock } = this.parts;
     const startedAt = clock();
     const most = Math.min(Math.ceil(replay.rate / STEPS_A_SECOND), LOOKED_AT);
     const { choices, nextCursor } = await chooseEvents(history, replay, endpoint, LOOKED_AT, most);
@@ -169,7 +169,10 @@ export class Replays {
     const outcomes = await redelivery.requestAll(replay.accountId, requests);
     const ending = outcomes.indexOf('ending');
     const counted = ending < 0 ? outcomes : outcomes.slice(0, ending);
-    const enqueued = replay.enqueued + counted.filter((outcome) => outcome === 'requested').length;
+    const sent = positions.filter((_, i) => counted[i] === 'requested');
+    // Before the progress: a step that broke off in between is done again.
+    await replayStore.noteSent(replay, sent);
+    const enqueued = replay.enqueued + sent.length;
 
     // Go on soon: deliveries that are sent by then are counted then.
     if (ending >= 0) {

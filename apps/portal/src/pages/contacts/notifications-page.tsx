@@ -15,7 +15,7 @@ import { formatCount } from '../webhooks/health-figures';
 import { KINDS, MESSAGE_STATES, TOPICS } from './contact-texts';
 import styles from './contacts.module.css';
 
-/** The messages to contacts, and what came of each. What is looked for stands in the address. */
+/** The messages to contacts, and the result of each. The search is in the address. */
 export function NotificationsPage() {
   const [search, setSearch] = useSearchParams();
   const { data: contacts } = useContacts();

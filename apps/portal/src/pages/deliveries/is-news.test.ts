@@ -30,7 +30,7 @@ describe('isNews', () => {
     expect(isNews({ kind: 'delivery', change: 'created', delivery }, filters)).toBe(false);
   });
 
-  it('is an attempt only where the list depends on what came of it', () => {
+  it('is an attempt only where the list depends on its result', () => {
     const message = { kind: 'delivery', change: 'attempted', delivery } as const;
     expect(isNews(message, {})).toBe(false);
     expect(isNews(message, { status: 'pending' })).toBe(true);

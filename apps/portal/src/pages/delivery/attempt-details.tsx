@@ -1,7 +1,8 @@
-import { Link } from 'wouter';
+import type { ReactNode } from 'react';
 import type { Attempt } from '../../api/delivery-queries';
 import { Badge } from '../../components/badge';
 import { CodeBlock } from '../../components/code-block';
+import { isJson, prettyJson } from '../../components/json-text';
 import { Time } from '../../components/time';
 import { outcomes } from '../deliveries/words';
 import styles from './attempt-details.module.css';
@@ -18,10 +19,12 @@ const TRIGGERS: Readonly<Record<Attempt['trigger'], string>> = {
 interface AttemptDetailsProps {
   readonly attempt: Attempt;
   readonly isOpen: boolean;
+  /** The body of the request, where it is read apart from the attempt. */
+  readonly children: ReactNode;
 }
 
-/** One attempt: when and why, how long, what was sent, and what came back. */
-export function AttemptDetails({ attempt, isOpen }: AttemptDetailsProps) {
+/** One attempt: what was sent and what came back, then when and why, and how long it took. */
+export function AttemptDetails({ attempt, isOpen, children }: AttemptDetailsProps) {
   const { number, trigger, outcome, response_status: status, timings, started_at: at } = attempt;
   return (
     <details className={styles['attempt']} open={isOpen}>
@@ -34,6 +37,16 @@ export function AttemptDetails({ attempt, isOpen }: AttemptDetailsProps) {
         <span className={styles['soft']}>{TRIGGERS[trigger]}</span>
       </summary>
       <div className={styles['content']}>
+        {attempt.error !== null && <p className={styles['failure']}>{attempt.error}</p>}
+        <div className={styles['sides']}>
+          <section className={styles['content']} aria-label={`Request of attempt ${number}`}>
+            {children || <MadeBody attempt={attempt} />}
+            <Headers title="Headers as sent" headers={attempt.request_headers} />
+          </section>
+          <section className={styles['content']} aria-label={`Response to attempt ${number}`}>
+            <AttemptResponse attempt={attempt} />
+          </section>
+        </div>
         <p className={styles['soft']}>
           Began <Time at={at} />
           {attempt.worker !== null && ` at ${attempt.worker}`}
@@ -43,35 +56,14 @@ export function AttemptDetails({ attempt, isOpen }: AttemptDetailsProps) {
             </>
           )}
         </p>
-        {outcome !== 'delivered' && <Failure attempt={attempt} />}
         {attempt.batch_id !== null && (
           <p>
             It went together with other events, in the request <code>{attempt.batch_id}</code>.
           </p>
         )}
         <Waterfall attempt={attempt} />
-        <div className={styles['sides']}>
-          <section className={styles['content']} aria-label={`Request of attempt ${number}`}>
-            <Headers title="Headers as sent" headers={attempt.request_headers} />
-            <MadeBody attempt={attempt} />
-          </section>
-          <section className={styles['content']} aria-label={`Response to attempt ${number}`}>
-            <AttemptResponse attempt={attempt} />
-          </section>
-        </div>
       </div>
     </details>
-  );
-}
-
-function Failure({ attempt: { outcome, error } }: { readonly attempt: Attempt }) {
-  return (
-    <p className={styles['failure']}>
-      {error ?? outcomes[outcome]}{' '}
-      <Link href={`/outcomes/${outcome}`}>
-        What <code>{outcome}</code> means
-      </Link>
-    </p>
   );
 }
 
@@ -81,7 +73,7 @@ function MadeBody({ attempt }: { readonly attempt: Attempt }) {
   if (body === null) return null;
   return (
     <>
-      <h3 className={styles['title']}>Body as sent, made by version {version} of the transformation</h3>
+      <h3 className={styles['title']}>Body, made by version {version} of the transformation</h3>
       <CodeBlock text={body} label={`Body that attempt ${number} sent`} />
     </>
   );
@@ -92,15 +84,20 @@ function AttemptResponse({ attempt }: { readonly attempt: Attempt }) {
   if (status === null) return <p className={styles['soft']}>There was no response.</p>;
   return (
     <>
-      {headers && <Headers title={`Headers of the response (HTTP ${status})`} headers={headers} />}
       {body === null || body === '' ? (
         <p className={styles['soft']}>The response had no body, or none is kept.</p>
       ) : (
         <>
-          <h3 className={styles['title']}>Body of the response</h3>
-          <CodeBlock text={body} label={`Body of the response to attempt ${attempt.number}`} />
+          <div className={styles['bodyHead']}>
+            <h3 className={styles['title']}>Body of the response</h3>
+          </div>
+          <CodeBlock
+            text={isJson(body) ? prettyJson(body) : body}
+            label={`Body of the response to attempt ${attempt.number}`}
+          />
         </>
       )}
+      {headers && <Headers title={`Headers of the response (HTTP ${status})`} headers={headers} />}
     </>
   );
 }

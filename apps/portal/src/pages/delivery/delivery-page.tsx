@@ -1,6 +1,8 @@
+import { useState } from 'react';
 import { Link } from 'wouter';
-import { type DeliveryWithAttempts, useDelivery } from '../../api/delivery-queries';
+import { type DeliveryWithAttempts, useDelivery, useDeliveryContent } from '../../api/delivery-queries';
 import { useWebhook } from '../../api/webhook-queries';
+import { Button } from '../../components/button';
 import { CopyButton } from '../../components/copy-button';
 import { Facts } from '../../components/facts';
 import { Problem } from '../../components/problem';
@@ -13,18 +15,23 @@ import { StatusBadge } from '../deliveries/status-badge';
 import { nameOf } from '../deliveries/webhook-names';
 import { PageHeader } from '../page-header';
 import { AttemptDetails } from './attempt-details';
-import { BodySection } from './body-section';
 import { CompareAttempts } from './compare-attempts';
 import { Redeliver } from './redeliver';
+import { RequestBody } from './request-body';
+import styles from './story.module.css';
 import { Timeline } from './timeline';
+import { VerifySignature } from './verify-signature';
 import { WhatNext } from './what-next';
 
 const LIST = { href: '/deliveries', label: 'Deliveries' };
 
-/** One delivery: its next step, its attempts, and its body. */
+/** One delivery: where it went, how it is and what to do, then its attempts. */
 export function DeliveryPage({ params: { id = '' } }: { readonly params: Readonly<Record<string, string>> }) {
   const { data: delivery, error, refetch } = useDelivery(id);
-  if (!delivery) {
+  // Asked for at the same time: what comes later would move what is below it.
+  const { isPending: isUnnamed } = useWebhook(id.slice(id.indexOf('.') + 1));
+  const { isPending: isWithoutBody } = useDeliveryContent(id);
+  if (!delivery || isUnnamed || isWithoutBody) {
     return (
       <>
         <PageHeader title="Delivery" parent={LIST} />
@@ -35,18 +42,14 @@ export function DeliveryPage({ params: { id = '' } }: { readonly params: Readonl
   return (
     <>
       <Head delivery={delivery} />
-      <Section title="What happens next">
-        <p>
-          <WhatNext delivery={delivery} />
-        </p>
-      </Section>
+      <Receiver delivery={delivery} />
+      <WhatNext delivery={delivery} />
+      <Attempts delivery={delivery} />
       <Timeline delivery={delivery} />
       <Section title="About">
         <About delivery={delivery} />
       </Section>
-      <Attempts delivery={delivery} />
-      {delivery.attempts.length > 1 && <CompareAttempts attempts={delivery.attempts} />}
-      <BodySection delivery={delivery} />
+      <Signatures delivery={delivery} />
       <ChangesIfAny target={delivery.id} />
     </>
   );
@@ -65,8 +68,49 @@ function Head({ delivery }: Part) {
   );
 }
 
-function About({ delivery: { id, event_id: eventId, webhook_id: webhookId, created_at: createdAt } }: Part) {
-  const { data: webhook } = useWebhook(webhookId);
+/** Where it goes. */
+function Receiver({ delivery: { webhook_id: id } }: Part) {
+  const { data: webhook } = useWebhook(id);
+  return (
+    <p className={styles['receiver']}>
+      <code>{webhook ? `POST ${webhook.url}` : 'POST'}</code>
+      {' · '}
+      <Link href={`/webhooks/${id}`}>{webhook ? nameOf(webhook) : <code>{id}</code>}</Link>
+    </p>
+  );
+}
+
+/** The last one first, and open: it is the one that says how things are. */
+function Attempts({ delivery }: Part) {
+  const { attempts } = delivery;
+  const [isComparing, setComparing] = useState(false);
+  if (attempts.length === 0) {
+    return (
+      <Section title="Request">
+        <div className={styles['first']}>
+          <RequestBody delivery={delivery} />
+        </div>
+      </Section>
+    );
+  }
+  const compare = attempts.length > 1 && (
+    <Button size="small" aria-expanded={isComparing} onClick={() => setComparing(!isComparing)}>
+      Compare two
+    </Button>
+  );
+  return (
+    <Section title={`Attempts (${attempts.length})`} actions={compare}>
+      {isComparing && <CompareAttempts attempts={attempts} />}
+      {attempts.toReversed().map((attempt, index) => (
+        <AttemptDetails key={attempt.number} attempt={attempt} isOpen={index === 0}>
+          {index === 0 && <RequestBody delivery={delivery} />}
+        </AttemptDetails>
+      ))}
+    </Section>
+  );
+}
+
+function About({ delivery: { id, event_id: eventId, created_at: createdAt } }: Part) {
   return (
     <Facts
       facts={{
@@ -80,25 +124,13 @@ function About({ delivery: { id, event_id: eventId, webhook_id: webhookId, creat
             <code>{eventId}</code>
           </Link>
         ),
-        Webhook: (
-          <Link href={`/webhooks/${webhookId}`}>{webhook ? nameOf(webhook) : <code>{webhookId}</code>}</Link>
-        ),
-        // There from the beginning, so that nothing moves when it comes.
-        Request: <code>{webhook ? `POST ${webhook.url}` : 'POST'}</code>,
         Accepted: <Time at={createdAt} />,
       }}
     />
   );
 }
 
-/** The last one first, and open: it is the one that says how things are. */
-function Attempts({ delivery: { attempts } }: Part) {
-  return (
-    <Section title={`Attempts (${attempts.length})`}>
-      {attempts.length === 0 && <p>There was none yet.</p>}
-      {attempts.toReversed().map((attempt, index) => (
-        <AttemptDetails key={attempt.number} attempt={attempt} isOpen={index === 0} />
-      ))}
-    </Section>
-  );
+function Signatures({ delivery }: Part) {
+  const { data } = useDeliveryContent(delivery.id);
+  return data?.body && <VerifySignature delivery={delivery} body={data.body} />;
 }

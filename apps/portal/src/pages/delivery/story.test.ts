@@ -58,8 +58,8 @@ describe('steps', () => {
     expect(steps.map(({ kind, lengthMs, text }) => [kind, lengthMs, text])).toEqual([
       ['accepted', 0, 'Accepted'],
       ['failed', 34, 'Attempt 1: HTTP 503, 34 ms'],
-      ['held', 120_000, 'Held for 2 min, because its webhook was disabled'],
-      ['held', 20_000, 'Held for 20 s, because its webhook kept failing'],
+      ['held', 120_000, 'Held for 2 min: its webhook was disabled'],
+      ['held', 20_000, 'Held for 20 s: its webhook kept failing'],
       ['failed', 34, 'Attempt 2: HTTP 503, 34 ms'],
     ]);
   });
@@ -69,7 +69,7 @@ describe('steps', () => {
     const steps = stepsOf({ ...delivery, status: 'held', hold }, now);
     expect(steps.map(({ at: time, text }) => [time - now, text])).toEqual([
       [-30_000, 'Accepted'],
-      [0, 'Held, because its webhook keeps failing: it is sent once a trial succeeds'],
+      [0, 'Held: its webhook keeps failing'],
       [30_000, 'Attempt 1 is due'],
     ]);
   });
@@ -118,7 +118,7 @@ it('tells what two attempts differ in', () => {
     timings,
     response_headers: { server: 'b', date: '1' },
   });
-  const differing = differencesOf(attempt(1), second).filter(({ isSame }) => !isSame);
+  const differing = differencesOf(attempt(1), second);
   expect(differing.map(({ name, values }) => [name, ...values])).toEqual([
     ['Response', 'HTTP 503', 'HTTP 200'],
     ['Address', '203.0.113.7', '2001:db8::7'],

@@ -1,6 +1,5 @@
-import type { Attempt, DeliveryWithAttempts } from '../../api/delivery-queries';
+import type { Attempt, DeliveryWithAttempts, Hold } from '../../api/delivery-queries';
 import { responseOf } from '../deliveries/response-of';
-import { pastHolds, whyHeld } from '../deliveries/words';
 import { formatMs } from './phases';
 
 /** A step of a delivery, past or future. */
@@ -49,8 +48,35 @@ export function stepsOf(delivery: Told, now: number, next = delivery.attempts.le
 /** From when it was held until now, as far as that is known. */
 function heldStep(hold: Told['hold'], now: number): Step {
   const at = Math.min(hold?.since ? Date.parse(hold.since) : now, now);
-  return { kind: 'held', at, lengthMs: now - at, text: `Held, because ${whyHeld(hold)}` };
+  return { kind: 'held', at, lengthMs: now - at, text: `Held: ${whyHeld(hold)}` };
 }
+
+/** @param hold absent: the service does not tell what holds it. @param webhook its name */
+export function whyHeld(hold: Hold | null | undefined, webhook = 'its webhook'): string {
+  return hold ? HOLDS[hold.reason](webhook) : `${webhook} can’t take it just now`;
+}
+
+const HOLDS: Readonly<Record<Hold['reason'], (webhook: string) => string>> = {
+  disabled: (webhook) => `${webhook} is disabled`,
+  unverified: (webhook) => `${webhook} is not verified yet`,
+  breaker_open: (webhook) => `${webhook} keeps failing`,
+  rate_limited: (webhook) => `the rate limit of ${webhook} is reached`,
+  ordering: () => 'the delivery before it has not ended',
+  no_token: (webhook) => `the token URL of ${webhook} gives no access token`,
+  batching: () => 'it waits for other events to go with',
+  busy: (webhook) => `${webhook} takes no more requests at once`,
+};
+
+const PAST_HOLDS: Readonly<Record<Hold['reason'], string>> = {
+  disabled: 'its webhook was disabled',
+  unverified: 'its webhook was not verified',
+  breaker_open: 'its webhook kept failing',
+  rate_limited: 'the rate limit of its webhook was reached',
+  ordering: 'the delivery before it had not ended',
+  no_token: 'there was no access token',
+  batching: 'it waited for other events to go with',
+  busy: 'its webhook took no more requests at once',
+};
 
 function pastHoldsOf({ holds: all }: Attempt): readonly Step[] {
   return all.map(({ reason, since, until }) => {
@@ -60,7 +86,7 @@ function pastHoldsOf({ holds: all }: Attempt): readonly Step[] {
       kind: 'held',
       at,
       lengthMs,
-      text: `Held for ${formatGap(lengthMs)}, because ${pastHolds[reason]}`,
+      text: `Held for ${formatGap(lengthMs)}: ${PAST_HOLDS[reason]}`,
     };
   });
 }
@@ -101,22 +127,25 @@ export function formatGap(ms: number): string {
 export interface Difference {
   readonly name: string;
   readonly values: readonly [string, string];
-  readonly isSame: boolean;
 }
 
 /** Durations are never quite the same: nobody looks for less than this. */
 const SAME_WITHIN_MS = 1;
 
+/** Where two attempts differ; the rest is left out. */
 export function differencesOf(first: Attempt, second: Attempt): readonly Difference[] {
-  const texts = (name: string, read: (attempt: Attempt) => string | null): Difference => {
+  const texts = (name: string, read: (attempt: Attempt) => string | null): readonly Difference[] => {
     const values = [read(first) ?? '–', read(second) ?? '–'] as const;
-    return { name, values, isSame: values[0] === values[1] };
+    return values[0] === values[1] ? [] : [{ name, values }];
   };
-  const times = (name: string, read: (timings: Attempt['timings']) => number | null): Difference => {
+  const times = (
+    name: string,
+    read: (timings: Attempt['timings']) => number | null,
+  ): readonly Difference[] => {
     const [a, b] = [read(first.timings), read(second.timings)];
-    const values = [a, b].map((ms) => (ms === null ? '–' : formatMs(ms)));
     const isSame = a === b || (a !== null && b !== null && Math.abs(a - b) < SAME_WITHIN_MS);
-    return { name, values: [values[0] ?? '', values[1] ?? ''], isSame };
+    const textOf = (ms: number | null) => (ms === null ? '–' : formatMs(ms));
+    return isSame ? [] : [{ name, values: [textOf(a), textOf(b)] }];
   };
   const headers = [
     ...new Set([first, second].flatMap((one) => Object.keys(one.response_headers ?? {}))),
@@ -137,5 +166,5 @@ export function differencesOf(first: Attempt, second: Attempt): readonly Differe
     times('In all', (timings) => timings.total_ms),
     ...headers.map((name) => texts(`Header ${name}`, (one) => one.response_headers?.[name] ?? null)),
     texts('Body', (one) => one.response_body),
-  ];
+  ].flat();
 }

@@ -13,7 +13,7 @@ const SHAPES: Readonly<Record<Step['kind'], string>> = {
   due: '◌',
 };
 
-/** The steps of a delivery, past and future, with gaps to scale. */
+/** The steps of a delivery, past and future, with gaps to scale: each from the beginning of the step before. */
 export function Timeline({ delivery }: { readonly delivery: DeliveryWithAttempts }) {
   const [now] = useState(() => new Date().getTime());
   const steps = stepsOf(delivery, now);
@@ -25,9 +25,7 @@ export function Timeline({ delivery }: { readonly delivery: DeliveryWithAttempts
           const former = steps[index - 1];
           return (
             <li key={index}>
-              <span className={styles['gap']}>
-                {former && `+ ${formatGap(step.at - former.at - former.lengthMs)}`}
-              </span>
+              <span className={styles['gap']}>{former && `+ ${formatGap(step.at - former.at)}`}</span>
               <span aria-hidden="true" className={`${styles['shape']} ${styles[step.kind]}`}>
                 {SHAPES[step.kind]}
               </span>

@@ -60,7 +60,7 @@ export function VerifySignature({ delivery: { event_id: id, attempts }, body }: 
   };
   if (attempts.length === 0) return null;
   return (
-    <Section title="Verify a signature">
+    <Section title="Verify a signature" id="verify-signature">
       {canSign() ? (
         <form className={styles['verify']} onSubmit={check}>
           <SelectField

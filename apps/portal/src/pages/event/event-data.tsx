@@ -1,8 +1,8 @@
 import { useState } from 'react';
 import { Button } from '../../components/button';
 import { CodeBlock } from '../../components/code-block';
+import { prettyJson } from '../../components/json-text';
 import { Section } from '../../components/section';
-import { prettyJson } from '../delivery/raw-body';
 
 /** @param data JSON, as it was published */
 export function EventData({ data }: { readonly data: string }) {

@@ -6,18 +6,19 @@ import { Badge } from '../../components/badge';
 import { CopyButton } from '../../components/copy-button';
 import { Empty } from '../../components/empty';
 import { Facts } from '../../components/facts';
+import { memberText } from '../../components/json-text';
 import { Problem } from '../../components/problem';
 import { Skeleton } from '../../components/skeleton';
 import { Time } from '../../components/time';
 import { useCan } from '../../session/session-context';
 import { ChangesIfAny } from '../audit-log/changes-section';
-import { memberText } from '../delivery/raw-body';
 import { Countdown, useReadWhenDue } from '../events/countdown';
 import { ScheduleActions, ScheduleDialog, type ScheduleWish } from '../events/schedule-actions';
 import { PageHeader } from '../page-header';
 import { formatCount } from '../webhooks/health-figures';
 import { EventData } from './event-data';
 import { EventDeliveries } from './event-deliveries';
+import { EventLead } from './event-lead';
 import { EventTimeline } from './event-timeline';
 import { NotSentTo } from './not-sent-to';
 
@@ -48,6 +49,7 @@ export function EventPage({ params: { id = '' } }: EventPageProps) {
       {wish && <ScheduleDialog wish={wish} onClose={() => setWish(undefined)} />}
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!event && !error && <Skeleton lines={10} />}
+      {event && <EventLead event={event} />}
       {event && <EventFacts event={event} />}
       {event && <EventTimeline event={event} />}
       {event && text !== undefined && <Payload event={event} data={memberText(text, 'data')} />}

@@ -1,31 +1,132 @@
-import type { AttemptOutcome } from '../../api/delivery-queries';
+import type { Attempt, AttemptOutcome } from '../../api/delivery-queries';
 
-const texts: Readonly<Record<Exclude<AttemptOutcome, 'delivered'>, string>> = {
-  http_1xx: 'Let the receiver respond to a POST with 200 to 299, without offering another protocol.',
-  http_3xx: 'Redirects are not followed: register the URL that the redirect names.',
-  http_4xx:
-    'Look at the response. 401 or 403: the signature was refused; check the secret, and that the raw body is verified. 404 or 405: check the URL. 410 disables the webhook.',
-  http_5xx:
-    'Check the log of the receiver at the time of the attempt: the webhook-id of the request is the id of the event.',
-  blocked_address:
-    'Use a public address. If the address is meant to be internal, ask the operator to allow it.',
-  dns_error: 'Check the name in the URL, and that its name servers answer.',
-  connect_refused: 'Start the receiver, or check the port, and that no firewall refuses the connection.',
-  connect_timeout: 'Check that the firewall allows connections from this service.',
-  connection_reset:
-    'The receiver, or a proxy in front of it, closes connections: check its log and its limits.',
-  tls_error:
-    'Check that the certificate is for this name, has not expired, and comes with its intermediates.',
-  response_timeout: 'Respond first and do the work afterwards, or raise the webhook’s time-out.',
-  protocol_error: 'Check the port, and whether the URL must be http or https.',
-  transform_error:
-    'The code of your transformation failed, and nothing was sent. The error names the line. Correct the code: the next attempt uses it.',
-  rejected_in_batch:
-    'The receiver took the request with several events, and named this one as failed. Look at its response, and why it refused this event.',
-  token_error:
-    'Nothing was sent to the receiver: the token URL of the webhook gave no access token. With invalid_client check the client id and its secret or key; with invalid_scope or invalid_target the scope and the audience; without a status, that the token URL can be reached.',
-  network_error: 'Try again. If the error stays, ask the operator to check the log of the worker.',
+/** For the owner of a receiver: no setting of the service, which only its operator can change. */
+export interface Advice {
+  /** A sentence. */
+  readonly happened: string;
+  /** Sentences; empty: nothing needs to be done. */
+  readonly toDo: string;
+  /** Whether the code that checks signatures may be at fault. */
+  readonly isOfSignature?: true;
+}
+
+export const byOutcome: Readonly<Record<AttemptOutcome, Advice>> = {
+  delivered: { happened: 'The receiver accepted the request: it responded with 200 to 299.', toDo: '' },
+  http_1xx: {
+    happened: 'The receiver asked for another protocol in place of a response.',
+    toDo: 'Let it respond to a POST with 200 to 299.',
+  },
+  http_3xx: {
+    happened: 'The receiver sent a redirect. Redirects are not followed.',
+    toDo: 'Change the webhook’s URL to the address in the location header of the response.',
+  },
+  http_4xx: {
+    happened: 'The receiver refused the request.',
+    toDo: 'Look at the body of its response, and at its log.',
+  },
+  http_5xx: {
+    happened: 'The receiver failed while it handled the request.',
+    toDo: 'Look at its log at the time of the attempt. The header webhook-id is the id of the event.',
+  },
+  blocked_address: {
+    happened: 'The URL leads to an address that webhooks may not reach, such as one of a private network.',
+    toDo: 'Use a URL with a public address. Is the address meant to be internal? Ask the operator to allow it.',
+  },
+  dns_error: {
+    happened: 'The host name of the URL was not found.',
+    toDo: 'Check the spelling of the URL, and that the name has a public A or AAAA record.',
+  },
+  connect_refused: {
+    happened: 'Nothing listens at this address and port.',
+    toDo: 'Start the receiver. Check the port in the URL, and that no firewall refuses the connection.',
+  },
+  connect_timeout: {
+    happened: 'The receiver did not take the connection in time.',
+    toDo: 'Check that the server runs, and that its firewall lets these requests in.',
+  },
+  connection_reset: {
+    happened: 'The connection broke off before a response came.',
+    toDo: 'Look at the log of the receiver and of a proxy in front of it: one of them closes the connection. A limit of size or time is a common cause.',
+  },
+  tls_error: {
+    happened: 'No secure connection came about.',
+    toDo: 'Check the certificate of the receiver: it must be valid, be for this host name, and come with its intermediate certificates.',
+  },
+  response_timeout: {
+    happened: 'The receiver took the request and did not respond in time.',
+    toDo: 'Let it respond with 200 at once, and do the work afterwards.',
+  },
+  protocol_error: {
+    happened: 'The response was not HTTP.',
+    toDo: 'Check the port, and whether the URL must begin with http or https.',
+  },
+  transform_error: {
+    happened: 'The code of the webhook’s transformation failed, and nothing was sent.',
+    toDo: 'Correct the code: the error names the line. The next attempt uses the new code.',
+  },
+  token_error: {
+    happened: 'The webhook’s token URL gave no access token, and nothing was sent.',
+    toDo: 'For invalid_client check the client id and its secret or key. For invalid_scope or invalid_target check the scope and the audience. Without a status, check that the token URL can be reached.',
+  },
+  rejected_in_batch: {
+    happened: 'The receiver took the request with several events, and named this one as failed.',
+    toDo: 'Look at its response for the reason.',
+  },
+  network_error: {
+    happened: 'The connection failed on the way.',
+    toDo: 'Redeliver the event. If the error comes again, tell the operator the id of the delivery.',
+  },
 };
 
-/** Advice for the receiver's developer, by outcome. */
-export const advice: ReadonlyMap<string, string> = new Map(Object.entries(texts));
+const SIGNATURE = {
+  toDo: 'Does your code check the signature? It needs this webhook’s secret and the body as it came, before anything parses it. Otherwise look for a login, an allow list or a firewall in front of the receiver.',
+  isOfSignature: true,
+} as const;
+
+const PATH = 'Check the path of the webhook’s URL, and that the receiver takes POST there.';
+
+const FORMAT =
+  'Compare the body with the one that your code expects: its format, its fields and the content-type header.';
+
+const OVERLOADED = 'The event is sent again later. Does it last? Give the webhook a rate limit.';
+
+/** Those that say more than their class. */
+export const byStatus: Readonly<Record<number, Advice>> = {
+  400: { happened: 'The receiver could not read the request.', toDo: FORMAT },
+  401: { happened: 'The receiver asked who sends the request.', ...SIGNATURE },
+  403: { happened: 'The receiver refused the sender.', ...SIGNATURE },
+  404: { happened: 'The receiver has nothing at this path.', toDo: PATH },
+  405: { happened: 'The receiver takes no POST at this path.', toDo: PATH },
+  408: {
+    happened: 'The receiver waited too long for the request.',
+    toDo: 'Look at its time limits, and those of a proxy.',
+  },
+  410: {
+    happened: 'The receiver is gone for good, so the webhook was disabled.',
+    toDo: 'Is it there again? Check the URL and enable the webhook: deliveries that are held are sent then.',
+  },
+  413: {
+    happened: 'The body is too large for the receiver.',
+    toDo: 'Raise the limit of size at the receiver, and at a proxy in front of it.',
+  },
+  415: { happened: 'The receiver does not take this format.', toDo: FORMAT },
+  422: { happened: 'The receiver refused the data.', toDo: FORMAT },
+  429: { happened: 'The receiver gets too many requests.', toDo: OVERLOADED },
+  502: {
+    happened: 'A proxy in front of the receiver got no good response from it.',
+    toDo: 'Check that the receiver runs, and look at the log of the proxy.',
+  },
+  503: { happened: 'The receiver is not available at the moment.', toDo: OVERLOADED },
+  504: {
+    happened: 'A proxy in front of the receiver got no response in time.',
+    toDo: 'Let the receiver respond with 200 at once, and do the work afterwards.',
+  },
+};
+
+export function adviceOn({
+  outcome,
+  response_status: status,
+}: Pick<Attempt, 'outcome' | 'response_status'>): Advice {
+  const isOfStatus = status !== null && outcome.startsWith('http_');
+  return (isOfStatus ? byStatus[status] : undefined) ?? byOutcome[outcome];
+}

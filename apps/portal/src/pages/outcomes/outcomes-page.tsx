@@ -1,8 +1,10 @@
-import { outcomeTexts } from 'virtual:outcome-texts';
+import { Link } from 'wouter';
+import type { AttemptOutcome } from '../../api/delivery-queries';
 import { Facts } from '../../components/facts';
 import { Section } from '../../components/section';
+import { outcomes } from '../deliveries/words';
 import { PageHeader } from '../page-header';
-import { advice } from './advice';
+import { type Advice, byOutcome, byStatus } from './advice';
 
 const LIST = { href: '/deliveries', label: 'Deliveries' };
 
@@ -12,25 +14,39 @@ export function OutcomesPage({
 }: {
   readonly params: Readonly<Record<string, string>>;
 }) {
-  const text = outcomeTexts[outcome];
+  const advice = isOutcome(outcome) ? byOutcome[outcome] : undefined;
+  const statuses = Object.entries(byStatus).filter(([status]) => outcome === `http_${status.charAt(0)}xx`);
   return (
     <>
-      <PageHeader title={text === undefined ? 'Outcomes' : <code>{outcome}</code>} parent={LIST} />
-      {text !== undefined && (
+      <PageHeader title={advice ? <code>{outcome}</code> : 'Outcomes'} parent={LIST} />
+      {advice && (
         <Section title="What happened">
-          <p>{sentence(text)}</p>
-          <p>{advice.get(outcome)}</p>
+          <p>{textOf(advice)}</p>
+        </Section>
+      )}
+      {statuses.length > 0 && (
+        <Section title="By the status of the response">
+          <Facts facts={Object.fromEntries(statuses.map(([status, each]) => [status, textOf(each)]))} />
         </Section>
       )}
       <Section title="All outcomes of an attempt">
-        <Facts facts={outcomeTexts} />
+        <Facts
+          facts={Object.fromEntries(
+            Object.entries(byOutcome).map(([name, { happened }]) => [
+              outcomes[name as AttemptOutcome],
+              <>
+                {happened} <Link href={`/outcomes/${name}`}>{name}</Link>
+              </>,
+            ]),
+          )}
+        />
       </Section>
     </>
   );
 }
 
-/** The table speaks of the receiver once, at its beginning. */
-function sentence(text: string): string {
-  const whole = text.replace(/^it /, 'the receiver ').replace(/^its name /, 'the receiver’s name ');
-  return `${whole.charAt(0).toUpperCase()}${whole.slice(1)}.`;
+function isOutcome(text: string): text is AttemptOutcome {
+  return Object.hasOwn(byOutcome, text);
 }
+
+const textOf = ({ happened, toDo }: Advice) => `${happened} ${toDo}`.trim();

@@ -5,10 +5,10 @@ import { useApi } from '../../api/api-context';
 import { queryKeys } from '../../api/query-keys';
 import { Button } from '../../components/button';
 import { CodeBlock } from '../../components/code-block';
+import { isJson, prettyJson } from '../../components/json-text';
 import { Problem } from '../../components/problem';
 import { type ReceivedRequest, receive } from '../../live/test-receiver';
 import { useSession } from '../../session/session-context';
-import { isJson, prettyJson } from '../delivery/raw-body';
 import styles from './first-run.module.css';
 
 const MOST_SHOWN = 20;

@@ -1,38 +1,65 @@
-import { Link } from 'wouter';
-import { hasEnded, type Replay, useCancelReplay, useReplay } from '../../api/replay-queries';
+import { useMemo, useState } from 'react';
+import { useLocation } from 'wouter';
+import type { Delivery, DeliveryStatus } from '../../api/delivery-queries';
+import {
+  hasEnded,
+  type Replay,
+  type ReplayWithResults,
+  useCancelReplay,
+  useReplayDeliveries,
+  useReplayResults,
+} from '../../api/replay-queries';
+import { useWebhook } from '../../api/webhook-queries';
 import { Button } from '../../components/button';
+import { Empty } from '../../components/empty';
 import { Facts } from '../../components/facts';
+import { SelectField } from '../../components/field';
+import { PagedTable } from '../../components/paged-table';
 import { Problem } from '../../components/problem';
 import { Progress } from '../../components/progress';
+import { Section } from '../../components/section';
 import { Skeleton } from '../../components/skeleton';
 import { Time } from '../../components/time';
 import { useCan } from '../../session/session-context';
 import { ChangesIfAny } from '../audit-log/changes-section';
+import { deliveryColumns } from '../deliveries/delivery-columns';
+import { nameOf } from '../deliveries/webhook-names';
+import { statuses } from '../deliveries/words';
+import lead from '../delivery/story.module.css';
 import { PageHeader } from '../page-header';
 import { formatCount } from '../webhooks/health-figures';
 import styles from './replay.module.css';
 import { ReplayStatus } from './replay-status';
+import { progressText, resultsText, toneOf } from './replay-texts';
 
 interface ReplayPageProps {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** The progress of a replay. */
+/** How far a replay is, how its deliveries went, and which they are. */
 export function ReplayPage({ params: { id = '' } }: ReplayPageProps) {
-  const { data: replay, error, refetch } = useReplay(id);
-  const parent = replay
-    ? { href: `/webhooks/${replay.webhook_id}`, label: 'Webhook' }
-    : { href: '/webhooks', label: 'Webhooks' };
+  const { data: replay, error, refetch } = useReplayResults(id);
   return (
     <>
-      <PageHeader title="Replay" parent={parent} state={replay && <ReplayStatus replay={replay} />}>
-        {replay && !hasEnded(replay) && <Cancel id={id} />}
-      </PageHeader>
+      {replay ? <Head replay={replay} /> : <PageHeader title="Replay" parent={WEBHOOKS} />}
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!replay && !error && <Skeleton lines={6} />}
       {replay && <HowFar replay={replay} />}
+      {replay && !replay.dry_run && <ReplayDeliveries replay={replay} />}
       <ChangesIfAny target={id} />
     </>
+  );
+}
+
+const WEBHOOKS = { href: '/webhooks', label: 'Webhooks' };
+
+function Head({ replay }: { readonly replay: Replay }) {
+  const { data: webhook } = useWebhook(replay.webhook_id);
+  const parent = { href: `/webhooks/${replay.webhook_id}`, label: webhook ? nameOf(webhook) : 'Webhook' };
+  return (
+    <PageHeader title="Replay" parent={parent} state={<ReplayStatus replay={replay} />}>
+      {!hasEnded(replay) && <Cancel id={replay.id} />}
+    </PageHeader>
   );
 }
 
@@ -47,40 +74,90 @@ function Cancel({ id }: { readonly id: string }) {
   );
 }
 
-function HowFar({ replay }: { readonly replay: Replay }) {
+function HowFar({ replay }: { readonly replay: ReplayWithResults }) {
   const { id, status, mode, since, until, rate, found, enqueued, erased, ended_at: finishedAt } = replay;
   const done = replay.dry_run ? found : enqueued;
   return (
-    <div className={styles['form']}>
-      <Progress
-        label="Events put onto the queue"
-        done={done}
-        of={status === 'counting' ? undefined : found}
-      />
-      <output className={styles['count']}>
-        {status === 'counting'
-          ? `Counting: ${formatCount(found)} so far`
-          : `${formatCount(enqueued)} of ${formatCount(found)} events put onto the queue`}
+    <>
+      <output className={`${lead['lead']} ${lead[toneOf(replay)]}`}>
+        {replay.results && replay.results.counted > 0 && <p>{resultsText(replay.results, enqueued)}</p>}
+        <p>{progressText(replay)}</p>
+        {replay.error && <p>{replay.error}</p>}
       </output>
-      {replay.error && <p>{replay.error}</p>}
-      <Facts
-        facts={{
-          Id: <code>{id}</code>,
-          Range: (
-            <>
-              <Time at={since} /> – <Time at={until} />
-            </>
-          ),
-          Mode: mode,
-          Rate: `${formatCount(rate)} per second`,
-          'Left out': erased > 0 ? `${formatCount(erased)}, whose payload was erased` : undefined,
-          Finished: finishedAt ? <Time at={finishedAt} /> : undefined,
-        }}
-      />
-      <p>
-        Queued events are sent as fast as the webhook takes them: see{' '}
-        <Link href={`/webhooks/${replay.webhook_id}`}>its deliveries</Link>.
-      </p>
-    </div>
+      <div className={styles['form']}>
+        <Progress
+          label="Events put onto the queue"
+          done={done}
+          of={status === 'counting' ? undefined : found}
+        />
+        <Facts
+          facts={{
+            Id: <code>{id}</code>,
+            Range: (
+              <>
+                <Time at={since} /> – <Time at={until} />
+              </>
+            ),
+            Events: MODES[mode],
+            Rate: `${formatCount(rate)} per second`,
+            'Left out': erased > 0 ? `${formatCount(erased)}, whose payload was erased` : undefined,
+            Ended: finishedAt ? <Time at={finishedAt} /> : undefined,
+          }}
+        />
+      </div>
+    </>
   );
 }
+
+const MODES: Readonly<Record<Replay['mode'], string>> = {
+  failed: 'those whose delivery failed',
+  missing: 'those without a delivery to this webhook',
+  all: 'all of its types',
+};
+
+const STATUSES = Object.entries(statuses) as readonly (readonly [
+  DeliveryStatus,
+  readonly [string, unknown],
+])[];
+
+function ReplayDeliveries({ replay }: { readonly replay: ReplayWithResults }) {
+  const { webhook_id: webhookId } = replay;
+  const [, navigate] = useLocation();
+  const [status, setStatus] = useState<DeliveryStatus>();
+  const pages = useReplayDeliveries(replay, status);
+  const columns = useMemo(() => deliveryColumns({ webhook_id: webhookId }, new Map()), [webhookId]);
+  return (
+    <Section
+      title="Its deliveries"
+      actions={
+        <SelectField
+          label="Status"
+          value={status ?? ''}
+          onChange={({ target }) => setStatus(STATUSES.find(([each]) => each === target.value)?.[0])}
+        >
+          <option value="">All</option>
+          {STATUSES.map(([each, [label]]) => (
+            <option key={each} value={each}>
+              {label}
+            </option>
+          ))}
+        </SelectField>
+      }
+    >
+      <PagedTable
+        label="Its deliveries"
+        columns={columns}
+        pages={pages}
+        rowId={idOf}
+        onOpen={({ id: delivery }) => navigate(`/deliveries/${encodeURIComponent(delivery)}`)}
+        empty={
+          <Empty title="No deliveries">
+            <p>{status ? 'None has this status.' : 'It has queued none.'}</p>
+          </Empty>
+        }
+      />
+    </Section>
+  );
+}
+
+const idOf = ({ id }: Delivery) => id;

@@ -7,9 +7,9 @@ import { Badge } from '../../components/badge';
 import { Button } from '../../components/button';
 import { CodeBlock } from '../../components/code-block';
 import { SelectField } from '../../components/field';
+import { isJson, prettyJson } from '../../components/json-text';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
-import { isJson, prettyJson } from '../delivery/raw-body';
 import { EVERY_EVENT, isWithin } from '../webhook-form/event-choice';
 import styles from './transformation.module.css';
 

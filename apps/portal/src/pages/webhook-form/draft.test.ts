@@ -97,7 +97,7 @@ it('says what is wrong where it is', () => {
 describe('another URL, for who may not see what headers hold', () => {
   const moved = { ...draft, url: 'https://elsewhere.example.com/hook' };
 
-  it('has each value that is not shown given anew', () => {
+  it('has each value that is not shown given again', () => {
     const validationErrors = faultsOfDraft(moved, webhook.url);
     expect(validationErrors.map(({ pointer }) => pointer)).toEqual(['/headers/x-team', '/headers/x-token']);
     expect(faultAt(validationErrors, '/headers')).toContain('x-team must be given again or removed');

@@ -11,12 +11,16 @@ export const webhookColumns: readonly Column<ListedWebhook>[] = [
   {
     id: 'url',
     header: 'Webhook',
-    cell: ({ uid, url, description }) => (
-      <>
-        <span title={url}>{nameOf({ url, description })}</span>
-        {uid !== null && <code className={styles['uid']}>{uid}</code>}
-      </>
-    ),
+    cell: ({ uid, url, description }) => {
+      // A long address has no room beside it.
+      const [name, more] = [description, uid, nameOf({ url, description: null })].filter(Boolean);
+      return (
+        <>
+          <span title={url}>{name}</span>
+          {more !== undefined && <span className={styles['more']}>{more}</span>}
+        </>
+      );
+    },
     second: ({ health }) => health && healthText(health),
   },
   { id: 'state', header: 'State', width: '11rem', cell: (webhook) => <WebhookState webhook={webhook} /> },

@@ -8,7 +8,7 @@ import { addExample } from '../example';
 import { addPaging, type PagingFlags, pageSize, printPages } from '../paging';
 import { DELIVERY_COLUMNS } from './delivery-columns';
 
-const STATUSES: readonly Delivery['status'][] = [
+export const STATUSES: readonly Delivery['status'][] = [
   ...(['pending', 'held', 'delivered', 'exhausted', 'aborted', 'cancelled', 'superseded'] as const),
 ];
 

@@ -70,3 +70,48 @@ function* tokensOf(text: string): Generator<Token, void, undefined> {
     yield { text: token, start, end: at };
   }
 }
+
+/** What a part of JSON is. `space` is what stands between the others. */
+export type JsonKind = 'name' | 'text' | 'number' | 'word' | 'sign' | 'space';
+
+export interface JsonPart {
+  readonly kind: JsonKind;
+  readonly text: string;
+}
+
+/** A line of JSON as it is written. */
+export interface JsonLine {
+  readonly parts: readonly JsonPart[];
+  /** The line that ends the member which begins on this one; absent: no member goes on behind it. */
+  readonly endsAt?: number;
+}
+
+/** The lines of well-formed JSON, without their line breaks. */
+export function jsonLines(text: string): readonly JsonLine[] {
+  const lines: { parts: { kind: JsonKind; text: string }[]; endsAt?: number }[] = [{ parts: [] }];
+  const openedOn: number[] = [];
+  let former: { kind: JsonKind; text: string } | undefined;
+  let at = 0;
+  for (const { text: token, start, end } of tokensOf(text)) {
+    const [space = '', ...further] = text.slice(at, start).split('\n');
+    if (space !== '') lines.at(-1)?.parts.push({ kind: 'space', text: space });
+    for (const lead of further) lines.push({ parts: lead === '' ? [] : [{ kind: 'space', text: lead }] });
+    at = end;
+    if (token === '{' || token === '[') openedOn.push(lines.length - 1);
+    if (token === '}' || token === ']') {
+      const opened = openedOn.pop() ?? 0;
+      const line = lines[opened];
+      if (line && opened < lines.length - 1) line.endsAt = lines.length - 1;
+    }
+    if (token === ':' && former) former.kind = 'name';
+    former = { kind: kindOf(token), text: token };
+    lines.at(-1)?.parts.push(former);
+  }
+  return lines;
+}
+
+function kindOf(token: string): JsonKind {
+  if (token.startsWith('"')) return 'text';
+  if (/^[{}[\],:]$/.test(token)) return 'sign';
+  return /^[tfn]/.test(token) ? 'word' : 'number';
+}

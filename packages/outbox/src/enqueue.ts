@@ -1,0 +1,44 @@
+import type { BuiltInEvents, EventInput } from '@hookferry/producer';
+import { type AnyEvent, toEventJob } from '@hookferry/producer/internal';
+import { checkTable, DEFAULT_TABLE } from './table';
+
+/** Whatever runs a statement in your transaction: a client of `pg`, or a function of your library (see the README). */
+export interface Queryable {
+  query(text: string, values?: unknown[]): Promise<unknown>;
+}
+
+export interface InsertStatement {
+  /** With the parameters `$1` and `$2`. */
+  readonly text: string;
+  readonly values: [eventId: string, event: string];
+}
+
+/**
+ * The statement that puts an event into the outbox, for libraries that take a statement.
+ *
+ * @throws PublishError `invalid_event`: nothing that could never be published gets into the table.
+ */
+export function insertOf<Events extends object = BuiltInEvents>(
+  event: EventInput<Events>,
+  table: string = DEFAULT_TABLE,
+): InsertStatement {
+  const { eventId } = toEventJob(event as AnyEvent);
+  const text = `INSERT INTO ${checkTable(table)} (event_id, event) VALUES ($1, $2)`;
+  return { text, values: [eventId, JSON.stringify({ ...event, id: eventId })] };
+}
+
+/**
+ * Puts an event into the outbox in your transaction: if that is rolled back, there is no event; if it is committed, a relay
+ * publishes it.
+ *
+ * @returns the event's id: the given one, or a generated one. @throws PublishError `invalid_event`.
+ */
+export async function enqueue<Events extends object = BuiltInEvents>(
+  transaction: Queryable,
+  event: EventInput<Events>,
+  table: string = DEFAULT_TABLE,
+): Promise<string> {
+  const { text, values } = insertOf<Events>(event, table);
+  await transaction.query(text, values);
+  return values[0];
+}
