@@ -130,6 +130,7 @@ export const navigation = (resources) => [
       page('JavaScript: @hookferry/client', '/packages/client'),
       page('Onto the queue: @hookferry/producer', '/packages/producer'),
       page('From your database: @hookferry/outbox', '/packages/outbox'),
+      page('In your page: @hookferry/portal', '/packages/portal'),
     ],
   },
   {

@@ -29,6 +29,7 @@ const pageOf = new Map(
     'CHANGELOG.md': 'changelog.md',
     'packages/receiver/README.md': 'packages/receiver.md',
     'packages/client/README.md': 'packages/client.md',
+    'packages/portal/README.md': 'packages/portal.md',
     'packages/producer/README.md': 'packages/producer.md',
     'packages/outbox/README.md': 'packages/outbox.md',
     'packages/cli/README.md': 'packages/cli.md',

@@ -82,6 +82,9 @@ export const PROGRAMS: Readonly<Record<string, string>> = {
   'docs/verifying-signatures.md ruby': 'e2e/docs/signature-snippets.test.ts',
   'packages/client/README.md ts': 'e2e/packages/client-package.test.ts',
   'packages/outbox/README.md ts': 'e2e/packages/outbox.test.ts',
+  'packages/portal/README.md html': 'e2e/packages/saas-example.test.ts',
+  'packages/portal/README.md ts': 'e2e/packages/portal-package.test.ts',
+  'packages/portal/README.md tsx': 'e2e/packages/portal-package.test.ts',
   'packages/producer/README.md ts': 'e2e/packages/producer.test.ts',
   'packages/receiver/README.md ts': 'e2e/packages/receiver.test.ts',
 };

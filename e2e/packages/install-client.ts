@@ -19,6 +19,16 @@ export async function installClient(others: Readonly<Record<string, string>> = {
   }
 }
 
+/** The same with the package for pages. */
+export async function installPortal(others: Readonly<Record<string, string>> = {}): Promise<ConsumerProject> {
+  const { folder, tarball } = await packPackage('portal');
+  try {
+    return await installClient({ ...others, '@hookferry/portal': tarball });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
 async function packInstalled(name: string, into: string): Promise<string> {
   const source = join(PROJECT, 'node_modules', name);
   await runWell('npm', ['pack', '--ignore-scripts', '--pack-destination', into], source);

@@ -12,7 +12,7 @@ import { Receiver } from '../support/receiver';
 import { Stack } from '../support/stack';
 import { until } from '../support/until';
 import type { ConsumerProject } from './consumer-project';
-import { installClient } from './install-client';
+import { installPortal } from './install-client';
 import { runWell } from './run-program';
 
 // The commands are those of its README, but from a folder outside of this project.
@@ -32,15 +32,22 @@ beforeAll(async () => {
   const port = await findClosedPort();
   origin = `http://127.0.0.1:${port}`;
   const manifest = await readFile(join(EXAMPLE, 'package.json'), 'utf8');
-  const { '@hookferry/client': _, ...others } = JSON.parse(manifest).dependencies;
-  [stack, project, browser] = await Promise.all([Stack.start(), installClient(others), launchBrowser()]);
-  const { client } = await stack.startApi({ PORTAL_FRAME_ANCESTORS: origin });
+  const { '@hookferry/client': _, '@hookferry/portal': __, ...others } = JSON.parse(manifest).dependencies;
+  [stack, project, browser] = await Promise.all([Stack.start(), installPortal(others), launchBrowser()]);
+  const { client } = await stack.startApi({
+    PORTAL_FRAME_ANCESTORS: origin,
+    PORTAL_ALLOWED_ORIGINS: origin,
+  });
   way = await FrontProxy.start(client.baseUrl);
   await cp(EXAMPLE, project.folder, {
     recursive: true,
-    filter: (path) => !/node_modules|package-lock|shop\.sqlite|backend-key/.test(path.slice(EXAMPLE.length)),
+    filter: (path) =>
+      !/node_modules|package-lock|shop\.sqlite|backend-key|webhooks-page\.js$/.test(
+        path.slice(EXAMPLE.length),
+      ),
   });
   await operate('setup');
+  await runWell('npm', ['run', 'build'], project.folder);
   backendKey = (await readFile(join(project.folder, 'backend-key'), 'utf8')).trim();
   shop = await startShop();
 });
@@ -80,7 +87,6 @@ it('gives each company webhooks of its own, for its own orders', async () => {
 it('shows the portal in a frame, to each company its own, also after its session is over', async () => {
   for (const { page, receiver, client } of [acme, globex]) {
     await page.getByRole('link', { name: 'Settings' }).click();
-    await portalOf(page).getByRole('link', { name: 'Webhooks' }).first().click();
     await portalOf(page).getByText(receiver.url).first().waitFor();
     expect(await portalOf(page).getByText('/hook').count()).toBe(1);
     // The backend's key made the session, and ends it.
@@ -90,6 +96,63 @@ it('shows the portal in a frame, to each company its own, also after its session
     await frame?.evaluate('location.reload()');
     await portalOf(page).getByRole('link', { name: 'Webhooks' }).first().waitFor();
   }
+});
+
+it('tells the page around what was created in the portal, and is as high as its content', async () => {
+  const { page } = acme;
+  await portalOf(page).getByRole('link', { name: 'New webhook' }).first().click();
+  await portalOf(page).getByLabel('URL', { exact: true }).fill('https://example.com/by-portal');
+  await portalOf(page).getByRole('button', { name: 'Create webhook' }).click();
+  await page.getByText(/Created: webhook wh_/).waitFor();
+  const frame = page.locator('hookferry-portal iframe');
+  const height = await until(async () => {
+    const content = (await portalOf(page).locator('#root').boundingBox())?.height ?? 0;
+    const shown = (await frame.boundingBox())?.height ?? 0;
+    return Math.abs(shown - Math.max(320, content)) <= 1 ? shown : undefined;
+  });
+  // Not that of a frame nobody has told anything.
+  expect(height).not.toBe(150);
+});
+
+it('has the same on a page of its own: list, pages, a new webhook, what happens, after the session is over too', async () => {
+  const { page, receiver, client } = acme;
+  await page.goto(`${origin}/webhooks`);
+  const webhooks = page.getByRole('region', { name: 'Webhooks' });
+  await webhooks.getByText(receiver.url).waitFor();
+
+  await webhooks.getByLabel('Send orders to').fill('http://nowhere.example.com:1');
+  await webhooks.getByRole('button', { name: 'Add' }).click();
+  await webhooks.getByRole('alert').waitFor();
+  // The backend's key made the session, and ends it: the next call asks the shop for another one.
+  const { data } = await client.GET('/v1/portal-sessions');
+  for (const { id } of data) await client.DELETE('/v1/portal-sessions/{id}', { params: { path: { id } } });
+  await webhooks.getByLabel('Send orders to').fill('https://example.com/by-hooks');
+  await webhooks.getByRole('button', { name: 'Add' }).click();
+  await webhooks.getByText(/whsec_/).waitFor();
+  await webhooks.getByText('https://example.com/by-hooks').waitFor();
+  // Two on a page, the newest first.
+  expect(await webhooks.getByRole('listitem').count()).toBe(2);
+  await webhooks.getByRole('button', { name: 'More webhooks' }).click();
+  await webhooks.getByText(receiver.url).waitFor();
+  expect(await webhooks.getByRole('listitem').count()).toBe(3);
+
+  const deliveries = page.getByRole('region', { name: 'Deliveries' });
+  const paid = deliveries.getByRole('row', { name: /order\.paid delivered/ });
+  await paid.first().waitFor();
+  const before = receiver.requests.length;
+  await paid.first().getByRole('button', { name: 'Send again' }).click();
+  await receiver.waitFor(before + 1);
+  // Nobody reloads the page: the stream tells it.
+  const rows = await deliveries.getByRole('row').count();
+  const { id: eventId } = await client.POST('/v1/events', {
+    body: { type: 'order.created', data: { id: 'ord_live', total: 7 } },
+  });
+  await until(async () => ((await deliveries.getByRole('row').count()) > rows ? true : undefined));
+  expect(eventId).toMatch(/^evt_/);
+  const { data: all } = await client.GET('/v1/webhooks');
+  for (const { id, url } of all)
+    if (url.startsWith('https://example.com/'))
+      await client.DELETE('/v1/webhooks/{id}', { params: { path: { id } } });
 });
 
 it('publishes after a crash between the commit and publishing', async () => {
@@ -173,7 +236,7 @@ async function order({ page }: Company, total: number): Promise<void> {
   await page.getByRole('cell', { name: total.toFixed(2), exact: true }).waitFor();
 }
 
-const portalOf = (page: Page) => page.frameLocator('#portal');
+const portalOf = (page: Page) => page.frameLocator('hookferry-portal iframe');
 
 const idsAt = ({ receiver }: Company) => receiver.requests.map(({ headers }) => headers['webhook-id']);
 

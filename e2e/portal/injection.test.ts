@@ -127,6 +127,11 @@ it('takes no link that would run something, nor a picture or a colour that is no
     { theme: { logo: 'https://tracker.example/logo.png' } },
     { theme: { color: 'red;background:url(https://tracker.example)' } },
     { theme: { name: 'line\nbreak' } },
+    { theme: { surface_dark: 'url(https://tracker.example)' } },
+    { theme: { font: 'x; background: url(https://tracker.example)' } },
+    { theme: { font: 'x", url(https://tracker.example)' } },
+    { theme: { radius: '0; color: red' } },
+    { theme: { radius: 17 } },
   ];
   for (const wish of refused) {
     const { status } = await client.request('POST', '/v1/portal-sessions', wish);
@@ -141,6 +146,9 @@ it('renders nothing of them either, should the service ever say them', async () 
     const session = (await response.json()) as object;
     const theme = {
       color: 'red;background:url(https://tracker.example)',
+      surface: 'url(https://tracker.example)',
+      font: 'x", url(https://tracker.example)',
+      radius: '0; background: url(https://tracker.example)',
       mode: markup('mode'),
       name: markup('theme'),
     };

@@ -21,7 +21,7 @@ function layout(title, body) {
   <title>${title}</title>
   <style>
     body { font: 16px system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; color-scheme: light dark }
-    iframe { width: 100%; height: 80vh; border: 1px solid #8888 }
+    hookferry-portal { border: 1px solid #8888 }
     form { margin: 1rem 0 }
     nav form, td form { display: inline; margin: 0 }
   </style>
@@ -62,15 +62,28 @@ export function ordersPage({ name }, orders) {
   );
 }
 
-export function settingsPage({ name }) {
+export function settingsPage({ name }, hookferry) {
   return layout(
     'Settings',
     html`${menu(name)}
     <h1>Webhooks</h1>
-    <iframe id="portal" title="Webhooks"></iframe>
-    <script type="module" src="/portal-frame.js"></script>
+    <p>The same <a href="/webhooks">on a page of our own</a></p>
+    <p id="portal-problem" role="alert"></p>
+    <p id="last-created" role="status"></p>
+    <hookferry-portal base-url="${hookferry}" session-url="/portal-link" page="/webhooks"></hookferry-portal>
+    <script type="module" src="/portal.js"></script>
     <h2>Leave</h2>
     <form method="post" action="/leave"><button>Delete all our data</button></form>`,
+  );
+}
+
+export function webhooksPage({ name }, hookferry) {
+  return layout(
+    'Webhooks',
+    html`${menu(name)}
+    <h1>Webhooks</h1>
+    <div id="webhooks" data-hookferry="${hookferry}"></div>
+    <script type="module" src="/webhooks-page.js"></script>`,
   );
 }
 

@@ -6,10 +6,12 @@ import { readFileSync } from 'node:fs';
 import { createClient } from '@hookferry/client';
 import express from 'express';
 import { Outbox } from './outbox.mjs';
-import { ordersPage, settingsPage, welcomePage } from './pages.mjs';
+import { ordersPage, settingsPage, webhooksPage, welcomePage } from './pages.mjs';
 import { Store } from './store.mjs';
 
 const { HOOKFERRY_URL = 'http://127.0.0.1:3000', HOOKFERRY_API_KEY, PORT = '4100' } = process.env;
+// Where browsers reach it.
+const { HOOKFERRY_PUBLIC_URL = HOOKFERRY_URL } = process.env;
 const COOKIE = 'login';
 
 const store = new Store('shop.sqlite');
@@ -21,6 +23,8 @@ const outbox = new Outbox({ store, client });
 
 const app = express();
 app.use(express.static('public'));
+// The Web Component is a module that browsers load as it is.
+app.use('/hookferry-portal', express.static('node_modules/@hookferry/portal/dist'));
 app.use(express.urlencoded({ extended: false }));
 app.use((request, _response, next) => {
   const [, token = ''] = new RegExp(`(?:^|; )${COOKIE}=([\\w-]+)`).exec(request.headers.cookie ?? '') ?? [];
@@ -64,7 +68,10 @@ app.post('/orders/:id/pay', ({ tenant, params }, response) => {
 });
 
 app.get('/settings', ({ tenant }, response) => {
-  response.send(settingsPage(tenant));
+  response.send(settingsPage(tenant, HOOKFERRY_PUBLIC_URL));
+});
+app.get('/webhooks', ({ tenant }, response) => {
+  response.send(webhooksPage(tenant, HOOKFERRY_PUBLIC_URL));
 });
 // The account is the one of who is logged in, and never one that the page names.
 app.post('/portal-link', async ({ tenant }, response) => {

@@ -5,6 +5,7 @@ import { createQueryClient } from './api/query-client';
 import { App } from './app/app';
 import './app/global.css';
 import { LiveFeed } from './live/live-feed';
+import { Frame } from './session/frame';
 import { SessionStore } from './session/session-store';
 import { createSignIn } from './session/sign-in';
 import { startSession } from './session/start-session';
@@ -13,8 +14,12 @@ const root = document.getElementById('root');
 if (!root) throw new Error('index.html has no element "root"');
 
 const session = new SessionStore();
+const frame = new Frame();
 const asks = { headers: session.headers, onUnauthenticated: () => session.end() };
-const api = createApi(asks);
+const api = createApi({
+  ...asks,
+  onCreated: (kind, id) => frame.tell({ type: 'hookferry:created', kind, id }),
+});
 const signIn = createSignIn(createApi({ headers: () => ({}), onUnauthenticated: () => undefined }));
 const feed = new LiveFeed({ ...asks, address: '/v1/stream' });
 const queries = createQueryClient();
@@ -27,7 +32,7 @@ session.onOtherAccount(() => {
 
 createRoot(root).render(
   <StrictMode>
-    <App session={session} signIn={signIn} api={api} queries={queries} feed={feed} />
+    <App frame={frame} session={session} signIn={signIn} api={api} queries={queries} feed={feed} />
   </StrictMode>,
 );
-void startSession(session, signIn);
+void startSession(session, signIn, frame);

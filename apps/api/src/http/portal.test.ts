@@ -152,7 +152,7 @@ describe('portal', () => {
     it('says how it is built where it was not', async () => {
       const response = await request(createPortal([], 'none')).get('/portal/');
       expect(response.status).toBe(404);
-      expect(response.body.detail).toContain('npm run build -w @hookferry/portal');
+      expect(response.body.detail).toContain('npm run build -w @hookferry/portal-app');
     });
 
     it('takes nothing', async () => {

@@ -78,7 +78,7 @@ function sendFile(request: Request, response: Response, file: PortalFile, cacheC
 function notBuilt(): AppError {
   return new AppError(
     'route_not_found',
-    'The portal has not been built: run "npm run build -w @hookferry/portal", then try again.',
+    'The portal has not been built: run "npm run build -w @hookferry/portal-app", then try again.',
   );
 }
 

@@ -29,6 +29,55 @@ export function accentOn(background: string, color: string): Accent | undefined 
   return { color: format(towards), on: format(base) };
 }
 
+/** The backgrounds and lines of a page; their names are those in global.css. */
+export interface Surfaces {
+  readonly surface: string;
+  readonly 'surface-sunken': string;
+  readonly 'surface-hover': string;
+  readonly border: string;
+  readonly 'border-strong': string;
+}
+
+export type Scheme = 'light' | 'dark';
+
+// As in global.css: the text that stands out least, and the one that stands out most.
+const QUIET_TEXT: Readonly<Record<Scheme, Rgb>> = { light: [98, 108, 120], dark: [147, 157, 171] };
+const TEXT: Readonly<Record<Scheme, Rgb>> = { light: [22, 25, 29], dark: [232, 235, 239] };
+const FAR: Readonly<Record<Scheme, Rgb>> = { light: WHITE, dark: BLACK };
+/** Of WCAG 2.2 for the edges of controls. */
+const EDGE_CONTRAST = 3;
+
+/**
+ * A background near `color` with its shades: lightened on a light page and darkened on a dark one, as far as needed for all
+ * text of the page to be readable on each of them. Undefined for what is no `#rrggbb`.
+ */
+export function surfacesOf(scheme: Scheme, color: string): Surfaces | undefined {
+  const wanted = parse(color);
+  if (!wanted) return undefined;
+  const text = TEXT[scheme];
+  for (let step = 0; step <= STEPS; step += 1) {
+    const surface = mix(wanted, FAR[scheme], step / STEPS);
+    const [sunken, hover] = [mix(surface, text, 0.03), mix(surface, text, 0.04)];
+    if (step < STEPS && contrast(QUIET_TEXT[scheme], hover) < CONTRAST) continue;
+    return {
+      surface: format(surface),
+      'surface-sunken': format(sunken),
+      'surface-hover': format(hover),
+      border: format(mix(surface, text, 0.14)),
+      'border-strong': format(edgeOn(sunken, text)),
+    };
+  }
+  return undefined;
+}
+
+function edgeOn(surface: Rgb, text: Rgb): Rgb {
+  for (let step = 0; step < STEPS; step += 1) {
+    const edge = mix(surface, text, step / STEPS);
+    if (contrast(edge, surface) >= EDGE_CONTRAST) return edge;
+  }
+  return text;
+}
+
 export function contrast(a: Rgb, b: Rgb): number {
   const [high = 0, low = 0] = [luminance(a), luminance(b)].toSorted((x, y) => y - x);
   return (high + 0.05) / (low + 0.05);

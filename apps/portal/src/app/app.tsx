@@ -8,6 +8,8 @@ import { WayIn } from '../components/problem';
 import { ToastProvider } from '../components/toasts';
 import type { LiveFeed } from '../live/live-feed';
 import { LiveProvider } from '../live/live-provider';
+import type { Frame } from '../session/frame';
+import { FrameContext } from '../session/frame-context';
 import { entryUrl } from '../session/portal-settings';
 import { accountOf } from '../session/session';
 import { SessionContext, useSessionState } from '../session/session-context';
@@ -18,6 +20,7 @@ import { Routes, SigningIn } from './routes';
 import { Shell } from './shell';
 
 export interface AppProps {
+  readonly frame: Frame;
   readonly session: SessionStore;
   readonly signIn: SignIn;
   readonly api: Api;
@@ -25,24 +28,26 @@ export interface AppProps {
   readonly feed: LiveFeed;
 }
 
-export function App({ session, signIn, api, queries, feed }: AppProps) {
+export function App({ frame, session, signIn, api, queries, feed }: AppProps) {
   return (
     <CSPProvider disableStyleElements>
-      <SessionContext value={session}>
-        <WayIn value={() => entryUrl(session.settings)}>
-          <ApiContext value={api}>
-            <QueryClientProvider client={queries}>
-              <LiveProvider feed={feed}>
-                <ToastProvider>
-                  <Router base="/portal">
-                    <SignedIn signIn={signIn} />
-                  </Router>
-                </ToastProvider>
-              </LiveProvider>
-            </QueryClientProvider>
-          </ApiContext>
-        </WayIn>
-      </SessionContext>
+      <FrameContext value={frame}>
+        <SessionContext value={session}>
+          <WayIn value={() => entryUrl(session.settings)}>
+            <ApiContext value={api}>
+              <QueryClientProvider client={queries}>
+                <LiveProvider feed={feed}>
+                  <ToastProvider>
+                    <Router base="/portal">
+                      <SignedIn signIn={signIn} />
+                    </Router>
+                  </ToastProvider>
+                </LiveProvider>
+              </QueryClientProvider>
+            </ApiContext>
+          </WayIn>
+        </SessionContext>
+      </FrameContext>
     </CSPProvider>
   );
 }

@@ -7,6 +7,7 @@ interface Props {
   readonly place: string;
   /** Before the page is shown once more. */
   readonly onRetry: () => void;
+  readonly onError: (error: Error) => void;
   readonly children: ReactNode;
 }
 
@@ -25,6 +26,10 @@ export class ErrorBoundary extends Component<Props, State> {
 
   static getDerivedStateFromProps({ place }: Props, state: State): State | null {
     return place === state.place ? null : { place, error: undefined };
+  }
+
+  override componentDidCatch(error: Error) {
+    this.props.onError(error);
   }
 
   readonly #retry = () => {

@@ -7,6 +7,7 @@ import { useIsNarrow } from '../components/use-is-narrow';
 import { LiveIndicator } from '../live/live-indicator';
 import { OutageNotice } from '../live/outage-notice';
 import { AccountSwitcher } from '../session/account-switcher';
+import { useFrame, useFrameView } from '../session/frame-context';
 import type { SessionTheme } from '../session/session';
 import { SessionBanner } from '../session/session-banner';
 import { useCan, useSession } from '../session/session-context';
@@ -26,6 +27,9 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const [location] = useLocation();
   const queries = useQueryClient();
   const main = useFocusOnChange(location);
+  const frame = useFrame();
+  const { hidesNavigation } = useFrameView();
+  useTellPlace(location);
   const isNarrow = useIsNarrow();
   const entries = (
     <>
@@ -37,7 +41,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const settings = (
     <>
       {isOperator && <AccountSwitcher />}
-      <ThemeSwitch mode={mode} onChange={setMode} />
+      {setMode && <ThemeSwitch mode={mode} onChange={setMode} />}
     </>
   );
   return (
@@ -48,29 +52,37 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       <SessionBanner />
       {isOperator && <PausedBanner />}
       <OutageNotice />
-      <header className={`${styles['header']} ${isOperator ? styles['operator'] : ''}`}>
-        <p className={styles['brand']}>
-          <Brand theme={theme} />
-        </p>
-        {isNarrow ? (
-          <Menu location={location}>
-            {entries}
-            {settings}
-          </Menu>
-        ) : (
-          <nav className={styles['navigation']} aria-label="Pages">
-            {entries}
-          </nav>
-        )}
-        <div className={styles['tools']}>
-          <Find />
-          {!isNarrow && settings}
-          <LiveIndicator />
-        </div>
-      </header>
+      {!hidesNavigation && (
+        <header className={`${styles['header']} ${isOperator ? styles['operator'] : ''}`}>
+          <p className={styles['brand']}>
+            <Brand theme={theme} />
+          </p>
+          {isNarrow ? (
+            <Menu location={location}>
+              {entries}
+              {settings}
+            </Menu>
+          ) : (
+            <nav className={styles['navigation']} aria-label="Pages">
+              {entries}
+            </nav>
+          )}
+          <div className={styles['tools']}>
+            <Find />
+            {!isNarrow && settings}
+            <LiveIndicator />
+          </div>
+        </header>
+      )}
       <main id="content" ref={main} tabIndex={-1} className={styles['main']}>
         {/* The data that broke the page may be in the cache: they are asked for again. */}
-        <ErrorBoundary place={location} onRetry={() => queries.removeQueries({ type: 'inactive' })}>
+        <ErrorBoundary
+          place={location}
+          onRetry={() => queries.removeQueries({ type: 'inactive' })}
+          onError={({ message }) =>
+            frame.tell({ type: 'hookferry:failed', code: 'page_broken', detail: message })
+          }
+        >
           {children}
         </ErrorBoundary>
       </main>
@@ -156,6 +168,16 @@ function Entries({ entries, location }: EntriesProps) {
       </Link>
     );
   });
+}
+
+/** The page around gets to know which page is shown. */
+function useTellPlace(path: string): void {
+  const frame = useFrame();
+  const wasReady = useRef(false);
+  useEffect(() => {
+    frame.tell({ type: wasReady.current ? 'hookferry:navigated' : 'hookferry:ready', path });
+    wasReady.current = true;
+  }, [frame, path]);
 }
 
 /** On another page the focus goes to its beginning, as it would if the page had been loaded. */

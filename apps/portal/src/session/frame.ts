@@ -1,49 +1,134 @@
+import type { PageMessage, PortalMessage } from '@hookferry/portal';
 import { codeOf } from './sign-in';
 
-const NEEDED = 'hookferry:session-needed';
-const GIVEN = 'hookferry:session';
+/** How the page around wants the portal to be shown. */
+export interface FrameView {
+  readonly hidesNavigation: boolean;
+  readonly mode?: 'light' | 'dark' | 'system' | undefined;
+}
 
-/** The page around this one, when it is one of those that may frame it. */
+const USUAL_VIEW: FrameView = { hidesNavigation: false };
+
+type Listener = () => void;
+
+/**
+ * The page around this one, if its origin may frame it. Nothing is told to, and nothing taken from, any other origin. Messages
+ * choose among fixed values: no text of them becomes part of the page or of a style.
+ */
 export class Frame {
-  readonly #origins: readonly string[];
+  readonly #isFramed = window.parent !== window;
+  readonly #listeners = new Set<Listener>();
+  /** Undefined until the service's settings are read: nobody can be told anything before. */
+  #origins: readonly string[] | undefined;
+  #view = USUAL_VIEW;
+  #waiting: PortalMessage[] = [];
+  #height = 0;
 
-  /** @param origins that may ask and be asked for a session, from the service's settings */
-  constructor(origins: readonly string[]) {
-    this.#origins = origins;
-  }
-
-  get isThere(): boolean {
-    return window.parent !== window && this.#origins.length > 0;
-  }
-
-  /** Tells the page around that a session is needed. Only an origin of the list can read it. */
-  askForSession(): void {
-    if (!this.isThere) return;
-    for (const origin of this.#likelyOrigins()) window.parent.postMessage({ type: NEEDED }, origin);
-  }
-
-  /** Calls back with each code that the page around gives. Returns what ends that. */
-  onCode(take: (code: string) => void): () => void {
-    const listen = ({ data, origin, source }: MessageEvent<unknown>) => {
-      if (source !== window.parent || window.parent === window || !this.#origins.includes(origin)) return;
-      const code = codeIn(data);
-      if (code !== undefined) take(code);
-    };
-    window.addEventListener('message', listen);
-    return () => window.removeEventListener('message', listen);
-  }
-
-  /** Browsers complain of each message to an origin that is not there, so the one that is known to be there is taken. */
-  #likelyOrigins(): readonly string[] {
+  /**
+   * Begins to listen, and to tell the height of the content.
+   *
+   * @param origins those of pages that may show this one in a frame, from the service's settings
+   */
+  connect(origins: readonly string[], take: { code(code: string): void; path(path: string): void }): void {
+    if (!this.#isFramed) return;
+    // Browsers complain of each message to an origin that is not there, so the one that is known to be there is taken.
     const parent = window.location.ancestorOrigins?.[0];
-    return parent === undefined ? this.#origins : this.#origins.filter((origin) => origin === parent);
+    const known = parent === undefined ? origins : origins.filter((origin) => origin === parent);
+    this.#origins = known;
+    window.addEventListener('message', ({ data, origin, source }: MessageEvent<unknown>) => {
+      if (source !== window.parent || !known.includes(origin)) return;
+      const message = messageIn(data);
+      if (message?.type === 'hookferry:session') {
+        const code = message.code ?? codeOf(message.url ?? '');
+        if (code !== undefined) take.code(code);
+      } else if (message?.type === 'hookferry:view') {
+        this.#show(message);
+        if (message.path !== undefined && isPath(message.path)) take.path(message.path);
+      }
+    });
+    for (const message of this.#waiting.splice(0)) this.tell(message);
+    this.#watchHeight();
+  }
+
+  /** Tells the page around. Only an origin of the list can read it. */
+  tell(message: PortalMessage): void {
+    if (!this.#isFramed) return;
+    if (!this.#origins) this.#waiting.push(message);
+    for (const origin of this.#origins ?? []) window.parent.postMessage(message, origin);
+  }
+
+  readonly subscribe = (listener: Listener): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  readonly readView = (): FrameView => this.#view;
+
+  #show({ navigation, mode, visible }: Extract<PageMessage, { type: 'hookferry:view' }>): void {
+    if (visible) showVisible(visible.top, visible.height);
+    if (navigation === undefined && mode === undefined) return;
+    this.#view = {
+      hidesNavigation: navigation === undefined ? this.#view.hidesNavigation : navigation === 'hidden',
+      mode: mode === undefined ? this.#view.mode : mode,
+    };
+    for (const listener of this.#listeners) listener();
+  }
+
+  // The content's, which does not grow with the frame: so no answer of the page around asks for another one.
+  #watchHeight(): void {
+    const content = document.getElementById('root');
+    if (!content) return;
+    new ResizeObserver(() => {
+      const height = Math.ceil(content.getBoundingClientRect().height);
+      if (height === this.#height) return;
+      this.#height = height;
+      this.tell({ type: 'hookferry:height', height });
+    }).observe(content);
   }
 }
 
-function codeIn(message: unknown): string | undefined {
-  if (typeof message !== 'object' || message === null) return undefined;
-  const { type, code, url } = message as Readonly<Record<string, unknown>>;
-  if (type !== GIVEN) return undefined;
-  if (typeof code === 'string') return code;
-  return typeof url === 'string' ? codeOf(url) : undefined;
+/** Dialogs and notes go to the part that is seen: the frame may be higher than the window around it. */
+function showVisible(top: number, height: number): void {
+  const { style } = document.documentElement;
+  style.setProperty('--visible-top', `${top}px`);
+  style.setProperty('--visible-height', `${height}px`);
+}
+
+const MODES = ['light', 'dark', 'system'] as const;
+// More than any frame has.
+const MOST_PIXELS = 100_000;
+
+/** The message in what came from the page around; a member that is not valid counts as absent. */
+function messageIn(data: unknown): PageMessage | undefined {
+  if (typeof data !== 'object' || data === null) return undefined;
+  const { type, code, url, navigation, mode, path, visible } = data as Readonly<Record<string, unknown>>;
+  if (type === 'hookferry:session') {
+    if (typeof code === 'string') return { type, code };
+    return typeof url === 'string' ? { type, url } : undefined;
+  }
+  if (type !== 'hookferry:view') return undefined;
+  const seen = visibleIn(visible);
+  const known = MODES.find((one) => one === mode);
+  return {
+    type,
+    ...((navigation === 'hidden' || navigation === 'shown') && { navigation }),
+    ...(known && { mode: known }),
+    ...(typeof path === 'string' && { path }),
+    ...(seen && { visible: seen }),
+  };
+}
+
+function visibleIn(visible: unknown) {
+  if (typeof visible !== 'object' || visible === null) return undefined;
+  const { top, height } = visible as Readonly<Record<string, unknown>>;
+  return isPixels(top) && isPixels(height) ? { top, height } : undefined;
+}
+
+function isPixels(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= MOST_PIXELS;
+}
+
+/** One within the portal: two slashes would lead to another host. */
+function isPath(path: string): boolean {
+  return /^\/(?![/\\])/.test(path);
 }

@@ -251,6 +251,18 @@ const MAX_LOGO_CHARACTERS = 32 * 1024;
 // No SVG, which may contain programs. No address, which would tell another host who views the page.
 const LOGO = /^data:image\/(?:png|jpeg|webp);base64,[A-Za-z0-9+/]+={0,2}$/;
 const MAX_URL_CHARACTERS = 2_048;
+const MAX_FONT_CHARACTERS = 200;
+// Names alone: nothing that a style sheet would read as anything else.
+const FONT = /^[A-Za-z][A-Za-z0-9 -]*(?:, ?[A-Za-z][A-Za-z0-9 -]*)*$/;
+const MAX_RADIUS = 16;
+
+function colorSchema(description: string) {
+  return z
+    .string()
+    .regex(/^#[0-9a-fA-F]{6}$/, 'must be a colour such as #1f6feb')
+    .optional()
+    .describe(description);
+}
 
 export const portalThemeSchema = z
   .strictObject({
@@ -261,11 +273,24 @@ export const portalThemeSchema = z
       .regex(LOGO, 'must be a data: URI with a PNG, JPEG or WebP image in base64')
       .optional()
       .describe('An image as a `data:` URI: PNG, JPEG or WebP, of at most 32,768 characters. Default: none.'),
-    color: z
+    color: colorSchema('The colour of buttons and links: `#rrggbb`. Default: the one of the portal.'),
+    color_dark: colorSchema('The same on a dark page: `#rrggbb`. Default: `color`.'),
+    surface: colorSchema('The background of a light page: `#rrggbb`. Default: white.'),
+    surface_dark: colorSchema('The background of a dark page: `#rrggbb`. Default: the one of the portal.'),
+    font: z
       .string()
-      .regex(/^#[0-9a-fA-F]{6}$/, 'must be a colour such as #1f6feb')
+      .max(MAX_FONT_CHARACTERS, `must have at most ${MAX_FONT_CHARACTERS} characters`)
+      .regex(FONT, 'must be names of fonts, such as Inter, Helvetica Neue, sans-serif')
       .optional()
-      .describe('The colour of buttons and links: `#rrggbb`. Default: the one of the portal.'),
+      .describe(
+        'Names of fonts, separated by commas, such as `Inter, sans-serif`: the first that the device of the user has. The page loads none. Default: the font of the system.',
+      ),
+    radius: z
+      .int()
+      .min(0, 'must be at least 0')
+      .max(MAX_RADIUS, `must be at most ${MAX_RADIUS}`)
+      .optional()
+      .describe('The radius of corners in pixels: 0 to 16. Default: 6.'),
     mode: z
       .enum(['light', 'dark', 'system'], 'must be light, dark or system')
       .optional()

@@ -228,6 +228,11 @@ export const portalPageSchema = z.object({
       name: z.string().optional(),
       logo: z.string().optional(),
       color: z.string().optional(),
+      color_dark: z.string().optional(),
+      surface: z.string().optional(),
+      surface_dark: z.string().optional(),
+      font: z.string().optional(),
+      radius: z.number().optional(),
       mode: z.enum(['light', 'dark', 'system']).optional(),
     })
     .optional(),

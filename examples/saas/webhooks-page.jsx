@@ -1,0 +1,89 @@
+// The same webhooks on a page of the shop's own, in its own words: hooks in place of the portal. `npm run build` bundles it.
+import {
+  PortalSession,
+  useChanges,
+  useCreateWebhook,
+  useDeliveries,
+  useRedeliver,
+  useWebhooks,
+} from '@hookferry/portal/hooks';
+import { useState } from 'react';
+import { createRoot } from 'react-dom/client';
+
+const root = document.getElementById('webhooks');
+createRoot(root).render(
+  // Its requests go to another origin, with the token of a session: PORTAL_ALLOWED_ORIGINS of Hookferry names the shop's.
+  <PortalSession baseUrl={root.dataset.hookferry} session="/portal-link">
+    <Webhooks />
+    <Deliveries />
+  </PortalSession>,
+);
+
+function Webhooks() {
+  const { items = [], isLoading, error, hasMore, loadMore, reload } = useWebhooks({ limit: 2 });
+  const { run, isRunning, error: refusal } = useCreateWebhook();
+  const [secret, setSecret] = useState();
+
+  const add = async (event) => {
+    event.preventDefault();
+    const url = new FormData(event.currentTarget).get('url');
+    const ending = await run({ url, events: ['order.*'] });
+    if (!ending.isDone) return;
+    setSecret(ending.data.secret);
+    reload();
+  };
+
+  return (
+    <section aria-label="Webhooks" aria-busy={isLoading}>
+      {error && <p role="alert">{error.message}</p>}
+      <ul>
+        {items.map(({ id, url, status }) => (
+          <li key={id}>
+            {url}: {status}
+          </li>
+        ))}
+      </ul>
+      {hasMore && <button onClick={loadMore}>More webhooks</button>}
+      <form onSubmit={add}>
+        <label>
+          Send orders to <input name="url" type="url" required />
+        </label>
+        <button disabled={isRunning}>Add</button>
+        {refusal && <p role="alert">{refusal.message}</p>}
+        {secret && (
+          <p>
+            Verify requests with <code>{secret}</code>. It is not shown again.
+          </p>
+        )}
+      </form>
+    </section>
+  );
+}
+
+function Deliveries() {
+  const { items = [], error, reload } = useDeliveries({ limit: 20 });
+  const { run, error: refusal } = useRedeliver();
+  useChanges(({ event }) => {
+    if (event === 'delivery' || event === 'reset') reload();
+  });
+
+  return (
+    <section aria-label="Deliveries">
+      <h2>Last deliveries</h2>
+      {(error ?? refusal) && <p role="alert">{(error ?? refusal).message}</p>}
+      <table>
+        <tbody>
+          {items.map(({ id, event_type: type, status }) => (
+            <tr key={id}>
+              <td>{type}</td>
+              <td>{status}</td>
+              <td>
+                <button onClick={() => run(id)}>Send again</button>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
