@@ -5,6 +5,7 @@ import { runDrainSuite } from './drain/index';
 import { runHistorySuite } from './history/index';
 import { choose, OPTIONS, readOptions } from './options';
 import { runPathSuite } from './path/index';
+import { runPortalSuite } from './portal/index';
 import { runTenantsSuite } from './tenants/index';
 
 const suites = new Map([
@@ -14,6 +15,7 @@ const suites = new Map([
   ['tenants', runTenantsSuite],
   ['history', runHistorySuite],
   ['aof', runAofSuite],
+  ['portal', runPortalSuite],
 ]);
 
 async function main(): Promise<void> {

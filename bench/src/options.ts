@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 export const OPTIONS = `  --short             a short run, whose figures are only rough
   --rounds N          how often each measurement is repeated
   --deliveries N      how many deliveries are loaded, or events published
-  --scene NAME        one scene alone, of burst and tenants.
+  --scene NAME        one scene alone, of burst, tenants and portal.
                       drain: workers, shards, pending or endpoints grow, or each of them: all
                       history: pages, replay or path
                       aof: sizes or syncs

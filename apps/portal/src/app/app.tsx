@@ -1,5 +1,4 @@
 import { CSPProvider } from '@base-ui/react/csp-provider';
-import { Tooltip } from '@base-ui/react/tooltip';
 import { type QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { Router } from 'wouter';
 import { ApiContext } from '../api/api-context';
@@ -39,11 +38,9 @@ export function App({ frame, session, signIn, api, queries, feed }: AppProps) {
               <QueryClientProvider client={queries}>
                 <LiveProvider feed={feed}>
                   <ToastProvider>
-                    <Tooltip.Provider>
-                      <Router base="/portal">
-                        <SignedIn signIn={signIn} />
-                      </Router>
-                    </Tooltip.Provider>
+                    <Router base="/portal">
+                      <SignedIn signIn={signIn} />
+                    </Router>
                   </ToastProvider>
                 </LiveProvider>
               </QueryClientProvider>

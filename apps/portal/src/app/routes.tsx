@@ -1,6 +1,8 @@
 import { Suspense, useEffect, useEffectEvent } from 'react';
 import { Link, matchRoute, Redirect, Route, Switch, useLocation, useRouter } from 'wouter';
+import { loadModal } from '../components/modal';
 import { Skeleton } from '../components/skeleton';
+import { loadTimeTip } from '../components/time';
 import { PageHeader } from '../pages/page-header';
 import { useCan } from '../session/session-context';
 import { Allowed } from './allowed';
@@ -65,7 +67,8 @@ export function SigningIn() {
  */
 function useLoadedAhead(pages: readonly Page[]): void {
   const loadAll = useEffectEvent(async () => {
-    for (const { load } of pages) await load().catch(() => undefined);
+    for (const load of [loadModal, loadTimeTip, ...pages.map((page) => page.load)])
+      await load().catch(() => undefined);
   });
   useEffect(() => {
     const timer = setTimeout(() => void loadAll(), AHEAD_AFTER_MS);

@@ -1,17 +1,18 @@
-import type { ComponentType } from 'react';
-import { type Page, type PageProps, page } from './page';
+import { type Page, page } from './page';
 
 /** Webhooks, events and their types, and who changed them. */
 export const webhookPages: readonly Page[] = [
   page('/webhooks', async () => (await import('../pages/webhooks/webhooks-page')).WebhooksPage),
-  formPage(
+  page(
     '/webhooks/new',
     async () => (await import('../pages/webhook-form/new-webhook-page')).NewWebhookPage,
+    'webhooks',
   ),
   page('/webhooks/:id', async () => (await import('../pages/webhook/webhook-page')).WebhookPage),
-  formPage(
+  page(
     '/webhooks/:id/edit',
     async () => (await import('../pages/webhook-form/edit-webhook-page')).EditWebhookPage,
+    'webhooks',
   ),
   page(
     '/webhooks/:id/transformation',
@@ -34,13 +35,3 @@ export const webhookPages: readonly Page[] = [
   ),
   page('/audit-log', async () => (await import('../pages/audit-log/audit-log-page')).AuditLogPage, 'audit'),
 ];
-
-/** A page that changes webhooks. It checks what is typed by schemas of the core, which are made while it is loaded. */
-function formPage(path: string, load: () => Promise<ComponentType<PageProps>>): Page {
-  const loadWithSchemas = async () => {
-    const { checkWithoutEval } = await import('@hookferry/core/platform/zod-without-eval');
-    checkWithoutEval();
-    return await load();
-  };
-  return page(path, loadWithSchemas, 'webhooks');
-}

@@ -1,7 +1,7 @@
-import { AlertDialog } from '@base-ui/react/alert-dialog';
 import type { ReactNode } from 'react';
 import { Button } from './button';
 import styles from './confirm-dialog.module.css';
+import { Modal } from './modal';
 import { Problem } from './problem';
 
 export interface ConfirmDialogProps {
@@ -33,24 +33,16 @@ export function ConfirmDialog({
   onConfirm,
   onClose,
 }: ConfirmDialogProps) {
+  if (!isOpen) return null;
   return (
-    <AlertDialog.Root open={isOpen} onOpenChange={(open) => !open && onClose()}>
-      <AlertDialog.Portal>
-        <AlertDialog.Backdrop className={styles['backdrop']} />
-        <AlertDialog.Popup className={styles['popup']}>
-          <AlertDialog.Title className={styles['title']}>{title}</AlertDialog.Title>
-          <AlertDialog.Description render={<div className={styles['text']} />}>
-            {children}
-          </AlertDialog.Description>
-          {error && <Problem error={error} />}
-          <div className={styles['actions']}>
-            <Button onClick={onClose}>{closeLabel}</Button>
-            <Button kind={isDangerous ? 'danger' : 'primary'} isBusy={isBusy} onClick={onConfirm}>
-              {confirmLabel}
-            </Button>
-          </div>
-        </AlertDialog.Popup>
-      </AlertDialog.Portal>
-    </AlertDialog.Root>
+    <Modal kind="question" title={title} description={children} onClose={onClose}>
+      {error && <Problem error={error} />}
+      <div className={styles['actions']}>
+        <Button onClick={onClose}>{closeLabel}</Button>
+        <Button kind={isDangerous ? 'danger' : 'primary'} isBusy={isBusy} onClick={onConfirm}>
+          {confirmLabel}
+        </Button>
+      </div>
+    </Modal>
   );
 }

@@ -1,4 +1,3 @@
-import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import {
   type KeyboardEvent,
   type MouseEvent,
@@ -15,12 +14,12 @@ import { Link } from 'wouter';
 import styles from './data-table.module.css';
 import { useIsNarrow } from './use-is-narrow';
 import { FocusedRow, ROW_LINK, useRowFocus } from './use-row-focus';
+import { scrollToRow, useRowsInView } from './use-rows-in-view';
 
 const ROW_HEIGHT = 40;
 /** On phones, where a row has two lines. As in the style sheet. */
 const TALL_ROW_HEIGHT = 56;
 const SKELETON_ROWS = 8;
-const OVERSCAN = 10;
 
 export interface Column<Row> {
   readonly id: string;
@@ -67,22 +66,13 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const rowHeight = isNarrow && columns.some(({ second }) => second) ? TALL_ROW_HEIGHT : ROW_HEIGHT;
   const body = useRef<HTMLTableSectionElement>(null);
   const count = rows?.length ?? 0;
-  const scrollMargin = useTopOf(body);
-  const virtual = useWindowVirtualizer({
-    count,
-    estimateSize: () => rowHeight,
-    overscan: OVERSCAN,
-    scrollMargin,
-  });
-  // Somebody has turned the phone.
-  useLayoutEffect(() => virtual.measure(), [virtual, rowHeight]);
-  const items = virtual.getVirtualItems();
-  const [first, last] = [items[0], items.at(-1)];
+  const top = useTopOf(body);
+  const { first, end } = useRowsInView({ count, height: rowHeight, top });
   const markedAt = marked === undefined ? -1 : (rows?.findIndex((row) => rowId(row) === marked) ?? -1);
-  const scrollTo = (index: number) => virtual.scrollToIndex(index);
+  const scrollTo = (index: number) => scrollToRow(index, { height: rowHeight, top });
   const focus = useRowFocus({ body, count, marked, markedAt, scrollTo });
 
-  const isAtEnd = count > 0 && (last?.index ?? -1) >= count - 1;
+  const isAtEnd = count > 0 && end >= count;
   useEffect(() => {
     if (isAtEnd) onEnd?.();
   }, [isAtEnd, onEnd]);
@@ -106,10 +96,9 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       <tbody ref={body}>
         {!rows &&
           Array.from({ length: SKELETON_ROWS }, (_, index) => <SkeletonRow key={index} columns={columns} />)}
-        <Spacer height={first ? first.start - scrollMargin : 0} />
-        {items.map(({ index }) => {
-          const row = rows?.[index];
-          if (row === undefined) return null;
+        <Spacer height={first * rowHeight} />
+        {rows?.slice(first, end).map((row, i) => {
+          const index = first + i;
           return (
             <DataRow
               key={rowId(row)}
@@ -119,14 +108,14 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
               href={hrefOf?.(row)}
               isNarrow={isNarrow}
               isMarked={index === markedAt}
-              isTabStop={index === focus.current || (index === first?.index && !focus.isAmong(items))}
+              isTabStop={index === focus.current || (i === 0 && !focus.isAmong(first, end))}
               onFocus={focus.onFocus}
               onKeyDown={focus.onKeyDown}
               onOpen={onOpen}
             />
           );
         })}
-        <Spacer height={last ? virtual.getTotalSize() - (last.end - scrollMargin) : 0} />
+        <Spacer height={(count - end) * rowHeight} />
       </tbody>
     </table>
   );

@@ -1,7 +1,7 @@
-import { Dialog } from '@base-ui/react/dialog';
-import { type ReactNode, useRef } from 'react';
+import type { ReactNode } from 'react';
 import { Button } from './button';
 import styles from './confirm-dialog.module.css';
+import { Modal } from './modal';
 
 export interface DetailsDialogProps {
   readonly title: string;
@@ -11,22 +11,14 @@ export interface DetailsDialogProps {
 
 /** More of a row than the row has room for. Escape, or a click beside it, closes it too. */
 export function DetailsDialog({ title, children, onClose }: DetailsDialogProps) {
-  // Not the first thing in it that takes the focus: a time would open its tooltip, and Escape close that alone.
-  const popup = useRef<HTMLDivElement>(null);
   return (
-    <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
-      <Dialog.Portal>
-        <Dialog.Backdrop className={styles['backdrop']} />
-        <Dialog.Popup ref={popup} initialFocus={popup} className={styles['popup']}>
-          <Dialog.Title className={styles['title']}>{title}</Dialog.Title>
-          {children}
-          <div className={styles['actions']}>
-            <Button kind="primary" onClick={onClose}>
-              Close
-            </Button>
-          </div>
-        </Dialog.Popup>
-      </Dialog.Portal>
-    </Dialog.Root>
+    <Modal kind="details" title={title} onClose={onClose}>
+      {children}
+      <div className={styles['actions']}>
+        <Button kind="primary" onClick={onClose}>
+          Close
+        </Button>
+      </div>
+    </Modal>
   );
 }

@@ -1,38 +1,67 @@
-import { Field as BaseField } from '@base-ui/react/field';
-import type { InputHTMLAttributes, ReactNode, SelectHTMLAttributes, TextareaHTMLAttributes } from 'react';
+import {
+  type InputHTMLAttributes,
+  type ReactNode,
+  type SelectHTMLAttributes,
+  type TextareaHTMLAttributes,
+  useId,
+} from 'react';
 import styles from './field.module.css';
 
-interface FieldProps {
+interface Labels {
   readonly label: string;
   readonly hint?: ReactNode;
   /** The fault; screen readers read it with the field. */
   readonly error?: string | undefined;
-  readonly children: ReactNode;
 }
 
-function Field({ label, hint, error, children }: FieldProps) {
+/** What joins a control to its label, its hint and its fault. */
+interface ControlProps {
+  readonly id: string;
+  readonly 'aria-describedby': string | undefined;
+  readonly 'aria-invalid': true | undefined;
+}
+
+interface FieldProps extends Labels {
+  /** The control's own id, if it has one. */
+  readonly id?: string | undefined;
+  readonly children: (control: ControlProps) => ReactNode;
+}
+
+function Field({ label, hint, error, id, children }: FieldProps) {
+  const made = useId();
+  const control = id ?? made;
+  const [hintId, errorId] = [`${control}-hint`, `${control}-error`];
+  const described = [hint && hintId, error !== undefined && errorId].filter(Boolean).join(' ');
   return (
-    <BaseField.Root className={styles['field']} invalid={error !== undefined}>
-      <BaseField.Label className={styles['label']}>{label}</BaseField.Label>
-      {children}
-      {hint && <BaseField.Description className={styles['hint']}>{hint}</BaseField.Description>}
-      {error !== undefined && (
-        <BaseField.Error match className={styles['error']}>
-          {error}
-        </BaseField.Error>
+    <div className={styles['field']}>
+      <label className={styles['label']} htmlFor={control}>
+        {label}
+      </label>
+      {children({
+        id: control,
+        'aria-describedby': described === '' ? undefined : described,
+        'aria-invalid': error === undefined ? undefined : true,
+      })}
+      {hint && (
+        <p id={hintId} className={styles['hint']}>
+          {hint}
+        </p>
       )}
-    </BaseField.Root>
+      {error !== undefined && (
+        <div id={errorId} className={styles['error']}>
+          {error}
+        </div>
+      )}
+    </div>
   );
 }
-
-type Labels = Omit<FieldProps, 'children'>;
 
 export type TextFieldProps = Labels & Omit<InputHTMLAttributes<HTMLInputElement>, 'defaultValue'>;
 
 export function TextField({ label, hint, error, ...input }: TextFieldProps) {
   return (
-    <Field label={label} hint={hint} error={error}>
-      <BaseField.Control className={styles['control']} {...input} />
+    <Field label={label} hint={hint} error={error} id={input.id}>
+      {(control) => <input className={styles['control']} {...input} {...control} />}
     </Field>
   );
 }
@@ -41,10 +70,8 @@ export type TextAreaFieldProps = Labels & Omit<TextareaHTMLAttributes<HTMLTextAr
 
 export function TextAreaField({ label, hint, error, ...area }: TextAreaFieldProps) {
   return (
-    <Field label={label} hint={hint} error={error}>
-      <BaseField.Control
-        render={<textarea className={`${styles['control']} ${styles['area']}`} {...area} />}
-      />
+    <Field label={label} hint={hint} error={error} id={area.id}>
+      {(control) => <textarea className={`${styles['control']} ${styles['area']}`} {...area} {...control} />}
     </Field>
   );
 }
@@ -54,14 +81,12 @@ export type SelectFieldProps = Labels & Omit<SelectHTMLAttributes<HTMLSelectElem
 /** `children` are its `<option>` elements. */
 export function SelectField({ label, hint, error, children, ...select }: SelectFieldProps) {
   return (
-    <Field label={label} hint={hint} error={error}>
-      <BaseField.Control
-        render={
-          <select className={styles['control']} {...select}>
-            {children}
-          </select>
-        }
-      />
+    <Field label={label} hint={hint} error={error} id={select.id}>
+      {(control) => (
+        <select className={styles['control']} {...select} {...control}>
+          {children}
+        </select>
+      )}
     </Field>
   );
 }

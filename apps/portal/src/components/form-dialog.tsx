@@ -1,8 +1,8 @@
-import { Dialog } from '@base-ui/react/dialog';
 import type { FormEvent, ReactNode } from 'react';
 import { Button } from './button';
 import styles from './confirm-dialog.module.css';
 import { DraftNotice, type EarlierDraft } from './drafts';
+import { Modal } from './modal';
 import { Problem } from './problem';
 
 export interface FormDialogProps {
@@ -39,24 +39,18 @@ export function FormDialog({
     onClose();
   };
   return (
-    <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
-      <Dialog.Portal>
-        <Dialog.Backdrop className={styles['backdrop']} />
-        <Dialog.Popup className={styles['popup']}>
-          <form className={styles['form']} onSubmit={submit}>
-            <Dialog.Title className={styles['title']}>{title}</Dialog.Title>
-            {draft && <DraftNotice draft={draft} />}
-            {children}
-            {error && <Problem error={error} />}
-            <div className={styles['actions']}>
-              <Button onClick={cancel}>Cancel</Button>
-              <Button type="submit" kind="primary" isBusy={isBusy}>
-                {submitLabel}
-              </Button>
-            </div>
-          </form>
-        </Dialog.Popup>
-      </Dialog.Portal>
-    </Dialog.Root>
+    <Modal kind="form" title={title} onClose={onClose}>
+      <form className={styles['form']} onSubmit={submit}>
+        {draft && <DraftNotice draft={draft} />}
+        {children}
+        {error && <Problem error={error} />}
+        <div className={styles['actions']}>
+          <Button onClick={cancel}>Cancel</Button>
+          <Button type="submit" kind="primary" isBusy={isBusy}>
+            {submitLabel}
+          </Button>
+        </div>
+      </form>
+    </Modal>
   );
 }

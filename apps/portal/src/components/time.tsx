@@ -1,7 +1,7 @@
-import { Tooltip } from '@base-ui/react/tooltip';
-import { useContext, useEffect, useState } from 'react';
+import { type KeyboardEvent, lazy, Suspense, useContext, useEffect, useRef, useState } from 'react';
 import { agoLastsMs, agoText } from './ago';
 import styles from './time.module.css';
+import type { TimeTipProps } from './time-tip';
 import { FocusedRow } from './use-row-focus';
 
 const long = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
@@ -22,34 +22,79 @@ export interface TimeProps {
   readonly form?: 'long' | 'short' | 'ago';
 }
 
+// Nobody points for so long at what the pointer only passes.
+const POINTED_AT_MS = 300;
+
+export const loadTimeTip = async () => await import('./time-tip');
+
+const Tip = lazy(async () => {
+  // One that could not be loaded is no reason to lose the page.
+  const loaded = await loadTimeTip().catch(() => undefined);
+  return { default: loaded?.TimeTip ?? Nothing };
+});
+
+const Nothing = (_props: TimeTipProps) => null;
+
 /** In the viewer's zone. Pointed at or focused, it tells the time exactly: with its zone, and in UTC, as logs have it. */
 export function Time({ at, form = 'long' }: TimeProps) {
-  const [isPointedAt, setIsPointedAt] = useState(false);
+  const element = useRef<HTMLElement | null>(null);
+  const setElement = (found: HTMLElement | null) => {
+    element.current = found;
+  };
+  const { isPointedAt, handlers } = usePointedAt();
   const isInFocusedRow = useContext(FocusedRow);
-  const time = <time dateTime={at}>{textOf(form, new Date(at))}</time>;
+  const isOpen = isPointedAt || (isInFocusedRow === true && form !== 'long');
+  const time = (
+    <time dateTime={at} {...(form !== 'long' && { ref: setElement, ...handlers })}>
+      {textOf(form, new Date(at))}
+    </time>
+  );
   return (
-    <Tooltip.Root
-      open={isPointedAt || (isInFocusedRow === true && form !== 'long')}
-      onOpenChange={setIsPointedAt}
-    >
+    <>
       {form === 'long' ? (
-        <Tooltip.Trigger className={styles['trigger']}>{time}</Tooltip.Trigger>
+        <button type="button" ref={setElement} className={styles['trigger']} {...handlers}>
+          {time}
+        </button>
       ) : (
-        <Tooltip.Trigger render={time} />
+        time
       )}
-      {/* What is open without being pointed at is content, which has to be within a landmark. */}
-      <Tooltip.Portal
-        container={isInFocusedRow === undefined ? undefined : document.getElementById('content')}
-      >
-        <Tooltip.Positioner sideOffset={4} className={styles['positioner']}>
-          <Tooltip.Popup className={styles['popup']}>
+      {isOpen && (
+        <Suspense fallback={null}>
+          {/* What is open without being pointed at is content, which has to be within a landmark. */}
+          <Tip
+            anchor={element}
+            container={isInFocusedRow === undefined ? null : document.getElementById('content')}
+          >
             <span>{inZone(new Date(at))}</span>
             <span>{inUtc(at)}</span>
-          </Tooltip.Popup>
-        </Tooltip.Positioner>
-      </Tooltip.Portal>
-    </Tooltip.Root>
+          </Tip>
+        </Suspense>
+      )}
+    </>
   );
+}
+
+/** After a moment of pointing, or with the focus; Escape ends it. */
+function usePointedAt() {
+  const [isPointedAt, setIsPointedAt] = useState(false);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const stop = () => {
+    clearTimeout(timer.current);
+    setIsPointedAt(false);
+  };
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const handlers = {
+    onPointerEnter: () => {
+      timer.current = setTimeout(() => setIsPointedAt(true), POINTED_AT_MS);
+    },
+    onPointerLeave: stop,
+    onFocus: () => setIsPointedAt(true),
+    onBlur: stop,
+    onKeyDown: ({ key }: KeyboardEvent) => {
+      if (key === 'Escape') stop();
+    },
+  };
+  return { isPointedAt, handlers };
 }
 
 function textOf(form: TimeProps['form'], at: Date) {

@@ -53,8 +53,7 @@ export function useRowFocus({ body, count, marked, markedAt, scrollTo }: RowFocu
     goTo(next);
   };
 
-  const isAmong = (items: readonly { readonly index: number }[]) =>
-    items.some(({ index }) => index === current);
+  const isAmong = (first: number, end: number) => first <= current && current < end;
 
   return { current, isAmong, onKeyDown, onFocus: setWanted };
 }

@@ -34,9 +34,9 @@ export function ContactList({ contacts, marked }: ContactListProps) {
   const [edited, setEdited] = useState<Contact>();
   const [removed, setRemoved] = useState<Contact>();
   const askAgain = ({ id }: Contact) =>
-    asking.mutate(id, { onSuccess: ({ target }) => void show(`${target} gets another link to confirm.`) });
+    asking.mutate(id, { onSuccess: ({ target }) => show(`${target} gets another link to confirm.`) });
   const test = ({ id }: Contact) =>
-    testing.mutate(id, { onSuccess: ({ target }) => void show(`${target} gets a test message.`) });
+    testing.mutate(id, { onSuccess: ({ target }) => show(`${target} gets a test message.`) });
   const actions = mayChange ? [actionsWith({ askAgain, test, remove: setRemoved })] : [];
   const columns = [...columnsWith(names), ...actions];
   const error = asking.error ?? testing.error;

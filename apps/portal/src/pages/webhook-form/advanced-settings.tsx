@@ -12,7 +12,7 @@ import { QuantityField, shownIn } from '../../components/quantity-field';
 import { AUTH_CHOICES, hasSecret } from './auth-draft';
 import { AuthField } from './auth-field';
 import { type Draft, emptyDraft } from './draft';
-import { faultAt } from './draft-faults';
+import { faultAt } from './fault-at';
 import { PairsField } from './pairs-field';
 import styles from './webhook-form.module.css';
 

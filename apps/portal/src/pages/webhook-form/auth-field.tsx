@@ -4,7 +4,7 @@ import { Fragment } from 'react';
 import type { ValidationError } from '../../api/problem';
 import { SelectField, TextAreaField, TextField } from '../../components/field';
 import { AUTH_CHOICES, type AuthDraft, askedMembers, withCredential, withType } from './auth-draft';
-import { faultAt } from './draft-faults';
+import { faultAt } from './fault-at';
 import styles from './webhook-form.module.css';
 
 interface AuthFieldProps {

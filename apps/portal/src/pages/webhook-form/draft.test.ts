@@ -1,6 +1,7 @@
 import { type AuthDraft, hasSecret, withCredential, withType } from './auth-draft';
 import { bodyOf, draftOf, emptyDraft, newBodyOf } from './draft';
-import { faultAt, faultsOfDraft } from './draft-faults';
+import { faultsOfDraft } from './draft-faults';
+import { faultAt } from './fault-at';
 import { patchOf } from './patch-of';
 
 const webhook = {

@@ -1,18 +1,25 @@
+import { lazy, Suspense } from 'react';
 import { useContacts } from '../../api/contact-queries';
 import { type CreatedWebhook, useCreateWebhook } from '../../api/webhook-queries';
 import { ButtonLink } from '../../components/button-link';
 import { CopyButton } from '../../components/copy-button';
 import { DraftNotice, useDraft } from '../../components/drafts';
 import { Section } from '../../components/section';
+import { Skeleton } from '../../components/skeleton';
 import { useCan } from '../../session/session-context';
 import { WebhookContacts } from '../contacts/webhook-contacts';
-import { VerificationSnippets } from '../event-type/verification-snippets';
 import { PageHeader } from '../page-header';
 import { TestPanel } from '../webhook/test-panel';
 import { emptyDraft, newBodyOf } from './draft';
 import { Warnings } from './warnings';
 import { WebhookForm } from './webhook-form';
 import styles from './webhook-form.module.css';
+
+// The examples in all languages are needed once the webhook is there.
+const VerificationSnippets = lazy(async () => {
+  const loaded = await import('../event-type/verification-snippets');
+  return { default: loaded.VerificationSnippets };
+});
 
 const parent = { href: '/webhooks', label: 'Webhooks' };
 
@@ -57,7 +64,9 @@ function Created({ webhook }: CreatedProps) {
       <Key webhook={webhook} />
       <Section title="Verify its requests">
         <p>Your receiver calls this with the raw body, the headers and the key, before it reads anything.</p>
-        <VerificationSnippets />
+        <Suspense fallback={<Skeleton lines={8} />}>
+          <VerificationSnippets />
+        </Suspense>
       </Section>
       <TestPanel webhook={webhook} />
       {contacts && <WebhookContacts webhookId={webhook.id} contacts={contacts} />}

@@ -7,10 +7,11 @@ import { TextField } from '../../components/field';
 import { Problem } from '../../components/problem';
 import { AdvancedSettings } from './advanced-settings';
 import { type Draft, emptyDraft } from './draft';
-import { faultAt, faultsOfDraft } from './draft-faults';
 import { EventPicker } from './event-picker';
+import { faultAt } from './fault-at';
 import { FilterField } from './filter-field';
 import { SourceAddresses } from './source-addresses';
+import { useDraftChecks } from './use-draft-checks';
 import styles from './webhook-form.module.css';
 
 interface WebhookFormProps {
@@ -37,6 +38,7 @@ export function WebhookForm(props: WebhookFormProps) {
   const { initial, draft, submitLabel, cancelHref, isBusy, error, keptFor, onReload } = props;
   const [isSent, setIsSent] = useState(false);
   const [refused, setRefused] = useState<Draft>();
+  const faultsOfDraft = useDraftChecks();
   const validationErrors = faultsOfDraft(draft, keptFor, initial.auth);
   const shown = [
     ...validationErrors.filter(({ pointer }) => isSent || isTyped(pointer, initial, draft)),
