@@ -125,7 +125,7 @@ if (!hasPostgres) console.warn(`SKIPPED: the outbox, because ${NO_POSTGRES}.`);
     await untilIdle(relay);
     const backup = await onRedis(async (client) => {
       await client.save();
-      const [, dir = ''] = (await client.config('GET', 'dir')) as string[];
+      const [, dir = ''] = await client.config('GET', 'dir');
       return `${dir}/dump.rdb`;
     });
     const folder = await mkdtemp(join(tmpdir(), 'outbox-'));
@@ -218,7 +218,7 @@ if (!hasPostgres) console.warn(`SKIPPED: the outbox, because ${NO_POSTGRES}.`);
 });
 
 function startRelay(options: Partial<Omit<RelayOptions, 'connection'>> = {}): Relay {
-  const relay = new Relay({ pool, redisUrl: redis.url, pollMs: 100, ...options } as RelayOptions);
+  const relay = new Relay({ pool, redisUrl: redis.url, pollMs: 100, ...options });
   relay.start();
   willClose({ close: () => relay.stop() });
   return relay;

@@ -44,7 +44,7 @@ function Webhooks() {
         ))}
       </ul>
       {hasMore && <button onClick={loadMore}>More webhooks</button>}
-      <form onSubmit={add}>
+      <form onSubmit={(event) => void add(event)}>
         <label>
           Send orders to <input name="url" type="url" required />
         </label>
@@ -78,7 +78,7 @@ function Deliveries() {
               <td>{type}</td>
               <td>{status}</td>
               <td>
-                <button onClick={() => run(id)}>Send again</button>
+                <button onClick={() => void run(id)}>Send again</button>
               </td>
             </tr>
           ))}

@@ -1,5 +1,6 @@
 // The portal in a frame, as a Web Component: see settingsPage in pages.mjs. It asks /portal-link for each session by itself.
-import '/hookferry-portal/index.js';
+// oxlint-disable-next-line import/no-unassigned-import -- it defines the element
+import './hookferry-portal/index.js';
 
 const portal = document.querySelector('hookferry-portal');
 const problem = document.getElementById('portal-problem');

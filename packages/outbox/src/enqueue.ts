@@ -1,5 +1,5 @@
 import type { BuiltInEvents, EventInput } from '@hookferry/producer';
-import { type AnyEvent, toEventJob } from '@hookferry/producer/internal';
+import { toEventJob } from '@hookferry/producer/internal';
 import { checkTable, DEFAULT_TABLE } from './table';
 
 /** Whatever runs a statement in your transaction: a client of `pg`, or a function of your library (see the README). */
@@ -22,7 +22,7 @@ export function insertOf<Events extends object = BuiltInEvents>(
   event: EventInput<Events>,
   table: string = DEFAULT_TABLE,
 ): InsertStatement {
-  const { eventId } = toEventJob(event as AnyEvent);
+  const { eventId } = toEventJob(event);
   const text = `INSERT INTO ${checkTable(table)} (event_id, event) VALUES ($1, $2)`;
   return { text, values: [eventId, JSON.stringify({ ...event, id: eventId })] };
 }

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import { parseArgs } from 'node:util';
-import { Pool } from 'pg';
+import type { Pool } from 'pg';
+import { openPool } from './pg-pool';
 import { Relay, type RelayStatus } from './relay';
 import { DEFAULT_TABLE, migrate, migrationOf } from './table';
 
@@ -26,7 +27,7 @@ function settingOf(name: string): string {
 }
 
 /** A time in the past. */
-function since(text: string | undefined): Date {
+function timeBefore(text: string | undefined): Date {
   const [, amount, unit = ''] = /^(\d+)([smhd])$/.exec(text ?? '') ?? [];
   if (amount === undefined) throw new UsageError('Say how far back: --since 30m, 2h or 1d.');
   return new Date(Date.now() - Number(amount) * (UNITS[unit] ?? 0));
@@ -48,9 +49,8 @@ async function run(): Promise<void> {
   if (!['migrate', 'relay', 'status', 'republish'].includes(command)) {
     throw new UsageError(`There is no command ${command}.\n\n${USAGE}`);
   }
-  const from = isOfRepublish ? since(values.since) : undefined;
-  const pool = new Pool({ connectionString: settingOf('DATABASE_URL'), max: 4 });
-  pool.on('error', () => {});
+  const from = isOfRepublish ? timeBefore(values.since) : undefined;
+  const pool = openPool(settingOf('DATABASE_URL'));
   try {
     if (command === 'migrate') {
       await migrate(pool, table);

@@ -34,7 +34,7 @@ export function usePausedQueues() {
   });
 }
 
-export function isPausable(name: string): name is PausedQueue['name'] {
+function isPausable(name: string): name is PausedQueue['name'] {
   return name === 'deliveries' || name === 'events';
 }
 

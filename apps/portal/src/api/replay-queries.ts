@@ -1,6 +1,6 @@
 import type { components } from '@hookferry/client';
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect } from 'react';
+import { useEffect, useRef } from 'react';
 import { useApi } from './api-context';
 import { ask } from './ask';
 import type { Api } from './client';
@@ -63,9 +63,13 @@ export function useReplayDeliveries(
 ) {
   const api = useApi();
   const queries = useQueryClient();
+  const progress = `${enqueued} ${results?.pending}`;
+  const seen = useRef('');
   useEffect(() => {
+    if (seen.current === progress) return;
+    seen.current = progress;
     void queries.invalidateQueries({ queryKey: queryKeys.deliveries({ replay: id }) });
-  }, [queries, id, enqueued, results?.pending]);
+  }, [queries, id, progress]);
   return usePages(queryKeys.deliveries({ replay: id, status }), (paging, signal) => {
     const params = { path: { id }, query: { ...(status && { status }), ...paging } };
     return ask(api.GET('/v1/replays/{id}/deliveries', { params, signal }));
