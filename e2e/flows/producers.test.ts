@@ -76,8 +76,8 @@ it('pushes nothing that the schemas of the service refuse, where it is asked to 
   });
   const wrong = { type: 'order.created', data: { total: '12' } };
   const errors = [
-    { pointer: '/data/id', detail: 'is required' },
-    { pointer: '/data/total', detail: 'must be number' },
+    { pointer: '/data/id', detail: 'is required, and must be a string' },
+    { pointer: '/data/total', detail: 'must be a number' },
   ];
   await expect(publisher.publish(wrong)).rejects.toMatchObject({ code: 'invalid_event', errors });
   const results = await publisher.publishBatch([

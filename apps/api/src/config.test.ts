@@ -59,6 +59,7 @@ describe('config', () => {
         PORTAL: true,
         PORTAL_FRAME_ANCESTORS: [],
         PORTAL_ALLOWED_ORIGINS: [],
+        REDIS_CONFIRMED_BY: 0,
         PORTAL_SESSION_STORAGE: 'memory',
       });
     });
@@ -96,6 +97,7 @@ describe('config', () => {
           PORTAL: 'false',
           PORTAL_FRAME_ANCESTORS: 'https://app.example.com,http://localhost:8080',
           PORTAL_ALLOWED_ORIGINS: 'https://app.example.com',
+          REDIS_CONFIRMED_BY: '2',
           PUBLIC_URL: 'https://hooks.example.com',
           SOURCE: 'urn:example:hooks',
         }),
@@ -147,6 +149,7 @@ describe('config', () => {
         PORTAL: false,
         PORTAL_FRAME_ANCESTORS: ['https://app.example.com', 'http://localhost:8080'],
         PORTAL_ALLOWED_ORIGINS: ['https://app.example.com'],
+        REDIS_CONFIRMED_BY: 2,
         PORTAL_SESSION_STORAGE: 'memory',
         PUBLIC_URL: 'https://hooks.example.com',
         SOURCE: 'urn:example:hooks',

@@ -37,7 +37,7 @@ it('is brought up to date when it tells something else', async () => {
 
 it('knows every metric that any page speaks of', async () => {
   // Members of responses, in lower case too.
-  const others = ['webhooks_left', 'webhooks_disabled'];
+  const others = ['webhooks_left', 'webhooks_disabled', 'webhooks_changed'];
   const known = [...apiMetrics, ...workerMetrics].map(({ name }) => name);
   const pages = (await readdir(DOCS)).filter((name) => name.endsWith('.md'));
   const texts = await Promise.all(pages.map(async (name) => await readFile(join(DOCS, name), 'utf8')));

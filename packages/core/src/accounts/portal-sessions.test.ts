@@ -374,7 +374,8 @@ describe('what may be said of a new one', () => {
     ['theme/logo', { theme: { logo: 'data:image/svg+xml;base64,PHN2Zy8+' } }],
     ['theme/logo', { theme: { logo: 'data:image/png;base64,AAAA" onload="x' } }],
     ['theme/logo', { theme: { logo: `data:image/png;base64,${'A'.repeat(32 * 1024)}` } }],
-    ['theme', { theme: { font: 'x' } }],
+    ['theme/font', { theme: { font: 'x; color: red' } }],
+    ['theme', { theme: { size: 'x' } }],
   ])('refuses %s of %j', (pointer, input) => {
     expect(pointersOf(input)).toEqual([pointer]);
   });

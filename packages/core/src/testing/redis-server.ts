@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { findClosedPort } from './local-server';
@@ -27,9 +29,11 @@ export async function startRedisServer(options: readonly string[] = []): Promise
     process.env.TEST_REDIS_SERVER ?? '["redis-server"]',
   ) as string[];
   const port = await findClosedPort();
+  // A replica writes what it is sent into a file, and each server reads the one that it finds.
+  const folder = await mkdtemp(join(tmpdir(), 'redis-'));
   const own = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
   const child = spawn(program, [...given, ...own, ...options], {
-    cwd: tmpdir(),
+    cwd: folder,
     env: { ...process.env, LD_LIBRARY_PATH: process.env.TEST_REDIS_LD_LIBRARY_PATH ?? '' },
     stdio: 'ignore',
   });
@@ -54,6 +58,7 @@ export async function startRedisServer(options: readonly string[] = []): Promise
       client.disconnect();
       child.kill('SIGKILL');
       await exited;
+      await rm(folder, { recursive: true, force: true });
     },
   };
 }
