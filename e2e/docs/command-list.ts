@@ -5,6 +5,7 @@ export const PASTED_BY: Readonly<Record<string, string>> = {
   'clients/java/README.md': 'e2e/packages/other-languages.test.ts',
   'clients/php/README.md': 'e2e/packages/other-languages.test.ts',
   'clients/ruby/README.md': 'e2e/packages/other-languages.test.ts',
+  'packages/outbox/README.md': 'e2e/packages/outbox.test.ts',
   'README.md': 'e2e/docs/readme.test.ts',
   'docs/api.md': 'e2e/docs/api-page.test.ts',
   'docs/cloudevents.md': 'e2e/docs/cloudevents-page.test.ts',

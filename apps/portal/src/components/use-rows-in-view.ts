@@ -2,6 +2,8 @@ import { useMemo, useSyncExternalStore } from 'react';
 
 /** Rows beyond the edges of the window that are in the page too, so that scrolling shows no gap. */
 const OVERSCAN = 10;
+/** So many rows are always in the page: a short list is whole, for search, print and screen readers. */
+const FEWEST = 20;
 /** Of which the page is drawn where there is no window. */
 const WITHOUT_WINDOW_PX = 1_000;
 
@@ -43,8 +45,8 @@ interface SeenRows {
 }
 
 export function rowsAround({ firstSeen, seen, count }: SeenRows): RowsInView {
-  const first = Math.min(Math.max(firstSeen - OVERSCAN, 0), Math.max(count - 1, 0));
-  return { first, end: Math.max(Math.min(firstSeen + seen + OVERSCAN, count), Math.min(first + 1, count)) };
+  const first = Math.min(Math.max(firstSeen - OVERSCAN, 0), Math.max(count - FEWEST, 0));
+  return { first, end: Math.min(Math.max(firstSeen + seen + OVERSCAN, first + FEWEST), count) };
 }
 
 function watchWindow(onChange: () => void): () => void {

@@ -60,7 +60,7 @@ export function WebhookForm(props: WebhookFormProps) {
         hint={
           <>
             Where events are sent to, by POST
-            <SourceAddresses />.
+            <SourceAddresses />
           </>
         }
         type="url"
