@@ -11,7 +11,8 @@
 const SNAKE_CASE = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
 // Event types have dots, and scopes say of what they are.
 const VALUE = /^[a-z0-9]+([_.:][a-z0-9]+)*$/;
-const ENDS_OF_RANGES = ['since', 'until'];
+/** Of times themselves, and of something else's, such as `attempted_since`. */
+const END_OF_RANGE = /(^|_)(since|until)$/;
 const LENGTH_OF_TIME = /(^|_)(timeout|delay|duration|overlap|lag|expires_in|window|patience)(_|$)/;
 const WITH_UNIT = /_(ms|seconds)$/;
 // The names of CloudEvents are not ours.
@@ -68,7 +69,7 @@ const rules = {
 
   'times-end-in-at': () =>
     eachName((name, schema) =>
-      isTime(schema) && !name.endsWith('_at') && !ENDS_OF_RANGES.includes(name)
+      isTime(schema) && !name.endsWith('_at') && !END_OF_RANGE.test(name)
         ? `"${name}" is a time: its name has to end in "_at".`
         : undefined,
     ),
@@ -155,6 +156,7 @@ const MAY_BE_ABSENT = [
   /\/ListenerLine\/properties\//,
   // Only where `include` asked for it.
   /\/AccountWithUsage\/properties\/usage$/,
+  /\/ReplayWithResults\/properties\/results$/,
 ];
 
 /** @returns {object} the plugin */

@@ -265,7 +265,7 @@ function presentStopped(endpoint: StoppedEndpoint): z.infer<typeof stoppedWebhoo
   };
 }
 
-const queueParams = z.object({ name: z.enum(pausableQueues) });
+const queueParams = z.object({ name: z.enum(pausableQueues).describe('The name of the queue.') });
 
 const pausedQueueSchema = z
   .object({
