@@ -40,7 +40,8 @@ export async function runJestTwice(args, projects, redis) {
     `running what failed once more, one file at a time:\n${indent(files.flatMap(describeFailures))}`,
   );
   const paths = files.map(({ name }) => name);
-  const alone = ['--maxWorkers=1', '--runTestsByPath', ...paths];
+  // One worker is jest's own process. A test that fails may leave something open in it, which would keep it from its end.
+  const alone = ['--maxWorkers=1', '--forceExit', '--runTestsByPath', ...paths];
   const second = await reportOf([...alone, ...projects], redis, process.execPath);
   const again = new Map(second.report.testResults?.map(({ name, status }) => [name, status]));
   const unsteady = files.filter(({ name }) => again.has(name) && again.get(name) !== 'failed');
