@@ -352,13 +352,14 @@ describe('as a script runs it', () => {
     const range = ['replay', id, '--since', '1h', '--mode', 'all'];
     // Those of other tests are for other endpoints alone.
     expect(await json([...range, '--dry-run'])).toMatchObject({ dry_run: true, status: 'done' });
-    const replay = await json<{ id: string }>([...range, '--yes']);
+    const replay = await json<{ id: string; enqueued: number }>([...range, '--yes']);
     expect(replay).toMatchObject({ dry_run: false, status: 'done' });
+    expect(replay.enqueued).toBeGreaterThanOrEqual(2);
     expect(await json(['replays', 'show', replay.id])).toMatchObject({
       status: 'done',
-      results: { counted: 2 },
+      results: { counted: replay.enqueued },
     });
-    expect(await lines(['replays', 'deliveries', replay.id])).toHaveLength(2);
+    expect(await lines(['replays', 'deliveries', replay.id])).toHaveLength(replay.enqueued);
     expect(await lines(['replays', 'list', id])).toHaveLength(2);
   });
 
