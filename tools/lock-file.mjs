@@ -31,8 +31,6 @@ export const BUNDLED = [
   '@floating-ui/utils',
   '@tanstack/query-core',
   '@tanstack/react-query',
-  '@tanstack/react-virtual',
-  '@tanstack/virtual-core',
   'react',
   'react-dom',
   'regexparam',

@@ -56,7 +56,12 @@ export const NOT_PASTED: readonly { readonly command: RegExp; readonly why: stri
 
 /** Programs on the pages: which test runs or compiles those of a page and a language. */
 export const PROGRAMS: Readonly<Record<string, string>> = {
+  'clients/csharp/README.md csharp': 'e2e/packages/other-languages.test.ts',
+  'clients/go/README.md go': 'e2e/packages/other-languages.test.ts',
+  'clients/java/README.md java': 'e2e/packages/other-languages.test.ts',
+  'clients/php/README.md php': 'e2e/packages/other-languages.test.ts',
   'clients/python/README.md python': 'e2e/packages/python.test.ts',
+  'clients/ruby/README.md ruby': 'e2e/packages/other-languages.test.ts',
   'docs/batches.md js': 'e2e/docs/programs.test.ts',
   'docs/endpoint-verification.md js': 'e2e/docs/programs.test.ts',
   'docs/finding.md ts': 'e2e/docs/programs.test.ts',
@@ -69,6 +74,8 @@ export const PROGRAMS: Readonly<Record<string, string>> = {
   'docs/recipes/idempotent-receiver.md js': 'e2e/docs/recipes.test.ts',
   'docs/recipes/idempotent-receiver.md sql': 'e2e/docs/recipes.test.ts',
   'docs/recipes/queue-behind-receiver.md js': 'e2e/docs/recipes.test.ts',
+  'docs/redis.md conf': 'e2e/docs/redis-page.test.ts',
+  'docs/redis.md ini': 'e2e/docs/redis-page.test.ts',
   'docs/security.md toml': 'e2e/flows/api-keys.test.ts',
   'docs/server.md conf': 'e2e/docs/server.test.ts',
   'docs/server.md ini': 'e2e/docs/server.test.ts',

@@ -92,10 +92,10 @@ describe('npm run sbom', () => {
     });
     const sbom = sbomSchema.parse(JSON.parse(await readFile(file, 'utf8')));
     const listed = sbom.components.map((component) => component['bom-ref']);
-    const own = listed.filter((ref) => ref.startsWith('@hookferry/'));
+    const own = listed.filter((ref) => /^(@hookferry\/|hookferry-server@)/.test(ref));
     const bundled = BUNDLED.map((name) => `${name}@${lock.packages[`node_modules/${name}`]?.version}`);
     expect([...new Set(listed)].sort()).toEqual([...own, ...bundled, ...productionOf(lock)].sort());
-    expect(own).toHaveLength(9);
+    expect(own).toHaveLength(12);
     expect(sbom.metadata.component.name).toBe('hookferry');
     const known = new Set([sbom.metadata.component['bom-ref'], ...listed]);
     const referred = sbom.dependencies.flatMap(({ ref, dependsOn }) => [ref, ...dependsOn]);
