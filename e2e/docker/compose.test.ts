@@ -198,8 +198,8 @@ it('compose.yaml has each alert lead to the runbook at the address that is set',
   const folder = mkdtempSync(join(tmpdir(), 'rules-'));
   const here = script
     .replaceAll('$$', '$')
-    .replaceAll('/etc/prometheus', join(DOCKER, 'prometheus'))
     .replaceAll('/tmp/', `${folder}/`)
+    .replaceAll('/etc/prometheus', join(DOCKER, 'prometheus'))
     .replace('exec /bin/prometheus', 'echo');
   const RUNBOOK_URL = 'https://git.example.com/team/webhooks/blob/main/';
   const env = { ...process.env, RUNBOOK_URL };

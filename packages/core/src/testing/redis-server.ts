@@ -32,7 +32,9 @@ export async function startRedisServer(options: readonly string[] = []): Promise
   // A replica writes what it is sent into a file, and each server reads the one that it finds.
   const folder = await mkdtemp(join(tmpdir(), 'redis-'));
   const own = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
-  const child = spawn(program, [...given, ...own, ...options], {
+  // Otherwise a replica waits for five seconds whether another one comes.
+  const ofMaster = ['--repl-diskless-sync-delay', '0'];
+  const child = spawn(program, [...given, ...own, ...ofMaster, ...options], {
     cwd: folder,
     env: { ...process.env, LD_LIBRARY_PATH: process.env.TEST_REDIS_LD_LIBRARY_PATH ?? '' },
     stdio: 'ignore',
