@@ -77,6 +77,7 @@ it('takes back nothing that somebody else has saved meanwhile', async () => {
     .expect(/responded with 412/);
   await page.getByLabel('Description').fill('Mine');
   await navigation(page).getByRole('link', { name: 'Events', exact: true }).click();
+  await page.getByRole('heading', { name: 'Events' }).waitFor();
   await client.expect(200, 'PATCH', `/v1/webhooks/${id}`, { rate_limit: 7 });
   await page.goBack();
   await notice(page).waitFor();

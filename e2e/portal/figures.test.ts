@@ -168,7 +168,7 @@ describe('the figures of charts lead to as many attempts', () => {
 
   it('of one webhook, also from what has failed', async () => {
     const page = await portal().signIn({ path: `/webhooks/${webhookIds['Flaky']}` });
-    await page.getByRole('link', { name: 'Over time' }).click();
+    await page.getByRole('link', { name: 'Charts' }).click();
     expectEqual(await followAll(page, TILES), 2);
     const bars = await followBars(page);
     expectEqual(bars, 2);

@@ -226,7 +226,7 @@ describe('the overview', () => {
 
   it('is there for one webhook and for one event type', async () => {
     const page = await portal().signIn({ path: `/webhooks/${badId}` });
-    await page.getByRole('link', { name: 'Over time' }).click();
+    await page.getByRole('link', { name: 'Charts' }).click();
     await page.getByRole('link', { name: 'An old system' }).waitFor();
     await card(page, 'Success rate', '0%').waitFor();
     await figure(page, 'Attempts by response').getByText('Failed').waitFor();
@@ -236,7 +236,7 @@ describe('the overview', () => {
     await tabTo(page, 'Event types');
     await page.keyboard.press('Enter');
     await page.getByRole('link', { name: BRIEF.type }).first().click();
-    await page.getByRole('link', { name: 'Over time' }).click();
+    await page.getByRole('link', { name: 'Charts' }).click();
     await page.getByRole('link', { name: BRIEF.type }).waitFor();
     await card(page, 'Success rate', '50%').waitFor();
   });

@@ -65,7 +65,7 @@ it('is written, tried on a real event and saved; then the webhook gets what it m
   const event = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
   await client.waitForStatus(webhookId, event, 'delivered');
   const page = await portal().signIn({ capabilities: WRITER, path: `/webhooks/${webhookId}` });
-  await page.getByRole('link', { name: 'Write one' }).click();
+  await page.getByRole('link', { name: 'Write code' }).click();
   await editor(page).waitFor();
   await write(
     page,

@@ -78,7 +78,7 @@ it('says how many attempts at once a webhook may have now, and how many it is se
     return body.health.concurrency ?? undefined;
   });
   const page = await portal().signIn({ path: `/webhooks/${id}` });
-  await page.getByText('Up to 1 now: as it is set').waitFor();
+  await page.getByText('Up to 1, as its settings say').waitFor();
   await page.getByText('1 in each worker').waitFor();
 });
 

@@ -38,10 +38,18 @@ class Replays:
         path = f"/v1/webhooks/{segment(webhook_id)}/replays"
         return iterate(self._requests, path, without_absent(limit=limit))
 
-    def get(self, replay_id: str) -> JsonObject:
-        """The replay, with its progress."""
-        replay: JsonObject = self._requests.send("GET", f"/v1/replays/{segment(replay_id)}")
+    def get(self, replay_id: str, *, with_results: bool = False) -> JsonObject:
+        """The replay, with its progress. with_results: also how the deliveries that it has sent are now."""
+        query = without_absent(include="results" if with_results else None)
+        replay: JsonObject = self._requests.send("GET", f"/v1/replays/{segment(replay_id)}", query=query)
         return replay
+
+    def deliveries(
+        self, replay_id: str, *, status: Optional[str] = None, limit: Optional[int] = None
+    ) -> Iterator[JsonObject]:
+        """The deliveries that a replay has sent, without the attempts, page by page of `limit` (1 to 200)."""
+        query = without_absent(status=status, limit=limit)
+        return iterate(self._requests, f"/v1/replays/{segment(replay_id)}/deliveries", query)
 
     def cancel(self, replay_id: str) -> None:
         """Cancel a replay. Deliveries that are on the queue already are sent."""

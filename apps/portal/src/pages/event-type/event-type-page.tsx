@@ -24,7 +24,7 @@ export function EventTypePage({ params: { name = '' } }: EventTypePageProps) {
         parent={{ href: '/event-types', label: 'Event types' }}
         state={type && <EventOrigin type={type} />}
       >
-        <ButtonLink href={`/overview?type=${encodeURIComponent(name)}`}>Over time</ButtonLink>
+        <ButtonLink href={`/overview?type=${encodeURIComponent(name)}`}>Charts</ButtonLink>
         <ButtonLink href={`/events?type=${encodeURIComponent(name)}`}>Events of this type</ButtonLink>
       </PageHeader>
       {error && <Problem error={error} onRetry={() => void refetch()} />}

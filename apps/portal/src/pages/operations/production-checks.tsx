@@ -1,4 +1,5 @@
 import { Badge } from '../../components/badge';
+import { TextWithCode } from '../../components/text-with-code';
 import styles from './operations.module.css';
 import type { Finding, Readiness } from './use-last-day';
 
@@ -59,7 +60,9 @@ function Checks({ title, checks }: { readonly title: string; readonly checks: re
           <li key={check}>
             <span className={styles['check']}>{names[check]}</span>
             <Badge tone={toneOf(level, state)}>{states[state].text}</Badge>
-            <span className={styles['detail']}>{detail}</span>
+            <span className={styles['detail']}>
+              <TextWithCode text={detail} />
+            </span>
             <a
               href={`${REPOSITORY}${docs}`}
               target="_blank"

@@ -15,7 +15,7 @@ export function TransformationPanel({ webhook }: { readonly webhook: ReadWebhook
       title="Transformation"
       actions={
         <ButtonLink href={`/webhooks/${id}/transformation`}>
-          {transformation ? 'Code and versions' : 'Write one'}
+          {transformation ? 'Code and versions' : 'Write code'}
         </ButtonLink>
       }
     >

@@ -53,7 +53,7 @@ export function WebhookHealth({ health }: { readonly health: Health }) {
           ),
           Held: formatCount(held),
           Breaker: BREAKERS[breaker],
-          'At once': describeConcurrency(concurrency),
+          'Requests at once': describeConcurrency(concurrency),
           'Last success': health.last_success_at ? <Time at={health.last_success_at} /> : 'never',
           'Last failure': <LastFailure health={health} />,
         }}
@@ -65,6 +65,8 @@ export function WebhookHealth({ health }: { readonly health: Health }) {
 function describeConcurrency(concurrency: Health['concurrency']): string {
   if (!concurrency) return 'Not tried within the last minute';
   const { limit, workers, reason } = concurrency;
-  const most = `Up to ${formatCount(limit)} now${workers === 1 ? '' : `, by ${formatCount(workers)} workers`}`;
-  return reason === 'max_concurrency' ? `${most}: as it is set` : `${most}: as it responds`;
+  const most = `Up to ${formatCount(limit)}${workers === 1 ? '' : ` by ${formatCount(workers)} workers`}`;
+  return reason === 'max_concurrency'
+    ? `${most}, as its settings say`
+    : `${most}: the number follows its responses`;
 }

@@ -51,7 +51,7 @@ export function WebhookPage({ params: { id = '' } }: WebhookPageProps) {
         parent={parent}
         state={webhook && <WebhookState webhook={webhook} />}
       >
-        {webhook && <ButtonLink href={`/overview?webhook=${id}`}>Over time</ButtonLink>}
+        {webhook && <ButtonLink href={`/overview?webhook=${id}`}>Charts</ButtonLink>}
         {webhook && <WebhookActions webhook={webhook} />}
       </PageHeader>
       <div className={styles['columns']}>
