@@ -53,18 +53,24 @@ export async function withContext(
     };
     const confirmation = openConfirmation(config.REDIS_CONFIRMED_BY, connection, redis);
     const mark = confirmation?.mark() ?? 0;
-    const context = await openContext(redis, config, emit);
     try {
-      await action(context);
+      await act(await openContext(redis, config, emit), action);
       await confirmation?.confirm(mark);
-    } catch (error) {
-      await noteRefusal(context, error);
-      throw error;
     } finally {
-      for (const part of [...context.recorders, ...context.connections]) await part.stop();
       confirmation?.close();
     }
   });
+}
+
+async function act(context: AdminContext, action: (context: AdminContext) => Promise<void>): Promise<void> {
+  try {
+    await action(context);
+  } catch (error) {
+    await noteRefusal(context, error);
+    throw error;
+  } finally {
+    for (const part of [...context.recorders, ...context.connections]) await part.stop();
+  }
 }
 
 /** Record in the audit log that the command's last action was refused or failed. */

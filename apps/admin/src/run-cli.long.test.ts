@@ -25,6 +25,7 @@ import { startRedisServer } from '@hookferry/core/testing/redis-server';
 import { openTestRedis, type TestRedis } from '@hookferry/core/testing/test-redis';
 import { TEST_ENCRYPTION_KEY, testSealer } from '@hookferry/core/testing/test-sealer';
 import { uniqueEndpointId, uniqueEventId } from '@hookferry/core/testing/unique-ids';
+import { Redis } from 'ioredis';
 import { runCli } from './run-cli';
 
 const KEY = /^whk_[0-9a-z]{16}_[0-9A-Za-z]{52}\n$/;
@@ -58,6 +59,30 @@ async function runJson(commandLine: string) {
 function authenticate(key: string) {
   return openAuthentication(redis.client).authenticateAgain(`Bearer ${key}`);
 }
+
+it('says that a command may be lost in a fail-over where no replica confirms it', async () => {
+  const master = await startRedisServer();
+  const { port } = new URL(master.url);
+  const replica = await startRedisServer(['--replicaof', `127.0.0.1 ${port}`]);
+  const client = new Redis(replica.url);
+  try {
+    while (!(await client.info('replication')).includes('link_status:up'));
+    const command = 'keys create --name ci --scopes events:write';
+    const environment = { REDIS_URL: master.url, REDIS_CONFIRMED_BY: '1' };
+    expect(await run(command, environment)).toMatchObject({
+      exitCode: 0,
+      error: expect.not.stringMatching(/Redis can/),
+    });
+    await client.replicaof('NO', 'ONE');
+    const { exitCode, error } = await run(command, environment);
+    expect(exitCode).not.toBe(0);
+    expect(error).toContain('REDIS_CONFIRMED_BY is 1, and 0 replicas confirmed a write');
+  } finally {
+    client.disconnect();
+    await replica.close();
+    await master.close();
+  }
+});
 
 describe('keys create', () => {
   it('writes the key, which is good at once, and nothing else to standard output', async () => {

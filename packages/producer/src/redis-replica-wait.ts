@@ -1,4 +1,5 @@
 import { Cluster, type Redis } from 'ioredis';
+import { ConnectionBreaks } from './redis-breaks';
 import type { RedisClient, RedisConnection } from './redis-connection';
 
 // A replica that is well confirms within a millisecond.
@@ -9,7 +10,7 @@ const PATIENCE_MS = 1_000;
  * connection that wrote. So the wait goes by the same one, and what came before a break is not confirmed.
  */
 export class ReplicaWait {
-  #breaks = 0;
+  readonly #breaks: ConnectionBreaks;
   #next: Promise<number> | undefined;
   #slot: Promise<number> | undefined;
 
@@ -18,29 +19,19 @@ export class ReplicaWait {
     private readonly redis: RedisConnection,
     private readonly replicas: number,
   ) {
-    const { client } = redis;
-    if (client instanceof Cluster) {
-      for (const node of client.nodes('all')) this.#watch(node);
-      client.on('+node', (node: Redis) => this.#watch(node));
-    } else this.#watch(client);
+    this.#breaks = new ConnectionBreaks(redis.client);
   }
-
-  readonly #watch = (node: Redis): void => {
-    node.on('close', () => {
-      this.#breaks += 1;
-    });
-  };
 
   /** Take it before the write. */
   mark(): number {
-    return this.#breaks;
+    return this.#breaks.count;
   }
 
   /** All calls of one turn of the event loop wait together. @throws Error if a fail-over may lose it. */
   async confirm(mark: number): Promise<void> {
     this.#next ??= this.#waitAtEndOfTurn();
     const confirmed = await this.#next;
-    if (mark !== this.#breaks) throw new Error('The connection to Redis broke meanwhile');
+    if (mark !== this.#breaks.count) throw new Error('The connection to Redis broke meanwhile');
     if (confirmed >= this.replicas) return;
     throw new Error(`confirmedBy is ${this.replicas}, and ${confirmed} replicas confirmed the event`);
   }

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { ConnectionBreaks } from '@hookferry/producer/internal';
 import { Cluster, type Redis } from 'ioredis';
 import type { AppError } from './app-error';
 import { steadyClock } from './clock';
@@ -50,7 +52,7 @@ const WRITTEN_FOR_MS = 1_000;
  */
 export class RedisConfirmation {
   readonly #waiting: RedisClient;
-  #breaks = 0;
+  readonly #breaks: ConnectionBreaks;
   #underWay: Promise<Wait> = Promise.resolve(NOTHING);
   #next: Promise<Wait> | undefined;
   #servers: readonly [ServerId, ServerId] | undefined;
@@ -62,24 +64,15 @@ export class RedisConfirmation {
       role: 'confirming',
       name: `${connection.name}-confirmation`,
     });
-    if (redis instanceof Cluster) {
-      for (const node of redis.nodes('all')) this.#watch(node);
-      redis.on('+node', (node: Redis) => this.#watch(node));
-    } else {
-      this.#watch(redis);
+    this.#breaks = new ConnectionBreaks(redis);
+    if (!(redis instanceof Cluster)) {
       this.#servers = [new ServerId(redis), new ServerId(this.#waiting as Redis)];
     }
   }
 
-  #watch(node: Redis): void {
-    node.on('close', () => {
-      this.#breaks += 1;
-    });
-  }
-
   /** What `confirm` compares. Take it before the first write. */
   mark(): number {
-    return this.#breaks;
+    return this.#breaks.count;
   }
 
   /**
@@ -96,7 +89,7 @@ export class RedisConfirmation {
   async lookFor(mark: number): Promise<AppError | undefined> {
     this.#next ??= this.#waitNext();
     const { detail } = await this.#next;
-    const why = mark === this.#breaks ? detail : 'The connection to Redis broke meanwhile.';
+    const why = mark === this.#breaks.count ? detail : 'The connection to Redis broke meanwhile.';
     return why === undefined ? undefined : storageUnavailable(new Error(why));
   }
 
@@ -128,12 +121,19 @@ export class RedisConfirmation {
 
   async #askAll(): Promise<Wait> {
     const { replicas: wanted } = this.options;
+    await this.#untilReady();
     const counts = await Promise.all(this.#nodes().map(confirmedBy(wanted)));
     if (this.#servers) requireSame(await Promise.all(this.#servers.map((server) => server.id)));
     const replicas = Math.min(...counts);
     if (replicas >= wanted) return { result: 'confirmed', replicas };
     const detail = `REDIS_CONFIRMED_BY is ${wanted}, and ${replicas} replicas confirmed a write within ${PATIENCE_MS} ms.`;
     return { result: 'too_few', replicas, detail };
+  }
+
+  /** At the start of a process, and after a break. What is sent without a connection fails at once. */
+  async #untilReady(): Promise<void> {
+    if (this.#waiting.status === 'ready') return;
+    await once(this.#waiting, 'ready', { signal: AbortSignal.timeout(PATIENCE_MS) }).catch(() => {});
   }
 
   /** The masters that may have been written to, each with a key that it has. */

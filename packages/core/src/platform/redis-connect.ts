@@ -191,21 +191,11 @@ function optionsFor({ role, name, silenceMs }: ConnectOptions): ClientOptions {
     // After a fail-over the old master replies READONLY: reconnect, to the new one, and repeat.
     reconnectOnError: (error) => (/(?:^|: -)READONLY\b/.test(error.message) ? 2 : false),
   };
-  switch (role) {
-    case 'answering':
-      return {
-        ...common,
-        enableOfflineQueue: false,
-        maxRetriesPerRequest: 1,
-        commandTimeout: COMMAND_TIMEOUT_MS,
-      };
-    case 'confirming': {
-      const once = { autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0 };
-      return { ...common, ...once, enableOfflineQueue: false, commandTimeout: COMMAND_TIMEOUT_MS };
-    }
-    case 'working':
-      return { ...common, maxRetriesPerRequest: null };
-  }
+  if (role === 'working') return { ...common, maxRetriesPerRequest: null };
+  const answering = { ...common, enableOfflineQueue: false, commandTimeout: COMMAND_TIMEOUT_MS };
+  return role === 'answering'
+    ? { ...answering, maxRetriesPerRequest: 1 }
+    : { ...answering, maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false };
 }
 
 /** The servers that hold keys, by their addresses: one, unless it is a Cluster. */
