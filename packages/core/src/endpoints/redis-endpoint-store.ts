@@ -20,10 +20,10 @@ import {
 } from './redis-endpoint-store.script';
 import { DisabledEndpoints } from './redis-stopped-endpoints';
 import {
-  encodeSubscription,
   type Subscriber,
   type SubscriberPage,
   SubscriptionStore,
+  subscriptionOf,
 } from './redis-subscriptions';
 import {
   decodeEndpoint,
@@ -241,7 +241,7 @@ export class EndpointStore {
       uidBefore,
       uid,
       most,
-      subscription: encodeSubscription(endpoint),
+      subscription: subscriptionOf(endpoint),
     });
     return await makeChange(this.redis, saved, act && { act, accountId, targetId: id, changes });
   }

@@ -1,8 +1,12 @@
+---@include ./bullmq-own-jobs.lua
+---@include ./bullmq-lanes.lua
+---@include ./bullmq-oldest-events.lua
 ---@const DELAYED_SCORE, PRIORITY_SCORE, jobFields ./bullmq-layout
 ---@type JobKeys ./bullmq-layout
 ---@record attempt_texts {log text?, breaker text?, endpoint shared?, event shared?, is_event_known boolean}
 ---@record former_runs {attempts_made text?, stalled_count text?, deferred_failure text?, failed_reason text?, stacktrace text?, holds text?}
----@record job_record {id text, attempts_started integer, name text?, data text?, opts text?, timestamp text?, delay text?, priority text?, former former_runs?, texts attempt_texts?}
+---@record head_record {event EventId?, place integer, turn 'first'|'behind_event'|'behind_former'|'unknown', is_beside_former boolean, had_begun boolean, has_waited boolean, request text?}
+---@record job_record {id text, attempts_started integer, name text?, data text?, opts text?, timestamp text?, delay text?, priority text?, former former_runs?, texts attempt_texts?, head head_record?}
 
 --- Its text is given once for all scripts that run together: an endpoint's deliveries come together, and so do those of an event.
 local function read_once(command, key, ...)
@@ -14,10 +18,13 @@ local function read_once(command, key, ...)
   return once[name]
 end
 
+local function account_of(data)
+  return string.match(data or '', '"account_id":"([%w_-]+)"')
+end
+
 --- The records that the attempt of a job needs. Nil: it is no delivery's.
-local function read_texts(job, data, known)
+local function read_texts(job, account, known)
   local event, endpoint = string.match(job, '^(.*)%.([^.]*)$')
-  local account = string.match(data or '', '"account_id":"([%w_-]+)"')
   if not event or not account then return end
   local texts = redis.call('MGET', keys.delivery(endpoint, event), keys.breaker(endpoint))
   return attempt_texts {
@@ -45,6 +52,28 @@ local function put_back_overdue(base, now, wait, prioritized, counter, delayed)
   end
 end
 
+local JOB_FIELDS = {
+  jobFields.attemptsStarted,
+  jobFields.name,
+  jobFields.data,
+  'opts',
+  jobFields.timestamp,
+  'delay',
+  'priority',
+}
+local LANE_FIELDS = {
+  jobFields.attemptsStarted,
+  jobFields.name,
+  jobFields.data,
+  'opts',
+  jobFields.timestamp,
+  'delay',
+  'priority',
+  'head',
+  jobFields.waitingSince,
+  'carries',
+}
+
 --- What BullMQ keeps of the runs of a job. Only one that ran before has any of it, and a field that is missing costs Redis the most.
 local function runs_before(key)
   local fields = redis.call(
@@ -67,6 +96,54 @@ local function runs_before(key)
   }
 end
 
+local function has_older_event(base, tag, account, event, accepted_at)
+  return not is_oldest(
+    base .. 'active',
+    base .. 'wait',
+    base .. 'prioritized',
+    'put-back-events:' .. tag .. ':' .. account,
+    base .. 'failed',
+    'fair-order:' .. tag .. ':events',
+    base,
+    account,
+    event,
+    accepted_at,
+    account .. '.' .. event
+  )
+end
+
+--- Whose turn it is in a lane. One whose turn has begun keeps it. Another one has to be the oldest: of the events that are still to
+--- be fanned out, and of the deliveries in order that have jobs of their own, from before they had lanes.
+local function turn_in(jobs_of_events, tag, account, endpoint, began, since, carries, looks)
+  local lane = lane_of(tag, endpoint)
+  local place = began and redis.call('ZSCORE', lane, began)
+  local event, turn, former = place and began, 'first', nil
+  if not event then
+    local first = redis.call('ZRANGE', lane, 0, 0, 'WITHSCORES')
+    event, place, turn = first[1], first[2], 'unknown'
+  end
+  if looks then former = redis.call('ZRANGE', keys.order(endpoint), 0, 0, 'WITHSCORES') end
+  if event and looks and turn == 'unknown' then
+    local at, first_at = tonumber(place), tonumber(former[2])
+    if first_at and (first_at < at or first_at == at and former[1] < event) then
+      turn = 'behind_former'
+    elseif account and has_older_event(jobs_of_events, tag, account, event, at) then
+      turn = 'behind_event'
+    else
+      turn = 'first'
+    end
+  end
+  return head_record {
+    event = event,
+    place = tonumber(place or 0),
+    turn = turn,
+    is_beside_former = former and former[1],
+    had_begun = event and event == began,
+    has_waited = since,
+    request = event and carries and redis.call('HGET', carried_of(tag, endpoint), event),
+  }, event, turn
+end
+
 --- As BullMQ's own moveToActive: without its rate limiter, which nothing here sets, and without entries in its stream of events,
 --- which nobody reads. Jobs without a priority come first. Workers that rest are woken if more jobs wait in the end: scripts of
 --- the same turn may add some after the last one was taken.
@@ -84,6 +161,8 @@ end
 ---@param lock_ms digits          how long the lock holds
 ---@param known EventId?          an event that the worker knows
 ---@param reads_texts boolean     what the attempt needs
+---@param tag text                of the shard
+---@param jobs_of_events text?    the prefix of the jobs of all events; absent: they are not in one place here
 ---@reply job job_record?
 ---@reply are_more_waiting boolean
 ---@reply next_due_at integer     when the first delayed job is due, if no more are waiting; 0: there is none
@@ -100,7 +179,9 @@ function take_job(
   token,
   lock_ms,
   known,
-  reads_texts
+  reads_texts,
+  tag,
+  jobs_of_events
 )
   local queue = once[base]
   if not queue then
@@ -140,21 +221,29 @@ function take_job(
     return reply { next_due_at = next_due_at }
   end
 
-  local key = base .. job
+  local key, endpoint = base .. job, string.sub(job, 1, 5) == 'lane/' and string.sub(job, 6)
   redis.call('SET', key .. ':lock', token, 'PX', lock_ms)
-  local fields = redis.call(
-    'HMGET',
-    key,
-    jobFields.attemptsStarted,
-    jobFields.name,
-    jobFields.data,
-    'opts',
-    jobFields.timestamp,
-    'delay',
-    'priority'
-  )
-  local started = (tonumber(fields[1]) or 0) + 1
-  redis.call('HSET', key, 'processedOn', now, jobFields.attemptsStarted, started)
+  local fields = redis.call('HMGET', key, unpack(endpoint and LANE_FIELDS or JOB_FIELDS))
+  local started, account = (tonumber(fields[1]) or 0) + 1, account_of(fields[3])
+  local head, event, turn
+  if endpoint then
+    head, event, turn = turn_in(
+      jobs_of_events,
+      tag,
+      account,
+      endpoint,
+      fields[8],
+      fields[9],
+      fields[10],
+      reads_texts and jobs_of_events
+    )
+  end
+  if turn == 'first' then
+    redis.call('HSET', key, 'processedOn', now, jobFields.attemptsStarted, started, 'head', event)
+  else
+    redis.call('HSET', key, 'processedOn', now, jobFields.attemptsStarted, started)
+  end
+  local delivery = endpoint and event and delivery_job(event, endpoint) or job
   return reply {
     job = job_record {
       id = job,
@@ -166,28 +255,12 @@ function take_job(
       delay = fields[6],
       priority = fields[7],
       former = started > 1 and runs_before(key),
-      texts = reads_texts and read_texts(job, fields[3], known),
+      texts = reads_texts and read_texts(delivery, account, known),
+      head = head,
     },
     are_more_waiting = are_more_waiting,
     next_due_at = next_due_at,
   }
-end
-
---- Gives those of some jobs that are still the worker's, and their locks; they are not active any more.
-local function let_go(base, active, stalled, ids, tokens)
-  local locks, ours, own_locks = {}, {}, {}
-  for i = 1, #ids do
-    locks[i] = base .. ids[i] .. ':lock'
-  end
-  local holders = redis.call('MGET', unpack(locks))
-  for i = 1, #ids do
-    if holders[i] == tokens[i] then
-      ours[#ours + 1], own_locks[#own_locks + 1] = ids[i], locks[i]
-      redis.call('LREM', active, '-1', ids[i])
-    end
-  end
-  if #ours > 0 then redis.call('SREM', stalled, unpack(ours)) end
-  return ours, own_locks
 end
 
 --- As BullMQ's own moveToFinished for jobs that are removed at their end. Stops if none of them is still the worker's.
@@ -221,9 +294,24 @@ end
 ---@param due_at integer
 ---@param delay digits
 ---@param failure text?           why their attempts failed; absent: there were none
+---@param ends_turn boolean       of the head, if it is a lane's
 ---@param ids text[]
 ---@param tokens text[]           what each is locked with
-function delay_jobs(active, stalled, delayed, wait, prioritized, marker, base, due_at, delay, failure, ids, tokens)
+function delay_jobs(
+  active,
+  stalled,
+  delayed,
+  wait,
+  prioritized,
+  marker,
+  base,
+  due_at,
+  delay,
+  failure,
+  ends_turn,
+  ids,
+  tokens
+)
   local ours, own_locks = let_go(base, active, stalled, ids, tokens)
   local lowest = due_at * DELAYED_SCORE
   local highest = lowest + DELAYED_SCORE - 1
@@ -232,6 +320,7 @@ function delay_jobs(active, stalled, delayed, wait, prioritized, marker, base, d
     redis.call('DEL', own_locks[i])
     if redis.call('EXISTS', key) == 1 then
       redis.call('HSET', key, 'delay', delay)
+      if ends_turn then redis.call('HDEL', key, 'head') end
       if failure then
         redis.call('HSET', key, jobFields.failedReason, failure)
         redis.call('HINCRBY', key, jobFields.attemptsMade, 1)
