@@ -3,12 +3,13 @@
 import swc from '@swc/jest';
 import { expandMacros } from '../../apps/portal/build/expand-macros.mjs';
 
-/** @param {object} options those of @swc/jest */
+/** @param {import('@swc/core').Options} options those of @swc/jest */
 export function createTransformer(options) {
-  const transformer = swc.createTransformer(options);
+  const transformer = swc.createTransformer?.(options);
+  if (!transformer?.process) throw new Error('@swc/jest has no synchronous transformer');
   return {
     ...transformer,
-    /** @type {typeof transformer.process} */
+    /** @type {NonNullable<typeof transformer.process>} */
     process: (code, path, jest) =>
       transformer.process(
         expandMacros(code, path, { i18n: 'language/language.ts' })?.code ?? code,
