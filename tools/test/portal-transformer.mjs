@@ -6,10 +6,11 @@ import { expandMacros } from '../../apps/portal/build/expand-macros.mjs';
 /** @param {import('@swc/core').Options} options those of @swc/jest */
 export function createTransformer(options) {
   const transformer = swc.createTransformer?.(options);
-  if (!transformer?.process) throw new Error('@swc/jest has no synchronous transformer');
+  const { process } = transformer ?? {};
+  if (!process) throw new Error('@swc/jest has no synchronous transformer');
   return {
     ...transformer,
-    /** @type {NonNullable<typeof transformer.process>} */
+    /** @type {typeof process} */
     process: (code, path, jest) =>
       transformer.process(
         expandMacros(code, path, { i18n: 'language/language.ts' })?.code ?? code,
