@@ -5,18 +5,16 @@ import { expandMacros } from '../../apps/portal/build/expand-macros.mjs';
 
 /** @param {import('@swc/core').Options} options those of @swc/jest */
 export function createTransformer(options) {
-  const transformer = swc.createTransformer?.(options);
-  const { process } = transformer ?? {};
-  if (!process) throw new Error('@swc/jest has no synchronous transformer');
+  const transformer = /** @type {import('@jest/transform').SyncTransformer} */ (
+    swc.createTransformer?.(options)
+  );
   return {
     ...transformer,
-    /** @type {typeof process} */
-    process: (code, path, jest) =>
-      transformer.process(
-        expandMacros(code, path, { i18n: 'language/language.ts' })?.code ?? code,
-        path,
-        jest,
-      ),
+    /** @type {typeof transformer.process} */
+    process(code, path, jest) {
+      const expanded = expandMacros(code, path, { i18n: 'language/language.ts' });
+      return transformer.process(expanded?.code ?? code, path, jest);
+    },
   };
 }
 
