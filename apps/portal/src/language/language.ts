@@ -15,7 +15,7 @@ const files: Partial<Record<Language, MessageFile>> = {};
 const RIGHT_TO_LEFT: ReadonlySet<string> = new Set(['ar']);
 const STORED_AS = 'hookferry.language';
 
-/** It stays as it is until the page is loaded anew: texts may be constants. */
+/** It stays as it is until the page is loaded again: texts may be constants. */
 export const language = findLanguage();
 
 /** How numbers and times are written: as the viewer's own region does, where it has this language. */
