@@ -48,7 +48,7 @@ export function openDeliveryWorker(parts: DeliveryWorkerParts, shard: QueueShard
   const { redis, atomic, lockDurationMs, deliveryCapacity: capacity, stopDeadlineMs, emit } = parts;
   const { clock } = parts.attemptParts;
   const { placement } = parts;
-  const runningLanes = new RunningLanes(redis, shard);
+  const runningLanes = new RunningLanes(redis, shard, clock);
   const batchJobs = new BatchJobs(redis, shard, lockDurationMs, clock);
   const worker: DeliveryWorker = new DeliveryWorker(
     DELIVERIES_QUEUE,

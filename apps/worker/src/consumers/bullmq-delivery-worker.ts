@@ -246,7 +246,8 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     const mayTakeNext = !this.closing && !this.paused && (lane !== undefined || !this.isLoopWaiting);
     const next = mayTakeNext ? owned.find(({ run }) => run.mayTakeNext()) : undefined;
     const inTime = this.#inTime(end);
-    const ended = lane ? this.#endHead(lane, first, inTime) : this.#runningJobs.end(owned, inTime);
+    const takes = next === undefined ? 'nothing' : this.isLoopWaiting ? 'this_lane' : 'a_job';
+    const ended = lane ? this.#endHead(lane, first, inTime, takes) : this.#runningJobs.end(owned, inTime);
     const letGo = mapReply(ended, () => {
       for (const { run, jobId } of owned) {
         run.hasEnded = true;
@@ -264,8 +265,13 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   }
 
   // A turn that had begun before stays: its request may have been sent.
-  #endHead({ head, owned }: TakenLane, job: LockedJob, end: JobEnd): Guard<boolean> {
-    if (end.kind === 'done') return this.#runningLanes.end(owned, endingHead(head), this.isLoopWaiting);
+  #endHead(
+    { head, owned }: TakenLane,
+    job: LockedJob,
+    end: JobEnd,
+    next: 'nothing' | 'a_job' | 'this_lane',
+  ): Guard<boolean> {
+    if (end.kind === 'done') return this.#runningLanes.end(owned, endingHead(head), next);
     return this.#runningJobs.end([job], end, end.failure === undefined && !head.hadBegun);
   }
 

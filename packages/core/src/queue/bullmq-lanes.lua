@@ -271,10 +271,46 @@ local function go_on(queue, tag, order_state, weights, counts, counted, behind_h
   return true
 end
 
+--- The next head of a lane comes at once, if no other job waits: what takes a job after that takes the lane's again. Gives whether it
+--- does so.
+local function goes_on_at_once(
+  wait,
+  delayed,
+  prioritized,
+  counter,
+  meta,
+  behind_heads,
+  base,
+  tag,
+  token,
+  endpoint,
+  event,
+  has_request,
+  now
+)
+  local queue = open_queue(base, now, wait, prioritized, counter, delayed, meta)
+  if queue.is_paused or queue.most_active or queue.unsorted > 0 or queue.sorted > 0 then return false end
+  local key, lane = base .. lane_job(endpoint), lane_of(tag, endpoint)
+  if redis.call('GET', key .. ':lock') ~= token then return false end
+  local first = redis.call('ZRANGE', lane, 0, 1, 'WITHSCORES')
+  local next = first[1] == event and 3 or 1
+  if not first[next] then return false end
+  if redis.call('ZREM', lane, event) == 0 then return false end
+  if has_request then redis.call('HDEL', carried_of(tag, endpoint), event) end
+  count_behind(behind_heads, -1)
+  -- What BullMQ counts is the head's.
+  redis.call('HSET', key, jobFields.attemptsStarted, 0, jobFields.waitingSince, first[next + 1])
+  redis.call('HDEL', key, 'head', jobFields.attemptsMade, jobFields.stalledCount, jobFields.failedReason)
+  queue.stays = lane_job(endpoint)
+  return true
+end
+
 --- The head of a lane has ended: the next one has its turn. Stops if the lane is not the worker's any more.
 ---@guard
 ---@with jobs JobKeys
 ---@with shard ShardKeys
+---@key wait = jobs.wait
+---@key delayed = jobs.delayed
 ---@key active = jobs.active
 ---@key stalled = jobs.stalled
 ---@key prioritized = jobs.prioritized
@@ -295,7 +331,11 @@ end
 ---@param was_held boolean         since its head came first
 ---@param has_request boolean
 ---@param needs_next boolean       whether what comes after it is of use only if it goes on
+---@param now digits
+---@param may_stay boolean         whether the same script takes a job after that
 function end_head(
+  wait,
+  delayed,
   active,
   stalled,
   prioritized,
@@ -315,9 +355,32 @@ function end_head(
   event,
   was_held,
   has_request,
-  needs_next
+  needs_next,
+  now,
+  may_stay
 )
   local id = lane_job(endpoint)
+  local may_go_on = may_stay and event and not was_held
+  if
+    may_go_on
+    and goes_on_at_once(
+      wait,
+      delayed,
+      prioritized,
+      counter,
+      meta,
+      behind_heads,
+      base,
+      tag,
+      token,
+      endpoint,
+      event,
+      has_request,
+      now
+    )
+  then
+    return reply()
+  end
   if #let_go(base, active, stalled, { id }, { token }) == 0 then return stop() end
   local gone = 0
   if event then

@@ -1,4 +1,4 @@
----@const jobFields ./bullmq-layout
+---@const DELAYED_SCORE, PRIORITY_SCORE, jobFields ./bullmq-layout
 
 -- For scripts that change jobs of deliveries.
 
@@ -53,4 +53,33 @@ local function note_hold(job, hold, previous_started_at)
   elseif string.sub(known, -9, -9) ~= string.sub(hold, 1, 1) and #known <= most_bytes then
     redis.call('HSET', job, jobFields.holds, known .. hold)
   end
+end
+
+--- Delayed jobs that are overdue are put back with the priority that they had: `DueDeliveries` puts them back before.
+local function put_back_overdue(base, now, wait, prioritized, counter, delayed)
+  local until_score = (tonumber(now) + 1) * DELAYED_SCORE - 1
+  for _, job in ipairs(redis.call('ZRANGEBYSCORE', delayed, 0, until_score, 'LIMIT', 0, 1000)) do
+    redis.call('ZREM', delayed, job)
+    redis.call('HSET', base .. job, 'delay', 0)
+    local priority = tonumber(redis.call('HGET', base .. job, 'priority')) or 0
+    if priority == 0 then
+      redis.call('LPUSH', wait, job)
+    else
+      local count = redis.call('INCR', counter)
+      redis.call('ZADD', prioritized, priority * PRIORITY_SCORE + count % PRIORITY_SCORE, job)
+    end
+  end
+end
+
+--- What scripts that run together know of a queue: whether its jobs may be taken, and how many wait. `stays` is a job that is not
+--- put back: it is taken again.
+local function open_queue(base, now, wait, prioritized, counter, delayed, meta)
+  local queue = once[base]
+  if queue then return queue end
+  local limits = redis.call('HMGET', meta, 'paused', 'concurrency')
+  queue = { is_paused = limits[1], most_active = tonumber(limits[2]) }
+  once[base] = queue
+  put_back_overdue(base, now, wait, prioritized, counter, delayed)
+  queue.unsorted, queue.sorted = redis.call('LLEN', wait), redis.call('ZCARD', prioritized)
+  return queue
 end

@@ -36,22 +36,6 @@ local function read_texts(job, account, known)
   }
 end
 
---- Delayed jobs that are overdue are put back with the priority that they had: `DueDeliveries` puts them back before.
-local function put_back_overdue(base, now, wait, prioritized, counter, delayed)
-  local until_score = (tonumber(now) + 1) * DELAYED_SCORE - 1
-  for _, job in ipairs(redis.call('ZRANGEBYSCORE', delayed, 0, until_score, 'LIMIT', 0, 1000)) do
-    redis.call('ZREM', delayed, job)
-    redis.call('HSET', base .. job, 'delay', 0)
-    local priority = tonumber(redis.call('HGET', base .. job, 'priority')) or 0
-    if priority == 0 then
-      redis.call('LPUSH', wait, job)
-    else
-      local count = redis.call('INCR', counter)
-      redis.call('ZADD', prioritized, priority * PRIORITY_SCORE + count % PRIORITY_SCORE, job)
-    end
-  end
-end
-
 local JOB_FIELDS = {
   jobFields.attemptsStarted,
   jobFields.name,
@@ -137,9 +121,9 @@ local function turn_in(jobs_of_events, tag, account, endpoint, began, since, car
     event = event,
     place = tonumber(place or 0),
     turn = turn,
-    is_beside_former = former and former[1],
+    is_beside_former = former and former[1] ~= nil,
     had_begun = event and event == began,
-    has_waited = since,
+    has_waited = since and true,
     request = event and carries and redis.call('HGET', carried_of(tag, endpoint), event),
   }, event, turn
 end
@@ -183,20 +167,17 @@ function take_job(
   tag,
   jobs_of_events
 )
-  local queue = once[base]
-  if not queue then
-    local limits = redis.call('HMGET', meta, 'paused', 'concurrency')
-    queue = { is_paused = limits[1], most_active = tonumber(limits[2]) }
-    once[base] = queue
-    put_back_overdue(base, now, wait, prioritized, counter, delayed)
-    queue.unsorted, queue.sorted = redis.call('LLEN', wait), redis.call('ZCARD', prioritized)
-  end
-  if queue.is_paused or (queue.most_active and redis.call('LLEN', active) >= queue.most_active) then return reply {} end
-
-  local job
-  if queue.unsorted > 0 then
-    job = redis.call('RPOPLPUSH', wait, active)
-    queue.unsorted = queue.unsorted - 1
+  local queue = open_queue(base, now, wait, prioritized, counter, delayed, meta)
+  local job = queue.stays
+  queue.stays = nil
+  if not job then
+    if queue.is_paused or (queue.most_active and redis.call('LLEN', active) >= queue.most_active) then
+      return reply {}
+    end
+    if queue.unsorted > 0 then
+      job = redis.call('RPOPLPUSH', wait, active)
+      queue.unsorted = queue.unsorted - 1
+    end
   end
   if not job then
     job = redis.call('ZPOPMIN', prioritized)[1]
@@ -213,8 +194,11 @@ function take_job(
   end)
   local next_due_at = 0
   if not are_more_waiting then
-    local first = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2]
-    next_due_at = first and math.floor(tonumber(first) / DELAYED_SCORE)
+    if queue.next_due_at == nil then
+      local first = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2]
+      queue.next_due_at = first and math.floor(tonumber(first) / DELAYED_SCORE) or false
+    end
+    next_due_at = queue.next_due_at
   end
   if not job then
     redis.call('DEL', counter)

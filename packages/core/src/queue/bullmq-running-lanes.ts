@@ -1,9 +1,11 @@
+import { Cluster } from 'ioredis';
 import type { AccountId } from '../domain/account';
 import { encodeHold, encodeHoldTime, laneJobIdOf, type PastHold } from '../domain/delivery';
 import { type EndpointAddress, type EndpointId, encodeAddress } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { queueKeysOf, type ShardKeys } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard } from '../domain/queues';
+import { type Clock, systemClock } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
 import type { Guard, Step } from '../platform/redis-lua';
 import {
@@ -54,11 +56,15 @@ export interface JoiningDelivery extends EndpointAddress {
 export class RunningLanes {
   readonly #jobs: JobKeys;
   readonly #shard: ShardKeys;
+  /** Whether steps of one unit are one script. */
+  readonly #runsAsOne: boolean;
 
   constructor(
     private readonly redis: RedisClient,
     { prefix }: QueueShard,
+    private readonly clock: Clock = systemClock,
   ) {
+    this.#runsAsOne = !(redis instanceof Cluster);
     this.#jobs = createJobKeys(prefix, DELIVERIES_QUEUE);
     this.#shard = queueKeysOf(prefix);
   }
@@ -68,18 +74,20 @@ export class RunningLanes {
    * worker's.
    *
    * @param head absent: the lane was empty.
-   * @param needsNext whether what comes after it is of use only if the lane goes on.
+   * @param next what comes after it: nothing, a step that takes a job, or one that is of use only if the lane goes on.
    */
   end(
     lane: OwnedLane,
     head: { readonly eventId: EventId; readonly hasRequest: boolean } | undefined,
-    needsNext: boolean,
+    next: 'nothing' | 'a_job' | 'this_lane',
   ): Guard<boolean> {
     return endHead({
       ...this.#of(lane),
       event: head?.eventId,
       hasRequest: head?.hasRequest ?? false,
-      needsNext,
+      needsNext: next === 'this_lane',
+      now: this.clock(),
+      mayStay: next !== 'nothing' && this.#runsAsOne,
     });
   }
 
