@@ -304,7 +304,11 @@ function delay_jobs(
     redis.call('DEL', own_locks[i])
     if redis.call('EXISTS', key) == 1 then
       redis.call('HSET', key, 'delay', delay)
-      if ends_turn then redis.call('HDEL', key, 'head') end
+      if ends_turn then
+        redis.call('HDEL', key, 'head')
+        -- It may look for its turn for days. Its starts must not add up.
+        redis.call('HSET', key, jobFields.attemptsStarted, 1)
+      end
       if failure then
         redis.call('HSET', key, jobFields.failedReason, failure)
         redis.call('HINCRBY', key, jobFields.attemptsMade, 1)
