@@ -60,6 +60,7 @@ describe('config', () => {
         PORTAL_FRAME_ANCESTORS: [],
         PORTAL_ALLOWED_ORIGINS: [],
         REDIS_CONFIRMED_BY: 0,
+        INTAKE: 'redis',
         PORTAL_SESSION_STORAGE: 'memory',
       });
     });

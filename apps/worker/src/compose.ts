@@ -10,6 +10,7 @@ import { longestOf } from '@hookferry/core/domain/retry-schedule';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
 import { HistoryUpkeep } from '@hookferry/core/history/mover/upkeep';
 import { DaySampler } from '@hookferry/core/operations/day-sampler';
+import { IntakeSweeper } from '@hookferry/core/operations/intake-sweeper';
 import { PauseWatch } from '@hookferry/core/operations/pause-watch';
 import { AttemptRate, WorkerReporter } from '@hookferry/core/operations/worker-reporter';
 import { steadyClock } from '@hookferry/core/platform/clock';
@@ -106,7 +107,10 @@ export async function composeWorker(
   // What it does beside deliveries.
   const keepDays = config.HISTORY_RETENTION / DAY_MS;
   const historyUpkeep =
-    movedHistory && new HistoryUpkeep({ ...stores, ...movedHistory, openAccounts, moveAfterMs, keepDays });
+    movedHistory &&
+    new HistoryUpkeep({ ...stores, ...movedHistory, openAccounts, moveAfterMs, keepDays }, [
+      new IntakeSweeper({ ...stores, ...movedHistory, ...core, openAccounts }),
+    ]);
   const auditCompleter = new AuditCompleter(stores);
   const reporter = new WorkerReporter({
     ...stores,

@@ -150,7 +150,7 @@ export async function markQueued(
   return new Set(open.filter((_candidate, i) => isFirst[i]));
 }
 
-function idConflict(id: EventId): AppError {
+export function idConflict(id: EventId): AppError {
   return new AppError(
     'event_id_conflict',
     `The id "${id}" belongs to an event of another type, for other webhooks, or with other data, in which spaces and the order of members count; or to one whose payload was erased. Send the same bytes, or use another id.`,
