@@ -192,11 +192,12 @@ function sharedSourcesOf(core: WorkerCore): SharedSources {
     countDisabledEndpoints: () => core.endpointHealth.countDisabled(),
     countOpenBreakers: () => openBreakers.count(clock()),
     readRedisLoads: createKeepFor(LOADS_KEPT_MS, () => readRedisLoads(redis), steadyClock),
-    history: endedList && pgIntake && {
-      count: () => endedList.count(),
-      lateMs: async () => Math.max(clock() - moveAfterMs - ((await endedList.oldest()) ?? clock()), 0),
-      countRefused: () => endedList.countRefused(),
-      countOwed: () => pgIntake.countOwed(),
-    },
+    history: endedList &&
+      pgIntake && {
+        count: () => endedList.count(),
+        lateMs: async () => Math.max(clock() - moveAfterMs - ((await endedList.oldest()) ?? clock()), 0),
+        countRefused: () => endedList.countRefused(),
+        countOwed: () => pgIntake.countOwed(),
+      },
   };
 }

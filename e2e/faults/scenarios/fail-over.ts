@@ -51,7 +51,9 @@ export const failOvers: readonly Scenario[] = [
     () => partitionedMaster(['--min-replicas-to-write', '1', '--min-replicas-max-lag', '1']),
   ),
   failOver('cluster-node-kill', 'kill -9 of the node of a Cluster that has the queues', clusterNode),
-  failOver('sentinel-partition-durable', `sentinel-partition${DURABLE}`, () => partitionedMaster([]), { isDurable: true }),
+  failOver('sentinel-partition-durable', `sentinel-partition${DURABLE}`, () => partitionedMaster([]), {
+    isDurable: true,
+  }),
   confirmed('sentinel-kill', () => killedMaster([])),
   confirmed('sentinel-flap', () => flappingMaster(FLAPS)),
   confirmed('sentinel-partition', () => partitionedMaster([])),

@@ -46,7 +46,9 @@ describePostgres('events that PostgreSQL keeps before they are accepted', () => 
   });
   beforeEach(async () => {
     await history.server.query('DELETE FROM webhook_intake');
-    await history.server.query(`UPDATE webhook_intake_check SET checked_until = '-infinity', leased_until = '-infinity'`);
+    await history.server.query(
+      `UPDATE webhook_intake_check SET checked_until = '-infinity', leased_until = '-infinity'`,
+    );
   });
   afterEach(async () => {
     await closeAll();
@@ -79,7 +81,12 @@ describePostgres('events that PostgreSQL keeps before they are accepted', () => 
       change: Partial<PublishedEvent> = {},
       { by = open(pgIntake), at = NOW }: { readonly by?: Publishing; readonly at?: number } = {},
     ) => {
-      const request = { apiKey: { accountId }, requestId: 'req_1', receivedAt: at, newId: createNewId(() => NOW) };
+      const request = {
+        apiKey: { accountId },
+        requestId: 'req_1',
+        receivedAt: at,
+        newId: createNewId(() => NOW),
+      };
       const event = { type, data, dataText: JSON.stringify(data), ...change };
       const [outcome] = await by.accept(request, [event]);
       if (outcome === undefined || outcome instanceof AppError) throw outcome;
@@ -111,7 +118,10 @@ describePostgres('events that PostgreSQL keeps before they are accepted', () => 
       erased,
       signals,
       scheduled: async () => await parts.scheduledQueue.list(accountId, 10),
-      rows: async () => await history.server.query<{ event_id: string; webhook_ids: EndpointId[] | null }>('SELECT * FROM webhook_intake'),
+      rows: async () =>
+        await history.server.query<{ event_id: string; webhook_ids: EndpointId[] | null }>(
+          'SELECT * FROM webhook_intake',
+        ),
       jobCount: async () => await deliveries.count(),
     };
   }
@@ -121,7 +131,10 @@ describePostgres('events that PostgreSQL keeps before they are accepted', () => 
     await history.server.query(
       `UPDATE webhook_intake SET kept_at = kept_at - interval '${interval}', owed_since = owed_since - interval '${interval}'`,
     );
-  const moved = (event: { accountId: string; id: string; body: string }, endpointIds: readonly EndpointId[]) =>
+  const moved = (
+    event: { accountId: string; id: string; body: string },
+    endpointIds: readonly EndpointId[],
+  ) =>
     buildMovedEvent({
       accountId: event.accountId as never,
       id: event.id as never,
@@ -278,7 +291,9 @@ describePostgres('events that PostgreSQL keeps before they are accepted', () => 
       expect(await sweeper().runOnce()).toBe(1);
       await register(endpoints.slice(0, 1));
       // By the clock of this test.
-      await history.server.query(`UPDATE webhook_intake SET owed_since = to_timestamp(${NOW / 1_000}) - interval '11 minutes'`);
+      await history.server.query(
+        `UPDATE webhook_intake SET owed_since = to_timestamp(${NOW / 1_000}) - interval '11 minutes'`,
+      );
       expect(await sweeper().runOnce()).toBe(0);
       expect([await jobCount(), await pgIntake.countOwed()]).toEqual([1, 0]);
       expect(signals.named('intake.given_up')).toMatchObject([{ reason: 'no_webhook' }]);
@@ -302,7 +317,9 @@ describePostgres('events that PostgreSQL keeps before they are accepted', () => 
       await client.flushdb();
       await register();
       expect(await erasePayload(history.database, event.accountId, event.id, NOW)).toBe(true);
-      expect(await history.server.query(`SELECT FROM webhook_intake WHERE event LIKE '%"data"%'`)).toHaveLength(1);
+      expect(
+        await history.server.query(`SELECT FROM webhook_intake WHERE event LIKE '%"data"%'`),
+      ).toHaveLength(1);
       await letPass('2 minutes');
       const publishing = open(pgIntake);
       const slow = withMethods(publishing, {
@@ -320,10 +337,18 @@ describePostgres('events that PostgreSQL keeps before they are accepted', () => 
       const { accept, client, register, jobCount, endpoints } = await arrange();
       const id = uniqueEventId();
       const { event } = await accept({ id });
-      await history.write([moved(event, endpoints.map((endpoint) => endpoint.id))]);
+      await history.write([
+        moved(
+          event,
+          endpoints.map((endpoint) => endpoint.id),
+        ),
+      ]);
       await client.flushdb();
       await register();
-      expect(await accept({ id }, { at: NOW + 5_000 })).toMatchObject({ isNew: false, event: { acceptedAt: NOW } });
+      expect(await accept({ id }, { at: NOW + 5_000 })).toMatchObject({
+        isNew: false,
+        event: { acceptedAt: NOW },
+      });
       const other = { id, data: otherData, dataText: JSON.stringify(otherData) };
       await client.flushdb();
       await expect(accept(other, { at: NOW + 6_000 })).rejects.toMatchObject({ code: 'event_id_conflict' });
@@ -354,7 +379,12 @@ describePostgres('events that PostgreSQL keeps before they are accepted', () => 
     const { accept, sweeper, endpoints, rows } = await arrange({ webhooks: 1 });
     const { event: over } = await accept();
     const { event: open } = await accept();
-    await history.write([moved(over, endpoints.map(({ id }) => id))]);
+    await history.write([
+      moved(
+        over,
+        endpoints.map(({ id }) => id),
+      ),
+    ]);
     await letPass('23 hours');
     await sweeper().runOnce();
     expect(await rows()).toHaveLength(2);
@@ -379,6 +409,9 @@ describePostgres('events that PostgreSQL keeps before they are accepted', () => 
     const one = await arrange();
     const other = await arrange();
     const id = uniqueEventId();
-    expect([await one.accept({ id }), await other.accept({ id })]).toMatchObject([{ isNew: true }, { isNew: true }]);
+    expect([await one.accept({ id }), await other.accept({ id })]).toMatchObject([
+      { isNew: true },
+      { isNew: true },
+    ]);
   });
 });

@@ -1,13 +1,12 @@
 import type { AccountId } from '../domain/account';
 import type { EndpointId } from '../domain/endpoint';
-import { type AcceptedEvent, type EventHead, type EventId, publishedAtOf } from '../domain/event';
+import { type AcceptedEvent, type EventHead, type EventId, idConflict, publishedAtOf } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import { encodeEvent } from '../events/event-text';
 import { digestOf } from '../events/redis-moved-ids';
 import { AppError } from '../platform/app-error';
 import { atEndOfTurn } from '../platform/end-of-turn';
 import { isRefusal, isUnavailable } from '../platform/redis-errors';
-import { idConflict } from './claim-ids';
 
 /** An event as PostgreSQL keeps it until all of its deliveries have ended. */
 export interface IntakeEvent {
@@ -88,9 +87,7 @@ export class Intake {
   async takeBack(coming: readonly ComingEvent[], results: readonly IntakeResult[]): Promise<boolean> {
     const added = coming.filter((_one, i) => results[i]?.kind === 'added');
     try {
-      await this.table.remove(
-        added.map(({ event: { accountId, id: eventId } }) => ({ accountId, eventId })),
-      );
+      await this.table.remove(added.map(({ event: { accountId, id: eventId } }) => ({ accountId, eventId })));
       return true;
     } catch {
       return false;
@@ -132,11 +129,17 @@ export class Intake {
     this.#running += 1;
     const startedAt = this.now();
     const announce = (result: 'committed' | 'failed') =>
-      this.emit({ name: 'intake.committed', result, events: some.length, durationMs: this.now() - startedAt });
+      this.emit({
+        name: 'intake.committed',
+        result,
+        events: some.length,
+        durationMs: this.now() - startedAt,
+      });
     try {
       const results = await this.table.add(some.map(({ event }) => event));
       announce('committed');
-      for (const [i, { resolve }] of some.entries()) resolve(results[i] ?? { kind: 'there', known: undefined });
+      for (const [i, { resolve }] of some.entries())
+        resolve(results[i] ?? { kind: 'there', known: undefined });
     } catch (error) {
       announce('failed');
       // Those that wait behind it would fail as well, only later.

@@ -128,8 +128,14 @@ export class Publishing {
       );
     };
     if (!parts.intake) return { isFirst: await store(() => true), known: NONE_KNOWN };
-    const later = [...scheduled, ...routed.elsewhere].map((event) => ({ event, endpointIds: event.endpointIds }));
-    const now = routed.here.map(({ event, receivers }) => ({ event, endpointIds: receivers.map(({ id }) => id) }));
+    const later = [...scheduled, ...routed.elsewhere].map((event) => ({
+      event,
+      endpointIds: event.endpointIds,
+    }));
+    const now = routed.here.map(({ event, receivers }) => ({
+      event,
+      endpointIds: receivers.map(({ id }) => id),
+    }));
     // Nothing is kept for a key that was revoked a moment ago.
     await request.assumption?.confirm();
     const { known, result } = await storeOnceKept(parts, parts.intake, [...later, ...now], store);
@@ -202,7 +208,11 @@ export class Publishing {
   ): Promise<number> {
     const { parts } = this;
     const subscriptions = await parts.subscriptions.current(event.accountId);
-    const { receivers } = await routeEvent(parts, { ...event, ...(endpointIds && { endpointIds }) }, subscriptions);
+    const { receivers } = await routeEvent(
+      parts,
+      { ...event, ...(endpointIds && { endpointIds }) },
+      subscriptions,
+    );
     const wanted = endpointIds && !toSome ? endpointIds.length : 1;
     if (receivers.length < wanted) return 0;
     if (event.schedule) await this.scheduledEvents.add([event]);

@@ -185,7 +185,8 @@ export const sharedGauges: readonly PromGauge<SharedSources>[] = [
   gauge({
     name: 'webhooks_intake_owed',
     help: `Accepted events that Redis has lost, with their webhooks, so that they can't be sent again yet. Only with HISTORY_DATABASE_URL; missing while PostgreSQL is away. ${SAME}`,
-    read: async ({ history }) => (history && (await answerWithin(PATIENCE_MS / 2, history.countOwed()))) ?? [],
+    read: async ({ history }) =>
+      (history && (await answerWithin(PATIENCE_MS / 2, history.countOwed()))) ?? [],
   }),
 ];
 

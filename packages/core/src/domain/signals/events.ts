@@ -60,13 +60,15 @@ export const eventSignals = {
   /** With `INTAKE=durable`: PostgreSQL was asked to keep events before they are accepted. */
   'intake.committed': signal<{ result: (typeof intakeResults)[number]; events: number; durationMs: number }>({
     level: 'debug',
-    means: 'PostgreSQL kept events before they were accepted, or with `result` `failed` did not: their requests got 503.',
+    means:
+      'PostgreSQL kept events before they were accepted, or with `result` `failed` did not: their requests got 503.',
     sample: { result: 'committed', events: 3, durationMs: 2 },
   }),
   /** Redis did not answer after PostgreSQL had kept the events. */
   'intake.left': signal<{ accountId: AccountId; count: number; error: unknown }>({
     level: 'warn',
-    means: 'Redis did not respond when it was to store accepted events. PostgreSQL has them, and a worker sends them.',
+    means:
+      'Redis did not respond when it was to store accepted events. PostgreSQL has them, and a worker sends them.',
     sample: { accountId, count: 1, error },
   }),
   'intake.sent_again': signal<{ count: number }>({

@@ -9,7 +9,8 @@ import type { PgDatabase } from './pg-database';
 /**
  * Events that were accepted with `INTAKE=durable`, as Redis stores them, until all of their deliveries have ended. `kept_at` is
  * when the row was made. `owed_since`: Redis has lost it, and it could not be sent again yet. The second table has how far
- * the rows were compared with Redis, and until when a worker is at it.
+ * the rows were compared with Redis, and until when a worker is at it. A role of the API's own may erase: it gets what it needs for that,
+ * and to add events.
  */
 export const INTAKE_SCHEMA = `
 CREATE TABLE webhook_intake (
@@ -31,6 +32,14 @@ CREATE TABLE webhook_intake_check (
   leased_until  timestamptz NOT NULL
 );
 INSERT INTO webhook_intake_check VALUES (now(), '-infinity');
+DO $$ DECLARE name text; BEGIN
+  FOR name IN SELECT DISTINCT grantee FROM information_schema.role_table_grants
+    WHERE table_schema = current_schema AND table_name = 'webhook_events' AND privilege_type = 'UPDATE'
+      AND grantee NOT IN ('PUBLIC', current_user)
+  LOOP
+    EXECUTE format('GRANT INSERT, UPDATE, DELETE ON webhook_intake TO %I', name);
+  END LOOP;
+END $$;
 `;
 
 /** In the transaction of an erasure. The head stays, and with it the id. */
