@@ -39,10 +39,10 @@ async function arrange({ pgWitness, onLoss }: Partial<RollbackWatchParts> = {}, 
     signals: all,
     /** As of now, to go back to. */
     async copy() {
-      const all = await client.hgetall(EPOCH);
+      const fields = await client.hgetall(EPOCH);
       return async () => {
         await client.flushdb();
-        await client.hset(EPOCH, all);
+        await client.hset(EPOCH, fields);
       };
     },
     /** The worker that counts has ended a while ago. */
