@@ -149,7 +149,7 @@ describe('change feed', () => {
       readWatched: async () => accounts,
       append: async (account, changes) => void told.set(account, changes),
     });
-    const feed = new ChangeFeed({ changeStore, gatherMs: 1, clock: () => NOW, emit: () => {} });
+    const feed = new ChangeFeed({ changeStore, gatherMs: 1, clock: Date.now, emit: () => {} });
     jest.useFakeTimers();
     feed.listen({ name: 'redis.rolled_back', until: '2026-11-21T16:13:08.000Z' });
     await jest.advanceTimersByTimeAsync(TELL_ROLLBACK_AFTER_MS);
