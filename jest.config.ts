@@ -4,21 +4,25 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from 'jest';
 
-const jsc = { target: 'es2022', parser: { syntax: 'typescript' } };
+const module = { type: 'commonjs' };
+const parser = { syntax: 'typescript' };
+const ts = { module, jsc: { target: 'es2022', parser } };
+const tsx = {
+  module,
+  jsc: { ...ts.jsc, parser: { ...parser, tsx: true }, transform: { react: { runtime: 'automatic' } } },
+};
+/** Its texts come from macros. */
+const PORTAL = '<rootDir>/tools/test/portal-transformer.mjs';
 
 const common: Config = {
   testEnvironment: 'node',
   rootDir: __dirname,
   transform: {
-    '^.+\\.(ts|m?js)$': ['@swc/jest', { module: { type: 'commonjs' }, jsc }],
     // Components of the portal, rendered to text: these tests need no browser.
-    '^.+\\.tsx$': [
-      '@swc/jest',
-      {
-        module: { type: 'commonjs' },
-        jsc: { ...jsc, parser: { ...jsc.parser, tsx: true }, transform: { react: { runtime: 'automatic' } } },
-      },
-    ],
+    '/apps/portal/src/.+\\.tsx$': [PORTAL, tsx],
+    '/apps/portal/src/.+\\.ts$': [PORTAL, ts],
+    '\\.tsx$': ['@swc/jest', tsx],
+    '\\.(ts|m?js)$': ['@swc/jest', ts],
   },
   // Packages that are ES modules (got is one) go through swc; all others are loaded as they are.
   transformIgnorePatterns: [

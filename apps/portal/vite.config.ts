@@ -3,6 +3,7 @@ import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 import { checkFirstLoad } from './build/check-first-load.ts';
 import { compressFiles } from './build/compress-files.ts';
+import { texts } from './build/texts.ts';
 
 const API_IN_DEVELOPMENT = process.env['HOOKFERRY_URL'] ?? 'http://127.0.0.1:3000';
 
@@ -16,12 +17,13 @@ const BROWSERS = ['es2023', 'chrome123', 'firefox120', 'safari17.5'];
 export default defineConfig({
   base: '/portal/',
   resolve: { alias: { '@hookferry/core': CORE, '@docs': DOCS } },
-  plugins: [react(), compressFiles(), checkFirstLoad()],
+  plugins: [texts(), react(), compressFiles(), checkFirstLoad()],
   build: {
     target: BROWSERS,
     // Nothing is put into the page itself: its security policy takes files of its own origin only.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'shared', minShareCount: 10 }] } } },
     // Of every file, by check-first-load.
     reportCompressedSize: false,
   },

@@ -6,19 +6,21 @@ export const OPTIONS = `  --short             a short run, whose figures are onl
   --rounds N          how often each measurement is repeated
   --deliveries N      how many deliveries are loaded, or events published
   --scene NAME        one scene alone, of burst, tenants and portal.
-                      drain: workers, shards, pending or endpoints grow, or each of them: all
+                      drain: workers, shards, pending or endpoints grow; or a backlog that may not all run at once:
+                      strict-backlog, strict-backlog-of-one, groups-backlog, batch-backlog; a list, or all
                       history: pages, replay or path
                       aof: sizes or syncs
   --seconds N         tenants: how long an attack lasts
   --shards N          burst: the number of shards of the queues
   --json FILE         also writes the figures of one benchmark to a file
   --build DIR         measures the build of another checkout
+  --against DIR       drain: backlogs are compared with those of another checkout's build, instead of plain ones
   --node FILE,…       runs everything with each of these Node programs, one after the other
 
 Of path:
 
   --scenes NAME,…     further cases, beside the plain one: retry, bodies, rate-limited, strict, filtered, own-types, pushed,
-                      batch, transformed, batched, groups, fan-out; or all
+                      batch, transformed, fan-out; or all
   --receivers         slow receivers: all scenes that have aims
   --receiver-ms N,…   how long receivers take; with --webhooks and --busy each combination is a scene
   --webhooks N,…      how many webhooks the events are spread over
@@ -40,6 +42,7 @@ export function readOptions() {
       shards: { type: 'string' },
       scene: { type: 'string' },
       build: { type: 'string', default: THIS_REPOSITORY },
+      against: { type: 'string' },
       json: { type: 'string' },
       profile: { type: 'string' },
       'receiver-ms': { type: 'string' },
@@ -57,6 +60,7 @@ export function readOptions() {
     scene,
     receivers,
     build: resolve(values.build),
+    against: values.against && resolve(values.against),
     deliveries: numberOf(values.deliveries),
     rounds: numberOf(values.rounds),
     seconds: numberOf(values.seconds),

@@ -97,11 +97,11 @@ it('runs cases of the service beside its plain one, in their short form, and wri
     '--deliveries',
     '100',
     '--scenes',
-    'retry,batch,groups',
+    'retry,batch,filtered',
   ]);
   const { scenes } = json as { scenes: (PathScene & { readonly name: string })[] };
 
-  expect(scenes.map(({ name }) => name)).toEqual(['retry', 'batch', 'groups']);
+  expect(scenes.map(({ name }) => name)).toEqual(['retry', 'batch', 'filtered']);
   for (const { ratios, raw } of scenes) {
     expect(ratios).toContainEqual(
       expect.objectContaining({
@@ -122,6 +122,26 @@ it('runs a scene of the drain, in which something grows, and writes the figures 
   expect(Object.keys(endpoints)).toEqual(['10', '2500']);
   for (const { deliveriesPerSecond } of Object.values(endpoints))
     expect(deliveriesPerSecond).toBeGreaterThan(0);
+});
+
+it('counts what a backlog in an order and one in batches take of Redis, beside their aims and as many plain ones', async () => {
+  const names = ['strict-backlog', 'batch-backlog'];
+  const args = ['drain', '--scene', names.join(), '--short', '--deliveries', '200'];
+  const { stdout, json } = await runWithJson(args);
+  const scenes = json as Record<string, { readonly ratios: readonly Ratio[] }>;
+
+  expect(Object.keys(scenes)).toEqual(names);
+  for (const { ratios } of Object.values(scenes)) {
+    const own = new Map(ratios.map((each) => [each.name, each]));
+    const commands = own.get('Redis commands per delivery');
+    const scripts = own.get('Redis scripts per delivery');
+    expect(commands?.service).toBeGreaterThan(scripts?.service ?? Number.NaN);
+    expect(scripts?.service).toBeGreaterThan(0);
+    // A plain one has a job of its own.
+    expect(own.get('bytes in Redis of one that waits')?.plain).toBeGreaterThan(300);
+  }
+  expect(stdout).toContain('strict-backlog: ten webhooks with strict ordering, 200 deliveries wait');
+  expect(stdout).toContain('≤ 3.5, of its own');
 });
 
 it('says which cases there are when it is asked for another one', async () => {
@@ -156,6 +176,12 @@ it('says which benchmarks there are when it is asked for another one', async () 
     stderr: expect.stringContaining('The benchmarks are: path'),
   });
 });
+
+interface Ratio {
+  readonly name: string;
+  readonly plain: number;
+  readonly service: number;
+}
 
 interface PathScene {
   readonly ratios: readonly { readonly name: string }[];

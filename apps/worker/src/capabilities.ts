@@ -192,6 +192,7 @@ function sharedSourcesOf(core: WorkerCore): SharedSources {
     countDisabledEndpoints: () => core.endpointHealth.countDisabled(),
     countOpenBreakers: () => openBreakers.count(clock()),
     readRedisLoads: createKeepFor(LOADS_KEPT_MS, () => readRedisLoads(redis), steadyClock),
+    readRollbacks: () => core.rollbackStore.list(),
     history: endedList &&
       pgIntake && {
         count: () => endedList.count(),

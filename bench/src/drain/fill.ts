@@ -41,7 +41,10 @@ const RETENTION = { ageMs: 86_400_000, count: 1_000_000 };
 const PER_ACCOUNT = 10;
 const AT_ONCE = 200;
 
-/** Fills an empty Redis with deliveries that wait, by the service's own code: one for each event. */
+/**
+ * Fills an empty Redis with deliveries that wait, by the service's own code: one for each event.
+ * @public It is loaded from the build that is measured.
+ */
 export async function fill(filling: Filling): Promise<void> {
   const { redisUrl, deliveries, groups, shards: count = 1 } = filling;
   const redis = connectRedis({ url: redisUrl, role: 'working', name: 'bench', emit: () => {} });

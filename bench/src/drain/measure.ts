@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { Redis } from 'ioredis';
 import type { MeasuredProcess, RedisProcess } from '../processes/measured-process';
 import { ReceiverProcess } from '../traffic/receiver';
 
@@ -33,8 +34,12 @@ export interface DrainFigures {
   readonly redisMicros: number;
   /** The busiest Redis' processor time, as a multiple of an even share. */
   readonly redisUnevenness: number;
-  /** Of Redis after the filling, for each delivery that waits. */
-  readonly redisBytes: number;
+  /** What Redis executes for a delivery: commands, those that scripts call among them. */
+  readonly commands: number;
+  /** How many of them are scripts. */
+  readonly scripts: number;
+  /** Of Redis' memory after the filling, for each delivery that waits: its place on the queue, in an order, and so on. */
+  readonly waitingBytes: number;
 }
 
 const STREAM = 'drain';
@@ -48,29 +53,73 @@ export async function measureDrain(setting: DrainSetting): Promise<DrainFigures>
   const receiver = await ReceiverProcess.start();
   let workers: readonly MeasuredProcess[] = [];
   try {
-    const emptyBytes = sum(redis, (node) => node.residentBytes());
     await setting.fill(receiver.urlOf('ok', STREAM));
-    const redisBytes = (sum(redis, (node) => node.residentBytes()) - emptyBytes) / deliveries;
+    const waitingBytes = await totalOf(redis, bytesOfWaiting);
     workers = setting.startWorkers();
     const first = await receiver.waitForAll(STREAM, setting.from, LIMIT_MS);
     const [workersBefore, redisBefore] = [sum(workers, cpu), redis.map(cpu)];
+    const callsBefore = await callsOf(redis);
     const last = await receiver.waitForAll(STREAM, setting.until, LIMIT_MS);
     // What is done about the last ones once they were received belongs to their cost.
     if (setting.until >= deliveries) await wait(SETTLE_MS);
     const done = last.count - first.count;
     const redisMs = redis.map((node, i) => cpu(node) - (redisBefore[i] ?? 0));
     const redisTotal = redisMs.reduce((total, ms) => total + ms, 0);
+    const calls = await callsOf(redis);
     return {
       deliveriesPerSecond: (done / (last.lastAt - first.lastAt)) * 1_000_000,
       workerMicros: ((sum(workers, cpu) - workersBefore) / done) * 1_000,
       redisMicros: (redisTotal / done) * 1_000,
       redisUnevenness: (Math.max(...redisMs) * redis.length) / redisTotal,
-      redisBytes,
+      commands: (calls.commands - callsBefore.commands) / done,
+      scripts: (calls.scripts - callsBefore.scripts) / done,
+      waitingBytes: waitingBytes / deliveries,
     };
   } finally {
     await Promise.all(workers.map((worker) => worker.close()));
     receiver.close();
   }
+}
+
+/** How many commands these have executed so far, and how many of them are scripts. */
+async function callsOf(nodes: readonly RedisProcess[]) {
+  const callsIn = (info: string, wanted: RegExp) =>
+    sum([...info.matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm)], ([, command = '', calls]) =>
+      wanted.test(command) ? Number(calls) : 0,
+    );
+  const commandsOf = (wanted: RegExp) =>
+    totalOf(nodes, async (node) => callsIn(await node.info('commandstats'), wanted));
+  return { commands: await commandsOf(/^/), scripts: await commandsOf(/^(eval|fcall)/) };
+}
+
+// Keys of the queues and with their tag, and those of an order. All others are records, which stay.
+const OF_WAITING = /(^|\{)bull[\d:}]|^(order|turn|lines|ready|coalescing):/;
+
+/** The memory that all keys take that are about waiting alone. */
+async function bytesOfWaiting(node: Redis): Promise<number> {
+  let bytes = 0;
+  for await (const keys of node.scanStream({ count: 1_000 }) as AsyncIterable<string[]>) {
+    const replies = await node
+      .pipeline(
+        keys.filter((key) => OF_WAITING.test(key)).map((key) => ['memory', 'usage', key, 'samples', '0']),
+      )
+      .exec();
+    bytes += sum(replies ?? [], ([, reply]) => Number(reply));
+  }
+  return bytes;
+}
+
+async function totalOf(
+  nodes: readonly RedisProcess[],
+  figureOf: (node: Redis) => Promise<number>,
+): Promise<number> {
+  const figures: number[] = [];
+  for (const { url } of nodes) {
+    const node = new Redis(url);
+    figures.push(await figureOf(node));
+    node.disconnect();
+  }
+  return sum(figures, (figure) => figure);
 }
 
 const cpu = (part: { cpuMs(): number }) => part.cpuMs();

@@ -1,10 +1,9 @@
-import { join } from 'node:path';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { formRedisCluster } from '@hookferry/core/testing/redis-cluster';
-import { choose, roundsOf, type SuiteOptions } from '../options';
+import { roundsOf, type SuiteOptions } from '../options';
 import { RedisProcess, runScript } from '../processes/measured-process';
-import { medianOfEach, printTable, writeJson } from '../report';
-import { fill } from './fill';
+import { medianOfEach, printTable } from '../report';
+import { serviceOf } from './contenders';
 import { type DrainFigures, measureDrain, workerSettings } from './measure';
 
 /** One thing that grows, and what it is compared with: the first of its variants. */
@@ -27,7 +26,7 @@ interface Variant {
 }
 
 /** @param deliveries that wait at the beginning; the scene of what is pending has fifty times as many at most. */
-function scaleScenes(deliveries: number): ReadonlyMap<string, ScaleScene> {
+function allScenes(deliveries: number): ReadonlyMap<string, ScaleScene> {
   const usual = { workers: 1, shards: 1, endpoints: 300, deliveries };
   const among = (sizes: readonly number[], variantOf: (size: number) => Partial<Variant>) =>
     new Map(sizes.map((size) => [size, { ...usual, ...variantOf(size) }]));
@@ -63,16 +62,16 @@ const DELIVERIES_SHORT = 2_000;
 const WARM_UP = 0.15;
 
 /** What becomes of rate and cost when something grows: workers, shards, deliveries that wait, webhooks. */
-export async function runScaleScenes(options: SuiteOptions): Promise<void> {
-  const { short, build, deliveries = short ? DELIVERIES_SHORT : DELIVERIES, json } = options;
-  const wished = options.scene === 'all' ? undefined : options.scene;
-  const figures: Record<string, Record<string, DrainFigures>> = {};
-  for (const [name, scene] of choose('scene', scaleScenes(deliveries), wished)) {
+export function scaleScenes(options: SuiteOptions): ReadonlyMap<string, () => Promise<object>> {
+  const { short, build, deliveries = short ? DELIVERIES_SHORT : DELIVERIES } = options;
+  const measure = async (name: string, scene: ScaleScene) => {
     const measured = await measureScene(name, scene, build, roundsOf(options));
-    figures[name] = Object.fromEntries(measured);
     print(scene, measured);
-  }
-  await writeJson(json, figures);
+    return Object.fromEntries(measured);
+  };
+  return new Map(
+    [...allScenes(deliveries)].map(([name, scene]) => [name, () => measure(name, scene)] as const),
+  );
 }
 
 /** Round by round all variants in turn, so that the machine's moods even out. */
@@ -104,7 +103,7 @@ async function measureVariant(
   try {
     const redisUrl = masters === undefined ? (redis[0]?.url ?? '') : urlOfCluster(redis);
     const settings = { ...workerSettings(redisUrl), QUEUE_SHARDS: String(shards) };
-    const script = join(build, 'apps/worker/dist/main.js');
+    const { script, fill } = serviceOf(build);
     return await measureDrain({
       redis,
       deliveries,

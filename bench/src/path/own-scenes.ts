@@ -1,7 +1,7 @@
 /** What a case costs the service, beside what the plain one costs it: a webhook that accepts at once. */
 import { DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
 import { compare, inTurn } from '../compare';
-import { type DrainFilling, drainService } from '../drain/index';
+import { drain, serviceOf } from '../drain/contenders';
 import { choose, roundsOf, type SuiteOptions } from '../options';
 import { writeJson } from '../report';
 import { pushEvents } from '../traffic/push-events';
@@ -32,8 +32,8 @@ interface OwnScene {
   readonly sides: readonly [Side, Side];
 }
 
-const SIZE = { events: 10_000, webhooks: 1_000, fanOut: 10_000, drained: 20_000, groups: 10_000 };
-const SHORT_SIZE: typeof SIZE = { events: 200, webhooks: 50, fanOut: 500, drained: 1_000, groups: 300 };
+const SIZE = { events: 10_000, webhooks: 1_000, fanOut: 10_000, drained: 20_000 };
+const SHORT_SIZE: typeof SIZE = { events: 200, webhooks: 50, fanOut: 500, drained: 1_000 };
 
 const BATCH = 100;
 const BATCHES_AT_ONCE = 4;
@@ -65,7 +65,7 @@ const OWN_TYPE = {
 
 /** All of them, by the names that the command line knows them by. */
 function allScenes(options: SuiteOptions): ReadonlyMap<string, OwnScene> {
-  const { build, deliveries } = options;
+  const { deliveries } = options;
   const size = options.short ? SHORT_SIZE : SIZE;
   const plain: Case = {
     name: 'plain case',
@@ -78,15 +78,6 @@ function allScenes(options: SuiteOptions): ReadonlyMap<string, OwnScene> {
     sideOf({ ...plain, ...base }),
     sideOf({ ...plain, name: 'this case', ...own }),
   ];
-  /** Of a queue that is full of the events of one webhook. */
-  const drains = (filling: DrainFilling): OwnScene['sides'] => {
-    const full = { endpoints: 1, ...filling };
-    const drained = deliveries ?? size.drained;
-    return [
-      drainSide('plain webhook', build, drained, { ...full, endpoint: {} }),
-      drainSide('this case', build, drained, full),
-    ];
-  };
   // Few events each: so none fails ten times in a row, which would open its circuit breaker, and none has two under way.
   const many = { webhooks: size.webhooks };
   const scenes: Readonly<Record<string, OwnScene>> = {
@@ -142,23 +133,12 @@ function allScenes(options: SuiteOptions): ReadonlyMap<string, OwnScene> {
       title: 'bodies that code makes',
       sides: beside(ours({ transformation: CODE })),
     },
-    batched: {
-      title: `requests of up to ${BATCH} events`,
-      unit: 'delivery',
-      atMost: 0.25,
-      sides: drains({ endpoint: { batch: { max_events: BATCH } } }),
-    },
-    groups: {
-      title: `${size.groups} groups of one webhook, in their order`,
-      unit: 'delivery',
-      sides: drains({ groups: size.groups, endpoint: { ordering: 'group' } }),
-    },
     'fan-out': {
       title: `one event to ${size.fanOut} webhooks, beside the drain of a queue`,
       unit: 'delivery',
       atMost: 1.05,
       sides: [
-        drainSide('drain', build, size.drained),
+        drainSide(options.build, size.drained),
         sideOf({
           ...plain,
           name: 'this case',
@@ -230,12 +210,11 @@ function sideOf(of: Case): Side {
   };
 }
 
-function drainSide(name: string, build: string, deliveries: number, filling?: DrainFilling): Side {
-  const warmUp = filling ? Math.round(deliveries * WARM_UP_SHARE) : 0;
+function drainSide(build: string, deliveries: number): Side {
   return {
-    name,
+    name: 'drain',
     async measure() {
-      const figures = await drainService(build, warmUp + deliveries, filling, Math.max(warmUp, 1));
+      const figures = await drain(serviceOf(build), { deliveries, warmUp: 1 });
       const { workerMicros, redisMicros, deliveriesPerSecond: deliveredPerSecond } = figures;
       const totalMicros = workerMicros + redisMicros;
       return { totalMicros, apiMicros: 0, workerMicros, redisMicros, deliveredPerSecond };

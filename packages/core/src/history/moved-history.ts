@@ -14,6 +14,7 @@ import { HistoryWriter } from './database/pg-history-writer';
 import { PgIntake } from './database/pg-intake';
 import { PgRollups } from './database/pg-rollups';
 import { requireSchema } from './database/pg-schema';
+import { PgWitness } from './database/pg-witness';
 
 export type MovedHistory = ReturnType<typeof openMovedHistory>;
 
@@ -34,6 +35,7 @@ export function openMovedHistory(
     pgRollups: new PgRollups(historyDatabase),
     pgAuditLog: new PgAuditLog(historyDatabase),
     pgIntake: new PgIntake(historyDatabase),
+    pgWitness: new PgWitness(historyDatabase),
     historyWriter: new HistoryWriter(historyDatabase, clock),
     endedList: new EndedList(redis),
     movedStore: new MovedStore(redis, retention),

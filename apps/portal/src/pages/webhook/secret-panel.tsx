@@ -1,4 +1,6 @@
 import type { components } from '@hookferry/client';
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useApi } from '../../api/api-context';
@@ -33,7 +35,14 @@ export function SecretPanel({ webhookId }: SecretPanelProps) {
   };
 
   return (
-    <Section title="Signing secret" actions={<Button onClick={() => setIsRotating(true)}>Rotate…</Button>}>
+    <Section
+      title={t`Signing secret`}
+      actions={
+        <Button onClick={() => setIsRotating(true)}>
+          <Trans>Rotate…</Trans>
+        </Button>
+      }
+    >
       <p className={styles['secret']}>
         <code>{secret ?? 'whsec_••••••••••••••••'}</code>
         <Revealing
@@ -69,17 +78,17 @@ function Revealing({ secret, isBusy, onReveal, onHide }: RevealingProps) {
   if (secret === undefined) {
     return (
       <Button size="small" isBusy={isBusy} onClick={onReveal}>
-        Reveal
+        <Trans>Reveal</Trans>
       </Button>
     );
   }
   return (
     <>
-      <CopyButton text={secret} label="Copy the secret">
-        Copy
+      <CopyButton text={secret} label={t`Copy the secret`}>
+        {t`Copy`}
       </CopyButton>
       <Button size="small" onClick={onHide}>
-        Hide
+        <Trans>Hide</Trans>
       </Button>
     </>
   );
@@ -87,11 +96,18 @@ function Revealing({ secret, isBusy, onReveal, onHide }: RevealingProps) {
 
 function Overlap({ until }: { readonly until: string }) {
   const left = useCountdown(until);
-  if (left === 0) return <p>The former secret is no longer valid.</p>;
+  if (left === 0)
+    return (
+      <p>
+        <Trans>The former secret is no longer valid.</Trans>
+      </p>
+    );
   return (
     <p>
-      The former secret also signs for another <span role="timer">{formatCountdown(left)}</span>, until{' '}
-      <Time at={until} />.
+      <Trans>
+        The former secret also signs for another <span role="timer">{formatCountdown(left)}</span>, until{' '}
+        <Time at={until} />.
+      </Trans>
     </p>
   );
 }

@@ -17,6 +17,7 @@ import {
 import { AUDIT_BY_ACCOUNT, AUDIT_SCHEMA } from './pg-audit-log';
 import type { PgDatabase } from './pg-database';
 import { INTAKE_SCHEMA } from './pg-intake';
+import { WITNESS_SCHEMA } from './pg-witness';
 
 /** Each one brings the schema from the version that is its index to the next one. */
 const MIGRATIONS = [
@@ -34,6 +35,7 @@ const MIGRATIONS = [
   AUDIT_BY_ACCOUNT,
   TAKE_FROM_COUNTS,
   REQUEST_IDS,
+  WITNESS_SCHEMA,
   INTAKE_SCHEMA,
 ];
 
