@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { useState } from 'react';
 import type { DeliveryWithAttempts } from '../../api/delivery-queries';
 import { Section } from '../../components/section';
@@ -18,7 +19,7 @@ export function Timeline({ delivery }: { readonly delivery: DeliveryWithAttempts
   const [now] = useState(() => new Date().getTime());
   const steps = stepsOf(delivery, now);
   return (
-    <Section title="Time line">
+    <Section title={t`Time line`}>
       <Track steps={steps} range={rangeOf(steps)} />
       <ol className={styles['steps']}>
         {steps.map((step, index) => {
@@ -55,7 +56,7 @@ export function Track({ steps, range: { from, to } }: TrackProps) {
         <span
           key={index}
           className={`${styles['mark']} ${styles[step.kind]}`}
-          style={{ left: share(step.at - from), width: share(step.lengthMs) }}
+          style={{ insetInlineStart: share(step.at - from), width: share(step.lengthMs) }}
         />
       ))}
     </div>
