@@ -11,7 +11,7 @@ import { Problem } from '../../components/problem';
 import { MIBIBYTES, QuantityField } from '../../components/quantity-field';
 import { Section } from '../../components/section';
 import { useToasts } from '../../components/toasts';
-import { formatBytes } from '../accounts/format-bytes';
+import { formatBytes } from '../../language/formats';
 import styles from './account.module.css';
 
 type Account = components['schemas']['Account'];

@@ -6,7 +6,7 @@ import { type Column, DataTable } from '../../components/data-table';
 import { SelectField } from '../../components/field';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
-import { formatBytes } from '../accounts/format-bytes';
+import { formatBytes } from '../../language/formats';
 import { ChartFigure } from '../overview/chart-figure';
 import { accountColumns, type DayRange } from './day-columns';
 import { formatCount, formatSeconds } from './format';
