@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { useEffect } from 'react';
 import { type DeliveryFilters, isOfAttempts, useDeliveries } from '../../api/delivery-queries';
 import { Button } from '../../components/button';
-import { locale } from '../../language/language';
+import { formatTimeRange, formatTimeToMinute } from '../../language/formats';
 import styles from './attempt-filter.module.css';
 import { FAILED, type FilterTexts } from './filters-in-url';
 import { outcomes } from './words';
@@ -89,12 +89,12 @@ function waysText(ways: string): string {
   return t`Attempt: ${names}`;
 }
 
-const times = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
-
 function rangeText(since: string | undefined, until: string | undefined): string {
   const [from, to] = [since, until].map((time) => (time === undefined ? undefined : new Date(time)));
-  const range = from && to && times.formatRange(from, to);
-  if (range) return t`Attempted ${range}`;
-  const end = times.format(from ?? to);
+  if (from && to) {
+    const range = formatTimeRange(from, to);
+    return t`Attempted ${range}`;
+  }
+  const end = formatTimeToMinute(from ?? to ?? new Date());
   return from ? t`Attempted since ${end}` : t`Attempted before ${end}`;
 }

@@ -6,9 +6,9 @@ import { Badge } from '../../components/badge';
 import { CodeBlock } from '../../components/code-block';
 import { isJson, prettyJson } from '../../components/json-text';
 import { Time } from '../../components/time';
+import { formatMs } from '../../language/formats';
 import { outcomes } from '../deliveries/words';
 import styles from './attempt-details.module.css';
-import { formatMs } from './phases';
 import { Waterfall } from './waterfall';
 
 const TRIGGERS: Readonly<Record<Attempt['trigger'], string>> = {

@@ -29,11 +29,3 @@ export function phasesOf({ timings }: Pick<Attempt, 'timings'>): readonly Phase[
   const rest = Math.max(timings.total_ms - atMs, 0);
   return [...phases, { name: t`Rest`, ms: rest, startMs: atMs }];
 }
-
-const number = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
-
-/** For people: `0.4 ms`, `38 ms`, `12.5 s`. */
-export function formatMs(ms: number): string {
-  if (ms >= 10_000) return `${number.format(ms / 1_000)} s`;
-  return `${number.format(ms >= 10 ? Math.round(ms) : ms)} ms`;
-}

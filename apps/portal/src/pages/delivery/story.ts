@@ -1,7 +1,7 @@
 import { select, t } from '@lingui/core/macro';
 import type { Attempt, DeliveryWithAttempts, Hold } from '../../api/delivery-queries';
+import { formatMs } from '../../language/formats';
 import { responseOf } from '../deliveries/response-of';
-import { formatMs } from './phases';
 
 /** A step of a delivery, past or future. */
 export interface Step {
@@ -84,7 +84,7 @@ function pastHoldsOf({ holds: all }: Attempt): readonly Step[] {
   return all.map(({ reason, since, until }) => {
     const at = Date.parse(since);
     const lengthMs = Date.parse(until) - at;
-    const [length, why] = [formatGap(lengthMs), PAST_HOLDS[reason]];
+    const [length, why] = [formatMs(lengthMs), PAST_HOLDS[reason]];
     return { kind: 'held', at, lengthMs, text: t`Held for ${length}: ${why}` };
   });
 }
@@ -106,19 +106,6 @@ function stepOf({
     other: `Attempt ${number}: ${response}, ${length}`,
   });
   return { kind: outcome === 'delivered' ? 'delivered' : 'failed', at: Date.parse(at), lengthMs, text };
-}
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const number = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
-
-/** Such as `5 s`, `2.5 h`, `3 d`. */
-export function formatGap(ms: number): string {
-  if (ms < 1_000) return formatMs(Math.max(ms, 0));
-  if (ms < 10_000) return `${number.format(ms / 1_000)} s`;
-  if (ms < 2 * MINUTE_MS) return `${Math.round(ms / 1_000)} s`;
-  if (ms < 2 * HOUR_MS) return `${Math.round(ms / MINUTE_MS)} min`;
-  return ms < 48 * HOUR_MS ? `${number.format(ms / HOUR_MS)} h` : `${number.format(ms / (24 * HOUR_MS))} d`;
 }
 
 /** One row of the comparison of two attempts. */

@@ -3,7 +3,8 @@ import { useState } from 'react';
 import type { DeliveryWithAttempts } from '../../api/delivery-queries';
 import { Section } from '../../components/section';
 import { Time } from '../../components/time';
-import { formatGap, type Range, rangeOf, type Step, stepsOf } from './story';
+import { formatMs } from '../../language/formats';
+import { type Range, rangeOf, type Step, stepsOf } from './story';
 import styles from './story.module.css';
 
 const SHAPES: Readonly<Record<Step['kind'], string>> = {
@@ -26,7 +27,7 @@ export function Timeline({ delivery }: { readonly delivery: DeliveryWithAttempts
           const former = steps[index - 1];
           return (
             <li key={index}>
-              <span className={styles['gap']}>{former && `+ ${formatGap(step.at - former.at)}`}</span>
+              <span className={styles['gap']}>{former && `+ ${formatMs(step.at - former.at)}`}</span>
               <span aria-hidden="true" className={`${styles['shape']} ${styles[step.kind]}`}>
                 {SHAPES[step.kind]}
               </span>

@@ -1,6 +1,7 @@
 import { Trans } from '@lingui/react/macro';
 import type { Attempt } from '../../api/delivery-queries';
-import { formatMs, phasesOf } from './phases';
+import { formatMs } from '../../language/formats';
+import { phasesOf } from './phases';
 import styles from './waterfall.module.css';
 
 /** The duration of each phase of an attempt, in numbers and drawn. */

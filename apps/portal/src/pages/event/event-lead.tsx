@@ -7,10 +7,10 @@ import { type Delivery, type Hold, useDeliveries } from '../../api/delivery-quer
 import { useExplanations } from '../../api/event-queries';
 import type { Tone } from '../../components/badge';
 import { Time } from '../../components/time';
+import { formatCount } from '../../language/formats';
 import { responseOf } from '../deliveries/response-of';
 import { useWebhookNames } from '../deliveries/use-webhook-names';
 import styles from '../delivery/story.module.css';
-import { formatCount } from '../webhooks/health-figures';
 
 type Event = components['schemas']['Event'];
 type Explanation = components['schemas']['Explanation'];

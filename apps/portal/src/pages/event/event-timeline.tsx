@@ -9,9 +9,10 @@ import { type Delivery, oneDelivery, useDeliveries } from '../../api/delivery-qu
 import { Button } from '../../components/button';
 import { Section } from '../../components/section';
 import { Time } from '../../components/time';
+import { formatMs } from '../../language/formats';
 import { StatusBadge } from '../deliveries/status-badge';
 import { useWebhookNames } from '../deliveries/use-webhook-names';
-import { formatGap, type Range, rangeOf } from '../delivery/story';
+import { type Range, rangeOf } from '../delivery/story';
 import { Track } from '../delivery/timeline';
 import { type Lane, laneOf, stepsOfEvent } from './event-story';
 import styles from './event-timeline.module.css';
@@ -104,7 +105,7 @@ function Lanes({ ownSteps, lanes, range, names }: StoryProps) {
         <Time at={new Date(range.from).toISOString()} form="short" />
         <span>
           {'+ '}
-          {formatGap(range.to - range.from)}
+          {formatMs(range.to - range.from)}
         </span>
       </p>
     </>
@@ -139,7 +140,7 @@ function StepsTable({ ownSteps, lanes, range, names }: StoryProps) {
             <tr key={index}>
               <td>
                 <Time at={new Date(step.at).toISOString()} form="short" />{' '}
-                <span className={styles['soft']}>{`+ ${formatGap(step.at - range.from)}`}</span>
+                <span className={styles['soft']}>{`+ ${formatMs(step.at - range.from)}`}</span>
               </td>
               <th scope="row">{name}</th>
               <td>{step.text}</td>

@@ -9,7 +9,7 @@ import { TextField } from '../../components/field';
 import { FormDialog } from '../../components/form-dialog';
 import { Time } from '../../components/time';
 import { useToasts } from '../../components/toasts';
-import { locale } from '../../language/language';
+import { formatTime } from '../../language/formats';
 import { fromLocalInput, toLocalInput } from '../replay/range';
 import styles from './events-page.module.css';
 
@@ -48,11 +48,9 @@ export function ScheduleActions({ id, type, at, size = 'normal', onAsk }: Schedu
   );
 }
 
-const due = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' });
-
 function changedText(change: ScheduleChange): string {
   if (change.kind === 'cancel') return t`It was cancelled: it is not delivered.`;
-  const time = due.format(new Date(change.to));
+  const time = formatTime(new Date(change.to));
   return t`It is now due ${time}.`;
 }
 

@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Link } from 'wouter';
 import { type Column, DataTable } from '../../components/data-table';
 import { Section } from '../../components/section';
-import { formatCount, formatSeconds, formatShare } from './format';
+import { formatCount, formatMs, formatPercent } from '../../language/formats';
 import { type Operations, readingOf } from './operations';
 import styles from './operations.module.css';
 import { PauseSwitch } from './pausing';
@@ -17,7 +17,7 @@ export interface BusiestAccountsProps {
 /** The accounts with most waiting, and each one's wait: a burst of one account must not delay the others. */
 export function BusiestAccounts({ operations }: BusiestAccountsProps) {
   const { waiting, oldestWaitingSeconds } = readingOf(operations);
-  const oldest = formatSeconds(oldestWaitingSeconds);
+  const oldest = formatMs(1_000 * oldestWaitingSeconds);
   const accounts = operations.busiest_accounts;
   return (
     <Section title={t`Accounts with most waiting`}>
@@ -54,7 +54,12 @@ function columnsWith(allWaiting: number, paused: readonly string[]): readonly Co
       cell: ({ account_id: id }) => <Link href={`/accounts/${id}`}>{id}</Link>,
     },
     { id: 'waiting', header: t`Waiting`, width: '96px', cell: ({ waiting }) => formatCount(waiting) },
-    { id: 'share', header: t`Share`, width: '80px', cell: ({ waiting }) => formatShare(waiting, allWaiting) },
+    {
+      id: 'share',
+      header: t`Share`,
+      width: '80px',
+      cell: ({ waiting }) => formatPercent(waiting / Math.max(allWaiting, 1)),
+    },
     { id: 'weight', header: t`Weight`, width: '72px', cell: ({ weight }) => weight, from: 'medium' },
     {
       id: 'pause',

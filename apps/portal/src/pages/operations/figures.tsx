@@ -1,8 +1,8 @@
 import { t } from '@lingui/core/macro';
 import { Link } from 'wouter';
 import { Sparkline } from '../../components/sparkline';
+import { formatCount, formatMs, formatNumber } from '../../language/formats';
 import { STOPPED_WEBHOOKS, type State } from './failing-webhooks';
-import { formatCount, formatSeconds } from './format';
 import { HELD_DELIVERIES } from './held-reasons';
 import { type Operations, type Reading, readingOf } from './operations';
 import styles from './operations.module.css';
@@ -28,7 +28,7 @@ export function Figures({ operations, history, onStopped }: FiguresProps) {
     <section className={styles['figures']} aria-label={t`Now`}>
       <Figure
         name={t`Attempts per second`}
-        value={formatCount(attemptsPerSecond)}
+        value={formatNumber(attemptsPerSecond)}
         course={courseOf((reading) => reading.attemptsPerSecond)}
       />
       <Figure
@@ -39,7 +39,7 @@ export function Figures({ operations, history, onStopped }: FiguresProps) {
       />
       <Figure
         name={t`Oldest waiting job`}
-        value={formatSeconds(oldestWaitingSeconds)}
+        value={formatMs(1_000 * oldestWaitingSeconds)}
         course={courseOf((reading) => reading.oldestWaitingSeconds)}
       />
       <Figure
@@ -75,7 +75,7 @@ interface FigureProps {
 }
 
 function Figure({ name, value, href, onOpen, course = [] }: FigureProps) {
-  const [least, most] = [formatCount(Math.min(...course)), formatCount(Math.max(...course))];
+  const [least, most] = [formatNumber(Math.min(...course)), formatNumber(Math.max(...course))];
   const label = t`${name}: from ${least} to ${most} since the page was opened`;
   return (
     <div className={styles['figure']}>

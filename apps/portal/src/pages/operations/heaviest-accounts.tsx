@@ -6,10 +6,9 @@ import { type Column, DataTable } from '../../components/data-table';
 import { SelectField } from '../../components/field';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
-import { formatBytes } from '../../language/formats';
+import { formatBytes, formatCount, formatMs } from '../../language/formats';
 import { ChartFigure } from '../overview/chart-figure';
 import { accountColumns, type DayRange } from './day-columns';
-import { formatCount, formatSeconds } from './format';
 import styles from './operations.module.css';
 import { type HeavyAccount, type Measure, useHeavyAccounts } from './use-last-day';
 
@@ -18,11 +17,7 @@ const measures: Readonly<
 > = {
   events: [t`Events accepted`, formatCount, t`Events accepted, by account`],
   bytes: [t`Bytes of events`, formatBytes, t`Bytes of events, by account`],
-  transform_ms: [
-    t`Time of transformations`,
-    (ms) => formatSeconds(ms / 1_000),
-    t`Time of transformations, by account`,
-  ],
+  transform_ms: [t`Time of transformations`, (ms) => formatMs(ms), t`Time of transformations, by account`],
 };
 
 const columns: readonly Column<HeavyAccount>[] = [
@@ -38,7 +33,7 @@ const columns: readonly Column<HeavyAccount>[] = [
     header: t`Transformations`,
     width: '136px',
     from: 'medium',
-    cell: ({ transform_ms: ms }) => formatSeconds(ms / 1_000),
+    cell: ({ transform_ms: ms }) => formatMs(ms),
   },
 ];
 

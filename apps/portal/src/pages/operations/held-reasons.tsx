@@ -1,7 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { Plural, Trans } from '@lingui/react/macro';
 import { Section } from '../../components/section';
-import { formatCount } from './format';
+import { formatCount } from '../../language/formats';
 import type { Operations } from './operations';
 import styles from './operations.module.css';
 

@@ -5,12 +5,12 @@ import { useSearchParams } from 'wouter';
 import { Button } from '../../components/button';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
+import { formatCount, formatMs, formatNumber } from '../../language/formats';
 import { ChartFigure } from '../overview/chart-figure';
 import type { Series } from '../overview/columns';
 import { timesOf } from '../overview/period';
 import { useFresh } from '../overview/use-fresh';
 import { type DayRange, dayRangeOf, linesOf, sampleColumns, shardLines, sumOf } from './day-columns';
-import { formatCount, formatSeconds } from './format';
 import { HeaviestAccounts } from './heaviest-accounts';
 import styles from './operations.module.css';
 import { type Sample, useLastDay } from './use-last-day';
@@ -69,7 +69,7 @@ export function LastDay({ shardCount }: { readonly shardCount: number }) {
 function mostText(samples: readonly Sample[]): string {
   const waiting = Math.max(0, ...samples.map(sumOf('waiting')));
   if (waiting === 0) return t`No job had to wait.`;
-  const longest = formatSeconds(Math.max(...samples.map((sample) => sample.oldest_waiting_seconds)));
+  const longest = formatMs(1_000 * Math.max(...samples.map((sample) => sample.oldest_waiting_seconds)));
   return plural(waiting, {
     one: `At most # job waited at once, and for ${longest} at the longest.`,
     other: `At most # jobs waited at once, and for ${longest} at the longest.`,
@@ -98,8 +98,8 @@ function Charts({ samples, hasShards, lengthMs, range, onRange }: ChartsProps) {
           [t`Held, by shard`, heldByShard, formatCount],
         ] as const)
       : []),
-    [t`Oldest waiting job`, oldestLine, formatSeconds],
-    [t`Attempts of all workers`, rateLine, formatCount],
+    [t`Oldest waiting job`, oldestLine, (seconds) => formatMs(1_000 * seconds)],
+    [t`Attempts of all workers`, rateLine, formatNumber],
     [t`Attempts at once`, slotLines, formatCount],
     [t`Workers that run`, workerLine, formatCount],
   ];

@@ -2,11 +2,11 @@ import { plural, t } from '@lingui/core/macro';
 import { useState } from 'react';
 import { Problem } from '../../components/problem';
 import { Skeleton } from '../../components/skeleton';
+import { formatMs } from '../../language/formats';
 import { PageHeader } from '../page-header';
 import { BusiestAccounts } from './busiest-accounts';
 import { FailingWebhooks, type State } from './failing-webhooks';
 import { Figures } from './figures';
-import { formatSeconds } from './format';
 import { HeldReasons } from './held-reasons';
 import { LastDay } from './last-day';
 import { type Operations, readingOf } from './operations';
@@ -54,7 +54,7 @@ export function OperationsPage() {
 
 function stateText(operations: Operations): string {
   const { waiting, oldestWaitingSeconds, held } = readingOf(operations);
-  const oldest = formatSeconds(oldestWaitingSeconds);
+  const oldest = formatMs(1_000 * oldestWaitingSeconds);
   return [
     plural(operations.workers.length, {
       0: 'No worker runs, so nothing is sent: start one.',

@@ -3,7 +3,7 @@ import { Trans } from '@lingui/react/macro';
 import { Badge } from '../../components/badge';
 import { type Column, DataTable } from '../../components/data-table';
 import { Section } from '../../components/section';
-import { formatCount, formatSeconds } from './format';
+import { formatCount, formatMs } from '../../language/formats';
 import type { Operations } from './operations';
 import styles from './operations.module.css';
 import { PausedBy, PauseSwitch } from './pausing';
@@ -46,7 +46,7 @@ const columns: readonly Column<Queue>[] = [
     id: 'oldest',
     header: t`Oldest`,
     width: '88px',
-    cell: ({ oldest_waiting_seconds: seconds }) => formatSeconds(seconds),
+    cell: ({ oldest_waiting_seconds: seconds }) => formatMs(1_000 * seconds),
   },
 ];
 

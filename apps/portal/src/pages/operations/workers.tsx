@@ -4,7 +4,7 @@ import { type Column, DataTable } from '../../components/data-table';
 import { Empty } from '../../components/empty';
 import { Section } from '../../components/section';
 import { Time } from '../../components/time';
-import { formatCount } from './format';
+import { formatCount, formatNumber } from '../../language/formats';
 import type { Operations } from './operations';
 import styles from './operations.module.css';
 
@@ -33,7 +33,7 @@ const columns: readonly Column<Worker>[] = [
     id: 'rate',
     header: t`Per second`,
     width: '96px',
-    cell: (worker) => formatCount(worker.attempts_per_second),
+    cell: (worker) => formatNumber(worker.attempts_per_second),
   },
 ];
 
