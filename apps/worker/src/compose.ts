@@ -10,7 +10,9 @@ import { longestOf } from '@hookferry/core/domain/retry-schedule';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
 import { HistoryUpkeep } from '@hookferry/core/history/mover/upkeep';
 import { DaySampler } from '@hookferry/core/operations/day-sampler';
+import { IntakeSweeper } from '@hookferry/core/operations/intake-sweeper';
 import { PauseWatch } from '@hookferry/core/operations/pause-watch';
+import { RollbackWatch } from '@hookferry/core/operations/rollback-watch';
 import { AttemptRate, WorkerReporter } from '@hookferry/core/operations/worker-reporter';
 import { steadyClock } from '@hookferry/core/platform/clock';
 import { formatDuration } from '@hookferry/core/platform/duration';
@@ -105,8 +107,14 @@ export async function composeWorker(
 
   // What it does beside deliveries.
   const keepDays = config.HISTORY_RETENTION / DAY_MS;
+  const intakeSweeper =
+    movedHistory && new IntakeSweeper({ ...stores, ...movedHistory, ...core, openAccounts });
   const historyUpkeep =
-    movedHistory && new HistoryUpkeep({ ...stores, ...movedHistory, openAccounts, moveAfterMs, keepDays });
+    movedHistory &&
+    new HistoryUpkeep(
+      { ...stores, ...movedHistory, openAccounts, moveAfterMs, keepDays },
+      intakeSweeper ? [intakeSweeper] : [],
+    );
   const auditCompleter = new AuditCompleter(stores);
   const reporter = new WorkerReporter({
     ...stores,
@@ -120,6 +128,10 @@ export async function composeWorker(
   const stalledAfterMs = stallTimeoutOf(config);
   const stallWatch = new StallWatch({ ...stores, servedShards, stalledAfterMs });
   const pauseWatch = new PauseWatch(stores);
+  const rollbackWatch = new RollbackWatch({
+    ...stores,
+    onLoss: intakeSweeper ? [(loss) => intakeSweeper.compareAgain(loss)] : [],
+  });
   let isStopping = false;
   const opsServer = new OpsServer({
     host: config.WORKER_HOST,
@@ -132,7 +144,8 @@ export async function composeWorker(
 
   await historyUpkeep?.start();
   const port = await opsServer.start();
-  const parts = [releaser, verifier, auditCompleter, resharding, stallWatch, pauseWatch, reporter, sampler];
+  const watches = [stallWatch, pauseWatch, rollbackWatch];
+  const parts = [releaser, verifier, auditCompleter, resharding, ...watches, reporter, sampler];
   // Nothing begins before Redis has told its time, however long that takes.
   const begin = async () => {
     await redisClock.start((isTrusted) => servedShards.setMayServe(isTrusted));
@@ -151,7 +164,7 @@ export async function composeWorker(
       { name: 'readiness', stop: async () => void (isStopping = true) },
       { name: 'clock', stop: () => redisClock.stop() },
       // Parts that stop from here on take no more jobs, whatever waits.
-      { name: 'watches', stop: () => stopAll([stallWatch, pauseWatch]) },
+      { name: 'watches', stop: () => stopAll(watches) },
       {
         name: 'consumers',
         stop: () => stopAll([servedShards, verifier, auditCompleter, ...stopsOf(opened), ...consumers]),

@@ -40,6 +40,8 @@ export interface SharedSources {
   readonly countOpenBreakers: () => Promise<number>;
   /** Of each server. Called once for each gauge: cache the reading for a moment. */
   readonly readRedisLoads: () => Promise<readonly RedisLoad[]>;
+  /** When it was found that Redis went back, the newest time first. Milliseconds since the Unix epoch. */
+  readonly readRollbacks: () => Promise<readonly { readonly until: number }[]>;
   /** Called once for each gauge: cache the reading for a moment. */
   readonly readScheduled: () => Promise<ScheduledStanding>;
   /** Absent: there is no history. */
@@ -52,6 +54,8 @@ export interface HistoryStanding {
   /** How long one waits beyond its time, the one that does so for longest. Milliseconds. */
   lateMs(): Promise<number>;
   countRefused(): Promise<number>;
+  /** Accepted events that Redis has lost, and that wait for their webhooks. */
+  countOwed(): Promise<number>;
 }
 
 /**
@@ -166,6 +170,12 @@ export const sharedGauges: readonly PromGauge<SharedSources>[] = [
       ),
   }),
   gauge({
+    name: 'webhooks_redis_rolled_back_timestamp_seconds',
+    help: `When it was found that Redis had gone back to an earlier state, the last time, as a Unix time. Missing if it never was. ${SAME}`,
+    read: async ({ readRollbacks }) =>
+      (await readRollbacks()).slice(0, 1).map(({ until }) => ({ labels: {}, value: until / 1_000 })),
+  }),
+  gauge({
     name: 'webhooks_history_backlog',
     help: `Finished deliveries that are still in Redis, those that are not due to move included. Only with HISTORY_DATABASE_URL. ${SAME}`,
     read: async ({ history }) => (await history?.count()) ?? [],
@@ -179,6 +189,12 @@ export const sharedGauges: readonly PromGauge<SharedSources>[] = [
     name: 'webhooks_history_put_aside',
     help: `Deliveries that the history refused. They stay in Redis until hookferry-admin history retry-refused. Only with HISTORY_DATABASE_URL. ${SAME}`,
     read: async ({ history }) => (await history?.countRefused()) ?? [],
+  }),
+  gauge({
+    name: 'webhooks_intake_owed',
+    help: `Accepted events that Redis has lost, with their webhooks, so that they can't be sent again yet. Only with HISTORY_DATABASE_URL; missing while PostgreSQL is away. ${SAME}`,
+    read: async ({ history }) =>
+      (history && (await answerWithin(PATIENCE_MS / 2, history.countOwed()))) ?? [],
   }),
 ];
 

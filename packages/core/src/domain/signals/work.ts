@@ -83,6 +83,7 @@ export const workSignals = {
       | 'move jobs to their shards'
       | 'find finished deliveries'
       | 'restore the bounds of moved records'
+      | 'look for lost events'
       | 'queue due deliveries'
       | 'publish due events'
       | 'connect a listener'
@@ -93,7 +94,9 @@ export const workSignals = {
       | 'read the messages of listeners'
       | 'find accounts with open streams'
       | 'write to the stream of changes'
-      | 'read the stream of changes';
+      | 'read the stream of changes'
+      | 'watch whether Redis goes back'
+      | 'make good what Redis has lost';
     error: unknown;
   }>({
     level: 'warn',
