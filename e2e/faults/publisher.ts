@@ -45,6 +45,8 @@ export interface PublisherOptions {
   readonly acknowledged: AcknowledgedFile;
   readonly rates: Rates;
   readonly random: Random;
+  /** Whether nothing is pushed onto the queue. */
+  readonly isOverHttpOnly: boolean;
   /** How many events of the volume have arrived. */
   readonly countVolumeArrived: () => number;
 }
@@ -150,7 +152,8 @@ export class Publisher {
     const isOwnId = random.next() < 0.5 && isRepeated;
     const [event] = this.#build(type, 1, isOwnId);
     if (event === undefined) return 0;
-    const send = chance < 0.25 ? () => producer.publish(event) : () => publishOne(this.#nextTarget(), event);
+    const isPushed = chance < 0.25 && !this.options.isOverHttpOnly;
+    const send = isPushed ? () => producer.publish(event) : () => publishOne(this.#nextTarget(), event);
     this.#track(isOwnId ? this.#repeat([event], send) : this.#once([event], send));
     return 1;
   }

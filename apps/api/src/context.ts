@@ -1,5 +1,6 @@
 import { HeavyTurns } from '@hookferry/core/accounts/heavy-turns';
 import { RateLimit } from '@hookferry/core/accounts/limit-rate';
+import { keepCopies } from '@hookferry/core/accounts/redis-record-copies';
 import { AllowanceStore } from '@hookferry/core/accounts/redis-allowance-store';
 import { openCore } from '@hookferry/core/core/open-core';
 import { openProcess, STOPPING, type Unready } from '@hookferry/core/core/open-process';
@@ -38,8 +39,10 @@ export function openContext(config: ApiConfig, emit: Emit, beginSpan?: BeginSpan
   const own = openProcess({ config, role: 'answering', name: 'api', confirmedBy, emit });
   const { redis, shards, clock } = own;
   const heavyTurns = new HeavyTurns();
-  const core = openCore({ ...own, config, beginSpan, database: DATABASE, heavyTurns });
+  const whenCopiesAreAway = 'refused';
+  const core = openCore({ ...own, config, beginSpan, database: DATABASE, whenCopiesAreAway, heavyTurns });
   const { stores, recorders, connections, ...modules } = core;
+  if (stores.configurationCopy) keepCopies(redis, stores.configurationCopy);
   const inspectedQueues = config.QUEUE_INSPECTOR_ENABLED ? new InspectedQueues(redis, shards) : undefined;
   const transformPool = new TransformPool({ limits: transformLimitsOf(config, TRIALS_WAITING), emit });
   const bootstrap = new Repetition(async () => {

@@ -22,8 +22,10 @@ import { Operations } from '../operations/operations';
 import { Queues } from '../operations/queues';
 import { RefusedRecords } from '../operations/refused-records';
 import { Turns } from '../platform/batches';
+import { steadyClock } from '../platform/clock';
 import type { Allowance } from '../platform/duration';
 import type { Stoppable } from '../platform/timers';
+import { Intake } from '../publish/intake';
 import { Publishing } from '../publish/publishing';
 import { FanOuts, type PublishingParts } from '../publish/publishing-parts';
 import { ScheduledEvents } from '../publish/scheduled-events';
@@ -85,8 +87,11 @@ function openModules(parts: CoreParts, stores: Stores) {
   const maxEndpoints = config.MAX_WEBHOOKS ?? 0;
   const endpoints = new Endpoints({ ...stores, signingKeys, waitingDeliveries, maxEndpoints });
   const endpointHealth = new EndpointHealth(stores);
+  const { pgIntake, emit } = stores;
+  const isDurable = config.INTAKE === 'durable' && pgIntake !== undefined;
   const publishingParts: PublishingParts = {
     eventTypes,
+    intake: isDurable ? new Intake(pgIntake, emit, steadyClock) : undefined,
     maxEventBytes: config.MAX_EVENT_BYTES ?? 0,
     beginSpan: parts.beginSpan,
     routingTurns: new Turns(),

@@ -69,8 +69,11 @@ export interface StoreParts {
   readonly database: Pick<PgDatabaseOptions, 'applicationName' | 'readers' | 'writers'>;
   /** The shards whose held deliveries this process looks at. Absent: all. */
   readonly servedShards?: () => readonly QueueShard[];
-  /** What is configured has copies in PostgreSQL. While that is away, a change is refused, or copied later. Absent: it has none. */
-  readonly copies?: 'refused' | 'later' | undefined;
+  /**
+   * With `INTAKE=durable` what is configured has copies in PostgreSQL: while that is away, a change is refused, or copied later.
+   * Absent: it has none.
+   */
+  readonly whenCopiesAreAway?: 'refused' | 'later' | undefined;
   /** The heavy parts of requests are done in them. Absent: at once. */
   readonly heavyTurns?: HeavyTurns | undefined;
 }
@@ -115,7 +118,8 @@ export function openStores(parts: StoreParts) {
       : openMovedHistory({ ...parts.database, url, emit }, redis, retention, clock);
   const verificationStore = new VerificationStore(redis, atomic);
   const erasureQueue = new ErasureQueue(redis, shards);
-  const copying = parts.copies && movedHistory && { ...movedHistory, redis, whenAway: parts.copies, emit };
+  const whenAway = config.INTAKE === 'durable' ? parts.whenCopiesAreAway : undefined;
+  const copying = whenAway && movedHistory && { ...movedHistory, redis, whenAway, emit };
   const rebuilding = { redis, endpointStore, verificationStore, erasureQueue, clock, emit };
   const rehydrating = { eventStore, deliveryStore, usageRecorder, recordForm: config.RECORD_FORM };
   return {

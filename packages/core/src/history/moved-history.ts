@@ -11,8 +11,9 @@ import { PgAuditLog } from './database/pg-audit-log';
 import { PgDatabase, type PgDatabaseOptions } from './database/pg-database';
 import { PgHistory } from './database/pg-history';
 import { HistoryWriter } from './database/pg-history-writer';
-import { PgRollups } from './database/pg-rollups';
+import { PgIntake } from './database/pg-intake';
 import { PgRecordCopies } from './database/pg-record-copies';
+import { PgRollups } from './database/pg-rollups';
 import { requireSchema } from './database/pg-schema';
 import { PgWitness } from './database/pg-witness';
 
@@ -35,6 +36,7 @@ export function openMovedHistory(
     pgRollups: new PgRollups(historyDatabase),
     pgAuditLog: new PgAuditLog(historyDatabase),
     pgRecordCopies: new PgRecordCopies(historyDatabase),
+    pgIntake: new PgIntake(historyDatabase),
     pgWitness: new PgWitness(historyDatabase),
     historyWriter: new HistoryWriter(historyDatabase, clock),
     endedList: new EndedList(redis),

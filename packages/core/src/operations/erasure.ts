@@ -185,6 +185,8 @@ export class Erasure {
     const { accountStore, remainsStore, retention, clock, emit } = this.parts;
     const now = clock();
     await remainsStore.removeRest(account.id, now);
+    // Again: a request that was slow may have made something since.
+    await this.parts.configurationCopy?.eraseAccount(account.id);
     await accountStore.remove(account, now, now + retention.ageMs);
     emit({ name: 'account.erased', accountId: account.id, durationMs: now - erasingSince });
     return DONE;

@@ -7,7 +7,7 @@ import type { PgRecordCopies, RecordCopy } from '../history/database/pg-record-c
 import { AppError } from '../platform/app-error';
 import type { RedisClient } from '../platform/redis-connect';
 import { idOfMember, pagesNewestFirst } from '../platform/redis-timeline';
-import { WakeUpTimer } from '../platform/timers';
+import { settledWithin, WakeUpTimer } from '../platform/timers';
 
 export interface ConfigurationCopyParts {
   readonly redis: RedisClient;
@@ -22,6 +22,8 @@ export interface ConfigurationCopyParts {
 
 const RETRY_AFTER_MS = 5_000;
 const AT_ONCE = 200;
+const FILL_EVERY_MS = 3_600_000;
+const STOP_PATIENCE_MS = 1_000;
 
 /**
  * Copies in PostgreSQL of what is configured in Redis: so that a Redis that is lost can be filled again. A change, and the
@@ -34,6 +36,7 @@ export class ConfigurationCopy implements RecordCopies {
   /** Changed, and not copied yet. */
   readonly #missed = new Map<string, MissedCopy>();
   readonly #timer = new WakeUpTimer(() => this.#copyMissed());
+  readonly #filling = new WakeUpTimer(() => this.#fillAndGoOn());
 
   constructor(private readonly parts: ConfigurationCopyParts) {}
 
@@ -98,8 +101,23 @@ export class ConfigurationCopy implements RecordCopies {
     return added;
   }
 
+  /** Fill it now, and each hour. */
+  start(): void {
+    this.#filling.wakeUpIn(0);
+  }
+
   async stop(): Promise<void> {
-    await this.#timer.stop();
+    await settledWithin(STOP_PATIENCE_MS, Promise.all([this.#timer.stop(), this.#filling.stop()]));
+  }
+
+  async #fillAndGoOn(): Promise<void> {
+    try {
+      await this.fill();
+      this.#filling.wakeUpIn(FILL_EVERY_MS);
+    } catch (error) {
+      this.parts.emit({ name: 'task.failed', task: 'copy the configuration', error });
+      this.#filling.wakeUpIn(RETRY_AFTER_MS);
+    }
   }
 
   async #changeLocked<Reply>(record: MissedCopy, change: () => Promise<Reply>): Promise<Reply> {

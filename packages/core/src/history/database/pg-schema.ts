@@ -16,6 +16,7 @@ import {
 } from './history-schema';
 import { AUDIT_BY_ACCOUNT, AUDIT_SCHEMA } from './pg-audit-log';
 import type { PgDatabase } from './pg-database';
+import { INTAKE_SCHEMA } from './pg-intake';
 import { COPIES_SCHEMA } from './pg-record-copies';
 import { WITNESS_SCHEMA } from './pg-witness';
 
@@ -36,6 +37,7 @@ const MIGRATIONS = [
   TAKE_FROM_COUNTS,
   REQUEST_IDS,
   WITNESS_SCHEMA,
+  INTAKE_SCHEMA,
   COPIES_SCHEMA,
 ];
 
