@@ -92,7 +92,16 @@ async function openContext(redis: RedisClient, config: CliConfig, emit: Emit) {
   const newId = createNewId(clock);
   const shards = await findShards(redis, queuePrefix(config.REDIS_URL));
   const atomic = createAtomic(redis);
-  const core = openCore({ config, redis, shards, atomic, clock, emit, database: DATABASE, whenCopiesAreAway: 'refused' });
+  const core = openCore({
+    config,
+    redis,
+    shards,
+    atomic,
+    clock,
+    emit,
+    database: DATABASE,
+    whenCopiesAreAway: 'refused',
+  });
   // Before anything is copied: an empty Redis must not keep `rebuild` from its work.
   await core.accounts.ensureDefault();
   const { configurationCopy } = core.stores;

@@ -17,7 +17,8 @@ export function addRebuild(program: Command, { output, withContext }: Cli): void
     .action(async (given: unknown) => {
       const { json } = parseFlags(flagsSchema, given);
       await withContext(async ({ stores: { rebuild } }) => {
-        if (!rebuild) throw new Failure('There are no copies: they need INTAKE=durable and HISTORY_DATABASE_URL.');
+        if (!rebuild)
+          throw new Failure('There are no copies: they need INTAKE=durable and HISTORY_DATABASE_URL.');
         const counts = await rebuild.run();
         output.out(json ? formatJson(counts) : tableOf(counts));
         if (counts.failed > 0) {

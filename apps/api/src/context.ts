@@ -1,7 +1,7 @@
 import { HeavyTurns } from '@hookferry/core/accounts/heavy-turns';
 import { RateLimit } from '@hookferry/core/accounts/limit-rate';
-import { keepCopies } from '@hookferry/core/accounts/redis-record-copies';
 import { AllowanceStore } from '@hookferry/core/accounts/redis-allowance-store';
+import { keepCopies } from '@hookferry/core/accounts/redis-record-copies';
 import { openCore } from '@hookferry/core/core/open-core';
 import { openProcess, STOPPING, type Unready } from '@hookferry/core/core/open-process';
 import { AddressPolicy } from '@hookferry/core/deliver/egress/address-policy';

@@ -69,7 +69,9 @@ export class AccountStore {
     const member = timedMember(createdAt, id);
     const created = createAccount({ id, record: JSON.stringify(account), member, now: createdAt });
     const recorded = recordedOf(act, id, changesBetween({}, fieldsOf(account)));
-    const isNew = await replaceCopied(this.redis, copiedOf(id), () => makeChange(this.redis, created, recorded));
+    const isNew = await replaceCopied(this.redis, copiedOf(id), () =>
+      makeChange(this.redis, created, recorded),
+    );
     if (isNew) await this.#copy(account);
     return isNew;
   }

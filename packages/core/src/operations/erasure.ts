@@ -126,7 +126,8 @@ export class Erasure {
    * @throws AppError `not_found`; `conflict` for the operator's own account.
    */
   async account(id: AccountId, act?: Act): Promise<Account> {
-    const { accountStore, endpointStore, remainsStore, erasureQueue, configurationCopy, clock, emit } = this.parts;
+    const { accountStore, endpointStore, remainsStore, erasureQueue, configurationCopy, clock, emit } =
+      this.parts;
     if (id === DEFAULT_ACCOUNT) {
       throw new AppError(
         'conflict',

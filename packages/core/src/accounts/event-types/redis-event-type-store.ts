@@ -73,7 +73,9 @@ export class EventTypeStore {
     const fieldsBefore = before ? plainFields(inputOf(before)) : {};
     const recorded = recordedOf(act, name, changesBetween(fieldsBefore, plainFields(input)));
     const change = replaceEventType({ name, record: JSON.stringify(eventType), most: MAX_TYPES });
-    const record = await replaceCopied(this.redis, copiedOf(name), () => makeChange(this.redis, change, recorded));
+    const record = await replaceCopied(this.redis, copiedOf(name), () =>
+      makeChange(this.redis, change, recorded),
+    );
     if (record === undefined) throw tooMany();
     return parse(record);
   }
