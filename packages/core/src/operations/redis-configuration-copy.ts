@@ -205,7 +205,7 @@ export async function readRecord(
 }
 
 /** Redis lacks a record that was not removed. */
-export function beingBroughtBack(): AppError {
+function beingBroughtBack(): AppError {
   const detail = 'Redis has lost data, and gets them back. Try again in a moment.';
   return new AppError('storage_unavailable', detail, { retryAfterMs: RETRY_AFTER_MS });
 }

@@ -200,7 +200,7 @@ describePostgres('copies of what is configured', () => {
     await copy.eraseAccount(other.accountId);
     await stores.accounts.remove({ id: other.accountId, createdAt: NOW }, NOW, NOW);
     await client.flushdb();
-    for (const [key, dump] of dumps) await client.restore(key, 0, dump as Buffer);
+    for (const [key, dump] of dumps) await client.restore(key, 0, dump);
     await rebuild.run(since);
     expect(await stores.endpoints.find(one.accountId, one.id)).toMatchObject({ description: 'new' });
     expect(await stores.endpoints.find(one.accountId, added.id)).toEqual(added);
