@@ -135,7 +135,7 @@ async function actAndCheck(
     acknowledged: file,
     rates,
     random,
-    isOverHttpOnly: isDurable,
+    isDurable,
     countVolumeArrived: () => receivers.countAccepted(VOLUME_ENDPOINT),
   });
   const checks: Check[] = [];

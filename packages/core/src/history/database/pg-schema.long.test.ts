@@ -137,7 +137,7 @@ describePostgres('the schema of the history', () => {
       const rows = await server.query<{ name: string; definition: string }>(
         `SELECT indexname AS name, indexdef AS definition FROM pg_indexes WHERE tablename LIKE 'webhook\\_%'
          AND tablename NOT IN ('webhook_schema', 'webhook_retentions', 'webhook_audit',
-           'webhook_redis_epochs', 'webhook_redis_losses', 'webhook_records')`,
+           'webhook_redis_epochs', 'webhook_redis_losses', 'webhook_intake', 'webhook_records')`,
       );
       expect(rows.length).toBeGreaterThan(10);
       expect(
