@@ -1,7 +1,6 @@
 import { HeavyTurns } from '@hookferry/core/accounts/heavy-turns';
 import { RateLimit } from '@hookferry/core/accounts/limit-rate';
 import { AllowanceStore } from '@hookferry/core/accounts/redis-allowance-store';
-import { keepCopies } from '@hookferry/core/accounts/redis-record-copies';
 import { openCore } from '@hookferry/core/core/open-core';
 import { openProcess, STOPPING, type Unready } from '@hookferry/core/core/open-process';
 import { AddressPolicy } from '@hookferry/core/deliver/egress/address-policy';
@@ -42,7 +41,6 @@ export function openContext(config: ApiConfig, emit: Emit, beginSpan?: BeginSpan
   const whenCopiesAreAway = 'refused';
   const core = openCore({ ...own, config, beginSpan, database: DATABASE, whenCopiesAreAway, heavyTurns });
   const { stores, recorders, connections, ...modules } = core;
-  if (stores.configurationCopy) keepCopies(redis, stores.configurationCopy);
   const inspectedQueues = config.QUEUE_INSPECTOR_ENABLED ? new InspectedQueues(redis, shards) : undefined;
   const transformPool = new TransformPool({ limits: transformLimitsOf(config, TRIALS_WAITING), emit });
   const bootstrap = new Repetition(async () => {
