@@ -159,6 +159,7 @@ it('keeps an event that is not published yet, and nothing of one that was', asyn
   await data.fill(JSON.stringify(QUICK_WIN.data));
   await dialog.getByRole('button', { name: 'Publish', exact: true }).click();
   await page.waitForURL(/\/events\/evt_/);
+  await page.getByRole('heading', { name: QUICK_WIN.type }).waitFor();
   await page.goBack();
   await open();
   expect([await notice(page).count(), await dialog.getByLabel('Deliver at').inputValue()]).toEqual([0, '']);
