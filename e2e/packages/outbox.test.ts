@@ -21,7 +21,7 @@ import { QUICK_WIN } from '../support/samples';
 import { Stack } from '../support/stack';
 import { ConsumerProject, STRICT_COMPILER } from './consumer-project';
 import { PROJECT, packPackage, programOf } from './pack-package';
-import { findPythons, run } from './python-runtime';
+import { findPythons, run as runPython } from './python-runtime';
 import { runProgram, runWell } from './run-program';
 
 interface Events {
@@ -289,7 +289,7 @@ async function enqueueFromPython(): Promise<readonly string[]> {
   }
   const readme = blocksOf(await readFile(join(PROJECT, 'clients/python/README.md'), 'utf8'), 'python');
   const example = readme.find((block) => block.includes('hookferry.outbox')) ?? '';
-  const { output } = run(python.command, ['-c', `${example}${USE_FROM_PYTHON}`], {
+  const { output } = runPython(python.command, ['-c', `${example}${USE_FROM_PYTHON}`], {
     environment: { PYTHONPATH: join(PROJECT, 'clients/python/src') },
   });
   const ids: string[] = [];
