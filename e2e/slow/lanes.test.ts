@@ -36,7 +36,9 @@ it.each(['one server', 'a Cluster'])(
     const seen = () => receivers.reduce((sum, receiver) => sum + firstSights(receiver).length, 0);
     for (let count = 0, kills = 0; count < EVENTS; count += AT_ONCE) {
       const events = Array.from({ length: AT_ONCE }, () => QUICK_WIN);
-      const { body } = await client.expect<{ data: { id: string }[] }>(207, 'POST', '/v1/events/batch', { events });
+      const { body } = await client.expect<{ data: { id: string }[] }>(207, 'POST', '/v1/events/batch', {
+        events,
+      });
       published.push(...body.data.map(({ id }) => id));
       if (kills >= KILLS) continue;
       // In the middle of what is on its way.
@@ -48,7 +50,9 @@ it.each(['one server', 'a Cluster'])(
     }
     await until(async () => (seen() === WEBHOOKS * EVENTS ? true : undefined));
     for (const receiver of receivers) expect(firstSights(receiver)).toEqual(published);
-    expect(await until(async () => ((await lanesLeft(stack, cluster)).length === 0 ? 'none' : undefined))).toBe('none');
+    expect(
+      await until(async () => ((await lanesLeft(stack, cluster)).length === 0 ? 'none' : undefined)),
+    ).toBe('none');
 
     await Promise.all([...receivers.map((receiver) => receiver.stop()), stack.stop()]);
     await cluster?.remove();
@@ -68,7 +72,9 @@ async function lanesLeft(stack: Stack, cluster: RedisCluster | undefined): Promi
   try {
     const nodes = redis instanceof Cluster ? redis.nodes('master') : [redis];
     const keys = (await Promise.all(nodes.map((node) => node.keys('*')))).flat();
-    return keys.filter((key) => /^(lane|carried|behind-heads|held|order):/.test(key) || key.includes('lane/'));
+    return keys.filter(
+      (key) => /^(lane|carried|behind-heads|held|order):/.test(key) || key.includes('lane/'),
+    );
   } finally {
     redis.disconnect();
   }

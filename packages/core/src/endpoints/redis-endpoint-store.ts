@@ -152,7 +152,7 @@ export class EndpointStore {
       uidBefore: present === null ? undefined : this.#decode(present).uid,
       uid: endpoint.uid,
       most: Number.MAX_SAFE_INTEGER,
-      subscription: encodeSubscription(endpoint),
+      subscription: subscriptionOf(endpoint),
     });
     if ((await makeChange(this.redis, saved, undefined)) === 'uid_taken') throw uidTaken(endpoint.uid ?? '');
     return endpoint;

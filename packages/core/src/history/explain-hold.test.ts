@@ -63,7 +63,10 @@ it('says of those in a lane that its first one goes before them', async () => {
   const endpoint = buildEndpoint({ ordering: 'strict', rateLimit: 1 });
   const first = uniqueEventId();
   const lane = { first, isHeld: false, holds: [] };
-  expect(await explain(endpoint, uniqueEventId(), [], lane)).toEqual({ reason: 'ordering', until: undefined });
+  expect(await explain(endpoint, uniqueEventId(), [], lane)).toEqual({
+    reason: 'ordering',
+    until: undefined,
+  });
   expect(await explain(endpoint, first, [], lane)).toEqual({ reason: 'busy', until: undefined });
 });
 
