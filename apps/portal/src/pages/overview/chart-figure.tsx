@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import {
   type FocusEvent,
   type KeyboardEvent,
@@ -11,6 +13,7 @@ import {
 } from 'react';
 import { Link } from 'wouter';
 import { Button } from '../../components/button';
+import { locale } from '../../language/language';
 import { type Columns, csvOf, isNothing, type Series } from './columns';
 import styles from './overview.module.css';
 import type { PlotProps } from './plot';
@@ -22,7 +25,11 @@ const loadPlot = () => import('./plot').catch(() => ({ default: NoPlot }));
 const Plot = lazy(loadPlot);
 
 function NoPlot() {
-  return <p className={styles['none']}>The chart can’t be drawn here. The table says the same.</p>;
+  return (
+    <p className={styles['none']}>
+      <Trans>The chart can’t be drawn here. The table says the same.</Trans>
+    </p>
+  );
 }
 
 export interface ChartFigureProps extends Omit<PlotProps, 'columns'> {
@@ -52,14 +59,18 @@ export function ChartFigure({ title, columns, hrefOf: whereOf, onOpen, ...plot }
     const href = hrefOf(start, series);
     if (href !== undefined) onOpen?.(href);
   };
-  const name = title.toLowerCase().replaceAll(/\W+/g, '-');
+  const begin = columns?.begin === undefined ? undefined : beginText(columns.begin, columns);
+  const name = title.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '-');
   return (
     <figure ref={figure} className={styles['figure']} aria-labelledby={id} aria-busy={!columns}>
       <div className={styles['figureHead']}>
         <h2 id={id}>
           {title}
-          {columns?.begin !== undefined && (
-            <span className={styles['begin']}> since {beginText(columns.begin, columns)}</span>
+          {begin !== undefined && (
+            <span className={styles['begin']}>
+              {' '}
+              <Trans>since {begin}</Trans>
+            </span>
           )}
         </h2>
         <div className={styles['tools']}>
@@ -70,27 +81,27 @@ export function ChartFigure({ title, columns, hrefOf: whereOf, onOpen, ...plot }
             disabled={!columns}
             onClick={() => setTable(!isTable)}
           >
-            {isTable ? 'Chart' : 'Table'}
+            {isTable ? t`Chart` : t`Table`}
           </Button>
           <Button
             size="small"
             kind="quiet"
-            aria-label={`${title} as CSV`}
+            aria-label={t`${title} as CSV`}
             disabled={!columns}
             onClick={() => columns && saveText(`${name}.csv`, csvOf(columns))}
           >
-            CSV
+            <Trans>CSV</Trans>
           </Button>
           <Button
             size="small"
             kind="quiet"
-            aria-label={`${title} as PNG`}
+            aria-label={t`${title} as PNG`}
             disabled={!columns || isTable || isEmpty}
             onClick={() =>
               columns && saveChart(figure.current, { name: `${name}.png`, title, series: columns.series })
             }
           >
-            PNG
+            <Trans>PNG</Trans>
           </Button>
         </div>
       </div>
@@ -99,7 +110,11 @@ export function ChartFigure({ title, columns, hrefOf: whereOf, onOpen, ...plot }
       ) : (
         <>
           <div className={styles['chart']}>
-            {isEmpty && <p className={styles['none']}>Nothing in this period.</p>}
+            {isEmpty && (
+              <p className={styles['none']}>
+                <Trans>Nothing in this period.</Trans>
+              </p>
+            )}
             {columns && !isEmpty && (
               <Walk
                 title={title}
@@ -185,21 +200,23 @@ function Walk({ title, columns, format, at, onMove, onEnter, children }: WalkPro
     // The links of the values stay where they are.
     if (!currentTarget.closest('figure')?.contains(relatedTarget)) onMove(undefined);
   };
+  const time = timeText(columns, now);
   const values = columns.series.flatMap(({ label, values: all }) => {
     const value = all[now];
     return value === null || value === undefined ? [] : `${label} ${format(value)}`;
   });
+  const all = lists.format(values);
   return (
     <div
       className={styles['walk']}
       // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- an <input> could not have the chart in it
       role="slider"
       tabIndex={0}
-      aria-label={`${title}: the values of a time`}
+      aria-label={t`${title}: the values of a time`}
       aria-valuemin={0}
       aria-valuemax={last}
       aria-valuenow={now}
-      aria-valuetext={`${timeText(columns, now)}: ${values.join(', ') || 'nothing'}`}
+      aria-valuetext={values.length === 0 ? t`${time}: nothing` : t`${time}: ${all}`}
       onKeyDown={onKeyDown}
       onBlur={onBlur}
     >
@@ -228,7 +245,7 @@ function Legend({ columns, format, isSum, at, hrefOf }: LegendProps) {
   return (
     <>
       <p className={styles['moment']}>
-        {columns && at === undefined && (isSum ? 'All of this time' : 'Point at a time to see its values')}
+        {columns && at === undefined && (isSum ? t`All of this time` : t`Point at a time to see its values`)}
         {columns && at !== undefined && start !== undefined && (
           <LinkIf href={hrefOf?.(start)}>{timeText(columns, at)}</LinkIf>
         )}
@@ -257,14 +274,14 @@ function Legend({ columns, format, isSum, at, hrefOf }: LegendProps) {
   );
 }
 
-const clocks = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
+const clocks = new Intl.DateTimeFormat(locale, { hour: 'numeric', minute: '2-digit' });
 const DAY_MS = 86_400_000;
 
 function beginText(begin: number, { starts }: Columns): string {
   return (begin > (starts.at(-1) ?? 0) - DAY_MS ? clocks : times).format(begin);
 }
 
-const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
+const dates = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' });
 
 /** From when to when the time at a place of a chart goes. */
 function timeText({ starts, lengthMs }: Columns, index: number): string {
@@ -280,7 +297,8 @@ interface ValuesTableProps {
   readonly hrefOf: (start: number, series?: Series) => string | undefined;
 }
 
-const times = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const lists = new Intl.ListFormat(locale, { type: 'unit' });
+const times = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
 
 /** The newest first; times in which there was nothing are left out. */
 function ValuesTable({ title, columns: { starts, series }, format, hrefOf }: ValuesTableProps) {
@@ -290,11 +308,13 @@ function ValuesTable({ title, columns: { starts, series }, format, hrefOf }: Val
     .toReversed();
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by keys
-    <section className={styles['scroll']} aria-label={`${title}, as a table`} tabIndex={0}>
+    <section className={styles['scroll']} aria-label={t`${title}, as a table`} tabIndex={0}>
       <table className={styles['values']} aria-label={title}>
         <thead>
           <tr>
-            <th scope="col">From</th>
+            <th scope="col">
+              <Trans>From</Trans>
+            </th>
             {series.map(({ label }) => (
               <th key={label} scope="col">
                 {label}
@@ -319,7 +339,11 @@ function ValuesTable({ title, columns: { starts, series }, format, hrefOf }: Val
           ))}
         </tbody>
       </table>
-      {filled.length === 0 && <p className={styles['none']}>Nothing in this period.</p>}
+      {filled.length === 0 && (
+        <p className={styles['none']}>
+          <Trans>Nothing in this period.</Trans>
+        </p>
+      )}
     </section>
   );
 }

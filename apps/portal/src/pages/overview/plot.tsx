@@ -1,5 +1,7 @@
+import { t } from '@lingui/core/macro';
 import { useEffect, useEffectEvent, useRef } from 'react';
 import uPlot from 'uplot';
+import { locale } from '../../language/language';
 import 'uplot/dist/uPlot.min.css';
 import { type Columns, type Series, seriesAt, stacked } from './columns';
 import styles from './plot.module.css';
@@ -17,10 +19,10 @@ const BESIDE_PX = 72 + 32;
 const COUNTS = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 // Longer numbers have no room beside an axis, and are written as `200M`.
 const MOST_CHARACTERS = 9;
-const short = new Intl.NumberFormat(undefined, { notation: 'compact' });
+const short = new Intl.NumberFormat(locale, { notation: 'compact' });
 // From one time to the next beside the other axis: none touches another.
 const TIME_PX = 80;
-const FONT = '12px system-ui, sans-serif';
+const FONT = t`12px system-ui, sans-serif`;
 
 export interface PlotProps {
   readonly columns: Columns;
@@ -85,7 +87,7 @@ export default function Plot(props: DrawnPlotProps) {
     // The colours of a canvas are those of the moment at which it was drawn.
     const themes = new MutationObserver(redraw);
     themes.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme', 'style'] });
-    const scheme = matchMedia('(prefers-color-scheme: dark)');
+    const scheme = matchMedia(t`(prefers-color-scheme: dark)`);
     scheme.addEventListener('change', redraw);
     return () => {
       sizes.disconnect();
@@ -231,8 +233,8 @@ function indexAt(plot: uPlot, { starts, lengthMs }: Columns, left: number): numb
   return Math.floor((time - (starts[0] ?? 0)) / lengthMs);
 }
 
-const days = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
-const hours = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const days = new Intl.DateTimeFormat(locale, { month: 'short', day: 'numeric' });
+const hours = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' });
 
 function valueTexts(values: readonly number[], format: (value: number) => string): string[] {
   const texts = values.map((value) => format(value));

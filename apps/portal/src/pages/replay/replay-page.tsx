@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useMemo, useState } from 'react';
 import { useLocation } from 'wouter';
 import type { Delivery, DeliveryStatus } from '../../api/delivery-queries';
@@ -41,7 +43,7 @@ export function ReplayPage({ params: { id = '' } }: ReplayPageProps) {
   const { data: replay, error, refetch } = useReplayResults(id);
   return (
     <>
-      {replay ? <Head replay={replay} /> : <PageHeader title="Replay" parent={WEBHOOKS} />}
+      {replay ? <Head replay={replay} /> : <PageHeader title={t`Replay`} parent={WEBHOOKS} />}
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!replay && !error && <Skeleton lines={6} />}
       {replay && <HowFar replay={replay} />}
@@ -51,13 +53,13 @@ export function ReplayPage({ params: { id = '' } }: ReplayPageProps) {
   );
 }
 
-const WEBHOOKS = { href: '/webhooks', label: 'Webhooks' };
+const WEBHOOKS = { href: '/webhooks', label: t`Webhooks` };
 
 function Head({ replay }: { readonly replay: Replay }) {
   const { data: webhook } = useWebhook(replay.webhook_id);
-  const parent = { href: `/webhooks/${replay.webhook_id}`, label: webhook ? nameOf(webhook) : 'Webhook' };
+  const parent = { href: `/webhooks/${replay.webhook_id}`, label: webhook ? nameOf(webhook) : t`Webhook` };
   return (
-    <PageHeader title="Replay" parent={parent} state={<ReplayStatus replay={replay} />}>
+    <PageHeader title={t`Replay`} parent={parent} state={<ReplayStatus replay={replay} />}>
       {!hasEnded(replay) && <Cancel id={replay.id} />}
     </PageHeader>
   );
@@ -69,7 +71,7 @@ function Cancel({ id }: { readonly id: string }) {
   if (!mayReplay) return null;
   return (
     <Button kind="danger" isBusy={cancel.isPending} onClick={() => cancel.mutate()}>
-      Cancel
+      <Trans>Cancel</Trans>
     </Button>
   );
 }
@@ -77,6 +79,7 @@ function Cancel({ id }: { readonly id: string }) {
 function HowFar({ replay }: { readonly replay: ReplayWithResults }) {
   const { id, status, mode, since, until, rate, found, enqueued, erased, ended_at: finishedAt } = replay;
   const done = replay.dry_run ? found : enqueued;
+  const [perSecond, left] = [formatCount(rate), formatCount(erased)];
   return (
     <>
       <output className={`${lead['lead']} ${lead[toneOf(replay)]}`}>
@@ -86,22 +89,22 @@ function HowFar({ replay }: { readonly replay: ReplayWithResults }) {
       </output>
       <div className={styles['form']}>
         <Progress
-          label="Events put onto the queue"
+          label={t`Events put onto the queue`}
           done={done}
           of={status === 'counting' ? undefined : found}
         />
         <Facts
           facts={{
-            Id: <code>{id}</code>,
-            Range: (
+            [t`Id`]: <code>{id}</code>,
+            [t`Range`]: (
               <>
                 <Time at={since} /> – <Time at={until} />
               </>
             ),
-            Events: MODES[mode],
-            Rate: `${formatCount(rate)} per second`,
-            'Left out': erased > 0 ? `${formatCount(erased)}, whose payload was erased` : undefined,
-            Ended: finishedAt ? <Time at={finishedAt} /> : undefined,
+            [t`Events`]: MODES[mode],
+            [t`Rate`]: t`${perSecond} per second`,
+            [t`Left out`]: erased > 0 ? t`${left}, whose payload was erased` : undefined,
+            [t`Ended`]: finishedAt ? <Time at={finishedAt} /> : undefined,
           }}
         />
       </div>
@@ -110,9 +113,9 @@ function HowFar({ replay }: { readonly replay: ReplayWithResults }) {
 }
 
 const MODES: Readonly<Record<Replay['mode'], string>> = {
-  failed: 'those whose delivery failed',
-  missing: 'those without a delivery to this webhook',
-  all: 'all of its types',
+  failed: t`those whose delivery failed`,
+  missing: t`those without a delivery to this webhook`,
+  all: t`all of its types`,
 };
 
 const STATUSES = Object.entries(statuses) as readonly (readonly [
@@ -128,14 +131,16 @@ function ReplayDeliveries({ replay }: { readonly replay: ReplayWithResults }) {
   const columns = useMemo(() => deliveryColumns({ webhook_id: webhookId }, new Map()), [webhookId]);
   return (
     <Section
-      title="Its deliveries"
+      title={t`Its deliveries`}
       actions={
         <SelectField
-          label="Status"
+          label={t`Status`}
           value={status ?? ''}
           onChange={({ target }) => setStatus(STATUSES.find(([each]) => each === target.value)?.[0])}
         >
-          <option value="">All</option>
+          <option value="">
+            <Trans>All</Trans>
+          </option>
           {STATUSES.map(([each, [label]]) => (
             <option key={each} value={each}>
               {label}
@@ -145,14 +150,14 @@ function ReplayDeliveries({ replay }: { readonly replay: ReplayWithResults }) {
       }
     >
       <PagedTable
-        label="Its deliveries"
+        label={t`Its deliveries`}
         columns={columns}
         pages={pages}
         rowId={idOf}
         onOpen={({ id: delivery }) => navigate(`/deliveries/${encodeURIComponent(delivery)}`)}
         empty={
-          <Empty title="No deliveries">
-            <p>{status ? 'None has this status.' : 'It has queued none.'}</p>
+          <Empty title={t`No deliveries`}>
+            <p>{status ? t`None has this status.` : t`It has queued none.`}</p>
           </Empty>
         }
       />

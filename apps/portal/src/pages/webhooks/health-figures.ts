@@ -1,10 +1,11 @@
 import type { Health } from '../../api/webhook-queries';
+import { locale } from '../../language/language';
 import { formatSeconds } from '../operations/format';
 
 type Hour = Health['hours'][number];
 
-const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 2 });
-const whole = new Intl.NumberFormat();
+const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 2 });
+const whole = new Intl.NumberFormat(locale);
 
 /** Success of each hour from 0 to 1; null where nothing was sent. */
 export function rateOf({ successes, failures }: Hour): number | null {
