@@ -1,5 +1,5 @@
 import type { Bounds } from './one-job-state';
-import { ONE_DELIVERY, violationsOf, visitOneJob } from './visit-one-job';
+import { ONE_DELIVERY, visitOneJob } from './visit-one-job';
 
 // As large as it can be in a few seconds. With all accidents as well it is 667 128 states and half a minute: nothing
 // forbidden is among them either.
@@ -14,7 +14,7 @@ const TWO_DELIVERIES: Bounds = {
 describe('a delivery that has one job for life', () => {
   it('is never lost, never in two places and always found, whatever crashes and however often', () => {
     const findings = visitOneJob('one delivery, any number of faults', ONE_DELIVERY);
-    expect(violationsOf(findings)).toEqual({});
+    expect(findings.violations).toEqual({});
     expect([...findings.sightings.keys()]).toEqual(
       expect.arrayContaining([
         'a delivery that is held',
@@ -25,6 +25,6 @@ describe('a delivery that has one job for life', () => {
   });
 
   it('is so beside another one at the same gate', () => {
-    expect(violationsOf(visitOneJob('two deliveries, one fault', TWO_DELIVERIES))).toEqual({});
+    expect(visitOneJob('two deliveries, one fault', TWO_DELIVERIES).violations).toEqual({});
   });
 });

@@ -15,10 +15,11 @@ const counting: Protocol<Counters> = {
     }
   },
   keyOf: ({ mine, shared }) => `${mine},${shared}`,
-  sightings: {
-    'both are above zero': ({ after }) => after.mine > 0 && after.shared > 0,
+  forbidden: {
     'a counter falls': ({ before, after }) => after.mine < before.mine,
+    'both are 2': ({ after }) => after.mine === 2 && after.shared === 2,
   },
+  possible: { 'both are above zero': ({ after }) => after.mine > 0 && after.shared > 0 },
   isAtRest: ({ shared }) => shared === 2,
 };
 
@@ -33,6 +34,13 @@ describe('explore', () => {
     // To each of the four such states, from those that are one step before.
     expect(sightings.get('both are above zero')?.count).toBe(8);
     expect(sightings.has('a counter falls')).toBe(false);
+  });
+
+  it('gives what was seen that must not be, and the way to it', () => {
+    expect(explore(counting).violations).toEqual({
+      'both are 2': ['mine', 'mine', 'shared', 'shared'],
+      [STUCK]: ['mine', 'mine'],
+    });
   });
 
   it('tells of a state that ordinary steps lead from to no rest', () => {

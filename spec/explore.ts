@@ -11,13 +11,18 @@ export interface Taken<State> {
   readonly after: State;
 }
 
+/** What to look out for at every step that can be taken. */
+export type Watches<State> = Readonly<Record<string, (taken: Taken<State>) => boolean>>;
+
 export interface Protocol<State> {
   readonly initial: State;
   readonly stepsFrom: (state: State) => Iterable<Step<State>>;
   /** Two states are the same if their keys are. */
   readonly keyOf: (state: State) => string;
-  /** What to look out for at every step that can be taken. */
-  readonly sightings: Readonly<Record<string, (taken: Taken<State>) => boolean>>;
+  /** What must never be seen. */
+  readonly forbidden: Watches<State>;
+  /** What may be seen. That it is shows that the search comes to where it matters. */
+  readonly possible: Watches<State>;
   /** Nothing is left to do. Every state is expected to lead to such a one by ordinary steps alone. */
   readonly isAtRest: (state: State) => boolean;
 }
@@ -33,10 +38,19 @@ export interface Findings {
   readonly steps: number;
   /** Only what was seen. */
   readonly sightings: ReadonlyMap<string, Sighting>;
+  /** Of what must never be seen, a state that leads to none at rest included: what was, with the shortest way to it. */
+  readonly violations: Readonly<Record<string, readonly string[]>>;
 }
 
 /** The sighting of a state that leads to none at rest. */
 export const STUCK = 'stuck';
+
+/** Explores, and says how much there was to visit: what is claimed of all states is worth what their number is. */
+export function visit<State>(name: string, protocol: Protocol<State>): Findings {
+  const findings = explore(protocol);
+  process.stdout.write(`${name}: ${findings.states} states, ${findings.steps} steps\n`);
+  return findings;
+}
 
 /** Visits every state that can be reached, the nearest first. Takes memory for each: some hundred bytes. */
 export function explore<State>(protocol: Protocol<State>): Findings {
@@ -45,7 +59,7 @@ export function explore<State>(protocol: Protocol<State>): Findings {
   const ordinarySources: number[][] = [[]];
   const atRest: number[] = [];
   const sightings = new Map<string, Sighting>();
-  const watches = Object.entries(protocol.sightings);
+  const watches = Object.entries({ ...protocol.forbidden, ...protocol.possible });
 
   let steps = 0;
   let layer = [protocol.initial];
@@ -59,7 +73,9 @@ export function explore<State>(protocol: Protocol<State>): Findings {
     layer = nextLayer;
   }
   findStuck();
-  return { states: numbers.size, steps, sightings };
+  const violated = [...sightings].filter(([name]) => name === STUCK || name in protocol.forbidden);
+  const violations = Object.fromEntries(violated.map(([name, { trace }]) => [name, trace]));
+  return { states: numbers.size, steps, sightings, violations };
 
   function take(before: State, from: number, step: Step<State>, nextLayer: State[]): void {
     steps += 1;

@@ -1,7 +1,7 @@
 import type { Protocol, Step } from './explore';
 import { moverFaults, moverSteps, resendAccidents, resendSteps } from './one-job-history';
 import { runFaults, runSteps } from './one-job-run';
-import { oneJobSightings } from './one-job-sightings';
+import { forbidden, possible } from './one-job-sightings';
 import {
   type Change,
   type Choices,
@@ -42,7 +42,8 @@ export function oneJobForLife(choices: Choices): Protocol<State> {
     },
     stepsFrom: (state) => stepsFrom(state, choices),
     keyOf,
-    sightings: oneJobSightings,
+    forbidden,
+    possible,
     isAtRest: (state) => isAtRest(state, choices),
   };
 }

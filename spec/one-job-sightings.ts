@@ -1,8 +1,8 @@
-import type { Taken } from './explore';
+import type { Taken, Watches } from './explore';
 import type { Delivery, Run, State } from './one-job-state';
 
 /** What must never be seen, however many faults there are. */
-export const forbidden = {
+export const forbidden: Watches<State> = {
   'an acknowledged delivery without a job': ({ after }) =>
     after.deliveries.some(
       ({ publish, end, job }) => publish === 'acknowledged' && end === 'none' && job === 'absent',
@@ -45,10 +45,10 @@ export const forbidden = {
     startsOf(taken).some(({ of }) => taken.before.deliveries[of]?.log === 'moved'),
   'an end that is gone from Redis, and that the history has not': ({ after }) =>
     after.deliveries.some(({ log, end, row }) => log === 'moved' && row !== end),
-} satisfies Sightings;
+};
 
 /** What at-least-once delivery allows; the test says when. */
-const possible = {
+export const possible: Watches<State> = {
   'two requests in flight': (taken) =>
     startsOf(taken).some(({ of }) => taken.before.runs.some((run) => run.at === 'sending' && run.of === of)),
   'a request that starts after a recorded success': (taken) =>
@@ -65,11 +65,7 @@ const possible = {
   'a delivery that has moved and is sent again': (taken) =>
     startsOf(taken).some(({ of }) => taken.before.deliveries[of]?.row !== 'none'),
   'a delivery that succeeds': ({ after }) => after.deliveries.some(({ end }) => end === 'delivered'),
-} satisfies Sightings;
-
-type Sightings = Readonly<Record<string, (taken: Taken<State>) => boolean>>;
-
-export const oneJobSightings: Sightings = { ...forbidden, ...possible };
+};
 
 /** The runs whose request starts with this step. */
 function startsOf({ before, after }: Taken<State>): readonly Run[] {

@@ -1,7 +1,7 @@
 import { explore, STUCK } from './explore';
 import { oneJobForLife } from './one-job-for-life';
 import type { Bounds, Rule } from './one-job-state';
-import { ONE_DELIVERY, violationsOf, visitOneJob } from './visit-one-job';
+import { ONE_DELIVERY, visitOneJob } from './visit-one-job';
 
 const WITH_A_HISTORY: Bounds = {
   deliveries: 1,
@@ -18,7 +18,7 @@ const WITH_A_HISTORY: Bounds = {
 describe('a delivery that has one job for life', () => {
   it('is never lost, never in two places and always found, whatever crashes once', () => {
     const findings = visitOneJob('one delivery, one fault', { ...ONE_DELIVERY, faults: 1 });
-    expect(violationsOf(findings)).toEqual({});
+    expect(findings.violations).toEqual({});
     expect([...findings.sightings.keys()]).toEqual(
       expect.arrayContaining([
         'a delivery that is held',
@@ -43,12 +43,12 @@ describe('a delivery that has one job for life', () => {
     });
     expect(once.sightings.has('a run that is admitted after any recorded end')).toBe(true);
     expect(again.sightings.has('a run that is admitted after any recorded end')).toBe(false);
-    expect(violationsOf(again)).toEqual({});
+    expect(again.violations).toEqual({});
   });
 
   it('is so while it moves to a history, and is sent again from there', () => {
     const findings = visitOneJob('one delivery that moves, one fault', WITH_A_HISTORY);
-    expect(violationsOf(findings)).toEqual({});
+    expect(findings.violations).toEqual({});
     expect([...findings.sightings.keys()]).toEqual(
       expect.arrayContaining(['a delivery that has moved', 'a delivery that has moved and is sent again']),
     );
@@ -56,12 +56,12 @@ describe('a delivery that has one job for life', () => {
 
   it('is so while it moves, and its gate closes and opens', () => {
     const { gate: _gate, ...bounds } = { ...WITH_A_HISTORY, faults: 0 };
-    expect(violationsOf(visitOneJob('one delivery that moves, at a gate', bounds))).toEqual({});
+    expect(visitOneJob('one delivery that moves, at a gate', bounds).violations).toEqual({});
   });
 
   it('is so when two movers are at it', () => {
     const bounds: Bounds = { ...WITH_A_HISTORY, faults: 0, movers: 2 };
-    expect(violationsOf(visitOneJob('one delivery that two move, no fault', bounds))).toEqual({});
+    expect(visitOneJob('one delivery that two move, no fault', bounds).violations).toEqual({});
   });
 
   const SENT_ONCE_MORE = 'a request for a delivery whose record has moved';
@@ -79,7 +79,7 @@ describe('a delivery that has one job for life', () => {
   ])('relies on this, as it moves: %s', (without, seen, more) => {
     const bounds: Bounds = { ...WITH_A_HISTORY, faults: 0, ...more };
     const findings = explore(oneJobForLife({ bounds, admission: 'reads the gate', without }));
-    expect(Object.keys(violationsOf(findings))).toContain(seen);
+    expect(Object.keys(findings.violations)).toContain(seen);
   });
 
   it.each<[Rule, string]>([
@@ -96,6 +96,6 @@ describe('a delivery that has one job for life', () => {
   ])('relies on this: %s', (without, seen) => {
     const bounds: Bounds = { ...ONE_DELIVERY, faults: 1, accidents: 'none' };
     const findings = explore(oneJobForLife({ bounds, admission: 'reads the gate', without }));
-    expect(Object.keys(violationsOf(findings))).toContain(seen);
+    expect(Object.keys(findings.violations)).toContain(seen);
   });
 });

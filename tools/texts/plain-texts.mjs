@@ -9,11 +9,15 @@ const READ_BY_PROGRAMS =
   /^(?:className|id|href|src|type|name|role|rel|target|method|key|htmlFor|autoComplete|inputMode|form|value|style|as|variant|size|tone|kind|d|viewBox|fill|stroke.*|points|transform|preserveAspectRatio|aria-(?:controls|current|live|haspopup|describedby|labelledby|atomic|relevant)|data-.+|timeZone.*|dateStyle|font|mode)$/;
 /** Calls whose texts no viewer reads. */
 const NOT_SHOWN =
-  /^(?:Error|TypeError|querySelector|querySelectorAll|closest|matches|getElementById|addEventListener|removeEventListener|setAttribute|getAttribute|includes|startsWith|endsWith|RegExp|URL|Set|Map)$/;
+  /^(?:Error|TypeError|querySelector|querySelectorAll|closest|matches|getElementById|addEventListener|removeEventListener|setAttribute|getAttribute|includes|startsWith|endsWith|RegExp|URL|Set|Map|Super)$/;
 /** Says why in the same line or the one before: `// untranslated: a header's name`. */
 const REASON = /\/\/ untranslated: \S|\/\* untranslated: \S/;
-/** Words with a space between them, or one that begins as a sentence does. */
-const WORDED = /\p{L}[\p{L}’'.,;:…)]* +[(“]?\p{L}|^\P{L}*\p{Lu}\p{Ll}+[….:?!]?$|^[\p{L}]+…$/u;
+/** Words with a space between them, one that begins as a sentence does, or one beside a value. */
+const WORDED =
+  /\p{L}[\p{L}’'.,;:…)]* +[(“]?\p{L}|^\P{L}*\p{Lu}\p{Ll}+[….:?!]?$|^[\p{L}]+…$|^\p{Lu}?\p{Ll}+[:,.]? \{\}|^\{\}[:,.]? \p{Lu}?\p{Ll}+/u;
+/** Members that people read, such as the names of facts. */
+const NAME = /^\p{Lu}\p{Ll}{2,}$/u;
+const KEYS = /^(?:Enter|Escape|Home|End|Tab|Delete|Backspace)$/;
 
 /**
  * Texts of components that are plain strings: no message file has them.
@@ -31,7 +35,7 @@ export function findPlainTexts(code, path) {
   /** @type {string[]} */
   const faults = [];
   walk(root.program, (node, parent, name) => {
-    const text = textOf(node);
+    const text = isName(node, parent, name) ? node.name : textOf(node);
     if (text !== undefined && isWorded(node, text) && !isReadByProgram(node, parent, name)) {
       const line = node.loc.start.line;
       if (![lines[line - 1], lines[line - 2]].some((one) => REASON.test(one ?? '')))
@@ -54,6 +58,12 @@ function textOf(node) {
   return undefined;
 }
 
+/** `{ Status: … }`: no programmer's name begins like this. @param {Node} node @param {Node} parent @param {string} name */
+function isName(node, parent, name) {
+  const isKey = parent.type === 'ObjectProperty' && name === 'key' && !parent.computed && !parent.shorthand;
+  return isKey && node.type === 'Identifier' && NAME.test(node.name) && !KEYS.test(node.name);
+}
+
 /** @param {Node} node @param {string} text */
 function isWorded(node, text) {
   return node.type === 'JSXText' ? /\p{L}{2}/u.test(text) : WORDED.test(text.trim());
@@ -66,7 +76,7 @@ function isReadByProgram(node, parent, name) {
     case 'JSXAttribute':
       return READ_BY_PROGRAMS.test(jsxName(parent.name));
     case 'ObjectProperty':
-      return name === 'key' || READ_BY_PROGRAMS.test(parent.key.name ?? parent.key.value ?? '');
+      return name !== 'key' && READ_BY_PROGRAMS.test(parent.key.name ?? parent.key.value ?? '');
     case 'BinaryExpression':
       return /^[!=]==?$|^in$/.test(parent.operator);
     case 'MemberExpression':
@@ -98,7 +108,7 @@ function isLeftOut(node) {
 
 /** @param {Node} node */
 function calleeOf({ callee }) {
-  return callee.name ?? callee.property?.name ?? '';
+  return callee.name ?? callee.property?.name ?? callee.type;
 }
 
 /** @param {Node} name */

@@ -1,4 +1,5 @@
 import type { paths } from '@hookferry/client';
+import { t } from '@lingui/core/macro';
 import createClient, { type Client } from 'openapi-fetch';
 import type { ProblemDetails } from './problem';
 
@@ -54,9 +55,9 @@ function createdBy(path: string): CreatedKind | undefined {
 /** The API's response without a session, so that no request has to be made. */
 const NOBODY: ProblemDetails = {
   type: 'urn:hookferry:error:unauthenticated',
-  title: 'The session has ended',
+  title: t`The session has ended`,
   status: 401,
-  detail: 'This page needs a session.',
+  detail: t`This page needs a session.`,
   code: 'unauthenticated',
   request_id: '',
 };

@@ -1,4 +1,5 @@
 import type { components } from '@hookferry/client';
+import { t } from '@lingui/core/macro';
 
 export type ProblemDetails = components['schemas']['Problem'];
 export type ValidationError = components['schemas']['Fault'];
@@ -36,8 +37,9 @@ export class ProblemError extends Error {
 /** @param body of a response that is no success: a problem, or whatever a proxy in between wrote */
 export function problemOf(response: Response, body: unknown): ProblemError {
   if (!isProblem(body)) {
-    const detail = `The service responded with the status ${response.status}, without a reason.`;
-    return new ProblemError('The request failed', detail, response.status, 'unknown');
+    const { status } = response;
+    const detail = t`The service responded with the status ${status}, without a reason.`;
+    return new ProblemError(t`The request failed`, detail, status, 'unknown');
   }
   const { title, detail, code, request_id: requestId, errors } = body;
   const retryAt = retryTimeOf(response.headers.get('retry-after'));
@@ -51,8 +53,10 @@ function retryTimeOf(seconds: string | null): string | undefined {
 }
 
 export function unreachable(cause: unknown): ProblemError {
-  const detail = 'There was no response. Check your connection.';
-  return new ProblemError('The service can’t be reached', detail, 0, 'unreachable', undefined, [], { cause });
+  const detail = t`There was no response. Check your connection.`;
+  return new ProblemError(t`The service can’t be reached`, detail, 0, 'unreachable', undefined, [], {
+    cause,
+  });
 }
 
 function isProblem(body: unknown): body is ProblemDetails {

@@ -1,3 +1,6 @@
+import { plural, t } from '@lingui/core/macro';
+import { formatDate, formatDay } from '../language/formats';
+
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -9,28 +12,38 @@ const LONGEST_MS = 30 * DAY_MS;
 /** Within a minute: a list in which each second is told is not quiet to look at. */
 const FEW_SECONDS_MS = 10 * SECOND_MS;
 
-const day = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
-const dayOfYear = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric' });
-
 /** `2 min ago`, `in 3 h`, `Oct 3`: whole units, cut and not rounded. Both times in milliseconds since the Unix epoch. */
 export function agoText(at: number, now: number): string {
   const awayMs = Math.abs(now - at);
   if (awayMs >= LONGEST_MS) return dateText(new Date(at), new Date(now));
-  if (awayMs < FEW_SECONDS_MS) return at > now ? 'now' : 'just now';
-  const amount = amountText(awayMs);
-  return at > now ? `in ${amount}` : `${amount} ago`;
+  if (awayMs < FEW_SECONDS_MS) return at > now ? t`now` : t`just now`;
+  return at > now ? inText(awayMs) : beforeText(awayMs);
 }
 
-function amountText(ms: number): string {
-  if (ms < MINUTE_MS) return `${(Math.floor(ms / FEW_SECONDS_MS) * FEW_SECONDS_MS) / SECOND_MS} s`;
-  if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min`;
-  if (ms < DAY_MS) return `${Math.floor(ms / HOUR_MS)} h`;
-  const days = Math.floor(ms / DAY_MS);
-  return days === 1 ? '1 day' : `${days} days`;
+function inText(ms: number): string {
+  const { seconds, minutes, hours, days } = amountsIn(ms);
+  if (ms < MINUTE_MS) return t`in ${seconds} s`;
+  if (ms < HOUR_MS) return t`in ${minutes} min`;
+  return ms < DAY_MS ? t`in ${hours} h` : plural(days, { one: 'in # day', other: 'in # days' });
+}
+
+function beforeText(ms: number): string {
+  const { seconds, minutes, hours, days } = amountsIn(ms);
+  if (ms < MINUTE_MS) return t`${seconds} s ago`;
+  if (ms < HOUR_MS) return t`${minutes} min ago`;
+  return ms < DAY_MS ? t`${hours} h ago` : plural(days, { one: '# day ago', other: '# days ago' });
+}
+
+function amountsIn(ms: number) {
+  const seconds = (Math.floor(ms / FEW_SECONDS_MS) * FEW_SECONDS_MS) / SECOND_MS;
+  const [minutes = 0, hours = 0, days = 0] = [MINUTE_MS, HOUR_MS, DAY_MS].map((unit) =>
+    Math.floor(ms / unit),
+  );
+  return { seconds, minutes, hours, days };
 }
 
 function dateText(at: Date, now: Date): string {
-  return (at.getFullYear() === now.getFullYear() ? day : dayOfYear).format(at);
+  return at.getFullYear() === now.getFullYear() ? formatDay(at) : formatDate(at);
 }
 
 /** How long the text of `agoText` stays as it is, in milliseconds. */

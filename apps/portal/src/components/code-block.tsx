@@ -1,3 +1,4 @@
+import { plural, t } from '@lingui/core/macro';
 import { useMemo, useState } from 'react';
 import styles from './code-block.module.css';
 import { CopyButton } from './copy-button';
@@ -13,13 +14,13 @@ export interface CodeBlockProps {
 export function CodeBlock({ text, label }: CodeBlockProps) {
   const lines = useMemo(() => linesOf(text), [text]);
   return (
-    <div className={styles['block']}>
+    <div className={styles['block']} dir="ltr">
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex, jsx-a11y/prefer-tag-over-role -- what scrolls has to be reachable by the tab key, and no tag is a group without more */}
       <div role="group" tabIndex={0} aria-label={label} className={styles['scroll']}>
         {lines ? <Json key={text} lines={lines} /> : <pre>{text}</pre>}
       </div>
       <div className={styles['copy']}>
-        <CopyButton text={text} label={`Copy: ${label}`} />
+        <CopyButton text={text} label={t`Copy: ${label}`} />
       </div>
     </div>
   );
@@ -82,19 +83,26 @@ interface LineProps {
 
 function Line({ lines, index, isFolded, onToggle }: LineProps) {
   const { parts = [], endsAt = index } = lines[index] ?? {};
+  const count = lengthOf(lines, index);
+  const name = nameIn(parts);
   return (
     <>
-      {lengthOf(lines, index) >= FOLDABLE_LINES && (
+      {count >= FOLDABLE_LINES && (
         <button
           type="button"
           className={styles['fold']}
           aria-expanded={!isFolded}
-          aria-label={`Lines of ${nameIn(parts)}`}
+          aria-label={name === undefined ? t`Lines of the value` : t`Lines of ${name}`}
           onClick={onToggle}
         />
       )}
       <Parts parts={parts} />
-      {isFolded && <span className={styles['folded']}>{` … ${lengthOf(lines, index)} lines `}</span>}
+      {isFolded && (
+        <span className={styles['folded']}>
+          {' … '}
+          {plural(count, { one: '# line', other: '# lines' })}{' '}
+        </span>
+      )}
       {isFolded && <Parts parts={lines[endsAt]?.parts.filter(({ kind }) => kind !== 'space') ?? []} />}
       {'\n'}
     </>
@@ -110,8 +118,8 @@ function isLongList(lines: readonly JsonLine[], index: number): boolean {
   return lines[index]?.parts.at(-1)?.text === '[' && lengthOf(lines, index) >= LONG_LIST_LINES;
 }
 
-function nameIn(parts: readonly JsonPart[]): string {
-  return parts.find(({ kind }) => kind === 'name')?.text.slice(1, -1) ?? 'the value';
+function nameIn(parts: readonly JsonPart[]): string | undefined {
+  return parts.find(({ kind }) => kind === 'name')?.text.slice(1, -1);
 }
 
 function Parts({ parts }: { readonly parts: readonly JsonPart[] }) {

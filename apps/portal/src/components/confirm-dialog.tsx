@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import type { ReactNode } from 'react';
 import { Button } from './button';
 import styles from './confirm-dialog.module.css';
@@ -26,7 +27,7 @@ export function ConfirmDialog({
   title,
   children,
   confirmLabel,
-  closeLabel = 'Cancel',
+  closeLabel = t`Cancel`,
   isDangerous = false,
   isBusy = false,
   error = null,

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { useEffect, useState } from 'react';
 import { Button } from './button';
 import { useToasts } from './toasts';
@@ -28,7 +29,7 @@ export function CopyButton({ text, label, children }: CopyButtonProps) {
       setIsCopied(true);
     } catch {
       // A frame may be without the right, and plain http has no clipboard.
-      toasts.fail('This browser does not allow the page to copy. Select the text and copy it yourself.');
+      toasts.fail(t`This browser does not allow the page to copy. Select the text and copy it yourself.`);
     }
   };
 
@@ -36,11 +37,11 @@ export function CopyButton({ text, label, children }: CopyButtonProps) {
     <Button
       size="small"
       kind={children ? 'plain' : 'quiet'}
-      aria-label={isCopied ? 'Copied' : label}
+      aria-label={isCopied ? t`Copied` : label}
       title={label}
       onClick={() => void copy()}
     >
-      <span aria-live="polite">{isCopied ? 'Copied' : (children ?? 'Copy')}</span>
+      <span aria-live="polite">{isCopied ? t`Copied` : (children ?? t`Copy`)}</span>
     </Button>
   );
 }

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { type FormEvent, useState } from 'react';
 import { Button } from './button';
 import styles from './data-search.module.css';
@@ -34,7 +35,7 @@ export function DataSearch({ value, onSearch }: DataSearchProps) {
   return (
     <form className={styles['search']} onSubmit={search}>
       <TextField
-        label="Data contain"
+        label={t`Data contain`}
         placeholder={SEARCH_EXAMPLES}
         autoComplete="off"
         autoCapitalize="off"
@@ -47,7 +48,7 @@ export function DataSearch({ value, onSearch }: DataSearchProps) {
         }}
       />
       <Button type="submit" className={styles['go']}>
-        Search
+        {t`Search`}
       </Button>
     </form>
   );

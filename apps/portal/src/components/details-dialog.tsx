@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import type { ReactNode } from 'react';
 import { Button } from './button';
 import styles from './confirm-dialog.module.css';
@@ -16,7 +17,7 @@ export function DetailsDialog({ title, children, onClose }: DetailsDialogProps) 
       {children}
       <div className={styles['actions']}>
         <Button kind="primary" onClick={onClose}>
-          Close
+          {t`Close`}
         </Button>
       </div>
     </Modal>

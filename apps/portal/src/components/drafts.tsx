@@ -1,4 +1,7 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react';
+import { formatClock } from '../language/formats';
 import { Button } from './button';
 import styles from './drafts.module.css';
 
@@ -76,18 +79,19 @@ export function useDraft<Value>(place: string, initial: Value): Draft<Value> {
   };
 }
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
-
 /** Says that a form shows a draft of an earlier visit, and takes it away. */
 export function DraftNotice({ draft: { from, discard } }: { readonly draft: EarlierDraft }) {
   if (from === undefined) return null;
+  const time = formatClock(from);
   return (
     <p aria-live="polite" className={styles['notice']}>
       <span>
-        Your draft from <time dateTime={from.toISOString()}>{clock.format(from)}</time>, not saved yet.
+        <Trans>
+          Your draft from <time dateTime={from.toISOString()}>{time}</time>, not saved yet.
+        </Trans>
       </span>
       <Button size="small" onClick={discard}>
-        Discard
+        {t`Discard`}
       </Button>
     </p>
   );

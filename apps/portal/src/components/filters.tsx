@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { type ReactNode, useState } from 'react';
 import { Button } from './button';
 import styles from './filters.module.css';
@@ -17,7 +18,7 @@ export function Filters({ count, children }: FiltersProps) {
   return (
     <div className={styles['fold']}>
       <Button aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
-        {count > 0 ? `Filters (${count})` : 'Filters'}
+        {count > 0 ? t`Filters (${count})` : t`Filters`}
       </Button>
       {isOpen && children}
     </div>

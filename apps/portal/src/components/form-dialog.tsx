@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import type { FormEvent, ReactNode } from 'react';
 import { Button } from './button';
 import styles from './confirm-dialog.module.css';
@@ -45,7 +46,7 @@ export function FormDialog({
         {children}
         {error && <Problem error={error} />}
         <div className={styles['actions']}>
-          <Button onClick={cancel}>Cancel</Button>
+          <Button onClick={cancel}>{t`Cancel`}</Button>
           <Button type="submit" kind="primary" isBusy={isBusy}>
             {submitLabel}
           </Button>

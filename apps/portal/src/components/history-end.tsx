@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { useEffect, useEffectEvent } from 'react';
 import { Button } from './button';
 import styles from './read-on.module.css';
@@ -21,11 +22,10 @@ export function HistoryEnd({ isBusy, onRetry }: HistoryEndProps) {
   return (
     <output className={styles['more']}>
       <p>
-        The list ends here for now: older entries can’t be reached at the moment. The page tries again by
-        itself.
+        {t`The list ends here for now: older entries can’t be reached at the moment. The page tries again by itself.`}
       </p>
       <Button size="small" isBusy={isBusy} onClick={onRetry}>
-        Try again
+        {t`Try again`}
       </Button>
     </output>
   );

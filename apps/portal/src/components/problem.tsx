@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { createContext, useContext } from 'react';
 import { ProblemError } from '../api/problem';
 import { Button } from './button';
@@ -20,25 +22,26 @@ export interface ProblemProps {
 type Words = readonly [title: string, text?: string];
 export type ProblemWords = Partial<Record<ProblemError['code'], Words>>;
 
-const TOO_LITTLE: Words = ['Your link does not allow that', 'It was made for less.'];
+const TOO_LITTLE: Words = [t`Your link does not allow that`, t`It was made for less.`];
 
 /** For people who came by a link: the API speaks to programs, which have keys. */
 const USUAL_WORDS: ProblemWords = {
-  unauthenticated: ['The session has ended', 'Your request needs a new session.'],
+  unauthenticated: [t`The session has ended`, t`Your request needs a new session.`],
   insufficient_scope: TOO_LITTLE,
   operator_only: TOO_LITTLE,
   precondition_failed: [
-    'Somebody else changed it in the meantime',
-    'Nothing was saved, and nothing that you typed is lost.',
+    t`Somebody else changed it in the meantime`,
+    t`Nothing was saved, and nothing that you typed is lost.`,
   ],
 };
 
 /** Of what is only read. */
-const READ_AGAIN = 'The page tries again by itself. If it stays like this, tell the operator of the service.';
+const READ_AGAIN = t`The page tries again by itself. If it stays like this, tell the operator of the service.`;
 
 /** An error: its cause, the request's id for the log, and the next step. */
-export function Problem({ error, onRetry, retryLabel = 'Try again', words = USUAL_WORDS }: ProblemProps) {
+export function Problem({ error, onRetry, retryLabel = t`Try again`, words = USUAL_WORDS }: ProblemProps) {
   const problem = error instanceof ProblemError ? error : undefined;
+  const requestId = problem?.requestId;
   const [title, text] = wordsOf(error, words);
   return (
     <div role="alert" className={styles['problem']}>
@@ -55,10 +58,12 @@ export function Problem({ error, onRetry, retryLabel = 'Try again', words = USUA
       )}
       <p>{problem?.isPassing && onRetry ? READ_AGAIN : nextStep(problem)}</p>
       {problem?.status === 401 && <EntryLink />}
-      {problem?.requestId && (
+      {requestId && (
         <p className={styles['request']}>
-          Request <code>{problem.requestId}</code>
-          <CopyButton text={problem.requestId} label="Copy the request’s id" />
+          <Trans>
+            Request <code>{requestId}</code>
+          </Trans>
+          <CopyButton text={requestId} label={t`Copy the request’s id`} />
         </p>
       )}
       {problem?.retryAt !== undefined && (
@@ -84,7 +89,8 @@ interface WaitingButtonProps {
 /** The time that the service wants to be asked nothing, which passes. */
 function WaitingButton({ until, label, onRetry }: WaitingButtonProps) {
   const seconds = useCountdown(until);
-  const text = seconds > 0 ? `${label} in ${formatCountdown(seconds)}` : label;
+  const time = formatCountdown(seconds);
+  const text = seconds > 0 ? t`${label} in ${time}` : label;
   if (!onRetry) return <p>{text}</p>;
   return (
     <Button size="small" disabled={seconds > 0} onClick={onRetry}>
@@ -96,27 +102,27 @@ function WaitingButton({ until, label, onRetry }: WaitingButtonProps) {
 /** To the operator's page that gives a session, if there is one. */
 function EntryLink() {
   const href = useContext(WayIn)();
-  return href === undefined ? null : <a href={href}>Open the portal again</a>;
+  return href === undefined ? null : <a href={href}>{t`Open the portal again`}</a>;
 }
 
 function wordsOf(error: Error, words: ProblemWords): readonly [title: string, text: string] {
-  if (!(error instanceof ProblemError)) return ['This page has a fault', error.message];
+  if (!(error instanceof ProblemError)) return [t`This page has a fault`, error.message];
   const [title, text] = words[error.code] ?? [error.title];
   return [title, text ?? error.detail];
 }
 
 function nextStep(problem: ProblemError | undefined): string {
   if (!problem)
-    return 'Reload the page. If the fault comes back, tell the operator of the service what you did.';
-  if (problem.status === 0) return 'The service may have received the request: check before you try again.';
-  if (problem.status === 401) return 'Open the portal again with a new link.';
-  if (problem.status === 403) return 'Ask the person who gave you the link for one that does.';
-  if (problem.status === 404) return 'It may have been deleted, or it may have expired.';
-  if (problem.status === 409) return 'Something changed in the meantime: check it again.';
+    return t`Reload the page. If the fault comes back, tell the operator of the service what you did.`;
+  if (problem.status === 0) return t`The service may have received the request: check before you try again.`;
+  if (problem.status === 401) return t`Open the portal again with a new link.`;
+  if (problem.status === 403) return t`Ask the person who gave you the link for one that does.`;
+  if (problem.status === 404) return t`It may have been deleted, or it may have expired.`;
+  if (problem.status === 409) return t`Something changed in the meantime: check it again.`;
   if (problem.status === 412)
-    return 'Load it as it is now, with your changes in it. Check it, and save again.';
-  if (problem.status === 429) return 'There were too many requests at once: wait a moment.';
+    return t`Load it as it is now, with your changes in it. Check it, and save again.`;
+  if (problem.status === 429) return t`There were too many requests at once: wait a moment.`;
   if (problem.isPassing)
-    return 'Try again in a moment. If the error stays, give the request’s id to the operator.';
-  return 'Correct the fields that are named, and try again.';
+    return t`Try again in a moment. If the error stays, give the request’s id to the operator.`;
+  return t`Correct the fields that are named, and try again.`;
 }

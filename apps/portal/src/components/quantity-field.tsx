@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { useState } from 'react';
 import { TextField, type TextFieldProps } from './field';
 
@@ -8,7 +9,7 @@ export interface Unit {
   readonly factor: number;
 }
 
-export const MIBIBYTES: Unit = { name: 'MiB', factor: 1_048_576 };
+export const MIBIBYTES: Unit = { name: t`MiB`, factor: 1_048_576 };
 
 interface QuantityFieldProps extends Omit<TextFieldProps, 'value' | 'onChange' | 'type'> {
   readonly unit: Unit;
@@ -19,13 +20,14 @@ interface QuantityFieldProps extends Omit<TextFieldProps, 'value' | 'onChange' |
 
 /** A number with its unit in the label, such as seconds for a member that has milliseconds. */
 export function QuantityField({ unit, label, value, onChange, ...field }: QuantityFieldProps) {
+  const { name } = unit;
   const [typed, setTyped] = useState(() => shownIn(unit, value));
   // `1.` and `1` are the same number: what is typed stays as long as it means the value.
   const shown = storedOf(unit, typed) === value ? typed : shownIn(unit, value);
   return (
     <TextField
       {...field}
-      label={`${label}, ${unit.name}`}
+      label={t`${label}, ${name}`}
       inputMode="decimal"
       pattern="[0-9]*[.,]?[0-9]*"
       value={shown}

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Button } from './button';
 import styles from './read-on.module.css';
 import { Time } from './time';
@@ -15,11 +17,13 @@ export function ReadOn({ isBusy, onReadOn, searchedTo }: ReadOnProps) {
     <p className={styles['more']}>
       {searchedTo && (
         <>
-          Searched back to <Time at={searchedTo} />{' '}
+          <Trans>
+            Searched back to <Time at={searchedTo} />
+          </Trans>{' '}
         </>
       )}
       <Button isBusy={isBusy} onClick={onReadOn}>
-        {isBusy ? 'Searching further back…' : 'Search further back'}
+        {isBusy ? t`Searching further back…` : t`Search further back`}
       </Button>
     </p>
   );

@@ -1,14 +1,17 @@
 import { depthOf, parsedOrUndefined } from '@hookferry/core/platform/json';
+import { t } from '@lingui/core/macro';
+import { formatCount } from '../language/formats';
 
 const MAX_BYTES = 1_024;
 const MAX_DEPTH = 8;
+const EXAMPLE = '{"order":{"id":4711}}';
 
 /** Values of these kinds are looked for at any place of the data. */
 const TEXT_OR_NUMBER = /^["\d-]/;
 const MEMBER = /^([^\s={}"[\]]+)\s*=\s*(.+)$/s;
 
 /** How people write a search for data, in every field that takes one. */
-export const SEARCH_EXAMPLES = '4711, or order.id=4711';
+export const SEARCH_EXAMPLES = t`4711, or order.id=4711`;
 
 /**
  * The search that a text means, as the API takes it: `order.id=4711` and `{"order":{"id":4711}}` are a member with its
@@ -39,14 +42,14 @@ export function typedOf(search: string): string {
 export function faultOfSearch(search: string): string | undefined {
   if (search === '') return undefined;
   const value = parsedOrUndefined(search);
-  if (value === undefined)
-    return 'This is not JSON. Names and texts need double quotes: {"order":{"id":4711}}';
-  if (new TextEncoder().encode(search).length > MAX_BYTES) return 'This is too long: at most 1,024 bytes.';
+  if (value === undefined) return t`This is not JSON. Names and texts need double quotes: ${EXAMPLE}`;
+  const most = formatCount(MAX_BYTES);
+  if (new TextEncoder().encode(search).length > MAX_BYTES) return t`This is too long: at most ${most} bytes.`;
   if (isTextOrNumber(search.trim())) return undefined;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return 'This is not a JSON object. It must look like this: {"order":{"id":4711}}';
+    return t`This is not a JSON object. It must look like this: ${EXAMPLE}`;
   }
-  return depthOf(search) > MAX_DEPTH ? 'This is nested too deeply: at most 8 levels.' : undefined;
+  return depthOf(search) > MAX_DEPTH ? t`This is nested too deeply: at most ${MAX_DEPTH} levels.` : undefined;
 }
 
 function isTextOrNumber(text: string): boolean {

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { CopyButton } from './copy-button';
 import styles from './short-id.module.css';
 
@@ -10,7 +11,7 @@ export function ShortId({ id }: { readonly id: string }) {
     <span className={styles['id']}>
       <code title={id}>{shortId(id)}</code>
       <span className={styles['copy']}>
-        <CopyButton text={id} label={`Copy ${id}`} />
+        <CopyButton text={id} label={t`Copy ${id}`} />
       </span>
     </span>
   );

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import styles from './skeleton.module.css';
 
 export interface SkeletonProps {
@@ -7,7 +8,7 @@ export interface SkeletonProps {
 
 export function Skeleton({ lines = 3 }: SkeletonProps) {
   return (
-    <output aria-label="Loading" className={styles['lines']}>
+    <output aria-label={t`Loading`} className={styles['lines']}>
       {Array.from({ length: lines }, (_, line) => (
         <span key={line} className={styles['line']} />
       ))}

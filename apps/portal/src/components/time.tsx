@@ -1,14 +1,10 @@
 import { type KeyboardEvent, lazy, Suspense, useContext, useEffect, useRef, useState } from 'react';
+import { formatShortTime, formatTime, formatZone } from '../language/formats';
 import { agoLastsMs, agoText } from './ago';
 import styles from './time.module.css';
 import type { TimeTipProps } from './time-tip';
 import { FocusedRow } from './use-row-focus';
 
-const long = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
-const day = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
-// As in `long`: one form of clock in all pages.
-const clock = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit', second: '2-digit' });
-const zone = new Intl.DateTimeFormat(undefined, { timeZoneName: 'short' });
 // The largest that a timer takes.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -66,7 +62,7 @@ export function Time({ at, form = 'long' }: TimeProps) {
             container={isInFocusedRow === undefined ? null : document.getElementById('content')}
           >
             <span>{inZone(new Date(at))}</span>
-            <span>{inUtc(at)}</span>
+            <span dir="ltr">{inUtc(at)}</span>
           </Tip>
         </Suspense>
       )}
@@ -99,7 +95,7 @@ function usePointedAt() {
 
 function textOf(form: TimeProps['form'], at: Date) {
   if (form === 'ago') return <Ago key={at.getTime()} at={at.getTime()} />;
-  return form === 'short' ? `${day.format(at)}, ${clock.format(at)}` : long.format(at);
+  return form === 'short' ? formatShortTime(at) : formatTime(at);
 }
 
 /** Changes by itself, each one alone: the list around it is not drawn again. */
@@ -113,9 +109,6 @@ function Ago({ at }: { readonly at: number }) {
   return agoText(at, now);
 }
 
-function inZone(at: Date): string {
-  const name = zone.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? '';
-  return `${long.format(at)} ${name}`;
-}
+const inZone = (at: Date) => `${formatTime(at)} ${formatZone(at)}`;
 
 const inUtc = (at: string) => `${at.replace('T', ' ').replace('Z', '')} UTC`;

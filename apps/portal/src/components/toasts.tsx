@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import {
   createContext,
   type FocusEvent,
@@ -56,7 +57,7 @@ export function ToastProvider({ children }: { readonly children: ReactNode }) {
     <ToastsContext value={toasts}>
       {children}
       {/* There from the start: screen readers read out what comes into it. */}
-      <section className={styles['viewport']} aria-label="Notifications" aria-live="polite">
+      <section className={styles['viewport']} aria-label={t`Notifications`} aria-live="polite">
         {shown.map((toast) => (
           <ToastNote key={toast.id} toast={toast} onClose={() => close(toast.id)} />
         ))}
@@ -106,7 +107,7 @@ function ToastNote({ toast: { kind, text, action }, onClose }: ToastNoteProps) {
             {action.label}
           </button>
         )}
-        <button type="button" className={styles['close']} aria-label="Dismiss" onClick={onClose}>
+        <button type="button" className={styles['close']} aria-label={t`Dismiss`} onClick={onClose}>
           ✕
         </button>
       </div>

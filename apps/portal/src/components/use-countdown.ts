@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { useEffect, useState } from 'react';
 
 const SECOND_MS = 1_000;
@@ -17,8 +18,8 @@ const DAY_SECONDS = 86_400;
 /** `3 d 4 h`, `1:02:03`, `2:03`: days and hours only where there are any. */
 export function formatCountdown(seconds: number): string {
   const days = Math.floor(seconds / DAY_SECONDS);
-  if (days > 0) return `${days} d ${Math.floor((seconds % DAY_SECONDS) / 3_600)} h`;
-  const hours = Math.floor(seconds / 3_600);
+  const hours = Math.floor((seconds % DAY_SECONDS) / 3_600);
+  if (days > 0) return t`${days} d ${hours} h`;
   const minutes = Math.floor((seconds % 3_600) / 60);
   const parts = hours > 0 ? [hours, padded(minutes)] : [minutes];
   return [...parts, padded(seconds % 60)].join(':');

@@ -2,7 +2,7 @@ import { i18n, type Messages } from '@lingui/core';
 
 /** Those that the portal speaks, each by its own name. */
 export const LANGUAGES = {
-  en: 'English',
+  en: 'English', // untranslated: its own name
 } as const;
 
 export type Language = keyof typeof LANGUAGES;
@@ -15,11 +15,19 @@ const files: Partial<Record<Language, MessageFile>> = {};
 const RIGHT_TO_LEFT: ReadonlySet<string> = new Set(['ar']);
 const STORED_AS = 'hookferry.language';
 
-/** It stays as it is until the page is loaded anew: texts may be constants. */
+/** It stays as it is until the page is loaded again: texts may be constants. */
 export const language = findLanguage();
 
+export const direction = RIGHT_TO_LEFT.has(language) ? 'rtl' : 'ltr';
+
+// Digits and days as in ids, URLs and UTC times, which stand beside them.
+const WITH_LATIN_DIGITS = { numberingSystem: 'latn', calendar: 'gregory' };
+
 /** How numbers and times are written: as the viewer's own region does, where it has this language. */
-export const locale = viewersLanguages().find((one) => languageOf(one) === language) ?? language;
+export const locale = new Intl.Locale(
+  viewersLanguages().find((one) => languageOf(one) === language) ?? language,
+  direction === 'rtl' ? WITH_LATIN_DIGITS : {},
+).toString();
 
 // Those with values come compiled: what is a text is one as it stands.
 i18n.setMessagesCompiler((text) => [text]);
@@ -30,7 +38,7 @@ export { i18n };
 /** Without its message file the portal speaks English. */
 export async function loadLanguage(): Promise<void> {
   document.documentElement.lang = language;
-  document.documentElement.dir = RIGHT_TO_LEFT.has(language) ? 'rtl' : 'ltr';
+  document.documentElement.dir = direction;
   const file = await files[language]?.().catch(() => undefined);
   if (file) i18n.loadAndActivate({ locale: language, locales: [locale], messages: file.messages });
 }

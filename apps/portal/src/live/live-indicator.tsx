@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { useEffect, useState } from 'react';
 import { useLiveStatus } from './live-context';
 import type { LiveStatus } from './live-feed';
@@ -7,13 +8,13 @@ import { useHasOld } from './outage-notice';
 type Shown = 'live' | 'connecting' | 'lost' | 'polling' | 'none';
 
 const TEXTS: Readonly<Record<Shown, readonly [label: string, title: string]>> = {
-  live: ['Live', 'Changes are shown as they happen'],
-  connecting: ['Connecting', 'Not connected yet: the page checks for changes every 5 seconds'],
+  live: [t`Live`, t`Changes are shown as they happen`],
+  connecting: [t`Connecting`, t`Not connected yet: the page checks for changes every 5 seconds`],
   lost: [
-    'Not live',
-    'The connection was lost: the page checks for changes every 5 seconds, and connects again by itself',
+    t`Not live`,
+    t`The connection was lost: the page checks for changes every 5 seconds, and connects again by itself`,
   ],
-  polling: ['Not live', 'There is no stream of changes: the page checks for changes every 5 seconds'],
+  polling: [t`Not live`, t`There is no stream of changes: the page checks for changes every 5 seconds`],
   none: ['', ''],
 };
 

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { notifyManager, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useSyncExternalStore } from 'react';
 import styles from './outage-notice.module.css';
@@ -9,7 +10,7 @@ export function OutageNotice() {
   return (
     <output className={hasOld ? styles['notice'] : undefined}>
       {hasOld &&
-        'The service does not respond as it should. What you see may be old; the page looks again by itself.'}
+        t`The service does not respond as it should. What you see may be old; the page looks again by itself.`}
     </output>
   );
 }

@@ -58,6 +58,7 @@ export class SessionStore {
     if (this.#state.kind !== 'active') return undefined;
     const { session, accountInView } = this.#state;
     return {
+      // untranslated: a header
       authorization: `Bearer ${session.token}`,
       ...(accountInView !== undefined && { 'x-account-id': accountInView }),
     };

@@ -20,6 +20,7 @@ export function createSignIn(api: Api): SignIn {
   return {
     byCode,
     async byKey(key) {
+      // untranslated: a header
       const headers = { authorization: `Bearer ${key}` };
       const { capabilities } = await ask(api.GET('/v1/me', { headers }));
       const { url } = await ask(api.POST('/v1/portal-sessions', { body: { capabilities }, headers }));

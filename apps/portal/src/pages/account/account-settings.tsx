@@ -10,7 +10,7 @@ import { Problem } from '../../components/problem';
 import { MIBIBYTES, QuantityField } from '../../components/quantity-field';
 import { Section } from '../../components/section';
 import { useToasts } from '../../components/toasts';
-import { formatBytes } from '../accounts/format-bytes';
+import { formatBytes } from '../../language/formats';
 import { settingWords } from '../webhook-form/setting-words';
 import styles from './account.module.css';
 

@@ -7,7 +7,7 @@ import { queryKeys } from '../../api/query-keys';
 import { Facts } from '../../components/facts';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
-import { formatBytes } from '../accounts/format-bytes';
+import { formatBytes } from '../../language/formats';
 import styles from './account.module.css';
 
 type Usage = components['schemas']['AccountUsage'];

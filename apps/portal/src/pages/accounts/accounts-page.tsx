@@ -10,9 +10,9 @@ import { Empty } from '../../components/empty';
 import { PagedTable } from '../../components/paged-table';
 import { ShortId } from '../../components/short-id';
 import { Time } from '../../components/time';
+import { formatBytes } from '../../language/formats';
 import { PageHeader } from '../page-header';
 import { AccountStatus } from './account-status';
-import { formatBytes } from './format-bytes';
 import { NewAccountDialog } from './new-account-dialog';
 
 type Account = components['schemas']['AccountWithUsage'];

@@ -10,8 +10,8 @@ import { Facts } from '../../components/facts';
 import { SelectField } from '../../components/field';
 import { PagedTable } from '../../components/paged-table';
 import { Time } from '../../components/time';
+import { formatCount } from '../../language/formats';
 import { PageHeader } from '../page-header';
-import { formatCount } from '../webhooks/health-figures';
 import { KINDS, MESSAGE_STATES, TOPICS } from './contact-texts';
 import styles from './contacts.module.css';
 

@@ -4,8 +4,8 @@ import { type EventType, useEventTypes } from '../../api/event-type-queries';
 import { type Column, DataTable } from '../../components/data-table';
 import { Problem } from '../../components/problem';
 import { TextWithCode } from '../../components/text-with-code';
+import { formatCount } from '../../language/formats';
 import { PageHeader } from '../page-header';
-import { formatCount } from '../webhooks/health-figures';
 import { EventOrigin } from './event-origin';
 import styles from './event-types-page.module.css';
 

@@ -5,11 +5,11 @@ import { type Delivery, useDeliveries } from '../../api/delivery-queries';
 import { useExplanations } from '../../api/event-queries';
 import type { Tone } from '../../components/badge';
 import { Time } from '../../components/time';
+import { formatCount } from '../../language/formats';
 import { responseOf } from '../deliveries/response-of';
 import { useWebhookNames } from '../deliveries/use-webhook-names';
 import { whyHeld } from '../delivery/story';
 import styles from '../delivery/story.module.css';
-import { formatCount } from '../webhooks/health-figures';
 
 type Event = components['schemas']['Event'];
 type Explanation = components['schemas']['Explanation'];

@@ -7,11 +7,11 @@ import { type Delivery, oneDelivery, useDeliveries } from '../../api/delivery-qu
 import { Button } from '../../components/button';
 import { Section } from '../../components/section';
 import { Time } from '../../components/time';
+import { formatCount } from '../../language/formats';
 import { StatusBadge } from '../deliveries/status-badge';
 import { useWebhookNames } from '../deliveries/use-webhook-names';
 import { formatGap, type Range, rangeOf } from '../delivery/story';
 import { Track } from '../delivery/timeline';
-import { formatCount } from '../webhooks/health-figures';
 import { type Lane, laneOf, stepsOfEvent } from './event-story';
 import styles from './event-timeline.module.css';
 

@@ -1,4 +1,4 @@
-import { formatBytes } from '../accounts/format-bytes';
+import { formatBytes } from '../../language/formats';
 import { formatSeconds, formatShare } from './format';
 
 it.each([

@@ -4,7 +4,7 @@ import { type Column, DataTable } from '../../components/data-table';
 import { SelectField } from '../../components/field';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
-import { formatBytes } from '../accounts/format-bytes';
+import { formatBytes } from '../../language/formats';
 import { ChartFigure } from '../overview/chart-figure';
 import type { Series } from '../overview/columns';
 import { accountColumns, type ChartActions, type DayRange } from './day-columns';

@@ -13,6 +13,7 @@ import {
 } from 'react';
 import { Link } from 'wouter';
 import { Button } from '../../components/button';
+import { formatClock, formatDate, formatTimeRange, formatTimeToMinute } from '../../language/formats';
 import { locale } from '../../language/language';
 import { type Columns, csvOf, isNothing, type Series } from './columns';
 import styles from './overview.module.css';
@@ -274,20 +275,17 @@ function Legend({ columns, format, isSum, at, hrefOf }: LegendProps) {
   );
 }
 
-const clocks = new Intl.DateTimeFormat(locale, { hour: 'numeric', minute: '2-digit' });
 const DAY_MS = 86_400_000;
 
 function beginText(begin: number, { starts }: Columns): string {
-  return (begin > (starts.at(-1) ?? 0) - DAY_MS ? clocks : times).format(begin);
+  return begin > (starts.at(-1) ?? 0) - DAY_MS ? formatClock(begin) : formatTimeToMinute(begin);
 }
-
-const dates = new Intl.DateTimeFormat(locale, { dateStyle: 'medium' });
 
 /** From when to when the time at a place of a chart goes. */
 function timeText({ starts, lengthMs }: Columns, index: number): string {
   const start = starts[index] ?? 0;
-  if (lengthMs >= DAY_MS) return dates.format(start);
-  return times.formatRange(start, start + lengthMs);
+  if (lengthMs >= DAY_MS) return formatDate(start);
+  return formatTimeRange(start, start + lengthMs);
 }
 
 interface ValuesTableProps {
@@ -298,7 +296,6 @@ interface ValuesTableProps {
 }
 
 const lists = new Intl.ListFormat(locale, { type: 'unit' });
-const times = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
 
 /** The newest first; times in which there was nothing are left out. */
 function ValuesTable({ title, columns: { starts, series }, format, hrefOf }: ValuesTableProps) {
@@ -326,7 +323,7 @@ function ValuesTable({ title, columns: { starts, series }, format, hrefOf }: Val
           {filled.map(({ start, values }) => (
             <tr key={start}>
               <th scope="row">
-                <LinkIf href={hrefOf(start)}>{times.format(new Date(start))}</LinkIf>
+                <LinkIf href={hrefOf(start)}>{formatTimeToMinute(start)}</LinkIf>
               </th>
               {values.map((value, i) => (
                 <td key={series[i]?.label}>

@@ -17,7 +17,7 @@ import { CopyButton } from '../../components/copy-button';
 import { TextAreaField, TextField } from '../../components/field';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
-import { locale } from '../../language/language';
+import { formatList } from '../../language/formats';
 import { useCan } from '../../session/session-context';
 import { responseOf } from '../deliveries/response-of';
 import { StatusBadge } from '../deliveries/status-badge';
@@ -114,9 +114,6 @@ function useHasArrived({ eventId, deliveryId }: Sent = {}): boolean {
   return [test.data, ...deliveries].some((delivery) => delivery?.status === 'delivered');
 }
 
-const and = new Intl.ListFormat(locale);
-const or = new Intl.ListFormat(locale, { type: 'disjunction' });
-
 /** What the session may do here, before somebody looks for a button that it does not have. */
 function Allowed() {
   const [mayChange, maySeeSecrets, mayPublish] = [useCan('webhooks'), useCan('secrets'), useCan('publish')];
@@ -128,7 +125,7 @@ function Allowed() {
   const those = (isWanted: boolean) =>
     all.filter(([isAllowed]) => isAllowed === isWanted).map(([, what]) => what);
   const [allowed, others] = [those(true), those(false)];
-  const [can, cannot] = [and.format(allowed), or.format(others)];
+  const [can, cannot] = [formatList(allowed), formatList(others, 'or')];
   return (
     <p>
       {allowed.length > 0

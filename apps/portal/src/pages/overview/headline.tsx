@@ -4,12 +4,9 @@ import { Fragment } from 'react';
 import { Link } from 'wouter';
 import type { Standing, Standings } from '../../api/metrics-queries';
 import type { WebhookWithHealth } from '../../api/webhook-queries';
-import { locale } from '../../language/language';
+import { formatClock, formatDay } from '../../language/formats';
 import { nameOf } from '../deliveries/webhook-names';
 import styles from './headline.module.css';
-
-const day = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short' });
-const hour = new Intl.DateTimeFormat(locale, { hour: 'numeric', minute: '2-digit' });
 
 interface HeadlineProps {
   readonly standings: Standings | undefined;
@@ -109,6 +106,6 @@ const DAY_MS = 86_400_000;
 
 function disabledText(webhook: WebhookWithHealth, at: number, now: number): string {
   const name = shortNameOf(webhook);
-  const [time, date] = [hour.format(at), day.format(at)];
+  const [time, date] = [formatClock(at), formatDay(at)];
   return at - now < DAY_MS ? t`${name} is disabled at ${time}` : t`${name} is disabled on ${date}`;
 }

@@ -6,11 +6,12 @@ import type { DeliveryMetrics, MetricsPoint, Standings } from '../../api/metrics
 import { type Column, DataTable } from '../../components/data-table';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
+import { formatCount, formatMs } from '../../language/formats';
 import { FAILED } from '../deliveries/filters-in-url';
 import { useWebhookNames } from '../deliveries/use-webhook-names';
 import { outcomes } from '../deliveries/words';
 import { PageHeader } from '../page-header';
-import { formatCount, formatMs, formatRate } from '../webhooks/health-figures';
+import { formatRate } from '../webhooks/health-figures';
 import { ChartFigure } from './chart-figure';
 import type { Series } from './columns';
 import { FirstRun } from './first-run';

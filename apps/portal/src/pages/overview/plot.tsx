@@ -1,6 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { useEffect, useEffectEvent, useRef } from 'react';
 import uPlot from 'uplot';
+import { formatCompact, formatDay } from '../../language/formats';
 import { locale } from '../../language/language';
 import 'uplot/dist/uPlot.min.css';
 import { type Columns, type Series, seriesAt, stacked } from './columns';
@@ -19,7 +20,6 @@ const BESIDE_PX = 72 + 32;
 const COUNTS = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 // Longer numbers have no room beside an axis, and are written as `200M`.
 const MOST_CHARACTERS = 9;
-const short = new Intl.NumberFormat(locale, { notation: 'compact' });
 // From one time to the next beside the other axis: none touches another.
 const TIME_PX = 80;
 const FONT = t`12px system-ui, sans-serif`;
@@ -233,13 +233,12 @@ function indexAt(plot: uPlot, { starts, lengthMs }: Columns, left: number): numb
   return Math.floor((time - (starts[0] ?? 0)) / lengthMs);
 }
 
-const days = new Intl.DateTimeFormat(locale, { month: 'short', day: 'numeric' });
 const hours = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' });
 
 function valueTexts(values: readonly number[], format: (value: number) => string): string[] {
   const texts = values.map((value) => format(value));
   if (texts.every(({ length }) => length <= MOST_CHARACTERS)) return texts;
-  return values.map((value) => short.format(value));
+  return values.map((value) => formatCompact(value));
 }
 
 /** The hour, or the day where one begins. */
@@ -247,7 +246,7 @@ function timeTexts(times: readonly number[], lengthMs: number): string[] {
   return times.map((time) => {
     const at = new Date(1_000 * time);
     const isDay = lengthMs >= 86_400_000 || (at.getHours() === 0 && at.getMinutes() === 0);
-    return (isDay ? days : hours).format(at);
+    return isDay ? formatDay(at) : hours.format(at);
   });
 }
 

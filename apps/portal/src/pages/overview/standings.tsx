@@ -6,7 +6,7 @@ import type { WebhookWithHealth } from '../../api/webhook-queries';
 import { type Column, DataTable } from '../../components/data-table';
 import { Section } from '../../components/section';
 import { Time } from '../../components/time';
-import { formatCount } from '../webhooks/health-figures';
+import { formatCount } from '../../language/formats';
 import styles from './overview.module.css';
 
 interface StandingsProps {

@@ -3,9 +3,9 @@ import { Plural } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { DeliveryMetrics, EventMetrics, MetricsPoint } from '../../api/metrics-queries';
-import { locale } from '../../language/language';
+import { formatCount, formatMs, formatNumber, formatPercent } from '../../language/formats';
 import { FAILED } from '../deliveries/filters-in-url';
-import { formatCount, formatMs, formatRate } from '../webhooks/health-figures';
+import { formatRate } from '../webhooks/health-figures';
 import styles from './overview.module.css';
 import { attemptsHref } from './period';
 
@@ -139,8 +139,6 @@ function durationTile(
   };
 }
 
-const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 });
-const times = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
 const MOST_PERCENT = 10;
 
 /** How much more there is than before. `undefined`: there was nothing, or it is not known. */
@@ -148,15 +146,13 @@ export function moreText(now: number, before: number | undefined): string | unde
   if (!before) return undefined;
   const change = now / before - 1;
   if (Math.abs(change) < 0.005) return t`as before`;
-  const [factor, share] = [times.format(change + 1), percent.format(Math.abs(change))];
+  const [factor, share] = [formatCount(Math.round(change + 1)), formatPercent(Math.abs(change))];
   if (change > MOST_PERCENT) return t`▲ ${factor} times before`;
   return change > 0 ? t`▲ ${share} more than before` : t`▼ ${share} less than before`;
 }
 
-const points = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 });
-
 function pointsText(change: number): string {
-  const size = points.format(Math.abs(change) * 100);
+  const size = formatNumber(Math.abs(change) * 100);
   if (Math.abs(change) * 1_000 < 0.5) return t`as before`;
   return change > 0 ? t`▲ ${size} points` : t`▼ ${size} points`;
 }

@@ -8,9 +8,9 @@ import { Button } from '../../components/button';
 import { DraftNotice, useDraft } from '../../components/drafts';
 import { TextField } from '../../components/field';
 import { Problem } from '../../components/problem';
+import { formatCount } from '../../language/formats';
 import { nameOf } from '../deliveries/webhook-names';
 import { PageHeader } from '../page-header';
-import { formatCount } from '../webhooks/health-figures';
 import { fromLocalInput, RANGES, toLocalInput } from './range';
 import styles from './replay.module.css';
 

@@ -1,8 +1,8 @@
 import { plural, t } from '@lingui/core/macro';
 import type { ReplayWithResults } from '../../api/replay-queries';
 import type { Tone } from '../../components/badge';
+import { formatCount } from '../../language/formats';
 import { locale } from '../../language/language';
-import { formatCount } from '../webhooks/health-figures';
 
 type Results = NonNullable<ReplayWithResults['results']>;
 

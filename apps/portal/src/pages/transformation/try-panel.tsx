@@ -12,7 +12,7 @@ import { SelectField } from '../../components/field';
 import { isJson, prettyJson } from '../../components/json-text';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
-import { locale } from '../../language/language';
+import { formatNumber, formatTime } from '../../language/formats';
 import { EVERY_EVENT, isWithin } from '../webhook-form/event-choice';
 import styles from './transformation.module.css';
 
@@ -52,7 +52,7 @@ export function TryPanel({ webhook, code, onFault }: TryPanelProps) {
             <optgroup label={t`The last events of its types`}>
               {events.map(({ id, type, created_at: at }) => (
                 <option key={id} value={`event ${id}`}>
-                  {type}, {new Date(at).toLocaleString(locale)}
+                  {type}, {formatTime(new Date(at))}
                 </option>
               ))}
             </optgroup>
@@ -98,7 +98,7 @@ function placeText(line: number, column: number | null): string {
 function Result({ tried }: { readonly tried: Tried }) {
   const { outcome, body, headers, error, logs, duration_ms: took } = tried;
   const [tone, text] = OUTCOMES[outcome];
-  const duration = took.toLocaleString(locale, { maximumFractionDigits: 1 });
+  const duration = formatNumber(took);
   return (
     <div className={styles['result']}>
       <p className={styles['verdict']}>

@@ -13,9 +13,9 @@ import { SelectField } from '../../components/field';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
 import { Time } from '../../components/time';
+import { formatMs } from '../../language/formats';
 import { responseOf } from '../deliveries/response-of';
 import { isSubscribed } from '../webhook-form/event-choice';
-import { formatMs } from '../webhooks/health-figures';
 import styles from './webhook-page.module.css';
 
 // Whatever the webhook subscribes to first.

@@ -13,8 +13,8 @@ import { Button } from '../../components/button';
 import { ButtonLink } from '../../components/button-link';
 import { ConfirmDialog } from '../../components/confirm-dialog';
 import { useToasts } from '../../components/toasts';
+import { formatCount } from '../../language/formats';
 import { useCan } from '../../session/session-context';
-import { formatCount } from '../webhooks/health-figures';
 
 /** The actions on a webhook that the session may take. */
 export function WebhookActions({ webhook }: { readonly webhook: WebhookWithHealth }) {

@@ -14,9 +14,9 @@ import { CopyButton } from '../../components/copy-button';
 import { Facts } from '../../components/facts';
 import { shownIn } from '../../components/quantity-field';
 import { Time } from '../../components/time';
+import { formatCount } from '../../language/formats';
 import { authWordsOf } from '../webhook-form/auth-words';
 import { wordsOf } from '../webhook-form/setting-words';
-import { formatCount } from '../webhooks/health-figures';
 
 /** The settings that a webhook has. */
 export function WebhookFacts({ webhook }: { readonly webhook: WebhookWithHealth }) {

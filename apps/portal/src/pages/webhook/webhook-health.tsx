@@ -4,7 +4,7 @@ import { Facts } from '../../components/facts';
 import { Section } from '../../components/section';
 import { Sparkline } from '../../components/sparkline';
 import { Time } from '../../components/time';
-import { formatMs } from '../webhooks/health-figures';
+import { formatMs } from '../../language/formats';
 import styles from './webhook-page.module.css';
 
 /** How fast a webhook is, in the last 24 hours, and how much is sent to it at once. */

@@ -3,8 +3,8 @@ import { Link } from 'wouter';
 import type { Replay } from '../../api/replay-queries';
 import { Section } from '../../components/section';
 import { Time } from '../../components/time';
+import { formatCount } from '../../language/formats';
 import { ReplayStatus } from '../replay/replay-status';
-import { formatCount } from '../webhooks/health-figures';
 import styles from './webhook-page.module.css';
 
 /** The last ones of a webhook. */

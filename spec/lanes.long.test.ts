@@ -1,0 +1,49 @@
+import { visit } from './explore';
+import type { LaneBounds } from './lane-state';
+import { orderedLane } from './ordered-lane';
+import { parkingLane } from './parking-lane';
+
+const TWO: LaneBounds = { deliveries: 2, attempts: 1, faults: 1, accidents: 'none', record: 'with the end' };
+
+describe.each(['with the end', 'before the end'] as const)(
+  'with attempts recorded %s of the run',
+  (record) => {
+    it.each<[string, Partial<LaneBounds>]>([
+      ['one fault and two attempts', { attempts: 2 }],
+      ['one fault and all accidents', { accidents: 'all' }],
+      ['two faults', { faults: 2 }],
+    ])('a lane keeps the order and loses nothing, with %s', (name, more) => {
+      const bounds = { ...TWO, record, ...more };
+      const { sightings, violations } = visit(
+        `ordered lane, recorded ${record}, ${name}`,
+        orderedLane({ bounds }),
+      );
+      expect(violations).toEqual({});
+      expect(sightings.has('two requests in flight')).toBe(true);
+      expect(sightings.has('all delivered')).toBe(true);
+    });
+
+    it.each<[string, Partial<LaneBounds>]>([
+      ['no fault and two attempts', { attempts: 2, faults: 0 }],
+      ['one fault', {}],
+      ['all accidents', { faults: 0, accidents: 'all' }],
+      ['one delivery, two faults and all accidents', { deliveries: 1, faults: 2, accidents: 'all' }],
+    ])('a lane gives back what is parked, with %s', (name, more) => {
+      const bounds = { ...TWO, record, ...more };
+      const { sightings, violations } = visit(
+        `parking lane, recorded ${record}, ${name}`,
+        parkingLane({ bounds }),
+      );
+      expect(violations).toEqual({});
+      expect(sightings.has('one that is parked')).toBe(true);
+      expect(sightings.has('all delivered')).toBe(true);
+    });
+  },
+);
+
+it('a lane where deliveries are parked relies on this: what has a job gets no entry', () => {
+  const bounds: LaneBounds = { ...TWO, faults: 0, accidents: 'all' };
+  const without = 'what has a job gets no entry';
+  const { violations } = visit(`parking lane, without this: ${without}`, parkingLane({ bounds, without }));
+  expect(Object.keys(violations)).toContain('a delivery that has both');
+});
