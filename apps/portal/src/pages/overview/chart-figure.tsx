@@ -54,7 +54,7 @@ export function ChartFigure({ title, columns, hrefOf: whereOf, onOpen, ...plot }
     columns !== undefined && columns.series.every(({ values }) => values.every(isNothing[plot.kind]));
   const hrefOf = (start: number, series?: Series) =>
     columns && whereOf?.(start, start + columns.lengthMs, series);
-  const { pointed, pinned, setPointed, setPinned } = useMarks(columns);
+  const { pointed, pinned, setPointed, setPinned, leave } = useMarks(columns);
   const shown = pointed ?? pinned;
   const open = (start: number, series?: Series) => {
     const href = hrefOf(start, series);
@@ -123,6 +123,7 @@ export function ChartFigure({ title, columns, hrefOf: whereOf, onOpen, ...plot }
                 format={plot.format}
                 at={pinned}
                 onMove={setPinned}
+                onLeave={leave}
                 onEnter={(start) => open(start)}
               >
                 <Suspense fallback={<div aria-busy="true" />}>
@@ -130,9 +131,10 @@ export function ChartFigure({ title, columns, hrefOf: whereOf, onOpen, ...plot }
                     columns={columns}
                     {...plot}
                     onPick={whereOf && open}
-                    marked={pointed === undefined ? pinned : undefined}
+                    marked={pinned}
+                    isPointed={pointed !== undefined}
                     onPoint={setPointed}
-                    onTap={(index) => setPinned(index === pinned ? undefined : index)}
+                    onTap={(index) => setPinned(index === pinned ? undefined : index, true)}
                   />
                 </Suspense>
               </Walk>
@@ -155,14 +157,21 @@ export function ChartFigure({ title, columns, hrefOf: whereOf, onOpen, ...plot }
 function useMarks(columns: Columns | undefined) {
   const [pointed, setPointed] = useState<number>();
   const [pinnedAt, setPinnedAt] = useState<number>();
+  // What a finger has marked stays when it taps elsewhere.
+  const [stays, setStays] = useState(false);
   const pinned = columns?.starts.findIndex((start) => start === pinnedAt) ?? -1;
   const length = columns?.starts.length ?? 0;
   return {
     pointed: pointed !== undefined && pointed < length ? pointed : undefined,
     pinned: pinned < 0 ? undefined : pinned,
     setPointed,
-    setPinned: (index: number | undefined) =>
-      setPinnedAt(index === undefined ? undefined : columns?.starts[index]),
+    setPinned: (index: number | undefined, isTapped = false) => {
+      setPinnedAt(index === undefined ? undefined : columns?.starts[index]);
+      setStays(isTapped);
+    },
+    leave: () => {
+      if (!stays) setPinnedAt(undefined);
+    },
   };
 }
 
@@ -172,12 +181,14 @@ interface WalkProps {
   readonly format: (value: number) => string;
   readonly at: number | undefined;
   readonly onMove: (index: number | undefined) => void;
+  /** The keyboard goes elsewhere. */
+  readonly onLeave: () => void;
   readonly onEnter: (start: number) => void;
   readonly children: ReactNode;
 }
 
 /** Arrow keys, Home and End walk through the times of a chart, and screen readers say the values. Enter opens the list of one. */
-function Walk({ title, columns, format, at, onMove, onEnter, children }: WalkProps) {
+function Walk({ title, columns, format, at, onMove, onLeave, onEnter, children }: WalkProps) {
   const last = columns.starts.length - 1;
   const now = at ?? last;
   const steps: Readonly<Partial<Record<string, number>>> = {
@@ -199,7 +210,7 @@ function Walk({ title, columns, format, at, onMove, onEnter, children }: WalkPro
   };
   const onBlur = ({ relatedTarget, currentTarget }: FocusEvent) => {
     // The links of the values stay where they are.
-    if (!currentTarget.closest('figure')?.contains(relatedTarget)) onMove(undefined);
+    if (!currentTarget.closest('figure')?.contains(relatedTarget)) onLeave();
   };
   const time = timeText(columns, now);
   const values = columns.series.flatMap(({ label, values: all }) => {

@@ -41,6 +41,8 @@ export interface PlotProps {
 interface DrawnPlotProps extends PlotProps {
   /** The place of the time that is marked, whether or not the pointer is anywhere. */
   readonly marked: number | undefined;
+  /** The pointer is on the chart, which shows where. */
+  readonly isPointed: boolean;
   /** The pointer is at the time at this place; `undefined`: it has left the chart. */
   readonly onPoint: (index: number | undefined) => void;
   /** Somebody without a pointer has tapped on the time at this place. */
@@ -49,7 +51,19 @@ interface DrawnPlotProps extends PlotProps {
 
 /** A chart on a canvas. What is around it says the values, and takes the keys. */
 export default function Plot(props: DrawnPlotProps) {
-  const { columns, kind, format, isCount = false, most, marked, onRange, onPick, onPoint, onTap } = props;
+  const {
+    columns,
+    kind,
+    format,
+    isCount = false,
+    most,
+    marked,
+    isPointed,
+    onRange,
+    onPick,
+    onPoint,
+    onTap,
+  } = props;
   const place = useRef<HTMLDivElement>(null);
   const current = useRef<uPlot>(undefined);
   const range = useEffectEvent(onRange);
@@ -101,11 +115,11 @@ export default function Plot(props: DrawnPlotProps) {
     const { starts, lengthMs } = columns;
     const start = marked === undefined ? undefined : starts[marked];
     const plot = current.current;
-    if (!plot || start === undefined) return;
-    const left = plot.valToPos((start + lengthMs / 2) / 1_000, 'x');
+    if (!plot || isPointed) return;
+    const left = start === undefined ? -1 : plot.valToPos((start + lengthMs / 2) / 1_000, 'x');
     // Nobody pointed there.
-    plot.setCursor({ left, top: 0 }, false);
-  }, [marked, columns]);
+    plot.setCursor({ left, top: left < 0 ? -1 : 0 }, false);
+  }, [marked, isPointed, columns]);
 
   return <div ref={place} className={styles['plot']} aria-hidden="true" />;
 }
@@ -123,12 +137,23 @@ function dataOf({ starts, series }: Columns, kind: PlotProps['kind']): uPlot.Ali
 
 function optionsOf(
   element: HTMLElement,
-  { columns, kind, format, isCount, most, onRange, onPick, onPoint, onTap }: Omit<DrawnPlotProps, 'marked'>,
+  {
+    columns,
+    kind,
+    format,
+    isCount,
+    most,
+    onRange,
+    onPick,
+    onPoint,
+    onTap,
+  }: Omit<DrawnPlotProps, 'marked' | 'isPointed'>,
 ): uPlot.Options {
   const { starts, series, lengthMs } = columns;
   const colors = colorsOf(element);
   const inOrder = kind === 'bars' ? series.toReversed() : series;
   const barPx = (BAR_SHARE * (element.clientWidth - BESIDE_PX)) / starts.length;
+  let isFinger = false;
   const axis = { stroke: colors.text, font: FONT, ticks: { stroke: colors.line, width: 1 } };
   return {
     width: element.clientWidth,
@@ -198,12 +223,17 @@ function optionsOf(
       setCursor: [
         (plot) => {
           const { left = -1 } = plot.cursor;
-          const index = left < 0 ? -1 : indexAt(plot, columns, left);
+          const index = left < 0 || isFinger ? -1 : indexAt(plot, columns, left);
           onPoint(index in starts ? index : undefined);
         },
       ],
       ready: [
         (plot) => {
+          // After a tap, browsers send the events of a mouse that never leaves.
+          for (const type of ['pointerdown', 'pointermove'] as const)
+            plot.over.addEventListener(type, ({ pointerType }) => {
+              isFinger = pointerType === 'touch';
+            });
           plot.over.addEventListener('click', (event) => {
             const { offsetX, offsetY } = event;
             if (plot.select.width >= LEAST_DRAWN_PX) return;
@@ -211,7 +241,7 @@ function optionsOf(
             const start = starts[index];
             if (start === undefined) return;
             // A finger can't point before it chooses.
-            if (event instanceof PointerEvent && event.pointerType === 'touch') return onTap(index);
+            if (isFinger) return onTap(index);
             const height = plot.posToVal(offsetY, 'y');
             onPick?.(start, kind === 'bars' ? seriesAt(series, index, height) : undefined);
           });

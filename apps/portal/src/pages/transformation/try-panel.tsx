@@ -35,12 +35,12 @@ export function TryPanel({ webhook, code, onFault }: TryPanelProps) {
   const { data: types = [] } = useEventTypes();
   const events = useLastEvents(webhook.events);
   const asked = types.filter(({ name }) => isAskedFor(name, webhook.events));
-  const choices = [...events.map(({ id }) => `event ${id}`), ...asked.map(({ name }) => `type ${name}`)];
+  const choices = [...events.map(({ id }) => `event:${id}`), ...asked.map(({ name }) => `type:${name}`)];
   const [chosen, setChosen] = useState<string>();
   const on = chosen ?? choices[0];
   const trial = useTryTransformation(webhook.id);
   const run = () => {
-    const [kind, value = ''] = on?.split(' ') ?? [];
+    const [kind, value = ''] = on?.split(':') ?? [];
     const source = kind === 'event' ? { event_id: value } : { event_type: value };
     trial.mutate({ code, ...source }, { onSuccess: ({ error }) => onFault(error ?? undefined) });
   };
@@ -51,7 +51,7 @@ export function TryPanel({ webhook, code, onFault }: TryPanelProps) {
           {events.length > 0 && (
             <optgroup label={t`The last events of its types`}>
               {events.map(({ id, type, created_at: at }) => (
-                <option key={id} value={`event ${id}`}>
+                <option key={id} value={`event:${id}`}>
                   {type}, {formatTime(new Date(at))}
                 </option>
               ))}
@@ -59,7 +59,7 @@ export function TryPanel({ webhook, code, onFault }: TryPanelProps) {
           )}
           <optgroup label={t`Examples`}>
             {asked.map(({ name }) => (
-              <option key={name} value={`type ${name}`}>
+              <option key={name} value={`type:${name}`}>
                 {name}
               </option>
             ))}
