@@ -7,9 +7,9 @@ import { WatchedService } from './watched-service';
 const programs = prometheusOrSkip('dashboards and alerts beside a service that runs');
 const describeWith = programs ? describe : describe.skip;
 
-// There is no history here, no replica that confirms, and no webhook with code, an access token or a verification: nothing is counted of those.
+// There is no history here, no replica that confirms, no Redis that went back, and no webhook with code, an access token or a verification: nothing is counted of those.
 const isUnused = (expr: string) =>
-  /history_(backlog|put_aside|read)|redis_(replica|confirmation)_|transformation_duration|token_requests|webhooks_verification/.test(
+  /history_(backlog|put_aside|read)|redis_(replica|confirmation|rolled_back)_|transformation_duration|token_requests|webhooks_verification/.test(
     expr,
   );
 // By the objective, and a little more.

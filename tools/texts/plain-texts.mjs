@@ -3,7 +3,8 @@ import { parse } from '@babel/parser';
 
 /** What is within these is code or data in every language. */
 const NOT_WORDED = new Set(['code', 'pre', 'kbd', 'samp']);
-const MACROS = /^(?:t|msg|plural|select|selectOrdinal|defineMessage|Trans|Plural|Select|SelectOrdinal)$/;
+const MACROS = /^(?:t|msg|plural|select|selectOrdinal|defineMessage)$/;
+const JSX_MACROS = /^(?:Trans|Plural|Select|SelectOrdinal)$/;
 /** Attributes and members that programs read. */
 const READ_BY_PROGRAMS =
   /^(?:className|id|href|src|type|name|role|rel|target|method|key|htmlFor|autoComplete|inputMode|form|value|style|as|variant|size|tone|kind|d|viewBox|fill|stroke.*|points|transform|preserveAspectRatio|aria-(?:controls|current|live|haspopup|describedby|labelledby|atomic|relevant)|data-.+|timeZone.*|dateStyle|font|mode)$/;
@@ -14,9 +15,10 @@ const NOT_SHOWN =
 const REASON = /\/\/ untranslated: \S|\/\* untranslated: \S/;
 /** Words with a space between them, one that begins as a sentence does, or one beside a value. */
 const WORDED =
-  /\p{L}[\p{L}’'.,;:…)]* +[(“]?\p{L}|^\P{L}*\p{Lu}\p{Ll}+[….:?!]?$|^[\p{L}]+…$|^\p{Lu}?\p{Ll}+[:,.]? \{\}|^\{\}[:,.]? \p{Lu}?\p{Ll}+/u;
+  /\p{L}[\p{L}’'.,;:…)]* +[(“]?\p{L}|^\P{L}*\p{Lu}\p{Ll}+[….:?!]?$|^[\p{L}]+…$|^\p{Lu}?\p{Ll}+[:,.]? \{\}|^\{\}[:,.]? \(?\p{Lu}?\p{Ll}+|^\p{Lu}\p{Ll}+ \P{L}+$/u;
 /** Members that people read, such as the names of facts. */
-const NAME = /^\p{Lu}\p{Ll}{2,}$/u;
+const NAME = /^\p{Lu}\p{Ll}+$/u;
+const LETTERS = /\p{L}{2}/u;
 const KEYS = /^(?:Enter|Escape|Home|End|Tab|Delete|Backspace)$/;
 
 /**
@@ -34,9 +36,14 @@ export function findPlainTexts(code, path) {
   });
   /** @type {string[]} */
   const faults = [];
+  /** @type {Set<Node>} */
+  const shown = new Set();
   walk(root.program, (node, parent, name) => {
+    for (const one of textsBesideElements(node, parent)) shown.add(one);
     const text = isName(node, parent, name) ? node.name : textOf(node);
-    if (text !== undefined && isWorded(node, text) && !isReadByProgram(node, parent, name)) {
+    if (text === undefined) return !isLeftOut(node);
+    const isText = shown.has(node) ? LETTERS.test(text) : isWorded(node, text);
+    if (isText && !isReadByProgram(node, parent, name)) {
       const line = node.loc.start.line;
       if (![lines[line - 1], lines[line - 2]].some((one) => REASON.test(one ?? '')))
         faults.push(
@@ -58,6 +65,21 @@ function textOf(node) {
   return undefined;
 }
 
+/** In the place of an element: `{isNew ? 'new' : <Time />}`. @param {Node} node @param {Node} parent @returns {readonly Node[]} */
+function textsBesideElements(node, parent) {
+  const isChild = node.type === 'JSXExpressionContainer' && /^JSX(?:Element|Fragment)$/.test(parent.type);
+  const choices = choicesOf(isChild ? node.expression : node);
+  if (!isChild && !choices.some(({ type }) => /^JSX(?:Element|Fragment)$/.test(type))) return [];
+  return choices.filter(({ type }) => type === 'StringLiteral');
+}
+
+/** @param {Node} node @returns {readonly Node[]} */
+function choicesOf(node) {
+  if (node.type === 'ConditionalExpression') return [node.consequent, node.alternate].flatMap(choicesOf);
+  if (node.type === 'LogicalExpression') return [node.left, node.right].flatMap(choicesOf);
+  return [node];
+}
+
 /** `{ Status: … }`: no programmer's name begins like this. @param {Node} node @param {Node} parent @param {string} name */
 function isName(node, parent, name) {
   const isKey = parent.type === 'ObjectProperty' && name === 'key' && !parent.computed && !parent.shorthand;
@@ -66,7 +88,7 @@ function isName(node, parent, name) {
 
 /** @param {Node} node @param {string} text */
 function isWorded(node, text) {
-  return node.type === 'JSXText' ? /\p{L}{2}/u.test(text) : WORDED.test(text.trim());
+  return node.type === 'JSXText' ? LETTERS.test(text) : WORDED.test(text.trim());
 }
 
 /** @param {Node} node @param {Node} parent @param {string} name of the node in its parent */
@@ -97,7 +119,7 @@ function isReadByProgram(node, parent, name) {
 function isLeftOut(node) {
   if (node.type === 'JSXElement') {
     const name = jsxName(node.openingElement.name);
-    return MACROS.test(name) || NOT_WORDED.has(name);
+    return JSX_MACROS.test(name) || NOT_WORDED.has(name);
   }
   if (node.type === 'TaggedTemplateExpression') return true;
   if (node.type === 'CallExpression') return MACROS.test(calleeOf(node));

@@ -191,6 +191,7 @@ function sharedSourcesOf(core: WorkerCore): SharedSources {
     countDisabledEndpoints: () => core.endpointHealth.countDisabled(),
     countOpenBreakers: () => openBreakers.count(clock()),
     readRedisLoads: createKeepFor(LOADS_KEPT_MS, () => readRedisLoads(redis), steadyClock),
+    readRollbacks: () => core.rollbackStore.list(),
     history: endedList && {
       count: () => endedList.count(),
       lateMs: async () => Math.max(clock() - moveAfterMs - ((await endedList.oldest()) ?? clock()), 0),

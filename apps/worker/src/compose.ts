@@ -11,6 +11,7 @@ import { createEmit, type Emit, type SignalListener } from '@hookferry/core/doma
 import { HistoryUpkeep } from '@hookferry/core/history/mover/upkeep';
 import { DaySampler } from '@hookferry/core/operations/day-sampler';
 import { PauseWatch } from '@hookferry/core/operations/pause-watch';
+import { RollbackWatch } from '@hookferry/core/operations/rollback-watch';
 import { AttemptRate, WorkerReporter } from '@hookferry/core/operations/worker-reporter';
 import { steadyClock } from '@hookferry/core/platform/clock';
 import { formatDuration } from '@hookferry/core/platform/duration';
@@ -120,6 +121,7 @@ export async function composeWorker(
   const stalledAfterMs = stallTimeoutOf(config);
   const stallWatch = new StallWatch({ ...stores, servedShards, stalledAfterMs });
   const pauseWatch = new PauseWatch(stores);
+  const rollbackWatch = new RollbackWatch(stores);
   let isStopping = false;
   const opsServer = new OpsServer({
     host: config.WORKER_HOST,
@@ -132,7 +134,8 @@ export async function composeWorker(
 
   await historyUpkeep?.start();
   const port = await opsServer.start();
-  const parts = [releaser, verifier, auditCompleter, resharding, stallWatch, pauseWatch, reporter, sampler];
+  const watches = [stallWatch, pauseWatch, rollbackWatch];
+  const parts = [releaser, verifier, auditCompleter, resharding, ...watches, reporter, sampler];
   // Nothing begins before Redis has told its time, however long that takes.
   const begin = async () => {
     await redisClock.start((isTrusted) => servedShards.setMayServe(isTrusted));
@@ -151,7 +154,7 @@ export async function composeWorker(
       { name: 'readiness', stop: async () => void (isStopping = true) },
       { name: 'clock', stop: () => redisClock.stop() },
       // Parts that stop from here on take no more jobs, whatever waits.
-      { name: 'watches', stop: () => stopAll([stallWatch, pauseWatch]) },
+      { name: 'watches', stop: () => stopAll(watches) },
       {
         name: 'consumers',
         stop: () => stopAll([servedShards, verifier, auditCompleter, ...stopsOf(opened), ...consumers]),

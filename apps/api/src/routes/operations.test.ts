@@ -1,5 +1,6 @@
 import { type AccountId, DEFAULT_ACCOUNT } from '@hookferry/core/domain/account';
 import type { EndpointId } from '@hookferry/core/domain/endpoint';
+import { keys } from '@hookferry/core/domain/keys';
 import { tallyOf } from '@hookferry/core/endpoints/health/attempt-tally';
 import { HealthStore } from '@hookferry/core/endpoints/health/redis-health-store';
 import { DayStore } from '@hookferry/core/operations/redis-day-store';
@@ -75,6 +76,19 @@ describe('GET /v1/operations', () => {
       failed: 0,
       oldest_waiting_seconds: 0,
     });
+  });
+
+  it('tells when Redis went back, the newest time first', async () => {
+    await api.redis.client.zadd(keys.rollbacks, 2_000, `${keys.epoch(0)} 1000`, 3_000, `${keys.epoch(0)} `);
+    const found = async () => (await get('/v1/operations').expect(200)).body.redis_rollbacks;
+    let rollbacks: unknown[];
+    // It may have been read a moment ago.
+    do rollbacks = await found();
+    while (rollbacks.length === 0);
+    expect(rollbacks).toEqual([
+      { since: null, until: '1970-01-01T00:00:03.000Z' },
+      { since: '1970-01-01T00:00:01.000Z', until: '1970-01-01T00:00:02.000Z' },
+    ]);
   });
 
   it('is for operators only', async () => {
@@ -217,9 +231,9 @@ describe('GET /v1/operations/readiness', () => {
   });
 
   it('tells of a bootstrap key that is still in use, and of several encryption keys, without a search', async () => {
-    const keys = [TEST_ENCRYPTION_KEY, Buffer.alloc(32, 'old').toString('base64')].join(',');
+    const twoKeys = [TEST_ENCRYPTION_KEY, Buffer.alloc(32, 'old').toString('base64')].join(',');
     const bootstrapKey = `whk_${'b'.repeat(16)}_${'c'.repeat(52)}`;
-    const other = await startTestApi({ BOOTSTRAP_API_KEY: bootstrapKey, SECRETS_ENCRYPTION_KEY: keys });
+    const other = await startTestApi({ BOOTSTRAP_API_KEY: bootstrapKey, SECRETS_ENCRYPTION_KEY: twoKeys });
     try {
       const { body } = await request(other.url)
         .get('/v1/operations/readiness')

@@ -89,6 +89,17 @@ const pausedAccountSchema = z
   })
   .meta({ id: 'PausedAccount' });
 
+const rollbackSchema = z
+  .object({
+    since: timeSchema
+      .nullable()
+      .describe(
+        'From when on writes are lost, by the clock of Redis. Null: all of them, Redis came back empty.',
+      ),
+    until: timeSchema.describe('When it was found: what was written later is there.'),
+  })
+  .meta({ id: 'RedisRollback' });
+
 const heldByReasonSchema = z
   .object({
     disabled: count.describe('Their webhook is disabled.'),
@@ -124,6 +135,11 @@ const operationsSchema = z
     busiest_accounts: z
       .array(busyAccountSchema)
       .describe('The accounts with the most waiting deliveries: up to 10.'),
+    redis_rollbacks: z
+      .array(rollbackSchema)
+      .describe(
+        'When Redis went back to an earlier state, by a fail-over or from a backup: the last 10 times, the newest first. Publish the events of that time again, under the same ids.',
+      ),
   })
   .meta({ id: 'Operations' });
 
@@ -162,6 +178,10 @@ function presentOperations(operations: ServiceState): z.infer<typeof operationsS
       account_id: accountId,
       waiting,
       weight,
+    })),
+    redis_rollbacks: operations.rollbacks.map(({ since, until }) => ({
+      since: formatTimeOrNull(since),
+      until: formatTime(until),
     })),
   };
 }

@@ -2,7 +2,7 @@ import { deliveryIdOf } from '@hookferry/core/domain/delivery';
 import { endpointRefSchema } from '@hookferry/core/domain/endpoint';
 import { streamEnds } from '@hookferry/core/domain/signals/requests';
 import { AppError } from '@hookferry/core/platform/app-error';
-import { formatTime, formatTimeOrNull } from '@hookferry/core/platform/clock';
+import { formatTime, formatTimeOrNull, timeSchema } from '@hookferry/core/platform/clock';
 import type { StreamMessage } from '@hookferry/core/stream/change-reader';
 import type { ChangeStreams } from '@hookferry/core/stream/change-streams';
 import {
@@ -116,6 +116,18 @@ const streamedChangeSchema = z
         .describe('The change, the replay and its webhook.'),
     }),
     z.object({
+      event: z
+        .literal('redis.rolled_back')
+        .describe('Redis went back to an earlier state: what was accepted in that time may be lost.'),
+      id: shownCursorSchema,
+      data: z
+        .object({
+          since: timeSchema.nullable().describe('From when on. Null: everything is lost.'),
+          until: timeSchema.describe('Until when: what was accepted later is there.'),
+        })
+        .describe('Publish the events of that time again, under the same ids.'),
+    }),
+    z.object({
       event: z.literal('end').describe('The stream ends.'),
       data: z.object({ reason: z.enum(streamEnds).describe('Why the stream ends.') }).describe('The reason.'),
     }),
@@ -201,6 +213,8 @@ function presentChange(cursor: string, change: Change): string {
       const { replayId: replay_id, endpointId } = change;
       return eventText('replay', { change: change.change, replay_id, webhook_id: endpointId }, cursor);
     }
+    case 'rolled_back':
+      return eventText('redis.rolled_back', { since: change.since, until: change.until }, cursor);
     case 'reset':
       return eventText('reset', {}, cursor);
   }

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import type { ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
 import { PageHeader } from '../pages/page-header';
@@ -16,10 +17,10 @@ export function Allowed({ needs, children }: AllowedProps) {
   if (needs === undefined || capabilities.includes(needs)) return children;
   return (
     <>
-      <PageHeader title="Your link does not allow this" />
-      <p>Ask the person who gave it to you for a link that does.</p>
+      <PageHeader title={t`Your link does not allow this`} />
+      <p>{t`Ask the person who gave it to you for a link that does.`}</p>
       <p>
-        <Link href={location.slice(0, location.lastIndexOf('/'))}>Back</Link>
+        <Link href={location.slice(0, location.lastIndexOf('/'))}>{t`Back`}</Link>
       </p>
     </>
   );

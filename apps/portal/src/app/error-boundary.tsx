@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { Component, type ReactNode } from 'react';
 import { Problem } from '../components/problem';
 import { PageHeader } from '../pages/page-header';
@@ -41,7 +42,7 @@ export class ErrorBoundary extends Component<Props, State> {
     const { error } = this.state;
     return error ? (
       <>
-        <PageHeader title="This page does not work" />
+        <PageHeader title={t`This page does not work`} />
         <Problem error={error} onRetry={this.#retry} />
       </>
     ) : (

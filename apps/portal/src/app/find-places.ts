@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { ask } from '../api/ask';
 import type { Api } from '../api/client';
 import { allContacts } from '../api/contact-queries';
@@ -39,12 +40,12 @@ export async function findPlaces(
 /** A page shows what was read here. */
 const BY_ID: Readonly<Record<IdOf, (lookup: Lookup, id: string) => Promise<readonly Place[]>>> = {
   delivery: async ({ api, queries }, id) =>
-    await ifThere(queries.fetchQuery(oneDelivery(api, id)), 'Delivery', 'deliveries', id),
+    await ifThere(queries.fetchQuery(oneDelivery(api, id)), t`Delivery`, 'deliveries', id),
   webhook: async ({ api, queries }, id) =>
-    await ifThere(queries.fetchQuery(oneWebhook(api, id)), 'Webhook', 'webhooks', id),
+    await ifThere(queries.fetchQuery(oneWebhook(api, id)), t`Webhook`, 'webhooks', id),
   event: findEvent,
   replay: async ({ api, queries }, id) =>
-    await ifThere(queries.fetchQuery(oneReplay(api, id)), 'Replay', 'replays', id),
+    await ifThere(queries.fetchQuery(oneReplay(api, id)), t`Replay`, 'replays', id),
   contact: findContact,
   message: findInMessages,
   auditEntry: findAuditEntry,
@@ -64,7 +65,7 @@ async function findByName(lookup: Lookup, text: string): Promise<readonly Place[
 }
 
 async function findEvent({ api, queries }: Lookup, id: string): Promise<readonly Place[]> {
-  return await ifThere(queries.fetchQuery(eventText(api, id)), 'Event', 'events', id, (text) => {
+  return await ifThere(queries.fetchQuery(eventText(api, id)), t`Event`, 'events', id, (text) => {
     const { type, created_at: at } = JSON.parse(text) as ListedEvent;
     return { note: type, at };
   });
@@ -72,13 +73,13 @@ async function findEvent({ api, queries }: Lookup, id: string): Promise<readonly
 
 async function findContact({ api, queries }: Lookup, id: string): Promise<readonly Place[]> {
   const contact = (await queries.fetchQuery(allContacts(api))).find((one) => one.id === id);
-  return contact ? [{ href: `/contacts?row=${id}`, kind: 'Contact', name: contact.target }] : [];
+  return contact ? [{ href: `/contacts?row=${id}`, kind: t`Contact`, name: contact.target }] : [];
 }
 
 async function findAccount(api: Api, id: string): Promise<readonly Place[]> {
   return await ifThere(
     ask(api.GET('/v1/accounts/{id}', { params: { path: { id } } })),
-    'Account',
+    t`Account`,
     'accounts',
     id,
   );
@@ -86,13 +87,13 @@ async function findAccount(api: Api, id: string): Promise<readonly Place[]> {
 
 async function findDeadLetter(api: Api, id: string): Promise<readonly Place[]> {
   const response = ask(api.GET('/v1/dead-letters/{id}', { params: { path: { id } }, parseAs: 'text' }));
-  return await ifThere(response, 'Dead letter', 'dead-letters', id);
+  return await ifThere(response, t`Dead letter`, 'dead-letters', id);
 }
 
 async function findWebhooks(api: Api, text: string): Promise<readonly Place[]> {
   const wanted = text.toLowerCase();
   const all = (await readAllWebhooks(api)).map(({ id, uid, url, description, status, created_at: at }) => ({
-    place: { href: `/webhooks/${id}`, kind: 'Webhook', name: description || url, note: status, at },
+    place: { href: `/webhooks/${id}`, kind: t`Webhook`, name: description || url, note: status, at },
     texts: [uid ?? '', url, description ?? ''].map((one) => one.toLowerCase()),
   }));
   const exact = all.filter(({ texts }) => texts.includes(wanted));
@@ -108,7 +109,7 @@ async function findTypes(api: Api, text: string): Promise<readonly Place[]> {
   const found = names.includes(text) ? [text] : names.filter((name) => name.includes(text.toLowerCase()));
   return found.map((name) => ({
     href: `/event-types/${encodeURIComponent(name)}`,
-    kind: 'Event type',
+    kind: t`Event type`,
     name,
   }));
 }

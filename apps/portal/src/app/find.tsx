@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { Link, useLocation } from 'wouter';
@@ -11,8 +12,8 @@ import { findPlaces } from './find-places';
 import type { Lookup, Place } from './find-records';
 import { type DataSearch, dataSearchesOf, wantedOf } from './wanted-of';
 
-const NOTHING = 'Nothing found: nothing that you may see has this id or name.';
-const HINT = 'An id, a name, an address, a type, or a value in the data of events: 4711, order.id=4711';
+const NOTHING = t`Nothing found: nothing that you may see has this id or name.`;
+const HINT = t`An id, a name, an address, a type, or a value in the data of events: 4711, order.id=4711`;
 const MOST_RECENT = 5;
 
 /** Several results of a search, or none. A single result is opened at once. */
@@ -85,9 +86,9 @@ export function Find() {
           ref={field}
           type="search"
           className={styles['field']}
-          aria-label="Find"
+          aria-label={t`Find`}
           aria-keyshortcuts="/"
-          placeholder="Find ( / )"
+          placeholder={t`Find ( / )`}
           title={HINT}
           autoComplete="off"
           autoCapitalize="off"
@@ -102,12 +103,12 @@ export function Find() {
       {isOpen && (
         <div className={styles['below']}>
           <p aria-live="polite" className={styles['message']}>
-            {finding.isPending ? 'Looking …' : (found?.message ?? (found ? 'Found' : HINT))}
+            {finding.isPending ? t`Looking …` : (found?.message ?? (found ? t`Found` : HINT))}
           </p>
           {found && <Places places={found.places} onLeave={close} />}
           <DataSearches searches={dataSearchesOf(text)} onLeave={close} />
           {!found && text === '' && recent.length > 0 && (
-            <ul className={styles['list']} aria-label="Recent searches">
+            <ul className={styles['list']} aria-label={t`Recent searches`}>
               {recent.map((one) => (
                 <li key={one}>
                   <button type="button" className={styles['entry']} onClick={() => search(one)}>
@@ -144,7 +145,7 @@ interface PlacesProps {
 function Places({ places, onLeave }: PlacesProps) {
   if (places.length === 0) return null;
   return (
-    <ul className={styles['list']} aria-label="Found">
+    <ul className={styles['list']} aria-label={t`Found`}>
       {places.map(({ href, kind, name, note, at }) => (
         <li key={href}>
           <Link href={href} className={styles['entry']} onClick={onLeave}>
@@ -170,7 +171,7 @@ interface DataSearchesProps {
 function DataSearches({ searches, onLeave }: DataSearchesProps) {
   if (searches.length === 0) return null;
   return (
-    <ul className={`${styles['list']} ${styles['searches']}`} aria-label="Searches of data">
+    <ul className={`${styles['list']} ${styles['searches']}`} aria-label={t`Searches of data`}>
       {searches
         .filter(({ search }) => faultOfSearch(search) === undefined)
         .flatMap(({ text, search }) =>
@@ -178,7 +179,7 @@ function DataSearches({ searches, onLeave }: DataSearchesProps) {
             <li key={`${list} ${search}`}>
               <Link href={addressOf(list, search)} className={styles['entry']} onClick={onLeave}>
                 <span className={styles['kind']}>
-                  {list === 'events' ? 'Search in the data of events:' : 'Deliveries of such events:'}
+                  {list === 'events' ? t`Search in the data of events:` : t`Deliveries of such events:`}
                 </span>{' '}
                 {text}
               </Link>

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import type { Capability } from '../session/session';
 
 export interface NavigationEntry {
@@ -8,18 +9,18 @@ export interface NavigationEntry {
 }
 
 export const customerEntries: readonly NavigationEntry[] = [
-  { path: '/overview', label: 'Overview' },
-  { path: '/deliveries', label: 'Deliveries' },
-  { path: '/webhooks', label: 'Webhooks' },
-  { path: '/events', label: 'Events' },
-  { path: '/event-types', label: 'Event types' },
-  { path: '/contacts', label: 'Contacts' },
-  { path: '/audit-log', label: 'Audit log', needs: 'audit' },
+  { path: '/overview', label: t`Overview` },
+  { path: '/deliveries', label: t`Deliveries` },
+  { path: '/webhooks', label: t`Webhooks` },
+  { path: '/events', label: t`Events` },
+  { path: '/event-types', label: t`Event types` },
+  { path: '/contacts', label: t`Contacts` },
+  { path: '/audit-log', label: t`Audit log`, needs: 'audit' },
 ];
 
 /** For sessions that may `operate`. */
 export const operatorEntries: readonly NavigationEntry[] = [
-  { path: '/operations', label: 'Operations' },
-  { path: '/accounts', label: 'Accounts' },
-  { path: '/dead-letters', label: 'Dead letters' },
+  { path: '/operations', label: t`Operations` },
+  { path: '/accounts', label: t`Accounts` },
+  { path: '/dead-letters', label: t`Dead letters` },
 ];

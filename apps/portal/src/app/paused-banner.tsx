@@ -1,3 +1,4 @@
+import { Trans } from '@lingui/react/macro';
 import { Link } from 'wouter';
 import { usePausedQueues } from '../api/pause-queries';
 import { Banner } from '../components/banner';
@@ -7,8 +8,27 @@ export function PausedBanner() {
   const { data: paused = [] } = usePausedQueues();
   return paused.map(({ name, pause }) => (
     <Banner key={name}>
-      The queue {name} is paused{pause?.reason ? ` (${pause.reason})` : ''}: its jobs wait until you resume it
-      under <Link href="/operations">Operations</Link>.
+      <PausedQueue name={name} reason={pause?.reason} />
     </Banner>
   ));
+}
+
+interface PausedQueueProps {
+  readonly name: string;
+  readonly reason: string | null | undefined;
+}
+
+function PausedQueue({ name, reason }: PausedQueueProps) {
+  const operations = '/operations';
+  return reason ? (
+    <Trans>
+      The queue {name} is paused ({reason}): its jobs wait until you resume it under{' '}
+      <Link href={operations}>Operations</Link>.
+    </Trans>
+  ) : (
+    <Trans>
+      The queue {name} is paused: its jobs wait until you resume it under{' '}
+      <Link href={operations}>Operations</Link>.
+    </Trans>
+  );
 }

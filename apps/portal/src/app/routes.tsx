@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { Suspense, useEffect, useEffectEvent } from 'react';
 import { Link, matchRoute, Redirect, Route, Switch, useLocation, useRouter } from 'wouter';
 import { loadModal } from '../components/modal';
@@ -36,10 +37,10 @@ export function Routes() {
           </Route>
         ))}
         <Route>
-          <PageHeader title="There is no such page" />
-          <p>The address may be mistyped, or your link does not allow this page.</p>
+          <PageHeader title={t`There is no such page`} />
+          <p>{t`The address may be mistyped, or your link does not allow this page.`}</p>
           <p>
-            <Link href="/overview">To the overview</Link>
+            <Link href="/overview">{t`To the overview`}</Link>
           </p>
         </Route>
       </Switch>

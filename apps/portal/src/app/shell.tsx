@@ -1,4 +1,5 @@
 import mark from '@docs/images/mark.svg';
+import { t } from '@lingui/core/macro';
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Link, useLocation } from 'wouter';
@@ -47,7 +48,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   return (
     <>
       <a className={styles['skip']} href="#content" onClick={() => main.current?.focus()}>
-        Skip to the content
+        {t`Skip to the content`}
       </a>
       <SessionBanner />
       {isOperator && <PausedBanner />}
@@ -63,7 +64,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
               {settings}
             </Menu>
           ) : (
-            <nav className={styles['navigation']} aria-label="Pages">
+            <nav className={styles['navigation']} aria-label={t`Pages`}>
               {entries}
             </nav>
           )}
@@ -97,7 +98,7 @@ function Brand({ theme }: { readonly theme: SessionTheme }) {
     <>
       {/* Nothing may move when the mark comes, which is a file; a customer's logo comes with the session. */}
       {logo && <img className={styles['logo']} src={logo} alt="" {...(logo === mark && { width: 24 })} />}
-      {theme.name ?? 'Hookferry'}
+      {/* untranslated: a name */ theme.name ?? 'Hookferry'}
     </>
   );
 }
@@ -118,7 +119,7 @@ function Menu({ location, children }: MenuProps) {
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- it hears what bubbles up from what is in it
     <nav
       className={styles['phone']}
-      aria-label="Pages"
+      aria-label={t`Pages`}
       onBlur={({ currentTarget, relatedTarget }) => {
         if (relatedTarget && !currentTarget.contains(relatedTarget)) close();
       }}
@@ -137,7 +138,7 @@ function Menu({ location, children }: MenuProps) {
         aria-controls="menu"
         onClick={() => (isOpen ? close() : setOpenedAt(location))}
       >
-        Menu
+        {t`Menu`}
       </Button>
       <div id="menu" className={styles['menu']} hidden={!isOpen}>
         {children}

@@ -1,10 +1,11 @@
+import { t } from '@lingui/core/macro';
 import styles from './shell.module.css';
 import type { Mode } from './theme';
 
 const LABELS: Readonly<Record<Mode, string>> = {
-  system: 'System theme',
-  light: 'Light theme',
-  dark: 'Dark theme',
+  system: t`System theme`,
+  light: t`Light theme`,
+  dark: t`Dark theme`,
 };
 
 interface ThemeSwitchProps {
@@ -15,7 +16,7 @@ interface ThemeSwitchProps {
 export function ThemeSwitch({ mode, onChange }: ThemeSwitchProps) {
   return (
     <select
-      aria-label="Theme"
+      aria-label={t`Theme`}
       className={styles['select']}
       value={mode}
       onChange={({ target }) => onChange(target.value as Mode)}

@@ -103,9 +103,12 @@ export const formatClock = (at: At) => clocks.format(at);
 export const formatZone = (at: At) =>
   zones.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? '';
 
-const and = new Intl.ListFormat(locale);
-const or = new Intl.ListFormat(locale, { type: 'disjunction' });
+const lists = {
+  and: new Intl.ListFormat(locale),
+  or: new Intl.ListFormat(locale, { type: 'disjunction' }),
+  row: new Intl.ListFormat(locale, { type: 'unit' }),
+};
 
-/** `a, b, and c`, or `a, b, or c`. */
-export const formatList = (items: Iterable<string>, word: 'and' | 'or' = 'and') =>
-  (word === 'and' ? and : or).format(items);
+/** `a, b, and c`, `a, b, or c`, or, as a row of short things, `a, b, c`. */
+export const formatList = (items: Iterable<string>, kind: 'and' | 'or' | 'row' = 'and') =>
+  lists[kind].format(items);

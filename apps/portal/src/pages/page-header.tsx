@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { type ReactNode, useEffect, useRef } from 'react';
 import { Link } from 'wouter';
 import { useSession } from '../session/session-context';
@@ -19,7 +20,7 @@ export function PageHeader({ title, parent, state, children }: PageHeaderProps) 
   const heading = useRef<HTMLHeadingElement>(null);
   // After each change: what a title says may come later.
   useEffect(() => {
-    document.title = `${heading.current?.textContent ?? ''} · ${theme.name ?? 'Webhooks'}`;
+    document.title = `${heading.current?.textContent ?? ''} · ${theme.name ?? t`Webhooks`}`;
   });
   return (
     <div className={styles['header']}>

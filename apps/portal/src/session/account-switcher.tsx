@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { useQuery } from '@tanstack/react-query';
 import { useApi } from '../api/api-context';
 import { ask } from '../api/ask';
@@ -18,7 +19,7 @@ export function AccountSwitcher() {
   const ids = new Set([own, ...(inView === undefined ? [] : [inView]), ...offered]);
   return (
     <select
-      aria-label="Account in view"
+      aria-label={t`Account in view`}
       className={`${styles['switcher']} ${inView === undefined ? '' : styles['other']}`}
       value={inView ?? own}
       disabled={state.kind !== 'active'}
@@ -26,7 +27,7 @@ export function AccountSwitcher() {
     >
       {[...ids].map((id) => (
         <option key={id} value={id}>
-          {id === own ? `${id} (own)` : id}
+          {id === own ? t`${id} (own)` : id}
         </option>
       ))}
     </select>

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { Banner } from '../components/banner';
 import { entryUrl } from './portal-settings';
 import { useSessionState, useSessionStore } from './session-context';
@@ -11,8 +12,8 @@ export function SessionBanner() {
   const href = entryUrl(settings, state.session.accountId) ?? state.session.returnUrl;
   return (
     <Banner>
-      Your session has ended: the page is no longer up to date.{' '}
-      {href ? <a href={href}>Open the portal again</a> : 'Open the portal again with a new link.'}
+      {t`Your session has ended: the page is no longer up to date.`}{' '}
+      {href ? <a href={href}>{t`Open the portal again`}</a> : t`Open the portal again with a new link.`}
     </Banner>
   );
 }

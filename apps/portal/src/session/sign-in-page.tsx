@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { useState } from 'react';
 import { Button } from '../components/button';
 import { TextField } from '../components/field';
@@ -13,7 +14,7 @@ export interface SignInPageProps {
   readonly error: Error | undefined;
 }
 
-const LINK_WORDS: ProblemWords = { unauthenticated: ['This link does not work any more'] };
+const LINK_WORDS: ProblemWords = { unauthenticated: [t`This link does not work any more`] };
 /** People with a key see the API's own words. */
 const KEY_WORDS: ProblemWords = {};
 
@@ -24,17 +25,17 @@ export function SignInPage({ signIn, error }: SignInPageProps) {
   const { operatorName } = settings;
   return (
     <main className={styles['page']} id="content">
-      <h1>{operatorName === undefined ? 'Webhooks' : `Webhooks of ${operatorName}`}</h1>
+      <h1>{operatorName === undefined ? t`Webhooks` : t`Webhooks of ${operatorName}`}</h1>
       {error && <Problem error={error} words={LINK_WORDS} />}
       <p>
         {isFramed
-          ? 'This part of the page needs a new session. Reload the page if it does not appear by itself.'
-          : 'This page is opened by a link that works once. Go back to where you found it, and open it again. A session ends with its tab: a new tab, or a page that is loaded again, has none.'}
+          ? t`This part of the page needs a new session. Reload the page if it does not appear by itself.`
+          : t`This page is opened by a link that works once. Go back to where you found it, and open it again. A session ends with its tab: a new tab, or a page that is loaded again, has none.`}
       </p>
       {entry !== undefined && (
         <p>
           <a href={entry}>
-            {operatorName === undefined ? 'Open it again' : `Open it again at ${operatorName}`}
+            {operatorName === undefined ? t`Open it again` : t`Open it again at ${operatorName}`}
           </a>
         </p>
       )}
@@ -69,19 +70,19 @@ function KeyForm({ signIn }: Pick<SignInPageProps, 'signIn'>) {
         void submit();
       }}
     >
-      <h2>For operators</h2>
+      <h2>{t`For operators`}</h2>
       <TextField
-        label="API key"
+        label={t`API key`}
         type="password"
         autoComplete="off"
         required
-        hint="It is used once, to open a session, and is not stored. It needs the scope portal:write."
+        hint={t`It is used once, to open a session, and is not stored. It needs the scope portal:write.`}
         value={key}
         onChange={(event) => setKey(event.target.value)}
       />
       {error && <Problem error={error} words={KEY_WORDS} />}
       <Button type="submit" kind="primary" isBusy={isBusy}>
-        Sign in
+        {t`Sign in`}
       </Button>
     </form>
   );

@@ -34,6 +34,7 @@ import { Recent } from '../history/redis-recent';
 import { WholeHistory } from '../history/whole-history';
 import { DayStore } from '../operations/redis-day-store';
 import { RemainsStore } from '../operations/redis-remains-store';
+import { RollbackStore } from '../operations/redis-rollbacks';
 import { WorkerReports } from '../operations/redis-worker-reports';
 import { type Clock, steadyClock } from '../platform/clock';
 import type { Atomic } from '../platform/redis-atomic';
@@ -179,6 +180,7 @@ export function openStores(parts: StoreParts) {
     accountJobs: new AccountJobs(redis, shards),
     workerReports: new WorkerReports(redis, atomic),
     dayStore: new DayStore(redis, atomic),
+    rollbackStore: new RollbackStore(redis, atomic),
     replayStore: new ReplayStore(redis, config.RETENTION, usageRecorder.note),
     remainsStore: new RemainsStore(redis, shards),
   };

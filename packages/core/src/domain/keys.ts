@@ -98,6 +98,8 @@ import type { EventId } from './event';
  * | `scheduled-count:{bull}` | counter | how many such events there are | as above |
  * | `rejected-jobs:{bull}` | sorted set | jobs on the queue `events-dead-letters`, by when they came there | until re-driven or dropped, the newest 100,000 |
  * | `write-check:{n}` | string | nothing: whether it can be written tells whether Redis takes writes; in a Cluster one for each master | a second |
+ * | `epoch:{n}` | hash | a number that grows each second, when it last did, and which worker counts; in a Cluster one for each master | for ever |
+ * | `rollbacks:{all}` | sorted set | from when on Redis has lost what it had, by when that was found | the newest 10 |
  * | `over:{history}` | sorted set | account/event.endpoint of deliveries that have ended, account/event. of events without any, by when that was, with a history only | until they have moved there |
  * | `moved-ids:{account}:n` | hash | ids of events that have moved to the history → when each was accepted, and a digest of it, in 1,024 parts | RETENTION |
  * | `young-moved:{account}` | sorted set | ids of events that moved to the history within ten minutes after they were accepted, by when they moved | 20 seconds |
@@ -210,6 +212,8 @@ export const keys = {
   changes: (account: AccountId) => `changes:{${account}}`,
   mailbox: (process: string) => `mailbox:{${process}}`,
   writeCheck: (tag: number) => `write-check:{${tag}}`,
+  epoch: (tag: number) => `epoch:{${tag}}`,
+  rollbacks: 'rollbacks:{all}',
   ended: 'over:{history}',
   historyRefused: 'set-aside:{history}',
   erasures: 'erasures:{history}',

@@ -13,6 +13,7 @@ import { PgHistory } from './database/pg-history';
 import { HistoryWriter } from './database/pg-history-writer';
 import { PgRollups } from './database/pg-rollups';
 import { requireSchema } from './database/pg-schema';
+import { PgWitness } from './database/pg-witness';
 
 export type MovedHistory = ReturnType<typeof openMovedHistory>;
 
@@ -32,6 +33,7 @@ export function openMovedHistory(
     pgHistory: new PgHistory(historyDatabase),
     pgRollups: new PgRollups(historyDatabase),
     pgAuditLog: new PgAuditLog(historyDatabase),
+    pgWitness: new PgWitness(historyDatabase),
     historyWriter: new HistoryWriter(historyDatabase, clock),
     endedList: new EndedList(redis),
     movedStore: new MovedStore(redis, retention),

@@ -39,6 +39,7 @@ import {
   noLoad,
   type OperationsSample,
 } from './redis-day-store';
+import type { Rollback, RollbackStore } from './redis-rollbacks';
 import type { SeenWorker, WorkerReports } from './redis-worker-reports';
 
 /** How much an account stores. */
@@ -60,6 +61,7 @@ export interface OperationsParts {
   readonly admissionStore: AdmissionStore;
   readonly accountStore: AccountStore;
   readonly pauseStore: PauseStore;
+  readonly rollbackStore: RollbackStore;
   readonly endpointHealth: EndpointHealth;
   readonly quota: AccountQuota;
   /** Absent: there is no history. */
@@ -81,6 +83,8 @@ export interface ServiceState {
   readonly busiestAccounts: readonly (AccountWaiting & { readonly weight: number })[];
   /** Some of them where there are very many. The last paused first. */
   readonly pausedAccounts: readonly PausedAccount[];
+  /** When Redis went back to an earlier state: the last times, the newest first. */
+  readonly rollbacks: readonly Rollback[];
 }
 
 /** The states that keep an endpoint from getting its deliveries for a longer time. */
@@ -141,7 +145,8 @@ export class Operations {
 
   // No part gets more expensive with more data: counters, and a bounded number of jobs.
   async #readState(): Promise<ServiceState> {
-    const { standings, heldCounts, workerReports, openBreakers, pauseStore, clock } = this.parts;
+    const { standings, heldCounts, workerReports, openBreakers, pauseStore, rollbackStore, clock } =
+      this.parts;
     const now = clock();
     const [
       { queues, deadLetters },
@@ -151,6 +156,7 @@ export class Operations {
       disabledEndpoints,
       busiest,
       pausedAccounts,
+      rollbacks,
     ] = await Promise.all([
       standings.read(now),
       heldCounts.read(),
@@ -159,6 +165,7 @@ export class Operations {
       this.parts.endpointHealth.countDisabled(),
       standings.busiestAccounts(MOST_ACCOUNTS),
       pauseStore.listAccounts(MOST_PAUSED_ACCOUNTS),
+      rollbackStore.list(),
     ]);
     return {
       queues: await Promise.all(queues.map((queue) => this.#withPause(queue))),
@@ -170,6 +177,7 @@ export class Operations {
       disabledEndpoints,
       busiestAccounts: await Promise.all(busiest.map((account) => this.#withWeight(account))),
       pausedAccounts,
+      rollbacks,
     };
   }
 

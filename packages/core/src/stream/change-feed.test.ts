@@ -1,7 +1,15 @@
 import { fake } from '../testing/fake';
 import { signalSamples } from '../testing/signal-samples';
 import { uniqueAccountId, uniqueEndpointId } from '../testing/unique-ids';
-import { Backlog, ChangeFeed, changesOf, isStreamed, MOST_A_SECOND, MOST_OF_ONE_EVENT } from './change-feed';
+import {
+  Backlog,
+  ChangeFeed,
+  changesOf,
+  isStreamed,
+  MOST_A_SECOND,
+  MOST_OF_ONE_EVENT,
+  TELL_ROLLBACK_AFTER_MS,
+} from './change-feed';
 import { type Change, type ChangeStore, changeSchema } from './redis-change-store';
 
 describe('backlog', () => {
@@ -133,4 +141,21 @@ describe('change feed', () => {
       await feed.stop();
     },
   );
+
+  it('tells every watched account that Redis went back', async () => {
+    const accounts = [uniqueAccountId(), uniqueAccountId()];
+    const told = new Map<string, readonly Change[]>();
+    const changeStore = fake<ChangeStore>({
+      readWatched: async () => accounts,
+      append: async (account, changes) => void told.set(account, changes),
+    });
+    const feed = new ChangeFeed({ changeStore, gatherMs: 1, clock: Date.now, emit: () => {} });
+    jest.useFakeTimers();
+    feed.listen({ name: 'redis.rolled_back', until: '2026-11-21T16:13:08.000Z' });
+    await jest.advanceTimersByTimeAsync(TELL_ROLLBACK_AFTER_MS);
+    jest.useRealTimers();
+    const change: Change = { kind: 'rolled_back', since: null, until: '2026-11-21T16:13:08.000Z' };
+    expect([...told]).toEqual(accounts.map((account) => [account, [change]]));
+    await feed.stop();
+  });
 });

@@ -22,6 +22,8 @@ export const API_GATHER_MS = 10;
 export const WORKER_GATHER_MS = 50;
 
 const AFTER_FAULT_MS = 500;
+/** Of a Redis that went back: by then every stream that is open is known there again. */
+export const TELL_ROLLBACK_AFTER_MS = 3_000;
 // Signals that wait until the watched accounts are known: usually for milliseconds.
 const MOST_UNDECIDED = 1_000;
 // Nothing depends on it.
@@ -45,10 +47,13 @@ export class ChangeFeed {
   readonly #timer = new WakeUpTimer(() => this.#workAndGoOn());
   /** Whether a run is due or active. */
   #isScheduled = false;
+  #rollbacks: Change[] = [];
+  readonly #rollbackTimer = new WakeUpTimer(() => this.#tellRollbacks());
 
   constructor(private readonly parts: ChangeFeedParts) {}
 
   readonly listen = (signal: Signal): void => {
+    if (signal.name === 'redis.rolled_back') return this.#addRollback(signal);
     if (!isStreamed(signal)) return;
     // In their order: none overtakes waiting ones.
     if (this.#undecided.length === 0 && this.#isKnown()) this.#add(signal);
@@ -61,8 +66,28 @@ export class ChangeFeed {
   async stop(): Promise<void> {
     await settledWithin(
       STOP_PATIENCE_MS,
-      this.#timer.stop().then(() => this.#work()),
+      Promise.all([this.#rollbackTimer.stop(), this.#timer.stop().then(() => this.#work())]),
     );
+  }
+
+  #addRollback({ since, until }: SignalNamed<'redis.rolled_back'>): void {
+    this.#rollbacks.push({ kind: 'rolled_back', since: since ?? null, until });
+    this.#rollbackTimer.wakeUpIn(TELL_ROLLBACK_AFTER_MS);
+  }
+
+  /** To all accounts that are watched. */
+  async #tellRollbacks(): Promise<void> {
+    const { changeStore, emit } = this.parts;
+    const rollbacks = this.#rollbacks;
+    this.#rollbacks = [];
+    try {
+      const watched = await changeStore.readWatched();
+      await Promise.all(watched.map((account) => changeStore.append(account, rollbacks)));
+    } catch (error) {
+      emit({ name: 'task.failed', task: 'write to the stream of changes', error });
+      this.#rollbacks.unshift(...rollbacks);
+      this.#rollbackTimer.wakeUpIn(AFTER_FAULT_MS);
+    }
   }
 
   #isKnown(): boolean {

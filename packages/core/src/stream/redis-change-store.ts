@@ -138,6 +138,8 @@ export const changeSchema = z.discriminatedUnion('kind', [
     replayId: replayIdSchema,
     endpointId: endpointIdSchema,
   }),
+  /** Redis went back to an earlier state. Times in RFC 3339. */
+  z.object({ kind: z.literal('rolled_back'), since: z.string().nullable(), until: z.string() }),
   /** Earlier changes are missing: too many at once, or they could not be written. */
   z.object({ kind: z.literal('reset') }),
 ]);
@@ -145,6 +147,6 @@ export type Change = Readonly<z.infer<typeof changeSchema>>;
 
 /** The endpoint that it is about; `undefined` if it concerns all. */
 export function endpointOf(change: Change): string | undefined {
-  if (change.kind === 'reset') return undefined;
+  if (change.kind === 'reset' || change.kind === 'rolled_back') return undefined;
   return change.kind === 'delivery' ? change.delivery.endpointId : change.endpointId;
 }

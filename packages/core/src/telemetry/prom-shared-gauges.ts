@@ -40,6 +40,8 @@ export interface SharedSources {
   readonly countOpenBreakers: () => Promise<number>;
   /** Of each server. Called once for each gauge: cache the reading for a moment. */
   readonly readRedisLoads: () => Promise<readonly RedisLoad[]>;
+  /** When it was found that Redis went back, the newest time first. Milliseconds since the Unix epoch. */
+  readonly readRollbacks: () => Promise<readonly { readonly until: number }[]>;
   /** Called once for each gauge: cache the reading for a moment. */
   readonly readScheduled: () => Promise<ScheduledStanding>;
   /** Absent: there is no history. */
@@ -164,6 +166,12 @@ export const sharedGauges: readonly PromGauge<SharedSources>[] = [
           value: Number(hasFailed),
         })),
       ),
+  }),
+  gauge({
+    name: 'webhooks_redis_rolled_back_timestamp_seconds',
+    help: `When it was found that Redis had gone back to an earlier state, the last time, as a Unix time. Missing if it never was. ${SAME}`,
+    read: async ({ readRollbacks }) =>
+      (await readRollbacks()).slice(0, 1).map(({ until }) => ({ labels: {}, value: until / 1_000 })),
   }),
   gauge({
     name: 'webhooks_history_backlog',

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { useQuery } from '@tanstack/react-query';
 import { useLocation } from 'wouter';
 import { useApi } from '../../api/api-context';
@@ -17,7 +18,7 @@ import { AccountSettings } from './account-settings';
 import { AccountUsage } from './account-usage';
 import { ApiKeys } from './api-keys';
 
-const LIST = { href: '/accounts', label: 'Accounts' };
+const LIST = { href: '/accounts', label: t`Accounts` };
 
 interface AccountPageProps {
   readonly params: { readonly id?: string };
@@ -60,7 +61,7 @@ export function AccountPage({ params: { id = '' } }: AccountPageProps) {
             isPaused={account.pause !== null}
           />
         )}
-        {!erasure && <Button onClick={seeAsCustomer}>See what the customer sees</Button>}
+        {!erasure && <Button onClick={seeAsCustomer}>{t`See what the customer sees`}</Button>}
       </PageHeader>
       {account.pause && (
         <p>
@@ -69,15 +70,15 @@ export function AccountPage({ params: { id = '' } }: AccountPageProps) {
       )}
       <Facts
         facts={{
-          Id: (
+          [t`Id`]: (
             <>
-              <code>{id}</code> <CopyButton text={id} label="Copy the account’s id" />
+              <code>{id}</code> <CopyButton text={id} label={t`Copy the account’s id`} />
             </>
           ),
-          Created: <Time at={account.created_at} />,
-          'Erasure asked for': erasure && <Time at={erasure.requested_at} />,
-          'Webhooks left': erasure?.webhooks_left,
-          'Events left': erasure?.events_left,
+          [t`Created`]: <Time at={account.created_at} />,
+          [t`Erasure asked for`]: erasure && <Time at={erasure.requested_at} />,
+          [t`Webhooks left`]: erasure?.webhooks_left,
+          [t`Events left`]: erasure?.events_left,
         }}
       />
       {!erasure && (

@@ -1,4 +1,5 @@
 import type { components } from '@hookferry/client';
+import { t } from '@lingui/core/macro';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { useApi } from '../../api/api-context';
@@ -47,7 +48,7 @@ export function AccountSettings({ account }: AccountSettingsProps) {
         }),
       ),
     onSuccess: async (changed) => {
-      toasts.show('The account was changed.');
+      toasts.show(t`The account was changed.`);
       queries.setQueryData(queryKeys.account(account.id), changed);
       await queries.invalidateQueries({ queryKey: queryKeys.accounts() });
       await queries.invalidateQueries({ queryKey: queryKeys.accountUsage(account.id) });
@@ -58,11 +59,11 @@ export function AccountSettings({ account }: AccountSettingsProps) {
     mutate();
   };
   return (
-    <Section title="Settings">
+    <Section title={t`Settings`}>
       <form className={styles['form']} onSubmit={save}>
         <TextField
-          label="Weight"
-          hint="Its share of the workers, relative to other accounts: with 2 it gets twice as much when all have to wait."
+          label={t`Weight`}
+          hint={t`Its share of the workers, relative to other accounts: with 2 it gets twice as much when all have to wait.`}
           type="number"
           required
           min={1}
@@ -71,26 +72,26 @@ export function AccountSettings({ account }: AccountSettingsProps) {
           onChange={({ target }) => setWeight(target.value)}
         />
         <QuantityField
-          label="Quota"
+          label={t`Quota`}
           unit={MIBIBYTES}
           hint={quotaHint(quota)}
           value={quota}
           onChange={setQuota}
         />
         <TextField
-          label="Retention of its history"
+          label={t`Retention of its history`}
           hint={
             retention === ''
-              ? 'Empty: as for all accounts.'
-              : 'Whole days, such as 30d. It applies to events that move to the history from now on.'
+              ? t`Empty: as for all accounts.`
+              : t`Whole days, such as 30d. It applies to events that move to the history from now on.`
           }
           pattern="[0-9]+d"
           value={retention}
           onChange={({ target }) => setRetention(target.value)}
         />
         <SelectField
-          label="Signatures of new webhooks"
-          hint="For webhooks that do not set it themselves. Existing webhooks stay as they are."
+          label={t`Signatures of new webhooks`}
+          hint={t`For webhooks that do not set it themselves. Existing webhooks stay as they are.`}
           value={signing}
           onChange={({ target }) => setSigning(target.value as Account['default_signing'])}
         >
@@ -101,24 +102,24 @@ export function AccountSettings({ account }: AccountSettingsProps) {
           ))}
         </SelectField>
         <TextField
-          label="CloudEvents source"
-          hint="A URI for the source of the events, for webhooks that use CloudEvents and set none themselves. Empty: as for all accounts."
+          label={t`CloudEvents source`}
+          hint={t`A URI for the source of the events, for webhooks that use CloudEvents and set none themselves. Empty: as for all accounts.`}
           value={source}
           onChange={({ target }) => setSource(target.value)}
         />
         <SelectField
-          label="Verification of webhooks"
-          hint="Whether new and changed webhooks get deliveries only after their receivers have proved that they want them."
+          label={t`Verification of webhooks`}
+          hint={t`Whether new and changed webhooks get deliveries only after their receivers have proved that they want them.`}
           value={verification ?? ''}
           onChange={({ target }) => setVerification(verificationOf(target.value))}
         >
-          <option value="">As the service has it</option>
-          <option value="off">Off</option>
-          <option value="required">Required</option>
+          <option value="">{t`As the service has it`}</option>
+          <option value="off">{t`Off`}</option>
+          <option value="required">{t`Required`}</option>
         </SelectField>
         {error && <Problem error={error} />}
         <Button type="submit" isBusy={isPending}>
-          Save
+          {t`Save`}
         </Button>
       </form>
     </Section>
@@ -130,6 +131,7 @@ function verificationOf(chosen: string): Account['endpoint_verification'] {
 }
 
 function quotaHint(quota: string): string {
-  if (quota === '') return 'Empty: as for all accounts.';
-  return Number(quota) === 0 ? 'No limit.' : `That is ${formatBytes(Number(quota))}.`;
+  if (quota === '') return t`Empty: as for all accounts.`;
+  const size = formatBytes(Number(quota));
+  return Number(quota) === 0 ? t`No limit.` : t`That is ${size}.`;
 }

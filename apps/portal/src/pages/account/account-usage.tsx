@@ -1,4 +1,5 @@
 import type { components } from '@hookferry/client';
+import { t } from '@lingui/core/macro';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useApi } from '../../api/api-context';
@@ -7,7 +8,7 @@ import { queryKeys } from '../../api/query-keys';
 import { Facts } from '../../components/facts';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
-import { formatBytes } from '../../language/formats';
+import { formatBytes, formatCount, formatList } from '../../language/formats';
 import styles from './account.module.css';
 
 type Usage = components['schemas']['AccountUsage'];
@@ -29,7 +30,7 @@ export function AccountUsage({ accountId }: AccountUsageProps) {
       ask(api.GET('/v1/account/usage', { params: { header: { 'X-Account-Id': accountId } }, signal })),
   });
   return (
-    <Section title="Usage">
+    <Section title={t`Usage`}>
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {(usage || !error) && <Facts facts={factsOf(usage)} />}
     </Section>
@@ -40,21 +41,23 @@ export function AccountUsage({ accountId }: AccountUsageProps) {
 function factsOf(usage: Usage | undefined): Readonly<Record<string, ReactNode>> {
   const show = (read: (known: Usage) => ReactNode) => (usage ? read(usage) : '…');
   return {
-    Stored: show((known) => <Stored usage={known} />),
-    History: show((known) => historyOf(known)),
-    Events: show(({ events, bytes }) => `${events.toLocaleString()}, ${formatBytes(bytes.events)}`),
-    Deliveries: show(({ bytes }) => formatBytes(bytes.deliveries)),
-    Replays: show(({ bytes }) => formatBytes(bytes.replays)),
-    'Portal sessions': show(({ bytes }) => formatBytes(bytes.portal_sessions)),
-    'Responses kept for repeated requests': show(({ bytes }) => formatBytes(bytes.responses)),
-    Webhooks: show(({ webhooks }) => webhooks.toLocaleString()),
-    'API keys': show(({ api_keys: keys }) => keys.toLocaleString()),
+    [t`Stored`]: show((known) => <Stored usage={known} />),
+    [t`History`]: show((known) => historyOf(known)),
+    [t`Events`]: show(({ events, bytes }) =>
+      formatList([formatCount(events), formatBytes(bytes.events)], 'row'),
+    ),
+    [t`Deliveries`]: show(({ bytes }) => formatBytes(bytes.deliveries)),
+    [t`Replays`]: show(({ bytes }) => formatBytes(bytes.replays)),
+    [t`Portal sessions`]: show(({ bytes }) => formatBytes(bytes.portal_sessions)),
+    [t`Responses kept for repeated requests`]: show(({ bytes }) => formatBytes(bytes.responses)),
+    [t`Webhooks`]: show(({ webhooks }) => formatCount(webhooks)),
+    [t`API keys`]: show(({ api_keys: keys }) => formatCount(keys)),
   };
 }
 
 function historyOf({ history, history_bytes: bytes }: Usage): string {
-  if (history !== null) return 'Not reachable at the moment';
-  return bytes === null ? 'None' : formatBytes(bytes);
+  if (history !== null) return t`Not reachable at the moment`;
+  return bytes === null ? t`None` : formatBytes(bytes);
 }
 
 interface StoredProps {
@@ -62,11 +65,13 @@ interface StoredProps {
 }
 
 function Stored({ usage: { used_bytes: used, quota_bytes: quota } }: StoredProps) {
-  if (quota === null) return `${formatBytes(used)}, without a limit`;
-  const text = `${formatBytes(used)} of ${formatBytes(quota)}`;
+  const size = formatBytes(used);
+  if (quota === null) return t`${size}, without a limit`;
+  const limit = formatBytes(quota);
+  const text = t`${size} of ${limit}`;
   return (
     <>
-      {text} <meter className={styles['meter']} aria-label={`Stored: ${text}`} max={quota} value={used} />
+      {text} <meter className={styles['meter']} aria-label={t`Stored: ${text}`} max={quota} value={used} />
     </>
   );
 }

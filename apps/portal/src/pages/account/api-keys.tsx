@@ -1,4 +1,5 @@
 import type { components } from '@hookferry/client';
+import { t } from '@lingui/core/macro';
 import { useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import { useApi } from '../../api/api-context';
@@ -11,6 +12,7 @@ import { Empty } from '../../components/empty';
 import { PagedTable } from '../../components/paged-table';
 import { Section } from '../../components/section';
 import { Time } from '../../components/time';
+import { formatList } from '../../language/formats';
 import { useCan } from '../../session/session-context';
 import { IssueKeyDialog } from './issue-key-dialog';
 import { RevokeKeyDialog } from './revoke-key-dialog';
@@ -35,22 +37,22 @@ export function ApiKeys({ accountId }: ApiKeysProps) {
   );
   return (
     <Section
-      title="API keys"
+      title={t`API keys`}
       actions={
         <Button size="small" onClick={() => setIsIssuing(true)}>
-          Issue a key
+          {t`Issue a key`}
         </Button>
       }
     >
       <PagedTable
-        label="API keys"
+        label={t`API keys`}
         columns={columnsWith(setRevoked)}
         pages={pages}
         rowId={({ id }) => id}
         marked={search.get('row') ?? undefined}
         empty={
-          <Empty title="No API keys">
-            <p>Only operators can send requests for this account.</p>
+          <Empty title={t`No API keys`}>
+            <p>{t`Only operators can send requests for this account.`}</p>
           </Empty>
         }
       />
@@ -67,7 +69,7 @@ function KeyId({ id }: Pick<ApiKey, 'id'>) {
   const mayRead = useCan('audit');
   if (!mayRead) return <code>{id}</code>;
   return (
-    <Link href={`/audit-log?actor=${id}`} title="What it did">
+    <Link href={`/audit-log?actor=${id}`} title={t`What it did`}>
       <code>{id}</code>
     </Link>
   );
@@ -75,37 +77,41 @@ function KeyId({ id }: Pick<ApiKey, 'id'>) {
 
 function columnsWith(revoke: (apiKey: ApiKey) => void): readonly Column<ApiKey>[] {
   return [
-    { id: 'name', header: 'Name', cell: ({ name }) => name },
-    { id: 'id', header: 'Id', width: '160px', cell: ({ id }) => <KeyId id={id} />, from: 'medium' },
-    { id: 'scopes', header: 'Scopes', cell: ({ scopes }) => scopes.join(', '), from: 'medium' },
+    { id: 'name', header: t`Name`, cell: ({ name }) => name },
+    { id: 'id', header: t`Id`, width: '160px', cell: ({ id }) => <KeyId id={id} />, from: 'medium' },
+    { id: 'scopes', header: t`Scopes`, cell: ({ scopes }) => formatList(scopes, 'row'), from: 'medium' },
     {
       id: 'used',
-      header: 'Last used',
+      header: t`Last used`,
       width: '152px',
-      cell: ({ last_used_at: at }) => (at === null ? 'never' : <Time at={at} form="ago" />),
+      cell: ({ last_used_at: at }) => (at === null ? t`never` : <Time at={at} form="ago" />),
       from: 'wide',
     },
     {
       id: 'expires',
-      header: 'Expires',
+      header: t`Expires`,
       width: '152px',
-      cell: ({ expires_at: at }) => (at === null ? 'never' : <Time at={at} form="ago" />),
+      cell: ({ expires_at: at }) => (at === null ? t`never` : <Time at={at} form="ago" />),
       from: 'wide',
     },
     {
       id: 'revoke',
-      header: 'Actions',
+      header: t`Actions`,
       width: '96px',
-      cell: (apiKey) => (
-        <Button
-          size="small"
-          kind="danger"
-          aria-label={`Revoke ${apiKey.name}`}
-          onClick={() => revoke(apiKey)}
-        >
-          Revoke
-        </Button>
-      ),
+      cell: (apiKey) => <RevokeButton name={apiKey.name} onClick={() => revoke(apiKey)} />,
     },
   ];
+}
+
+interface RevokeButtonProps {
+  readonly name: string;
+  readonly onClick: () => void;
+}
+
+function RevokeButton({ name, onClick }: RevokeButtonProps) {
+  return (
+    <Button size="small" kind="danger" aria-label={t`Revoke ${name}`} onClick={onClick}>
+      {t`Revoke`}
+    </Button>
+  );
 }

@@ -1,4 +1,5 @@
 import type { components } from '@hookferry/client';
+import { t } from '@lingui/core/macro';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useApi } from '../../api/api-context';
 import { ask } from '../../api/ask';
@@ -14,15 +15,15 @@ type Scope = components['schemas']['Scope'];
 
 /** Explains each scope; TypeScript finds a missing one. */
 const SCOPES: Readonly<Record<Scope, string>> = {
-  'webhooks:read': 'see webhooks',
-  'webhooks:write': 'change webhooks, and read their secrets',
-  'events:write': 'publish events',
-  'deliveries:read': 'see events and deliveries',
-  'deliveries:write': 'redeliver and replay',
-  'portal:write': 'open this portal for people',
-  'audit:read': 'see who changed what',
-  'accounts:act': 'create accounts, and act for them',
-  admin: 'issue and revoke keys',
+  'webhooks:read': t`see webhooks`,
+  'webhooks:write': t`change webhooks, and read their secrets`,
+  'events:write': t`publish events`,
+  'deliveries:read': t`see events and deliveries`,
+  'deliveries:write': t`redeliver and replay`,
+  'portal:write': t`open this portal for people`,
+  'audit:read': t`see who changed what`,
+  'accounts:act': t`create accounts, and act for them`,
+  admin: t`issue and revoke keys`,
 };
 const scopes = Object.keys(SCOPES) as Scope[];
 /** Only its keys can act for other accounts. */
@@ -68,33 +69,34 @@ export function IssueKeyDialog({ accountId, onClose }: IssueKeyDialogProps) {
     },
   });
   if (data) {
+    const issued = data.name;
     return (
-      <NoticeDialog title={`The key “${data.name}”`} closeLabel="I have it" onClose={onClose}>
-        <p>Copy it now: it is not stored, and cannot be shown again.</p>
-        <CodeBlock label="The API key" text={data.key} />
+      <NoticeDialog title={t`The key “${issued}”`} closeLabel={t`I have it`} onClose={onClose}>
+        <p>{t`Copy it now: it is not stored, and cannot be shown again.`}</p>
+        <CodeBlock label={t`The API key`} text={data.key} />
       </NoticeDialog>
     );
   }
   return (
     <FormDialog
-      title="Issue an API key"
+      title={t`Issue an API key`}
       draft={draft}
-      submitLabel="Issue"
+      submitLabel={t`Issue`}
       isBusy={isPending}
       error={error}
       onSubmit={() => mutate()}
       onClose={onClose}
     >
       <TextField
-        label="Name"
-        hint="Its use and its place, such as “publisher in production”."
+        label={t`Name`}
+        hint={t`Its use and its place, such as “publisher in production”.`}
         required
         maxLength={100}
         value={name}
         onChange={({ target }) => change({ name: target.value })}
       />
       <fieldset className={styles['scopes']}>
-        <legend>It may</legend>
+        <legend>{t`It may`}</legend>
         {scopes
           .filter((scope) => scope !== 'accounts:act' || accountId === OPERATORS_ACCOUNT)
           .map((scope) => (
@@ -110,11 +112,11 @@ export function IssueKeyDialog({ accountId, onClose }: IssueKeyDialogProps) {
             </label>
           ))}
       </fieldset>
-      <SelectField label="Expires" value={days} onChange={({ target }) => change({ days: target.value })}>
-        <option value="">never</option>
-        <option value="30">in 30 days</option>
-        <option value="90">in 90 days</option>
-        <option value="365">in a year</option>
+      <SelectField label={t`Expires`} value={days} onChange={({ target }) => change({ days: target.value })}>
+        <option value="">{t`never`}</option>
+        <option value="30">{t`in 30 days`}</option>
+        <option value="90">{t`in 90 days`}</option>
+        <option value="365">{t`in a year`}</option>
       </SelectField>
     </FormDialog>
   );

@@ -1,4 +1,6 @@
 import type { components } from '@hookferry/client';
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useApi } from '../../api/api-context';
 import { ask } from '../../api/ask';
@@ -24,7 +26,7 @@ export function RevokeKeyDialog({ accountId, apiKey: { id, name }, onClose }: Re
       return ask(api.DELETE('/v1/api-keys/{id}', { params }));
     },
     onSuccess: async () => {
-      toasts.show(`“${name}” was revoked.`);
+      toasts.show(t`“${name}” was revoked.`);
       await queries.invalidateQueries({ queryKey: queryKeys.apiKeys(accountId) });
       onClose();
     },
@@ -34,15 +36,17 @@ export function RevokeKeyDialog({ accountId, apiKey: { id, name }, onClose }: Re
     <ConfirmDialog
       isOpen
       isDangerous
-      title={`Revoke “${name}”?`}
-      confirmLabel={isLast ? 'Revoke it all the same' : 'Revoke'}
+      title={t`Revoke “${name}”?`}
+      confirmLabel={isLast ? t`Revoke it all the same` : t`Revoke`}
       isBusy={isPending}
       error={error}
       onConfirm={() => mutate(isLast ? 'true' : 'false')}
       onClose={onClose}
     >
       <p>
-        Requests with the key <code>{id}</code> are refused from now on. This cannot be undone.
+        <Trans>
+          Requests with the key <code>{id}</code> are refused from now on. This cannot be undone.
+        </Trans>
       </p>
     </ConfirmDialog>
   );

@@ -1,4 +1,5 @@
 import type { components } from '@hookferry/client';
+import { plural, t } from '@lingui/core/macro';
 import { useState } from 'react';
 import { useApi } from '../../api/api-context';
 import { ask } from '../../api/ask';
@@ -20,21 +21,21 @@ type Account = components['schemas']['AccountWithUsage'];
 const PAGE_SIZE = 50;
 
 const columns: readonly Column<Account>[] = [
-  { id: 'name', header: 'Account', cell: ({ id, name }) => name ?? id, second: usageText },
-  { id: 'id', header: 'Id', cell: ({ id }) => <ShortId id={id} />, from: 'medium' },
-  { id: 'status', header: 'Status', width: '104px', cell: (account) => <AccountStatus {...account} /> },
-  { id: 'weight', header: 'Weight', width: '80px', cell: ({ weight }) => weight, from: 'medium' },
-  { id: 'stored', header: 'Stored', width: '184px', cell: storedOf, from: 'medium' },
+  { id: 'name', header: t`Account`, cell: ({ id, name }) => name ?? id, second: usageText },
+  { id: 'id', header: t`Id`, cell: ({ id }) => <ShortId id={id} />, from: 'medium' },
+  { id: 'status', header: t`Status`, width: '104px', cell: (account) => <AccountStatus {...account} /> },
+  { id: 'weight', header: t`Weight`, width: '80px', cell: ({ weight }) => weight, from: 'medium' },
+  { id: 'stored', header: t`Stored`, width: '184px', cell: storedOf, from: 'medium' },
   {
     id: 'webhooks',
-    header: 'Webhooks',
+    header: t`Webhooks`,
     width: '96px',
     cell: ({ usage }) => usage?.webhooks ?? '–',
     from: 'wide',
   },
   {
     id: 'created',
-    header: 'Created',
+    header: t`Created`,
     width: AGO_WIDTH,
     cell: ({ created_at: at }) => <Time at={at} form="ago" />,
     from: 'wide',
@@ -55,18 +56,18 @@ export function AccountsPage() {
   );
   return (
     <>
-      <PageHeader title="Accounts">
+      <PageHeader title={t`Accounts`}>
         <Button kind="primary" onClick={() => setIsCreating(true)}>
-          New account
+          {t`New account`}
         </Button>
       </PageHeader>
       <PagedTable
-        label="Accounts"
+        label={t`Accounts`}
         columns={columns}
         pages={pages}
         rowId={({ id }) => id}
         hrefOf={({ id }) => `/accounts/${id}`}
-        empty={<Empty title="No accounts" />}
+        empty={<Empty title={t`No accounts`} />}
       />
       {isCreating && <NewAccountDialog onClose={() => setIsCreating(false)} />}
     </>
@@ -76,14 +77,16 @@ export function AccountsPage() {
 /** On phones, where the columns of usage have no room. */
 function usageText(account: Account): string {
   const { usage } = account;
-  return usage
-    ? `${storedOf(account)} · ${usage.webhooks} ${usage.webhooks === 1 ? 'webhook' : 'webhooks'}`
-    : '–';
+  if (!usage) return '–';
+  const webhooks = plural(usage.webhooks, { one: '# webhook', other: '# webhooks' });
+  return `${storedOf(account)} · ${webhooks}`;
 }
 
 /** An account that is being erased has none. */
 function storedOf({ usage }: Account): string {
   if (!usage) return '–';
   const used = formatBytes(usage.used_bytes);
-  return usage.quota_bytes === null ? used : `${used} of ${formatBytes(usage.quota_bytes)}`;
+  if (usage.quota_bytes === null) return used;
+  const quota = formatBytes(usage.quota_bytes);
+  return t`${used} of ${quota}`;
 }

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
@@ -27,21 +28,26 @@ export function NewAccountDialog({ onClose }: NewAccountDialogProps) {
   });
   return (
     <FormDialog
-      title="New account"
-      submitLabel="Create"
+      title={t`New account`}
+      submitLabel={t`Create`}
       isBusy={isPending}
       error={error}
       onSubmit={() => mutate()}
       onClose={onClose}
     >
       <TextField
-        label="Id"
-        hint="The id of the customer in your own systems: up to 64 letters, digits, - and _. Empty: a generated one."
+        label={t`Id`}
+        hint={t`The id of the customer in your own systems: up to 64 letters, digits, - and _. Empty: a generated one.`}
         pattern="[A-Za-z0-9_\-]{1,64}"
         value={id}
         onChange={({ target }) => setId(target.value)}
       />
-      <TextField label="Name" maxLength={100} value={name} onChange={({ target }) => setName(target.value)} />
+      <TextField
+        label={t`Name`}
+        maxLength={100}
+        value={name}
+        onChange={({ target }) => setName(target.value)}
+      />
     </FormDialog>
   );
 }

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { type FormEvent, useState } from 'react';
 import { Button } from '../../components/button';
 import { SelectField, TextField } from '../../components/field';
@@ -56,13 +57,13 @@ export function AuditFilters({ texts, isOperator, onChange }: AuditFiltersProps)
   });
   return (
     <Filters count={NAMES.filter((name) => texts[name] !== '').length}>
-      <form className={styles['filters']} aria-label="Filters" onSubmit={apply}>
+      <form className={styles['filters']} aria-label={t`Filters`} onSubmit={apply}>
         <SelectField
-          label="Action"
+          label={t`Action`}
           value={texts.action}
           onChange={({ target }) => set('action', target.value)}
         >
-          <option value="">Any</option>
+          <option value="">{t`Any`}</option>
           {texts.action !== '' && !Object.hasOwn(ACTIONS, texts.action) && (
             <option value={texts.action}>{actionText(texts.action)}</option>
           )}
@@ -72,28 +73,28 @@ export function AuditFilters({ texts, isOperator, onChange }: AuditFiltersProps)
             </option>
           ))}
         </SelectField>
-        <TextField label="From" {...bindTime('since')} />
-        <TextField label="Until" {...bindTime('until')} />
+        <TextField label={t({ message: 'From', context: 'time' })} {...bindTime('since')} />
+        <TextField label={t`Until`} {...bindTime('until')} />
         {isOperator && (
           <SelectField
-            label="Accounts"
+            label={t`Accounts`}
             value={texts.accounts}
             onChange={({ target }) => set('accounts', target.value)}
           >
-            <option value="">The one in view</option>
-            <option value="all">All</option>
+            <option value="">{t`The one in view`}</option>
+            <option value="all">{t`All`}</option>
           </SelectField>
         )}
-        <TextField label="Actor" placeholder="Id of a key or a session" {...bindText('actor')} />
-        <TextField label="Target" placeholder="Id of the object" {...bindText('target')} />
+        <TextField label={t`Actor`} placeholder={t`Id of a key or a session`} {...bindText('actor')} />
+        <TextField label={t`Target`} placeholder={t`Id of the object`} {...bindText('target')} />
         <div className={styles['apply']}>
-          <Button type="submit">Apply</Button>
+          <Button type="submit">{t`Apply`}</Button>
           <Button
             kind="quiet"
             disabled={NAMES.every((name) => texts[name] === '')}
             onClick={() => onChange(readFilters(new URLSearchParams()))}
           >
-            Clear filters
+            {t`Clear filters`}
           </Button>
         </div>
       </form>

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { useMemo } from 'react';
 import { useSearchParams } from 'wouter';
 import { type AuditEntry, useAuditLog } from '../../api/audit-queries';
@@ -18,7 +19,7 @@ import { OutcomeBadge } from './outcome-badge';
 function columnsWith(names: ReadonlyMap<string, string>, ofAll: boolean): readonly Column<AuditEntry>[] {
   const account: Column<AuditEntry> = {
     id: 'account',
-    header: 'Account',
+    header: t`Account`,
     width: '8rem',
     cell: ({ account_id: id }) => id ?? '–',
     from: 'medium',
@@ -26,30 +27,30 @@ function columnsWith(names: ReadonlyMap<string, string>, ofAll: boolean): readon
   return [
     {
       id: 'at',
-      header: 'When',
+      header: t`When`,
       width: AGO_WIDTH,
       cell: ({ created_at: at }) => <Time at={at} form="ago" />,
     },
     ...(ofAll ? [account] : []),
-    { id: 'actor', header: 'Who', cell: ({ actor }) => actorText(actor), from: 'medium' },
+    { id: 'actor', header: t`Who`, cell: ({ actor }) => actorText(actor), from: 'medium' },
     {
       id: 'action',
-      header: 'What',
+      header: t`What`,
       isName: true,
       cell: ({ action }) => actionText(action),
       second: ({ actor }) => actorText(actor),
     },
     {
       id: 'target',
-      header: 'On which',
+      header: t`On which`,
       cell: ({ target }) => (target ? (names.get(target.id) ?? <ShortId id={target.id} />) : '–'),
       from: 'wide',
     },
-    { id: 'outcome', header: 'Outcome', width: '7rem', cell: (entry) => <OutcomeBadge entry={entry} /> },
-    { id: 'changed', header: 'Changed', cell: (entry) => changedText(entry) || '–', from: 'wide' },
+    { id: 'outcome', header: t`Outcome`, width: '7rem', cell: (entry) => <OutcomeBadge entry={entry} /> },
+    { id: 'changed', header: t`Changed`, cell: (entry) => changedText(entry) || '–', from: 'wide' },
     {
       id: 'address',
-      header: 'From where',
+      header: t`From where`,
       width: '9rem',
       cell: ({ address }) => address ?? '–',
       from: 'wide',
@@ -72,14 +73,14 @@ export function AuditLogPage() {
   const columns = useMemo(() => columnsWith(names, ofAll), [names, ofAll]);
   return (
     <>
-      <PageHeader title="Audit log" />
+      <PageHeader title={t`Audit log`} />
       <AuditFilters
         texts={texts}
         isOperator={isOperator}
         onChange={(changed) => setSearch(writeFilters(changed), { replace: true })}
       />
       <PagedTable
-        label="Audit log"
+        label={t`Audit log`}
         columns={columns}
         pages={pages}
         rowId={({ id }) => id}
@@ -87,8 +88,8 @@ export function AuditLogPage() {
         marked={entry ? row : (opened ?? row)}
         hrefOf={({ id }) => `/audit-log?${addressOf(texts, { row, entry: id })}`}
         empty={
-          <Empty title="No entries">
-            <p>No change matches these filters, or it is no longer kept.</p>
+          <Empty title={t`No entries`}>
+            <p>{t`No change matches these filters, or it is no longer kept.`}</p>
           </Empty>
         }
       />

@@ -1,53 +1,54 @@
 import type { AuditAction } from '@hookferry/core/domain/audit';
+import { t } from '@lingui/core/macro';
 import type { AuditActor, AuditEntry } from '../../api/audit-queries';
 
 /** Each action in words; TypeScript finds a missing one. */
 export const ACTIONS: Readonly<Record<AuditAction, string>> = {
-  'webhook.create': 'Webhook created',
-  'webhook.update': 'Webhook changed',
-  'webhook.delete': 'Webhook deleted',
-  'webhook.enable': 'Webhook enabled',
-  'webhook.disable': 'Webhook disabled',
-  'webhook.discard_held': 'Held deliveries discarded',
-  'webhook.rotate_secret': 'Secret rotated',
-  'webhook.test': 'Test event sent',
-  'webhook.verify': 'Verification asked for',
-  'webhook.put_transformation': 'Transformation changed',
-  'webhook.restore_transformation': 'Transformation restored',
-  'webhook.delete_transformation': 'Transformation deleted',
-  'signing_key.rotate': 'Signing key rotated',
-  'contact.create': 'Contact created',
-  'contact.update': 'Contact changed',
-  'contact.delete': 'Contact deleted',
-  'contact.ask_again': 'Contact asked again',
-  'contact.test': 'Test message sent to a contact',
-  'contact.confirm': 'Contact confirmed',
-  'contact.unsubscribe': 'Contact unsubscribed',
-  'listener.create': 'Listener created',
-  'delivery.redeliver': 'Delivery redelivered',
-  'replay.create': 'Replay started',
-  'replay.cancel': 'Replay cancelled',
-  'event.reschedule': 'Event rescheduled',
-  'event.cancel': 'Event cancelled',
-  'event.erase_payload': 'Payload erased',
-  'event_type.put': 'Event type changed',
-  'event_type.delete': 'Event type deleted',
-  'api_key.create': 'API key issued',
-  'api_key.rotate': 'API key rotated',
-  'api_key.revoke': 'API key revoked',
-  'session.create': 'Portal link made',
-  'session.login': 'Portal link opened',
-  'session.revoke': 'Portal session ended',
-  'account.create': 'Account created',
-  'account.update': 'Account changed',
-  'account.erase': 'Account erased',
-  'account.pause': 'Account paused',
-  'account.resume': 'Account resumed',
-  'dead_letter.retry': 'Dead letter retried',
-  'dead_letter.drop': 'Dead letter dropped',
-  'queue.pause': 'Queue paused',
-  'queue.resume': 'Queue resumed',
-  'encryption_key.reseal': 'Secrets sealed again',
+  'webhook.create': t`Webhook created`,
+  'webhook.update': t`Webhook changed`,
+  'webhook.delete': t`Webhook deleted`,
+  'webhook.enable': t`Webhook enabled`,
+  'webhook.disable': t`Webhook disabled`,
+  'webhook.discard_held': t`Held deliveries discarded`,
+  'webhook.rotate_secret': t`Secret rotated`,
+  'webhook.test': t`Test event sent`,
+  'webhook.verify': t`Verification asked for`,
+  'webhook.put_transformation': t`Transformation changed`,
+  'webhook.restore_transformation': t`Transformation restored`,
+  'webhook.delete_transformation': t`Transformation deleted`,
+  'signing_key.rotate': t`Signing key rotated`,
+  'contact.create': t`Contact created`,
+  'contact.update': t`Contact changed`,
+  'contact.delete': t`Contact deleted`,
+  'contact.ask_again': t`Contact asked again`,
+  'contact.test': t`Test message sent to a contact`,
+  'contact.confirm': t`Contact confirmed`,
+  'contact.unsubscribe': t`Contact unsubscribed`,
+  'listener.create': t`Listener created`,
+  'delivery.redeliver': t`Delivery redelivered`,
+  'replay.create': t`Replay started`,
+  'replay.cancel': t`Replay cancelled`,
+  'event.reschedule': t`Event rescheduled`,
+  'event.cancel': t`Event cancelled`,
+  'event.erase_payload': t`Payload erased`,
+  'event_type.put': t`Event type changed`,
+  'event_type.delete': t`Event type deleted`,
+  'api_key.create': t`API key issued`,
+  'api_key.rotate': t`API key rotated`,
+  'api_key.revoke': t`API key revoked`,
+  'session.create': t`Portal link made`,
+  'session.login': t`Portal link opened`,
+  'session.revoke': t`Portal session ended`,
+  'account.create': t`Account created`,
+  'account.update': t`Account changed`,
+  'account.erase': t`Account erased`,
+  'account.pause': t`Account paused`,
+  'account.resume': t`Account resumed`,
+  'dead_letter.retry': t`Dead letter retried`,
+  'dead_letter.drop': t`Dead letter dropped`,
+  'queue.pause': t`Queue paused`,
+  'queue.resume': t`Queue resumed`,
+  'encryption_key.reseal': t`Secrets sealed again`,
 };
 
 /** One that is newer than these pages goes by its name. */
@@ -58,15 +59,19 @@ export function actionText(action: string): string {
 export function actorText(actor: AuditActor): string {
   switch (actor.type) {
     case 'api_key':
-      return `API key ${actor.id}`;
+      return keyText(actor.id);
     case 'portal_session':
-      return actor.label ?? `Session ${actor.id}`;
+      return actor.label ?? sessionText(actor.id);
     case 'admin_command':
-      return `${actor.system_user}, by ${actor.command}`;
+      return commandText(actor.system_user, actor.command);
     case 'anonymous':
-      return 'Unknown';
+      return t`Unknown`;
   }
 }
+
+const keyText = (id: string) => t`API key ${id}`;
+const sessionText = (id: string) => t`Session ${id}`;
+const commandText = (user: string, command: string) => t`${user}, by ${command}`;
 
 /** The filter for the entries of one actor. */
 export function actorFilter(actor: AuditActor): string {

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { Link } from 'wouter';
 import { useChanges } from '../../api/audit-queries';
 import { Problem } from '../../components/problem';
@@ -18,11 +19,13 @@ interface ChangesSectionProps {
 export function ChangesSection({ target, changes: { data, error, refetch } }: ChangesSectionProps) {
   return (
     <Section
-      title="Changes"
-      actions={<Link href={`/audit-log?target=${encodeURIComponent(target)}`}>All in the audit log</Link>}
+      title={t`Changes`}
+      actions={
+        <Link href={`/audit-log?target=${encodeURIComponent(target)}`}>{t`All in the audit log`}</Link>
+      }
     >
       {error && <Problem error={error} onRetry={() => void refetch()} />}
-      {data?.length === 0 && <p>No changes are recorded.</p>}
+      {data?.length === 0 && <p>{t`No changes are recorded.`}</p>}
       <ul className={styles['lines']}>
         {data?.map((entry) => (
           <li key={entry.id}>

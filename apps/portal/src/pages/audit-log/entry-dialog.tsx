@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { Link } from 'wouter';
 import type { AuditEntry } from '../../api/audit-queries';
 import { DetailsDialog } from '../../components/details-dialog';
@@ -23,34 +24,34 @@ export function EntryDialog({ entry, logOf, onClose }: EntryDialogProps) {
     <DetailsDialog title={actionText(action)} onClose={onClose}>
       <Facts
         facts={{
-          When: <Time at={entry.created_at} />,
-          Who: (
+          [t`When`]: <Time at={entry.created_at} />,
+          [t`Who`]: (
             <>
               {actorText(actor)} <code>{actor.type}</code>{' '}
               <Link href={logOf('actor', actorFilter(actor))} onClick={onClose}>
-                All by this actor
+                {t`All by this actor`}
               </Link>
             </>
           ),
-          What: <code>{action}</code>,
-          'On which': target ? (
+          [t`What`]: <code>{action}</code>,
+          [t`On which`]: target ? (
             <>
               {page ? <Link href={page}>{target.id}</Link> : <code>{target.id}</code>}{' '}
               <Link href={logOf('target', target.id)} onClick={onClose}>
-                All about it
+                {t`All about it`}
               </Link>
             </>
           ) : undefined,
-          Outcome: (
+          [t`Outcome`]: (
             <>
               <OutcomeBadge entry={entry} /> {code && <code>{code}</code>}
             </>
           ),
-          'From where': address ?? 'not known',
-          Account: account ?? 'none',
-          Request: request ? <code>{request}</code> : undefined,
-          "The client's name for it": clientRequest ? <code>{clientRequest}</code> : undefined,
-          Changed: changes.length > 0 ? <Changes changes={changes} /> : undefined,
+          [t`From where`]: address ?? t`not known`,
+          [t`Account`]: account ?? t`none`,
+          [t`Request`]: request ? <code>{request}</code> : undefined,
+          [t`The client's name for it`]: clientRequest ? <code>{clientRequest}</code> : undefined,
+          [t`Changed`]: changes.length > 0 ? <Changes changes={changes} /> : undefined,
         }}
       />
     </DetailsDialog>
@@ -63,16 +64,14 @@ function Changes({ changes }: Pick<AuditEntry, 'changes'>) {
       {changes.map(({ field, from, to }) => (
         <li key={field}>
           <code>{field}</code>
-          {(from !== undefined || to !== undefined) && (
-            <>
-              : {valueText(from)} → {valueText(to)}
-            </>
-          )}
+          {(from !== undefined || to !== undefined) && <>: {changeText(valueText(from), valueText(to))}</>}
         </li>
       ))}
     </ul>
   );
 }
 
+const changeText = (before: string, after: string) => t`${before} → ${after}`;
+
 /** Of what may be secret, an entry has neither side; so one that is absent was not set. */
-const valueText = (value: unknown) => (value === undefined ? 'not set' : JSON.stringify(value));
+const valueText = (value: unknown) => (value === undefined ? t`not set` : JSON.stringify(value));

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import {
   type Contact,
   type NewContact,
@@ -23,10 +24,10 @@ interface Settings {
 }
 
 const HINTS: Readonly<Record<Exclude<Contact['type'], 'email'>, string>> = {
-  slack: 'The URL of an incoming webhook of Slack.',
-  teams: 'The URL of an incoming webhook of Teams.',
-  discord: 'The URL of a webhook of Discord.',
-  webhook: 'It gets a POST with JSON.',
+  slack: t`The URL of an incoming webhook of Slack. It is not shown again.`,
+  teams: t`The URL of an incoming webhook of Teams. It is not shown again.`,
+  discord: t`The URL of a webhook of Discord. It is not shown again.`,
+  webhook: t`It gets a POST with JSON. It is not shown again.`,
 };
 
 interface NewDraft {
@@ -61,22 +62,22 @@ export function NewContactDialog({ webhookId = '', onClose }: NewContactDialogPr
     mutate(bodyOf(kind, target.trim(), settings), {
       onSuccess: ({ target: shown }) => {
         draft.forget();
-        show(`${shown} gets a link to confirm.`);
+        show(t`${shown} gets a link to confirm.`);
         onClose();
       },
     });
   return (
     <FormDialog
-      title="Add a contact"
+      title={t`Add a contact`}
       draft={draft}
-      submitLabel="Add"
+      submitLabel={t`Add`}
       isBusy={isPending}
       error={error}
       onSubmit={submit}
       onClose={onClose}
     >
       <SelectField
-        label="By"
+        label={t`By`}
         value={kind}
         onChange={(event) => draft.change({ ...draft.value, kind: event.target.value as Contact['type'] })}
       >
@@ -87,8 +88,8 @@ export function NewContactDialog({ webhookId = '', onClose }: NewContactDialogPr
         ))}
       </SelectField>
       <TextField
-        label={isMail ? 'Address' : 'URL'}
-        hint={isMail ? undefined : `${HINTS[kind]} It is not shown again.`}
+        label={isMail ? t`Address` : 'URL'}
+        hint={isMail ? undefined : HINTS[kind]}
         type={isMail ? 'email' : 'url'}
         required
         autoComplete="off"
@@ -96,7 +97,7 @@ export function NewContactDialog({ webhookId = '', onClose }: NewContactDialogPr
         onChange={(event) => draft.change({ ...draft.value, target: event.target.value })}
       />
       <p className={styles['note']}>
-        It gets a link to confirm first. Messages begin then: webhooks that fail already are not reported.
+        {t`It gets a link to confirm first. Messages begin then: webhooks that fail already are not reported.`}
       </p>
       <SettingFields
         settings={settings}
@@ -139,7 +140,7 @@ export function EditContactDialog({ contact, onClose }: EditContactDialogProps) 
     <FormDialog
       title={contact.target}
       draft={draft}
-      submitLabel="Save"
+      submitLabel={t`Save`}
       isBusy={isPending}
       error={error}
       onSubmit={submit}
@@ -161,11 +162,11 @@ function SettingFields({ settings, onChange }: SettingFieldsProps) {
   return (
     <>
       <SelectField
-        label="Webhook"
+        label={t`Webhook`}
         value={webhook}
         onChange={({ target }) => onChange({ ...settings, webhook: target.value })}
       >
-        <option value="">All, and the account</option>
+        <option value="">{t`All, and the account`}</option>
         {webhook !== '' && !names.has(webhook) && <option value={webhook}>{webhook}</option>}
         {[...names].map(([id, name]) => (
           <option key={id} value={id}>
@@ -174,7 +175,7 @@ function SettingFields({ settings, onChange }: SettingFieldsProps) {
         ))}
       </SelectField>
       <SelectField
-        label="When"
+        label={t`When`}
         value={digest}
         onChange={({ target }) => onChange({ ...settings, digest: target.value as Settings['digest'] })}
       >
@@ -185,7 +186,7 @@ function SettingFields({ settings, onChange }: SettingFieldsProps) {
         ))}
       </SelectField>
       <SelectField
-        label="Time zone of messages"
+        label={t`Time zone of messages`}
         value={timeZone}
         onChange={({ target }) => onChange({ ...settings, timeZone: target.value })}
       >
@@ -196,7 +197,7 @@ function SettingFields({ settings, onChange }: SettingFieldsProps) {
         ))}
       </SelectField>
       <fieldset className={styles['occasions']}>
-        <legend>Messages when</legend>
+        <legend>{t`Messages when`}</legend>
         {occasions.map((occasion) => (
           <label key={occasion}>
             <input

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { useState } from 'react';
 import {
   type Contact,
@@ -34,9 +35,9 @@ export function ContactList({ contacts, marked }: ContactListProps) {
   const [edited, setEdited] = useState<Contact>();
   const [removed, setRemoved] = useState<Contact>();
   const askAgain = ({ id }: Contact) =>
-    asking.mutate(id, { onSuccess: ({ target }) => show(`${target} gets another link to confirm.`) });
+    asking.mutate(id, { onSuccess: ({ target }) => show(t`${target} gets another link to confirm.`) });
   const test = ({ id }: Contact) =>
-    testing.mutate(id, { onSuccess: ({ target }) => show(`${target} gets a test message.`) });
+    testing.mutate(id, { onSuccess: ({ target }) => show(t`${target} gets a test message.`) });
   const actions = mayChange ? [actionsWith({ askAgain, test, remove: setRemoved })] : [];
   const columns = [...columnsWith(names), ...actions];
   const error = asking.error ?? testing.error;
@@ -44,7 +45,7 @@ export function ContactList({ contacts, marked }: ContactListProps) {
     <>
       {error && <Problem error={error} />}
       <DataTable
-        label="Contacts"
+        label={t`Contacts`}
         columns={columns}
         rows={contacts}
         rowId={({ id }) => id}
@@ -59,11 +60,11 @@ export function ContactList({ contacts, marked }: ContactListProps) {
 
 function columnsWith(names: ReadonlyMap<string, string>): readonly Column<Contact>[] {
   return [
-    { id: 'target', header: 'Who', cell: ({ target }) => target },
-    { id: 'kind', header: 'By', width: '6rem', cell: ({ type }) => KINDS[type], from: 'wide' },
+    { id: 'target', header: t`Who`, cell: ({ target }) => target },
+    { id: 'kind', header: t`By`, width: '6rem', cell: ({ type }) => KINDS[type], from: 'wide' },
     {
       id: 'state',
-      header: 'State',
+      header: t`State`,
       width: '11rem',
       from: 'medium',
       cell: ({ status }) => {
@@ -73,14 +74,14 @@ function columnsWith(names: ReadonlyMap<string, string>): readonly Column<Contac
     },
     {
       id: 'webhook',
-      header: 'Webhook',
-      cell: ({ webhook_id: id }) => (id === null ? 'All' : (names.get(id) ?? id)),
+      header: t`Webhook`,
+      cell: ({ webhook_id: id }) => (id === null ? t`All` : (names.get(id) ?? id)),
       from: 'wide',
     },
-    { id: 'occasions', header: 'Messages when', cell: occasionsText, from: 'wide' },
+    { id: 'occasions', header: t`Messages when`, cell: occasionsText, from: 'wide' },
     {
       id: 'digest',
-      header: 'How often',
+      header: t`How often`,
       width: '11rem',
       cell: ({ digest }) => DIGESTS[digest ?? ''],
       from: 'wide',
@@ -97,38 +98,36 @@ function actionsWith({
 }: Readonly<Record<'askAgain' | 'test' | 'remove', Action>>): Column<Contact> {
   return {
     id: 'actions',
-    header: 'Actions',
+    header: t`Actions`,
     width: 'min(15rem, 40vw)',
-    cell: (contact) => (
-      <span className={styles['actions']}>
-        {contact.status === 'unconfirmed' && (
-          <Button
-            size="small"
-            aria-label={`Send again the link to ${contact.target}`}
-            onClick={() => askAgain(contact)}
-          >
-            Send again
+    cell: (contact) => {
+      const { target } = contact;
+      return (
+        <span className={styles['actions']}>
+          {contact.status === 'unconfirmed' && (
+            <Button
+              size="small"
+              aria-label={t`Send again the link to ${target}`}
+              onClick={() => askAgain(contact)}
+            >
+              {t`Send again`}
+            </Button>
+          )}
+          {contact.status === 'confirmed' && (
+            <Button
+              size="small"
+              aria-label={t`Send a test message to ${target}`}
+              onClick={() => test(contact)}
+            >
+              {t`Send a test`}
+            </Button>
+          )}
+          <Button size="small" kind="danger" aria-label={t`Remove ${target}`} onClick={() => remove(contact)}>
+            {t`Remove`}
           </Button>
-        )}
-        {contact.status === 'confirmed' && (
-          <Button
-            size="small"
-            aria-label={`Send a test message to ${contact.target}`}
-            onClick={() => test(contact)}
-          >
-            Send a test
-          </Button>
-        )}
-        <Button
-          size="small"
-          kind="danger"
-          aria-label={`Remove ${contact.target}`}
-          onClick={() => remove(contact)}
-        >
-          Remove
-        </Button>
-      </span>
-    ),
+        </span>
+      );
+    },
   };
 }
 
@@ -142,15 +141,15 @@ function RemoveContactDialog({ contact: { id, target }, onClose }: RemoveContact
   return (
     <ConfirmDialog
       isOpen
-      title={`Remove ${target}?`}
-      confirmLabel="Remove"
+      title={t`Remove ${target}?`}
+      confirmLabel={t`Remove`}
       isDangerous
       isBusy={isPending}
       error={error}
       onConfirm={() => mutate(undefined, { onSuccess: onClose })}
       onClose={onClose}
     >
-      <p>It gets no more messages. To get messages again, it must be added and confirm again.</p>
+      <p>{t`It gets no more messages. To get messages again, it must be added and confirm again.`}</p>
     </ConfirmDialog>
   );
 }

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { useContacts } from '../../api/contact-queries';
@@ -18,19 +19,19 @@ export function ContactsPage() {
   const [isAdding, setIsAdding] = useState(false);
   return (
     <>
-      <PageHeader title="Contacts">
-        <ButtonLink href="/contacts/notifications">Messages</ButtonLink>
+      <PageHeader title={t`Contacts`}>
+        <ButtonLink href="/contacts/notifications">{t`Messages`}</ButtonLink>
         {mayChange && (
           <Button kind="primary" onClick={() => setIsAdding(true)}>
-            Add a contact
+            {t`Add a contact`}
           </Button>
         )}
       </PageHeader>
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {contacts?.length === 0 ? (
-        <Empty title="No contacts">
+        <Empty title={t`No contacts`}>
           <p>
-            A contact gets a message by mail or in a chat when a webhook fails, is disabled or works again.
+            {t`A contact gets a message by mail or in a chat when a webhook fails, is disabled or works again.`}
           </p>
         </Empty>
       ) : (

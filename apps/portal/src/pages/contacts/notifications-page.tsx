@@ -1,3 +1,4 @@
+import { plural, t } from '@lingui/core/macro';
 import { useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import { type Notification, useContacts, useNotifications } from '../../api/contact-queries';
@@ -24,18 +25,18 @@ export function NotificationsPage() {
   const pages = useNotifications(filtersOf(search));
   return (
     <>
-      <PageHeader title="Messages" parent={{ href: '/contacts', label: 'Contacts' }} />
+      <PageHeader title={t`Messages`} parent={{ href: '/contacts', label: t`Contacts` }} />
       <Filters search={search} targets={targets} onChange={(next) => setSearch(next, { replace: true })} />
       <PagedTable
-        label="Messages"
+        label={t`Messages`}
         columns={columnsWith(targets)}
         pages={pages}
         rowId={({ id }) => id}
         marked={search.get('row') ?? undefined}
         onOpen={setOpened}
         empty={
-          <Empty title="No messages">
-            <p>No message matches these filters, or it is no longer kept.</p>
+          <Empty title={t`No messages`}>
+            <p>{t`No message matches these filters, or it is no longer kept.`}</p>
           </Empty>
         }
       />
@@ -87,9 +88,9 @@ function Filters({ search, targets, onChange }: FiltersProps) {
     topic: Object.entries(TOPICS),
     status: Object.entries(MESSAGE_STATES).map(([name, [label]]) => [name, label] as const),
   };
-  const labels = { contact: 'Contact', topic: 'About', status: 'State' };
+  const labels = { contact: t`Contact`, topic: t`About`, status: t`State` };
   return (
-    <form className={styles['filters']} aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
+    <form className={styles['filters']} aria-label={t`Filters`} onSubmit={(event) => event.preventDefault()}>
       {NAMES.map((name) => (
         <SelectField
           key={name}
@@ -97,7 +98,7 @@ function Filters({ search, targets, onChange }: FiltersProps) {
           value={search.get(name) ?? ''}
           onChange={({ target }) => set(name, target.value)}
         >
-          <option value="">Any</option>
+          <option value="">{t`Any`}</option>
           {choices[name].map(([value, text]) => (
             <option key={value} value={value}>
               {text}
@@ -111,7 +112,7 @@ function Filters({ search, targets, onChange }: FiltersProps) {
           disabled={NAMES.every((name) => !search.has(name))}
           onClick={() => onChange(new URLSearchParams())}
         >
-          Clear filters
+          {t`Clear filters`}
         </Button>
       </div>
     </form>
@@ -122,31 +123,36 @@ function columnsWith(targets: ReadonlyMap<string, string>): readonly Column<Noti
   return [
     {
       id: 'at',
-      header: 'When',
+      header: t`When`,
       width: AGO_WIDTH,
       cell: ({ created_at: at }) => <Time at={at} form="ago" />,
     },
-    { id: 'topic', header: 'About', cell: ({ topic }) => TOPICS[topic] },
-    { id: 'subjects', header: 'Which', cell: subjectsText, from: 'wide' },
+    { id: 'topic', header: t`About`, cell: ({ topic }) => TOPICS[topic] },
+    { id: 'subjects', header: t`Which`, cell: subjectsText, from: 'wide' },
     {
       id: 'contact',
-      header: 'To',
-      cell: ({ contact_id: id, contact_type: kind }) => targets.get(id) ?? `${KINDS[kind]}, removed`,
+      header: t({ message: 'To', context: 'recipient' }),
+      cell: ({ contact_id: id, contact_type: kind }) => targets.get(id) ?? removedText(kind),
       from: 'medium',
     },
     {
       id: 'state',
-      header: 'State',
+      header: t`State`,
       width: 'clamp(96px, 30vw, 11rem)',
       cell: (message) => <MessageState message={message} />,
     },
-    { id: 'error', header: 'Error', width: '10rem', cell: ({ error }) => error ?? '–', from: 'wide' },
+    { id: 'error', header: t`Error`, width: '10rem', cell: ({ error }) => error ?? '–', from: 'wide' },
   ];
+}
+
+function removedText(kind: Notification['contact_type']): string {
+  const name = KINDS[kind];
+  return t`${name}, removed`;
 }
 
 function subjectsText({ subjects, subject_count: count }: Notification): string {
   const [only] = subjects;
-  if (count > 1) return `${formatCount(count)} webhooks`;
+  if (count > 1) return plural(count, { one: '# webhook', other: '# webhooks' });
   return only?.label ?? only?.webhook_id ?? '–';
 }
 
@@ -164,19 +170,20 @@ interface MessageDialogProps {
 function MessageDialog({ message, target, onClose }: MessageDialogProps) {
   const { topic, contact_type: kind, subjects, subject_count: count, attempts, error } = message;
   const more = count - subjects.length;
+  const rest = formatCount(more);
   // A question to confirm, for one, is about none.
   const named = subjects.filter((subject) => Object.values(subject).some((value) => value !== null));
   return (
     <DetailsDialog title={TOPICS[topic]} onClose={onClose}>
       <Facts
         facts={{
-          To: target ?? `${KINDS[kind]}, removed`,
-          State: <MessageState message={message} />,
-          When: <Time at={message.created_at} />,
-          Ended: message.ended_at === null ? undefined : <Time at={message.ended_at} />,
-          Tries: formatCount(attempts),
-          Error: error ?? undefined,
-          Which:
+          [t({ message: 'To', context: 'recipient' })]: target ?? removedText(kind),
+          [t`State`]: <MessageState message={message} />,
+          [t`When`]: <Time at={message.created_at} />,
+          [t`Ended`]: message.ended_at === null ? undefined : <Time at={message.ended_at} />,
+          [t`Tries`]: formatCount(attempts),
+          [t`Error`]: error ?? undefined,
+          [t`Which`]:
             named.length > 0 ? (
               <ul className={styles['subjects']}>
                 {named.map(({ webhook_id: id, label, detail }, index) => (
@@ -189,7 +196,7 @@ function MessageDialog({ message, target, onClose }: MessageDialogProps) {
                     {id === null && label} {detail}
                   </li>
                 ))}
-                {more > 0 && <li>… and {formatCount(more)} more</li>}
+                {more > 0 && <li>{t`… and ${rest} more`}</li>}
               </ul>
             ) : undefined,
         }}

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { Contact } from '../../api/contact-queries';
@@ -20,19 +21,19 @@ export function WebhookContacts({ webhookId, contacts }: WebhookContactsProps) {
   const told = contacts.filter(({ webhook_id: id }) => id === null || id === webhookId);
   return (
     <Section
-      title="Contacts"
+      title={t`Contacts`}
       actions={
         <>
-          <Link href="/contacts">All contacts</Link>
+          <Link href="/contacts">{t`All contacts`}</Link>
           {mayChange && (
             <Button size="small" onClick={() => setIsAdding(true)}>
-              Add a contact
+              {t`Add a contact`}
             </Button>
           )}
         </>
       }
     >
-      {told.length === 0 ? <p>Nobody is notified when it fails.</p> : <ContactList contacts={told} />}
+      {told.length === 0 ? <p>{t`Nobody is notified when it fails.`}</p> : <ContactList contacts={told} />}
       {isAdding && <NewContactDialog webhookId={webhookId} onClose={() => setIsAdding(false)} />}
     </Section>
   );

@@ -6,6 +6,13 @@ import type { RedisUnsafeSignal } from '../../platform/redis-safety';
 import { signal } from './define';
 import { error } from './sample-facts';
 
+export interface RedisLossTimes {
+  /** By Redis' clock. Absent: nothing is left of what it had. */
+  readonly since?: string;
+  /** When it was found. */
+  readonly until: string;
+}
+
 /** Of a process and its connections. */
 export const processSignals = {
   'redis.error': signal<Omit<RedisErrorSignal, 'name'>>({
@@ -49,6 +56,20 @@ export const processSignals = {
     means: 'With the present settings, Redis can lose events; `detail` says which.',
     act: 'Set what `detail` says: see [Redis](redis.md#settings).',
     sample: { detail: 'appendonly is no.' },
+  }),
+  /** It has an earlier state than before. */
+  'redis.rolled_back': signal<RedisLossTimes>({
+    level: 'error',
+    means:
+      'Redis went back to an earlier state: writes from `since` to `until` are lost, or all before `until` if `since` is missing. One worker says so.',
+    act: 'Publish the events of that time again: see [WebhooksRedisRolledBack](runbook.md#webhooksredisrolledback).',
+    sample: { since: '2026-11-21T16:13:00.000Z', until: '2026-11-21T16:13:08.000Z' },
+  }),
+  'redis.replaced': signal<RedisLossTimes>({
+    level: 'info',
+    means:
+      'Another process of Redis serves than before, after a restart or a fail-over. It has everything from before `since`. Writes from then to `until` may be lost, and mostly are not.',
+    sample: { since: '2026-11-21T16:13:07.000Z', until: '2026-11-21T16:13:08.000Z' },
   }),
   'clock.skewed': signal<Omit<ClockSkewedSignal, 'name'>>({
     level: { usual: 'warn', other: 'error', isOther: ({ isTooLarge }) => isTooLarge },

@@ -93,7 +93,9 @@ export const workSignals = {
       | 'read the messages of listeners'
       | 'find accounts with open streams'
       | 'write to the stream of changes'
-      | 'read the stream of changes';
+      | 'read the stream of changes'
+      | 'watch whether Redis goes back'
+      | 'make good what Redis has lost';
     error: unknown;
   }>({
     level: 'warn',

@@ -16,6 +16,7 @@ import {
 } from './history-schema';
 import { AUDIT_BY_ACCOUNT, AUDIT_SCHEMA } from './pg-audit-log';
 import type { PgDatabase } from './pg-database';
+import { WITNESS_SCHEMA } from './pg-witness';
 
 /** Each one brings the schema from the version that is its index to the next one. */
 const MIGRATIONS = [
@@ -33,6 +34,7 @@ const MIGRATIONS = [
   AUDIT_BY_ACCOUNT,
   TAKE_FROM_COUNTS,
   REQUEST_IDS,
+  WITNESS_SCHEMA,
 ];
 
 // Any number that no other program uses for an advisory lock in this database.
