@@ -1,11 +1,12 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { useMemo, useState } from 'react';
-import { useLocation } from 'wouter';
-import type { Delivery, DeliveryStatus } from '../../api/delivery-queries';
+import { useMemo } from 'react';
+import { useLocation, useSearchParams } from 'wouter';
+import type { Delivery } from '../../api/delivery-queries';
 import {
   hasEnded,
   type Replay,
+  type ReplayResult,
   type ReplayWithResults,
   useCancelReplay,
   useReplayDeliveries,
@@ -27,12 +28,11 @@ import { useCan } from '../../session/session-context';
 import { ChangesIfAny } from '../audit-log/changes-section';
 import { deliveryColumns } from '../deliveries/delivery-columns';
 import { nameOf } from '../deliveries/webhook-names';
-import { statuses } from '../deliveries/words';
 import lead from '../delivery/story.module.css';
 import { PageHeader } from '../page-header';
 import styles from './replay.module.css';
 import { ReplayStatus } from './replay-status';
-import { progressText, resultsText, toneOf } from './replay-texts';
+import { progressText, ReplayResults, toneOf } from './replay-texts';
 
 interface ReplayPageProps {
   readonly params: Readonly<Record<string, string>>;
@@ -83,7 +83,11 @@ function HowFar({ replay }: { readonly replay: ReplayWithResults }) {
   return (
     <>
       <output className={`${lead['lead']} ${lead[toneOf(replay)]}`}>
-        {replay.results && replay.results.counted > 0 && <p>{resultsText(replay.results, enqueued)}</p>}
+        {replay.results && replay.results.counted > 0 && (
+          <p>
+            <ReplayResults replay={replay} results={replay.results} />
+          </p>
+        )}
         <p>{progressText(replay)}</p>
         {replay.error && <p>{replay.error}</p>}
       </output>
@@ -118,30 +122,33 @@ const MODES: Readonly<Record<Replay['mode'], string>> = {
   all: t`all of its types`,
 };
 
-const STATUSES = Object.entries(statuses) as readonly (readonly [
-  DeliveryStatus,
-  readonly [string, unknown],
-])[];
+const RESULTS: readonly (readonly [ReplayResult, label: string])[] = [
+  ['delivered', t`Arrived`],
+  ['failed', t`Failed`],
+  ['pending', t`Under way or held`],
+  ['cancelled', t`Cancelled`],
+];
 
 function ReplayDeliveries({ replay }: { readonly replay: ReplayWithResults }) {
   const { webhook_id: webhookId } = replay;
   const [, navigate] = useLocation();
-  const [status, setStatus] = useState<DeliveryStatus>();
-  const pages = useReplayDeliveries(replay, status);
+  const [search, setSearch] = useSearchParams();
+  const result = RESULTS.find(([each]) => each === search.get('result'))?.[0];
+  const pages = useReplayDeliveries(replay, result);
   const columns = useMemo(() => deliveryColumns({ webhook_id: webhookId }, new Map()), [webhookId]);
   return (
     <Section
       title={t`Its deliveries`}
       actions={
         <SelectField
-          label={t`Status`}
-          value={status ?? ''}
-          onChange={({ target }) => setStatus(STATUSES.find(([each]) => each === target.value)?.[0])}
+          label={t`Result`}
+          value={result ?? ''}
+          onChange={({ target }) => setSearch(target.value === '' ? {} : { result: target.value })}
         >
           <option value="">
             <Trans>All</Trans>
           </option>
-          {STATUSES.map(([each, [label]]) => (
+          {RESULTS.map(([each, label]) => (
             <option key={each} value={each}>
               {label}
             </option>
@@ -157,7 +164,7 @@ function ReplayDeliveries({ replay }: { readonly replay: ReplayWithResults }) {
         onOpen={({ id: delivery }) => navigate(`/deliveries/${encodeURIComponent(delivery)}`)}
         empty={
           <Empty title={t`No deliveries`}>
-            <p>{status ? t`None has this status.` : t`It has queued none.`}</p>
+            <p>{result ? t`None has this result.` : t`It has queued none.`}</p>
           </Empty>
         }
       />
