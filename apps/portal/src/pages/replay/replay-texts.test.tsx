@@ -1,5 +1,6 @@
 import { I18nProvider } from '@lingui/react';
 import { renderToStaticMarkup } from 'react-dom/server';
+import { Router } from 'wouter';
 import type { ReplayWithResults } from '../../api/replay-queries';
 import { i18n } from '../../language/language';
 import { progressText, ReplayResults, toneOf } from './replay-texts';
@@ -40,7 +41,9 @@ it('says how many arrived, failed, and are under way, and of how many that is', 
   const shown = (counted: typeof results, enqueued: number) =>
     renderToStaticMarkup(
       <I18nProvider i18n={i18n}>
-        <ReplayResults replay={{ id: 'rpl_1', enqueued }} results={counted} />
+        <Router ssrPath="/">
+          <ReplayResults replay={{ id: 'rpl_1', enqueued }} results={counted} />
+        </Router>
       </I18nProvider>,
     ).replaceAll(/<[^>]+>/g, '');
   expect(shown(results, 391)).toBe('380 arrived, 3 failed, 8 under way or held.');
