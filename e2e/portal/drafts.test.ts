@@ -154,6 +154,32 @@ it('keeps the choice of a replay, until it is started', async () => {
   expect([await notice(page).count(), await rate.inputValue()]).toEqual([0, '50']);
 });
 
+it('keeps an event that is not published yet, and nothing of one that was', async () => {
+  const page = await portal().signIn({ path: '/events', capabilities: ['read', 'publish'] });
+  const dialog = page.getByRole('dialog', { name: 'Publish an event' });
+  const data = dialog.getByLabel('Its data');
+  const open = () => page.getByRole('button', { name: 'Publish an event' }).click();
+  await open();
+  await dialog.getByLabel('Event type').selectOption(QUICK_WIN.type);
+  await data.fill('{ "keyword": "mine" }');
+  await dialog.getByLabel('Deliver at').fill('2040-01-31T12:00');
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  await open();
+  await notice(page).waitFor();
+  expect([
+    await dialog.getByLabel('Event type').inputValue(),
+    await data.inputValue(),
+    await dialog.getByLabel('Deliver at').inputValue(),
+  ]).toEqual([QUICK_WIN.type, '{ "keyword": "mine" }', '2040-01-31T12:00']);
+  await data.fill(JSON.stringify(QUICK_WIN.data));
+  await dialog.getByRole('button', { name: 'Publish', exact: true }).click();
+  await page.waitForURL(/\/events\/evt_/);
+  await page.goBack();
+  await open();
+  expect([await notice(page).count(), await dialog.getByLabel('Deliver at').inputValue()]).toEqual([0, '']);
+});
+
 it('shows no draft of another account', async () => {
   const { client } = portal();
   await client.expect(201, 'POST', '/v1/accounts', { id: 'drafts-other' });

@@ -186,14 +186,14 @@ describe('operations', () => {
     const now = page.getByRole('region', { name: 'Now' });
     await now.getByText('Webhooks disabled').waitFor();
     await rowOf(page, 'Queues', 'deliveries').waitFor();
-    await page.getByText('disabled', { exact: true }).first().waitFor();
+    await page.getByText('Their webhook is disabled', { exact: true }).waitFor();
     await page.getByLabel('Why').selectOption('disabled');
-    await rowOf(page, 'Webhooks without deliveries', '/busy').waitFor();
-    await now.getByRole('img', { name: /^Held: from .* since the page was opened/ }).waitFor();
+    await rowOf(page, 'Stopped webhooks', '/busy').waitFor();
+    await now.getByRole('img', { name: /^Deliveries held: from .* since the page was opened/ }).waitFor();
     await rowOf(page, 'Workers', ' of ').waitFor();
     await checkAccessibility(page);
 
-    await rowOf(page, 'Webhooks without deliveries', '/busy').click();
+    await rowOf(page, 'Stopped webhooks', '/busy').click();
     await page.getByText('/busy').first().waitFor();
     expect(page.url()).toContain(`/portal/webhooks/${webhook.id}`);
     expect(await page.getByLabel('Account in view').inputValue()).toBe('busy');

@@ -43,9 +43,9 @@ it('lists what is scheduled, the next one first, and counts down to it', async (
   await checkAccessibility(page);
   await checkWidth(page);
 
-  await page.getByLabel('Which').selectOption('published');
+  await page.getByLabel('Show', { exact: true }).selectOption('published events');
   await page.getByRole('table', { name: 'Events' }).or(page.getByText('No such events')).waitFor();
-  await page.getByLabel('Which').selectOption('scheduled');
+  await page.getByLabel('Show', { exact: true }).selectOption('scheduled');
   expect(new URL(page.url()).search).toBe('?status=scheduled');
   await page.getByLabel('Due from').fill('2200-01-01T00:00');
   await page.getByText('Nothing is scheduled').waitFor();

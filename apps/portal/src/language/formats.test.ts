@@ -1,4 +1,4 @@
-import { formatCount, formatList, formatMs, formatNumber, formatPercent } from './formats';
+import { formatBytes, formatCount, formatList, formatMs, formatNumber, formatPercent } from './formats';
 
 it.each([
   [0.44, '0.4 ms'],
@@ -19,4 +19,15 @@ it('writes counts, numbers, shares and lists', () => {
   expect(formatNumber(1_234.56)).toBe('1,234.6');
   expect([formatPercent(0.3333), formatPercent(0.9951, 1)]).toEqual(['33%', '99.5%']);
   expect([formatList(['a', 'b', 'c']), formatList(['a', 'b'], 'or')]).toEqual(['a, b, and c', 'a or b']);
+});
+
+it.each([
+  [0, '0 B'],
+  [1_023, '1,023 B'],
+  [1_536, '1.5 KiB'],
+  [1_048_576, '1 MiB'],
+  [500 * 2 ** 30, '500 GiB'],
+  [Number.MAX_SAFE_INTEGER, '8 PiB'],
+])('says %d bytes as %s', (bytes, text) => {
+  expect(formatBytes(bytes)).toBe(text);
 });

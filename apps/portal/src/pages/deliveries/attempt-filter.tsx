@@ -1,6 +1,9 @@
+import { plural, t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useEffect } from 'react';
 import { type DeliveryFilters, isOfAttempts, useDeliveries } from '../../api/delivery-queries';
 import { Button } from '../../components/button';
+import { formatTimeRange, formatTimeToMinute } from '../../language/formats';
 import styles from './attempt-filter.module.css';
 import { FAILED, type FilterTexts } from './filters-in-url';
 import { outcomes } from './words';
@@ -19,18 +22,15 @@ export function AttemptFilter({ texts, filters, onChange }: AttemptFilterProps) 
   const { attempted_since: since, attempted_until: until, attempt_outcome: ways } = filters;
   if (!isOfAttempts(filters)) return null;
   return (
-    <section className={styles['filter']} aria-label="Attempts looked for">
+    <section className={styles['filter']} aria-label={t`Attempts looked for`}>
       {(since !== undefined || until !== undefined) && (
         <Chip
-          label={`Attempted ${rangeText(since, until)}`}
+          label={rangeText(since, until)}
           onClear={() => onChange({ ...texts, attempted_since: '', attempted_until: '' })}
         />
       )}
       {ways !== undefined && (
-        <Chip
-          label={`Attempt: ${ways.split(',').map(nameOfWay).join(', ')}`}
-          onClear={() => onChange({ ...texts, attempt: '' })}
-        />
+        <Chip label={waysText(ways)} onClear={() => onChange({ ...texts, attempt: '' })} />
       )}
       <AttemptCount filters={filters} />
     </section>
@@ -41,7 +41,7 @@ function Chip({ label, onClear }: { readonly label: string; readonly onClear: ()
   return (
     <span className={styles['chip']}>
       {label}
-      <Button size="small" kind="quiet" aria-label={`Clear: ${label}`} onClick={onClear}>
+      <Button size="small" kind="quiet" aria-label={t`Clear: ${label}`} onClick={onClear}>
         ✕
       </Button>
     </span>
@@ -58,27 +58,43 @@ function AttemptCount({ filters }: { readonly filters: DeliveryFilters }) {
   }, [goesOn, isFetchingNextPage, fetchNextPage]);
   const rows = pages.flatMap((page) => page.data);
   const attempts = rows.reduce((sum, row) => sum + (row.matching_attempts ?? 0), 0);
-  if (!data) return <output className={styles['count']}>Counting…</output>;
+  if (!data)
+    return (
+      <output className={styles['count']}>
+        <Trans>Counting…</Trans>
+      </output>
+    );
   return (
     <output className={styles['count']} aria-busy={goesOn}>
-      {hasNextPage ? 'So far ' : ''}
-      {`${countOf(attempts, 'attempt')} of ${rows.length === 1 ? '1 delivery' : `${count.format(rows.length)} deliveries`}`}
-      {goesOn && ', and it goes on'}
+      {countText(attempts, rows.length, !hasNextPage ? 'all' : goesOn ? 'counting' : 'some')}
     </output>
   );
 }
 
-const count = new Intl.NumberFormat();
-const countOf = (number: number, noun: string) =>
-  number === 1 ? `1 ${noun}` : `${count.format(number)} ${noun}s`;
+function countText(attempts: number, deliveries: number, found: 'all' | 'some' | 'counting'): string {
+  if (found === 'all') {
+    return t`${plural(attempts, { one: '# attempt', other: '# attempts' })} of ${plural(deliveries, { one: '# delivery', other: '# deliveries' })}`;
+  }
+  if (found === 'some') {
+    return t`So far ${plural(attempts, { one: '# attempt', other: '# attempts' })} of ${plural(deliveries, { one: '# delivery', other: '# deliveries' })}`;
+  }
+  return t`So far ${plural(attempts, { one: '# attempt', other: '# attempts' })} of ${plural(deliveries, { one: '# delivery', other: '# deliveries' })}, and it goes on`;
+}
 
-const nameOfWay = (way: string) =>
-  way === FAILED ? 'Failed' : (outcomes[way as keyof typeof outcomes] ?? way);
-
-const times = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+function waysText(ways: string): string {
+  const names = ways
+    .split(',')
+    .map((way) => (way === FAILED ? t`Failed` : (outcomes[way as keyof typeof outcomes] ?? way)))
+    .join(', ');
+  return t`Attempt: ${names}`;
+}
 
 function rangeText(since: string | undefined, until: string | undefined): string {
   const [from, to] = [since, until].map((time) => (time === undefined ? undefined : new Date(time)));
-  if (from && to) return times.formatRange(from, to);
-  return from ? `since ${times.format(from)}` : `before ${times.format(to)}`;
+  if (from && to) {
+    const range = formatTimeRange(from, to);
+    return t`Attempted ${range}`;
+  }
+  const end = formatTimeToMinute(from ?? to ?? new Date());
+  return from ? t`Attempted since ${end}` : t`Attempted before ${end}`;
 }

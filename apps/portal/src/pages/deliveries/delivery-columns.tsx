@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import type { Delivery, DeliveryFilters } from '../../api/delivery-queries';
 import { AGO_WIDTH, type Column } from '../../components/data-table';
 import { shortId } from '../../components/short-id';
@@ -17,7 +18,7 @@ export function deliveryColumns(
   const nameOf = ({ webhook_id: id }: Delivery) => names.get(id) ?? shortId(id);
   const webhook: Column<Delivery> = {
     id: 'webhook',
-    header: 'Webhook',
+    header: t`Webhook`,
     cell: (row) => (
       <span className={styles['webhook']} title={row.webhook_id}>
         {nameOf(row)}
@@ -26,7 +27,7 @@ export function deliveryColumns(
   };
   const type: Column<Delivery> = {
     id: 'type',
-    header: 'Event type',
+    header: t`Event type`,
     isName: true,
     cell: (row) => row.event_type,
   };
@@ -46,28 +47,28 @@ export function deliveryColumns(
 const COLUMNS = [
   {
     id: 'status',
-    header: 'Status',
+    header: t`Status`,
     width: 'clamp(104px, 28vw, 120px)',
     cell: ({ status }) => <StatusBadge status={status} />,
   },
   {
     id: 'response',
-    header: 'Last response',
+    header: t`Last response`,
     width: '152px',
     from: 'medium',
     cell: (row) => responseOf(row) ?? '–',
   },
-  { id: 'attempts', header: 'Attempts', width: '88px', from: 'wide', cell: (row) => row.attempt_count },
+  { id: 'attempts', header: t`Attempts`, width: '88px', from: 'wide', cell: (row) => row.attempt_count },
   {
     id: 'next',
-    header: 'Next attempt',
+    header: t`Next attempt`,
     width: AGO_WIDTH,
     from: 'wide',
     cell: ({ next_attempt_at: at }) => (at === null ? '–' : <Time at={at} form="ago" />),
   },
   {
     id: 'created',
-    header: 'Accepted',
+    header: t`Accepted`,
     width: AGO_WIDTH,
     cell: (row) => <Time at={row.created_at} form="ago" />,
     second: responseOf,

@@ -1,3 +1,4 @@
+import { plural, t } from '@lingui/core/macro';
 import { type InfiniteData, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useMemo } from 'react';
 import { type Delivery, type DeliveryFilters, useDeliveries } from '../../api/delivery-queries';
@@ -49,7 +50,7 @@ export function DeliveryTable({ label, filters, hint }: DeliveryTableProps) {
       <div className={styles['news']} aria-live="polite">
         {news.count > 0 && (
           <Button size="small" kind="primary" onClick={showNew}>
-            {`${news.count >= MOST_COUNTED ? `${MOST_COUNTED}+` : news.count} new`}
+            {newText(news.count)}
           </Button>
         )}
       </div>
@@ -62,7 +63,7 @@ export function DeliveryTable({ label, filters, hint }: DeliveryTableProps) {
         {...(!isCut && { onEnd: readOn })}
       />
       {rows?.length === 0 && !hasNextPage && (
-        <Empty title="No deliveries">
+        <Empty title={t`No deliveries`}>
           <p>{hint}</p>
         </Empty>
       )}
@@ -78,6 +79,11 @@ export function DeliveryTable({ label, filters, hint }: DeliveryTableProps) {
       )}
     </div>
   );
+}
+
+function newText(count: number): string {
+  if (count >= MOST_COUNTED) return t`${MOST_COUNTED}+ new`;
+  return plural(count, { one: '# new', other: '# new' });
 }
 
 const idOf = ({ id }: Delivery) => id;

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import type { ChangeEvent } from 'react';
 import { useEventTypes } from '../../api/event-type-queries';
 import { Button } from '../../components/button';
@@ -10,11 +12,11 @@ import { useWebhookNames } from './use-webhook-names';
 import { outcomes, statuses } from './words';
 
 const RANGES = [
-  ['', 'Any time'],
-  ['1', 'Last hour'],
-  ['24', 'Last 24 hours'],
-  ['168', 'Last 7 days'],
-  ['custom', 'From … to'],
+  ['', t`Any time`],
+  ['1', t`Last hour`],
+  ['24', t`Last 24 hours`],
+  ['168', t`Last 7 days`],
+  ['custom', t`From … to`],
 ] as const;
 
 // The search, and what a chart has set, have places of their own. A time from and until is one filter.
@@ -46,9 +48,13 @@ export function FilterBar({ texts, onChange }: FilterBarProps) {
   return (
     <Filters count={count}>
       <fieldset className={styles['filters']}>
-        <legend className={styles['legend']}>Filters</legend>
-        <SelectField label="Status" {...bind('status')}>
-          <option value="">Any</option>
+        <legend className={styles['legend']}>
+          <Trans>Filters</Trans>
+        </legend>
+        <SelectField label={t`Status`} {...bind('status')}>
+          <option value="">
+            <Trans>Any</Trans>
+          </option>
           {Object.entries(statuses).map(([status, [label]]) => (
             <option key={status} value={status}>
               {label}
@@ -56,30 +62,36 @@ export function FilterBar({ texts, onChange }: FilterBarProps) {
           ))}
         </SelectField>
         <TextField
-          label="HTTP code"
+          label={t`HTTP code`}
           inputMode="numeric"
           maxLength={3}
-          placeholder="Any"
-          error={texts.http === '' || isHttpCode(texts.http) ? undefined : '100 to 599'}
+          placeholder={t`Any`}
+          error={texts.http === '' || isHttpCode(texts.http) ? undefined : t`100 to 599`}
           {...bind('http')}
         />
-        <SelectField label="Outcome" {...bind('outcome')}>
-          <option value="">Any</option>
+        <SelectField label={t`Outcome`} {...bind('outcome')}>
+          <option value="">
+            <Trans>Any</Trans>
+          </option>
           {Object.entries(outcomes).map(([outcome, label]) => (
             <option key={outcome} value={outcome}>
               {label}
             </option>
           ))}
         </SelectField>
-        <SelectField label="Event type" {...bind('type')}>
-          <option value="">Any</option>
+        <SelectField label={t`Event type`} {...bind('type')}>
+          <option value="">
+            <Trans>Any</Trans>
+          </option>
           <Others value={texts.type} known={types.data?.map(({ name }) => name)} />
           {types.data?.map(({ name }) => (
             <option key={name}>{name}</option>
           ))}
         </SelectField>
-        <SelectField label="Webhook" {...bind('webhook')}>
-          <option value="">Any</option>
+        <SelectField label={t`Webhook`} {...bind('webhook')}>
+          <option value="">
+            <Trans>Any</Trans>
+          </option>
           <Others value={texts.webhook} known={[...webhooks.keys()]} />
           {[...webhooks].map(([id, name]) => (
             <option key={id} value={id}>
@@ -87,7 +99,7 @@ export function FilterBar({ texts, onChange }: FilterBarProps) {
             </option>
           ))}
         </SelectField>
-        <SelectField label="Accepted" {...bind('range')}>
+        <SelectField label={t`Accepted`} {...bind('range')}>
           {RANGES.map(([value, label]) => (
             <option key={value} value={value}>
               {label}
@@ -97,10 +109,18 @@ export function FilterBar({ texts, onChange }: FilterBarProps) {
         {texts.range === 'custom' && (
           <>
             <div className={styles['time']}>
-              <TextField label="From" type="datetime-local" {...bindTime('since')} />
+              <TextField
+                label={t({ message: 'From', context: 'time' })}
+                type="datetime-local"
+                {...bindTime('since')}
+              />
             </div>
             <div className={styles['time']}>
-              <TextField label="To" type="datetime-local" {...bindTime('until')} />
+              <TextField
+                label={t({ message: 'To', context: 'time' })}
+                type="datetime-local"
+                {...bindTime('until')}
+              />
             </div>
           </>
         )}
@@ -110,7 +130,7 @@ export function FilterBar({ texts, onChange }: FilterBarProps) {
           className={styles['clear']}
           onClick={() => onChange(NO_FILTERS)}
         >
-          Clear filters
+          <Trans>Clear filters</Trans>
         </Button>
       </fieldset>
     </Filters>

@@ -1,19 +1,21 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
 import type { Attempt } from '../../api/delivery-queries';
 import { Badge } from '../../components/badge';
 import { CodeBlock } from '../../components/code-block';
 import { isJson, prettyJson } from '../../components/json-text';
 import { Time } from '../../components/time';
+import { formatMs } from '../../language/formats';
 import { outcomes } from '../deliveries/words';
 import styles from './attempt-details.module.css';
-import { formatMs } from './phases';
 import { Waterfall } from './waterfall';
 
 const TRIGGERS: Readonly<Record<Attempt['trigger'], string>> = {
-  schedule: 'by schedule',
-  manual: 'by hand',
-  replay: 'by a replay',
-  test: 'as a test',
+  schedule: t`by schedule`,
+  manual: t`by hand`,
+  replay: t`by a replay`,
+  test: t`as a test`,
 };
 
 interface AttemptDetailsProps {
@@ -25,11 +27,13 @@ interface AttemptDetailsProps {
 
 /** One attempt: what was sent and what came back, then when and why, and how long it took. */
 export function AttemptDetails({ attempt, isOpen, children }: AttemptDetailsProps) {
-  const { number, trigger, outcome, response_status: status, timings, started_at: at } = attempt;
+  const { number, trigger, outcome, response_status: status, timings, batch_id: batchId } = attempt;
   return (
     <details className={styles['attempt']} open={isOpen}>
       <summary className={styles['summary']}>
-        <strong>Attempt {number}</strong>
+        <strong>
+          <Trans>Attempt {number}</Trans>
+        </strong>
         <Badge tone={outcome === 'delivered' ? 'good' : 'bad'}>
           {status === null ? outcomes[outcome] : `HTTP ${status}`}
         </Badge>
@@ -39,31 +43,57 @@ export function AttemptDetails({ attempt, isOpen, children }: AttemptDetailsProp
       <div className={styles['content']}>
         {attempt.error !== null && <p className={styles['failure']}>{attempt.error}</p>}
         <div className={styles['sides']}>
-          <section className={styles['content']} aria-label={`Request of attempt ${number}`}>
+          <section className={styles['content']} aria-label={t`Request of attempt ${number}`}>
             {children || <MadeBody attempt={attempt} />}
-            <Headers title="Headers as sent" headers={attempt.request_headers} />
+            <Headers title={t`Headers as sent`} headers={attempt.request_headers} />
           </section>
-          <section className={styles['content']} aria-label={`Response to attempt ${number}`}>
+          <section className={styles['content']} aria-label={t`Response to attempt ${number}`}>
             <AttemptResponse attempt={attempt} />
           </section>
         </div>
         <p className={styles['soft']}>
-          Began <Time at={at} />
-          {attempt.worker !== null && ` at ${attempt.worker}`}
-          {attempt.remote_address !== null && (
-            <>
-              , to <code>{attempt.remote_address}</code>
-            </>
-          )}
+          <WhenAndWhere attempt={attempt} />
         </p>
-        {attempt.batch_id !== null && (
+        {batchId !== null && (
           <p>
-            It went together with other events, in the request <code>{attempt.batch_id}</code>.
+            <Trans>
+              It went together with other events, in the request <code>{batchId}</code>.
+            </Trans>
           </p>
         )}
         <Waterfall attempt={attempt} />
       </div>
     </details>
+  );
+}
+
+function WhenAndWhere({ attempt }: { readonly attempt: Attempt }) {
+  const { started_at: at, worker, remote_address: address } = attempt;
+  if (worker !== null && address !== null) {
+    return (
+      <Trans>
+        Began <Time at={at} /> at {worker}, to <code>{address}</code>
+      </Trans>
+    );
+  }
+  if (worker !== null) {
+    return (
+      <Trans>
+        Began <Time at={at} /> at {worker}
+      </Trans>
+    );
+  }
+  if (address !== null) {
+    return (
+      <Trans>
+        Began <Time at={at} />, to <code>{address}</code>
+      </Trans>
+    );
+  }
+  return (
+    <Trans>
+      Began <Time at={at} />
+    </Trans>
   );
 }
 
@@ -73,31 +103,42 @@ function MadeBody({ attempt }: { readonly attempt: Attempt }) {
   if (body === null) return null;
   return (
     <>
-      <h3 className={styles['title']}>Body, made by version {version} of the transformation</h3>
-      <CodeBlock text={body} label={`Body that attempt ${number} sent`} />
+      <h3 className={styles['title']}>
+        <Trans>Body, made by version {version} of the transformation</Trans>
+      </h3>
+      <CodeBlock text={body} label={t`Body that attempt ${number} sent`} />
     </>
   );
 }
 
 function AttemptResponse({ attempt }: { readonly attempt: Attempt }) {
-  const { response_status: status, response_headers: headers, response_body: body } = attempt;
-  if (status === null) return <p className={styles['soft']}>There was no response.</p>;
+  const { number, response_status: status, response_headers: headers, response_body: body } = attempt;
+  if (status === null)
+    return (
+      <p className={styles['soft']}>
+        <Trans>There was no response.</Trans>
+      </p>
+    );
   return (
     <>
       {body === null || body === '' ? (
-        <p className={styles['soft']}>The response had no body, or none is kept.</p>
+        <p className={styles['soft']}>
+          <Trans>The response had no body, or none is kept.</Trans>
+        </p>
       ) : (
         <>
           <div className={styles['bodyHead']}>
-            <h3 className={styles['title']}>Body of the response</h3>
+            <h3 className={styles['title']}>
+              <Trans>Body of the response</Trans>
+            </h3>
           </div>
           <CodeBlock
             text={isJson(body) ? prettyJson(body) : body}
-            label={`Body of the response to attempt ${attempt.number}`}
+            label={t`Body of the response to attempt ${number}`}
           />
         </>
       )}
-      {headers && <Headers title={`Headers of the response (HTTP ${status})`} headers={headers} />}
+      {headers && <Headers title={t`Headers of the response (HTTP ${status})`} headers={headers} />}
     </>
   );
 }

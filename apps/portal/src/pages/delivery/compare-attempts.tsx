@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useState } from 'react';
 import type { Attempt } from '../../api/delivery-queries';
 import { SelectField } from '../../components/field';
@@ -18,14 +20,14 @@ export function CompareAttempts({ attempts }: { readonly attempts: readonly Atte
     <div className={styles['comparison']}>
       <div className={styles['choice']}>
         <SelectField
-          label="First"
+          label={t`First`}
           value={first.number}
           onChange={({ target }) => setNumbers([Number(target.value), second.number])}
         >
           {choices}
         </SelectField>
         <SelectField
-          label="Second"
+          label={t`Second`}
           value={second.number}
           onChange={({ target }) => setNumbers([first.number, Number(target.value)])}
         >
@@ -33,14 +35,21 @@ export function CompareAttempts({ attempts }: { readonly attempts: readonly Atte
         </SelectField>
       </div>
       {differences.length === 0 ? (
-        <p>Nothing that is recorded differs.</p>
+        <p>
+          <Trans>Nothing that is recorded differs.</Trans>
+        </p>
       ) : (
-        <table className={styles['compare']} aria-label="Differences">
+        <table className={styles['compare']} aria-label={t`Differences`}>
           <thead>
             <tr>
-              <th scope="col">Differs</th>
-              <th scope="col">Attempt {first.number}</th>
-              <th scope="col">Attempt {second.number}</th>
+              <th scope="col">
+                <Trans>Differs</Trans>
+              </th>
+              {[first, second].map(({ number }, index) => (
+                <th key={index} scope="col">
+                  <Trans>Attempt {number}</Trans>
+                </th>
+              ))}
             </tr>
           </thead>
           <tbody>

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { useApi } from '../../api/api-context';
 import { ask } from '../../api/ask';
 import type { DeliveryWithAttempts } from '../../api/delivery-queries';
@@ -14,14 +15,11 @@ interface CopyAsCurlProps {
   readonly body: string;
 }
 
-const SIGNED = 'Signed now: receivers accept it for five minutes.';
-const UNSIGNED =
-  'Copied without a signature, because this session may not read the secret. Replace SIGNATURE in the command.';
-const NO_CRYPTO =
-  'Copied without a signature: browsers sign only on https pages. Replace SIGNATURE in the command.';
+const SIGNED = t`Signed now: receivers accept it for five minutes.`;
+const UNSIGNED = t`Copied without a signature, because this session may not read the secret. Replace SIGNATURE in the command.`;
+const NO_CRYPTO = t`Copied without a signature: browsers sign only on https pages. Replace SIGNATURE in the command.`;
 
-const BY_KEY =
-  'Copied without a signature: only the service has the private key. Replace SIGNATURE in the command.';
+const BY_KEY = t`Copied without a signature: only the service has the private key. Replace SIGNATURE in the command.`;
 
 /** Copies the delivery as a command. The webhook's address and secret are asked for when it is pressed, and not kept. */
 export function CopyAsCurl({ delivery, headers: described, body }: CopyAsCurlProps) {
@@ -46,8 +44,8 @@ export function CopyAsCurl({ delivery, headers: described, body }: CopyAsCurlPro
   };
 
   return (
-    <CopyButton text={write} label="Copy as curl">
-      Copy as curl
+    <CopyButton text={write} label={t`Copy as curl`}>
+      {t`Copy as curl`}
     </CopyButton>
   );
 }

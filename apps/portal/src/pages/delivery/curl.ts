@@ -47,6 +47,7 @@ export async function curlOf({
   const lines = Object.entries(sent).map(
     ([name, value]) => `  -H ${quote(`${name}: ${value === MASK ? 'VALUE' : value}`)}`,
   );
+  // untranslated: a command
   return [`curl -i -X POST ${quote(url)}`, ...lines, `  --data-raw ${quote(body)}`].join(' \\\n');
 }
 

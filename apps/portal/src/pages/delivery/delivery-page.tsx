@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { type DeliveryWithAttempts, useDelivery, useDeliveryContent } from '../../api/delivery-queries';
@@ -23,7 +25,7 @@ import { Timeline } from './timeline';
 import { VerifySignature } from './verify-signature';
 import { WhatNext } from './what-next';
 
-const LIST = { href: '/deliveries', label: 'Deliveries' };
+const LIST = { href: '/deliveries', label: t`Deliveries` };
 
 /** One delivery: where it went, how it is and what to do, then its attempts. */
 export function DeliveryPage({ params: { id = '' } }: { readonly params: Readonly<Record<string, string>> }) {
@@ -34,7 +36,7 @@ export function DeliveryPage({ params: { id = '' } }: { readonly params: Readonl
   if (!delivery || isUnnamed || isWithoutBody) {
     return (
       <>
-        <PageHeader title="Delivery" parent={LIST} />
+        <PageHeader title={t`Delivery`} parent={LIST} />
         {error ? <Problem error={error} onRetry={() => void refetch()} /> : <Skeleton lines={8} />}
       </>
     );
@@ -46,7 +48,7 @@ export function DeliveryPage({ params: { id = '' } }: { readonly params: Readonl
       <WhatNext delivery={delivery} />
       <Attempts delivery={delivery} />
       <Timeline delivery={delivery} />
-      <Section title="About">
+      <Section title={t`About`}>
         <About delivery={delivery} />
       </Section>
       <Signatures delivery={delivery} />
@@ -86,20 +88,21 @@ function Attempts({ delivery }: Part) {
   const [isComparing, setComparing] = useState(false);
   if (attempts.length === 0) {
     return (
-      <Section title="Request">
+      <Section title={t`Request`}>
         <div className={styles['first']}>
           <RequestBody delivery={delivery} />
         </div>
       </Section>
     );
   }
-  const compare = attempts.length > 1 && (
+  const attemptCount = attempts.length;
+  const compare = attemptCount > 1 && (
     <Button size="small" aria-expanded={isComparing} onClick={() => setComparing(!isComparing)}>
-      Compare two
+      <Trans>Compare two</Trans>
     </Button>
   );
   return (
-    <Section title={`Attempts (${attempts.length})`} actions={compare}>
+    <Section title={t`Attempts (${attemptCount})`} actions={compare}>
       {isComparing && <CompareAttempts attempts={attempts} />}
       {attempts.toReversed().map((attempt, index) => (
         <AttemptDetails key={attempt.number} attempt={attempt} isOpen={index === 0}>
@@ -114,17 +117,17 @@ function About({ delivery: { id, event_id: eventId, created_at: createdAt } }: P
   return (
     <Facts
       facts={{
-        Delivery: (
+        [t`Delivery`]: (
           <>
-            <code>{id}</code> <CopyButton text={id} label="Copy the delivery’s id" />
+            <code>{id}</code> <CopyButton text={id} label={t`Copy the delivery’s id`} />
           </>
         ),
-        Event: (
+        [t`Event`]: (
           <Link href={`/events/${eventId}`}>
             <code>{eventId}</code>
           </Link>
         ),
-        Accepted: <Time at={createdAt} />,
+        [t`Accepted`]: <Time at={createdAt} />,
       }}
     />
   );

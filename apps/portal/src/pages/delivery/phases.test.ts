@@ -1,4 +1,4 @@
-import { formatMs, phasesOf } from './phases';
+import { phasesOf } from './phases';
 
 describe('phasesOf', () => {
   it('puts one after the other, and gives the rest what none has measured', () => {
@@ -11,12 +11,4 @@ describe('phasesOf', () => {
       { name: 'Rest', ms: 5, startMs: 45 },
     ]);
   });
-});
-
-it.each([
-  [0.44, '0.4 ms'],
-  [38.2, '38 ms'],
-  [12_540, '12.5 s'],
-])('formatMs: %d is %s', (ms, text) => {
-  expect(formatMs(ms)).toBe(text);
 });

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import type { Attempt } from '../../api/delivery-queries';
 
 export interface Phase {
@@ -14,9 +15,9 @@ export interface Phase {
 export function phasesOf({ timings }: Pick<Attempt, 'timings'>): readonly Phase[] {
   const measured = [
     ['DNS', timings.dns_ms],
-    ['Connect', timings.connect_ms],
+    [t`Connect`, timings.connect_ms],
     ['TLS', timings.tls_ms],
-    ['First byte', timings.first_byte_ms],
+    [t`First byte`, timings.first_byte_ms],
   ] as const;
   let atMs = 0;
   const phases = measured.map(([name, ms]) => {
@@ -26,13 +27,5 @@ export function phasesOf({ timings }: Pick<Attempt, 'timings'>): readonly Phase[
   });
   // Each is rounded on its own.
   const rest = Math.max(timings.total_ms - atMs, 0);
-  return [...phases, { name: 'Rest', ms: rest, startMs: atMs }];
-}
-
-const number = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
-
-/** For people: `0.4 ms`, `38 ms`, `12.5 s`. */
-export function formatMs(ms: number): string {
-  if (ms >= 10_000) return `${number.format(ms / 1_000)} s`;
-  return `${number.format(ms >= 10 ? Math.round(ms) : ms)} ms`;
+  return [...phases, { name: t`Rest`, ms: rest, startMs: atMs }];
 }

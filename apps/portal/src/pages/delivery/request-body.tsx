@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useMemo, useState } from 'react';
 import { type DeliveryWithAttempts, useDeliveryContent, useEventText } from '../../api/delivery-queries';
 import { Button } from '../../components/button';
@@ -22,12 +24,16 @@ export function RequestBody({ delivery }: { readonly delivery: DeliveryWithAttem
     <>
       <div className={styles['bodyHead']}>
         <h3 className={styles['title']}>
-          {made === null ? 'Body of the request' : `Body, made by version ${version} of the transformation`}
+          {made === null ? (
+            <Trans>Body of the request</Trans>
+          ) : (
+            <Trans>Body, made by version {version} of the transformation</Trans>
+          )}
         </h3>
         {body !== undefined && (
           <div className={styles['actions']}>
             <Button size="small" aria-pressed={isRaw} onClick={() => setIsRaw(!isRaw)}>
-              As delivered
+              <Trans>As delivered</Trans>
             </Button>
             <CopyAsCurl delivery={delivery} headers={content.data?.headers ?? {}} body={body} />
           </div>
@@ -35,11 +41,13 @@ export function RequestBody({ delivery }: { readonly delivery: DeliveryWithAttem
       </div>
       {content.error && <Problem error={content.error} onRetry={() => void content.refetch()} />}
       {content.data !== undefined && body === undefined && (
-        <Empty title="The payload was erased">
-          <p>It can’t be read or sent again. The record of the delivery stays.</p>
+        <Empty title={t`The payload was erased`}>
+          <p>
+            <Trans>It can’t be read or sent again. The record of the delivery stays.</Trans>
+          </p>
         </Empty>
       )}
-      {shown !== undefined && <CodeBlock text={shown} label="Body" />}
+      {shown !== undefined && <CodeBlock text={shown} label={t`Body`} />}
       {shown !== undefined && made !== null && (
         <BeforeTransformation eventId={delivery.event_id} isRaw={isRaw} />
       )}
@@ -58,9 +66,11 @@ function BeforeTransformation({ eventId, isRaw }: BeforeProps) {
   const data = text === undefined ? undefined : memberText(text, 'data');
   return (
     <>
-      <h3 className={styles['title']}>Data before the transformation</h3>
+      <h3 className={styles['title']}>
+        <Trans>Data before the transformation</Trans>
+      </h3>
       {error && <Problem error={error} />}
-      {data !== undefined && <CodeBlock text={isRaw ? data : prettyJson(data)} label="Data before" />}
+      {data !== undefined && <CodeBlock text={isRaw ? data : prettyJson(data)} label={t`Data before`} />}
     </>
   );
 }

@@ -1,5 +1,5 @@
 import type { Attempt } from '../../api/delivery-queries';
-import { differencesOf, formatGap, stepsOf } from './story';
+import { differencesOf, stepsOf } from './story';
 
 const at = (time: string) => `2026-11-26T${time}Z`;
 
@@ -96,17 +96,6 @@ describe('steps', () => {
     const steps = stepsOf({ ...delivery, status: 'delivered', attempts: [attempt(1), good] }, now);
     expect(steps.at(-1)).toMatchObject({ kind: 'delivered', text: 'Attempt 2, by hand: HTTP 204, 34 ms' });
   });
-});
-
-it.each([
-  [400, '400 ms'],
-  [4_259, '4.3 s'],
-  [61_000, '61 s'],
-  [300_000, '5 min'],
-  [9_000_000, '2.5 h'],
-  [259_200_000, '3 d'],
-])('says %d ms as %s', (ms, text) => {
-  expect(formatGap(ms)).toBe(text);
 });
 
 it('tells what two attempts differ in', () => {

@@ -1,6 +1,7 @@
+import { select, t } from '@lingui/core/macro';
 import type { Attempt, DeliveryWithAttempts, Hold } from '../../api/delivery-queries';
+import { formatMs } from '../../language/formats';
 import { responseOf } from '../deliveries/response-of';
-import { formatMs } from './phases';
 
 /** A step of a delivery, past or future. */
 export interface Step {
@@ -34,13 +35,13 @@ type Told = Pick<DeliveryWithAttempts, 'created_at' | 'status' | 'hold' | 'next_
  */
 export function stepsOf(delivery: Told, now: number, next = delivery.attempts.length + 1): readonly Step[] {
   const { created_at: acceptedAt, attempts, status, hold, next_attempt_at: nextAt } = delivery;
-  const accepted: Step = { kind: 'accepted', at: Date.parse(acceptedAt), lengthMs: 0, text: 'Accepted' };
+  const accepted: Step = { kind: 'accepted', at: Date.parse(acceptedAt), lengthMs: 0, text: t`Accepted` };
   const held = status === 'held' ? [heldStep(hold, Math.max(now, accepted.at))] : [];
   const due = status === 'held' ? (hold?.until ?? null) : nextAt;
   const toCome: readonly Step[] =
     due === null || (status !== 'pending' && status !== 'held')
       ? []
-      : [{ kind: 'due', at: Date.parse(due), lengthMs: 0, text: `Attempt ${next} is due` }];
+      : [{ kind: 'due', at: Date.parse(due), lengthMs: 0, text: t`Attempt ${next} is due` }];
   const past = attempts.flatMap((attempt) => [...pastHoldsOf(attempt), stepOf(attempt)]);
   return [accepted, ...past, ...held, ...toCome].toSorted((a, b) => a.at - b.at);
 }
@@ -48,46 +49,43 @@ export function stepsOf(delivery: Told, now: number, next = delivery.attempts.le
 /** From when it was held until now, as far as that is known. */
 function heldStep(hold: Told['hold'], now: number): Step {
   const at = Math.min(hold?.since ? Date.parse(hold.since) : now, now);
-  return { kind: 'held', at, lengthMs: now - at, text: `Held: ${whyHeld(hold)}` };
+  const why = whyHeld(hold);
+  return { kind: 'held', at, lengthMs: now - at, text: t`Held: ${why}` };
 }
 
-/** @param hold absent: the service does not tell what holds it. @param webhook its name */
-export function whyHeld(hold: Hold | null | undefined, webhook = 'its webhook'): string {
-  return hold ? HOLDS[hold.reason](webhook) : `${webhook} can’t take it just now`;
+/** @param hold absent: the service does not tell what holds it. */
+function whyHeld(hold: Hold | null | undefined): string {
+  return hold ? HOLDS[hold.reason] : t`its webhook can’t take it just now`;
 }
 
-const HOLDS: Readonly<Record<Hold['reason'], (webhook: string) => string>> = {
-  disabled: (webhook) => `${webhook} is disabled`,
-  unverified: (webhook) => `${webhook} is not verified yet`,
-  breaker_open: (webhook) => `${webhook} keeps failing`,
-  rate_limited: (webhook) => `the rate limit of ${webhook} is reached`,
-  ordering: () => 'the delivery before it has not ended',
-  no_token: (webhook) => `the token URL of ${webhook} gives no access token`,
-  batching: () => 'it waits for other events to go with',
-  busy: (webhook) => `${webhook} takes no more requests at once`,
+const HOLDS: Readonly<Record<Hold['reason'], string>> = {
+  disabled: t`its webhook is disabled`,
+  unverified: t`its webhook is not verified yet`,
+  breaker_open: t`its webhook keeps failing`,
+  rate_limited: t`the rate limit of its webhook is reached`,
+  ordering: t`the delivery before it has not ended`,
+  no_token: t`the token URL of its webhook gives no access token`,
+  batching: t`it waits for other events to go with`,
+  busy: t`its webhook takes no more requests at once`,
 };
 
 const PAST_HOLDS: Readonly<Record<Hold['reason'], string>> = {
-  disabled: 'its webhook was disabled',
-  unverified: 'its webhook was not verified',
-  breaker_open: 'its webhook kept failing',
-  rate_limited: 'the rate limit of its webhook was reached',
-  ordering: 'the delivery before it had not ended',
-  no_token: 'there was no access token',
-  batching: 'it waited for other events to go with',
-  busy: 'its webhook took no more requests at once',
+  disabled: t`its webhook was disabled`,
+  unverified: t`its webhook was not verified`,
+  breaker_open: t`its webhook kept failing`,
+  rate_limited: t`the rate limit of its webhook was reached`,
+  ordering: t`the delivery before it had not ended`,
+  no_token: t`there was no access token`,
+  batching: t`it waited for other events to go with`,
+  busy: t`its webhook took no more requests at once`,
 };
 
 function pastHoldsOf({ holds: all }: Attempt): readonly Step[] {
   return all.map(({ reason, since, until }) => {
     const at = Date.parse(since);
     const lengthMs = Date.parse(until) - at;
-    return {
-      kind: 'held',
-      at,
-      lengthMs,
-      text: `Held for ${formatGap(lengthMs)}: ${PAST_HOLDS[reason]}`,
-    };
+    const [length, why] = [formatMs(lengthMs), PAST_HOLDS[reason]];
+    return { kind: 'held', at, lengthMs, text: t`Held for ${length}: ${why}` };
   });
 }
 
@@ -100,27 +98,14 @@ function stepOf({
   trigger,
 }: Attempt): Step {
   const response = responseOf({ last_outcome: outcome, last_response_status: status });
-  const by = trigger === 'schedule' ? '' : `, by ${trigger === 'manual' ? 'hand' : trigger}`;
-  const kind = outcome === 'delivered' ? 'delivered' : 'failed';
-  return {
-    kind,
-    at: Date.parse(at),
-    lengthMs,
-    text: `Attempt ${number}${by}: ${response}, ${formatMs(lengthMs)}`,
-  };
-}
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const number = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
-
-/** Such as `5 s`, `2.5 h`, `3 d`. */
-export function formatGap(ms: number): string {
-  if (ms < 1_000) return formatMs(Math.max(ms, 0));
-  if (ms < 10_000) return `${number.format(ms / 1_000)} s`;
-  if (ms < 2 * MINUTE_MS) return `${Math.round(ms / 1_000)} s`;
-  if (ms < 2 * HOUR_MS) return `${Math.round(ms / MINUTE_MS)} min`;
-  return ms < 48 * HOUR_MS ? `${number.format(ms / HOUR_MS)} h` : `${number.format(ms / (24 * HOUR_MS))} d`;
+  const length = formatMs(lengthMs);
+  const text = select(trigger, {
+    manual: `Attempt ${number}, by hand: ${response}, ${length}`,
+    replay: `Attempt ${number}, by replay: ${response}, ${length}`,
+    test: `Attempt ${number}, by test: ${response}, ${length}`,
+    other: `Attempt ${number}: ${response}, ${length}`,
+  });
+  return { kind: outcome === 'delivered' ? 'delivered' : 'failed', at: Date.parse(at), lengthMs, text };
 }
 
 /** One row of the comparison of two attempts. */
@@ -152,19 +137,19 @@ export function differencesOf(first: Attempt, second: Attempt): readonly Differe
   ].toSorted();
   return [
     texts(
-      'Response',
+      t`Response`,
       (one) => responseOf({ last_outcome: one.outcome, last_response_status: one.response_status }) ?? null,
     ),
-    texts('Error', (one) => one.error),
-    texts('Trigger', (one) => one.trigger),
-    texts('Worker', (one) => one.worker),
-    texts('Address', (one) => one.remote_address),
+    texts(t`Error`, (one) => one.error),
+    texts(t`Trigger`, (one) => one.trigger),
+    texts(t`Worker`, (one) => one.worker),
+    texts(t`Address`, (one) => one.remote_address),
     times('DNS', (timings) => timings.dns_ms),
-    times('Connect', (timings) => timings.connect_ms),
+    times(t`Connect`, (timings) => timings.connect_ms),
     times('TLS', (timings) => timings.tls_ms),
-    times('First byte', (timings) => timings.first_byte_ms),
-    times('In all', (timings) => timings.total_ms),
-    ...headers.map((name) => texts(`Header ${name}`, (one) => one.response_headers?.[name] ?? null)),
-    texts('Body', (one) => one.response_body),
+    times(t`First byte`, (timings) => timings.first_byte_ms),
+    times(t`In all`, (timings) => timings.total_ms),
+    ...headers.map((name) => texts(t`Header ${name}`, (one) => one.response_headers?.[name] ?? null)),
+    texts(t`Body`, (one) => one.response_body),
   ].flat();
 }

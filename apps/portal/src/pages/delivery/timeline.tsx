@@ -1,8 +1,10 @@
+import { t } from '@lingui/core/macro';
 import { useState } from 'react';
 import type { DeliveryWithAttempts } from '../../api/delivery-queries';
 import { Section } from '../../components/section';
 import { Time } from '../../components/time';
-import { formatGap, type Range, rangeOf, type Step, stepsOf } from './story';
+import { formatMs } from '../../language/formats';
+import { type Range, rangeOf, type Step, stepsOf } from './story';
 import styles from './story.module.css';
 
 const SHAPES: Readonly<Record<Step['kind'], string>> = {
@@ -18,14 +20,14 @@ export function Timeline({ delivery }: { readonly delivery: DeliveryWithAttempts
   const [now] = useState(() => new Date().getTime());
   const steps = stepsOf(delivery, now);
   return (
-    <Section title="Time line">
+    <Section title={t`Time line`}>
       <Track steps={steps} range={rangeOf(steps)} />
       <ol className={styles['steps']}>
         {steps.map((step, index) => {
           const former = steps[index - 1];
           return (
             <li key={index}>
-              <span className={styles['gap']}>{former && `+ ${formatGap(step.at - former.at)}`}</span>
+              <span className={styles['gap']}>{former && `+ ${formatMs(step.at - former.at)}`}</span>
               <span aria-hidden="true" className={`${styles['shape']} ${styles[step.kind]}`}>
                 {SHAPES[step.kind]}
               </span>
@@ -55,7 +57,7 @@ export function Track({ steps, range: { from, to } }: TrackProps) {
         <span
           key={index}
           className={`${styles['mark']} ${styles[step.kind]}`}
-          style={{ left: share(step.at - from), width: share(step.lengthMs) }}
+          style={{ insetInlineStart: share(step.at - from), width: share(step.lengthMs) }}
         />
       ))}
     </div>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { type FormEvent, useState } from 'react';
 import type { Attempt, DeliveryWithAttempts } from '../../api/delivery-queries';
 import { Badge, type Tone } from '../../components/badge';
@@ -8,25 +10,25 @@ import { canSign, checkSignature, type Verdict } from './signatures';
 import styles from './story.module.css';
 
 const VERDICTS: Readonly<Record<Verdict | 'no_body', readonly [Tone, string]>> = {
-  good: ['good', 'Valid: it was made with this secret for this event, body and time.'],
-  good_for_the_body: ['good', 'Valid: it was made with this secret for this body.'],
+  good: ['good', t`Valid: it was made with this secret for this event, body and time.`],
+  good_for_the_body: ['good', t`Valid: it was made with this secret for this body.`],
   bad: [
     'bad',
-    'Not valid: with this secret, the chosen attempt has another signature. Check the attempt, and whether the secret was in use then.',
+    t`Not valid: with this secret, the chosen attempt has another signature. Check the attempt, and whether the secret was in use then.`,
   ],
   by_key: [
     'neutral',
-    'This signature was made with a key pair: check it with the public key, not with a secret.',
+    t`This signature was made with a key pair: check it with the public key, not with a secret.`,
   ],
   good_by_key: [
     'good',
-    'Valid: it was made with the key pair of this public key for this event, body and time.',
+    t`Valid: it was made with the key pair of this public key for this event, body and time.`,
   ],
-  not_by_key: ['neutral', 'None of these was made with a key pair (v1a): check them with the secret.'],
-  no_key: ['bad', 'This is not a public key: it must be whpk_ and the base64 of 32 bytes.'],
-  no_ed25519: ['neutral', 'This browser cannot check Ed25519 signatures: use a newer one.'],
-  no_body: ['neutral', 'The body of this attempt is not kept: choose the last attempt.'],
-  no_secret: ['bad', 'This is not a secret: it must be whsec_ and base64.'],
+  not_by_key: ['neutral', t`None of these was made with a key pair (v1a): check them with the secret.`],
+  no_key: ['bad', t`This is not a public key: it must be whpk_ and the base64 of 32 bytes.`],
+  no_ed25519: ['neutral', t`This browser cannot check Ed25519 signatures: use a newer one.`],
+  no_body: ['neutral', t`The body of this attempt is not kept: choose the last attempt.`],
+  no_secret: ['bad', t`This is not a secret: it must be whsec_ and base64.`],
 };
 
 interface VerifySignatureProps {
@@ -60,11 +62,11 @@ export function VerifySignature({ delivery: { event_id: id, attempts }, body }: 
   };
   if (attempts.length === 0) return null;
   return (
-    <Section title="Verify a signature" id="verify-signature">
+    <Section title={t`Verify a signature`} id="verify-signature">
       {canSign() ? (
         <form className={styles['verify']} onSubmit={check}>
           <SelectField
-            label="Attempt"
+            label={t`Attempt`}
             value={number}
             onChange={({ target }) => {
               setNumber(Number(target.value));
@@ -76,25 +78,29 @@ export function VerifySignature({ delivery: { event_id: id, attempts }, body }: 
             ))}
           </SelectField>
           <TextField
-            label="Signature, as it was received"
-            placeholder="v1,…, v1a,… or sha256=…"
+            label={t`Signature, as it was received`}
+            placeholder={t`v1,…, v1a,… or sha256=…`}
             required
             value={received}
             {...bind(setReceived)}
           />
           <TextField
-            label="Secret or public key"
+            label={t`Secret or public key`}
             type="password"
-            hint="It stays in this page."
-            placeholder="whsec_… or whpk_…"
+            hint={t`It stays in this page.`}
+            placeholder={t`whsec_… or whpk_…`}
             required
             value={secret}
             {...bind(setSecret)}
           />
-          <Button type="submit">Verify</Button>
+          <Button type="submit">
+            <Trans>Verify</Trans>
+          </Button>
         </form>
       ) : (
-        <p className={styles['soft']}>Browsers compute signatures only on https pages.</p>
+        <p className={styles['soft']}>
+          <Trans>Browsers compute signatures only on https pages.</Trans>
+        </p>
       )}
       <p aria-live="polite" className={styles['verdict']}>
         {verdict && <Badge tone={VERDICTS[verdict][0]}>{VERDICTS[verdict][1]}</Badge>}

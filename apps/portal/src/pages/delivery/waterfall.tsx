@@ -1,14 +1,19 @@
+import { Trans } from '@lingui/react/macro';
 import type { Attempt } from '../../api/delivery-queries';
-import { formatMs, phasesOf } from './phases';
+import { formatMs } from '../../language/formats';
+import { phasesOf } from './phases';
 import styles from './waterfall.module.css';
 
 /** The duration of each phase of an attempt, in numbers and drawn. */
 export function Waterfall({ attempt }: { readonly attempt: Attempt }) {
   const totalMs = Math.max(attempt.timings.total_ms, 1);
+  const total = formatMs(attempt.timings.total_ms);
   const share = (ms: number) => `${Math.min((ms / totalMs) * 100, 100)}%`;
   return (
     <table className={styles['table']}>
-      <caption className={styles['caption']}>Time taken: {formatMs(attempt.timings.total_ms)} in all</caption>
+      <caption className={styles['caption']}>
+        <Trans>Time taken: {total} in all</Trans>
+      </caption>
       <tbody>
         {phasesOf(attempt).map(({ name, ms, startMs }) => (
           <tr key={name}>
@@ -16,7 +21,10 @@ export function Waterfall({ attempt }: { readonly attempt: Attempt }) {
             <td className={styles['number']}>{ms === undefined ? '–' : formatMs(ms)}</td>
             <td aria-hidden="true" className={styles['track']}>
               {ms !== undefined && (
-                <div className={styles['bar']} style={{ marginLeft: share(startMs), width: share(ms) }} />
+                <div
+                  className={styles['bar']}
+                  style={{ marginInlineStart: share(startMs), width: share(ms) }}
+                />
               )}
             </td>
           </tr>

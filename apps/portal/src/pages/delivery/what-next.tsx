@@ -1,3 +1,5 @@
+import { plural, t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { Attempt, DeliveryWithAttempts, Hold } from '../../api/delivery-queries';
@@ -9,7 +11,6 @@ import { statuses } from '../deliveries/words';
 import { adviceOn } from '../outcomes/advice';
 import { LastFailure } from '../webhooks/last-failure';
 import { isAsAsked } from './is-as-asked';
-import { whyHeld } from './story';
 import styles from './story.module.css';
 
 interface WhatNextProps {
@@ -19,7 +20,7 @@ interface WhatNextProps {
 /** How a delivery is, what follows, and what its receiver's owner can do. */
 export function WhatNext({ delivery }: WhatNextProps) {
   const { data: webhook } = useWebhook(delivery.webhook_id);
-  const name = webhook ? nameOf(webhook) : 'its webhook';
+  const name = webhook ? nameOf(webhook) : t`its webhook`;
   const last = delivery.attempts.at(-1);
   const failure = last && last.outcome !== 'delivered' ? last : webhookFailure(delivery.hold, webhook);
   const tone = delivery.status === 'pending' && failure ? 'warning' : statuses[delivery.status][1];
@@ -28,7 +29,9 @@ export function WhatNext({ delivery }: WhatNextProps) {
       <p>{stateOf(delivery, name)}</p>
       {delivery.hold?.reason === 'breaker_open' && webhook?.health.last_failure_at && (
         <p>
-          Last failure of the webhook: <LastFailure health={webhook.health} />.
+          <Trans>
+            Last failure of the webhook: <LastFailure health={webhook.health} />.
+          </Trans>
         </p>
       )}
       {failure && delivery.status !== 'cancelled' && delivery.status !== 'superseded' && (
@@ -52,13 +55,20 @@ function Advice({ failure, type }: { readonly failure: Failure; readonly type: s
   const { happened, toDo, isOfSignature } = adviceOn(failure);
   return (
     <p>
-      <strong>{happened}</strong> {toDo} <Link href={`/outcomes/${failure.outcome}`}>More about this</Link>
+      <strong>{happened}</strong> {toDo}{' '}
+      <Link href={`/outcomes/${failure.outcome}`}>
+        <Trans>More about this</Trans>
+      </Link>
       {isOfSignature && (
         <>
           {' · '}
-          <Link href={`/event-types/${encodeURIComponent(type)}`}>Code that checks signatures</Link>
+          <Link href={`/event-types/${encodeURIComponent(type)}`}>
+            <Trans>Code that checks signatures</Trans>
+          </Link>
           {' · '}
-          <a href="#verify-signature">Check this signature</a>
+          <a href="#verify-signature">
+            <Trans>Check this signature</Trans>
+          </a>
         </>
       )}
     </p>
@@ -66,91 +76,151 @@ function Advice({ failure, type }: { readonly failure: Failure; readonly type: s
 }
 
 function stateOf(delivery: DeliveryWithAttempts, name: string): ReactNode {
-  const { status, attempt_count: count, next_attempt_at: nextAt, hold } = delivery;
-  const last = delivery.attempts.at(-1);
-  const response = last && responseTo(last);
-  switch (status) {
+  switch (delivery.status) {
     case 'pending':
-      if (nextAt === null) return `It is being sent to ${name}, or about to be.`;
-      return (
-        <>
-          {last && `Attempt ${last.number} failed (${response}). `}
-          Attempt {count + 1} is due <Time at={nextAt} />
-          {last && (isAsAsked(last, nextAt) ? `: ${asked(last)}` : ', by the retry schedule')}.
-        </>
-      );
+      return <Pending delivery={delivery} name={name} />;
     case 'held':
-      return (
-        <>
-          Held
-          {hold?.since && (
-            <>
-              {' '}
-              since <Time at={hold.since} />
-            </>
-          )}
-          {`: ${whyHeld(hold, name)}. `}
-          {hold?.until && (
-            <>
-              Next try by <Time at={hold.until} />.{' '}
-            </>
-          )}
-          {hold && !hold.until && ENDS[hold.reason]} No attempt was used.
-        </>
-      );
-    case 'delivered':
-      if (last && last.outcome !== 'delivered') {
-        return `${name} accepted it before. Attempt ${last.number} failed (${response}), and no other follows.`;
-      }
-      return `Delivered: ${name} accepted it${response ? ` (${response}${last.number > 1 ? `, attempt ${last.number}` : ''})` : ''}. Nothing follows.`;
-    case 'exhausted':
-      return `Given up after ${count === 1 ? 'one attempt' : `${count} attempts`}${response ? `; the last one failed (${response})` : ''}. Redeliver it once ${name} works.`;
-    case 'aborted':
-      return `Given up: ${name} asked for no further attempt${response ? ` (${response})` : ''}.`;
+      return <Held hold={delivery.hold} name={name} />;
     case 'superseded':
       return (
         <>
-          A newer event of its group is sent in place of it.{' '}
+          <Trans>A newer event of its group is sent in place of it.</Trans>{' '}
           {delivery.superseded_by && (
-            <Link href={`/events/${delivery.superseded_by}`}>Look at the newer event</Link>
+            <Link href={`/events/${delivery.superseded_by}`}>
+              <Trans>Look at the newer event</Trans>
+            </Link>
           )}
         </>
       );
-    case 'cancelled':
-      return `Cancelled: ${whyCancelled(delivery.cancel_reason)}. No attempt follows.`;
+    case 'cancelled': {
+      const reason = whyCancelled(delivery.cancel_reason);
+      return t`Cancelled: ${reason}. No attempt follows.`;
+    }
+    case 'delivered':
+    case 'exhausted':
+    case 'aborted':
+      return ended(delivery, name);
   }
+}
+
+function Pending({ delivery, name }: { readonly delivery: DeliveryWithAttempts; readonly name: string }) {
+  const { attempt_count: count, next_attempt_at: nextAt } = delivery;
+  if (nextAt === null) return <Trans>It is being sent to {name}, or about to be.</Trans>;
+  const next = count + 1;
+  const last = delivery.attempts.at(-1);
+  if (!last) {
+    return (
+      <Trans>
+        Attempt {next} is due <Time at={nextAt} />.
+      </Trans>
+    );
+  }
+  const { number } = last;
+  const response = responseTo(last);
+  if (!isAsAsked(last, nextAt)) {
+    return (
+      <Trans>
+        Attempt {number} failed ({response}). Attempt {next} is due <Time at={nextAt} />, by the retry
+        schedule.
+      </Trans>
+    );
+  }
+  const wish = last.response_headers?.['retry-after'];
+  return (
+    <Trans>
+      Attempt {number} failed ({response}). Attempt {next} is due <Time at={nextAt} />: the receiver asked for
+      that (Retry-After: {wish}).
+    </Trans>
+  );
+}
+
+function Held({ hold, name }: { readonly hold: Hold | null; readonly name: string }) {
+  const why = hold ? HOLDS[hold.reason](name) : t`${name} can’t take it just now`;
+  return (
+    <>
+      {hold?.since ? (
+        <Trans>
+          Held since <Time at={hold.since} />: {why}.
+        </Trans>
+      ) : (
+        <Trans>Held: {why}.</Trans>
+      )}{' '}
+      {hold?.until && (
+        <Trans>
+          Next try by <Time at={hold.until} />.
+        </Trans>
+      )}
+      {hold && !hold.until && ENDS[hold.reason]} <Trans>No attempt was used.</Trans>
+    </>
+  );
+}
+
+const HOLDS: Readonly<Record<Hold['reason'], (webhook: string) => string>> = {
+  disabled: (webhook) => t`${webhook} is disabled`,
+  unverified: (webhook) => t`${webhook} is not verified yet`,
+  breaker_open: (webhook) => t`${webhook} keeps failing`,
+  rate_limited: (webhook) => t`the rate limit of ${webhook} is reached`,
+  ordering: () => t`the delivery before it has not ended`,
+  no_token: (webhook) => t`the token URL of ${webhook} gives no access token`,
+  batching: () => t`it waits for other events to go with`,
+  busy: (webhook) => t`${webhook} takes no more requests at once`,
+};
+
+function ended({ status, attempt_count: count, attempts }: DeliveryWithAttempts, name: string): string {
+  const last = attempts.at(-1);
+  const [response, attempt] = [last && responseTo(last), last?.number ?? 0];
+  if (status === 'exhausted') {
+    if (!response) {
+      return plural(count, {
+        one: `Given up after one attempt. Redeliver it once ${name} works.`,
+        other: `Given up after # attempts. Redeliver it once ${name} works.`,
+      });
+    }
+    return plural(count, {
+      one: `Given up after one attempt; the last one failed (${response}). Redeliver it once ${name} works.`,
+      other: `Given up after # attempts; the last one failed (${response}). Redeliver it once ${name} works.`,
+    });
+  }
+  if (status === 'aborted') {
+    return response
+      ? t`Given up: ${name} asked for no further attempt (${response}).`
+      : t`Given up: ${name} asked for no further attempt.`;
+  }
+  if (last && last.outcome !== 'delivered') {
+    const failure = responseTo(last);
+    return t`${name} accepted it before. Attempt ${attempt} failed (${failure}), and no other follows.`;
+  }
+  if (!response) return t`Delivered: ${name} accepted it. Nothing follows.`;
+  return attempt > 1
+    ? t`Delivered: ${name} accepted it (${response}, attempt ${attempt}). Nothing follows.`
+    : t`Delivered: ${name} accepted it (${response}). Nothing follows.`;
 }
 
 /** For those that no time ends. */
 const ENDS: Readonly<Record<Hold['reason'], string>> = {
-  disabled: 'It is sent when somebody enables the webhook.',
-  unverified: 'It is sent once the receiver has shown that it wants the requests.',
-  breaker_open: 'It is sent once a trial succeeds.',
-  rate_limited: 'It is sent when its turn comes.',
-  ordering: 'It is sent when that one has ended.',
-  no_token: 'It is sent once there is a token; the service asks for one again and again.',
-  batching: 'It is sent when there are enough of them.',
-  busy: 'It is sent when one of these requests ends.',
+  disabled: t`It is sent when somebody enables the webhook.`,
+  unverified: t`It is sent once the receiver has shown that it wants the requests.`,
+  breaker_open: t`It is sent once a trial succeeds.`,
+  rate_limited: t`It is sent when its turn comes.`,
+  ordering: t`It is sent when that one has ended.`,
+  no_token: t`It is sent once there is a token; the service asks for one again and again.`,
+  batching: t`It is sent when there are enough of them.`,
+  busy: t`It is sent when one of these requests ends.`,
 };
 
 const CANCELLED: Readonly<Record<NonNullable<DeliveryWithAttempts['cancel_reason']>, string>> = {
-  webhook_deleted: 'its webhook was deleted',
-  payload_erased: 'the payload of its event was erased',
-  event_expired: 'it was open for as long as a delivery may be',
-  dropped: 'an operator dropped its dead letter',
-  transformation: 'the code of the webhook’s transformation said so',
-  discarded:
-    'it was discarded while its webhook was disabled, or together with all that was held. A replay can send it',
+  webhook_deleted: t`its webhook was deleted`,
+  payload_erased: t`the payload of its event was erased`,
+  event_expired: t`it was open for as long as a delivery may be`,
+  dropped: t`an operator dropped its dead letter`,
+  transformation: t`the code of the webhook’s transformation said so`,
+  discarded: t`it was discarded while its webhook was disabled, or together with all that was held. A replay can send it`,
 };
 
 function whyCancelled(reason: DeliveryWithAttempts['cancel_reason']): string {
-  return reason ? CANCELLED[reason] : 'its webhook or its event is gone';
+  return reason ? CANCELLED[reason] : t`its webhook or its event is gone`;
 }
 
-function responseTo({ outcome, response_status: status }: Failure): string | undefined {
+function responseTo({ outcome, response_status: status }: Failure): string {
   return responseOf({ last_outcome: outcome, last_response_status: status });
-}
-
-function asked({ response_headers: headers }: Attempt): string {
-  return `the receiver asked for that (Retry-After: ${headers?.['retry-after']})`;
 }

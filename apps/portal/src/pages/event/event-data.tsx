@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useState } from 'react';
 import { Button } from '../../components/button';
 import { CodeBlock } from '../../components/code-block';
@@ -9,14 +11,14 @@ export function EventData({ data }: { readonly data: string }) {
   const [isRaw, setIsRaw] = useState(false);
   return (
     <Section
-      title="Data"
+      title={t`Data`}
       actions={
         <Button size="small" aria-pressed={isRaw} onClick={() => setIsRaw(!isRaw)}>
-          As published
+          <Trans>As published</Trans>
         </Button>
       }
     >
-      <CodeBlock text={isRaw ? data : prettyJson(data)} label="Data of the event" />
+      <CodeBlock text={isRaw ? data : prettyJson(data)} label={t`Data of the event`} />
     </Section>
   );
 }

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { useMemo } from 'react';
 import { Section } from '../../components/section';
 import { DeliveryTable } from '../deliveries/delivery-table';
@@ -12,8 +13,8 @@ interface EventDeliveriesProps {
 export function EventDeliveries({ eventId, hint }: EventDeliveriesProps) {
   const filters = useMemo(() => ({ event_id: eventId }), [eventId]);
   return (
-    <Section title="Where it went">
-      <DeliveryTable label="Deliveries" filters={filters} hint={hint} />
+    <Section title={t`Where it went`}>
+      <DeliveryTable label={t`Deliveries`} filters={filters} hint={hint} />
     </Section>
   );
 }

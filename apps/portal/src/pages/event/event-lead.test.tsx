@@ -1,6 +1,8 @@
+import { I18nProvider } from '@lingui/react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { Router } from 'wouter';
 import type { Delivery } from '../../api/delivery-queries';
+import { i18n } from '../../language/language';
 import { EventSentence } from './event-lead';
 
 const NONE = {
@@ -50,9 +52,11 @@ const names = new Map([
 
 function say(props: Omit<Parameters<typeof EventSentence>[0], 'names'>): string {
   const html = renderToStaticMarkup(
-    <Router ssrPath="/">
-      <EventSentence {...props} names={names} />
-    </Router>,
+    <I18nProvider i18n={i18n}>
+      <Router ssrPath="/">
+        <EventSentence {...props} names={names} />
+      </Router>
+    </I18nProvider>,
   );
   return html.replace(/<[^>]*>/g, '');
 }

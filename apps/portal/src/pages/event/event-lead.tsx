@@ -1,14 +1,15 @@
 import type { components } from '@hookferry/client';
+import { plural, t } from '@lingui/core/macro';
+import { Plural, Trans } from '@lingui/react/macro';
 import { Fragment, type ReactNode, useMemo } from 'react';
 import { Link } from 'wouter';
-import { type Delivery, useDeliveries } from '../../api/delivery-queries';
+import { type Delivery, type Hold, useDeliveries } from '../../api/delivery-queries';
 import { useExplanations } from '../../api/event-queries';
 import type { Tone } from '../../components/badge';
 import { Time } from '../../components/time';
 import { formatCount } from '../../language/formats';
 import { responseOf } from '../deliveries/response-of';
 import { useWebhookNames } from '../deliveries/use-webhook-names';
-import { whyHeld } from '../delivery/story';
 import styles from '../delivery/story.module.css';
 
 type Event = components['schemas']['Event'];
@@ -21,12 +22,21 @@ const MOST_NAMED = 3;
 export function EventLead({ event }: { readonly event: Event }) {
   if (event.status === 'accepted') return <SentEvent event={event} />;
   if (event.status === 'cancelled') {
-    return <Lead tone="neutral">Cancelled before it was due: it went to no webhook.</Lead>;
+    return (
+      <Lead tone="neutral">
+        <Trans>Cancelled before it was due: it went to no webhook.</Trans>
+      </Lead>
+    );
   }
   return (
     <Lead tone="busy">
-      It is sent {event.deliver_at && <Time at={event.deliver_at} />}, to the webhooks that subscribe to its
-      type then.
+      {event.deliver_at === null ? (
+        <Trans>It is sent to the webhooks that subscribe to its type then.</Trans>
+      ) : (
+        <Trans>
+          It is sent <Time at={event.deliver_at} />, to the webhooks that subscribe to its type then.
+        </Trans>
+      )}
     </Lead>
   );
 }
@@ -78,76 +88,132 @@ export function EventSentence({ counts, deliveries, unsent, names }: EventSenten
       {notYet.slice(0, MOST_NAMED).map((one) => (
         <Fragment key={one.id}>
           {'; '}
-          <Link href={`/deliveries/${encodeURIComponent(one.id)}`}>
-            {names.get(one.webhook_id) ?? one.webhook_id}
-          </Link>{' '}
-          {howItIs(one)}
+          <HowItIs delivery={one} name={names.get(one.webhook_id) ?? one.webhook_id} />
         </Fragment>
       ))}
-      {notYet.length > 0 && rest > 0 && `; and ${formatCount(rest)} more below`}
+      {notYet.length > 0 && <AndMore count={rest} />}
       {unsent.length > 0 && <Unsent unsent={unsent} names={names} />}.
     </>
   );
 }
 
-function resultOf({ total, delivered }: Event['deliveries']): ReactNode {
-  if (total === 0) return 'Sent to no webhook';
-  if (total === 1) return delivered === 1 ? 'Delivered to its webhook' : 'Not delivered yet';
-  if (delivered === total) return `Delivered to all ${formatCount(total)} webhooks`;
-  return `Delivered to ${formatCount(delivered)} of ${formatCount(total)} webhooks`;
+function AndMore({ count }: { readonly count: number }) {
+  if (count <= 0) return null;
+  return (
+    <>
+      {'; '}
+      <Plural value={count} one="and # more below" other="and # more below" />
+    </>
+  );
 }
 
-function howItIs(delivery: Delivery): string {
-  const { status, hold } = delivery;
+function resultOf({ total, delivered }: Event['deliveries']): string {
+  if (total === 0) return t`Sent to no webhook`;
+  if (total === 1) return delivered === 1 ? t`Delivered to its webhook` : t`Not delivered yet`;
+  if (delivered === total) {
+    return plural(total, { one: 'Delivered to all # webhooks', other: 'Delivered to all # webhooks' });
+  }
+  const count = formatCount(delivered);
+  return plural(total, {
+    one: `Delivered to ${count} of # webhooks`,
+    other: `Delivered to ${count} of # webhooks`,
+  });
+}
+
+function HowItIs({ delivery, name }: { readonly delivery: Delivery; readonly name: string }) {
+  const { id, hold } = delivery;
+  const link = <Link href={`/deliveries/${encodeURIComponent(id)}`}>{name}</Link>;
   const response = responseOf(delivery);
-  const cause = response ? ` (${response})` : '';
-  switch (status) {
+  const why = hold ? HOLDS[hold.reason] : t`it can’t take it just now`;
+  switch (delivery.status) {
     case 'pending':
-      return response ? `fails${cause}, and is tried again` : 'is being sent';
+      return response ? (
+        <Trans>
+          {link} fails ({response}), and is tried again
+        </Trans>
+      ) : (
+        <Trans>{link} is being sent</Trans>
+      );
     case 'held':
-      return `waits: ${whyHeld(hold, 'it')}`;
+      return (
+        <Trans>
+          {link} waits: {why}
+        </Trans>
+      );
     case 'exhausted':
-      return `failed, and was given up${cause}`;
+      return response ? (
+        <Trans>
+          {link} failed, and was given up ({response})
+        </Trans>
+      ) : (
+        <Trans>{link} failed, and was given up</Trans>
+      );
     case 'aborted':
-      return `asked for no further attempt${cause}`;
+      return response ? (
+        <Trans>
+          {link} asked for no further attempt ({response})
+        </Trans>
+      ) : (
+        <Trans>{link} asked for no further attempt</Trans>
+      );
     case 'superseded':
-      return 'gets a newer event of its group in place of it';
+      return <Trans>{link} gets a newer event of its group in place of it</Trans>;
     case 'cancelled':
-      return 'was cancelled';
+      return <Trans>{link} was cancelled</Trans>;
     case 'delivered':
-      return 'got it';
+      return <Trans>{link} got it</Trans>;
   }
 }
 
+/** Of a webhook that was just named. */
+const HOLDS: Readonly<Record<Hold['reason'], string>> = {
+  disabled: t`it is disabled`,
+  unverified: t`it is not verified yet`,
+  breaker_open: t`it keeps failing`,
+  rate_limited: t`its rate limit is reached`,
+  ordering: t`the delivery before it has not ended`,
+  no_token: t`its token URL gives no access token`,
+  batching: t`it waits for other events to go with`,
+  busy: t`it takes no more requests at once`,
+};
+
 function Unsent({ unsent, names }: Pick<EventSentenceProps, 'unsent' | 'names'>) {
-  const rest = unsent.length - MOST_NAMED;
   return (
     <>
-      {'; not sent to '}
-      {unsent.slice(0, MOST_NAMED).map((one, index) => (
-        <Fragment key={one.webhook_id}>
-          {index > 0 && '; '}
-          <Link href={`/webhooks/${one.webhook_id}`}>
-            {names.get(one.webhook_id) ?? one.webhook_uid ?? one.webhook_url ?? one.webhook_id}
-          </Link>
-          {`: ${whyUnsent(one)}`}
-        </Fragment>
-      ))}
-      {rest > 0 && `; and ${formatCount(rest)} more below`}
+      {unsent.slice(0, MOST_NAMED).map((one, index) => {
+        const name = names.get(one.webhook_id) ?? one.webhook_uid ?? one.webhook_url ?? one.webhook_id;
+        const link = <Link href={`/webhooks/${one.webhook_id}`}>{name}</Link>;
+        const why = whyUnsent(one);
+        return (
+          <Fragment key={one.webhook_id}>
+            {'; '}
+            {index > 0 ? (
+              <>
+                {link}: {why}
+              </>
+            ) : (
+              <Trans>
+                not sent to {link}: {why}
+              </Trans>
+            )}
+          </Fragment>
+        );
+      })}
+      <AndMore count={unsent.length - MOST_NAMED} />
     </>
   );
 }
 
 /** In a few words; the list below has all of it. */
 function whyUnsent({ reason, detail }: Explanation): string {
-  if (reason !== 'filtered') return UNSENT.get(reason) ?? 'see below';
+  if (reason !== 'filtered') return UNSENT.get(reason) ?? t`see below`;
   return detail.replace(/^Its filter does not let the event pass: /, '').replace(/\.$/, '');
 }
 
 const UNSENT: ReadonlyMap<Explanation['reason'], string> = new Map([
-  ['not_addressed', 'the event names other webhooks'],
-  ['registered_later', 'it was registered later'],
-  ['disconnected', 'no client was connected'],
-  ['payload_erased', 'the payload that its filter looks at was erased'],
-  ['changed', 'its settings were changed since'],
+  ['not_addressed', t`the event names other webhooks`],
+  ['registered_later', t`it was registered later`],
+  ['disconnected', t`no client was connected`],
+  ['payload_erased', t`the payload that its filter looks at was erased`],
+  ['changed', t`its settings were changed since`],
 ]);

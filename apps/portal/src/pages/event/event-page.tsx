@@ -1,7 +1,9 @@
 import type { components } from '@hookferry/client';
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'wouter';
-import { useEventText } from '../../api/delivery-queries';
+import { type DeliveryStatus, useEventText } from '../../api/delivery-queries';
 import { Badge } from '../../components/badge';
 import { CopyButton } from '../../components/copy-button';
 import { Empty } from '../../components/empty';
@@ -13,6 +15,7 @@ import { Time } from '../../components/time';
 import { formatCount } from '../../language/formats';
 import { useCan } from '../../session/session-context';
 import { ChangesIfAny } from '../audit-log/changes-section';
+import { countOf, statuses } from '../deliveries/words';
 import { Countdown, useReadWhenDue } from '../events/countdown';
 import { ScheduleActions, ScheduleDialog, type ScheduleWish } from '../events/schedule-actions';
 import { PageHeader } from '../page-header';
@@ -38,8 +41,8 @@ export function EventPage({ params: { id = '' } }: EventPageProps) {
   return (
     <>
       <PageHeader
-        title={event?.type ?? 'Event'}
-        parent={{ href: '/events', label: 'Events' }}
+        title={event?.type ?? t`Event`}
+        parent={{ href: '/events', label: t`Events` }}
         state={event && STATES[event.status]}
       >
         {event?.status === 'scheduled' && mayChange && event.deliver_at && (
@@ -62,37 +65,44 @@ export function EventPage({ params: { id = '' } }: EventPageProps) {
 
 const STATES: Readonly<Record<Event['status'], ReactNode>> = {
   accepted: undefined,
-  scheduled: <Badge tone="busy">Scheduled</Badge>,
-  cancelled: <Badge tone="neutral">Cancelled</Badge>,
+  scheduled: (
+    <Badge tone="busy">
+      <Trans>Scheduled</Trans>
+    </Badge>
+  ),
+  cancelled: (
+    <Badge tone="neutral">
+      <Trans>Cancelled</Trans>
+    </Badge>
+  ),
 };
 
 /** Why it went nowhere. */
 const HINTS: Readonly<Record<Event['status'], string>> = {
-  accepted: 'No webhook got it. The reasons are below.',
-  scheduled: 'It is sent to the webhooks that are subscribed to its type when it is due.',
-  cancelled: 'It was cancelled before it was due.',
+  accepted: t`No webhook got it. The reasons are below.`,
+  scheduled: t`It is sent to the webhooks that are subscribed to its type when it is due.`,
+  cancelled: t`It was cancelled before it was due.`,
 };
 
 function EventFacts({ event }: { readonly event: Event }) {
   const { id, type, created_at: at, group, deliveries, request_id: requestId } = event;
-  const went = Object.entries(deliveries).filter(([name, count]) => name !== 'total' && count > 0);
+  const went = (Object.keys(statuses) as DeliveryStatus[])
+    .filter((status) => deliveries[status] > 0)
+    .map((status) => countOf(status, deliveries[status]));
   return (
     <Facts
       facts={{
-        Id: <Copied id={id} label="Copy the event’s id" />,
-        Type: <Link href={`/event-types/${type}`}>{type}</Link>,
-        ...(group === null ? {} : { Group: group }),
-        Published: <Time at={at} />,
+        [t`Id`]: <Copied id={id} label={t`Copy the event’s id`} />,
+        [t`Type`]: <Link href={`/event-types/${type}`}>{type}</Link>,
+        ...(group === null ? {} : { [t`Group`]: group }),
+        [t`Published`]: <Time at={at} />,
         ...dueOf(event),
-        Deliveries: [
-          formatCount(deliveries.total),
-          went.map(([name, count]) => `${formatCount(count)} ${name}`).join(', '),
-        ]
-          .filter(Boolean)
-          .join(': '),
+        [t`Deliveries`]: [formatCount(deliveries.total), went.join(', ')].filter(Boolean).join(': '),
         ...(requestId === null
           ? {}
-          : { Request: <Copied id={requestId} label="Copy the id of the request that published it" /> }),
+          : {
+              [t`Request`]: <Copied id={requestId} label={t`Copy the id of the request that published it`} />,
+            }),
       }}
     />
   );
@@ -109,13 +119,13 @@ function Copied({ id, label }: { readonly id: string; readonly label: string }) 
 /** The due time of a scheduled event; nothing for an event that was sent at once. */
 function dueOf({ status, deliver_at: at }: Event): Readonly<Record<string, ReactNode>> {
   if (at === null) return {};
-  if (status === 'cancelled') return { 'Would be due': <Time at={at} /> };
-  if (status !== 'scheduled') return { 'Was due': <Time at={at} /> };
+  if (status === 'cancelled') return { [t`Would be due`]: <Time at={at} /> };
+  if (status !== 'scheduled') return { [t`Was due`]: <Time at={at} /> };
   return {
-    Due: (
-      <>
+    [t`Due`]: (
+      <Trans>
         <Time at={at} />, in <Countdown until={at} />
-      </>
+      </Trans>
     ),
   };
 }
@@ -128,9 +138,11 @@ interface PayloadProps {
 function Payload({ event: { payload_erased_at: erasedAt }, data }: PayloadProps) {
   if (erasedAt === null) return data !== undefined && <EventData data={data} />;
   return (
-    <Empty title="The payload was erased">
+    <Empty title={t`The payload was erased`}>
       <p>
-        At <Time at={erasedAt} />, for good. Its record stays.
+        <Trans>
+          At <Time at={erasedAt} />, for good. Its record stays.
+        </Trans>
       </p>
     </Empty>
   );

@@ -1,4 +1,5 @@
 import type { components } from '@hookferry/client';
+import { t } from '@lingui/core/macro';
 import type { Delivery, DeliveryWithAttempts } from '../../api/delivery-queries';
 import { type Step, stepsOf } from '../delivery/story';
 
@@ -16,16 +17,16 @@ export function stepsOfEvent({
   deliver_at: dueAt,
   status,
 }: Pick<Event, 'created_at' | 'deliver_at' | 'status'>): readonly Step[] {
-  const accepted: Step = { kind: 'accepted', at: Date.parse(createdAt), lengthMs: 0, text: 'Accepted' };
+  const accepted: Step = { kind: 'accepted', at: Date.parse(createdAt), lengthMs: 0, text: t`Accepted` };
   if (dueAt === null) return [accepted];
   const due: Step =
     status === 'accepted'
-      ? { kind: 'accepted', at: Date.parse(dueAt), lengthMs: 0, text: 'Was due' }
+      ? { kind: 'accepted', at: Date.parse(dueAt), lengthMs: 0, text: t`Was due` }
       : { kind: 'due', at: Date.parse(dueAt), lengthMs: 0, text: DUE[status] };
   return [accepted, due];
 }
 
-const DUE = { scheduled: 'Is due', cancelled: 'Would be due; it was cancelled before' } as const;
+const DUE = { scheduled: t`Is due`, cancelled: t`Would be due; it was cancelled before` } as const;
 
 /**
  * Acceptance is the event's.

@@ -1,4 +1,6 @@
 import type { components } from '@hookferry/client';
+import { plural, t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useQueries } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { Link } from 'wouter';
@@ -7,10 +9,10 @@ import { type Delivery, oneDelivery, useDeliveries } from '../../api/delivery-qu
 import { Button } from '../../components/button';
 import { Section } from '../../components/section';
 import { Time } from '../../components/time';
-import { formatCount } from '../../language/formats';
+import { formatMs } from '../../language/formats';
 import { StatusBadge } from '../deliveries/status-badge';
 import { useWebhookNames } from '../deliveries/use-webhook-names';
-import { formatGap, type Range, rangeOf } from '../delivery/story';
+import { type Range, rangeOf } from '../delivery/story';
 import { Track } from '../delivery/timeline';
 import { type Lane, laneOf, stepsOfEvent } from './event-story';
 import styles from './event-timeline.module.css';
@@ -32,16 +34,21 @@ export function EventTimeline({ event }: EventTimelineProps) {
   const story = { ownSteps, lanes, range, names: useWebhookNames() };
   return (
     <Section
-      title="Time line"
+      title={t`Time line`}
       actions={
         <Button size="small" aria-pressed={isTable} onClick={() => setTable(!isTable)}>
-          As a table
+          <Trans>As a table</Trans>
         </Button>
       }
     >
       {isTable ? <StepsTable {...story} /> : <Lanes {...story} />}
       {more > 0 && lanes.length === MOST_LANES && (
-        <p className={styles['soft']}>{`And ${formatCount(more)} more deliveries, listed below.`}</p>
+        <p className={styles['soft']}>
+          {plural(more, {
+            one: 'And # more delivery, listed below.',
+            other: 'And # more deliveries, listed below.',
+          })}
+        </p>
       )}
     </Section>
   );
@@ -73,9 +80,11 @@ interface StoryProps {
 function Lanes({ ownSteps, lanes, range, names }: StoryProps) {
   return (
     <>
-      <ul className={styles['lanes']} aria-label="Time line">
+      <ul className={styles['lanes']} aria-label={t`Time line`}>
         <li>
-          <span>The event</span>
+          <span>
+            <Trans>The event</Trans>
+          </span>
           <Track steps={ownSteps} range={range} />
           <span className={styles['soft']}>{ownSteps.at(-1)?.text}</span>
         </li>
@@ -96,7 +105,7 @@ function Lanes({ ownSteps, lanes, range, names }: StoryProps) {
         <Time at={new Date(range.from).toISOString()} form="short" />
         <span>
           {'+ '}
-          {formatGap(range.to - range.from)}
+          {formatMs(range.to - range.from)}
         </span>
       </p>
     </>
@@ -105,17 +114,23 @@ function Lanes({ ownSteps, lanes, range, names }: StoryProps) {
 
 /** The same, step by step. */
 function StepsTable({ ownSteps, lanes, range, names }: StoryProps) {
-  const own = ownSteps.map((step) => ({ step, name: 'The event' }));
+  const own = ownSteps.map((step) => ({ step, name: t`The event` }));
   const others = lanes.flatMap(({ delivery, steps }) =>
     steps.map((step) => ({ step, name: nameOf(delivery, names) })),
   );
   return (
-    <table className={styles['table']} aria-label="Time line">
+    <table className={styles['table']} aria-label={t`Time line`}>
       <thead>
         <tr>
-          <th scope="col">When</th>
-          <th scope="col">To</th>
-          <th scope="col">What</th>
+          <th scope="col">
+            <Trans context="column of times">When</Trans>
+          </th>
+          <th scope="col">
+            <Trans context="column of webhooks">To</Trans>
+          </th>
+          <th scope="col">
+            <Trans context="column of steps">What</Trans>
+          </th>
         </tr>
       </thead>
       <tbody>
@@ -125,7 +140,7 @@ function StepsTable({ ownSteps, lanes, range, names }: StoryProps) {
             <tr key={index}>
               <td>
                 <Time at={new Date(step.at).toISOString()} form="short" />{' '}
-                <span className={styles['soft']}>{`+ ${formatGap(step.at - range.from)}`}</span>
+                <span className={styles['soft']}>{`+ ${formatMs(step.at - range.from)}`}</span>
               </td>
               <th scope="row">{name}</th>
               <td>{step.text}</td>
@@ -139,6 +154,6 @@ function StepsTable({ ownSteps, lanes, range, names }: StoryProps) {
 const nameOf = ({ webhook_id: id }: Delivery, names: ReadonlyMap<string, string>) => names.get(id) ?? id;
 
 function attemptsText({ attempt_count: count }: Delivery): string {
-  if (count === 0) return 'no attempt';
-  return count === 1 ? '1 attempt' : `${formatCount(count)} attempts`;
+  if (count === 0) return t`no attempt`;
+  return plural(count, { one: '# attempt', other: '# attempts' });
 }

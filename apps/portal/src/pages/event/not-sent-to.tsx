@@ -1,4 +1,6 @@
 import type { components } from '@hookferry/client';
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { useExplanations } from '../../api/event-queries';
@@ -18,10 +20,10 @@ export function NotSentTo({ eventId }: { readonly eventId: string }) {
   const names = useWebhookNames();
   return (
     <Section
-      title="Not sent to"
+      title={t`Not sent to`}
       actions={
         <Button size="small" aria-pressed={isAll} onClick={() => setAll(!isAll)}>
-          Not subscribed, too
+          <Trans>Not subscribed, too</Trans>
         </Button>
       }
     >
@@ -30,14 +32,14 @@ export function NotSentTo({ eventId }: { readonly eventId: string }) {
       {rows?.length === 0 && !hasMore && (
         <p>
           {isAll
-            ? 'It was sent to every webhook.'
-            : 'It was sent to every webhook that subscribes to its type.'}
+            ? t`It was sent to every webhook.`
+            : t`It was sent to every webhook that subscribes to its type.`}
         </p>
       )}
       {rows && <Unsent rows={rows} names={names} />}
       {hasMore && (
         <Button isBusy={isReadingOn} onClick={readOn}>
-          More webhooks
+          <Trans>More webhooks</Trans>
         </Button>
       )}
     </Section>
@@ -51,7 +53,7 @@ interface UnsentProps {
 
 export function Unsent({ rows, names }: UnsentProps) {
   return (
-    <ul className={styles['list']} aria-label="Not sent to">
+    <ul className={styles['list']} aria-label={t`Not sent to`}>
       {rows.map(({ webhook_id: id, webhook_uid: uid, webhook_url: url, detail }) => (
         <li key={id}>
           <Link href={`/webhooks/${id}`} className={styles['name']}>

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { useEffect } from 'react';
 import { formatCountdown, useCountdown } from '../../components/use-countdown';
 import styles from './events-page.module.css';
@@ -5,7 +6,7 @@ import styles from './events-page.module.css';
 /** The time until then, updated each second. */
 export function Countdown({ until }: { readonly until: string }) {
   const seconds = useCountdown(until);
-  return <span className={styles['countdown']}>{seconds > 0 ? formatCountdown(seconds) : 'due'}</span>;
+  return <span className={styles['countdown']}>{seconds > 0 ? formatCountdown(seconds) : t`due`}</span>;
 }
 
 // By then a worker has taken it, mostly; if none has, the next look is as far off.

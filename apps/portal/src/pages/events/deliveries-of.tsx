@@ -1,6 +1,8 @@
+import { plural, t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import type { ListedEvent } from '../../api/event-queries';
 import { Badge } from '../../components/badge';
-import { statuses } from '../deliveries/words';
+import { countOf, statuses } from '../deliveries/words';
 import styles from './events-page.module.css';
 
 // Those that somebody has to look at first: they are seen although the cell is cut.
@@ -11,9 +13,17 @@ export function DeliveriesOf({ event }: { readonly event: ListedEvent }) {
   const { status, payload_erased_at: erasedAt } = event;
   return (
     <span className={styles['states']}>
-      {status === 'cancelled' && <Badge tone="neutral">Cancelled</Badge>}
+      {status === 'cancelled' && (
+        <Badge tone="neutral">
+          <Trans>Cancelled</Trans>
+        </Badge>
+      )}
       {status !== 'cancelled' && <Counts event={event} />}
-      {erasedAt && <Badge tone="neutral">Erased</Badge>}
+      {erasedAt && (
+        <Badge tone="neutral">
+          <Trans>Erased</Trans>
+        </Badge>
+      )}
     </span>
   );
 }
@@ -25,17 +35,17 @@ const shownOf = (deliveries: Counted) => SHOWN.filter((status) => deliveries[sta
 /** On phones, where one badge has room: the others. */
 export function otherCounts({ deliveries }: ListedEvent): string {
   const [, ...others] = deliveries ? shownOf(deliveries) : [];
-  return others.map((status) => `${deliveries?.[status]} ${statuses[status][0].toLowerCase()}`).join(', ');
+  return others.map((status) => countOf(status, deliveries?.[status] ?? 0)).join(', ');
 }
 
 function Counts({ event: { deliveries, delivery_count: count } }: { readonly event: ListedEvent }) {
-  if (count === 0) return 'no webhook wanted it';
-  if (!deliveries) return `${count} webhooks`;
+  if (count === 0) return t`no webhook wanted it`;
+  if (!deliveries) return plural(count, { one: '# webhook', other: '# webhooks' });
   return shownOf(deliveries).map((status) => {
-    const [label, tone] = statuses[status];
+    const [, tone] = statuses[status];
     return (
       <Badge key={status} tone={tone}>
-        {`${deliveries[status]} ${label.toLowerCase()}`}
+        {countOf(status, deliveries[status])}
       </Badge>
     );
   });

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useEffect, useEffectEvent, useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { type ListedEvent, useEvents } from '../../api/event-queries';
@@ -25,22 +27,22 @@ import { SCHEDULED, ScheduledEvents } from './scheduled-events';
 const columns: readonly Column<ListedEvent>[] = [
   {
     id: 'type',
-    header: 'Type',
+    header: t`Type`,
     isName: true,
     cell: ({ type }) => type,
     second: ({ id }) => <code>{shortId(id)}</code>,
   },
   {
     id: 'deliveries',
-    header: 'Deliveries',
+    header: t`Deliveries`,
     width: '32%',
     cell: (event) => <DeliveriesOf event={event} />,
     second: otherCounts,
   },
-  { id: 'id', header: 'Event', width: '200px', from: 'medium', cell: ({ id }) => <ShortId id={id} /> },
+  { id: 'id', header: t`Event`, width: '200px', from: 'medium', cell: ({ id }) => <ShortId id={id} /> },
   {
     id: 'time',
-    header: 'Published',
+    header: t`Published`,
     width: AGO_WIDTH,
     cell: ({ created_at: at }) => <Time at={at} form="ago" />,
   },
@@ -54,10 +56,10 @@ export function EventsPage() {
   const [isPublishing, setPublishing] = useState(false);
   return (
     <>
-      <PageHeader title="Events">
+      <PageHeader title={t`Events`}>
         {mayPublish && (
           <Button kind="primary" onClick={() => setPublishing(true)}>
-            Publish an event
+            <Trans>Publish an event</Trans>
           </Button>
         )}
       </PageHeader>
@@ -81,16 +83,20 @@ function PublishedEvents() {
   useReadChanged(pages);
   return (
     <PagedTable
-      label="Events"
+      label={t`Events`}
       columns={columns}
       pages={pages}
       rowId={({ id }) => id}
       hrefOf={({ id }) => `/events/${id}`}
       empty={
-        <Empty title="No such events">
-          <p>No event matches these filters, or it is no longer kept.</p>
+        <Empty title={t`No such events`}>
+          <p>
+            <Trans>No event matches these filters, or it is no longer kept.</Trans>
+          </p>
           {data !== '' && (
-            <p>A value must be equal as a whole, letter by letter. Erased events are not found.</p>
+            <p>
+              <Trans>A value must be equal as a whole, letter by letter. Erased events are not found.</Trans>
+            </p>
           )}
         </Empty>
       }
@@ -145,33 +151,39 @@ function EventFilters({ isScheduled }: { readonly isScheduled: boolean }) {
       <Filters count={count}>
         <div className={styles['filters']}>
           <SelectField
-            label="Which"
+            label={t`Show`}
             value={isScheduled ? SCHEDULED : ''}
             onChange={({ target }) => setSearch(target.value === SCHEDULED ? { status: SCHEDULED } : {})}
           >
-            <option value="">published</option>
-            <option value={SCHEDULED}>scheduled, not sent yet</option>
+            <option value="">
+              <Trans>published events</Trans>
+            </option>
+            <option value={SCHEDULED}>
+              <Trans>scheduled events</Trans>
+            </option>
           </SelectField>
           {!isScheduled && (
             <SelectField
-              label="Type"
+              label={t`Type`}
               value={search.get('type') ?? ''}
               onChange={(event) => set('type', event.target.value)}
             >
-              <option value="">all types</option>
+              <option value="">
+                <Trans>all types</Trans>
+              </option>
               {types.map(({ name }) => (
                 <option key={name}>{name}</option>
               ))}
             </SelectField>
           )}
           <TextField
-            label={isScheduled ? 'Due from' : 'From'}
+            label={isScheduled ? t`Due from` : t({ message: 'From', context: 'time' })}
             type="datetime-local"
             value={timeOf('since')}
             onChange={(event) => set('since', fromLocalInput(event.target.value))}
           />
           <TextField
-            label={isScheduled ? 'Due until' : 'Until'}
+            label={isScheduled ? t`Due until` : t({ message: 'Until', context: 'time' })}
             type="datetime-local"
             value={timeOf('until')}
             onChange={(event) => set('until', fromLocalInput(event.target.value))}

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useState } from 'react';
 import { type ScheduleChange, useChangeSchedule } from '../../api/event-queries';
 import { ProblemError } from '../../api/problem';
@@ -7,6 +9,7 @@ import { TextField } from '../../components/field';
 import { FormDialog } from '../../components/form-dialog';
 import { Time } from '../../components/time';
 import { useToasts } from '../../components/toasts';
+import { formatTime } from '../../language/formats';
 import { fromLocalInput, toLocalInput } from '../replay/range';
 import styles from './events-page.module.css';
 
@@ -29,23 +32,27 @@ export function ScheduleActions({ id, type, at, size = 'normal', onAsk }: Schedu
     <span className={styles['actions']}>
       <Button
         size={size}
-        aria-label={`Move ${type}, ${id}`}
+        aria-label={t`Move ${type}, ${id}`}
         onClick={() => onAsk({ kind: 'move', id, type, at })}
       >
-        Move
+        <Trans context="to another time">Move</Trans>
       </Button>
       <Button
         size={size}
-        aria-label={`Cancel ${type}, ${id}`}
+        aria-label={t`Cancel ${type}, ${id}`}
         onClick={() => onAsk({ kind: 'cancel', id, type, at })}
       >
-        Cancel
+        <Trans context="to not send an event">Cancel</Trans>
       </Button>
     </span>
   );
 }
 
-const due = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+function changedText(change: ScheduleChange): string {
+  if (change.kind === 'cancel') return t`It was cancelled: it is not delivered.`;
+  const time = formatTime(new Date(change.to));
+  return t`It is now due ${time}.`;
+}
 
 interface ScheduleDialogProps {
   readonly wish: ScheduleWish;
@@ -66,16 +73,12 @@ export function ScheduleDialog({ wish: { kind, id, type, at }, onClose }: Schedu
   const change = (wanted: ScheduleChange) =>
     mutate(wanted, {
       onSuccess: () => {
-        toasts.show(
-          wanted.kind === 'move'
-            ? `It is now due ${due.format(new Date(wanted.to))}.`
-            : 'It was cancelled: it is not delivered.',
-        );
+        toasts.show(changedText(wanted));
         onClose();
       },
       onError: (problem) => {
         if (!(problem instanceof ProblemError) || problem.code !== 'already_due') return;
-        toasts.fail('It is due already, so it could not be changed.');
+        toasts.fail(t`It is due already, so it could not be changed.`);
         onClose();
       },
     });
@@ -93,17 +96,19 @@ export function ScheduleDialog({ wish: { kind, id, type, at }, onClose }: Schedu
     <ConfirmDialog
       isOpen
       isDangerous
-      title="Cancel this event?"
-      confirmLabel="Cancel the event"
-      closeLabel="Keep it"
+      title={t`Cancel this event?`}
+      confirmLabel={t`Cancel the event`}
+      closeLabel={t`Keep it`}
       isBusy={isPending}
       error={error}
       onConfirm={() => change({ kind: 'cancel' })}
       onClose={close}
     >
       <p>
-        {type} is due <Time at={at} form="short" />. It stays in the list, and is not delivered. This can not
-        be undone.
+        <Trans>
+          {type} is due <Time at={at} form="short" />. It stays in the list, and is not delivered. This can
+          not be undone.
+        </Trans>
       </p>
     </ConfirmDialog>
   );
@@ -122,16 +127,16 @@ function MoveDialog({ at, isBusy, error, onMove, onClose }: MoveDialogProps) {
   const to = fromLocalInput(text);
   return (
     <FormDialog
-      title="Reschedule"
-      submitLabel="Move"
+      title={t`Reschedule`}
+      submitLabel={t({ message: 'Move', context: 'to another time' })}
       isBusy={isBusy}
       error={error}
       onSubmit={() => to !== undefined && onMove(to)}
       onClose={onClose}
     >
       <TextField
-        label="Send it at"
-        hint="In your time zone. A time of up to a minute ago means now."
+        label={t`Send it at`}
+        hint={t`In your time zone. A time of up to a minute ago means now.`}
         type="datetime-local"
         step={1}
         required

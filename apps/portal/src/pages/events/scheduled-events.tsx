@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useMemo, useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { type ListedEvent, useEvents } from '../../api/event-queries';
@@ -14,18 +16,18 @@ import { ScheduleActions, ScheduleDialog, type ScheduleWish } from './schedule-a
 export const SCHEDULED = 'scheduled';
 
 const columns: readonly Column<ListedEvent>[] = [
-  { id: 'type', header: 'Type', cell: ({ type }) => type },
-  { id: 'id', header: 'Event', width: '11rem', from: 'wide', cell: ({ id }) => <ShortId id={id} /> },
+  { id: 'type', header: t`Type`, cell: ({ type }) => type },
+  { id: 'id', header: t`Event`, width: '11rem', from: 'wide', cell: ({ id }) => <ShortId id={id} /> },
   {
     id: 'due',
-    header: 'Due',
+    header: t`Due`,
     width: 'clamp(152px, 16vw, 176px)',
     cell: ({ deliver_at: at }) => at && <Time at={at} form="short" />,
     second: ({ deliver_at: at }) => at && <Countdown until={at} />,
   },
   {
     id: 'countdown',
-    header: 'In',
+    header: t({ message: 'In', context: 'time that is left' }),
     width: '104px',
     from: 'medium',
     cell: ({ deliver_at: at }) => at && <Countdown until={at} />,
@@ -34,7 +36,7 @@ const columns: readonly Column<ListedEvent>[] = [
 
 const actions = (onAsk: (wish: ScheduleWish) => void): Column<ListedEvent> => ({
   id: 'actions',
-  header: 'Change',
+  header: t({ message: 'Change', context: 'what can be done with an event' }),
   width: '10rem',
   from: 'medium',
   cell: ({ id, type, deliver_at: at }) =>
@@ -53,14 +55,16 @@ export function ScheduledEvents() {
   return (
     <>
       <PagedTable
-        label="Scheduled events"
+        label={t`Scheduled events`}
         columns={shown}
         pages={pages}
         rowId={({ id }) => id}
         hrefOf={({ id }) => `/events/${id}`}
         empty={
-          <Empty title="Nothing is scheduled">
-            <p>An event that is published with “deliver_at” waits here until that time.</p>
+          <Empty title={t`Nothing is scheduled`}>
+            <p>
+              <Trans>An event that is published with “deliver_at” waits here until that time.</Trans>
+            </p>
           </Empty>
         }
       />

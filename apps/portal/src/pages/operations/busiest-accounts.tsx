@@ -1,7 +1,9 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Link } from 'wouter';
 import { type Column, DataTable } from '../../components/data-table';
 import { Section } from '../../components/section';
-import { formatCount, formatSeconds, formatShare } from './format';
+import { formatCount, formatMs, formatPercent } from '../../language/formats';
 import { type Operations, readingOf } from './operations';
 import styles from './operations.module.css';
 import { PauseSwitch } from './pausing';
@@ -15,17 +17,23 @@ export interface BusiestAccountsProps {
 /** The accounts with most waiting, and each one's wait: a burst of one account must not delay the others. */
 export function BusiestAccounts({ operations }: BusiestAccountsProps) {
   const { waiting, oldestWaitingSeconds } = readingOf(operations);
+  const oldest = formatMs(1_000 * oldestWaitingSeconds);
   const accounts = operations.busiest_accounts;
   return (
-    <Section title="Accounts with most waiting">
+    <Section title={t`Accounts with most waiting`}>
       <p className={styles['note']}>
-        {accounts.length === 0
-          ? 'Nobody has to wait.'
-          : `The oldest job has waited for ${formatSeconds(oldestWaitingSeconds)}. Accounts take turns, by their weights: only accounts with many waiting deliveries wait longer.`}
+        {accounts.length === 0 ? (
+          <Trans>No account has deliveries that wait for a worker.</Trans>
+        ) : (
+          <Trans>
+            The oldest job has waited for {oldest}. Accounts take turns by their weights, so an account with
+            many waiting deliveries does not delay the others.
+          </Trans>
+        )}
       </p>
       {accounts.length > 0 && (
         <DataTable
-          label="Accounts with most waiting"
+          label={t`Accounts with most waiting`}
           columns={columnsWith(
             waiting,
             operations.paused_accounts.map(({ account_id: id }) => id),
@@ -42,15 +50,20 @@ function columnsWith(allWaiting: number, paused: readonly string[]): readonly Co
   return [
     {
       id: 'account',
-      header: 'Account',
+      header: t`Account`,
       cell: ({ account_id: id }) => <Link href={`/accounts/${id}`}>{id}</Link>,
     },
-    { id: 'waiting', header: 'Waiting', width: '96px', cell: ({ waiting }) => formatCount(waiting) },
-    { id: 'share', header: 'Share', width: '80px', cell: ({ waiting }) => formatShare(waiting, allWaiting) },
-    { id: 'weight', header: 'Weight', width: '72px', cell: ({ weight }) => weight, from: 'medium' },
+    { id: 'waiting', header: t`Waiting`, width: '96px', cell: ({ waiting }) => formatCount(waiting) },
+    {
+      id: 'share',
+      header: t`Share`,
+      width: '80px',
+      cell: ({ waiting }) => formatPercent(waiting / Math.max(allWaiting, 1)),
+    },
+    { id: 'weight', header: t`Weight`, width: '72px', cell: ({ weight }) => weight, from: 'medium' },
     {
       id: 'pause',
-      header: 'Actions',
+      header: t`Actions`,
       width: '96px',
       cell: ({ account_id: id }) => (
         <PauseSwitch subject={{ kind: 'account', id }} isPaused={paused.includes(id)} size="small" />

@@ -1,3 +1,4 @@
+import { plural, t } from '@lingui/core/macro';
 import { type Columns, fromBegin, type Series } from '../overview/columns';
 import type { HeavyAccount, Measure, Sample } from './use-last-day';
 
@@ -11,12 +12,6 @@ const OTHER_COLOR = 6;
 export interface DayRange {
   readonly since: number;
   readonly until: number;
-}
-
-/** The links of a chart. */
-export interface ChartActions {
-  readonly onRange: (since: number, until: number) => void;
-  readonly onOpen: (href: string) => void;
 }
 
 /** The part of the last day that an address asks for, or all of it. */
@@ -78,10 +73,11 @@ export function shardLines(samples: readonly Sample[], name: keyof ShardSample) 
   const alone = count > MOST_SERIES + 1 ? MOST_SERIES : count;
   const lines = Array.from(
     { length: alone },
-    (_, i) => [`Shard ${i}`, ({ shards }: Sample) => shards[i]?.[name] ?? 0] as const,
+    (_, i) => [t`Shard ${i}`, ({ shards }: Sample) => shards[i]?.[name] ?? 0] as const,
   );
   const others: Read = ({ shards }) => shards.slice(alone).reduce((sum, shard) => sum + shard[name], 0);
-  return linesOf(alone < count ? [...lines, [`Shards ${alone} to ${count - 1}`, others]] : lines);
+  const last = count - 1;
+  return linesOf(alone < count ? [...lines, [t`Shards ${alone} to ${last}`, others]] : lines);
 }
 
 /** The use by account and hour; the accounts with most have a series each. */
@@ -100,10 +96,9 @@ export function accountColumns(accounts: readonly HeavyAccount[], by: Measure, r
     label: account.account_id,
     color: i + 1,
     values: valuesOf([account]),
-    leads: { account: account.account_id },
   }));
   if (others.length === 0) return fromBegin({ starts, lengthMs: HOUR_MS, series }, 'bars');
-  const label = `The next ${others.length}`;
+  const label = plural(others.length, { one: 'The next #', other: 'The next #' });
   const all = [...series, { label, color: OTHER_COLOR, values: valuesOf(others) }];
   return fromBegin({ starts, lengthMs: HOUR_MS, series: all }, 'bars');
 }

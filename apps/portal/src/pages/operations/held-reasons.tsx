@@ -1,7 +1,25 @@
+import { t } from '@lingui/core/macro';
+import { Plural, Trans } from '@lingui/react/macro';
 import { Section } from '../../components/section';
-import { formatCount } from './format';
+import { formatCount } from '../../language/formats';
 import type { Operations } from './operations';
 import styles from './operations.module.css';
+
+type Reason = keyof Operations['held_by_reason'];
+
+/** The place of the list in the page. */
+export const HELD_DELIVERIES = 'held-deliveries';
+
+const reasonTexts: Readonly<Record<Reason, string>> = {
+  disabled: t`Their webhook is disabled`,
+  unverified: t`Their webhook is not verified yet`,
+  breaker_open: t`Their webhook keeps failing`,
+  busy: t`Their webhook takes no more requests at once`,
+  rate_limited: t`The rate limit of their webhook is reached`,
+  ordering: t`The delivery before them has not ended`,
+  no_token: t`The token URL of their webhook gives no access token`,
+  batching: t`They wait for other events to go with`,
+};
 
 export interface HeldReasonsProps {
   readonly operations: Operations;
@@ -9,18 +27,27 @@ export interface HeldReasonsProps {
 
 /** Why deliveries are held rather than sent. */
 export function HeldReasons({ operations: { held, held_by_reason: byReason } }: HeldReasonsProps) {
-  const reasons = Object.entries(byReason)
-    .filter(([, count]) => count > 0)
-    .toSorted(([, one], [, other]) => other - one);
+  const reasons = (Object.keys(reasonTexts) as Reason[])
+    .filter((reason) => byReason[reason] > 0)
+    .toSorted((one, other) => byReason[other] - byReason[one]);
   return (
-    <Section title="Held deliveries">
-      {reasons.length === 0 && <p className={styles['note']}>None is held.</p>}
+    <Section title={t`Held deliveries`} id={HELD_DELIVERIES}>
+      <p className={styles['note']}>
+        {held === 0 ? (
+          <Trans>No delivery is held.</Trans>
+        ) : (
+          <Trans>
+            <Plural value={held} one="# delivery is held" other="# deliveries are held" />: no attempt is made
+            until the reason is gone. All of a webhook count for the reason of the latest one.
+          </Trans>
+        )}
+      </p>
       <ul className={styles['reasons']}>
-        {reasons.map(([reason, count]) => (
+        {reasons.map((reason) => (
           <li key={reason}>
-            <span>{reason.replaceAll('_', ' ')}</span>
-            <span className={styles['number']}>{formatCount(count)}</span>
-            <meter aria-label={`Held: ${reason.replaceAll('_', ' ')}`} max={held} value={count} />
+            <span>{reasonTexts[reason]}</span>
+            <span className={styles['number']}>{formatCount(byReason[reason])}</span>
+            <meter aria-label={reasonTexts[reason]} max={held} value={byReason[reason]} />
           </li>
         ))}
       </ul>

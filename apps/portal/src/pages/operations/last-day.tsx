@@ -1,59 +1,56 @@
+import { plural, t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useMemo } from 'react';
-import { useLocation, useSearchParams } from 'wouter';
+import { useSearchParams } from 'wouter';
 import { Button } from '../../components/button';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
+import { formatCount, formatMs, formatNumber } from '../../language/formats';
 import { ChartFigure } from '../overview/chart-figure';
 import type { Series } from '../overview/columns';
 import { timesOf } from '../overview/period';
 import { useFresh } from '../overview/use-fresh';
-import {
-  type ChartActions,
-  type DayRange,
-  dayRangeOf,
-  linesOf,
-  sampleColumns,
-  shardLines,
-  sumOf,
-} from './day-columns';
-import { formatCount, formatSeconds } from './format';
+import { type DayRange, dayRangeOf, linesOf, sampleColumns, shardLines, sumOf } from './day-columns';
 import { HeaviestAccounts } from './heaviest-accounts';
 import styles from './operations.module.css';
 import { type Sample, useLastDay } from './use-last-day';
 
 const queueLines = linesOf([
-  ['Waiting', sumOf('waiting')],
-  ['Delayed', sumOf('delayed')],
-  ['Held, of the delayed', sumOf('held'), true],
+  [t`Waiting`, sumOf('waiting')],
+  [t`Delayed`, sumOf('delayed')],
+  [t`Held, of the delayed`, sumOf('held'), true],
 ]);
-const oldestLine = linesOf([['Oldest waiting', (sample) => sample.oldest_waiting_seconds]]);
-const rateLine = linesOf([['Attempts per second', (sample) => sample.attempts_per_second]]);
+const oldestLine = linesOf([[t`Oldest waiting`, (sample) => sample.oldest_waiting_seconds]]);
+const rateLine = linesOf([[t`Attempts per second`, (sample) => sample.attempts_per_second]]);
 const slotLines = linesOf([
-  ['In use', (sample) => sample.slots_in_use],
-  ['Allowed', (sample) => sample.slots_allowed, true],
+  [t`In use`, (sample) => sample.slots_in_use],
+  [t`Allowed`, (sample) => sample.slots_allowed, true],
 ]);
-const workerLine = linesOf([['Workers', (sample) => sample.workers]]);
+const workerLine = linesOf([[t`Workers`, (sample) => sample.workers]]);
 
 /** Queues, workers and the accounts that use most, over the last 24 hours or the part of them that was drawn. */
 export function LastDay({ shardCount }: { readonly shardCount: number }) {
   const { data, error, refetch } = useLastDay();
   const [search, setSearch] = useSearchParams();
-  const [, navigate] = useLocation();
   const now = useFresh();
   const range = useMemo(() => dayRangeOf(search, now), [search, now]);
   const isPart = search.has('since');
-  const chart = {
-    onRange: (since: number, until: number) => setSearch(timesOf({ since, until })),
-    onOpen: (href: string) => navigate(href),
-  };
+  const onRange = (since: number, until: number) => setSearch(timesOf({ since, until }));
   return (
     <>
       <Section
-        title="The last day"
-        actions={isPart && <Button onClick={() => setSearch({})}>All of the last day</Button>}
+        title={t`The last day`}
+        actions={
+          isPart && (
+            <Button onClick={() => setSearch({})}>
+              <Trans>All of the last day</Trans>
+            </Button>
+          )
+        }
       >
         <p className={styles['note']}>
-          Workers take a sample every five minutes. Drag across a chart to zoom in.
+          {data && mostText(data.data)}{' '}
+          <Trans>Workers take a sample every five minutes. Drag across a chart to zoom in.</Trans>
         </p>
         {error && <Problem error={error} onRetry={() => void refetch()} />}
         <Charts
@@ -61,12 +58,22 @@ export function LastDay({ shardCount }: { readonly shardCount: number }) {
           hasShards={shardCount > 1}
           lengthMs={1_000 * (data?.interval_seconds ?? 0)}
           range={range}
-          chart={chart}
+          onRange={onRange}
         />
       </Section>
-      <HeaviestAccounts range={range} chart={chart} />
+      <HeaviestAccounts range={range} onRange={onRange} />
     </>
   );
+}
+
+function mostText(samples: readonly Sample[]): string {
+  const waiting = Math.max(0, ...samples.map(sumOf('waiting')));
+  if (waiting === 0) return t`No job had to wait.`;
+  const longest = formatMs(1_000 * Math.max(...samples.map((sample) => sample.oldest_waiting_seconds)));
+  return plural(waiting, {
+    one: `At most # job waited at once, and for ${longest} at the longest.`,
+    other: `At most # jobs waited at once, and for ${longest} at the longest.`,
+  });
 }
 
 interface ChartsProps {
@@ -75,26 +82,26 @@ interface ChartsProps {
   readonly hasShards: boolean;
   readonly lengthMs: number;
   readonly range: DayRange;
-  readonly chart: ChartActions;
+  readonly onRange: (since: number, until: number) => void;
 }
 
 type ReadLines = (samples: ReadonlyMap<number, Sample>, starts: readonly number[]) => readonly Series[];
 
-function Charts({ samples, hasShards, lengthMs, range, chart }: ChartsProps) {
+function Charts({ samples, hasShards, lengthMs, range, onRange }: ChartsProps) {
   const byShard = useMemo(() => shardLines(samples ?? [], 'waiting'), [samples]);
   const heldByShard = useMemo(() => shardLines(samples ?? [], 'held'), [samples]);
   const figures: readonly (readonly [string, ReadLines, (value: number) => string])[] = [
-    ['Jobs waiting, delayed and held', queueLines, formatCount],
+    [t`Jobs waiting, delayed and held`, queueLines, formatCount],
     ...(hasShards
       ? ([
-          ['Waiting, by shard', byShard, formatCount],
-          ['Held, by shard', heldByShard, formatCount],
+          [t`Waiting, by shard`, byShard, formatCount],
+          [t`Held, by shard`, heldByShard, formatCount],
         ] as const)
       : []),
-    ['Oldest waiting job', oldestLine, formatSeconds],
-    ['Attempts of all workers', rateLine, formatCount],
-    ['Attempts at once', slotLines, formatCount],
-    ['Workers that run', workerLine, formatCount],
+    [t`Oldest waiting job`, oldestLine, (seconds) => formatMs(1_000 * seconds)],
+    [t`Attempts of all workers`, rateLine, formatNumber],
+    [t`Attempts at once`, slotLines, formatCount],
+    [t`Workers that run`, workerLine, formatCount],
   ];
   return (
     <div className={styles['charts']}>
@@ -110,7 +117,7 @@ function Charts({ samples, hasShards, lengthMs, range, chart }: ChartsProps) {
             samples={samples}
             lengthMs={lengthMs}
             range={range}
-            onRange={chart.onRange}
+            onRange={onRange}
           />
         </div>
       ))}
@@ -118,11 +125,10 @@ function Charts({ samples, hasShards, lengthMs, range, chart }: ChartsProps) {
   );
 }
 
-interface SampleChartProps extends Omit<ChartsProps, 'chart' | 'hasShards'> {
+interface SampleChartProps extends Omit<ChartsProps, 'hasShards'> {
   readonly title: string;
   readonly read: ReadLines;
   readonly format: (value: number) => string;
-  readonly onRange: ChartActions['onRange'];
 }
 
 function SampleChart({ title, read, samples, lengthMs, range, format, onRange }: SampleChartProps) {

@@ -1,11 +1,15 @@
+import { plural, t } from '@lingui/core/macro';
+import { useState } from 'react';
 import { Problem } from '../../components/problem';
 import { Skeleton } from '../../components/skeleton';
+import { formatMs } from '../../language/formats';
 import { PageHeader } from '../page-header';
 import { BusiestAccounts } from './busiest-accounts';
-import { FailingWebhooks } from './failing-webhooks';
+import { FailingWebhooks, type State } from './failing-webhooks';
 import { Figures } from './figures';
 import { HeldReasons } from './held-reasons';
 import { LastDay } from './last-day';
+import { type Operations, readingOf } from './operations';
 import styles from './operations.module.css';
 import { PausedAccounts } from './paused-accounts';
 import { ProductionChecks } from './production-checks';
@@ -18,17 +22,19 @@ import { Workers } from './workers';
 export function OperationsPage() {
   const { data, error, refetch } = useOperations();
   const readiness = useReadiness();
+  const [stopped, setStopped] = useState<State>('breaker_open');
   // Together: nothing may move when the second one comes.
   const isKnown = readiness.data !== undefined || readiness.error !== null;
   return (
     <>
-      <PageHeader title="Operations" />
+      <PageHeader title={t`Operations`} />
       {error && <Problem error={error} onRetry={refetch} />}
       {!error && !(data && isKnown) && <Skeleton lines={10} />}
       {data && isKnown && (
         <>
           {readiness.data && <ProductionChecks readiness={readiness.data} />}
-          <Figures {...data} />
+          <p>{stateText(data.operations)}</p>
+          <Figures {...data} onStopped={setStopped} />
           <PausedAccounts accounts={data.operations.paused_accounts} />
           <div className={styles['columns']}>
             <BusiestAccounts operations={data.operations} />
@@ -39,7 +45,31 @@ export function OperationsPage() {
           <Workers workers={data.operations.workers} />
         </>
       )}
-      {((data && isKnown) || error) && <FailingWebhooks />}
+      {((data && isKnown) || error) && (
+        <FailingWebhooks state={stopped} onState={setStopped} operations={data?.operations} />
+      )}
     </>
   );
+}
+
+function stateText(operations: Operations): string {
+  const { waiting, oldestWaitingSeconds, held } = readingOf(operations);
+  const oldest = formatMs(1_000 * oldestWaitingSeconds);
+  return [
+    plural(operations.workers.length, {
+      0: 'No worker runs, so nothing is sent: start one.',
+      one: '# worker runs.',
+      other: '# workers run.',
+    }),
+    plural(waiting, {
+      0: 'No job waits.',
+      one: `# job waits, for ${oldest}.`,
+      other: `# jobs wait, the oldest for ${oldest}.`,
+    }),
+    plural(held, {
+      0: 'No delivery is held.',
+      one: '# delivery is held.',
+      other: '# deliveries are held.',
+    }),
+  ].join(' ');
 }

@@ -1,3 +1,5 @@
+import { select, t } from '@lingui/core/macro';
+import { Plural, Trans } from '@lingui/react/macro';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useApi } from '../../api/api-context';
@@ -24,12 +26,18 @@ export function PauseSwitch({ subject, isPaused, label = '', size = 'normal' }: 
   const [isAsking, setIsAsking] = useState(false);
   const toasts = useToasts();
   const pausing = usePausing(subject);
-  const name = subject.kind === 'queue' ? `The queue ${subject.id}` : `The account ${subject.id}`;
+  const { kind, id } = subject;
   const resume = () =>
     pausing.mutate(
       { act: 'resume' },
       {
-        onSuccess: () => toasts.show(`${name} is resumed: what waited is sent now.`),
+        onSuccess: () =>
+          toasts.show(
+            select(kind, {
+              queue: `The queue ${id} is resumed: its jobs do not wait any more.`,
+              other: `The account ${id} is resumed: deliveries that waited are sent now.`,
+            }),
+          ),
         onError: ({ message }) => toasts.fail(message),
       },
     );
@@ -39,26 +47,28 @@ export function PauseSwitch({ subject, isPaused, label = '', size = 'normal' }: 
       {
         onSuccess: () => {
           setIsAsking(false);
-          toasts.show(`${name} is paused.`, { label: 'Resume', run: resume });
+          const text = select(kind, {
+            queue: `The queue ${id} is paused.`,
+            other: `The account ${id} is paused.`,
+          });
+          toasts.show(text, { label: t`Resume`, run: resume });
         },
       },
     );
-  const verb = isPaused ? 'Resume' : 'Pause';
   return (
     <>
       <Button
         size={size}
         isBusy={pausing.isPending && !isAsking}
-        aria-label={size === 'small' ? `${verb} ${name.toLowerCase()}` : undefined}
+        aria-label={size === 'small' ? longLabel(subject, isPaused) : undefined}
         onClick={() => (isPaused ? resume() : setIsAsking(true))}
       >
-        {[verb, label].join(' ').trim()}
-        {!isPaused && '…'}
+        {shortLabel(label, isPaused)}
       </Button>
       {isAsking && (
         <PauseDialog
           subject={subject}
-          title={`Pause ${name.toLowerCase()}?`}
+          title={select(kind, { queue: `Pause the queue ${id}?`, other: `Pause the account ${id}?` })}
           isBusy={pausing.isPending}
           error={pausing.error}
           onPause={pause}
@@ -67,6 +77,16 @@ export function PauseSwitch({ subject, isPaused, label = '', size = 'normal' }: 
       )}
     </>
   );
+}
+
+function shortLabel(label: string, isPaused: boolean): string {
+  if (label === '') return isPaused ? t`Resume` : t`Pause…`;
+  return isPaused ? t`Resume ${label}` : t`Pause ${label}…`;
+}
+
+function longLabel({ kind, id }: PauseSubject, isPaused: boolean): string {
+  if (kind === 'queue') return isPaused ? t`Resume the queue ${id}` : t`Pause the queue ${id}`;
+  return isPaused ? t`Resume the account ${id}` : t`Pause the account ${id}`;
 }
 
 interface PauseDialogProps {
@@ -83,7 +103,7 @@ function PauseDialog({ subject, title, isBusy, error, onPause, onClose }: PauseD
   return (
     <FormDialog
       title={title}
-      submitLabel="Pause"
+      submitLabel={t`Pause`}
       isBusy={isBusy}
       error={error}
       onSubmit={() => onPause(reason)}
@@ -91,8 +111,8 @@ function PauseDialog({ subject, title, isBusy, error, onPause, onClose }: PauseD
     >
       {subject.kind === 'account' ? <OfAccount id={subject.id} /> : <p>{OF_QUEUE[subject.id]}</p>}
       <TextField
-        label="Reason"
-        hint="Other operators read it here and in the audit log."
+        label={t`Reason`}
+        hint={t`Other operators read it here and in the audit log.`}
         required
         maxLength={300}
         value={reason}
@@ -103,10 +123,8 @@ function PauseDialog({ subject, title, isBusy, error, onPause, onClose }: PauseD
 }
 
 const OF_QUEUE = {
-  deliveries:
-    'No account gets deliveries until you resume the queue. Events are accepted and wait. Attempts that run now are finished.',
-  events:
-    'Events that producers push onto the queue, and events for many webhooks, wait until you resume it. Other events are delivered.',
+  deliveries: t`No account gets deliveries until you resume the queue. Events are accepted and wait. Attempts that run now are finished.`,
+  events: t`Events that producers push onto the queue, and events for many webhooks, wait until you resume it. Other events are delivered.`,
 } as const;
 
 function OfAccount({ id }: { readonly id: string }) {
@@ -118,22 +136,35 @@ function OfAccount({ id }: { readonly id: string }) {
   });
   return (
     <p>
-      {usage ? webhooksOf(usage.webhooks) : 'Its webhooks get'} no deliveries until you resume the account.
-      Its events are accepted, and its deliveries wait.
+      {usage ? (
+        <Plural
+          value={usage.webhooks}
+          one="Its # webhook gets no deliveries until you resume the account."
+          other="Its # webhooks get no deliveries until you resume the account."
+        />
+      ) : (
+        <Trans>Its webhooks get no deliveries until you resume the account.</Trans>
+      )}{' '}
+      <Trans>Its events are accepted, and its deliveries wait.</Trans>
     </p>
   );
 }
 
-const webhooksOf = (count: number) =>
-  count === 1 ? 'Its 1 webhook gets' : `Its ${count.toLocaleString()} webhooks get`;
-
 /** Who has paused it, since when, and why. `null`: an earlier version did, which did not note it. */
 export function PausedBy({ pause }: { readonly pause: Pause | null }) {
-  if (!pause) return 'Paused.';
+  if (!pause) return t`Paused.`;
+  const { paused_at: at, reason } = pause;
+  const actor = actorText(pause.by);
+  if (reason === null) {
+    return (
+      <Trans>
+        Paused since <Time at={at} /> by {actor}.
+      </Trans>
+    );
+  }
   return (
-    <>
-      Paused since <Time at={pause.paused_at} /> by {actorText(pause.by)}
-      {pause.reason === null ? '.' : `: ${pause.reason}`}
-    </>
+    <Trans>
+      Paused since <Time at={at} /> by {actor}: {reason}
+    </Trans>
   );
 }

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Badge } from '../../components/badge';
 import { TextWithCode } from '../../components/text-with-code';
 import styles from './operations.module.css';
@@ -6,26 +8,26 @@ import type { Finding, Readiness } from './use-last-day';
 const REPOSITORY = 'https://github.com/hookferry/hookferry/blob/main/';
 
 const names: Readonly<Record<Finding['check'], string>> = {
-  public_url: 'Public address',
+  public_url: t`Public address`,
   tls: 'TLS',
-  encryption_key: 'Encryption key',
-  trust_proxy: 'Addresses of clients',
-  redis_fsync: 'Redis writes to disk',
-  redis_memory: 'Memory of Redis',
-  clock: 'Clocks',
-  bootstrap_key: 'Bootstrap key',
-  old_encryption_keys: 'Old encryption keys',
-  workers: 'Two workers',
-  redis_replicas: 'Replicas of Redis',
-  mail: 'Mail',
-  history: 'History',
-  prometheus: 'Prometheus',
+  encryption_key: t`Encryption key`,
+  trust_proxy: t`Addresses of clients`,
+  redis_fsync: t`Redis writes to disk`,
+  redis_memory: t`Memory of Redis`,
+  clock: t`Clocks`,
+  bootstrap_key: t`Bootstrap key`,
+  old_encryption_keys: t`Old encryption keys`,
+  workers: t`Two workers`,
+  redis_replicas: t`Replicas of Redis`,
+  mail: t`Mail`,
+  history: t`History`,
+  prometheus: 'Prometheus', // untranslated: a name,
 };
 
 const states = {
-  good: { tone: 'good', text: 'there' },
-  missing: { tone: 'warning', text: 'missing' },
-  unknown: { tone: 'neutral', text: 'not known' },
+  good: { tone: 'good', text: t`there` },
+  missing: { tone: 'warning', text: t`missing` },
+  unknown: { tone: 'neutral', text: t`not known` },
 } as const;
 
 /** Missing for production, with what leads to help. It is open as long as something required is. */
@@ -33,29 +35,44 @@ export function ProductionChecks({ readiness: { checks } }: { readonly readiness
   const required = checks.filter(({ level }) => level === 'required');
   const advised = checks.filter(({ level }) => level === 'advised');
   const left = leftOf(required);
-  const summary =
-    left === 0 ? 'Ready for production' : `Before production: ${left} of ${required.length} to look at`;
-  const leftAdvised = leftOf(advised);
-  const advice = leftAdvised === 0 ? '' : `; advised: ${leftAdvised} of ${advised.length}`;
   return (
     <details key={String(left > 0)} className={styles['checks']} open={left > 0}>
       <summary>
-        {summary}
-        {advice}
+        {summaryOf({ left, all: required.length, leftAdvised: leftOf(advised), allAdvised: advised.length })}
       </summary>
-      <Checks title="Required" checks={required} />
-      <Checks title="Advised" checks={advised} />
+      <Checks title={t`Required`} label={t`Required for production`} checks={required} />
+      <Checks title={t`Advised`} label={t`Advised for production`} checks={advised} />
     </details>
   );
 }
 
 const leftOf = (checks: readonly Finding[]) => checks.filter(({ state }) => state !== 'good').length;
 
-function Checks({ title, checks }: { readonly title: string; readonly checks: readonly Finding[] }) {
+interface Counts {
+  readonly left: number;
+  readonly all: number;
+  readonly leftAdvised: number;
+  readonly allAdvised: number;
+}
+
+function summaryOf({ left, all, leftAdvised, allAdvised }: Counts): string {
+  if (left === 0 && leftAdvised === 0) return t`Ready for production`;
+  if (left === 0) return t`Ready for production; advised: ${leftAdvised} of ${allAdvised}`;
+  if (leftAdvised === 0) return t`Before production: ${left} of ${all} to look at`;
+  return t`Before production: ${left} of ${all} to look at; advised: ${leftAdvised} of ${allAdvised}`;
+}
+
+interface ChecksProps {
+  readonly title: string;
+  readonly label: string;
+  readonly checks: readonly Finding[];
+}
+
+function Checks({ title, label, checks }: ChecksProps) {
   return (
     <>
       <h2>{title}</h2>
-      <ul aria-label={`${title} for production`}>
+      <ul aria-label={label}>
         {checks.map(({ check, level, state, detail, docs }) => (
           <li key={check}>
             <span className={styles['check']}>{names[check]}</span>
@@ -67,9 +84,9 @@ function Checks({ title, checks }: { readonly title: string; readonly checks: re
               href={`${REPOSITORY}${docs}`}
               target="_blank"
               rel="noreferrer"
-              aria-label={`How to: ${names[check]}`}
+              aria-label={howTo(names[check])}
             >
-              How to
+              <Trans>How to</Trans>
             </a>
           </li>
         ))}
@@ -77,6 +94,8 @@ function Checks({ title, checks }: { readonly title: string; readonly checks: re
     </>
   );
 }
+
+const howTo = (name: string) => t`How to: ${name}`;
 
 /** What is only advised is no warning. */
 function toneOf(level: Finding['level'], state: Finding['state']) {

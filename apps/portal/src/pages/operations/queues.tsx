@@ -1,7 +1,9 @@
+import { plural, t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Badge } from '../../components/badge';
 import { type Column, DataTable } from '../../components/data-table';
 import { Section } from '../../components/section';
-import { formatCount, formatSeconds } from './format';
+import { formatCount, formatMs } from '../../language/formats';
 import type { Operations } from './operations';
 import styles from './operations.module.css';
 import { PausedBy, PauseSwitch } from './pausing';
@@ -11,39 +13,47 @@ type Queue = Operations['queues'][number];
 const columns: readonly Column<Queue>[] = [
   {
     id: 'name',
-    header: 'Queue',
+    header: t`Queue`,
     cell: ({ name, paused }) => (
       <>
-        {name} {paused && <Badge tone="warning">paused</Badge>}
+        {name}{' '}
+        {paused && (
+          <Badge tone="warning">
+            <Trans>paused</Trans>
+          </Badge>
+        )}
       </>
     ),
   },
-  { id: 'shard', header: 'Shard', width: '72px', cell: ({ shard }) => shard, from: 'medium' },
-  { id: 'waiting', header: 'Waiting', width: '96px', cell: ({ waiting }) => formatCount(waiting) },
+  { id: 'shard', header: t`Shard`, width: '72px', cell: ({ shard }) => shard, from: 'medium' },
+  { id: 'waiting', header: t`Waiting`, width: '96px', cell: ({ waiting }) => formatCount(waiting) },
   {
     id: 'active',
-    header: 'Active',
+    header: t`Active`,
     width: '96px',
     cell: ({ active }) => formatCount(active),
     from: 'medium',
   },
   {
     id: 'delayed',
-    header: 'Delayed',
+    header: t`Delayed`,
     width: '96px',
     cell: ({ delayed }) => formatCount(delayed),
     from: 'medium',
   },
-  { id: 'failed', header: 'Failed', width: '96px', cell: ({ failed }) => formatCount(failed), from: 'wide' },
+  { id: 'failed', header: t`Failed`, width: '96px', cell: ({ failed }) => formatCount(failed), from: 'wide' },
   {
     id: 'oldest',
-    header: 'Oldest',
+    header: t`Oldest`,
     width: '88px',
-    cell: ({ oldest_waiting_seconds: seconds }) => formatSeconds(seconds),
+    cell: ({ oldest_waiting_seconds: seconds }) => formatMs(1_000 * seconds),
   },
 ];
 
 const PAUSABLE = ['deliveries', 'events'] as const;
+
+/** The place of the table in the page. */
+export const QUEUES = 'queues';
 
 export interface QueuesProps {
   readonly queues: readonly Queue[];
@@ -52,7 +62,8 @@ export interface QueuesProps {
 export function Queues({ queues }: QueuesProps) {
   return (
     <Section
-      title="Queues"
+      title={t`Queues`}
+      id={QUEUES}
       actions={PAUSABLE.map((name) => (
         <PauseSwitch
           key={name}
@@ -62,19 +73,27 @@ export function Queues({ queues }: QueuesProps) {
         />
       ))}
     >
+      <p className={styles['note']}>{jobsText(queues)}</p>
       {pausesOf(queues).map(({ name, pause }) => (
         <p key={name} className={styles['note']}>
           {name}: <PausedBy pause={pause} />
         </p>
       ))}
       <DataTable
-        label="Queues"
+        label={t`Queues`}
         columns={columns}
         rows={queues}
         rowId={({ name, shard }) => `${name} ${shard}`}
       />
     </Section>
   );
+}
+
+function jobsText(queues: readonly Queue[]): string {
+  const sumOf = (state: 'waiting' | 'active' | 'delayed') =>
+    queues.reduce((sum, queue) => sum + queue[state], 0);
+  const [waiting, active, delayed] = [sumOf('waiting'), sumOf('active'), sumOf('delayed')];
+  return t`${plural(waiting, { one: '# job waits for a worker', other: '# jobs wait for a worker' })}, ${plural(active, { one: '# is active', other: '# are active' })}, and ${plural(delayed, { one: '# is delayed', other: '# are delayed' })}. Delayed jobs wait for their time, as retries and held deliveries do.`;
 }
 
 /** Each paused queue once, of whichever shard. */

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { Link } from 'wouter';
 import type { AttemptOutcome } from '../../api/delivery-queries';
 import { Facts } from '../../components/facts';
@@ -6,7 +7,7 @@ import { outcomes } from '../deliveries/words';
 import { PageHeader } from '../page-header';
 import { type Advice, byOutcome, byStatus } from './advice';
 
-const LIST = { href: '/deliveries', label: 'Deliveries' };
+const LIST = { href: '/deliveries', label: t`Deliveries` };
 
 /** One outcome of an attempt with its meaning and advice, and a list of the others. */
 export function OutcomesPage({
@@ -18,18 +19,18 @@ export function OutcomesPage({
   const statuses = Object.entries(byStatus).filter(([status]) => outcome === `http_${status.charAt(0)}xx`);
   return (
     <>
-      <PageHeader title={advice ? <code>{outcome}</code> : 'Outcomes'} parent={LIST} />
+      <PageHeader title={advice ? <code>{outcome}</code> : t`Outcomes`} parent={LIST} />
       {advice && (
-        <Section title="What happened">
+        <Section title={t`What happened`}>
           <p>{textOf(advice)}</p>
         </Section>
       )}
       {statuses.length > 0 && (
-        <Section title="By the status of the response">
+        <Section title={t`By the status of the response`}>
           <Facts facts={Object.fromEntries(statuses.map(([status, each]) => [status, textOf(each)]))} />
         </Section>
       )}
-      <Section title="All outcomes of an attempt">
+      <Section title={t`All outcomes of an attempt`}>
         <Facts
           facts={Object.fromEntries(
             Object.entries(byOutcome).map(([name, { happened }]) => [
