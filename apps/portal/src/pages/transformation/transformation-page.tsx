@@ -28,7 +28,8 @@ import { Versions } from './versions';
 // Larger than all the rest of the page, and of no use to those who may only look.
 const CodeEditor = lazy(async () => ({ default: (await import('./code-editor')).CodeEditor }));
 
-const BEGINNING = t`export default function (event) {
+// untranslated: code
+const BEGINNING = `export default function (event) {
   return { body: { type: event.type, data: event.data } };
 }
 `;

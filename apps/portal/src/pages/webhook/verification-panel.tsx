@@ -24,9 +24,11 @@ const METHODS: Readonly<Record<NonNullable<Verification['method']>, string>> = {
   cloudevents: t`It grants permission (CloudEvents)`,
 };
 
+const CHALLENGE = '{"challenge": "…"}';
+
 /** Advice for the receiver's developer. */
 const ERRORS: Readonly<Record<NonNullable<Verification['error']>, string>> = {
-  challenge_mismatch: t`It responded, but not with the challenge: {"challenge": "…"} as JSON`,
+  challenge_mismatch: t`It responded, but not with the challenge: ${CHALLENGE} as JSON`,
   not_allowed: t`It did not allow this service to send: see WebHook-Allowed-Origin`,
   rate_too_low: t`It permits fewer requests than 60 a minute, which is too few to be kept`,
   http_error: t`It responded with an error or a redirect`,
