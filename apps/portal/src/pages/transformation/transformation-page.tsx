@@ -172,7 +172,7 @@ function Editing({ webhook, saved, code, isChanged, faultyLine, onWrite, onFault
   const toasts = useToasts();
   const saving = useChangeTransformation(webhook.id);
   const enabled = webhook.transformation?.enabled ?? true;
-  const version = saved?.version;
+  const former = saved?.version;
   const save = () =>
     saving.mutate(
       { kind: 'put', code, enabled },
@@ -213,7 +213,7 @@ function Editing({ webhook, saved, code, isChanged, faultyLine, onWrite, onFault
         </Button>
         {saved && isChanged && (
           <Button onClick={() => onWrite(saved.code)}>
-            <Trans>Back to version {version}</Trans>
+            <Trans>Back to version {former}</Trans>
           </Button>
         )}
       </div>

@@ -208,9 +208,9 @@ function SettingField({ part: { name, setting }, value, error, onChange }: Setti
             <Trans>As the account has it</Trans>
           </option>
         )}
-        {Object.entries(options).map(([choice, label]) => (
+        {Object.entries(options).map(([choice, word]) => (
           <option key={choice} value={choice}>
-            {label}
+            {word}
           </option>
         ))}
       </SelectField>

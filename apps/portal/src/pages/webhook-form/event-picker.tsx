@@ -118,9 +118,7 @@ function Group({ group: { filter, types }, filters, search, onChange }: GroupPro
           onChange={({ target }) => onChange(withChoice(filters, filter, target.checked))}
         />
         <span>
-          <Trans>
-            <code>{filter}</code> all of them, also those that are added later
-          </Trans>
+          <code>{filter}</code> {t`all of them, also those that are added later`}
         </span>
       </label>
       {choices}
