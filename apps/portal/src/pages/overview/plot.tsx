@@ -68,7 +68,11 @@ export default function Plot(props: DrawnPlotProps) {
   const current = useRef<uPlot>(undefined);
   const range = useEffectEvent(onRange);
   const pick = useEffectEvent((start: number, series: Series | undefined) => onPick?.(start, series));
-  const point = useEffectEvent(onPoint);
+  const point = useEffectEvent((index: number | undefined, plot: uPlot) => {
+    onPoint(index);
+    // The chart hides its line when a pointer leaves, and also where a finger has marked a time.
+    if (index === undefined && !isPointed) showMark(plot, columns, marked);
+  });
   const tap = useEffectEvent(onTap);
 
   useEffect(() => {
@@ -112,16 +116,17 @@ export default function Plot(props: DrawnPlotProps) {
   }, [columns, kind, format, isCount, most]);
 
   useEffect(() => {
-    const { starts, lengthMs } = columns;
-    const start = marked === undefined ? undefined : starts[marked];
-    const plot = current.current;
-    if (!plot || isPointed) return;
-    const left = start === undefined ? -1 : plot.valToPos((start + lengthMs / 2) / 1_000, 'x');
-    // Nobody pointed there.
-    plot.setCursor({ left, top: left < 0 ? -1 : 0 }, false);
+    if (current.current && !isPointed) showMark(current.current, columns, marked);
   }, [marked, isPointed, columns]);
 
   return <div ref={place} className={styles['plot']} aria-hidden="true" />;
+}
+
+/** Nobody points there. */
+function showMark(plot: uPlot, { starts, lengthMs }: Columns, marked: number | undefined): void {
+  const start = marked === undefined ? undefined : starts[marked];
+  const left = start === undefined ? -1 : plot.valToPos((start + lengthMs / 2) / 1_000, 'x');
+  plot.setCursor({ left, top: left < 0 ? -1 : 0 }, false);
 }
 
 function dataOf({ starts, series }: Columns, kind: PlotProps['kind']): uPlot.AlignedData {
@@ -135,19 +140,13 @@ function dataOf({ starts, series }: Columns, kind: PlotProps['kind']): uPlot.Ali
   ];
 }
 
+interface PlotOptions extends Omit<DrawnPlotProps, 'marked' | 'isPointed' | 'onPoint'> {
+  readonly onPoint: (index: number | undefined, plot: uPlot) => void;
+}
+
 function optionsOf(
   element: HTMLElement,
-  {
-    columns,
-    kind,
-    format,
-    isCount,
-    most,
-    onRange,
-    onPick,
-    onPoint,
-    onTap,
-  }: Omit<DrawnPlotProps, 'marked' | 'isPointed'>,
+  { columns, kind, format, isCount, most, onRange, onPick, onPoint, onTap }: PlotOptions,
 ): uPlot.Options {
   const { starts, series, lengthMs } = columns;
   const colors = colorsOf(element);
@@ -224,7 +223,7 @@ function optionsOf(
         (plot) => {
           const { left = -1 } = plot.cursor;
           const index = left < 0 || isFinger ? -1 : indexAt(plot, columns, left);
-          onPoint(index in starts ? index : undefined);
+          onPoint(index in starts ? index : undefined, plot);
         },
       ],
       ready: [
