@@ -112,6 +112,7 @@ export const navigation = (resources) => [
         page('Backup and restore', '/backup'),
         page('Erasure', '/erasure'),
         page('Reliability', '/reliability'),
+        page('What does a 202 mean?', '/what-a-202-means'),
       ]),
     ],
   },

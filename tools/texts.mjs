@@ -10,17 +10,14 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import extractMessages from '@lingui/babel-plugin-extract-messages';
-import PO from 'pofile';
 import { expandMacros } from '../apps/portal/build/expand-macros.mjs';
 import { projectFolder } from './project-folders.mjs';
 import { say } from './say.mjs';
+import { faultsOf, fileOf } from './texts/message-file.mjs';
 import { findPlainTexts } from './texts/plain-texts.mjs';
 
 const SOURCES = 'apps/portal/src';
 const FILES = join(projectFolder, SOURCES, 'language', 'messages');
-const COMMAND = 'npm run texts';
-
-/** @typedef {{ message: string, context: string, places: string[] }} Text */
 
 const { values } = parseArgs({ options: { check: { type: 'boolean' } } });
 const sources = findSources();
@@ -30,18 +27,23 @@ const languages = (existsSync(FILES) ? readdirSync(FILES) : []).filter((name) =>
 if (values.check) {
   const faults = [
     ...sources.flatMap((path) => findPlainTexts(readSource(path), path)),
-    ...languages.flatMap((name) => faultsOf(name)),
+    ...languages.flatMap((name) =>
+      faultsOf(readFileSync(join(FILES, name), 'utf8'), basename(name, '.po'), texts).map(
+        (fault) => `${SOURCES}/language/messages/${name}: ${fault}`,
+      ),
+    ),
   ];
   for (const fault of faults) console.error(fault);
   say('texts', `${texts.length} texts, ${languages.length} message files, ${faults.length} faults`);
   process.exitCode = faults.length === 0 ? 0 : 1;
 } else {
   for (const name of languages) {
-    const file = join(FILES, name);
-    const written = write(name, PO.parse(readFileSync(file, 'utf8')));
-    writeFileSync(file, written.toString());
-    const missing = written.items.filter(({ msgstr }) => !msgstr[0]).length;
-    say('texts', `${basename(name, '.po')}: ${texts.length} texts, ${missing} without a translation`);
+    const path = join(FILES, name);
+    const language = basename(name, '.po');
+    const file = fileOf(readFileSync(path, 'utf8'), language, texts);
+    writeFileSync(path, file.toString());
+    const missing = file.items.filter(({ msgstr }) => !msgstr[0]).length;
+    say('texts', `${language}: ${texts.length} texts, ${missing} without a translation`);
   }
 }
 
@@ -66,9 +68,9 @@ function readSource(path) {
   return readFileSync(join(projectFolder, path), 'utf8');
 }
 
-/** Those in the code, each once, in the order of their words. @returns {readonly Text[]} */
+/** Those in the code, each once, in the order of their words. @returns {readonly import('./texts/message-file.mjs').Text[]} */
 function readTexts() {
-  /** @type {Map<string, Text>} */
+  /** @type {Map<string, import('./texts/message-file.mjs').Text & { places: string[] }>} */
   const found = new Map();
   for (const path of sources) {
     /** @param {{ message?: string, context?: string }} text */
@@ -92,56 +94,4 @@ function readTexts() {
 /** @param {string} one @param {string} other */
 function compare(one, other) {
   return one < other ? -1 : Number(one > other);
-}
-
-/** @param {string} name @param {PO} former */
-function write(name, former) {
-  const translations = translationsIn(former);
-  const file = new PO();
-  file.headers = {
-    Language: basename(name, '.po'),
-    'MIME-Version': '1.0',
-    'Content-Type': 'text/plain; charset=utf-8',
-    'Content-Transfer-Encoding': '8bit',
-  };
-  file.items = texts.map(({ message, context, places }) => {
-    const item = new PO.Item();
-    item.msgid = message;
-    if (context !== '') item.msgctxt = context;
-    item.msgstr = [translations.get(`${context}\n${message}`) ?? ''];
-    item.references = places;
-    return item;
-  });
-  return file;
-}
-
-/** @param {PO} file */
-function translationsIn({ items }) {
-  return new Map(
-    items.map(({ msgid, msgctxt, msgstr: [text = ''] }) => [`${msgctxt ?? ''}\n${msgid}`, text]),
-  );
-}
-
-/** @param {string} name */
-function faultsOf(name) {
-  const source = readFileSync(join(FILES, name), 'utf8');
-  const file = PO.parse(source);
-  if (write(name, file).toString() !== source)
-    return [`${SOURCES}/language/messages/${name}: not up to date. Run: ${COMMAND}`];
-  return file.items.flatMap(({ msgid, msgstr: [translation = ''] }) => {
-    if (translation === '') return [`${SOURCES}/language/messages/${name}: no translation of: ${msgid}`];
-    const lost = partsOf(msgid).filter((part) => !partsOf(translation).includes(part));
-    const added = partsOf(translation).filter((part) => !partsOf(msgid).includes(part));
-    return [...lost, ...added].map(
-      (part) =>
-        `${SOURCES}/language/messages/${name}: ${part} is in one only of “${msgid}” and “${translation}”`,
-    );
-  });
-}
-
-/** Names of values, and tags. @param {string} message */
-function partsOf(message) {
-  const names = [...message.matchAll(/\{(\w+)\s*[,}]/g)].map(([, name]) => `{${name}}`);
-  const tags = [...message.matchAll(/<\/?\w+\/?>/g)].map(([tag]) => tag);
-  return [...new Set([...names, ...tags])];
 }

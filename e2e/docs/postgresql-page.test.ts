@@ -9,6 +9,7 @@ import { dropDays } from '@hookferry/core/history/database/pg-days';
 import { erasePayload } from '@hookferry/core/history/database/pg-erase';
 import { PgHistory } from '@hookferry/core/history/database/pg-history';
 import { HistoryWriter } from '@hookferry/core/history/database/pg-history-writer';
+import { PgIntake } from '@hookferry/core/history/database/pg-intake';
 import { migrate, requireSchema } from '@hookferry/core/history/database/pg-schema';
 import { readBytes } from '@hookferry/core/history/database/pg-usage';
 import { systemClock } from '@hookferry/core/platform/clock';
@@ -75,6 +76,21 @@ describePostgres('the page about PostgreSQL', () => {
     expect((await new PgAuditLog(api).list({ of: accountId }, undefined, 10)).entries).toHaveLength(1);
     expect(await history.findEvent(accountId, id)).not.toHaveProperty('body');
     expect(await readBytes(api, [accountId])).toEqual([expect.any(Number)]);
+
+    const intake = new PgIntake(api);
+    const kept = {
+      accountId,
+      eventId: id,
+      acceptedAt: systemClock(),
+      digest: '',
+      text: '{}\n{}',
+      endpointIds: [],
+    };
+    expect([await intake.add([kept]), await intake.add([{ ...kept }])]).toMatchObject([
+      [{ kind: 'added' }],
+      [{ kind: 'there' }],
+    ]);
+    await intake.remove([kept]);
 
     const attempts = [
       'DELETE FROM webhook_events',

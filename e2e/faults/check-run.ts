@@ -27,7 +27,7 @@ export interface FinishedRun {
   /** How many there were at once. */
   readonly mostWorkers: number;
   readonly redisMayLose: string | undefined;
-  /** Whether replicas had confirmed what was acknowledged: then none of it may be lost all the same. */
+  /** Whether replicas, or PostgreSQL, had what was acknowledged: then none of it may be lost all the same. */
   readonly isConfirmed: boolean;
   /** What was found already. */
   readonly findings: readonly Finding[];

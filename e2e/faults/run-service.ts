@@ -63,16 +63,27 @@ export interface RunOptions extends RunSetting {
   readonly redisMayLose?: string;
   /** How many replicas must have what is acknowledged: then whatever Redis may lose, none of that is. Default: 0. */
   readonly confirmedBy?: number;
+  /** Whether all is published over HTTP with INTAKE=durable: then nothing acknowledged is lost, whatever Redis loses. */
+  readonly isDurable?: boolean | undefined;
   /** Has events published, and breaks what is to be broken. */
   readonly act: (scene: Scene) => Promise<readonly InjectedFault[]>;
 }
+
+const DURABLE_MOVE_AFTER_MS = 1_000;
+// A worker looks for each event a minute after it was accepted, once a minute.
+const DURABLE_SILENT_FOR_MS = 150_000;
 
 /** One life of the service: starts it, lets `act` have its way, waits until all has arrived, and checks. */
 export async function runService(options: RunOptions): Promise<RunResult> {
   options.progress.show('starting');
   const redis = await (options.startRedis ?? startSingleRedis)();
-  const { build, confirmedBy = 0, historyMoveAfterMs: moveAfterMs } = options;
-  const environment = { ...options.environment, REDIS_CONFIRMED_BY: String(confirmedBy) };
+  const { build, confirmedBy = 0, isDurable = false } = options;
+  const moveAfterMs = options.historyMoveAfterMs ?? (isDurable ? DURABLE_MOVE_AFTER_MS : undefined);
+  const environment = {
+    ...options.environment,
+    REDIS_CONFIRMED_BY: String(confirmedBy),
+    INTAKE: isDurable ? 'durable' : 'redis',
+  };
   const history =
     moveAfterMs === undefined ? undefined : { database: await HistoryDatabase.start(), moveAfterMs };
   const service = await Service.start({ build, redis, history, environment });
@@ -97,12 +108,12 @@ async function actAndCheck(
     fault,
     rates,
     random,
-    patience,
     progress,
     keep,
     act,
     redisMayLose,
     confirmedBy = 0,
+    isDurable = false,
     ...options
   }: RunOptions,
   service: Service,
@@ -111,6 +122,7 @@ async function actAndCheck(
   observer: QueueObserver,
 ): Promise<RunResult> {
   const startedAt = Date.now();
+  const patience = isDurable ? { ...options.patience, silentForMs: DURABLE_SILENT_FOR_MS } : options.patience;
   const specs = [...options.specs];
   const registered: RegisteredEndpoint[] = [
     ...(await registerEndpoints(service.client, receivers, specs, rates)),
@@ -123,6 +135,7 @@ async function actAndCheck(
     acknowledged: file,
     rates,
     random,
+    isDurable,
     countVolumeArrived: () => receivers.countAccepted(VOLUME_ENDPOINT),
   });
   const checks: Check[] = [];
@@ -185,7 +198,7 @@ async function actAndCheck(
   findings.push(...(await checkResources(service, base, ledger)));
   await keep(ledger);
   const { mostWorkers } = service;
-  const isConfirmed = confirmedBy > 0;
+  const isConfirmed = confirmedBy > 0 || isDurable;
   return checkRun({
     fault,
     startedAt,

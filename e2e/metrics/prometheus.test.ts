@@ -9,7 +9,7 @@ const describeWith = programs ? describe : describe.skip;
 
 // There is no history here, no replica that confirms, no Redis that went back, and no webhook with code, an access token or a verification: nothing is counted of those.
 const isUnused = (expr: string) =>
-  /history_(backlog|put_aside|read)|redis_(replica|confirmation|rolled_back)_|transformation_duration|token_requests|webhooks_verification/.test(
+  /history_(backlog|put_aside|read)|intake_(commit|owed)|redis_(replica|confirmation|rolled_back)_|transformation_duration|token_requests|webhooks_verification/.test(
     expr,
   );
 // By the objective, and a little more.

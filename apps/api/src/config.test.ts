@@ -60,6 +60,7 @@ describe('config', () => {
         PORTAL_FRAME_ANCESTORS: [],
         PORTAL_ALLOWED_ORIGINS: [],
         REDIS_CONFIRMED_BY: 0,
+        INTAKE: 'redis',
         PORTAL_SESSION_STORAGE: 'memory',
       });
     });
@@ -150,6 +151,7 @@ describe('config', () => {
         PORTAL_FRAME_ANCESTORS: ['https://app.example.com', 'http://localhost:8080'],
         PORTAL_ALLOWED_ORIGINS: ['https://app.example.com'],
         REDIS_CONFIRMED_BY: 2,
+        INTAKE: 'redis',
         PORTAL_SESSION_STORAGE: 'memory',
         PUBLIC_URL: 'https://hooks.example.com',
         SOURCE: 'urn:example:hooks',
@@ -182,6 +184,8 @@ describe('config', () => {
       ['NODE_ENV', 'prod'],
       ['NODE_ENV', 'staging'],
       ['NODE_ENV', 'Production'],
+      ['INTAKE', 'postgres'],
+      ['INTAKE', 'durable'],
       ['REDIS_URL', 'http://cache'],
       ['REDIS_URL', 'redis://cache/notadb'],
       ['LOG_LEVEL', 'loud'],

@@ -6,6 +6,11 @@ import {
   trustProxySchema,
 } from '@hookferry/core/deliver/egress/egress-settings';
 import { idOfKey } from '@hookferry/core/domain/account';
+import {
+  hasIntakeDatabase,
+  intakeSettings,
+  NO_INTAKE_DATABASE,
+} from '@hookferry/core/history/database/history-settings';
 import { mailSettings } from '@hookferry/core/notifications/notification-settings';
 import {
   accountAllowanceSchema,
@@ -72,6 +77,7 @@ const receiveSettings = {
 export const apiSettings = z
   .object({
     ...storeSettings,
+    ...intakeSettings,
     ...confirmationSettings,
     ...secretsSettings,
     ...egressSettings,
@@ -137,7 +143,8 @@ export const apiSettings = z
         "whose `X-Forwarded-For` is believed: the number of proxies in front of the API, or their ranges; `off`: nobody's",
       ),
   })
-  .refine(isProtected, UNPROTECTED);
+  .refine(isProtected, UNPROTECTED)
+  .refine(hasIntakeDatabase, NO_INTAKE_DATABASE);
 
 export type ApiConfig = z.infer<typeof apiSettings>;
 

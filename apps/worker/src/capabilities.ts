@@ -181,7 +181,8 @@ const LOADS_KEPT_MS = 1_000;
 
 /** What one worker reads for all of them. */
 function sharedSourcesOf(core: WorkerCore): SharedSources {
-  const { redis, standings, heldCounts, scheduledQueue, openBreakers, clock, endedList, moveAfterMs } = core;
+  const { redis, standings, heldCounts, scheduledQueue, openBreakers, clock } = core;
+  const { endedList, moveAfterMs, pgIntake } = core;
   return {
     readDepths: () => standings.readDepths(),
     readOldestWaiting: () => standings.readOldestWaiting(clock()),
@@ -192,10 +193,12 @@ function sharedSourcesOf(core: WorkerCore): SharedSources {
     countOpenBreakers: () => openBreakers.count(clock()),
     readRedisLoads: createKeepFor(LOADS_KEPT_MS, () => readRedisLoads(redis), steadyClock),
     readRollbacks: () => core.rollbackStore.list(),
-    history: endedList && {
-      count: () => endedList.count(),
-      lateMs: async () => Math.max(clock() - moveAfterMs - ((await endedList.oldest()) ?? clock()), 0),
-      countRefused: () => endedList.countRefused(),
-    },
+    history: endedList &&
+      pgIntake && {
+        count: () => endedList.count(),
+        lateMs: async () => Math.max(clock() - moveAfterMs - ((await endedList.oldest()) ?? clock()), 0),
+        countRefused: () => endedList.countRefused(),
+        countOwed: () => pgIntake.countOwed(),
+      },
   };
 }

@@ -10,6 +10,7 @@ import { longestOf } from '@hookferry/core/domain/retry-schedule';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
 import { HistoryUpkeep } from '@hookferry/core/history/mover/upkeep';
 import { DaySampler } from '@hookferry/core/operations/day-sampler';
+import { IntakeSweeper } from '@hookferry/core/operations/intake-sweeper';
 import { PauseWatch } from '@hookferry/core/operations/pause-watch';
 import { RollbackWatch } from '@hookferry/core/operations/rollback-watch';
 import { AttemptRate, WorkerReporter } from '@hookferry/core/operations/worker-reporter';
@@ -106,8 +107,14 @@ export async function composeWorker(
 
   // What it does beside deliveries.
   const keepDays = config.HISTORY_RETENTION / DAY_MS;
+  const intakeSweeper =
+    movedHistory && new IntakeSweeper({ ...stores, ...movedHistory, ...core, openAccounts });
   const historyUpkeep =
-    movedHistory && new HistoryUpkeep({ ...stores, ...movedHistory, openAccounts, moveAfterMs, keepDays });
+    movedHistory &&
+    new HistoryUpkeep(
+      { ...stores, ...movedHistory, openAccounts, moveAfterMs, keepDays },
+      intakeSweeper ? [intakeSweeper] : [],
+    );
   const auditCompleter = new AuditCompleter(stores);
   const reporter = new WorkerReporter({
     ...stores,
@@ -121,7 +128,10 @@ export async function composeWorker(
   const stalledAfterMs = stallTimeoutOf(config);
   const stallWatch = new StallWatch({ ...stores, servedShards, stalledAfterMs });
   const pauseWatch = new PauseWatch(stores);
-  const rollbackWatch = new RollbackWatch(stores);
+  const rollbackWatch = new RollbackWatch({
+    ...stores,
+    onLoss: intakeSweeper ? [(loss) => intakeSweeper.compareAgain(loss)] : [],
+  });
   let isStopping = false;
   const opsServer = new OpsServer({
     host: config.WORKER_HOST,

@@ -96,6 +96,7 @@ OPERATIONS: List[Tuple[Call, str, str, Any]] = [
     (lambda c: c.api_keys.revoke("k1"), "DELETE", "/v1/api-keys/k1", None),
     (lambda c: c.api_keys.revoke("k1", last=True), "DELETE", "/v1/api-keys/k1?last=true", None),
     (lambda c: c.portal_sessions.create(capabilities=["view"]), "POST", "/v1/portal-sessions", {"capabilities": ["view"]}),
+    (lambda c: c.portal_sessions.create(language="en"), "POST", "/v1/portal-sessions", {"language": "en"}),
     (lambda c: list(c.portal_sessions.list()), "GET", "/v1/portal-sessions", None),
     (lambda c: c.portal_sessions.end("s1"), "DELETE", "/v1/portal-sessions/s1", None),
     (lambda c: c.signing_keys.list(), "GET", "/v1/signing-keys", None),

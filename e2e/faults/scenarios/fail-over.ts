@@ -2,13 +2,14 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { endpoints } from '../endpoints';
 import type { Scene } from '../fault-scene';
 import { during } from '../kinds/fault-kind';
+import { historyObstacle } from '../kinds/history-faults';
 import type { InjectedFault } from '../ledger';
 import { Progress } from '../progress';
 import { startClusterRedis } from '../redis/cluster-redis';
 import type { RedisDeployment } from '../redis/redis-deployment';
 import { QUICK_TIMING, startSentinelRedis } from '../redis/sentinel-redis';
-import { runService } from '../run-service';
-import type { Scenario } from './scenario';
+import { type RunOptions, runService } from '../run-service';
+import { DURABLE, type Scenario } from './scenario';
 
 const RATES = { bulk: 10, volume: 40, sparse: 5, sequential: 4 };
 const PATIENCE = { stuckAfterMs: 240_000, silentForMs: 30_000 };
@@ -50,6 +51,9 @@ export const failOvers: readonly Scenario[] = [
     () => partitionedMaster(['--min-replicas-to-write', '1', '--min-replicas-max-lag', '1']),
   ),
   failOver('cluster-node-kill', 'kill -9 of the node of a Cluster that has the queues', clusterNode),
+  failOver('sentinel-partition-durable', `sentinel-partition${DURABLE}`, () => partitionedMaster([]), {
+    isDurable: true,
+  }),
   confirmed('sentinel-kill', () => killedMaster([])),
   confirmed('sentinel-flap', () => flappingMaster(FLAPS)),
   confirmed('sentinel-partition', () => partitionedMaster([])),
@@ -62,15 +66,21 @@ function confirmed(name: string, start: () => Promise<Breakable>): Scenario {
     `${name}-confirmed`,
     `${name} with REDIS_CONFIRMED_BY=1: nothing acknowledged may be lost`,
     start,
-    1,
+    { confirmedBy: 1 },
   );
 }
 
-function failOver(name: string, what: string, start: () => Promise<Breakable>, confirmedBy = 0): Scenario {
+function failOver(
+  name: string,
+  what: string,
+  start: () => Promise<Breakable>,
+  promise: Pick<RunOptions, 'confirmedBy' | 'isDurable'> = {},
+): Scenario {
   return {
     name,
     what,
     usualCount: 2,
+    obstacle: async () => (promise.isDurable ? historyObstacle() : undefined),
     run: async (setting) => {
       const redis = await start();
       return await runService({
@@ -82,7 +92,7 @@ function failOver(name: string, what: string, start: () => Promise<Breakable>, c
         progress: new Progress(name),
         startRedis: async () => redis,
         redisMayLose: ASYNCHRONOUS,
-        confirmedBy,
+        ...promise,
         act: async (scene) => await breakOnce(name, scene, redis),
       });
     },

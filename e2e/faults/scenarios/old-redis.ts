@@ -15,9 +15,8 @@ import type { InjectedFault } from '../ledger';
 import { Progress } from '../progress';
 import { runService } from '../run-service';
 import { takeBackup } from './restore-drill';
-import type { Scenario } from './scenario';
+import { DURABLE, type Scenario } from './scenario';
 
-const NAME = 'history-old-redis';
 const RATES = { bulk: 10, volume: 20, sparse: 8, sequential: 4 };
 const PATIENCE = { stuckAfterMs: 120_000, silentForMs: 20_000 };
 const STEP_MS = 4_000;
@@ -27,26 +26,32 @@ const MOVE_AFTER_MS = 2_000;
 const SHOWN_WITHIN_MS = 10_000;
 
 /** Redis goes back to where it was some seconds ago: what has moved since is in both. */
-export const oldRedis: Scenario = {
-  name: NAME,
-  what: 'Redis is lost and restored from a backup from before a move: what is in both is shown once, and not sent again',
-  usualCount: 2,
-  obstacle: async () => historyObstacle(),
-  run: async (setting) =>
-    await runService({
-      ...setting,
-      fault: NAME,
-      specs: endpoints,
-      rates: RATES,
-      patience: PATIENCE,
-      progress: new Progress(NAME),
-      historyMoveAfterMs: MOVE_AFTER_MS,
-      redisMayLose: 'what was acknowledged after the backup, and had not moved, is nowhere',
-      act: goBack,
-    }),
-};
+export const oldRedises: readonly Scenario[] = [oldRedis(false), oldRedis(true)];
 
-async function goBack(scene: Scene): Promise<readonly InjectedFault[]> {
+function oldRedis(isDurable: boolean): Scenario {
+  const name = `history-old-redis${isDurable ? '-durable' : ''}`;
+  return {
+    name,
+    what: `Redis is lost and restored from a backup from before a move: what is in both is shown once, and not sent again${isDurable ? DURABLE : ''}`,
+    usualCount: 2,
+    obstacle: async () => historyObstacle(),
+    run: async (setting) =>
+      await runService({
+        ...setting,
+        fault: name,
+        isDurable,
+        specs: endpoints,
+        rates: RATES,
+        patience: PATIENCE,
+        progress: new Progress(name),
+        historyMoveAfterMs: MOVE_AFTER_MS,
+        redisMayLose: 'what was written after the backup, and had not moved, is nowhere',
+        act: async (scene) => await goBack(name, scene),
+      }),
+  };
+}
+
+async function goBack(name: string, scene: Scene): Promise<readonly InjectedFault[]> {
   const { service, publisher, checkLater, checkWhenMoved } = scene;
   const folder = await mkdtemp(join(tmpdir(), 'webhooks-backup-'));
   const backup = join(folder, 'dump.rdb');
@@ -59,7 +64,7 @@ async function goBack(scene: Scene): Promise<readonly InjectedFault[]> {
     await wait(STEP_MS);
     await publisher.pause();
     await wait(MOVE_AFTER_MS);
-    await untilMoved(service, PATIENCE.stuckAfterMs, new Progress(NAME));
+    await untilMoved(service, PATIENCE.stuckAfterMs, new Progress(name));
     moved = await readMoved(service);
     await service.redis.kill();
     await service.redis.startFromBackup(backup);
@@ -71,7 +76,7 @@ async function goBack(scene: Scene): Promise<readonly InjectedFault[]> {
   await wait(STEP_MS);
   checkLater(async () => findings);
   checkWhenMoved(async () => compare('in the end', moved, await readList(service.client)));
-  return [{ kind: NAME, mayRepeat: true, ...strike }];
+  return [{ kind: name, mayRepeat: true, ...strike }];
 }
 
 async function readMoved({ history }: Scene['service']): Promise<readonly string[]> {

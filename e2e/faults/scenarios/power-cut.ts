@@ -1,11 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { endpoints } from '../endpoints';
 import { during } from '../kinds/fault-kind';
+import { historyObstacle } from '../kinds/history-faults';
 import type { InjectedFault } from '../ledger';
 import { Progress } from '../progress';
 import { powerCutObstacle, type SyncPolicy, startPowerCutRedis } from '../redis/power-cut-redis';
 import { runService } from '../run-service';
-import type { Scenario } from './scenario';
+import { DURABLE, type Scenario } from './scenario';
 
 const RATES = { bulk: 10, volume: 60, sparse: 5, sequential: 4 };
 const PATIENCE = { stuckAfterMs: 240_000, silentForMs: 30_000 };
@@ -18,20 +19,22 @@ const UNSYNCED_FOR_MS = 3_000;
 export const powerCuts: readonly Scenario[] = [
   powerCut('everysec', 'appendfsync everysec: what was acknowledged since the last sync is gone'),
   powerCut('always', undefined),
+  powerCut('everysec', 'appendfsync everysec: what was written since the last sync is gone', true),
 ];
 
-function powerCut(policy: SyncPolicy, redisMayLose: string | undefined): Scenario {
-  const name = `power-cut-${policy}`;
+function powerCut(policy: SyncPolicy, redisMayLose: string | undefined, isDurable = false): Scenario {
+  const name = `power-cut-${policy}${isDurable ? '-durable' : ''}`;
   return {
     name,
-    what: `Redis ends, and its file keeps only what was synced to disk (appendfsync ${policy})`,
+    what: `Redis ends, and its file keeps only what was synced to disk (appendfsync ${policy})${isDurable ? DURABLE : ''}`,
     usualCount: 1,
-    obstacle: powerCutObstacle,
+    obstacle: async () => (await powerCutObstacle()) ?? (isDurable ? historyObstacle() : undefined),
     run: async (setting) => {
       const redis = await startPowerCutRedis(policy);
       return await runService({
         ...setting,
         fault: name,
+        isDurable,
         specs: endpoints,
         rates: RATES,
         patience: PATIENCE,

@@ -9,45 +9,55 @@ import { describeRestore } from '../describe-restore';
 import { endpoints, UNAVAILABLE } from '../endpoints';
 import type { Scene } from '../fault-scene';
 import { during } from '../kinds/fault-kind';
+import { historyObstacle } from '../kinds/history-faults';
 import type { InjectedFault } from '../ledger';
 import { Progress } from '../progress';
 import { runService } from '../run-service';
-import type { Scenario } from './scenario';
+import { DURABLE, type Scenario } from './scenario';
 
-const NAME = 'restore-drill';
 const RATES = { bulk: 10, volume: 10, sparse: 8, sequential: 4 };
 const PATIENCE = { stuckAfterMs: 240_000, silentForMs: 20_000 };
 const STEP_MS = 4_000;
 
 /** Redis is lost with its disk, and started from a backup that is some seconds old. */
-export const restoreDrill: Scenario = {
-  name: NAME,
-  what: 'Redis is lost with all its files and restored from a backup: says what is delivered again, and what is gone',
-  usualCount: 1,
-  run: async (setting) => {
-    let backupAt = Number.POSITIVE_INFINITY;
-    return await runService({
-      ...setting,
-      fault: NAME,
-      specs: endpoints,
-      rates: RATES,
-      patience: PATIENCE,
-      progress: new Progress(NAME),
-      redisMayLose: 'what was acknowledged after the backup is not in it',
-      keep: async (ledger) => {
-        process.stderr.write(`${describeRestore(ledger, endpoints, backupAt).join('\n')}\n`);
-        await setting.keep(ledger);
-      },
-      act: async (scene) => {
-        const strike = await loseAndRestore(scene);
-        backupAt = strike.startedAt;
-        return [strike];
-      },
-    });
-  },
-};
+export const restoreDrills: readonly Scenario[] = [restoreDrill(false), restoreDrill(true)];
 
-async function loseAndRestore({ service, receivers, publisher }: Scene): Promise<InjectedFault> {
+function restoreDrill(isDurable: boolean): Scenario {
+  const name = `restore-drill${isDurable ? '-durable' : ''}`;
+  return {
+    name,
+    what: `Redis is lost with all its files and restored from a backup: says what is delivered again, and what is gone${isDurable ? DURABLE : ''}`,
+    usualCount: 1,
+    obstacle: async () => (isDurable ? historyObstacle() : undefined),
+    run: async (setting) => {
+      let backupAt = Number.POSITIVE_INFINITY;
+      return await runService({
+        ...setting,
+        fault: name,
+        isDurable,
+        specs: endpoints,
+        rates: RATES,
+        patience: PATIENCE,
+        progress: new Progress(name),
+        redisMayLose: 'what was written after the backup is not in it',
+        keep: async (ledger) => {
+          process.stderr.write(`${describeRestore(ledger, endpoints, backupAt).join('\n')}\n`);
+          await setting.keep(ledger);
+        },
+        act: async (scene) => {
+          const strike = await loseAndRestore(name, scene);
+          backupAt = strike.startedAt;
+          return [strike];
+        },
+      });
+    },
+  };
+}
+
+async function loseAndRestore(
+  kind: string,
+  { service, receivers, publisher }: Scene,
+): Promise<InjectedFault> {
   const folder = await mkdtemp(join(tmpdir(), 'webhooks-backup-'));
   const backup = join(folder, 'dump.rdb');
   publisher.start();
@@ -64,7 +74,7 @@ async function loseAndRestore({ service, receivers, publisher }: Scene): Promise
   });
   await rm(folder, { recursive: true, force: true });
   await wait(STEP_MS);
-  return { kind: NAME, mayRepeat: true, ...strike };
+  return { kind, mayRepeat: true, ...strike };
 }
 
 /** The whole data set as of one moment. */

@@ -1,6 +1,9 @@
 import type { RunResult } from '../run-result';
 import type { RunSetting } from '../run-service';
 
+/** Of what is tried with it as well. */
+export const DURABLE = ', with INTAKE=durable: nothing acknowledged may be lost';
+
 /** What needs a life of the service of its own. */
 export interface Scenario {
   readonly name: string;

@@ -1,8 +1,8 @@
 import { failOvers } from './fail-over';
 import { historyOutage } from './history-outage';
-import { oldRedis } from './old-redis';
+import { oldRedises } from './old-redis';
 import { powerCuts } from './power-cut';
-import { restoreDrill } from './restore-drill';
+import { restoreDrills } from './restore-drill';
 import type { Scenario } from './scenario';
 import { syncCost } from './sync-cost';
 import { wideFanOut } from './wide-fan-out';
@@ -12,8 +12,8 @@ export const scenarios: readonly Scenario[] = [
   wideFanOut,
   ...failOvers,
   ...powerCuts,
-  restoreDrill,
-  oldRedis,
+  ...restoreDrills,
+  ...oldRedises,
 ];
 
 /** What only measures, and has no place in the table. */

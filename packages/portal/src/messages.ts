@@ -23,6 +23,8 @@ export type PageMessage =
       readonly mode?: PortalMode;
       /** The page to go to, such as `/webhooks`. */
       readonly path?: string;
+      /** Such as `en`. The portal loads itself again in another one. */
+      readonly language?: string;
       /** The part of the frame that its viewer sees, in CSS pixels from the top of the frame. */
       readonly visible?: { readonly top: number; readonly height: number };
     };

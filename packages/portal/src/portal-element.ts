@@ -24,6 +24,7 @@ const ATTRIBUTES = [
   'page',
   'hide-navigation',
   'mode',
+  'language',
   'max-height',
   'label',
 ] as const;
@@ -53,6 +54,7 @@ export class HookferryPortalElement extends Base {
   #page = '/';
   #hideNavigation = false;
   #mode: PortalMode | undefined;
+  #language: string | undefined;
   #maxHeight = MOST_HEIGHT;
   #running: RunningFrame | undefined;
   #isStarting = false;
@@ -103,6 +105,18 @@ export class HookferryPortalElement extends Base {
   set mode(value: PortalMode | undefined) {
     this.#mode = value;
     if (value !== undefined) this.#running?.show({ mode: value });
+  }
+
+  /**
+   * The language of your page, such as `en`: one that the portal has. A change loads the portal again, where it is. Default: the
+   * choice of the viewer, or the browser's.
+   */
+  get language(): string | undefined {
+    return this.#language;
+  }
+  set language(value: string | undefined) {
+    this.#language = value;
+    if (value !== undefined) this.#running?.show({ language: value });
   }
 
   /** In CSS pixels; higher content is scrolled within. Default: 3,000, at least 320. */
@@ -168,6 +182,9 @@ export class HookferryPortalElement extends Base {
       case 'mode':
         this.mode = value === 'light' || value === 'dark' || value === 'system' ? value : undefined;
         break;
+      case 'language':
+        this.language = value ?? undefined;
+        break;
       case 'max-height':
         this.maxHeight = Number(value ?? MOST_HEIGHT);
         break;
@@ -195,11 +212,13 @@ export class HookferryPortalElement extends Base {
       baseUrl,
       root,
       page: this.#page,
+      language: this.#language,
       label: this.getAttribute('label') ?? DEFAULT_LABEL,
       maxHeight: this.#maxHeight,
       view: () => ({
         navigation: this.#hideNavigation ? 'hidden' : 'shown',
         ...(this.#mode !== undefined && { mode: this.#mode }),
+        ...(this.#language !== undefined && { language: this.#language }),
       }),
       newLink: () => newSessionLink(this.#session ?? '', baseUrl),
       emit: (name, detail) => void this.dispatchEvent(new CustomEvent(name, { detail })),
@@ -224,6 +243,7 @@ interface FrameParts {
   readonly baseUrl: string;
   readonly root: ShadowRoot;
   readonly page: string;
+  readonly language: string | undefined;
   readonly label: string;
   readonly maxHeight: number;
   /** As it is wanted now. */
@@ -250,7 +270,7 @@ class RunningFrame {
   #isPlanned = false;
 
   constructor(private readonly parts: FrameParts) {
-    const { baseUrl, root, page, label, maxHeight } = parts;
+    const { baseUrl, root, page, language, label, maxHeight } = parts;
     const { signal } = this.#end;
     this.#origin = new URL(baseUrl).origin;
     this.#maxHeight = maxHeight;
@@ -271,7 +291,9 @@ class RunningFrame {
     this.#frame.referrerPolicy = 'no-referrer';
     this.#frame.title = label;
     this.#setHeight();
-    this.#frame.src = `${baseUrl.replace(/\/+$/, '')}/portal${page.startsWith('/') ? page : `/${page}`}`;
+    const first = new URL(`${baseUrl.replace(/\/+$/, '')}/portal${page.startsWith('/') ? page : `/${page}`}`);
+    if (language !== undefined) first.searchParams.set('language', language);
+    this.#frame.src = first.href;
     root.replaceChildren(this.#frame);
   }
 

@@ -13,6 +13,8 @@ export interface HookferryPortalProps {
   readonly hideNavigation?: boolean;
   /** Light or dark, as your page is now. Default: the mode in the session's theme. */
   readonly mode?: PortalMode;
+  /** The language of your page, such as `en`. Default: the choice of the viewer, or the browser's. */
+  readonly language?: string;
   /** In CSS pixels; higher content is scrolled within. Default: 3,000. */
   readonly maxHeight?: number;
   /** What screen readers call the frame. Default: "Webhooks". */
@@ -28,7 +30,7 @@ export interface HookferryPortalProps {
 /** `<hookferry-portal>` for React: the portal in a frame that is as high as its content. */
 export function HookferryPortal(props: HookferryPortalProps): ReactElement {
   const { baseUrl, session, page = '/', hideNavigation = false, mode, maxHeight, label = 'Webhooks' } = props;
-  const { className, style } = props;
+  const { language, className, style } = props;
   const ref = useRef<HookferryPortalElement>(null);
   const latest = useRef(props);
   useEffect(() => {
@@ -48,8 +50,8 @@ export function HookferryPortal(props: HookferryPortalProps): ReactElement {
   }, []);
 
   useEffect(() => {
-    if (ref.current) Object.assign(ref.current, { page, hideNavigation, mode });
-  }, [page, hideNavigation, mode]);
+    if (ref.current) Object.assign(ref.current, { page, hideNavigation, mode, language });
+  }, [page, hideNavigation, mode, language]);
   useEffect(() => {
     if (ref.current && maxHeight !== undefined) ref.current.maxHeight = maxHeight;
   }, [maxHeight]);

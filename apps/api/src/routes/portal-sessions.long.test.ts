@@ -129,6 +129,19 @@ describe('a link to the portal', () => {
     expect(await warned({ API_HOST: '127.0.0.1' })).toBe(0);
   });
 
+  it('carries the language that it was asked for', async () => {
+    const { url, code } = await link({ language: 'en' });
+    expect(url).toBe(`${api.url}/portal/?language=en#code=${code}`);
+    expect((await exchange(code)).status).toBe(200);
+  });
+
+  it('names the languages that there are where another one is asked for', async () => {
+    const response = await call('post', '/v1/portal-sessions', key).send({ language: 'xx' });
+    expect(response.body.errors).toEqual([
+      { pointer: '/language', detail: expect.stringMatching(/^must be a language of the portal: en/) },
+    ]);
+  });
+
   it.each([
     ['/expires_in_seconds', { expires_in_seconds: 59 }],
     ['/capabilities/0', { capabilities: ['admin'] }],
@@ -137,6 +150,7 @@ describe('a link to the portal', () => {
     ['/return_url', { return_url: 'javascript:alert(1)' }],
     ['/theme/logo', { theme: { logo: 'https://example.com/logo.png' } }],
     ['/theme/color', { theme: { color: 'red' } }],
+    ['/language', { language: 'xx' }],
   ])('is refused for a fault at %s: %j', async (pointer, input) => {
     const response = await call('post', '/v1/portal-sessions', operatorKey).send(input);
     expect(readProblem(response)).toEqual({ status: 422, code: 'invalid_request', pointers: [pointer] });

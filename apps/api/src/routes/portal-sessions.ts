@@ -66,7 +66,7 @@ export const createPortalSession = defineRoute({
       status: 201,
       body: {
         id: session.id,
-        url: `${base}/portal/#code=${code}`,
+        url: `${base}/portal/${input.language === undefined ? '' : `?language=${input.language}`}#code=${code}`,
         expires_at: formatTime(session.expiresAt),
       },
     };

@@ -195,7 +195,13 @@ export const publishEvent = defineRoute({
       schema: outcomesSchema,
     },
   },
-  problems: ['event_id_conflict', 'deliver_at_in_past', 'deliver_at_too_far', 'clock_skewed'],
+  problems: [
+    'event_id_conflict',
+    'deliver_at_in_past',
+    'deliver_at_too_far',
+    'clock_skewed',
+    'history_unavailable',
+  ],
   otherForms: [cloudEvent, cloudEventBatch, cloudEventInHeaders],
   async handle(request, core) {
     const { body, dataTexts } = request;
@@ -254,7 +260,7 @@ export const publishBatch = defineRoute({
   responses: {
     207: { description: 'The outcome of each event, in the order of the request.', schema: outcomesSchema },
   },
-  problems: ['clock_skewed'],
+  problems: ['clock_skewed', 'history_unavailable'],
   async handle(request, core) {
     const { body, dataTexts } = request;
     await spendOnOthers(request, body.events.length);

@@ -1,4 +1,5 @@
 import { CSPProvider } from '@base-ui/react/csp-provider';
+import { DirectionProvider } from '@base-ui/react/direction-provider';
 import { I18nProvider } from '@lingui/react';
 import { type QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { Router } from 'wouter';
@@ -7,7 +8,7 @@ import type { Api } from '../api/client';
 import { DraftsProvider } from '../components/drafts';
 import { WayIn } from '../components/problem';
 import { ToastProvider } from '../components/toasts';
-import { i18n } from '../language/language';
+import { direction, i18n } from '../language/language';
 import type { LiveFeed } from '../live/live-feed';
 import { LiveProvider } from '../live/live-provider';
 import type { Frame } from '../session/frame';
@@ -34,23 +35,25 @@ export function App({ frame, session, signIn, api, queries, feed }: AppProps) {
   return (
     <I18nProvider i18n={i18n}>
       <CSPProvider disableStyleElements>
-        <FrameContext value={frame}>
-          <SessionContext value={session}>
-            <WayIn value={() => entryUrl(session.settings)}>
-              <ApiContext value={api}>
-                <QueryClientProvider client={queries}>
-                  <LiveProvider feed={feed}>
-                    <ToastProvider>
-                      <Router base="/portal">
-                        <SignedIn signIn={signIn} />
-                      </Router>
-                    </ToastProvider>
-                  </LiveProvider>
-                </QueryClientProvider>
-              </ApiContext>
-            </WayIn>
-          </SessionContext>
-        </FrameContext>
+        <DirectionProvider direction={direction}>
+          <FrameContext value={frame}>
+            <SessionContext value={session}>
+              <WayIn value={() => entryUrl(session.settings)}>
+                <ApiContext value={api}>
+                  <QueryClientProvider client={queries}>
+                    <LiveProvider feed={feed}>
+                      <ToastProvider>
+                        <Router base="/portal">
+                          <SignedIn signIn={signIn} />
+                        </Router>
+                      </ToastProvider>
+                    </LiveProvider>
+                  </QueryClientProvider>
+                </ApiContext>
+              </WayIn>
+            </SessionContext>
+          </FrameContext>
+        </DirectionProvider>
       </CSPProvider>
     </I18nProvider>
   );

@@ -5,6 +5,7 @@ import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { Button } from '../components/button';
 import { useIsNarrow } from '../components/use-is-narrow';
+import { LanguageSwitch } from '../language/language-switch';
 import { LiveIndicator } from '../live/live-indicator';
 import { OutageNotice } from '../live/outage-notice';
 import { AccountSwitcher } from '../session/account-switcher';
@@ -43,6 +44,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
     <>
       {isOperator && <AccountSwitcher />}
       {setMode && <ThemeSwitch mode={mode} onChange={setMode} />}
+      <LanguageSwitch className={styles['select']} />
     </>
   );
   return (

@@ -1,19 +1,19 @@
+import { PORTAL_LANGUAGES, type PortalLanguage } from '@hookferry/core/domain/portal-languages';
 import { i18n, type Messages } from '@lingui/core';
-
-/** Those that the portal speaks, each by its own name. */
-export const LANGUAGES = {
-  en: 'English', // untranslated: its own name
-} as const;
-
-export type Language = keyof typeof LANGUAGES;
 
 type MessageFile = () => Promise<{ readonly messages: Messages }>;
 
 /** English stands in the code. */
-const files: Partial<Record<Language, MessageFile>> = {};
+const files: Partial<Record<PortalLanguage, MessageFile>> = {};
 
 const RIGHT_TO_LEFT: ReadonlySet<string> = new Set(['ar']);
 const STORED_AS = 'hookferry.language';
+const PARAMETER = 'language';
+
+const asked = takeAsked();
+
+/** The page around this one has a language, so that its viewer can't choose another one here. */
+export const isLanguageGiven = asked !== undefined && window.parent !== window;
 
 /** It stays as it is until the page is loaded again: texts may be constants. */
 export const language = findLanguage();
@@ -43,38 +43,73 @@ export async function loadLanguage(): Promise<void> {
   if (file) i18n.loadAndActivate({ locale: language, locales: [locale], messages: file.messages });
 }
 
-/** Loads the page again in another language, which this browser remembers. */
-export function changeLanguage(chosen: Language): void {
-  try {
-    localStorage.setItem(STORED_AS, chosen);
-  } catch {
-    // A browser that stores nothing does not remember it.
-  }
+/** Loads the page again in the language that its viewer has chosen, which this browser remembers. */
+export function chooseLanguage(chosen: PortalLanguage): void {
+  write('localStorage', chosen);
   window.location.reload();
 }
 
-/** The viewer's own choice, then what the address asks for, then what the browser prefers. */
-function findLanguage(): Language {
-  // Tests of single functions run without a page.
-  if (typeof window === 'undefined') return 'en';
-  const asked = new URLSearchParams(window.location.search).get('language');
-  const wanted = [storedLanguage(), asked, ...viewersLanguages()];
-  return wanted.map((one) => languageOf(one ?? '')).find((one) => one !== undefined) ?? 'en';
+/** Loads the page again in the language of the page around it. One that the portal does not speak changes nothing. */
+export function giveLanguage(tag: string): void {
+  const given = languageOf(tag);
+  if (given === undefined || given === language) return;
+  const address = new URL(window.location.href);
+  // A frame may have no storage to remember it in.
+  address.searchParams.set(PARAMETER, given);
+  window.location.replace(address);
 }
 
-function languageOf(tag: string): Language | undefined {
-  const [base = ''] = tag.toLowerCase().split('-');
-  return Object.hasOwn(LANGUAGES, base) ? (base as Language) : undefined;
+/**
+ * The viewer's own choice, then what the address asks for, then what the browser prefers. In a frame the page around it, which
+ * knows its reader's choice, comes first.
+ */
+function findLanguage(): PortalLanguage {
+  const chosen = languageOf(read('localStorage'));
+  const wanted = isLanguageGiven ? asked : (chosen ?? asked);
+  return (
+    wanted ??
+    viewersLanguages()
+      .map(languageOf)
+      .find((one) => one !== undefined) ??
+    'en'
+  );
+}
+
+/** What the address asks for, which holds for its tab: the pages have addresses without it. */
+function takeAsked(): PortalLanguage | undefined {
+  // Tests of single functions run without a page.
+  if (typeof window === 'undefined') return undefined;
+  const address = new URL(window.location.href);
+  const tag = address.searchParams.get(PARAMETER);
+  if (tag === null) return languageOf(read('sessionStorage'));
+  address.searchParams.delete(PARAMETER);
+  window.history.replaceState(window.history.state, '', address);
+  const found = languageOf(tag);
+  if (found) write('sessionStorage', found);
+  return found;
+}
+
+function languageOf(tag: string | null): PortalLanguage | undefined {
+  const [base = ''] = (tag ?? '').toLowerCase().split('-');
+  return Object.hasOwn(PORTAL_LANGUAGES, base) ? (base as PortalLanguage) : undefined;
 }
 
 function viewersLanguages(): readonly string[] {
   return typeof window === 'undefined' ? [] : navigator.languages;
 }
 
-function storedLanguage(): string | null {
+function read(storage: 'localStorage' | 'sessionStorage'): string | null {
   try {
-    return localStorage.getItem(STORED_AS);
+    return globalThis[storage].getItem(STORED_AS);
   } catch {
     return null;
+  }
+}
+
+function write(storage: 'localStorage' | 'sessionStorage', chosen: PortalLanguage): void {
+  try {
+    globalThis[storage].setItem(STORED_AS, chosen);
+  } catch {
+    // A browser that stores nothing does not remember it.
   }
 }

@@ -11,6 +11,13 @@ const USUAL_VIEW: FrameView = { hidesNavigation: false };
 
 type Listener = () => void;
 
+/** How the portal takes what the page around sends. */
+interface Taken {
+  code(code: string): void;
+  path(path: string): void;
+  language(tag: string): void;
+}
+
 /**
  * The page around this one, if its origin may frame it. Nothing is told to, and nothing taken from, any other origin. Messages
  * choose among fixed values: no text of them becomes part of the page or of a style.
@@ -29,7 +36,7 @@ export class Frame {
    *
    * @param origins those of pages that may show this one in a frame, from the service's settings
    */
-  connect(origins: readonly string[], take: { code(code: string): void; path(path: string): void }): void {
+  connect(origins: readonly string[], take: Taken): void {
     if (!this.#isFramed) return;
     // Browsers complain of each message to an origin that is not there, so the one that is known to be there is taken.
     const parent = window.location.ancestorOrigins?.[0];
@@ -44,6 +51,7 @@ export class Frame {
       } else if (message?.type === 'hookferry:view') {
         this.#show(message);
         if (message.path !== undefined && isPath(message.path)) take.path(message.path);
+        if (message.language !== undefined) take.language(message.language);
       }
     });
     for (const message of this.#waiting.splice(0)) this.tell(message);
@@ -101,7 +109,9 @@ const MOST_PIXELS = 100_000;
 /** The message in what came from the page around; a member that is not valid counts as absent. */
 function messageIn(data: unknown): PageMessage | undefined {
   if (typeof data !== 'object' || data === null) return undefined;
-  const { type, code, url, navigation, mode, path, visible } = data as Readonly<Record<string, unknown>>;
+  const { type, code, url, navigation, mode, path, language, visible } = data as Readonly<
+    Record<string, unknown>
+  >;
   if (type === 'hookferry:session') {
     if (typeof code === 'string') return { type, code };
     return typeof url === 'string' ? { type, url } : undefined;
@@ -114,6 +124,7 @@ function messageIn(data: unknown): PageMessage | undefined {
     ...((navigation === 'hidden' || navigation === 'shown') && { navigation }),
     ...(known && { mode: known }),
     ...(typeof path === 'string' && { path }),
+    ...(typeof language === 'string' && { language }),
     ...(seen && { visible: seen }),
   };
 }

@@ -42,9 +42,20 @@ export class SessionStore {
 
   /** Goes on with the session that the tab has kept. @returns whether there is one. */
   resume(): boolean {
-    const session = this.#keeps() ? keptSession() : undefined;
+    if (window.parent !== window) return false;
+    const session = keptSession({ staysKept: this.#keeps() });
     if (session) this.begin(session);
     return session !== undefined;
+  }
+
+  /** Just before the page loads itself again: the tab keeps the session until then. In a frame the page around has another one. */
+  outliveReload(): void {
+    if (this.#state.kind !== 'active' || window.parent !== window) return;
+    try {
+      window.sessionStorage.setItem(KEPT, JSON.stringify(this.#state.session));
+    } catch {
+      // A browser that stores nothing loses the session.
+    }
   }
 
   #keeps(): boolean {
@@ -96,10 +107,20 @@ export class SessionStore {
   }
 }
 
-function keptSession(): Session | undefined {
-  const text = window.sessionStorage.getItem(KEPT);
+function keptSession({ staysKept }: { readonly staysKept: boolean }): Session | undefined {
+  const text = keptText(staysKept);
   if (text === null) return undefined;
   const kept = JSON.parse(text) as Session;
   const session = { ...kept, expiresAt: new Date(kept.expiresAt) };
   return session.expiresAt > new Date() ? session : undefined;
+}
+
+function keptText(staysKept: boolean): string | null {
+  try {
+    const text = window.sessionStorage.getItem(KEPT);
+    if (!staysKept) window.sessionStorage.removeItem(KEPT);
+    return text;
+  } catch {
+    return null;
+  }
 }

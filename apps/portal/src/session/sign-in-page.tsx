@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { Button } from '../components/button';
 import { TextField } from '../components/field';
 import { Problem, type ProblemWords } from '../components/problem';
+import { LanguageSwitch } from '../language/language-switch';
 import { entryUrl } from './portal-settings';
 import { useSessionStore } from './session-context';
 import type { SignIn } from './sign-in';
@@ -40,6 +41,7 @@ export function SignInPage({ signIn, error }: SignInPageProps) {
         </p>
       )}
       {!isFramed && <KeyForm signIn={signIn} />}
+      <LanguageSwitch className={styles['language']} />
     </main>
   );
 }

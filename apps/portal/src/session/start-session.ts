@@ -1,5 +1,6 @@
 import { navigate } from 'wouter/use-browser-location';
 import { ProblemError } from '../api/problem';
+import { giveLanguage } from '../language/language';
 import type { Frame } from './frame';
 import { readPortalSettings } from './portal-settings';
 import type { Session } from './session';
@@ -22,6 +23,7 @@ export async function startSession(store: SessionStore, signIn: SignIn, frame: F
   frame.connect(settings.frameAncestors, {
     code: (given) => void open(signIn, given).then(begin),
     path: (path) => navigate(`/portal${path}`),
+    language: giveLanguage,
   });
   let wasNeeded = false;
   store.subscribe(() => {

@@ -97,7 +97,7 @@ class PortalSessions:
     def create(self, *, idempotency_key: Optional[str] = None, **members: Any) -> JsonObject:
         """Create a link to the portal, its `url`, for the account of this client.
 
-        members: as docs/portal.md lists them, such as `capabilities` and `return_url`.
+        members: as docs/portal.md lists them, such as `capabilities`, `return_url` and `language`.
         """
         path = "/v1/portal-sessions"
         session: JsonObject = self._requests.send("POST", path, members, idempotency_key=idempotency_key)

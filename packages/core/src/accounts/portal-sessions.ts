@@ -19,6 +19,7 @@ import {
   type Scope,
 } from '../domain/account';
 import type { Act, AuditActor } from '../domain/audit';
+import { portalLanguages } from '../domain/portal-languages';
 import { PORTAL_SESSION_BYTES } from '../domain/usage';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
@@ -338,6 +339,12 @@ export const newPortalSessionSchema = z
       .optional()
       .describe('The URL that the portal links back to, such as a page of your application. Default: none.'),
     theme: portalThemeSchema.optional().describe(THEME),
+    language: z
+      .enum(portalLanguages, `must be a language of the portal: ${portalLanguages.join(', ')}`)
+      .optional()
+      .describe(
+        'The language of the pages, as long as their viewer chooses no other. Default: the one of the browser.',
+      ),
   })
   .refine(isOfOperatorIfItOperates, {
     path: ['capabilities'],

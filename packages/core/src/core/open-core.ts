@@ -22,8 +22,10 @@ import { Operations } from '../operations/operations';
 import { Queues } from '../operations/queues';
 import { RefusedRecords } from '../operations/refused-records';
 import { Turns } from '../platform/batches';
+import { steadyClock } from '../platform/clock';
 import type { Allowance } from '../platform/duration';
 import type { Stoppable } from '../platform/timers';
+import { Intake } from '../publish/intake';
 import { Publishing } from '../publish/publishing';
 import { FanOuts, type PublishingParts } from '../publish/publishing-parts';
 import { ScheduledEvents } from '../publish/scheduled-events';
@@ -46,6 +48,7 @@ export interface CoreSettings extends StoreSettings {
   readonly MAX_EVENT_BYTES?: number;
   readonly MAX_WEBHOOKS?: number;
   readonly SIGNING_KEY_LEAD?: number;
+  readonly INTAKE?: 'redis' | 'durable';
 }
 
 const DAY_MS = 86_400_000;
@@ -85,8 +88,11 @@ function openModules(parts: CoreParts, stores: Stores) {
   const maxEndpoints = config.MAX_WEBHOOKS ?? 0;
   const endpoints = new Endpoints({ ...stores, signingKeys, waitingDeliveries, maxEndpoints });
   const endpointHealth = new EndpointHealth(stores);
+  const { pgIntake, emit } = stores;
+  const isDurable = config.INTAKE === 'durable' && pgIntake !== undefined;
   const publishingParts: PublishingParts = {
     eventTypes,
+    intake: isDurable ? new Intake(pgIntake, emit, steadyClock) : undefined,
     maxEventBytes: config.MAX_EVENT_BYTES ?? 0,
     beginSpan: parts.beginSpan,
     routingTurns: new Turns(),

@@ -156,5 +156,13 @@ export function eventNotFound(): AppError {
   return new AppError('not_found', 'There is no event with this id.');
 }
 
+/** The id belongs to an event with other content. */
+export function idConflict(id: EventId): AppError {
+  return new AppError(
+    'event_id_conflict',
+    `The id "${id}" belongs to an event of another type, for other webhooks, or with other data, in which spaces and the order of members count; or to one whose payload was erased. Send the same bytes, or use another id.`,
+  );
+}
+
 /** An event's head is within its first bytes, so that a list need not load whole bodies. */
 export const EVENT_HEAD_BYTES = 1024;

@@ -11,6 +11,7 @@ import { PgAuditLog } from './database/pg-audit-log';
 import { PgDatabase, type PgDatabaseOptions } from './database/pg-database';
 import { PgHistory } from './database/pg-history';
 import { HistoryWriter } from './database/pg-history-writer';
+import { PgIntake } from './database/pg-intake';
 import { PgRollups } from './database/pg-rollups';
 import { requireSchema } from './database/pg-schema';
 import { PgWitness } from './database/pg-witness';
@@ -33,6 +34,7 @@ export function openMovedHistory(
     pgHistory: new PgHistory(historyDatabase),
     pgRollups: new PgRollups(historyDatabase),
     pgAuditLog: new PgAuditLog(historyDatabase),
+    pgIntake: new PgIntake(historyDatabase),
     pgWitness: new PgWitness(historyDatabase),
     historyWriter: new HistoryWriter(historyDatabase, clock),
     endedList: new EndedList(redis),

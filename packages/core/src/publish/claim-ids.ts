@@ -1,4 +1,4 @@
-import { type AcceptedEvent, type EventId, publishedAtOf } from '../domain/event';
+import { type AcceptedEvent, idConflict, publishedAtOf } from '../domain/event';
 import { digestOf, isOfDigest, type SentState } from '../events/redis-moved-ids';
 import { AppError } from '../platform/app-error';
 import { together } from '../platform/redis-atomic';
@@ -148,11 +148,4 @@ export async function markQueued(
     together(open.map(({ event: { accountId, id } }) => eventClaims.markQueued(accountId, id))),
   ]);
   return new Set(open.filter((_candidate, i) => isFirst[i]));
-}
-
-function idConflict(id: EventId): AppError {
-  return new AppError(
-    'event_id_conflict',
-    `The id "${id}" belongs to an event of another type, for other webhooks, or with other data, in which spaces and the order of members count; or to one whose payload was erased. Send the same bytes, or use another id.`,
-  );
 }

@@ -28,7 +28,7 @@ import { testSealer } from '../testing/test-sealer';
 import { uniqueAccountId } from '../testing/unique-ids';
 import { readWaitingIds, WAITING } from '../testing/waiting-jobs';
 import { withMethods } from '../testing/with-methods';
-import { dispatchEvents, fanOutEvents, routeEvent } from './fan-out-event';
+import { dispatchEvents, fanOutEvents, routeEvent, routeEvents } from './fan-out-event';
 import type { PublishingParts } from './publishing-parts';
 
 async function isListed(
@@ -324,6 +324,10 @@ describe('fan out event', () => {
   });
 });
 
+async function dispatchAll(parts: PublishingParts, events: readonly AcceptedEvent[]): Promise<void> {
+  await dispatchEvents(parts, await routeEvents(parts, events));
+}
+
 describe('dispatch events', () => {
   const FEW = 32;
 
@@ -341,7 +345,7 @@ describe('dispatch events', () => {
     const deliveries = willClose(new Queue(DELIVERIES_QUEUE, { connection: client }));
     const events = willClose(new Queue(EVENTS_QUEUE, { connection: client }));
     const dispatchWith = (change: Partial<PublishingParts>) => (all: readonly AcceptedEvent[]) =>
-      dispatchEvents({ ...parts, ...change }, all);
+      dispatchAll({ ...parts, ...change }, all);
     return {
       ...parts,
       redis: client,
@@ -561,7 +565,7 @@ describe('dispatch events', () => {
       const movedIds = hasHistory ? new MovedIds(client, 60_000) : undefined;
       const parts = { ...openPublishingParts(client), movedIds, atomic: atomicAsOne(client) };
       await server.fillUp();
-      const dispatched = dispatchEvents(parts, [buildEvent()]);
+      const dispatched = dispatchAll(parts, [buildEvent()]);
       await expect(dispatched).rejects.toThrow('OOM');
       await server.makeRoom();
     });

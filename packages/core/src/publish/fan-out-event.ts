@@ -16,6 +16,7 @@ import {
   type Premise,
   type PublishingParts,
   type RoutedEvent,
+  type RoutedEvents,
   STORED_AT_ONCE,
 } from './publishing-parts';
 
@@ -27,29 +28,37 @@ const MOST_DELIVERIES = 1_000;
 const MOST_FILTER_CHARACTERS = 64 * 1024;
 const MOST_FILTERED_CHARACTERS = 16 * 1024;
 
+const NO_EVENTS: RoutedEvents = { here: [], elsewhere: [] };
+
+/** Find the receivers of an account's events, as far as they are few and are found quickly. */
+export async function routeEvents(
+  parts: PublishingParts,
+  events: readonly AcceptedEvent[],
+  { endpointsVersion, assumption }: Premise = {},
+): Promise<RoutedEvents> {
+  const [first] = events;
+  if (first === undefined) return NO_EVENTS;
+  const version = assumption?.assumed.endpointsVersion ?? endpointsVersion;
+  const subscriptions = await parts.subscriptions.current(first.accountId, version);
+  return await divide(parts, events, subscriptions);
+}
+
 /**
- * Dispatch an account's events: those with few receivers that are found quickly to the queue of deliveries at
- * once, others to the queue of events, where a worker does the same. Resolves once Redis has everything it
- * needs. Repeating it is harmless.
+ * Dispatch an account's events: those with receivers to the queue of deliveries at once, others to the queue of events, where
+ * a worker does the same. Resolves once Redis has everything it needs. Repeating it is harmless.
  *
  * @throws NoLongerTrue when the assumption does not hold; then nothing was stored.
  */
 export async function dispatchEvents(
   parts: PublishingParts,
-  events: readonly AcceptedEvent[],
+  { here, elsewhere }: RoutedEvents,
   premise: Premise = {},
 ): Promise<void> {
-  const [first] = events;
-  if (first === undefined) return;
-  const { endpointsVersion, assumption } = premise;
-  const version = assumption?.assumed.endpointsVersion ?? endpointsVersion;
-  const subscriptions = await parts.subscriptions.current(first.accountId, version);
-  const { here, elsewhere } = await divide(parts, events, subscriptions);
   if (elsewhere.length > 0) {
     // Before both parts. Otherwise one part would be stored although the assumption does not hold.
-    await assumption?.confirm();
+    await premise.assumption?.confirm();
     await Promise.all([fanOutEvents(parts, here, premise), enqueue(parts, elsewhere)]);
-  } else await fanOutEvents(parts, here, premise);
+  } else if (here.length > 0) await fanOutEvents(parts, here, premise);
 }
 
 // Split at the first event that exceeds the limit, so that an account's events keep their order.
@@ -57,7 +66,7 @@ async function divide(
   parts: PublishingParts,
   events: readonly AcceptedEvent[],
   subscriptions: AccountSubscriptions,
-) {
+): Promise<RoutedEvents> {
   const here: RoutedEvent[] = [];
   let deliveries = 0;
   let filtering = 0;

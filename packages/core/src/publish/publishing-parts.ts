@@ -23,6 +23,7 @@ import type { Step } from '../platform/redis-script';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { EventQueue } from '../queue/bullmq-event-queue';
 import type { ScheduledQueue } from '../queue/bullmq-scheduled-queue';
+import type { Intake } from './intake';
 import type { Assumption } from './redis-assumption';
 import type { EventClaimStore } from './redis-event-claim-store';
 import type { IdempotencyStore } from './redis-idempotency-store';
@@ -46,6 +47,8 @@ export interface PublishingParts {
   readonly movedIds?: MovedIds | undefined;
   /** The same. */
   readonly endedList?: EndedList | undefined;
+  /** Absent: Redis alone has an event before it is accepted. */
+  readonly intake?: Intake | undefined;
   readonly eventQueue: EventQueue;
   readonly deliveryQueue: DeliveryQueue;
   readonly scheduledQueue: ScheduledQueue;
@@ -86,6 +89,14 @@ export interface RoutedEvent {
   readonly receivers: readonly Subscriber[];
   /** Whether its publisher waits: it goes behind all events that were accepted before. Not one from the queue of events. */
   readonly isNew?: boolean | undefined;
+}
+
+/** An account's events, divided by who fans them out. */
+export interface RoutedEvents {
+  /** They have few receivers, which were found quickly. */
+  readonly here: readonly RoutedEvent[];
+  /** A worker finds their receivers. */
+  readonly elsewhere: readonly AcceptedEvent[];
 }
 
 /** Some of an event's receivers: nearly always all of them. */

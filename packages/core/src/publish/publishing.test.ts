@@ -21,11 +21,15 @@ import { openPublishingParts } from '../testing/open-publishing-parts';
 import { openTestRedis, type TestRedis } from '../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
 import { withMethods } from '../testing/with-methods';
-import { dispatchEvents } from './fan-out-event';
+import { dispatchEvents, routeEvents } from './fan-out-event';
 import { type Acceptance, type PublishedEvent, Publishing } from './publishing';
 import type { PublishingParts } from './publishing-parts';
 import { IdempotencyStore } from './redis-idempotency-store';
 import { ScheduledEvents } from './scheduled-events';
+
+async function dispatch(parts: PublishingParts, events: readonly AcceptedEvent[]): Promise<void> {
+  await dispatchEvents(parts, await routeEvents(parts, events));
+}
 
 function open(parts: PublishingParts): Publishing {
   return new Publishing(parts, new ScheduledEvents(parts));
@@ -425,7 +429,7 @@ describe('accept events, with a history', () => {
     await keep({ kind: 'queued' });
     const common = { accountId, type, body, acceptedAt: NOW, isQueued: true } as const;
     const other = uniqueEventId();
-    await dispatchEvents(
+    await dispatch(
       { ...parts, movedIds },
       [event.id, other].map((id) => ({ ...common, id })),
     );
@@ -436,7 +440,7 @@ describe('accept events, with a history', () => {
   it('makes no delivery of a scheduled one whose id nobody chose, once it was sent and is gone', async () => {
     const { movedIds, accountId, event, jobs, client, ...parts } = await arrange();
     const common = { accountId, type, body, acceptedAt: NOW, isQueued: true } as const;
-    await dispatchEvents({ ...parts, movedIds }, [{ ...common, id: event.id, isStored: true }]);
+    await dispatch({ ...parts, movedIds }, [{ ...common, id: event.id, isStored: true }]);
     expect(await jobs()).toBe(0);
     expect(await client.exists(keys.event(accountId, event.id))).toBe(0);
   });

@@ -3,7 +3,7 @@ import type { EventTypeView } from '../accounts/event-types/event-types';
 import type { Principal } from '../domain/account';
 import type { Act } from '../domain/audit';
 import type { DeliveryParts } from '../domain/delivery';
-import type { Endpoint, EndpointRef } from '../domain/endpoint';
+import type { Endpoint, EndpointId, EndpointRef } from '../domain/endpoint';
 import { type AcceptedEvent, EVENT_ID_PREFIX, type EventId, type Schedule } from '../domain/event';
 import type { TraceContext } from '../domain/trace';
 import { EVERY_EVENT, matchesType } from '../endpoints/filters/event-filters';
@@ -13,7 +13,8 @@ import type { NewId } from '../platform/ids';
 import { type EventJob, scheduledEventSchema } from '../queue/bullmq-event-queue';
 import type { ScheduledEntry } from '../queue/bullmq-scheduled-queue';
 import { applyClaim, type Candidate, claimIds, markQueued } from './claim-ids';
-import { dispatchEvents, fanOutEvents, routeEvent } from './fan-out-event';
+import { dispatchEvents, fanOutEvents, routeEvent, routeEvents } from './fan-out-event';
+import { storeOnceKept } from './intake';
 import type { Premise, PublishingParts } from './publishing-parts';
 import { type ReadEvent, readEventJob } from './read-event-job';
 import { isPast, type ScheduledEvents, scheduleOf } from './scheduled-events';
@@ -53,6 +54,16 @@ export interface Acceptance {
   readonly isNew: boolean;
 }
 
+/** What became of events that were dispatched. */
+interface DispatchResult {
+  /** Those whose ids this request marked first. */
+  readonly isFirst: ReadonlySet<Candidate>;
+  /** Those that are not dispatched, because they were accepted before Redis forgot them. */
+  readonly known: ReadonlyMap<AcceptedEvent, Acceptance | AppError>;
+}
+
+const NONE_KNOWN: DispatchResult['known'] = new Map();
+
 // Checking this many takes a millisecond or two.
 const AT_ONCE = 50;
 
@@ -88,17 +99,47 @@ export class Publishing {
       claims.size === 0
         ? prepared
         : await eachGood(prepared, (candidate) => applyClaim(parts, candidate, claims.get(candidate)));
+    const dispatched = await this.#dispatch(candidates, request);
+    return candidates.map((candidate) => {
+      const known = candidate instanceof AppError ? candidate : dispatched.known.get(candidate.event);
+      return known ?? conclude(parts, candidate as Candidate, request, dispatched.isFirst);
+    });
+  }
+
+  async #dispatch(
+    candidates: readonly (Candidate | AppError)[],
+    request: PublishRequest,
+  ): Promise<DispatchResult> {
+    const { parts } = this;
     const events = candidates.flatMap(eventToDispatch);
-    await this.scheduledEvents.add(events.filter(isScheduled), request);
-    await dispatchEvents(
+    const scheduled = events.filter(isScheduled);
+    const routed = await routeEvents(
       parts,
       events.filter((event) => !isScheduled(event)),
       request,
     );
-    const isFirst = await markQueued(parts, candidates);
-    return candidates.map((candidate) =>
-      candidate instanceof AppError ? candidate : conclude(parts, candidate, request, isFirst),
-    );
+    const store = async (isStored: (event: AcceptedEvent) => boolean) => {
+      await this.scheduledEvents.add(scheduled.filter(isStored), request);
+      const here = routed.here.filter(({ event }) => isStored(event));
+      await dispatchEvents(parts, { here, elsewhere: routed.elsewhere.filter(isStored) }, request);
+      return await markQueued(
+        parts,
+        candidates.filter((one) => !(one instanceof AppError) && isStored(one.event)),
+      );
+    };
+    if (!parts.intake) return { isFirst: await store(() => true), known: NONE_KNOWN };
+    const later = [...scheduled, ...routed.elsewhere].map((event) => ({
+      event,
+      endpointIds: event.endpointIds,
+    }));
+    const now = routed.here.map(({ event, receivers }) => ({
+      event,
+      endpointIds: receivers.map(({ id }) => id),
+    }));
+    // Nothing is kept for a key that was revoked a moment ago.
+    await request.assumption?.confirm();
+    const { known, result } = await storeOnceKept(parts, parts.intake, [...later, ...now], store);
+    return { isFirst: result ?? new Set(candidates.filter(isOpen)), known };
   }
 
   /**
@@ -151,6 +192,32 @@ export class Publishing {
     if (read instanceof AppError) return read;
     await this.#takeRead(read);
     return undefined;
+  }
+
+  /**
+   * Send an event again that was accepted, and that Redis has lost. Repeating it is harmless.
+   *
+   * @param endpointIds those that have not got it; `undefined`: they are still to be found.
+   * @param toSome whether it is sent if only some of them are there.
+   * @returns to how many; 0: it is not sent, and its webhooks may be lost as well.
+   */
+  async sendAgain(
+    event: AcceptedEvent,
+    endpointIds: readonly EndpointId[] | undefined,
+    toSome: boolean,
+  ): Promise<number> {
+    const { parts } = this;
+    const subscriptions = await parts.subscriptions.current(event.accountId);
+    const { receivers } = await routeEvent(
+      parts,
+      { ...event, ...(endpointIds && { endpointIds }) },
+      subscriptions,
+    );
+    const wanted = endpointIds && !toSome ? endpointIds.length : 1;
+    if (receivers.length < wanted) return 0;
+    if (event.schedule) await this.scheduledEvents.add([event]);
+    else await fanOutEvents(parts, [{ event: { ...event, isQueued: true }, receivers }]);
+    return receivers.length;
   }
 
   async #takeRead({ event: read, source }: ReadEvent): Promise<void> {
@@ -303,9 +370,13 @@ function refusalOf(error: unknown): AppError {
 }
 
 function eventToDispatch(candidate: Candidate | AppError): AcceptedEvent[] {
-  if (candidate instanceof AppError) return [];
-  const { event, claimState } = candidate;
-  return claimState === undefined || claimState === 'open' ? [event] : [];
+  return isOpen(candidate) ? [candidate.event] : [];
+}
+
+function isOpen(candidate: Candidate | AppError): candidate is Candidate {
+  if (candidate instanceof AppError) return false;
+  const { claimState } = candidate;
+  return claimState === undefined || claimState === 'open';
 }
 
 async function chooseType(

@@ -54,6 +54,8 @@ export interface HistoryStanding {
   /** How long one waits beyond its time, the one that does so for longest. Milliseconds. */
   lateMs(): Promise<number>;
   countRefused(): Promise<number>;
+  /** Accepted events that Redis has lost, and that wait for their webhooks. */
+  countOwed(): Promise<number>;
 }
 
 /**
@@ -187,6 +189,12 @@ export const sharedGauges: readonly PromGauge<SharedSources>[] = [
     name: 'webhooks_history_put_aside',
     help: `Deliveries that the history refused. They stay in Redis until hookferry-admin history retry-refused. Only with HISTORY_DATABASE_URL. ${SAME}`,
     read: async ({ history }) => (await history?.countRefused()) ?? [],
+  }),
+  gauge({
+    name: 'webhooks_intake_owed',
+    help: `Accepted events that Redis has lost, with their webhooks, so that they can't be sent again yet. Only with HISTORY_DATABASE_URL; missing while PostgreSQL is away. ${SAME}`,
+    read: async ({ history }) =>
+      (history && (await answerWithin(PATIENCE_MS / 2, history.countOwed()))) ?? [],
   }),
 ];
 

@@ -10,7 +10,7 @@ import { replayEndStatuses, replayModes } from '../domain/replay';
 import { createEmit, type Signal, type SignalListener, type SignalNamed } from '../domain/signal';
 import { brokenParts, tokenResults } from '../domain/signals/deliveries';
 import { notificationResults } from '../domain/signals/endpoints';
-import { eventSources } from '../domain/signals/events';
+import { eventSources, intakeGivenUp, intakeResults } from '../domain/signals/events';
 import { connectionRefusals, httpMethods } from '../domain/signals/requests';
 import { historyReadKinds, historyReadResults } from '../domain/signals/work';
 import { doors } from '../domain/usage';
@@ -196,6 +196,13 @@ export const apiSignalMetrics: readonly SignalMetric[] = [
     buckets: REQUEST_SECONDS,
     durationMsOf: ({ durationMs }) => durationMs,
   }),
+  secondsOf('intake.committed', {
+    name: 'webhooks_intake_commit_duration_seconds',
+    help: 'Time until PostgreSQL had kept the events of a turn before they were accepted, by result. Only with INTAKE=durable.',
+    labels: { result: intakeResults },
+    buckets: HISTORY_READ_SECONDS,
+    durationMsOf: ({ durationMs }) => durationMs,
+  }),
   secondsOf('redis.waited', {
     name: 'webhooks_redis_confirmation_duration_seconds',
     help: 'Time for which the API waited until as many replicas as `REDIS_CONFIRMED_BY` says had what its requests had written. One wait is for many requests.',
@@ -324,6 +331,17 @@ export const workerSignalMetrics: readonly SignalMetric[] = [
     name: 'webhooks_replays_ended_total',
     help: 'Replays that ended, by mode and status.',
     labels: { mode: replayModes, status: replayEndStatuses },
+    fromZero: true,
+  }),
+  counterOf('intake.sent_again', {
+    name: 'webhooks_intake_sent_again_total',
+    help: 'Accepted events that Redis had lost, and that were sent from PostgreSQL. Only with INTAKE=durable.',
+    amountOf: ({ count }) => count,
+  }),
+  counterOf('intake.given_up', {
+    name: 'webhooks_intake_given_up_total',
+    help: 'Accepted events that Redis had lost, and that are not sent again, by reason: too old, or none of their webhooks is there.',
+    labels: { reason: intakeGivenUp },
     fromZero: true,
   }),
   counterOf('history.moved', {

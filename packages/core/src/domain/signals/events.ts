@@ -3,10 +3,15 @@ import type { EndpointId } from '../endpoint';
 import type { EventId } from '../event';
 import type { Span } from '../trace';
 import { signal } from './define';
-import { accountId, endpointId, eventId, type } from './sample-facts';
+import { accountId, endpointId, error, eventId, type } from './sample-facts';
 
 /** The ways that an event can come in by. */
 export const eventSources = ['http', 'queue'] as const;
+
+export const intakeResults = ['committed', 'failed'] as const;
+
+export const intakeGivenUp = ['too_old', 'no_webhook'] as const;
+export type IntakeGivenUp = (typeof intakeGivenUp)[number];
 
 /** Of events and their accounts. */
 export const eventSignals = {
@@ -51,6 +56,33 @@ export const eventSignals = {
     level: 'info',
     means: 'A scheduled event was cancelled. It is not sent.',
     sample: { accountId, eventId },
+  }),
+  /** With `INTAKE=durable`: PostgreSQL was asked to keep events before they are accepted. */
+  'intake.committed': signal<{ result: (typeof intakeResults)[number]; events: number; durationMs: number }>({
+    level: 'debug',
+    means:
+      'PostgreSQL kept events before they were accepted, or with `result` `failed` did not: their requests got 503.',
+    sample: { result: 'committed', events: 3, durationMs: 2 },
+  }),
+  /** Redis did not answer after PostgreSQL had kept the events. */
+  'intake.left': signal<{ accountId: AccountId; count: number; error: unknown }>({
+    level: 'warn',
+    means:
+      'Redis did not respond when it was to store accepted events. PostgreSQL has them, and a worker sends them.',
+    sample: { accountId, count: 1, error },
+  }),
+  'intake.sent_again': signal<{ count: number }>({
+    level: 'warn',
+    means: 'Redis had lost accepted events. A worker took them from PostgreSQL, and sends them.',
+    act: 'Find out what Redis lost: see [what Redis may lose](reliability.md#what-redis-may-lose).',
+    sample: { count: 17 },
+  }),
+  'intake.given_up': signal<{ accountId: AccountId; eventId: EventId; reason: IntakeGivenUp }>({
+    level: 'error',
+    means:
+      'Redis had lost an accepted event, and it is not sent again: it is older than half of `RETENTION` (`too_old`), or Redis no longer has some of its webhooks, or none for a day (`no_webhook`).',
+    act: 'If it is still wanted, publish it again under another id.',
+    sample: { accountId, eventId, reason: 'no_webhook' },
   }),
   /** Its account is being erased, or was. */
   'event.dropped': signal<{ jobId: string; accountId: AccountId }>({

@@ -83,6 +83,7 @@ export const workSignals = {
       | 'move jobs to their shards'
       | 'find finished deliveries'
       | 'restore the bounds of moved records'
+      | 'look for lost events'
       | 'queue due deliveries'
       | 'publish due events'
       | 'connect a listener'

@@ -16,6 +16,31 @@ export const historySettings = {
     .describe('a PostgreSQL that [finished deliveries](history.md) move to: `postgresql://…`'),
 };
 
+/** The setting of the API. */
+export const intakeSettings = {
+  INTAKE: z
+    .enum(['redis', 'durable'])
+    .default('redis')
+    .describe(
+      'what has an event before [its 202](what-a-202-means.md): `redis`, or `durable`: PostgreSQL as well, so that it is sent even if Redis loses it; needs `HISTORY_DATABASE_URL`',
+    ),
+};
+
+interface IntakeConfig {
+  readonly INTAKE: 'redis' | 'durable';
+  readonly HISTORY_DATABASE_URL?: string | undefined;
+}
+
+export function hasIntakeDatabase({ INTAKE, HISTORY_DATABASE_URL }: IntakeConfig): boolean {
+  return INTAKE === 'redis' || HISTORY_DATABASE_URL !== undefined;
+}
+
+export const NO_INTAKE_DATABASE = {
+  path: ['INTAKE'],
+  message:
+    'is durable, which needs a PostgreSQL: set HISTORY_DATABASE_URL, for the workers as well (or set INTAKE=redis)',
+};
+
 /** The settings of the programs that move finished deliveries. */
 export const moverSettings = {
   HISTORY_MOVE_AFTER: durationSchema

@@ -32,6 +32,10 @@ const READ_TIMEOUT_MS = 3_000;
 const WRITE_TIMEOUT_MS = 15_000;
 // The database's own timeout is shorter: a statement that nobody waits for any more must not go on there.
 const SILENCE_MS = 2_000;
+/** Publishers wait for it. */
+const COMMIT_TIMEOUT_MS = 2_000;
+/** At the same time. */
+const COMMITS = 2;
 const LOCK_TIMEOUT_MS = 10_000;
 /** A new connection plans each statement again, for the tables of all days: that takes longer than a page. */
 const READER_IDLE_MS = 10 * 60_000;
@@ -78,6 +82,9 @@ const WRITE_SETTINGS = {
 const COMMIT_TO_DISK = `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`;
 const COMMIT_THIS_TO_DISK = COMMIT_TO_DISK.replace('false', 'true');
 const BEGIN_WRITING = `BEGIN; ${setAll('SET LOCAL', WRITE_SETTINGS)}; ${COMMIT_THIS_TO_DISK}`;
+// The server ends a statement before its process gives it up: what fails is not there afterwards.
+const COMMIT_SETTINGS = { ...WRITE_SETTINGS, statement_timeout: (COMMIT_TIMEOUT_MS * 3) / 4 };
+const BEGIN_COMMIT = `BEGIN; ${setAll('SET LOCAL', COMMIT_SETTINGS)}; ${COMMIT_THIS_TO_DISK}`;
 
 /**
  * The connections to the history's PostgreSQL: those of readers and those of writers apart, so that slow
@@ -88,6 +95,7 @@ export class PgDatabase {
   readonly #scans: Readers;
   readonly #searches: Readers;
   readonly #writes: Pool;
+  readonly #commits: Pool;
   readonly #upkeep: Pool;
   readonly #emit: Emit;
   readonly #now: () => number;
@@ -118,6 +126,10 @@ export class PgDatabase {
     this.#writes = openPool(
       { ...common, max: Math.max(writers, 1), query_timeout: WRITE_TIMEOUT_MS + SILENCE_MS },
       `${setAll('SET', WRITE_SETTINGS)}; ${COMMIT_TO_DISK}`,
+    );
+    this.#commits = openPool(
+      { ...common, max: COMMITS, query_timeout: COMMIT_TIMEOUT_MS },
+      `${setAll('SET', COMMIT_SETTINGS)}; ${COMMIT_TO_DISK}`,
     );
     const patient = { ...WRITE_SETTINGS, statement_timeout: UPKEEP_TIMEOUT_MS };
     this.#upkeep = openPool({ ...common, max: 1 }, setAll('SET', patient));
@@ -161,6 +173,22 @@ export class PgDatabase {
     });
   }
 
+  /**
+   * Run one statement that somebody waits for, by a connection that no other work has. It is on disk when it resolves.
+   *
+   * @throws the error that ended it: then nothing is written, unless PostgreSQL did not say so in time.
+   */
+  async commit<Row extends object>(query: NamedQuery): Promise<readonly Row[]> {
+    const client = await this.#commits.connect();
+    return await use(client, async () => {
+      if (!shared.has(client)) return (await client.query<Row>(query)).rows;
+      await client.query(BEGIN_COMMIT);
+      const { rows } = await client.query<Row>(query);
+      await client.query('COMMIT');
+      return rows;
+    });
+  }
+
   /** Run the work with a writer's connection. After an error it is closed, which rolls back. */
   async connected<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
     const client = await this.#writes.connect();
@@ -178,7 +206,7 @@ export class PgDatabase {
 
   async close(): Promise<void> {
     const readers = [this.#reads, this.#scans, this.#searches].map(({ pool }) => pool);
-    const pools = [...readers, this.#writes, this.#upkeep];
+    const pools = [...readers, this.#writes, this.#commits, this.#upkeep];
     await settledWithin(CLOSE_PATIENCE_MS, Promise.all(pools.map((pool) => pool.end())));
   }
 

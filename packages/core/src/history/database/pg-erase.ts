@@ -6,6 +6,7 @@ import { type AttemptRow, BEFORE_ALL } from './history-rows';
 import { addAuditEntries } from './pg-audit-log';
 import { historyUnavailable, type PgDatabase } from './pg-database';
 import { DAILY_TABLES, ROLLUPS } from './pg-days';
+import { ERASE_FROM_INTAKE, REMOVE_FROM_INTAKE } from './pg-intake';
 import { queryOf, timeOf } from './pg-rows';
 import { ADD_USAGE, answerBytesOf, type Placed, UsageSums } from './pg-usage';
 import { waitForWriters } from './pg-writing-lock';
@@ -58,7 +59,7 @@ type Answer = Placed &
  *
  * @param erasedAt milliseconds since the Unix epoch.
  * @param entry what the audit log is to say of it, if there is such an event.
- * @returns whether the history has such an event.
+ * @returns whether the history has such an event, or the intake.
  * @throws AppError `history_unavailable`.
  */
 export async function erasePayload(
@@ -75,7 +76,9 @@ export async function erasePayload(
       const usage = new UsageSums();
       const events = await client.query<Placed & { readonly bytes: number }>(LOCK_EVENTS, event);
       for (const row of events.rows) usage.add(row, -row.bytes);
-      await client.query(ERASE_EVENT, [...event, new Date(erasedAt).toISOString()]);
+      const time = new Date(erasedAt).toISOString();
+      const kept = await client.query(ERASE_FROM_INTAKE, [...event, time]);
+      await client.query(ERASE_EVENT, [...event, time]);
       const start = `${BEFORE_ALL} ${ERASED_LOG_START}`;
       const mark = [...event, `${start}${erasedAt}}\n`, start];
       const { rows } = await client.query<Placed & { readonly bytes: number }>(MARK_DELIVERIES, mark);
@@ -86,7 +89,7 @@ export async function erasePayload(
         usage.add(row, answerBytesOf(erased[i] ?? row) - answerBytesOf(row));
       await client.query(queryOf('erase-attempts', ERASE_ATTEMPTS, erased));
       await client.query(queryOf('add-usage', ADD_USAGE, usage.rows()));
-      const isThere = events.rowCount !== 0;
+      const isThere = events.rowCount !== 0 || kept.rowCount !== 0;
       if (isThere && entry) await addAuditEntries(client, [entry]);
       return isThere;
     });
@@ -115,8 +118,8 @@ export async function eraseAccount(
   return await orUnavailable(async () => {
     await waitForWriters(database);
     return await database.transact(async (client) => {
-      for (const table of DAILY_TABLES.toReversed()) {
-        const { rowCount } = await client.query(eraseFrom(table), [accountId, limit]);
+      for (const text of [REMOVE_FROM_INTAKE, ...DAILY_TABLES.toReversed().map(eraseFrom)]) {
+        const { rowCount } = await client.query(text, [accountId, limit]);
         if (rowCount) return rowCount;
       }
       let count = 0;

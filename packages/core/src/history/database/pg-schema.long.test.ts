@@ -57,14 +57,15 @@ describePostgres('the schema of the history', () => {
       const databases = Array.from({ length: 6 }, () => openDatabase());
       await Promise.all(databases.map(migrate));
       await Promise.all(databases.map((each) => each.close()));
-      expect(await server.query('SELECT version FROM webhook_schema')).toEqual([{ version: 15 }]);
+      expect(await server.query('SELECT version FROM webhook_schema')).toEqual([{ version: 16 }]);
       await expect(requireSchema(database)).resolves.toBeUndefined();
     });
 
     it('leave each index begin with the account', async () => {
       await migrate(database);
       const others = `SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' AND tablename LIKE 'webhook_%'
-        AND tablename NOT IN ('webhook_schema', 'webhook_retentions', 'webhook_redis_epochs', 'webhook_redis_losses')
+        AND tablename NOT IN ('webhook_schema', 'webhook_retentions', 'webhook_redis_epochs', 'webhook_redis_losses',
+          'webhook_intake')
         AND indexdef !~ '\\(account_id' AND indexdef !~ 'USING gin .*account_id'`;
       expect(await server.query(others)).toEqual([]);
     });
@@ -136,7 +137,7 @@ describePostgres('the schema of the history', () => {
       const rows = await server.query<{ name: string; definition: string }>(
         `SELECT indexname AS name, indexdef AS definition FROM pg_indexes WHERE tablename LIKE 'webhook\\_%'
          AND tablename NOT IN ('webhook_schema', 'webhook_retentions', 'webhook_audit',
-           'webhook_redis_epochs', 'webhook_redis_losses')`,
+           'webhook_redis_epochs', 'webhook_redis_losses', 'webhook_intake')`,
       );
       expect(rows.length).toBeGreaterThan(10);
       expect(

@@ -16,6 +16,7 @@ import {
 } from './history-schema';
 import { AUDIT_BY_ACCOUNT, AUDIT_SCHEMA } from './pg-audit-log';
 import type { PgDatabase } from './pg-database';
+import { INTAKE_SCHEMA } from './pg-intake';
 import { WITNESS_SCHEMA } from './pg-witness';
 
 /** Each one brings the schema from the version that is its index to the next one. */
@@ -35,6 +36,7 @@ const MIGRATIONS = [
   TAKE_FROM_COUNTS,
   REQUEST_IDS,
   WITNESS_SCHEMA,
+  INTAKE_SCHEMA,
 ];
 
 // Any number that no other program uses for an advisory lock in this database.

@@ -48,7 +48,7 @@ if (!hasPostgres) console.warn(`SKIPPED: upkeep of the history in PostgreSQL, be
       redisClock: fake<RedisClock>({ known: Promise.resolve(true) }),
       emit: signals.listen,
     });
-    const upkeep = new HistoryUpkeep(parts, [writer]);
+    const upkeep = new HistoryUpkeep(parts, [], [writer]);
     opened.push({
       stop: async () => {
         await upkeep.stop();

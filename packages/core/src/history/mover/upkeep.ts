@@ -27,14 +27,19 @@ export class HistoryUpkeep {
   readonly #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
-  /** @param writers they write to the history. They start when its schema exists. */
+  /**
+   * @param others they need the schema too.
+   * @param writers they write to the history. They start when its schema exists.
+   */
   constructor(
     private readonly parts: MoverParts,
+    others: readonly Writer[] = [],
     private readonly writers: readonly Writer[] = [
       new Mover(parts),
       new EndedSweep(parts),
       new MovedUntilRestore(parts),
       new AuditMover(parts),
+      ...others,
     ],
   ) {}
 

@@ -1,0 +1,29 @@
+import { PORTAL_LANGUAGES, type PortalLanguage } from '@hookferry/core/domain/portal-languages';
+import { t } from '@lingui/core/macro';
+import { useSessionStore } from '../session/session-context';
+import { chooseLanguage, isLanguageGiven, language } from './language';
+
+const offered = Object.entries(PORTAL_LANGUAGES);
+
+/** Nothing, where the page around has the choice. */
+export function LanguageSwitch({ className }: { readonly className: string | undefined }) {
+  const session = useSessionStore();
+  if (isLanguageGiven || offered.length === 1) return null;
+  return (
+    <select
+      aria-label={t`Language`}
+      className={className}
+      value={language}
+      onChange={({ target }) => {
+        session.outliveReload();
+        chooseLanguage(target.value as PortalLanguage);
+      }}
+    >
+      {offered.map(([tag, name]) => (
+        <option key={tag} value={tag} lang={tag}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+}

@@ -1,0 +1,8 @@
+/** Those that the portal speaks, each by its own name. */
+export const PORTAL_LANGUAGES = {
+  en: 'English',
+} as const;
+
+export type PortalLanguage = keyof typeof PORTAL_LANGUAGES;
+
+export const portalLanguages = Object.keys(PORTAL_LANGUAGES) as PortalLanguage[];

@@ -1,0 +1,206 @@
+import type { OpenAccounts } from '../accounts/open-accounts';
+import type { AcceptedEvent } from '../domain/event';
+import { keys } from '../domain/keys';
+import type { Emit } from '../domain/signal';
+import type { IntakeGivenUp } from '../domain/signals/events';
+import type { IntakePlace, ListedIntake, OpenIntake, PgIntake } from '../history/database/pg-intake';
+import { chunksOf } from '../platform/batches';
+import type { Clock } from '../platform/clock';
+import type { RedisClient } from '../platform/redis-connect';
+import { settledWithin, WakeUpTimer } from '../platform/timers';
+import type { Publishing } from '../publish/publishing';
+import type { EventQueue } from '../queue/bullmq-event-queue';
+import type { Erasure } from './erasure';
+
+export interface IntakeSweeperParts {
+  readonly pgIntake: PgIntake;
+  readonly redis: RedisClient;
+  readonly openAccounts: Pick<OpenAccounts, 'find'>;
+  readonly eventQueue: EventQueue;
+  readonly publishing: Pick<Publishing, 'sendAgain'>;
+  readonly erasure: Pick<Erasure, 'payload'>;
+  /** How long Redis keeps an event. */
+  readonly retention: { readonly ageMs: number };
+  readonly clock: Clock;
+  readonly emit: Emit;
+}
+
+const EVERY_S = 60;
+/** Their webhooks may be back in a moment. */
+const EVERY_S_WHILE_OWED = 10;
+const PAGE = 1_000;
+const AT_ONCE = 50;
+const REMOVE_EVERY_MS = 3_600_000;
+/** Whoever restores the webhooks as well has this long. */
+const PATIENCE_MS = 86_400_000;
+/** Those of an event whose other webhooks are there were deleted, most likely. */
+const PATIENCE_WITH_SOME_MS = 600_000;
+/** That of PostgreSQL tells when a row was made, that of Redis when it went back. */
+const CLOCKS_DIFFER_MS = 60_000;
+const STOP_PATIENCE_MS = 4_000;
+
+/**
+ * Finds the events that PostgreSQL kept when they were accepted (`INTAKE=durable`) and that Redis has lost, and sends them. Each
+ * event is looked for once, a minute after it was accepted; and again when Redis went back behind that time. One worker
+ * does it at a time. It may break off anywhere: each step is harmless when repeated.
+ */
+export class IntakeSweeper {
+  readonly #timer = new WakeUpTimer(() => this.#sweep());
+  #isStopped = false;
+  #removedAt = 0;
+
+  constructor(private readonly parts: IntakeSweeperParts) {}
+
+  start(): void {
+    this.#timer.wakeUpIn(0);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await settledWithin(STOP_PATIENCE_MS, this.#timer.stop());
+  }
+
+  /** Compare all again that was kept since a time, for Redis went back to it. @param since `undefined`: all. */
+  async compareAgain({ since }: { readonly since: number | undefined }): Promise<void> {
+    await this.parts.pgIntake.checkAgain(since === undefined ? undefined : since - CLOCKS_DIFFER_MS);
+    this.#timer.wakeUpIn(0);
+  }
+
+  /** Do all that is to do now. Gives how many are still owed; `undefined`: another worker is at it, or died there. */
+  async runOnce(): Promise<number | undefined> {
+    const { pgIntake } = this.parts;
+    const checkedUntil = await pgIntake.lease();
+    if (checkedUntil === undefined) return undefined;
+    try {
+      await this.#compareFrom(checkedUntil);
+      const owed = await this.#sendOwed();
+      await this.#removeOver();
+      return owed;
+    } finally {
+      await pgIntake.release();
+    }
+  }
+
+  async #sweep(): Promise<void> {
+    let nextS = EVERY_S;
+    try {
+      if ((await this.runOnce()) !== 0) nextS = EVERY_S_WHILE_OWED;
+    } catch (error) {
+      this.parts.emit({ name: 'task.failed', task: 'look for lost events', error });
+      nextS = EVERY_S_WHILE_OWED;
+    }
+    if (!this.#isStopped) this.#timer.wakeUpInAbout(nextS);
+  }
+
+  async #compareFrom(checkedUntil: string): Promise<void> {
+    const { pgIntake } = this.parts;
+    let noted: string | undefined = checkedUntil;
+    let after: IntakePlace | string = checkedUntil;
+    while (!this.#isStopped) {
+      const page = await pgIntake.list(after, PAGE);
+      const last = page.at(-1);
+      if (last === undefined) return;
+      const missing = await this.#missingOf(page);
+      if (missing.length > 0) await this.#sendAgain(await pgIntake.findOpen(missing));
+      const isAll = page.length < PAGE;
+      noted = await pgIntake.noteChecked(last, noted, isAll);
+      // It was sent back meanwhile: the next run begins there.
+      if (noted === undefined) return this.#timer.wakeUpIn(0);
+      if (isAll) return;
+      after = last;
+    }
+  }
+
+  /** Those that Redis does not have. */
+  async #missingOf(page: readonly ListedIntake[]): Promise<readonly ListedIntake[]> {
+    const { redis, eventQueue } = this.parts;
+    const areThere = await Promise.all(
+      page.map(({ accountId, eventId }) => redis.exists(keys.event(accountId, eventId))),
+    );
+    const missing = page.filter((_place, i) => areThere[i] === 0);
+    const wait = await Promise.all(
+      missing.map(async ({ accountId, eventId, isRoutedLater }) =>
+        isRoutedLater ? await eventQueue.find(accountId, eventId) : undefined,
+      ),
+    );
+    return missing.filter((_place, i) => wait[i] === undefined);
+  }
+
+  /** Send those that have to wait for their webhooks. Gives how many are left. */
+  async #sendOwed(): Promise<number> {
+    const { pgIntake } = this.parts;
+    let left = 0;
+    let after: IntakePlace | undefined;
+    do {
+      const page: readonly ListedIntake[] = await pgIntake.listOwed(after, PAGE);
+      const open = await pgIntake.findOpen(page);
+      const isOpen = new Set(open.map(({ event }) => `${event.accountId}/${event.id}`));
+      await pgIntake.setOwed(
+        page.filter(({ accountId, eventId }) => !isOpen.has(`${accountId}/${eventId}`)),
+        false,
+      );
+      left += await this.#sendAgain(open);
+      after = page.length === PAGE ? page.at(-1) : undefined;
+    } while (after !== undefined && !this.#isStopped);
+    return left;
+  }
+
+  /** Gives how many could not be sent. */
+  async #sendAgain(lost: readonly OpenIntake[]): Promise<number> {
+    const { pgIntake, erasure, emit } = this.parts;
+    let owed = 0;
+    let sentCount = 0;
+    for (const some of chunksOf(lost, AT_ONCE)) {
+      const results = await Promise.all(some.map((one) => this.#sendOne(one)));
+      const eventsOf = (wanted: SendResult) =>
+        some.flatMap(({ event }, i) =>
+          results[i] === wanted ? { accountId: event.accountId, eventId: event.id } : [],
+        );
+      const sent = eventsOf('sent');
+      // An erasure that found nothing in Redis was there in between.
+      for (const { accountId, eventId } of await pgIntake.erasedAmong(sent)) {
+        await erasure.payload(accountId, eventId);
+      }
+      await pgIntake.setOwed([...sent, ...eventsOf('given_up')], false);
+      await pgIntake.setOwed(eventsOf('owed'), true);
+      sentCount += sent.length;
+      owed += eventsOf('owed').length;
+    }
+    if (sentCount > 0) emit({ name: 'intake.sent_again', count: sentCount });
+    return owed;
+  }
+
+  async #sendOne({ event, endpointIds, owedSince }: OpenIntake): Promise<SendResult> {
+    const { publishing, openAccounts, retention, clock } = this.parts;
+    if (event.body === undefined) return 'given_up';
+    const { accountId, acceptedAt } = event;
+    // Its erasure removes it here as well.
+    if (!(await openAccounts.find(accountId))) return 'given_up';
+    const now = clock();
+    // A history that has lost rows looks the same. Receivers have forgotten ids that are so old.
+    if (acceptedAt < now - retention.ageMs / 2) return this.#giveUp(event, 'too_old');
+    const owedMs = owedSince === undefined ? 0 : now - owedSince;
+    const receivers = await publishing.sendAgain(event, endpointIds, owedMs > PATIENCE_WITH_SOME_MS);
+    if (endpointIds && receivers > 0 && receivers < endpointIds.length) this.#giveUp(event, 'no_webhook');
+    if (receivers > 0) return 'sent';
+    return owedMs > PATIENCE_MS ? this.#giveUp(event, 'no_webhook') : 'owed';
+  }
+
+  #giveUp({ accountId, id: eventId }: AcceptedEvent, reason: IntakeGivenUp): SendResult {
+    this.parts.emit({ name: 'intake.given_up', accountId, eventId, reason });
+    return 'given_up';
+  }
+
+  async #removeOver(): Promise<void> {
+    const { pgIntake, retention, clock } = this.parts;
+    const now = clock();
+    if (now - this.#removedAt < REMOVE_EVERY_MS) return;
+    let after: IntakePlace | undefined;
+    do {
+      after = await pgIntake.removeOver(after, PAGE, retention.ageMs);
+    } while (after !== undefined && !this.#isStopped);
+    this.#removedAt = now;
+  }
+}
+
+type SendResult = 'sent' | 'owed' | 'given_up';
