@@ -9,6 +9,8 @@ export interface Figure<Measured> {
   readonly isOwn?: true;
   readonly atMost?: number | undefined;
   readonly atLeast?: number | undefined;
+  /** By how much the service's figure may be above the other side's, in its own unit. */
+  readonly atMostMore?: number | undefined;
 }
 
 interface Comparison<Side, Measured> {
@@ -71,7 +73,7 @@ interface Verdict {
   readonly name: string;
   readonly plain: number;
   readonly service: number;
-  /** What the aim is about: the ratio of the service's figure to the other side's, or the service's own. */
+  /** What the aim is about: the ratio of the service's figure to the other side's, their difference, or the service's own. */
   readonly value: number;
   /** None: it is there to be looked at. */
   readonly aim: string | null;
@@ -79,10 +81,14 @@ interface Verdict {
 }
 
 function judge<Measured>(figure: Figure<Measured>, plain: number, service: number): Verdict {
-  const { name, isOwn, atMost, atLeast } = figure;
+  const { name, isOwn, atMost, atLeast, atMostMore } = figure;
   const value = isOwn ? service : service / plain;
   const both = { name, plain, service, value };
   if (atMost !== undefined) return { ...both, aim: `≤ ${atMost}`, met: value <= atMost };
+  if (atMostMore !== undefined) {
+    const more = service - plain;
+    return { ...both, value: more, aim: `≤ ${atMostMore} more`, met: more <= atMostMore };
+  }
   if (atLeast !== undefined) return { ...both, aim: `≥ ${atLeast}`, met: value >= atLeast };
   return { ...both, aim: null, met: null };
 }

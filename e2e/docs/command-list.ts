@@ -89,6 +89,7 @@ export const PROGRAMS: Readonly<Record<string, string>> = {
   'docs/verifying-signatures.md python': 'e2e/docs/signature-snippets.test.ts',
   'docs/verifying-signatures.md ruby': 'e2e/docs/signature-snippets.test.ts',
   'packages/client/README.md ts': 'e2e/packages/client-package.test.ts',
+  'packages/outbox/README.md sql': 'e2e/packages/outbox.test.ts',
   'packages/outbox/README.md ts': 'e2e/packages/outbox.test.ts',
   'packages/portal/README.md html': 'e2e/packages/saas-example.test.ts',
   'packages/portal/README.md ts': 'e2e/packages/portal-package.test.ts',

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,13 +10,18 @@ import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { hasPostgres, NO_POSTGRES, PostgresServer } from '@hookferry/core/testing/postgres-server';
 import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
 import { enqueue, insertOf, migrate, migrationOf, Relay, type RelayOptions } from '@hookferry/outbox';
+import type { EventInput } from '@hookferry/producer';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { Pool } from 'pg';
 import { blocksOf } from '../docs/read-page';
+import { Receiver } from '../support/receiver';
 import { RedisServer } from '../support/redis-server';
+import { QUICK_WIN } from '../support/samples';
+import { Stack } from '../support/stack';
 import { ConsumerProject, STRICT_COMPILER } from './consumer-project';
 import { PROJECT, packPackage, programOf } from './pack-package';
+import { findPythons, run as runPython } from './python-runtime';
 import { runProgram, runWell } from './run-program';
 
 interface Events {
@@ -101,13 +107,43 @@ if (!hasPostgres) console.warn(`SKIPPED: the outbox, because ${NO_POSTGRES}.`);
     expect(await untilQueued(ids.length)).toEqual(ids);
   });
 
+  it('has a webhook with an order get events as they were written, whatever their ids', async () => {
+    const stack = await Stack.start();
+    willClose({ close: () => stack.stop() });
+    const receiver = await Receiver.start();
+    willClose({ close: () => receiver.stop() });
+    const webhook = { url: receiver.url, events: ['*'], ordering: 'strict' };
+    await stack.client.expect(201, 'POST', '/v1/webhooks', webhook);
+    // So many that they wait for each other, and that batches follow each other.
+    const ids = Array.from({ length: 240 }, () => randomUUID());
+    await inTransaction('COMMIT', ids.slice(0, 120), quickWin);
+    await inTransaction('COMMIT', ids.slice(120), quickWin);
+    startRelay({ redisUrl: stack.redis.url });
+    await receiver.waitFor(ids.length);
+    expect(receiver.requests.map(({ headers }) => headers['webhook-id'])).toEqual(ids);
+  });
+
+  it('publishes what Python and plain SQL have written, in their order and under the ids of the rows', async () => {
+    await inTransaction('COMMIT', ['first']);
+    const fromPython = await enqueueFromPython();
+    const [insert = ''] = blocksOf(await readFile(join(PROJECT, 'packages/outbox/README.md'), 'utf8'), 'sql');
+    await pool.query(insert);
+    startRelay();
+    const ids = ['first', ...fromPython, 'order-4711-created'];
+    expect(await untilQueued(ids.length)).toEqual(ids);
+    const data = { account_id: 'acme', type: 'order.created', data: { id: 'ord_4711', total: 99.5 } };
+    expect((await jobs()).map((job) => job.data as unknown)).toEqual(
+      expect.arrayContaining(fromPython.map((id) => ({ ...data, id }))),
+    );
+  });
+
   it('makes one event of what is published twice, because its relay lost PostgreSQL before the commit', async () => {
     await inTransaction('COMMIT', ['once']);
     const proxy = willClose(await startRedisProxy(redis.url));
     const errors: unknown[] = [];
     const relay = startRelay({ redisUrl: proxy.url, pollMs: 20, onError: (error) => errors.push(error) });
     // The number of the batch goes to Redis behind the events, and before the commit.
-    const held = proxy.hold('\r\nset\r\n');
+    const held = proxy.hold('\r\nmset\r\n');
     await held;
     await database.query(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND state LIKE 'idle in transaction%'`,
@@ -224,20 +260,68 @@ function startRelay(options: Partial<Omit<RelayOptions, 'connection'>> = {}): Re
   return relay;
 }
 
-async function inTransaction(end: 'COMMIT' | 'ROLLBACK', ids: readonly string[]): Promise<void> {
+const orderCreated = (id: string) =>
+  ({ type: 'order.created', accountId: 'acme', id, data: { id } }) as const;
+/** Of the account and the type that every service has. */
+const quickWin = (id: string) => ({ type: QUICK_WIN.type, id, data: QUICK_WIN.data }) as never;
+
+async function inTransaction(
+  end: 'COMMIT' | 'ROLLBACK',
+  ids: readonly string[],
+  eventOf: (id: string) => EventInput<Events> = orderCreated,
+): Promise<void> {
   const client = await connected();
   try {
     await client.query('BEGIN');
-    for (const id of ids) {
-      expect(
-        await enqueue<Events>(client, { type: 'order.created', accountId: 'acme', id, data: { id } }),
-      ).toBe(id);
-    }
+    for (const id of ids) expect(await enqueue<Events>(client, eventOf(id))).toBe(id);
     await client.query(end);
   } finally {
     client.release();
   }
 }
+
+/** By the function of the README. Its cursor is no driver's: it says what that would run. @returns the ids of the events */
+async function enqueueFromPython(): Promise<readonly string[]> {
+  const [python] = findPythons();
+  if (!python) {
+    console.warn('SKIPPED: the outbox from Python, because there is no Python 3.9 or newer.');
+    return [];
+  }
+  const readme = blocksOf(await readFile(join(PROJECT, 'clients/python/README.md'), 'utf8'), 'python');
+  const example = readme.find((block) => block.includes('hookferry.outbox')) ?? '';
+  const { output } = runPython(python.command, ['-c', `${example}${USE_FROM_PYTHON}`], {
+    environment: { PYTHONPATH: join(PROJECT, 'clients/python/src') },
+  });
+  const ids: string[] = [];
+  for (const line of output.trim().split('\n')) {
+    const [statement, [id, event]] = JSON.parse(line) as [string, [string, string]];
+    await pool.query(statement.replace('%s', '$1').replace('%s', '$2'), [id, event]);
+    ids.push(id);
+  }
+  return ids;
+}
+
+const USE_FROM_PYTHON = `
+import contextlib
+import json
+
+
+class Connection:
+    @contextlib.contextmanager
+    def cursor(self):
+        yield self
+
+    def execute(self, statement, parameters):
+        if "hookferry_outbox" in statement:
+            print(json.dumps([statement, parameters]))
+
+    def commit(self):
+        pass
+
+
+for _ in range(20):
+    create_order(Connection(), {"id": "ord_4711", "total": 99.5})
+`;
 
 async function connected() {
   for (;;) {
@@ -303,6 +387,15 @@ async function versionOf(name: string): Promise<string> {
   const manifest = await readFile(join(PROJECT, 'node_modules', name, 'package.json'), 'utf8');
   return (JSON.parse(manifest) as { readonly version: string }).version;
 }
+
+it('makes ids that sort as they were made', () => {
+  const ids = Array.from(
+    { length: 1_000 },
+    () => insertOf<Events>({ type: 'order.created', data: { id: 'x' } }).values[0],
+  );
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(ids.toSorted()).toEqual(ids);
+});
 
 describe('the packed outbox', () => {
   it('is fine by publint and attw, type-checks as its README shows, and prints its SQL', async () => {

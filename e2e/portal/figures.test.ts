@@ -1,6 +1,7 @@
+import { Queue } from 'bullmq';
 import type { Page } from 'playwright-core';
 import { Receiver } from '../support/receiver';
-import { BRIEF } from '../support/samples';
+import { BRIEF, QUICK_WIN } from '../support/samples';
 import { until } from '../support/until';
 import { usePortal } from './support/use-portal';
 
@@ -307,3 +308,107 @@ async function legendOf(page: Page) {
   const moment = await chart.locator('[class*=moment]').innerText();
   return { moment, values: texts.map(([, label = '', value = '']) => ({ label, value: numberIn(value) })) };
 }
+
+interface State {
+  readonly held: number;
+  readonly dead_letters: number;
+  readonly breakers_open: number;
+  readonly webhooks_disabled: number;
+  readonly queues: readonly { readonly waiting: number }[];
+}
+
+/** Something to count for each figure: jobs that wait, deliveries that are held, webhooks that are stopped, and dead letters. */
+async function fillOperations(events: Queue): Promise<void> {
+  const { client } = portal();
+  const ofOther = { 'x-account-id': OTHER };
+  const broken = await Receiver.start(() => 500);
+  receivers.push(broken);
+  const register = async (url: string) =>
+    await client.expect<{ id: string }>(
+      201,
+      'POST',
+      '/v1/webhooks',
+      { url, events: [QUICK_WIN.type] },
+      ofOther,
+    );
+  for (const path of ['one', 'two']) {
+    const { body } = await register(`${broken.url}/${path}`);
+    await client.expect(200, 'POST', `/v1/webhooks/${body.id}/disable`, undefined, ofOther);
+  }
+  await register(broken.url);
+  for (let i = 0; i < 20; i += 1) await client.expect(202, 'POST', '/v1/events', QUICK_WIN, ofOther);
+  for (const id of ['one', 'two', 'three']) {
+    await events.add('no.such_type', { account_id: 'default', id, data: {} });
+  }
+  const untilState = async (isThere: (state: State) => boolean) =>
+    await until(async () => {
+      const { body } = await client.expect<State>(200, 'GET', '/v1/operations');
+      return isThere(body) || undefined;
+    });
+  await untilState((state) => state.dead_letters === 3 && state.breakers_open > 0 && state.held >= 40);
+  await events.pause();
+  await events.addBulk(
+    [1, 2].map((id) => ({ name: BRIEF.type, data: { account_id: 'default', id: `${id}`, data: {} } })),
+  );
+  await untilState(({ queues }) => queues.some(({ waiting }) => waiting === 2));
+}
+
+const sum = (texts: readonly string[]) => texts.reduce((all, text) => all + numberIn(text), 0);
+
+/** How many there are where the figures of operations lead to. */
+const COUNTS: Readonly<Record<string, (page: Page) => Promise<number>>> = {
+  'Jobs waiting': async (page) => {
+    const queues = page.getByRole('table', { name: 'Queues' });
+    const header = await queues.getByRole('columnheader').allInnerTexts();
+    const column = header.indexOf('Waiting') + 1;
+    return sum(await queues.locator(`tbody td:nth-child(${column})`).allInnerTexts());
+  },
+  'Deliveries held': async (page) =>
+    sum(
+      await page
+        .getByRole('region', { name: 'Held deliveries' })
+        .locator('li span:nth-child(2)')
+        .allInnerTexts(),
+    ),
+  'Webhooks that keep failing': rowsOf('Stopped webhooks', 'they keep failing'),
+  'Webhooks disabled': rowsOf('Stopped webhooks', 'they are disabled'),
+  'Dead letters': rowsOf('Dead letters'),
+};
+
+function rowsOf(name: string, chosen?: string) {
+  return async (page: Page) => {
+    if (chosen !== undefined) {
+      const why = page.getByRole('region', { name }).getByRole('combobox');
+      await why.locator('option:checked', { hasText: chosen }).waitFor({ state: 'attached' });
+    }
+    const table = page.locator(`table[aria-label="${name}"][aria-busy="false"]`);
+    return Number(await table.getAttribute('aria-rowcount')) - 1;
+  };
+}
+
+it('leads from each figure of operations to as many', async () => {
+  const events = new Queue('events', { connection: portal().stack.redis.client });
+  try {
+    await fillOperations(events);
+    const page = await portal().signIn({ path: '/operations', capabilities: ['read', 'operate'] });
+    const figures = page
+      .getByRole('region', { name: 'Now' })
+      .locator('> div')
+      .filter({ has: page.getByRole('link') });
+    await figures.first().waitFor();
+    const names = await figures.locator('p:first-child').allInnerTexts();
+    expect(names.toSorted()).toEqual(Object.keys(COUNTS).toSorted());
+    for (const name of names) {
+      const link = figures.filter({ hasText: name }).getByRole('link');
+      const shown = numberIn(await link.innerText());
+      expect(shown).toBeGreaterThan(0);
+      await link.click();
+      expect([name, await COUNTS[name]?.(page)]).toEqual([name, shown]);
+      await page.goBack();
+      await figures.first().waitFor();
+    }
+  } finally {
+    await events.resume();
+    await events.close();
+  }
+});

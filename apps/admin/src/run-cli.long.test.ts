@@ -77,6 +77,8 @@ it('says that a command may be lost in a fail-over where no replica confirms it'
     const { exitCode, error } = await run(command, environment);
     expect(exitCode).not.toBe(0);
     expect(error).toContain('REDIS_CONFIRMED_BY is 1, and 0 replicas confirmed a write');
+    expect(error).toContain('set REDIS_CONFIRMED_BY to as many as there are');
+    expect(error).not.toContain('REDIS_URL');
   } finally {
     client.disconnect();
     await replica.close();

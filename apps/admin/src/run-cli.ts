@@ -1,4 +1,5 @@
 import { AppError } from '@hookferry/core/platform/app-error';
+import { NotConfirmedError } from '@hookferry/core/platform/redis-confirmation';
 import { isRefusal, isUnavailable } from '@hookferry/core/platform/redis-errors';
 import { fullVersion } from '@hookferry/core/platform/revision';
 import { ConfigError, type Environment } from '@hookferry/core/platform/settings';
@@ -26,6 +27,7 @@ import { addExplain } from './explain';
 import { addListRefused, addMigrateHistory, addRetryRefused } from './history';
 import { addCreateKey, addListKeys, addRevokeKey, addRotateKey } from './keys';
 import { addListQueues, addPauseQueue, addResumeQueue } from './queues';
+import { addRebuild } from './rebuild';
 import { addReseal } from './reseal';
 
 /** 0: done; 1: not possible; 2: the command line or a setting is wrong. */
@@ -101,6 +103,7 @@ function createProgram(cli: Cli, version: string): Command {
   addListRefused(history, cli);
   addRetryRefused(history, cli);
 
+  addRebuild(program, cli);
   addDoctor(program, cli);
   addExplain(program, cli);
   addCapacity(program, cli);
@@ -127,6 +130,9 @@ function describe(error: unknown): string {
 }
 
 function describeOutage(cause: unknown): string {
+  if (cause instanceof NotConfirmedError) {
+    return `It was done, but a fail-over of Redis may undo it. ${cause.message} Once Redis and its replicas are back, look whether it is there, and run it again if not. If there are fewer replicas for good, set REDIS_CONFIRMED_BY to as many as there are.`;
+  }
   if (isRefusal(cause)) {
     return `Redis refuses (${reasonOf(cause)}). If it takes no writes, see: hookferry-admin explain RedisRefusesWrites. Otherwise check REDIS_URL.`;
   }

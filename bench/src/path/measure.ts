@@ -31,13 +31,16 @@ export interface PathResult {
   readonly rest: RestFigures;
 }
 
-/** @param atMost the aim, for all of it together */
-export function cpuFigures(unit: string, atMost?: number): readonly Figure<Cost>[] {
+/**
+ * @param atMost the aim, for all of it together
+ * @param redisAtMostMore the aim for Redis alone, in microseconds above the other side
+ */
+export function cpuFigures(unit: string, atMost?: number, redisAtMostMore?: number): readonly Figure<Cost>[] {
   return [
     { name: `CPU per ${unit}, all, µs`, of: (r) => r.totalMicros, atMost },
     { name: `CPU per ${unit}, API, µs`, of: (r) => r.apiMicros },
     { name: `CPU per ${unit}, worker, µs`, of: (r) => r.workerMicros },
-    { name: `CPU per ${unit}, Redis, µs`, of: (r) => r.redisMicros },
+    { name: `CPU per ${unit}, Redis, µs`, of: (r) => r.redisMicros, atMostMore: redisAtMostMore },
   ];
 }
 
@@ -190,6 +193,8 @@ type Publish = (firstEvent: number) => Promise<readonly number[]>;
 export interface LoadOptions {
   /** Processes of the measurement that are no others. */
   readonly beside?: readonly { readonly pid: number }[];
+  /** How many requests are under way; 32 unless given. */
+  readonly atOnce?: number;
   /** How many webhooks get each event. Then what is given for each event is for each delivery. */
   readonly deliveriesEach?: number;
 }
@@ -201,9 +206,10 @@ export async function measureSaturated(
   options: LoadOptions = {},
 ): Promise<LoadFigures> {
   const { sender, pair } = stage;
+  const { atOnce = AT_ONCE } = options;
   return await measureLoad(
     stage,
-    (firstEvent) => sender.ask('publish', { target: pair.target, firstEvent, events, atOnce: AT_ONCE }),
+    (firstEvent) => sender.ask('publish', { target: pair.target, firstEvent, events, atOnce }),
     options,
   );
 }

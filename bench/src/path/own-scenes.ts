@@ -28,6 +28,8 @@ interface OwnScene {
   readonly unit?: 'attempt' | 'delivery';
   /** The aim, for the ratio of processor time; none: it is there to be looked at. */
   readonly atMost?: number;
+  /** The aim for Redis' processor time: by how many microseconds it may be above the other side's. */
+  readonly redisAtMostMore?: number;
   /** What it is held against, and the case. */
   readonly sides: readonly [Side, Side];
 }
@@ -80,6 +82,18 @@ function allScenes(options: SuiteOptions): ReadonlyMap<string, OwnScene> {
   ];
   // Few events each: so none fails ten times in a row, which would open its circuit breaker, and none has two under way.
   const many = { webhooks: size.webhooks };
+  /** Requests that are under way together share a wait for the replica. */
+  const confirmed = (atOnce: number, redisAtMostMore?: number): OwnScene => {
+    const base: Partial<Case> = {
+      stage: { hasReplica: true },
+      measure: (stage, events) => measureSaturated(stage, events, { atOnce }),
+    };
+    return {
+      title: `responses that a replica has confirmed, ${atOnce} ${atOnce === 1 ? 'request' : 'requests'} at a time`,
+      ...(redisAtMostMore === undefined ? {} : { redisAtMostMore }),
+      sides: beside({ ...base, ...ours({ environment: { REDIS_CONFIRMED_BY: '1' } }) }, base),
+    };
+  };
   const scenes: Readonly<Record<string, OwnScene>> = {
     retry: {
       title: `${many.webhooks} webhooks, each event is answered with 500 once`,
@@ -133,6 +147,9 @@ function allScenes(options: SuiteOptions): ReadonlyMap<string, OwnScene> {
       title: 'bodies that code makes',
       sides: beside(ours({ transformation: CODE })),
     },
+    'confirmed-1': confirmed(1, 25),
+    'confirmed-10': confirmed(10, 8),
+    'confirmed-100': confirmed(100),
     'fan-out': {
       title: `one event to ${size.fanOut} webhooks, beside the drain of a queue`,
       unit: 'delivery',
@@ -157,13 +174,13 @@ export async function runOwnScenes(options: SuiteOptions): Promise<void> {
   const names = options.scenes?.includes('all') ? undefined : options.scenes;
   const results: object[] = [];
   for (const [name, scene] of choose('scene', allScenes(options), names)) {
-    const { unit = 'event', atMost, sides } = scene;
+    const { unit = 'event', atMost, redisAtMostMore, sides } = scene;
     const title = `${name}: ${scene.title}`;
     process.stderr.write(`  ${title}\n`);
     const result = await compare({
       ...{ title, sides, inShort },
       rounds: roundsOf(options),
-      figures: [...cpuFigures(unit, atMost), rateFigure()],
+      figures: [...cpuFigures(unit, atMost, redisAtMostMore), rateFigure()],
       measure: (order) => inTurn(order, (side) => side.measure()),
     });
     results.push({ name, ...result });

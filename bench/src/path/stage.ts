@@ -1,6 +1,7 @@
 /** All the processes of one measurement: a Redis, a receiver, a sender, and an API with a worker, ours or hand-rolled. */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { type Closables, createClosables } from '@hookferry/core/testing/closables';
 import { findClosedPort } from '@hookferry/core/testing/local-server';
 import { Redis } from 'ioredis';
@@ -27,6 +28,8 @@ export interface StageOptions {
   readonly behaviour?: Behaviour;
   /** For node, in both processes. */
   readonly nodeOptions?: readonly string[];
+  /** Whether Redis has a replica, whose cost is not counted. */
+  readonly hasReplica?: boolean;
 }
 
 /** The receiver's stream that all events come in. */
@@ -36,11 +39,12 @@ export const STREAM = 'path';
 export async function onStage<T>(
   contender: PathContender,
   work: (stage: Stage) => Promise<T>,
-  { webhooks = 1, receiverMs = 0, behaviour, nodeOptions = [] }: StageOptions = {},
+  { webhooks = 1, receiverMs = 0, behaviour, nodeOptions = [], hasReplica }: StageOptions = {},
 ): Promise<T> {
   const { willClose, closeAll } = createClosables();
   try {
     const redis = willClose(await RedisProcess.start());
+    if (hasReplica) willClose(await startReplica(redis));
     const receiver = willClose(await ReceiverProcess.start());
     const sender = willClose(new SenderProcess());
     const url = receiver.urlOf(behaviour ?? (receiverMs > 0 ? `after-${receiverMs}` : 'ok'), STREAM);
@@ -50,6 +54,16 @@ export async function onStage<T>(
   } finally {
     await closeAll();
   }
+}
+
+const LOOK_EVERY_MS = 20;
+
+async function startReplica(master: RedisProcess): Promise<RedisProcess> {
+  const replica = await RedisProcess.start(['--replicaof', `127.0.0.1 ${master.port}`]);
+  const client = new Redis(replica.url);
+  while (!(await client.info('replication')).includes('master_link_status:up')) await wait(LOOK_EVERY_MS);
+  client.disconnect();
+  return replica;
 }
 
 /** Starts all contenders, each on a stage of its own. */

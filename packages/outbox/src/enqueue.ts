@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { BuiltInEvents, EventInput } from '@hookferry/producer';
 import { toEventJob } from '@hookferry/producer/internal';
 import { checkTable, DEFAULT_TABLE } from './table';
@@ -22,7 +23,7 @@ export function insertOf<Events extends object = BuiltInEvents>(
   event: EventInput<Events>,
   table: string = DEFAULT_TABLE,
 ): InsertStatement {
-  const { eventId } = toEventJob(event);
+  const { eventId } = toEventJob({ ...event, id: event.id ?? newEventId() });
   const text = `INSERT INTO ${checkTable(table)} (event_id, event) VALUES ($1, $2)`;
   return { text, values: [eventId, JSON.stringify({ ...event, id: eventId })] };
 }
@@ -41,4 +42,14 @@ export async function enqueue<Events extends object = BuiltInEvents>(
   const { text, values } = insertOf<Events>(event, table);
   await transaction.query(text, values);
   return values[0];
+}
+
+let last = { ms: 0, count: 0 };
+
+/** In the order in which a process makes them they sort: a relay publishes many such events of an account within a millisecond. */
+function newEventId(): string {
+  const ms = Math.max(Date.now(), last.ms);
+  last = { ms, count: ms === last.ms ? last.count + 1 : 0 };
+  const count = last.count.toString(36).padStart(4, '0');
+  return `${ms.toString(36).padStart(9, '0')}${count}${randomBytes(8).toString('hex')}`;
 }

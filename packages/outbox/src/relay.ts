@@ -1,6 +1,15 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { createEventPublisher, type EventPublisher, PublishError } from '@hookferry/producer';
-import { type ConnectionOptions, openRedis, type RedisConnection } from '@hookferry/producer/internal';
+import { PublishError } from '@hookferry/producer';
+import {
+  type AnyEvent,
+  type ConnectionOptions,
+  type EventJob,
+  JobSender,
+  openRedis,
+  type RedisConnection,
+  ReplicaWait,
+  toEventJob,
+} from '@hookferry/producer/internal';
 import { checkTable, DEFAULT_TABLE } from './table';
 
 /** A pool of the package `pg`. */
@@ -48,8 +57,15 @@ const PRUNE_EVERY_MS = 60_000;
 // What a publisher sends at once. With more, events behind one that failed might overtake it.
 const BATCH = 100;
 
+const PATIENCE_MS = 5_000;
+// How much a worker's measure of Redis' time may be behind.
+const CLOCK_MARGIN_MS = 5;
+// A Redis whose clock is further behind was set back: that is not waited for.
+const MOST_AHEAD_MS = 1_000;
+
 interface Row {
   readonly position: string;
+  readonly event_id: string;
   readonly event: string;
 }
 
@@ -64,7 +80,7 @@ interface Row {
 export class Relay {
   readonly #table: string;
   readonly #redis: RedisConnection;
-  readonly #publisher: EventPublisher<Readonly<Record<string, unknown>>>;
+  readonly #sender: JobSender;
   readonly #stop = new AbortController();
   #running: Promise<unknown> | undefined;
   #wake = () => {};
@@ -73,8 +89,9 @@ export class Relay {
   constructor(private readonly options: RelayOptions) {
     const { table = DEFAULT_TABLE, confirmedBy = 0 } = options;
     this.#table = checkTable(table);
-    this.#redis = openRedis(options, 5_000, () => {});
-    this.#publisher = createEventPublisher({ connection: this.#redis.client, confirmedBy });
+    this.#redis = openRedis(options, PATIENCE_MS, () => {});
+    const replicas = confirmedBy === 0 ? undefined : new ReplicaWait(this.#redis, confirmedBy);
+    this.#sender = new JobSender(this.#redis, PATIENCE_MS, replicas);
   }
 
   /** Publishes until it is stopped. */
@@ -87,7 +104,7 @@ export class Relay {
     this.#stop.abort();
     this.#wake();
     await this.#running;
-    await this.#publisher.close();
+    await this.#sender.close();
     this.#redis.close();
   }
 
@@ -160,24 +177,29 @@ export class Relay {
     const published = Number(last?.last ?? 0);
     const mark = `${this.#redis.prefix}:outbox:${state.outbox}`;
     await this.#redis.untilReady();
-    const confirmed = Number((await this.#redis.client.get(mark)) ?? 0);
+    const { client: redis } = this.#redis;
+    const [confirmed = 0, lastAt = 0] = (await redis.mget(mark, `${mark}:at`)).map(Number);
     if (confirmed < published) await this.#takeBack(client, confirmed);
-    const waiting = `SELECT position, event FROM ${this.#table} WHERE batch IS NULL AND error IS NULL ORDER BY position LIMIT ${BATCH}`;
+    const waiting = `SELECT position, event_id, event FROM ${this.#table} WHERE batch IS NULL AND error IS NULL ORDER BY position LIMIT ${BATCH}`;
     const rows = (await client.query(waiting)).rows as Row[];
     if (rows.length === 0) return false;
-    const { good, bad, failure } = await this.#publish(rows);
-    // The number before is never used again, not even after all of its rows are gone.
-    const batch = Math.max(confirmed, published) + 1;
-    if (good.length > 0) {
-      await this.#redis.client.set(mark, batch);
-      const done = `UPDATE ${this.#table} SET batch = $2, published_at = now() WHERE position = ANY($1::bigint[])`;
-      await client.query(done, [good, batch]);
-    }
+
+    const { good, bad } = read(rows);
     for (const [position, error] of bad) {
       await client.query(`UPDATE ${this.#table} SET error = $2 WHERE position = $1`, [position, error]);
     }
-    if (failure !== undefined) this.options.onError?.(failure);
-    return failure === undefined && rows.length === BATCH;
+    if (good.length > 0) {
+      const at = await this.#publish(
+        good.map(({ job }) => job),
+        lastAt,
+      );
+      // The number before is never used again, not even after all of its rows are gone.
+      const batch = Math.max(confirmed, published) + 1;
+      await redis.mset(mark, batch, `${mark}:at`, at);
+      const done = `UPDATE ${this.#table} SET batch = $2, published_at = now() WHERE position = ANY($1::bigint[])`;
+      await client.query(done, [good.map(({ position }) => position), batch]);
+    }
+    return rows.length === BATCH;
   }
 
   async #takeBack(client: RelayClient, confirmed: number): Promise<void> {
@@ -186,26 +208,21 @@ export class Relay {
     this.options.onRolledBack?.(rowCount ?? 0);
   }
 
-  async #publish(rows: readonly Row[]) {
-    const good: string[] = [];
-    const bad: [position: string, error: string][] = [];
-    let failure: unknown;
-    const events: { readonly position: string; readonly event: never }[] = [];
-    for (const { position, event } of rows) {
-      try {
-        events.push({ position, event: JSON.parse(event) as never });
-      } catch (error) {
-        bad.push([position, `It is not JSON: ${String(error)}`]);
-      }
-    }
-    const results = await this.#publisher.publishBatch(events.map(({ event }) => event));
-    for (const [i, { position }] of events.entries()) {
-      const result = results[i];
-      if (result?.status === 'published') good.push(position);
-      else if (isInvalid(result?.error)) bad.push([position, result.error.message]);
-      else failure ??= result?.error;
-    }
-    return { good, bad, failure };
+  /**
+   * A webhook with an order has events by their time, and within a millisecond by id. So each gets a time by which they stay as
+   * they are, here as Redis counts it. @returns the last of these times
+   */
+  async #publish(jobs: readonly EventJob[], lastAt: number): Promise<number> {
+    const [seconds, micros] = await this.#redis.client.time();
+    const now = Math.floor(Number(seconds) * 1_000 + Number(micros) / 1_000);
+    const times = timesOf(jobs, Math.max(now, Math.min(lastAt, now + MOST_AHEAD_MS) + 1));
+    const at = Math.max(...times);
+    // An event that seems to come from the future counts as accepted when a worker reads it.
+    if (at > now) await wait(at - now + CLOCK_MARGIN_MS);
+    const timed = jobs.map((job, i) => ({ ...job, opts: { ...job.opts, timestamp: times[i] ?? at } }));
+    const failure = await this.#sender.send(timed);
+    if (failure) throw PublishError.of(failure.code, jobs[0]?.eventId ?? '', failure.cause);
+    return at;
   }
 
   async #prune(): Promise<void> {
@@ -267,6 +284,28 @@ interface State {
 const STATE = `SELECT pg_try_advisory_xact_lock(hashtextextended('hookferry-outbox ' || $1, 0)) AS is_mine,
   coalesce(substring(obj_description($1::regclass) FROM 'hookferry-outbox ([0-9a-f-]{36})'), current_database() || '.' || $1) AS outbox`;
 
-function isInvalid(error: PublishError | undefined): error is PublishError {
-  return error instanceof PublishError && error.code === 'invalid_event';
+/** Those that can be published, under the id of their row, and those that never can, with the reason. */
+function read(rows: readonly Row[]) {
+  const good: { readonly position: string; readonly job: EventJob }[] = [];
+  const bad: (readonly [position: string, error: string])[] = [];
+  for (const { position, event_id: id, event } of rows) {
+    try {
+      good.push({ position, job: toEventJob({ ...(JSON.parse(event) as AnyEvent), id }) });
+    } catch (error) {
+      if (error instanceof PublishError) bad.push([position, error.message]);
+      else bad.push([position, `It is not JSON: ${String(error)}`]);
+    }
+  }
+  return { good, bad };
+}
+
+/** The least times, from this one on, by which and by ids the events of each account sort as they stand. */
+function timesOf(jobs: readonly EventJob[], from: number): readonly number[] {
+  const last = new Map<string, { readonly id: string; readonly at: number }>();
+  return jobs.map(({ eventId: id, data: { account_id: account } }) => {
+    const before = last.get(account) ?? { id: '', at: from };
+    const at = before.id < id ? before.at : before.at + 1;
+    last.set(account, { id, at });
+    return at;
+  });
 }

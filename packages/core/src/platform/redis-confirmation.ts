@@ -40,6 +40,9 @@ export interface RedisConfirmationOptions {
   readonly emit: (signal: RedisWaitedSignal) => void;
 }
 
+/** What was written is there, and may be lost in a fail-over. */
+export class NotConfirmedError extends Error {}
+
 // A replica that is well confirms within a millisecond. The client has its 503 before its own patience ends.
 const PATIENCE_MS = 1_000;
 const WRITTEN_FOR_MS = 1_000;
@@ -90,7 +93,7 @@ export class RedisConfirmation {
     this.#next ??= this.#waitNext();
     const { detail } = await this.#next;
     const why = mark === this.#breaks.count ? detail : 'The connection to Redis broke meanwhile.';
-    return why === undefined ? undefined : storageUnavailable(new Error(why));
+    return why === undefined ? undefined : storageUnavailable(new NotConfirmedError(why));
   }
 
   close(): void {

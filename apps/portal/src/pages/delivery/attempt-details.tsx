@@ -152,7 +152,7 @@ function Headers({ title, headers }: HeadersProps) {
   return (
     <table className={styles['headers']}>
       <caption className={styles['title']}>{title}</caption>
-      <tbody>
+      <tbody dir="ltr">
         {Object.entries(headers).map(([name, value]) => (
           <tr key={name}>
             <th scope="row">{name}</th>

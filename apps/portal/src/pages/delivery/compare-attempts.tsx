@@ -56,8 +56,8 @@ export function CompareAttempts({ attempts }: { readonly attempts: readonly Atte
             {differences.map(({ name, values }) => (
               <tr key={name}>
                 <th scope="row">{name}</th>
-                <td>{values[0]}</td>
-                <td>{values[1]}</td>
+                <td dir="auto">{values[0]}</td>
+                <td dir="auto">{values[1]}</td>
               </tr>
             ))}
           </tbody>

@@ -1,7 +1,9 @@
 import { plural, t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useState } from 'react';
 import { Problem } from '../../components/problem';
 import { Skeleton } from '../../components/skeleton';
+import { Time } from '../../components/time';
 import { formatMs } from '../../language/formats';
 import { PageHeader } from '../page-header';
 import { BusiestAccounts } from './busiest-accounts';
@@ -34,6 +36,7 @@ export function OperationsPage() {
         <>
           {readiness.data && <ProductionChecks readiness={readiness.data} />}
           <p>{stateText(data.operations)}</p>
+          <Rollback rollback={data.operations.redis_rollbacks[0]} />
           <Figures {...data} onStopped={setStopped} />
           <PausedAccounts accounts={data.operations.paused_accounts} />
           <div className={styles['columns']}>
@@ -49,6 +52,27 @@ export function OperationsPage() {
         <FailingWebhooks state={stopped} onState={setStopped} operations={data?.operations} />
       )}
     </>
+  );
+}
+
+/** The last time that Redis went back to an earlier state: only its operator can publish again what was lost. */
+function Rollback({ rollback }: { readonly rollback: Operations['redis_rollbacks'][number] | undefined }) {
+  if (!rollback) return null;
+  const { since, until } = rollback;
+  return (
+    <p>
+      {since === null ? (
+        <Trans>
+          Redis came back empty: all that was stored before <Time at={until} /> is lost. Publish those events
+          again, under the same ids.
+        </Trans>
+      ) : (
+        <Trans>
+          Redis went back to an earlier state: events that were published between <Time at={since} /> and{' '}
+          <Time at={until} /> may be lost. Publish them again, under the same ids.
+        </Trans>
+      )}
+    </p>
   );
 }
 
