@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { userInfo } from 'node:os';
+import { keepCopies } from '@hookferry/core/accounts/redis-record-copies';
 import { openCore } from '@hookferry/core/core/open-core';
 import { openConfirmation } from '@hookferry/core/core/open-process';
 import type { Stores } from '@hookferry/core/core/open-stores';
@@ -91,8 +92,20 @@ async function openContext(redis: RedisClient, config: CliConfig, emit: Emit) {
   const newId = createNewId(clock);
   const shards = await findShards(redis, queuePrefix(config.REDIS_URL));
   const atomic = createAtomic(redis);
-  const core = openCore({ config, redis, shards, atomic, clock, emit, database: DATABASE });
+  const core = openCore({
+    config,
+    redis,
+    shards,
+    atomic,
+    clock,
+    emit,
+    database: DATABASE,
+    whenCopiesAreAway: 'refused',
+  });
+  // Before anything is copied: an empty Redis must not keep `rebuild` from its work.
   await core.accounts.ensureDefault();
+  const { configurationCopy } = core.stores;
+  if (configurationCopy) keepCopies(redis, configurationCopy);
   const acting: { last?: Omit<AuditEntry, 'id' | 'at'> } = {};
   const [firstKey] = config.SECRETS_ENCRYPTION_KEY;
   return {

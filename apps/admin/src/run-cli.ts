@@ -27,6 +27,7 @@ import { addExplain } from './explain';
 import { addListRefused, addMigrateHistory, addRetryRefused } from './history';
 import { addCreateKey, addListKeys, addRevokeKey, addRotateKey } from './keys';
 import { addListQueues, addPauseQueue, addResumeQueue } from './queues';
+import { addRebuild } from './rebuild';
 import { addReseal } from './reseal';
 
 /** 0: done; 1: not possible; 2: the command line or a setting is wrong. */
@@ -102,6 +103,7 @@ function createProgram(cli: Cli, version: string): Command {
   addListRefused(history, cli);
   addRetryRefused(history, cli);
 
+  addRebuild(program, cli);
   addDoctor(program, cli);
   addExplain(program, cli);
   addCapacity(program, cli);

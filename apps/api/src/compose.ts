@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { keepCopies } from '@hookferry/core/accounts/redis-record-copies';
 import { closesOf, listenersOf, stopsOf } from '@hookferry/core/core/capability';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
 import { checkHistory } from '@hookferry/core/history/moved-history';
@@ -42,6 +43,8 @@ export async function composeApi(
   warnOfAnyHost(config, emit);
   const checked = movedHistory && checkHistory(movedHistory, emit);
   await Promise.all([shards.start(), bootstrap.start(), checked]);
+  // Only now: the first account and key are made of settings, also before a worker has made the tables. A worker copies them.
+  if (context.configurationCopy) keepCopies(redis, context.configurationCopy);
   const pauseWatch = new PauseWatch(context);
   pauseWatch.start();
   for (const capability of opened) capability.start?.();

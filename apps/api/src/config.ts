@@ -6,11 +6,7 @@ import {
   trustProxySchema,
 } from '@hookferry/core/deliver/egress/egress-settings';
 import { idOfKey } from '@hookferry/core/domain/account';
-import {
-  hasIntakeDatabase,
-  intakeSettings,
-  NO_INTAKE_DATABASE,
-} from '@hookferry/core/history/database/history-settings';
+import { hasIntakeDatabase, NO_INTAKE_DATABASE } from '@hookferry/core/history/database/history-settings';
 import { mailSettings } from '@hookferry/core/notifications/notification-settings';
 import {
   accountAllowanceSchema,
@@ -77,7 +73,6 @@ const receiveSettings = {
 export const apiSettings = z
   .object({
     ...storeSettings,
-    ...intakeSettings,
     ...confirmationSettings,
     ...secretsSettings,
     ...egressSettings,

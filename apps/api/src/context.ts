@@ -38,7 +38,8 @@ export function openContext(config: ApiConfig, emit: Emit, beginSpan?: BeginSpan
   const own = openProcess({ config, role: 'answering', name: 'api', confirmedBy, emit });
   const { redis, shards, clock } = own;
   const heavyTurns = new HeavyTurns();
-  const core = openCore({ ...own, config, beginSpan, database: DATABASE, heavyTurns });
+  const whenCopiesAreAway = 'refused';
+  const core = openCore({ ...own, config, beginSpan, database: DATABASE, whenCopiesAreAway, heavyTurns });
   const { stores, recorders, connections, ...modules } = core;
   const inspectedQueues = config.QUEUE_INSPECTOR_ENABLED ? new InspectedQueues(redis, shards) : undefined;
   const transformPool = new TransformPool({ limits: transformLimitsOf(config, TRIALS_WAITING), emit });

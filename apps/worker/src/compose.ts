@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { AuditCompleter } from '@hookferry/core/accounts/audit/audit-completer';
 import { OpenAccounts } from '@hookferry/core/accounts/open-accounts';
+import { keepCopies } from '@hookferry/core/accounts/redis-record-copies';
 import { closesOf, listenersOf, stopsOf } from '@hookferry/core/core/capability';
 import { openCore } from '@hookferry/core/core/open-core';
 import { openProcess, STOPPING } from '@hookferry/core/core/open-process';
@@ -8,6 +9,7 @@ import { openDelivery } from '@hookferry/core/deliver/open-delivery';
 import { DAY_MS } from '@hookferry/core/domain/history-retention';
 import { longestOf } from '@hookferry/core/domain/retry-schedule';
 import { createEmit, type Emit, type SignalListener } from '@hookferry/core/domain/signal';
+import type { RedisLoss } from '@hookferry/core/history/database/pg-witness';
 import { HistoryUpkeep } from '@hookferry/core/history/mover/upkeep';
 import { DaySampler } from '@hookferry/core/operations/day-sampler';
 import { IntakeSweeper } from '@hookferry/core/operations/intake-sweeper';
@@ -61,7 +63,14 @@ export async function composeWorker(
   const own = openProcess({ config, role: 'working', name: 'worker', emit });
   const { redis, redisClock, shards } = own;
   const base = { ...own, config, workerId, beginSpan: tracing?.beginSpan };
-  const core = openCore({ ...base, database: DATABASE, servedShards: () => servedShards.list() });
+  const core = openCore({
+    ...base,
+    database: DATABASE,
+    whenCopiesAreAway: 'later',
+    servedShards: () => servedShards.list(),
+  });
+  const { configurationCopy, rebuild } = core.stores;
+  if (configurationCopy) keepCopies(redis, configurationCopy);
   const { accountStore, deliveryQueue, movedHistory } = core.stores;
   const opened: WorkerCapability[] = tracing ? [tracing] : [];
   const deliveryCapacity = new SharedCapacity(config.WORKER_CONCURRENCY);
@@ -130,7 +139,11 @@ export async function composeWorker(
   const pauseWatch = new PauseWatch(stores);
   const rollbackWatch = new RollbackWatch({
     ...stores,
-    onLoss: intakeSweeper ? [(loss) => intakeSweeper.compareAgain(loss)] : [],
+    onLoss: [
+      // First: what is sent again needs its webhooks.
+      ...(rebuild ? [async ({ since }: RedisLoss) => void (await rebuild.run(since))] : []),
+      ...(intakeSweeper ? [(loss: RedisLoss) => intakeSweeper.compareAgain(loss)] : []),
+    ],
   });
   let isStopping = false;
   const opsServer = new OpsServer({
@@ -144,7 +157,7 @@ export async function composeWorker(
 
   await historyUpkeep?.start();
   const port = await opsServer.start();
-  const watches = [stallWatch, pauseWatch, rollbackWatch];
+  const watches = [stallWatch, pauseWatch, rollbackWatch, ...(configurationCopy ? [configurationCopy] : [])];
   const parts = [releaser, verifier, auditCompleter, resharding, ...watches, reporter, sampler];
   // Nothing begins before Redis has told its time, however long that takes.
   const begin = async () => {

@@ -17,6 +17,7 @@ import {
   scopesOf,
 } from '../domain/account';
 import { type Address, parseAddress } from '../domain/address-ranges';
+import { keys } from '../domain/keys';
 import { AppError } from '../platform/app-error';
 import { createLru, type Remembered } from '../platform/caches';
 import { type Clock, formatTimeOrNull } from '../platform/clock';
@@ -31,10 +32,13 @@ export interface AuthenticationParts {
   readonly accountStore: AccountStore;
   /** Absent: failed authentications are not limited. */
   readonly authFailures?: AuthFailures | undefined;
+  /** Whether Redis should have a record. Absent: only Redis knows. */
+  readonly configurationCopy?: { has(record: { readonly key: string }): Promise<boolean> } | undefined;
   readonly clock: Clock;
 }
 
 const REMEMBERED_KEYS = 10_000;
+const LOST_RETRY_MS = 2_000;
 
 /** Tells who sends a request, and for which account: by an API key, or by the token of a portal session. */
 export class Authentication {
@@ -151,10 +155,20 @@ export class Authentication {
   async #findApiKey(key: string): Promise<ApiKey> {
     const id = idOfKey(key);
     const stored = id === undefined ? undefined : await this.parts.apiKeyStore.find(id);
+    if (id !== undefined && !stored) await this.#refuseLost(id);
     if (!isSameKey(stored, key)) throw unauthenticated('The API key is unknown or was revoked.');
     refuseExpired(stored, this.parts.clock());
     this.#keyUses.note(stored);
     return stored;
+  }
+
+  /** A key that Redis has lost is not unknown: nobody is to be locked out for it. */
+  async #refuseLost(id: string): Promise<void> {
+    // While that can't be asked, nobody knows.
+    const isLost = await this.parts.configurationCopy?.has({ key: keys.apiKey(id) }).catch(() => true);
+    if (!isLost) return;
+    const detail = 'The service has lost data, and gets them back. Try again in a moment.';
+    throw new AppError('storage_unavailable', detail, { retryAfterMs: LOST_RETRY_MS });
   }
 
   async #findSession(token: string): Promise<Principal> {

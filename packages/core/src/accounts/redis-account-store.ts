@@ -16,6 +16,7 @@ import { changesBetween, type Fields, plainFields } from './audit/field-changes'
 import { makeChange, type Recorded } from './audit/redis-recorded-change';
 import { createAccount, removeAccount, replaceAccount } from './redis-account-store.script';
 import { PauseStore } from './redis-pause-store';
+import { removeCopied, replaceCopied } from './redis-record-copies';
 
 export interface AccountPage {
   readonly accounts: readonly Account[];
@@ -68,7 +69,9 @@ export class AccountStore {
     const member = timedMember(createdAt, id);
     const created = createAccount({ id, record: JSON.stringify(account), member, now: createdAt });
     const recorded = recordedOf(act, id, changesBetween({}, fieldsOf(account)));
-    const isNew = await makeChange(this.redis, created, recorded);
+    const isNew = await replaceCopied(this.redis, copiedOf(id), () =>
+      makeChange(this.redis, created, recorded),
+    );
     if (isNew) await this.#copy(account);
     return isNew;
   }
@@ -86,7 +89,8 @@ export class AccountStore {
       const changed = changedBy(account, change);
       const replaced = replaceAccount({ id, before: raw, after: JSON.stringify(changed) });
       const recorded = recordedOf(act, id, changesBetween(fieldsOf(account), fieldsOf(changed)));
-      if (!(await makeChange(this.redis, replaced, recorded))) continue;
+      const isDone = () => makeChange(this.redis, replaced, recorded);
+      if (!(await replaceCopied(this.redis, copiedOf(id), isDone))) continue;
       await this.#copy(changed);
       return changed;
     }
@@ -104,7 +108,8 @@ export class AccountStore {
       if (account.erasingSince !== undefined) return account;
       const marked = { ...account, erasingSince };
       const replaced = replaceAccount({ id, before: raw, after: JSON.stringify(marked) });
-      if (await makeChange(this.redis, replaced, recordedOf(act, id))) return marked;
+      const isDone = () => makeChange(this.redis, replaced, recordedOf(act, id));
+      if (await replaceCopied(this.redis, copiedOf(id), isDone)) return marked;
     }
   }
 
@@ -114,7 +119,8 @@ export class AccountStore {
     await this.redis.hdel(ACCOUNT_WEIGHTS, id);
     await new PauseStore(this.redis).forget(id);
     await this.redis.unlink(keys.usage(id), keys.usedBytes(id), keys.quota(id));
-    await removeAccount({ id, member: timedMember(createdAt, id), now, takenUntil })(this.redis);
+    const remove = removeAccount({ id, member: timedMember(createdAt, id), now, takenUntil });
+    await removeCopied(this.redis, copiedOf(id), () => remove(this.redis));
   }
 
   async findStanding(id: AccountId): Promise<AccountStanding> {
@@ -149,6 +155,8 @@ export class AccountStore {
     else await this.redis.set(keys.quota(id), quotaBytes);
   }
 }
+
+const copiedOf = (id: AccountId) => ({ key: keys.accounts, field: id, accountId: id });
 
 function changedBy(
   {

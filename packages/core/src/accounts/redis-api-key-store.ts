@@ -14,6 +14,7 @@ import {
   replaceApiKey,
   saveApiKey,
 } from './redis-api-key-store.script';
+import { removeCopied, replaceCopied } from './redis-record-copies';
 
 export interface ListedApiKey extends ApiKey {
   /** To the minute. Milliseconds since the Unix epoch. */
@@ -61,7 +62,8 @@ export class ApiKeyStore {
     await this.redis.zadd(keys.apiKeyIds(accountId), 0, timedMember(createdAt, id));
     const changes = newFields({ name, scopes, eventTypes, expiresAt: expiresAt && formatTime(expiresAt) });
     const recorded = act && { act, accountId, targetId: id, changes };
-    await makeChange(this.redis, saveApiKey({ id, record: JSON.stringify(apiKey) }), recorded);
+    const saved = saveApiKey({ id, record: JSON.stringify(apiKey) });
+    await replaceCopied(this.redis, copiedOf(apiKey), () => makeChange(this.redis, saved, recorded));
   }
 
   /**
@@ -87,7 +89,9 @@ export class ApiKeyStore {
         plainFields({ expiresAt: formatTime(expiresAt), rotatedTo: successor.id }),
       );
       const recorded = act && { act, accountId, targetId: id, changes };
-      if (await makeChange(this.redis, replaceApiKey({ id, before: raw, after }), recorded)) return ended;
+      const replaced = replaceApiKey({ id, before: raw, after });
+      const isDone = () => makeChange(this.redis, replaced, recorded);
+      if (await replaceCopied(this.redis, copiedOf({ id, accountId }), isDone)) return ended;
     }
   }
 
@@ -95,7 +99,9 @@ export class ApiKeyStore {
   async remove({ id, accountId, createdAt }: ApiKey, act?: Act): Promise<boolean> {
     this.#cache.forget(id);
     const recorded = act && { act, accountId, targetId: id };
-    const removed = await makeChange(this.redis, removeApiKey({ id }), recorded);
+    const removed = await removeCopied(this.redis, copiedOf({ id, accountId }), () =>
+      makeChange(this.redis, removeApiKey({ id }), recorded),
+    );
     await this.redis.zrem(keys.apiKeyIds(accountId), timedMember(createdAt, id));
     return removed;
   }
@@ -138,6 +144,10 @@ export class ApiKeyStore {
     if (timedMember(apiKey.createdAt, id) !== member) return [];
     return [{ ...apiKey, ...(usedAt == null ? {} : { lastUsedAt: Number(usedAt) }) }];
   }
+}
+
+function copiedOf({ id, accountId }: Pick<ApiKey, 'id' | 'accountId'>) {
+  return { key: keys.apiKey(id), accountId };
 }
 
 function parse(raw: string): ApiKey {

@@ -48,7 +48,6 @@ export interface CoreSettings extends StoreSettings {
   readonly MAX_EVENT_BYTES?: number;
   readonly MAX_WEBHOOKS?: number;
   readonly SIGNING_KEY_LEAD?: number;
-  readonly INTAKE?: 'redis' | 'durable';
 }
 
 const DAY_MS = 86_400_000;

@@ -32,7 +32,9 @@ import { openMovedHistory } from '../history/moved-history';
 import { Rehydration } from '../history/mover/rehydration';
 import { Recent } from '../history/redis-recent';
 import { WholeHistory } from '../history/whole-history';
+import { ConfigurationCopy } from '../operations/redis-configuration-copy';
 import { DayStore } from '../operations/redis-day-store';
+import { Rebuild } from '../operations/redis-rebuild';
 import { RemainsStore } from '../operations/redis-remains-store';
 import { RollbackStore } from '../operations/redis-rollbacks';
 import { WorkerReports } from '../operations/redis-worker-reports';
@@ -67,6 +69,11 @@ export interface StoreParts {
   readonly database: Pick<PgDatabaseOptions, 'applicationName' | 'readers' | 'writers'>;
   /** The shards whose held deliveries this process looks at. Absent: all. */
   readonly servedShards?: () => readonly QueueShard[];
+  /**
+   * With `INTAKE=durable` what is configured has copies in PostgreSQL: while that is away, a change is refused, or copied later.
+   * Absent: it has none.
+   */
+  readonly whenCopiesAreAway?: 'refused' | 'later' | undefined;
   /** The heavy parts of requests are done in them. Absent: at once. */
   readonly heavyTurns?: HeavyTurns | undefined;
 }
@@ -109,6 +116,11 @@ export function openStores(parts: StoreParts) {
     url === undefined
       ? undefined
       : openMovedHistory({ ...parts.database, url, emit }, redis, retention, clock);
+  const verificationStore = new VerificationStore(redis, atomic);
+  const erasureQueue = new ErasureQueue(redis, shards);
+  const whenAway = config.INTAKE === 'durable' ? parts.whenCopiesAreAway : undefined;
+  const copying = whenAway && movedHistory && { ...movedHistory, redis, whenAway, emit };
+  const rebuilding = { redis, endpointStore, verificationStore, erasureQueue, clock, emit };
   const rehydrating = { eventStore, deliveryStore, usageRecorder, recordForm: config.RECORD_FORM };
   return {
     redis,
@@ -116,6 +128,9 @@ export function openStores(parts: StoreParts) {
     atomic,
     clock,
     emit,
+    /** Absent, as the next one: nothing has a copy. */
+    configurationCopy: copying && new ConfigurationCopy(copying),
+    rebuild: copying && new Rebuild({ ...copying, ...rebuilding }),
     /** All that there is of the history; `undefined`: there is none. */
     movedHistory,
     ...movedHistory,
@@ -159,7 +174,7 @@ export function openStores(parts: StoreParts) {
     heldDeliveries,
     heldCounts: new HeldCounts(redis, shards),
     verificationPolicy: new VerificationPolicy(accountStore, config),
-    verificationStore: new VerificationStore(redis, atomic),
+    verificationStore,
     admissionStore: new AdmissionStore(redis),
     healthStore: new HealthStore(redis, healthRetentionOf(config), atomic),
     transformationStore: new TransformationStore(redis),
@@ -176,7 +191,7 @@ export function openStores(parts: StoreParts) {
     ),
     deadLetterStore: new DeadLetterStore(redis, shards, clock),
     replayQueue: new ReplayQueue(redis, shards),
-    erasureQueue: new ErasureQueue(redis, shards),
+    erasureQueue,
     accountJobs: new AccountJobs(redis, shards),
     workerReports: new WorkerReports(redis, atomic),
     dayStore: new DayStore(redis, atomic),

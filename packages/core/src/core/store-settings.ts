@@ -2,13 +2,14 @@ import type { z } from 'zod';
 import { auditSettings } from '../accounts/audit/audit-settings';
 import { eventTypeSettings } from '../accounts/event-types/redis-event-type-store';
 import { disableSettings } from '../endpoints/disable';
-import { historySettings } from '../history/database/history-settings';
+import { historySettings, intakeSettings } from '../history/database/history-settings';
 import { commonSettings, secretsSettings } from '../platform/settings';
 
 /** The settings of every program that opens the core. */
 export const storeSettings = {
   ...commonSettings,
   ...historySettings,
+  ...intakeSettings,
   ...auditSettings,
   ...eventTypeSettings,
   ...disableSettings,

@@ -349,7 +349,7 @@ export class Endpoints {
     await Promise.all([
       this.parts.admissionStore.remove(id),
       this.parts.healthStore.remove(id),
-      this.parts.transformationStore.remove(id),
+      this.parts.transformationStore.remove(accountId, id),
       this.parts.verificationStore.forget({ accountId, endpointId: id }),
     ]);
     // Held deliveries are released, and end as cancelled. So does what waits for another attempt.

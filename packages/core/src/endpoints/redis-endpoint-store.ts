@@ -1,4 +1,5 @@
 import { makeChange } from '../accounts/audit/redis-recorded-change';
+import { removeCopied, replaceCopied } from '../accounts/redis-record-copies';
 import { parseStanding, type Standing } from '../accounts/redis-usage-store';
 import type { AccountId } from '../domain/account';
 import type { Act, FieldChange } from '../domain/audit';
@@ -128,10 +129,42 @@ export class EndpointStore {
     }
   }
 
+  /** Remove one that should be gone. Nothing of it is on record. */
+  async removeAgain(accountId: AccountId, id: EndpointId): Promise<void> {
+    await makeChange(this.redis, removeEndpoint({ account: accountId, id }), undefined);
+    await this.#disabledEndpoints.leave(accountId, id, Number.MAX_SAFE_INTEGER);
+  }
+
+  /**
+   * Bring a record back as it was stored, in place of what there is. Nothing of it is on record.
+   *
+   * @throws AppError `conflict` when another endpoint has its uid; `secret_unreadable`.
+   */
+  async bringBack(accountId: AccountId, id: EndpointId, record: string): Promise<Endpoint> {
+    const present = await this.redis.hget(keys.endpoints(accountId), id);
+    const endpoint = ownedBy(accountId, this.#decode(record));
+    if (endpoint.status === 'disabled') await this.#disabledEndpoints.enter(endpoint);
+    const saved = saveEndpoint({
+      account: accountId,
+      id,
+      before: present ?? undefined,
+      after: record,
+      uidBefore: present === null ? undefined : this.#decode(present).uid,
+      uid: endpoint.uid,
+      most: Number.MAX_SAFE_INTEGER,
+      subscription: encodeSubscription(endpoint),
+    });
+    if ((await makeChange(this.redis, saved, undefined)) === 'uid_taken') throw uidTaken(endpoint.uid ?? '');
+    return endpoint;
+  }
+
   /** Give whether it existed. Its history is removed with it. */
   async remove(accountId: AccountId, id: EndpointId, act?: Act): Promise<boolean> {
     const recorded = act && { act, accountId, targetId: id };
-    const wasThere = await makeChange(this.redis, removeEndpoint({ account: accountId, id }), recorded);
+    const removed = removeEndpoint({ account: accountId, id });
+    const wasThere = await removeCopied(this.redis, copiedOf(accountId, id), () =>
+      makeChange(this.redis, removed, recorded),
+    );
     await this.#disabledEndpoints.leave(accountId, id, Number.MAX_SAFE_INTEGER);
     return wasThere;
   }
@@ -141,7 +174,9 @@ export class EndpointStore {
    * left for the account.
    */
   async takeBack(accountId: AccountId, id: EndpointId): Promise<void> {
-    await makeChange(this.redis, removeEndpoint({ account: accountId, id }), undefined);
+    await removeCopied(this.redis, copiedOf(accountId, id), () =>
+      makeChange(this.redis, removeEndpoint({ account: accountId, id }), undefined),
+    );
     await this.redis.unlink(keys.endpointsVersion(accountId), keys.subscriptions(accountId));
   }
 
@@ -243,7 +278,10 @@ export class EndpointStore {
       most,
       subscription: encodeSubscription(endpoint),
     });
-    return await makeChange(this.redis, saved, act && { act, accountId, targetId: id, changes });
+    const recorded = act && { act, accountId, targetId: id, changes };
+    return await replaceCopied(this.redis, copiedOf(accountId, id), () =>
+      makeChange(this.redis, saved, recorded),
+    );
   }
 
   /** As `#save`, and updates the count of disabled endpoints. */
@@ -262,6 +300,10 @@ export class EndpointStore {
     }
     return saved;
   }
+}
+
+function copiedOf(accountId: AccountId, field: EndpointId) {
+  return { key: keys.endpoints(accountId), field, accountId };
 }
 
 /** What a record replaces. */

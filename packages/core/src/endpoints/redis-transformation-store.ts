@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { removeCopied, replaceCopied } from '../accounts/redis-record-copies';
+import type { AccountId } from '../domain/account';
 import type { EndpointId } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import { parsedOrUndefined } from '../platform/json';
@@ -20,9 +22,18 @@ export type SavedVersion = Readonly<z.infer<typeof savedSchema>> & { readonly ve
 export class TransformationStore {
   constructor(private readonly redis: RedisClient) {}
 
-  /** @returns its number: 1, 2, … */
-  async save(endpointId: EndpointId, saved: Omit<SavedVersion, 'version'>): Promise<number> {
-    return await saveVersion({ endpoint: endpointId, saved: JSON.stringify(saved) })(this.redis);
+  /** @param accountId whose it is. Absent: it gets no copy. @returns its number: 1, 2, … */
+  async save(
+    endpointId: EndpointId,
+    saved: Omit<SavedVersion, 'version'>,
+    accountId?: AccountId,
+  ): Promise<number> {
+    const save = saveVersion({ endpoint: endpointId, saved: JSON.stringify(saved) });
+    if (accountId === undefined) return await save(this.redis);
+    const record = { key: keys.transformations(endpointId), accountId };
+    const version = await replaceCopied(this.redis, { ...record, field: LAST }, () => save(this.redis));
+    await replaceCopied(this.redis, { ...record, field: String(version) }, async () => {});
+    return version;
   }
 
   /** `undefined`: there is none, or none any more. */
@@ -39,10 +50,16 @@ export class TransformationStore {
       .toSorted((a, b) => b.version - a.version);
   }
 
-  async remove(endpointId: EndpointId): Promise<void> {
-    await this.redis.unlink(keys.transformations(endpointId));
+  async remove(accountId: AccountId, endpointId: EndpointId): Promise<void> {
+    const key = keys.transformations(endpointId);
+    for (const field of await this.redis.hkeys(key)) {
+      await removeCopied(this.redis, { key, field, accountId }, () => this.redis.hdel(key, field));
+    }
   }
 }
+
+// The field that has the last number.
+const LAST = 'last';
 
 function decode(version: string, text: string): SavedVersion {
   return { version: Number(version), ...savedSchema.parse(parsedOrUndefined(text)) };

@@ -12,6 +12,7 @@ import { PgDatabase, type PgDatabaseOptions } from './database/pg-database';
 import { PgHistory } from './database/pg-history';
 import { HistoryWriter } from './database/pg-history-writer';
 import { PgIntake } from './database/pg-intake';
+import { PgRecordCopies } from './database/pg-record-copies';
 import { PgRollups } from './database/pg-rollups';
 import { requireSchema } from './database/pg-schema';
 import { PgWitness } from './database/pg-witness';
@@ -34,6 +35,7 @@ export function openMovedHistory(
     pgHistory: new PgHistory(historyDatabase),
     pgRollups: new PgRollups(historyDatabase),
     pgAuditLog: new PgAuditLog(historyDatabase),
+    pgRecordCopies: new PgRecordCopies(historyDatabase),
     pgIntake: new PgIntake(historyDatabase),
     pgWitness: new PgWitness(historyDatabase),
     historyWriter: new HistoryWriter(historyDatabase, clock),

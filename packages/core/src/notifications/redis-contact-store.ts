@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { makeChange } from '../accounts/audit/redis-recorded-change';
+import { removeCopied, replaceCopied } from '../accounts/redis-record-copies';
 import type { AccountId } from '../domain/account';
 import type { Act, FieldChange } from '../domain/audit';
 import { type Contact, type ContactId, contactSchema } from '../domain/contact';
@@ -45,7 +46,9 @@ export class ContactStore {
     await this.#lookAt(accountId, contact.createdAt + FIRST_LOOK_MS);
     const recorded = act && { act, accountId, targetId: id };
     const created = { account: accountId, id, record: this.#encode(contact), most: MAX_CONTACTS };
-    const isThere = await makeChange(this.redis, createContact(created), recorded);
+    const isThere = await replaceCopied(this.redis, copiedOf(accountId, id), () =>
+      makeChange(this.redis, createContact(created), recorded),
+    );
     // A look that came before the record has taken the account off the list.
     if (isThere) await this.#lookAt(accountId, contact.createdAt);
     return isThere;
@@ -81,7 +84,8 @@ export class ContactStore {
       if (after === before) return after;
       const recorded = act && { act, accountId, targetId: id, changes: changes?.(before, after) ?? [] };
       const replaced = replaceContact({ account: accountId, id, before: raw, after: this.#encode(after) });
-      if (await makeChange(this.redis, replaced, recorded)) {
+      const isDone = () => makeChange(this.redis, replaced, recorded);
+      if (await replaceCopied(this.redis, copiedOf(accountId, id), isDone)) {
         await this.#lookAt(accountId, after.updatedAt);
         return after;
       }
@@ -90,7 +94,9 @@ export class ContactStore {
 
   async remove(accountId: AccountId, id: ContactId, act?: Act): Promise<boolean> {
     const recorded = act && { act, accountId, targetId: id };
-    return await makeChange(this.redis, removeContact({ account: accountId, id }), recorded);
+    return await removeCopied(this.redis, copiedOf(accountId, id), () =>
+      makeChange(this.redis, removeContact({ account: accountId, id }), recorded),
+    );
   }
 
   async count(accountId: AccountId): Promise<number> {
@@ -137,6 +143,10 @@ export class ContactStore {
     const contact = contactSchema.parse(JSON.parse(raw));
     return mapSecrets(contact, (text, owner) => this.sealer.open(text, owner));
   }
+}
+
+function copiedOf(accountId: AccountId, field: ContactId) {
+  return { key: keys.contacts(accountId), field, accountId };
 }
 
 function mapSecrets(contact: Contact, map: (text: string, owner: string) => string): Contact {

@@ -29,6 +29,7 @@ import type { EventQueue } from '../queue/bullmq-event-queue';
 import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import type { ScheduledQueue } from '../queue/bullmq-scheduled-queue';
 import type { ErasureQueue } from '../queue/bullmq-work-queues';
+import type { ConfigurationCopy } from './redis-configuration-copy';
 import type { EventEntry, Remains, RemainsStore, SearchCursor } from './redis-remains-store';
 
 export interface ErasureParts {
@@ -46,6 +47,8 @@ export interface ErasureParts {
   readonly scheduledQueue: ScheduledQueue;
   readonly usageStore: UsageStore;
   readonly auditLog: AuditLog;
+  /** Absent: nothing has a copy outside of Redis. */
+  readonly configurationCopy?: ConfigurationCopy | undefined;
   /** Absent, as the three below: there is no history. */
   readonly historyDatabase?: PgDatabase | undefined;
   readonly movedIds?: MovedIds | undefined;
@@ -123,7 +126,8 @@ export class Erasure {
    * @throws AppError `not_found`; `conflict` for the operator's own account.
    */
   async account(id: AccountId, act?: Act): Promise<Account> {
-    const { accountStore, endpointStore, remainsStore, erasureQueue, clock, emit } = this.parts;
+    const { accountStore, endpointStore, remainsStore, erasureQueue, configurationCopy, clock, emit } =
+      this.parts;
     if (id === DEFAULT_ACCOUNT) {
       throw new AppError(
         'conflict',
@@ -135,6 +139,7 @@ export class Erasure {
     // Queue it before the rest, which the worker repeats: no crash in between leaves the account without an
     // erasure.
     await erasureQueue.add(id);
+    await configurationCopy?.eraseAccount(id);
     await endpointStore.removeAll(id);
     await remainsStore.removeSigningKeys(id);
     while ((await remainsStore.removeApiKeys(id, KEYS_AT_ONCE)) > 0);
@@ -181,6 +186,8 @@ export class Erasure {
     const { accountStore, remainsStore, retention, clock, emit } = this.parts;
     const now = clock();
     await remainsStore.removeRest(account.id, now);
+    // Again: a request that was slow may have made something since.
+    await this.parts.configurationCopy?.eraseAccount(account.id);
     await accountStore.remove(account, now, now + retention.ageMs);
     emit({ name: 'account.erased', accountId: account.id, durationMs: now - erasingSince });
     return DONE;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { AuditLog } from '../accounts/audit/redis-audit-log';
+import { replaceCopied } from '../accounts/redis-record-copies';
 import { type AccountId, DEFAULT_ACCOUNT } from '../domain/account';
 import type { Act } from '../domain/audit';
 import { keys } from '../domain/keys';
@@ -69,10 +70,14 @@ export class Resealing {
     // First: nothing else could record it if the process died after its last step.
     await auditLog.record({ act, accountId: DEFAULT_ACCOUNT, targetId: this.keyId });
     const done = { webhooks: 0, signing_keys: 0, contacts: 0, access_tokens: 0 };
-    await this.#walk(onLooked, async (kind, { key, field, value, reseal }) => {
+    await this.#walk(onLooked, async (kind, { key, field, value, reseal }, accountId) => {
       const after = resealed(value, reseal);
       if (after === undefined || stateOf(value, after) !== 'left') return;
-      if (await replaceValue({ key, field, before: value, after })(redis)) done[kind] += 1;
+      const replace = () => replaceValue({ key, field, before: value, after })(redis);
+      const record = { key, ...(field === undefined ? {} : { field }), accountId };
+      // Tokens are fetched again.
+      const isDone = kind === 'access_tokens' ? await replace() : await replaceCopied(redis, record, replace);
+      if (isDone) done[kind] += 1;
     });
     return done;
   }
@@ -87,7 +92,7 @@ export class Resealing {
 
   async #walk(
     onLooked: OnLooked,
-    visit: (kind: SealedKind, value: SealedValue) => Promise<void>,
+    visit: (kind: SealedKind, value: SealedValue, accountId: AccountId) => Promise<void>,
   ): Promise<void> {
     const { redis, stores } = this.parts;
     let looked = 0;
@@ -95,7 +100,7 @@ export class Resealing {
       for (const accountId of accounts.map(idOfMember) as AccountId[]) {
         for (const kind of sealedKinds) {
           for await (const values of stores[kind].sealedValues(accountId)) {
-            await Promise.all(values.map((value) => visit(kind, value)));
+            await Promise.all(values.map((value) => visit(kind, value, accountId)));
             looked += values.length;
             onLooked(looked);
           }

@@ -78,7 +78,7 @@ export class Transformations {
     if (current?.code === code) return await this.#putInForce(endpoint, current, isEnabled, act);
     await this.#requireLoadable(accountId, code);
     const saved = { code, savedAt: clock(), savedBy };
-    const version = await transformationStore.save(endpoint.id, saved);
+    const version = await transformationStore.save(endpoint.id, saved, accountId);
     await usageStore.countCode(accountId, endpoint.id);
     return await this.#putInForce(endpoint, { ...saved, version }, isEnabled, act);
   }
@@ -157,7 +157,7 @@ export class Transformations {
       updatedAt: updateTime(endpoint, clock()),
     });
     if (!(await endpointStore.update(accountId, id, change, act))) {
-      await transformationStore.remove(id);
+      await transformationStore.remove(accountId, id);
       throw endpointNotFound();
     }
     emit({ name: 'endpoint.updated', accountId, endpointId: id });

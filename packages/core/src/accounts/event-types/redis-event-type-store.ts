@@ -7,6 +7,7 @@ import type { RedisClient } from '../../platform/redis-connect';
 import { flagSchema } from '../../platform/settings';
 import { changesBetween, plainFields } from '../audit/field-changes';
 import { makeChange, type Recorded } from '../audit/redis-recorded-change';
+import { removeCopied, replaceCopied } from '../redis-record-copies';
 import { type EventType, operationalTypes, publishableTypes } from './built-in';
 import { type CheckData, compileDataSchema } from './compile-data-schema';
 import { type CustomEventType, customEventTypeSchema } from './custom-event-type';
@@ -72,16 +73,21 @@ export class EventTypeStore {
     const fieldsBefore = before ? plainFields(inputOf(before)) : {};
     const recorded = recordedOf(act, name, changesBetween(fieldsBefore, plainFields(input)));
     const change = replaceEventType({ name, record: JSON.stringify(eventType), most: MAX_TYPES });
-    const record = await makeChange(this.redis, change, recorded);
+    const record = await replaceCopied(this.redis, copiedOf(name), () =>
+      makeChange(this.redis, change, recorded),
+    );
     if (record === undefined) throw tooMany();
     return parse(record);
   }
 
   /** In force for events published after it. Removing an unknown type is no error. */
   async remove(name: string, act?: Act): Promise<void> {
-    await makeChange(this.redis, removeEventType({ name }), recordedOf(act, name));
+    const removed = () => makeChange(this.redis, removeEventType({ name }), recordedOf(act, name));
+    await removeCopied(this.redis, copiedOf(name), removed);
   }
 }
+
+const copiedOf = (field: string) => ({ key: keys.eventTypes, field, accountId: DEFAULT_ACCOUNT });
 
 // The types are the operator's.
 function recordedOf(

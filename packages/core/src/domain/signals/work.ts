@@ -96,7 +96,9 @@ export const workSignals = {
       | 'write to the stream of changes'
       | 'read the stream of changes'
       | 'watch whether Redis goes back'
-      | 'make good what Redis has lost';
+      | 'make good what Redis has lost'
+      | 'copy the configuration'
+      | 'bring back what was configured';
     error: unknown;
   }>({
     level: 'warn',

@@ -1,5 +1,6 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { makeChange } from '../../accounts/audit/redis-recorded-change';
+import { replaceCopied } from '../../accounts/redis-record-copies';
 import type { AccountId } from '../../domain/account';
 import type { Act } from '../../domain/audit';
 import { keys } from '../../domain/keys';
@@ -48,7 +49,9 @@ export class SigningKeyStore {
       const texts = { before: raw ?? undefined, after: JSON.stringify(changed) };
       const recorded = act && { act, accountId, targetId: changed.keys[0]?.kid };
       const replaced = replaceSigningKeys({ account: accountId, ...texts });
-      if (await makeChange(this.redis, replaced, recorded)) return changed;
+      const record = { key: keys.signingKeys(accountId), accountId };
+      const isDone = () => makeChange(this.redis, replaced, recorded);
+      if (await replaceCopied(this.redis, record, isDone)) return changed;
     }
   }
 

@@ -16,13 +16,13 @@ export const historySettings = {
     .describe('a PostgreSQL that [finished deliveries](history.md) move to: `postgresql://…`'),
 };
 
-/** The setting of the API. */
+/** The setting of every program that changes what is configured. */
 export const intakeSettings = {
   INTAKE: z
     .enum(['redis', 'durable'])
     .default('redis')
     .describe(
-      'what has an event before [its 202](what-a-202-means.md): `redis`, or `durable`: PostgreSQL as well, so that it is sent even if Redis loses it; needs `HISTORY_DATABASE_URL`',
+      'what has an event before [its 202](what-a-202-means.md): `redis`, or `durable`: PostgreSQL as well, so that it is sent even if Redis loses it, and [copies of what is configured](backup.md#what-is-configured); the same for all processes; needs `HISTORY_DATABASE_URL`',
     ),
 };
 

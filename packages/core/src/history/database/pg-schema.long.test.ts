@@ -57,7 +57,7 @@ describePostgres('the schema of the history', () => {
       const databases = Array.from({ length: 6 }, () => openDatabase());
       await Promise.all(databases.map(migrate));
       await Promise.all(databases.map((each) => each.close()));
-      expect(await server.query('SELECT version FROM webhook_schema')).toEqual([{ version: 16 }]);
+      expect(await server.query('SELECT version FROM webhook_schema')).toEqual([{ version: 17 }]);
       await expect(requireSchema(database)).resolves.toBeUndefined();
     });
 
@@ -65,7 +65,7 @@ describePostgres('the schema of the history', () => {
       await migrate(database);
       const others = `SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' AND tablename LIKE 'webhook_%'
         AND tablename NOT IN ('webhook_schema', 'webhook_retentions', 'webhook_redis_epochs', 'webhook_redis_losses',
-          'webhook_intake')
+          'webhook_intake', 'webhook_records')
         AND indexdef !~ '\\(account_id' AND indexdef !~ 'USING gin .*account_id'`;
       expect(await server.query(others)).toEqual([]);
     });
@@ -137,7 +137,7 @@ describePostgres('the schema of the history', () => {
       const rows = await server.query<{ name: string; definition: string }>(
         `SELECT indexname AS name, indexdef AS definition FROM pg_indexes WHERE tablename LIKE 'webhook\\_%'
          AND tablename NOT IN ('webhook_schema', 'webhook_retentions', 'webhook_audit',
-           'webhook_redis_epochs', 'webhook_redis_losses', 'webhook_intake')`,
+           'webhook_redis_epochs', 'webhook_redis_losses', 'webhook_intake', 'webhook_records')`,
       );
       expect(rows.length).toBeGreaterThan(10);
       expect(

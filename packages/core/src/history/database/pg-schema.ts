@@ -17,6 +17,7 @@ import {
 import { AUDIT_BY_ACCOUNT, AUDIT_SCHEMA } from './pg-audit-log';
 import type { PgDatabase } from './pg-database';
 import { INTAKE_SCHEMA } from './pg-intake';
+import { COPIES_SCHEMA } from './pg-record-copies';
 import { WITNESS_SCHEMA } from './pg-witness';
 
 /** Each one brings the schema from the version that is its index to the next one. */
@@ -37,6 +38,7 @@ const MIGRATIONS = [
   REQUEST_IDS,
   WITNESS_SCHEMA,
   INTAKE_SCHEMA,
+  COPIES_SCHEMA,
 ];
 
 // Any number that no other program uses for an advisory lock in this database.
