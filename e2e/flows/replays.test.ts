@@ -85,6 +85,16 @@ it('tells how its deliveries are, each by what came last, and lists them by that
   });
   // They were accepted before, and stay delivered: the last attempt failed all the same.
   expect(await resultsOf(replay)).toEqual({ counted: 3, delivered: 1, pending: 0, failed: 2, cancelled: 0 });
+  for (const [result, count] of [
+    ['failed', 2],
+    ['delivered', 1],
+    ['pending', 0],
+  ]) {
+    const path = `/v1/replays/${replay.id}/deliveries?result=${result}`;
+    expect((await client.expect<{ data: unknown[] }>(200, 'GET', path)).body.data).toHaveLength(
+      Number(count),
+    );
+  }
   expect((await deliveriesOf(replay, '&outcome=http_5xx')).toSorted()).toEqual([one, other].toSorted());
   await client.expect(200, 'POST', `/v1/webhooks/${webhook.id}/disable`);
   await client.expect(202, 'POST', `/v1/deliveries/${good}.${webhook.id}/redeliver`);

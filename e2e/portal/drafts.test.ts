@@ -136,6 +136,24 @@ it('keeps a dialog that Escape closed, and none that "Cancel" closed', async () 
   expect([await notice(page).count(), await dialog.getByLabel('Name').inputValue()]).toEqual([0, '']);
 });
 
+it('keeps the choice of a replay, until it is started', async () => {
+  const { client } = portal();
+  const { id } = await client.register(URL_OF_WEBHOOK, [QUICK_WIN.type]);
+  const page = await portal().signIn({ path: `/webhooks/${id}/replay` });
+  const rate = page.getByLabel('Events per second');
+  await rate.fill('7');
+  await navigation(page).getByRole('link', { name: 'Webhooks' }).click();
+  await page.getByRole('heading', { name: 'Webhooks' }).waitFor();
+  await go(page, `/webhooks/${id}/replay`);
+  await notice(page).waitFor();
+  expect(await rate.inputValue()).toBe('7');
+  await page.getByRole('button', { name: 'Start replay' }).click();
+  await page.waitForURL('**/replays/*');
+  await go(page, `/webhooks/${id}/replay`);
+  await rate.waitFor();
+  expect([await notice(page).count(), await rate.inputValue()]).toEqual([0, '50']);
+});
+
 it('keeps an event that is not published yet, and nothing of one that was', async () => {
   // Within the bound of scheduled events.
   const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 'YYYY-MM-DDTHH:mm'.length);

@@ -38,8 +38,11 @@ it('counts what failed, replays it, and shows how far it is', async () => {
   await until(async () => ((await rows.count()) === 3 ? true : undefined));
   await checkAccessibility(page);
   await checkWidth(page);
-  await page.getByLabel('Status').selectOption('Exhausted');
-  await page.getByText('None has this status.').waitFor();
+  await page.getByLabel('Result').selectOption('Failed');
+  await page.getByText('None has this result.').waitFor();
+  await page.getByRole('link', { name: '3 arrived' }).click();
+  await until(async () => ((await rows.count()) === 3 ? true : undefined));
+  expect(await page.getByLabel('Result').inputValue()).toBe('delivered');
 
   await go(page, `/webhooks/${webhookId}`);
   await page.getByRole('heading', { name: 'Last replays' }).waitFor();

@@ -206,6 +206,49 @@ describe('the figures of charts lead to as many attempts', () => {
   });
 });
 
+it('a finger that taps on a bar keeps its values, until it taps there again', async () => {
+  const page = await portal().signIn({ path: '/overview?range=1h', width: 390, hasTouch: true });
+  const chart = figure(page, 'Attempts by response');
+  const over = chart.locator('.u-over');
+  await over.waitFor();
+  await chart.scrollIntoViewIfNeeded();
+  const box = await over.boundingBox();
+  if (!box) throw new Error('The chart has no place.');
+  const moment = chart.locator('[class*=moment]');
+  const link = chart.locator('[class*=legend] > li', { hasText: 'Delivered' }).getByRole('link');
+  const line = chart.locator('.u-cursor-x:not(.u-off)');
+  const tap = async (left: number) => await page.touchscreen.tap(box.x + left, box.y + box.height / 2);
+  let left = box.width + 4;
+  do {
+    left -= 8;
+    if (left < 0) throw new Error('No bar has anything.');
+    await tap(left);
+    await page.evaluate(PAINTED);
+  } while ((await link.count()) === 0);
+  const time = await moment.innerText();
+  expect(time).toMatch(/\d.–.*\d/);
+  await line.waitFor();
+
+  await page.getByRole('heading', { name: 'Overview' }).tap();
+  await page.evaluate(PAINTED);
+  expect(await moment.innerText()).toBe(time);
+  await chart.scrollIntoViewIfNeeded();
+  // In the middle of its bar.
+  const mark = await line.boundingBox();
+  if (!mark) throw new Error('Nothing is marked.');
+  const tapOnMark = async () => await page.touchscreen.tap(mark.x + 1, mark.y + mark.height / 2);
+  await tapOnMark();
+  await moment.getByText('All of this time').waitFor();
+  await line.waitFor({ state: 'hidden' });
+  await tapOnMark();
+  await moment.getByText(time).waitFor();
+  await chart.getByRole('slider').press('ArrowLeft');
+  expect(await moment.innerText()).not.toBe(time);
+  await chart.getByRole('slider').press('ArrowRight');
+  await link.tap();
+  await countOfList(page);
+});
+
 /** Click on each bar of the attempts, and give what the legend says of it beside what its list has. */
 async function followBars(page: Page): Promise<readonly (readonly [number, number])[]> {
   const followed = new Map<string, readonly [number, number]>();

@@ -51,6 +51,7 @@ OPERATIONS: List[Tuple[Call, str, str, Any]] = [
     (lambda c: c.replays.get("rpl_1"), "GET", "/v1/replays/rpl_1", None),
     (lambda c: c.replays.get("rpl_1", with_results=True), "GET", "/v1/replays/rpl_1?include=results", None),
     (lambda c: list(c.replays.deliveries("rpl_1", status="held")), "GET", "/v1/replays/rpl_1/deliveries?status=held", None),
+    (lambda c: list(c.replays.deliveries("rpl_1", result="failed")), "GET", "/v1/replays/rpl_1/deliveries?result=failed", None),
     (lambda c: c.replays.cancel("rpl_1"), "DELETE", "/v1/replays/rpl_1", None),
     (lambda c: c.contacts.create("email", address="ops@example.com", occasions=("failing",), digest="daily"), "POST", "/v1/contacts", {"type": "email", "address": "ops@example.com", "occasions": ["failing"], "digest": "daily"}),
     (lambda c: c.contacts.create("slack", url="https://hooks.slack.com/services/T/B/X", webhook_id="crm"), "POST", "/v1/contacts", {"type": "slack", "url": "https://hooks.slack.com/services/T/B/X", "webhook_id": "crm"}),

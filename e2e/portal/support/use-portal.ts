@@ -22,6 +22,14 @@ export interface SessionWish {
   readonly origin?: string;
   /** Where the viewer is, such as `Asia/Tokyo`. */
   readonly timezone?: string;
+  /** By a finger, and not by a mouse. */
+  readonly hasTouch?: boolean;
+}
+
+interface BrowserWish {
+  readonly timezone?: string | undefined;
+  readonly hasTouch?: boolean | undefined;
+  readonly origin?: string;
 }
 
 const HEIGHT = 900;
@@ -53,12 +61,13 @@ export class Portal {
     path = '/deliveries',
     width,
     timezone,
+    hasTouch,
     client = this.client,
     origin = this.client.baseUrl,
     ...wish
   }: SessionWish = {}): Promise<Page> {
     const { body } = await client.expect<{ url: string }>(201, 'POST', '/v1/portal-sessions', wish);
-    const page = await this.openBlank(width, timezone, origin);
+    const page = await this.openBlank(width, { timezone, hasTouch, origin });
     // Its origin is where browsers would reach the service, which need not be where a test does.
     const [, code = ''] = body.url.split('#');
     await page.goto(`${origin}/portal${path}#${code}`);
@@ -74,11 +83,15 @@ export class Portal {
   }
 
   /** A page that is nowhere yet. */
-  async openBlank(width = USUAL_WIDTH, timezone?: string, origin = this.client.baseUrl): Promise<Page> {
+  async openBlank(
+    width = USUAL_WIDTH,
+    { timezone, hasTouch = false, origin = this.client.baseUrl }: BrowserWish = {},
+  ): Promise<Page> {
     const context = await this.browser.newContext({
       viewport: { width, height: HEIGHT },
       // Headless Chromium takes the system's, which may be none that browsers have.
       locale: 'en-US',
+      hasTouch,
       ...(timezone !== undefined && { timezoneId: timezone }),
       permissions: ['clipboard-read', 'clipboard-write'],
     });

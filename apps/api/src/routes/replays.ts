@@ -12,6 +12,7 @@ import {
 import { invalidRequest } from '@hookferry/core/platform/app-error';
 import { formatTime, formatTimeOrNull, sentTimeSchema, timeSchema } from '@hookferry/core/platform/clock';
 import { newestFirstCursorSchema } from '@hookferry/core/platform/redis-timeline';
+import { replayResults } from '@hookferry/core/replays/replayed-deliveries';
 import { z } from 'zod';
 import {
   eventCursorSchema,
@@ -180,6 +181,13 @@ export const readReplay = defineRoute({
   },
 });
 
+const resultQuery = z
+  .enum(replayResults)
+  .optional()
+  .describe(
+    'Only deliveries with this result, as `include=results` of the replay counts them. Default: all.',
+  );
+
 export const listReplayDeliveries = defineRoute({
   operationId: 'listReplayDeliveries',
   summary: 'List the deliveries that a replay has queued',
@@ -189,7 +197,7 @@ export const listReplayDeliveries = defineRoute({
   request: {
     params: replayParams,
     query: pageQuery(eventCursorSchema)
-      .extend(standingQuery)
+      .extend({ ...standingQuery, result: resultQuery })
       .refine(...isAttemptedInOrder),
   },
   responses: {
@@ -201,7 +209,7 @@ export const listReplayDeliveries = defineRoute({
   problems: ['history_unavailable'],
   async handle({ apiKey, params, query }, core) {
     const { limit, cursor } = query;
-    const filter = standingFilterOf(query);
+    const filter = { ...standingFilterOf(query), result: query.result };
     const page = await core.replayedDeliveries.list(apiKey.accountId, params.id, filter, limit, cursor);
     const part = { ...page, searchedBackTo: page.nextCursor?.createdAt };
     return { status: 200, body: presentHistoryPage(page.found.map(presentDelivery), part) };

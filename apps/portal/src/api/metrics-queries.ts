@@ -66,8 +66,12 @@ export function useEventMetrics(
 const PAGE_SIZE = 200;
 const MOST_LOOKED_AT = 600;
 
+/** Whether it fails is counted as the list does that shows those. */
+export type Standing = WebhookWithHealth & { readonly isFailing: boolean };
+
 export interface Standings {
-  readonly webhooks: readonly WebhookWithHealth[];
+  /** Those that fail, then the others. */
+  readonly webhooks: readonly Standing[];
   /** True if not all were counted. */
   readonly isPart: boolean;
 }
@@ -79,14 +83,18 @@ export function useStandings() {
     ...OPTIONS,
     queryKey: queryKeys.standings(),
     queryFn: async ({ signal }): Promise<Standings> => {
-      const webhooks: WebhookWithHealth[] = [];
-      const pages = pagesOf((paging) => {
-        const query = { limit: PAGE_SIZE, include: 'health' as const, ...paging };
-        return ask(api.GET('/v1/webhooks', { params: { query }, signal }));
-      });
-      for await (const { data, next_cursor: next } of pages) {
-        webhooks.push(...(data as WebhookWithHealth[]));
-        if (webhooks.length >= MOST_LOOKED_AT) return { webhooks, isPart: next !== null };
+      const webhooks: Standing[] = [];
+      for (const failing of ['true', 'false'] as const) {
+        const pages = pagesOf((paging) => {
+          const query = { limit: PAGE_SIZE, include: 'health' as const, failing, ...paging };
+          return ask(api.GET('/v1/webhooks', { params: { query }, signal }));
+        });
+        for await (const { data } of pages) {
+          const isFailing = failing === 'true';
+          webhooks.push(...(data as WebhookWithHealth[]).map((webhook) => ({ ...webhook, isFailing })));
+          if (webhooks.length > MOST_LOOKED_AT)
+            return { webhooks: webhooks.slice(0, MOST_LOOKED_AT), isPart: true };
+        }
       }
       return { webhooks, isPart: false };
     },

@@ -1,6 +1,7 @@
 interface WebhookList {
   readonly search: string;
   readonly order: string;
+  readonly show: string;
 }
 
 /** The keys of the query cache. A change names the queries that it affects by these. */

@@ -4,12 +4,13 @@ import { useEffect, useRef } from 'react';
 import { useApi } from './api-context';
 import { ask } from './ask';
 import type { Api } from './client';
-import type { DeliveryStatus } from './delivery-queries';
 import { queryKeys } from './query-keys';
 import { usePages } from './use-pages';
 
 export type Replay = components['schemas']['Replay'];
 export type ReplayWithResults = components['schemas']['ReplayWithResults'];
+/** How a delivery of a replay ended, or that it goes on. */
+export type ReplayResult = Exclude<keyof NonNullable<ReplayWithResults['results']>, 'counted'>;
 export type NewReplay = components['schemas']['NewReplay'];
 
 // Two steps of a replay.
@@ -56,10 +57,10 @@ export function useReplayResults(id: string) {
   });
 }
 
-/** The deliveries that a replay has queued, page by page, read again as it goes on. @param status absent: all */
+/** The deliveries that a replay has queued, page by page, read again as it goes on. @param result absent: all */
 export function useReplayDeliveries(
   { id, enqueued, results }: ReplayWithResults,
-  status: DeliveryStatus | undefined,
+  result: ReplayResult | undefined,
 ) {
   const api = useApi();
   const queries = useQueryClient();
@@ -70,8 +71,8 @@ export function useReplayDeliveries(
     seen.current = progress;
     void queries.invalidateQueries({ queryKey: queryKeys.deliveries({ replay: id }) });
   }, [queries, id, progress]);
-  return usePages(queryKeys.deliveries({ replay: id, status }), (paging, signal) => {
-    const params = { path: { id }, query: { ...(status && { status }), ...paging } };
+  return usePages(queryKeys.deliveries({ replay: id, result }), (paging, signal) => {
+    const params = { path: { id }, query: { ...(result && { result }), ...paging } };
     return ask(api.GET('/v1/replays/{id}/deliveries', { params, signal }));
   });
 }

@@ -30,23 +30,35 @@ export interface WebhookList {
   readonly search: string;
   /** Those that fail first, or all by their age. */
   readonly order: WebhookOrder;
+  readonly show: ShownWebhooks;
 }
+
+/** Those that are enabled and fail, or those that were disabled because they failed. */
+export type ShownWebhooks = 'all' | 'failing' | 'stopped';
 
 /** Webhooks with their health, as far as they were paged to: of those that fail, and of the others, the newest first. */
 export function useWebhooks(list: WebhookList): Pages<ListedWebhook> {
   const api = useApi();
-  const { search, order } = list;
-  const load = (signal: AbortSignal, failing: Failing | undefined, cursor: string) => {
+  const { search, order, show } = list;
+  const load = (
+    signal: AbortSignal,
+    failing: Failing | undefined,
+    cursor: string,
+    status?: Webhook['status'],
+  ) => {
     const query = {
       limit: PAGE_SIZE,
       include: 'health' as const,
       ...(search !== '' && { search }),
       ...(failing && { failing }),
+      ...(status && { status }),
       ...(cursor !== '' && { cursor }),
     };
     return ask(api.GET('/v1/webhooks', { params: { query }, signal }));
   };
   const pages = usePages(queryKeys.listedWebhooks(list), async ({ cursor = '' }, signal) => {
+    if (show !== 'all')
+      return await load(signal, 'true', cursor, show === 'failing' ? 'enabled' : 'disabled');
     if (order === 'newest') return await load(signal, undefined, cursor);
     if (cursor.startsWith(OTHERS))
       return othersPage(await load(signal, 'false', cursor.slice(OTHERS.length)));

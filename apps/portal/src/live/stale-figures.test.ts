@@ -36,7 +36,7 @@ const note = (event: string, webhook: string) =>
 describe('StaleFigures', () => {
   it('reads what a delivery counts for, and nothing else, and none that is not on the page', async () => {
     const shown = [
-      queryKeys.listedWebhooks({ search: 'shop', order: 'newest' }),
+      queryKeys.listedWebhooks({ search: 'shop', order: 'newest', show: 'all' }),
       queryKeys.webhook('wh_1'),
       [...queryKeys.event('evt_1'), 'text'],
       queryKeys.webhook('wh_2'),

@@ -45,10 +45,18 @@ class Replays:
         return replay
 
     def deliveries(
-        self, replay_id: str, *, status: Optional[str] = None, limit: Optional[int] = None
+        self,
+        replay_id: str,
+        *,
+        status: Optional[str] = None,
+        result: Optional[str] = None,
+        limit: Optional[int] = None,
     ) -> Iterator[JsonObject]:
-        """The deliveries that a replay has sent, without the attempts, page by page of `limit` (1 to 200)."""
-        query = without_absent(status=status, limit=limit)
+        """The deliveries that a replay has sent, without the attempts, page by page of `limit` (1 to 200).
+
+        result: only those that `get(…, with_results=True)` counts as `delivered`, `pending`, `failed` or `cancelled`.
+        """
+        query = without_absent(status=status, result=result, limit=limit)
         return iterate(self._requests, f"/v1/replays/{segment(replay_id)}/deliveries", query)
 
     def cancel(self, replay_id: str) -> None:

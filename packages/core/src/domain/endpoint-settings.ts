@@ -1,10 +1,8 @@
-const SECONDS = { name: 'seconds', factor: 1_000 };
-const KIBIBYTES = { name: 'KiB', factor: 1_024 };
-
 /**
  * The settings of a webhook that are plain values. All that has to do with one follows from its entry here: the schemas
- * (`setting-schemas.ts`), the description of the API, the form and the page of the portal, the flags of the command line, and
- * the cases of `conformance/write-bounds.mjs`. Nothing here imports anything: browsers and the command line load it too.
+ * (`setting-schemas.ts`), the description of the API, the flags of the command line, the cases of `conformance/write-bounds.mjs`, and
+ * the fields of the portal, which has words for each in the viewer's language. Nothing here imports anything: browsers and the command
+ * line load it too.
  *
  * Surfaces put some members first or last, in orders of their own. A new setting goes to the end, which is between those.
  */
@@ -20,11 +18,6 @@ export const endpointSettings = {
     least: 1,
     most: 10_000,
     description: 'The most requests that are sent to it within a second: 1 to 10,000. Default: no limit.',
-    field: {
-      label: 'Rate limit, per second',
-      hint: 'The most requests within a second: 1 to 10000. Empty: no limit.',
-    },
-    fact: { label: 'Rate limit', unit: 'per second' },
     flag: { argument: '<n>', help: 'the most requests within a second' },
   },
   max_concurrency: {
@@ -33,11 +26,6 @@ export const endpointSettings = {
     most: 1_000,
     description:
       'The most attempts that each worker process makes at once: 1 to 1,000. Default: the service measures how many the receiver bears.',
-    field: {
-      label: 'Requests at once',
-      hint: 'The most requests of each worker at once: 1 to 1000. Empty: as the service decides.',
-    },
-    fact: { label: 'Requests at once', unit: 'in each worker' },
     flag: { argument: '<n>', help: 'the most attempts at once, in each worker' },
   },
   ordering: {
@@ -46,16 +34,6 @@ export const endpointSettings = {
     choices: ['none', 'strict', 'group'],
     description:
       'The order of its deliveries. `none`: deliveries do not wait for each other. `strict`: one at a time, in the order in which the events were accepted. `group`: the same within each `group` of events, while groups do not wait for each other. Default: `none`.',
-    field: {
-      label: 'Order',
-      hint: 'In order, each delivery waits until the one before it has ended: a failure delays all that follow.',
-      options: {
-        none: 'As they come',
-        strict: 'One at a time, in order',
-        group: 'In order within each group of events',
-      },
-    },
-    fact: { label: 'Order' },
     flag: {
       argument: '<kind>',
       help: 'strict: one at a time, in order; group: the same within each group',
@@ -65,7 +43,6 @@ export const endpointSettings = {
     kind: 'uid',
     description:
       'An id of your own, which works wherever its id does: 1 to 128 letters, digits, `_`, `.` and `-`. It must not begin with `wh_`.',
-    field: { label: 'Name of your own (uid)', hint: 'Works wherever its id does.' },
     flag: { argument: '<name>', help: 'an id of your own, which works wherever its id does' },
   },
   timeout_ms: {
@@ -74,23 +51,12 @@ export const endpointSettings = {
     most: 60_000,
     description:
       'How many milliseconds an attempt may take: 1,000 to 60,000. Default: `DELIVERY_TIMEOUT` of the service.',
-    field: {
-      label: 'Time-out',
-      hint: 'How long an attempt may take: 1 to 60 seconds. Empty: the default of the service.',
-      unit: SECONDS,
-    },
-    fact: { label: 'Time-out' },
     flag: { argument: '<n>', help: 'how many milliseconds an attempt may take' },
   },
   retry_schedule: {
     kind: 'delays',
     description:
       'The delays between attempts, such as `5m`: 1 to 30 of them, each at most `7d`. There is one attempt more than delays. With their jitter, all of them end within `RETENTION` of the service. Default: `RETRY_SCHEDULE` of the service.',
-    field: {
-      label: 'Retry schedule',
-      hint: 'The delays between attempts, such as 5s, 5m, 2h. Empty: the default of the service.',
-    },
-    fact: { label: 'Retries' },
     flag: { argument: '<delays>', help: 'the delays between attempts, such as 5s,1m,1h' },
   },
   signing: {
@@ -98,12 +64,6 @@ export const endpointSettings = {
     choices: ['hmac', 'ed25519', 'both'],
     description:
       'How its requests are signed. `hmac`: with its secret. `ed25519`: with the private key of its account. `both`: with both. Default: `default_signing` of its account.',
-    field: {
-      label: 'Signatures',
-      hint: 'With the secret, which the receiver has as well, or with a key pair, whose public key the receiver has.',
-      options: { hmac: 'With its secret (HMAC)', ed25519: 'With a key pair (Ed25519)', both: 'By both' },
-    },
-    fact: { label: 'Signatures' },
     flag: { argument: '<kind>', help: 'hmac, ed25519 (a key pair), or both' },
   },
   format: {
@@ -111,17 +71,6 @@ export const endpointSettings = {
     choices: ['native', 'cloudevents_structured', 'cloudevents_binary', 'cloudevents_batch'],
     description:
       'The format of its requests. `native`: a JSON object with `type` and `data`. `cloudevents_structured`: a CloudEvent in JSON. `cloudevents_binary`: the data as the body and the attributes as headers, which no signature covers. `cloudevents_batch`: a list of CloudEvents in JSON. Default: `native`.',
-    field: {
-      label: 'Format',
-      hint: 'The format of its requests. The signature covers a whole CloudEvent in one body, but only the data if the attributes are in headers.',
-      options: {
-        native: 'Type and data',
-        cloudevents_structured: 'CloudEvents 1.0, in one body',
-        cloudevents_binary: 'CloudEvents 1.0, attributes in headers',
-        cloudevents_batch: 'CloudEvents 1.0, a list of them',
-      },
-    },
-    fact: { label: 'Format' },
     flag: {
       argument: '<kind>',
       help: 'native, cloudevents_structured, cloudevents_binary or cloudevents_batch',
@@ -141,11 +90,6 @@ export const endpointSettings = {
         sample: 'https://shop.example.com/orders',
         description:
           'The `source` of its CloudEvents: a URI reference of at most 2,048 characters. Default: that of its account, else that of the service.',
-        field: {
-          label: 'CloudEvents source',
-          hint: 'A URI for the source of the events. Empty: that of the account or the service.',
-        },
-        fact: { label: 'CloudEvents source' },
         flag: { argument: '<uri>', help: 'the source of its CloudEvents' },
       },
       type_prefix: {
@@ -158,11 +102,6 @@ export const endpointSettings = {
         sample: 'com.example.',
         description:
           'A prefix for the `type` of its CloudEvents, such as `com.example.`. At most 100 characters. Default: none.',
-        field: {
-          label: 'CloudEvents type prefix',
-          hint: 'A prefix for each event type, such as com.example. with its dot. Empty: none.',
-        },
-        fact: { label: 'CloudEvents type prefix' },
         flag: { argument: '<text>', help: 'a prefix for the type of its CloudEvents, such as com.example.' },
       },
       subject_pointer: {
@@ -175,11 +114,6 @@ export const endpointSettings = {
         sample: '/order/id',
         description:
           'Where the `subject` of its CloudEvents is in the data: a JSON Pointer (RFC 6901) to a string or a number. An event without one at this position has no subject. Default: no subject.',
-        field: {
-          label: 'CloudEvents subject',
-          hint: 'Where it is in the data: a JSON Pointer to a text or a number, such as /order/id. Empty: no subject.',
-        },
-        fact: { label: 'CloudEvents subject' },
         flag: { argument: '<pointer>', help: 'where their subject is in the data, such as /order/id' },
       },
     },
@@ -194,11 +128,6 @@ export const endpointSettings = {
         least: 1,
         most: 100,
         description: 'The most events in one request: 1 to 100. Default: 100.',
-        field: {
-          label: 'Events in one request',
-          hint: 'The most events in one request: 1 to 100. If this and the next two are empty, each event has its own request.',
-        },
-        fact: { label: 'Events in one request' },
         flag: { argument: '<n>', help: 'the most events in one request' },
       },
       max_wait_ms: {
@@ -207,12 +136,6 @@ export const endpointSettings = {
         most: 60_000,
         description:
           'How many milliseconds an event waits for others: 0 to 60,000. Default: 0, which takes only events that wait anyway.',
-        field: {
-          label: 'Wait for others',
-          hint: 'How long an event waits for others: 0 to 60 seconds. Empty: it does not wait.',
-          unit: SECONDS,
-        },
-        fact: { label: 'Waits for others' },
         flag: { argument: '<n>', help: 'how many milliseconds an event waits for others' },
       },
       max_bytes: {
@@ -221,12 +144,6 @@ export const endpointSettings = {
         most: 1_048_576,
         description:
           'The most bytes in the body of a request with several events: 1,024 to 1,048,576. A larger event is sent alone. Default: 1,048,576.',
-        field: {
-          label: 'Size of one request',
-          hint: 'The most that a request with several events has: 1 to 1024 KiB. Empty: 1024 KiB.',
-          unit: KIBIBYTES,
-        },
-        fact: { label: 'Size of one request' },
         flag: { argument: '<n>', help: 'the most bytes in a request with several events' },
       },
     },
@@ -236,12 +153,6 @@ export const endpointSettings = {
     choices: ['requests', 'events'],
     description:
       'What `rate_limit` counts when requests carry several events: the requests, or the events in them. Default: `requests`.',
-    field: {
-      label: 'Rate limit counts',
-      hint: 'If requests carry several events: the requests, or the events in them.',
-      options: { requests: 'Requests', events: 'Events' },
-    },
-    fact: { label: 'Rate limit counts' },
     flag: { argument: '<unit>', help: 'what the rate limit counts: requests or events' },
   },
   coalesce: {
@@ -255,12 +166,6 @@ export const endpointSettings = {
         most: 3_600_000,
         description:
           'How many milliseconds the first event of a group waits for newer ones: 1 to 3,600,000 (1 hour).',
-        field: {
-          label: 'Coalesce within',
-          hint: 'Only the newest event of a group within this time is sent, up to 3600 seconds. Needs the order within groups. Empty: all are sent.',
-          unit: SECONDS,
-        },
-        fact: { label: 'Coalesces within' },
         flag: { argument: '<n>', help: 'send only the newest event of a group within so many milliseconds' },
       },
     },
@@ -270,12 +175,6 @@ export const endpointSettings = {
     choices: ['hold', 'discard'],
     description:
       'What happens to its deliveries while it is disabled. `hold`: they wait, and are sent once it is enabled. `discard`: each ends as `cancelled`, with the reason `discarded`, when it is due; a replay can send it later. Those that were held before, or that somebody redelivered or replayed, are held in both cases, and so are all while the operator has paused the account. Default: `hold`.',
-    field: {
-      label: 'While it is disabled',
-      hint: 'Discarded deliveries are not sent when it is enabled again. A replay can send them.',
-      options: { hold: 'Hold its deliveries', discard: 'Discard its deliveries' },
-    },
-    fact: { label: 'While it is disabled' },
     flag: {
       argument: '<kind>',
       help: 'hold or discard: what happens to its deliveries while it is disabled',
@@ -286,21 +185,8 @@ export const endpointSettings = {
 interface SettingTexts {
   /** What the API's description says of it: what it is, its unit, its bounds and its default. */
   readonly description: string;
-  /** Its field among the portal's advanced settings; without one, the form has a place of its own for it. */
-  readonly field?: SettingField;
-  /** How the portal shows it where it is set, with the unit after the value, unless its field has one. */
-  readonly fact?: { readonly label: string; readonly unit?: string };
   /** Of the command line; its name follows from the member's. */
   readonly flag: { readonly argument: string; readonly help: string };
-}
-
-interface SettingField {
-  readonly label: string;
-  readonly hint: string;
-  /** Of a number that people write in a larger unit than the API's. */
-  readonly unit?: { readonly name: string; readonly factor: number };
-  /** What stands for each choice. */
-  readonly options?: Readonly<Record<string, string>>;
 }
 
 /** A setting that is one value. */

@@ -14,7 +14,7 @@ export type AssertionKeyKind = keyof typeof assertionAlgorithms;
 export type AssertionAlgorithm = (typeof assertionAlgorithms)[AssertionKeyKind][number];
 
 type Members<Type extends AuthType> = AuthKinds[Type]['members'];
-type MayLack = { readonly isOptional: true } | { readonly credential: string };
+type MayLack = { readonly isOptional: true } | { readonly isCredential: true };
 
 // As it stands in a record: by the names in code.
 type Stored<Type extends AuthType> = {

@@ -207,7 +207,9 @@ it('has no member that two types share: in a patch, the name alone tells its bou
 
 describe.each(authTypes)('auth of the type %s', (type) => {
   const [credential] = authCredentialsOf(type);
-  const members = authMembersOf(type).filter(([name, each]) => !each.credential || name === credential?.[0]);
+  const members = authMembersOf(type).filter(
+    ([name, each]) => !each.isCredential || name === credential?.[0],
+  );
   const sampleOf = ([name, member]: (typeof members)[number]) => {
     if (member.kind === 'private_key') return pemOf('ed25519');
     return member.kind === 'url' ? member.example : (member.example ?? `the-${name}`);

@@ -1,5 +1,6 @@
 import type { AccountId } from '../domain/account';
 import type { DeliveryState } from '../domain/delivery-log';
+import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import type { ReplayId, ReplayOrder } from '../domain/replay';
 import type { EventMark } from '../events/redis-event-index';
@@ -22,6 +23,14 @@ export interface ReplayResults {
   readonly failed: number;
   /** It was cancelled, or a newer event took its place. */
   readonly cancelled: number;
+}
+
+/** Each of its deliveries has one of these. */
+export const replayResults = ['delivered', 'pending', 'failed', 'cancelled'] as const;
+export type ReplayResult = (typeof replayResults)[number];
+
+interface ReplayedFilter extends RecordFilter {
+  readonly result?: ReplayResult | undefined;
 }
 
 export interface ReplayedDeliveriesParts {
@@ -48,7 +57,7 @@ export class ReplayedDeliveries {
   async list(
     accountId: AccountId,
     id: ReplayId,
-    filter: RecordFilter,
+    filter: ReplayedFilter,
     limit: number,
     before?: EventMark,
   ): Promise<Page<Delivery, EventMark>> {
@@ -61,8 +70,10 @@ export class ReplayedDeliveries {
       mostScanned: isFiltered ? MOST_SCANNED : SCANNED_ONE_BY_ONE,
       readBatch: async (size, after) => {
         const marks = await this.#sentBy(id, size, after);
-        const read = await deliveries.readSome(accountId, endpointId, marks, filter.attempts);
-        const entries = marks.map((mark, i) => ({ ...mark, delivery: read[i] }));
+        const wanted = await this.#withResult(accountId, endpointId, marks, filter.result);
+        const read = await deliveries.readSome(accountId, endpointId, wanted, filter.attempts);
+        const found = new Map(wanted.map(({ eventId }, i) => [eventId, read[i]]));
+        const entries = marks.map((mark) => ({ ...mark, delivery: found.get(mark.eventId) }));
         return { entries, nextCursor: marks.length < size ? undefined : marks.at(-1) };
       },
       cursorOf: ({ eventId, createdAt }) => ({ eventId, createdAt }),
@@ -88,6 +99,20 @@ export class ReplayedDeliveries {
     return results;
   }
 
+  async #withResult(
+    accountId: AccountId,
+    endpointId: EndpointId,
+    marks: readonly EventMark[],
+    result: ReplayResult | undefined,
+  ): Promise<readonly EventMark[]> {
+    if (result === undefined) return marks;
+    const states = await this.parts.history.readStates(
+      accountId,
+      marks.map((mark) => ({ ...mark, endpointId })),
+    );
+    return marks.filter((_mark, i) => states[i] && resultOf(states[i]) === result);
+  }
+
   async #sentBy(id: ReplayId, limit: number, after?: EventMark): Promise<readonly EventMark[]> {
     const marks = await this.parts.replayStore.listSent(id, limit, after && markOf(after));
     return marks.map(({ id: eventId, at: createdAt }) => ({ eventId: eventId as EventId, createdAt }));
@@ -99,7 +124,7 @@ function markOf({ eventId: id, createdAt: at }: EventMark): Mark {
 }
 
 // One that was delivered before stays so, whatever the attempt of the replay brings.
-function resultOf({ isOpen, status, lastOutcome }: DeliveryState): Exclude<keyof ReplayResults, 'counted'> {
+function resultOf({ isOpen, status, lastOutcome }: DeliveryState): ReplayResult {
   if (isOpen) return 'pending';
   if (status === 'cancelled' || status === 'superseded') return 'cancelled';
   return lastOutcome === 'delivered' ? 'delivered' : 'failed';

@@ -1,5 +1,4 @@
 import type { components } from '@hookferry/client';
-import { endpointSettings } from '@hookferry/core/domain/endpoint-settings';
 import { t } from '@lingui/core/macro';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
@@ -13,6 +12,7 @@ import { MIBIBYTES, QuantityField } from '../../components/quantity-field';
 import { Section } from '../../components/section';
 import { useToasts } from '../../components/toasts';
 import { formatBytes } from '../../language/formats';
+import { settingWords } from '../webhook-form/setting-words';
 import styles from './account.module.css';
 
 type Account = components['schemas']['Account'];
@@ -95,7 +95,7 @@ export function AccountSettings({ account }: AccountSettingsProps) {
           value={signing}
           onChange={({ target }) => setSigning(target.value as Account['default_signing'])}
         >
-          {Object.entries(endpointSettings.signing.field.options).map(([kind, label]) => (
+          {Object.entries(settingWords.signing.options).map(([kind, label]) => (
             <option key={kind} value={kind}>
               {label}
             </option>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
@@ -29,7 +31,7 @@ export function DeadLetterActions({ id, queue }: DeadLetterActionsProps) {
         ? ask(api.DELETE('/v1/dead-letters/{id}', { params }))
         : ask(api.POST('/v1/dead-letters/{id}/retry', { params })),
     onSuccess: async (_response, act) => {
-      toasts.show(act === 'drop' ? 'It was dropped.' : `It is back on the queue ${queue}.`);
+      toasts.show(act === 'drop' ? t`It was dropped.` : t`It is back on the queue ${queue}.`);
       navigate('/dead-letters', { replace: true });
       queries.removeQueries({ queryKey: queryKeys.deadLetter(id) });
       await queries.invalidateQueries({ queryKey: ['dead-letters'] });
@@ -42,17 +44,17 @@ export function DeadLetterActions({ id, queue }: DeadLetterActionsProps) {
   return (
     <>
       <Button kind="primary" onClick={() => setAsked('retry')}>
-        Retry
+        <Trans>Retry</Trans>
       </Button>
       <Button kind="danger" onClick={() => setAsked('drop')}>
-        Drop
+        <Trans>Drop</Trans>
       </Button>
       {asked && (
         <ConfirmDialog
           isOpen
           isDangerous={asked === 'drop'}
-          title={asked === 'drop' ? 'Drop this job for good?' : 'Retry this job?'}
-          confirmLabel={asked === 'drop' ? 'Drop' : 'Retry'}
+          title={asked === 'drop' ? t`Drop this job for good?` : t`Retry this job?`}
+          confirmLabel={asked === 'drop' ? t`Drop` : t`Retry`}
           isBusy={isPending}
           error={error}
           onConfirm={() => mutate(asked)}
@@ -66,7 +68,6 @@ export function DeadLetterActions({ id, queue }: DeadLetterActionsProps) {
 }
 
 const CONSEQUENCES: Readonly<Record<Act, string>> = {
-  retry:
-    'It goes back onto its queue, and a worker processes it like a new job. If the cause of the failure still exists, it comes back here.',
-  drop: 'Its event is not delivered. The delivery or replay of the job ends as cancelled. This cannot be undone.',
+  retry: t`It goes back onto its queue, and a worker processes it like a new job. If the cause of the failure still exists, it comes back here.`,
+  drop: t`Its event is not delivered. The delivery or replay of the job ends as cancelled. This cannot be undone.`,
 };

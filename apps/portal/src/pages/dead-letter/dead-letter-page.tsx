@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { useApi } from '../../api/api-context';
@@ -14,7 +15,7 @@ import { PageHeader } from '../page-header';
 import { DeadLetterActions } from './dead-letter-actions';
 import { indented, readDeadLetter } from './read-dead-letter';
 
-const LIST = { href: '/dead-letters', label: 'Dead letters' };
+const LIST = { href: '/dead-letters', label: t`Dead letters` };
 
 interface DeadLetterPageProps {
   readonly params: { readonly id?: string };
@@ -33,7 +34,7 @@ export function DeadLetterPage({ params: { id = '' } }: DeadLetterPageProps) {
   if (!data) {
     return (
       <>
-        <PageHeader title="Dead letter" parent={LIST} />
+        <PageHeader title={t`Dead letter`} parent={LIST} />
         {error ? <Problem error={error} onRetry={() => void refetch()} /> : <Skeleton lines={8} />}
       </>
     );
@@ -48,20 +49,20 @@ export function DeadLetterPage({ params: { id = '' } }: DeadLetterPageProps) {
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       <Facts
         facts={{
-          Reason: letter.reason,
-          Failed: <Time at={letter.failed_at} />,
-          Queue: letter.queue,
-          Account: accountId === null ? '–' : <Link href={`/accounts/${accountId}`}>{accountId}</Link>,
-          Runs: letter.attempts_made,
-          Id: (
+          [t`Reason`]: letter.reason,
+          [t`Failed`]: <Time at={letter.failed_at} />,
+          [t`Queue`]: letter.queue,
+          [t`Account`]: accountId === null ? '–' : <Link href={`/accounts/${accountId}`}>{accountId}</Link>,
+          [t`Runs`]: letter.attempts_made,
+          [t`Id`]: (
             <>
-              <code>{id}</code> <CopyButton text={id} label="Copy the dead letter’s id" />
+              <code>{id}</code> <CopyButton text={id} label={t`Copy the dead letter’s id`} />
             </>
           ),
         }}
       />
-      <Section title="Data">
-        <CodeBlock label="The job’s data" text={indented(dataText)} />
+      <Section title={t`Data`}>
+        <CodeBlock label={t`The job’s data`} text={indented(dataText)} />
       </Section>
     </>
   );

@@ -1,4 +1,6 @@
 import type { components, paths } from '@hookferry/client';
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useSearchParams } from 'wouter';
 import { useApi } from '../../api/api-context';
 import { ask } from '../../api/ask';
@@ -20,20 +22,20 @@ const QUEUES: readonly NonNullable<Query['queue']>[] = ['events', 'deliveries', 
 const columns: readonly Column<DeadLetter>[] = [
   {
     id: 'failed',
-    header: 'Failed',
+    header: t`Failed`,
     width: AGO_WIDTH,
     cell: ({ failed_at: at }) => <Time at={at} form="ago" />,
   },
-  { id: 'queue', header: 'Queue', width: '96px', cell: ({ queue }) => queue, from: 'medium' },
+  { id: 'queue', header: t`Queue`, width: '96px', cell: ({ queue }) => queue, from: 'medium' },
   {
     id: 'name',
-    header: 'Job',
+    header: t`Job`,
     isName: true,
     cell: ({ name }) => name,
     second: ({ queue, account_id: id }) => (id === null ? queue : `${queue}, ${id}`),
   },
-  { id: 'account', header: 'Account', cell: ({ account_id: id }) => id ?? '–', from: 'wide' },
-  { id: 'reason', header: 'Reason', width: '40%', cell: ({ reason }) => reason },
+  { id: 'account', header: t`Account`, cell: ({ account_id: id }) => id ?? '–', from: 'wide' },
+  { id: 'reason', header: t`Reason`, width: '40%', cell: ({ reason }) => reason },
 ];
 
 /** Jobs that no worker takes any more: invalid ones, and those that failed for good. */
@@ -47,27 +49,31 @@ export function DeadLettersPage() {
   });
   return (
     <>
-      <PageHeader title="Dead letters">
+      <PageHeader title={t`Dead letters`}>
         <SelectField
-          label="Queue"
+          label={t`Queue`}
           value={queue ?? ''}
           onChange={({ target }) => setSearch(target.value === '' ? {} : { queue: target.value })}
         >
-          <option value="">all</option>
+          <option value="">
+            <Trans>all</Trans>
+          </option>
           {QUEUES.map((name) => (
             <option key={name}>{name}</option>
           ))}
         </SelectField>
       </PageHeader>
       <PagedTable
-        label="Dead letters"
+        label={t`Dead letters`}
         columns={columns}
         pages={pages}
         rowId={({ id }) => id}
         hrefOf={pathOf}
         empty={
-          <Empty title="No dead letters">
-            <p>Jobs that are invalid or failed for good are kept here.</p>
+          <Empty title={t`No dead letters`}>
+            <p>
+              <Trans>Jobs that are invalid or failed for good are kept here.</Trans>
+            </p>
           </Empty>
         }
       />

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { type EventType, useEventType } from '../../api/event-type-queries';
 import { ButtonLink } from '../../components/button-link';
 import { CodeBlock } from '../../components/code-block';
@@ -21,16 +23,20 @@ export function EventTypePage({ params: { name = '' } }: EventTypePageProps) {
     <>
       <PageHeader
         title={name}
-        parent={{ href: '/event-types', label: 'Event types' }}
+        parent={{ href: '/event-types', label: t`Event types` }}
         state={type && <EventOrigin type={type} />}
       >
-        <ButtonLink href={`/overview?type=${encodeURIComponent(name)}`}>Charts</ButtonLink>
-        <ButtonLink href={`/events?type=${encodeURIComponent(name)}`}>Events of this type</ButtonLink>
+        <ButtonLink href={`/overview?type=${encodeURIComponent(name)}`}>
+          <Trans>Charts</Trans>
+        </ButtonLink>
+        <ButtonLink href={`/events?type=${encodeURIComponent(name)}`}>
+          <Trans>Events of this type</Trans>
+        </ButtonLink>
       </PageHeader>
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!type && !error && <Skeleton lines={12} />}
       {type && <Details type={type} />}
-      <Section title="Verifying requests">
+      <Section title={t`Verifying requests`}>
         <VerificationSnippets />
       </Section>
       <ChangesIfAny target={name} />
@@ -44,11 +50,11 @@ function Details({ type: { name, description, example, schema } }: { readonly ty
       <p>
         <TextWithCode text={description} />
       </p>
-      <Section title="Example of a request’s body">
-        <CodeBlock text={JSON.stringify({ type: name, data: example }, null, 2)} label="Example body" />
+      <Section title={t`Example of a request’s body`}>
+        <CodeBlock text={JSON.stringify({ type: name, data: example }, null, 2)} label={t`Example body`} />
       </Section>
-      <Section title="Schema of data">
-        <CodeBlock text={JSON.stringify(schema, null, 2)} label="JSON Schema of data" />
+      <Section title={t`Schema of data`}>
+        <CodeBlock text={JSON.stringify(schema, null, 2)} label={t`JSON Schema of data`} />
       </Section>
     </>
   );

@@ -3,6 +3,7 @@ export interface Snippet {
   readonly code: string;
 }
 
+// untranslated: a heading of the documentation
 const BEGINNING = '\n## Snippets\n';
 const NEXT_PART = '\n## ';
 /** A heading, perhaps some text, and the block of code below it. */

@@ -1,7 +1,10 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { type EventType, useEventTypes } from '../../api/event-type-queries';
 import { type Column, DataTable } from '../../components/data-table';
 import { Problem } from '../../components/problem';
 import { TextWithCode } from '../../components/text-with-code';
+import { formatCount } from '../../language/formats';
 import { PageHeader } from '../page-header';
 import { EventOrigin } from './event-origin';
 import styles from './event-types-page.module.css';
@@ -9,19 +12,19 @@ import styles from './event-types-page.module.css';
 const columns: readonly Column<EventType>[] = [
   {
     id: 'name',
-    header: 'Type',
+    header: t`Type`,
     width: '16rem',
     cell: ({ name }) => name,
   },
   {
     id: 'description',
-    header: 'What happened',
+    header: t`What happened`,
     from: 'medium',
     cell: ({ description }) => <TextWithCode text={description} />,
   },
   {
     id: 'origin',
-    header: 'Origin',
+    header: t`Origin`,
     width: '9rem',
     from: 'medium',
     cell: (type) => <EventOrigin type={type} />,
@@ -32,17 +35,20 @@ const columns: readonly Column<EventType>[] = [
 export function EventTypesPage() {
   const { data: types, error, refetch } = useEventTypes();
   const operational = types?.filter(({ origin }) => origin === 'operational') ?? [];
+  const count = formatCount(operational.length);
   return (
     <>
-      <PageHeader title="Event types" />
+      <PageHeader title={t`Event types`} />
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {(types || !error) && (
-        <Types label="Event types" types={types?.filter(({ origin }) => origin !== 'operational')} />
+        <Types label={t`Event types`} types={types?.filter(({ origin }) => origin !== 'operational')} />
       )}
       {operational.length > 0 && (
         <details className={styles['operational']}>
-          <summary>Events about your webhooks ({operational.length})</summary>
-          <Types label="Events about your webhooks" types={operational} />
+          <summary>
+            <Trans>Events about your webhooks ({count})</Trans>
+          </summary>
+          <Types label={t`Events about your webhooks`} types={operational} />
         </details>
       )}
     </>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import {
   type FocusEvent,
   type KeyboardEvent,
@@ -11,6 +13,8 @@ import {
 } from 'react';
 import { Link } from 'wouter';
 import { Button } from '../../components/button';
+import { formatClock, formatDate, formatTimeRange, formatTimeToMinute } from '../../language/formats';
+import { locale } from '../../language/language';
 import { type Columns, csvOf, isNothing, type Series } from './columns';
 import styles from './overview.module.css';
 import type { PlotProps } from './plot';
@@ -22,7 +26,11 @@ const loadPlot = () => import('./plot').catch(() => ({ default: NoPlot }));
 const Plot = lazy(loadPlot);
 
 function NoPlot() {
-  return <p className={styles['none']}>The chart can’t be drawn here. The table says the same.</p>;
+  return (
+    <p className={styles['none']}>
+      <Trans>The chart can’t be drawn here. The table says the same.</Trans>
+    </p>
+  );
 }
 
 export interface ChartFigureProps extends Omit<PlotProps, 'columns'> {
@@ -46,20 +54,24 @@ export function ChartFigure({ title, columns, hrefOf: whereOf, onOpen, ...plot }
     columns !== undefined && columns.series.every(({ values }) => values.every(isNothing[plot.kind]));
   const hrefOf = (start: number, series?: Series) =>
     columns && whereOf?.(start, start + columns.lengthMs, series);
-  const { pointed, pinned, setPointed, setPinned } = useMarks(columns);
+  const { pointed, pinned, setPointed, setPinned, leave } = useMarks(columns);
   const shown = pointed ?? pinned;
   const open = (start: number, series?: Series) => {
     const href = hrefOf(start, series);
     if (href !== undefined) onOpen?.(href);
   };
-  const name = title.toLowerCase().replaceAll(/\W+/g, '-');
+  const begin = columns?.begin === undefined ? undefined : beginText(columns.begin, columns);
+  const name = title.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '-');
   return (
     <figure ref={figure} className={styles['figure']} aria-labelledby={id} aria-busy={!columns}>
       <div className={styles['figureHead']}>
         <h2 id={id}>
           {title}
-          {columns?.begin !== undefined && (
-            <span className={styles['begin']}> since {beginText(columns.begin, columns)}</span>
+          {begin !== undefined && (
+            <span className={styles['begin']}>
+              {' '}
+              <Trans>since {begin}</Trans>
+            </span>
           )}
         </h2>
         <div className={styles['tools']}>
@@ -70,27 +82,27 @@ export function ChartFigure({ title, columns, hrefOf: whereOf, onOpen, ...plot }
             disabled={!columns}
             onClick={() => setTable(!isTable)}
           >
-            {isTable ? 'Chart' : 'Table'}
+            {isTable ? t`Chart` : t`Table`}
           </Button>
           <Button
             size="small"
             kind="quiet"
-            aria-label={`${title} as CSV`}
+            aria-label={t`${title} as CSV`}
             disabled={!columns}
             onClick={() => columns && saveText(`${name}.csv`, csvOf(columns))}
           >
-            CSV
+            <Trans>CSV</Trans>
           </Button>
           <Button
             size="small"
             kind="quiet"
-            aria-label={`${title} as PNG`}
+            aria-label={t`${title} as PNG`}
             disabled={!columns || isTable || isEmpty}
             onClick={() =>
               columns && saveChart(figure.current, { name: `${name}.png`, title, series: columns.series })
             }
           >
-            PNG
+            <Trans>PNG</Trans>
           </Button>
         </div>
       </div>
@@ -99,7 +111,11 @@ export function ChartFigure({ title, columns, hrefOf: whereOf, onOpen, ...plot }
       ) : (
         <>
           <div className={styles['chart']}>
-            {isEmpty && <p className={styles['none']}>Nothing in this period.</p>}
+            {isEmpty && (
+              <p className={styles['none']}>
+                <Trans>Nothing in this period.</Trans>
+              </p>
+            )}
             {columns && !isEmpty && (
               <Walk
                 title={title}
@@ -107,6 +123,7 @@ export function ChartFigure({ title, columns, hrefOf: whereOf, onOpen, ...plot }
                 format={plot.format}
                 at={pinned}
                 onMove={setPinned}
+                onLeave={leave}
                 onEnter={(start) => open(start)}
               >
                 <Suspense fallback={<div aria-busy="true" />}>
@@ -114,9 +131,10 @@ export function ChartFigure({ title, columns, hrefOf: whereOf, onOpen, ...plot }
                     columns={columns}
                     {...plot}
                     onPick={whereOf && open}
-                    marked={pointed === undefined ? pinned : undefined}
+                    marked={pinned}
+                    isPointed={pointed !== undefined}
                     onPoint={setPointed}
-                    onTap={(index) => setPinned(index === pinned ? undefined : index)}
+                    onTap={(index) => setPinned(index === pinned ? undefined : index, true)}
                   />
                 </Suspense>
               </Walk>
@@ -139,14 +157,21 @@ export function ChartFigure({ title, columns, hrefOf: whereOf, onOpen, ...plot }
 function useMarks(columns: Columns | undefined) {
   const [pointed, setPointed] = useState<number>();
   const [pinnedAt, setPinnedAt] = useState<number>();
+  // What a finger has marked stays when it taps elsewhere.
+  const [stays, setStays] = useState(false);
   const pinned = columns?.starts.findIndex((start) => start === pinnedAt) ?? -1;
   const length = columns?.starts.length ?? 0;
   return {
     pointed: pointed !== undefined && pointed < length ? pointed : undefined,
     pinned: pinned < 0 ? undefined : pinned,
     setPointed,
-    setPinned: (index: number | undefined) =>
-      setPinnedAt(index === undefined ? undefined : columns?.starts[index]),
+    setPinned: (index: number | undefined, isTapped = false) => {
+      setPinnedAt(index === undefined ? undefined : columns?.starts[index]);
+      setStays(isTapped);
+    },
+    leave: () => {
+      if (!stays) setPinnedAt(undefined);
+    },
   };
 }
 
@@ -156,12 +181,14 @@ interface WalkProps {
   readonly format: (value: number) => string;
   readonly at: number | undefined;
   readonly onMove: (index: number | undefined) => void;
+  /** The keyboard goes elsewhere. */
+  readonly onLeave: () => void;
   readonly onEnter: (start: number) => void;
   readonly children: ReactNode;
 }
 
 /** Arrow keys, Home and End walk through the times of a chart, and screen readers say the values. Enter opens the list of one. */
-function Walk({ title, columns, format, at, onMove, onEnter, children }: WalkProps) {
+function Walk({ title, columns, format, at, onMove, onLeave, onEnter, children }: WalkProps) {
   const last = columns.starts.length - 1;
   const now = at ?? last;
   const steps: Readonly<Partial<Record<string, number>>> = {
@@ -183,23 +210,25 @@ function Walk({ title, columns, format, at, onMove, onEnter, children }: WalkPro
   };
   const onBlur = ({ relatedTarget, currentTarget }: FocusEvent) => {
     // The links of the values stay where they are.
-    if (!currentTarget.closest('figure')?.contains(relatedTarget)) onMove(undefined);
+    if (!currentTarget.closest('figure')?.contains(relatedTarget)) onLeave();
   };
+  const time = timeText(columns, now);
   const values = columns.series.flatMap(({ label, values: all }) => {
     const value = all[now];
     return value === null || value === undefined ? [] : `${label} ${format(value)}`;
   });
+  const all = lists.format(values);
   return (
     <div
       className={styles['walk']}
       // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- an <input> could not have the chart in it
       role="slider"
       tabIndex={0}
-      aria-label={`${title}: the values of a time`}
+      aria-label={t`${title}: the values of a time`}
       aria-valuemin={0}
       aria-valuemax={last}
       aria-valuenow={now}
-      aria-valuetext={`${timeText(columns, now)}: ${values.join(', ') || 'nothing'}`}
+      aria-valuetext={values.length === 0 ? t`${time}: nothing` : t`${time}: ${all}`}
       onKeyDown={onKeyDown}
       onBlur={onBlur}
     >
@@ -228,7 +257,7 @@ function Legend({ columns, format, isSum, at, hrefOf }: LegendProps) {
   return (
     <>
       <p className={styles['moment']}>
-        {columns && at === undefined && (isSum ? 'All of this time' : 'Point at a time to see its values')}
+        {columns && at === undefined && (isSum ? t`All of this time` : t`Point at a time to see its values`)}
         {columns && at !== undefined && start !== undefined && (
           <LinkIf href={hrefOf?.(start)}>{timeText(columns, at)}</LinkIf>
         )}
@@ -257,20 +286,17 @@ function Legend({ columns, format, isSum, at, hrefOf }: LegendProps) {
   );
 }
 
-const clocks = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
 const DAY_MS = 86_400_000;
 
 function beginText(begin: number, { starts }: Columns): string {
-  return (begin > (starts.at(-1) ?? 0) - DAY_MS ? clocks : times).format(begin);
+  return begin > (starts.at(-1) ?? 0) - DAY_MS ? formatClock(begin) : formatTimeToMinute(begin);
 }
-
-const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
 
 /** From when to when the time at a place of a chart goes. */
 function timeText({ starts, lengthMs }: Columns, index: number): string {
   const start = starts[index] ?? 0;
-  if (lengthMs >= DAY_MS) return dates.format(start);
-  return times.formatRange(start, start + lengthMs);
+  if (lengthMs >= DAY_MS) return formatDate(start);
+  return formatTimeRange(start, start + lengthMs);
 }
 
 interface ValuesTableProps {
@@ -280,7 +306,7 @@ interface ValuesTableProps {
   readonly hrefOf: (start: number, series?: Series) => string | undefined;
 }
 
-const times = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const lists = new Intl.ListFormat(locale, { type: 'unit' });
 
 /** The newest first; times in which there was nothing are left out. */
 function ValuesTable({ title, columns: { starts, series }, format, hrefOf }: ValuesTableProps) {
@@ -290,11 +316,13 @@ function ValuesTable({ title, columns: { starts, series }, format, hrefOf }: Val
     .toReversed();
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reached by keys
-    <section className={styles['scroll']} aria-label={`${title}, as a table`} tabIndex={0}>
+    <section className={styles['scroll']} aria-label={t`${title}, as a table`} tabIndex={0}>
       <table className={styles['values']} aria-label={title}>
         <thead>
           <tr>
-            <th scope="col">From</th>
+            <th scope="col">
+              <Trans>From</Trans>
+            </th>
             {series.map(({ label }) => (
               <th key={label} scope="col">
                 {label}
@@ -306,7 +334,7 @@ function ValuesTable({ title, columns: { starts, series }, format, hrefOf }: Val
           {filled.map(({ start, values }) => (
             <tr key={start}>
               <th scope="row">
-                <LinkIf href={hrefOf(start)}>{times.format(new Date(start))}</LinkIf>
+                <LinkIf href={hrefOf(start)}>{formatTimeToMinute(start)}</LinkIf>
               </th>
               {values.map((value, i) => (
                 <td key={series[i]?.label}>
@@ -319,7 +347,11 @@ function ValuesTable({ title, columns: { starts, series }, format, hrefOf }: Val
           ))}
         </tbody>
       </table>
-      {filled.length === 0 && <p className={styles['none']}>Nothing in this period.</p>}
+      {filled.length === 0 && (
+        <p className={styles['none']}>
+          <Trans>Nothing in this period.</Trans>
+        </p>
+      )}
     </section>
   );
 }

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import type { DeliveryMetrics, EventMetrics, MetricsPoint } from '../../api/metrics-queries';
 import { FAILED } from '../deliveries/filters-in-url';
 import { outcomes } from '../deliveries/words';
@@ -76,7 +77,7 @@ export function responseSeries(metrics: DeliveryMetrics, starts: readonly number
   if (failed.length <= named.length) return series;
   const others = failed.slice(named.length).map(([outcome]) => outcome);
   const values = valuesOf((one) => !isNamed(one));
-  return [...series, { label: 'Other', color: OTHER_COLOR, values, leads: { attempt: others.join(',') } }];
+  return [...series, { label: t`Other`, color: OTHER_COLOR, values, leads: { attempt: others.join(',') } }];
 }
 
 /** For what is counted by something else than responses. */
@@ -84,13 +85,13 @@ export function deliveredSeries(metrics: DeliveryMetrics, starts: readonly numbe
   const at = byStart(metrics.data);
   return [
     {
-      label: 'Delivered',
+      label: t`Delivered`,
       color: 1,
       values: starts.map((start) => at.get(start)?.delivered ?? 0),
       leads: { attempt: 'delivered' },
     },
     {
-      label: 'Failed',
+      label: t`Failed`,
       color: 2,
       values: starts.map((start) => at.get(start)?.failed ?? 0),
       leads: { attempt: FAILED },
@@ -101,7 +102,7 @@ export function deliveredSeries(metrics: DeliveryMetrics, starts: readonly numbe
 export function rateSeries(metrics: DeliveryMetrics, starts: readonly number[]): readonly Series[] {
   const at = byStart(metrics.data);
   const rateOf = (point: MetricsPoint | undefined) => (point ? point.delivered / point.attempts : null);
-  return [{ label: 'Success', color: 1, values: starts.map((start) => rateOf(at.get(start))) }];
+  return [{ label: t`Success`, color: 1, values: starts.map((start) => rateOf(at.get(start))) }];
 }
 
 export function timeSeries(metrics: DeliveryMetrics, starts: readonly number[]): readonly Series[] {
@@ -109,16 +110,16 @@ export function timeSeries(metrics: DeliveryMetrics, starts: readonly number[]):
   const read = (name: 'p50_ms' | 'p95_ms' | 'lag_p50_ms' | 'lag_p95_ms') =>
     starts.map((start) => at.get(start)?.[name] ?? null);
   return [
-    { label: 'Response, p50', color: 1, values: read('p50_ms') },
-    { label: 'Response, p95', color: 1, values: read('p95_ms'), isDashed: true },
-    { label: 'Lag, p50', color: 2, values: read('lag_p50_ms') },
-    { label: 'Lag, p95', color: 2, values: read('lag_p95_ms'), isDashed: true },
+    { label: t`Response, p50`, color: 1, values: read('p50_ms') },
+    { label: t`Response, p95`, color: 1, values: read('p95_ms'), isDashed: true },
+    { label: t`Lag, p50`, color: 2, values: read('lag_p50_ms') },
+    { label: t`Lag, p95`, color: 2, values: read('lag_p95_ms'), isDashed: true },
   ];
 }
 
 export function eventSeries(metrics: EventMetrics, starts: readonly number[]): readonly Series[] {
   const at = new Map(metrics.data.map(({ starts_at: start, events }) => [Date.parse(start), events]));
-  return [{ label: 'Events', color: 1, values: starts.map((start) => at.get(start) ?? 0) }];
+  return [{ label: t`Events`, color: 1, values: starts.map((start) => at.get(start) ?? 0) }];
 }
 
 function byStart(points: readonly MetricsPoint[]): ReadonlyMap<number, MetricsPoint> {
@@ -176,7 +177,7 @@ export function csvOf({ starts, series }: Columns): string {
     new Date(start).toISOString(),
     ...series.map(({ values }) => values[i] ?? ''),
   ]);
-  return [['start', ...series.map(({ label }) => `"${label}"`)], ...rows]
+  return [['start', ...series.map(({ label }) => `"${label.replaceAll('"', '""')}"`)], ...rows]
     .map((row) => `${row.join(',')}\r\n`)
     .join('');
 }

@@ -1,4 +1,6 @@
 import type { components } from '@hookferry/client';
+import { t } from '@lingui/core/macro';
+import { Plural, Trans } from '@lingui/react/macro';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { Link } from 'wouter';
@@ -15,6 +17,7 @@ import { CopyButton } from '../../components/copy-button';
 import { TextAreaField, TextField } from '../../components/field';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
+import { formatList } from '../../language/formats';
 import { useCan } from '../../session/session-context';
 import { responseOf } from '../deliveries/response-of';
 import { StatusBadge } from '../deliveries/status-badge';
@@ -51,34 +54,50 @@ export function FirstRun({ webhooks, onDone }: FirstRunProps) {
   const types = data.filter(({ origin }) => origin !== 'operational');
   return (
     <Section
-      title="First steps"
+      title={t`First steps`}
       actions={
         <Button size="small" onClick={onDone}>
-          Hide
+          <Trans>Hide</Trans>
         </Button>
       }
     >
       <Allowed />
       <ol className={styles['steps']}>
-        <Step title="Know your event types" isDone={types.length > 0}>
+        <Step title={t`Know your event types`} isDone={types.length > 0}>
           <Types types={types} />
           {mayAddTypes && <AddType />}
         </Step>
-        <Step title="Add a webhook" isDone={webhook !== undefined}>
-          {!mayChange && <p>Your link does not allow you to add one.</p>}
+        <Step title={t`Add a webhook`} isDone={webhook !== undefined}>
+          {!mayChange && (
+            <p>
+              <Trans>Your link does not allow you to add one.</Trans>
+            </p>
+          )}
           {mayChange && !receiver.isOn && <AddWebhook webhook={webhook} />}
           {mayReceive && <TestReceiverSwitch receiver={receiver} />}
         </Step>
-        <Step title={mayPublish ? 'Publish an event' : 'Send it a test event'} isDone={sent !== undefined}>
-          {!webhook && <p>Add a webhook first.</p>}
+        <Step title={mayPublish ? t`Publish an event` : t`Send it a test event`} isDone={sent !== undefined}>
+          {!webhook && (
+            <p>
+              <Trans>Add a webhook first.</Trans>
+            </p>
+          )}
           {webhook && mayPublish && <Publish onPublished={(eventId) => setSent({ eventId })} />}
           {webhook && !mayPublish && mayChange && (
             <SendTest webhook={webhook} onSent={(deliveryId) => setSent({ deliveryId })} />
           )}
-          {webhook && !mayPublish && !mayChange && <p>Your link does not allow you to send one.</p>}
+          {webhook && !mayPublish && !mayChange && (
+            <p>
+              <Trans>Your link does not allow you to send one.</Trans>
+            </p>
+          )}
         </Step>
-        <Step title="See it arrive" isDone={hasArrived}>
-          {!sent && <p>The response appears here.</p>}
+        <Step title={t`See it arrive`} isDone={hasArrived}>
+          {!sent && (
+            <p>
+              <Trans>The response appears here.</Trans>
+            </p>
+          )}
           {sent?.deliveryId && <TestResult deliveryId={sent.deliveryId} />}
           {sent?.eventId && <Arrivals eventId={sent.eventId} here={receiver.webhookId} />}
         </Step>
@@ -95,28 +114,29 @@ function useHasArrived({ eventId, deliveryId }: Sent = {}): boolean {
   return [test.data, ...deliveries].some((delivery) => delivery?.status === 'delivered');
 }
 
-const and = new Intl.ListFormat('en');
-const or = new Intl.ListFormat('en', { type: 'disjunction' });
-
 /** What the session may do here, before somebody looks for a button that it does not have. */
 function Allowed() {
   const [mayChange, maySeeSecrets, mayPublish] = [useCan('webhooks'), useCan('secrets'), useCan('publish')];
   const all: readonly (readonly [isAllowed: boolean, what: string])[] = [
-    [mayChange, 'add webhooks and send them test events'],
-    [mayPublish, 'publish events'],
-    [mayChange && maySeeSecrets, 'receive in this page'],
+    [mayChange, t`add webhooks and send them test events`],
+    [mayPublish, t`publish events`],
+    [mayChange && maySeeSecrets, t`receive in this page`],
   ];
   const those = (isWanted: boolean) =>
     all.filter(([isAllowed]) => isAllowed === isWanted).map(([, what]) => what);
   const [allowed, others] = [those(true), those(false)];
+  const [can, cannot] = [formatList(allowed), formatList(others, 'or')];
   return (
     <p>
       {allowed.length > 0
-        ? `With your link you can ${and.format(allowed)}.`
-        : 'Your link allows you to look, and to change nothing.'}
-      {allowed.length > 0 &&
-        others.length > 0 &&
-        ` You cannot ${or.format(others)}: ask for a link that allows it.`}
+        ? t`With your link you can ${can}.`
+        : t`Your link allows you to look, and to change nothing.`}
+      {allowed.length > 0 && others.length > 0 && (
+        <>
+          {' '}
+          <Trans>You cannot {cannot}: ask for a link that allows it.</Trans>
+        </>
+      )}
     </p>
   );
 }
@@ -132,7 +152,12 @@ function Step({ title, isDone, children }: StepProps) {
     <li>
       <h3>
         {title}
-        {isDone && <span className={styles['done']}> ✓ done</span>}
+        {isDone && (
+          <span className={styles['done']}>
+            {' '}
+            <Trans>✓ done</Trans>
+          </span>
+        )}
       </h3>
       {children}
     </li>
@@ -142,7 +167,13 @@ function Step({ title, isDone, children }: StepProps) {
 const MOST_NAMED = 5;
 
 function Types({ types }: { readonly types: readonly EventType[] }) {
-  if (types.length === 0) return <p>There is no event type yet.</p>;
+  if (types.length === 0)
+    return (
+      <p>
+        <Trans>There is no event type yet.</Trans>
+      </p>
+    );
+  const more = types.length - MOST_NAMED;
   return (
     <ul className={styles['types']}>
       {types.slice(0, MOST_NAMED).map(({ name }) => (
@@ -150,9 +181,11 @@ function Types({ types }: { readonly types: readonly EventType[] }) {
           <Link href={`/event-types/${encodeURIComponent(name)}`}>{name}</Link>
         </li>
       ))}
-      {types.length > MOST_NAMED && (
+      {more > 0 && (
         <li>
-          <Link href="/event-types">{`and ${types.length - MOST_NAMED} more`}</Link>
+          <Link href="/event-types">
+            <Plural value={more} one="and # more" other="and # more" />
+          </Link>
         </li>
       )}
     </ul>
@@ -169,6 +202,7 @@ function AddType() {
   const adding = useMutation({
     mutationFn: (proposed: object) => {
       const body = {
+        // untranslated: it is stored, for viewers in any language
         description: `Added from an example: ${name}.`,
         schema: proposed,
         example: JSON.parse(example),
@@ -180,35 +214,38 @@ function AddType() {
     },
     onSuccess: () => queries.invalidateQueries({ queryKey: queryKeys.eventTypes() }),
   });
+  const added = adding.data?.name;
   const add = (event: FormEvent) => {
     event.preventDefault();
     if (schema) adding.mutate(schema);
   };
   return (
     <details>
-      <summary>Add a type from an example</summary>
+      <summary>
+        <Trans>Add a type from an example</Trans>
+      </summary>
       <form className={styles['form']} onSubmit={add}>
         <TextField
-          label="Name"
+          label={t`Name`}
           placeholder="order.created"
           required
           value={name}
           onChange={({ target }) => setName(target.value)}
         />
         <TextAreaField
-          label="Example of its data"
+          label={t`Example of its data`}
           placeholder='{"id":"ord_1","total":99.5}'
           spellCheck={false}
-          error={example === '' || schema ? undefined : 'This is not JSON.'}
+          error={example === '' || schema ? undefined : t`This is not JSON.`}
           value={example}
           onChange={({ target }) => setExample(target.value)}
         />
-        {schema && <CodeBlock text={JSON.stringify(schema, null, 2)} label="Proposed schema" />}
+        {schema && <CodeBlock text={JSON.stringify(schema, null, 2)} label={t`Proposed schema`} />}
         {adding.error && <Problem error={adding.error} />}
         <Button type="submit" kind="primary" disabled={!schema || name === ''} isBusy={adding.isPending}>
-          Add the type
+          <Trans>Add the type</Trans>
         </Button>
-        <p aria-live="polite">{adding.data && `${adding.data.name} was added.`}</p>
+        <p aria-live="polite">{added !== undefined && t`${added} was added.`}</p>
       </form>
     </details>
   );
@@ -224,11 +261,14 @@ function AddWebhook({ webhook }: { readonly webhook: WebhookWithHealth | undefin
     creation.mutate({ url, events: ['*'] }, { onSuccess: () => void done() });
   };
   if (creation.data) {
+    const { id, secret } = creation.data;
     return (
       <p>
-        <Link href={`/webhooks/${creation.data.id}`}>{url}</Link> gets every type. Its requests are signed
-        with <code>{creation.data.secret}</code>{' '}
-        <CopyButton text={creation.data.secret ?? ''} label="Copy the secret" />
+        <Trans>
+          <Link href={`/webhooks/${id}`}>{url}</Link> gets every type. Its requests are signed with{' '}
+          <code>{secret}</code>
+        </Trans>{' '}
+        <CopyButton text={secret ?? ''} label={t`Copy the secret`} />
       </p>
     );
   }
@@ -246,9 +286,11 @@ function AddWebhook({ webhook }: { readonly webhook: WebhookWithHealth | undefin
       {creation.error && <Problem error={creation.error} />}
       <div className={styles['buttons']}>
         <Button type="submit" kind="primary" isBusy={creation.isPending}>
-          Add
+          <Trans>Add</Trans>
         </Button>
-        <Link href="/webhooks/new">With all settings</Link>
+        <Link href="/webhooks/new">
+          <Trans>With all settings</Trans>
+        </Link>
       </div>
     </form>
   );
@@ -269,7 +311,7 @@ function Publish({ onPublished }: PublishProps) {
       <PublishFields publishing={publishing} />
       {publishing.error && <Problem error={publishing.error} />}
       <Button type="submit" kind="primary" disabled={!publishing.isJson} isBusy={publishing.isBusy}>
-        Publish
+        <Trans>Publish</Trans>
       </Button>
     </form>
   );
@@ -287,18 +329,24 @@ function Arrivals({ eventId, here }: ArrivalsProps) {
   const names = useWebhookNames();
   return (
     <div aria-live="polite">
-      {data?.length === 0 && <p>No webhook has got it yet. Is one subscribed to its type?</p>}
+      {data?.length === 0 && (
+        <p>
+          <Trans>No webhook has got it yet. Is one subscribed to its type?</Trans>
+        </p>
+      )}
       {data?.map((delivery) => (
         <p key={delivery.id}>
-          <StatusBadge status={delivery.status} /> {responseOf(delivery) ?? 'It is being sent.'}{' '}
+          <StatusBadge status={delivery.status} /> {responseOf(delivery) ?? t`It is being sent.`}{' '}
           <Link href={`/deliveries/${encodeURIComponent(delivery.id)}`}>
             {delivery.webhook_id === here
-              ? 'this page'
+              ? t`this page`
               : (names.get(delivery.webhook_id) ?? delivery.webhook_id)}
           </Link>
         </p>
       ))}
-      <Link href={`/events/${eventId}`}>See the event</Link>
+      <Link href={`/events/${eventId}`}>
+        <Trans>See the event</Trans>
+      </Link>
     </div>
   );
 }

@@ -1,13 +1,12 @@
+import { plural, t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Fragment } from 'react';
 import { Link } from 'wouter';
-import type { Standings } from '../../api/metrics-queries';
+import type { Standing, Standings } from '../../api/metrics-queries';
 import type { WebhookWithHealth } from '../../api/webhook-queries';
+import { formatClock, formatDay } from '../../language/formats';
 import { nameOf } from '../deliveries/webhook-names';
-import { formatCount } from '../webhooks/health-figures';
 import styles from './headline.module.css';
-
-const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
-const hour = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
 
 interface HeadlineProps {
   readonly standings: Standings | undefined;
@@ -25,9 +24,11 @@ export function Headline({ standings, now }: HeadlineProps) {
       aria-busy={!standings}
       aria-live="polite"
     >
-      {standings && hasNone && 'There is no webhook yet.'}
+      {standings && hasNone && t`There is no webhook yet.`}
       {standings && !hasNone && parts.length === 0 && (
-        <span className={styles['good']}>✓ Everything is delivered</span>
+        <span className={styles['good']}>
+          <Trans>✓ Everything is delivered</Trans>
+        </span>
       )}
       {parts.map(({ href, text }, i) => (
         <Fragment key={text}>
@@ -35,16 +36,13 @@ export function Headline({ standings, now }: HeadlineProps) {
           <Link href={href}>{text}</Link>
         </Fragment>
       ))}
-      {standings?.isPart && ` (of the first ${formatCount(standings.webhooks.length)} webhooks)`}
+      {standings?.isPart &&
+        ` ${plural(standings.webhooks.length, {
+          one: '(of the first # webhook)',
+          other: '(of the first # webhooks)',
+        })}`}
     </p>
   );
-}
-
-/** Whether its last attempt has failed, or it is not tried for now because its attempts fail. */
-function isFailing({ status, health }: WebhookWithHealth): boolean {
-  const { breaker, last_failure_at: failure, last_success_at: success } = health;
-  if (status === 'disabled') return false;
-  return breaker !== 'closed' || (failure !== null && (success === null || success < failure));
 }
 
 interface Part {
@@ -52,9 +50,10 @@ interface Part {
   readonly text: string;
 }
 
-function partsOf(webhooks: readonly WebhookWithHealth[], now: number): readonly Part[] {
-  const failing = webhooks.filter(isFailing);
-  const stopped = webhooks.filter(({ disabled_reason: reason }) => reason !== null && STOPPED.has(reason));
+function partsOf(webhooks: readonly Standing[], now: number): readonly Part[] {
+  const failing = webhooks.filter(({ isFailing, status }) => isFailing && status === 'enabled');
+  // By the service or its receiver, and not by somebody who meant it.
+  const stopped = webhooks.filter(({ isFailing, status }) => isFailing && status === 'disabled');
   const held = webhooks.reduce((sum, { health }) => sum + health.held, 0);
   const [next] = webhooks
     .flatMap((webhook) =>
@@ -62,26 +61,36 @@ function partsOf(webhooks: readonly WebhookWithHealth[], now: number): readonly 
     )
     .toSorted((a, b) => a.at - b.at);
   return [
-    ...partOf(failing, 'fails', 'fail'),
-    ...partOf(stopped, 'was disabled', 'were disabled'),
+    ...partOf(failing, {
+      one: (name) => t`${name} fails`,
+      many: (count) => plural(count, { one: '# webhook fails', other: '# webhooks fail' }),
+      href: '/webhooks?show=failing',
+    }),
+    ...partOf(stopped, {
+      one: (name) => t`${name} was disabled`,
+      many: (count) => plural(count, { one: '# webhook was disabled', other: '# webhooks were disabled' }),
+      href: '/webhooks?show=stopped',
+    }),
     ...(held > 0 ? [{ href: '/deliveries?status=held', text: heldText(held) }] : []),
     ...(next
-      ? [
-          {
-            href: `/webhooks/${next.webhook.id}`,
-            text: `${shortNameOf(next.webhook)} ${whenText(next.at, now)}`,
-          },
-        ]
+      ? [{ href: `/webhooks/${next.webhook.id}`, text: disabledText(next.webhook, next.at, now) }]
       : []),
   ];
 }
 
+interface PartTexts {
+  readonly one: (name: string) => string;
+  readonly many: (count: number) => string;
+  /** The list of many. */
+  readonly href: string;
+}
+
 /** A single webhook is named. */
-function partOf(webhooks: readonly WebhookWithHealth[], verb: string, plural: string): readonly Part[] {
+function partOf(webhooks: readonly WebhookWithHealth[], { one, many, href }: PartTexts): readonly Part[] {
   const [first, ...others] = webhooks;
   if (!first) return [];
-  if (others.length === 0) return [{ href: `/webhooks/${first.id}`, text: `${shortNameOf(first)} ${verb}` }];
-  return [{ href: '/webhooks', text: `${formatCount(webhooks.length)} webhooks ${plural}` }];
+  if (others.length === 0) return [{ href: `/webhooks/${first.id}`, text: one(shortNameOf(first)) }];
+  return [{ href, text: many(webhooks.length) }];
 }
 
 const LONGEST_NAME = 40;
@@ -91,13 +100,12 @@ function shortNameOf(webhook: WebhookWithHealth): string {
   return name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name;
 }
 
-const heldText = (held: number) => (held === 1 ? '1 delivery held' : `${formatCount(held)} deliveries held`);
-
-// By the service or its receiver, and not by somebody who meant it.
-const STOPPED: ReadonlySet<string> = new Set(['gone', 'receiver', 'failing']);
+const heldText = (held: number) => plural(held, { one: '# delivery held', other: '# deliveries held' });
 
 const DAY_MS = 86_400_000;
 
-function whenText(at: number, now: number): string {
-  return `is disabled ${at - now < DAY_MS ? `at ${hour.format(at)}` : `on ${day.format(at)}`}`;
+function disabledText(webhook: WebhookWithHealth, at: number, now: number): string {
+  const name = shortNameOf(webhook);
+  const [time, date] = [formatClock(at), formatDay(at)];
+  return at - now < DAY_MS ? t`${name} is disabled at ${time}` : t`${name} is disabled on ${date}`;
 }

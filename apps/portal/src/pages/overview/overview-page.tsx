@@ -1,14 +1,17 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useMemo, useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import type { DeliveryMetrics, MetricsPoint, Standings } from '../../api/metrics-queries';
 import { type Column, DataTable } from '../../components/data-table';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
+import { formatCount, formatMs } from '../../language/formats';
 import { FAILED } from '../deliveries/filters-in-url';
 import { useWebhookNames } from '../deliveries/use-webhook-names';
 import { outcomes } from '../deliveries/words';
 import { PageHeader } from '../page-header';
-import { formatCount, formatMs, formatRate } from '../webhooks/health-figures';
+import { formatRate } from '../webhooks/health-figures';
 import { ChartFigure } from './chart-figure';
 import type { Series } from './columns';
 import { FirstRun } from './first-run';
@@ -22,9 +25,8 @@ import { useFresh } from './use-fresh';
 import { type Scope, useOverview } from './use-overview';
 
 const MOST_LISTED = 8;
-const RECENT =
-  'This service keeps the last 24 hours. With a history in PostgreSQL it keeps weeks and months.';
-const HINT = 'Drag across a chart to zoom in, click on it to see the deliveries.';
+const RECENT = t`This service keeps the last 24 hours. With a history in PostgreSQL it keeps weeks and months.`;
+const HINT = t`Drag across a chart to zoom in, click on it to see the deliveries.`;
 
 /** Charts of the account, of one webhook or of one event type. Time range and subject are in the address. */
 export function OverviewPage() {
@@ -55,7 +57,7 @@ export function OverviewPage() {
   const isFirstRun = isWhole && firstRun.webhooks !== undefined;
   const beginning = (
     <>
-      <PageHeader title="Overview" state={!isWhole && <ScopeName {...scope} names={names} />} />
+      <PageHeader title={t`Overview`} state={!isWhole && <ScopeName {...scope} names={names} />} />
       {isWhole && !isFirstRun && <Headline standings={read.standings} now={now} />}
       {isFirstRun && <FirstRun webhooks={firstRun.webhooks ?? []} onDone={firstRun.hide} />}
     </>
@@ -83,7 +85,7 @@ export function OverviewPage() {
       <div className={styles['charts']}>
         <div className={styles['wide']}>
           <ChartFigure
-            title="Attempts by response"
+            title={t`Attempts by response`}
             columns={read.responses}
             kind="bars"
             format={formatCount}
@@ -92,7 +94,7 @@ export function OverviewPage() {
         </div>
         {isWhole && (
           <ChartFigure
-            title="Events accepted"
+            title={t`Events accepted`}
             columns={read.accepted}
             kind="bars"
             format={formatCount}
@@ -101,7 +103,7 @@ export function OverviewPage() {
           />
         )}
         <ChartFigure
-          title="Success rate"
+          title={t`Success rate`}
           columns={read.rate}
           kind="lines"
           format={formatRate}
@@ -110,7 +112,7 @@ export function OverviewPage() {
         />
         <div className={isWhole ? styles['wide'] : undefined}>
           <ChartFigure
-            title="Time to the response, and lag"
+            title={t`Time to the response, and lag`}
             columns={read.times}
             kind="lines"
             format={formatMs}
@@ -163,15 +165,13 @@ function ScopeName({
   event_type: type,
   names,
 }: Scope & { readonly names: ReadonlyMap<string, string> }) {
+  const name = webhook === undefined ? (type ?? '') : (names.get(webhook) ?? webhook);
+  const href = webhook === undefined ? `/event-types/${encodeURIComponent(name)}` : `/webhooks/${webhook}`;
   return (
     <span>
-      of{' '}
-      {webhook === undefined ? (
-        <Link href={`/event-types/${encodeURIComponent(type ?? '')}`}>{type ?? ''}</Link>
-      ) : (
-        <Link href={`/webhooks/${webhook}`}>{names.get(webhook) ?? webhook}</Link>
-      )}{' '}
-      (<Link href="/overview">all</Link>)
+      <Trans>
+        of <Link href={href}>{name}</Link> (<Link href="/overview">all</Link>)
+      </Trans>
     </span>
   );
 }
@@ -192,12 +192,14 @@ function Worst({ metrics, names }: WorstProps) {
   const open = ({ group: { webhook_id: webhook = '' } }: MetricsPoint) =>
     navigate(countedHref(metrics, { webhook, attempt: FAILED }));
   return (
-    <Section title="Webhooks that fail most">
+    <Section title={t`Webhooks that fail most`}>
       {rows?.length === 0 ? (
-        <p className={styles['note']}>No attempt has failed.</p>
+        <p className={styles['note']}>
+          <Trans>No attempt has failed.</Trans>
+        </p>
       ) : (
         <DataTable
-          label="Webhooks that fail most"
+          label={t`Webhooks that fail most`}
           columns={columns}
           rows={rows}
           rowId={({ group }) => group.webhook_id ?? ''}
@@ -223,7 +225,7 @@ const worstColumns = (
 ): readonly Column<MetricsPoint>[] => [
   {
     id: 'webhook',
-    header: 'Webhook',
+    header: t`Webhook`,
     cell: ({ group: { webhook_id: id = '' } }) => (
       <Link className={styles['name'] ?? ''} href={`/overview?webhook=${id}`}>
         {names.get(id) ?? id}
@@ -232,7 +234,7 @@ const worstColumns = (
   },
   {
     id: 'failed',
-    header: 'Failed',
+    header: t`Failed`,
     width: '96px',
     cell: ({ group: { webhook_id: webhook = '' }, failed }) => (
       <Link href={countedHref(metrics, { webhook, attempt: FAILED })}>{formatCount(failed)}</Link>
@@ -240,7 +242,7 @@ const worstColumns = (
   },
   {
     id: 'attempts',
-    header: 'Attempts',
+    header: t`Attempts`,
     width: '96px',
     from: 'medium',
     cell: ({ group: { webhook_id: webhook = '' }, attempts }) => (
@@ -249,7 +251,7 @@ const worstColumns = (
   },
   {
     id: 'rate',
-    header: 'Success',
+    header: t`Success`,
     width: '88px',
     cell: ({ delivered, attempts }) => formatRate(delivered / attempts),
   },
@@ -265,8 +267,12 @@ function Responses({ metrics }: ResponsesProps) {
   const rows = metrics?.data.toSorted((a, b) => b.attempts - a.attempts).slice(0, MOST_LISTED) ?? [];
   const all = rows.reduce((sum, { attempts }) => sum + attempts, 0);
   return (
-    <Section title="Most frequent responses">
-      {metrics && rows.length === 0 && <p className={styles['note']}>Nothing was sent.</p>}
+    <Section title={t`Most frequent responses`}>
+      {metrics && rows.length === 0 && (
+        <p className={styles['note']}>
+          <Trans>Nothing was sent.</Trans>
+        </p>
+      )}
       <ul className={styles['responses']}>
         {rows.map(({ group: { outcome = 'delivered' }, attempts }) => (
           <li key={outcome}>

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { type FocusEvent, useState } from 'react';
 import { Button } from '../../components/button';
 import { TextField } from '../../components/field';
@@ -42,7 +43,7 @@ export function PeriodBar({ period: { span, since, until }, now, onChange }: Per
   const isWrong = Object.keys(typed).length > 0 && !isRange(rangeOf(typed));
   return (
     <div className={styles['bar']}>
-      <fieldset className={styles['spans']} aria-label="How far back">
+      <fieldset className={styles['spans']} aria-label={t`How far back`}>
         {SPANS.map(([name, label]) => (
           <Button
             key={name}
@@ -53,11 +54,11 @@ export function PeriodBar({ period: { span, since, until }, now, onChange }: Per
           </Button>
         ))}
       </fieldset>
-      <TextField label="From" {...inputOf('since')} />
+      <TextField label={t`From`} {...inputOf('since')} />
       <TextField
-        label="To"
+        label={t`To`}
         {...inputOf('until')}
-        error={isWrong ? 'This is no range: it has to end after it begins.' : undefined}
+        error={isWrong ? t`This is no range: it has to end after it begins.` : undefined}
       />
     </div>
   );

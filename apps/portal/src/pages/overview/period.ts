@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import type { Interval } from '../../api/metrics-queries';
 
 const MINUTE_MS = 60_000;
@@ -13,10 +14,10 @@ export const INTERVAL_MS: Readonly<Record<Interval, number>> = {
 
 /** The ranges to choose from, with their lengths. */
 export const SPANS = [
-  ['1h', '1 h', HOUR_MS],
-  ['24h', '24 h', DAY_MS],
-  ['7d', '7 d', 7 * DAY_MS],
-  ['30d', '30 d', 30 * DAY_MS],
+  ['1h', t`1 h`, HOUR_MS],
+  ['24h', t`24 h`, DAY_MS],
+  ['7d', t`7 d`, 7 * DAY_MS],
+  ['30d', t`30 d`, 30 * DAY_MS],
 ] as const;
 export type Span = (typeof SPANS)[number][0];
 

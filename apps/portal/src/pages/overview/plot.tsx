@@ -1,5 +1,8 @@
+import { t } from '@lingui/core/macro';
 import { useEffect, useEffectEvent, useRef } from 'react';
 import uPlot from 'uplot';
+import { formatCompact, formatDay } from '../../language/formats';
+import { locale } from '../../language/language';
 import 'uplot/dist/uPlot.min.css';
 import { type Columns, type Series, seriesAt, stacked } from './columns';
 import styles from './plot.module.css';
@@ -17,10 +20,9 @@ const BESIDE_PX = 72 + 32;
 const COUNTS = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 // Longer numbers have no room beside an axis, and are written as `200M`.
 const MOST_CHARACTERS = 9;
-const short = new Intl.NumberFormat(undefined, { notation: 'compact' });
 // From one time to the next beside the other axis: none touches another.
 const TIME_PX = 80;
-const FONT = '12px system-ui, sans-serif';
+const FONT = t`12px system-ui, sans-serif`;
 
 export interface PlotProps {
   readonly columns: Columns;
@@ -39,6 +41,8 @@ export interface PlotProps {
 interface DrawnPlotProps extends PlotProps {
   /** The place of the time that is marked, whether or not the pointer is anywhere. */
   readonly marked: number | undefined;
+  /** The pointer is on the chart, which shows where. */
+  readonly isPointed: boolean;
   /** The pointer is at the time at this place; `undefined`: it has left the chart. */
   readonly onPoint: (index: number | undefined) => void;
   /** Somebody without a pointer has tapped on the time at this place. */
@@ -47,12 +51,28 @@ interface DrawnPlotProps extends PlotProps {
 
 /** A chart on a canvas. What is around it says the values, and takes the keys. */
 export default function Plot(props: DrawnPlotProps) {
-  const { columns, kind, format, isCount = false, most, marked, onRange, onPick, onPoint, onTap } = props;
+  const {
+    columns,
+    kind,
+    format,
+    isCount = false,
+    most,
+    marked,
+    isPointed,
+    onRange,
+    onPick,
+    onPoint,
+    onTap,
+  } = props;
   const place = useRef<HTMLDivElement>(null);
   const current = useRef<uPlot>(undefined);
   const range = useEffectEvent(onRange);
   const pick = useEffectEvent((start: number, series: Series | undefined) => onPick?.(start, series));
-  const point = useEffectEvent(onPoint);
+  const point = useEffectEvent((index: number | undefined, plot: uPlot) => {
+    onPoint(index);
+    // The chart hides its line when a pointer leaves, and also where a finger has marked a time.
+    if (index === undefined && !isPointed) showMark(plot, columns, marked);
+  });
   const tap = useEffectEvent(onTap);
 
   useEffect(() => {
@@ -85,7 +105,7 @@ export default function Plot(props: DrawnPlotProps) {
     // The colours of a canvas are those of the moment at which it was drawn.
     const themes = new MutationObserver(redraw);
     themes.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme', 'style'] });
-    const scheme = matchMedia('(prefers-color-scheme: dark)');
+    const scheme = matchMedia(t`(prefers-color-scheme: dark)`);
     scheme.addEventListener('change', redraw);
     return () => {
       sizes.disconnect();
@@ -96,16 +116,17 @@ export default function Plot(props: DrawnPlotProps) {
   }, [columns, kind, format, isCount, most]);
 
   useEffect(() => {
-    const { starts, lengthMs } = columns;
-    const start = marked === undefined ? undefined : starts[marked];
-    const plot = current.current;
-    if (!plot || start === undefined) return;
-    const left = plot.valToPos((start + lengthMs / 2) / 1_000, 'x');
-    // Nobody pointed there.
-    plot.setCursor({ left, top: 0 }, false);
-  }, [marked, columns]);
+    if (current.current && !isPointed) showMark(current.current, columns, marked);
+  }, [marked, isPointed, columns]);
 
   return <div ref={place} className={styles['plot']} aria-hidden="true" />;
+}
+
+/** Nobody points there. */
+function showMark(plot: uPlot, { starts, lengthMs }: Columns, marked: number | undefined): void {
+  const start = marked === undefined ? undefined : starts[marked];
+  const left = start === undefined ? -1 : plot.valToPos((start + lengthMs / 2) / 1_000, 'x');
+  plot.setCursor({ left, top: left < 0 ? -1 : 0 }, false);
 }
 
 function dataOf({ starts, series }: Columns, kind: PlotProps['kind']): uPlot.AlignedData {
@@ -119,14 +140,19 @@ function dataOf({ starts, series }: Columns, kind: PlotProps['kind']): uPlot.Ali
   ];
 }
 
+interface PlotOptions extends Omit<DrawnPlotProps, 'marked' | 'isPointed' | 'onPoint'> {
+  readonly onPoint: (index: number | undefined, plot: uPlot) => void;
+}
+
 function optionsOf(
   element: HTMLElement,
-  { columns, kind, format, isCount, most, onRange, onPick, onPoint, onTap }: Omit<DrawnPlotProps, 'marked'>,
+  { columns, kind, format, isCount, most, onRange, onPick, onPoint, onTap }: PlotOptions,
 ): uPlot.Options {
   const { starts, series, lengthMs } = columns;
   const colors = colorsOf(element);
   const inOrder = kind === 'bars' ? series.toReversed() : series;
   const barPx = (BAR_SHARE * (element.clientWidth - BESIDE_PX)) / starts.length;
+  let isFinger = false;
   const axis = { stroke: colors.text, font: FONT, ticks: { stroke: colors.line, width: 1 } };
   return {
     width: element.clientWidth,
@@ -196,12 +222,17 @@ function optionsOf(
       setCursor: [
         (plot) => {
           const { left = -1 } = plot.cursor;
-          const index = left < 0 ? -1 : indexAt(plot, columns, left);
-          onPoint(index in starts ? index : undefined);
+          const index = left < 0 || isFinger ? -1 : indexAt(plot, columns, left);
+          onPoint(index in starts ? index : undefined, plot);
         },
       ],
       ready: [
         (plot) => {
+          // After a tap, browsers send the events of a mouse that never leaves.
+          for (const type of ['pointerdown', 'pointermove'] as const)
+            plot.over.addEventListener(type, ({ pointerType }) => {
+              isFinger = pointerType === 'touch';
+            });
           plot.over.addEventListener('click', (event) => {
             const { offsetX, offsetY } = event;
             if (plot.select.width >= LEAST_DRAWN_PX) return;
@@ -209,7 +240,7 @@ function optionsOf(
             const start = starts[index];
             if (start === undefined) return;
             // A finger can't point before it chooses.
-            if (event instanceof PointerEvent && event.pointerType === 'touch') return onTap(index);
+            if (isFinger) return onTap(index);
             const height = plot.posToVal(offsetY, 'y');
             onPick?.(start, kind === 'bars' ? seriesAt(series, index, height) : undefined);
           });
@@ -231,13 +262,12 @@ function indexAt(plot: uPlot, { starts, lengthMs }: Columns, left: number): numb
   return Math.floor((time - (starts[0] ?? 0)) / lengthMs);
 }
 
-const days = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' });
-const hours = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const hours = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' });
 
 function valueTexts(values: readonly number[], format: (value: number) => string): string[] {
   const texts = values.map((value) => format(value));
   if (texts.every(({ length }) => length <= MOST_CHARACTERS)) return texts;
-  return values.map((value) => short.format(value));
+  return values.map((value) => formatCompact(value));
 }
 
 /** The hour, or the day where one begins. */
@@ -245,7 +275,7 @@ function timeTexts(times: readonly number[], lengthMs: number): string[] {
   return times.map((time) => {
     const at = new Date(1_000 * time);
     const isDay = lengthMs >= 86_400_000 || (at.getHours() === 0 && at.getMinutes() === 0);
-    return (isDay ? days : hours).format(at);
+    return isDay ? formatDay(at) : hours.format(at);
   });
 }
 

@@ -1,10 +1,12 @@
+import { t } from '@lingui/core/macro';
+import { Plural, Trans } from '@lingui/react/macro';
 import { Link } from 'wouter';
 import type { Standings } from '../../api/metrics-queries';
 import type { WebhookWithHealth } from '../../api/webhook-queries';
 import { type Column, DataTable } from '../../components/data-table';
 import { Section } from '../../components/section';
 import { Time } from '../../components/time';
-import { formatCount } from '../webhooks/health-figures';
+import { formatCount } from '../../language/formats';
 import styles from './overview.module.css';
 
 interface StandingsProps {
@@ -22,26 +24,36 @@ export function StandingsSections({ standings, names }: StandingsProps) {
   const name = nameColumn(names);
   return (
     <div className={styles['lists']}>
-      <Section title="Held">
+      <Section title={t`Held`}>
         {held?.length === 0 ? (
-          <p className={styles['note']}>Nothing is held.</p>
+          <p className={styles['note']}>
+            <Trans>Nothing is held.</Trans>
+          </p>
         ) : (
-          <DataTable label="Held" columns={[name, ...HELD]} rows={held} rowId={({ id }) => id} />
+          <DataTable label={t`Held`} columns={[name, ...HELD]} rows={held} rowId={({ id }) => id} />
         )}
       </Section>
-      <Section title="About to be disabled">
+      <Section title={t`About to be disabled`}>
         {failing?.length === 0 ? (
-          <p className={styles['note']}>No webhook is failing.</p>
+          <p className={styles['note']}>
+            <Trans>No webhook is failing.</Trans>
+          </p>
         ) : (
           <DataTable
-            label="About to be disabled"
+            label={t`About to be disabled`}
             columns={[name, ...FAILING]}
             rows={failing}
             rowId={({ id }) => id}
           />
         )}
         {standings?.isPart && (
-          <p className={styles['note']}>Only the first {all?.length} webhooks were looked at.</p>
+          <p className={styles['note']}>
+            <Plural
+              value={all?.length ?? 0}
+              one="Only the first webhook was looked at."
+              other="Only the first # webhooks were looked at."
+            />
+          </p>
         )}
       </Section>
     </div>
@@ -50,7 +62,7 @@ export function StandingsSections({ standings, names }: StandingsProps) {
 
 const nameColumn = (names: ReadonlyMap<string, string>): Column<WebhookWithHealth> => ({
   id: 'webhook',
-  header: 'Webhook',
+  header: t`Webhook`,
   cell: ({ id }) => (
     <Link className={styles['name'] ?? ''} href={`/webhooks/${id}`}>
       {names.get(id) ?? id}
@@ -61,32 +73,32 @@ const nameColumn = (names: ReadonlyMap<string, string>): Column<WebhookWithHealt
 const HELD: readonly Column<WebhookWithHealth>[] = [
   {
     id: 'held',
-    header: 'Held',
+    header: t`Held`,
     width: '88px',
     cell: ({ id, health }) => (
       <Link href={`/deliveries?status=held&webhook=${id}`}>{formatCount(health.held)}</Link>
     ),
   },
-  { id: 'until', header: 'Until', width: '152px', cell: heldUntil },
+  { id: 'until', header: t`Until`, width: '152px', cell: heldUntil },
 ];
 
 function heldUntil({ status, health: { breaker, breaker_retry_at: until } }: WebhookWithHealth) {
-  if (status === 'disabled') return 'it is enabled';
+  if (status === 'disabled') return t`it is enabled`;
   if (until !== null) return <Time at={until} form="ago" />;
-  return breaker === 'half_open' ? 'it responds: it is tried' : 'its turn comes';
+  return breaker === 'half_open' ? t`it responds: it is tried` : t`its turn comes`;
 }
 
 const FAILING: readonly Column<WebhookWithHealth>[] = [
   {
     id: 'success',
-    header: 'Last success',
+    header: t`Last success`,
     width: '152px',
     from: 'medium',
-    cell: ({ health: { last_success_at: at } }) => (at === null ? 'never' : <Time at={at} form="ago" />),
+    cell: ({ health: { last_success_at: at } }) => (at === null ? t`never` : <Time at={at} form="ago" />),
   },
   {
     id: 'from',
-    header: 'If it still fails at',
+    header: t`If it still fails at`,
     width: '152px',
     cell: ({ health: { disables_at: at } }) => (at === null ? '–' : <Time at={at} form="ago" />),
   },

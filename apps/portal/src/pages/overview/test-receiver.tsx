@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { Link } from 'wouter';
@@ -7,11 +9,13 @@ import { Button } from '../../components/button';
 import { CodeBlock } from '../../components/code-block';
 import { isJson, prettyJson } from '../../components/json-text';
 import { Problem } from '../../components/problem';
+import { locale } from '../../language/language';
 import { type ReceivedRequest, receive } from '../../live/test-receiver';
 import { useSession } from '../../session/session-context';
 import styles from './first-run.module.css';
 
 const MOST_SHOWN = 20;
+const clock = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' });
 
 export interface TestReceiverState {
   readonly isOn: boolean;
@@ -69,20 +73,23 @@ export function TestReceiverSwitch({ receiver }: { readonly receiver: TestReceiv
   return (
     <div className={styles['form']}>
       <p aria-live="polite">
-        {!isOn && 'Without a receiver of your own, this page can receive, and show each request.'}
+        {!isOn && t`Without a receiver of your own, this page can receive, and show each request.`}
         {isOn &&
           (webhookId ? (
-            <>
-              This page receives published events, as <Link href={`/webhooks/${webhookId}`}>a webhook</Link>,
-              until you leave it.
-            </>
+            <Trans>
+              This page receives published events, as{' '}
+              <Link href={`/webhooks/${webhookId}`}>
+                <Trans>a webhook</Trans>
+              </Link>
+              , until you leave it.
+            </Trans>
           ) : (
-            'This page connects…'
+            t`This page connects…`
           ))}
       </p>
       <div>
         <Button size="small" onClick={() => switchTo(!isOn)}>
-          {isOn ? 'Stop receiving' : 'Receive in this page'}
+          {isOn ? t`Stop receiving` : t`Receive in this page`}
         </Button>
       </div>
       {error && <Problem error={error} />}
@@ -92,19 +99,19 @@ export function TestReceiverSwitch({ receiver }: { readonly receiver: TestReceiv
 
 export function ReceivedRequests({ requests }: { readonly requests: readonly ReceivedRequest[] }) {
   return (
-    <ul className={styles['requests']} aria-label="Received requests" aria-live="polite">
+    <ul className={styles['requests']} aria-label={t`Received requests`} aria-live="polite">
       {requests.map(({ at, headers, body }, index) => (
         <li key={`${headers['webhook-id']} ${at.getTime()}`}>
           <details open={index === 0}>
             <summary>
-              {at.toLocaleTimeString()} <code>{headers['webhook-id']}</code>
+              {clock.format(at)} <code>{headers['webhook-id']}</code>
             </summary>
-            <CodeBlock text={isJson(body) ? prettyJson(body) : body} label="Received body" />
+            <CodeBlock text={isJson(body) ? prettyJson(body) : body} label={t`Received body`} />
             <CodeBlock
               text={Object.entries(headers)
                 .map(([name, value]) => `${name}: ${value}`)
                 .join('\n')}
-              label="Received headers"
+              label={t`Received headers`}
             />
           </details>
         </li>

@@ -1,8 +1,11 @@
+import { plural, t } from '@lingui/core/macro';
+import { Plural } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { DeliveryMetrics, EventMetrics, MetricsPoint } from '../../api/metrics-queries';
+import { formatCount, formatMs, formatNumber, formatPercent } from '../../language/formats';
 import { FAILED } from '../deliveries/filters-in-url';
-import { formatCount, formatMs, formatRate } from '../webhooks/health-figures';
+import { formatRate } from '../webhooks/health-figures';
 import styles from './overview.module.css';
 import { attemptsHref } from './period';
 
@@ -34,7 +37,7 @@ interface Tile {
 export function Tiles({ total, ...input }: TilesProps) {
   const tiles = tilesOf(total ?? NONE, input);
   return (
-    <dl className={styles['cards']} aria-label="All of this time" aria-busy={!total}>
+    <dl className={styles['cards']} aria-label={t`All of this time`} aria-busy={!total}>
       {tiles.map(({ name, value, href, detail, change, isBad = false }) => (
         <div key={name} className={`${styles['card']} ${total && isBad ? styles['bad'] : ''}`}>
           <dt>{name}</dt>
@@ -76,41 +79,43 @@ function tilesOf(
   return [
     ...(events ? [eventsTile(events)] : []),
     {
-      name: 'Attempts',
+      name: t`Attempts`,
       value: formatCount(attempts),
       href: hrefOf({}),
-      detail: `${formatCount(now?.retried ?? 0)} of them retries`,
+      detail: plural(now?.retried ?? 0, { one: '# of them a retry', other: '# of them retries' }),
       change: more('attempts'),
     },
     {
-      name: 'Success rate',
+      name: t`Success rate`,
       value: formatRate(rate),
       detail: now?.failed ? (
-        <Link href={hrefOf({ attempt: FAILED })}>{`${formatCount(now.failed)} failed`}</Link>
+        <Link href={hrefOf({ attempt: FAILED })}>
+          <Plural value={now.failed} one="# failed" other="# failed" />
+        </Link>
       ) : (
-        'none failed'
+        t`none failed`
       ),
       change: rate !== null && formerRate !== undefined ? pointsText(rate - formerRate) : undefined,
       isBad: rate !== null && rate < LEAST_RATE,
     },
     {
-      name: 'Exhausted',
+      name: t`Exhausted`,
       value: formatCount(exhausted),
       // Those of a time that is over may have been exhausted later.
       href: isOpen && exhausted > 0 ? hrefOf({ status: 'exhausted' }) : undefined,
-      detail: 'given up after the last retry',
+      detail: t`given up after the last retry`,
       change: more('exhausted'),
       isBad: exhausted > 0,
     },
-    durationTile('Time to the response', now, former, ['p50_ms', 'p95_ms']),
-    durationTile('Lag', now, former, ['lag_p50_ms', 'lag_p95_ms']),
+    durationTile(t`Time to the response`, now, former, ['p50_ms', 'p95_ms']),
+    durationTile(t`Lag`, now, former, ['lag_p50_ms', 'lag_p95_ms']),
   ];
 }
 
 const lengthOf = ({ since, until }: DeliveryMetrics) => Date.parse(until) - Date.parse(since);
 
 function eventsTile(events: EventMetrics | 'loading'): Tile {
-  const name = 'Events accepted';
+  const name = t`Events accepted`;
   if (events === 'loading') return { name, value: ' ' };
   const { since, until, data } = events;
   const count = data.reduce((sum, one) => sum + one.events, 0);
@@ -134,24 +139,20 @@ function durationTile(
   };
 }
 
-const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 0 });
-const times = new Intl.NumberFormat(undefined, { maximumFractionDigits: 0 });
 const MOST_PERCENT = 10;
 
 /** How much more there is than before. `undefined`: there was nothing, or it is not known. */
 export function moreText(now: number, before: number | undefined): string | undefined {
   if (!before) return undefined;
   const change = now / before - 1;
-  if (Math.abs(change) < 0.005) return 'as before';
-  if (change > MOST_PERCENT) return `▲ ${times.format(change + 1)} times before`;
-  return change > 0
-    ? `▲ ${percent.format(change)} more than before`
-    : `▼ ${percent.format(-change)} less than before`;
+  if (Math.abs(change) < 0.005) return t`as before`;
+  const [factor, share] = [formatCount(Math.round(change + 1)), formatPercent(Math.abs(change))];
+  if (change > MOST_PERCENT) return t`▲ ${factor} times before`;
+  return change > 0 ? t`▲ ${share} more than before` : t`▼ ${share} less than before`;
 }
 
-const points = new Intl.NumberFormat(undefined, { maximumFractionDigits: 1 });
-
 function pointsText(change: number): string {
-  const size = points.format(Math.abs(change) * 100);
-  return size === '0' ? 'as before' : `${change > 0 ? '▲' : '▼'} ${size} points`;
+  const size = formatNumber(Math.abs(change) * 100);
+  if (Math.abs(change) * 1_000 < 0.5) return t`as before`;
+  return change > 0 ? t`▲ ${size} points` : t`▼ ${size} points`;
 }

@@ -1,13 +1,16 @@
+import { plural, t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
-import { hasEnded, type NewReplay, useReplay, useStartReplay } from '../../api/replay-queries';
+import { hasEnded, type NewReplay, type Replay, useReplay, useStartReplay } from '../../api/replay-queries';
 import { useWebhook } from '../../api/webhook-queries';
 import { Button } from '../../components/button';
+import { DraftNotice, useDraft } from '../../components/drafts';
 import { TextField } from '../../components/field';
 import { Problem } from '../../components/problem';
+import { formatCount } from '../../language/formats';
 import { nameOf } from '../deliveries/webhook-names';
 import { PageHeader } from '../page-header';
-import { formatCount } from '../webhooks/health-figures';
 import { fromLocalInput, RANGES, toLocalInput } from './range';
 import styles from './replay.module.css';
 
@@ -27,45 +30,52 @@ interface ReplayDraft {
 export function NewReplayPage({ params: { id = '' } }: NewReplayPageProps) {
   const [, go] = useLocation();
   const { data: webhook } = useWebhook(id);
-  const [draft, setDraft] = useState(firstDraft);
+  const [initial] = useState(firstDraft);
+  const kept = useDraft(`webhooks/${id}/replay`, initial);
+  const { value: draft } = kept;
   const counting = useStartReplay(id);
   const start = useStartReplay(id);
   const { data: count } = useReplay(counting.data?.id);
   const isCounting = counting.isPending || (count !== undefined && !hasEnded(count));
   const change = (part: Partial<ReplayDraft>) => {
-    setDraft({ ...draft, ...part });
+    kept.change({ ...draft, ...part });
     // The count belongs to the former range.
     counting.reset();
   };
   const body = bodyOf(draft);
+  const found = count && hasEnded(count) ? formatCount(count.found) : undefined;
   return (
     <>
       <PageHeader
-        title="Replay"
-        parent={{ href: `/webhooks/${id}`, label: webhook ? nameOf(webhook) : 'Webhook' }}
+        title={t`Replay`}
+        parent={{ href: `/webhooks/${id}`, label: webhook ? nameOf(webhook) : t`Webhook` }}
       />
       <form
         className={styles['form']}
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
-          start.mutate(body, { onSuccess: (replay) => go(`/replays/${replay.id}`) });
+          start.mutate(body, {
+            onSuccess: (replay) => {
+              kept.forget();
+              go(`/replays/${replay.id}`);
+            },
+          });
         }}
       >
+        <DraftNotice draft={kept} />
         <ReplayChoice draft={draft} onChange={change} />
         <output className={styles['count']}>
-          {isCounting && 'Counting…'}
-          {count &&
-            hasEnded(count) &&
-            `It is about ${formatCount(count.found)} events${erasedNote(count.erased)}.`}
+          {isCounting && t`Counting…`}
+          {count && hasEnded(count) && countText(count)}
         </output>
         {(counting.error ?? start.error) && <Problem error={counting.error ?? start.error ?? new Error()} />}
         <div className={styles['actions']}>
           <Button isBusy={isCounting} onClick={() => counting.mutate({ ...body, dry_run: true })}>
-            Count first
+            <Trans>Count first</Trans>
           </Button>
           <Button type="submit" kind="primary" isBusy={start.isPending}>
-            {count && hasEnded(count) ? `Replay ${formatCount(count.found)}` : 'Start replay'}
+            {found === undefined ? t`Start replay` : t`Replay ${found}`}
           </Button>
         </div>
       </form>
@@ -89,18 +99,23 @@ function bodyOf({ since, until, mode, rate }: ReplayDraft): NewReplay {
   };
 }
 
-function erasedNote(erased: number): string {
-  return erased === 0 ? '' : `; ${formatCount(erased)} more are left out, whose payload was erased`;
+function countText({ found, erased }: Replay): string {
+  if (erased === 0) return t`It is about ${plural(found, { one: '# event', other: '# events' })}.`;
+  const more = plural(erased, {
+    one: '# more is left out, whose payload was erased.',
+    other: '# more are left out, whose payload was erased.',
+  });
+  return t`It is about ${plural(found, { one: '# event', other: '# events' })}; ${more}`;
 }
 
 const MODES: readonly (readonly [mode: NewReplay['mode'], label: string, hint: string])[] = [
-  ['failed', 'Failed', 'Events whose delivery was given up or cancelled.'],
+  ['failed', t`Failed`, t`Events whose delivery was given up or cancelled.`],
   [
     'missing',
-    'Missing',
-    'Events of its types without a delivery, such as those from before it was registered.',
+    t`Missing`,
+    t`Events of its types without a delivery, such as those from before it was registered.`,
   ],
-  ['all', 'Everything', 'Every event of its types, also those that it has accepted.'],
+  ['all', t`Everything`, t`Every event of its types, also those that it has accepted.`],
 ];
 
 interface ReplayChoiceProps {
@@ -114,13 +129,13 @@ function ReplayChoice({ draft, onChange }: ReplayChoiceProps) {
     <>
       <div className={styles['range']}>
         <TextField
-          label="From"
+          label={t`From`}
           type="datetime-local"
           value={draft.since}
           onChange={(event) => onChange({ since: event.target.value })}
         />
         <TextField
-          label="Until (empty: now)"
+          label={t`Until (empty: now)`}
           type="datetime-local"
           value={draft.until}
           onChange={(event) => onChange({ until: event.target.value })}
@@ -138,7 +153,9 @@ function ReplayChoice({ draft, onChange }: ReplayChoiceProps) {
         ))}
       </div>
       <fieldset className={styles['modes']}>
-        <legend>Which events</legend>
+        <legend>
+          <Trans>Which events</Trans>
+        </legend>
         {MODES.map(([mode, label, hint]) => (
           <label key={mode} className={styles['mode']}>
             <input
@@ -154,8 +171,8 @@ function ReplayChoice({ draft, onChange }: ReplayChoiceProps) {
         ))}
       </fieldset>
       <TextField
-        label="Events per second"
-        hint="1 to 1000. The webhook’s own rate limit applies as well."
+        label={t`Events per second`}
+        hint={t`1 to 1000. The webhook’s own rate limit applies as well.`}
         inputMode="numeric"
         value={draft.rate}
         onChange={(event) => onChange({ rate: event.target.value })}

@@ -1,8 +1,9 @@
+import { t } from '@lingui/core/macro';
 /** The ranges to choose from. */
 export const RANGES: readonly (readonly [label: string, ms: number])[] = [
-  ['the last hour', 3_600_000],
-  ['the last 24 hours', 86_400_000],
-  ['the last 7 days', 604_800_000],
+  [t`the last hour`, 3_600_000],
+  [t`the last 24 hours`, 86_400_000],
+  [t`the last 7 days`, 604_800_000],
 ];
 
 /** A time as an `<input type="datetime-local">` has it: in the viewer's zone, to the minute. */

@@ -1,9 +1,12 @@
-import { useMemo, useState } from 'react';
-import { useLocation } from 'wouter';
-import type { Delivery, DeliveryStatus } from '../../api/delivery-queries';
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
+import { useMemo } from 'react';
+import { useLocation, useSearchParams } from 'wouter';
+import type { Delivery } from '../../api/delivery-queries';
 import {
   hasEnded,
   type Replay,
+  type ReplayResult,
   type ReplayWithResults,
   useCancelReplay,
   useReplayDeliveries,
@@ -20,17 +23,16 @@ import { Progress } from '../../components/progress';
 import { Section } from '../../components/section';
 import { Skeleton } from '../../components/skeleton';
 import { Time } from '../../components/time';
+import { formatCount } from '../../language/formats';
 import { useCan } from '../../session/session-context';
 import { ChangesIfAny } from '../audit-log/changes-section';
 import { deliveryColumns } from '../deliveries/delivery-columns';
 import { nameOf } from '../deliveries/webhook-names';
-import { statuses } from '../deliveries/words';
 import lead from '../delivery/story.module.css';
 import { PageHeader } from '../page-header';
-import { formatCount } from '../webhooks/health-figures';
 import styles from './replay.module.css';
 import { ReplayStatus } from './replay-status';
-import { progressText, resultsText, toneOf } from './replay-texts';
+import { progressText, ReplayResults, toneOf } from './replay-texts';
 
 interface ReplayPageProps {
   readonly params: Readonly<Record<string, string>>;
@@ -41,7 +43,7 @@ export function ReplayPage({ params: { id = '' } }: ReplayPageProps) {
   const { data: replay, error, refetch } = useReplayResults(id);
   return (
     <>
-      {replay ? <Head replay={replay} /> : <PageHeader title="Replay" parent={WEBHOOKS} />}
+      {replay ? <Head replay={replay} /> : <PageHeader title={t`Replay`} parent={WEBHOOKS} />}
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!replay && !error && <Skeleton lines={6} />}
       {replay && <HowFar replay={replay} />}
@@ -51,13 +53,13 @@ export function ReplayPage({ params: { id = '' } }: ReplayPageProps) {
   );
 }
 
-const WEBHOOKS = { href: '/webhooks', label: 'Webhooks' };
+const WEBHOOKS = { href: '/webhooks', label: t`Webhooks` };
 
 function Head({ replay }: { readonly replay: Replay }) {
   const { data: webhook } = useWebhook(replay.webhook_id);
-  const parent = { href: `/webhooks/${replay.webhook_id}`, label: webhook ? nameOf(webhook) : 'Webhook' };
+  const parent = { href: `/webhooks/${replay.webhook_id}`, label: webhook ? nameOf(webhook) : t`Webhook` };
   return (
-    <PageHeader title="Replay" parent={parent} state={<ReplayStatus replay={replay} />}>
+    <PageHeader title={t`Replay`} parent={parent} state={<ReplayStatus replay={replay} />}>
       {!hasEnded(replay) && <Cancel id={replay.id} />}
     </PageHeader>
   );
@@ -69,7 +71,7 @@ function Cancel({ id }: { readonly id: string }) {
   if (!mayReplay) return null;
   return (
     <Button kind="danger" isBusy={cancel.isPending} onClick={() => cancel.mutate()}>
-      Cancel
+      <Trans>Cancel</Trans>
     </Button>
   );
 }
@@ -77,31 +79,36 @@ function Cancel({ id }: { readonly id: string }) {
 function HowFar({ replay }: { readonly replay: ReplayWithResults }) {
   const { id, status, mode, since, until, rate, found, enqueued, erased, ended_at: finishedAt } = replay;
   const done = replay.dry_run ? found : enqueued;
+  const [perSecond, left] = [formatCount(rate), formatCount(erased)];
   return (
     <>
       <output className={`${lead['lead']} ${lead[toneOf(replay)]}`}>
-        {replay.results && replay.results.counted > 0 && <p>{resultsText(replay.results, enqueued)}</p>}
+        {replay.results && replay.results.counted > 0 && (
+          <p>
+            <ReplayResults replay={replay} results={replay.results} />
+          </p>
+        )}
         <p>{progressText(replay)}</p>
         {replay.error && <p>{replay.error}</p>}
       </output>
       <div className={styles['form']}>
         <Progress
-          label="Events put onto the queue"
+          label={t`Events put onto the queue`}
           done={done}
           of={status === 'counting' ? undefined : found}
         />
         <Facts
           facts={{
-            Id: <code>{id}</code>,
-            Range: (
+            [t`Id`]: <code>{id}</code>,
+            [t`Range`]: (
               <>
                 <Time at={since} /> – <Time at={until} />
               </>
             ),
-            Events: MODES[mode],
-            Rate: `${formatCount(rate)} per second`,
-            'Left out': erased > 0 ? `${formatCount(erased)}, whose payload was erased` : undefined,
-            Ended: finishedAt ? <Time at={finishedAt} /> : undefined,
+            [t`Events`]: MODES[mode],
+            [t`Rate`]: t`${perSecond} per second`,
+            [t`Left out`]: erased > 0 ? t`${left}, whose payload was erased` : undefined,
+            [t`Ended`]: finishedAt ? <Time at={finishedAt} /> : undefined,
           }}
         />
       </div>
@@ -110,33 +117,38 @@ function HowFar({ replay }: { readonly replay: ReplayWithResults }) {
 }
 
 const MODES: Readonly<Record<Replay['mode'], string>> = {
-  failed: 'those whose delivery failed',
-  missing: 'those without a delivery to this webhook',
-  all: 'all of its types',
+  failed: t`those whose delivery failed`,
+  missing: t`those without a delivery to this webhook`,
+  all: t`all of its types`,
 };
 
-const STATUSES = Object.entries(statuses) as readonly (readonly [
-  DeliveryStatus,
-  readonly [string, unknown],
-])[];
+const RESULTS: readonly (readonly [ReplayResult, label: string])[] = [
+  ['delivered', t`Arrived`],
+  ['failed', t`Failed`],
+  ['pending', t`Under way or held`],
+  ['cancelled', t`Cancelled`],
+];
 
 function ReplayDeliveries({ replay }: { readonly replay: ReplayWithResults }) {
   const { webhook_id: webhookId } = replay;
   const [, navigate] = useLocation();
-  const [status, setStatus] = useState<DeliveryStatus>();
-  const pages = useReplayDeliveries(replay, status);
+  const [search, setSearch] = useSearchParams();
+  const result = RESULTS.find(([each]) => each === search.get('result'))?.[0];
+  const pages = useReplayDeliveries(replay, result);
   const columns = useMemo(() => deliveryColumns({ webhook_id: webhookId }, new Map()), [webhookId]);
   return (
     <Section
-      title="Its deliveries"
+      title={t`Its deliveries`}
       actions={
         <SelectField
-          label="Status"
-          value={status ?? ''}
-          onChange={({ target }) => setStatus(STATUSES.find(([each]) => each === target.value)?.[0])}
+          label={t`Result`}
+          value={result ?? ''}
+          onChange={({ target }) => setSearch(target.value === '' ? {} : { result: target.value })}
         >
-          <option value="">All</option>
-          {STATUSES.map(([each, [label]]) => (
+          <option value="">
+            <Trans>All</Trans>
+          </option>
+          {RESULTS.map(([each, label]) => (
             <option key={each} value={each}>
               {label}
             </option>
@@ -145,14 +157,14 @@ function ReplayDeliveries({ replay }: { readonly replay: ReplayWithResults }) {
       }
     >
       <PagedTable
-        label="Its deliveries"
+        label={t`Its deliveries`}
         columns={columns}
         pages={pages}
         rowId={idOf}
         onOpen={({ id: delivery }) => navigate(`/deliveries/${encodeURIComponent(delivery)}`)}
         empty={
-          <Empty title="No deliveries">
-            <p>{status ? 'None has this status.' : 'It has queued none.'}</p>
+          <Empty title={t`No deliveries`}>
+            <p>{result ? t`None has this result.` : t`It has queued none.`}</p>
           </Empty>
         }
       />

@@ -1,12 +1,13 @@
+import { t } from '@lingui/core/macro';
 import type { Replay } from '../../api/replay-queries';
 import { Badge, type Tone } from '../../components/badge';
 
 const STATUSES: Readonly<Record<Replay['status'], readonly [Tone, string]>> = {
-  counting: ['busy', 'Counting'],
-  running: ['busy', 'Running'],
-  done: ['good', 'Done'],
-  cancelled: ['neutral', 'Cancelled'],
-  failed: ['bad', 'Failed'],
+  counting: ['busy', t`Counting`],
+  running: ['busy', t`Running`],
+  done: ['good', t`Done`],
+  cancelled: ['neutral', t`Cancelled`],
+  failed: ['bad', t`Failed`],
 };
 
 export function ReplayStatus({ replay: { status } }: { readonly replay: Replay }) {

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useState } from 'react';
 import { useTemplates } from '../../api/transformation-queries';
 import { SelectField } from '../../components/field';
@@ -11,7 +13,7 @@ export function TemplateChoice({ onChoose }: { readonly onChoose: (code: string)
   return (
     <div className={styles['template']}>
       <SelectField
-        label="Begin with a template"
+        label={t`Begin with a template`}
         value={name}
         onChange={({ target }) => {
           setName(target.value);
@@ -19,7 +21,9 @@ export function TemplateChoice({ onChoose }: { readonly onChoose: (code: string)
           if (template) onChoose(template.code);
         }}
       >
-        <option value="">none</option>
+        <option value="">
+          <Trans>none</Trans>
+        </option>
         {templates.map(({ name: value, title }) => (
           <option key={value} value={value}>
             {title}
@@ -28,7 +32,7 @@ export function TemplateChoice({ onChoose }: { readonly onChoose: (code: string)
       </SelectField>
       {chosen && (
         <a href={chosen.form} target="_blank" rel="noreferrer">
-          Documentation of its format
+          <Trans>Documentation of its format</Trans>
         </a>
       )}
     </div>

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { lazy, Suspense, useState } from 'react';
 import { ProblemError } from '../../api/problem';
 import {
@@ -26,6 +28,7 @@ import { Versions } from './versions';
 // Larger than all the rest of the page, and of no use to those who may only look.
 const CodeEditor = lazy(async () => ({ default: (await import('./code-editor')).CodeEditor }));
 
+// untranslated: code
 const BEGINNING = `export default function (event) {
   return { body: { type: event.type, data: event.data } };
 }
@@ -44,8 +47,8 @@ export function TransformationPage({ params: { id = '' } }: TransformationPagePr
   return (
     <>
       <PageHeader
-        title="Transformation"
-        parent={{ href: `/webhooks/${id}`, label: webhook ? nameOf(webhook) : 'Webhook' }}
+        title={t`Transformation`}
+        parent={{ href: `/webhooks/${id}`, label: webhook ? nameOf(webhook) : t`Webhook` }}
         state={webhook && <TransformationState webhook={webhook} />}
       >
         {webhook && saved && <Switches webhook={webhook} saved={saved} />}
@@ -84,20 +87,24 @@ function Switches({ webhook, saved: { code } }: SwitchesProps) {
           mutate({ kind: 'put', code, enabled: !enabled }, { onError: ({ message }) => toasts.fail(message) })
         }
       >
-        {enabled ? 'Switch off' : 'Switch on'}
+        {enabled ? t`Switch off` : t`Switch on`}
       </Button>
-      <Button onClick={() => setIsRemoving(true)}>Remove</Button>
+      <Button onClick={() => setIsRemoving(true)}>
+        <Trans>Remove</Trans>
+      </Button>
       <ConfirmDialog
         isOpen={isRemoving}
         isDangerous
-        title="Remove the transformation?"
-        confirmLabel="Remove"
+        title={t`Remove the transformation?`}
+        confirmLabel={t`Remove`}
         isBusy={isPending}
         error={error}
         onConfirm={() => mutate({ kind: 'remove' }, { onSuccess: close })}
         onClose={close}
       >
-        <p>The webhook gets events unchanged again. The versions stay, and can be restored.</p>
+        <p>
+          <Trans>The webhook gets events unchanged again. The versions stay, and can be restored.</Trans>
+        </p>
       </ConfirmDialog>
     </>
   );
@@ -120,7 +127,7 @@ function Workbench({ webhook, saved }: WorkbenchProps) {
   };
   return (
     <>
-      <Section title="Code">
+      <Section title={t`Code`}>
         <DraftNotice draft={draft} />
         {mayChange ? (
           <Editing
@@ -134,9 +141,11 @@ function Workbench({ webhook, saved }: WorkbenchProps) {
             onSaved={draft.discard}
           />
         ) : saved ? (
-          <CodeBlock text={saved.code} label="Code" />
+          <CodeBlock text={saved.code} label={t`Code`} />
         ) : (
-          <p>The webhook has no transformation: it gets events unchanged.</p>
+          <p>
+            <Trans>The webhook has no transformation: it gets events unchanged.</Trans>
+          </p>
         )}
       </Section>
       {(mayChange || saved) && <TryPanel webhook={webhook} code={code} onFault={setFault} />}
@@ -163,13 +172,19 @@ function Editing({ webhook, saved, code, isChanged, faultyLine, onWrite, onFault
   const toasts = useToasts();
   const saving = useChangeTransformation(webhook.id);
   const enabled = webhook.transformation?.enabled ?? true;
+  const former = saved?.version;
   const save = () =>
     saving.mutate(
       { kind: 'put', code, enabled },
       {
         onSuccess: (now) => {
           onSaved();
-          toasts.show(`Version ${now?.version} is saved${enabled ? ' and in use' : ', and switched off'}.`);
+          const version = now?.version ?? '';
+          toasts.show(
+            enabled
+              ? t`Version ${version} is saved and in use.`
+              : t`Version ${version} is saved, and switched off.`,
+          );
         },
         onError: (error) => onFault(faultIn(error)),
       },
@@ -179,23 +194,27 @@ function Editing({ webhook, saved, code, isChanged, faultyLine, onWrite, onFault
       <TemplateChoice onChoose={onWrite} />
       <Suspense fallback={<div className={styles['editor']} aria-busy="true" />}>
         <CodeEditor
-          label="Code of the transformation"
+          label={t`Code of the transformation`}
           code={code}
           faultyLine={faultyLine}
           onChange={onWrite}
         />
       </Suspense>
       <p className={styles['hint']}>
-        Tab indents. To leave the editor by keyboard, press Escape, then Tab. Everybody who may see the
-        webhook can read the code: do not put secrets into it.
+        <Trans>
+          Tab indents. To leave the editor by keyboard, press Escape, then Tab. Everybody who may see the
+          webhook can read the code: do not put secrets into it.
+        </Trans>
       </p>
       {saving.error && <Problem error={saving.error} />}
       <div className={styles['buttons']}>
         <Button kind="primary" disabled={!isChanged} isBusy={saving.isPending} onClick={save}>
-          {saved ? 'Save a new version' : 'Save'}
+          {saved ? t`Save a new version` : t`Save`}
         </Button>
         {saved && isChanged && (
-          <Button onClick={() => onWrite(saved.code)}>Back to version {saved.version}</Button>
+          <Button onClick={() => onWrite(saved.code)}>
+            <Trans>Back to version {former}</Trans>
+          </Button>
         )}
       </div>
     </div>

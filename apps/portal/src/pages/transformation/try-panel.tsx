@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useState } from 'react';
 import { useEvents } from '../../api/event-queries';
 import { useEventTypes } from '../../api/event-type-queries';
@@ -10,6 +12,7 @@ import { SelectField } from '../../components/field';
 import { isJson, prettyJson } from '../../components/json-text';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
+import { formatNumber, formatTime } from '../../language/formats';
 import { EVERY_EVENT, isWithin } from '../webhook-form/event-choice';
 import styles from './transformation.module.css';
 
@@ -32,38 +35,38 @@ export function TryPanel({ webhook, code, onFault }: TryPanelProps) {
   const { data: types = [] } = useEventTypes();
   const events = useLastEvents(webhook.events);
   const asked = types.filter(({ name }) => isAskedFor(name, webhook.events));
-  const choices = [...events.map(({ id }) => `event ${id}`), ...asked.map(({ name }) => `type ${name}`)];
+  const choices = [...events.map(({ id }) => `event:${id}`), ...asked.map(({ name }) => `type:${name}`)];
   const [chosen, setChosen] = useState<string>();
   const on = chosen ?? choices[0];
   const trial = useTryTransformation(webhook.id);
   const run = () => {
-    const [kind, value = ''] = on?.split(' ') ?? [];
+    const [kind, value = ''] = on?.split(':') ?? [];
     const source = kind === 'event' ? { event_id: value } : { event_type: value };
     trial.mutate({ code, ...source }, { onSuccess: ({ error }) => onFault(error ?? undefined) });
   };
   return (
-    <Section title="Try it">
+    <Section title={t`Try it`}>
       <div className={styles['try']}>
-        <SelectField label="On" value={on ?? ''} onChange={({ target }) => setChosen(target.value)}>
+        <SelectField label={t`On`} value={on ?? ''} onChange={({ target }) => setChosen(target.value)}>
           {events.length > 0 && (
-            <optgroup label="The last events of its types">
+            <optgroup label={t`The last events of its types`}>
               {events.map(({ id, type, created_at: at }) => (
-                <option key={id} value={`event ${id}`}>
-                  {type}, {new Date(at).toLocaleString()}
+                <option key={id} value={`event:${id}`}>
+                  {type}, {formatTime(new Date(at))}
                 </option>
               ))}
             </optgroup>
           )}
-          <optgroup label="Examples">
+          <optgroup label={t`Examples`}>
             {asked.map(({ name }) => (
-              <option key={name} value={`type ${name}`}>
+              <option key={name} value={`type:${name}`}>
                 {name}
               </option>
             ))}
           </optgroup>
         </SelectField>
         <Button disabled={on === undefined} isBusy={trial.isPending} onClick={run}>
-          Try
+          <Trans>Try</Trans>
         </Button>
       </div>
       {trial.error && <Problem error={trial.error} />}
@@ -83,38 +86,43 @@ function isAskedFor(type: string, filters: readonly string[]): boolean {
 }
 
 const OUTCOMES: Readonly<Record<Tried['outcome'], readonly ['good' | 'neutral' | 'bad', string]>> = {
-  made: ['good', 'This would be sent'],
-  cancelled: ['neutral', 'Nothing would be sent: the code cancels it'],
-  failed: ['bad', 'The code fails'],
+  made: ['good', t`This would be sent`],
+  cancelled: ['neutral', t`Nothing would be sent: the code cancels it`],
+  failed: ['bad', t`The code fails`],
 };
+
+function placeText(line: number, column: number | null): string {
+  return column === null ? t`Line ${line}:` : t`Line ${line}, column ${column}:`;
+}
 
 function Result({ tried }: { readonly tried: Tried }) {
   const { outcome, body, headers, error, logs, duration_ms: took } = tried;
   const [tone, text] = OUTCOMES[outcome];
+  const duration = formatNumber(took);
   return (
     <div className={styles['result']}>
       <p className={styles['verdict']}>
         <Badge tone={tone}>{text}</Badge>
-        <span>{took.toLocaleString(undefined, { maximumFractionDigits: 1 })} ms of processor time</span>
+        <span>
+          <Trans>{duration} ms of processor time</Trans>
+        </span>
       </p>
       {error && (
         <p className={styles['fault']}>
-          {error.line !== null && (
-            <strong>{`Line ${error.line}${error.column === null ? '' : `, column ${error.column}`}: `}</strong>
-          )}
+          {error.line !== null && <strong>{`${placeText(error.line, error.column)} `}</strong>}
           {error.message}
         </p>
       )}
-      {body !== null && <CodeBlock text={isJson(body) ? prettyJson(body) : body} label="Body" />}
+      {body !== null && <CodeBlock text={isJson(body) ? prettyJson(body) : body} label={t`Body`} />}
       {headers && Object.keys(headers).length > 0 && (
         <CodeBlock
           text={Object.entries(headers)
             .map(([name, value]) => `${name}: ${value}`)
             .join('\n')}
-          label="Added headers"
+          label={t`Added headers`}
         />
       )}
-      {logs.length > 0 && <CodeBlock text={logs.join('\n')} label="Printed by console.log" />}
+      {logs.length > 0 && <CodeBlock text={logs.join('\n')} label={t`Printed by console.log`} />}
     </div>
   );
 }

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useState } from 'react';
 import {
   type TransformationVersion,
@@ -35,50 +37,64 @@ export function Versions({ webhookId, inForce, code, onRestored }: VersionsProps
       {
         onSuccess: (now) => {
           onRestored();
-          toasts.show(`The code of version ${version} is in use as version ${now?.version}.`);
+          const newVersion = now?.version ?? '';
+          toasts.show(t`The code of version ${version} is in use as version ${newVersion}.`);
         },
         onError: ({ message }) => toasts.fail(message),
       },
     );
   return (
-    <Section title="Versions">
+    <Section title={t`Versions`}>
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {versions?.length === 0 && (
-        <p>There is none yet. The latest 20 versions are kept, with their authors.</p>
+        <p>
+          <Trans>There is none yet. The latest 20 versions are kept, with their authors.</Trans>
+        </p>
       )}
       <ul className={styles['versions']}>
-        {versions?.map((one) => (
-          <li key={one.version}>
-            <div className={styles['version']}>
-              <strong>Version {one.version}</strong>
-              <span>
-                <Time at={one.saved_at} form="short" /> by <code>{one.saved_by}</code>
-              </span>
-              {one.version === inForce && <Badge tone="good">in force</Badge>}
-              <span className={styles['versionButtons']}>
-                <Button
-                  size="small"
-                  aria-expanded={shown === one.version}
-                  aria-label={`Compare version ${one.version}`}
-                  onClick={() => setShown(shown === one.version ? undefined : one.version)}
-                >
-                  Compare
-                </Button>
-                {mayChange && one.version !== inForce && (
+        {versions?.map((one) => {
+          const { version, saved_by: author } = one;
+          return (
+            <li key={version}>
+              <div className={styles['version']}>
+                <strong>
+                  <Trans>Version {version}</Trans>
+                </strong>
+                <span>
+                  <Trans>
+                    <Time at={one.saved_at} form="short" /> by <code>{author}</code>
+                  </Trans>
+                </span>
+                {version === inForce && (
+                  <Badge tone="good">
+                    <Trans>in force</Trans>
+                  </Badge>
+                )}
+                <span className={styles['versionButtons']}>
                   <Button
                     size="small"
-                    isBusy={isPending}
-                    aria-label={`Go back to version ${one.version}`}
-                    onClick={() => restore(one)}
+                    aria-expanded={shown === version}
+                    aria-label={t`Compare version ${version}`}
+                    onClick={() => setShown(shown === version ? undefined : version)}
                   >
-                    Go back
+                    <Trans>Compare</Trans>
                   </Button>
-                )}
-              </span>
-            </div>
-            {shown === one.version && <Difference version={one} code={code} />}
-          </li>
-        ))}
+                  {mayChange && version !== inForce && (
+                    <Button
+                      size="small"
+                      isBusy={isPending}
+                      aria-label={t`Go back to version ${version}`}
+                      onClick={() => restore(one)}
+                    >
+                      <Trans>Go back</Trans>
+                    </Button>
+                  )}
+                </span>
+              </div>
+              {shown === version && <Difference version={one} code={code} />}
+            </li>
+          );
+        })}
       </ul>
     </Section>
   );
@@ -87,16 +103,22 @@ export function Versions({ webhookId, inForce, code, onRestored }: VersionsProps
 const MARKS: Readonly<Record<DiffLine['kind'], string>> = { same: ' ', removed: '−', added: '+' };
 
 /** From that version to the code in the editor. */
-function Difference({ version, code }: { readonly version: TransformationVersion; readonly code: string }) {
-  const lines = diffLines(version.code, code);
+function Difference({
+  version: { version, code: former },
+  code,
+}: {
+  readonly version: TransformationVersion;
+  readonly code: string;
+}) {
+  const lines = diffLines(former, code);
   const isSame = lines.every(({ kind }) => kind === 'same');
   return (
     <>
       <p className={styles['hint']}>
-        {isSame ? 'The code above is the same.' : 'From it (−) to the code above (+):'}
+        {isSame ? t`The code above is the same.` : t`From it (−) to the code above (+):`}
       </p>
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls has to be reachable by the tab key */}
-      <section tabIndex={0} aria-label={`Version ${version.version}, compared`} className={styles['diff']}>
+      <section tabIndex={0} aria-label={t`Version ${version}, compared`} className={styles['diff']}>
         <pre>
           {lines.map(({ kind, text }, index) => (
             <span key={index} className={styles[kind]}>

@@ -5,6 +5,8 @@ import {
   type SettingPart,
   settingsBut,
 } from '@hookferry/core/domain/endpoint-settings';
+import { plural, t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { type ReactNode, useState } from 'react';
 import type { ValidationError } from '../../api/problem';
 import { SelectField, TextField } from '../../components/field';
@@ -14,6 +16,7 @@ import { AuthField } from './auth-field';
 import { type Draft, emptyDraft } from './draft';
 import { faultAt } from './fault-at';
 import { PairsField } from './pairs-field';
+import { wordsOf } from './setting-words';
 import styles from './webhook-form.module.css';
 
 interface AdvancedSettingsProps {
@@ -24,23 +27,32 @@ interface AdvancedSettingsProps {
   readonly onChange: (part: Partial<Draft>) => void;
 }
 
-type Group = 'Delivery' | 'Signing' | 'Format' | 'Batches' | 'Sign-in at the receiver' | 'Names and notes';
+type Group = 'delivery' | 'signing' | 'format' | 'batches' | 'auth' | 'notes';
+
+const GROUP_NAMES: Readonly<Record<Group, string>> = {
+  delivery: t`Delivery`,
+  signing: t`Signing`,
+  format: t`Format`,
+  batches: t`Batches`,
+  auth: t`Sign-in at the receiver`,
+  notes: t`Names and notes`,
+};
 
 /** TypeScript says when there is a new setting. */
 const GROUPS: Readonly<Record<Exclude<SettingName, 'description'>, Group>> = {
-  timeout_ms: 'Delivery',
-  retry_schedule: 'Delivery',
-  rate_limit: 'Delivery',
-  max_concurrency: 'Delivery',
-  ordering: 'Delivery',
-  coalesce: 'Delivery',
-  while_disabled: 'Delivery',
-  signing: 'Signing',
-  format: 'Format',
-  cloudevents: 'Format',
-  batch: 'Batches',
-  rate_limit_unit: 'Batches',
-  uid: 'Names and notes',
+  timeout_ms: 'delivery',
+  retry_schedule: 'delivery',
+  rate_limit: 'delivery',
+  max_concurrency: 'delivery',
+  ordering: 'delivery',
+  coalesce: 'delivery',
+  while_disabled: 'delivery',
+  signing: 'signing',
+  format: 'format',
+  cloudevents: 'format',
+  batch: 'batches',
+  rate_limit_unit: 'batches',
+  uid: 'notes',
 };
 
 const SETTINGS = settingsBut('description');
@@ -50,16 +62,18 @@ export function AdvancedSettings(props: AdvancedSettingsProps) {
   const { draft, initial, validationErrors, onChange } = props;
   return (
     <fieldset className={styles['groups']}>
-      <legend>Advanced settings</legend>
-      <SettingGroup {...props} name="Delivery" />
-      <SettingGroup {...props} name="Signing" />
-      <SettingGroup {...props} name="Format" />
-      <SettingGroup {...props} name="Batches" />
+      <legend>
+        <Trans>Advanced settings</Trans>
+      </legend>
+      <SettingGroup {...props} name="delivery" />
+      <SettingGroup {...props} name="signing" />
+      <SettingGroup {...props} name="format" />
+      <SettingGroup {...props} name="batches" />
       <SettingGroup
         {...props}
-        name="Sign-in at the receiver"
+        name="auth"
         others={['auth', 'headers']}
-        set={[...authSet(draft), ...countSet(draft.headers.length, 'header')]}
+        set={[...authSet(draft), ...headersSet(draft)]}
       >
         <AuthField
           auth={draft.auth}
@@ -68,24 +82,21 @@ export function AdvancedSettings(props: AdvancedSettingsProps) {
           onChange={(auth) => onChange({ auth })}
         />
         <PairsField
-          legend="Headers"
-          hint="Sent with each request. Their values are never shown again: *** keeps the stored value."
-          one="header"
+          legend={t`Headers`}
+          hint={t`Sent with each request. Their values are never shown again: *** keeps the stored value.`}
+          addLabel={t`Add a header`}
+          removeLabel={(name) => t`Remove the header ${name}`}
           pairs={draft.headers}
           error={faultAt(validationErrors, '/headers')}
           onChange={(headers) => onChange({ headers })}
         />
       </SettingGroup>
-      <SettingGroup
-        {...props}
-        name="Names and notes"
-        others={['metadata']}
-        set={countSet(draft.metadata.length, 'note')}
-      >
+      <SettingGroup {...props} name="notes" others={['metadata']} set={notesSet(draft)}>
         <PairsField
-          legend="Metadata"
-          hint="Notes of your own."
-          one="note"
+          legend={t`Metadata`}
+          hint={t`Notes of your own.`}
+          addLabel={t`Add a note`}
+          removeLabel={(name) => t`Remove the note ${name}`}
           pairs={draft.metadata}
           error={faultAt(validationErrors, '/metadata')}
           onChange={(metadata) => onChange({ metadata })}
@@ -128,13 +139,13 @@ function SettingGroup({
       onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}
     >
       <summary>
-        {name} {summary !== '' && <span className={styles['set']}>{summary}</span>}
+        {GROUP_NAMES[name]} {summary !== '' && <span className={styles['set']}>{summary}</span>}
       </summary>
       <div className={styles['fields']}>
         {parts.map((part) => (
           <SettingField
             key={part.name}
-            setting={part.setting}
+            part={part}
             value={draft[camelCase(part.name)]}
             error={faultOfPart(validationErrors, part.path)}
             onChange={(value) => onChange({ [camelCase(part.name)]: value })}
@@ -147,21 +158,25 @@ function SettingGroup({
 }
 
 /** "Time-out: 30 seconds"; nothing for a setting that is as usual. */
-function settingSet({ name, setting: { field } }: SettingPart, draft: Draft): readonly string[] {
+function settingSet({ name }: SettingPart, draft: Draft): readonly string[] {
   const value = draft[camelCase(name)];
-  if (!field || value === emptyDraft[camelCase(name)]) return [];
-  const { unit } = field;
-  const shown = field.options?.[value] ?? (unit ? `${shownIn(unit, value)} ${unit.name}` : value);
-  return [`${field.label}: ${shown}`];
+  const words = wordsOf(name);
+  if (!words || value === emptyDraft[camelCase(name)]) return [];
+  const { label, unit, options } = words;
+  const shown = options?.[value] ?? (unit ? unit.shown(shownIn(unit, value)) : value);
+  return [t`${label}: ${shown}`];
 }
 
 function authSet({ auth: { type } }: Draft): readonly string[] {
   return AUTH_CHOICES.filter(([choice]) => choice !== '' && choice === type).map(([, label]) => label);
 }
 
-function countSet(count: number, one: string): readonly string[] {
-  if (count === 0) return [];
-  return [count === 1 ? `1 ${one}` : `${count} ${one}s`];
+function headersSet({ headers: { length } }: Draft): readonly string[] {
+  return length === 0 ? [] : [plural(length, { one: '# header', other: '# headers' })];
+}
+
+function notesSet({ metadata: { length } }: Draft): readonly string[] {
+  return length === 0 ? [] : [plural(length, { one: '# note', other: '# notes' })];
 }
 
 /** The fault of a setting, or of its group. */
@@ -174,33 +189,39 @@ function faultOfPart(
 }
 
 interface SettingFieldProps {
-  readonly setting: SettingPart['setting'];
+  readonly part: SettingPart;
   readonly value: string;
   readonly error: string | undefined;
   readonly onChange: (value: string) => void;
 }
 
-function SettingField({ setting, value, error, onChange }: SettingFieldProps) {
-  const { kind, field } = setting;
-  if (!field) return null;
-  const { options, unit, ...labels } = field;
+function SettingField({ part: { name, setting }, value, error, onChange }: SettingFieldProps) {
+  const words = wordsOf(name);
+  if (!words) return null;
+  const { options, unit, label, hint } = words;
+  const labels = { label, hint };
   if (options) {
     return (
       <SelectField {...labels} value={value} error={error} onChange={(event) => onChange(event.target.value)}>
-        {value === '' && <option value="">As the account has it</option>}
-        {Object.entries(options).map(([choice, label]) => (
+        {value === '' && (
+          <option value="">
+            <Trans>As the account has it</Trans>
+          </option>
+        )}
+        {Object.entries(options).map(([choice, word]) => (
           <option key={choice} value={choice}>
-            {label}
+            {word}
           </option>
         ))}
       </SelectField>
     );
   }
-  if (unit && kind === 'number') {
-    const { least, most } = setting;
-    const isWithin = Number(value) >= least && Number(value) <= most;
+  if (unit && setting.kind === 'number') {
+    const isWithin = Number(value) >= setting.least && Number(value) <= setting.most;
+    const [least, most] = [setting.least / unit.factor, setting.most / unit.factor];
+    const unitName = unit.name;
     // The service's own words are about its own unit.
-    const range = `must be a number from ${least / unit.factor} to ${most / unit.factor} ${unit.name}`;
+    const range = t`must be a number from ${least} to ${most} ${unitName}`;
     return (
       <QuantityField
         {...labels}
@@ -214,7 +235,7 @@ function SettingField({ setting, value, error, onChange }: SettingFieldProps) {
   return (
     <TextField
       {...labels}
-      {...(kind === 'number' && { inputMode: 'numeric' })}
+      {...(setting.kind === 'number' && { inputMode: 'numeric' })}
       value={value}
       error={error}
       onChange={(event) => onChange(event.target.value)}

@@ -6,8 +6,10 @@ import {
   authMembersOf,
   authTypes,
 } from '@hookferry/core/domain/receiver-auth/kinds';
+import { t } from '@lingui/core/macro';
 import type { ValidationError } from '../../api/problem';
 import type { NewWebhook, Webhook } from '../../api/webhook-queries';
+import { authWordsOf } from './auth-words';
 
 type Auth = NonNullable<Webhook['auth']>;
 type NewAuth = NonNullable<NewWebhook['auth']>;
@@ -31,8 +33,8 @@ function isFetched(type: AuthType): boolean {
 }
 
 export const AUTH_CHOICES: readonly (readonly [type: AuthDraft['type'], label: string])[] = [
-  ['', 'Only the signature'],
-  ...offered.map((type) => [type, authKindOf(type).choice] as const),
+  ['', t`Only the signature`],
+  ...offered.map((type) => [type, authWordsOf(type).choice] as const),
 ];
 
 export function authDraftOf(auth: Auth | null): AuthDraft {
@@ -67,7 +69,7 @@ function withoutSecrets(members: AuthDraft['members']): AuthDraft['members'] {
 /** The members that the form asks for, of credentials the chosen one. */
 export function askedMembers({ type, credential }: AuthDraft): ReturnType<typeof authMembersOf> {
   if (type === '') return [];
-  return authMembersOf(type).filter(([name, member]) => !member.credential || name === credential);
+  return authMembersOf(type).filter(([name, member]) => !member.isCredential || name === credential);
 }
 
 /** The `auth` of a request; an unchanged secret is left out. */
@@ -100,5 +102,5 @@ export function faultsOfAuth(draft: AuthDraft, before: AuthDraft): readonly Vali
   return askedMembers(draft)
     .filter(([, { isOptional, isSecret }]) => !(isOptional || (isSecret && keepsSecret)))
     .filter(([name]) => (draft.members[name] ?? '').trim() === '')
-    .map(([name]) => ({ pointer: `/auth/${name}`, detail: 'is required' }));
+    .map(([name]) => ({ pointer: `/auth/${name}`, detail: t`is required` }));
 }

@@ -1,9 +1,12 @@
 import type { AuthMember } from '@hookferry/core/domain/receiver-auth/kind';
-import { authCredentialsOf, authKindOf } from '@hookferry/core/domain/receiver-auth/kinds';
+import { authCredentialsOf } from '@hookferry/core/domain/receiver-auth/kinds';
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { Fragment } from 'react';
 import type { ValidationError } from '../../api/problem';
 import { SelectField, TextAreaField, TextField } from '../../components/field';
 import { AUTH_CHOICES, type AuthDraft, askedMembers, withCredential, withType } from './auth-draft';
+import { authWordsOf } from './auth-words';
 import { faultAt } from './fault-at';
 import styles from './webhook-form.module.css';
 
@@ -15,16 +18,18 @@ interface AuthFieldProps {
   readonly onChange: (auth: AuthDraft) => void;
 }
 
-const STAYS = 'Empty: no change. It is never shown again.';
+const STAYS = t`Empty: no change. It is never shown again.`;
 
 /** The kind of `auth`, and the fields of that kind. */
 export function AuthField({ auth, hasSecret, validationErrors, onChange }: AuthFieldProps) {
   return (
     <fieldset className={styles['pairs']}>
-      <legend>Authentication at the receiver</legend>
+      <legend>
+        <Trans>Authentication at the receiver</Trans>
+      </legend>
       <SelectField
-        label="Requests carry"
-        hint="In the header Authorization, in addition to the signature."
+        label={t`Requests carry`}
+        hint={t`In the header Authorization, in addition to the signature.`}
         value={auth.type}
         onChange={(event) => onChange(withType(auth, event.target.value as AuthDraft['type']))}
       >
@@ -36,9 +41,10 @@ export function AuthField({ auth, hasSecret, validationErrors, onChange }: AuthF
       </SelectField>
       {askedMembers(auth).map(([name, member]) => (
         <Fragment key={name}>
-          {member.credential && <CredentialField auth={auth} onChange={onChange} />}
+          {member.isCredential && <CredentialField auth={auth} onChange={onChange} />}
           <MemberField
-            member={member}
+            kind={member.kind}
+            words={auth.type === '' ? undefined : authWordsOf(auth.type).members[name]}
             isKept={hasSecret && member.isSecret === true}
             value={auth.members[name] ?? ''}
             error={faultAt(validationErrors, `/auth/${name}`)}
@@ -54,16 +60,17 @@ export function AuthField({ auth, hasSecret, validationErrors, onChange }: AuthF
 function CredentialField({ auth, onChange }: Pick<AuthFieldProps, 'auth' | 'onChange'>) {
   const { type } = auth;
   if (type === '') return null;
+  const words = authWordsOf(type);
   return (
     <SelectField
-      label={authKindOf(type).credential?.field.label ?? ''}
-      hint={authKindOf(type).credential?.field.hint ?? ''}
+      label={words.credential?.label ?? ''}
+      hint={words.credential?.hint ?? ''}
       value={auth.credential}
       onChange={(event) => onChange(withCredential(auth, event.target.value))}
     >
-      {authCredentialsOf(type).map(([name, { credential }]) => (
+      {authCredentialsOf(type).map(([name]) => (
         <option key={name} value={name}>
-          {credential}
+          {words.members[name]?.choice}
         </option>
       ))}
     </SelectField>
@@ -71,15 +78,16 @@ function CredentialField({ auth, onChange }: Pick<AuthFieldProps, 'auth' | 'onCh
 }
 
 interface MemberFieldProps {
-  readonly member: AuthMember;
+  readonly kind: AuthMember['kind'];
+  readonly words: { readonly label: string; readonly hint: string } | undefined;
   readonly isKept: boolean;
   readonly value: string;
   readonly error: string | undefined;
   readonly onChange: (value: string) => void;
 }
 
-function MemberField({ member: { kind, field }, isKept, value, error, onChange }: MemberFieldProps) {
-  const labels = { label: field.label, hint: isKept ? STAYS : field.hint };
+function MemberField({ kind, words, isKept, value, error, onChange }: MemberFieldProps) {
+  const labels = { label: words?.label ?? '', hint: isKept ? STAYS : words?.hint };
   if (kind === 'private_key') {
     return (
       <TextAreaField

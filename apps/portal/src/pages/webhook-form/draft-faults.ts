@@ -1,4 +1,5 @@
 import { checkEndpointDraft } from '@hookferry/core/endpoints/endpoint-options';
+import { t } from '@lingui/core/macro';
 import type { ValidationError } from '../../api/problem';
 import { type AuthDraft, faultsOfAuth } from './auth-draft';
 import { bodyOf, type Draft, MASK } from './draft';
@@ -21,7 +22,7 @@ export function faultsOfDraft(
   ];
 }
 
-const GIVE_AGAIN = 'must be given again or removed: the URL changes, and your link may not see its value';
+const GIVE_AGAIN = t`must be given again or removed: the URL changes, and your link may not see its value`;
 
 /** The service refuses to take secrets along to another URL for who may not see them. */
 function faultsOfMoving({ url, headers }: Draft, keptFor = url): readonly ValidationError[] {
@@ -42,7 +43,7 @@ function faultsOfMembers(draft: Draft): readonly ValidationError[] {
   if (isJson(draft.filter)) return validationErrors;
   return [
     ...validationErrors.filter(({ pointer }) => pointer !== '/filter'),
-    { pointer: '/filter', detail: 'must be JSON' },
+    { pointer: '/filter', detail: t`must be JSON` },
   ];
 }
 

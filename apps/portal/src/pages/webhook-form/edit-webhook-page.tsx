@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useLocation } from 'wouter';
 import { type ReadWebhook, useUpdateWebhook, useWebhook } from '../../api/webhook-queries';
 import { ButtonLink } from '../../components/button-link';
@@ -27,8 +29,8 @@ export function EditWebhookPage({ params: { id = '' } }: EditWebhookPageProps) {
   return (
     <>
       <PageHeader
-        title="Edit webhook"
-        parent={{ href: `/webhooks/${id}`, label: webhook ? nameOf(webhook) : 'Webhook' }}
+        title={t`Edit webhook`}
+        parent={{ href: `/webhooks/${id}`, label: webhook ? nameOf(webhook) : t`Webhook` }}
       />
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!webhook && !error && <Skeleton lines={10} />}
@@ -62,7 +64,7 @@ function EditForm({ webhook, readAgain }: EditFormProps) {
     update.mutate(change, {
       onSuccess: ({ warnings }) => {
         kept.forget();
-        toasts.show('The webhook was changed.');
+        toasts.show(t`The webhook was changed.`);
         if (warnings.length === 0) go(page);
       },
     });
@@ -72,14 +74,14 @@ function EditForm({ webhook, readAgain }: EditFormProps) {
     if (!now) return;
     update.reset();
     kept.change({ webhook: now, draft: rebaseDraft(draft, before, draftOf(now)) });
-    toasts.show('This is the webhook as it is now, with your changes.');
+    toasts.show(t`This is the webhook as it is now, with your changes.`);
   };
   if (update.data && update.data.warnings.length > 0) {
     return (
       <>
         <Warnings warnings={update.data.warnings} />
         <ButtonLink href={page} kind="primary">
-          Go to the webhook
+          <Trans>Go to the webhook</Trans>
         </ButtonLink>
       </>
     );
@@ -93,7 +95,7 @@ function EditForm({ webhook, readAgain }: EditFormProps) {
         initial={before}
         draft={draft}
         onChange={(changed) => kept.change({ webhook: opened, draft: changed })}
-        submitLabel="Save"
+        submitLabel={t`Save`}
         cancelHref={page}
         isBusy={update.isPending}
         error={update.error}

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useState } from 'react';
 import { type EventType, useEventTypes } from '../../api/event-type-queries';
 import { TextField } from '../../components/field';
@@ -21,20 +23,22 @@ export function EventPicker({ filters, error, onChange }: EventPickerProps) {
   const found = types && matching(types, search);
   return (
     <fieldset className={styles['events']}>
-      <legend>Events</legend>
+      <legend>
+        <Trans>Events</Trans>
+      </legend>
       <label className={styles['choice']}>
         <input type="radio" name="events" checked={isEvery} onChange={() => onChange([EVERY_EVENT])} />
-        Every event, also of types that are added later
+        <Trans>Every event, also of types that are added later</Trans>
       </label>
       <label className={styles['choice']}>
         <input type="radio" name="events" checked={!isEvery} onChange={() => onChange([])} />
-        Chosen events
+        <Trans>Chosen events</Trans>
       </label>
       {problem && <Problem error={problem} onRetry={() => void refetch()} />}
       {!isEvery && !types && !problem && <Skeleton lines={6} />}
       {!isEvery && types && types.length > FEW && (
         <TextField
-          label="Search types"
+          label={t`Search types`}
           type="search"
           autoComplete="off"
           value={search}
@@ -54,7 +58,7 @@ export function EventPicker({ filters, error, onChange }: EventPickerProps) {
         ))}
       {!isEvery && found && (
         <p aria-live="polite" className={styles['hint']}>
-          {found.length === 0 && 'No type has this in its name or description.'}
+          {found.length === 0 && t`No type has this in its name or description.`}
         </p>
       )}
       {error && (
@@ -98,7 +102,9 @@ function Group({ group: { filter, types }, filters, search, onChange }: GroupPro
         className={styles['group']}
         open={search !== '' || types.some(({ name }) => filters.includes(name))}
       >
-        <summary>Events about your webhooks</summary>
+        <summary>
+          <Trans>Events about your webhooks</Trans>
+        </summary>
         {choices}
       </details>
     );
@@ -112,7 +118,7 @@ function Group({ group: { filter, types }, filters, search, onChange }: GroupPro
           onChange={({ target }) => onChange(withChoice(filters, filter, target.checked))}
         />
         <span>
-          <code>{filter}</code> all of them, also those that are added later
+          <code>{filter}</code> {t`all of them, also those that are added later`}
         </span>
       </label>
       {choices}
@@ -145,11 +151,13 @@ function Choice({
         />
         <span>
           <code>{name}</code>
-          {deprecated && ' (deprecated)'} <TextWithCode text={description} />
+          {deprecated && ` ${t`(deprecated)`}`} <TextWithCode text={description} />
         </span>
       </label>
       <details className={styles['example']}>
-        <summary>Example</summary>
+        <summary>
+          <Trans>Example</Trans>
+        </summary>
         <pre>{JSON.stringify(example, null, 2)}</pre>
       </details>
     </div>

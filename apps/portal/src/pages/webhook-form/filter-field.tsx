@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { TextAreaField } from '../../components/field';
 import { TryFilter } from './try-filter';
 
@@ -16,8 +17,8 @@ export function FilterField({ filter, events, error, onChange }: FilterFieldProp
   return (
     <>
       <TextAreaField
-        label="Filter"
-        hint={`Only events whose data match this filter are sent, such as ${EXAMPLE}. Empty: all of them.`}
+        label={t`Filter`}
+        hint={t`Only events whose data match this filter are sent, such as ${EXAMPLE}. Empty: all of them.`}
         value={filter}
         error={error}
         rows={4}

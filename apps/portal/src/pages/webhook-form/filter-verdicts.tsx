@@ -1,4 +1,6 @@
 import type { components } from '@hookferry/client';
+import { t } from '@lingui/core/macro';
+import { Plural, Trans } from '@lingui/react/macro';
 import { Badge } from '../../components/badge';
 import styles from './webhook-form.module.css';
 
@@ -8,10 +10,17 @@ type Condition = components['schemas']['FilterCondition'];
 
 /** The result of trying a filter: the events that pass, and the reasons. */
 export function FilterVerdicts({ tried: { tried: count, matched, results } }: { readonly tried: Tried }) {
-  if (count === 0) return <p>There was no such event yet.</p>;
+  if (count === 0)
+    return (
+      <p>
+        <Trans>There was no such event yet.</Trans>
+      </p>
+    );
   return (
     <>
-      <p>{`${matched} of ${count} events pass.`}</p>
+      <p>
+        <Plural value={count} one={`${matched} of # event passes.`} other={`${matched} of # events pass.`} />
+      </p>
       <ul className={styles['verdicts']}>
         {results.map((result, index) => (
           <li key={result.event_id ?? index}>
@@ -31,9 +40,21 @@ function Verdict({
   return (
     <>
       <p className={styles['verdict']}>
-        {matches === null && <Badge tone="neutral">Erased</Badge>}
-        {matches === true && <Badge tone="good">Sent</Badge>}
-        {matches === false && <Badge tone="neutral">Left out</Badge>}
+        {matches === null && (
+          <Badge tone="neutral">
+            <Trans>Erased</Trans>
+          </Badge>
+        )}
+        {matches === true && (
+          <Badge tone="good">
+            <Trans>Sent</Trans>
+          </Badge>
+        )}
+        {matches === false && (
+          <Badge tone="neutral">
+            <Trans>Left out</Trans>
+          </Badge>
+        )}
         <code>{type}</code> {id && <code>{id}</code>}
       </p>
       {matches === false && (
@@ -49,6 +70,8 @@ function Verdict({
 }
 
 function inWords({ path, operator, expected, found }: Condition): string {
-  const there = found === undefined ? 'is not there' : `is ${JSON.stringify(found)}`;
-  return `${path} ${there}, asked for: ${operator} ${JSON.stringify(expected)}`;
+  const [value, wanted] = [JSON.stringify(found), JSON.stringify(expected)];
+  return found === undefined
+    ? t`${path} is not there, asked for: ${operator} ${wanted}`
+    : t`${path} is ${value}, asked for: ${operator} ${wanted}`;
 }

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { lazy, Suspense } from 'react';
 import { useContacts } from '../../api/contact-queries';
 import { type CreatedWebhook, useCreateWebhook } from '../../api/webhook-queries';
@@ -21,7 +23,7 @@ const VerificationSnippets = lazy(async () => {
   return { default: loaded.VerificationSnippets };
 });
 
-const parent = { href: '/webhooks', label: 'Webhooks' };
+const parent = { href: '/webhooks', label: t`Webhooks` };
 
 export function NewWebhookPage() {
   const creation = useCreateWebhook();
@@ -29,13 +31,13 @@ export function NewWebhookPage() {
   if (creation.data) return <Created webhook={creation.data} />;
   return (
     <>
-      <PageHeader title="New webhook" parent={parent} />
+      <PageHeader title={t`New webhook`} parent={parent} />
       <DraftNotice draft={draft} />
       <WebhookForm
         initial={emptyDraft}
         draft={draft.value}
         onChange={draft.change}
-        submitLabel="Create webhook"
+        submitLabel={t`Create webhook`}
         cancelHref="/webhooks"
         isBusy={creation.isPending}
         error={creation.error}
@@ -55,15 +57,19 @@ function Created({ webhook }: CreatedProps) {
   const { data: contacts } = useContacts();
   return (
     <>
-      <PageHeader title="Webhook created" parent={parent}>
+      <PageHeader title={t`Webhook created`} parent={parent}>
         <ButtonLink href={`/webhooks/${webhook.id}`} kind="primary">
-          Go to the webhook
+          <Trans>Go to the webhook</Trans>
         </ButtonLink>
       </PageHeader>
       <Warnings warnings={webhook.warnings} />
       <Key webhook={webhook} />
-      <Section title="Verify its requests">
-        <p>Your receiver calls this with the raw body, the headers and the key, before it reads anything.</p>
+      <Section title={t`Verify its requests`}>
+        <p>
+          <Trans>
+            Your receiver calls this with the raw body, the headers and the key, before it reads anything.
+          </Trans>
+        </p>
         <Suspense fallback={<Skeleton lines={8} />}>
           <VerificationSnippets />
         </Suspense>
@@ -78,31 +84,37 @@ function Created({ webhook }: CreatedProps) {
 function Key({ webhook: { secret, public_key: publicKey } }: CreatedProps) {
   const maySeeAgain = useCan('secrets');
   return (
-    <Section title={secret === null ? 'Public key' : 'Signing secret'}>
+    <Section title={secret === null ? t`Public key` : t`Signing secret`}>
       {secret !== null && (
         <>
           <p>
-            Its requests are signed with this secret. Give it only to the receiver.{' '}
+            <Trans>Its requests are signed with this secret. Give it only to the receiver.</Trans>{' '}
             {maySeeAgain ? (
-              'The page of the webhook shows it again.'
+              t`The page of the webhook shows it again.`
             ) : (
               <strong>
-                Copy it now: it is shown once, and your link does not allow you to see it again.
+                <Trans>
+                  Copy it now: it is shown once, and your link does not allow you to see it again.
+                </Trans>
               </strong>
             )}
           </p>
           <p className={styles['secret']}>
             <code>{secret}</code>
-            <CopyButton text={secret} label="Copy the secret" />
+            <CopyButton text={secret} label={t`Copy the secret`} />
           </p>
         </>
       )}
       {publicKey !== null && (
         <>
-          <p>Its requests are signed with a private key. The receiver verifies them with the public key.</p>
+          <p>
+            <Trans>
+              Its requests are signed with a private key. The receiver verifies them with the public key.
+            </Trans>
+          </p>
           <p className={styles['secret']}>
             <code>{publicKey}</code>
-            <CopyButton text={publicKey} label="Copy the public key" />
+            <CopyButton text={publicKey} label={t`Copy the public key`} />
           </p>
         </>
       )}

@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useRef } from 'react';
 import { Button } from '../../components/button';
 import { TextField } from '../../components/field';
@@ -7,15 +9,16 @@ import styles from './webhook-form.module.css';
 interface PairsFieldProps {
   readonly legend: string;
   readonly hint: string;
-  /** The name of one pair, such as "header". */
-  readonly one: string;
+  readonly addLabel: string;
+  /** @param name of the pair */
+  readonly removeLabel: (name: string) => string;
   readonly pairs: readonly Pair[];
   readonly error: string | undefined;
   readonly onChange: (pairs: readonly Pair[]) => void;
 }
 
 /** Names with a value each, as many as are wanted. */
-export function PairsField({ legend, hint, one, pairs, error, onChange }: PairsFieldProps) {
+export function PairsField({ legend, hint, addLabel, removeLabel, pairs, error, onChange }: PairsFieldProps) {
   const nextKey = useRef(pairs.length);
   const change = (key: number, part: Partial<Pair>) =>
     onChange(pairs.map((pair) => (pair.key === key ? { ...pair, ...part } : pair)));
@@ -30,20 +33,20 @@ export function PairsField({ legend, hint, one, pairs, error, onChange }: PairsF
       {pairs.map(({ key, name, value }) => (
         <div key={key} className={styles['pair']}>
           <TextField
-            label="Name"
+            label={t`Name`}
             value={name}
             onChange={(event) => change(key, { name: event.target.value })}
           />
           <TextField
-            label="Value"
+            label={t`Value`}
             value={value}
             onChange={(event) => change(key, { value: event.target.value })}
           />
           <Button
-            aria-label={`Remove the ${one} ${name}`}
+            aria-label={removeLabel(name)}
             onClick={() => onChange(pairs.filter((pair) => pair.key !== key))}
           >
-            Remove
+            <Trans>Remove</Trans>
           </Button>
         </div>
       ))}
@@ -53,7 +56,9 @@ export function PairsField({ legend, hint, one, pairs, error, onChange }: PairsF
         </p>
       )}
       <div>
-        <Button size="small" onClick={add}>{`Add a ${one}`}</Button>
+        <Button size="small" onClick={add}>
+          {addLabel}
+        </Button>
       </div>
     </fieldset>
   );

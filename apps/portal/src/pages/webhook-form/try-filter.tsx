@@ -1,4 +1,6 @@
 import type { components } from '@hookferry/client';
+import { t } from '@lingui/core/macro';
+import { Plural, Trans } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useApi } from '../../api/api-context';
@@ -38,16 +40,18 @@ export function TryFilter({ filter, events }: TryFilterProps) {
   return (
     <div className={styles['trial']}>
       <div className={styles['trialHead']}>
-        <SelectField label="Try it on" value={on} onChange={(event) => setOn(event.target.value)}>
-          <option value={PAST}>the last {LAST} events</option>
+        <SelectField label={t`Try it on`} value={on} onChange={(event) => setOn(event.target.value)}>
+          <option value={PAST}>
+            <Plural value={LAST} one="the last event" other="the last # events" />
+          </option>
           {types.map(({ name }: EventType) => (
             <option key={name} value={name}>
-              the example of {name}
+              <Trans>the example of {name}</Trans>
             </option>
           ))}
         </SelectField>
         <Button isBusy={trial.isPending} onClick={run}>
-          Try
+          <Trans>Try</Trans>
         </Button>
       </div>
       {trial.error && <Problem error={trial.error} />}

@@ -1,4 +1,5 @@
 import type { components } from '@hookferry/client';
+import { Trans } from '@lingui/react/macro';
 
 interface WarningsProps {
   readonly warnings: readonly components['schemas']['WebhookWarning'][];
@@ -9,7 +10,9 @@ export function Warnings({ warnings }: WarningsProps) {
   if (warnings.length === 0) return null;
   return (
     <div role="alert">
-      <p>It is saved, but its filter may not do what you mean:</p>
+      <p>
+        <Trans>It is saved, but its filter may not do what you mean:</Trans>
+      </p>
       <ul>
         {warnings.map(({ pointer, detail }) => (
           <li key={pointer + detail}>{detail}</li>

@@ -1,4 +1,6 @@
 import { camelCase } from '@hookferry/core/domain/endpoint-settings';
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { type FormEvent, useState } from 'react';
 import { ProblemError, type ValidationError } from '../../api/problem';
 import { Button } from '../../components/button';
@@ -10,7 +12,7 @@ import { type Draft, emptyDraft } from './draft';
 import { EventPicker } from './event-picker';
 import { faultAt } from './fault-at';
 import { FilterField } from './filter-field';
-import { SourceAddresses } from './source-addresses';
+import { UrlHint } from './url-hint';
 import { useDraftChecks } from './use-draft-checks';
 import styles from './webhook-form.module.css';
 
@@ -57,12 +59,7 @@ export function WebhookForm(props: WebhookFormProps) {
     <form className={styles['form']} noValidate onSubmit={submit}>
       <TextField
         label="URL"
-        hint={
-          <>
-            Where events are sent to, by POST
-            <SourceAddresses />
-          </>
-        }
+        hint={<UrlHint />}
         type="url"
         autoComplete="off"
         placeholder="https://example.com/webhooks"
@@ -71,8 +68,8 @@ export function WebhookForm(props: WebhookFormProps) {
         onChange={(event) => change({ url: event.target.value })}
       />
       <TextField
-        label="Description"
-        hint="A name for people. Lists show it in place of the URL."
+        label={t`Description`}
+        hint={t`A name for people. Lists show it in place of the URL.`}
         value={draft.description}
         error={faultAt(shown, '/description')}
         onChange={(event) => change({ description: event.target.value })}
@@ -92,7 +89,7 @@ export function WebhookForm(props: WebhookFormProps) {
       {error && refused === draft && (
         <Problem
           error={error}
-          retryLabel="Load it as it is now"
+          retryLabel={t`Load it as it is now`}
           onRetry={isConflict(error) ? onReload : undefined}
         />
       )}
@@ -101,7 +98,7 @@ export function WebhookForm(props: WebhookFormProps) {
           {submitLabel}
         </Button>
         <ButtonLink href={cancelHref} onClick={props.onCancel}>
-          Cancel
+          <Trans>Cancel</Trans>
         </ButtonLink>
       </div>
     </form>

@@ -1,4 +1,6 @@
 import type { components } from '@hookferry/client';
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useApi } from '../../api/api-context';
@@ -7,10 +9,10 @@ import { ConfirmDialog } from '../../components/confirm-dialog';
 import { SelectField } from '../../components/field';
 
 const OVERLAPS: readonly (readonly [seconds: number, label: string])[] = [
-  [86_400, 'for a day'],
-  [3_600, 'for an hour'],
-  [604_800, 'for a week'],
-  [0, 'no longer: it has leaked'],
+  [86_400, t`for a day`],
+  [3_600, t`for an hour`],
+  [604_800, t`for a week`],
+  [0, t`no longer: it has leaked`],
 ];
 
 interface RotateDialogProps {
@@ -33,17 +35,19 @@ export function RotateDialog({ webhookId, isOpen, onRotated, onClose }: RotateDi
   return (
     <ConfirmDialog
       isOpen={isOpen}
-      title="Rotate the secret?"
-      confirmLabel="Rotate"
+      title={t`Rotate the secret?`}
+      confirmLabel={t`Rotate`}
       isDangerous={overlap === 0}
       isBusy={rotation.isPending}
       error={rotation.error}
       onConfirm={() => rotation.mutate()}
       onClose={onClose}
     >
-      <p>A new secret signs from now on. This cannot be undone.</p>
+      <p>
+        <Trans>A new secret signs from now on. This cannot be undone.</Trans>
+      </p>
       <SelectField
-        label="The former secret also signs"
+        label={t`The former secret also signs`}
         value={overlap}
         onChange={(event) => setOverlap(Number(event.target.value))}
       >

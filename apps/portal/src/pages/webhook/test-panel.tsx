@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
@@ -11,9 +13,9 @@ import { SelectField } from '../../components/field';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
 import { Time } from '../../components/time';
+import { formatMs } from '../../language/formats';
 import { responseOf } from '../deliveries/response-of';
 import { isSubscribed } from '../webhook-form/event-choice';
-import { formatMs } from '../webhooks/health-figures';
 import styles from './webhook-page.module.css';
 
 // Whatever the webhook subscribes to first.
@@ -29,7 +31,7 @@ interface TestedWebhook {
 export function TestPanel({ webhook }: { readonly webhook: TestedWebhook }) {
   const [deliveryId, setDeliveryId] = useState<string>();
   return (
-    <Section title="Test">
+    <Section title={t`Test`}>
       <SendTest webhook={webhook} onSent={setDeliveryId} />
       {deliveryId !== undefined && <TestResult deliveryId={deliveryId} />}
     </Section>
@@ -58,13 +60,15 @@ export function SendTest({ webhook: { id, events }, onSent }: SendTestProps) {
   return (
     <>
       <div className={styles['test']}>
-        <SelectField label="Example of" value={type} onChange={(event) => setType(event.target.value)}>
-          <option value={ANY}>the first type that it subscribes to</option>
-          <Types label="It subscribes to" types={subscribed} />
-          <Types label="Others" types={others} />
+        <SelectField label={t`Example of`} value={type} onChange={(event) => setType(event.target.value)}>
+          <option value={ANY}>
+            <Trans>the first type that it subscribes to</Trans>
+          </option>
+          <Types label={t`It subscribes to`} types={subscribed} />
+          <Types label={t`Others`} types={others} />
         </SelectField>
         <Button isBusy={sending.isPending} onClick={() => sending.mutate()}>
-          Send test event
+          <Trans>Send test event</Trans>
         </Button>
       </div>
       {sending.error && <Problem error={sending.error} />}
@@ -90,8 +94,10 @@ export function TestResult({ deliveryId: id }: { readonly deliveryId: string }) 
   return (
     <>
       <output className={styles['result']}>
-        {last ? <Result attempt={last} nextAt={delivery?.next_attempt_at ?? null} /> : 'It is being sent.'}
-        <Link href={`/deliveries/${id}`}>See the request and the response</Link>
+        {last ? <Result attempt={last} nextAt={delivery?.next_attempt_at ?? null} /> : t`It is being sent.`}
+        <Link href={`/deliveries/${id}`}>
+          <Trans>See the request and the response</Trans>
+        </Link>
       </output>
       {last?.response_body && <pre className={styles['response']}>{last.response_body}</pre>}
     </>
@@ -101,14 +107,19 @@ export function TestResult({ deliveryId: id }: { readonly deliveryId: string }) 
 function Result({ attempt, nextAt }: { readonly attempt: Attempt; readonly nextAt: string | null }) {
   const { outcome, response_status: status, duration_ms: durationMs } = attempt;
   const isGood = outcome === 'delivered';
-  const response = responseOf({ last_outcome: outcome, last_response_status: status });
+  const [response, duration] = [
+    responseOf({ last_outcome: outcome, last_response_status: status }) ?? '',
+    formatMs(durationMs),
+  ];
   return (
     <>
-      <Badge tone={isGood ? 'good' : 'bad'}>{isGood ? 'Accepted' : 'Failed'}</Badge>
-      <span>{`${response} in ${formatMs(durationMs)}`}</span>
+      <Badge tone={isGood ? 'good' : 'bad'}>{isGood ? t`Accepted` : t`Failed`}</Badge>
+      <span>{t`${response} in ${duration}`}</span>
       {nextAt !== null && (
         <span>
-          It is sent again <Time at={nextAt} />.
+          <Trans>
+            It is sent again <Time at={nextAt} />.
+          </Trans>
         </span>
       )}
     </>

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import type { ReadWebhook } from '../../api/webhook-queries';
 import { ButtonLink } from '../../components/button-link';
 import { Section } from '../../components/section';
@@ -12,10 +13,10 @@ export function TransformationPanel({ webhook }: { readonly webhook: ReadWebhook
   if (transformation === undefined && !mayChange) return null;
   return (
     <Section
-      title="Transformation"
+      title={t`Transformation`}
       actions={
         <ButtonLink href={`/webhooks/${id}/transformation`}>
-          {transformation ? 'Code and versions' : 'Write code'}
+          {transformation ? t`Code and versions` : t`Write code`}
         </ButtonLink>
       }
     >
@@ -23,9 +24,9 @@ export function TransformationPanel({ webhook }: { readonly webhook: ReadWebhook
         <TransformationState webhook={webhook} />
         {transformation
           ? transformation.enabled
-            ? 'Its code makes the body of each request.'
-            : 'The webhook gets events unchanged.'
-          : 'The webhook gets events unchanged. Code can give them another format, such as a message for Slack.'}
+            ? t`Its code makes the body of each request.`
+            : t`The webhook gets events unchanged.`
+          : t`The webhook gets events unchanged. Code can give them another format, such as a message for Slack.`}
       </p>
     </Section>
   );

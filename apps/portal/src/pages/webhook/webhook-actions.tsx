@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import {
@@ -11,8 +13,8 @@ import { Button } from '../../components/button';
 import { ButtonLink } from '../../components/button-link';
 import { ConfirmDialog } from '../../components/confirm-dialog';
 import { useToasts } from '../../components/toasts';
+import { formatCount } from '../../language/formats';
 import { useCan } from '../../session/session-context';
-import { formatCount } from '../webhooks/health-figures';
 
 /** The actions on a webhook that the session may take. */
 export function WebhookActions({ webhook }: { readonly webhook: WebhookWithHealth }) {
@@ -20,13 +22,17 @@ export function WebhookActions({ webhook }: { readonly webhook: WebhookWithHealt
   const mayReplay = useCan('redeliver');
   return (
     <>
-      {mayReplay && <ButtonLink href={`/webhooks/${webhook.id}/replay`}>Replay…</ButtonLink>}
+      {mayReplay && (
+        <ButtonLink href={`/webhooks/${webhook.id}/replay`}>
+          <Trans>Replay…</Trans>
+        </ButtonLink>
+      )}
       {mayChange && (
         <ButtonLink
           href={`/webhooks/${webhook.id}/edit`}
           kind={webhook.status === 'disabled' ? 'plain' : 'primary'}
         >
-          Edit
+          <Trans>Edit</Trans>
         </ButtonLink>
       )}
       {mayChange && <Switch webhook={webhook} />}
@@ -43,68 +49,76 @@ function Switch({ webhook: { id, status, while_disabled: whileDisabled } }: { re
   const change = useSwitchWebhook(id);
   const enable = () =>
     change.mutate('enable', {
-      onSuccess: () => toasts.show('Enabled: held deliveries are sent now.'),
+      onSuccess: () => toasts.show(t`Enabled: held deliveries are sent now.`),
       onError: ({ message }) => toasts.fail(message),
     });
   const disable = () =>
     change.mutate('disable', {
       onSuccess: () => {
         setIsAsking(false);
-        const what = whileDisabled === 'discard' ? 'discarded' : 'held';
-        toasts.show(`Disabled: deliveries are ${what}.`, { label: 'Undo', run: enable });
+        const text =
+          whileDisabled === 'discard'
+            ? t`Disabled: deliveries are discarded.`
+            : t`Disabled: deliveries are held.`;
+        toasts.show(text, { label: t`Undo`, run: enable });
       },
     });
   if (status === 'disabled') {
     return (
       <Button kind="primary" isBusy={change.isPending} onClick={enable}>
-        Enable
+        <Trans>Enable</Trans>
       </Button>
     );
   }
   return (
     <>
       <Button isBusy={change.isPending} onClick={() => setIsAsking(true)}>
-        Disable
+        <Trans>Disable</Trans>
       </Button>
       <ConfirmDialog
         isOpen={isAsking}
-        title="Disable this webhook?"
-        confirmLabel="Disable"
+        title={t`Disable this webhook?`}
+        confirmLabel={t`Disable`}
         isBusy={change.isPending}
         error={change.error}
         onConfirm={disable}
         onClose={() => setIsAsking(false)}
       >
-        <p>{`Nothing is sent any more. ${MEANWHILE[whileDisabled]}`}</p>
+        <p>
+          <Trans>Nothing is sent any more.</Trans> {MEANWHILE[whileDisabled]}
+        </p>
       </ConfirmDialog>
     </>
   );
 }
 
 const MEANWHILE: Readonly<Record<Webhook['while_disabled'], string>> = {
-  hold: 'Deliveries are held, and sent when the webhook is enabled again.',
-  discard:
-    'Deliveries that become due are discarded, as its settings say: they are not sent when the webhook is enabled again.',
+  hold: t`Deliveries are held, and sent when the webhook is enabled again.`,
+  discard: t`Deliveries that become due are discarded, as its settings say: they are not sent when the webhook is enabled again.`,
 };
 
 function Discarding({ webhook: { id, health } }: { readonly webhook: WebhookWithHealth }) {
   const [isAsking, setIsAsking] = useState(false);
   const toasts = useToasts();
   const discarding = useDiscardHeld(id);
+  const held = formatCount(health.held);
   const discard = () =>
     discarding.mutate(undefined, {
       onSuccess: ({ discarded }) => {
         setIsAsking(false);
-        toasts.show(`Held deliveries that are being discarded: ${formatCount(discarded)}`);
+        const count = formatCount(discarded);
+        toasts.show(t`Held deliveries that are being discarded: ${count}`);
       },
     });
   return (
     <>
-      <Button onClick={() => setIsAsking(true)}>Discard held…</Button>
+      <Button onClick={() => setIsAsking(true)}>
+        <Trans>Discard held…</Trans>
+      </Button>
       <ConfirmDialog
         isOpen={isAsking}
-        title="Discard what is held?"
-        confirmLabel="Discard"
+        title={t`Discard what is held?`}
+        confirmLabel={t`Discard`}
         isDangerous
         isBusy={discarding.isPending}
         error={discarding.error}
@@ -112,7 +126,10 @@ function Discarding({ webhook: { id, health } }: { readonly webhook: WebhookWith
         onClose={() => setIsAsking(false)}
       >
         <p>
-          {`Deliveries held now: ${formatCount(health.held)}. They end as cancelled, and are not sent when the webhook is enabled. Later ones are not affected. A replay can send them, as long as their events are kept.`}
+          <Trans>
+            Deliveries held now: {held}. They end as cancelled, and are not sent when the webhook is enabled.
+            Later ones are not affected. A replay can send them, as long as their events are kept.
+          </Trans>
         </p>
       </ConfirmDialog>
     </>
@@ -127,19 +144,19 @@ function Deletion({ webhook: { id, url } }: { readonly webhook: Webhook }) {
   const remove = () =>
     deletion.mutate(undefined, {
       onSuccess: () => {
-        toasts.show('The webhook was deleted.');
+        toasts.show(t`The webhook was deleted.`);
         go('/webhooks');
       },
     });
   return (
     <>
       <Button kind="quiet" onClick={() => setIsAsking(true)}>
-        Delete
+        <Trans>Delete</Trans>
       </Button>
       <ConfirmDialog
         isOpen={isAsking}
-        title="Delete this webhook?"
-        confirmLabel="Delete"
+        title={t`Delete this webhook?`}
+        confirmLabel={t`Delete`}
         isDangerous
         isBusy={deletion.isPending}
         error={deletion.error}
@@ -147,8 +164,10 @@ function Deletion({ webhook: { id, url } }: { readonly webhook: Webhook }) {
         onClose={() => setIsAsking(false)}
       >
         <p>
-          <code>{url}</code> gets nothing any more, and what is pending for it is cancelled. This can’t be
-          taken back; to stop for a while, disable it.
+          <Trans>
+            <code>{url}</code> gets nothing any more, and what is pending for it is cancelled. This can’t be
+            taken back; to stop for a while, disable it.
+          </Trans>
         </p>
       </ConfirmDialog>
     </>

@@ -1,4 +1,5 @@
 import type { components } from '@hookferry/client';
+import { t } from '@lingui/core/macro';
 import { useMemo } from 'react';
 import { Section } from '../../components/section';
 import { DeliveryTable } from '../deliveries/delivery-table';
@@ -11,8 +12,8 @@ interface WebhookDeliveriesProps {
 export function WebhookDeliveries({ webhook: { id, filter } }: WebhookDeliveriesProps) {
   const filters = useMemo(() => ({ webhook_id: id }), [id]);
   return (
-    <Section title="Deliveries">
-      <DeliveryTable label="Deliveries" filters={filters} hint={hintFor(filter)} />
+    <Section title={t`Deliveries`}>
+      <DeliveryTable label={t`Deliveries`} filters={filters} hint={hintFor(filter)} />
     </Section>
   );
 }
@@ -20,6 +21,6 @@ export function WebhookDeliveries({ webhook: { id, filter } }: WebhookDeliveries
 /** Why there may be none. Nothing is recorded of events that a filter leaves out. */
 export function hintFor(filter: unknown): string {
   return filter == null
-    ? 'No event of its types was published since it was registered.'
-    : 'No event of its types was published since it was registered, or its filter let none pass. The page of each event says why it was not sent here.';
+    ? t`No event of its types was published since it was registered.`
+    : t`No event of its types was published since it was registered, or its filter let none pass. The page of each event says why it was not sent here.`;
 }

@@ -5,7 +5,8 @@ import {
   settingNames,
   valueAt,
 } from '@hookferry/core/domain/endpoint-settings';
-import { authKindOf } from '@hookferry/core/domain/receiver-auth/kinds';
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import type { WebhookWithHealth } from '../../api/webhook-queries';
@@ -13,7 +14,9 @@ import { CopyButton } from '../../components/copy-button';
 import { Facts } from '../../components/facts';
 import { shownIn } from '../../components/quantity-field';
 import { Time } from '../../components/time';
-import { formatCount } from '../webhooks/health-figures';
+import { formatCount } from '../../language/formats';
+import { authWordsOf } from '../webhook-form/auth-words';
+import { wordsOf } from '../webhook-form/setting-words';
 
 /** The settings that a webhook has. */
 export function WebhookFacts({ webhook }: { readonly webhook: WebhookWithHealth }) {
@@ -35,31 +38,31 @@ export function WebhookFacts({ webhook }: { readonly webhook: WebhookWithHealth 
     <Facts
       facts={{
         URL: <code>{url}</code>,
-        Description: description,
-        Id: (
+        [t`Description`]: description,
+        [t`Id`]: (
           <>
-            <code>{id}</code> <CopyButton text={id} label="Copy the id" />
+            <code>{id}</code> <CopyButton text={id} label={t`Copy the id`} />
           </>
         ),
-        'Own name': uid && <code>{uid}</code>,
-        Events: <Events filters={events} />,
-        Filter: filter && <code>{JSON.stringify(filter)}</code>,
+        [t`Own name`]: uid && <code>{uid}</code>,
+        [t`Events`]: <Events filters={events} />,
+        [t`Filter`]: filter && <code>{JSON.stringify(filter)}</code>,
         ...settingFacts(webhook),
-        'Public key': publicKey && (
+        [t`Public key`]: publicKey && (
           <>
-            <code>{publicKey}</code> <CopyButton text={publicKey} label="Copy the public key" />
+            <code>{publicKey}</code> <CopyButton text={publicKey} label={t`Copy the public key`} />
           </>
         ),
-        Headers: headers && Object.keys(headers).join(', '),
-        Authentication: auth && <code>{authKindOf(auth.type).fact(auth)}</code>,
-        Metadata:
+        [t`Headers`]: headers && Object.keys(headers).join(', '),
+        [t`Authentication`]: auth && <code>{authWordsOf(auth.type).fact(auth)}</code>,
+        [t`Metadata`]:
           metadata &&
           Object.entries(metadata)
             .map(([name, value]) => `${name}: ${value}`)
             .join(', '),
-        'Own authority': tls?.ca && describe(tls.ca),
-        'Client certificate': tls?.client_certificate && describe(tls.client_certificate),
-        Created: <Time at={createdAt} />,
+        [t`Own authority`]: tls?.ca && describe(tls.ca),
+        [t`Client certificate`]: tls?.client_certificate && describe(tls.client_certificate),
+        [t`Created`]: <Time at={createdAt} />,
       }}
     />
   );
@@ -67,25 +70,23 @@ export function WebhookFacts({ webhook }: { readonly webhook: WebhookWithHealth 
 
 function settingFacts(webhook: Pick<WebhookWithHealth, SettingName>) {
   const facts = partsOf(settingNames).flatMap((part) => {
-    const { fact } = part.setting;
+    const fact = wordsOf(part.name)?.fact;
     const text = textOf(part, valueAt(webhook, part.path));
-    return fact && text ? [[fact.label, fact.unit ? `${text} ${fact.unit}` : text]] : [];
+    return fact && text ? [[fact.label, fact.shown?.(text) ?? text]] : [];
   });
   return Object.fromEntries(facts) as Readonly<Record<string, string>>;
 }
 
-function textOf({ setting }: SettingPart, value: ReturnType<typeof valueAt>): string | undefined {
+function textOf({ name, setting }: SettingPart, value: ReturnType<typeof valueAt>): string | undefined {
+  const { options, unit } = wordsOf(name) ?? {};
   // One that is as usual says nothing.
-  if (setting.kind === 'choice')
-    return value === setting.choices[0] ? undefined : setting.field?.options?.[String(value)];
-  const { unit } = setting.field ?? {};
-  if (typeof value === 'number')
-    return unit ? `${shownIn(unit, String(value))} ${unit.name}` : formatCount(value);
+  if (setting.kind === 'choice') return value === setting.choices[0] ? undefined : options?.[String(value)];
+  if (typeof value === 'number') return unit ? unit.shown(shownIn(unit, String(value))) : formatCount(value);
   return typeof value === 'object' ? value.join(', ') : value?.toString();
 }
 
 function Events({ filters }: { readonly filters: readonly string[] }): ReactNode {
-  if (filters.includes('*')) return 'Every event, also of types that are added later';
+  if (filters.includes('*')) return t`Every event, also of types that are added later`;
   return filters.map((filter, index) => (
     <span key={filter}>
       {index > 0 && ', '}
@@ -96,8 +97,8 @@ function Events({ filters }: { readonly filters: readonly string[] }): ReactNode
 
 function describe({ subject, expires_at: until }: { readonly subject: string; readonly expires_at: string }) {
   return (
-    <>
+    <Trans>
       {subject}, until <Time at={until} />
-    </>
+    </Trans>
   );
 }

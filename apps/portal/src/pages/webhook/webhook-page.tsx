@@ -1,3 +1,5 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useChanges } from '../../api/audit-queries';
 import { useContacts } from '../../api/contact-queries';
 import { useReplays } from '../../api/replay-queries';
@@ -20,6 +22,7 @@ import { WebhookActions } from './webhook-actions';
 import { WebhookDeliveries } from './webhook-deliveries';
 import { WebhookFacts } from './webhook-facts';
 import { WebhookHealth } from './webhook-health';
+import { WebhookLead } from './webhook-lead';
 import styles from './webhook-page.module.css';
 import { WebhookReplays } from './webhook-replays';
 
@@ -35,11 +38,11 @@ export function WebhookPage({ params: { id = '' } }: WebhookPageProps) {
   const changes = useChanges(id, useCan('audit'));
   const mayChange = useCan('webhooks');
   const maySeeSecret = useCan('secrets');
-  const parent = { href: '/webhooks', label: 'Webhooks' };
+  const parent = { href: '/webhooks', label: t`Webhooks` };
   if (error && !webhook) {
     return (
       <>
-        <PageHeader title="Webhook" parent={parent} />
+        <PageHeader title={t`Webhook`} parent={parent} />
         <Problem error={error} onRetry={() => void refetch()} />
       </>
     );
@@ -47,19 +50,29 @@ export function WebhookPage({ params: { id = '' } }: WebhookPageProps) {
   return (
     <>
       <PageHeader
-        title={webhook ? nameOf(webhook) : 'Webhook'}
+        title={webhook ? nameOf(webhook) : t`Webhook`}
         parent={parent}
         state={webhook && <WebhookState webhook={webhook} />}
       >
-        {webhook && <ButtonLink href={`/overview?webhook=${id}`}>Charts</ButtonLink>}
+        {webhook && (
+          <ButtonLink href={`/overview?webhook=${id}`}>
+            <Trans>Charts</Trans>
+          </ButtonLink>
+        )}
         {webhook && <WebhookActions webhook={webhook} />}
       </PageHeader>
-      <div className={styles['columns']}>
-        <Section title="Settings">
-          {webhook ? <WebhookFacts webhook={webhook} /> : <Skeleton lines={8} />}
-        </Section>
-        {webhook && <WebhookHealth health={webhook.health} />}
-      </div>
+      {!webhook && <Skeleton lines={12} />}
+      {webhook && (
+        <>
+          <WebhookLead webhook={webhook} />
+          <div className={styles['columns']}>
+            <Section title={t`Settings`}>
+              <WebhookFacts webhook={webhook} />
+            </Section>
+            <WebhookHealth health={webhook.health} />
+          </div>
+        </>
+      )}
       {/* What is below would move when what is above it comes. */}
       {webhook && !areReplaysPending && !areContactsPending && !changes.isLoading && (
         <>

@@ -1,29 +1,31 @@
+import { t } from '@lingui/core/macro';
 import { Link } from 'wouter';
 import type { Replay } from '../../api/replay-queries';
 import { Section } from '../../components/section';
 import { Time } from '../../components/time';
+import { formatCount } from '../../language/formats';
 import { ReplayStatus } from '../replay/replay-status';
-import { formatCount } from '../webhooks/health-figures';
 import styles from './webhook-page.module.css';
 
 /** The last ones of a webhook. */
 export function WebhookReplays({ replays }: { readonly replays: readonly Replay[] }) {
   return (
-    <Section title="Last replays">
+    <Section title={t`Last replays`}>
       <ul className={styles['lines']}>
         {replays.map((replay) => (
           <li key={replay.id}>
             <ReplayStatus replay={replay} />
             <Link href={`/replays/${replay.id}`}>{replay.id}</Link>
-            <span>
-              {replay.dry_run
-                ? `counted ${formatCount(replay.found)}`
-                : `${formatCount(replay.enqueued)} of ${formatCount(replay.found)} sent`}
-            </span>
+            <span>{countText(replay)}</span>
             <Time at={replay.created_at} form="ago" />
           </li>
         ))}
       </ul>
     </Section>
   );
+}
+
+function countText({ dry_run: isDryRun, found, enqueued }: Replay): string {
+  const [all, sent] = [formatCount(found), formatCount(enqueued)];
+  return isDryRun ? t`counted ${all}` : t`${sent} of ${all} sent`;
 }

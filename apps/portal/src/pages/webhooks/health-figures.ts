@@ -1,10 +1,7 @@
 import type { Health } from '../../api/webhook-queries';
-import { formatSeconds } from '../operations/format';
+import { formatPercent } from '../../language/formats';
 
 type Hour = Health['hours'][number];
-
-const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 2 });
-const whole = new Intl.NumberFormat();
 
 /** Success of each hour from 0 to 1; null where nothing was sent. */
 export function rateOf({ successes, failures }: Hour): number | null {
@@ -14,15 +11,5 @@ export function rateOf({ successes, failures }: Hour): number | null {
 
 /** Cut, not rounded: 100 % is said only where nothing failed. */
 export function formatRate(rate: number | null): string {
-  return rate === null ? '–' : percent.format(Math.floor(rate * 10_000) / 10_000);
-}
-
-export function formatMs(ms: number | null): string {
-  if (ms === null) return '–';
-  if (ms < 1_000) return `${Math.round(ms)} ms`;
-  return ms < 100_000 ? `${(ms / 1_000).toFixed(1)} s` : formatSeconds(ms / 1_000);
-}
-
-export function formatCount(count: number): string {
-  return whole.format(count);
+  return rate === null ? '–' : formatPercent(Math.floor(rate * 10_000) / 10_000, 2);
 }

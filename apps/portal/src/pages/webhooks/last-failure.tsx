@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import { Link } from 'wouter';
 import type { Health } from '../../api/webhook-queries';
 import { Time } from '../../components/time';
@@ -11,7 +12,7 @@ interface LastFailureProps {
 /** When a webhook failed last, and how, with a link to that attempt. */
 export function LastFailure({ health, form = 'long' }: LastFailureProps) {
   const { last_failure: failure, last_failure_at: at } = health;
-  if (at === null) return 'never';
+  if (at === null) return t`never`;
   if (failure === null) return <Time at={at} form={form} />;
   const { outcome, response_status: status } = failure;
   return (

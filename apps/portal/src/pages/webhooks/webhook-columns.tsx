@@ -1,8 +1,10 @@
+import { t } from '@lingui/core/macro';
 import type { Health, ListedWebhook } from '../../api/webhook-queries';
 import type { Column } from '../../components/data-table';
 import { Sparkline } from '../../components/sparkline';
+import { formatCount, formatMs } from '../../language/formats';
 import { nameOf } from '../deliveries/webhook-names';
-import { formatCount, formatMs, formatRate, rateOf } from './health-figures';
+import { formatRate, rateOf } from './health-figures';
 import { LastFailure } from './last-failure';
 import { WebhookState } from './webhook-state';
 import styles from './webhooks-page.module.css';
@@ -10,7 +12,7 @@ import styles from './webhooks-page.module.css';
 export const webhookColumns: readonly Column<ListedWebhook>[] = [
   {
     id: 'url',
-    header: 'Webhook',
+    header: t`Webhook`,
     cell: ({ uid, url, description }) => {
       // A long address has no room beside it.
       const [name, more] = [description, uid, nameOf({ url, description: null })].filter(Boolean);
@@ -23,43 +25,46 @@ export const webhookColumns: readonly Column<ListedWebhook>[] = [
     },
     second: ({ health }) => health && healthText(health),
   },
-  { id: 'state', header: 'State', width: '11rem', cell: (webhook) => <WebhookState webhook={webhook} /> },
+  { id: 'state', header: t`State`, width: '11rem', cell: (webhook) => <WebhookState webhook={webhook} /> },
   {
     id: 'success',
-    header: 'Success, 24 h',
+    header: t`Success, 24 h`,
     width: '13rem',
     from: 'medium',
     cell: ({ health }) =>
       health && (
         <span className={styles['figure']}>
           <span className={styles['number']}>{formatRate(health.success_rate)}</span>
-          <Sparkline values={health.hours.map(rateOf)} most={1} tone="good" label="Success by the hour" />
+          <Sparkline values={health.hours.map(rateOf)} most={1} tone="good" label={t`Success by the hour`} />
         </span>
       ),
   },
   {
     id: 'p95',
-    header: 'p95, 24 h',
+    header: t`p95, 24 h`,
     width: '13rem',
     from: 'wide',
     cell: ({ health }) =>
       health && (
         <span className={styles['figure']}>
           <span className={styles['number']}>{formatMs(health.p95_ms)}</span>
-          <Sparkline values={health.hours.map(({ p95_ms }) => p95_ms)} label="95th percentile by the hour" />
+          <Sparkline
+            values={health.hours.map(({ p95_ms }) => p95_ms)}
+            label={t`95th percentile by the hour`}
+          />
         </span>
       ),
   },
   {
     id: 'failure',
-    header: 'Last failure',
+    header: t`Last failure`,
     width: '14rem',
     from: 'wide',
     cell: ({ health }) => health?.last_failure_at && <LastFailure health={health} form="ago" />,
   },
   {
     id: 'held',
-    header: 'Held',
+    header: t`Held`,
     width: '6rem',
     from: 'wide',
     cell: ({ health }) => health && formatCount(health.held),
@@ -68,5 +73,6 @@ export const webhookColumns: readonly Column<ListedWebhook>[] = [
 
 /** On phones, where the columns of health have no room. */
 function healthText({ success_rate: rate, held }: Health): string {
-  return `${formatRate(rate)} in 24 h${held > 0 ? ` · ${formatCount(held)} held` : ''}`;
+  const [success, count] = [formatRate(rate), formatCount(held)];
+  return held > 0 ? t`${success} in 24 h · ${count} held` : t`${success} in 24 h`;
 }

@@ -1,3 +1,4 @@
+import { t } from '@lingui/core/macro';
 import type { Webhook } from '../../api/webhook-queries';
 import { Badge, type Tone } from '../../components/badge';
 
@@ -10,18 +11,18 @@ interface WebhookStateProps {
 }
 
 const DISABLED: Readonly<Record<NonNullable<Webhook['disabled_reason']>, string>> = {
-  client: 'Disabled',
-  gone: 'Disabled: responded with 410',
-  receiver: 'Disabled by its receiver',
-  failing: 'Disabled: failed too long',
-  disconnected: 'Nobody is connected',
-  operator: 'Paused by the operator',
+  client: t`Disabled`,
+  gone: t`Disabled: responded with 410`,
+  receiver: t`Disabled by its receiver`,
+  failing: t`Disabled: failed too long`,
+  disconnected: t`Nobody is connected`,
+  operator: t`Paused by the operator`,
 };
 
 const BREAKERS: Readonly<Record<Breaker, readonly [Tone, string]>> = {
-  closed: ['good', 'Enabled'],
-  half_open: ['busy', 'Being tried again'],
-  open: ['warning', 'Paused: it fails'],
+  closed: ['good', t`Enabled`],
+  half_open: ['busy', t`Being tried again`],
+  open: ['warning', t`Paused: it fails`],
 };
 
 /** The state of a webhook, with the reason if it gets nothing. */

@@ -1,6 +1,8 @@
+import { t } from '@lingui/core/macro';
+import { Trans } from '@lingui/react/macro';
 import { useEffect, useEffectEvent, useState } from 'react';
 import { useSearchParams } from 'wouter';
-import { useWebhooks, type WebhookList } from '../../api/webhook-queries';
+import { type ShownWebhooks, useWebhooks, type WebhookList } from '../../api/webhook-queries';
 import { ButtonLink } from '../../components/button-link';
 import { Empty } from '../../components/empty';
 import { SelectField, TextField } from '../../components/field';
@@ -15,44 +17,71 @@ export function WebhooksPage() {
   const mayChange = useCan('webhooks');
   const [params, setParams] = useSearchParams();
   const search = params.get('search') ?? '';
-  const list: WebhookList = { search, order: params.get('order') === 'newest' ? 'newest' : 'failing' };
+  const list: WebhookList = {
+    search,
+    order: params.get('order') === 'newest' ? 'newest' : 'failing',
+    show: shownBy(params.get('show')),
+  };
   const pages = useWebhooks(list);
   const change = (changed: Partial<WebhookList>) =>
     setParams(addressOf({ ...list, ...changed }), { replace: true });
   return (
     <>
-      <PageHeader title="Webhooks">
+      <PageHeader title={t`Webhooks`}>
         {mayChange && (
           <ButtonLink href="/webhooks/new" kind="primary">
-            New webhook
+            <Trans>New webhook</Trans>
           </ButtonLink>
         )}
       </PageHeader>
       <search className={styles['filters']}>
         <SearchField value={search} onSearch={(text) => change({ search: text })} />
         <SelectField
-          label="Order"
+          label={t`Show`}
+          value={list.show}
+          onChange={({ target }) => change({ show: shownBy(target.value) })}
+        >
+          {SHOWN.map(([show, label]) => (
+            <option key={show} value={show}>
+              {label}
+            </option>
+          ))}
+        </SelectField>
+        <SelectField
+          label={t`Order`}
           value={list.order}
           onChange={({ target }) => change({ order: target.value === 'newest' ? 'newest' : 'failing' })}
         >
-          <option value="failing">Failing first</option>
-          <option value="newest">Newest first</option>
+          <option value="failing">
+            <Trans>Failing first</Trans>
+          </option>
+          <option value="newest">
+            <Trans>Newest first</Trans>
+          </option>
         </SelectField>
       </search>
       <PagedTable
-        label="Webhooks"
+        label={t`Webhooks`}
         columns={webhookColumns}
         pages={pages}
         rowId={({ id }) => id}
         hrefOf={({ id }) => `/webhooks/${id}`}
         empty={
-          search === '' ? (
-            <Empty title="No webhooks yet">
-              <p>A webhook is a URL of yours that gets the events that you choose.</p>
+          search === '' && list.show === 'all' ? (
+            <Empty title={t`No webhooks yet`}>
+              <p>
+                <Trans>A webhook is a URL of yours that gets the events that you choose.</Trans>
+              </p>
             </Empty>
           ) : (
-            <Empty title="No such webhook">
-              <p>No name, URL or id contains “{search}”.</p>
+            <Empty title={t`No such webhook`}>
+              <p>
+                {search !== '' && <Trans>No name, URL or id contains “{search}”.</Trans>}
+                {search === '' && list.show === 'failing' && <Trans>No webhook fails.</Trans>}
+                {search === '' && list.show === 'stopped' && (
+                  <Trans>None was disabled because it failed.</Trans>
+                )}
+              </p>
             </Empty>
           )
         }
@@ -62,8 +91,22 @@ export function WebhooksPage() {
 }
 
 /** Only what is not as usual: an address that somebody passes on is to be short. */
-function addressOf({ search, order }: WebhookList): Record<string, string> {
-  return { ...(search !== '' && { search }), ...(order === 'newest' && { order }) };
+function addressOf({ search, order, show }: WebhookList): Record<string, string> {
+  return {
+    ...(search !== '' && { search }),
+    ...(order === 'newest' && { order }),
+    ...(show !== 'all' && { show }),
+  };
+}
+
+const SHOWN: readonly (readonly [ShownWebhooks, label: string])[] = [
+  ['all', t`All`],
+  ['failing', t`Those that fail`],
+  ['stopped', t`Disabled after failures`],
+];
+
+function shownBy(name: string | null): ShownWebhooks {
+  return SHOWN.find(([show]) => show === name)?.[0] ?? 'all';
 }
 
 // A word is typed by then.
@@ -97,9 +140,9 @@ function SearchField({ value, onSearch }: SearchFieldProps) {
   }, [wanted, known]);
   return (
     <TextField
-      label="Search"
+      label={t`Search`}
       type="search"
-      placeholder="Name, URL or id"
+      placeholder={t`Name, URL or id`}
       maxLength={LONGEST}
       autoComplete="off"
       spellCheck={false}

@@ -14,7 +14,6 @@ export const basic = {
         message: 'must be 1 to 256 characters, none of them ":" or a control character',
       },
       description: 'The user name of HTTP Basic authentication.',
-      field: { label: 'Name', hint: 'Without a colon.' },
     },
     password: {
       kind: 'text',
@@ -25,11 +24,8 @@ export const basic = {
       },
       isSecret: true,
       description: 'The password of HTTP Basic authentication. No response shows it.',
-      field: { label: 'Password', hint: 'It is never shown again.' },
     },
   },
-  choice: 'A name and a password (HTTP Basic)',
-  fact: ({ username }) => `Basic, as ${username}`,
   // In UTF-8.
   header: ({ username, password }: Readonly<Record<'username' | 'password', string>>) =>
     `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`,

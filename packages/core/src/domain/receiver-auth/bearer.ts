@@ -15,10 +15,7 @@ export const bearer = {
       },
       isSecret: true,
       description: 'The token that each request carries after `Bearer`. No response shows it.',
-      field: { label: 'Token', hint: 'The token after Bearer. It is never shown again.' },
     },
   },
-  choice: 'A token that you have (Bearer)',
-  fact: () => 'Bearer, a token',
   header: ({ token }: Readonly<Record<'token', string>>) => `Bearer ${token}`,
 } as const satisfies AuthKind;

@@ -1,6 +1,6 @@
 /**
  * A kind of authentication at a receiver. All that has to do with one is in its file here: the schemas, the descriptions of the API,
- * the secrets, the form and the page of the portal, and what requests carry. The kinds import nothing but this: browsers and the
+ * the secrets, the fields of the portal, which has words for each, and what requests carry. The kinds import nothing but this: browsers and the
  * command line load them too.
  */
 export interface AuthKind {
@@ -10,29 +10,19 @@ export interface AuthKind {
   /** In the order of requests and of the form, by their names on the wire, which no other kind has. */
   readonly members: Readonly<Record<string, AuthMember>>;
   /** Of a kind with members of which one is the credential. Responses show which of them there is, in a member `credential`. */
-  readonly credential?: { readonly description: string; readonly field: AuthField };
-  /** How the portal's form offers it. */
-  readonly choice: string;
-  /** On the page of a webhook, of the members that responses show. */
-  readonly fact: (shown: Readonly<Partial<Record<string, string | null>>>) => string;
+  readonly credential?: { readonly description: string };
   /** The value of `Authorization`; absent: it carries an access token. */
   readonly header?: (members: never) => string;
 }
 
-interface AuthField {
-  readonly label: string;
-  readonly hint: string;
-}
-
 interface AnyMember {
   readonly description: string;
-  readonly field: AuthField;
   /** It is sealed in the store, and neither a response nor the audit log shows it. */
   readonly isSecret?: true;
   /** `null` in a patch removes it. */
   readonly isOptional?: true;
-  /** How the form offers it among those of which a webhook has exactly one. */
-  readonly credential?: string;
+  /** It is one of those of which a webhook has exactly one. */
+  readonly isCredential?: true;
 }
 
 export type AuthMember = AnyMember &

@@ -20,11 +20,11 @@ export function authMembersOf(type: AuthType): readonly (readonly [name: string,
 }
 
 /** Whether a webhook of its kind may be without it. */
-export function mayLack({ isOptional, credential }: AuthMember): boolean {
-  return isOptional === true || credential !== undefined;
+export function mayLack({ isOptional, isCredential }: AuthMember): boolean {
+  return isOptional === true || isCredential === true;
 }
 
 /** Those of which a webhook has exactly one; none if its kind has no such members. */
 export function authCredentialsOf(type: AuthType): readonly (readonly [name: string, member: AuthMember])[] {
-  return authMembersOf(type).filter(([, { credential }]) => credential !== undefined);
+  return authMembersOf(type).filter(([, { isCredential }]) => isCredential);
 }

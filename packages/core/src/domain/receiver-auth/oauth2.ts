@@ -10,7 +10,6 @@ export const oauth2 = {
       example: 'https://auth.example.com/token',
       description:
         'The token endpoint of the authorization server, where the service asks for access tokens.',
-      field: { label: 'Token URL', hint: 'The token endpoint of the authorization server.' },
     },
     client_id: {
       kind: 'text',
@@ -20,7 +19,6 @@ export const oauth2 = {
         message: 'must be 1 to 256 visible ASCII characters or spaces',
       },
       description: 'The id that the authorization server has given the service.',
-      field: { label: 'Client id', hint: 'The id of this service at the authorization server.' },
     },
     client_secret: {
       kind: 'text',
@@ -30,17 +28,15 @@ export const oauth2 = {
         message: 'must be 1 to 1024 visible ASCII characters or spaces',
       },
       isSecret: true,
-      credential: 'A client secret',
+      isCredential: true,
       description: 'The secret that authenticates the service at the token URL. No response shows it.',
-      field: { label: 'Client secret', hint: 'It is never shown again.' },
     },
     private_key: {
       kind: 'private_key',
       isSecret: true,
-      credential: 'A private key, which signs an assertion',
+      isCredential: true,
       description:
         'In place of `client_secret`: the key that signs the assertion that authenticates the service (RFC 7523), as PKCS #8 in PEM or as a JWK. No response shows it.',
-      field: { label: 'Private key', hint: 'PKCS #8 in PEM. It is never shown again.' },
     },
     scope: {
       kind: 'text',
@@ -53,10 +49,6 @@ export const oauth2 = {
       isOptional: true,
       description:
         'The scopes to ask for, with one space between them. Default: the request for a token names none.',
-      field: {
-        label: 'Scope',
-        hint: 'The scopes to ask for, with spaces between them. Empty: the default of the server.',
-      },
     },
     audience: {
       kind: 'text',
@@ -68,17 +60,9 @@ export const oauth2 = {
       example: 'https://api.example.com',
       isOptional: true,
       description: 'The `audience` to ask for. Default: the request for a token names none.',
-      field: { label: 'Audience', hint: 'The audience to ask for, if the server needs one.' },
     },
   },
   credential: {
     description: 'How the service authenticates at the token URL. No response shows the credential.',
-    field: {
-      label: 'It authenticates with',
-      hint: 'The method that is registered at the authorization server.',
-    },
   },
-  choice: 'Access tokens from an authorization server (OAuth2 client credentials)',
-  fact: ({ token_url: url, client_id: id, scope }) =>
-    `OAuth2, tokens from ${url} for ${id}${scope === null || scope === undefined ? '' : ` (${scope})`}`,
 } as const satisfies AuthKind;

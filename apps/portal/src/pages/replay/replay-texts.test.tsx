@@ -1,5 +1,9 @@
+import { I18nProvider } from '@lingui/react';
+import { renderToStaticMarkup } from 'react-dom/server';
+import { Router } from 'wouter';
 import type { ReplayWithResults } from '../../api/replay-queries';
-import { progressText, resultsText, toneOf } from './replay-texts';
+import { i18n } from '../../language/language';
+import { progressText, ReplayResults, toneOf } from './replay-texts';
 
 const results = { counted: 391, delivered: 380, pending: 8, failed: 3, cancelled: 0 };
 
@@ -34,9 +38,17 @@ it.each([
 });
 
 it('says how many arrived, failed, and are under way, and of how many that is', () => {
-  expect(resultsText(results, 391)).toBe('380 arrived, 3 failed, 8 under way or held.');
-  expect(resultsText({ ...results, delivered: 391, pending: 0, failed: 0 }, 391)).toBe('391 arrived.');
-  expect(resultsText(results, 5_000)).toBe('Of the newest 391: 380 arrived, 3 failed, 8 under way or held.');
+  const shown = (counted: typeof results, enqueued: number) =>
+    renderToStaticMarkup(
+      <I18nProvider i18n={i18n}>
+        <Router ssrPath="/">
+          <ReplayResults replay={{ id: 'rpl_1', enqueued }} results={counted} />
+        </Router>
+      </I18nProvider>,
+    ).replaceAll(/<[^>]+>/g, '');
+  expect(shown(results, 391)).toBe('380 arrived, 3 failed, 8 under way or held.');
+  expect(shown({ ...results, delivered: 391, pending: 0, failed: 0 }, 391)).toBe('391 arrived.');
+  expect(shown(results, 5_000)).toBe('Of the newest 391: 380 arrived, 3 failed, 8 under way or held.');
 });
 
 it('is good only once all arrived', () => {
