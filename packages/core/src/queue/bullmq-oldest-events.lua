@@ -19,19 +19,7 @@ local MOST_READ = 500
 --- The product's own job ids tell account and order. Any other job counts by the time when it was added, and the same millisecond
 --- counts as older. Its account is noted as it gets its position. A few wait without a position, for a moment: they count for every
 --- account, and so do those whose account is not certain.
-local function is_oldest(
-  active,
-  wait,
-  prioritized,
-  put_back,
-  failed,
-  state,
-  base,
-  account,
-  event,
-  accepted_at,
-  own_job
-)
+local function is_oldest(active, wait, prioritized, put_back, failed, state, base, account, event, accepted_at, own_job)
   local most = MOST_READ
   if redis.call('EXISTS', active, wait, prioritized, put_back) == 0 then return true end
   local event_form = '(evt_' .. string.rep('[0-9a-z]', 22) .. ')$'
@@ -96,31 +84,8 @@ end
 ---@param event EventId
 ---@param accepted_at integer
 ---@param own_job text            of this event
-function guard_oldest(
-  active,
-  wait,
-  prioritized,
-  put_back,
-  failed,
-  state,
-  base,
-  account,
-  event,
-  accepted_at,
-  own_job
-)
-  local goes_first = is_oldest(
-    active,
-    wait,
-    prioritized,
-    put_back,
-    failed,
-    state,
-    base,
-    account,
-    event,
-    accepted_at,
-    own_job
-  )
+function guard_oldest(active, wait, prioritized, put_back, failed, state, base, account, event, accepted_at, own_job)
+  local goes_first =
+    is_oldest(active, wait, prioritized, put_back, failed, state, base, account, event, accepted_at, own_job)
   return goes_first and reply() or stop()
 end

@@ -1,7 +1,7 @@
 ---@include ./bullmq-own-jobs.lua
 ---@include ./bullmq-lanes.lua
 ---@include ./bullmq-oldest-events.lua
----@const DELAYED_SCORE, PRIORITY_SCORE, jobFields ./bullmq-layout
+---@const DELAYED_SCORE, jobFields ./bullmq-layout
 ---@type JobKeys ./bullmq-layout
 ---@record attempt_texts {log text?, breaker text?, endpoint shared?, event shared?, is_event_known boolean}
 ---@record former_runs {attempts_made text?, stalled_count text?, deferred_failure text?, failed_reason text?, stacktrace text?, holds text?}
@@ -125,7 +125,9 @@ local function turn_in(jobs_of_events, tag, account, endpoint, began, since, car
     had_begun = event and event == began,
     has_waited = since and true,
     request = event and carries and redis.call('HGET', carried_of(tag, endpoint), event),
-  }, event, turn
+  },
+    event,
+    turn
 end
 
 --- As BullMQ's own moveToActive: without its rate limiter, which nothing here sets, and without entries in its stream of events,
@@ -211,16 +213,8 @@ function take_job(
   local started, account = (tonumber(fields[1]) or 0) + 1, account_of(fields[3])
   local head, event, turn
   if endpoint then
-    head, event, turn = turn_in(
-      jobs_of_events,
-      tag,
-      account,
-      endpoint,
-      fields[8],
-      fields[9],
-      fields[10],
-      reads_texts and jobs_of_events
-    )
+    head, event, turn =
+      turn_in(jobs_of_events, tag, account, endpoint, fields[8], fields[9], fields[10], reads_texts and jobs_of_events)
   end
   if turn == 'first' then
     redis.call('HSET', key, 'processedOn', now, jobFields.attemptsStarted, started, 'head', event)
