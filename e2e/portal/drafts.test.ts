@@ -149,6 +149,7 @@ it('keeps the choice of a replay, until it is started', async () => {
   expect(await rate.inputValue()).toBe('7');
   await page.getByRole('button', { name: 'Start replay' }).click();
   await page.waitForURL('**/replays/*');
+  await page.getByRole('heading', { name: 'Its deliveries' }).waitFor();
   await go(page, `/webhooks/${id}/replay`);
   await rate.waitFor();
   expect([await notice(page).count(), await rate.inputValue()]).toEqual([0, '50']);

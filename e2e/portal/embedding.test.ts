@@ -352,3 +352,20 @@ it('has the colours, the font and the corners that the theme of the session name
     await frame.evaluate(`getComputedStyle(document.documentElement).getPropertyValue('--radius')`),
   ).toBe('0px');
 });
+
+it('is in the language of the page around it, also when that changes, and stays where it is', async () => {
+  const page = await open('page="/deliveries?status=held" language="de"');
+  const frame = await frameOf(page);
+  await heard(page, 'ready');
+  const languageIn = () => frame.evaluate<string>('document.documentElement.lang');
+  expect(await languageIn()).toBe('de');
+  // The page around has the choice.
+  expect(await frame.locator('header select').count()).toBe(1);
+  await setProperty(page, 'language', 'en');
+  await frame.getByRole('heading', { level: 1, name: 'Deliveries' }).waitFor();
+  expect(await languageIn()).toBe('en');
+  expect(await frame.evaluate<string>('location.pathname + location.search')).toBe(
+    '/portal/deliveries?status=held',
+  );
+  expect(product.linksGiven).toBe(2);
+});

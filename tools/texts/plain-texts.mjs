@@ -13,6 +13,8 @@ const NOT_SHOWN =
   /^(?:Error|TypeError|querySelector|querySelectorAll|closest|matches|getElementById|addEventListener|removeEventListener|setAttribute|getAttribute|includes|startsWith|endsWith|RegExp|URL|Set|Map|Super)$/;
 /** Says why in the same line or the one before: `// untranslated: a header's name`. */
 const REASON = /\/\/ untranslated: \S|\/\* untranslated: \S/;
+/** Of style sheets. */
+const STYLE = /\d+px\b|var\(--|^\(prefers-/;
 /** Words with a space between them, one that begins as a sentence does, or one beside a value. */
 const WORDED =
   /\p{L}[\p{L}’'.,;:…)]* +[(“]?\p{L}|^\P{L}*\p{Lu}\p{Ll}+[….:?!]?$|^[\p{L}]+…$|^\p{Lu}?\p{Ll}+[:,.]? \{\}|^\{\}[:,.]? \(?\p{Lu}?\p{Ll}+|^\p{Lu}\p{Ll}+ \P{L}+$/u;
@@ -88,7 +90,7 @@ function isName(node, parent, name) {
 
 /** @param {Node} node @param {string} text */
 function isWorded(node, text) {
-  return node.type === 'JSXText' ? LETTERS.test(text) : WORDED.test(text.trim());
+  return node.type === 'JSXText' ? LETTERS.test(text) : WORDED.test(text.trim()) && !STYLE.test(text);
 }
 
 /** @param {Node} node @param {Node} parent @param {string} name of the node in its parent */

@@ -1,10 +1,17 @@
+/// <reference path="./message-files.d.ts" />
 import { PORTAL_LANGUAGES, type PortalLanguage } from '@hookferry/core/domain/portal-languages';
 import { i18n, type Messages } from '@lingui/core';
 
 type MessageFile = () => Promise<{ readonly messages: Messages }>;
 
 /** English stands in the code. */
-const files: Partial<Record<PortalLanguage, MessageFile>> = {};
+const files: Readonly<Record<Exclude<PortalLanguage, 'en'>, MessageFile>> = {
+  ar: async () => await import('./messages/ar.po'),
+  de: async () => await import('./messages/de.po'),
+  es: async () => await import('./messages/es.po'),
+  fr: async () => await import('./messages/fr.po'),
+  ja: async () => await import('./messages/ja.po'),
+};
 
 const RIGHT_TO_LEFT: ReadonlySet<string> = new Set(['ar']);
 const STORED_AS = 'hookferry.language';
@@ -39,7 +46,7 @@ export { i18n };
 export async function loadLanguage(): Promise<void> {
   document.documentElement.lang = language;
   document.documentElement.dir = direction;
-  const file = await files[language]?.().catch(() => undefined);
+  const file = language === 'en' ? undefined : await files[language]().catch(() => undefined);
   if (file) i18n.loadAndActivate({ locale: language, locales: [locale], messages: file.messages });
 }
 

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { Button } from '../components/button';
 import { TextField } from '../components/field';
 import { Problem, type ProblemWords } from '../components/problem';
-import { LanguageSwitch } from '../language/language-switch';
+import { LanguageSwitch } from '../session/language-switch';
 import { entryUrl } from './portal-settings';
 import { useSessionStore } from './session-context';
 import type { SignIn } from './sign-in';

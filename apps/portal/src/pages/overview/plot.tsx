@@ -1,4 +1,3 @@
-import { t } from '@lingui/core/macro';
 import { useEffect, useEffectEvent, useRef } from 'react';
 import uPlot from 'uplot';
 import { formatCompact, formatDay } from '../../language/formats';
@@ -22,7 +21,7 @@ const COUNTS = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((step) => 
 const MOST_CHARACTERS = 9;
 // From one time to the next beside the other axis: none touches another.
 const TIME_PX = 80;
-const FONT = t`12px system-ui, sans-serif`;
+const FONT = '12px system-ui, sans-serif';
 
 export interface PlotProps {
   readonly columns: Columns;
@@ -105,7 +104,7 @@ export default function Plot(props: DrawnPlotProps) {
     // The colours of a canvas are those of the moment at which it was drawn.
     const themes = new MutationObserver(redraw);
     themes.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme', 'style'] });
-    const scheme = matchMedia(t`(prefers-color-scheme: dark)`);
+    const scheme = matchMedia('(prefers-color-scheme: dark)');
     scheme.addEventListener('change', redraw);
     return () => {
       sizes.disconnect();

@@ -1,4 +1,3 @@
-import { t } from '@lingui/core/macro';
 import type { Series } from './columns';
 import plotStyles from './plot.module.css';
 
@@ -33,7 +32,7 @@ export function saveChart(figure: HTMLElement | null, { name, title, series }: C
   pen.drawImage(drawn, 0, HEAD * scale);
   pen.scale(scale, scale);
   pen.fillStyle = color;
-  pen.font = t`600 14px system-ui, sans-serif`;
+  pen.font = '600 14px system-ui, sans-serif';
   pen.fillText(title, 8, 18);
   drawLegend(pen, figure, series, drawn.height / scale + HEAD + 14);
   canvas.toBlob((png) => png && save(name, png));
@@ -46,7 +45,7 @@ function drawLegend(
   top: number,
 ): void {
   const text = pen.fillStyle;
-  pen.font = t`12px system-ui, sans-serif`;
+  pen.font = '12px system-ui, sans-serif';
   let left = 8;
   for (const { label, color } of series) {
     const swatch = figure?.querySelector(`.${plotStyles[`series${color}`]}`);

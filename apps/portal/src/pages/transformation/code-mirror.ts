@@ -13,7 +13,6 @@ import {
   lineNumbers,
 } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
-import { t } from '@lingui/core/macro';
 
 interface EditorOptions {
   readonly parent: ShadowRoot;
@@ -113,14 +112,14 @@ const colours = HighlightStyle.define([
 
 const theme = EditorView.theme({
   '&': { height: '100%', color: 'var(--text)', backgroundColor: 'var(--surface)', fontSize: '12px' },
-  '&.cm-focused': { outline: t`2px solid var(--accent)`, outlineOffset: '-1px' },
+  '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-1px' },
   '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.6' },
   '.cm-content': { caretColor: 'var(--text)' },
   '.cm-cursor': { borderLeftColor: 'var(--text)' },
   '.cm-gutters': {
     color: 'var(--text-quiet)',
     backgroundColor: 'var(--surface)',
-    borderRight: t`1px solid var(--border)`,
+    borderRight: '1px solid var(--border)',
   },
   '.cm-activeLine': { backgroundColor: 'transparent' },
   '&.cm-focused .cm-activeLine, .cm-activeLineGutter': { backgroundColor: 'var(--surface-sunken)' },
@@ -129,7 +128,7 @@ const theme = EditorView.theme({
   },
   '&.cm-focused .cm-matchingBracket': {
     backgroundColor: 'var(--surface-hover)',
-    outline: t`1px solid var(--border-strong)`,
+    outline: '1px solid var(--border-strong)',
   },
   '.cm-line.faulty, &.cm-focused .cm-line.faulty': {
     backgroundColor: 'var(--bad-surface)',

@@ -1,5 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
+import { lazy, Suspense, useEffect } from 'react';
 import { useChanges } from '../../api/audit-queries';
 import { useContacts } from '../../api/contact-queries';
 import { useReplays } from '../../api/replay-queries';
@@ -9,22 +10,18 @@ import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
 import { Skeleton } from '../../components/skeleton';
 import { useCan } from '../../session/session-context';
-import { ChangesSection } from '../audit-log/changes-section';
-import { WebhookContacts } from '../contacts/webhook-contacts';
 import { nameOf } from '../deliveries/webhook-names';
 import { PageHeader } from '../page-header';
 import { WebhookState } from '../webhooks/webhook-state';
-import { SecretPanel } from './secret-panel';
-import { TestPanel } from './test-panel';
-import { TransformationPanel } from './transformation-panel';
-import { VerificationPanel } from './verification-panel';
 import { WebhookActions } from './webhook-actions';
-import { WebhookDeliveries } from './webhook-deliveries';
 import { WebhookFacts } from './webhook-facts';
 import { WebhookHealth } from './webhook-health';
 import { WebhookLead } from './webhook-lead';
 import styles from './webhook-page.module.css';
-import { WebhookReplays } from './webhook-replays';
+
+const loadPanels = async () => ({ default: (await import('./webhook-panels')).WebhookPanels });
+// They are shown once what they need is read: the page does not wait for their code.
+const WebhookPanels = lazy(loadPanels);
 
 interface WebhookPageProps {
   readonly params: Readonly<Record<string, string>>;
@@ -36,8 +33,8 @@ export function WebhookPage({ params: { id = '' } }: WebhookPageProps) {
   const { data: replays, isPending: areReplaysPending } = useReplays(id);
   const { data: contacts, isPending: areContactsPending } = useContacts();
   const changes = useChanges(id, useCan('audit'));
-  const mayChange = useCan('webhooks');
-  const maySeeSecret = useCan('secrets');
+  // Beside the requests, and not after them. If it fails, it is tried again when they are shown.
+  useEffect(() => void loadPanels().catch(() => undefined), []);
   const parent = { href: '/webhooks', label: t`Webhooks` };
   if (error && !webhook) {
     return (
@@ -75,16 +72,9 @@ export function WebhookPage({ params: { id = '' } }: WebhookPageProps) {
       )}
       {/* What is below would move when what is above it comes. */}
       {webhook && !areReplaysPending && !areContactsPending && !changes.isLoading && (
-        <>
-          {webhook.verification.method !== null && <VerificationPanel webhook={webhook} />}
-          {maySeeSecret && mayChange && webhook.signing !== 'ed25519' && <SecretPanel webhookId={id} />}
-          <TransformationPanel webhook={webhook} />
-          {mayChange && <TestPanel webhook={webhook} />}
-          {replays && replays.length > 0 && <WebhookReplays replays={replays} />}
-          {contacts && <WebhookContacts webhookId={id} contacts={contacts} />}
-          {changes.isFetched && <ChangesSection target={id} changes={changes} />}
-          <WebhookDeliveries webhook={webhook} />
-        </>
+        <Suspense fallback={null}>
+          <WebhookPanels webhook={webhook} replays={replays} contacts={contacts} changes={changes} />
+        </Suspense>
       )}
     </>
   );

@@ -1,7 +1,7 @@
 import { PORTAL_LANGUAGES, type PortalLanguage } from '@hookferry/core/domain/portal-languages';
 import { t } from '@lingui/core/macro';
-import { useSessionStore } from '../session/session-context';
-import { chooseLanguage, isLanguageGiven, language } from './language';
+import { chooseLanguage, isLanguageGiven, language } from '../language/language';
+import { useSessionStore } from './session-context';
 
 const offered = Object.entries(PORTAL_LANGUAGES);
 

@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import PO from 'pofile';
+import { checkAccessibility } from './support/check-accessibility';
+import { checkWidth } from './support/check-width';
+import { usePortal } from './support/use-portal';
+
+const portal = usePortal({ workers: 0 });
+
+/** As the message file of a language has it. */
+function said(language: string, text: string): string {
+  const file = join(__dirname, '../../apps/portal/src/language/messages', `${language}.po`);
+  const { items } = PO.parse(readFileSync(file, 'utf8'));
+  const [translation] = items.find(({ msgid }) => msgid === text)?.msgstr ?? [];
+  if (!translation) throw new Error(`${language}.po has no “${text}”.`);
+  return translation;
+}
+
+const writtenIn = (page: Page) =>
+  page.evaluate<string>('`${document.documentElement.lang} ${document.documentElement.dir}`');
+
+const link = (page: Page, language: string, text: string) =>
+  page.getByRole('link', { name: language === 'en' ? text : said(language, text), exact: true }).first();
+
+it('is in the language that its viewer chooses, on the same page and in the same session, from then on', async () => {
+  const page = await portal().signIn({ path: '/webhooks?status=disabled' });
+  await link(page, 'en', 'Webhooks').waitFor();
+  expect(await writtenIn(page)).toBe('en ltr');
+  await page.getByLabel('Language').selectOption('de');
+  await link(page, 'de', 'Deliveries').waitFor();
+  expect(await writtenIn(page)).toBe('de ltr');
+  expect(new URL(page.url()).pathname + new URL(page.url()).search).toBe('/portal/webhooks?status=disabled');
+  // Loading was all that the tab was to keep it for.
+  expect(await page.evaluate('sessionStorage.length')).toBe(0);
+  const later = await page.context().newPage();
+  await later.goto(`${portal().client.baseUrl}/portal/`);
+  await later.getByRole('button', { name: said('de', 'Sign in') }).waitFor();
+  await later.getByLabel(said('de', 'Language')).selectOption('en');
+  await later.getByRole('button', { name: 'Sign in' }).waitFor();
+});
+
+it('is in the language of its link, whose address it does not keep, and which a choice takes precedence of', async () => {
+  const page = await portal().openBlank();
+  const open = async (path: string) => {
+    const { body } = await portal().client.expect<{ url: string }>(201, 'POST', '/v1/portal-sessions', {
+      language: 'de',
+    });
+    const { search, hash } = new URL(body.url);
+    await page.goto(`${portal().client.baseUrl}/portal${path}${search}${hash}`);
+  };
+  await open('/events');
+  await link(page, 'de', 'Events').waitFor();
+  expect(page.url()).toBe(`${portal().client.baseUrl}/portal/events`);
+  await page.getByLabel(said('de', 'Language')).selectOption('en');
+  await link(page, 'en', 'Events').waitFor();
+  await page.goto('about:blank');
+  await open('/webhooks');
+  await link(page, 'en', 'Events').waitFor();
+  expect(await writtenIn(page)).toBe('en ltr');
+});
+
+it.each(['de', 'es', 'fr', 'ja'])('words its pages in %s, and each has room', async (language) => {
+  const page = await portal().signIn({ path: `/?language=${language}`, width: 1_440 });
+  expect(await writtenIn(page)).toBe(`${language} ltr`);
+  for (const name of ['Webhooks', 'Events', 'Deliveries'] as const) {
+    await link(page, language, name).click();
+    await page.getByRole('heading', { level: 1, name: said(language, name) }).waitFor();
+    await checkWidth(page);
+  }
+  await checkAccessibility(page);
+});
+
+it.each([390, 1_440])('is written from right to left where its language is, in %i px', async (width) => {
+  const { client } = portal();
+  await client.register('https://receiver.example.com/hooks/of/a/shop', ['*'], { description: 'Shop front' });
+  const page = await portal().signIn({ path: '/webhooks?language=ar', width });
+  expect(await writtenIn(page)).toBe('ar rtl');
+  await page.getByRole('link', { name: 'Shop front' }).first().waitFor();
+  await checkWidth(page);
+  await checkAccessibility(page);
+  const box = await page.getByRole('heading', { level: 1 }).boundingBox();
+  expect((box?.x ?? 0) + (box?.width ?? 0)).toBeGreaterThan(width / 2);
+});
