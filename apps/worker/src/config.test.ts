@@ -16,6 +16,7 @@ describe('readWorkerConfig', () => {
       RETENTION: 14 * 24 * HOUR,
       RETENTION_COUNT: 100_000,
       HISTORY_MOVE_AFTER: 60_000,
+      INTAKE: 'redis',
       HISTORY_RETENTION: 90 * 86_400_000,
       ACCOUNT_QUOTA_BYTES: 10 * 1024 ** 3,
       SHUTDOWN_TIMEOUT: 20_000,

@@ -1,4 +1,3 @@
-/// <reference path="./message-files.d.ts" />
 import { PORTAL_LANGUAGES, type PortalLanguage } from '@hookferry/core/domain/portal-languages';
 import { i18n, type Messages } from '@lingui/core';
 
