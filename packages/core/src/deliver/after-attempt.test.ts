@@ -78,7 +78,6 @@ async function arrange({ endpoint = buildEndpoint(), isWatched = false } = {}) {
       delivered,
       disabledBy: undefined,
       hasEnded: true,
-      isInLane: false,
       letsOthersGo: false,
       hasWaited: false,
       ...input,

@@ -102,8 +102,7 @@ export function recordOf(
     openUntil: isRepresented ? 0 : breaker.openUntil,
     isRepresented,
     attemptKey,
-    leavesOrder:
-      decision.kind !== 'retry' && endpoint.ordering === 'strict' && run.lane?.isBesideFormer !== false,
+    leavesOrder: decision.kind !== 'retry' && endpoint.ordering === 'strict',
     notifiesOfFailing: notifiesOfFailing(event.type, attempt),
     mustBeListed,
     now: clock(),

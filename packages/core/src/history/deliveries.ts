@@ -286,9 +286,7 @@ export async function explainHold(
   const now = clock();
   const { phase, nextTryAt } = standingOfBreaker(breaker, now);
   if (phase !== 'closed') return ofAll('breaker_open', nextTryAt);
-  const first =
-    endpoint.ordering === 'strict' ? (await heldDeliveries.laneOf(endpoint.id))?.first : undefined;
-  const isInTurn = first === undefined ? turnIn(endpoint, standing) : (eventId: EventId) => eventId === first;
+  const isInTurn = turnIn(endpoint, standing);
   const maxWaitMs = batchLimitsOf(endpoint)?.maxWaitMs ?? 0;
   return async (eventId) => {
     if (!isInTurn(eventId)) return { reason: 'ordering', until: undefined };
