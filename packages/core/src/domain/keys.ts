@@ -100,7 +100,6 @@ import type { EventId } from './event';
  * | `write-check:{n}` | string | nothing: whether it can be written tells whether Redis takes writes; in a Cluster one for each master | a second |
  * | `over:{history}` | sorted set | account/event.endpoint of deliveries that have ended, account/event. of events without any, by when that was, with a history only | until they have moved there |
  * | `moved-ids:{account}:n` | hash | ids of events that have moved to the history → when each was accepted, and a digest of it, in 1,024 parts | RETENTION |
- * | `young-moved:{account}` | sorted set | ids of events that moved to the history within ten minutes after they were accepted, by when they moved | 20 seconds |
  * | `moved:{account/event}` | hash | status → how many deliveries of an event that is still here have moved to the history | RETENTION |
  * | `reach:{account}` | string | when the newest event was accepted of which something has moved to the history | until the account is erased |
  * | `attempt-reach:{account}` | string | when the newest attempt began that has moved to the history | until the account is erased |
@@ -222,7 +221,6 @@ export const keys = {
   pinnedEvent: (account: AccountId, event: EventId) => `pinned:{${account}/${event}}`,
   pinned: (endpoint: EndpointId, event: EventId) => `pinned:{${endpoint}}:${event}`,
   movedIds: (account: AccountId, part: number) => `moved-ids:{${account}}:${part}`,
-  youngMoved: (account: AccountId) => `young-moved:{${account}}`,
   delivery: (endpoint: EndpointId, event: EventId) => `delivery:{${endpoint}}:${event}`,
   /** The prefix of the keys of an endpoint's deliveries. */
   deliveryPrefix: (endpoint: EndpointId) => `delivery:{${endpoint}}:`,

@@ -1,5 +1,6 @@
 ---@include ./redis-former-head.lua
 ---@const EVENT_HEAD_BYTES ../domain/event
+---@const LAPSES_AFTER_MS ../domain/moved-event
 
 -- The head of an event is its first line: JSON, as `event-text.ts` writes it. Scripts look for a member as text. It stands in no
 -- value, since JSON has a backslash before each quotation mark there. A text that begins with a digit has the former form.
@@ -11,6 +12,12 @@ end
 --- Nil: there is no event.
 local function head_of(event_key)
   return string.match(start_of(event_key), '^[^\n]+')
+end
+
+--- Whether the history has an event with all its deliveries. It is about to expire here.
+local function has_event_lapsed(event_key, receivers)
+  local left = redis.call('PTTL', event_key)
+  return left >= 0 and left <= LAPSES_AFTER_MS and redis.call('EXISTS', receivers) == 0
 end
 
 local function has_member(head, text)

@@ -32,7 +32,7 @@ function erase_payload(event_key, claim, erased_at, head, kept_ms)
 end
 
 --- If another event was stored under this id before, that one stays and is sent, unless it waits for its time or was
---- cancelled: then it is a guard. So it is if the event is to be there, and is not. Receivers are stored by their ids alone:
+--- cancelled, or was sent and lapses: then it is a guard. So it is if the event is to be there, and is not. Receivers are stored by their ids alone:
 --- they are small, and a page can resume where the last one ended.
 ---@guard
 ---@with account AccountId
@@ -46,7 +46,7 @@ end
 function save_event(receivers, event_key, kept_ms, text, endpoints)
   if event_key and not (text and redis.call('SET', event_key, text, 'PX', kept_ms, 'NX')) then
     local head = head_of(event_key)
-    if not head or is_put_off(head) then return stop() end
+    if not head or is_put_off(head) or has_event_lapsed(event_key, receivers) then return stop() end
   end
   if #endpoints > 0 then
     local scored = {}
@@ -106,6 +106,16 @@ function read_counted(event_key, receivers, moved)
     count = count + tonumber(more)
   end
   return reply { start = start_of(event_key), delivery_count = count }
+end
+
+--- Whether the history has it with all its deliveries.
+---@with account AccountId
+---@with event EventId
+---@key event_key = event(account, event)
+---@key receivers = receivers(account, event)
+---@return boolean
+function has_lapsed(event_key, receivers)
+  return has_event_lapsed(event_key, receivers)
 end
 
 --- Gives the start of an event, with its head. Empty: it is gone.

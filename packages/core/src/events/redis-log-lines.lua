@@ -1,13 +1,23 @@
 ---@const ERASED_LOG_START ../domain/delivery-log
+---@const LAPSES_AFTER_MS ../domain/moved-event
 
 -- The one way in which a script appends to a delivery's log, so that a log whose event's payload is erased gets nothing of it
 -- again. See `linesToAppend` for the two forms of a line.
 
---- Gives the form of the line that was appended. Nil: the log is not that long, or nothing of the line may stay.
+--- Whether the history has a log, which is about to expire here. It is in no list, and gets no line any more: nobody would move
+--- that.
+local function has_log_lapsed(log)
+  local left = redis.call('PTTL', log)
+  if left < 0 or left > LAPSES_AFTER_MS then return false end
+  local endpoint, event = string.match(log, '{(.-)}:(.*)$')
+  return not redis.call('ZSCORE', keys.deliveries(endpoint), event)
+end
+
+--- Gives the form of the line that was appended. Nil: the log is not that long, or lapses, or nothing of the line may stay.
 local function append_line(log, length, line, short_line, kept_ms)
   -- Redis gives `false` for a SET that NX prevents.
   if length == '0' then return redis.call('SET', log, line, 'PX', kept_ms, 'NX') and line or nil end
-  if redis.call('STRLEN', log) ~= tonumber(length) then return end
+  if redis.call('STRLEN', log) ~= tonumber(length) or has_log_lapsed(log) then return end
   if #line > #short_line then
     local start = redis.call('GETRANGE', log, 0, #ERASED_LOG_START - 1)
     if start == ERASED_LOG_START then line = short_line end
