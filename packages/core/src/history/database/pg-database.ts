@@ -4,6 +4,7 @@ import type { HistoryReadKind, HistoryReadResult } from '../../domain/signals/wo
 import { AppError } from '../../platform/app-error';
 import { steadyClock } from '../../platform/clock';
 import { settledWithin } from '../../platform/timers';
+import { COMMITS_AT_ONCE } from '../../publish/intake';
 
 export interface PgDatabaseOptions {
   /** A secret. */
@@ -34,8 +35,6 @@ const WRITE_TIMEOUT_MS = 15_000;
 const SILENCE_MS = 2_000;
 /** Publishers wait for it. */
 const COMMIT_TIMEOUT_MS = 2_000;
-/** At the same time. */
-const COMMITS = 2;
 const LOCK_TIMEOUT_MS = 10_000;
 /** A new connection plans each statement again, for the tables of all days: that takes longer than a page. */
 const READER_IDLE_MS = 10 * 60_000;
@@ -128,7 +127,7 @@ export class PgDatabase {
       `${setAll('SET', WRITE_SETTINGS)}; ${COMMIT_TO_DISK}`,
     );
     this.#commits = openPool(
-      { ...common, max: COMMITS, query_timeout: COMMIT_TIMEOUT_MS },
+      { ...common, max: COMMITS_AT_ONCE, query_timeout: COMMIT_TIMEOUT_MS },
       `${setAll('SET', COMMIT_SETTINGS)}; ${COMMIT_TO_DISK}`,
     );
     const patient = { ...WRITE_SETTINGS, statement_timeout: UPKEEP_TIMEOUT_MS };
@@ -187,6 +186,11 @@ export class PgDatabase {
       await client.query('COMMIT');
       return rows;
     });
+  }
+
+  /** Run one statement with a writer's connection. @throws the error that ended it. */
+  async query<Row extends object>(text: string, values: unknown[] = []): Promise<readonly Row[]> {
+    return await this.connected(async (client) => (await client.query<Row>(text, values)).rows);
   }
 
   /** Run the work with a writer's connection. After an error it is closed, which rolls back. */

@@ -87,7 +87,7 @@ export class HistoryWriter {
 
   /** @throws an error when PostgreSQL does not answer. */
   async ping(): Promise<void> {
-    await this.database.connected(async (client) => await client.query('SELECT 1'));
+    await this.database.query('SELECT 1');
   }
 
   async #write(events: readonly MovedEvent[], options: WriteOptions): Promise<WriteResult> {

@@ -202,7 +202,7 @@ export class PgIntake implements IntakeTable {
 
   /** Take on the comparison with Redis, for half a minute. Gives up to when it was compared; `undefined`: another worker does it. */
   async lease(): Promise<string | undefined> {
-    const rows = await this.#ask<{ checked_until: string }>(LEASE);
+    const rows = await this.database.query<{ checked_until: string }>(LEASE);
     return rows[0]?.checked_until;
   }
 
@@ -214,39 +214,41 @@ export class PgIntake implements IntakeTable {
    */
   async noteChecked({ keptAt }: IntakePlace, before: string, isAll: boolean): Promise<string | undefined> {
     const more = isAll ? '1 microsecond' : '0';
-    const rows = await this.#ask<{ checked_until: string }>(NOTE, [keptAt, before, more]);
+    const rows = await this.database.query<{ checked_until: string }>(NOTE, [keptAt, before, more]);
     return rows[0]?.checked_until;
   }
 
   async release(): Promise<void> {
-    await this.#ask(RELEASE);
+    await this.database.query(RELEASE);
   }
 
   /** Compare all again that was kept from some time on. @param since milliseconds since the Unix epoch; `undefined`: all. */
   async checkAgain(since: number | undefined): Promise<void> {
-    await this.#ask(CHECK_AGAIN, [since === undefined ? '-infinity' : formatTime(since)]);
+    await this.database.query(CHECK_AGAIN, [since === undefined ? '-infinity' : formatTime(since)]);
   }
 
   /** Those that were kept after a place, or from a time on, and a minute ago or earlier. The oldest come first. */
   async list(after: IntakePlace | string, limit: number): Promise<readonly ListedIntake[]> {
     const place = typeof after === 'string' ? { ...BEFORE_ALL, keptAt: after } : after;
     const values = [place.keptAt, place.accountId, place.eventId, limit];
-    return (await this.#ask<ListedRow>(PAGE, values)).map(listedOf);
+    return (await this.database.query<ListedRow>(PAGE, values)).map(listedOf);
   }
 
   /** Those that could not be sent again yet. */
   async listOwed(after: IntakePlace | undefined, limit: number): Promise<readonly ListedIntake[]> {
     const { keptAt, accountId, eventId } = after ?? BEFORE_ALL;
-    return (await this.#ask<ListedRow>(OWED_PAGE, [keptAt, accountId, eventId, limit])).map(listedOf);
+    return (await this.database.query<ListedRow>(OWED_PAGE, [keptAt, accountId, eventId, limit])).map(
+      listedOf,
+    );
   }
 
   async countOwed(): Promise<number> {
-    return (await this.#ask<{ count: number }>(COUNT_OWED))[0]?.count ?? 0;
+    return (await this.database.query<{ count: number }>(COUNT_OWED))[0]?.count ?? 0;
   }
 
   /** Those of some events that have not ended everywhere, as far as the history knows. */
   async findOpen(events: readonly EventKey[]): Promise<readonly OpenIntake[]> {
-    const rows = await this.#ask<OpenRow>(OPEN, keysOf(events));
+    const rows = await this.database.query<OpenRow>(OPEN, keysOf(events));
     return rows.map((row) => ({
       event: decodeStored(row.account_id, row.event_id, row.event),
       owedSince: row.owed_since?.getTime(),
@@ -256,13 +258,13 @@ export class PgIntake implements IntakeTable {
 
   /** Note whether events are still to be sent again. */
   async setOwed(events: readonly EventKey[], isOwed: boolean): Promise<void> {
-    if (events.length > 0) await this.#ask(OWE, [...keysOf(events), isOwed]);
+    if (events.length > 0) await this.database.query(OWE, [...keysOf(events), isOwed]);
   }
 
   /** Those of some events that were erased. */
   async erasedAmong(events: readonly EventKey[]): Promise<readonly EventKey[]> {
     if (events.length === 0) return [];
-    const rows = await this.#ask<KeyRow>(ERASED, keysOf(events));
+    const rows = await this.database.query<KeyRow>(ERASED, keysOf(events));
     return rows.map(({ account_id: accountId, event_id: eventId }) => ({ accountId, eventId }));
   }
 
@@ -279,23 +281,19 @@ export class PgIntake implements IntakeTable {
   ): Promise<IntakePlace | undefined> {
     const { keptAt, accountId, eventId } = after ?? BEFORE_ALL;
     const values = [keptAt, accountId, eventId, limit, keptMs / 1_000];
-    const rows = await this.#ask<PlaceRow>(REMOVE_OVER, values);
+    const rows = await this.database.query<PlaceRow>(REMOVE_OVER, values);
     const last = rows.at(-1);
     return last && rows.length === limit ? placeOf(last) : undefined;
   }
 
   async #known(events: readonly IntakeEvent[]): Promise<ReadonlyMap<string, KnownIntake>> {
-    const rows = await this.#ask<KnownRow>(KNOWN, keysOf(events));
+    const rows = await this.database.query<KnownRow>(KNOWN, keysOf(events));
     return new Map(
       rows.map((row) => [
         nameOf(row),
         { head: decodeHead(`${row.head}\n`), digest: row.digest, isErased: row.is_erased },
       ]),
     );
-  }
-
-  async #ask<Row extends object>(text: string, values: unknown[] = []): Promise<readonly Row[]> {
-    return await this.database.connected(async (client) => (await client.query<Row>(text, values)).rows);
   }
 }
 

@@ -101,7 +101,7 @@ export class PgRecordCopies {
     const end = `${prefix}~`;
     for (;;) {
       const values = [prefix, end, after.key, after.field, new Date(since), limit];
-      const { rows } = await this.database.connected((client) => client.query<Row>(PAGE, values));
+      const rows = await this.database.query<Row>(PAGE, values);
       if (rows.length > 0) yield rows.map(copyOf);
       const last = rows.at(-1);
       if (last === undefined || rows.length < limit) return;
@@ -111,13 +111,11 @@ export class PgRecordCopies {
 
   /** Nothing of the account is left but that its own record, in `accountsKey`, was removed or is being erased. */
   async eraseAccount(accountId: AccountId, accountsKey: string): Promise<void> {
-    await this.database.connected(async (client) => {
-      await client.query(ERASE, [accountId, accountsKey]);
-    });
+    await this.database.query(ERASE, [accountId, accountsKey]);
   }
 
   async forgetOld(): Promise<void> {
-    await this.database.connected((client) => client.query(FORGET));
+    await this.database.query(FORGET);
   }
 }
 

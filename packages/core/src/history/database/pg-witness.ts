@@ -1,4 +1,3 @@
-import type { PoolClient } from 'pg';
 import type { PgDatabase } from './pg-database';
 
 /** What was seen of Redis, and what it has lost: kept where it can't be lost together with it. */
@@ -63,23 +62,23 @@ export class PgWitness {
 
   async find(epoch: string): Promise<SeenEpoch | undefined> {
     const text = 'SELECT number, server FROM webhook_redis_epochs WHERE epoch = $1';
-    const [row] = await this.#query<{ number: string; server: string }>(text, [epoch]);
+    const [row] = await this.database.query<{ number: string; server: string }>(text, [epoch]);
     return row && { number: Number(row.number), server: row.server };
   }
 
   /** A smaller number than it has is not written. */
   async see(epoch: string, { number, server }: SeenEpoch): Promise<void> {
-    await this.#query(SEE, [epoch, number, server]);
+    await this.database.query(SEE, [epoch, number, server]);
   }
 
   async addLoss({ epoch, since = 0, until, isCertain }: RedisLoss): Promise<void> {
-    await this.#query(ADD, [epoch, since, until, isCertain]);
-    await this.#query(FORGET, []);
+    await this.database.query(ADD, [epoch, since, until, isCertain]);
+    await this.database.query(FORGET);
   }
 
   /** Those that are not settled, the oldest first. */
   async openLosses(): Promise<readonly RedisLoss[]> {
-    const rows = await this.#query<LossRow>(OPEN, []);
+    const rows = await this.database.query<LossRow>(OPEN);
     return rows.map(({ epoch, since, until, is_certain: isCertain }) => {
       const sinceMs = Math.round(Number(since));
       return {
@@ -92,12 +91,7 @@ export class PgWitness {
   }
 
   async settleLoss({ epoch, since = 0, until }: RedisLoss): Promise<void> {
-    await this.#query(SETTLE, [epoch, since, until]);
-  }
-
-  async #query<Row>(text: string, values: unknown[]): Promise<readonly Row[]> {
-    const { rows } = await this.database.connected((client: PoolClient) => client.query(text, values));
-    return rows as Row[];
+    await this.database.query(SETTLE, [epoch, since, until]);
   }
 }
 

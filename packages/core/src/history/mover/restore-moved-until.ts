@@ -83,7 +83,7 @@ const READ_MOVED_UNTIL = `
 
 /** Of all accounts that have something there. */
 async function readMovedUntil(database: PgDatabase): Promise<readonly AccountMovedUntil[]> {
-  const { rows } = await database.connected((client) => client.query<MovedUntilRow>(READ_MOVED_UNTIL));
+  const rows = await database.query<MovedUntilRow>(READ_MOVED_UNTIL);
   return rows.map(({ account_id: accountId, accepted_at: acceptedAt, attempt_start: start }) => ({
     accountId,
     acceptedAt: acceptedAt.getTime(),
