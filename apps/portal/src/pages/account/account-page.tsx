@@ -57,7 +57,7 @@ export function AccountPage({ params: { id = '' } }: AccountPageProps) {
         {!erasure && (
           <PauseSwitch
             subject={{ kind: 'account', id }}
-            label="deliveries"
+            label={t`deliveries`}
             isPaused={account.pause !== null}
           />
         )}
