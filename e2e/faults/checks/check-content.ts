@@ -7,7 +7,7 @@ import { partByResends } from './resends';
  * Who got what: nothing that was not meant for them, nothing that is not genuine, the same on each attempt. What was asked
  * to be sent again may be made anew, once, by code that has changed.
  *
- * @param redisMayLose why Redis may have lost a body that code had made; it is then made again, with the attempt's number as Redis knows it
+ * @param losses how often Redis may have lost what code had made of an event: each time it may be made anew once.
  */
 export function checkContent(
   {
@@ -16,7 +16,7 @@ export function checkContent(
     resends = [],
   }: Pick<Ledger, 'published' | 'requests'> & Partial<Pick<Ledger, 'resends'>>,
   specs: readonly EndpointSpec[],
-  redisMayLose?: string,
+  losses = 0,
 ): readonly Finding[] {
   const misled = requests.filter(({ endpoint, type }) => !subscribersOf(type, specs).includes(endpoint));
   const strange = requests.filter(({ marker, type }) => published.get(marker)?.type !== type);
@@ -24,8 +24,7 @@ export function checkContent(
   const coded = new Set(specs.filter(({ code }) => code !== undefined).map(({ name }) => name));
   const changed = [...groupByPair(requests)].filter(([, group]) => {
     const isCoded = group[0] !== undefined && coded.has(group[0].endpoint);
-    if (isCoded && redisMayLose !== undefined) return false;
-    return hasChanged(isCoded ? partByResends(group, resends) : [group]);
+    return isCoded ? hasChanged(partByResends(group, resends), losses) : hasChanged([group], 0);
   });
   return [
     ...toFindings(
@@ -48,14 +47,19 @@ export function checkContent(
   ];
 }
 
-/** @param parts what may have been made anew. What was made before may come once more in a later one, after a fault. */
-function hasChanged(parts: readonly (readonly ReceivedRequest[])[]): boolean {
+/**
+ * @param parts what may have been made anew. What was made before may come once more in a later one, after a fault.
+ * @param losses how many bodies more there may be.
+ */
+function hasChanged(parts: readonly (readonly ReceivedRequest[])[], losses: number): boolean {
   const known = new Set<string>();
-  return parts.some((part) => {
+  let surplus = 0;
+  for (const part of parts) {
     const fresh = new Set(part.map(({ bodyHash }) => bodyHash).filter((hash) => !known.has(hash)));
     for (const hash of fresh) known.add(hash);
-    return fresh.size > 1;
-  });
+    surplus += Math.max(fresh.size - 1, 0);
+  }
+  return surplus > losses;
 }
 
 /** Events that came under more than one id, whether they were acknowledged or not. */

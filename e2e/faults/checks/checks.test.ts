@@ -131,8 +131,8 @@ describe('what code has made of an event', () => {
     { eventId: 'evt_m1', endpoint: 'one', askedAt: 5_000, isAcknowledged: true },
   ];
   const of = (arrivedAt: number, bodyHash: string) => buildRequest({ arrivedAt, bodyHash });
-  const check = (requests: readonly ReceivedRequest[], at = specs) =>
-    checkContent({ published, requests, resends }, at).map((finding) => finding.check);
+  const check = (requests: readonly ReceivedRequest[], at = specs, losses = 0) =>
+    checkContent({ published, requests, resends }, at, losses).map((finding) => finding.check);
 
   it('may be made anew once it is to be sent again, and what was made before may come once more', () => {
     expect(check([of(1_000, 'old'), of(6_000, 'old'), of(7_000, 'new'), of(8_000, 'new')])).toEqual([]);
@@ -145,10 +145,17 @@ describe('what code has made of an event', () => {
     expect(check(requests)).toEqual(['body changed between attempts']);
   });
 
+  it('may be made anew once for each time that Redis may have lost it', () => {
+    const requests = [of(1_000, 'old'), of(2_000, 'new'), of(3_000, 'newer')];
+    expect(check(requests, specs, 2)).toEqual([]);
+    expect(check(requests, specs, 1)).toEqual(['body changed between attempts']);
+  });
+
   it('does not change at an endpoint without code', () => {
     const requests = [of(1_000, 'old'), of(6_000, 'new')];
     const plain = [{ name: 'one', events: ['*'], respondsAfterMs: 0 }];
     expect(check(requests, plain)).toEqual(['body changed between attempts']);
+    expect(check(requests, plain, 1)).toEqual(['body changed between attempts']);
   });
 });
 
