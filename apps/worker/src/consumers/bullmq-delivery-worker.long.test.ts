@@ -10,6 +10,7 @@ import { BatchJobs } from '@hookferry/core/queue/bullmq-batch-jobs';
 import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { DUE_GRACE_MS, type DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
 import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
+import { RunningLanes } from '@hookferry/core/queue/bullmq-running-lanes';
 import { createClosables } from '@hookferry/core/testing/closables';
 import { fake } from '@hookferry/core/testing/fake';
 import { startRedisProxy } from '@hookferry/core/testing/redis-proxy';
@@ -76,6 +77,7 @@ async function arrange(run: Run, { lockDurationMs = LOCK_MS, concurrency = 1 } =
       drainDelay: 3_600,
       lockDuration: lockDurationMs,
       runningJobs: new RunningJobs(redis, shard, lockDurationMs),
+      runningLanes: new RunningLanes(redis, shard),
       batchJobs: new BatchJobs(redis, shard, lockDurationMs),
       // Delayed jobs stay where they are.
       dueDeliveries: fake<DueDeliveries>({ start() {}, expect() {}, stop: async () => {} }),

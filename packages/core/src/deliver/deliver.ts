@@ -1,5 +1,5 @@
 import type { DeliveryRun } from '../domain/delivery';
-import { batchLimitsOf } from '../domain/endpoint';
+import { batchLimitsOf, usesLane } from '../domain/endpoint';
 import { type Admitted, admit, hold } from './admit';
 import { conclude } from './after-attempt';
 import { decideNext } from './decide-next';
@@ -15,6 +15,7 @@ import {
   resultOf,
   withdraw,
 } from './end-run';
+import { leaveLane, takeTurn } from './lane';
 import { loadDelivery, type ReadyDelivery } from './load-delivery';
 import type { AttemptParts } from './open-delivery';
 import { persistFor, recordAttempt } from './record-attempt';
@@ -40,7 +41,10 @@ export async function deliver(
   const loaded = await loadDelivery(parts, run);
   if (loaded.kind !== 'ready') passOn(parts, run);
   if (loaded.kind === 'ended') return DONE;
+  if (run.lane && !usesLane(loaded.endpoint)) return await leaveLane(parts, run, run.lane, loaded.endpoint);
   if (loaded.kind === 'not_due') return { kind: 'later', delayMs: delayUntil(parts, loaded.dueAt) };
+  const turn = await takeTurn(parts, loaded);
+  if (turn !== 'goes_on') return turn;
   const batchLimits = batchLimitsOf(loaded.endpoint);
   if (batchLimits) return await deliverBatch(parts, loaded, batchLimits, abortSignal);
 

@@ -188,6 +188,13 @@ export class AdmissionStore {
     });
   }
 
+  /** Whether another delivery is before a place in the strict order. */
+  async hasEarlierInOrder(endpointId: EndpointId, { eventId, acceptedAt }: Ordered): Promise<boolean> {
+    const [first, place] = await this.redis.zrange(keys.order(endpointId), '0', '0', 'WITHSCORES');
+    if (first === undefined) return false;
+    return Number(place) < acceptedAt || (Number(place) === acceptedAt && first < eventId);
+  }
+
   /** The first ones in the strict order. */
   async firstInOrder(endpointId: EndpointId, most: number): Promise<readonly EventId[]> {
     return (await this.redis.zrange(keys.order(endpointId), '0', String(most - 1))) as EventId[];
