@@ -8,16 +8,9 @@ import { DELIVERIES_QUEUE, type QueueShard } from '../domain/queues';
 import { type Clock, systemClock } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
 import type { Guard, Step } from '../platform/redis-lua';
-import {
-  beginHead,
-  endHead,
-  forgetMoved,
-  holdLane,
-  joinLane,
-  leaveLane,
-  reopenLane,
-} from './bullmq-lanes.script';
+import { forgetMoved, joinLane, leaveLane } from './bullmq-lane-moves.script';
 import { createJobKeys, type JobKeys } from './bullmq-layout';
+import { beginHead, endHead, holdLane, reopenLane } from './bullmq-running-lanes.script';
 
 /** An entry of a lane. */
 export interface LaneEntry {
