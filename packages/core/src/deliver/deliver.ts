@@ -15,7 +15,7 @@ import {
   resultOf,
   withdraw,
 } from './end-run';
-import { leaveLane, takeTurn } from './lane';
+import { leaveLane, takeTurn, waitAlone } from './lane';
 import { loadDelivery, type ReadyDelivery } from './load-delivery';
 import type { AttemptParts } from './open-delivery';
 import { persistFor, recordAttempt } from './record-attempt';
@@ -42,6 +42,9 @@ export async function deliver(
   if (loaded.kind !== 'ready') passOn(parts, run);
   if (loaded.kind === 'ended') return DONE;
   if (run.lane && !usesLane(loaded.endpoint)) return await leaveLane(parts, run, run.lane, loaded.endpoint);
+  if (loaded.kind === 'not_due' && run.lane && loaded.endpoint.ordering === 'none') {
+    return await waitAlone(run, run.lane);
+  }
   if (loaded.kind === 'not_due') return { kind: 'later', delayMs: delayUntil(parts, loaded.dueAt) };
   const turn = await takeTurn(parts, loaded);
   if (turn !== 'goes_on') return turn;

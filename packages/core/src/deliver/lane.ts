@@ -16,10 +16,12 @@ export async function takeTurn(
 ): Promise<DeliverResult | 'goes_on'> {
   const { run, endpoint, event, attemptNumber } = ready;
   if (run.lane === undefined) {
-    const hasJoined =
-      usesLane(endpoint) && (await run.joinLane?.(event.acceptedAt, attemptNumber > 1)) === true;
+    const inOrder = attemptNumber > 1 ? 'keeps_turn' : 'in_order';
+    const place = endpoint.ordering === 'strict' ? inOrder : 'in_batches';
+    const hasJoined = usesLane(endpoint) && (await run.joinLane?.(event.acceptedAt, place)) === true;
     return hasJoined ? DONE : 'goes_on';
   }
+  if (endpoint.ordering === 'none') return 'goes_on';
   const turn = run.lane.turn === 'unknown' ? await lookForTurn(parts, ready, run.lane) : run.lane.turn;
   if (turn === 'first') return 'goes_on';
   // It may have no job any more, and wait for none: the wake-up finds that out.
@@ -40,6 +42,12 @@ async function lookForTurn(
   const asked = { accountId, id: eventId, acceptedAt: Math.max(event.acceptedAt, lane.place) };
   if (await oldestEvents.hasOlder(asked)) return 'behind_event';
   return (await lane.begin()) ? 'first' : 'behind_event';
+}
+
+/** It is due later, and others of its lane need not wait for it: it gets a job of its own. */
+export async function waitAlone({ eventId }: DeliveryRun, lane: LaneRun): Promise<DeliverResult> {
+  await lane.leave([eventId]);
+  return DONE;
 }
 
 /** Its endpoint has another order now, or none: each delivery gets a job of its own. */

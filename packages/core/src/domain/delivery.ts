@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Step } from '../platform/redis-script';
 import type { AccountId } from './account';
-import { type EndpointAddress, type EndpointId, endpointIdSchema } from './endpoint';
+import { type EndpointId, endpointIdSchema } from './endpoint';
 import { type EventId, eventIdSchema } from './event';
 
 declare const brand: unique symbol;
@@ -24,6 +24,8 @@ export interface NewDelivery extends DeliveryParts {
   readonly acceptedAt?: number | undefined;
   /** Whether its endpoint uses a lane: see `usesLane`. The worker that takes a job decides it by the endpoint's record. */
   readonly isInLane?: boolean | undefined;
+  /** Whether that lane's deliveries go in batches, and need not wait for each other. */
+  readonly isInBatches?: boolean | undefined;
   /** Whether it was accepted just now: then it goes behind all others of its lane. */
   readonly isNew?: boolean | undefined;
 }
@@ -45,6 +47,7 @@ export function parseDeliveryId(text: string): DeliveryParts | undefined {
 export const DELIVERY_ID_FORM = { pattern: '^[A-Za-z0-9_-]{1,128}[.]wh_[0-9a-z]{22}$' };
 
 const LANE_JOB = 'lane/';
+const BATCH_JOB = 'batch/';
 
 /** The id of the job of an endpoint's lane. No delivery has it: the id of an event has no slash. */
 export function laneJobIdOf(endpointId: EndpointId): string {
@@ -57,9 +60,20 @@ export function parseLaneJobId(jobId: string): EndpointId | undefined {
   return endpointIdSchema.safeParse(jobId.slice(LANE_JOB.length)).data;
 }
 
-/** The endpoint of a job, be it a delivery's or a lane's. */
+/** The id of the job of a batch. @param name as the index of the endpoint's batches has it */
+export function batchJobIdOf(name: string, endpointId: EndpointId): string {
+  return `${BATCH_JOB}${name}.${endpointId}`;
+}
+
+/** Gives `undefined` for another job's. */
+export function parseBatchJobId(jobId: string): EndpointId | undefined {
+  if (!jobId.startsWith(BATCH_JOB)) return undefined;
+  return endpointIdSchema.safeParse(jobId.slice(jobId.lastIndexOf('.') + 1)).data;
+}
+
+/** The endpoint of a job, be it a delivery's, a batch's or a lane's. */
 export function endpointOfJob(jobId: string): EndpointId | undefined {
-  return parseLaneJobId(jobId) ?? parseDeliveryId(jobId)?.endpointId;
+  return parseLaneJobId(jobId) ?? parseBatchJobId(jobId) ?? parseDeliveryId(jobId)?.endpointId;
 }
 
 /** The reasons for which a client requests a delivery. */
@@ -105,15 +119,18 @@ export interface DeliveryRun {
    * becomes of the job.
    */
   readonly stepsToEnd?: (end: JobEnd) => readonly Step[];
-  /** Absent: it goes alone, or in the batch of another one. */
+  /** Absent: it goes alone. */
   readonly batch?: DeliveryBatch | undefined;
   /** Absent: it has a job of its own. */
   readonly lane?: LaneRun | undefined;
   /**
    * Make it an entry of its endpoint's lane, in place of its job. Gives `false` if it stays. Absent: it can't.
    */
-  readonly joinLane?: (acceptedAt: number, hasBegun: boolean) => Promise<boolean>;
+  readonly joinLane?: (acceptedAt: number, place: JoinedPlace) => Promise<boolean>;
 }
+
+/** `keeps_turn`: it was tried already, in strict order. `in_batches`: those of its lane need not wait for each other. */
+export type JoinedPlace = 'in_order' | 'keeps_turn' | 'in_batches';
 
 /** The first delivery of a lane, as the lane's job runs it. */
 export interface LaneRun {
@@ -128,10 +145,19 @@ export interface LaneRun {
   readonly place: number;
   /** Whether deliveries that have a job of their own are in order, and maybe this one as well. */
   readonly isBesideFormer: boolean;
+  /** Whether its turn had begun before the job was taken. */
+  readonly hadBegun: boolean;
+  /** How many are in it, this one included. */
+  readonly size: number;
   /** Take the turn, unless another one has become the first. */
   begin(): Promise<boolean>;
-  /** Note why the lane does not go on. */
-  hold(hold: PastHold, previousStartedAt: number | undefined): Promise<void>;
+  /**
+   * Note why the lane does not go on.
+   *
+   * @param fullAt it goes on as soon as so many are in it.
+   * @returns `false`: they are. It is not held.
+   */
+  hold(hold: PastHold, previousStartedAt: number | undefined, fullAt?: number): Promise<boolean>;
   /** The first ones, with their places. */
   listFirst(most: number): Promise<readonly { readonly eventId: EventId; readonly acceptedAt: number }[]>;
   /** Give these jobs of their own; the rest of the lane follows behind them. It ends the run. */
@@ -139,43 +165,39 @@ export interface LaneRun {
 }
 
 /**
- * The deliveries of a batch go together when the first of them is due, and others within this: longer than two workers'
- * clocks differ, and than those that failed together are apart when they come due. Milliseconds.
- */
-export const DUE_WITHIN_MS = 1_000;
-
-/**
- * The batch of a run: its delivery, which is the primary one, and others of the endpoint that can go in the same request. Its
- * jobs say which they are, so the same ones go together again, whichever process takes them.
+ * The deliveries that go in one request. They have one job until each of them has ended, or the one job of a lane in strict
+ * order: so the same ones go together again, whichever process takes it.
  */
 export interface DeliveryBatch {
+  /** Of their job, once they have been gathered. */
+  readonly jobId: string;
   /**
-   * Take the others: those that were sent together with the primary before, if there are any, else some that wait and are in no
-   * batch. The process owns their jobs as it does that of the run.
+   * Give those that go together, in order: the members of a batch that there is, or else the first ones of the lane, which are
+   * one from then on.
    *
-   * @returns `undefined`: one that was sent together with the primary runs elsewhere.
+   * @returns none: the job is not this process' any more.
    */
-  take(address: EndpointAddress, wanted: WantedBatch): Promise<readonly DeliveryRun[] | undefined>;
-  /** Whether the primary of another batch is about to take it. */
-  isTakenByAnother(endpointId: EndpointId, event: EventId): Promise<boolean>;
-  /**
-   * Record in the jobs that they are one batch, so that they are sent in one request again, also if this process dies. With
-   * none, those that this has taken are in no batch any more.
-   */
-  keepTogether(endpointId: EndpointId, events: readonly EventId[]): readonly Step[];
-  /** The steps that let go of the jobs of several: of those that were taken, and of the run itself. */
-  stepsToEnd(events: readonly EventId[], end: JobEnd): readonly Step[];
-  /** Let go of those that were taken and have no end yet: they wait again. */
-  giveBack(): Promise<void>;
+  gather(wanted: WantedBatch): Promise<readonly DeliveryRun[]>;
+  /** The steps that let go of the job. @param ends of all that were gathered */
+  stepsToEnd(ends: readonly MemberEnd[]): readonly Step[];
 }
 
 export interface WantedBatch {
-  /** How many others. */
+  /** How many go in one request. */
   readonly most: number;
+  /** Whether they stay in the lane, and nothing else of it goes before they have ended. */
+  readonly isInOrder: boolean;
   /** Of their events together, as far as one server can tell. */
   readonly maxBytes: number;
-  /** Whether only held ones may be taken, in the order of acceptance. */
-  readonly isInOrder: boolean;
+}
+
+/** What becomes of a delivery of a batch. Those that are delayed in the same way, and were in one request, go together again. */
+export interface MemberEnd {
+  readonly eventId: EventId;
+  /** `alone`: it is none of the batch any more, and waits as if it never was. */
+  readonly end: JobEnd | { readonly kind: 'alone' };
+  /** Of a batch that goes in two requests: whether it is in the second one. */
+  readonly isInSecond?: boolean;
 }
 
 /** What an attempt needs, as it is stored. */
@@ -250,6 +272,12 @@ export function decodeHolds(text: string): readonly PastHold[] {
     const reason = holdReasons[letter.charCodeAt(0) - FIRST_LETTER];
     return reason === undefined ? [] : [{ reason, since: Number.parseInt(time, 36) }];
   });
+}
+
+/** What a lane tells of its holds to a delivery that came to it at a time. */
+export function holdsSince(holds: readonly PastHold[], at: number): readonly PastHold[] {
+  const before = holds.findLastIndex(({ since }) => since <= at);
+  return holds.slice(Math.max(before, 0)).map(({ reason, since }) => ({ reason, since: Math.max(since, at) }));
 }
 
 /** Why an attempt counts as slow: it takes long, or too many attempts go to unknown endpoints. */

@@ -149,15 +149,17 @@ export function batchLimitsOf({
 }
 
 /**
- * Whether its deliveries go one after the other as entries of one lane, whose job sends the first of them: those in strict order,
- * each in a request of its own. What is discarded as it comes due must not wait behind others for that, and has a job of its own.
+ * Whether its deliveries wait as entries of one lane, whose job sends the first of them: those in strict order, and those that go
+ * in batches. What is discarded as it comes due must not wait behind others for that, and has a job of its own.
  */
 export function usesLane(
-  endpoint: Pick<Endpoint, 'ordering' | 'batch' | 'format' | 'whileDisabled' | 'listener'>,
+  endpoint: Pick<Endpoint, 'ordering' | 'batch' | 'format' | 'whileDisabled' | 'listener' | 'status'>,
 ): boolean {
-  const { ordering, whileDisabled, listener } = endpoint;
-  if (ordering !== 'strict' || whileDisabled === 'discard' || listener !== undefined) return false;
-  return batchLimitsOf(endpoint) === undefined;
+  const { ordering, whileDisabled, listener, status } = endpoint;
+  const batch = batchLimitsOf(endpoint);
+  if (batch === undefined) return ordering === 'strict' && whileDisabled !== 'discard' && listener === undefined;
+  if (whileDisabled === 'discard' && status === 'disabled') return false;
+  return ordering === 'strict' || (ordering === 'none' && batch.maxEvents > 1);
 }
 
 /**

@@ -89,7 +89,9 @@ import type { EventId } from './event';
  * | `held:{bull}:endpoint` | sorted set | ids of the events whose deliveries are held, by time of acceptance | until released |
  * | `lane:{bull}:endpoint` | sorted set | ids of the events whose deliveries go one after the other, by time of acceptance: they have one job together | until they have ended |
  * | `carried:{bull}:endpoint` | hash | event → the request that such a delivery is to be sent for | until that has ended |
+ * | `batches:{bull}:endpoint` | hash | event → the name of the batch whose job has its delivery | until that has ended, or is in none |
  * | `behind-heads:{bull}` | counter | how many such deliveries wait behind the first one of their lane, where that is not held | until none does |
+ * | `behind-heads:{bull}:batched` | counter | the same for lanes whose deliveries go in batches, and do not wait for each other | until none does |
  * | `looks:{bull}` | sorted set | account/endpoint of those with held deliveries, by when their wake-up is due | until none is held |
  * | `held-counts:{bull}` | hash | reason → how many deliveries are held for it | until none is |
  * | `counted-as-held:{bull}` | hash | account/endpoint → reason and number that it adds to `held-counts` | until none is held |
@@ -248,7 +250,10 @@ export function queueKeysOf(prefix: string) {
     held: (endpoint: EndpointId) => `held:${tag}:${endpoint}`,
     lane: (endpoint: EndpointId) => `lane:${tag}:${endpoint}`,
     carried: (endpoint: EndpointId) => `carried:${tag}:${endpoint}`,
+    batches: (endpoint: EndpointId) => `batches:${tag}:${endpoint}`,
     behindHeads: `behind-heads:${tag}`,
+    /** Scripts build this name themselves, from the one above. */
+    behindInBatches: `behind-heads:${tag}:batched`,
     wakeUps: `looks:${tag}`,
     heldCounts: `held-counts:${tag}`,
     countedAsHeld: `counted-as-held:${tag}`,

@@ -62,7 +62,7 @@ it('says that another one goes before it, except for the one whose turn it is', 
 it('says of those in a lane that its first one goes before them', async () => {
   const endpoint = buildEndpoint({ ordering: 'strict', rateLimit: 1 });
   const first = uniqueEventId();
-  const lane = { first, isHeld: false, holds: [] };
+  const lane = { first, isHeld: false, holds: [], isInBatches: false };
   expect(await explain(endpoint, uniqueEventId(), [], lane)).toEqual({
     reason: 'ordering',
     until: undefined,

@@ -386,8 +386,8 @@ function sizeOf(portions: readonly Portion[]): number {
 
 function deliveriesOf({ event, receivers, isNew }: Portion): readonly NewDelivery[] {
   const { accountId, id: eventId, acceptedAt } = event;
-  return receivers.map(({ id: endpointId, isInLane }) => {
+  return receivers.map(({ id: endpointId, isInLane, ordering }) => {
     const delivery = { accountId, eventId, endpointId, acceptedAt };
-    return isInLane ? { ...delivery, isInLane, isNew } : delivery;
+    return isInLane ? { ...delivery, isInLane, isInBatches: ordering === 'none', isNew } : delivery;
   });
 }

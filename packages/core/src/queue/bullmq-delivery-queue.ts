@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { accountIdSchema } from '../domain/account';
 import {
+  batchJobIdOf,
   type DeliveryParts,
   type DeliveryRequested,
   deliveryIdOf,
@@ -20,6 +21,7 @@ import type { Guard } from '../platform/redis-lua';
 import type { Step } from '../platform/redis-script';
 import { findInAny } from '../platform/redis-timeline';
 import { addDeliveries, checkUnplaced, nextPriority } from './bullmq-delivery-queue.script';
+import { dropFromBatch } from './bullmq-running-batches.script';
 import {
   addToLanes,
   bringHeadForward,
@@ -50,7 +52,7 @@ interface Shard {
 
 /**
  * The queue of deliveries. Each delivery has one job until it ends, with the delivery's id, or is an entry of its endpoint's
- * lane: adding it again changes nothing. An endpoint's jobs go to its home shard. Lookups search all shards that may hold the job
+ * lane, or is in a batch: adding it again changes nothing. An endpoint's jobs go to its home shard. Lookups search all shards that may hold the job
  * while the queues are being split again.
  */
 export class DeliveryQueue {
@@ -100,13 +102,18 @@ export class DeliveryQueue {
   }
 
   /** Add entries of a lane in their home shard, as they are elsewhere. */
-  async moveEntriesHome(address: EndpointAddress, entries: readonly MovingEntry[]): Promise<void> {
+  async moveEntriesHome(
+    address: EndpointAddress,
+    entries: readonly MovingEntry[],
+    isInBatches: boolean,
+  ): Promise<void> {
     const homeShard = this.#shards.in(this.shards.homeShardOf(address.endpointId));
     const added = entries.map(({ eventId, acceptedAt, request }) => ({
       ...address,
       eventId,
       acceptedAt,
       request,
+      isInBatches,
     }));
     await addEntries(homeShard, added)(this.redis);
   }
@@ -122,12 +129,17 @@ export class DeliveryQueue {
     return requests.find((request) => request !== 'no_job') ?? 'no_job';
   }
 
-  /** Whether nothing will send a delivery: it has no job in any state, failed ones included, is not held, and is in no lane. */
+  /** Whether nothing will send a delivery: it has no job in any state, failed ones included, is not held, and in no lane and no batch. */
   guardUnplaced({ endpointId, eventId }: DeliveryParts): Guard {
     const id = deliveryIdOf({ endpointId, eventId });
     const checks = this.#shards.inEach(this.shards.homeShardsOf(endpointId)).map(({ keys, shard }) => {
-      const places = { job: keys.job(id), held: shard.held(endpointId), lane: shard.lane(endpointId) };
-      return checkUnplaced({ ...places, event: eventId });
+      return checkUnplaced({
+        job: keys.job(id),
+        held: shard.held(endpointId),
+        lane: shard.lane(endpointId),
+        batches: shard.batches(endpointId),
+        event: eventId,
+      });
     });
     const [check] = checks;
     return check && checks.length === 1 ? check : together(checks);
@@ -143,7 +155,7 @@ export class DeliveryQueue {
     return (await Promise.all(isRunning)).includes(true);
   }
 
-  /** The events of the endpoint whose jobs are delayed, among these. They stay in order. */
+  /** The events of the endpoint whose own jobs are delayed, among these. They stay in order. */
   async findDelayed(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<readonly EventId[]> {
     const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
     const areDelayed = await findInAny(
@@ -154,14 +166,14 @@ export class DeliveryQueue {
     return eventIds.filter((_, i) => areDelayed[i]);
   }
 
-  /** End the delay of its job, or of its lane if it is the first one there. Otherwise nothing happens. */
+  /** End the delay of its job, of its batch, or of its lane if it is the first one there. Otherwise nothing happens. */
   async promote(delivery: DeliveryParts): Promise<void> {
-    const jobId = deliveryIdOf(delivery);
     await this.#inEach(delivery, async (shard) => {
+      const jobId = await this.#jobIdOf(shard, delivery);
       if ((await this.redis.zscore(shard.keys.delayed, jobId)) === null) {
         return await this.#bringHeadForward(shard, delivery);
       }
-      await this.#placeAnew(shard, delivery);
+      await this.#placeAnew(shard, delivery.endpointId, jobId);
       await shard.queue.promote(jobId);
     });
   }
@@ -205,16 +217,34 @@ export class DeliveryQueue {
 
   async #requestIn({ keys, shard }: Shard, delivery: DeliveryParts): Promise<JobRequest> {
     const stored = await this.redis.hget(keys.job(deliveryIdOf(delivery)), jobFields.data);
-    if (stored === null) return await this.#requestInLane(shard, delivery);
+    if (stored === null) {
+      const inBatch = await this.#requestInBatch(keys, shard, delivery);
+      return inBatch === 'no_job' ? await this.#requestInLane(shard, delivery) : inBatch;
+    }
     const data = deliveryJobSchema.safeParse(parsedOrUndefined(stored)).data;
     return data?.request === undefined ? 'no_request' : { requestId: data.request.id };
   }
 
+  async #requestInBatch(
+    keys: JobKeys,
+    shard: ShardKeys,
+    { endpointId, eventId }: DeliveryParts,
+  ): Promise<JobRequest> {
+    const name = await this.redis.hget(shard.batches(endpointId), eventId);
+    if (name === null) return 'no_job';
+    const job = keys.job(batchJobIdOf(name, endpointId));
+    return requestIn(await this.redis.hget(job, `request ${eventId}`));
+  }
+
   async #requestInLane(shard: ShardKeys, { endpointId, eventId }: DeliveryParts): Promise<JobRequest> {
     if ((await this.redis.zscore(shard.lane(endpointId), eventId)) === null) return 'no_job';
-    const carried = await this.redis.hget(shard.carried(endpointId), eventId);
-    const request = requestSchema.safeParse(parsedOrUndefined(carried ?? '')).data;
-    return request === undefined ? 'no_request' : { requestId: request.id };
+    return requestIn(await this.redis.hget(shard.carried(endpointId), eventId));
+  }
+
+  /** Its own job's id, or that of its batch's. */
+  async #jobIdOf({ shard }: Shard, { endpointId, eventId }: DeliveryParts): Promise<string> {
+    const name = await this.redis.hget(shard.batches(endpointId), eventId);
+    return name === null ? deliveryIdOf({ eventId, endpointId }) : batchJobIdOf(name, endpointId);
   }
 
   async #bringHeadForward(
@@ -238,10 +268,11 @@ export class DeliveryQueue {
   }
 
   // A job has a lock while a worker runs it.
-  async #isRunningIn({ keys, shard }: Shard, delivery: DeliveryParts): Promise<boolean> {
-    if ((await this.redis.exists(keys.lock(deliveryIdOf(delivery)))) > 0) return true;
-    const { isRunning, first } = await standingOfLane(keys, shard, delivery.endpointId)(this.redis);
-    return isRunning && first === delivery.eventId;
+  async #isRunningIn(shard: Shard, delivery: DeliveryParts): Promise<boolean> {
+    const { keys } = shard;
+    if ((await this.redis.exists(keys.lock(await this.#jobIdOf(shard, delivery)))) > 0) return true;
+    const lane = await standingOfLane(keys, shard.shard, delivery.endpointId)(this.redis);
+    return lane.isRunning && (lane.first === delivery.eventId || lane.members.includes(delivery.eventId));
   }
 
   async #putBackFailedIn(shard: Shard, delivery: DeliveryParts): Promise<void> {
@@ -252,17 +283,19 @@ export class DeliveryQueue {
       }
       return;
     }
-    await this.#placeAnew(shard, delivery);
+    await this.#placeAnew(shard, delivery.endpointId, jobId);
     await shard.queue.retryFailed(jobId);
   }
 
   // BullMQ would give it its original position: behind all of today's jobs, or before them.
-  async #placeAnew({ queue, keys, order, shard }: Shard, delivery: DeliveryParts): Promise<void> {
-    const jobId = deliveryIdOf(delivery);
+  async #placeAnew(
+    { queue, keys, order, shard }: Shard,
+    endpoint: EndpointId,
+    jobId: string,
+  ): Promise<void> {
     const stored = await this.redis.hget(keys.job(jobId), jobFields.data);
     const accountId = deliveryJobSchema.safeParse(parsedOrUndefined(stored ?? '')).data?.account_id;
     if (accountId === undefined) return;
-    const { endpointId: endpoint } = delivery;
     const weights = shard.accountWeights;
     const flow = { jobs: keys, orderState: order, weights, account: accountId, endpoint };
     await queue.changePriority(jobId, await nextPriority(flow)(this.redis));
@@ -272,7 +305,7 @@ export class DeliveryQueue {
   // itself.
   async #removeIfIdle(shard: Shard, delivery: DeliveryParts): Promise<boolean> {
     const jobId = deliveryIdOf(delivery);
-    if (!(await this.#hasJobIn(shard, delivery))) return await this.#dropFromLane(shard, delivery);
+    if (!(await this.#hasJobIn(shard, delivery))) return await this.#drop(shard, delivery);
     if (await this.#isRunningIn(shard, delivery)) return true;
     const { delayed, failed } = shard.keys;
     const scores = await Promise.all([delayed, failed].map((key) => this.redis.zscore(key, jobId)));
@@ -281,10 +314,11 @@ export class DeliveryQueue {
     return !(await shard.queue.remove(jobId));
   }
 
-  async #dropFromLane({ keys, shard }: Shard, { endpointId, eventId }: DeliveryParts): Promise<boolean> {
+  // From its lane, or its batch.
+  async #drop({ keys, shard }: Shard, { endpointId, eventId }: DeliveryParts): Promise<boolean> {
     const { base } = keys;
     const dropped = { jobs: keys, shard, base, tag: shard.tag, endpoint: endpointId, event: eventId };
-    return await dropFromLane(dropped)(this.redis);
+    return (await dropFromLane(dropped)(this.redis)) || (await dropFromBatch(dropped)(this.redis));
   }
 }
 
@@ -331,17 +365,24 @@ function goesIntoLane({ isInLane, acceptedAt }: NewDelivery): boolean {
   return isInLane === true && acceptedAt !== undefined;
 }
 
+function requestIn(stored: string | null): JobRequest {
+  const request = requestSchema.safeParse(parsedOrUndefined(stored ?? '')).data;
+  return request === undefined ? 'no_request' : { requestId: request.id };
+}
+
 interface EntryToAdd extends EndpointAddress {
   readonly eventId: EventId;
   readonly acceptedAt: number;
   readonly isNew?: boolean | undefined;
+  readonly isInBatches?: boolean | undefined;
   /** As it is stored. */
   readonly request?: string | undefined;
 }
 
-function toEntry({ accountId, endpointId, eventId, acceptedAt = 0, isNew, data }: DeliveryToAdd): EntryToAdd {
+function toEntry({ data, acceptedAt = 0, ...delivery }: DeliveryToAdd): EntryToAdd {
+  const { accountId, endpointId, eventId, isNew, isInBatches } = delivery;
   const request = data.request && JSON.stringify(data.request);
-  return { accountId, endpointId, eventId, acceptedAt, isNew, request };
+  return { accountId, endpointId, eventId, acceptedAt, isNew, isInBatches, request };
 }
 
 /** Put deliveries into lanes. What has a job stays as it is. */
@@ -358,6 +399,7 @@ function addEntries({ keys, shard, order }: Shard, entries: readonly EntryToAdd[
     acceptedAt: entries.map(({ acceptedAt }) => acceptedAt),
     areNew: entries.map(({ isNew = false }) => isNew),
     requests: entries.map(({ request }) => request),
+    areInBatches: entries.map(({ isInBatches = false }) => isInBatches),
   });
 }
 

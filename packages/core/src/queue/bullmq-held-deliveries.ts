@@ -1,11 +1,13 @@
 import type { AccountId } from '../domain/account';
 import {
+  batchJobIdOf,
   decodeHolds,
   deliveryIdOf,
   encodeHold,
   encodeHoldTime,
   type HoldReason,
   laneJobIdOf,
+  holdsSince,
   type PastHold,
   wasHeldAt,
 } from '../domain/delivery';
@@ -43,6 +45,8 @@ export interface HeldDelivery {
 }
 
 export interface EnteringDelivery extends HeldDelivery {
+  /** The batch that it is in. Absent: it has a job of its own. */
+  readonly together?: { readonly jobId: string; readonly deliveries: readonly HeldDelivery[] } | undefined;
   /** When its former attempt began. Absent: there was none. Milliseconds since the Unix epoch. */
   readonly previousStartedAt?: number | undefined;
 }
@@ -50,8 +54,6 @@ export interface EnteringDelivery extends HeldDelivery {
 export interface ReleaseRequest {
   /** The most deliveries to release, those whose events were accepted first. */
   readonly most: number;
-  /** How many of them go in one request; then one is released for each request, and takes the others. */
-  readonly perRequest?: number | undefined;
   /** Of these alone. */
   readonly only?: readonly EventId[] | undefined;
   /** The result of `wakeUpDueAt` at the start of the wake-up. */
@@ -68,6 +70,8 @@ export interface LaneStanding {
   readonly isHeld: boolean;
   /** Of its first delivery. */
   readonly holds: readonly PastHold[];
+  /** Whether its deliveries go in batches, and need not wait for each other. */
+  readonly isInBatches: boolean;
 }
 
 export interface Released {
@@ -115,13 +119,14 @@ export class HeldDeliveries {
    */
   async enter(
     address: EndpointAddress,
-    { eventId, acceptedAt, previousStartedAt = 0 }: EnteringDelivery,
+    { together, previousStartedAt = 0, ...own }: EnteringDelivery,
     wakeUpAt: number,
     reason: HoldReason,
     othersForMs?: number,
   ): Promise<readonly EventId[]> {
     const { jobs, keys } = this.#homeShard(address);
     const suffix = suffixOf(address.endpointId);
+    const { jobId, deliveries } = together ?? { jobId: own.eventId + suffix, deliveries: [own] };
     const now = this.clock();
     const others = await enterHeld({
       jobs,
@@ -131,8 +136,10 @@ export class HeldDeliveries {
       counted: keys.countedAsHeld,
       base: jobs.base,
       suffix,
-      event: eventId,
-      acceptedAt,
+      tag: keys.tag,
+      job: jobId,
+      events: deliveries.map(({ eventId }) => eventId),
+      acceptedAt: deliveries.map(({ acceptedAt }) => acceptedAt),
       endpoint: encodeAddress(address),
       wakeUpAt,
       reason,
@@ -141,7 +148,7 @@ export class HeldDeliveries {
       now,
       othersForMs,
     })(this.redis);
-    return others.map((jobId) => jobId.slice(0, -suffix.length) as EventId);
+    return others.map((other) => other.slice(0, -suffix.length) as EventId);
   }
 
   /**
@@ -149,7 +156,7 @@ export class HeldDeliveries {
    * delayed any more.
    */
   async release(address: EndpointAddress, request: ReleaseRequest): Promise<Released> {
-    const { most, perRequest = 1, only = [], wakeUpWasDueAt, wakeUpAgainAt, now } = request;
+    const { most, only = [], wakeUpWasDueAt, wakeUpAgainAt, now } = request;
     const { jobs, keys } = this.#homeShard(address);
     return await releaseHeld({
       jobs,
@@ -161,9 +168,9 @@ export class HeldDeliveries {
       weights: keys.accountWeights,
       base: jobs.base,
       suffix: suffixOf(address.endpointId),
+      tag: keys.tag,
       endpoint: encodeAddress(address),
       most,
-      perRequest,
       wasDueAt: wakeUpWasDueAt,
       againAt: wakeUpAgainAt,
       soonAt: now + SOON_MS,
@@ -173,8 +180,10 @@ export class HeldDeliveries {
 
   /** Forget a delivery that has ended while it was held. The job that has found that out ends by itself. */
   async forget(address: EndpointAddress, eventId: EventId): Promise<void> {
-    const { keys } = this.#homeShard(address);
+    const { jobs, keys } = this.#homeShard(address);
     await forgetHeld({
+      base: jobs.base,
+      tag: keys.tag,
       held: keys.held(address.endpointId),
       counts: keys.heldCounts,
       counted: keys.countedAsHeld,
@@ -228,14 +237,26 @@ export class HeldDeliveries {
     return (await this.findHeld(endpointId, [eventId])).has(eventId);
   }
 
-  /** The held ones among these: in a lane, all behind the first one, and that too if the lane does not go on. */
+  /**
+   * The held ones among these: in a lane, all of them if it does not go on, else those that wait for the first one if they
+   * have to.
+   */
   async findHeld(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<ReadonlySet<EventId>> {
     const areHeld = await findInAny(this.redis, this.#listsOf(endpointId), eventIds);
     const held = new Set(eventIds.filter((_, i) => areHeld[i]));
     if (held.size === 0) return held;
     const lane = await this.laneOf(endpointId);
-    if (lane && !lane.isHeld) held.delete(lane.first);
+    if (!lane || lane.isHeld) return held;
+    if (!lane.isInBatches) held.delete(lane.first);
+    else for (const eventId of await this.#findInLane(endpointId, [...held])) held.delete(eventId);
     return held;
+  }
+
+  async #findInLane(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<readonly EventId[]> {
+    const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
+    const lanes = shards.map(({ keys }) => keys.lane(endpointId));
+    const areThere = await findInAny(this.redis, lanes, eventIds);
+    return eventIds.filter((_, i) => areThere[i]);
   }
 
   /** What an endpoint's lane tells of its deliveries; `undefined`: it has none. */
@@ -244,19 +265,31 @@ export class HeldDeliveries {
     const read = shards.map(({ jobs, keys }) => standingOfLane(jobs, keys, endpointId)(this.redis));
     const [lane] = (await Promise.all(read)).filter(({ first }) => first !== undefined);
     if (lane?.first === undefined) return undefined;
-    return { first: lane.first, isHeld: lane.isHeld, holds: decodeHolds(lane.holds ?? '') };
+    const { first, isHeld, isInBatches, holds = '' } = lane;
+    return { first, isHeld, isInBatches, holds: decodeHolds(holds) };
   }
 
   /** What the job of a held delivery tells of its holds. Those before the former attempt may be among them. */
   async holdsOf(endpointId: EndpointId, eventId: EventId): Promise<readonly PastHold[]> {
-    const id = deliveryIdOf({ eventId, endpointId });
     const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
-    const told = shards.map(({ jobs }) => this.redis.hget(jobs.job(id), jobFields.holds));
+    const told = shards.map((shard) => this.#holdsOfJob(shard, endpointId, eventId));
     const own = (await Promise.all(told)).flatMap((text) => decodeHolds(text ?? ''));
     return own.length > 0 ? own : await this.#holdsInLane(shards, endpointId, eventId);
   }
 
-  // Its place says since when it waits behind others.
+  // Its own, or its batch's.
+  async #holdsOfJob(
+    { jobs, keys }: Shard,
+    endpointId: EndpointId,
+    eventId: EventId,
+  ): Promise<string | null> {
+    const own = await this.redis.hget(jobs.job(deliveryIdOf({ eventId, endpointId })), jobFields.holds);
+    if (own !== null) return own;
+    const name = await this.redis.hget(keys.batches(endpointId), eventId);
+    return name && (await this.redis.hget(jobs.job(batchJobIdOf(name, endpointId)), jobFields.holds));
+  }
+
+  // Its place says since when it waits behind others, or for the lane to go on.
   async #holdsInLane(
     shards: readonly Shard[],
     endpointId: EndpointId,
@@ -268,6 +301,7 @@ export class HeldDeliveries {
     const place = places.find((each) => each !== null);
     const lane = place === undefined ? undefined : await this.laneOf(endpointId);
     if (lane === undefined) return [];
+    if (lane.isInBatches) return holdsSince(lane.holds, Number(place));
     return lane.first === eventId ? lane.holds : [{ reason: 'ordering', since: Number(place) }];
   }
 
@@ -277,7 +311,7 @@ export class HeldDeliveries {
    */
   async findHeldAt(address: EndpointAddress, at: number, most: number): Promise<readonly EventId[]> {
     const { jobs, keys } = this.#homeShard(address);
-    const suffix = suffixOf(address.endpointId);
+    const { endpointId } = address;
     const found: EventId[] = [];
     const pages = timelinePages(READ_AT_ONCE, (limit, after) =>
       readTimeline(this.redis, keys.held(address.endpointId), {
@@ -288,7 +322,7 @@ export class HeldDeliveries {
       }),
     );
     for await (const page of pages) {
-      const told = page.map(({ id }) => this.redis.hget(jobs.job(id + suffix), jobFields.holds));
+      const told = page.map(({ id }) => this.#holdsOfJob({ jobs, keys }, endpointId, id as EventId));
       const texts = await Promise.all(told);
       for (const [i, { id }] of page.entries()) {
         if (wasHeldAt(decodeHolds(texts[i] ?? ''), at)) found.push(id as EventId);
@@ -310,6 +344,7 @@ export class HeldDeliveries {
     if (!lane) return [];
     const ids = await this.redis.zrangebyscore(keys.lane(endpointId), '-inf', at, 'LIMIT', 0, most);
     const isFirstHeld = wasHeldAt(lane.holds, at);
+    if (lane.isInBatches) return isFirstHeld ? (ids as EventId[]) : [];
     return (ids as EventId[]).filter((id) => id !== lane.first || isFirstHeld);
   }
 

@@ -4,6 +4,7 @@
 ---@include ./bullmq-own-jobs.lua
 ---@include ./redis-held-counts.lua
 ---@include ./bullmq-lanes.lua
+---@const jobFields ./bullmq-layout
 ---@type JobKeys ./bullmq-layout
 
 -- Moves between lanes and jobs of deliveries, by the worker that has the job of either.
@@ -12,6 +13,8 @@
 --- worker's any more.
 ---@with jobs JobKeys
 ---@with shard ShardKeys
+---@key delayed = jobs.delayed
+---@key job_events = jobs.events
 ---@key active_jobs = jobs.active
 ---@key stalled = jobs.stalled
 ---@key prioritized = jobs.prioritized
@@ -35,8 +38,11 @@
 ---@param request text?
 ---@param has_begun boolean        then it keeps its turn
 ---@param only_if_there boolean    whether it stays if there is no lane
+---@param is_in_batches boolean    whether that lane's deliveries need not wait for each other
 ---@return boolean
 function join_lane(
+  delayed,
+  job_events,
   active_jobs,
   stalled,
   prioritized,
@@ -59,7 +65,8 @@ function join_lane(
   accepted_at,
   request,
   has_begun,
-  only_if_there
+  only_if_there,
+  is_in_batches
 )
   local lane_key = base .. lane_job(endpoint)
   if only_if_there and redis.call('EXISTS', lane_key) == 0 then return false end
@@ -70,11 +77,12 @@ function join_lane(
     count_held(counts, counted, account .. '/' .. endpoint, redis.call('ZCARD', held))
   end
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active_jobs }
-  queue.marker = marker
+  queue.marker, queue.events = marker, job_events
   local priority_of, finish = fair_order(prioritized, order_state, weights)
   local lane = open_lane(base, tag, account, endpoint)
   enter(lane, tag, event, accepted_at, request)
-  see_to_job(lane, queue, priority_of, counts, counted, behind_heads)
+  lane.is_in_batches = lane.is_in_batches or not lane.has_job and is_in_batches
+  see_to_job(lane, queue, delayed, tag, priority_of, counts, counted, behind_heads)
   if has_begun and redis.call('EXISTS', lane_key .. ':lock') == 0 then redis.call('HSETNX', lane_key, 'head', event) end
   finish()
   return true
@@ -124,28 +132,21 @@ function leave_lane(
   if #let_go(base, active, stalled, { lane_job(endpoint) }, { token }) == 0 then return end
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
   queue.marker = marker
-  local priority_of, finish = fair_order(prioritized, order_state, weights)
   local lane, carried = lane_of(tag, endpoint), carried_of(tag, endpoint)
-  local now, gone, added, priorities = string.format('%d', time_now()), 0, {}, {}
+  local leaving, places, requests = {}, {}, {}
   for _, event in ipairs(events) do
     local place = redis.call('ZSCORE', lane, event)
     if place then
-      redis.call('ZREM', lane, event)
-      gone = gone + 1
-      local id, request = delivery_job(event, endpoint), redis.call('HGET', carried, event)
+      local i, request = #leaving + 1, redis.call('HGET', carried, event)
       if request then redis.call('HDEL', carried, event) end
-      if redis.call('EXISTS', base .. id) == 0 then
-        local data = '{"account_id":"' .. account .. '"' .. (request and ',"request":' .. request or '') .. '}'
-        local priority = priority_of(account, endpoint, 1)
-        store_job(base .. id, data, now, priority, place)
-        added[#added + 1], priorities[#priorities + 1] = id, priority
-      end
+      leaving[i], places[i], requests[i] = event, place, request
     end
   end
-  if #added > 0 then put_in_place(queue, added, priorities) end
-  finish()
-  wake_workers(queue)
-  go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, endpoint, gone, was_held)
+  if #leaving > 0 then redis.call('ZREM', lane, unpack(leaving)) end
+  -- What was held stays so, whatever the endpoint does with what comes due.
+  local holds = was_held and redis.call('HGET', base .. lane_job(endpoint), jobFields.holds)
+  add_own_jobs(queue, tag, order_state, weights, account, endpoint, leaving, requests, places, holds)
+  go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, endpoint, #leaving, was_held)
 end
 
 --- Moves some of a lane's first entries elsewhere, after they were added there.

@@ -264,6 +264,7 @@ it('takes a job of its own into the lane, with its request and its turn', async 
     acceptedAt: NOW + 1,
     request: JSON.stringify(stored),
     hasBegun: true,
+    isInBatches: false,
     jobId: own.jobId,
     token: own.token,
   };

@@ -11,6 +11,7 @@ import type { RedisClient } from '../platform/redis-connect';
 import type { Guard } from '../platform/redis-lua';
 import type { Step } from '../platform/redis-script';
 import { createJobKeys, type JobKeys } from './bullmq-layout';
+import { type BatchMember, membersOf } from './bullmq-running-batches';
 import { delayJobs, endJobs, type JobRecord, keepJob, takeJob } from './bullmq-running-jobs.script';
 
 /** A job that a worker has locked. */
@@ -34,13 +35,15 @@ export interface Taken {
 }
 
 /** The delivery whose turn it is in a lane. */
-export interface TakenHead extends Pick<LaneRun, 'turn' | 'place' | 'isBesideFormer'> {
+export interface TakenHead extends Pick<LaneRun, 'turn' | 'place' | 'size' | 'isBesideFormer'> {
   /** Absent: there is none. */
   readonly eventId: EventId | undefined;
   /** Whether its turn had begun before the job was taken. */
   readonly hadBegun: boolean;
   /** Whether an entry of the lane has waited behind another one. */
   readonly hasWaited: boolean;
+  /** Whether the lane's deliveries go in batches, and need not wait for each other. */
+  readonly isInBatches: boolean;
   /** As it is stored. */
   readonly request: string | undefined;
 }
@@ -49,6 +52,8 @@ export interface TakenJob extends LockedJob {
   readonly json: StoredJob;
   /** Of a lane's job. */
   readonly head: TakenHead | undefined;
+  /** Of a batch's job. */
+  readonly batch: readonly BatchMember[] | undefined;
   /** As its field has them. Absent: it was not held. */
   readonly holds: string | undefined;
   /** Absent in a Cluster, where they are on other nodes. */
@@ -101,7 +106,7 @@ export class RunningJobs {
     return mapReply(step, ({ job, areMoreWaiting, nextDueAt }) =>
       job === undefined
         ? { areMoreWaiting, nextDueAt }
-        : { job: takenJob(job, token, now, readAt), areMoreWaiting, nextDueAt },
+        : { job: takenJob(job, token, now, readAt, this.#readsTexts), areMoreWaiting, nextDueAt },
     );
   }
 
@@ -140,14 +145,21 @@ export class RunningJobs {
   }
 }
 
-function takenJob(record: JobRecord, token: string, processedOn: number, readAt: number): TakenJob {
-  const { id: jobId, former, texts, head } = record;
+function takenJob(
+  record: JobRecord,
+  token: string,
+  processedOn: number,
+  readAt: number,
+  readsTexts: boolean,
+): TakenJob {
+  const { id: jobId, former, texts, head, batch } = record;
   return {
     jobId,
     token,
     json: storedJob(record, processedOn),
     holds: former?.holds,
     head: head && { ...head, eventId: head.event },
+    batch: batch && membersOf(batch, readsTexts ? readAt : undefined),
     texts: texts && {
       log: texts.log ?? null,
       breaker: texts.breaker ?? null,

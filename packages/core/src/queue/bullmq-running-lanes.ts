@@ -1,7 +1,7 @@
 import { Cluster } from 'ioredis';
 import type { AccountId } from '../domain/account';
 import { encodeHold, encodeHoldTime, laneJobIdOf, type PastHold } from '../domain/delivery';
-import { type EndpointAddress, type EndpointId, encodeAddress } from '../domain/endpoint';
+import type { EndpointAddress, EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { queueKeysOf, type ShardKeys } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard } from '../domain/queues';
@@ -41,6 +41,8 @@ export interface JoiningDelivery extends EndpointAddress {
   readonly request: string | undefined;
   /** Whether it was tried before: then it keeps its turn. */
   readonly hasBegun: boolean;
+  /** Whether that lane's deliveries need not wait for each other. */
+  readonly isInBatches: boolean;
   readonly jobId: string;
   readonly token: string;
 }
@@ -86,12 +88,14 @@ export class RunningLanes {
 
   /** Its head has made an attempt: those behind it are not held any more, they wait for its next one. */
   reopen(lane: OwnedLane): Step<void> {
-    const { endpointId } = lane;
+    const { accountId: account, endpointId } = lane;
     return reopenLane({
       shard: this.#shard,
       job: this.#jobs.job(laneJobIdOf(endpointId)),
       lane: this.#shard.lane(endpointId),
-      address: encodeAddress(lane),
+      tag: this.#shard.tag,
+      account,
+      endpoint: endpointId,
     });
   }
 
@@ -107,13 +111,19 @@ export class RunningLanes {
     })(this.redis);
   }
 
-  /** Count all its deliveries as held, and note why. */
+  /**
+   * Count all its deliveries as held, and note why.
+   *
+   * @param fullAt it goes on as soon as so many are in it.
+   * @returns `false`: they are, and it is not held.
+   */
   async hold(
     { accountId, endpointId, token }: OwnedLane,
     hold: PastHold,
     previousStartedAt = 0,
-  ): Promise<void> {
-    await holdLane({
+    fullAt?: number,
+  ): Promise<boolean> {
+    return await holdLane({
       shard: this.#shard,
       lock: this.#jobs.lock(laneJobIdOf(endpointId)),
       base: this.#jobs.base,
@@ -124,6 +134,7 @@ export class RunningLanes {
       reason: hold.reason,
       hold: encodeHold(hold),
       previousStartedAt: encodeHoldTime(previousStartedAt),
+      fullAt,
     })(this.redis);
   }
 
@@ -163,7 +174,7 @@ export class RunningLanes {
    * @returns whether it has no job any more, or not this worker's.
    */
   join(delivery: JoiningDelivery, onlyIfThere: boolean): Step<boolean> {
-    const { endpointId, eventId, jobId, acceptedAt, request, hasBegun } = delivery;
+    const { endpointId, eventId, jobId, acceptedAt, request, hasBegun, isInBatches } = delivery;
     return joinLane({
       ...this.#of(delivery),
       held: this.#shard.held(endpointId),
@@ -173,6 +184,7 @@ export class RunningLanes {
       request,
       hasBegun,
       onlyIfThere,
+      isInBatches,
     });
   }
 

@@ -55,6 +55,8 @@ export interface RedeliveryRequest extends DeliveryParts {
   readonly requestId: string;
   /** Whether its endpoint uses a lane. The worker decides if that is not known here. */
   readonly isInLane?: boolean | undefined;
+  /** Whether that lane's deliveries go in batches, and need not wait for each other. */
+  readonly isInBatches?: boolean | undefined;
 }
 
 export type RequestOutcome =
@@ -109,13 +111,12 @@ export class Redelivery {
       );
     }
     const endpoint = await this.parts.endpointStore.find(accountId, endpointId);
-    const isInLane = endpoint && this.goesIntoLane(endpoint);
     const request = {
       accountId,
       endpointId,
       eventId,
       acceptedAt,
-      isInLane,
+      ...(endpoint && this.laneOf(endpoint)),
       trigger: 'manual',
       requestId,
     } as const;
@@ -126,8 +127,9 @@ export class Redelivery {
   }
 
   /** Whether what is requested for an endpoint becomes an entry of its lane. */
-  goesIntoLane(endpoint: Endpoint): boolean {
-    return this.parts.deliveryQueue.hasLanes && usesLane(endpoint);
+  laneOf(endpoint: Endpoint): Pick<RedeliveryRequest, 'isInLane' | 'isInBatches'> {
+    const isInLane = this.parts.deliveryQueue.hasLanes && usesLane(endpoint);
+    return { isInLane, isInBatches: isInLane && endpoint.ordering === 'none' };
   }
 
   async #sendWhenPossible(request: RedeliveryRequest): Promise<void> {
@@ -292,10 +294,19 @@ function keyOf({ eventId, endpointId, acceptedAt: createdAt }: RedeliveryRequest
 }
 
 function requestedAt(
-  { accountId, endpointId, eventId, acceptedAt, isInLane, requestId, trigger }: RedeliveryRequest,
+  {
+    accountId,
+    endpointId,
+    eventId,
+    acceptedAt,
+    isInLane,
+    isInBatches,
+    requestId,
+    trigger,
+  }: RedeliveryRequest,
   now: number,
 ) {
   const request = { requestId, trigger, requestedAt: now };
   const delivery = { accountId, endpointId, eventId, request };
-  return isInLane ? { ...delivery, acceptedAt, isInLane } : delivery;
+  return isInLane ? { ...delivery, acceptedAt, isInLane, isInBatches } : delivery;
 }
