@@ -57,7 +57,8 @@ local function that_fit(events, account, max_bytes, reads_texts)
     for i, text in ipairs(redis.call('MGET', unpack(some))) do
       room = room - (text and #text or 0)
       if room < 0 and #fitting > 0 then return fitting, texts end
-      fitting[#fitting + 1], texts[#fitting] = events[first + i - 1], text
+      fitting[#fitting + 1] = events[first + i - 1]
+      texts[#fitting] = text
     end
   end
   return fitting, texts

@@ -67,7 +67,7 @@ export function membersOf(
 ): readonly BatchMember[] {
   return events.map((eventId, i) => ({
     eventId: eventId as EventId,
-    request: requests[i],
+    request: requests[i] ?? undefined,
     texts:
       readAt === undefined
         ? undefined
