@@ -132,12 +132,16 @@ function* runSteps(
     if (state.lane === 'waiting') {
       const taken = { ...state, lane: activeFor(number) };
       yield ordinary(`${name} takes the lane`, withRun(taken, number, { at: 'has the lane', members: [] }));
-      if (state.faultsLeft > 0) yield accident(`${name} never learns of the lane`, faulty({ ...state, lane: 'crashed' }));
+      if (state.faultsLeft > 0)
+        yield accident(`${name} never learns of the lane`, faulty({ ...state, lane: 'crashed' }));
     }
     for (const [at, { job, members }] of state.batches.entries()) {
       if (job !== 'waiting') continue;
       const taken = withBatch(state, at, { job: activeFor(number) });
-      yield ordinary(`${name} takes the batch of ${members.join()}`, withRun(taken, number, { at: 'has a batch', members }));
+      yield ordinary(
+        `${name} takes the batch of ${members.join()}`,
+        withRun(taken, number, { at: 'has a batch', members }),
+      );
     }
     return;
   }
@@ -153,13 +157,19 @@ function* runSteps(
       if (!mayStart || left.length === 0) yield* end(state, number, 'taken', without);
       else {
         const noted = own === -1 ? state : withBatch(state, own, { isSent: true });
-        yield ordinary(`${name} sends ${left.join()}`, withRun(noted, number, { at: 'sending', members: left }));
+        yield ordinary(
+          `${name} sends ${left.join()}`,
+          withRun(noted, number, { at: 'sending', members: left }),
+        );
       }
       return;
     }
     case 'sending':
       for (const answer of answersTo(run.members, state)) {
-        yield ordinary(`${name} gets its answer: ${answer}`, withRun(state, number, { ...run, at: 'answered', answer }));
+        yield ordinary(
+          `${name} gets its answer: ${answer}`,
+          withRun(state, number, { ...run, at: 'answered', answer }),
+        );
       }
       return;
     case 'answered':
@@ -253,7 +263,11 @@ function* end(
   }
 }
 
-function deliveredBy(answer: Answer, members: readonly number[], { deliveries }: BatchState): readonly number[] {
+function deliveredBy(
+  answer: Answer,
+  members: readonly number[],
+  { deliveries }: BatchState,
+): readonly number[] {
   if (answer === 'taken') return members;
   if (answer !== 'rejected in part') return [];
   return members.filter((member, at) => at === 0 || deliveries[member]?.wasRejected);
@@ -310,7 +324,10 @@ const forbidden: Watches<BatchState> = {
     before.faultsLeft === after.faultsLeft &&
     before.lane.startsWith('active:') &&
     after.lane !== before.lane &&
-    before.runs.every((run, number) => run.at !== 'has the lane' || after.runs[number] === run || before.lane !== activeFor(number)),
+    before.runs.every(
+      (run, number) =>
+        run.at !== 'has the lane' || after.runs[number] === run || before.lane !== activeFor(number),
+    ),
 };
 
 const possible: Watches<BatchState> = {
@@ -337,8 +354,14 @@ function indexOfOwn({ batches }: BatchState, number: number): number {
   return batches.findIndex(({ job }) => job === activeFor(number));
 }
 
-function withDeliveries(state: BatchState, indexes: readonly number[], change: Partial<Delivery>): BatchState {
-  const deliveries = state.deliveries.map((old, index) => (indexes.includes(index) ? { ...old, ...change } : old));
+function withDeliveries(
+  state: BatchState,
+  indexes: readonly number[],
+  change: Partial<Delivery>,
+): BatchState {
+  const deliveries = state.deliveries.map((old, index) =>
+    indexes.includes(index) ? { ...old, ...change } : old,
+  );
   return { ...state, deliveries };
 }
 

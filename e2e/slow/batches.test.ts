@@ -1,7 +1,9 @@
 import { EventEmitter, once } from 'node:events';
+import { Redis } from 'ioredis';
 import { type ReceivedRequest, Receiver } from '../support/receiver';
 import { QUICK_WIN } from '../support/samples';
 import { Stack } from '../support/stack';
+import { until } from '../support/until';
 
 const SHARDS = 2;
 const WEBHOOKS = 6;
@@ -68,3 +70,73 @@ it.each([
   },
   PATIENCE_MS,
 );
+
+const MANY = 3_000;
+const PUBLISHED_AT_ONCE = 100;
+const KILLS = 6;
+const FAILING_SHARE = 0.1;
+
+it.each(['none', 'strict'] as const)(
+  'delivers a backlog through killed workers, repeats each set as it was, and leaves nothing behind: order %s',
+  async (ordering) => {
+    await stack.stop();
+    const environment = { RETRY_SCHEDULE: Array(20).fill('50ms').join(), JOB_LOCK_DURATION: LOCK_DURATION };
+    stack = await Stack.start({ workers: 2, environment });
+    const receiver = await Receiver.start(() => (Math.random() < FAILING_SHARE ? 500 : 204));
+    receivers.push(receiver);
+    const webhook = { url: receiver.url, events: ['*'], batch: { max_events: EVENTS }, ordering };
+    await stack.client.expect(201, 'POST', '/v1/webhooks', webhook);
+    const published: string[] = [];
+    const seen = () => new Set(receiver.requests.flatMap(eventsOf));
+    for (let kills = 0; published.length < MANY; ) {
+      const events = Array.from({ length: PUBLISHED_AT_ONCE }, () => QUICK_WIN);
+      const { body } = await stack.client.expect<{ data: { id: string }[] }>(
+        207,
+        'POST',
+        '/v1/events/batch',
+        {
+          events,
+        },
+      );
+      published.push(...body.data.map(({ id }) => id));
+      if (kills === KILLS || published.length % 500 > 0) continue;
+      const before = receiver.requests.length;
+      await until(async () => (receiver.requests.length > before + 2 ? true : undefined));
+      await stack.workers[kills % 2]?.end('SIGKILL');
+      const started = await stack.startWorker();
+      stack.workers.pop();
+      stack.workers[kills % 2] = started;
+      kills += 1;
+    }
+    await until(async () => (seen().size === MANY ? true : undefined));
+    expect(seen()).toEqual(new Set(published));
+    expect(await until(async () => ((await left()).length === 0 ? 'none' : undefined))).toBe('none');
+    const bodies = new Map<string, string>();
+    for (const request of receiver.requests) {
+      const [id, body] = factsOf(request).map(String);
+      expect(bodies.get(id ?? '') ?? body).toBe(body);
+      bodies.set(id ?? '', body ?? '');
+    }
+    // Nothing was refused in part: each event is in one set, however often that was sent.
+    const sets = [...bodies.values()].map((body) => JSON.parse(body).data.length as number);
+    expect(sets.reduce((sum, size) => sum + size, 0)).toBe(MANY);
+    if (ordering === 'strict') expect([...seen()]).toEqual(published);
+  },
+  5 * PATIENCE_MS,
+);
+
+const eventsOf = ({ body }: ReceivedRequest) =>
+  (JSON.parse(body.toString()).data as { id: string }[]).map(({ id }) => id);
+
+/** Keys of lanes and batches, and jobs. */
+async function left(): Promise<readonly string[]> {
+  const redis = new Redis(stack.redis.url);
+  try {
+    const keys = await redis.keys('*');
+    return keys.filter(
+      (key) => /^(lane|carried|batches|behind-heads|held|order):/.test(key) || /(lane|batch)\//.test(key),
+    );
+  } finally {
+    redis.disconnect();
+  }
+}

@@ -2,7 +2,12 @@ import { deliver } from '@hookferry/core/deliver/deliver';
 import { deliverBatchAgain } from '@hookferry/core/deliver/deliver-batch';
 import { type DeliverResult, DONE } from '@hookferry/core/deliver/end-run';
 import type { AttemptParts } from '@hookferry/core/deliver/open-delivery';
-import { type DeliveryRun, type JobEnd, type JoinedPlace, parseDeliveryId } from '@hookferry/core/domain/delivery';
+import {
+  type DeliveryRun,
+  type JobEnd,
+  type JoinedPlace,
+  parseDeliveryId,
+} from '@hookferry/core/domain/delivery';
 import { DELIVERIES_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
 import { isUnreadableSecret } from '@hookferry/core/endpoints/seal';
 import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
@@ -187,7 +192,11 @@ async function moveLane(
   lane: OwnedLane,
 ): Promise<DeliverResult> {
   const entries = await runningLanes.listMoving(lane.endpointId, MOVED_AT_ONCE);
-  await attemptParts.deliveryQueue.moveEntriesHome(lane, entries, worker.laneOf(job)?.head.isInBatches === true);
+  await attemptParts.deliveryQueue.moveEntriesHome(
+    lane,
+    entries,
+    worker.laneOf(job)?.head.isInBatches === true,
+  );
   const events = entries.map(({ eventId }) => eventId);
   await worker.endLaneBy(job, runningLanes.forget(lane, events));
   return DONE;

@@ -26,19 +26,19 @@ import {
 } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { DUE_GRACE_MS, type DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
 import type {
-  LockedJob,
-  RunningJobs,
-  Taken,
-  TakenHead,
-  TakenJob,
-} from '@hookferry/core/queue/bullmq-running-jobs';
-import type {
   BatchBounds,
   BatchMember,
   FormedMember,
   OwnedBatch,
   RunningBatches,
 } from '@hookferry/core/queue/bullmq-running-batches';
+import type {
+  LockedJob,
+  RunningJobs,
+  Taken,
+  TakenHead,
+  TakenJob,
+} from '@hookferry/core/queue/bullmq-running-jobs';
 import type { JoiningDelivery, OwnedLane, RunningLanes } from '@hookferry/core/queue/bullmq-running-lanes';
 import { type Job, type JobJson, type Processor, UnrecoverableError } from 'bullmq';
 import type { z } from 'zod';
@@ -325,7 +325,13 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     const lane = this.#lanes.get(job);
     const batch = this.#batches.get(job);
     return this.#stepsToLetGo(job, () => {
-      if (batch) return [this.#runningBatches.end(batch.owned, ends.map((each) => this.#memberInTime(each)))];
+      if (batch)
+        return [
+          this.#runningBatches.end(
+            batch.owned,
+            ends.map((each) => this.#memberInTime(each)),
+          ),
+        ];
       return lane ? [this.#endHeads(lane, ends)] : [];
     });
   }
@@ -360,7 +366,8 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     const delayed = ends.filter(({ end, isInSecond }) => end.kind === 'delayed' && isInSecond !== true);
     const [first] = delayed;
     const end = first && this.#memberInTime(first).end;
-    if (end?.kind !== 'delayed') return this.#runningBatches.endHeads(owned, ended, { events: [], delayMs: 0 });
+    if (end?.kind !== 'delayed')
+      return this.#runningBatches.endHeads(owned, ended, { events: [], delayMs: 0 });
     const name = JSON.stringify(first?.end);
     const events = delayed.filter((each) => JSON.stringify(each.end) === name).map(({ eventId }) => eventId);
     const { delayMs, failure } = end;

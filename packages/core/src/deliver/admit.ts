@@ -259,7 +259,8 @@ async function holdJob(
   const traced = trace && { traceId: trace.traceId };
   emit({ name: 'delivery.held', ...address, eventId, reason, ...traced });
   const along = batch.map(({ event }) => event.id).filter((id) => id !== eventId);
-  for (const each of [...along, ...others]) emit({ name: 'delivery.held', ...address, eventId: each, reason });
+  for (const each of [...along, ...others])
+    emit({ name: 'delivery.held', ...address, eventId: each, reason });
   return Math.min(Math.round(BOUND_MS * (1 + random())), leftMs);
 }
 

@@ -109,8 +109,7 @@ async function arrange(count: number, order: typeof atomicAsOne) {
     client,
     attemptStore,
     readBreaker: () => parts.admissionStore.readBreaker(endpointId),
-    record: (of: readonly RecordInput[] = inputs) =>
-      recordTogether(parts, { inputs: of, stepsToEnd }),
+    record: (of: readonly RecordInput[] = inputs) => recordTogether(parts, { inputs: of, stepsToEnd }),
     stateOf: async (eventId: EventId) => (await deliveryStore.readWithLength(endpointId, eventId)).state,
     statusOf: async (eventId: EventId) =>
       (await deliveryStore.readWithLength(endpointId, eventId)).state.status,

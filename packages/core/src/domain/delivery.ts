@@ -277,7 +277,9 @@ export function decodeHolds(text: string): readonly PastHold[] {
 /** What a lane tells of its holds to a delivery that came to it at a time. */
 export function holdsSince(holds: readonly PastHold[], at: number): readonly PastHold[] {
   const before = holds.findLastIndex(({ since }) => since <= at);
-  return holds.slice(Math.max(before, 0)).map(({ reason, since }) => ({ reason, since: Math.max(since, at) }));
+  return holds
+    .slice(Math.max(before, 0))
+    .map(({ reason, since }) => ({ reason, since: Math.max(since, at) }));
 }
 
 /** Why an attempt counts as slow: it takes long, or too many attempts go to unknown endpoints. */

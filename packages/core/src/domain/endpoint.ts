@@ -157,7 +157,8 @@ export function usesLane(
 ): boolean {
   const { ordering, whileDisabled, listener, status } = endpoint;
   const batch = batchLimitsOf(endpoint);
-  if (batch === undefined) return ordering === 'strict' && whileDisabled !== 'discard' && listener === undefined;
+  if (batch === undefined)
+    return ordering === 'strict' && whileDisabled !== 'discard' && listener === undefined;
   if (whileDisabled === 'discard' && status === 'disabled') return false;
   return ordering === 'strict' || (ordering === 'none' && batch.maxEvents > 1);
 }

@@ -21,7 +21,6 @@ import type { Guard } from '../platform/redis-lua';
 import type { Step } from '../platform/redis-script';
 import { findInAny } from '../platform/redis-timeline';
 import { addDeliveries, checkUnplaced, nextPriority } from './bullmq-delivery-queue.script';
-import { dropFromBatch } from './bullmq-running-batches.script';
 import {
   addToLanes,
   bringHeadForward,
@@ -31,6 +30,7 @@ import {
 } from './bullmq-lanes.script';
 import { createJobKeys, type JobKeys, jobFields } from './bullmq-layout';
 import { OnDemandQueue } from './bullmq-on-demand-queue';
+import { dropFromBatch } from './bullmq-running-batches.script';
 import type { MovingEntry } from './bullmq-running-lanes';
 import { byShard, PerShard } from './per-shard';
 
@@ -288,11 +288,7 @@ export class DeliveryQueue {
   }
 
   // BullMQ would give it its original position: behind all of today's jobs, or before them.
-  async #placeAnew(
-    { queue, keys, order, shard }: Shard,
-    endpoint: EndpointId,
-    jobId: string,
-  ): Promise<void> {
+  async #placeAnew({ queue, keys, order, shard }: Shard, endpoint: EndpointId, jobId: string): Promise<void> {
     const stored = await this.redis.hget(keys.job(jobId), jobFields.data);
     const accountId = deliveryJobSchema.safeParse(parsedOrUndefined(stored ?? '')).data?.account_id;
     if (accountId === undefined) return;

@@ -6,8 +6,8 @@ import {
   encodeHold,
   encodeHoldTime,
   type HoldReason,
-  laneJobIdOf,
   holdsSince,
+  laneJobIdOf,
   type PastHold,
   wasHeldAt,
 } from '../domain/delivery';
@@ -278,11 +278,7 @@ export class HeldDeliveries {
   }
 
   // Its own, or its batch's.
-  async #holdsOfJob(
-    { jobs, keys }: Shard,
-    endpointId: EndpointId,
-    eventId: EventId,
-  ): Promise<string | null> {
+  async #holdsOfJob({ jobs, keys }: Shard, endpointId: EndpointId, eventId: EventId): Promise<string | null> {
     const own = await this.redis.hget(jobs.job(deliveryIdOf({ eventId, endpointId })), jobFields.holds);
     if (own !== null) return own;
     const name = await this.redis.hget(keys.batches(endpointId), eventId);

@@ -165,7 +165,10 @@ export class QueueStandings {
         const depths = await Promise.all(this.#queues.in(shard).map(depthsOf));
         const { behindHeads, behindInBatches } = queueKeysOf(shard.prefix);
         const behind = await this.redis.mget(behindHeads, behindInBatches);
-        return withLanes(depths.flat(), behind.map(Number).reduce((sum, count) => sum + count, 0));
+        return withLanes(
+          depths.flat(),
+          behind.map(Number).reduce((sum, count) => sum + count, 0),
+        );
       }),
     );
   }

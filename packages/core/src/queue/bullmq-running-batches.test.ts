@@ -59,7 +59,11 @@ async function arrange(count: number) {
     return job;
   }
 
-  const laneOf = ({ token, holds }: TakenJob): OwnedLane => ({ ...address, token, wasHeld: holds !== undefined });
+  const laneOf = ({ token, holds }: TakenJob): OwnedLane => ({
+    ...address,
+    token,
+    wasHeld: holds !== undefined,
+  });
 
   async function form(job: TakenJob, most = 100, maxBytes = 1_000_000) {
     const formed = await batches.form(laneOf(job), { most, maxBytes })(client);
@@ -197,7 +201,10 @@ it('makes a batch of those that failed, and of each half of what was too large',
     [fourth, at_once, true],
   ]);
   const halves = [await mustTake(), await mustTake()];
-  expect(halves.map(({ batch }) => batch?.map(({ eventId }) => eventId))).toEqual([[second, third], [fourth]]);
+  expect(halves.map(({ batch }) => batch?.map(({ eventId }) => eventId))).toEqual([
+    [second, third],
+    [fourth],
+  ]);
   expect(await client.exists(jobKeys.job(owned.jobId))).toBe(0);
 });
 

@@ -146,7 +146,11 @@ export class RunningBatches {
   endHeads(
     lane: OwnedLane,
     ended: readonly EventId[],
-    left: { readonly events: readonly EventId[]; readonly delayMs: number; readonly failure?: string | undefined },
+    left: {
+      readonly events: readonly EventId[];
+      readonly delayMs: number;
+      readonly failure?: string | undefined;
+    },
   ): Guard<boolean> {
     const { events, delayMs: delay, failure } = left;
     const { token, wasHeld } = lane;

@@ -100,9 +100,7 @@ export class Releaser {
     const { heldDeliveries, clock } = this.parts;
     for (;;) {
       const due = await heldDeliveries.claimDueWakeUps(clock(), SWEPT_AT_ONCE);
-      await Promise.all(
-        due.map((address) => this.#wakeUp(this.#watch(address), this.#permitsAt(address))),
-      );
+      await Promise.all(due.map((address) => this.#wakeUp(this.#watch(address), this.#permitsAt(address))));
       if (due.length < SWEPT_AT_ONCE) return;
     }
   }

@@ -234,7 +234,10 @@ function stepwiseParts(
   };
 }
 
-function readRun(run: ModelRun, { id = '', data: stored, attemptsStarted, stalledCounter }: Job<DeliveryJob>): DeliveryRun {
+function readRun(
+  run: ModelRun,
+  { id = '', data: stored, attemptsStarted, stalledCounter }: Job<DeliveryJob>,
+): DeliveryRun {
   const parts = parseDeliveryId(id);
   if (!parts) throw new Error(`${id} is no delivery's id.`);
   const data = deliveryJobSchema.parse(stored);
