@@ -116,7 +116,7 @@ async function arrangePoisonInFront() {
   await receiver.waitFor(1);
 
   const jobId = `${first}.${webhook.id}`;
-  await stack.redis.client.hset(`bull:deliveries:${jobId}`, 'ats', TOO_MANY_STARTS);
+  await stack.redis.client.hset(`bull:deliveries:lane/${webhook.id}`, 'ats', TOO_MANY_STARTS);
   const deadLetter = await untilDead(jobId);
   status = 204;
   return { receiver, webhook, first, second, deadLetter };

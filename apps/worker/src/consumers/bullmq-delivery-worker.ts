@@ -10,6 +10,7 @@ import {
 } from '@hookferry/core/domain/delivery';
 import type { EndpointAddress } from '@hookferry/core/domain/endpoint';
 import type { EventId } from '@hookferry/core/domain/event';
+import type { AdmissionStore } from '@hookferry/core/endpoints/admission/redis-admission-store';
 import { CACHED_FOR_MS } from '@hookferry/core/events/redis-event-store';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
 import { parsedOrUndefined } from '@hookferry/core/platform/json';
@@ -32,13 +33,22 @@ import type {
   TakenJob,
 } from '@hookferry/core/queue/bullmq-running-jobs';
 import type { JoiningDelivery, OwnedLane, RunningLanes } from '@hookferry/core/queue/bullmq-running-lanes';
-import { type Job, type JobJson, type Processor, UnrecoverableError } from 'bullmq';
+import {
+  DelayedError,
+  type Job,
+  type JobJson,
+  type Processor,
+  UnrecoverableError,
+  WaitingError,
+} from 'bullmq';
 import type { z } from 'zod';
 import { BullmqWorker, type BullmqWorkerOptions } from './bullmq-worker';
 
 export interface DeliveryWorkerOptions extends BullmqWorkerOptions {
   readonly runningJobs: RunningJobs;
   readonly runningLanes: RunningLanes;
+  /** The order of deliveries that have jobs of their own. */
+  readonly admissionStore: Pick<AdmissionStore, 'joinOrder'>;
   readonly batchJobs: BatchJobs;
   /** It puts back those that are delayed. */
   readonly dueDeliveries: DueDeliveries;
@@ -92,6 +102,7 @@ export interface JobRef {
 export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   readonly #runningJobs: RunningJobs;
   readonly #runningLanes: RunningLanes;
+  readonly #admissionStore: DeliveryWorkerOptions['admissionStore'];
   readonly #batchJobs: BatchJobs;
   readonly #dueDeliveries: DueDeliveries;
   readonly #lockMs: number;
@@ -107,9 +118,18 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   constructor(
     queue: string,
     process: Processor<DeliveryJob, JobEnd>,
-    { runningJobs, runningLanes, batchJobs, dueDeliveries, clock, ...options }: DeliveryWorkerOptions,
+    {
+      runningJobs,
+      runningLanes,
+      admissionStore,
+      batchJobs,
+      dueDeliveries,
+      clock,
+      ...options
+    }: DeliveryWorkerOptions,
   ) {
     super(queue, process, options);
+    this.#admissionStore = admissionStore;
     this.#runningJobs = runningJobs;
     this.#runningLanes = runningLanes;
     this.#batchJobs = batchJobs;
@@ -170,7 +190,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     data: DeliveryJobData,
   ): DeliveryRun {
     const { endpointId } = lane;
-    const { eventId, turn, place, isBesideFormer } = head;
+    const { eventId, turn, place, isBesideJobs } = head;
     const request = requestSchema.safeParse(parsedOrUndefined(head.request ?? '')).data;
     const run = this.runOf(job, { eventId, endpointId }, request ? { ...data, request } : data);
     // Since it came, behind others; then, as long as the lane did not go on.
@@ -182,7 +202,8 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
       lane: {
         turn,
         place,
-        isBesideFormer,
+        isBesideJobs,
+        wasHeld: lane.wasHeld,
         begin: () => this.#runningLanes.begin(lane, eventId),
         hold: (hold, previousStartedAt) => this.#runningLanes.hold(lane, hold, previousStartedAt),
         listFirst: (most) => this.#runningLanes.listFirst(endpointId, most),
@@ -192,7 +213,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   }
 
   /** Let go of a lane's job by a step that does so. */
-  async endLaneBy(job: JobRef, step: Step<void>): Promise<void> {
+  async endLaneBy(job: JobRef, step: Step<unknown>): Promise<void> {
     await this.atomic([step]);
     this.#hasEnded(job);
   }
@@ -346,9 +367,37 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   ): Promise<Job<DeliveryJob, JobEnd>> {
     const [error, job] = args;
     const run = this.#runs.get(job);
-    if (!run?.hasEnded) return await super.handleFailed(...args);
+    const lane = this.#lanes.get(job);
+    if (!run?.hasEnded) {
+      if (lane === undefined || !this.#isForGood(error, job)) return await super.handleFailed(...args);
+      await this.#failHead(job, lane, error);
+      return undefined as unknown as Job<DeliveryJob, JobEnd>;
+    }
     this.emit('failed', job, error, 'active');
     return this.#begin(run.taken) as Job<DeliveryJob, JobEnd>;
+  }
+
+  /** As BullMQ decides it. */
+  #isForGood(error: Error, { attemptsMade, attemptsStarted, opts }: Job): boolean {
+    if (error instanceof DelayedError || error instanceof WaitingError) return false;
+    if (error instanceof UnrecoverableError) return true;
+    const { maxStartedAttempts = Number.POSITIVE_INFINITY } = this.opts;
+    return attemptsMade + 1 >= (opts.attempts ?? 1) || attemptsStarted >= maxStartedAttempts;
+  }
+
+  // The lane's job never fails for good itself: others would wait without a job.
+  async #failHead(job: Job<DeliveryJob, JobEnd>, { head, owned }: TakenLane, error: Error): Promise<void> {
+    const { eventId, place } = head;
+    const steps =
+      eventId === undefined
+        ? [this.#runningLanes.end(owned, undefined, 'nothing')]
+        : [
+            // First: where it is another script, the next one must not begin in between.
+            this.#admissionStore.joinOrder(owned.endpointId, [{ eventId, acceptedAt: place }]),
+            this.#runningLanes.failHead(owned, eventId, error.message),
+          ];
+    await this.atomic(steps);
+    this.#hasEnded(job);
   }
 
   // A run that fails lets go of nothing. The others that it took would be kept from all workers for as long as this one lives.
@@ -374,8 +423,9 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     job.token = token;
     this.#note(job, taken);
     const endpointId = head && parseLaneJobId(jobId);
-    if (endpointId) {
-      const { account_id: accountId } = readData(job.data);
+    const data = deliveryJobSchema.safeParse(job.data).data;
+    if (endpointId && data) {
+      const { account_id: accountId } = data;
       this.#lanes.set(job, { head, owned: { accountId, endpointId, token, wasHeld: holds !== undefined } });
     }
     return job;

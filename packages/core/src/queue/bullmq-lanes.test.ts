@@ -234,7 +234,7 @@ it('waits for an older delivery that has a job of its own, of a version before',
   const [first, second] = events;
   await client.zadd(keys.order(endpointId), NOW, first);
   await queue.addAll([entry(second)]);
-  expect((await mustTake()).head).toMatchObject({ turn: 'behind_former', isBesideFormer: true });
+  expect((await mustTake()).head).toMatchObject({ turn: 'behind_job', isBesideJobs: true });
 });
 
 it('lets a delivery begin where the events are elsewhere, unless another one has become the first', async () => {
