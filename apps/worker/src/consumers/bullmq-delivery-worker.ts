@@ -361,15 +361,18 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     return this.#begin(this.#runs.get(job)?.taken) as Job<DeliveryJob, JobEnd>;
   }
 
-  // An error after the job's end does not change it.
+  // An error after the job's end does not change it. BullMQ's own script takes no other job with that: it knows no lanes.
   protected override async handleFailed(
-    ...args: Parameters<BullmqWorker<DeliveryJob, JobEnd>['handleFailed']>
+    error: Error,
+    job: Job<DeliveryJob, JobEnd>,
+    token: string,
   ): Promise<Job<DeliveryJob, JobEnd>> {
-    const [error, job] = args;
     const run = this.#runs.get(job);
     const lane = this.#lanes.get(job);
     if (!run?.hasEnded) {
-      if (lane === undefined || !this.#isForGood(error, job)) return await super.handleFailed(...args);
+      if (lane === undefined || !this.#isForGood(error, job)) {
+        return await super.handleFailed(error, job, token, () => false);
+      }
       await this.#failHead(job, lane, error);
       return undefined as unknown as Job<DeliveryJob, JobEnd>;
     }
