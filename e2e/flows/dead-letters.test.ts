@@ -245,7 +245,7 @@ describe('while a delivery that failed for good holds others', () => {
       '--name',
       'key',
       '--scopes',
-      'webhooks:read,webhooks:write,events:write',
+      'webhooks:read,webhooks:write,events:write,deliveries:read',
     ];
     const { stdout: key } = await runCli(stack.redis.url, ...command);
     const account = new ApiClient(stack.client.baseUrl, key.trimEnd());
