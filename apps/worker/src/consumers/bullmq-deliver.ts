@@ -54,7 +54,7 @@ const BEHIND_MS = 100;
 /** Open the worker of a shard's deliveries: each run of a job makes one attempt, and says what happens to the job next. */
 export function openDeliveryWorker(parts: DeliveryWorkerParts, shard: QueueShard): DeliveryWorker {
   const { redis, atomic, lockDurationMs, deliveryCapacity: capacity, stopDeadlineMs, emit } = parts;
-  const { clock } = parts.attemptParts;
+  const { clock, admissionStore } = parts.attemptParts;
   const { placement } = parts;
   const runningLanes = new RunningLanes(redis, shard, clock);
   const worker: DeliveryWorker = new DeliveryWorker(
@@ -66,6 +66,7 @@ export function openDeliveryWorker(parts: DeliveryWorkerParts, shard: QueueShard
       lockDuration: lockDurationMs,
       runningJobs: new RunningJobs(redis, shard, lockDurationMs, clock, () => placement.isOneShard),
       runningLanes,
+      admissionStore,
       runningBatches: new RunningBatches(redis, shard, lockDurationMs, clock),
       dueDeliveries: new DueDeliveries({ prefix: shard.prefix, atomic, clock, emit }),
       clock,

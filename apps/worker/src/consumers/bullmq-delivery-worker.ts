@@ -12,10 +12,12 @@ import {
   parseLaneJobId,
 } from '@hookferry/core/domain/delivery';
 import type { EventId } from '@hookferry/core/domain/event';
+import type { AdmissionStore } from '@hookferry/core/endpoints/admission/redis-admission-store';
 import { CACHED_FOR_MS } from '@hookferry/core/events/redis-event-store';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
 import { parsedOrUndefined } from '@hookferry/core/platform/json';
 import { mapReply } from '@hookferry/core/platform/redis-atomic';
+import { isUnavailable } from '@hookferry/core/platform/redis-errors';
 import type { Guard } from '@hookferry/core/platform/redis-lua';
 import type { Step } from '@hookferry/core/platform/redis-script';
 import {
@@ -40,7 +42,14 @@ import type {
   TakenJob,
 } from '@hookferry/core/queue/bullmq-running-jobs';
 import type { JoiningDelivery, OwnedLane, RunningLanes } from '@hookferry/core/queue/bullmq-running-lanes';
-import { type Job, type JobJson, type Processor, UnrecoverableError } from 'bullmq';
+import {
+  DelayedError,
+  type Job,
+  type JobJson,
+  type Processor,
+  UnrecoverableError,
+  WaitingError,
+} from 'bullmq';
 import type { z } from 'zod';
 import { BullmqWorker, type BullmqWorkerOptions } from './bullmq-worker';
 
@@ -48,6 +57,8 @@ export interface DeliveryWorkerOptions extends BullmqWorkerOptions {
   readonly runningJobs: RunningJobs;
   readonly runningLanes: RunningLanes;
   readonly runningBatches: RunningBatches;
+  /** The order of deliveries that have jobs of their own. */
+  readonly admissionStore: Pick<AdmissionStore, 'joinOrder'>;
   /** It puts back those that are delayed. */
   readonly dueDeliveries: DueDeliveries;
   /** How long a dead worker's jobs stay its own. Milliseconds. */
@@ -103,6 +114,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   readonly #runningJobs: RunningJobs;
   readonly #runningLanes: RunningLanes;
   readonly #runningBatches: RunningBatches;
+  readonly #admissionStore: DeliveryWorkerOptions['admissionStore'];
   readonly #dueDeliveries: DueDeliveries;
   readonly #lockMs: number;
   readonly #clock: Clock;
@@ -120,9 +132,18 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   constructor(
     queue: string,
     process: Processor<DeliveryJob, JobEnd>,
-    { runningJobs, runningLanes, runningBatches, dueDeliveries, clock, ...options }: DeliveryWorkerOptions,
+    {
+      runningJobs,
+      runningLanes,
+      runningBatches,
+      admissionStore,
+      dueDeliveries,
+      clock,
+      ...options
+    }: DeliveryWorkerOptions,
   ) {
     super(queue, process, options);
+    this.#admissionStore = admissionStore;
     this.#runningJobs = runningJobs;
     this.#runningLanes = runningLanes;
     this.#runningBatches = runningBatches;
@@ -189,7 +210,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     batch: DeliveryBatch,
   ): DeliveryRun {
     const { endpointId } = lane;
-    const { eventId, turn, place, isBesideFormer, hadBegun, size } = head;
+    const { eventId, turn, place, isBesideJobs, hadBegun, size } = head;
     const run = this.runOf(job, { eventId, endpointId }, withRequest(data, head.request), batch);
     const waitsBehind = head.hasWaited && !head.isInBatches;
     // Since it came, behind others; then, as long as the lane did not go on.
@@ -202,7 +223,8 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
       lane: {
         turn,
         place,
-        isBesideFormer,
+        isBesideJobs,
+        wasHeld: lane.wasHeld,
         hadBegun,
         size,
         begin: () => this.#runningLanes.begin(lane, eventId),
@@ -265,7 +287,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   }
 
   /** Let go of a lane's job by a step that does so. */
-  async endLaneBy(job: JobRef, step: Step<void>): Promise<void> {
+  async endLaneBy(job: JobRef, step: Step<unknown>): Promise<void> {
     await this.atomic([step]);
     this.#hasEnded(job);
   }
@@ -430,26 +452,56 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     return this.#begin(this.#runs.get(job)?.taken) as Job<DeliveryJob, JobEnd>;
   }
 
-  // An error after the job's end does not change it.
+  // An error after the job's end does not change it. BullMQ's own script takes no other job with that: it knows no lanes.
   protected override async handleFailed(
-    ...args: Parameters<BullmqWorker<DeliveryJob, JobEnd>['handleFailed']>
+    error: Error,
+    job: Job<DeliveryJob, JobEnd>,
+    token: string,
   ): Promise<Job<DeliveryJob, JobEnd>> {
-    const [error, job] = args;
     const run = this.#runs.get(job);
-    if (run?.hasEnded === false && this.#batches.has(job) && isForGood(error, job)) {
-      await this.#failBatch(job, error);
+    const lane = this.#lanes.get(job);
+    if (!run?.hasEnded) {
+      const batch = this.#batches.get(job);
+      const isForGood = this.#isForGood(error, job);
+      if (batch && isForGood) await this.#failBatch(job, batch, error);
+      else if (lane?.head.eventId && lane.head.isInBatches && isOfDelivery(error)) {
+        await this.endLaneBy(job, this.#runningLanes.leave(lane.owned, [lane.head.eventId]));
+      } else if (lane && isForGood) await this.#failHead(job, lane, error);
+      else return await super.handleFailed(error, job, token, () => false);
+      return undefined as unknown as Job<DeliveryJob, JobEnd>;
     }
-    if (!run?.hasEnded) return await super.handleFailed(...args);
     this.emit('failed', job, error, 'active');
     return this.#begin(run.taken) as Job<DeliveryJob, JobEnd>;
   }
 
   /** Each of its deliveries is a dead letter. */
-  async #failBatch(job: Job<DeliveryJob, JobEnd>, error: Error): Promise<void> {
-    const batch = this.#batches.get(job);
-    if (!batch) return;
-    await this.atomic([this.#runningBatches.fail(batch.owned, error.message)]);
+  async #failBatch(job: Job<DeliveryJob, JobEnd>, { owned }: TakenBatch, error: Error): Promise<void> {
+    await this.atomic([this.#runningBatches.fail(owned, error.message)]);
+    this.#hasEnded(job);
     job.finishedOn = this.#clock();
+    this.emit('failed', job, error, 'active');
+  }
+
+  /** As BullMQ decides it. */
+  #isForGood(error: Error, { attemptsMade, attemptsStarted, opts }: Job): boolean {
+    if (error instanceof DelayedError || error instanceof WaitingError) return false;
+    if (error instanceof UnrecoverableError) return true;
+    const { maxStartedAttempts = Number.POSITIVE_INFINITY } = this.opts;
+    return attemptsMade + 1 >= (opts.attempts ?? 1) || attemptsStarted >= maxStartedAttempts;
+  }
+
+  // The lane's job never fails for good itself: others would wait without a job.
+  async #failHead(job: Job<DeliveryJob, JobEnd>, { head, owned }: TakenLane, error: Error): Promise<void> {
+    const { eventId, place } = head;
+    const steps =
+      eventId === undefined
+        ? [this.#runningLanes.end(owned, undefined, 'nothing')]
+        : [
+            // First: where it is another script, the next one must not begin in between.
+            this.#admissionStore.joinOrder(owned.endpointId, [{ eventId, acceptedAt: place }]),
+            this.#runningLanes.failHead(owned, eventId, error.message),
+          ];
+    await this.atomic(steps);
     this.#hasEnded(job);
   }
 
@@ -466,8 +518,9 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     job.token = token;
     this.#note(job, taken);
     const endpointId = head && parseLaneJobId(jobId);
-    if (endpointId) {
-      const { account_id: accountId } = readData(job.data);
+    const data = deliveryJobSchema.safeParse(job.data).data;
+    if (endpointId && data) {
+      const { account_id: accountId } = data;
       this.#lanes.set(job, { head, owned: { accountId, endpointId, token, wasHeld: holds !== undefined } });
     }
     const endpointOfBatch = batch && parseBatchJobId(jobId);
@@ -502,9 +555,9 @@ function isRecent(texts: DeliveryTexts | undefined): texts is DeliveryTexts {
   return texts !== undefined && steadyClock() - texts.readAt < CACHED_FOR_MS;
 }
 
-// As BullMQ decides it.
-function isForGood(error: Error, { attemptsMade, opts: { attempts = 1 } }: Job): boolean {
-  return error instanceof UnrecoverableError || attemptsMade + 1 >= attempts;
+// Others of its lane need not wait for what is wrong with it: it fails with a job of its own.
+function isOfDelivery(error: Error): boolean {
+  return !(error instanceof DelayedError || error instanceof WaitingError || isUnavailable(error));
 }
 
 function withRequest(data: DeliveryJobData, stored: string | undefined): DeliveryJobData {

@@ -1,6 +1,7 @@
 import type { DeliveryRun, LaneRun } from '../domain/delivery';
 import { type Endpoint, laneToJoin, usesLane } from '../domain/endpoint';
 import { type DeliverResult, DONE } from './end-run';
+import { SAFETY_WAKE_UP_MS } from './flow/releaser';
 import type { ReadyDelivery } from './load-delivery';
 import type { AttemptParts } from './open-delivery';
 
@@ -9,24 +10,26 @@ const BEHIND_MS = 100;
 // Of a backlog: the lane's own job goes behind them.
 const LEAVING_AT_ONCE = 200;
 
-/** In a lane: whether this delivery may go before all that it has to wait for. Another one becomes an entry, if it has to. */
+/**
+ * In a lane: gives the delivery if it may go before all that it has to wait for. One that is in none becomes an entry, if it has
+ * to.
+ */
 export async function takeTurn(
   parts: AttemptParts,
   ready: ReadyDelivery,
-): Promise<DeliverResult | 'goes_on'> {
+): Promise<DeliverResult | ReadyDelivery> {
   const { run, endpoint, event, attemptNumber } = ready;
   if (run.lane === undefined) {
     const inOrder = attemptNumber > 1 ? 'keeps_turn' : 'in_order';
     const place = endpoint.ordering === 'strict' ? inOrder : 'in_batches';
     const hasJoined = usesLane(endpoint) && (await run.joinLane?.(event.acceptedAt, place)) === true;
-    return hasJoined ? DONE : 'goes_on';
+    return hasJoined ? DONE : ready;
   }
-  if (endpoint.ordering === 'none') return 'goes_on';
-  const turn = run.lane.turn === 'unknown' ? await lookForTurn(parts, ready, run.lane) : run.lane.turn;
-  if (turn === 'first') return 'goes_on';
-  // It may have no job any more, and wait for none: the wake-up finds that out.
-  if (turn === 'behind_former') parts.releaser.wakeUpAt(run.accountId, run.endpointId, parts.clock());
-  return { kind: 'later', delayMs: BEHIND_MS };
+  if (endpoint.ordering === 'none') return ready;
+  const lane = run.lane.turn === 'unknown' ? await lookForTurn(parts, ready, run.lane) : run.lane;
+  if (lane.turn === 'first') return lane === run.lane ? ready : { ...ready, run: { ...run, lane } };
+  const delayMs = lane.turn === 'behind_job' ? await holdBehindJob(parts, ready, lane) : BEHIND_MS;
+  return { kind: 'later', delayMs };
 }
 
 // Where it can't be part of the script that takes the job. What was fanned out meanwhile is in the lane, before this one.
@@ -34,14 +37,30 @@ async function lookForTurn(
   { oldestEvents, admissionStore }: AttemptParts,
   { run, event }: ReadyDelivery,
   lane: LaneRun,
-): Promise<LaneRun['turn']> {
+): Promise<LaneRun> {
   const { accountId, endpointId, eventId } = run;
-  if (await admissionStore.hasEarlierInOrder(endpointId, { eventId, acceptedAt: lane.place })) {
-    return 'behind_former';
-  }
-  const asked = { accountId, id: eventId, acceptedAt: Math.max(event.acceptedAt, lane.place) };
-  if (await oldestEvents.hasOlder(asked)) return 'behind_event';
-  return (await lane.begin()) ? 'first' : 'behind_event';
+  const { place } = lane;
+  const first = await admissionStore.firstWithJob(endpointId);
+  const isBesideJobs = first !== undefined;
+  const isBehind = first && (first.acceptedAt - place || (first.eventId < eventId ? -1 : 1)) < 0;
+  if (isBehind && first.eventId !== eventId) return { ...lane, isBesideJobs, turn: 'behind_job' };
+  const asked = { accountId, id: eventId, acceptedAt: Math.max(event.acceptedAt, place) };
+  const isFirst = !(await oldestEvents.hasOlder(asked)) && (await lane.begin());
+  return { ...lane, isBesideJobs, turn: isFirst ? 'first' : 'behind_event' };
+}
+
+// Its end wakes the lane up. It may have ended unseen while the lane was being delayed, and it may have no job any more and wait for
+// none, which the wake-up finds out.
+async function holdBehindJob(
+  { releaser, clock }: AttemptParts,
+  { run, previousStartedAt }: ReadyDelivery,
+  lane: LaneRun,
+): Promise<number> {
+  const now = clock();
+  await lane.hold({ reason: 'ordering', since: now }, previousStartedAt);
+  const delayMs = lane.wasHeld ? SAFETY_WAKE_UP_MS : BEHIND_MS;
+  releaser.wakeUpAt(run.accountId, run.endpointId, now + SAFETY_WAKE_UP_MS);
+  return delayMs;
 }
 
 /** It is due later, and others of its lane need not wait for it: it gets a job of its own. */

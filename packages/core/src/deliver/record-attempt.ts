@@ -103,7 +103,7 @@ export function recordOf(
     isRepresented,
     attemptKey,
     leavesOrder:
-      decision.kind !== 'retry' && endpoint.ordering === 'strict' && run.lane?.isBesideFormer !== false,
+      decision.kind !== 'retry' && endpoint.ordering === 'strict' && run.lane?.isBesideJobs !== false,
     notifiesOfFailing: notifiesOfFailing(event.type, attempt),
     mustBeListed,
     now: clock(),

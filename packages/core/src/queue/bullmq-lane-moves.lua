@@ -13,8 +13,6 @@
 --- worker's any more.
 ---@with jobs JobKeys
 ---@with shard ShardKeys
----@key delayed = jobs.delayed
----@key job_events = jobs.events
 ---@key active_jobs = jobs.active
 ---@key stalled = jobs.stalled
 ---@key prioritized = jobs.prioritized
@@ -26,6 +24,9 @@
 ---@key behind_heads = shard.behindHeads
 ---@key weights = shard.accountWeights
 ---@key held
+---@key delayed = jobs.delayed
+---@key failed = jobs.failed
+---@key events = jobs.events
 ---@key order_state                of the fair order
 ---@param base text
 ---@param tag text
@@ -41,8 +42,6 @@
 ---@param is_in_batches boolean    whether that lane's deliveries need not wait for each other
 ---@return boolean
 function join_lane(
-  delayed,
-  job_events,
   active_jobs,
   stalled,
   prioritized,
@@ -54,6 +53,9 @@ function join_lane(
   behind_heads,
   weights,
   held,
+  delayed,
+  failed,
+  events,
   order_state,
   base,
   tag,
@@ -77,18 +79,36 @@ function join_lane(
     count_held(counts, counted, account .. '/' .. endpoint, redis.call('ZCARD', held))
   end
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active_jobs }
-  queue.marker, queue.events = marker, job_events
+  queue.marker, queue.events = marker, events
   local priority_of, finish = fair_order(prioritized, order_state, weights)
   local lane = open_lane(base, tag, account, endpoint)
   enter(lane, tag, event, accepted_at, request)
   lane.is_in_batches = lane.is_in_batches or not lane.has_job and is_in_batches
   see_to_job(lane, queue, delayed, tag, priority_of, counts, counted, behind_heads)
   if has_begun and redis.call('EXISTS', lane_key .. ':lock') == 0 then redis.call('HSETNX', lane_key, 'head', event) end
+  -- The lane may have waited for it.
+  local head = redis.call('HGET', lane_key, 'head') or redis.call('ZRANGE', lane.key, 0, 0)[1]
+  if head == event then wake_lane(queue, delayed, failed, account, endpoint, priority_of) end
   finish()
   return true
 end
 
---- The endpoint of a lane has none any more: some of its entries become jobs, and the lane's own goes behind them.
+--- An entry gets a job of its own, which is in no list yet. Gives whether it was one; its job, and that one's priority.
+local function give_job(base, tag, account, endpoint, event, priority_of)
+  local lane, carried = lane_of(tag, endpoint), carried_of(tag, endpoint)
+  local place, request = redis.call('ZSCORE', lane, event), redis.call('HGET', carried, event)
+  if not place then return false end
+  redis.call('ZREM', lane, event)
+  if request then redis.call('HDEL', carried, event) end
+  local id = delivery_job(event, endpoint)
+  if redis.call('EXISTS', base .. id) == 1 then return true end
+  local priority = priority_of(account, endpoint, 1)
+  store_job(base .. id, own_data(account, request), string.format('%d', time_now()), priority, place)
+  return true, id, priority
+end
+
+--- Some of a lane's entries get jobs of their own, and the lane's goes behind them: the endpoint has no lane any more, or the
+--- head has failed for good. The head's job fails by itself when it is taken.
 ---@with jobs JobKeys
 ---@with shard ShardKeys
 ---@key active = jobs.active
@@ -109,6 +129,8 @@ end
 ---@param endpoint EndpointId
 ---@param events EventId[]
 ---@param was_held boolean
+---@param failure text?          why the head has failed for good
+---@return boolean              whether the lane was still the worker's
 function leave_lane(
   active,
   stalled,
@@ -127,26 +149,35 @@ function leave_lane(
   account,
   endpoint,
   events,
-  was_held
+  was_held,
+  failure
 )
-  if #let_go(base, active, stalled, { lane_job(endpoint) }, { token }) == 0 then return end
+  if #let_go(base, active, stalled, { lane_job(endpoint) }, { token }) == 0 then return false end
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
   queue.marker = marker
-  local lane, carried = lane_of(tag, endpoint), carried_of(tag, endpoint)
-  local leaving, places, requests = {}, {}, {}
+  local priority_of, finish = fair_order(prioritized, order_state, weights)
+  -- What was held stays so, whatever the endpoint does with what comes due.
+  local holds = was_held and not failure and redis.call('HGET', base .. lane_job(endpoint), jobFields.holds)
+  local runs = failure
+    and redis.call('HMGET', base .. lane_job(endpoint), jobFields.attemptsStarted, jobFields.attemptsMade)
+  local gone, added, priorities = 0, {}, {}
   for _, event in ipairs(events) do
-    local place = redis.call('ZSCORE', lane, event)
-    if place then
-      local i, request = #leaving + 1, redis.call('HGET', carried, event)
-      if request then redis.call('HDEL', carried, event) end
-      leaving[i], places[i], requests[i] = event, place, request
+    local is_gone, job, priority = give_job(base, tag, account, endpoint, event, priority_of)
+    if is_gone then gone = gone + 1 end
+    if job then
+      added[#added + 1], priorities[#priorities + 1] = job, priority
+      if holds then redis.call('HSET', base .. job, jobFields.holds, holds) end
+      if runs then
+        local failed = { jobFields.deferredFailure, failure, jobFields.attemptsStarted, runs[1] or 1 }
+        redis.call('HSET', base .. job, jobFields.attemptsMade, runs[2] or 0, unpack(failed))
+      end
     end
   end
-  if #leaving > 0 then redis.call('ZREM', lane, unpack(leaving)) end
-  -- What was held stays so, whatever the endpoint does with what comes due.
-  local holds = was_held and redis.call('HGET', base .. lane_job(endpoint), jobFields.holds)
-  add_own_jobs(queue, tag, order_state, weights, account, endpoint, leaving, requests, places, holds)
-  go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, endpoint, #leaving, was_held)
+  if #added > 0 then put_in_place(queue, added, priorities) end
+  finish()
+  wake_workers(queue)
+  go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, endpoint, gone, was_held)
+  return true
 end
 
 --- Moves some of a lane's first entries elsewhere, after they were added there.

@@ -31,6 +31,10 @@ local function lane_job(endpoint)
   return 'lane/' .. endpoint
 end
 
+local function lane_data(account)
+  return '{"account_id":"' .. account .. '","v":' .. LANE_JOB_VERSION .. '}'
+end
+
 local function delivery_job(event, endpoint)
   return event .. '.' .. endpoint
 end
@@ -111,8 +115,7 @@ local function see_to_job(lane, queue, delayed, tag, priority_of, counts, counte
   local id = lane_job(lane.endpoint)
   if not lane.has_job then
     local priority = priority_of(lane.account, lane.endpoint, 1)
-    local data = '{"account_id":"' .. lane.account .. '","v":' .. LANE_JOB_VERSION .. '}'
-    store_job(queue.base .. id, data, string.format('%d', time_now()), priority, '')
+    store_job(queue.base .. id, lane_data(lane.account), string.format('%d', time_now()), priority, '')
     if lane.is_in_batches then redis.call('HSET', queue.base .. id, jobFields.inBatches, '1') end
     put_in_place(queue, { id }, { priority })
     wake_workers(queue)
@@ -267,14 +270,14 @@ local function own_data(account, request)
 end
 
 --- Gives deliveries jobs of their own, and these what is told of their holds.
-local function add_own_jobs(queue, tag, order_state, weights, account, endpoint, events, requests, accepted_at, holds)
+local function add_own_jobs(queue, tag, order_state, weights, account, endpoint, events, requests, holds)
   local priority_of, finish = fair_order(queue.prioritized, order_state, weights)
   local now, added, priorities = string.format('%d', time_now()), {}, {}
   for i, event in ipairs(events) do
     local id = delivery_job(event, endpoint)
     if redis.call('EXISTS', queue.base .. id) == 0 and not redis.call('ZSCORE', lane_of(tag, endpoint), event) then
       local priority = priority_of(account, endpoint, 1)
-      store_job(queue.base .. id, own_data(account, requests[i]), now, priority, accepted_at[i] or '')
+      store_job(queue.base .. id, own_data(account, requests[i]), now, priority, '')
       if holds then redis.call('HSET', queue.base .. id, jobFields.holds, holds) end
       added[#added + 1], priorities[#priorities + 1] = id, priority
     end
@@ -284,10 +287,16 @@ local function add_own_jobs(queue, tag, order_state, weights, account, endpoint,
   wake_workers(queue)
 end
 
---- Puts a lane's job back, if it is delayed or has failed for good.
+--- Puts a lane's job back, if it is delayed. One that has failed for good could not be read: it is as new.
 local function wake_lane(queue, delayed, failed, account, endpoint, priority_of)
   local id = lane_job(endpoint)
-  if redis.call('ZREM', delayed, id) == 0 and redis.call('ZREM', failed, id) == 0 then return false end
+  if redis.call('ZREM', delayed, id) == 0 then
+    if redis.call('ZREM', failed, id) == 0 then return false end
+    local key = queue.base .. id
+    redis.call('HSET', key, 'data', lane_data(account))
+    redis.call('HDEL', key, 'finishedOn', 'processedOn', jobFields.failedReason, jobFields.attemptsMade)
+    redis.call('HDEL', key, jobFields.attemptsStarted, jobFields.stalledCount)
+  end
   put_back(queue, id, priority_of(account, endpoint, 1))
   wake_workers(queue)
   return true

@@ -5,7 +5,6 @@
 ---@include ./redis-held-counts.lua
 ---@include ./bullmq-lanes.lua
 ---@include ./bullmq-batches.lua
----@const LANE_JOB_VERSION ./bullmq-event-queue
 ---@const DELAYED_SCORE, jobFields ./bullmq-layout
 ---@type JobKeys ./bullmq-layout
 
@@ -359,7 +358,7 @@ function end_batch(
     else
       redis.call('HDEL', index, unpack(some))
       if group.becomes == 'jobs' then
-        add_own_jobs(queue, tag, order_state, weights, account, endpoint, some, asked, {}, fields[2])
+        add_own_jobs(queue, tag, order_state, weights, account, endpoint, some, asked, fields[2])
       end
     end
   end

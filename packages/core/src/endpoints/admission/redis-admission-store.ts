@@ -188,11 +188,10 @@ export class AdmissionStore {
     });
   }
 
-  /** Whether another delivery is before a place in the strict order. */
-  async hasEarlierInOrder(endpointId: EndpointId, { eventId, acceptedAt }: Ordered): Promise<boolean> {
+  /** The first one in the strict order of deliveries that have jobs of their own. */
+  async firstWithJob(endpointId: EndpointId): Promise<Ordered | undefined> {
     const [first, place] = await this.redis.zrange(keys.order(endpointId), '0', '0', 'WITHSCORES');
-    if (first === undefined) return false;
-    return Number(place) < acceptedAt || (Number(place) === acceptedAt && first < eventId);
+    return first === undefined ? undefined : { eventId: first as EventId, acceptedAt: Number(place) };
   }
 
   /** The first ones in the strict order. */
