@@ -386,6 +386,8 @@ function accident(name: string, next: BatchState): Step<BatchState> {
 }
 
 function keyOf({ deliveries, lane, batches, runs, faultsLeft }: BatchState): string {
-  const ofBatches = batches.map(({ members, job, isSent }) => `${members} ${job} ${isSent}`).toSorted();
+  const ofBatches = batches
+    .map(({ members, job, isSent }) => `${members.join()} ${job} ${isSent}`)
+    .toSorted();
   return JSON.stringify([deliveries, lane, ofBatches, runs, faultsLeft]);
 }

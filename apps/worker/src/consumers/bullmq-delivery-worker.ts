@@ -287,7 +287,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   }
 
   /** Let go of a lane's job by a step that does so. */
-  async endLaneBy(job: JobRef, step: Step<unknown>): Promise<void> {
+  async endLaneBy(job: JobRef, step: Step): Promise<void> {
     await this.atomic([step]);
     this.#hasEnded(job);
   }
@@ -474,12 +474,20 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     return this.#begin(run.taken) as Job<DeliveryJob, JobEnd>;
   }
 
-  /** Each of its deliveries is a dead letter. */
-  async #failBatch(job: Job<DeliveryJob, JobEnd>, { owned }: TakenBatch, error: Error): Promise<void> {
-    await this.atomic([this.#runningBatches.fail(owned, error.message)]);
+  // Each of its deliveries gets a job of its own, which is its dead letter.
+  async #failBatch(
+    job: Job<DeliveryJob, JobEnd>,
+    { owned, members }: TakenBatch,
+    error: Error,
+  ): Promise<void> {
+    const end = { kind: 'alone', failure: error.message } as const;
+    await this.atomic([
+      this.#runningBatches.end(
+        owned,
+        members.map(({ eventId }) => ({ eventId, end })),
+      ),
+    ]);
     this.#hasEnded(job);
-    job.finishedOn = this.#clock();
-    this.emit('failed', job, error, 'active');
   }
 
   /** As BullMQ decides it. */

@@ -25,7 +25,7 @@ export interface RecordTogetherInput {
    */
   readonly inputs: readonly RecordInput[];
   /** Let go of their job in the same script as the records, if all of them are recorded by that. */
-  stepsToEnd(ends: readonly MemberEnd[]): readonly Step[];
+  readonly stepsToEnd: (ends: readonly MemberEnd[]) => readonly Step[];
 }
 
 const NONE_HAS_CHANGED: Step<readonly EventId[]> = async () => [];

@@ -197,8 +197,8 @@ export interface WantedBatch {
 /** What becomes of a delivery of a batch. Those that are delayed in the same way, and were in one request, go together again. */
 export interface MemberEnd {
   readonly eventId: EventId;
-  /** `alone`: it is none of the batch any more, and waits as if it never was. */
-  readonly end: JobEnd | { readonly kind: 'alone' };
+  /** `alone`: it is none of the batch any more, and waits as if it never was; with a `failure`, its own job fails for good. */
+  readonly end: JobEnd | { readonly kind: 'alone'; readonly failure?: string };
   /** Of a batch that goes in two requests: whether it is in the second one. */
   readonly isInSecond?: boolean;
 }

@@ -269,8 +269,8 @@ local function own_data(account, request)
   return '{"account_id":"' .. account .. '"' .. (request and ',"request":' .. request or '') .. '}'
 end
 
---- Gives deliveries jobs of their own, and these what is told of their holds.
-local function add_own_jobs(queue, tag, order_state, weights, account, endpoint, events, requests, holds)
+--- Gives deliveries jobs of their own, and these what is told of their holds, or why they have failed for good.
+local function add_own_jobs(queue, tag, order_state, weights, account, endpoint, events, requests, holds, failure)
   local priority_of, finish = fair_order(queue.prioritized, order_state, weights)
   local now, added, priorities = string.format('%d', time_now()), {}, {}
   for i, event in ipairs(events) do
@@ -279,6 +279,9 @@ local function add_own_jobs(queue, tag, order_state, weights, account, endpoint,
       local priority = priority_of(account, endpoint, 1)
       store_job(queue.base .. id, own_data(account, requests[i]), now, priority, '')
       if holds then redis.call('HSET', queue.base .. id, jobFields.holds, holds) end
+      if failure then
+        redis.call('HSET', queue.base .. id, jobFields.deferredFailure, failure, jobFields.attemptsStarted, 1)
+      end
       added[#added + 1], priorities[#priorities + 1] = id, priority
     end
   end

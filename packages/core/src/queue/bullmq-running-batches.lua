@@ -299,7 +299,7 @@ end
 ---@param account AccountId
 ---@param endpoint EndpointId
 ---@param events EventId[]         all of it, group by group
----@param groups {becomes 'ended'|'batch'|'jobs', due_at integer, delay digits, failure text?, count integer}[]  each of so many of the events
+---@param groups {becomes 'ended'|'batch'|'jobs', due_at integer, delay digits, failure text?, count integer}[]  each of so many of the events. Jobs of those that have failed for good fail by themselves when they are taken
 function end_batch(
   wait,
   delayed,
@@ -358,42 +358,12 @@ function end_batch(
     else
       redis.call('HDEL', index, unpack(some))
       if group.becomes == 'jobs' then
-        add_own_jobs(queue, tag, order_state, weights, account, endpoint, some, asked, fields[2])
+        add_own_jobs(queue, tag, order_state, weights, account, endpoint, some, asked, fields[2], group.failure)
       end
     end
   end
   redis.call('DEL', key)
   return reply()
-end
-
---- A batch has failed for good: each of its deliveries has failed, with a job of its own.
----@with jobs JobKeys
----@key active = jobs.active
----@key stalled = jobs.stalled
----@key failed = jobs.failed
----@param base text
----@param tag text
----@param job text
----@param token text               what it is locked with
----@param account AccountId
----@param endpoint EndpointId
----@param reason text
----@param now digits
-function fail_batch(active, stalled, failed, base, tag, job, token, account, endpoint, reason, now)
-  if #let_go(base, active, stalled, { job }, { token }) == 0 then return end
-  local key = base .. job
-  local fields = redis.call('HMGET', key, jobFields.members, 'carries', jobFields.attemptsMade)
-  local events = events_in(fields[1])
-  local requests = fields[2] and redis.call('HMGET', key, unpack(request_fields(events))) or {}
-  for i, event in ipairs(events) do
-    local id = delivery_job(event, endpoint)
-    store_job(base .. id, own_data(account, requests[i]), now, 1, '')
-    local made = (tonumber(fields[3]) or 0) + 1
-    redis.call('HSET', base .. id, jobFields.failedReason, reason, 'finishedOn', now, jobFields.attemptsMade, made)
-    redis.call('ZADD', failed, now, id)
-  end
-  if #events > 0 then redis.call('HDEL', batches_of(tag, endpoint), unpack(events)) end
-  redis.call('DEL', key, key .. ':lock')
 end
 
 --- As many are in the lane, which was just put off, as it waits for: it goes on.

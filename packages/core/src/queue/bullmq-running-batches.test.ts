@@ -284,8 +284,7 @@ it('goes on as soon as as many wait as it waits for, also if they come while it 
 });
 
 it('shows what waits in it as waiting, and all of a lane that is held and of a batch that is held as held', async () => {
-  const { held, counts, lanes, laneOf, mustTake, form, end, events, endpointId, address, queue, entry } =
-    await arrange(4);
+  const { held, counts, lanes, laneOf, mustTake, form, end, events, endpointId, address } = await arrange(4);
   const [first, second] = events as [EventId, EventId];
   expect([...(await held.findHeld(endpointId, events))]).toEqual([]);
   expect((await counts.read()).ordering).toBe(0);
@@ -293,9 +292,6 @@ it('shows what waits in it as waiting, and all of a lane that is held and of a b
   const lane = await mustTake();
   await lanes.hold(laneOf(lane), { reason: 'busy', since: NOW + 50 });
   expect([...(await held.findHeld(endpointId, events))]).toEqual([]);
-  const job = new RunningJobs((await arrange(0)).client, shard, LOCK_MS);
-  void job;
-
   const deliveries = batch.map((eventId, i) => ({ eventId, acceptedAt: NOW + i }));
   const together = { jobId: owned.jobId, deliveries };
   await held.enter(address, { eventId: first, acceptedAt: NOW, together }, NOW + 1_000, 'breaker_open');
@@ -311,8 +307,6 @@ it('shows what waits in it as waiting, and all of a lane that is held and of a b
   expect(await held.release(address, asked)).toMatchObject({ released: 1, missing: [] });
   expect([...(await held.findHeld(endpointId, [first, second]))]).toEqual([]);
   expect((await mustTake()).batch?.map(({ eventId }) => eventId)).toEqual([first, second]);
-  void queue;
-  void entry;
 });
 
 it('is brought forward for each of its deliveries, and says whether a worker has it', async () => {
@@ -352,16 +346,18 @@ it('lets go of a delivery that nobody runs, and is gone with its last one', asyn
   expect([await left(), await client.exists(jobKeys.job(owned.jobId))]).toEqual([0, 0]);
 });
 
-it('fails for good as each of its deliveries does, which can be put back by itself', async () => {
-  const { batches, queue, entry, mustTake, form, events, client, take } = await arrange(2);
+it('fails for good as each of its deliveries does, with a job of its own', async () => {
+  const { mustTake, form, end, events, take, endpointId } = await arrange(2);
   const { owned } = await form(await mustTake());
-  await batches.fail(owned, 'poison')(client);
-  const failed = events.map((event) => `${event}.${owned.endpointId}`);
-  expect((await client.zrange(jobKeys.failed, '0', '-1')).toSorted()).toEqual(failed.toSorted());
-  expect(await client.hget(jobKeys.job(failed[0] ?? ''), 'failedReason')).toBe('poison');
+  await end(
+    owned,
+    events.map((event) => [event, { kind: 'alone', failure: 'poison' }]),
+  );
+  const failing = [await mustTake(), await mustTake()];
+  expect(failing.map(({ jobId, json }) => [jobId, json.deferredFailure])).toEqual(
+    events.map((event) => [`${event}.${endpointId}`, 'poison']),
+  );
   expect(await take()).toBeUndefined();
-  await queue.putBackFailed(entry(events[1] as EventId));
-  expect((await mustTake()).jobId).toBe(failed[1]);
 });
 
 describe('in strict order, deliveries of one request', () => {
@@ -388,8 +384,7 @@ describe('in strict order, deliveries of one request', () => {
 });
 
 it('counts for its endpoint as a lane does', async () => {
-  const { client, address, mustTake, lanes, laneOf, form } = await arrange(3);
+  const { client, address, mustTake, lanes, laneOf } = await arrange(3);
   await lanes.hold(laneOf(await mustTake()), { reason: 'busy', since: NOW });
   expect(await client.hget(shardKeys.countedAsHeld, encodeAddress(address))).toBe('busy 3');
-  void form;
 });

@@ -16,7 +16,6 @@ import {
   type EndBatchInput,
   endBatch,
   endHeads,
-  failBatch,
   formBatch,
   wakeFullLane,
 } from './bullmq-running-batches.script';
@@ -171,21 +170,6 @@ export class RunningBatches {
     });
   }
 
-  /** Each of its deliveries has failed for good, with a job of its own. */
-  fail({ accountId, endpointId, jobId, token }: OwnedBatch, reason: string): Step<void> {
-    return failBatch({
-      jobs: this.#jobs,
-      base: this.#jobs.base,
-      tag: this.#shard.tag,
-      job: jobId,
-      token,
-      account: accountId,
-      endpoint: endpointId,
-      reason,
-      now: this.clock(),
-    });
-  }
-
   /** After a lane was put off until more are in it: it goes on if they are there by now. */
   wakeIfFull(address: EndpointAddress): Step<void> {
     return wakeFullLane(this.#of(address));
@@ -226,7 +210,7 @@ function becomes(end: MemberEnd['end'], now: number): Omit<EndBatchInput['groups
     case 'done':
       return { becomes: 'ended', ...none };
     case 'alone':
-      return { becomes: 'jobs', ...none };
+      return { becomes: 'jobs', ...none, failure: end.failure };
     case 'delayed':
       return { becomes: 'batch', dueAt: now + end.delayMs, delay: end.delayMs, failure: end.failure };
   }
