@@ -278,7 +278,6 @@ it('takes a job of its own into the lane, with its request and its turn', async 
     acceptedAt: NOW + 1,
     request: JSON.stringify(stored),
     hasBegun: true,
-    isInBatches: false,
     jobId: own.jobId,
     token: own.token,
   };
@@ -470,7 +469,7 @@ describe('when the head fails for good', () => {
     await delay(lane);
     const { jobId, token } = own;
     const delivery = { accountId, endpointId, eventId: first, acceptedAt: NOW, request: undefined };
-    await lanes.join({ ...delivery, hasBegun: true, isInBatches: false, jobId, token }, false)(client);
+    await lanes.join({ ...delivery, hasBegun: true, jobId, token }, false)(client);
     expect(await entries()).toEqual([first, second]);
     expect((await mustTake()).head).toMatchObject({ eventId: first, turn: 'first', isBesideJobs: true });
   });

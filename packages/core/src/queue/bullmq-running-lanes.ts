@@ -42,7 +42,7 @@ export interface JoiningDelivery extends EndpointAddress {
   /** Whether it was tried before: then it keeps its turn. */
   readonly hasBegun: boolean;
   /** Whether that lane's deliveries need not wait for each other. */
-  readonly isInBatches: boolean;
+  readonly isInBatches?: boolean;
   readonly jobId: string;
   readonly token: string;
 }
@@ -183,7 +183,7 @@ export class RunningLanes {
    * @returns whether it has no job any more, or not this worker's.
    */
   join(delivery: JoiningDelivery, onlyIfThere: boolean): Step<boolean> {
-    const { endpointId, eventId, jobId, acceptedAt, request, hasBegun, isInBatches } = delivery;
+    const { endpointId, eventId, jobId, acceptedAt, request, hasBegun, isInBatches = false } = delivery;
     return joinLane({
       ...this.#of(delivery),
       held: this.#shard.held(endpointId),
