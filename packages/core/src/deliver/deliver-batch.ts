@@ -179,7 +179,11 @@ class Batch {
     }
     const result = prepared.length > 0 ? await this.#send(prepared) : undefined;
     await this.#withdraw(prepared.length === 0 && admitted.isProbe);
-    return result ?? (await this.#finish());
+    if (result) return result;
+    // Nothing was sent.
+    const areAllOver = [...this.ends.values()].every(({ kind }) => kind === 'done');
+    if (prepared.length === 0 && areAllOver) passOn(parts, this.primary.run);
+    return await this.#finish();
   }
 
   /** The deliveries that can go now. */
@@ -218,7 +222,6 @@ class Batch {
       const steps = this.#stepsToEnd([]);
       if (steps.length > 0) await parts.atomic(steps);
     }
-    if ([...ends.values()].every(({ kind }) => kind === 'done')) passOn(parts, run);
     return run.batch ? DONE : resultOfEnd(ends.get(run.eventId) ?? ALONE);
   }
 
