@@ -64,8 +64,8 @@ export function loadsOf(bundle: BuiltFiles): readonly Load[] {
   const start = new Set(['index.html', ...named].flatMap((path) => [...withImports(path, bundle)]));
   const withNames = (pattern: RegExp) =>
     Object.values(bundle).flatMap((file) => {
-      const named = file.type === 'chunk' && pattern.exec(file.facadeModuleId ?? '');
-      return named ? [{ name: named[1] ?? '', files: withImports(file.fileName, bundle) }] : [];
+      const found = file.type === 'chunk' && pattern.exec(file.facadeModuleId ?? '');
+      return found ? [{ name: found[1] ?? '', files: withImports(file.fileName, bundle) }] : [];
     });
   const panels = withNames(PANELS);
   const pages = withNames(PAGE).map(({ name, files }) => {
