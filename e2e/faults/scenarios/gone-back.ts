@@ -24,6 +24,7 @@ import { type RunOptions, runService } from '../run-service';
 import { durable, type Scenario, type ScenarioSetting } from './scenario';
 
 const STEP_MS = 4_000;
+const LOSSES = 2;
 
 /** How Redis goes back. */
 type Story = Pick<Scenario, 'name' | 'what' | 'usualCount' | 'obstacle'> & {
@@ -207,7 +208,6 @@ function compare(when: string, moved: readonly string[], listed: readonly Told[]
   ];
 }
 
-const LOSSES = 2;
 const BACK_WITHIN_MS = 60_000;
 
 /** Redis starts with nothing: its webhooks, keys and events come back from PostgreSQL. */
@@ -229,6 +229,7 @@ async function loseEverything(kind: string, scene: Scene): Promise<readonly Inje
   const { service, publisher, registered, receivers, checkLater, checkWhenMoved } = scene;
   const { body } = await askPatiently<{ key: string }>(service.client, 201, 'POST', '/v1/api-keys', {
     name: 'of a client',
+    scopes: ['admin'],
   });
   const client = new ApiClient(service.client.baseUrl, body.key);
   const webhooks = await readWebhooks(client, registered);

@@ -1,3 +1,4 @@
+import { Cluster } from 'ioredis';
 import type { AccountQuota } from '../accounts/account-quota';
 import { AuditLog } from '../accounts/audit/redis-audit-log';
 import { EventTypes } from '../accounts/event-types/event-types';
@@ -11,7 +12,7 @@ import { DeliveryStore } from '../events/redis-delivery-store';
 import { EventStore } from '../events/redis-event-store';
 import { ScheduledEventStore } from '../events/redis-scheduled-event-store';
 import { Turns } from '../platform/batches';
-import { atomicAsOne } from '../platform/redis-atomic';
+import { createAtomic } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
 import { FanOuts, type PublishingParts } from '../publish/publishing-parts';
 import { EventClaimStore } from '../publish/redis-event-claim-store';
@@ -32,7 +33,7 @@ export interface OpenedPublishingParts extends PublishingParts {
 
 /** The parts of publishing, in this Redis. The account has room for everything. */
 export function openPublishingParts(redis: RedisClient): OpenedPublishingParts {
-  const shards = oneShard('bull');
+  const shards = oneShard(redis instanceof Cluster ? '{bull}' : 'bull');
   const endpointStore = new EndpointStore(redis, testSealer);
   const signals = recordSignals();
   const eventTypeStore = new EventTypeStore(redis);
@@ -54,7 +55,7 @@ export function openPublishingParts(redis: RedisClient): OpenedPublishingParts {
     eventQueue: new EventQueue(redis, shards),
     deliveryQueue: new DeliveryQueue(redis, shards),
     scheduledQueue: new ScheduledQueue(redis, shards),
-    atomic: atomicAsOne(redis),
+    atomic: createAtomic(redis),
     maxEventBytes: 1_024,
     scheduleMaxMs: 30 * 86_400_000,
     retention: testRetention,
