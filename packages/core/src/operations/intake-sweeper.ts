@@ -22,6 +22,7 @@ import { settledWithin, WakeUpTimer } from '../platform/timers';
 import type { Publishing } from '../publish/publishing';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import type { EventQueue } from '../queue/bullmq-event-queue';
+import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import type { ScheduledQueue } from '../queue/bullmq-scheduled-queue';
 import type { Erasure } from './erasure';
 
@@ -34,6 +35,7 @@ export interface IntakeSweeperParts {
   readonly eventStore: EventStore;
   readonly deliveryStore: DeliveryStore;
   readonly deliveryQueue: DeliveryQueue;
+  readonly heldDeliveries: HeldDeliveries;
   readonly atomic: Atomic;
   readonly publishing: Pick<Publishing, 'sendAgain'>;
   readonly erasure: Pick<Erasure, 'payload'>;
@@ -44,6 +46,7 @@ export interface IntakeSweeperParts {
 }
 
 const EVERY_S = 60;
+const SETTLED_AFTER_MS = 61_000;
 /** Their webhooks may be back in a moment. */
 const EVERY_S_WHILE_OWED = 10;
 const PAGE = 1_000;
@@ -80,10 +83,15 @@ export class IntakeSweeper {
     await settledWithin(STOP_PATIENCE_MS, this.#timer.stop());
   }
 
-  /** Compare all again that was kept since a time, for Redis went back to it. @param since `undefined`: all. */
+  /**
+   * Have all compared again that was kept since a time, for Redis went back to it. That begins a minute later, when all
+   * processes have come to the end of what they began before.
+   *
+   * @param since `undefined`: all.
+   */
   async compareAgain({ since }: { readonly since: number | undefined }): Promise<void> {
     await this.parts.pgIntake.checkAgain(since === undefined ? undefined : since - CLOCKS_DIFFER_MS);
-    this.#timer.wakeUpIn(0);
+    this.#timer.wakeUpIn(SETTLED_AFTER_MS);
   }
 
   /** Do all that is to do now. Gives how many are still owed; `undefined`: another worker is at it, or died there. */
@@ -127,8 +135,8 @@ export class IntakeSweeper {
       await this.#sendLostParts(present.filter(({ isAgain }) => isAgain));
       const isAll = page.length < PAGE;
       noted = await pgIntake.noteChecked(last, noted, isAll);
-      // It was sent back meanwhile: the next run begins there.
-      if (noted === undefined) return this.#timer.wakeUpIn(0);
+      // It was sent back meanwhile.
+      if (noted === undefined) return;
       if (isAll) return;
       after = last;
     }
@@ -221,12 +229,18 @@ export class IntakeSweeper {
 
   /** Whether a delivery has not ended and nothing will send it, or its job will find nothing of it. */
   async #isLost(delivery: DeliveryParts): Promise<boolean> {
-    const { deliveryQueue, deliveryStore, atomic } = this.parts;
+    const { deliveryQueue, deliveryStore, heldDeliveries, atomic, clock } = this.parts;
     // First: a job that ends has its record by then.
     const looks = [deliveryQueue.guardUnplaced(delivery), deliveryStore.lengthOf(delivery)] as const;
     const isUnplaced = (await atomic(looks)).length === looks.length;
     const state = await deliveryStore.readIfAny(delivery);
-    return state === undefined || (state.isOpen && isUnplaced);
+    if (state === undefined) return true;
+    if (!state.isOpen || isUnplaced) return state.isOpen;
+    const isHeld = await heldDeliveries.isHeld(delivery.endpointId, delivery.eventId);
+    if (isHeld) return (await deliveryQueue.requestOf(delivery)) === 'no_job';
+    // A worker may have held it, and Redis has forgotten all of that but the delay of its job.
+    if ((state.nextAttemptAt ?? 0) <= clock()) await deliveryQueue.promote(delivery);
+    return false;
   }
 
   /** Send those that have to wait for their webhooks. Gives how many are left. */

@@ -19,6 +19,7 @@ import { EventClaimStore } from '../publish/redis-event-claim-store';
 import { IdempotencyStore } from '../publish/redis-idempotency-store';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { EventQueue } from '../queue/bullmq-event-queue';
+import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
 import { ScheduledQueue } from '../queue/bullmq-scheduled-queue';
 import { fake } from './fake';
 import { recordSignals, type SignalRecord } from './record-signals';
@@ -28,6 +29,7 @@ import { testSealer } from './test-sealer';
 const RETENTION_MS = 60_000;
 
 export interface OpenedPublishingParts extends PublishingParts {
+  readonly heldDeliveries: HeldDeliveries;
   readonly signals: SignalRecord;
 }
 
@@ -54,6 +56,7 @@ export function openPublishingParts(redis: RedisClient): OpenedPublishingParts {
     scheduledEventStore: new ScheduledEventStore(redis, testRetention),
     eventQueue: new EventQueue(redis, shards),
     deliveryQueue: new DeliveryQueue(redis, shards),
+    heldDeliveries: new HeldDeliveries(redis, shards),
     scheduledQueue: new ScheduledQueue(redis, shards),
     atomic: createAtomic(redis),
     maxEventBytes: 1_024,

@@ -84,7 +84,7 @@ const RELEASE = `UPDATE webhook_intake_check SET leased_until = '-infinity'`;
 const CHECK_AGAIN = `
   UPDATE webhook_intake_check SET checked_until = least(checked_until, $1::timestamptz), again_until = clock_timestamp()`;
 
-/** What has been under way for this long has reached Redis, or its request was given up. */
+/** What has been under way for this long has reached Redis, or its request was given up. The same after Redis went back. */
 const SETTLED_AFTER = `interval '60 seconds'`;
 
 const pageOf = (condition: string) => `
@@ -92,7 +92,8 @@ const pageOf = (condition: string) => `
     kept_at < (SELECT again_until FROM webhook_intake_check) AS is_again
   FROM webhook_intake WHERE (kept_at, account_id, event_id) > ($1::timestamptz, $2, $3) AND ${condition}
   ORDER BY kept_at, account_id, event_id LIMIT $4`;
-const PAGE = pageOf(`kept_at < now() - ${SETTLED_AFTER}`);
+const PAGE = pageOf(`kept_at < now() - ${SETTLED_AFTER}
+    AND (SELECT again_until FROM webhook_intake_check) < now() - ${SETTLED_AFTER}`);
 const OWED_PAGE = pageOf('owed_since IS NOT NULL');
 
 const COUNT_OWED = `SELECT count(*)::integer AS count FROM webhook_intake WHERE owed_since IS NOT NULL`;
