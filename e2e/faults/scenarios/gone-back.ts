@@ -229,7 +229,7 @@ async function loseEverything(kind: string, scene: Scene): Promise<readonly Inje
   const { service, publisher, registered, receivers, checkLater, checkWhenMoved } = scene;
   const { body } = await askPatiently<{ key: string }>(service.client, 201, 'POST', '/v1/api-keys', {
     name: 'of a client',
-    scopes: ['admin'],
+    scopes: ['webhooks:read', 'accounts:act'],
   });
   const client = new ApiClient(service.client.baseUrl, body.key);
   const webhooks = await readWebhooks(client, registered);
