@@ -867,7 +867,9 @@ describe('history migrate', () => {
       const environment = { HISTORY_DATABASE_URL: postgres.url };
       expect(await run('history migrate', environment)).toMatchObject({ exitCode: 0, error: '' });
       expect(await run('history migrate', environment)).toMatchObject({ exitCode: 0, error: '' });
-      expect(await postgres.query('SELECT version FROM webhook_schema')).toEqual([{ version: expect.any(Number) }]);
+      expect(await postgres.query('SELECT version FROM webhook_schema')).toEqual([
+        { version: expect.any(Number) },
+      ]);
       await postgres.query('UPDATE webhook_schema SET version = 99');
       const { exitCode, error } = await run('history migrate', environment);
       expect(exitCode).toBe(1);
