@@ -23,6 +23,7 @@ export const SEARCH_WORDS = /** @type {Readonly<Record<string, string>>} */ ({
   'limits.md': 'payload size limit, too many requests, 429, rate limit',
   'listening.md': 'ngrok tunnel localhost development laptop',
   'migrating.md': 'alternative compare svix convoy outpost hookdeck',
+  'nothing-arrives.md': 'a customer is not receiving webhooks, an event is missing',
   'notifications.md': 'alert email slack when a webhook fails or is disabled',
   'ordering.md': 'send events in the right order, fifo, sequence, debounce, latest only',
   'packages/go.md': 'golang, write a receiver in Go',
