@@ -71,7 +71,7 @@ function StoredEvents({ usage: { events, bytes, history, history_bytes: historyB
 
 function historyOf({ history, history_bytes: bytes }: Usage): string {
   if (history !== null) return t`Not reachable at the moment`;
-  return bytes === null ? t`None` : formatBytes(bytes);
+  return bytes === null ? t({ message: 'None', context: 'history' }) : formatBytes(bytes);
 }
 
 // Above it the bar is no longer that of an account that is well.

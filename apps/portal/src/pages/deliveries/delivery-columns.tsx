@@ -68,7 +68,7 @@ const COLUMNS = [
   },
   {
     id: 'created',
-    header: t`Accepted`,
+    header: t({ message: 'Accepted', context: 'time' }),
     width: AGO_WIDTH,
     cell: (row) => <Time at={row.created_at} form="ago" />,
     second: responseOf,

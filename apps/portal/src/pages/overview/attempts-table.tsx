@@ -69,7 +69,7 @@ function columnsOf(
 ): readonly Column<MetricsPoint>[] {
   const failed: Column<MetricsPoint> = {
     id: 'failed',
-    header: t`Failed`,
+    header: t({ message: 'Failed', context: 'attempts' }),
     width: '96px',
     cell: (row) =>
       row.failed === 0 ? (
