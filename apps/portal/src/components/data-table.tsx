@@ -185,7 +185,8 @@ function DrawnCells<Row>({ row, columns, href, isNarrow, isTabStop }: CellsProps
   return columns.map((column) => {
     const { id, cell, second, from = '' } = column;
     return (
-      <td key={id} className={styles[from]}>
+      // A name or an address of another direction than the page's is cut at its end, too.
+      <td key={id} className={styles[from]} dir="auto">
         {href !== undefined && column === name ? (
           <Link
             href={href}

@@ -86,7 +86,7 @@ function Stored({ usage: { used_bytes: used, quota_bytes: quota } }: StoredProps
   return (
     <div className={styles['stored']}>
       <p>{text}</p>
-      <meter aria-label={text} max={quota} value={used} high={MUCH * quota} optimum={0} />
+      <meter aria-label={text} max={quota} value={used} low={MUCH * quota} high={quota - 1} optimum={0} />
     </div>
   );
 }

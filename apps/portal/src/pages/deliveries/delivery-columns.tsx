@@ -19,11 +19,7 @@ export function deliveryColumns(
   const webhook: Column<Delivery> = {
     id: 'webhook',
     header: t`Webhook`,
-    cell: (row) => (
-      <span className={styles['webhook']} title={row.webhook_id}>
-        {nameOf(row)}
-      </span>
-    ),
+    cell: (row) => <span className={styles['webhook']}>{nameOf(row)}</span>,
   };
   const type: Column<Delivery> = {
     id: 'type',

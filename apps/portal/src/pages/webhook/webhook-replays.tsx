@@ -4,7 +4,7 @@ import type { Replay } from '../../api/replay-queries';
 import lines from '../../components/lines.module.css';
 import { Section } from '../../components/section';
 import { Time } from '../../components/time';
-import { formatCount } from '../../language/formats';
+import { formatCount, formatTimeRange } from '../../language/formats';
 import { ReplayStatus } from '../replay/replay-status';
 
 /** The last ones of a webhook. */
@@ -15,7 +15,9 @@ export function WebhookReplays({ replays }: { readonly replays: readonly Replay[
         {replays.map((replay) => (
           <li key={replay.id}>
             <ReplayStatus replay={replay} />
-            <Link href={`/replays/${replay.id}`}>{replay.id}</Link>
+            <Link href={`/replays/${replay.id}`}>
+              {formatTimeRange(Date.parse(replay.since), Date.parse(replay.until))}
+            </Link>
             <span>{countText(replay)}</span>
             <Time at={replay.created_at} form="ago" />
           </li>
