@@ -199,7 +199,11 @@ function DrawnCells<Row>({ row, columns, href, isNarrow, isTabStop }: CellsProps
         ) : (
           cell(row)
         )}
-        {isNarrow && second && <span className={styles['second']}>{second(row)}</span>}
+        {isNarrow && second && (
+          <span className={styles['second']} dir="auto">
+            {second(row)}
+          </span>
+        )}
       </td>
     );
   });

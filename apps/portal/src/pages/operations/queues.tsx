@@ -44,7 +44,7 @@ const columns: readonly Column<Queue>[] = [
   {
     id: 'failed',
     header: t({ message: 'Failed', context: 'jobs' }),
-    width: '96px',
+    width: '120px',
     cell: ({ failed }) => formatCount(failed),
     from: 'wide',
   },

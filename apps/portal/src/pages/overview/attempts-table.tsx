@@ -70,7 +70,7 @@ function columnsOf(
   const failed: Column<MetricsPoint> = {
     id: 'failed',
     header: t({ message: 'Failed', context: 'attempts' }),
-    width: '96px',
+    width: '120px',
     cell: (row) =>
       row.failed === 0 ? (
         formatCount(0)
