@@ -13,6 +13,12 @@ local function head_of(event_key)
   return string.match(start_of(event_key), '^[^\n]+')
 end
 
+--- Whether the history has an event with all its deliveries. It is about to expire here.
+local function has_event_lapsed(event_key)
+  local account, event = string.match(event_key, '{(.-)/(.*)}$')
+  return redis.call('HEXISTS', keys.moved(account, event), 'lapsing') == 1 and redis.call('EXISTS', event_key) == 1
+end
+
 local function has_member(head, text)
   return string.find(head, text, 1, true) ~= nil
 end

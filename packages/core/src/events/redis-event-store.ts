@@ -36,6 +36,7 @@ import {
 } from './redis-event-index';
 import {
   erasePayload,
+  hasLapsed,
   keepEvent,
   openEvent,
   readCounted,
@@ -243,6 +244,11 @@ export class EventStore {
   async findCounted(accountId: AccountId, id: EventId): Promise<CountedHead | undefined> {
     const { start, deliveryCount } = await readCounted({ account: accountId, event: id })(this.redis);
     return start === '' ? undefined : { head: decodeHead(start), deliveryCount };
+  }
+
+  /** Whether it was sent to all, and moved to the history a moment ago. */
+  async hasLapsed(accountId: AccountId, id: EventId): Promise<boolean> {
+    return await hasLapsed({ account: accountId, event: id })(this.redis);
   }
 
   async isReceiver(accountId: AccountId, { endpointId, eventId }: DeliveryParts): Promise<boolean> {

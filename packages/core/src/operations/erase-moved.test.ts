@@ -155,7 +155,7 @@ describePostgres('an erasure of what has moved to the history', () => {
     await move({ accountId });
     await movedStore.raiseMovedUntil(accountId, { acceptedAt: NOW, attemptAt: NOW })(client);
     await accountStore.create({ id: accountId, createdAt: NOW, weight: 1 });
-    await accountStore.markErasing(accountId, NOW - 60_000);
+    await accountStore.markErasing(accountId, NOW - 80_000);
 
     await history.server.kill();
     await expect(eraseAccount(accountId)).rejects.toMatchObject({ code: 'history_unavailable' });

@@ -285,6 +285,7 @@ async function nextOf(
 ): Promise<'store' | 'refuse' | 'done'> {
   const { accountId, id, isStored } = event;
   if (await movedIds?.wasSent(event, clock())) return mayBeKnown(event) ? 'refuse' : 'done';
+  if (await eventStore.hasLapsed(accountId, id)) return mayBeKnown(event) ? 'refuse' : 'done';
   const head = await eventStore.findHead(accountId, id);
   // One that was stored before and is gone was sent, and has moved.
   if (head === undefined) return isStored ? 'refuse' : 'store';

@@ -6,6 +6,7 @@ import type { DeliveryFact } from '../domain/delivery-log';
 import type { EndpointId } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
 import { keys } from '../domain/keys';
+import { LAPSES_AFTER_MS } from '../domain/moved-event';
 import { oneShard } from '../domain/queues';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
@@ -164,11 +165,26 @@ export class MovingScene {
     return this.redis.client.get(keys.delivery(endpointId, eventId));
   }
 
-  /** All keys but those that stay: until when records have moved, ids that are known, and counts. */
+  /** All keys but what lapses, and those that stay: until when records have moved, ids that are known, and counts. */
   async keysLeft(): Promise<readonly string[]> {
     const all = await this.redis.client.keys('*');
+    const lapsing = new Set(await this.#lapsing());
     return all
-      .filter((key) => !/^(reach|attempt-reach|moved-ids|young-moved|usage|used-bytes|erasures):/.test(key))
+      .filter((key) => !/^(reach|attempt-reach|moved-ids|usage|used-bytes|erasures):/.test(key))
+      .filter((key) => !lapsing.has(key))
       .toSorted();
+  }
+
+  /** As when a minute has gone by: what has moved is gone. */
+  async letLapse(): Promise<void> {
+    const lapsing = (await this.#lapsing()).filter((key) => !key.startsWith('pinned:'));
+    if (lapsing.length > 0) await this.redis.client.del(...lapsing);
+  }
+
+  async #lapsing(): Promise<readonly string[]> {
+    const { client } = this.redis;
+    const all = await client.keys('*');
+    const left = await Promise.all(all.map((key) => client.pttl(key)));
+    return all.filter((_key, i) => (left[i] ?? 0) > 0 && (left[i] ?? 0) <= 2 * LAPSES_AFTER_MS);
   }
 }
