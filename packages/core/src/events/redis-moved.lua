@@ -1,7 +1,6 @@
 ---@include ./redis-event-head.lua
 ---@include ./redis-log-lines.lua
 ---@const ERASED_LOG_START ../domain/delivery-log
----@const LAPSES_AFTER_MS ../domain/moved-event
 
 ---@record seen_event {text text?, digest text?, failure text?}
 ---@record seen_place {score text?, failure text?}
@@ -78,14 +77,14 @@ end
 --- Lets the log of a delivery expire, and takes it off its lists: not if something was recorded since it was read, nor if it is
 --- about to be sent again. A log only grows, and an erasure changes its start. From then on nothing is appended to it. Gives
 --- whether it lapses, and whether it had not before.
-local function let_log_lapse(pin, log, list, order, turn, length, is_erased, event)
+local function let_log_lapse(pin, log, list, order, turn, length, is_erased, event, lapse_ms)
   if redis.call('EXISTS', pin) == 1 or redis.call('STRLEN', log) ~= length then return false, false end
   local start = redis.call('GETRANGE', log, 0, #ERASED_LOG_START - 1)
   if (start == ERASED_LOG_START) ~= is_erased then return false, false end
   redis.call('ZREM', list, event)
   -- The mark comes after the log's own time: it is there for as long.
-  local is_first = redis.call('PEXPIRE', log, LAPSES_AFTER_MS) == 1
-    and not redis.call('SET', lapsing_key_of(log), '', 'PX', LAPSES_AFTER_MS, 'GET')
+  local is_first = redis.call('PEXPIRE', log, lapse_ms) == 1
+    and not redis.call('SET', lapsing_key_of(log), '', 'PX', lapse_ms, 'GET')
   if redis.call('EXISTS', order, turn) > 0 then
     redis.call('ZREM', order, event)
     if redis.call('GET', turn) == event then redis.call('DEL', turn) end
@@ -94,7 +93,7 @@ local function let_log_lapse(pin, log, list, order, turn, length, is_erased, eve
 end
 
 -- The counts of its deliveries are there for as long as the event, and a little longer.
-local counts_lapse_after_ms = LAPSES_AFTER_MS + 10000
+local COUNTS_LONGER_MS = 10000
 
 --- Takes an endpoint off the receivers of its event, and counts its delivery. With the last one the event lapses as well. Gives
 --- the outcome, and the bytes of the event.
@@ -108,7 +107,8 @@ local function let_event_lapse(
   endpoint,
   status,
   is_erased,
-  kept_ms
+  kept_ms,
+  lapse_ms
 )
   if redis.call('EXISTS', pin) == 1 then return 'later', 0 end
   local is_released = endpoint and redis.call('ZREM', receivers, endpoint) == 1
@@ -120,9 +120,9 @@ local function let_event_lapse(
   end
   -- A number: all of them are added up.
   redis.call('HSET', moved, 'lapsing', 0)
-  redis.call('PEXPIRE', moved, counts_lapse_after_ms)
+  redis.call('PEXPIRE', moved, lapse_ms + COUNTS_LONGER_MS)
   for _, key in ipairs { event_key, claim, scheduled_for } do
-    redis.call('PEXPIRE', key, LAPSES_AFTER_MS)
+    redis.call('PEXPIRE', key, lapse_ms)
   end
   return 'lapsed', redis.call('STRLEN', event_key)
 end
@@ -137,9 +137,10 @@ end
 ---@param length integer       of the log when it was read
 ---@param is_erased boolean    its responses were
 ---@param event EventId
+---@param lapse_ms integer
 ---@reply is_first boolean     it had not lapsed before
-function lapse_delivery(pin, log, list, order, turn, length, is_erased, event)
-  local lapses, is_first = let_log_lapse(pin, log, list, order, turn, length, is_erased, event)
+function lapse_delivery(pin, log, list, order, turn, length, is_erased, event, lapse_ms)
+  local lapses, is_first = let_log_lapse(pin, log, list, order, turn, length, is_erased, event, lapse_ms)
   if not lapses then return stop() end
   return reply { is_first = is_first }
 end
@@ -157,18 +158,42 @@ end
 ---@param status EndStatus?     of its delivery
 ---@param is_erased boolean     the event's payload was, when it was read
 ---@param kept_ms digits        the counts
+---@param lapse_ms integer
 ---@reply outcome 'lapsed'|'needed'|'later'   later: its payload was erased since it was read, or it is about to be sent again
 ---@reply bytes integer         of the event
-function lapse_event(event_key, receivers, pin, claim, moved, scheduled_for, endpoint, status, is_erased, kept_ms)
-  local outcome, bytes =
-    let_event_lapse(event_key, receivers, pin, claim, moved, scheduled_for, endpoint, status, is_erased, kept_ms)
+function lapse_event(
+  event_key,
+  receivers,
+  pin,
+  claim,
+  moved,
+  scheduled_for,
+  endpoint,
+  status,
+  is_erased,
+  kept_ms,
+  lapse_ms
+)
+  local outcome, bytes = let_event_lapse(
+    event_key,
+    receivers,
+    pin,
+    claim,
+    moved,
+    scheduled_for,
+    endpoint,
+    status,
+    is_erased,
+    kept_ms,
+    lapse_ms
+  )
   if outcome ~= 'lapsed' then return stop { outcome = outcome } end
   return reply { outcome = outcome, bytes = bytes }
 end
 
 ---@record lapsed_row {outcome 'lapsed'|'needed'|'later'|'changed', is_first boolean, was_listed boolean, bytes integer?, failure text?}
 
-local function lapse_row(row, list, kept_ms)
+local function lapse_row(row, list, kept_ms, lapse_ms)
   local account, event, endpoint = row.account, row.event, row.endpoint
   local is_first = false
   if endpoint then
@@ -185,7 +210,8 @@ local function lapse_row(row, list, kept_ms)
       keys.turn(endpoint),
       row.length,
       row.is_log_erased,
-      event
+      event,
+      lapse_ms
     )
     if not lapses then return lapsed_row { outcome = 'changed' } end
   end
@@ -199,7 +225,8 @@ local function lapse_row(row, list, kept_ms)
     endpoint,
     row.status,
     row.is_erased,
-    kept_ms
+    kept_ms,
+    lapse_ms
   )
   local was_listed = outcome == 'lapsed' and redis.call('ZREM', list, event) == 1
   return lapsed_row { outcome = outcome, is_first = is_first, was_listed = was_listed, bytes = bytes }
@@ -210,11 +237,12 @@ end
 ---@keys lists                 of each one's account
 ---@param rows {account AccountId, event EventId, endpoint EndpointId?, jobs text[], holds text[], length integer, is_log_erased boolean, status EndStatus?, is_erased boolean}[]
 ---@param kept_ms digits
+---@param lapse_ms integer
 ---@return lapsed_row[]
-function lapse_all(lists, rows, kept_ms)
+function lapse_all(lists, rows, kept_ms, lapse_ms)
   local lapsed = {}
   for i, row in ipairs(rows) do
-    local is_good, result = pcall(lapse_row, row, lists[i], kept_ms)
+    local is_good, result = pcall(lapse_row, row, lists[i], kept_ms, lapse_ms)
     if not is_good then
       local failure = type(result) == 'table' and result.err or tostring(result)
       -- Such as a lack of memory: it concerns all.

@@ -4,6 +4,8 @@ import { type EndStatus, ERASED_LOG_START, endStatuses } from '../domain/deliver
 import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
+import { LAPSES_AFTER_MS } from '../domain/moved-event';
+import type { RecordForm } from '../domain/record-form';
 import { mapReply, together } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
 import type { Guard } from '../platform/redis-lua';
@@ -87,6 +89,9 @@ export function logVersionOf(log: string): LogVersion {
   return { length: Buffer.byteLength(log), isErased: log.startsWith(ERASED_LOG_START) };
 }
 
+// Processes of the version before do not know that something lapses.
+const FORMER_LAPSES_AFTER_MS = 1;
+
 /**
  * What Redis gives to the history. Each step is a guard or harmless when repeated.
  *
@@ -94,10 +99,15 @@ export function logVersionOf(log: string): LogVersion {
  * has found it in a list finds it, and what is repeated finds that it is done.
  */
 export class MovedStore {
+  readonly #lapseMs: number;
+
   constructor(
     private readonly redis: RedisClient,
     private readonly retention: { readonly ageMs: number },
-  ) {}
+    form: RecordForm = 'current',
+  ) {
+    this.#lapseMs = form === 'former' ? FORMER_LAPSES_AFTER_MS : LAPSES_AFTER_MS;
+  }
 
   /** In their order. An error is one of the event's own data. */
   seeEvents(events: readonly EventPlace[]): Step<readonly (SeenEvent | Error)[]> {
@@ -166,14 +176,21 @@ export class MovedStore {
   /** Let a delivery lapse, if it is as it was read and not about to be sent again. */
   lapse({ endpointId, eventId, logVersion }: LapsingDelivery): Guard<LapseDeliveryReply | undefined> {
     const { length, isErased } = logVersion;
-    return lapseDelivery({ endpoint: endpointId, length, isErased, event: eventId });
+    return lapseDelivery({ endpoint: endpointId, length, isErased, event: eventId, lapseMs: this.#lapseMs });
   }
 
   /** Take an endpoint off the receivers of its event. With the last one, the event lapses. */
   lapseEvent(event: LapsingEvent): Guard<LapseEventReply | undefined> {
     const { accountId, eventId, endpointId, status, isErased } = event;
-    const keptMs = this.retention.ageMs;
-    return lapseEvent({ account: accountId, event: eventId, endpoint: endpointId, status, isErased, keptMs });
+    return lapseEvent({
+      account: accountId,
+      event: eventId,
+      endpoint: endpointId,
+      status,
+      isErased,
+      keptMs: this.retention.ageMs,
+      lapseMs: this.#lapseMs,
+    });
   }
 
   /**
@@ -195,6 +212,7 @@ export class MovedStore {
         isErased,
       })),
       keptMs: this.retention.ageMs,
+      lapseMs: this.#lapseMs,
     });
   }
 

@@ -26,6 +26,7 @@ import { buildAcceptedAttempt, buildAttempt } from './build-attempt';
 import { buildEvent } from './build-event';
 import { buildNewDeliveries } from './build-new-deliveries';
 import { fake } from './fake';
+import { letLapse } from './let-lapse';
 import { MemoryHistory } from './memory-history';
 import { recordSignals } from './record-signals';
 import { openTestRedis, type TestRedis } from './test-redis';
@@ -177,8 +178,7 @@ export class MovingScene {
 
   /** As when a minute has gone by: what has moved is gone. */
   async letLapse(): Promise<void> {
-    const lapsing = (await this.#lapsing()).filter((key) => !key.startsWith('pinned:'));
-    if (lapsing.length > 0) await this.redis.client.del(...lapsing);
+    await letLapse(this.redis.client);
   }
 
   async #lapsing(): Promise<readonly string[]> {

@@ -5,6 +5,7 @@ import { keys } from '../../domain/keys';
 import { LAPSES_AFTER_MS } from '../../domain/moved-event';
 import { EVENT_BYTES } from '../../domain/usage';
 import { EventStore } from '../../events/redis-event-store';
+import { MovedStore } from '../../events/redis-moved';
 import { digestOf, isOfDigest } from '../../events/redis-moved-ids';
 import { type Begun, ScheduledEventStore } from '../../events/redis-scheduled-event-store';
 import { fanOutEvents } from '../../publish/fan-out-event';
@@ -327,6 +328,19 @@ describe('what lapses', () => {
     const { parts, log } = await arrangeLapsing();
     await scene.deliveryStore.append(parts, FAILED);
     expect(await scene.logInRedis(parts)).toBe(log);
+  });
+
+  it('is gone at once while processes of the version before run, which would write to it', async () => {
+    const { event, endpointIds } = await scene.arrange();
+    const { client } = scene.redis;
+    await scene.moveAfter(MOVE_AFTER_MS, { movedStore: new MovedStore(client, testRetention, 'former') });
+    const left = [
+      keys.event(event.accountId, event.id),
+      keys.delivery(only(endpointIds), event.id),
+      keys.lapsing(only(endpointIds), event.id),
+    ];
+    // It takes a millisecond.
+    while ((await client.exists(...left)) > 0);
   });
 
   it('gets nothing though the clock of Redis was set back, and it lapses later', async () => {
