@@ -19,6 +19,15 @@ local function has_event_lapsed(event_key)
   return redis.call('HEXISTS', keys.moved(account, event), 'lapsing') == 1 and redis.call('EXISTS', event_key) == 1
 end
 
+--- Keeps an event that lapses, with its counts, for it is to be sent again.
+local function stop_event_lapsing(event_key, kept_ms)
+  local account, event = string.match(event_key, '{(.-)/(.*)}$')
+  local moved = keys.moved(account, event)
+  redis.call('HDEL', moved, 'lapsing')
+  redis.call('PEXPIRE', moved, kept_ms)
+  redis.call('PEXPIRE', event_key, kept_ms)
+end
+
 local function has_member(head, text)
   return string.find(head, text, 1, true) ~= nil
 end

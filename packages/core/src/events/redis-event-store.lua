@@ -43,10 +43,15 @@ end
 ---@param kept_ms digits
 ---@param text text?            of the event; `undefined`: it is to be there
 ---@param endpoints EndpointId[]
-function save_event(receivers, event_key, kept_ms, text, endpoints)
+---@param is_lost boolean       Redis has lost some of its deliveries: then one that lapses is sent again
+function save_event(receivers, event_key, kept_ms, text, endpoints, is_lost)
   if event_key and not (text and redis.call('SET', event_key, text, 'PX', kept_ms, 'NX')) then
     local head = head_of(event_key)
-    if not head or is_put_off(head) or has_event_lapsed(event_key) then return stop() end
+    if not head or is_put_off(head) then return stop() end
+    if has_event_lapsed(event_key) then
+      if not is_lost then return stop() end
+      stop_event_lapsing(event_key, kept_ms)
+    end
   end
   if #endpoints > 0 then
     local scored = {}

@@ -103,8 +103,14 @@ export class EventStore {
    * Store an event, and some of its endpoints. Repeating it changes nothing, nor does another event under the
    * same id. Adding an endpoint again changes nothing. It keeps the later steps from running when the event of this id waits
    * for its time, or was cancelled; and also when one that was stored before is gone.
+   *
+   * @param isLost Redis has lost some of its deliveries: one that lapses is kept again, and gets them.
    */
-  save(event: AcceptedEvent, endpointIds: readonly EndpointId[] = []): Guard<boolean> {
+  save(
+    event: AcceptedEvent,
+    endpointIds: readonly EndpointId[] = [],
+    { isLost = false } = {},
+  ): Guard<boolean> {
     const { accountId, id, isStored } = event;
     return saveEvent({
       account: accountId,
@@ -113,6 +119,7 @@ export class EventStore {
       keptMs: storedMsOf(this.retention),
       text: isStored ? undefined : encodeEvent(event, this.options.form),
       endpoints: endpointIds,
+      isLost,
     });
   }
 
@@ -284,6 +291,7 @@ export class EventStore {
       keptMs: storedMsOf(this.retention),
       text: undefined,
       endpoints: endpointIds,
+      isLost: false,
     });
   }
 

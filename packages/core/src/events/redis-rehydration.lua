@@ -55,9 +55,7 @@ end
 function return_event(event_key, moved, text, kept_ms, statuses, counts)
   if not redis.call('SET', event_key, text, 'PX', kept_ms, 'NX') then
     if not has_event_lapsed(event_key) then return false end
-    redis.call('HDEL', moved, 'lapsing')
-    redis.call('PEXPIRE', event_key, kept_ms)
-    redis.call('PEXPIRE', moved, kept_ms)
+    stop_event_lapsing(event_key, kept_ms)
     return true
   end
   redis.call('DEL', moved)

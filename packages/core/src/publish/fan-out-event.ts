@@ -255,7 +255,9 @@ async function storeAll(parts: PublishingParts, gathered: readonly GatheredPorti
   const steps: readonly Step[] = [
     ...gathered.flatMap(({ premise }) => premise.requireClaim ?? []),
     ...(parts.movedIds?.guardsUnsent(guarded, parts.clock()) ?? []),
-    together(batch.map((portion) => stepToStore(parts, portion))),
+    together(
+      gathered.flatMap(({ portions, premise }) => portions.map((one) => stepToStore(parts, one, premise))),
+    ),
     parts.deliveryQueue.stepToAdd(batch.flatMap(deliveriesOf)),
     together(listDeliveries(parts, batch)),
     together(listEvents(parts, batch)),
@@ -292,10 +294,14 @@ async function nextOf(
   return head.schedule === undefined || head.schedule.state === 'due' ? 'store' : 'refuse';
 }
 
-function stepToStore({ eventStore }: PublishingParts, { event, receivers, isFirst }: Portion): Step {
+function stepToStore(
+  { eventStore }: PublishingParts,
+  { event, receivers, isFirst }: Portion,
+  { isLost = false }: Premise,
+): Step {
   const endpointIds = receivers.map(({ id }) => id);
   return isFirst
-    ? eventStore.save(event, endpointIds)
+    ? eventStore.save(event, endpointIds, { isLost })
     : eventStore.addReceivers(event.accountId, event.id, endpointIds);
 }
 

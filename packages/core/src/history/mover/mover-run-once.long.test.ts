@@ -361,6 +361,18 @@ describe('what lapses', () => {
     expect(left).toBeLessThanOrEqual(LAPSES_AFTER_MS);
   });
 
+  it('is not stored again, but kept again for a receiver whose delivery Redis has lost', async () => {
+    const { event } = await arrangeLapsing();
+    const { client } = scene.redis;
+    const lost = uniqueEndpointId();
+    expect(await scene.eventStore.save(event, [lost])(client)).toBe(false);
+    expect(await scene.eventStore.save(event, [lost], { isLost: true })(client)).toBe(true);
+    expect(await scene.eventStore.hasLapsed(event.accountId, event.id)).toBe(false);
+    expect(await client.pttl(keys.event(event.accountId, event.id))).toBeGreaterThan(LAPSES_AFTER_MS);
+    expect((await scene.eventStore.listReceivers(event.accountId, event.id, 10)).members).toEqual([lost]);
+    expect(await scene.movedStore.countsOf(event.accountId, event.id)).toEqual({ delivered: 1 });
+  });
+
   it('loses its payload, which is not taken off what its account uses once more', async () => {
     const { event, parts } = await arrangeLapsing();
     const onErased = jest.fn();
