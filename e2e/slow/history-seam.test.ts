@@ -1,3 +1,4 @@
+import { letLapse } from '@hookferry/core/testing/let-lapse';
 import { hasPostgres, NO_POSTGRES } from '@hookferry/core/testing/postgres-server';
 import type { ApiClient } from '../support/api-client';
 import { type ReceivedRequest, Receiver, type Reply } from '../support/receiver';
@@ -152,6 +153,7 @@ function respond({ path, headers, body }: ReceivedRequest, seen: Set<string>): R
     const data = encodeURIComponent(JSON.stringify({ keyword: QUICK_WIN.data.keyword }));
     const weird = encodeURIComponent(JSON.stringify({ keyword: 'weird' }));
     const erased = encodeURIComponent(JSON.stringify({ keyword: 'erased' }));
+    const anywhere = encodeURIComponent(JSON.stringify('weird'));
     return [
       ...[
         'limit=200',
@@ -161,12 +163,12 @@ function respond({ path, headers, body }: ReceivedRequest, seen: Set<string>): R
         'status=scheduled',
         `type=${QUICK_WIN.type}`,
       ],
-      ...[data, weird, erased, '%7B%7D'].map((pattern) => `data=${pattern}`),
+      ...[data, weird, erased, anywhere, '%7B%7D'].map((pattern) => `data=${pattern}`),
     ]
       .map((query) => `/v1/events?${query}`)
       .concat(
         filters.map((filter) => `/v1/deliveries?limit=200&${filter}`),
-        [data, weird, erased].flatMap((pattern) =>
+        [data, weird, erased, anywhere].flatMap((pattern) =>
           ['', '&attempt_outcome=failed'].map((more) => `/v1/deliveries?limit=200&data=${pattern}${more}`),
         ),
         `/v1/deliveries?limit=200&event_type=${QUICK_WIN.type}&${times}`,
@@ -246,6 +248,7 @@ function respond({ path, headers, body }: ReceivedRequest, seen: Set<string>): R
   }, 300_000);
 
   const keysLeft = async () => {
+    await letLapse(stack.redis.client);
     const keys = await stack.redis.client.keys('*');
     return keys.filter((key) => OF_WHAT_IS_OVER.some((name) => key.startsWith(`${name}:`)));
   };

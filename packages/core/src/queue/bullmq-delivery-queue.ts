@@ -41,6 +41,12 @@ export interface RequestedDelivery extends NewDelivery {
 /** The request that a delivery's job was added for: `no_request` without one, `no_job` without a job. */
 export type JobRequest = 'no_job' | 'no_request' | { readonly requestId: string };
 
+export interface DeliveryKeys {
+  readonly jobs: readonly string[];
+  readonly holds: readonly string[];
+  readonly batches: readonly string[];
+}
+
 /** The queue in one shard. */
 interface Shard {
   readonly queue: OnDemandQueue;
@@ -127,6 +133,17 @@ export class DeliveryQueue {
   async requestOf(delivery: DeliveryParts): Promise<JobRequest> {
     const requests = await this.#inEach(delivery, (shard) => this.#requestIn(shard, delivery));
     return requests.find((request) => request !== 'no_job') ?? 'no_job';
+  }
+
+  /** The keys of its job, and of what has its event if it is held, in a lane or in a batch: of each shard that may have it. */
+  keysOf({ endpointId, eventId }: DeliveryParts): DeliveryKeys {
+    const id = deliveryIdOf({ endpointId, eventId });
+    const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
+    return {
+      jobs: shards.map(({ keys }) => keys.job(id)),
+      holds: shards.flatMap(({ shard }) => [shard.held(endpointId), shard.lane(endpointId)]),
+      batches: shards.map(({ shard }) => shard.batches(endpointId)),
+    };
   }
 
   /** Whether nothing will send a delivery: it has no job in any state, failed ones included, is not held, and in no lane and no batch. */

@@ -21,6 +21,9 @@ type ApiKey = components['schemas']['ApiKey'];
 
 const PAGE_SIZE = 50;
 
+/** The place of the list in the page. */
+export const API_KEYS = 'api-keys';
+
 export interface ApiKeysProps {
   readonly accountId: string;
 }
@@ -38,6 +41,7 @@ export function ApiKeys({ accountId }: ApiKeysProps) {
   return (
     <Section
       title={t`API keys`}
+      id={API_KEYS}
       actions={
         <Button size="small" onClick={() => setIsIssuing(true)}>
           {t`Issue a key`}
@@ -91,7 +95,8 @@ function columnsWith(revoke: (apiKey: ApiKey) => void): readonly Column<ApiKey>[
       id: 'expires',
       header: t`Expires`,
       width: '152px',
-      cell: ({ expires_at: at }) => (at === null ? t`never` : <Time at={at} form="ago" />),
+      cell: ({ expires_at: at }) =>
+        at === null ? t({ message: 'never', context: 'expiry' }) : <Time at={at} form="ago" />,
       from: 'wide',
     },
     {
