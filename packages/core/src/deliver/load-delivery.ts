@@ -240,7 +240,7 @@ type Appended =
   | 'appended'
   /** Another worker has continued it since its log was read. */
   | 'changed'
-  /** Another worker has ended it, so long ago that nothing of it is left. */
+  /** Another worker has ended it, so long ago that the history has it, or nothing of it is left. */
   | 'gone';
 
 /**
@@ -256,7 +256,8 @@ async function append(
 ): Promise<Appended> {
   const { deliveryStore } = parts;
   if (length > 0) {
-    return (await deliveryStore.appendIfUnchanged(run, fact, length)) ? 'appended' : 'changed';
+    if (await deliveryStore.appendIfUnchanged(run, fact, length)) return 'appended';
+    return (await deliveryStore.hasLapsed(run)) ? 'gone' : 'changed';
   }
   const result = await deliveryStore.appendIfListed(run, fact);
   if (result !== 'not_listed') return result;

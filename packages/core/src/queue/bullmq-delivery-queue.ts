@@ -29,6 +29,11 @@ export interface RequestedDelivery extends NewDelivery {
 /** The request that a delivery's job was added for: `no_request` without one, `no_job` without a job. */
 export type JobRequest = 'no_job' | 'no_request' | { readonly requestId: string };
 
+export interface DeliveryKeys {
+  readonly jobs: readonly string[];
+  readonly holds: readonly string[];
+}
+
 /** The queue in one shard. */
 interface Shard {
   readonly queue: OnDemandQueue;
@@ -91,12 +96,22 @@ export class DeliveryQueue {
     return requests.find((request) => request !== 'no_job') ?? 'no_job';
   }
 
-  /** Whether nothing will send a delivery: it has no job in any state, failed ones included, and is not held. */
-  guardUnplaced({ endpointId, eventId }: DeliveryParts): Guard {
+  /** The keys of a delivery's job, and the sorted sets that have its event if it is held: of each shard that may have it. */
+  keysOf({ endpointId, eventId }: DeliveryParts): DeliveryKeys {
     const id = deliveryIdOf({ endpointId, eventId });
-    const checks = this.#shards
-      .inEach(this.shards.homeShardsOf(endpointId))
-      .map(({ keys, held }) => checkUnplaced({ job: keys.job(id), held: held(endpointId), event: eventId }));
+    const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
+    return {
+      jobs: shards.map(({ keys }) => keys.job(id)),
+      holds: shards.map(({ held }) => held(endpointId)),
+    };
+  }
+
+  /** Whether nothing will send a delivery: it has no job in any state, failed ones included, and is not held. */
+  guardUnplaced(delivery: DeliveryParts): Guard {
+    const { jobs, holds } = this.keysOf(delivery);
+    const checks = jobs.map((job, i) =>
+      checkUnplaced({ job, held: holds[i] ?? '', event: delivery.eventId }),
+    );
     const [check] = checks;
     return check && checks.length === 1 ? check : together(checks);
   }
