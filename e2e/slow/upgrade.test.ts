@@ -14,12 +14,14 @@ import { until } from '../support/until';
 const ROOT = join(__dirname, '../..');
 /** The last commit that stores records in the form before. A shallow clone does not have it: then this has nothing to try. */
 const BEFORE = '86ae8b4799f4f9edfba1771c8b164806acef3368';
+/** The folder of another build to upgrade from. */
+const { BUILD_BEFORE } = process.env;
 const SETTINGS = { RETRY_SCHEDULE: '1s,1s,1s,1s' };
 // Processes of the version before read no other form.
 const FORMER = { ...SETTINGS, RECORD_FORM: 'former' };
 const AT_A_TIME = 40;
 
-const hasCommit = succeeds('git', ['cat-file', '-e', `${BEFORE}^{commit}`]);
+const hasBuild = BUILD_BEFORE !== undefined || succeeds('git', ['cat-file', '-e', `${BEFORE}^{commit}`]);
 const { key: apiKey } = buildApiKey();
 
 let before: string | undefined;
@@ -29,13 +31,13 @@ const running = new Set<ManagedProcess>();
 beforeAll(async () => {
   redis = await openTestRedis();
   receiver = await Receiver.start(replyTo);
-  if (hasCommit) before = buildBefore();
+  if (hasBuild) before = BUILD_BEFORE ?? buildBefore();
 }, 600_000);
 afterAll(async () => {
   await Promise.all([...running].map((part) => part.end('SIGKILL')));
   await receiver.stop();
   await redis.close();
-  if (before !== undefined) rmSync(before, { recursive: true });
+  if (before !== undefined && before !== BUILD_BEFORE) rmSync(before, { recursive: true });
 });
 
 /** What goes to `/flaky` is refused once. */
@@ -49,7 +51,7 @@ function replyTo(request: ReceivedRequest): number {
 
 const idOf = ({ headers }: ReceivedRequest) => String(headers['webhook-id']);
 
-const describeIfThere = hasCommit ? describe : describe.skip;
+const describeIfThere = hasBuild ? describe : describe.skip;
 describeIfThere('upgrading', () => {
   it('replaces one process after the other of the version before: nothing is lost, and nothing is sent twice', async () => {
     const published: string[] = [];
@@ -75,8 +77,11 @@ describeIfThere('upgrading', () => {
     await old.client.register(`${url}/strict`, ['*'], { ordering: 'strict' });
     await old.client.register(`${url}/flaky`);
     const held = await old.client.register(`${url}/held`);
+    const heldInOrder = await old.client.register(`${url}/held-in-order`, ['*'], { ordering: 'strict' });
     await publish(old);
-    await old.client.expect(200, 'POST', `/v1/webhooks/${held.id}/disable`, {});
+    for (const { id } of [held, heldInOrder]) {
+      await old.client.expect(200, 'POST', `/v1/webhooks/${id}/disable`, {});
+    }
     const scheduled = [await later(old)];
     await publish(old);
 
@@ -94,16 +99,23 @@ describeIfThere('upgrading', () => {
     await Promise.all([publish(former), publish(now)]);
     await former.api.end();
     await formerWorker.end();
-    await now.client.expect(200, 'POST', `/v1/webhooks/${held.id}/enable`, {});
+    for (const { id } of [held, heldInOrder]) {
+      await now.client.expect(200, 'POST', `/v1/webhooks/${id}/enable`, {});
+    }
     await publish(now);
 
     const all = [...published, ...scheduled].toSorted();
-    for (const path of ['/plain', '/strict', '/flaky', '/held']) {
+    for (const path of ['/plain', '/strict', '/flaky', '/held', '/held-in-order']) {
       const accepted = await until(async () => {
         const ids = acceptedAt(path);
         return ids.length >= all.length ? ids : undefined;
       });
       expect({ path, ids: accepted.toSorted() }).toEqual({ path, ids: all });
+    }
+    // One process after the other has published these, before others did at the same time.
+    const inOrder = published.slice(0, 2 * AT_A_TIME);
+    for (const path of ['/strict', '/held-in-order']) {
+      expect({ path, ids: acceptedAt(path).slice(0, inOrder.length) }).toEqual({ path, ids: inOrder });
     }
     // Events that a process of this version has stored for itself name their request.
     expect(await requestOf(now, published[0])).toBeNull();

@@ -1,5 +1,5 @@
 import type { AccountId } from '@hookferry/core/domain/account';
-import type { Endpoint } from '@hookferry/core/domain/endpoint';
+import { type Endpoint, usesLane } from '@hookferry/core/domain/endpoint';
 import type { EventId } from '@hookferry/core/domain/event';
 import { createQueueLayout, shardsAmong } from '@hookferry/core/domain/queues';
 import { AdmissionStore } from '@hookferry/core/endpoints/admission/redis-admission-store';
@@ -85,7 +85,7 @@ export async function fill(filling: Filling): Promise<void> {
           acceptedAt: systemClock(),
           ...(groups === undefined ? {} : { group: `group-${(start + i) % groups}` }),
         };
-        return [{ event, receivers: [receiver] }];
+        return [{ event, receivers: [{ ...receiver, isInLane: usesLane(receiver) }] }];
       }),
     );
   }

@@ -1,5 +1,5 @@
 import { deliver } from '@hookferry/core/deliver/deliver';
-import type { DeliverResult } from '@hookferry/core/deliver/end-run';
+import { type DeliverResult, DONE } from '@hookferry/core/deliver/end-run';
 import type { AttemptParts } from '@hookferry/core/deliver/open-delivery';
 import { type DeliveryRun, type JobEnd, parseDeliveryId } from '@hookferry/core/domain/delivery';
 import { DELIVERIES_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
@@ -8,11 +8,18 @@ import { BatchJobs } from '@hookferry/core/queue/bullmq-batch-jobs';
 import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
 import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
+import { type OwnedLane, RunningLanes } from '@hookferry/core/queue/bullmq-running-lanes';
 import type { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
 import type { Job } from 'bullmq';
 import type { SharedCapacity } from '../capacity';
 import { DeliveryJobBatch, type DeliveryJobBatchParts } from './bullmq-delivery-batch';
-import { DeliveryWorker, notADelivery, readData } from './bullmq-delivery-worker';
+import {
+  type DeliveryJobData,
+  DeliveryWorker,
+  notADelivery,
+  readData,
+  type TakenLane,
+} from './bullmq-delivery-worker';
 import { announceFailures, type OpenWorkerParts, workerOptionsOf } from './bullmq-open-worker';
 import { delayTooNew, giveJobBack, orTryAgainSoon, UNREADABLE_SECRET_DELAY_MS } from './bullmq-put-back';
 
@@ -28,15 +35,20 @@ export interface DeliveryWorkerParts extends OpenWorkerParts {
 /** What the runs of one shard's deliveries work with. */
 interface ShardParts extends DeliveryWorkerParts, DeliveryJobBatchParts {
   readonly shard: QueueShard;
+  readonly runningLanes: RunningLanes;
 }
 
 // An attempt of the same delivery in another shard takes about as long as any.
 const ELSEWHERE_DELAY_MS = 1_000;
+// An event that goes first takes milliseconds, unless its fan-out was interrupted.
+const BEHIND_MS = 100;
 
 /** Open the worker of a shard's deliveries: each run of a job makes one attempt, and says what happens to the job next. */
 export function openDeliveryWorker(parts: DeliveryWorkerParts, shard: QueueShard): DeliveryWorker {
   const { redis, atomic, lockDurationMs, deliveryCapacity: capacity, stopDeadlineMs, emit } = parts;
-  const { clock } = parts.attemptParts;
+  const { clock, admissionStore } = parts.attemptParts;
+  const { placement } = parts;
+  const runningLanes = new RunningLanes(redis, shard, clock);
   const batchJobs = new BatchJobs(redis, shard, lockDurationMs, clock);
   const worker: DeliveryWorker = new DeliveryWorker(
     DELIVERIES_QUEUE,
@@ -45,13 +57,15 @@ export function openDeliveryWorker(parts: DeliveryWorkerParts, shard: QueueShard
     {
       ...workerOptionsOf(parts, { queue: DELIVERIES_QUEUE, shard, capacity, stopDeadlineMs }),
       lockDuration: lockDurationMs,
-      runningJobs: new RunningJobs(redis, shard, lockDurationMs, clock),
+      runningJobs: new RunningJobs(redis, shard, lockDurationMs, clock, () => placement.isOneShard),
+      runningLanes,
+      admissionStore,
       batchJobs,
       dueDeliveries: new DueDeliveries({ prefix: shard.prefix, atomic, clock, emit }),
       clock,
     },
   );
-  const own: ShardParts = { ...parts, shard, worker, batchJobs };
+  const own: ShardParts = { ...parts, shard, worker, batchJobs, runningLanes };
   announceFailures(worker, emit);
   return worker;
 }
@@ -64,10 +78,14 @@ async function takeJob(
 ): Promise<JobEnd> {
   const { placement, shard, emit } = parts;
   await delayTooNew(job, token, emit);
-  const run = readRun(parts, job);
-  const result = placement.isInHomeShard(run, shard)
-    ? await attempt(parts, job, run, abortSignal)
-    : await orTryAgainSoon(() => moveToHomeShard(parts, run), job, token, emit);
+  const lane = parts.worker.laneOf(job);
+  const result = lane ? await runLane(parts, job, lane, token, abortSignal) : await runOne();
+  async function runOne(): Promise<DeliverResult> {
+    const run = readRun(parts, job);
+    return placement.isInHomeShard(run, shard)
+      ? await attempt(parts, job, run, abortSignal)
+      : await orTryAgainSoon(() => moveToHomeShard(parts, run), job, token, emit);
+  }
   switch (result.kind) {
     case 'done':
       return result;
@@ -88,7 +106,60 @@ function readRun(parts: ShardParts, job: Job<DeliveryJob>): DeliveryRun {
   if (!ids) throw notADelivery();
   // While queues are split again, each delivery is claimed by itself.
   const batch = placement.isStable ? new DeliveryJobBatch(parts, job, ids.eventId) : undefined;
-  return worker.runOf(job, ids, data, batch);
+  const run = worker.runOf(job, ids, data, batch);
+  return {
+    ...run,
+    joinLane: (acceptedAt, hasBegun) => joinLane(parts, job, run, data, acceptedAt, hasBegun),
+  };
+}
+
+// While processes of the version before run, it does so only where a lane is.
+async function joinLane(
+  { attemptParts, worker }: ShardParts,
+  job: Job<DeliveryJob>,
+  { accountId, endpointId, eventId }: DeliveryRun,
+  { request }: DeliveryJobData,
+  acceptedAt: number,
+  hasBegun: boolean,
+): Promise<boolean> {
+  const stored = request && JSON.stringify(request);
+  const delivery = { accountId, endpointId, eventId, acceptedAt, request: stored, hasBegun };
+  return await worker.joinLane(job, delivery, !attemptParts.deliveryQueue.hasLanes);
+}
+
+const MOVED_AT_ONCE = 500;
+
+async function runLane(
+  parts: ShardParts,
+  job: Job<DeliveryJob>,
+  { head, owned }: TakenLane,
+  token: string | undefined,
+  abortSignal: AbortSignal,
+): Promise<DeliverResult> {
+  const { placement, shard, worker, emit } = parts;
+  const { eventId } = head;
+  if (eventId === undefined) return DONE;
+  if (!placement.isInHomeShard(owned, shard)) {
+    return await orTryAgainSoon(() => moveLane(parts, job, owned), job, token, emit);
+  }
+  if (head.turn === 'behind_event') return { kind: 'later', delayMs: BEHIND_MS };
+  if (!placement.isStable && (await placement.hasLaneElsewhere(owned.endpointId))) {
+    return { kind: 'later', delayMs: BEHIND_MS };
+  }
+  const run = worker.laneRunOf(job, { ...head, eventId }, owned, readData(job.data));
+  return await attempt(parts, job, run, abortSignal);
+}
+
+async function moveLane(
+  { attemptParts, runningLanes, worker }: ShardParts,
+  job: Job<DeliveryJob>,
+  lane: OwnedLane,
+): Promise<DeliverResult> {
+  const entries = await runningLanes.listMoving(lane.endpointId, MOVED_AT_ONCE);
+  await attemptParts.deliveryQueue.moveEntriesHome(lane, entries);
+  const events = entries.map(({ eventId }) => eventId);
+  await worker.endLaneBy(job, runningLanes.forget(lane, events));
+  return DONE;
 }
 
 // Either nothing was sent, or the attempt is recorded: the delivery waits for the key, and uses no attempt.

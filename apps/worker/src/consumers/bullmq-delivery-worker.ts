@@ -6,27 +6,49 @@ import {
   decodeHolds,
   type JobEnd,
   parseDeliveryId,
+  parseLaneJobId,
 } from '@hookferry/core/domain/delivery';
 import type { EndpointAddress } from '@hookferry/core/domain/endpoint';
 import type { EventId } from '@hookferry/core/domain/event';
+import type { AdmissionStore } from '@hookferry/core/endpoints/admission/redis-admission-store';
 import { CACHED_FOR_MS } from '@hookferry/core/events/redis-event-store';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
+import { parsedOrUndefined } from '@hookferry/core/platform/json';
 import { mapReply } from '@hookferry/core/platform/redis-atomic';
+import type { Guard } from '@hookferry/core/platform/redis-lua';
 import type { Step } from '@hookferry/core/platform/redis-script';
 import type { BatchJobs, BatchToTake, TakenBatch } from '@hookferry/core/queue/bullmq-batch-jobs';
 import {
   type DeliveryJob,
   decodeRequest,
   deliveryJobSchema,
+  requestSchema,
 } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { DUE_GRACE_MS, type DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
-import type { RunningJobs, Taken, TakenJob } from '@hookferry/core/queue/bullmq-running-jobs';
-import { type Job, type JobJson, type Processor, UnrecoverableError } from 'bullmq';
+import type {
+  LockedJob,
+  RunningJobs,
+  Taken,
+  TakenHead,
+  TakenJob,
+} from '@hookferry/core/queue/bullmq-running-jobs';
+import type { JoiningDelivery, OwnedLane, RunningLanes } from '@hookferry/core/queue/bullmq-running-lanes';
+import {
+  DelayedError,
+  type Job,
+  type JobJson,
+  type Processor,
+  UnrecoverableError,
+  WaitingError,
+} from 'bullmq';
 import type { z } from 'zod';
 import { BullmqWorker, type BullmqWorkerOptions } from './bullmq-worker';
 
 export interface DeliveryWorkerOptions extends BullmqWorkerOptions {
   readonly runningJobs: RunningJobs;
+  readonly runningLanes: RunningLanes;
+  /** The order of deliveries that have jobs of their own. */
+  readonly admissionStore: Pick<AdmissionStore, 'joinOrder'>;
   readonly batchJobs: BatchJobs;
   /** It puts back those that are delayed. */
   readonly dueDeliveries: DueDeliveries;
@@ -56,6 +78,12 @@ interface Run {
   others: readonly JobRef[];
 }
 
+/** A lane whose job runs. */
+export interface TakenLane {
+  readonly head: TakenHead;
+  readonly owned: OwnedLane;
+}
+
 const NO_JOBS: readonly JobRef[] = [];
 
 function newRun(token: string, mayTakeNext: () => boolean): Run {
@@ -73,12 +101,15 @@ export interface JobRef {
  */
 export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   readonly #runningJobs: RunningJobs;
+  readonly #runningLanes: RunningLanes;
+  readonly #admissionStore: DeliveryWorkerOptions['admissionStore'];
   readonly #batchJobs: BatchJobs;
   readonly #dueDeliveries: DueDeliveries;
   readonly #lockMs: number;
   readonly #clock: Clock;
   readonly #texts = new WeakMap<JobRef, DeliveryTexts>();
   readonly #holds = new WeakMap<JobRef, string>();
+  readonly #lanes = new WeakMap<JobRef, TakenLane>();
   readonly #runs = new WeakMap<JobRef, Run>();
   /** By the id of the job. None rejects. */
   readonly #underWay = new Map<string, Promise<void>>();
@@ -87,10 +118,20 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   constructor(
     queue: string,
     process: Processor<DeliveryJob, JobEnd>,
-    { runningJobs, batchJobs, dueDeliveries, clock, ...options }: DeliveryWorkerOptions,
+    {
+      runningJobs,
+      runningLanes,
+      admissionStore,
+      batchJobs,
+      dueDeliveries,
+      clock,
+      ...options
+    }: DeliveryWorkerOptions,
   ) {
     super(queue, process, options);
+    this.#admissionStore = admissionStore;
     this.#runningJobs = runningJobs;
+    this.#runningLanes = runningLanes;
     this.#batchJobs = batchJobs;
     this.#dueDeliveries = dueDeliveries;
     this.#lockMs = options.lockDuration;
@@ -136,6 +177,67 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     };
   }
 
+  /** What came with the job of a lane; `undefined`: it is another job. */
+  laneOf(job: JobRef): TakenLane | undefined {
+    return this.#lanes.get(job);
+  }
+
+  /** A lane's job runs its first delivery. */
+  laneRunOf(
+    job: RunningJob,
+    head: TakenHead & { readonly eventId: EventId },
+    lane: OwnedLane,
+    data: DeliveryJobData,
+  ): DeliveryRun {
+    const { endpointId } = lane;
+    const { eventId, turn, place, isBesideJobs } = head;
+    const request = requestSchema.safeParse(parsedOrUndefined(head.request ?? '')).data;
+    const run = this.runOf(job, { eventId, endpointId }, request ? { ...data, request } : data);
+    // Since it came, behind others; then, as long as the lane did not go on.
+    const behind = head.hasWaited ? [{ reason: 'ordering', since: place } as const] : [];
+    return {
+      ...run,
+      hasWaited: run.hasWaited || head.hasWaited,
+      holds: [...behind, ...(run.holds ?? [])],
+      lane: {
+        turn,
+        place,
+        isBesideJobs,
+        wasHeld: lane.wasHeld,
+        begin: () => this.#runningLanes.begin(lane, eventId),
+        hold: (hold, previousStartedAt) => this.#runningLanes.hold(lane, hold, previousStartedAt),
+        listFirst: (most) => this.#runningLanes.listFirst(endpointId, most),
+        leave: (events) => this.endLaneBy(job, this.#runningLanes.leave(lane, events)),
+      },
+    };
+  }
+
+  /** Let go of a lane's job by a step that does so. */
+  async endLaneBy(job: JobRef, step: Step): Promise<void> {
+    await this.atomic([step]);
+    this.#hasEnded(job);
+  }
+
+  /** Make a running delivery an entry of its endpoint's lane. Gives `false` if it keeps its job. */
+  async joinLane(
+    job: JobRef,
+    delivery: Omit<JoiningDelivery, 'token' | 'jobId'>,
+    onlyIfThere: boolean,
+  ): Promise<boolean> {
+    const run = this.#runs.get(job);
+    if (run === undefined || run.hasEnded) return true;
+    const joining = { ...delivery, jobId: job.id ?? '', token: run.token };
+    const [hasJoined] = await this.atomic([this.#runningLanes.join(joining, onlyIfThere)]);
+    if (hasJoined) this.#hasEnded(job);
+    return hasJoined;
+  }
+
+  #hasEnded(job: JobRef): void {
+    const run = this.#runs.get(job);
+    if (run) run.hasEnded = true;
+    this.disown(job.id ?? '');
+  }
+
   /** The records that were read together with a job, if that was recent. */
   textsOf(job: JobRef): DeliveryTexts | undefined {
     const texts = this.#texts.get(job);
@@ -158,20 +260,41 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
       const run = this.#runs.get(job);
       return run === undefined || run.hasEnded ? [] : [{ job, run, jobId: job.id ?? '', token: run.token }];
     });
-    if (owned.length === 0) return [];
-    const letGo = mapReply(this.#runningJobs.end(owned, this.#inTime(end)), () => {
+    const [first] = owned;
+    if (first === undefined) return [];
+    const lane = this.#lanes.get(first.job);
+    // One job comes alone: while the loop waits, only a lane that goes on has another one to take.
+    const mayTakeNext = !this.closing && !this.paused && (lane !== undefined || !this.isLoopWaiting);
+    const next = mayTakeNext ? owned.find(({ run }) => run.mayTakeNext()) : undefined;
+    const inTime = this.#inTime(end);
+    const takes = next === undefined ? 'nothing' : this.isLoopWaiting ? 'this_lane' : 'a_job';
+    const ended = lane ? this.#endHead(lane, first, inTime, takes) : this.#runningJobs.end(owned, inTime);
+    const letGo = mapReply(ended, () => {
       for (const { run, jobId } of owned) {
         run.hasEnded = true;
         this.disown(jobId);
       }
     });
-    const next = this.closing || this.paused ? undefined : owned.find(({ run }) => run.mayTakeNext());
-    if (next === undefined) return [letGo];
+    const reopens = lane?.owned.wasHeld && inTime.kind === 'delayed' && inTime.failure !== undefined;
+    const after = reopens ? [this.#runningLanes.reopen(lane.owned)] : [];
+    if (next === undefined) return [letGo, ...after];
     const take = this.#runningJobs.take(this.#newToken(), this.#knownEvent(next.job));
     const takeNext = mapReply(take, (taken) => {
       next.run.taken = taken;
     });
-    return [letGo, takeNext];
+    return [letGo, ...after, takeNext];
+  }
+
+  // A turn that had begun before stays: its request may have been sent.
+  #endHead(
+    { head, owned }: TakenLane,
+    job: LockedJob,
+    end: JobEnd,
+    next: 'nothing' | 'a_job' | 'this_lane',
+  ): Guard<boolean> {
+    if (end.kind === 'done') return this.#runningLanes.end(owned, endingHead(head), next);
+    const endsTurn = end.failure === undefined && !head.hadBegun;
+    return this.#runningJobs.end([job], end, endsTurn ? head.eventId : undefined);
   }
 
   /** A job that is due again after a delay is put back in time. */
@@ -239,15 +362,46 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     return this.#begin(this.#runs.get(job)?.taken) as Job<DeliveryJob, JobEnd>;
   }
 
-  // An error after the job's end does not change it.
+  // An error after the job's end does not change it. BullMQ's own script takes no other job with that: it knows no lanes.
   protected override async handleFailed(
-    ...args: Parameters<BullmqWorker<DeliveryJob, JobEnd>['handleFailed']>
+    error: Error,
+    job: Job<DeliveryJob, JobEnd>,
+    token: string,
   ): Promise<Job<DeliveryJob, JobEnd>> {
-    const [error, job] = args;
     const run = this.#runs.get(job);
-    if (!run?.hasEnded) return await super.handleFailed(...args);
+    const lane = this.#lanes.get(job);
+    if (!run?.hasEnded) {
+      if (lane === undefined || !this.#isForGood(error, job)) {
+        return await super.handleFailed(error, job, token, () => false);
+      }
+      await this.#failHead(job, lane, error);
+      return undefined as unknown as Job<DeliveryJob, JobEnd>;
+    }
     this.emit('failed', job, error, 'active');
     return this.#begin(run.taken) as Job<DeliveryJob, JobEnd>;
+  }
+
+  /** As BullMQ decides it. */
+  #isForGood(error: Error, { attemptsMade, attemptsStarted, opts }: Job): boolean {
+    if (error instanceof DelayedError || error instanceof WaitingError) return false;
+    if (error instanceof UnrecoverableError) return true;
+    const { maxStartedAttempts = Number.POSITIVE_INFINITY } = this.opts;
+    return attemptsMade + 1 >= (opts.attempts ?? 1) || attemptsStarted >= maxStartedAttempts;
+  }
+
+  // The lane's job never fails for good itself: others would wait without a job.
+  async #failHead(job: Job<DeliveryJob, JobEnd>, { head, owned }: TakenLane, error: Error): Promise<void> {
+    const { eventId, place } = head;
+    const steps =
+      eventId === undefined
+        ? [this.#runningLanes.end(owned, undefined, 'nothing')]
+        : [
+            // First: where it is another script, the next one must not begin in between.
+            this.#admissionStore.joinOrder(owned.endpointId, [{ eventId, acceptedAt: place }]),
+            this.#runningLanes.failHead(owned, eventId, error.message),
+          ];
+    await this.atomic(steps);
+    this.#hasEnded(job);
   }
 
   // A run that fails lets go of nothing. The others that it took would be kept from all workers for as long as this one lives.
@@ -268,10 +422,16 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   }
 
   #open(taken: TakenJob): Job<DeliveryJob, JobEnd> {
-    const { jobId, token, json } = taken;
+    const { jobId, token, json, head, holds } = taken;
     const job = this.createJob(json as JobJson, jobId);
     job.token = token;
     this.#note(job, taken);
+    const endpointId = head && parseLaneJobId(jobId);
+    const data = deliveryJobSchema.safeParse(job.data).data;
+    if (endpointId && data) {
+      const { account_id: accountId } = data;
+      this.#lanes.set(job, { head, owned: { accountId, endpointId, token, wasHeld: holds !== undefined } });
+    }
     return job;
   }
 
@@ -290,8 +450,12 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   /** Its deliveries are neighbours on the queue: this process may still have what it has read for the last one. */
   #knownEvent(job: JobRef): EventId | undefined {
     if (this.textsOf(job) === undefined) return undefined;
-    return parseDeliveryId(job.id ?? '')?.eventId;
+    return this.laneOf(job)?.head.eventId ?? parseDeliveryId(job.id ?? '')?.eventId;
   }
+}
+
+function endingHead({ eventId, request }: TakenHead) {
+  return eventId === undefined ? undefined : { eventId, hasRequest: request !== undefined };
 }
 
 export function readData(data: unknown): DeliveryJobData {

@@ -174,11 +174,10 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
 
   /**
    * A job that was fetched at another job's end begins at once: BullMQ's loop would start it only after
-   * fetching others. While the loop waits for a wake-up no job can be fetched in this way.
+   * fetching others. While the loop waits for a wake-up nothing waits, and most jobs do not look for another one.
    */
   override async processJob(job: Job<Data, Result>, token: string, mayFetchNext = () => true): Promise<void> {
-    const mayFetch = () =>
-      mayFetchNext() && this.#runningCount <= this.#capacity.limitOf(this) && this.#private.waiting === null;
+    const mayFetch = () => mayFetchNext() && this.#runningCount <= this.#capacity.limitOf(this);
     this.#runningCount += 1;
     this.#fetchOneAhead();
     try {
@@ -191,13 +190,18 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
     }
   }
 
+  /** Whether BullMQ's loop waits for a wake-up. */
+  protected get isLoopWaiting(): boolean {
+    return this.#private.waiting !== null;
+  }
+
   /** Run one job to its end, and give the one that was taken in its place. */
   protected async runJob(
     job: Job<Data, Result>,
     token: string,
     mayFetchNext: () => boolean,
   ): Promise<Job<Data, Result> | undefined> {
-    return (await super.processJob(job, token, mayFetchNext)) || undefined;
+    return (await super.processJob(job, token, () => mayFetchNext() && !this.isLoopWaiting)) || undefined;
   }
 
   protected override async moveToActive(token: string, name?: string): Promise<Job<Data, Result>> {

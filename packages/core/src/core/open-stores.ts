@@ -108,7 +108,7 @@ export function openStores(parts: StoreParts) {
   });
   const deliveryStore = new DeliveryStore(redis, retention, onPruned, config.RECORD_FORM);
   const eventQueue = new EventQueue(redis, shards, config.RECORD_FORM);
-  const deliveryQueue = new DeliveryQueue(redis, shards);
+  const deliveryQueue = new DeliveryQueue(redis, shards, config.RECORD_FORM);
   const standings = new QueueStandings(redis, shards);
   const heldDeliveries = new HeldDeliveries(redis, shards, servedShards, atomic, clock);
   const operationalEvents = new OperationalEvents({ subscriptions, eventQueue, clock, emit });

@@ -1,12 +1,12 @@
 import { PROBE_MS, phaseOf } from '../domain/breaker';
-import type { HoldReason } from '../domain/delivery';
+import type { HoldReason, LaneRun } from '../domain/delivery';
 import { type Endpoint, laneOf } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { lacksProof } from '../domain/verification';
 import type { AdmissionAnswer } from '../endpoints/admission/redis-admission-store';
 import { together } from '../platform/redis-atomic';
 import type { Permit } from './flow/concurrency';
-import { SAFETY_WAKE_UP_MS } from './flow/releaser';
+import { DISABLED_WAKE_UP_MS, SAFETY_WAKE_UP_MS, UNVERIFIED_WAKE_UP_MS } from './flow/releaser';
 import type { ReadyDelivery } from './load-delivery';
 import type { AttemptParts } from './open-delivery';
 
@@ -73,8 +73,9 @@ export async function admit(parts: AttemptParts, ready: ReadyDelivery): Promise<
   }
 }
 
-function isLimited({ endpoint, breaker }: ReadyDelivery): boolean {
-  return breaker.openUntil > 0 || endpoint.rateLimit !== undefined || endpoint.ordering !== 'none';
+function isLimited({ endpoint, breaker, run }: ReadyDelivery): boolean {
+  const isInOrder = endpoint.ordering !== 'none' && !run.lane;
+  return breaker.openUntil > 0 || endpoint.rateLimit !== undefined || isInOrder;
 }
 
 function refused(reason: HoldReason, wakeUpAt: number): Refused {
@@ -144,14 +145,15 @@ export async function admitToBatch(parts: AttemptParts, ready: ReadyDelivery): P
 // queue. It goes before the first one in the order.
 async function askInOrder(
   parts: AttemptParts,
-  { endpoint, event, run: { eventId, hasWaited } }: ReadyDelivery,
+  { endpoint, event, run }: ReadyDelivery,
   attemptKey: string,
 ): Promise<AdmissionAnswer> {
   const { admissionStore, oldestEvents, atomic, clock, attemptTimeoutMs } = parts;
   const { accountId, id, rateLimit, timeoutMs = attemptTimeoutMs } = endpoint;
   const leaseMs = timeoutMs + LEASE_MARGIN_MS;
+  const { eventId, hasWaited } = run;
   const { acceptedAt, group } = event;
-  const lane = laneOf(endpoint, event);
+  const lane = run.lane ? undefined : laneOf(endpoint, event);
   const windowMs = group === undefined ? undefined : endpoint.coalesce?.window_ms;
   const admitAs = (ordering: 'any' | 'look' | 'begin') => {
     const request = {
@@ -182,6 +184,11 @@ async function askInOrder(
  * missing event is noticed then. Usually nothing waits for it: wake-ups release the deliveries that may go.
  */
 const BOUND_MS = 3_600_000;
+/** The same for a lane. The process that changed its endpoint may have died before it asked for a wake-up. */
+const SELDOM_MS: Partial<Record<HoldReason, number>> = {
+  disabled: DISABLED_WAKE_UP_MS,
+  unverified: UNVERIFIED_WAKE_UP_MS,
+};
 
 /**
  * Enter a delivery among the held ones. Waiting uses no attempt. Other deliveries of the endpoint that would
@@ -191,7 +198,27 @@ const BOUND_MS = 3_600_000;
  *   do not come back together.
  */
 export async function hold(parts: AttemptParts, ready: ReadyDelivery, refusal: Refused): Promise<number> {
-  return (await holdWithOthers(parts, ready, refusal)).delayMs;
+  const { lane } = ready.run;
+  return lane
+    ? await holdLane(parts, ready, lane, refusal)
+    : (await holdWithOthers(parts, ready, refusal)).delayMs;
+}
+
+/** All that are in the lane are held with its first one. Whoever changes the endpoint asks for a wake-up. */
+async function holdLane(
+  { releaser, clock, emit }: AttemptParts,
+  { run, event, previousStartedAt, openUntil }: ReadyDelivery,
+  lane: LaneRun,
+  { reason, wakeUpAt, awaitsSlot }: Refused,
+): Promise<number> {
+  const { accountId, endpointId, eventId } = run;
+  const now = clock();
+  await lane.hold({ reason, since: now }, previousStartedAt);
+  if (awaitsSlot) releaser.awaitSlot(accountId, endpointId);
+  const traced = event.trace && { traceId: event.trace.traceId };
+  emit({ name: 'delivery.held', accountId, endpointId, eventId, reason, ...traced });
+  const delayMs = SELDOM_MS[reason] ?? Math.max(wakeUpAt - now, 0);
+  return Math.min(delayMs, Math.max(Math.round(openUntil - now), SOON_MS));
 }
 
 /** Like `hold`. Also gives how many other deliveries were held with it. */

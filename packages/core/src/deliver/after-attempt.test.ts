@@ -78,6 +78,7 @@ async function arrange({ endpoint = buildEndpoint(), isWatched = false } = {}) {
       delivered,
       disabledBy: undefined,
       hasEnded: true,
+      isInLane: false,
       letsOthersGo: false,
       hasWaited: false,
       ...input,

@@ -25,6 +25,8 @@ export interface AfterAttemptInput {
   readonly letsOthersGo: boolean;
   /** Whether the delivery had been held or tried before: then others may be held behind it. */
   readonly hasWaited: boolean;
+  /** Whether it is in a lane, whose job goes on by itself. */
+  readonly isInLane: boolean;
 }
 
 /** The effects on the endpoint. */
@@ -67,8 +69,9 @@ export async function conclude(
     delivered: attempt.outcome === 'delivered',
     disabledBy: wish.disabledBy,
     hasEnded,
-    letsOthersGo,
+    letsOthersGo: letsOthersGo || (hasEnded && run.lane?.isBesideJobs === true),
     hasWaited: run.hasWaited,
+    isInLane: run.lane !== undefined,
   };
   // The attempt is recorded and not repeated, so nothing else would do this. It does not wait for unreadable
   // secrets: that can take days, and would block a worker's slot.
@@ -185,12 +188,13 @@ function announceBreaker(
 // By memory alone: another process releases the deliveries that it knows of, and its sweep finds the rest.
 function letOthersGo(
   { releaser, concurrency, clock }: AttemptParts,
-  { endpoint, effect, delivered, hasEnded, letsOthersGo, hasWaited }: AfterAttemptInput,
+  { endpoint, effect, delivered, hasEnded, letsOthersGo, hasWaited, isInLane }: AfterAttemptInput,
 ): void {
   const { accountId, id, ordering } = endpoint;
   if (effect.openedUntil !== undefined) return releaser.wakeUpAt(accountId, id, effect.openedUntil);
   if (effect.isRateWaitedFor) releaser.wakeUpAt(accountId, id, clock() + RATE_WINDOW_MS + 1);
   if (letsOthersGo) releaser.wakeUpAt(accountId, id, clock());
+  if (isInLane) return;
   if (!hasWaited && !releaser.isWatching(id)) return;
   if (ordering === 'strict') {
     if (hasEnded) releaser.wakeUpAt(accountId, id, clock());

@@ -1,5 +1,5 @@
 import type { DeliveryRun } from '../domain/delivery';
-import { batchLimitsOf } from '../domain/endpoint';
+import { batchLimitsOf, usesLane } from '../domain/endpoint';
 import { type Admitted, admit, hold } from './admit';
 import { conclude } from './after-attempt';
 import { decideNext } from './decide-next';
@@ -15,6 +15,7 @@ import {
   resultOf,
   withdraw,
 } from './end-run';
+import { leaveLane, takeTurn } from './lane';
 import { loadDelivery, type ReadyDelivery } from './load-delivery';
 import type { AttemptParts } from './open-delivery';
 import { persistFor, recordAttempt } from './record-attempt';
@@ -40,23 +41,26 @@ export async function deliver(
   const loaded = await loadDelivery(parts, run);
   if (loaded.kind !== 'ready') passOn(parts, run);
   if (loaded.kind === 'ended') return DONE;
+  if (run.lane && !usesLane(loaded.endpoint)) return await leaveLane(parts, run, run.lane, loaded.endpoint);
   if (loaded.kind === 'not_due') return { kind: 'later', delayMs: delayUntil(parts, loaded.dueAt) };
-  const batchLimits = batchLimitsOf(loaded.endpoint);
-  if (batchLimits) return await deliverBatch(parts, loaded, batchLimits, abortSignal);
+  const next = await takeTurn(parts, loaded);
+  if (next.kind !== 'ready') return next;
+  const batchLimits = batchLimitsOf(next.endpoint);
+  if (batchLimits) return await deliverBatch(parts, next, batchLimits, abortSignal);
 
-  const admission = await admit(parts, loaded);
-  if (admission.kind === 'refused') return { kind: 'later', delayMs: await hold(parts, loaded, admission) };
-  if (admission.kind !== 'admitted') return await coalesce(parts, loaded, admission);
+  const admission = await admit(parts, next);
+  if (admission.kind === 'refused') return { kind: 'later', delayMs: await hold(parts, next, admission) };
+  if (admission.kind !== 'admitted') return await coalesce(parts, next, admission);
 
   // An earlier worker of this job may have recorded its attempt at this moment.
-  if (run.wasTakenOver && (await hasChanged(parts, loaded))) {
-    return await startAnew(parts, loaded, admission, abortSignal);
+  if (run.wasTakenOver && (await hasChanged(parts, next))) {
+    return await startAnew(parts, next, admission, abortSignal);
   }
 
-  const transformed = await transformOrRelease(parts, loaded, admission);
-  if (transformed.kind === 'ended') return await endTransformed(parts, loaded, admission);
+  const transformed = await transformOrRelease(parts, next, admission);
+  if (transformed.kind === 'ended') return await endTransformed(parts, next, admission);
   const isMade = transformed.kind === 'ready';
-  const ready = isMade ? transformed : loaded;
+  const ready = isMade ? transformed : next;
   const sent = isMade ? await sendAttempt(parts, ready, admission.permit, abortSignal) : transformed;
   if (sent.kind !== 'sent') return await letGo(parts, ready, admission, sent);
 

@@ -75,8 +75,11 @@ export async function coalesce(
  * Nothing is sent for a delivery that may have been released: the next held ones go at once, in its place. Only an attempt
  * would wake them up otherwise.
  */
-export function passOn({ releaser }: AttemptParts, { accountId, endpointId, hasWaited }: DeliveryRun): void {
-  if (hasWaited) releaser.grant(accountId, endpointId, LET_GO_BY_UNSENT);
+export function passOn(
+  { releaser }: AttemptParts,
+  { accountId, endpointId, hasWaited, lane }: DeliveryRun,
+): void {
+  if (hasWaited && !lane) releaser.grant(accountId, endpointId, LET_GO_BY_UNSENT);
 }
 
 // No attempt was made, so its permits are free at once. In strict order the delivery keeps its turn.

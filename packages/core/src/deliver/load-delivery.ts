@@ -4,7 +4,7 @@ import type { BreakerState } from '../domain/breaker';
 import type { DeliveryParts, DeliveryRun, Trigger } from '../domain/delivery';
 import type { CancelReason, DeliveryFact, DeliveryState } from '../domain/delivery-log';
 import type { Endpoint } from '../domain/endpoint';
-import type { AcceptedEvent, EventId, StoredEvent } from '../domain/event';
+import type { AcceptedEvent, StoredEvent } from '../domain/event';
 import { keys } from '../domain/keys';
 import type { TraceContext } from '../domain/trace';
 import { isDiscarded } from '../endpoints/discard';
@@ -63,7 +63,7 @@ export type LoadedDelivery =
   | ReadyDelivery
   /** The delivery has ended, maybe just now, because its payload or its endpoint is gone. */
   | { readonly kind: 'ended' }
-  | { readonly kind: 'not_due'; readonly dueAt: number };
+  | { readonly kind: 'not_due'; readonly dueAt: number; readonly endpoint: Endpoint };
 
 /**
  * Read everything that an attempt needs. End the delivery if there is no payload or no endpoint any more, or if it is
@@ -85,7 +85,7 @@ export async function loadDelivery(
   const mayBeSent = openUntil > 0 && endpoint && event?.body !== undefined;
   // The job ran too early, after a crash or an error: the record knows when it is due.
   const { nextAttemptAt: dueAt = 0 } = state;
-  if (mayBeSent && dueAt > parts.clock() + earlyMs) return { kind: 'not_due', dueAt };
+  if (mayBeSent && dueAt > parts.clock() + earlyMs) return { kind: 'not_due', dueAt, endpoint };
   const discards = mayBeSent && isDiscarded(endpoint, run.holds, state);
   if (mayBeSent && !discards) {
     return {
@@ -181,7 +181,7 @@ async function endDelivery(
     if (cancelled !== 'appended') return cancelled === 'gone' ? 'ended' : 'changed';
   }
   if (endpoint || event) await parts.endedList?.add(run, parts.clock());
-  if (endpoint) await leaveOrder(parts, endpoint, run.eventId);
+  if (endpoint) await leaveOrder(parts, endpoint, run);
   // It may have been entered after the endpoint's other deliveries were removed.
   else await parts.atomic([parts.admissionStore.leaveOrder(run.endpointId, run.eventId)]);
   return 'ended';
@@ -321,7 +321,7 @@ export async function endUnsent(
   const result = await append(parts, run, fact, logLength);
   if (result !== 'appended') return { kind: result === 'gone' ? 'ended' : 'changed' };
   await parts.endedList?.add(run, parts.clock());
-  await leaveOrder(parts, endpoint, run.eventId);
+  await leaveOrder(parts, endpoint, run);
   announceEnd(parts, run, fact.kind, event.acceptedAt, event);
   return { kind: 'ended' };
 }
@@ -332,9 +332,9 @@ export async function endUnsent(
 async function leaveOrder(
   { admissionStore, releaser, atomic, clock }: AttemptParts,
   { accountId, id, ordering }: Endpoint,
-  eventId: EventId,
+  { eventId, lane }: DeliveryRun,
 ): Promise<void> {
-  if (ordering === 'none') return;
+  if (ordering === 'none' || lane?.isBesideJobs === false) return;
   const [letsOthersGo] = await atomic([admissionStore.leaveOrder(id, eventId)]);
   if (ordering === 'strict' || letsOthersGo) releaser.wakeUpAt(accountId, id, clock());
 }

@@ -102,7 +102,8 @@ export function recordOf(
     openUntil: isRepresented ? 0 : breaker.openUntil,
     isRepresented,
     attemptKey,
-    leavesOrder: decision.kind !== 'retry' && endpoint.ordering === 'strict',
+    leavesOrder:
+      decision.kind !== 'retry' && endpoint.ordering === 'strict' && run.lane?.isBesideJobs !== false,
     notifiesOfFailing: notifiesOfFailing(event.type, attempt),
     mustBeListed,
     now: clock(),

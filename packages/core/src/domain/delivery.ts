@@ -21,7 +21,11 @@ export interface DeliveryParts {
 export interface NewDelivery extends DeliveryParts {
   readonly accountId: AccountId;
   /** When its event was accepted, if that is known here. Milliseconds since the Unix epoch. */
-  readonly acceptedAt?: number;
+  readonly acceptedAt?: number | undefined;
+  /** Whether its endpoint uses a lane: see `usesLane`. The worker that takes a job decides it by the endpoint's record. */
+  readonly isInLane?: boolean | undefined;
+  /** Whether it was accepted just now: then it goes behind all others of its lane. */
+  readonly isNew?: boolean | undefined;
 }
 
 export function deliveryIdOf({ eventId, endpointId }: DeliveryParts): DeliveryId {
@@ -39,6 +43,24 @@ export function parseDeliveryId(text: string): DeliveryParts | undefined {
 
 /** The form of delivery ids for API descriptions, as `parseDeliveryId` accepts them. */
 export const DELIVERY_ID_FORM = { pattern: '^[A-Za-z0-9_-]{1,128}[.]wh_[0-9a-z]{22}$' };
+
+const LANE_JOB = 'lane/';
+
+/** The id of the job of an endpoint's lane. No delivery has it: the id of an event has no slash. */
+export function laneJobIdOf(endpointId: EndpointId): string {
+  return LANE_JOB + endpointId;
+}
+
+/** Gives `undefined` for another job's. */
+export function parseLaneJobId(jobId: string): EndpointId | undefined {
+  if (!jobId.startsWith(LANE_JOB)) return undefined;
+  return endpointIdSchema.safeParse(jobId.slice(LANE_JOB.length)).data;
+}
+
+/** The endpoint of a job, be it a delivery's or a lane's. */
+export function endpointOfJob(jobId: string): EndpointId | undefined {
+  return parseLaneJobId(jobId) ?? parseDeliveryId(jobId)?.endpointId;
+}
 
 /** The reasons for which a client requests a delivery. */
 export const requestTriggers = ['manual', 'replay', 'test'] as const;
@@ -85,6 +107,38 @@ export interface DeliveryRun {
   readonly stepsToEnd?: (end: JobEnd) => readonly Step[];
   /** Absent: it goes alone, or in the batch of another one. */
   readonly batch?: DeliveryBatch | undefined;
+  /** Absent: it has a job of its own. */
+  readonly lane?: LaneRun | undefined;
+  /**
+   * Make it an entry of its endpoint's lane, in place of its job. Gives `false` if it stays. Absent: it can't.
+   */
+  readonly joinLane?: (acceptedAt: number, hasBegun: boolean) => Promise<boolean>;
+}
+
+/** The first delivery of a lane, as the lane's job runs it. */
+export interface LaneRun {
+  /**
+   * - `first`: its turn has begun.
+   * - `behind_event`: an older event may still bring a delivery.
+   * - `behind_job`: an older delivery has a job of its own, since it failed for good or is of a version before, and is in the
+   *   order that these keep.
+   * - `unknown`: whoever runs it has to look, and then to ask for its turn.
+   */
+  readonly turn: 'first' | 'behind_event' | 'behind_job' | 'unknown';
+  /** Its place in the lane. Milliseconds since the Unix epoch. */
+  readonly place: number;
+  /** Whether there are deliveries in that order; this one may be as well. */
+  readonly isBesideJobs: boolean;
+  /** Whether the lane did not go on before. */
+  readonly wasHeld: boolean;
+  /** Take the turn, unless another one has become the first. */
+  begin(): Promise<boolean>;
+  /** Note why the lane does not go on. */
+  hold(hold: PastHold, previousStartedAt: number | undefined): Promise<void>;
+  /** The first ones, with their places. */
+  listFirst(most: number): Promise<readonly { readonly eventId: EventId; readonly acceptedAt: number }[]>;
+  /** Give these jobs of their own; the rest of the lane follows behind them. It ends the run. */
+  leave(events: readonly EventId[]): Promise<void>;
 }
 
 /**

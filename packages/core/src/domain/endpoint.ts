@@ -149,6 +149,18 @@ export function batchLimitsOf({
 }
 
 /**
+ * Whether its deliveries go one after the other as entries of one lane, whose job sends the first of them: those in strict order,
+ * each in a request of its own. What is discarded as it comes due must not wait behind others for that, and has a job of its own.
+ */
+export function usesLane(
+  endpoint: Pick<Endpoint, 'ordering' | 'batch' | 'format' | 'whileDisabled' | 'listener'>,
+): boolean {
+  const { ordering, whileDisabled, listener } = endpoint;
+  if (ordering !== 'strict' || whileDisabled === 'discard' || listener !== undefined) return false;
+  return batchLimitsOf(endpoint) === undefined;
+}
+
+/**
  * The lane in which a delivery waits for those before it, named by the suffix of its keys: '' is that of the whole endpoint.
  * `undefined`: it waits for none.
  */

@@ -87,6 +87,9 @@ import type { EventId } from './event';
  * | `changes:{account}` | stream | the account's changes, while somebody follows them; about the last 1,000 | 2 minutes after nobody follows it |
  * | `mailbox:{process}` | list | messages between processes that serve listeners | until read, a minute |
  * | `held:{bull}:endpoint` | sorted set | ids of the events whose deliveries are held, by time of acceptance | until released |
+ * | `lane:{bull}:endpoint` | sorted set | ids of the events whose deliveries go one after the other, by time of acceptance: they have one job together | until they have ended |
+ * | `carried:{bull}:endpoint` | hash | event → the request that such a delivery is to be sent for | until that has ended |
+ * | `behind-heads:{bull}` | counter | how many such deliveries wait behind the first one of their lane, where that is not held | until none does |
  * | `looks:{bull}` | sorted set | account/endpoint of those with held deliveries, by when their wake-up is due | until none is held |
  * | `held-counts:{bull}` | hash | reason → how many deliveries are held for it | until none is |
  * | `counted-as-held:{bull}` | hash | account/endpoint → reason and number that it adds to `held-counts` | until none is held |
@@ -240,7 +243,12 @@ export function queueKeysOf(prefix: string) {
   // On one server the first shard has no hash tag: producers push there and know no tag.
   const tag = prefix.startsWith('{') ? prefix : `{${prefix}}`;
   return {
+    /** Scripts build the names of lanes themselves from it. */
+    tag,
     held: (endpoint: EndpointId) => `held:${tag}:${endpoint}`,
+    lane: (endpoint: EndpointId) => `lane:${tag}:${endpoint}`,
+    carried: (endpoint: EndpointId) => `carried:${tag}:${endpoint}`,
+    behindHeads: `behind-heads:${tag}`,
     wakeUps: `looks:${tag}`,
     heldCounts: `held-counts:${tag}`,
     countedAsHeld: `counted-as-held:${tag}`,

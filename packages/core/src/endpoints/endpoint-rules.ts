@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AccountId } from '../domain/account';
-import { batchLimitsOf, type Endpoint, type EndpointId } from '../domain/endpoint';
+import { batchLimitsOf, type Endpoint, type EndpointId, usesLane } from '../domain/endpoint';
 import { invalidRequest } from '../platform/app-error';
 import { updateTime } from './disable';
 import { type EndpointPatch, mergeEndpoint, movedSecrets, type NewEndpoint } from './endpoint-input';
@@ -58,7 +58,8 @@ export function applyPatch(
 export function hasSameLimits(one: Endpoint, other: Endpoint): boolean {
   // Those that are held because of a token URL can go by what replaces it.
   const isSameAuth = one.auth?.changedAt === other.auth?.changedAt;
-  const isSameOrder = one.ordering === other.ordering && hasSameWindow(one, other);
+  const isSameOrder =
+    one.ordering === other.ordering && hasSameWindow(one, other) && usesLane(one) === usesLane(other);
   const isSameBatch = isDeepStrictEqual(batchLimitsOf(one), batchLimitsOf(other));
   return isSameOrder && one.rateLimit === other.rateLimit && isSameAuth && isSameBatch;
 }

@@ -21,10 +21,10 @@ import {
 } from './redis-endpoint-store.script';
 import { DisabledEndpoints } from './redis-stopped-endpoints';
 import {
-  encodeSubscription,
   type Subscriber,
   type SubscriberPage,
   SubscriptionStore,
+  subscriptionOf,
 } from './redis-subscriptions';
 import {
   decodeEndpoint,
@@ -152,7 +152,7 @@ export class EndpointStore {
       uidBefore: present === null ? undefined : this.#decode(present).uid,
       uid: endpoint.uid,
       most: Number.MAX_SAFE_INTEGER,
-      subscription: encodeSubscription(endpoint),
+      subscription: subscriptionOf(endpoint),
     });
     if ((await makeChange(this.redis, saved, undefined)) === 'uid_taken') throw uidTaken(endpoint.uid ?? '');
     return endpoint;
@@ -276,7 +276,7 @@ export class EndpointStore {
       uidBefore,
       uid,
       most,
-      subscription: encodeSubscription(endpoint),
+      subscription: subscriptionOf(endpoint),
     });
     const recorded = act && { act, accountId, targetId: id, changes };
     return await replaceCopied(this.redis, copiedOf(accountId, id), () =>

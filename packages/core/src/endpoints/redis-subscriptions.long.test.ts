@@ -79,6 +79,7 @@ describe('the subscriptions of an account', () => {
       events: ['brief.created'],
       status: 'enabled',
       ordering: 'strict',
+      isInLane: true,
     });
     expect(found).toContainEqual({ id: two.id, events: ['*'], status: 'disabled', ordering: 'none' });
   });

@@ -1,30 +1,46 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { AccountId } from '../domain/account';
-import { type EndpointId, endpointSchema } from '../domain/endpoint';
+import { type Endpoint, type EndpointId, endpointSchema, usesLane } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import { chunksOf } from '../platform/batches';
 import type { RedisClient } from '../platform/redis-connect';
 import { readSubscriptions, writeSubscriptions } from './redis-subscriptions.script';
 
-const subscriberSchema = endpointSchema.pick({
-  id: true,
-  events: true,
-  filter: true,
-  status: true,
-  ordering: true,
-});
-/** The members of an endpoint that decide which events it gets. */
+const subscriberSchema = endpointSchema
+  .pick({ id: true, events: true, filter: true, status: true, ordering: true })
+  .extend({
+    /** Whether its deliveries go into a lane. Unknown if a version before has stored it: the worker decides then. */
+    isInLane: z.boolean().optional(),
+  });
+/** The members of an endpoint that decide which events it gets, and how its deliveries wait. */
 export type Subscriber = Readonly<z.infer<typeof subscriberSchema>>;
+
+const lanePartSchema = endpointSchema.pick({
+  ordering: true,
+  batch: true,
+  format: true,
+  whileDisabled: true,
+  listener: true,
+});
 
 /** Only the members about its subscription, also of a record whose secrets can't be read. */
 function parseSubscriber(raw: string): Subscriber {
-  return subscriberSchema.parse(JSON.parse(raw));
+  const record: unknown = JSON.parse(raw);
+  return withLane(subscriberSchema.parse(record), lanePartSchema.parse(record));
 }
 
 /** The same, stored apart from the record, which may be a thousand times as long. */
-export function encodeSubscription({ events, filter, status, ordering }: Subscriber): string {
-  return JSON.stringify({ events, filter, status, ordering });
+export function subscriptionOf(endpoint: Endpoint): string {
+  return encodeSubscription(withLane(endpoint, endpoint));
+}
+
+function withLane(subscriber: Subscriber, endpoint: Parameters<typeof usesLane>[0]): Subscriber {
+  return usesLane(endpoint) ? { ...subscriber, isInLane: true } : subscriber;
+}
+
+function encodeSubscription({ events, filter, status, ordering, isInLane }: Subscriber): string {
+  return JSON.stringify({ events, filter, status, ordering, isInLane });
 }
 
 function decodeSubscription(id: string, raw: string): Subscriber {

@@ -1,5 +1,5 @@
 import type { AccountId } from '../domain/account';
-import { type Endpoint, type EndpointId, laneOf } from '../domain/endpoint';
+import { type Endpoint, type EndpointId, laneOf, usesLane } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import type { DeliveryStore } from '../events/redis-delivery-store';
@@ -40,6 +40,8 @@ export class WaitingDeliveries {
     const { accountId, id, ordering } = endpoint;
     const isSameWindow = hasSameWindow(before, endpoint);
     if (before.ordering !== ordering) await this.#changeOrder(accountId, id, ordering);
+    // What has jobs is in order already.
+    else if (usesLane(before) && !usesLane(endpoint)) await this.#joinOrder(accountId, id, ordering);
     else if (!isSameWindow) await admissionStore.clearCoalescing(id);
     await heldDeliveries.askForWakeUp({ accountId, endpointId: id }, clock());
     if (!isSameWindow) await this.promoteDelayed(id);
@@ -80,9 +82,12 @@ export class WaitingDeliveries {
 
   // Held deliveries get their position. Running and delayed ones get theirs when they are admitted next.
   async #changeOrder(accountId: AccountId, id: EndpointId, ordering: Endpoint['ordering']): Promise<void> {
+    await this.parts.admissionStore.clearOrder(id);
+    if (ordering !== 'none') await this.#joinOrder(accountId, id, ordering);
+  }
+
+  async #joinOrder(accountId: AccountId, id: EndpointId, ordering: Endpoint['ordering']): Promise<void> {
     const { admissionStore, atomic, eventStore, heldDeliveries } = this.parts;
-    await admissionStore.clearOrder(id);
-    if (ordering === 'none') return;
     for await (const held of heldDeliveries.pagesOf(id)) {
       const heads =
         ordering === 'strict'

@@ -286,7 +286,9 @@ export async function explainHold(
   const now = clock();
   const { phase, nextTryAt } = standingOfBreaker(breaker, now);
   if (phase !== 'closed') return ofAll('breaker_open', nextTryAt);
-  const isInTurn = turnIn(endpoint, standing);
+  const first =
+    endpoint.ordering === 'strict' ? (await heldDeliveries.laneOf(endpoint.id))?.first : undefined;
+  const isInTurn = first === undefined ? turnIn(endpoint, standing) : (eventId: EventId) => eventId === first;
   const maxWaitMs = batchLimitsOf(endpoint)?.maxWaitMs ?? 0;
   return async (eventId) => {
     if (!isInTurn(eventId)) return { reason: 'ordering', until: undefined };

@@ -2,7 +2,7 @@ import type { PastHold } from '../domain/delivery';
 import type { Endpoint } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
-import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
+import type { HeldDeliveries, LaneStanding } from '../queue/bullmq-held-deliveries';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildVerification } from '../testing/build-verification';
 import { fake } from '../testing/fake';
@@ -18,9 +18,14 @@ beforeAll(async () => {
 });
 afterAll(() => redis.close());
 
-async function explain(endpoint: Endpoint, eventId = uniqueEventId(), holds: readonly PastHold[] = []) {
+async function explain(
+  endpoint: Endpoint,
+  eventId = uniqueEventId(),
+  holds: readonly PastHold[] = [],
+  lane?: LaneStanding,
+) {
   const admissionStore = new AdmissionStore(redis.client);
-  const heldDeliveries = fake<HeldDeliveries>({ holdsOf: async () => holds });
+  const heldDeliveries = fake<HeldDeliveries>({ holdsOf: async () => holds, laneOf: async () => lane });
   const verification = buildVerification(redis.client, 'required');
   const parts = { admissionStore, heldDeliveries, ...verification, clock: () => NOW };
   const holdOf = await explainHold(fake<DeliveriesParts>(parts), endpoint);
@@ -52,6 +57,17 @@ it('says that another one goes before it, except for the one whose turn it is', 
   );
   expect(await explain(endpoint)).toEqual({ reason: 'ordering', until: undefined });
   expect(await explain(endpoint, first)).toEqual({ reason: 'busy', until: undefined });
+});
+
+it('says of those in a lane that its first one goes before them', async () => {
+  const endpoint = buildEndpoint({ ordering: 'strict', rateLimit: 1 });
+  const first = uniqueEventId();
+  const lane = { first, isHeld: false, holds: [] };
+  expect(await explain(endpoint, uniqueEventId(), [], lane)).toEqual({
+    reason: 'ordering',
+    until: undefined,
+  });
+  expect(await explain(endpoint, first, [], lane)).toEqual({ reason: 'busy', until: undefined });
 });
 
 it('says that the one whose turn it is waits for an event on the queue, if its job tells so', async () => {

@@ -242,7 +242,7 @@ export class RemainsStore {
   #listsOf(endpointId: EndpointId): string[] {
     return [
       keys.deliveries(endpointId),
-      ...this.#homeShardsOf(endpointId).map(({ held }) => held(endpointId)),
+      ...this.#homeShardsOf(endpointId).flatMap(({ held, lane }) => [held(endpointId), lane(endpointId)]),
     ];
   }
 

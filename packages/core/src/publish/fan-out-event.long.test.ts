@@ -1,9 +1,9 @@
-import { eventJobId } from '@hookferry/producer/contract';
+import { eventJobId, QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { Queue } from 'bullmq';
 import { deliveryIdOf } from '../domain/delivery';
 import type { Endpoint, EndpointId } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
-import { keys } from '../domain/keys';
+import { keys, queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../domain/queues';
 import type { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
@@ -30,6 +30,9 @@ import { readWaitingIds, WAITING } from '../testing/waiting-jobs';
 import { withMethods } from '../testing/with-methods';
 import { dispatchEvents, fanOutEvents, routeEvent, routeEvents } from './fan-out-event';
 import type { PublishingParts } from './publishing-parts';
+
+/** Each has a job. */
+const IN_ORDER = { ordering: 'strict', batch: { max_events: 10 } } as const;
 
 async function isListed(
   deliveryStore: DeliveryStore,
@@ -148,9 +151,26 @@ describe('fan out event', () => {
       }
     });
 
-    it('puts the deliveries of endpoints with strict order into their order, and no others', async () => {
-      const { event, endpointIds } = await arrange(['*']);
+    it('puts the deliveries of endpoints with strict order into their lanes, without jobs and another order', async () => {
+      const { event } = await arrange(['*']);
       const strict = buildEndpoint({ accountId: event.accountId, ordering: 'strict' });
+      await endpointStore.create(strict);
+      const { fanOutEvent, deliveryStore } = build();
+      const older = buildEvent({ accountId: event.accountId, acceptedAt: event.acceptedAt - 1 });
+      await fanOutEvent(event);
+      await fanOutEvent(older);
+      await fanOutEvent(event);
+      const lane = queueKeysOf(QUEUE_PREFIX).lane(strict.id);
+      expect(await redis.client.zrange(lane, '0', '-1')).toEqual([older.id, event.id]);
+      expect(await redis.client.exists(keys.order(strict.id))).toBe(0);
+      const waiting = await waitingIds();
+      expect(waiting.filter((id) => id?.endsWith(strict.id))).toEqual([`lane/${strict.id}`]);
+      expect((await deliveryStore.list(strict.id, 10)).deliveries).toHaveLength(2);
+    });
+
+    it('puts the deliveries of endpoints with another order into that, and no others', async () => {
+      const { event, endpointIds } = await arrange(['*']);
+      const strict = buildEndpoint({ accountId: event.accountId, ...IN_ORDER });
       await endpointStore.create(strict);
       const { fanOutEvent, admissionStore } = build();
       const older = buildEvent({ accountId: event.accountId, acceptedAt: event.acceptedAt - 1 });
@@ -282,7 +302,7 @@ describe('fan out event', () => {
         ['the order', { admissionStore: fake<AdmissionStore>({ joinOrder: () => broken }) }],
       ])("is not in the account's list if it breaks off in a Cluster at %s", async (_where, change) => {
         const { event } = await arrange(['*']);
-        await endpointStore.create(buildEndpoint({ accountId: event.accountId, ordering: 'strict' }));
+        await endpointStore.create(buildEndpoint({ accountId: event.accountId, ...IN_ORDER }));
         const { fanOutEvent, eventStore } = buildBroken(() => change);
         await expect(fanOutEvent(event)).rejects.toThrow('killed');
         expect((await eventStore.list(event.accountId, 10)).marks).toEqual([]);
@@ -305,7 +325,7 @@ describe('fan out event', () => {
         ],
       ])('%s is completed by the same again, with one job each', async (_where, change) => {
         const { event, endpointIds } = await arrange(['*']);
-        const strict = buildEndpoint({ accountId: event.accountId, ordering: 'strict' });
+        const strict = buildEndpoint({ accountId: event.accountId, ...IN_ORDER });
         await endpointStore.create(strict);
         await expect(buildBroken(change).fanOutEvent(event)).rejects.toThrow('killed');
 

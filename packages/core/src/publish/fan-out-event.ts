@@ -313,7 +313,7 @@ interface Listed {
 
 // One call for all events of an endpoint.
 function listDeliveries(
-  { deliveryStore, admissionStore }: PublishingParts,
+  { deliveryStore, deliveryQueue, admissionStore }: PublishingParts,
   batch: readonly Portion[],
 ): readonly Step[] {
   const byReceiver = new Map<EndpointId, Listed>();
@@ -331,7 +331,8 @@ function listDeliveries(
   }));
   const steps: Step[] = [deliveryStore.enlistAll(lists)];
   for (const { receiver, portions } of byReceiver.values()) {
-    if (receiver.ordering === 'none') continue;
+    // Where there are lanes, they keep the order.
+    if (receiver.ordering === 'none' || (receiver.isInLane && deliveryQueue.hasLanes)) continue;
     const places = portions.flatMap(({ event, isNew }) => {
       const { id: eventId, acceptedAt } = event;
       const lane = laneToJoin(receiver, event);
@@ -390,7 +391,10 @@ function sizeOf(portions: readonly Portion[]): number {
   return portions.reduce((size, { receivers }) => size + 1 + receivers.length, 0);
 }
 
-function deliveriesOf({ event, receivers }: Portion): readonly NewDelivery[] {
+function deliveriesOf({ event, receivers, isNew }: Portion): readonly NewDelivery[] {
   const { accountId, id: eventId, acceptedAt } = event;
-  return receivers.map(({ id: endpointId }) => ({ accountId, eventId, endpointId, acceptedAt }));
+  return receivers.map(({ id: endpointId, isInLane }) => {
+    const delivery = { accountId, eventId, endpointId, acceptedAt };
+    return isInLane ? { ...delivery, isInLane, isNew } : delivery;
+  });
 }

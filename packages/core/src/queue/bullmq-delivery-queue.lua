@@ -1,13 +1,15 @@
 ---@include ../platform/redis-time.lua
 ---@include ./fair-order.lua
 ---@include ./bullmq-put-back.lua
----@const jobFields ./bullmq-layout
+---@include ./bullmq-own-jobs.lua
+---@include ./bullmq-lanes.lua
 ---@type JobKeys ./bullmq-layout
 
 --- As BullMQ's own `add`, but each job gets its position in the fair order, all in one step, and without the parts for parents
---- and children, and the entry in a stream of events that nobody reads. An existing job stays, in any state.
+--- and children, and the entry in a stream of events that nobody reads. An existing job stays, in any state, and so does an entry in
+--- its endpoint's lane.
 ---
---- Gives how many had none before.
+--- Gives how many had neither before.
 ---@with jobs JobKeys
 ---@key prioritized = jobs.prioritized
 ---@key counter = jobs.priorityCounter
@@ -17,6 +19,7 @@
 ---@key order_state                of the fair order
 ---@key weights
 ---@param base text                the prefix of the jobs' keys
+---@param tag text                 of the shard
 ---@param accounts AccountId[]     of each job
 ---@param endpoints EndpointId[]
 ---@param ids text[]
@@ -33,6 +36,7 @@ function add_deliveries(
   order_state,
   weights,
   base,
+  tag,
   accounts,
   endpoints,
   ids,
@@ -49,11 +53,11 @@ function add_deliveries(
     marker = marker,
   }
   local priority_of, finish, look_up = fair_order(prioritized, order_state, weights)
-  local added, priorities, jobs, seen, flows_of = {}, {}, {}, {}, {}
+  local added, priorities, jobs, asked, seen, flows_of = {}, {}, {}, {}, {}, {}
   local now = string.format('%d', time_now())
   for i, account in ipairs(accounts) do
     local endpoint = endpoints[i]
-    jobs[i] = base .. ids[i]
+    jobs[i], asked[i] = base .. ids[i], base .. ids[i]
     local flows = flows_of[account] or {}
     flows_of[account] = flows
     -- Often all are an endpoint's.
@@ -61,33 +65,22 @@ function add_deliveries(
   end
   for account, flows in pairs(flows_of) do
     look_up(account, flows)
+    for _, endpoint in ipairs(flows) do
+      asked[#asked + 1] = base .. lane_job(endpoint)
+    end
   end
-  -- Mostly none of them is there.
-  local is_any_there = redis.call('EXISTS', unpack(jobs)) > 0
+  -- Mostly none of them is there, nor a lane.
+  local is_any_there = redis.call('EXISTS', unpack(asked)) > 0
+  local function is_there(i)
+    if redis.call('EXISTS', jobs[i]) == 1 then return true end
+    local event = string.sub(ids[i], 1, -#endpoints[i] - 2)
+    return redis.call('ZSCORE', lane_of(tag, endpoints[i]), event)
+  end
   for i, job in ipairs(jobs) do
-    if not seen[job] and (not is_any_there or redis.call('EXISTS', job) == 0) then
+    if not seen[job] and not (is_any_there and is_there(i)) then
       seen[job] = true
       local priority = priority_of(accounts[i], endpoints[i], steps[i])
-      -- Each pending delivery repeats its name, and its options. The retry policy decides when a delivery ends: BullMQ only
-      -- has to be far from deciding it first. Settings that are equal for all jobs (removal, backoff) are the worker's.
-      redis.call(
-        'HSET',
-        job,
-        'name',
-        'd',
-        'data',
-        data[i],
-        'opts',
-        '{"attempts":10000}',
-        'timestamp',
-        now,
-        'delay',
-        0,
-        'priority',
-        priority,
-        jobFields.acceptedAt,
-        accepted_at[i] or ''
-      )
+      store_job(job, data[i], now, priority, accepted_at[i] or '')
       added[#added + 1] = ids[i]
       priorities[#added] = priority
     end
@@ -100,13 +93,15 @@ function add_deliveries(
   return #added
 end
 
---- Whether nothing will send a delivery: it has no job in any state, failed ones included, and is not held.
+--- Whether nothing will send a delivery: it has no job in any state, failed ones included, is not held, and is in no lane.
 ---@guard
 ---@key job
 ---@key held
+---@key lane
 ---@param event EventId
-function check_unplaced(job, held, event)
+function check_unplaced(job, held, lane, event)
   if redis.call('EXISTS', job) == 1 or redis.call('ZSCORE', held, event) then return stop() end
+  if redis.call('ZSCORE', lane, event) then return stop() end
   return reply()
 end
 

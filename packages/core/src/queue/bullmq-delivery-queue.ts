@@ -4,13 +4,15 @@ import {
   type DeliveryParts,
   type DeliveryRequested,
   deliveryIdOf,
+  laneJobIdOf,
   type NewDelivery,
   triggers,
 } from '../domain/delivery';
-import type { EndpointId } from '../domain/endpoint';
+import type { EndpointAddress, EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
-import { queueKeysOf } from '../domain/keys';
+import { queueKeysOf, type ShardKeys } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
+import type { RecordForm } from '../domain/record-form';
 import { parsedOrUndefined } from '../platform/json';
 import { mapReply, together } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
@@ -18,8 +20,16 @@ import type { Guard } from '../platform/redis-lua';
 import type { Step } from '../platform/redis-script';
 import { findInAny } from '../platform/redis-timeline';
 import { addDeliveries, checkUnplaced, nextPriority } from './bullmq-delivery-queue.script';
+import {
+  addToLanes,
+  bringHeadForward,
+  dropFromLane,
+  type LaneStandingReply,
+  laneStanding,
+} from './bullmq-lanes.script';
 import { createJobKeys, type JobKeys, jobFields } from './bullmq-layout';
 import { OnDemandQueue } from './bullmq-on-demand-queue';
+import type { MovingEntry } from './bullmq-running-lanes';
 import { byShard, PerShard } from './per-shard';
 
 export interface RequestedDelivery extends NewDelivery {
@@ -38,25 +48,28 @@ export interface DeliveryKeys {
 interface Shard {
   readonly queue: OnDemandQueue;
   readonly keys: JobKeys;
-  readonly held: (endpointId: EndpointId) => string;
+  readonly shard: ShardKeys;
   /** The state of the fair order. */
   readonly order: string;
-  readonly weights: string;
 }
 
 /**
- * The queue of deliveries. Each delivery has one job until it ends, with the delivery's id: adding it again
- * changes nothing. An endpoint's jobs go to its home shard. Lookups search all shards that may hold the job
+ * The queue of deliveries. Each delivery has one job until it ends, with the delivery's id, or is an entry of its endpoint's
+ * lane: adding it again changes nothing. An endpoint's jobs go to its home shard. Lookups search all shards that may hold the job
  * while the queues are being split again.
  */
 export class DeliveryQueue {
   readonly #shards: PerShard<Shard>;
+  /** Whether deliveries are put into lanes. Processes of the version before know none. */
+  readonly hasLanes: boolean;
 
   constructor(
     private readonly redis: RedisClient,
     private readonly shards: QueueShards,
+    form: RecordForm = 'current',
   ) {
     this.#shards = new PerShard((prefix) => openShard(redis, prefix));
+    this.hasLanes = form === 'current';
   }
 
   /** When it throws, the jobs may still be on the queue. */
@@ -91,27 +104,46 @@ export class DeliveryQueue {
     return !(await this.#isRunningIn(homeShard, delivery)) && (await this.#hasJobIn(homeShard, delivery));
   }
 
+  /** Add entries of a lane in their home shard, as they are elsewhere. */
+  async moveEntriesHome(address: EndpointAddress, entries: readonly MovingEntry[]): Promise<void> {
+    const homeShard = this.#shards.in(this.shards.homeShardOf(address.endpointId));
+    const added = entries.map(({ eventId, acceptedAt, request }) => ({
+      ...address,
+      eventId,
+      acceptedAt,
+      request,
+    }));
+    await addEntries(homeShard, added)(this.redis);
+  }
+
+  /** Whether an endpoint's lane is not empty in one of these shards. */
+  async hasLaneIn(shards: readonly QueueShard[], endpointId: EndpointId): Promise<boolean> {
+    const lanes = this.#shards.inEach(shards).map(({ shard }) => this.redis.exists(shard.lane(endpointId)));
+    return (await Promise.all(lanes)).includes(1);
+  }
+
   async requestOf(delivery: DeliveryParts): Promise<JobRequest> {
     const requests = await this.#inEach(delivery, (shard) => this.#requestIn(shard, delivery));
     return requests.find((request) => request !== 'no_job') ?? 'no_job';
   }
 
-  /** The keys of a delivery's job, and the sorted sets that have its event if it is held: of each shard that may have it. */
+  /** The keys of its job, and of the sorted sets that have its event if it is held or in a lane: of each shard that may have it. */
   keysOf({ endpointId, eventId }: DeliveryParts): DeliveryKeys {
     const id = deliveryIdOf({ endpointId, eventId });
     const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
     return {
       jobs: shards.map(({ keys }) => keys.job(id)),
-      holds: shards.map(({ held }) => held(endpointId)),
+      holds: shards.flatMap(({ shard }) => [shard.held(endpointId), shard.lane(endpointId)]),
     };
   }
 
-  /** Whether nothing will send a delivery: it has no job in any state, failed ones included, and is not held. */
-  guardUnplaced(delivery: DeliveryParts): Guard {
-    const { jobs, holds } = this.keysOf(delivery);
-    const checks = jobs.map((job, i) =>
-      checkUnplaced({ job, held: holds[i] ?? '', event: delivery.eventId }),
-    );
+  /** Whether nothing will send a delivery: it has no job in any state, failed ones included, is not held, and is in no lane. */
+  guardUnplaced({ endpointId, eventId }: DeliveryParts): Guard {
+    const id = deliveryIdOf({ endpointId, eventId });
+    const checks = this.#shards.inEach(this.shards.homeShardsOf(endpointId)).map(({ keys, shard }) => {
+      const places = { job: keys.job(id), held: shard.held(endpointId), lane: shard.lane(endpointId) };
+      return checkUnplaced({ ...places, event: eventId });
+    });
     const [check] = checks;
     return check && checks.length === 1 ? check : together(checks);
   }
@@ -137,23 +169,25 @@ export class DeliveryQueue {
     return eventIds.filter((_, i) => areDelayed[i]);
   }
 
-  /** End the delay of its job, if it has one. Otherwise nothing happens. */
+  /** End the delay of its job, or of its lane if it is the first one there. Otherwise nothing happens. */
   async promote(delivery: DeliveryParts): Promise<void> {
     const jobId = deliveryIdOf(delivery);
     await this.#inEach(delivery, async (shard) => {
-      if ((await this.redis.zscore(shard.keys.delayed, jobId)) === null) return;
+      if ((await this.redis.zscore(shard.keys.delayed, jobId)) === null) {
+        return await this.#bringHeadForward(shard, delivery);
+      }
       await this.#placeAnew(shard, delivery);
       await shard.queue.promote(jobId);
     });
   }
 
-  /** Put its job back, if that has failed for good. Otherwise nothing happens. */
+  /** Put its job back, if that has failed for good, or that of its lane. Otherwise nothing happens. */
   async putBackFailed(delivery: DeliveryParts): Promise<void> {
     await this.#inEach(delivery, (shard) => this.#putBackFailedIn(shard, delivery));
   }
 
   /**
-   * Remove the jobs that are delayed or have failed for good. Gives the deliveries that are being attempted.
+   * Remove the jobs that are delayed or have failed for good, and entries of lanes. Gives the deliveries that are being attempted.
    */
   async removeIdle(deliveries: readonly DeliveryParts[]): Promise<readonly DeliveryParts[]> {
     const isBusy = await Promise.all(
@@ -166,7 +200,15 @@ export class DeliveryQueue {
 
   #stepToAdd(deliveries: readonly DeliveryToAdd[]): Step<void> {
     const groups = byShard(deliveries, ({ endpointId }) => this.shards.homeShardOf(endpointId));
-    return mapReply(together(groups.map(([shard, some]) => addJobs(this.#shards.in(shard), some))), () => {});
+    const steps = groups.flatMap(([prefix, some]) => {
+      const shard = this.#shards.in(prefix);
+      const inLanes = this.hasLanes ? some.filter(goesIntoLane) : [];
+      if (inLanes.length === 0) return [addJobs(shard, some)];
+      const entries = addEntries(shard, inLanes.map(toEntry));
+      const others = some.filter((delivery) => !goesIntoLane(delivery));
+      return others.length === 0 ? [entries] : [entries, addJobs(shard, others)];
+    });
+    return mapReply(together(steps), () => {});
   }
 
   async #inEach<Found>(
@@ -176,11 +218,33 @@ export class DeliveryQueue {
     return await Promise.all(this.#shards.inEach(this.shards.homeShardsOf(endpointId)).map(find));
   }
 
-  async #requestIn({ keys }: Shard, delivery: DeliveryParts): Promise<JobRequest> {
+  async #requestIn({ keys, shard }: Shard, delivery: DeliveryParts): Promise<JobRequest> {
     const stored = await this.redis.hget(keys.job(deliveryIdOf(delivery)), jobFields.data);
-    if (stored === null) return 'no_job';
+    if (stored === null) return await this.#requestInLane(shard, delivery);
     const data = deliveryJobSchema.safeParse(parsedOrUndefined(stored)).data;
     return data?.request === undefined ? 'no_request' : { requestId: data.request.id };
+  }
+
+  async #requestInLane(shard: ShardKeys, { endpointId, eventId }: DeliveryParts): Promise<JobRequest> {
+    if ((await this.redis.zscore(shard.lane(endpointId), eventId)) === null) return 'no_job';
+    const carried = await this.redis.hget(shard.carried(endpointId), eventId);
+    const request = requestSchema.safeParse(parsedOrUndefined(carried ?? '')).data;
+    return request === undefined ? 'no_request' : { requestId: request.id };
+  }
+
+  async #bringHeadForward(
+    { keys, shard, order }: Shard,
+    { endpointId, eventId }: DeliveryParts,
+  ): Promise<void> {
+    await bringHeadForward({
+      jobs: keys,
+      lane: shard.lane(endpointId),
+      weights: shard.accountWeights,
+      orderState: order,
+      base: keys.base,
+      endpoint: endpointId,
+      event: eventId,
+    })(this.redis);
   }
 
   // In any state.
@@ -189,24 +253,32 @@ export class DeliveryQueue {
   }
 
   // A job has a lock while a worker runs it.
-  async #isRunningIn({ keys }: Shard, delivery: DeliveryParts): Promise<boolean> {
-    return (await this.redis.exists(keys.lock(deliveryIdOf(delivery)))) > 0;
+  async #isRunningIn({ keys, shard }: Shard, delivery: DeliveryParts): Promise<boolean> {
+    if ((await this.redis.exists(keys.lock(deliveryIdOf(delivery)))) > 0) return true;
+    const { isRunning, first } = await standingOfLane(keys, shard, delivery.endpointId)(this.redis);
+    return isRunning && first === delivery.eventId;
   }
 
   async #putBackFailedIn(shard: Shard, delivery: DeliveryParts): Promise<void> {
     const jobId = deliveryIdOf(delivery);
-    if ((await this.redis.zscore(shard.keys.failed, jobId)) === null) return;
+    if ((await this.redis.zscore(shard.keys.failed, jobId)) === null) {
+      if ((await this.redis.zscore(shard.keys.failed, laneJobIdOf(delivery.endpointId))) !== null) {
+        await this.#bringHeadForward(shard, delivery);
+      }
+      return;
+    }
     await this.#placeAnew(shard, delivery);
     await shard.queue.retryFailed(jobId);
   }
 
   // BullMQ would give it its original position: behind all of today's jobs, or before them.
-  async #placeAnew({ queue, keys, order, weights }: Shard, delivery: DeliveryParts): Promise<void> {
+  async #placeAnew({ queue, keys, order, shard }: Shard, delivery: DeliveryParts): Promise<void> {
     const jobId = deliveryIdOf(delivery);
     const stored = await this.redis.hget(keys.job(jobId), jobFields.data);
     const accountId = deliveryJobSchema.safeParse(parsedOrUndefined(stored ?? '')).data?.account_id;
     if (accountId === undefined) return;
     const { endpointId: endpoint } = delivery;
+    const weights = shard.accountWeights;
     const flow = { jobs: keys, orderState: order, weights, account: accountId, endpoint };
     await queue.changePriority(jobId, await nextPriority(flow)(this.redis));
   }
@@ -215,7 +287,7 @@ export class DeliveryQueue {
   // itself.
   async #removeIfIdle(shard: Shard, delivery: DeliveryParts): Promise<boolean> {
     const jobId = deliveryIdOf(delivery);
-    if (!(await this.#hasJobIn(shard, delivery))) return false;
+    if (!(await this.#hasJobIn(shard, delivery))) return await this.#dropFromLane(shard, delivery);
     if (await this.#isRunningIn(shard, delivery)) return true;
     const { delayed, failed } = shard.keys;
     const scores = await Promise.all([delayed, failed].map((key) => this.redis.zscore(key, jobId)));
@@ -223,18 +295,33 @@ export class DeliveryQueue {
     // A worker may take it at this very moment: then it stays.
     return !(await shard.queue.remove(jobId));
   }
+
+  async #dropFromLane({ keys, shard }: Shard, { endpointId, eventId }: DeliveryParts): Promise<boolean> {
+    const { base } = keys;
+    const dropped = { jobs: keys, shard, base, tag: shard.tag, endpoint: endpointId, event: eventId };
+    return await dropFromLane(dropped)(this.redis);
+  }
 }
 
 function openShard(redis: RedisClient, prefix: string): Shard {
   const keys = createJobKeys(prefix, DELIVERIES_QUEUE);
-  const { fairOrder, accountWeights, held } = queueKeysOf(prefix);
+  const shard = queueKeysOf(prefix);
   return {
     queue: new OnDemandQueue(DELIVERIES_QUEUE, { redis, prefix }),
     keys,
-    held,
-    order: fairOrder(DELIVERIES_QUEUE),
-    weights: accountWeights,
+    shard,
+    order: shard.fairOrder(DELIVERIES_QUEUE),
   };
+}
+
+/** What the lane of an endpoint tells of its deliveries. */
+export function standingOfLane(
+  keys: JobKeys,
+  { lane }: ShardKeys,
+  endpointId: EndpointId,
+): Step<LaneStandingReply> {
+  const jobId = laneJobIdOf(endpointId);
+  return laneStanding({ lane: lane(endpointId), job: keys.job(jobId), lock: keys.lock(jobId) });
 }
 
 interface DeliveryToAdd extends NewDelivery {
@@ -255,13 +342,48 @@ function toAdd(delivery: NewDelivery, request?: DeliveryRequested): DeliveryToAd
   return { data, step: request?.trigger === 'replay' ? STEP_OF_REPLAYS : ONE_STEP, ...delivery };
 }
 
-/** Give deliveries their jobs. An existing job stays, in any state. Gives how many had none before. */
-function addJobs({ keys, order, weights }: Shard, deliveries: readonly DeliveryToAdd[]): Step<number> {
+function goesIntoLane({ isInLane, acceptedAt }: NewDelivery): boolean {
+  return isInLane === true && acceptedAt !== undefined;
+}
+
+interface EntryToAdd extends EndpointAddress {
+  readonly eventId: EventId;
+  readonly acceptedAt: number;
+  readonly isNew?: boolean | undefined;
+  /** As it is stored. */
+  readonly request?: string | undefined;
+}
+
+function toEntry({ accountId, endpointId, eventId, acceptedAt = 0, isNew, data }: DeliveryToAdd): EntryToAdd {
+  const request = data.request && JSON.stringify(data.request);
+  return { accountId, endpointId, eventId, acceptedAt, isNew, request };
+}
+
+/** Put deliveries into lanes. What has a job stays as it is. */
+function addEntries({ keys, shard, order }: Shard, entries: readonly EntryToAdd[]): Step<number> {
+  return addToLanes({
+    jobs: keys,
+    shard,
+    orderState: order,
+    base: keys.base,
+    tag: shard.tag,
+    accounts: entries.map(({ accountId }) => accountId),
+    endpoints: entries.map(({ endpointId }) => endpointId),
+    events: entries.map(({ eventId }) => eventId),
+    acceptedAt: entries.map(({ acceptedAt }) => acceptedAt),
+    areNew: entries.map(({ isNew = false }) => isNew),
+    requests: entries.map(({ request }) => request),
+  });
+}
+
+/** Give deliveries their jobs. An existing job stays, in any state, and so does an entry in a lane. Gives how many had neither. */
+function addJobs({ keys, order, shard }: Shard, deliveries: readonly DeliveryToAdd[]): Step<number> {
   return addDeliveries({
     jobs: keys,
     orderState: order,
-    weights,
+    weights: shard.accountWeights,
     base: keys.base,
+    tag: shard.tag,
     accounts: deliveries.map(({ accountId }) => accountId),
     endpoints: deliveries.map(({ endpointId }) => endpointId),
     ids: deliveries.map(deliveryIdOf),
@@ -271,6 +393,12 @@ function addJobs({ keys, order, weights }: Shard, deliveries: readonly DeliveryT
   });
 }
 
+export const requestSchema = z.object({
+  id: z.string(),
+  trigger: z.enum(triggers).exclude(['schedule']),
+  at: z.number(),
+});
+
 /**
  * A delivery's job: its id is the delivery's id, so it carries little more than the account. Never payload,
  * never secret.
@@ -278,9 +406,7 @@ function addJobs({ keys, order, weights }: Shard, deliveries: readonly DeliveryT
 export const deliveryJobSchema = z.object({
   account_id: accountIdSchema,
   /** The request that it was added for, if a client requested the delivery once more. */
-  request: z
-    .object({ id: z.string(), trigger: z.enum(triggers).exclude(['schedule']), at: z.number() })
-    .optional(),
+  request: requestSchema.optional(),
 });
 export type DeliveryJob = z.input<typeof deliveryJobSchema>;
 

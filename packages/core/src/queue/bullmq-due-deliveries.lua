@@ -42,7 +42,7 @@ function put_back_due(
     for _, job in ipairs(jobs) do
       local data = redis.call('HGET', base .. job, jobFields.data) or ''
       local account = string.match(data, '"account_id":"([%w_-]+)"') or ''
-      put_back(queue, job, priority_of(account, string.match(job, '[^.]*$'), 1))
+      put_back(queue, job, priority_of(account, string.match(job, '[^./]*$'), 1))
     end
     finish()
     wake_workers(queue)

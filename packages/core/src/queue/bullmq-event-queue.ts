@@ -129,7 +129,7 @@ export interface EventJob {
  * The version of the jobs' data, and the latest that this process can read. Data without one have the first
  * version. A change that an older process would handle wrongly raises it and writes it into the data as `v`.
  */
-export const JOB_VERSION = 4;
+export const JOB_VERSION = 5;
 
 /** Of jobs that processes before version 2 would refuse: they wait for one that knows them. */
 export const SCHEDULED_JOB_VERSION = 2;
@@ -139,6 +139,9 @@ const GROUPED_JOB_VERSION = 3;
 
 /** Of jobs of events with the id of their request, likewise. */
 const REQUESTED_JOB_VERSION = 4;
+
+/** Of jobs of lanes, likewise. */
+export const LANE_JOB_VERSION = 5;
 
 /** The version in a job's data. */
 const jobVersionSchema = z.int().min(1).optional();

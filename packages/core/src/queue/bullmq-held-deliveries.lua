@@ -1,23 +1,12 @@
 ---@include ./fair-order.lua
 ---@include ./bullmq-put-back.lua
 ---@include ./redis-held-counts.lua
+---@include ./bullmq-own-jobs.lua
+---@include ./bullmq-lanes.lua
 ---@const DELAYED_SCORE, jobFields ./bullmq-layout
 ---@type JobKeys ./bullmq-layout
 
 -- `base` is the prefix of the jobs' keys, and `suffix` is that of the ids of an endpoint's jobs.
-
---- The job tells why it is held, once for each reason, to the attempt that follows.
-local function note_hold(job, hold, previous_started_at)
-  -- Redis stores a job in another form, which takes more memory, once a field of it is longer than 64 bytes.
-  local most_bytes = 64 - #hold
-  local stored, known = unpack(redis.call('HMGET', job, jobFields.timestamp, jobFields.holds))
-  if not stored then return end
-  if not known or string.sub(known, -8) < previous_started_at then
-    redis.call('HSET', job, jobFields.holds, hold)
-  elseif string.sub(known, -9, -9) ~= string.sub(hold, 1, 1) and #known <= most_bytes then
-    redis.call('HSET', job, jobFields.holds, known .. hold)
-  end
-end
 
 --- Some of the endpoint's jobs that wait, those next in order, with when their events were accepted. One that was put back is left
 --- alone: there is room for it.
@@ -121,6 +110,8 @@ end
 ---
 --- The time of the next wake-up only changes if no other was asked for meanwhile. Of those that go together in requests, the last
 --- few are left alone then: several processes wake up at the same time, and the first one has released for all of them.
+---
+--- A lane that is put off goes on, whatever it waits for: its run finds out whether it may. One that runs may be about to be put off.
 ---@with jobs JobKeys
 ---@key held
 ---@key wake_ups
@@ -129,6 +120,7 @@ end
 ---@key order_state
 ---@key weights
 ---@key delayed = jobs.delayed
+---@key failed = jobs.failed
 ---@key prioritized = jobs.prioritized
 ---@key counter = jobs.priorityCounter
 ---@key meta = jobs.meta
@@ -155,6 +147,7 @@ function release_held(
   order_state,
   weights,
   delayed,
+  failed,
   prioritized,
   counter,
   meta,
@@ -171,9 +164,10 @@ function release_held(
   soon_at,
   only
 )
-  local account, flow = string.match(endpoint, '^(.*)/(.*)$')
+  local account, endpoint_id = string.match(endpoint, '^(.*)/(.*)$')
+  local may_go = most > 0
   -- What has waited already goes by an order of its own, not behind those of the endpoint that came later.
-  flow = flow .. ':held'
+  local flow = endpoint_id .. ':held'
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
   queue.marker, queue.events = marker, events
   local priority_of, finish = fair_order(prioritized, order_state, weights)
@@ -214,13 +208,19 @@ function release_held(
       release(event)
     end
   end
+  local left, has_lane = redis.call('ZCARD', held), redis.call('EXISTS', base .. lane_job(endpoint_id)) == 1
+  if left > 0 or not has_lane then count_held(counts, counted, endpoint, left) end
+  if has_lane and may_go and wake_lane(queue, delayed, failed, account, endpoint_id, priority_of) then
+    released = released + 1
+  elseif has_lane and redis.call('LPOS', active, lane_job(endpoint_id)) then
+    left, is_busy = left + 1, true
+  elseif has_lane and redis.call('ZSCORE', delayed, lane_job(endpoint_id)) then
+    left = left + 1
+  end
   if released > 0 then
     finish()
     wake_workers(queue)
   end
-
-  local left = redis.call('ZCARD', held)
-  count_held(counts, counted, endpoint, left)
   if left > 0 then
     redis.call('ZADD', wake_ups, is_unchanged and 'CH' or 'LT', is_busy and soon_at or again_at, endpoint)
   elseif is_unchanged then

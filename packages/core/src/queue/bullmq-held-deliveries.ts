@@ -5,6 +5,7 @@ import {
   encodeHold,
   encodeHoldTime,
   type HoldReason,
+  laneJobIdOf,
   type PastHold,
   wasHeldAt,
 } from '../domain/delivery';
@@ -22,6 +23,7 @@ import {
   type TimeRange,
   timelinePages,
 } from '../platform/redis-timeline';
+import { standingOfLane } from './bullmq-delivery-queue';
 import {
   askForWakeUp,
   claimDueWakeUps,
@@ -29,6 +31,7 @@ import {
   forgetHeld,
   releaseHeld,
 } from './bullmq-held-deliveries.script';
+import { findLanes } from './bullmq-lanes.script';
 import { createJobKeys, jobFields } from './bullmq-layout';
 import { byShard, PerShard } from './per-shard';
 
@@ -56,6 +59,15 @@ export interface ReleaseRequest {
   /** When the next wake-up is due, if some stay. Milliseconds since the Unix epoch. */
   readonly wakeUpAgainAt: number;
   readonly now: number;
+}
+
+export interface LaneStanding {
+  /** Whose turn it is, or comes next. */
+  readonly first: EventId;
+  /** Whether it does not go on. */
+  readonly isHeld: boolean;
+  /** Of its first delivery. */
+  readonly holds: readonly PastHold[];
 }
 
 export interface Released {
@@ -216,10 +228,23 @@ export class HeldDeliveries {
     return (await this.findHeld(endpointId, [eventId])).has(eventId);
   }
 
-  /** The held ones among these. */
+  /** The held ones among these: in a lane, all behind the first one, and that too if the lane does not go on. */
   async findHeld(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<ReadonlySet<EventId>> {
     const areHeld = await findInAny(this.redis, this.#listsOf(endpointId), eventIds);
-    return new Set(eventIds.filter((_, i) => areHeld[i]));
+    const held = new Set(eventIds.filter((_, i) => areHeld[i]));
+    if (held.size === 0) return held;
+    const lane = await this.laneOf(endpointId);
+    if (lane && !lane.isHeld) held.delete(lane.first);
+    return held;
+  }
+
+  /** What an endpoint's lane tells of its deliveries; `undefined`: it has none. */
+  async laneOf(endpointId: EndpointId): Promise<LaneStanding | undefined> {
+    const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
+    const read = shards.map(({ jobs, keys }) => standingOfLane(jobs, keys, endpointId)(this.redis));
+    const [lane] = (await Promise.all(read)).filter(({ first }) => first !== undefined);
+    if (lane?.first === undefined) return undefined;
+    return { first: lane.first, isHeld: lane.isHeld, holds: decodeHolds(lane.holds ?? '') };
   }
 
   /** What the job of a held delivery tells of its holds. Those before the former attempt may be among them. */
@@ -227,7 +252,23 @@ export class HeldDeliveries {
     const id = deliveryIdOf({ eventId, endpointId });
     const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
     const told = shards.map(({ jobs }) => this.redis.hget(jobs.job(id), jobFields.holds));
-    return (await Promise.all(told)).flatMap((text) => decodeHolds(text ?? ''));
+    const own = (await Promise.all(told)).flatMap((text) => decodeHolds(text ?? ''));
+    return own.length > 0 ? own : await this.#holdsInLane(shards, endpointId, eventId);
+  }
+
+  // Its place says since when it waits behind others.
+  async #holdsInLane(
+    shards: readonly Shard[],
+    endpointId: EndpointId,
+    eventId: EventId,
+  ): Promise<readonly PastHold[]> {
+    const places = await Promise.all(
+      shards.map(({ keys }) => this.redis.zscore(keys.lane(endpointId), eventId)),
+    );
+    const place = places.find((each) => each !== null);
+    const lane = place === undefined ? undefined : await this.laneOf(endpointId);
+    if (lane === undefined) return [];
+    return lane.first === eventId ? lane.holds : [{ reason: 'ordering', since: Number(place) }];
   }
 
   /**
@@ -254,7 +295,22 @@ export class HeldDeliveries {
       }
       if (found.length >= most) break;
     }
+    if (found.length < most) found.push(...(await this.#findInLaneAt(address, at, most - found.length)));
     return found.slice(0, most);
+  }
+
+  // All behind the first one were held as soon as they came.
+  async #findInLaneAt(
+    { endpointId }: EndpointAddress,
+    at: number,
+    most: number,
+  ): Promise<readonly EventId[]> {
+    const { keys } = this.#homeShard({ endpointId });
+    const lane = await this.laneOf(endpointId);
+    if (!lane) return [];
+    const ids = await this.redis.zrangebyscore(keys.lane(endpointId), '-inf', at, 'LIMIT', 0, most);
+    const isFirstHeld = wasHeldAt(lane.holds, at);
+    return (ids as EventId[]).filter((id) => id !== lane.first || isFirstHeld);
   }
 
   /** The account's endpoints that hold deliveries, by their counts. */
@@ -265,8 +321,14 @@ export class HeldDeliveries {
     const asked = endpointIds.flatMap((id) => this.shards.homeShardsOf(id).map((shard) => ({ id, shard })));
     const found = byShard(asked, ({ shard }) => shard).map(async ([shard, some]) => {
       const addresses = some.map(({ id }) => encodeAddress({ accountId, endpointId: id }));
-      const counted = await this.redis.hmget(this.#shards.in(shard).keys.countedAsHeld, ...addresses);
-      return some.flatMap(({ id }, i) => (counted[i] === null ? [] : [id]));
+      const { jobs, keys } = this.#shards.in(shard);
+      const jobOf = (id: EndpointId) => jobs.job(laneJobIdOf(id));
+      const [counted, lanes] = await Promise.all([
+        this.redis.hmget(keys.countedAsHeld, ...addresses),
+        findLanes({ jobs: some.map(({ id }) => jobOf(id)) })(this.redis),
+      ]);
+      const haveLane = new Set(lanes);
+      return some.flatMap(({ id }, i) => (counted[i] === null && !haveLane.has(jobOf(id)) ? [] : [id]));
     });
     return [...new Set((await Promise.all(found)).flat())];
   }
@@ -282,16 +344,16 @@ export class HeldDeliveries {
     const lists = this.#listsOf(endpointId);
     const parts = lists.map((key) => readTimeline(this.redis, key, { order, range, limit, after }));
     const marks = (await Promise.all(parts)).flat();
-    return parts.length === 1 ? marks : firstOf(marks, limit);
+    return firstOf(marks, limit);
   }
 
-  #homeShard({ endpointId }: EndpointAddress): Shard {
+  #homeShard({ endpointId }: Pick<EndpointAddress, 'endpointId'>): Shard {
     return this.#shards.in(this.shards.homeShardOf(endpointId));
   }
 
   #listsOf(endpointId: EndpointId): readonly string[] {
     const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
-    return shards.map(({ keys }) => keys.held(endpointId));
+    return shards.flatMap(({ keys }) => [keys.held(endpointId), keys.lane(endpointId)]);
   }
 }
 

@@ -2,7 +2,11 @@
 ---@const PRIORITY_SCORE, jobFields ./bullmq-layout
 ---@const EVENTS_FLOW ./fair-order
 
---- Stops if an event of the account that was accepted before this one may still bring deliveries.
+-- How many waiting jobs are read, from the end that is taken next. More than all workers together can have running, as a crash brings
+-- those out of order.
+local MOST_READ = 500
+
+--- Whether no event of the account that was accepted before this one may still bring deliveries.
 ---
 --- Relies on where BullMQ 6 keeps an unfinished job. It is in `active` while a worker has it. It is at the right end of `wait`, to be
 --- taken next, when its worker died or gave it back. It is at the left end when it is new, or when its delay is over. So old jobs
@@ -15,35 +19,9 @@
 --- The product's own job ids tell account and order. Any other job counts by the time when it was added, and the same millisecond
 --- counts as older. Its account is noted as it gets its position. A few wait without a position, for a moment: they count for every
 --- account, and so do those whose account is not certain.
----@guard
----@with jobs JobKeys
----@key active = jobs.active
----@key wait = jobs.wait
----@key prioritized = jobs.prioritized
----@key put_back                  the account's
----@key failed = jobs.failed
----@key state                     of the fair order
----@param base text               prefix of each job's key
----@param account AccountId
----@param event EventId
----@param accepted_at integer
----@param own_job text            of this event
----@param most integer            jobs that are read
-function guard_oldest(
-  active,
-  wait,
-  prioritized,
-  put_back,
-  failed,
-  state,
-  base,
-  account,
-  event,
-  accepted_at,
-  own_job,
-  most
-)
-  if redis.call('EXISTS', active, wait, prioritized, put_back) == 0 then return reply() end
+local function is_oldest(active, wait, prioritized, put_back, failed, state, base, account, event, accepted_at, own_job)
+  local most = MOST_READ
+  if redis.call('EXISTS', active, wait, prioritized, put_back) == 0 then return true end
   local event_form = '(evt_' .. string.rep('[0-9a-z]', 22) .. ')$'
   local can_compare = string.match(event, '^' .. event_form) ~= nil
 
@@ -72,22 +50,42 @@ function guard_oldest(
     return false
   end
 
-  if has_older(redis.call('LRANGE', active, 0, -1)) then return stop() end
+  if has_older(redis.call('LRANGE', active, 0, -1)) then return false end
   local waiting = redis.call('LRANGE', wait, -most, -1)
-  if has_older(waiting) then return stop() end
-  if #waiting == most and is_older(waiting[1], true) then return stop() end
+  if has_older(waiting) then return false end
+  if #waiting == most and is_older(waiting[1], true) then return false end
   local sorted = redis.call('ZRANGE', prioritized, 0, most - 1)
-  if has_older(sorted) then return stop() end
+  if has_older(sorted) then return false end
   if #sorted == most and not has_own(sorted) then
     local last = redis.call('ZSCORE', state .. ':' .. account, EVENTS_FLOW)
     local head = redis.call('ZRANGE', prioritized, 0, 0, 'WITHSCORES')
     local base_position = tonumber(redis.call('HGET', state, 'base') or '0')
     local now = base_position + math.floor(tonumber(head[2]) / PRIORITY_SCORE) - 1
-    if last and tonumber(last) >= now then return stop() end
+    if last and tonumber(last) >= now then return false end
   end
   for _, job in ipairs(redis.call('ZRANGE', put_back, 0, most - 1)) do
     local comes_back = redis.call('EXISTS', base .. job) == 1 and not redis.call('ZSCORE', failed, job)
-    if comes_back and is_older(job, false) then return stop() end
+    if comes_back and is_older(job, false) then return false end
   end
-  return reply()
+  return true
+end
+
+--- Stops if an event of the account that was accepted before this one may still bring deliveries.
+---@guard
+---@with jobs JobKeys
+---@key active = jobs.active
+---@key wait = jobs.wait
+---@key prioritized = jobs.prioritized
+---@key put_back                  the account's
+---@key failed = jobs.failed
+---@key state                     of the fair order
+---@param base text               prefix of each job's key
+---@param account AccountId
+---@param event EventId
+---@param accepted_at integer
+---@param own_job text            of this event
+function guard_oldest(active, wait, prioritized, put_back, failed, state, base, account, event, accepted_at, own_job)
+  local goes_first =
+    is_oldest(active, wait, prioritized, put_back, failed, state, base, account, event, accepted_at, own_job)
+  return goes_first and reply() or stop()
 end

@@ -10,9 +10,6 @@ import { createJobKeys } from './bullmq-layout';
 import { guardOldest } from './bullmq-oldest-events.script';
 import { PerShard } from './per-shard';
 
-// How many waiting jobs are read, from the end that is taken next. More than all workers together can have
-// running, as a crash brings those out of order.
-const WAITING_LOOKED_AT = 500;
 // From the last one that was put back. An entry is removed when its job is done, so this is for removed jobs.
 const PUT_BACK_KEPT_MS = 86_400_000;
 
@@ -55,7 +52,6 @@ export class OldestEvents {
         event: id,
         acceptedAt,
         ownJob,
-        most: WAITING_LOOKED_AT,
       }),
     );
   }

@@ -5,6 +5,9 @@
 
 --- For some jobs that are in no list and whose hashes have their priorities.
 local function put_in_place(queue, jobs, priorities)
+  -- What a script that takes jobs has counted before, if it runs together with this one.
+  local counted = once[queue.base]
+  if counted then counted.sorted = counted.sorted + #jobs end
   local last, scored = redis.call('INCRBY', queue.counter, #jobs), {}
   for i, job in ipairs(jobs) do
     local count = last - #jobs + i

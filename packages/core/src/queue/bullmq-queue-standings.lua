@@ -37,7 +37,7 @@ end
 --- Since when the jobs wait that have waited longest: one of those without a priority, and one of the prioritized.
 ---
 --- A score among the prioritized counts up with each job that is put there: the lowest has waited longest. Jobs without a priority
---- are taken from the right.
+--- are taken from the right. The job of a lane is put there for each of its deliveries, and tells since when the next one waits.
 ---@with jobs JobKeys
 ---@key wait = jobs.wait
 ---@key prioritized = jobs.prioritized
@@ -45,15 +45,17 @@ end
 ---@param most integer            of the next jobs that are read
 ---@return text[]
 function since_when(wait, prioritized, base, most)
-  local first, oldest = nil, nil
+  local first, oldest, since = nil, nil, {}
   local jobs = redis.call('ZRANGE', prioritized, 0, most - 1, 'WITHSCORES')
   for i = 1, #jobs, 2 do
     local count = tonumber(jobs[i + 1]) % PRIORITY_SCORE
     if not first or count < first then
       first, oldest = count, jobs[i]
     end
+    if string.sub(jobs[i], 1, 5) == 'lane/' then
+      since[#since + 1] = redis.call('HGET', base .. jobs[i], jobFields.waitingSince) or nil
+    end
   end
-  local since = {}
   for _, job in ipairs { redis.call('LINDEX', wait, -1) or '', oldest or '' } do
     local times = redis.call('HMGET', base .. job, jobFields.waitingSince, jobFields.timestamp)
     since[#since + 1] = times[1] or times[2] or nil

@@ -1,5 +1,6 @@
 import type { Queue } from 'bullmq';
 import type { AccountId } from '../domain/account';
+import { queueKeysOf } from '../domain/keys';
 import {
   DEAD_LETTERS_QUEUE,
   DELIVERIES_QUEUE,
@@ -159,8 +160,12 @@ export class QueueStandings {
 
   /** Of each shard. Each number is one counter in Redis: nothing is scanned. */
   async #depths(): Promise<readonly (readonly QueueDepth[])[]> {
-    const shards = this.#queues.inEach(this.shards.all());
-    return await Promise.all(shards.map(async (queues) => (await Promise.all(queues.map(depthsOf))).flat()));
+    return await Promise.all(
+      this.shards.all().map(async (shard) => {
+        const depths = await Promise.all(this.#queues.in(shard).map(depthsOf));
+        return withLanes(depths.flat(), await this.redis.get(queueKeysOf(shard.prefix).behindHeads));
+      }),
+    );
   }
 
   /** Of each shard. */
@@ -204,6 +209,15 @@ function countsOf(name: string, depths: readonly QueueDepth[]) {
     delayed: jobsIn('delayed'),
     failed: jobsIn('failed'),
   };
+}
+
+/** Deliveries behind the first one of a lane have no job: they wait too. */
+function withLanes(depths: readonly QueueDepth[], behindHeads: string | null): readonly QueueDepth[] {
+  if (behindHeads === null) return depths;
+  return depths.map((depth) => {
+    const isOfThem = depth.queue === DELIVERIES_QUEUE && depth.state === 'wait';
+    return isOfThem ? { ...depth, jobs: depth.jobs + Number(behindHeads) } : depth;
+  });
 }
 
 async function depthsOf(queue: Queue): Promise<readonly QueueDepth[]> {

@@ -1,8 +1,12 @@
----@const DELAYED_SCORE, PRIORITY_SCORE, jobFields ./bullmq-layout
+---@include ./bullmq-own-jobs.lua
+---@include ./bullmq-lanes.lua
+---@include ./bullmq-oldest-events.lua
+---@const DELAYED_SCORE, jobFields ./bullmq-layout
 ---@type JobKeys ./bullmq-layout
 ---@record attempt_texts {log text?, breaker text?, endpoint shared?, event shared?, is_event_known boolean}
 ---@record former_runs {attempts_made text?, stalled_count text?, deferred_failure text?, failed_reason text?, stacktrace text?, holds text?}
----@record job_record {id text, attempts_started integer, name text?, data text?, opts text?, timestamp text?, delay text?, priority text?, former former_runs?, texts attempt_texts?}
+---@record head_record {event EventId?, place integer, turn 'first'|'behind_event'|'behind_job'|'unknown', is_beside_jobs boolean, had_begun boolean, has_waited boolean, request text?}
+---@record job_record {id text, attempts_started integer, name text?, data text?, opts text?, timestamp text?, delay text?, priority text?, former former_runs?, texts attempt_texts?, head head_record?}
 
 --- Its text is given once for all scripts that run together: an endpoint's deliveries come together, and so do those of an event.
 local function read_once(command, key, ...)
@@ -14,10 +18,13 @@ local function read_once(command, key, ...)
   return once[name]
 end
 
+local function account_of(data)
+  return string.match(data or '', '"account_id":"([%w_-]+)"')
+end
+
 --- The records that the attempt of a job needs. Nil: it is no delivery's.
-local function read_texts(job, data, known)
+local function read_texts(job, account, known)
   local event, endpoint = string.match(job, '^(.*)%.([^.]*)$')
-  local account = string.match(data or '', '"account_id":"([%w_-]+)"')
   if not event or not account then return end
   local texts = redis.call('MGET', keys.delivery(endpoint, event), keys.breaker(endpoint))
   return attempt_texts {
@@ -29,21 +36,27 @@ local function read_texts(job, data, known)
   }
 end
 
---- Delayed jobs that are overdue are put back with the priority that they had: `DueDeliveries` puts them back before.
-local function put_back_overdue(base, now, wait, prioritized, counter, delayed)
-  local until_score = (tonumber(now) + 1) * DELAYED_SCORE - 1
-  for _, job in ipairs(redis.call('ZRANGEBYSCORE', delayed, 0, until_score, 'LIMIT', 0, 1000)) do
-    redis.call('ZREM', delayed, job)
-    redis.call('HSET', base .. job, 'delay', 0)
-    local priority = tonumber(redis.call('HGET', base .. job, 'priority')) or 0
-    if priority == 0 then
-      redis.call('LPUSH', wait, job)
-    else
-      local count = redis.call('INCR', counter)
-      redis.call('ZADD', prioritized, priority * PRIORITY_SCORE + count % PRIORITY_SCORE, job)
-    end
-  end
-end
+local JOB_FIELDS = {
+  jobFields.attemptsStarted,
+  jobFields.name,
+  jobFields.data,
+  'opts',
+  jobFields.timestamp,
+  'delay',
+  'priority',
+}
+local LANE_FIELDS = {
+  jobFields.attemptsStarted,
+  jobFields.name,
+  jobFields.data,
+  'opts',
+  jobFields.timestamp,
+  'delay',
+  'priority',
+  'head',
+  jobFields.waitingSince,
+  'carries',
+}
 
 --- What BullMQ keeps of the runs of a job. Only one that ran before has any of it, and a field that is missing costs Redis the most.
 local function runs_before(key)
@@ -52,7 +65,7 @@ local function runs_before(key)
     key,
     jobFields.attemptsMade,
     jobFields.stalledCount,
-    'defa',
+    jobFields.deferredFailure,
     jobFields.failedReason,
     'stacktrace',
     jobFields.holds
@@ -65,6 +78,58 @@ local function runs_before(key)
     stacktrace = fields[5],
     holds = fields[6],
   }
+end
+
+local function has_older_event(base, tag, account, event, accepted_at)
+  return not is_oldest(
+    base .. 'active',
+    base .. 'wait',
+    base .. 'prioritized',
+    'put-back-events:' .. tag .. ':' .. account,
+    base .. 'failed',
+    'fair-order:' .. tag .. ':events',
+    base,
+    account,
+    event,
+    accepted_at,
+    account .. '.' .. event
+  )
+end
+
+--- Whose turn it is in a lane. One whose turn has begun keeps it. Another one has to be the oldest: of the events that are still to
+--- be fanned out, and of the deliveries in order that have jobs of their own, from before they had lanes.
+local function turn_in(jobs_of_events, tag, account, endpoint, began, since, carries, looks)
+  local lane = lane_of(tag, endpoint)
+  local place = began and redis.call('ZSCORE', lane, began)
+  local event, turn, former = place and began, 'first', nil
+  if not event then
+    local first = redis.call('ZRANGE', lane, 0, 0, 'WITHSCORES')
+    event, place, turn = first[1], first[2], 'unknown'
+  end
+  if looks then former = redis.call('ZRANGE', keys.order(endpoint), 0, 0, 'WITHSCORES') end
+  if event and looks and turn == 'unknown' then
+    local at, first_at = tonumber(place), tonumber(former[2])
+    local is_other = first_at and former[1] ~= event
+    if is_other and (first_at < at or first_at == at and former[1] < event) then
+      turn = 'behind_job'
+    elseif account and has_older_event(jobs_of_events, tag, account, event, at) then
+      turn = 'behind_event'
+    else
+      turn = 'first'
+    end
+  end
+  return head_record {
+    event = event,
+    place = tonumber(place or 0),
+    turn = turn,
+    -- Not known where it was not looked for.
+    is_beside_jobs = not former or former[1] ~= nil,
+    had_begun = event and event == began,
+    has_waited = since and true,
+    request = event and carries and redis.call('HGET', carried_of(tag, endpoint), event),
+  },
+    event,
+    turn
 end
 
 --- As BullMQ's own moveToActive: without its rate limiter, which nothing here sets, and without entries in its stream of events,
@@ -84,6 +149,8 @@ end
 ---@param lock_ms digits          how long the lock holds
 ---@param known EventId?          an event that the worker knows
 ---@param reads_texts boolean     what the attempt needs
+---@param tag text                of the shard
+---@param jobs_of_events text?    the prefix of the jobs of all events; absent: they are not in one place here
 ---@reply job job_record?
 ---@reply are_more_waiting boolean
 ---@reply next_due_at integer     when the first delayed job is due, if no more are waiting; 0: there is none
@@ -100,22 +167,21 @@ function take_job(
   token,
   lock_ms,
   known,
-  reads_texts
+  reads_texts,
+  tag,
+  jobs_of_events
 )
-  local queue = once[base]
-  if not queue then
-    local limits = redis.call('HMGET', meta, 'paused', 'concurrency')
-    queue = { is_paused = limits[1], most_active = tonumber(limits[2]) }
-    once[base] = queue
-    put_back_overdue(base, now, wait, prioritized, counter, delayed)
-    queue.unsorted, queue.sorted = redis.call('LLEN', wait), redis.call('ZCARD', prioritized)
-  end
-  if queue.is_paused or (queue.most_active and redis.call('LLEN', active) >= queue.most_active) then return reply {} end
-
-  local job
-  if queue.unsorted > 0 then
-    job = redis.call('RPOPLPUSH', wait, active)
-    queue.unsorted = queue.unsorted - 1
+  local queue = open_queue(base, now, wait, prioritized, counter, delayed, meta)
+  local job = queue.stays
+  queue.stays = nil
+  if not job then
+    if queue.is_paused or (queue.most_active and redis.call('LLEN', active) >= queue.most_active) then
+      return reply {}
+    end
+    if queue.unsorted > 0 then
+      job = redis.call('RPOPLPUSH', wait, active)
+      queue.unsorted = queue.unsorted - 1
+    end
   end
   if not job then
     job = redis.call('ZPOPMIN', prioritized)[1]
@@ -132,29 +198,32 @@ function take_job(
   end)
   local next_due_at = 0
   if not are_more_waiting then
-    local first = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2]
-    next_due_at = first and math.floor(tonumber(first) / DELAYED_SCORE)
+    if queue.next_due_at == nil then
+      local first = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2]
+      queue.next_due_at = first and math.floor(tonumber(first) / DELAYED_SCORE) or false
+    end
+    next_due_at = queue.next_due_at
   end
   if not job then
     redis.call('DEL', counter)
     return reply { next_due_at = next_due_at }
   end
 
-  local key = base .. job
+  local key, endpoint = base .. job, string.sub(job, 1, 5) == 'lane/' and string.sub(job, 6)
   redis.call('SET', key .. ':lock', token, 'PX', lock_ms)
-  local fields = redis.call(
-    'HMGET',
-    key,
-    jobFields.attemptsStarted,
-    jobFields.name,
-    jobFields.data,
-    'opts',
-    jobFields.timestamp,
-    'delay',
-    'priority'
-  )
-  local started = (tonumber(fields[1]) or 0) + 1
-  redis.call('HSET', key, 'processedOn', now, jobFields.attemptsStarted, started)
+  local fields = redis.call('HMGET', key, unpack(endpoint and LANE_FIELDS or JOB_FIELDS))
+  local started, account = (tonumber(fields[1]) or 0) + 1, account_of(fields[3])
+  local head, event, turn
+  if endpoint then
+    head, event, turn =
+      turn_in(jobs_of_events, tag, account, endpoint, fields[8], fields[9], fields[10], reads_texts and jobs_of_events)
+  end
+  if turn == 'first' then
+    redis.call('HSET', key, 'processedOn', now, jobFields.attemptsStarted, started, 'head', event)
+  else
+    redis.call('HSET', key, 'processedOn', now, jobFields.attemptsStarted, started)
+  end
+  local delivery = endpoint and event and delivery_job(event, endpoint) or job
   return reply {
     job = job_record {
       id = job,
@@ -166,28 +235,12 @@ function take_job(
       delay = fields[6],
       priority = fields[7],
       former = started > 1 and runs_before(key),
-      texts = reads_texts and read_texts(job, fields[3], known),
+      texts = reads_texts and read_texts(delivery, account, known),
+      head = head,
     },
     are_more_waiting = are_more_waiting,
     next_due_at = next_due_at,
   }
-end
-
---- Gives those of some jobs that are still the worker's, and their locks; they are not active any more.
-local function let_go(base, active, stalled, ids, tokens)
-  local locks, ours, own_locks = {}, {}, {}
-  for i = 1, #ids do
-    locks[i] = base .. ids[i] .. ':lock'
-  end
-  local holders = redis.call('MGET', unpack(locks))
-  for i = 1, #ids do
-    if holders[i] == tokens[i] then
-      ours[#ours + 1], own_locks[#own_locks + 1] = ids[i], locks[i]
-      redis.call('LREM', active, '-1', ids[i])
-    end
-  end
-  if #ours > 0 then redis.call('SREM', stalled, unpack(ours)) end
-  return ours, own_locks
 end
 
 --- As BullMQ's own moveToFinished for jobs that are removed at their end. Stops if none of them is still the worker's.
@@ -209,6 +262,8 @@ function end_jobs(active, stalled, base, ids, tokens)
 end
 
 --- As BullMQ's own moveToDelayed. Stops if none of them is still the worker's.
+---
+--- A lane is not put off behind a delivery that has become its first one meanwhile.
 ---@guard
 ---@with jobs JobKeys
 ---@key active = jobs.active
@@ -221,10 +276,30 @@ end
 ---@param due_at integer
 ---@param delay digits
 ---@param failure text?           why their attempts failed; absent: there were none
+---@param tag text                of the shard
+---@param turn_of EventId?         the head of a lane that gives up its turn
 ---@param ids text[]
 ---@param tokens text[]           what each is locked with
-function delay_jobs(active, stalled, delayed, wait, prioritized, marker, base, due_at, delay, failure, ids, tokens)
+function delay_jobs(
+  active,
+  stalled,
+  delayed,
+  wait,
+  prioritized,
+  marker,
+  base,
+  due_at,
+  delay,
+  failure,
+  tag,
+  turn_of,
+  ids,
+  tokens
+)
   local ours, own_locks = let_go(base, active, stalled, ids, tokens)
+  if turn_of and ours[1] and redis.call('ZRANGE', lane_of(tag, string.sub(ours[1], 6)), 0, 0)[1] ~= turn_of then
+    due_at, delay = due_at - tonumber(delay), 0
+  end
   local lowest = due_at * DELAYED_SCORE
   local highest = lowest + DELAYED_SCORE - 1
   for i, id in ipairs(ours) do
@@ -232,6 +307,11 @@ function delay_jobs(active, stalled, delayed, wait, prioritized, marker, base, d
     redis.call('DEL', own_locks[i])
     if redis.call('EXISTS', key) == 1 then
       redis.call('HSET', key, 'delay', delay)
+      if turn_of then
+        redis.call('HDEL', key, 'head')
+        -- It may look for its turn for days. Its starts must not add up.
+        redis.call('HSET', key, jobFields.attemptsStarted, 1)
+      end
       if failure then
         redis.call('HSET', key, jobFields.failedReason, failure)
         redis.call('HINCRBY', key, jobFields.attemptsMade, 1)

@@ -1,8 +1,9 @@
 import type { JobJson } from 'bullmq';
 import { Cluster } from 'ioredis';
-import type { DeliveryTexts, JobEnd } from '../domain/delivery';
+import type { DeliveryTexts, JobEnd, LaneRun } from '../domain/delivery';
 import type { EventId } from '../domain/event';
-import { DELIVERIES_QUEUE, type QueueShard } from '../domain/queues';
+import { queueKeysOf } from '../domain/keys';
+import { DELIVERIES_QUEUE, EVENTS_QUEUE, type QueueShard } from '../domain/queues';
 import { type Clock, steadyClock, systemClock } from '../platform/clock';
 import { parsedOrUndefined } from '../platform/json';
 import { mapReply } from '../platform/redis-atomic';
@@ -32,8 +33,22 @@ export interface Taken {
   readonly nextDueAt: number;
 }
 
+/** The delivery whose turn it is in a lane. */
+export interface TakenHead extends Pick<LaneRun, 'turn' | 'place' | 'isBesideJobs'> {
+  /** Absent: there is none. */
+  readonly eventId: EventId | undefined;
+  /** Whether its turn had begun before the job was taken. */
+  readonly hadBegun: boolean;
+  /** Whether an entry of the lane has waited behind another one. */
+  readonly hasWaited: boolean;
+  /** As it is stored. */
+  readonly request: string | undefined;
+}
+
 export interface TakenJob extends LockedJob {
   readonly json: StoredJob;
+  /** Of a lane's job. */
+  readonly head: TakenHead | undefined;
   /** As its field has them. Absent: it was not held. */
   readonly holds: string | undefined;
   /** Absent in a Cluster, where they are on other nodes. */
@@ -46,15 +61,21 @@ export interface TakenJob extends LockedJob {
  */
 export class RunningJobs {
   readonly #keys: JobKeys;
+  readonly #tag: string;
+  readonly #jobsOfEvents: string;
   readonly #readsTexts: boolean;
 
+  /** @param hasAllEvents whether all events that are still to be fanned out are in this shard. */
   constructor(
     redis: RedisClient,
     { prefix }: QueueShard,
     private readonly lockDurationMs: number,
     private readonly clock: Clock = systemClock,
+    private readonly hasAllEvents: () => boolean = () => true,
   ) {
     this.#keys = createJobKeys(prefix, DELIVERIES_QUEUE);
+    this.#tag = queueKeysOf(prefix).tag;
+    this.#jobsOfEvents = createJobKeys(prefix, EVENTS_QUEUE).base;
     this.#readsTexts = !(redis instanceof Cluster);
   }
 
@@ -74,6 +95,8 @@ export class RunningJobs {
       lockMs: this.lockDurationMs,
       known,
       readsTexts: this.#readsTexts,
+      tag: this.#tag,
+      jobsOfEvents: this.#readsTexts && this.hasAllEvents() ? this.#jobsOfEvents : undefined,
     });
     return mapReply(step, ({ job, areMoreWaiting, nextDueAt }) =>
       job === undefined
@@ -96,8 +119,10 @@ export class RunningJobs {
   /**
    * Let go of jobs. What comes after it runs only if one of them was still this worker's. Those that are not stay as they
    * are.
+   *
+   * @param turnOf the head of a lane, which gives up its turn.
    */
-  end(jobs: readonly LockedJob[], end: JobEnd): Guard<boolean> {
+  end(jobs: readonly LockedJob[], end: JobEnd, turnOf?: EventId): Guard<boolean> {
     const ids = jobs.map(({ jobId }) => jobId);
     const tokens = jobs.map(({ token }) => token);
     const { base } = this.#keys;
@@ -108,6 +133,8 @@ export class RunningJobs {
       dueAt: this.clock() + end.delayMs,
       delay: end.delayMs,
       failure: end.failure,
+      tag: this.#tag,
+      turnOf,
       ids,
       tokens,
     });
@@ -115,12 +142,13 @@ export class RunningJobs {
 }
 
 function takenJob(record: JobRecord, token: string, processedOn: number, readAt: number): TakenJob {
-  const { id: jobId, former, texts } = record;
+  const { id: jobId, former, texts, head } = record;
   return {
     jobId,
     token,
     json: storedJob(record, processedOn),
     holds: former?.holds,
+    head: head && { ...head, eventId: head.event },
     texts: texts && {
       log: texts.log ?? null,
       breaker: texts.breaker ?? null,

@@ -23,7 +23,7 @@ async function arrange({ isStable = false } = {}) {
   const run = misplacedRun((id) => shards.homeShardOf(id).prefix !== 'bull');
   const placement = new DeliveryPlacement(
     redis,
-    { homeShardOf: shards.homeShardOf, formerHomeShardsOf: () => before.shards, isStable },
+    { all: shards.all, homeShardOf: shards.homeShardOf, formerHomeShardsOf: () => before.shards, isStable },
     deliveryQueue,
   );
   const home = shards.homeShardOf(run.endpointId);

@@ -1,4 +1,5 @@
-import { type DeliveryParts, type DeliveryRun } from '../domain/delivery';
+import type { DeliveryParts, DeliveryRun } from '../domain/delivery';
+import type { EndpointId } from '../domain/endpoint';
 import type { QueueShard } from '../domain/queues';
 import type { RedisClient } from '../platform/redis-connect';
 import type { DeliveryQueue } from './bullmq-delivery-queue';
@@ -18,8 +19,8 @@ const CLAIM_MS = 120_000;
 export class DeliveryPlacement {
   constructor(
     private readonly redis: RedisClient,
-    private readonly shards: Pick<ShardsInForce, 'homeShardOf' | 'formerHomeShardsOf' | 'isStable'>,
-    private readonly deliveryQueue: Pick<DeliveryQueue, 'isRunningIn'>,
+    private readonly shards: Pick<ShardsInForce, 'all' | 'homeShardOf' | 'formerHomeShardsOf' | 'isStable'>,
+    private readonly deliveryQueue: Pick<DeliveryQueue, 'isRunningIn' | 'hasLaneIn'>,
   ) {}
 
   /** Whether no delivery can have a job in another shard. */
@@ -27,8 +28,19 @@ export class DeliveryPlacement {
     return this.shards.isStable;
   }
 
+  /** Whether all queues are in one shard. */
+  get isOneShard(): boolean {
+    return this.shards.isStable && this.shards.all().length === 1;
+  }
+
   isInHomeShard({ endpointId }: Pick<DeliveryRun, 'endpointId'>, shard: QueueShard): boolean {
     return this.shards.homeShardOf(endpointId).prefix === shard.prefix;
+  }
+
+  /** Whether deliveries of an endpoint's lane are still in another shard: those go before the ones in its home shard. */
+  async hasLaneElsewhere(endpointId: EndpointId): Promise<boolean> {
+    const former = this.shards.formerHomeShardsOf(endpointId);
+    return former.length > 0 && (await this.deliveryQueue.hasLaneIn(former, endpointId));
   }
 
   /** Make an attempt, unless another shard is working on the delivery right now. */

@@ -1,3 +1,5 @@
+---@const jobFields ./bullmq-layout
+
 --- For scripts that change which of an endpoint's deliveries are held: once per change, with the present number. All of them
 --- count for one reason, that of the last one held; without a reason it stays.
 ---
@@ -16,10 +18,14 @@ local function count_held(counts, counted, endpoint, left, reason)
   end
 end
 
+--- A lane counts while it is held.
 ---@key held
+---@key lane
+---@key lane_job
 ---@key counts
 ---@key counted
 ---@param endpoint text
-function recount_held(held, counts, counted, endpoint)
-  count_held(counts, counted, endpoint, redis.call('ZCARD', held))
+function recount_held(held, lane, lane_job, counts, counted, endpoint)
+  local is_lane_held = redis.call('HEXISTS', lane_job, jobFields.holds) == 1
+  count_held(counts, counted, endpoint, redis.call('ZCARD', held) + (is_lane_held and redis.call('ZCARD', lane) or 0))
 end

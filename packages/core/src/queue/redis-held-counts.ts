@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { type HoldReason, holdReasons } from '../domain/delivery';
+import { type HoldReason, holdReasons, laneJobIdOf } from '../domain/delivery';
 import { decodeAddress, type EndpointAddress, encodeAddress } from '../domain/endpoint';
 import { queueKeysOf } from '../domain/keys';
-import type { QueueShard, QueueShards } from '../domain/queues';
+import { DELIVERIES_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
 import type { RedisClient } from '../platform/redis-connect';
+import { createJobKeys } from './bullmq-layout';
 import { recountHeld } from './redis-held-counts.script';
 
 // A wrong count is rare.
@@ -47,16 +48,21 @@ export class HeldCounts {
   }
 
   async #readIn(shard: QueueShard): Promise<z.infer<typeof countsSchema>> {
-    const { heldCounts, countedAsHeld } = queueKeysOf(shard.prefix);
+    const { heldCounts, countedAsHeld, behindHeads } = queueKeysOf(shard.prefix);
     const some = addressesSchema.parse(await this.redis.hrandfield(countedAsHeld, CHECKED_AT_ONCE));
     await Promise.all(some.map((address) => this.#recountIn(shard, address)));
-    return countsSchema.parse(await this.redis.hgetall(heldCounts));
+    const [counts, behind] = await Promise.all([this.redis.hgetall(heldCounts), this.redis.get(behindHeads)]);
+    const { ordering = 0, ...others } = countsSchema.parse(counts);
+    const inOrder = ordering + Number(behind ?? 0);
+    return inOrder === 0 ? others : { ...others, ordering: inOrder };
   }
 
   async #recountIn({ prefix }: QueueShard, address: EndpointAddress): Promise<void> {
-    const { held, heldCounts, countedAsHeld } = queueKeysOf(prefix);
+    const { held, lane, heldCounts, countedAsHeld } = queueKeysOf(prefix);
     await recountHeld({
       held: held(address.endpointId),
+      lane: lane(address.endpointId),
+      laneJob: createJobKeys(prefix, DELIVERIES_QUEUE).job(laneJobIdOf(address.endpointId)),
       counts: heldCounts,
       counted: countedAsHeld,
       endpoint: encodeAddress(address),

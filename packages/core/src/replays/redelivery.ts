@@ -4,6 +4,7 @@ import type { AccountId } from '../domain/account';
 import type { Act } from '../domain/audit';
 import { type DeliveryParts, deliveryIdOf, type NewDelivery, type RequestTrigger } from '../domain/delivery';
 import { type DeliveryState, FULL_LOG_BYTES } from '../domain/delivery-log';
+import { type Endpoint, usesLane } from '../domain/endpoint';
 import { eventNotFound } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import { ATTEMPT_BYTES, type NoteUsage } from '../domain/usage';
@@ -52,6 +53,8 @@ export interface RedeliveryRequest extends DeliveryParts {
   readonly trigger: RequestTrigger;
   /** The same when the same request is repeated: then nothing is sent a second time. */
   readonly requestId: string;
+  /** Whether its endpoint uses a lane. The worker decides if that is not known here. */
+  readonly isInLane?: boolean | undefined;
 }
 
 export type RequestOutcome =
@@ -105,11 +108,26 @@ export class Redelivery {
         "The event's payload was erased: there is nothing to send any more.",
       );
     }
-    const request = { accountId, endpointId, eventId, acceptedAt, trigger: 'manual', requestId } as const;
+    const endpoint = await this.parts.endpointStore.find(accountId, endpointId);
+    const isInLane = endpoint && this.goesIntoLane(endpoint);
+    const request = {
+      accountId,
+      endpointId,
+      eventId,
+      acceptedAt,
+      isInLane,
+      trigger: 'manual',
+      requestId,
+    } as const;
     // First: from the next step on a worker may send it.
     if (act) await auditLog.record({ act, accountId, targetId: id });
     await this.#whileRehydrated(accountId, [request], () => this.#sendWhenPossible(request));
     return await deliveries.read(accountId, id);
+  }
+
+  /** Whether what is requested for an endpoint becomes an entry of its lane. */
+  goesIntoLane(endpoint: Endpoint): boolean {
+    return this.parts.deliveryQueue.hasLanes && usesLane(endpoint);
   }
 
   async #sendWhenPossible(request: RedeliveryRequest): Promise<void> {
@@ -273,6 +291,11 @@ function keyOf({ eventId, endpointId, acceptedAt: createdAt }: RedeliveryRequest
   return { eventId, endpointId, createdAt };
 }
 
-function requestedAt({ accountId, endpointId, eventId, requestId, trigger }: RedeliveryRequest, now: number) {
-  return { accountId, endpointId, eventId, request: { requestId, trigger, requestedAt: now } };
+function requestedAt(
+  { accountId, endpointId, eventId, acceptedAt, isInLane, requestId, trigger }: RedeliveryRequest,
+  now: number,
+) {
+  const request = { requestId, trigger, requestedAt: now };
+  const delivery = { accountId, endpointId, eventId, request };
+  return isInLane ? { ...delivery, acceptedAt, isInLane } : delivery;
 }

@@ -240,9 +240,9 @@ const DELETED_AT_ONCE = 500;
 const DELETED_WAKE_UP_MS = 100;
 
 // To enable an endpoint asks for a wake-up. This serves endpoints whose process died before it asked.
-const DISABLED_WAKE_UP_MS = 600_000;
+export const DISABLED_WAKE_UP_MS = 600_000;
 // A proof asks for a wake-up. This serves endpoints that no longer need a proof, because the operator changed the rule.
-const UNVERIFIED_WAKE_UP_MS = 60_000;
+export const UNVERIFIED_WAKE_UP_MS = 60_000;
 
 /**
  * Release as many of an endpoint's held deliveries as there are permits, as far as it is enabled and its

@@ -188,6 +188,12 @@ export class AdmissionStore {
     });
   }
 
+  /** The first one in the strict order of deliveries that have jobs of their own. */
+  async firstWithJob(endpointId: EndpointId): Promise<Ordered | undefined> {
+    const [first, place] = await this.redis.zrange(keys.order(endpointId), '0', '0', 'WITHSCORES');
+    return first === undefined ? undefined : { eventId: first as EventId, acceptedAt: Number(place) };
+  }
+
   /** The first ones in the strict order. */
   async firstInOrder(endpointId: EndpointId, most: number): Promise<readonly EventId[]> {
     return (await this.redis.zrange(keys.order(endpointId), '0', String(most - 1))) as EventId[];

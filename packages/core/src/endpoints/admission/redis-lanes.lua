@@ -1,4 +1,5 @@
 ---@include ../../platform/redis-time.lua
+---@include ../../queue/bullmq-lanes.lua
 ---@const ORDER_KEPT_MS ./limits
 
 -- The lanes in which deliveries of an endpoint wait for each other: one for each group of events, or one for all of them. The
@@ -59,17 +60,6 @@ local function who_is_next(order, turn, coalescing, lane)
     table.insert(next, newest[1])
   end
   return nil, next, sent
-end
-
---- Where a new event goes in its lane: never before the last one, whatever the time of its acceptance. Redis' clock may have
---- been set back, or a replica with an earlier one promoted.
-local function place_of_new(order, event, accepted_at)
-  if redis.call('ZSCORE', order, event) then return accepted_at end
-  local last = redis.call('ZRANGE', order, -1, -1, 'WITHSCORES')
-  if not last[1] then return accepted_at end
-  local place, last_place = tonumber(accepted_at), tonumber(last[2])
-  if place > last_place or place == last_place and event >= last[1] then return accepted_at end
-  return string.format('%d', last_place + 1)
 end
 
 --- Puts deliveries into their lanes. Those that are in one keep their position.

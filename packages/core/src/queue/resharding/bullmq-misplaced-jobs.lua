@@ -24,7 +24,7 @@ function put_back_delayed(delayed, prioritized, counter, meta, active, marker, e
     if redis.call('ZREM', delayed, job) == 1 then
       local data = redis.call('HGET', base .. job, jobFields.data) or ''
       local account = string.match(data, '"account_id":"([%w_-]+)"') or ''
-      put_back(queue, job, priority_of(account, string.match(job, '[^.]*$'), 1))
+      put_back(queue, job, priority_of(account, string.match(job, '[^./]*$'), 1))
     end
   end
   finish()

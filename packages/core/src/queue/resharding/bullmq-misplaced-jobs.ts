@@ -1,4 +1,4 @@
-import { parseDeliveryId } from '../../domain/delivery';
+import { endpointOfJob, parseLaneJobId } from '../../domain/delivery';
 import { queueKeysOf } from '../../domain/keys';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE, type QueueShard, type QueueShards } from '../../domain/queues';
 import { chunksOf } from '../../platform/batches';
@@ -46,8 +46,8 @@ export class MisplacedJobs {
   async moveFailed(): Promise<number> {
     let count = 0;
     for await (const page of this.#membersOf(this.#deliveries.failed)) {
-      for (const job of page.filter((one) => this.#isMisplaced(one))) {
-        const homeShard = this.shards.homeShardOf(parseDeliveryId(job)?.endpointId ?? '');
+      for (const job of page.filter((one) => this.#isMisplaced(one) && !parseLaneJobId(one))) {
+        const homeShard = this.shards.homeShardOf(endpointOfJob(job) ?? '');
         await this.#moveFailed(DELIVERIES_QUEUE, job, homeShard);
         count += 1;
       }
@@ -99,10 +99,8 @@ export class MisplacedJobs {
   }
 
   #isMisplaced(job: string): boolean {
-    const delivery = parseDeliveryId(job);
-    return (
-      delivery !== undefined && this.shards.homeShardOf(delivery.endpointId).prefix !== this.shard.prefix
-    );
+    const endpointId = endpointOfJob(job);
+    return endpointId !== undefined && this.shards.homeShardOf(endpointId).prefix !== this.shard.prefix;
   }
 
   // Members that stay are found, whatever comes and goes meanwhile.

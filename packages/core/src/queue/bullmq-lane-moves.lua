@@ -1,0 +1,228 @@
+---@include ../platform/redis-time.lua
+---@include ./fair-order.lua
+---@include ./bullmq-put-back.lua
+---@include ./bullmq-own-jobs.lua
+---@include ./redis-held-counts.lua
+---@include ./bullmq-lanes.lua
+---@const jobFields ./bullmq-layout
+---@type JobKeys ./bullmq-layout
+
+-- Moves between lanes and jobs of deliveries, by the worker that has the job of either.
+
+--- A delivery that a worker has taken by itself becomes an entry of its endpoint's lane, in one step. Gives whether it is none of the
+--- worker's any more.
+---@with jobs JobKeys
+---@with shard ShardKeys
+---@key active_jobs = jobs.active
+---@key stalled = jobs.stalled
+---@key prioritized = jobs.prioritized
+---@key counter = jobs.priorityCounter
+---@key meta = jobs.meta
+---@key marker = jobs.marker
+---@key counts = shard.heldCounts
+---@key counted = shard.countedAsHeld
+---@key behind_heads = shard.behindHeads
+---@key weights = shard.accountWeights
+---@key held
+---@key delayed = jobs.delayed
+---@key failed = jobs.failed
+---@key events = jobs.events
+---@key order_state                of the fair order
+---@param base text
+---@param tag text
+---@param job text
+---@param token text               what it is locked with
+---@param account AccountId
+---@param endpoint EndpointId
+---@param event EventId
+---@param accepted_at digits
+---@param request text?
+---@param has_begun boolean        then it keeps its turn
+---@param only_if_there boolean    whether it stays if there is no lane
+---@return boolean
+function join_lane(
+  active_jobs,
+  stalled,
+  prioritized,
+  counter,
+  meta,
+  marker,
+  counts,
+  counted,
+  behind_heads,
+  weights,
+  held,
+  delayed,
+  failed,
+  events,
+  order_state,
+  base,
+  tag,
+  job,
+  token,
+  account,
+  endpoint,
+  event,
+  accepted_at,
+  request,
+  has_begun,
+  only_if_there
+)
+  local lane_key = base .. lane_job(endpoint)
+  if only_if_there and redis.call('EXISTS', lane_key) == 0 then return false end
+  local ours = let_go(base, active_jobs, stalled, { job }, { token })
+  if #ours == 0 then return true end
+  redis.call('DEL', base .. job, base .. job .. ':lock')
+  if redis.call('ZREM', held, event) == 1 then
+    count_held(counts, counted, account .. '/' .. endpoint, redis.call('ZCARD', held))
+  end
+  local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active_jobs }
+  queue.marker, queue.events = marker, events
+  local priority_of, finish = fair_order(prioritized, order_state, weights)
+  local lane = open_lane(base, tag, account, endpoint)
+  enter(lane, tag, event, accepted_at, request)
+  see_to_job(lane, queue, priority_of, counts, counted, behind_heads)
+  if has_begun and redis.call('EXISTS', lane_key .. ':lock') == 0 then redis.call('HSETNX', lane_key, 'head', event) end
+  -- The lane may have waited for it.
+  local head = redis.call('HGET', lane_key, 'head') or redis.call('ZRANGE', lane.key, 0, 0)[1]
+  if head == event then wake_lane(queue, delayed, failed, account, endpoint, priority_of) end
+  finish()
+  return true
+end
+
+--- An entry gets a job of its own, which is in no list yet. Gives whether it was one; its job, and that one's priority.
+local function give_job(base, tag, account, endpoint, event, priority_of)
+  local lane, carried = lane_of(tag, endpoint), carried_of(tag, endpoint)
+  local place, request = redis.call('ZSCORE', lane, event), redis.call('HGET', carried, event)
+  if not place then return false end
+  redis.call('ZREM', lane, event)
+  if request then redis.call('HDEL', carried, event) end
+  local id = delivery_job(event, endpoint)
+  if redis.call('EXISTS', base .. id) == 1 then return true end
+  local data = '{"account_id":"' .. account .. '"' .. (request and ',"request":' .. request or '') .. '}'
+  local priority = priority_of(account, endpoint, 1)
+  store_job(base .. id, data, string.format('%d', time_now()), priority, place)
+  return true, id, priority
+end
+
+--- Some of a lane's entries get jobs of their own, and the lane's goes behind them: the endpoint has no lane any more, or the
+--- head has failed for good. The head's job fails by itself when it is taken.
+---@with jobs JobKeys
+---@with shard ShardKeys
+---@key active = jobs.active
+---@key stalled = jobs.stalled
+---@key prioritized = jobs.prioritized
+---@key counter = jobs.priorityCounter
+---@key meta = jobs.meta
+---@key marker = jobs.marker
+---@key counts = shard.heldCounts
+---@key counted = shard.countedAsHeld
+---@key behind_heads = shard.behindHeads
+---@key weights = shard.accountWeights
+---@key order_state                of the fair order
+---@param base text
+---@param tag text
+---@param token text               what its job is locked with
+---@param account AccountId
+---@param endpoint EndpointId
+---@param events EventId[]
+---@param was_held boolean
+---@param failure text?          why the head has failed for good
+---@return boolean              whether the lane was still the worker's
+function leave_lane(
+  active,
+  stalled,
+  prioritized,
+  counter,
+  meta,
+  marker,
+  counts,
+  counted,
+  behind_heads,
+  weights,
+  order_state,
+  base,
+  tag,
+  token,
+  account,
+  endpoint,
+  events,
+  was_held,
+  failure
+)
+  if #let_go(base, active, stalled, { lane_job(endpoint) }, { token }) == 0 then return false end
+  local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
+  queue.marker = marker
+  local priority_of, finish = fair_order(prioritized, order_state, weights)
+  local runs = failure
+    and redis.call('HMGET', base .. lane_job(endpoint), jobFields.attemptsStarted, jobFields.attemptsMade)
+  local gone, added, priorities = 0, {}, {}
+  for _, event in ipairs(events) do
+    local is_gone, job, priority = give_job(base, tag, account, endpoint, event, priority_of)
+    if is_gone then gone = gone + 1 end
+    if job then
+      added[#added + 1], priorities[#priorities + 1] = job, priority
+      if runs then
+        local failed = { jobFields.deferredFailure, failure, jobFields.attemptsStarted, runs[1] or 1 }
+        redis.call('HSET', base .. job, jobFields.attemptsMade, runs[2] or 0, unpack(failed))
+      end
+    end
+  end
+  if #added > 0 then put_in_place(queue, added, priorities) end
+  finish()
+  wake_workers(queue)
+  go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, endpoint, gone, was_held)
+  return true
+end
+
+--- Moves some of a lane's first entries elsewhere, after they were added there.
+---@with jobs JobKeys
+---@with shard ShardKeys
+---@key active = jobs.active
+---@key stalled = jobs.stalled
+---@key prioritized = jobs.prioritized
+---@key counter = jobs.priorityCounter
+---@key meta = jobs.meta
+---@key marker = jobs.marker
+---@key counts = shard.heldCounts
+---@key counted = shard.countedAsHeld
+---@key behind_heads = shard.behindHeads
+---@key weights = shard.accountWeights
+---@key order_state                of the fair order
+---@param base text
+---@param tag text
+---@param token text               what its job is locked with
+---@param account AccountId
+---@param endpoint EndpointId
+---@param events EventId[]
+---@param was_held boolean
+function forget_moved(
+  active,
+  stalled,
+  prioritized,
+  counter,
+  meta,
+  marker,
+  counts,
+  counted,
+  behind_heads,
+  weights,
+  order_state,
+  base,
+  tag,
+  token,
+  account,
+  endpoint,
+  events,
+  was_held
+)
+  if #let_go(base, active, stalled, { lane_job(endpoint) }, { token }) == 0 then return end
+  local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
+  queue.marker = marker
+  local gone = 0
+  if #events > 0 then
+    gone = redis.call('ZREM', lane_of(tag, endpoint), unpack(events))
+    redis.call('HDEL', carried_of(tag, endpoint), unpack(events))
+  end
+  go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, endpoint, gone, was_held)
+end

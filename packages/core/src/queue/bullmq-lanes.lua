@@ -1,0 +1,329 @@
+---@include ../platform/redis-time.lua
+---@include ./fair-order.lua
+---@include ./bullmq-put-back.lua
+---@include ./bullmq-own-jobs.lua
+---@include ./redis-held-counts.lua
+---@const LANE_JOB_VERSION ./bullmq-event-queue
+---@const jobFields ./bullmq-layout
+---@type JobKeys ./bullmq-layout
+---@record lane_entry {event EventId, accepted_at integer}
+
+-- A lane has the deliveries of an endpoint that go one after the other, each an entry in a sorted set by the time of acceptance, and
+-- one job for all of them: it runs the first one, the head. There is such a job as long as there are entries.
+--
+-- The job's hash has beside BullMQ's own fields: `head`, the event whose turn has begun; `since`, once an entry has waited behind
+-- another one; `held`, as any job, while the lane does not go on; `carries`, if some of its entries have a request.
+--
+-- `tag` is the hash tag of the shard, and `base` is the prefix of the jobs' keys.
+
+local function lane_of(tag, endpoint)
+  return 'lane:' .. tag .. ':' .. endpoint
+end
+
+local function carried_of(tag, endpoint)
+  return 'carried:' .. tag .. ':' .. endpoint
+end
+
+local function lane_job(endpoint)
+  return 'lane/' .. endpoint
+end
+
+local function lane_data(account)
+  return '{"account_id":"' .. account .. '","v":' .. LANE_JOB_VERSION .. '}'
+end
+
+local function delivery_job(event, endpoint)
+  return event .. '.' .. endpoint
+end
+
+--- Where a new event goes in its lane: never before the last one, whatever the time of its acceptance. Redis' clock may have
+--- been set back, or a replica with an earlier one promoted.
+local function place_of_new(order, event, accepted_at)
+  local last = redis.call('ZRANGE', order, -1, -1, 'WITHSCORES')
+  if not last[1] then return accepted_at end
+  local place, last_place = tonumber(accepted_at), tonumber(last[2])
+  if place > last_place or place == last_place and event >= last[1] then return accepted_at end
+  if redis.call('ZSCORE', order, event) then return accepted_at end
+  return string.format('%d', last_place + 1)
+end
+
+--- How many wait behind the heads of all lanes that go on.
+local function count_behind(behind_heads, change)
+  if change == 0 then return end
+  if redis.call('INCRBY', behind_heads, change) <= 0 then redis.call('DEL', behind_heads) end
+end
+
+--- What a script knows of a lane that it adds to.
+local function open_lane(base, tag, account, endpoint)
+  local fields = redis.call('HMGET', base .. lane_job(endpoint), jobFields.name, jobFields.holds)
+  return {
+    account = account,
+    endpoint = endpoint,
+    key = lane_of(tag, endpoint),
+    has_job = fields[1],
+    is_held = fields[2],
+    added = 0,
+    carries = false,
+  }
+end
+
+local function enter(lane, tag, event, place, request)
+  if redis.call('ZADD', lane.key, 'NX', place, event) == 0 then return end
+  lane.added = lane.added + 1
+  if not request then return end
+  redis.call('HSET', carried_of(tag, lane.endpoint), event, request)
+  lane.carries = true
+end
+
+--- After entries were added: its job, if there was none, and its counts.
+local function see_to_job(lane, queue, priority_of, counts, counted, behind_heads)
+  if lane.added == 0 then return end
+  local id = lane_job(lane.endpoint)
+  if not lane.has_job then
+    local priority = priority_of(lane.account, lane.endpoint, 1)
+    store_job(queue.base .. id, lane_data(lane.account), string.format('%d', time_now()), priority, '')
+    put_in_place(queue, { id }, { priority })
+    wake_workers(queue)
+    count_behind(behind_heads, lane.added - 1)
+  elseif lane.is_held then
+    count_held(counts, counted, lane.account .. '/' .. lane.endpoint, redis.call('ZCARD', lane.key))
+  else
+    count_behind(behind_heads, lane.added)
+  end
+  if lane.carries then redis.call('HSET', queue.base .. id, 'carries', '1') end
+end
+
+--- Adds deliveries to the lanes of their endpoints. One that has a job of its own, or is there, stays as it is.
+---@with jobs JobKeys
+---@with shard ShardKeys
+---@key prioritized = jobs.prioritized
+---@key counter = jobs.priorityCounter
+---@key meta = jobs.meta
+---@key active = jobs.active
+---@key marker = jobs.marker
+---@key counts = shard.heldCounts
+---@key counted = shard.countedAsHeld
+---@key behind_heads = shard.behindHeads
+---@key weights = shard.accountWeights
+---@key order_state                of the fair order
+---@param base text
+---@param tag text
+---@param accounts AccountId[]     of each delivery
+---@param endpoints EndpointId[]
+---@param events EventId[]
+---@param accepted_at digits[]
+---@param are_new boolean[]        accepted just now
+---@param requests text?[]         for which it is to be sent, if it is for one
+---@return integer                 how many were added
+function add_to_lanes(
+  prioritized,
+  counter,
+  meta,
+  active,
+  marker,
+  counts,
+  counted,
+  behind_heads,
+  weights,
+  order_state,
+  base,
+  tag,
+  accounts,
+  endpoints,
+  events,
+  accepted_at,
+  are_new,
+  requests
+)
+  local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
+  queue.marker = marker
+  local jobs, lanes, lane_at = {}, {}, {}
+  for i, event in ipairs(events) do
+    jobs[i] = base .. delivery_job(event, endpoints[i])
+  end
+  -- Mostly none of them is there.
+  local is_any_there = redis.call('EXISTS', unpack(jobs)) > 0
+  for i, event in ipairs(events) do
+    local endpoint = endpoints[i]
+    local lane = lane_at[endpoint]
+    if not lane then
+      lane = open_lane(base, tag, accounts[i], endpoint)
+      lane_at[endpoint], lanes[#lanes + 1] = lane, lane
+    end
+    if not is_any_there or redis.call('EXISTS', jobs[i]) == 0 then
+      local place = are_new[i] and place_of_new(lane.key, event, accepted_at[i]) or accepted_at[i]
+      enter(lane, tag, event, place, requests[i])
+    end
+  end
+  local priority_of, finish = fair_order(prioritized, order_state, weights)
+  local added = 0
+  for _, lane in ipairs(lanes) do
+    see_to_job(lane, queue, priority_of, counts, counted, behind_heads)
+    added = added + lane.added
+  end
+  finish()
+  return added
+end
+
+--- After some entries have gone, and its worker has let go of its job: the lane goes on at its place in the fair order, or its job is
+--- gone with the last entry.
+local function go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, endpoint, gone, was_held)
+  local id, lane = lane_job(endpoint), lane_of(tag, endpoint)
+  local key = queue.base .. id
+  local next = redis.call('ZRANGE', lane, 0, 0, 'WITHSCORES')
+  if was_held then
+    count_held(counts, counted, account .. '/' .. endpoint, 0)
+    if next[1] then count_behind(behind_heads, redis.call('ZCARD', lane) - 1) end
+  else
+    count_behind(behind_heads, next[1] and -gone or math.min(1 - gone, 0))
+  end
+  if not next[1] then
+    redis.call('DEL', key, key .. ':lock', carried_of(tag, endpoint))
+    return false
+  end
+  local priority_of, finish = fair_order(queue.prioritized, order_state, weights)
+  local priority = priority_of(account, endpoint, 1)
+  redis.call('HSET', key, 'priority', priority, 'delay', 0, jobFields.waitingSince, next[2])
+  -- What BullMQ counts is the head's.
+  redis.call(
+    'HDEL',
+    key,
+    'head',
+    jobFields.attemptsStarted,
+    jobFields.attemptsMade,
+    jobFields.stalledCount,
+    jobFields.failedReason,
+    jobFields.holds
+  )
+  redis.call('DEL', key .. ':lock')
+  put_in_place(queue, { id }, { priority })
+  finish()
+  wake_workers(queue)
+  return true
+end
+
+--- Puts a lane's job back, if it is delayed. One that has failed for good could not be read: it is as new.
+local function wake_lane(queue, delayed, failed, account, endpoint, priority_of)
+  local id = lane_job(endpoint)
+  if redis.call('ZREM', delayed, id) == 0 then
+    if redis.call('ZREM', failed, id) == 0 then return false end
+    local key = queue.base .. id
+    redis.call('HSET', key, 'data', lane_data(account))
+    redis.call('HDEL', key, 'finishedOn', 'processedOn', jobFields.failedReason, jobFields.attemptsMade)
+    redis.call('HDEL', key, jobFields.attemptsStarted, jobFields.stalledCount)
+  end
+  put_back(queue, id, priority_of(account, endpoint, 1))
+  wake_workers(queue)
+  return true
+end
+
+--- The lane goes on now if this delivery is its first one.
+---@with jobs JobKeys
+---@key delayed = jobs.delayed
+---@key failed = jobs.failed
+---@key prioritized = jobs.prioritized
+---@key counter = jobs.priorityCounter
+---@key meta = jobs.meta
+---@key active = jobs.active
+---@key marker = jobs.marker
+---@key events = jobs.events
+---@key lane
+---@key weights
+---@key order_state                of the fair order
+---@param base text
+---@param endpoint EndpointId
+---@param event EventId
+function bring_head_forward(
+  delayed,
+  failed,
+  prioritized,
+  counter,
+  meta,
+  active,
+  marker,
+  events,
+  lane,
+  weights,
+  order_state,
+  base,
+  endpoint,
+  event
+)
+  if not redis.call('ZSCORE', lane, event) then return end
+  local fields = redis.call('HMGET', base .. lane_job(endpoint), 'head', jobFields.data)
+  local head = fields[1] or redis.call('ZRANGE', lane, 0, 0)[1]
+  local account = string.match(fields[2] or '', '"account_id":"([%w_-]+)"')
+  if head ~= event or not account then return end
+  local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
+  queue.marker, queue.events = marker, events
+  local priority_of, finish = fair_order(prioritized, order_state, weights)
+  if wake_lane(queue, delayed, failed, account, endpoint, priority_of) then finish() end
+end
+
+--- Nothing is left to send of a delivery: it leaves its lane, if no worker runs it.
+---@with jobs JobKeys
+---@with shard ShardKeys
+---@key delayed = jobs.delayed
+---@key failed = jobs.failed
+---@key prioritized = jobs.prioritized
+---@key counts = shard.heldCounts
+---@key counted = shard.countedAsHeld
+---@key behind_heads = shard.behindHeads
+---@param base text
+---@param tag text
+---@param endpoint EndpointId
+---@param event EventId
+---@return boolean                 whether a worker runs it
+function drop_from_lane(delayed, failed, prioritized, counts, counted, behind_heads, base, tag, endpoint, event)
+  local id, lane = lane_job(endpoint), lane_of(tag, endpoint)
+  local key = base .. id
+  if not redis.call('ZSCORE', lane, event) then return false end
+  local is_running = redis.call('EXISTS', key .. ':lock') == 1
+  local fields = redis.call('HMGET', key, 'head', jobFields.holds, jobFields.data)
+  if is_running and (fields[1] or redis.call('ZRANGE', lane, 0, 0)[1]) == event then return true end
+  redis.call('ZREM', lane, event)
+  redis.call('HDEL', carried_of(tag, endpoint), event)
+  if fields[1] == event then redis.call('HDEL', key, 'head') end
+  local left = redis.call('ZCARD', lane)
+  if fields[2] then
+    local account = string.match(fields[3] or '', '"account_id":"([%w_-]+)"') or ''
+    count_held(counts, counted, account .. '/' .. endpoint, left)
+  elseif left > 0 then
+    count_behind(behind_heads, -1)
+  end
+  if left > 0 or is_running then return false end
+  local is_idle = redis.call('ZREM', delayed, id) + redis.call('ZREM', failed, id) + redis.call('ZREM', prioritized, id)
+  if is_idle > 0 then redis.call('DEL', key, carried_of(tag, endpoint)) end
+  return false
+end
+
+--- What a lane tells of its deliveries.
+---@key lane
+---@key job
+---@key lock
+---@reply first EventId?           whose turn it is, or comes next
+---@reply is_held boolean          the lane does not go on
+---@reply is_running boolean
+---@reply holds text?
+function lane_standing(lane, job, lock)
+  local fields = redis.call('HMGET', job, 'head', jobFields.holds)
+  local head = fields[1] and redis.call('ZSCORE', lane, fields[1]) and fields[1]
+  local is_running = redis.call('EXISTS', lock) == 1
+  return reply {
+    first = head or redis.call('ZRANGE', lane, 0, 0)[1],
+    is_held = fields[2] and not is_running,
+    is_running = is_running,
+    holds = fields[2],
+  }
+end
+
+--- Those that exist.
+---@keys jobs                      of lanes
+---@return text[]
+function find_lanes(jobs)
+  local found = {}
+  for _, job in ipairs(jobs) do
+    if redis.call('EXISTS', job) == 1 then found[#found + 1] = job end
+  end
+  return found
+end

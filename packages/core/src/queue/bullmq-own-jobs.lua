@@ -1,0 +1,85 @@
+---@const DELAYED_SCORE, PRIORITY_SCORE, jobFields ./bullmq-layout
+
+-- For scripts that change jobs of deliveries.
+
+--- Gives those of some jobs that are still the worker's, and their locks; they are not active any more.
+local function let_go(base, active, stalled, ids, tokens)
+  local locks, ours, own_locks = {}, {}, {}
+  for i = 1, #ids do
+    locks[i] = base .. ids[i] .. ':lock'
+  end
+  local holders = redis.call('MGET', unpack(locks))
+  for i = 1, #ids do
+    if holders[i] == tokens[i] then
+      ours[#ours + 1], own_locks[#own_locks + 1] = ids[i], locks[i]
+      redis.call('LREM', active, '-1', ids[i])
+    end
+  end
+  if #ours > 0 then redis.call('SREM', stalled, unpack(ours)) end
+  return ours, own_locks
+end
+
+--- Each pending delivery repeats its name, and its options. The retry policy decides when a delivery ends: BullMQ only has to be far
+--- from deciding it first. Settings that are equal for all jobs (removal, backoff) are the worker's.
+local function store_job(key, data, now, priority, accepted_at)
+  redis.call(
+    'HSET',
+    key,
+    'name',
+    'd',
+    'data',
+    data,
+    'opts',
+    '{"attempts":10000}',
+    'timestamp',
+    now,
+    'delay',
+    0,
+    'priority',
+    priority,
+    jobFields.acceptedAt,
+    accepted_at
+  )
+end
+
+--- The job tells why it is held, once for each reason, to the attempt that follows.
+local function note_hold(job, hold, previous_started_at)
+  -- Redis stores a job in another form, which takes more memory, once a field of it is longer than 64 bytes.
+  local most_bytes = 64 - #hold
+  local stored, known = unpack(redis.call('HMGET', job, jobFields.timestamp, jobFields.holds))
+  if not stored then return end
+  if not known or string.sub(known, -8) < previous_started_at then
+    redis.call('HSET', job, jobFields.holds, hold)
+  elseif string.sub(known, -9, -9) ~= string.sub(hold, 1, 1) and #known <= most_bytes then
+    redis.call('HSET', job, jobFields.holds, known .. hold)
+  end
+end
+
+--- Delayed jobs that are overdue are put back with the priority that they had: `DueDeliveries` puts them back before.
+local function put_back_overdue(base, now, wait, prioritized, counter, delayed)
+  local until_score = (tonumber(now) + 1) * DELAYED_SCORE - 1
+  for _, job in ipairs(redis.call('ZRANGEBYSCORE', delayed, 0, until_score, 'LIMIT', 0, 1000)) do
+    redis.call('ZREM', delayed, job)
+    redis.call('HSET', base .. job, 'delay', 0)
+    local priority = tonumber(redis.call('HGET', base .. job, 'priority')) or 0
+    if priority == 0 then
+      redis.call('LPUSH', wait, job)
+    else
+      local count = redis.call('INCR', counter)
+      redis.call('ZADD', prioritized, priority * PRIORITY_SCORE + count % PRIORITY_SCORE, job)
+    end
+  end
+end
+
+--- What scripts that run together know of a queue: whether its jobs may be taken, and how many wait. `stays` is a job that is not
+--- put back: it is taken again.
+local function open_queue(base, now, wait, prioritized, counter, delayed, meta)
+  local queue = once[base]
+  if queue then return queue end
+  local limits = redis.call('HMGET', meta, 'paused', 'concurrency')
+  queue = { is_paused = limits[1], most_active = tonumber(limits[2]) }
+  once[base] = queue
+  put_back_overdue(base, now, wait, prioritized, counter, delayed)
+  queue.unsorted, queue.sorted = redis.call('LLEN', wait), redis.call('ZCARD', prioritized)
+  return queue
+end

@@ -1,0 +1,197 @@
+---@include ./bullmq-own-jobs.lua
+---@include ./redis-held-counts.lua
+---@include ./bullmq-lanes.lua
+---@const jobFields ./bullmq-layout
+---@type JobKeys ./bullmq-layout
+
+-- What a worker does with a lane whose job it has.
+
+--- The next head of a lane comes at once, if no other job waits: what takes a job after that takes the lane's again. Gives whether it
+--- does so.
+local function goes_on_at_once(
+  wait,
+  delayed,
+  prioritized,
+  counter,
+  meta,
+  behind_heads,
+  base,
+  tag,
+  token,
+  endpoint,
+  event,
+  has_request,
+  now
+)
+  local queue = open_queue(base, now, wait, prioritized, counter, delayed, meta)
+  if queue.is_paused or queue.most_active or queue.unsorted > 0 or queue.sorted > 0 then return false end
+  local key, lane = base .. lane_job(endpoint), lane_of(tag, endpoint)
+  if redis.call('GET', key .. ':lock') ~= token then return false end
+  local first = redis.call('ZRANGE', lane, 0, 1, 'WITHSCORES')
+  local next = first[1] == event and 3 or 1
+  if not first[next] then return false end
+  if redis.call('ZREM', lane, event) == 0 then return false end
+  if has_request then redis.call('HDEL', carried_of(tag, endpoint), event) end
+  count_behind(behind_heads, -1)
+  -- What BullMQ counts is the head's.
+  redis.call('HSET', key, jobFields.attemptsStarted, 0, jobFields.waitingSince, first[next + 1])
+  redis.call('HDEL', key, 'head', jobFields.attemptsMade, jobFields.stalledCount, jobFields.failedReason)
+  queue.stays = lane_job(endpoint)
+  return true
+end
+
+--- The head of a lane has ended: the next one has its turn. Stops if the lane is not the worker's any more.
+---@guard
+---@with jobs JobKeys
+---@with shard ShardKeys
+---@key wait = jobs.wait
+---@key delayed = jobs.delayed
+---@key active = jobs.active
+---@key stalled = jobs.stalled
+---@key prioritized = jobs.prioritized
+---@key counter = jobs.priorityCounter
+---@key meta = jobs.meta
+---@key marker = jobs.marker
+---@key counts = shard.heldCounts
+---@key counted = shard.countedAsHeld
+---@key behind_heads = shard.behindHeads
+---@key weights = shard.accountWeights
+---@key order_state                of the fair order
+---@param base text
+---@param tag text
+---@param token text               what its job is locked with
+---@param account AccountId
+---@param endpoint EndpointId
+---@param event EventId?           absent: nothing was in it
+---@param was_held boolean         since its head came first
+---@param has_request boolean
+---@param needs_next boolean       whether what comes after it is of use only if it goes on
+---@param now digits
+---@param may_stay boolean         whether the same script takes a job after that
+function end_head(
+  wait,
+  delayed,
+  active,
+  stalled,
+  prioritized,
+  counter,
+  meta,
+  marker,
+  counts,
+  counted,
+  behind_heads,
+  weights,
+  order_state,
+  base,
+  tag,
+  token,
+  account,
+  endpoint,
+  event,
+  was_held,
+  has_request,
+  needs_next,
+  now,
+  may_stay
+)
+  local id = lane_job(endpoint)
+  local may_go_on = may_stay and event and not was_held
+  if
+    may_go_on
+    and goes_on_at_once(
+      wait,
+      delayed,
+      prioritized,
+      counter,
+      meta,
+      behind_heads,
+      base,
+      tag,
+      token,
+      endpoint,
+      event,
+      has_request,
+      now
+    )
+  then
+    return reply()
+  end
+  if #let_go(base, active, stalled, { id }, { token }) == 0 then return stop() end
+  local gone = 0
+  if event then
+    gone = redis.call('ZREM', lane_of(tag, endpoint), event)
+    if has_request then redis.call('HDEL', carried_of(tag, endpoint), event) end
+  end
+  local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
+  queue.marker = marker
+  local goes_on =
+    go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, endpoint, gone, was_held)
+  if needs_next and not goes_on then return stop() end
+  return reply()
+end
+
+--- The turn of the delivery that a worker runs begins, if it is still the first one. Gives whether it has.
+---@key lock                       of its lane's job
+---@param base text
+---@param tag text
+---@param token text               what that is locked with
+---@param endpoint EndpointId
+---@param event EventId
+---@return boolean
+function begin_head(lock, base, tag, token, endpoint, event)
+  if redis.call('GET', lock) ~= token then return false end
+  local key = base .. lane_job(endpoint)
+  if redis.call('HGET', key, 'head') == event then return true end
+  if redis.call('ZRANGE', lane_of(tag, endpoint), 0, 0)[1] ~= event then return false end
+  redis.call('HSET', key, 'head', event)
+  return true
+end
+
+--- A lane does not go on: all its deliveries count as held, for this reason.
+---@with shard ShardKeys
+---@key lock                       of its job
+---@key counts = shard.heldCounts
+---@key counted = shard.countedAsHeld
+---@key behind_heads = shard.behindHeads
+---@param base text
+---@param tag text
+---@param token text               what that is locked with
+---@param account AccountId
+---@param endpoint EndpointId
+---@param reason text
+---@param hold text                as its job tells it
+---@param previous_started_at text   when the former attempt began, as the holds tell times
+function hold_lane(
+  lock,
+  counts,
+  counted,
+  behind_heads,
+  base,
+  tag,
+  token,
+  account,
+  endpoint,
+  reason,
+  hold,
+  previous_started_at
+)
+  if redis.call('GET', lock) ~= token then return end
+  local key, size = base .. lane_job(endpoint), redis.call('ZCARD', lane_of(tag, endpoint))
+  if redis.call('HEXISTS', key, jobFields.holds) == 0 then count_behind(behind_heads, math.min(1 - size, 0)) end
+  note_hold(key, hold, previous_started_at)
+  count_held(counts, counted, account .. '/' .. endpoint, size, reason)
+end
+
+--- A lane that was held has made an attempt: what waits in it waits for the next one.
+---@with shard ShardKeys
+---@key job                        its own
+---@key lane
+---@key counts = shard.heldCounts
+---@key counted = shard.countedAsHeld
+---@key behind_heads = shard.behindHeads
+---@param address text             of its endpoint
+function reopen_lane(job, lane, counts, counted, behind_heads, address)
+  if redis.call('HDEL', job, jobFields.holds) == 0 then return end
+  count_held(counts, counted, address, 0)
+  count_behind(behind_heads, math.max(redis.call('ZCARD', lane) - 1, 0))
+end
