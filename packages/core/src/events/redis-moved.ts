@@ -77,7 +77,11 @@ export interface LapsingRow extends LapsingEvent {
   readonly logVersion: LogVersion;
   /** By which its job is found. Absent: there is no delivery. */
   readonly places:
-    | { readonly jobs: readonly string[]; readonly holds: readonly string[]; readonly batches: readonly string[] }
+    | {
+        readonly jobs: readonly string[];
+        readonly holds: readonly string[];
+        readonly batches: readonly string[];
+      }
     | undefined;
 }
 
