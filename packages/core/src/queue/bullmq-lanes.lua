@@ -367,7 +367,8 @@ function drop_from_lane(delayed, failed, prioritized, counts, counted, behind_he
   local key = base .. id
   if not redis.call('ZSCORE', lane, event) then return false end
   local is_running = redis.call('EXISTS', key .. ':lock') == 1
-  local fields = redis.call('HMGET', key, 'head', jobFields.holds, jobFields.data, jobFields.inBatches, jobFields.members)
+  local fields =
+    redis.call('HMGET', key, 'head', jobFields.holds, jobFields.data, jobFields.inBatches, jobFields.members)
   if is_running and string.find(' ' .. (fields[5] or '') .. ' ', ' ' .. event .. ' ', 1, true) then return true end
   if is_running and (fields[1] or redis.call('ZRANGE', lane, 0, 0)[1]) == event then return true end
   redis.call('ZREM', lane, event)
