@@ -149,8 +149,11 @@ end
 ---@reply logs text?[]             of each
 ---@reply texts text?[]            of each event
 ---@reply requests text?[]         for which each is to be sent
+---@reply places integer[]         of each in the lane
 function begin_heads(lock, base, tag, token, account, endpoint, most, max_bytes, reads_texts)
-  if redis.call('GET', lock) ~= token then return reply { events = {}, logs = {}, texts = {}, requests = {} } end
+  if redis.call('GET', lock) ~= token then
+    return reply { events = {}, logs = {}, texts = {}, requests = {}, places = {} }
+  end
   local key, lane = base .. lane_job(endpoint), lane_of(tag, endpoint)
   local fields, waiting = redis.call('HMGET', key, 'head', jobFields.members, 'carries'), {}
   local former = fields[1] and events_in(fields[2]) or {}
@@ -165,8 +168,12 @@ function begin_heads(lock, base, tag, token, account, endpoint, most, max_bytes,
   else
     events, texts = that_fit(redis.call('ZRANGE', lane, 0, most - 1), account, max_bytes, reads_texts)
   end
-  if #events == 0 then return reply { events = {}, logs = {}, texts = {}, requests = {} } end
+  if #events == 0 then return reply { events = {}, logs = {}, texts = {}, requests = {}, places = {} } end
   redis.call('HSET', key, 'head', events[1], jobFields.members, table.concat(events, ' '))
+  local places = redis.call('ZMSCORE', lane, unpack(events))
+  for i, place in ipairs(places) do
+    places[i] = tonumber(place)
+  end
   local requests = fields[3] and redis.call('HMGET', carried_of(tag, endpoint), unpack(events)) or {}
   return reply {
     breaker = reads_texts and redis.call('GET', keys.breaker(endpoint)),
@@ -175,6 +182,7 @@ function begin_heads(lock, base, tag, token, account, endpoint, most, max_bytes,
     logs = read_logs(events, endpoint, reads_texts),
     texts = texts,
     requests = requests,
+    places = places,
   }
 end
 
