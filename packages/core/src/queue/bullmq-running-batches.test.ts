@@ -319,6 +319,8 @@ it('is brought forward for each of its deliveries, and says whether a worker has
     events.map((event) => [event, LATER]),
   );
   expect(await queue.isRunning(second)).toBe(false);
+  const { endpointId, eventId } = second;
+  expect(await queue.findDelayed(endpointId, [uniqueEventId(), eventId])).toEqual([eventId]);
   await queue.promote(second);
   expect((await mustTake()).jobId).toBe(owned.jobId);
 });
