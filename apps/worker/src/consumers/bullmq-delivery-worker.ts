@@ -324,15 +324,19 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     return this.#runningJobs.keep({ jobId: job.id ?? '', token: run.token });
   }
 
-  /** The steps that let go of a running job, and take the next one: none if it does not run any more. */
-  stepsToEnd(job: JobRef, end: JobEnd): readonly Step[] {
+  /**
+   * The steps that let go of a running job, and take the next one: none if it does not run any more.
+   *
+   * @param isUnsent whether no record of an attempt ends it.
+   */
+  stepsToEnd(job: JobRef, end: JobEnd, isUnsent = false): readonly Step[] {
     const lane = this.#lanes.get(job);
     return this.#stepsToLetGo(job, (locked, next) => {
       const inTime = this.#inTime(end);
       if (!lane) return [this.#runningJobs.end([locked], inTime)];
       const { owned } = lane;
       const isDelayed = inTime.kind === 'delayed';
-      const steps: Step[] = [this.#endHead(lane, locked, inTime, next)];
+      const steps: Step[] = [this.#endHead(lane, locked, inTime, next, isUnsent)];
       if (owned.wasHeld && isDelayed && inTime.failure !== undefined) {
         steps.push(this.#runningLanes.reopen(owned));
       }
@@ -405,8 +409,11 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     job: LockedJob,
     end: JobEnd,
     next: 'nothing' | 'a_job' | 'this_lane',
+    isUnsent: boolean,
   ): Guard<boolean> {
-    if (end.kind === 'done') return this.#runningLanes.end(owned, endingHead(head), next);
+    if (end.kind === 'done') {
+      return this.#runningLanes.end(owned, endingHead(head), next, isUnsent && head.isInBatches);
+    }
     const endsTurn = end.failure === undefined && !head.hadBegun;
     return this.#runningJobs.end([job], end, endsTurn ? head.eventId : undefined);
   }
@@ -446,7 +453,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     end: JobEnd,
     job: Job<DeliveryJob, JobEnd>,
   ): Promise<Job<DeliveryJob, JobEnd>> {
-    const steps = this.stepsToEnd(job, end);
+    const steps = this.stepsToEnd(job, end, true);
     if (steps.length > 0) await this.atomic(steps);
     this.emit('completed', job, end, 'active');
     return this.#begin(this.#runs.get(job)?.taken) as Job<DeliveryJob, JobEnd>;

@@ -166,7 +166,7 @@ function leave_lane(
     if is_gone then gone = gone + 1 end
     if job then
       added[#added + 1], priorities[#priorities + 1] = job, priority
-      if holds then redis.call('HSET', base .. job, jobFields.holds, holds) end
+      if holds then redis.call('HSET', base .. job, jobFields.holds, holds, jobFields.attemptsStarted, 1) end
       if runs then
         local failed = { jobFields.deferredFailure, failure, jobFields.attemptsStarted, runs[1] or 1 }
         redis.call('HSET', base .. job, jobFields.attemptsMade, runs[2] or 0, unpack(failed))
@@ -176,7 +176,7 @@ function leave_lane(
   if #added > 0 then put_in_place(queue, added, priorities) end
   finish()
   wake_workers(queue)
-  go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, endpoint, gone, was_held)
+  go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, endpoint, gone, was_held, holds)
   return true
 end
 

@@ -218,13 +218,29 @@ function add_to_lanes(
 end
 
 --- After some entries have gone, and its worker has let go of its job: the lane goes on at its place in the fair order, or its job is
---- gone with the last entry.
-local function go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, endpoint, gone, was_held)
+--- gone with the last entry. If nothing was sent, those that need not wait for each other stay held until they run.
+local function go_on(
+  queue,
+  tag,
+  order_state,
+  weights,
+  counts,
+  counted,
+  behind_heads,
+  account,
+  endpoint,
+  gone,
+  was_held,
+  stays_held
+)
   local id, lane = lane_job(endpoint), lane_of(tag, endpoint)
   local key = queue.base .. id
   local next = redis.call('ZRANGE', lane, 0, 0, 'WITHSCORES')
   local is_in_batches = redis.call('HEXISTS', key, jobFields.inBatches) == 1
-  if was_held then
+  stays_held = stays_held and next[1] and redis.call('HEXISTS', key, jobFields.holds) == 1
+  if stays_held then
+    count_lane_held(counts, counted, tag, account, endpoint)
+  elseif was_held then
     count_held(counts, counted, account .. '/' .. endpoint, held_beside(tag, endpoint))
     if next[1] then count_behind(behind_heads, redis.call('ZCARD', lane) - 1, is_in_batches) end
   else
@@ -246,10 +262,15 @@ local function go_on(queue, tag, order_state, weights, counts, counted, behind_h
     jobFields.attemptsMade,
     jobFields.stalledCount,
     jobFields.failedReason,
-    jobFields.holds,
     jobFields.members,
     jobFields.fullAt
   )
+  -- Its holds are read only if it ran before.
+  if stays_held then
+    redis.call('HSET', key, jobFields.attemptsStarted, 1)
+  else
+    redis.call('HDEL', key, jobFields.holds)
+  end
   redis.call('DEL', key .. ':lock')
   put_in_place(queue, { id }, { priority })
   finish()
@@ -278,7 +299,7 @@ local function add_own_jobs(queue, tag, order_state, weights, account, endpoint,
     if redis.call('EXISTS', queue.base .. id) == 0 and not redis.call('ZSCORE', lane_of(tag, endpoint), event) then
       local priority = priority_of(account, endpoint, 1)
       store_job(queue.base .. id, own_data(account, requests[i]), now, priority, '')
-      if holds then redis.call('HSET', queue.base .. id, jobFields.holds, holds) end
+      if holds then redis.call('HSET', queue.base .. id, jobFields.holds, holds, jobFields.attemptsStarted, 1) end
       if failure then
         redis.call('HSET', queue.base .. id, jobFields.deferredFailure, failure, jobFields.attemptsStarted, 1)
       end

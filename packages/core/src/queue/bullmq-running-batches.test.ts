@@ -309,6 +309,59 @@ it('shows what waits in it as waiting, and all of a lane that is held and of a b
   expect((await mustTake()).batch?.map(({ eventId }) => eventId)).toEqual([first, second]);
 });
 
+describe('of a lane that was held, what is left', () => {
+  async function arrangeHeld() {
+    const arranged = await arrange(3);
+    const { client, lanes, laneOf, mustTake, comeDue } = arranged;
+    const lane = await mustTake();
+    await lanes.hold(laneOf(lane), { reason: 'disabled', since: NOW + 50 });
+    const jobs = new RunningJobs(client, shard, LOCK_MS);
+    await createAtomic(client)([jobs.end([lane], { kind: 'delayed', delayMs: 60_000 })]);
+    await comeDue(lane.jobId);
+    return { ...arranged, again: await mustTake() };
+  }
+
+  it('stays held after the first one has ended unsent, until it runs', async () => {
+    const { client, lanes, laneOf, again, mustTake, form, ...arranged } = await arrangeHeld();
+    const { held, counts, events, endpointId, waiting } = arranged;
+    const [first, second, third] = events as [EventId, EventId, EventId];
+    await createAtomic(client)([
+      lanes.end(laneOf(again), { eventId: first, hasRequest: false }, 'nothing', true),
+    ]);
+    expect([...(await held.findHeld(endpointId, events))].toSorted()).toEqual([second, third].toSorted());
+    expect(await held.findHeldAt(arranged.address, NOW + 50, 10)).toEqual([second, third]);
+    expect(await counts.read()).toMatchObject({ disabled: 2 });
+    const next = await mustTake();
+    expect(next).toMatchObject({ head: { eventId: second }, holds: again.holds });
+    await form(next, 1);
+    expect([...(await held.findHeld(endpointId, events))]).toEqual([]);
+    expect(await counts.read()).toMatchObject({ disabled: 0 });
+    expect(await waiting()).toBe(1);
+  });
+
+  it('tells so by jobs of its own, and in the lane until it has these', async () => {
+    const { client, lanes, laneOf, again, mustTake, events, counts } = await arrangeHeld();
+    await lanes.leave(laneOf(again), [events[0] as EventId])(client);
+    expect(await counts.read()).toMatchObject({ disabled: 2 });
+    expect((await mustTake()).holds).toBe(again.holds);
+    const lane = await mustTake();
+    expect(lane.holds).toBe(again.holds);
+    await lanes.leave(laneOf(lane), events.slice(1))(client);
+    expect([(await mustTake()).holds, (await mustTake()).holds]).toEqual([again.holds, again.holds]);
+    expect(await counts.read()).toMatchObject({ disabled: 0 });
+  });
+
+  it('tells so by jobs of its own after it was in a batch', async () => {
+    const { again, mustTake, form, end, events } = await arrangeHeld();
+    const { owned } = await form(again);
+    await end(
+      owned,
+      events.map((event) => [event, ALONE]),
+    );
+    expect((await mustTake()).holds).toBe(again.holds);
+  });
+});
+
 it('is brought forward for each of its deliveries, and says whether a worker has it', async () => {
   const { queue, entry, mustTake, form, end, events } = await arrange(2);
   const second = entry(events[1] as EventId);

@@ -71,6 +71,7 @@ end
 ---@param endpoint EndpointId
 ---@param event EventId?           absent: nothing was in it
 ---@param was_held boolean         since its head came first
+---@param stays_held boolean       with what is left: nothing was sent
 ---@param has_request boolean
 ---@param needs_next boolean       whether what comes after it is of use only if it goes on
 ---@param now digits
@@ -96,6 +97,7 @@ function end_head(
   endpoint,
   event,
   was_held,
+  stays_held,
   has_request,
   needs_next,
   now,
@@ -131,8 +133,20 @@ function end_head(
   end
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
   queue.marker = marker
-  local goes_on =
-    go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, endpoint, gone, was_held)
+  local goes_on = go_on(
+    queue,
+    tag,
+    order_state,
+    weights,
+    counts,
+    counted,
+    behind_heads,
+    account,
+    endpoint,
+    gone,
+    was_held,
+    stays_held
+  )
   if needs_next and not goes_on then return stop() end
   return reply()
 end

@@ -70,14 +70,17 @@ export class RunningLanes {
    *
    * @param head absent: the lane was empty.
    * @param next what comes after it: nothing, a step that takes a job, or one that is of use only if the lane goes on.
+   * @param staysHeld whether what is left is still held, if it was: nothing was sent, and none need wait for another one.
    */
   end(
     lane: OwnedLane,
     head: { readonly eventId: EventId; readonly hasRequest: boolean } | undefined,
     next: 'nothing' | 'a_job' | 'this_lane',
+    staysHeld = false,
   ): Guard<boolean> {
     return endHead({
       ...this.#of(lane),
+      staysHeld: staysHeld && lane.wasHeld,
       event: head?.eventId,
       hasRequest: head?.hasRequest ?? false,
       needsNext: next === 'this_lane',
