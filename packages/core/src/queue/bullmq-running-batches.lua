@@ -150,8 +150,11 @@ end
 ---@reply logs text?[]             of each
 ---@reply texts text?[]            of each event
 ---@reply requests text?[]         for which each is to be sent
+---@reply places integer[]         of each in the lane
 function begin_heads(lock, behind_heads, base, tag, token, account, endpoint, most, max_bytes, reads_texts)
-  if redis.call('GET', lock) ~= token then return reply { events = {}, logs = {}, texts = {}, requests = {} } end
+  if redis.call('GET', lock) ~= token then
+    return reply { events = {}, logs = {}, texts = {}, requests = {}, places = {} }
+  end
   local key, lane = base .. lane_job(endpoint), lane_of(tag, endpoint)
   local fields, waiting = redis.call('HMGET', key, 'head', jobFields.members, 'carries'), {}
   local former = fields[1] and events_in(fields[2]) or {}
@@ -166,9 +169,13 @@ function begin_heads(lock, behind_heads, base, tag, token, account, endpoint, mo
   else
     events, texts = that_fit(redis.call('ZRANGE', lane, 0, most - 1), account, max_bytes, reads_texts)
   end
-  if #events == 0 then return reply { events = {}, logs = {}, texts = {}, requests = {} } end
+  if #events == 0 then return reply { events = {}, logs = {}, texts = {}, requests = {}, places = {} } end
   set_in_batches(key, lane, behind_heads, false)
   redis.call('HSET', key, 'head', events[1], jobFields.members, table.concat(events, ' '))
+  local places = redis.call('ZMSCORE', lane, unpack(events))
+  for i, place in ipairs(places) do
+    places[i] = tonumber(place)
+  end
   local requests = fields[3] and redis.call('HMGET', carried_of(tag, endpoint), unpack(events)) or {}
   return reply {
     breaker = reads_texts and redis.call('GET', keys.breaker(endpoint)),
@@ -177,6 +184,7 @@ function begin_heads(lock, behind_heads, base, tag, token, account, endpoint, mo
     logs = read_logs(events, endpoint, reads_texts),
     texts = texts,
     requests = requests,
+    places = places,
   }
 end
 

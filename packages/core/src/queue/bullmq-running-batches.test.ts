@@ -402,7 +402,10 @@ describe('in strict order, deliveries of one request', () => {
     const lane = await mustTake();
     const bounds = { most: 3, maxBytes: 1_000_000 };
     const of = async (job: TakenJob) =>
-      (await batches.beginHeads(laneOf(job), bounds)(client)).map(({ eventId }) => eventId);
+      (await batches.beginHeads(laneOf(job), bounds)(client)).map(({ eventId, place }) => {
+        expect(place).toBe(NOW + events.indexOf(eventId));
+        return eventId;
+      });
     expect(await of(lane)).toEqual(events.slice(0, 3));
     const [first, second, third, fourth] = events as [EventId, EventId, EventId, EventId];
     const left = { events: [second, third], delayMs: 60_000, failure: 'rejected_in_batch' };
