@@ -30,8 +30,8 @@ import { DUE_GRACE_MS, type DueDeliveries } from '@hookferry/core/queue/bullmq-d
 import type {
   BatchBounds,
   BatchMember,
-  FormedMember,
   OwnedBatch,
+  PlacedMember,
   RunningBatches,
 } from '@hookferry/core/queue/bullmq-running-batches';
 import type {
@@ -215,11 +215,10 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     const waitsBehind = head.hasWaited && !head.isInBatches;
     // Since it came, behind others; then, as long as the lane did not go on.
     const behind = waitsBehind ? [{ reason: 'ordering', since: place } as const] : [];
-    const holds = run.holds ?? [];
     return {
       ...run,
       hasWaited: run.hasWaited || waitsBehind,
-      holds: head.isInBatches ? holdsSince(holds, place) : [...behind, ...holds],
+      holds: [...behind, ...holdsSince(run.holds ?? [], place)],
       lane: {
         turn,
         place,
@@ -227,7 +226,11 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
         wasHeld: lane.wasHeld,
         hadBegun,
         size,
-        begin: () => this.#runningLanes.begin(lane, eventId),
+        begin: async () => {
+          const hasBegun = await this.#runningLanes.begin(lane, eventId);
+          if (hasBegun) this.#goesInOrder(job);
+          return hasBegun;
+        },
         hold: async (hold, previousStartedAt, fullAt) => {
           const isHeld = await this.#runningLanes.hold(lane, hold, previousStartedAt, fullAt);
           if (isHeld && fullAt !== undefined) this.#waitingForMore.add(job);
@@ -258,7 +261,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
    *
    * @returns none: the lane is not this worker's any more.
    */
-  async formBatch(job: Job<DeliveryJob, JobEnd>, bounds: BatchBounds): Promise<readonly FormedMember[]> {
+  async formBatch(job: Job<DeliveryJob, JobEnd>, bounds: BatchBounds): Promise<readonly PlacedMember[]> {
     const lane = this.#lanes.get(job);
     const run = this.#runs.get(job);
     if (!lane || !run || run.hasEnded) return [];
@@ -279,11 +282,18 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   }
 
   /** Give the first deliveries of a lane in strict order: they go together until they have ended. */
-  async beginHeads(job: JobRef, bounds: BatchBounds): Promise<readonly BatchMember[]> {
+  async beginHeads(job: JobRef, bounds: BatchBounds): Promise<readonly PlacedMember[]> {
     const lane = this.#lanes.get(job);
     if (!lane) return [];
     const [members] = await this.atomic([this.#runningBatches.beginHeads(lane.owned, bounds)]);
+    this.#goesInOrder(job);
     return members;
+  }
+
+  // Its deliveries wait for each other, whatever they did when it was taken.
+  #goesInOrder(job: JobRef): void {
+    const lane = this.#lanes.get(job);
+    if (lane) this.#lanes.set(job, { ...lane, head: { ...lane.head, isInBatches: false } });
   }
 
   /** Let go of a lane's job by a step that does so. */

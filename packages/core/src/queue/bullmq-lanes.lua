@@ -57,6 +57,16 @@ local function count_behind(behind_heads, change, is_in_batches)
   if redis.call('INCRBY', counter, change) <= 0 then redis.call('DEL', counter) end
 end
 
+--- From now on the deliveries of a lane have to wait for each other, or need not: those behind the first one count so.
+local function set_in_batches(key, lane, behind_heads, is_in_batches)
+  local is_other = is_in_batches and redis.call('HSET', key, jobFields.inBatches, '1')
+    or redis.call('HDEL', key, jobFields.inBatches)
+  if is_other == 0 or redis.call('HEXISTS', key, jobFields.holds) == 1 then return end
+  local behind = math.max(redis.call('ZCARD', lane) - 1, 0)
+  count_behind(behind_heads, -behind, not is_in_batches)
+  count_behind(behind_heads, behind, is_in_batches)
+end
+
 --- How many of an endpoint's deliveries are held with jobs of their own, or in batches.
 local function held_beside(tag, endpoint)
   return redis.call('ZCARD', 'held:' .. tag .. ':' .. endpoint)
