@@ -213,8 +213,10 @@ describePostgres('with INTAKE=durable, a Cluster of which one node has lost its 
     while ((await nodeOf(keys.event(accountId, event.id))) === (await nodeOf('{bull}')));
     await take({
       id: event.id,
+      name: type,
+      timestamp: deliverAt,
       data: { account_id: accountId, id: event.id, due_at: deliverAt, v: SCHEDULED_JOB_VERSION },
-    } as EventJob);
+    });
     expect(await findSendable([event])).toBe(WEBHOOKS);
     await loseNodeOf('{bull}');
     await register();

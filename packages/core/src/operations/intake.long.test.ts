@@ -15,7 +15,7 @@ import { nameRedisError } from '../platform/redis-errors';
 import { Intake, type IntakeTable } from '../publish/intake';
 import { type PublishedEvent, Publishing } from '../publish/publishing';
 import { ScheduledEvents } from '../publish/scheduled-events';
-import { type EventJob, SCHEDULED_JOB_VERSION } from '../queue/bullmq-event-queue';
+import { SCHEDULED_JOB_VERSION } from '../queue/bullmq-event-queue';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildMovedDelivery, buildMovedEvent } from '../testing/build-moved-event';
 import { createClosables } from '../testing/closables';
@@ -396,8 +396,10 @@ describePostgres('events that PostgreSQL keeps before they are accepted', () => 
       const take = async () =>
         await by.take({
           id: event.id,
+          name: type,
+          timestamp: NOW,
           data: { account_id: event.accountId, id: event.id, due_at: deliverAt, v: SCHEDULED_JOB_VERSION },
-        } as EventJob);
+        });
       return { ...scene, event, first, second, loseAndSweep, receivers, take };
     }
 
