@@ -101,7 +101,8 @@ const COUNT_OWED = `SELECT count(*)::integer AS count FROM webhook_intake WHERE 
 // By the start of its head. It takes its place in time when it is due: a new time may have been set, and the history tells it.
 const IS_SCHEDULED = `substr(i.event, 1, 9) = '{"state":'`;
 const MOVED = `webhook_events AS e WHERE e.account_id = i.account_id AND e.event_id = i.event_id`;
-const TIMES = `(SELECT i.accepted_at UNION SELECT e.accepted_at FROM ${MOVED} AND ${IS_SCHEDULED})`;
+// Other events have one time: nothing is looked up for them.
+const TIMES = `unnest(i.accepted_at || CASE WHEN ${IS_SCHEDULED} THEN ARRAY(SELECT e.accepted_at FROM ${MOVED}) END)`;
 
 // Each retention has tables of its own: with it, a look is one into one table.
 const HAS_ENDED = `EXISTS (
