@@ -13,7 +13,7 @@
 -- time of acceptance, and one job for all of them: it runs the first one, the head. There is such a job as long as there are entries.
 --
 -- The job's hash has beside BullMQ's own fields: `head`, the event whose turn has begun; `members`, those that go together with it in
--- strict order; `since`, once an entry has waited behind another one; `held`, as any job, while the lane does not go on; `full`, if it
+-- strict order; `since`, since when the next one waits, and `behind`, both once an entry has waited behind another one; `held`, as any job, while the lane does not go on; `full`, if it
 -- goes on as soon as so many are in it; `carries`, if some of its entries have a request; `batches`, if they need not wait for each
 -- other.
 --
@@ -246,7 +246,8 @@ local function go_on(queue, tag, order_state, weights, counts, counted, behind_h
   end
   local priority_of, finish = fair_order(queue.prioritized, order_state, weights)
   local priority = priority_of(account, endpoint, 1)
-  redis.call('HSET', key, 'priority', priority, 'delay', 0, jobFields.waitingSince, next[2])
+  local waits = { jobFields.waitingSince, next[2], jobFields.hasWaited, '1' }
+  redis.call('HSET', key, 'priority', priority, 'delay', 0, unpack(waits))
   -- What BullMQ counts is the head's.
   redis.call(
     'HDEL',

@@ -321,6 +321,7 @@ it('shows what waits in it as waiting, and all of a lane that is held and of a b
   const { held, counts, lanes, laneOf, mustTake, form, end, events, endpointId, address } = await arrange(4);
   const [first, second] = events as [EventId, EventId];
   expect([...(await held.findHeld(endpointId, events))]).toEqual([]);
+  expect(await held.count(endpointId)).toBe(0);
   expect((await counts.read()).ordering).toBe(0);
   const { owned, events: batch } = await form(await mustTake(), 2);
   const lane = await mustTake();

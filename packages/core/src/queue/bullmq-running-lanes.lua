@@ -33,7 +33,8 @@ local function goes_on_at_once(
   if has_request then redis.call('HDEL', carried_of(tag, endpoint), event) end
   count_behind(behind_heads, -1, redis.call('HEXISTS', key, jobFields.inBatches) == 1)
   -- What BullMQ counts is the head's.
-  redis.call('HSET', key, jobFields.attemptsStarted, 0, jobFields.waitingSince, first[next + 1])
+  local waits = { jobFields.waitingSince, first[next + 1], jobFields.hasWaited, '1' }
+  redis.call('HSET', key, jobFields.attemptsStarted, 0, unpack(waits))
   redis.call(
     'HDEL',
     key,
