@@ -112,12 +112,15 @@ local function let_event_lapse(
   local is_released = endpoint and redis.call('ZREM', receivers, endpoint) == 1
   if is_released and status then redis.call('HINCRBY', moved, status, 1) end
   local is_needed = redis.call('EXISTS', receivers) == 1
-  if is_needed or (is_payload_erased(event_key) or false) ~= is_erased then
+  local is_erased_now = is_payload_erased(event_key)
+  if is_needed or (is_erased_now or false) ~= is_erased then
+    -- An event of this id had lapsed, and was stored again before its counts were gone.
+    if is_needed and redis.call('HDEL', moved, 'lapsing') == 1 then redis.call('PEXPIRE', event_key, kept_ms) end
     if is_released then redis.call('PEXPIRE', moved, kept_ms) end
     return is_needed and 'needed' or 'later', 0
   end
-  -- A number: all of them are added up.
-  redis.call('HSET', moved, 'lapsing', 0)
+  -- A number: all of them are added up. Without an event the mark would be one of an event that is stored later.
+  if is_erased_now ~= nil then redis.call('HSET', moved, 'lapsing', 0) end
   redis.call('PEXPIRE', moved, lapse_ms + COUNTS_LONGER_MS)
   for _, key in ipairs { event_key, claim, scheduled_for } do
     redis.call('PEXPIRE', key, lapse_ms)
