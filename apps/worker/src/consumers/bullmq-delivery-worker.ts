@@ -226,7 +226,11 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
         wasHeld: lane.wasHeld,
         hadBegun,
         size,
-        begin: () => this.#runningLanes.begin(lane, eventId),
+        begin: async () => {
+          const hasBegun = await this.#runningLanes.begin(lane, eventId);
+          if (hasBegun) this.#goesInOrder(job);
+          return hasBegun;
+        },
         hold: async (hold, previousStartedAt, fullAt) => {
           const isHeld = await this.#runningLanes.hold(lane, hold, previousStartedAt, fullAt);
           if (isHeld && fullAt !== undefined) this.#waitingForMore.add(job);
@@ -282,7 +286,14 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     const lane = this.#lanes.get(job);
     if (!lane) return [];
     const [members] = await this.atomic([this.#runningBatches.beginHeads(lane.owned, bounds)]);
+    this.#goesInOrder(job);
     return members;
+  }
+
+  // Its deliveries wait for each other, whatever they did when it was taken.
+  #goesInOrder(job: JobRef): void {
+    const lane = this.#lanes.get(job);
+    if (lane) this.#lanes.set(job, { ...lane, head: { ...lane.head, isInBatches: false } });
   }
 
   /** Let go of a lane's job by a step that does so. */

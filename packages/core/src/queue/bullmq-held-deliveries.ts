@@ -29,6 +29,7 @@ import { standingOfLane } from './bullmq-delivery-queue';
 import {
   askForWakeUp,
   claimDueWakeUps,
+  countAllHeld,
   enterHeld,
   forgetHeld,
   releaseHeld,
@@ -228,8 +229,17 @@ export class HeldDeliveries {
     }
   }
 
+  /** As `findHeld` finds them; a lane that is held is so until it goes on. */
   async count(endpointId: EndpointId): Promise<number> {
-    const counts = await Promise.all(this.#listsOf(endpointId).map((key) => this.redis.zcard(key)));
+    const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
+    const counts = await Promise.all(
+      shards.map(({ jobs, keys }) => {
+        const laneJob = jobs.job(laneJobIdOf(endpointId));
+        return countAllHeld({ held: keys.held(endpointId), lane: keys.lane(endpointId), laneJob })(
+          this.redis,
+        );
+      }),
+    );
     return counts.reduce((sum, count) => sum + count, 0);
   }
 

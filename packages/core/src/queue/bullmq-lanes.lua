@@ -13,7 +13,7 @@
 -- time of acceptance, and one job for all of them: it runs the first one, the head. There is such a job as long as there are entries.
 --
 -- The job's hash has beside BullMQ's own fields: `head`, the event whose turn has begun; `members`, those that go together with it in
--- strict order; `since`, once an entry has waited behind another one; `held`, as any job, while the lane does not go on; `full`, if it
+-- strict order; `since`, since when the next one waits, and `behind`, both once an entry has waited behind another one; `held`, as any job, while the lane does not go on; `full`, if it
 -- goes on as soon as so many are in it; `carries`, if some of its entries have a request; `batches`, if they need not wait for each
 -- other.
 --
@@ -55,6 +55,16 @@ local function count_behind(behind_heads, change, is_in_batches)
   if change == 0 then return end
   local counter = is_in_batches and behind_heads .. ':batched' or behind_heads
   if redis.call('INCRBY', counter, change) <= 0 then redis.call('DEL', counter) end
+end
+
+--- From now on the deliveries of a lane have to wait for each other, or need not: those behind the first one count so.
+local function set_in_batches(key, lane, behind_heads, is_in_batches)
+  local is_other = is_in_batches and redis.call('HSET', key, jobFields.inBatches, '1')
+    or redis.call('HDEL', key, jobFields.inBatches)
+  if is_other == 0 or redis.call('HEXISTS', key, jobFields.holds) == 1 then return end
+  local behind = math.max(redis.call('ZCARD', lane) - 1, 0)
+  count_behind(behind_heads, -behind, not is_in_batches)
+  count_behind(behind_heads, behind, is_in_batches)
 end
 
 --- How many of an endpoint's deliveries are held with jobs of their own, or in batches.
@@ -252,7 +262,8 @@ local function go_on(
   end
   local priority_of, finish = fair_order(queue.prioritized, order_state, weights)
   local priority = priority_of(account, endpoint, 1)
-  redis.call('HSET', key, 'priority', priority, 'delay', 0, jobFields.waitingSince, next[2])
+  local waits = { jobFields.waitingSince, next[2], jobFields.hasWaited, '1' }
+  redis.call('HSET', key, 'priority', priority, 'delay', 0, unpack(waits))
   -- What BullMQ counts is the head's.
   redis.call(
     'HDEL',

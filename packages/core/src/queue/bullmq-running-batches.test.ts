@@ -141,6 +141,40 @@ it('makes the first deliveries of a lane one job, and the lane goes on with the 
   expect([await left(), await waiting()]).toEqual([0, 0]);
 });
 
+it('counts what waits in a lane as its webhook has it now: in order, or in batches', async () => {
+  const { queue, entry, mustTake, take, form, laneOf, lanes, batches, counts, waiting, left, end, client } =
+    await arrange(0);
+  const events = Array.from({ length: 5 }, uniqueEventId) as [EventId, ...EventId[]];
+  const added = events.map((eventId, i) => entry(eventId, { acceptedAt: NOW + i, isInBatches: false }));
+  await queue.addAll(added);
+  const ordering = async () => (await counts.read()).ordering ?? 0;
+  expect([await ordering(), await waiting()]).toEqual([4, 5]);
+  const { owned } = await form(await mustTake(), 1);
+  expect([await ordering(), await waiting()]).toEqual([0, 4]);
+  await end(owned, [[events[0], DONE]]);
+
+  const head = await mustTake();
+  const second = head.head?.eventId as EventId;
+  expect(await lanes.begin(laneOf(head), second)).toBe(true);
+  expect([await ordering(), await waiting()]).toEqual([3, 3]);
+  await createAtomic(client)([lanes.end(laneOf(head), { eventId: second, hasRequest: false }, 'nothing')]);
+  expect([await ordering(), await waiting()]).toEqual([2, 3]);
+
+  const again = await form(await mustTake(), 1);
+  await end(again.owned, [[again.events[0] as EventId, DONE]]);
+  expect([await ordering(), await waiting()]).toEqual([0, 2]);
+  const last = await mustTake();
+  const heads = await batches.beginHeads(laneOf(last), { most: 2, maxBytes: 1_000 })(client);
+  expect([await ordering(), await waiting()]).toEqual([1, 1]);
+  await batches.endHeads(
+    laneOf(last),
+    heads.map(({ eventId }) => eventId),
+    { events: [], delayMs: 0 },
+  )(client);
+  expect(await take()).toBeUndefined();
+  expect([await left(), await client.exists(shardKeys.behindHeads)]).toEqual([0, 0]);
+});
+
 it('gives what the attempts need, of each and of their endpoint', async () => {
   const { mustTake, form, events, accountId, endpointId, client } = await arrange(2);
   const [first, second] = events as [EventId, EventId];
@@ -287,6 +321,7 @@ it('shows what waits in it as waiting, and all of a lane that is held and of a b
   const { held, counts, lanes, laneOf, mustTake, form, end, events, endpointId, address } = await arrange(4);
   const [first, second] = events as [EventId, EventId];
   expect([...(await held.findHeld(endpointId, events))]).toEqual([]);
+  expect(await held.count(endpointId)).toBe(0);
   expect((await counts.read()).ordering).toBe(0);
   const { owned, events: batch } = await form(await mustTake(), 2);
   const lane = await mustTake();
@@ -439,6 +474,17 @@ describe('in strict order, deliveries of one request', () => {
     await batches.endHeads(laneOf(again), [second, third], { events: [], delayMs: 0 })(client);
     expect((await of(await mustTake())).slice(1)).toEqual([fourth]);
   });
+});
+
+it('counts as held what a run in strict order has left, if that run found the hold', async () => {
+  const { batches, lanes, mustTake, laneOf, events, client, address } = await arrange(3);
+  const [first, second, third] = events as [EventId, EventId, EventId];
+  const lane = await mustTake();
+  await batches.beginHeads(laneOf(lane), { most: 3, maxBytes: 1_000 })(client);
+  await lanes.hold(laneOf(lane), { reason: 'busy', since: NOW });
+  await batches.endHeads(laneOf(lane), [first], { events: [second, third], delayMs: 60_000 })(client);
+  expect(await client.hget(shardKeys.countedAsHeld, encodeAddress(address))).toBe('busy 2');
+  expect(await client.exists(shardKeys.behindHeads, shardKeys.behindInBatches)).toBe(0);
 });
 
 it('counts for its endpoint as a lane does', async () => {

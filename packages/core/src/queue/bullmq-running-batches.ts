@@ -153,9 +153,9 @@ export class RunningBatches {
     },
   ): Guard<boolean> {
     const { events, delayMs: delay, failure } = left;
-    const { token, wasHeld } = lane;
+    const { token } = lane;
     const dueAt = this.clock() + delay;
-    return endHeads({ ...this.#of(lane), token, wasHeld, ended, left: events, dueAt, delay, failure });
+    return endHeads({ ...this.#of(lane), token, ended, left: events, dueAt, delay, failure });
   }
 
   /** Let go of a batch's job. @param ends of all its deliveries. */

@@ -46,7 +46,7 @@ local LANE_FIELDS = {
   'delay',
   'priority',
   'head',
-  jobFields.waitingSince,
+  jobFields.hasWaited,
   'carries',
   jobFields.inBatches,
 }
@@ -111,7 +111,7 @@ end
 
 --- Whose turn it is in a lane. One whose turn has begun keeps it. Another one has to be the oldest: of the events that are still to
 --- be fanned out, and of the deliveries in order that have jobs of their own, from before they had lanes.
-local function turn_in(jobs_of_events, tag, account, endpoint, began, since, carries, is_in_batches, looks)
+local function turn_in(jobs_of_events, tag, account, endpoint, began, has_waited, carries, is_in_batches, looks)
   local lane = lane_of(tag, endpoint)
   local place = began and redis.call('ZSCORE', lane, began)
   local event, turn, former = place and began, 'first', nil
@@ -139,7 +139,7 @@ local function turn_in(jobs_of_events, tag, account, endpoint, began, since, car
     -- Not known where it was not looked for.
     is_beside_jobs = not former or former[1] ~= nil,
     had_begun = event and event == began,
-    has_waited = since and true,
+    has_waited = has_waited and true,
     is_in_batches = is_in_batches and true,
     request = event and carries and redis.call('HGET', carried_of(tag, endpoint), event),
   },

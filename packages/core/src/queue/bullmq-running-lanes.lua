@@ -33,7 +33,8 @@ local function goes_on_at_once(
   if has_request then redis.call('HDEL', carried_of(tag, endpoint), event) end
   count_behind(behind_heads, -1, redis.call('HEXISTS', key, jobFields.inBatches) == 1)
   -- What BullMQ counts is the head's.
-  redis.call('HSET', key, jobFields.attemptsStarted, 0, jobFields.waitingSince, first[next + 1])
+  local waits = { jobFields.waitingSince, first[next + 1], jobFields.hasWaited, '1' }
+  redis.call('HSET', key, jobFields.attemptsStarted, 0, unpack(waits))
   redis.call(
     'HDEL',
     key,
@@ -153,17 +154,20 @@ end
 
 --- The turn of the delivery that a worker runs begins, if it is still the first one. Gives whether it has.
 ---@key lock                       of its lane's job
+---@key behind_heads
 ---@param base text
 ---@param tag text
 ---@param token text               what that is locked with
 ---@param endpoint EndpointId
 ---@param event EventId
 ---@return boolean
-function begin_head(lock, base, tag, token, endpoint, event)
+function begin_head(lock, behind_heads, base, tag, token, endpoint, event)
   if redis.call('GET', lock) ~= token then return false end
   local key = base .. lane_job(endpoint)
   if redis.call('HGET', key, 'head') == event then return true end
-  if redis.call('ZRANGE', lane_of(tag, endpoint), 0, 0)[1] ~= event then return false end
+  local lane = lane_of(tag, endpoint)
+  if redis.call('ZRANGE', lane, 0, 0)[1] ~= event then return false end
+  set_in_batches(key, lane, behind_heads, false)
   redis.call('HSET', key, 'head', event)
   return true
 end

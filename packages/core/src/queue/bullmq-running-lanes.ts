@@ -106,6 +106,7 @@ export class RunningLanes {
   async begin({ endpointId, token }: OwnedLane, event: EventId): Promise<boolean> {
     return await beginHead({
       lock: this.#jobs.lock(laneJobIdOf(endpointId)),
+      behindHeads: this.#shard.behindHeads,
       base: this.#jobs.base,
       tag: this.#shard.tag,
       token,
