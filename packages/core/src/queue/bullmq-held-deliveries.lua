@@ -46,12 +46,12 @@ end
 --- if they have to.
 ---@key held
 ---@key lane
----@key lane_job
+---@key job                      of the lane
 ---@return integer
-function count_all_held(held, lane, lane_job)
+function count_all_held(held, lane, job)
   local left, size = redis.call('ZCARD', held), redis.call('ZCARD', lane)
   if size == 0 then return left end
-  local fields = redis.call('HMGET', lane_job, jobFields.holds, jobFields.inBatches)
+  local fields = redis.call('HMGET', job, jobFields.holds, jobFields.inBatches)
   if fields[1] then return left + size end
   return fields[2] and left or left + size - 1
 end

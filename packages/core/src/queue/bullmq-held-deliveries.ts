@@ -234,10 +234,8 @@ export class HeldDeliveries {
     const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
     const counts = await Promise.all(
       shards.map(({ jobs, keys }) => {
-        const laneJob = jobs.job(laneJobIdOf(endpointId));
-        return countAllHeld({ held: keys.held(endpointId), lane: keys.lane(endpointId), laneJob })(
-          this.redis,
-        );
+        const job = jobs.job(laneJobIdOf(endpointId));
+        return countAllHeld({ held: keys.held(endpointId), lane: keys.lane(endpointId), job })(this.redis);
       }),
     );
     return counts.reduce((sum, count) => sum + count, 0);
