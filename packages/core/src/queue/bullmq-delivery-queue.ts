@@ -31,7 +31,7 @@ import {
 import { createJobKeys, type JobKeys, jobFields } from './bullmq-layout';
 import { OnDemandQueue } from './bullmq-on-demand-queue';
 import { dropFromBatch } from './bullmq-running-batches.script';
-import type { MovingEntry } from './bullmq-running-lanes';
+import type { LaneEntry, MovingEntry } from './bullmq-running-lanes';
 import { byShard, PerShard } from './per-shard';
 
 export interface RequestedDelivery extends NewDelivery {
@@ -124,10 +124,20 @@ export class DeliveryQueue {
     await addEntries(homeShard, added)(this.redis);
   }
 
-  /** Whether an endpoint's lane is not empty in one of these shards. */
-  async hasLaneIn(shards: readonly QueueShard[], endpointId: EndpointId): Promise<boolean> {
-    const lanes = this.#shards.inEach(shards).map(({ shard }) => this.redis.exists(shard.lane(endpointId)));
-    return (await Promise.all(lanes)).includes(1);
+  /** Whether an endpoint's lane begins with an older delivery in one of these shards. */
+  async hasOlderIn(
+    shards: readonly QueueShard[],
+    endpointId: EndpointId,
+    entry: LaneEntry,
+  ): Promise<boolean> {
+    const read = this.#shards
+      .inEach(shards)
+      .map(({ shard }) => this.redis.zrange(shard.lane(endpointId), '0', '0', 'WITHSCORES'));
+    return (await Promise.all(read)).some(([eventId, place]) => {
+      if (eventId === undefined) return false;
+      const acceptedAt = Number(place);
+      return acceptedAt === entry.acceptedAt ? eventId < entry.eventId : acceptedAt < entry.acceptedAt;
+    });
   }
 
   async requestOf(delivery: DeliveryParts): Promise<JobRequest> {

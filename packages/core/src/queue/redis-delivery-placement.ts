@@ -3,6 +3,7 @@ import type { EndpointId } from '../domain/endpoint';
 import type { QueueShard } from '../domain/queues';
 import type { RedisClient } from '../platform/redis-connect';
 import type { DeliveryQueue } from './bullmq-delivery-queue';
+import type { LaneEntry } from './bullmq-running-lanes';
 import { claimDelivery, releaseDelivery } from './redis-delivery-placement.script';
 import type { ShardsInForce } from './shards-in-force';
 
@@ -19,8 +20,11 @@ const CLAIM_MS = 120_000;
 export class DeliveryPlacement {
   constructor(
     private readonly redis: RedisClient,
-    private readonly shards: Pick<ShardsInForce, 'all' | 'homeShardOf' | 'formerHomeShardsOf' | 'isStable'>,
-    private readonly deliveryQueue: Pick<DeliveryQueue, 'isRunningIn' | 'hasLaneIn'>,
+    private readonly shards: Pick<
+      ShardsInForce,
+      'all' | 'homeShardOf' | 'homeShardsOf' | 'formerHomeShardsOf' | 'isStable'
+    >,
+    private readonly deliveryQueue: Pick<DeliveryQueue, 'isRunningIn' | 'hasOlderIn'>,
   ) {}
 
   /** Whether no delivery can have a job in another shard. */
@@ -37,10 +41,14 @@ export class DeliveryPlacement {
     return this.shards.homeShardOf(endpointId).prefix === shard.prefix;
   }
 
-  /** Whether deliveries of an endpoint's lane are still in another shard: those go before the ones in its home shard. */
-  async hasLaneElsewhere(endpointId: EndpointId): Promise<boolean> {
-    const former = this.shards.formerHomeShardsOf(endpointId);
-    return former.length > 0 && (await this.deliveryQueue.hasLaneIn(former, endpointId));
+  /**
+   * Whether an older delivery of an endpoint's lane is in another shard. For a few seconds processes do not agree which one its home
+   * shard is, and put deliveries into both.
+   */
+  async hasOlderElsewhere(endpointId: EndpointId, entry: LaneEntry): Promise<boolean> {
+    const home = this.shards.homeShardOf(endpointId);
+    const others = this.shards.homeShardsOf(endpointId).filter(({ prefix }) => prefix !== home.prefix);
+    return await this.deliveryQueue.hasOlderIn(others, endpointId, entry);
   }
 
   /** Make an attempt, unless another shard is working on the delivery right now. */
