@@ -185,11 +185,24 @@ async function runBatch(
     return await orWhenReadable(parts, job, () => deliverBatchAgain(attemptParts, batch, abortSignal));
   }
   // While queues are split again, each delivery is claimed by itself.
-  const moved = isHome || (await orTryAgainSoon(() => moveMembers(parts, batch), job, token, emit));
-  if (!moved) return { kind: 'later', delayMs: ELSEWHERE_DELAY_MS };
   const end = { kind: isHome ? 'alone' : 'done' } as const;
-  await parts.atomic(batch.stepsToEnd(members.map(({ eventId }) => ({ eventId, end }))));
-  return DONE;
+  const endAll = () => parts.atomic(batch.stepsToEnd(members.map(({ eventId }) => ({ eventId, end }))));
+  if (isHome) {
+    await endAll();
+    return DONE;
+  }
+  const moveAll = async () => {
+    if (!(await moveMembers(parts, batch))) return 'elsewhere';
+    await endAll();
+    return DONE;
+  };
+  const moved = await orTryAgainSoon(
+    () => placement.move(owned.endpointId, shard, moveAll),
+    job,
+    token,
+    emit,
+  );
+  return moved === 'elsewhere' ? { kind: 'later', delayMs: ELSEWHERE_DELAY_MS } : moved;
 }
 
 /** Gives whether all have jobs in their home shard, so that the batch may go. */
@@ -200,19 +213,22 @@ async function moveMembers({ attemptParts }: ShardParts, batch: JobBatch): Promi
 }
 
 async function moveLane(
-  { attemptParts, runningLanes, worker }: ShardParts,
+  { attemptParts, placement, runningLanes, shard, worker }: ShardParts,
   job: Job<DeliveryJob>,
   lane: OwnedLane,
 ): Promise<DeliverResult> {
-  const entries = await runningLanes.listMoving(lane.endpointId, MOVED_AT_ONCE);
-  await attemptParts.deliveryQueue.moveEntriesHome(
-    lane,
-    entries,
-    worker.laneOf(job)?.head.isInBatches === true,
-  );
-  const events = entries.map(({ eventId }) => eventId);
-  await worker.endLaneBy(job, runningLanes.forget(lane, events));
-  return DONE;
+  const moved = await placement.move(lane.endpointId, shard, async () => {
+    const entries = await runningLanes.listMoving(lane.endpointId, MOVED_AT_ONCE);
+    const events = await attemptParts.deliveryQueue.moveEntriesHome(
+      lane,
+      entries,
+      worker.laneOf(job)?.head.isInBatches === true,
+    );
+    if (events.length === 0 && entries.length > 0) return 'elsewhere';
+    await worker.endLaneBy(job, runningLanes.forget(lane, events));
+    return DONE;
+  });
+  return moved === 'elsewhere' ? { kind: 'later', delayMs: ELSEWHERE_DELAY_MS } : moved;
 }
 
 async function attempt(
@@ -243,8 +259,12 @@ async function orWhenReadable(
   }
 }
 
-async function moveToHomeShard({ attemptParts }: ShardParts, run: DeliveryRun): Promise<DeliverResult> {
-  return (await attemptParts.deliveryQueue.moveToHomeShard(run))
-    ? { kind: 'done' }
-    : { kind: 'later', delayMs: ELSEWHERE_DELAY_MS };
+async function moveToHomeShard(
+  { attemptParts, placement }: ShardParts,
+  run: DeliveryRun,
+): Promise<DeliverResult> {
+  // What moves out of the home shard finds this job running, and stays.
+  const mayGo =
+    !(await placement.isMoving(run.endpointId)) && (await attemptParts.deliveryQueue.moveToHomeShard(run));
+  return mayGo ? { kind: 'done' } : { kind: 'later', delayMs: ELSEWHERE_DELAY_MS };
 }

@@ -107,12 +107,12 @@ export class DeliveryQueue {
     return !(await this.#isRunningIn(homeShard, delivery)) && (await this.#isPlacedIn(homeShard, delivery));
   }
 
-  /** Add entries of a lane in their home shard, as they are elsewhere. */
+  /** Add entries of a lane in their home shard, as they are elsewhere. @returns those that are there: not those whose own job runs there. */
   async moveEntriesHome(
     address: EndpointAddress,
     entries: readonly MovingEntry[],
     isInBatches: boolean,
-  ): Promise<void> {
+  ): Promise<readonly EventId[]> {
     const homeShard = this.#shards.in(this.shards.homeShardOf(address.endpointId));
     const added = entries.map(({ eventId, acceptedAt, request }) => ({
       ...address,
@@ -122,6 +122,13 @@ export class DeliveryQueue {
       isInBatches,
     }));
     await addEntries(homeShard, added)(this.redis);
+    const mayGo = entries.map(async ({ eventId }) => {
+      const delivery = { ...address, eventId };
+      const isRunning = await this.redis.exists(homeShard.keys.lock(deliveryIdOf(delivery)));
+      return isRunning === 0 && (await this.#isPlacedIn(homeShard, delivery));
+    });
+    const may = await Promise.all(mayGo);
+    return entries.filter((_entry, i) => may[i]).map(({ eventId }) => eventId);
   }
 
   /** Whether an endpoint's lane begins with an older delivery in one of these shards. */

@@ -1,5 +1,7 @@
 import type { DeliveryParts, DeliveryRun } from '../domain/delivery';
 import type { EndpointId } from '../domain/endpoint';
+import type { EventId } from '../domain/event';
+import { keys } from '../domain/keys';
 import type { QueueShard } from '../domain/queues';
 import type { RedisClient } from '../platform/redis-connect';
 import type { DeliveryQueue } from './bullmq-delivery-queue';
@@ -10,6 +12,10 @@ import type { ShardsInForce } from './shards-in-force';
 // Longer than an attempt takes. It expires only when a process ends in the middle of an attempt, and then
 // matters only for a job in another shard.
 const CLAIM_MS = 120_000;
+// In place of an event: no event has this id.
+const MOVING = '/' as EventId;
+
+type Claimed = Pick<DeliveryParts, 'endpointId' | 'eventId'>;
 
 /**
  * Whether a delivery's job may run where it is. While the queues are being split again a delivery may have
@@ -69,11 +75,34 @@ export class DeliveryPlacement {
     }
   }
 
-  async #claim({ endpointId: endpoint, eventId: event }: DeliveryParts, { prefix: shard }: QueueShard) {
+  /**
+   * Move a lane or a batch of an endpoint to its home shard, unless another shard is moving one. Else two workers that do not agree
+   * where home is would each find the deliveries in the other shard, and both remove them.
+   */
+  async move<Result>(
+    endpointId: EndpointId,
+    shard: QueueShard,
+    move: () => Promise<Result>,
+  ): Promise<Result | 'elsewhere'> {
+    const moving = { endpointId, eventId: MOVING };
+    if (!(await this.#claim(moving, shard))) return 'elsewhere';
+    try {
+      return await move();
+    } finally {
+      await this.#release(moving, shard);
+    }
+  }
+
+  /** Whether some shard's lane or batch of an endpoint is on its way. */
+  async isMoving(endpointId: EndpointId): Promise<boolean> {
+    return (await this.redis.exists(keys.sending(endpointId, MOVING))) > 0;
+  }
+
+  async #claim({ endpointId: endpoint, eventId: event }: Claimed, { prefix: shard }: QueueShard) {
     return await claimDelivery({ endpoint, event, shard, claimMs: CLAIM_MS })(this.redis);
   }
 
-  async #release({ endpointId: endpoint, eventId: event }: DeliveryParts, { prefix: shard }: QueueShard) {
+  async #release({ endpointId: endpoint, eventId: event }: Claimed, { prefix: shard }: QueueShard) {
     await releaseDelivery({ endpoint, event, shard })(this.redis);
   }
 }
