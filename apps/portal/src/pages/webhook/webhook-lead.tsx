@@ -44,7 +44,7 @@ function Success({
 }) {
   if (attempts === 0)
     return (
-      <p>
+      <p className={styles['figure']}>
         <Trans>There was no attempt in the last 24 hours.</Trans>
       </p>
     );
