@@ -2,6 +2,7 @@ import { deliver } from '@hookferry/core/deliver/deliver';
 import { type DeliverResult, DONE } from '@hookferry/core/deliver/end-run';
 import type { AttemptParts } from '@hookferry/core/deliver/open-delivery';
 import { type DeliveryRun, type JobEnd, parseDeliveryId } from '@hookferry/core/domain/delivery';
+import type { LaneName } from '@hookferry/core/domain/endpoint';
 import { DELIVERIES_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
 import { isUnreadableSecret } from '@hookferry/core/endpoints/seal';
 import { BatchJobs } from '@hookferry/core/queue/bullmq-batch-jobs';
@@ -108,7 +109,7 @@ function readRun(parts: ShardParts, job: Job<DeliveryJob>): DeliveryRun {
   const run = worker.runOf(job, ids, data, batch);
   return {
     ...run,
-    joinLane: (acceptedAt, hasBegun) => joinLane(parts, job, run, data, acceptedAt, hasBegun),
+    joinLane: (lane, acceptedAt, hasBegun) => joinLane(parts, job, run, data, lane, acceptedAt, hasBegun),
   };
 }
 
@@ -118,11 +119,12 @@ async function joinLane(
   job: Job<DeliveryJob>,
   { accountId, endpointId, eventId }: DeliveryRun,
   { request }: DeliveryJobData,
+  lane: LaneName,
   acceptedAt: number,
   hasBegun: boolean,
 ): Promise<boolean> {
   const stored = request && JSON.stringify(request);
-  const delivery = { accountId, endpointId, eventId, acceptedAt, request: stored, hasBegun };
+  const delivery = { accountId, endpointId, lane, eventId, acceptedAt, request: stored, hasBegun };
   return await worker.joinLane(job, delivery, !attemptParts.deliveryQueue.hasLanes);
 }
 
@@ -142,7 +144,7 @@ async function runLane(
     return await orTryAgainSoon(() => moveLane(parts, job, owned), job, token, emit);
   }
   if (head.turn === 'behind_event') return { kind: 'later', delayMs: BEHIND_MS };
-  if (!placement.isStable && (await placement.hasLaneElsewhere(owned.endpointId))) {
+  if (!placement.isStable && (await placement.hasLaneElsewhere(owned.endpointId, owned.lane))) {
     return { kind: 'later', delayMs: BEHIND_MS };
   }
   const run = worker.laneRunOf(job, { ...head, eventId }, owned, readData(job.data));
@@ -154,7 +156,7 @@ async function moveLane(
   job: Job<DeliveryJob>,
   lane: OwnedLane,
 ): Promise<DeliverResult> {
-  const entries = await runningLanes.listMoving(lane.endpointId, MOVED_AT_ONCE);
+  const entries = await runningLanes.listFirst(lane.lane, MOVED_AT_ONCE);
   await attemptParts.deliveryQueue.moveEntriesHome(lane, entries);
   const events = entries.map(({ eventId }) => eventId);
   await worker.endLaneBy(job, runningLanes.forget(lane, events));

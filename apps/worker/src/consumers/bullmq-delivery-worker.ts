@@ -5,10 +5,11 @@ import {
   type DeliveryTexts,
   decodeHolds,
   type JobEnd,
+  type LanePlace,
   parseDeliveryId,
   parseLaneJobId,
 } from '@hookferry/core/domain/delivery';
-import type { EndpointAddress } from '@hookferry/core/domain/endpoint';
+import { type EndpointAddress, laneNameOf } from '@hookferry/core/domain/endpoint';
 import type { EventId } from '@hookferry/core/domain/event';
 import { CACHED_FOR_MS } from '@hookferry/core/events/redis-event-store';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
@@ -73,6 +74,8 @@ export interface TakenLane {
   readonly head: TakenHead;
   readonly owned: OwnedLane;
 }
+
+type TakenEntry = TakenHead & { readonly eventId: EventId };
 
 const NO_JOBS: readonly JobRef[] = [];
 
@@ -165,12 +168,12 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   /** A lane's job runs its first delivery. */
   laneRunOf(
     job: RunningJob,
-    head: TakenHead & { readonly eventId: EventId },
+    head: TakenEntry,
     lane: OwnedLane,
     data: DeliveryJobData,
   ): DeliveryRun {
-    const { endpointId } = lane;
-    const { eventId, turn, place, isBesideFormer } = head;
+    const { endpointId, lane: name } = lane;
+    const { eventId, turn, place, isBesideFormer, sent } = head;
     const request = requestSchema.safeParse(parsedOrUndefined(head.request ?? '')).data;
     const run = this.runOf(job, { eventId, endpointId }, request ? { ...data, request } : data);
     // Since it came, behind others; then, as long as the lane did not go on.
@@ -180,15 +183,35 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
       hasWaited: run.hasWaited || head.hasWaited,
       holds: [...behind, ...(run.holds ?? [])],
       lane: {
+        name,
+        isLine: isLine(lane),
         turn,
         place,
         isBesideFormer,
-        begin: () => this.#runningLanes.begin(lane, eventId),
+        sent,
+        begin: (as) => this.#runningLanes.begin(lane, eventId, as),
+        markSent: () => this.#runningLanes.markSent(lane, { eventId, acceptedAt: place }),
+        findNewest: () => this.#runningLanes.findNewest(name),
+        runOf: (entry) => this.#runInPlace(job, headAt(head, entry), lane, data),
+        goTo: (entry) => {
+          const other = headAt(head, entry);
+          this.#lanes.set(job, { head: other, owned: lane });
+          return this.#runInPlace(job, other, lane, data);
+        },
+        waitInWindow: () => this.#runningLanes.waitInWindow(lane),
         hold: (hold, previousStartedAt) => this.#runningLanes.hold(lane, hold, previousStartedAt),
-        listFirst: (most) => this.#runningLanes.listFirst(endpointId, most),
+        close: (hold, wakeUpAt, previousStartedAt) =>
+          this.#runningLanes.close(lane, { eventId, acceptedAt: place }, hold, wakeUpAt, previousStartedAt),
+        listFirst: (most) => this.#runningLanes.listFirst(name, most),
+        drop: (events) => this.#runningLanes.drop(name, events),
         leave: (events) => this.endLaneBy(job, this.#runningLanes.leave(lane, events)),
       },
     };
+  }
+
+  // What came with the job is the first one's.
+  #runInPlace(job: RunningJob, head: TakenEntry, lane: OwnedLane, data: DeliveryJobData): DeliveryRun {
+    return { ...this.laneRunOf(job, head, lane, data), texts: undefined };
   }
 
   /** Let go of a lane's job by a step that does so. */
@@ -373,10 +396,12 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     const job = this.createJob(json as JobJson, jobId);
     job.token = token;
     this.#note(job, taken);
-    const endpointId = head && parseLaneJobId(jobId);
-    if (endpointId) {
+    const parsed = head && parseLaneJobId(jobId);
+    if (parsed) {
       const { account_id: accountId } = readData(job.data);
-      this.#lanes.set(job, { head, owned: { accountId, endpointId, token, wasHeld: holds !== undefined } });
+      const { name: lane, endpointId, line } = parsed;
+      const wasHeld = line === undefined && holds !== undefined;
+      this.#lanes.set(job, { head, owned: { accountId, endpointId, lane, token, wasHeld } });
     }
     return job;
   }
@@ -398,6 +423,15 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     if (this.textsOf(job) === undefined) return undefined;
     return this.laneOf(job)?.head.eventId ?? parseDeliveryId(job.id ?? '')?.eventId;
   }
+}
+
+function isLine({ lane, endpointId }: OwnedLane): boolean {
+  return lane !== laneNameOf(endpointId);
+}
+
+/** Another entry of a lane in place of its head. Its turn has not begun. */
+function headAt(head: TakenHead, { eventId, acceptedAt: place, request }: LanePlace): TakenEntry {
+  return { ...head, eventId, place, request, turn: 'unknown', hadBegun: false };
 }
 
 function endingHead({ eventId, request }: TakenHead) {

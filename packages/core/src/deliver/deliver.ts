@@ -1,5 +1,5 @@
 import type { DeliveryRun } from '../domain/delivery';
-import { batchLimitsOf, usesLane } from '../domain/endpoint';
+import { batchLimitsOf, findLane } from '../domain/endpoint';
 import { type Admitted, admit, hold } from './admit';
 import { conclude } from './after-attempt';
 import { decideNext } from './decide-next';
@@ -15,7 +15,7 @@ import {
   resultOf,
   withdraw,
 } from './end-run';
-import { leaveLane, takeTurn } from './lane';
+import { goesInPlaceOfOlder, leaveLane, supersedeOlder, takeTurn } from './lane';
 import { loadDelivery, type ReadyDelivery } from './load-delivery';
 import type { AttemptParts } from './open-delivery';
 import { persistFor, recordAttempt } from './record-attempt';
@@ -41,9 +41,11 @@ export async function deliver(
   const loaded = await loadDelivery(parts, run);
   if (loaded.kind !== 'ready') passOn(parts, run);
   if (loaded.kind === 'ended') return DONE;
-  if (run.lane && !usesLane(loaded.endpoint)) return await leaveLane(parts, run, run.lane, loaded.endpoint);
+  if (run.lane && run.lane.name !== findLane(loaded.endpoint, loaded.event.group)) {
+    return await leaveLane(parts, run, run.lane, loaded.endpoint);
+  }
   if (loaded.kind === 'not_due') return { kind: 'later', delayMs: delayUntil(parts, loaded.dueAt) };
-  const turn = await takeTurn(parts, loaded);
+  const turn = await takeTurn(parts, loaded, (other) => deliver(parts, other, abortSignal));
   if (turn !== 'goes_on') return turn;
   const batchLimits = batchLimitsOf(loaded.endpoint);
   if (batchLimits) return await deliverBatch(parts, loaded, batchLimits, abortSignal);
@@ -57,6 +59,8 @@ export async function deliver(
     return await startAnew(parts, loaded, admission, abortSignal);
   }
 
+  const newest = goesInPlaceOfOlder(loaded) ? run.lane : undefined;
+  await newest?.markSent();
   const transformed = await transformOrRelease(parts, loaded, admission);
   if (transformed.kind === 'ended') return await endTransformed(parts, loaded, admission);
   const isMade = transformed.kind === 'ready';
@@ -69,6 +73,8 @@ export async function deliver(
   const input = { ready, attempt, decision, attemptKey: admission.attemptKey };
   const recorded = await persistFor(parts, run, () => recordAttempt(parts, input), abortSignal);
   await conclude(parts, ready, sent, decision, recorded, abortSignal);
+  // After its end the next run of the lane does this.
+  if (newest && decision.kind === 'retry' && recorded.effect) await supersedeOlder(parts, run, newest, { eventId: run.eventId, acceptedAt: newest.place });
   return resultOf(parts, sent, recorded);
 }
 

@@ -286,12 +286,14 @@ export async function explainHold(
   const now = clock();
   const { phase, nextTryAt } = standingOfBreaker(breaker, now);
   if (phase !== 'closed') return ofAll('breaker_open', nextTryAt);
-  const first =
-    endpoint.ordering === 'strict' ? (await heldDeliveries.laneOf(endpoint.id))?.first : undefined;
-  const isInTurn = first === undefined ? turnIn(endpoint, standing) : (eventId: EventId) => eventId === first;
+  const isInTurn = turnIn(endpoint, standing);
+  const firstInLane = async (eventId: EventId) =>
+    (await heldDeliveries.findLane(endpoint.id, eventId))?.first;
   const maxWaitMs = batchLimitsOf(endpoint)?.maxWaitMs ?? 0;
   return async (eventId) => {
-    if (!isInTurn(eventId)) return { reason: 'ordering', until: undefined };
+    const first = endpoint.ordering === 'none' ? undefined : await firstInLane(eventId);
+    const mayGo = first === undefined ? isInTurn(eventId) : first === eventId;
+    if (!mayGo) return { reason: 'ordering', until: undefined };
     if (tokenPausedUntil !== undefined) {
       return { reason: 'no_token', until: tokenPausedUntil > now ? tokenPausedUntil : undefined };
     }

@@ -25,7 +25,7 @@ async function explain(
   lane?: LaneStanding,
 ) {
   const admissionStore = new AdmissionStore(redis.client);
-  const heldDeliveries = fake<HeldDeliveries>({ holdsOf: async () => holds, laneOf: async () => lane });
+  const heldDeliveries = fake<HeldDeliveries>({ holdsOf: async () => holds, findLane: async () => lane });
   const verification = buildVerification(redis.client, 'required');
   const parts = { admissionStore, heldDeliveries, ...verification, clock: () => NOW };
   const holdOf = await explainHold(fake<DeliveriesParts>(parts), endpoint);
@@ -62,7 +62,7 @@ it('says that another one goes before it, except for the one whose turn it is', 
 it('says of those in a lane that its first one goes before them', async () => {
   const endpoint = buildEndpoint({ ordering: 'strict', rateLimit: 1 });
   const first = uniqueEventId();
-  const lane = { first, isHeld: false, holds: [] };
+  const lane = { first, isHeld: false, isInWindow: false, holds: [] };
   expect(await explain(endpoint, uniqueEventId(), [], lane)).toEqual({
     reason: 'ordering',
     until: undefined,

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { NewDelivery } from '../domain/delivery';
-import { type EndpointId, laneToJoin } from '../domain/endpoint';
+import { type EndpointId, laneToJoin, lineOf } from '../domain/endpoint';
 import { type AcceptedEvent, dataOf } from '../domain/event';
 import type { BeginSpan, Span } from '../domain/trace';
 import type { Subscriber } from '../endpoints/redis-subscriptions';
@@ -386,8 +386,10 @@ function sizeOf(portions: readonly Portion[]): number {
 
 function deliveriesOf({ event, receivers, isNew }: Portion): readonly NewDelivery[] {
   const { accountId, id: eventId, acceptedAt } = event;
-  return receivers.map(({ id: endpointId, isInLane }) => {
+  return receivers.map(({ id: endpointId, isInLane, ordering }) => {
     const delivery = { accountId, eventId, endpointId, acceptedAt };
-    return isInLane ? { ...delivery, isInLane, isNew } : delivery;
+    const line = isInLane ? lineOf({ ordering }, event.group) : undefined;
+    const waits = isInLane && (ordering === 'strict' || line !== undefined);
+    return waits ? { ...delivery, isInLane, line, isNew } : delivery;
   });
 }

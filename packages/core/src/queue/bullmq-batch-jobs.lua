@@ -145,7 +145,7 @@ function take_batch_jobs(
     while not enough and #jobs < most and not is_full do
       local page, own = redis.call('ZRANGE', prioritized, seen, seen + page_size - 1), 0
       for _, job in ipairs(page) do
-        if string.sub(job, -#suffix) == suffix then
+        if string.sub(job, -#suffix) == suffix and string.sub(job, 1, 5) ~= 'lane/' then
           own = own + 1
           take(string.sub(job, 1, -#suffix - 1), true)
         end

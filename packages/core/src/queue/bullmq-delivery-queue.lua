@@ -3,6 +3,7 @@
 ---@include ./bullmq-put-back.lua
 ---@include ./bullmq-own-jobs.lua
 ---@include ./bullmq-lanes.lua
+---@include ./bullmq-lines.lua
 ---@type JobKeys ./bullmq-layout
 
 --- As BullMQ's own `add`, but each job gets its position in the fair order, all in one step, and without the parts for parents
@@ -67,6 +68,7 @@ function add_deliveries(
     look_up(account, flows)
     for _, endpoint in ipairs(flows) do
       asked[#asked + 1] = base .. lane_job(endpoint)
+      asked[#asked + 1] = lines_of(tag, endpoint)
     end
   end
   -- Mostly none of them is there, nor a lane.
@@ -75,6 +77,7 @@ function add_deliveries(
     if redis.call('EXISTS', jobs[i]) == 1 then return true end
     local event = string.sub(ids[i], 1, -#endpoints[i] - 2)
     return redis.call('ZSCORE', lane_of(tag, endpoints[i]), event)
+      or redis.call('HEXISTS', lines_of(tag, endpoints[i]), event) == 1
   end
   for i, job in ipairs(jobs) do
     if not seen[job] and not (is_any_there and is_there(i)) then
@@ -98,10 +101,11 @@ end
 ---@key job
 ---@key held
 ---@key lane
+---@key lines
 ---@param event EventId
-function check_unplaced(job, held, lane, event)
+function check_unplaced(job, held, lane, lines, event)
   if redis.call('EXISTS', job) == 1 or redis.call('ZSCORE', held, event) then return stop() end
-  if redis.call('ZSCORE', lane, event) then return stop() end
+  if redis.call('ZSCORE', lane, event) or redis.call('HEXISTS', lines, event) == 1 then return stop() end
   return reply()
 end
 

@@ -1,14 +1,15 @@
 import { z } from 'zod';
-import { accountIdSchema } from '../domain/account';
+import { type AccountId, accountIdSchema } from '../domain/account';
 import {
   type DeliveryParts,
   type DeliveryRequested,
   deliveryIdOf,
+  type LanePlace,
   laneJobIdOf,
   type NewDelivery,
   triggers,
 } from '../domain/delivery';
-import type { EndpointAddress, EndpointId } from '../domain/endpoint';
+import { type EndpointAddress, type EndpointId, type LaneName, laneNameOf } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { queueKeysOf, type ShardKeys } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
@@ -29,7 +30,6 @@ import {
 } from './bullmq-lanes.script';
 import { createJobKeys, type JobKeys, jobFields } from './bullmq-layout';
 import { OnDemandQueue } from './bullmq-on-demand-queue';
-import type { MovingEntry } from './bullmq-running-lanes';
 import { byShard, PerShard } from './per-shard';
 
 export interface RequestedDelivery extends NewDelivery {
@@ -100,10 +100,14 @@ export class DeliveryQueue {
   }
 
   /** Add entries of a lane in their home shard, as they are elsewhere. */
-  async moveEntriesHome(address: EndpointAddress, entries: readonly MovingEntry[]): Promise<void> {
-    const homeShard = this.#shards.in(this.shards.homeShardOf(address.endpointId));
+  async moveEntriesHome(
+    { accountId, endpointId, lane }: EndpointAddress & { readonly lane: LaneName },
+    entries: readonly LanePlace[],
+  ): Promise<void> {
+    const homeShard = this.#shards.in(this.shards.homeShardOf(endpointId));
     const added = entries.map(({ eventId, acceptedAt, request }) => ({
-      ...address,
+      accountId,
+      lane,
       eventId,
       acceptedAt,
       request,
@@ -111,9 +115,9 @@ export class DeliveryQueue {
     await addEntries(homeShard, added)(this.redis);
   }
 
-  /** Whether an endpoint's lane is not empty in one of these shards. */
-  async hasLaneIn(shards: readonly QueueShard[], endpointId: EndpointId): Promise<boolean> {
-    const lanes = this.#shards.inEach(shards).map(({ shard }) => this.redis.exists(shard.lane(endpointId)));
+  /** Whether a lane is not empty in one of these shards. */
+  async hasLaneIn(shards: readonly QueueShard[], lane: LaneName): Promise<boolean> {
+    const lanes = this.#shards.inEach(shards).map(({ shard }) => this.redis.exists(shard.lane(lane)));
     return (await Promise.all(lanes)).includes(1);
   }
 
@@ -126,8 +130,13 @@ export class DeliveryQueue {
   guardUnplaced({ endpointId, eventId }: DeliveryParts): Guard {
     const id = deliveryIdOf({ endpointId, eventId });
     const checks = this.#shards.inEach(this.shards.homeShardsOf(endpointId)).map(({ keys, shard }) => {
-      const places = { job: keys.job(id), held: shard.held(endpointId), lane: shard.lane(endpointId) };
-      return checkUnplaced({ ...places, event: eventId });
+      return checkUnplaced({
+        job: keys.job(id),
+        held: shard.held(endpointId),
+        lane: shard.lane(laneNameOf(endpointId)),
+        lines: shard.lines(endpointId),
+        event: eventId,
+      });
     });
     const [check] = checks;
     return check && checks.length === 1 ? check : together(checks);
@@ -210,25 +219,25 @@ export class DeliveryQueue {
     return data?.request === undefined ? 'no_request' : { requestId: data.request.id };
   }
 
-  async #requestInLane(shard: ShardKeys, { endpointId, eventId }: DeliveryParts): Promise<JobRequest> {
-    if ((await this.redis.zscore(shard.lane(endpointId), eventId)) === null) return 'no_job';
-    const carried = await this.redis.hget(shard.carried(endpointId), eventId);
+  async #requestInLane(shard: ShardKeys, delivery: DeliveryParts): Promise<JobRequest> {
+    const lane = await findLaneOf(this.redis, shard, delivery);
+    if (lane === undefined) return 'no_job';
+    const carried = await this.redis.hget(shard.carried(lane), delivery.eventId);
     const request = requestSchema.safeParse(parsedOrUndefined(carried ?? '')).data;
     return request === undefined ? 'no_request' : { requestId: request.id };
   }
 
-  async #bringHeadForward(
-    { keys, shard, order }: Shard,
-    { endpointId, eventId }: DeliveryParts,
-  ): Promise<void> {
+  async #bringHeadForward({ keys, shard, order }: Shard, delivery: DeliveryParts): Promise<void> {
+    const lane = await findLaneOf(this.redis, shard, delivery);
+    if (lane === undefined) return;
     await bringHeadForward({
       jobs: keys,
-      lane: shard.lane(endpointId),
+      lane: shard.lane(lane),
       weights: shard.accountWeights,
       orderState: order,
       base: keys.base,
-      endpoint: endpointId,
-      event: eventId,
+      name: lane,
+      event: delivery.eventId,
     })(this.redis);
   }
 
@@ -240,14 +249,17 @@ export class DeliveryQueue {
   // A job has a lock while a worker runs it.
   async #isRunningIn({ keys, shard }: Shard, delivery: DeliveryParts): Promise<boolean> {
     if ((await this.redis.exists(keys.lock(deliveryIdOf(delivery)))) > 0) return true;
-    const { isRunning, first } = await standingOfLane(keys, shard, delivery.endpointId)(this.redis);
+    const lane = await findLaneOf(this.redis, shard, delivery);
+    if (lane === undefined) return false;
+    const { isRunning, first } = await standingOfLane(keys, shard, lane)(this.redis);
     return isRunning && first === delivery.eventId;
   }
 
   async #putBackFailedIn(shard: Shard, delivery: DeliveryParts): Promise<void> {
     const jobId = deliveryIdOf(delivery);
     if ((await this.redis.zscore(shard.keys.failed, jobId)) === null) {
-      if ((await this.redis.zscore(shard.keys.failed, laneJobIdOf(delivery.endpointId))) !== null) {
+      const lane = await findLaneOf(this.redis, shard.shard, delivery);
+      if (lane && (await this.redis.zscore(shard.keys.failed, laneJobIdOf(lane))) !== null) {
         await this.#bringHeadForward(shard, delivery);
       }
       return;
@@ -281,9 +293,11 @@ export class DeliveryQueue {
     return !(await shard.queue.remove(jobId));
   }
 
-  async #dropFromLane({ keys, shard }: Shard, { endpointId, eventId }: DeliveryParts): Promise<boolean> {
+  async #dropFromLane({ keys, shard }: Shard, delivery: DeliveryParts): Promise<boolean> {
+    const name = await findLaneOf(this.redis, shard, delivery);
+    if (name === undefined) return false;
     const { base } = keys;
-    const dropped = { jobs: keys, shard, base, tag: shard.tag, endpoint: endpointId, event: eventId };
+    const dropped = { jobs: keys, shard, base, tag: shard.tag, name, event: delivery.eventId };
     return await dropFromLane(dropped)(this.redis);
   }
 }
@@ -299,14 +313,25 @@ function openShard(redis: RedisClient, prefix: string): Shard {
   };
 }
 
-/** What the lane of an endpoint tells of its deliveries. */
-export function standingOfLane(
-  keys: JobKeys,
-  { lane }: ShardKeys,
-  endpointId: EndpointId,
-): Step<LaneStandingReply> {
-  const jobId = laneJobIdOf(endpointId);
-  return laneStanding({ lane: lane(endpointId), job: keys.job(jobId), lock: keys.lock(jobId) });
+/** What a lane tells of its deliveries. */
+export function standingOfLane(keys: JobKeys, { lane }: ShardKeys, name: LaneName): Step<LaneStandingReply> {
+  const jobId = laneJobIdOf(name);
+  return laneStanding({ lane: lane(name), job: keys.job(jobId), lock: keys.lock(jobId) });
+}
+
+/** The lane in which a delivery is. `undefined`: it is in none. */
+export async function findLaneOf(
+  redis: RedisClient,
+  shard: ShardKeys,
+  { endpointId, eventId }: DeliveryParts,
+): Promise<LaneName | undefined> {
+  const whole = laneNameOf(endpointId);
+  const [place, line] = await Promise.all([
+    redis.zscore(shard.lane(whole), eventId),
+    redis.hget(shard.lines(endpointId), eventId),
+  ]);
+  if (line !== null) return laneNameOf(endpointId, line);
+  return place === null ? undefined : whole;
 }
 
 interface DeliveryToAdd extends NewDelivery {
@@ -331,7 +356,9 @@ function goesIntoLane({ isInLane, acceptedAt }: NewDelivery): boolean {
   return isInLane === true && acceptedAt !== undefined;
 }
 
-interface EntryToAdd extends EndpointAddress {
+interface EntryToAdd {
+  readonly accountId: AccountId;
+  readonly lane: LaneName;
   readonly eventId: EventId;
   readonly acceptedAt: number;
   readonly isNew?: boolean | undefined;
@@ -339,9 +366,10 @@ interface EntryToAdd extends EndpointAddress {
   readonly request?: string | undefined;
 }
 
-function toEntry({ accountId, endpointId, eventId, acceptedAt = 0, isNew, data }: DeliveryToAdd): EntryToAdd {
+function toEntry({ endpointId, line, acceptedAt = 0, data, ...delivery }: DeliveryToAdd): EntryToAdd {
+  const { accountId, eventId, isNew } = delivery;
   const request = data.request && JSON.stringify(data.request);
-  return { accountId, endpointId, eventId, acceptedAt, isNew, request };
+  return { accountId, lane: laneNameOf(endpointId, line), eventId, acceptedAt, isNew, request };
 }
 
 /** Put deliveries into lanes. What has a job stays as it is. */
@@ -353,7 +381,7 @@ function addEntries({ keys, shard, order }: Shard, entries: readonly EntryToAdd[
     base: keys.base,
     tag: shard.tag,
     accounts: entries.map(({ accountId }) => accountId),
-    endpoints: entries.map(({ endpointId }) => endpointId),
+    names: entries.map(({ lane }) => lane),
     events: entries.map(({ eventId }) => eventId),
     acceptedAt: entries.map(({ acceptedAt }) => acceptedAt),
     areNew: entries.map(({ isNew = false }) => isNew),

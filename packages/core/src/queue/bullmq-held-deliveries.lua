@@ -3,6 +3,7 @@
 ---@include ./redis-held-counts.lua
 ---@include ./bullmq-own-jobs.lua
 ---@include ./bullmq-lanes.lua
+---@include ./bullmq-lines.lua
 ---@const DELAYED_SCORE, jobFields ./bullmq-layout
 ---@type JobKeys ./bullmq-layout
 
@@ -41,6 +42,7 @@ end
 ---@key prioritized = jobs.prioritized
 ---@key delayed = jobs.delayed
 ---@param base text
+---@param tag text
 ---@param suffix text
 ---@param event EventId
 ---@param accepted_at digits
@@ -60,6 +62,7 @@ function enter_held(
   prioritized,
   delayed,
   base,
+  tag,
   suffix,
   event,
   accepted_at,
@@ -89,7 +92,8 @@ function enter_held(
     redis.call('HINCRBY', base .. job, jobFields.attemptsStarted, 1)
     redis.call('ZADD', held, 'NX', accepted[i], string.sub(job, 1, -#suffix - 1))
   end
-  count_held(counts, counted, endpoint, redis.call('ZCARD', held), reason)
+  local account, endpoint_id = string.match(endpoint, '^(.*)/(.*)$')
+  count_all_held(counts, counted, tag, account, endpoint_id, reason)
   return others
 end
 
@@ -117,6 +121,7 @@ end
 ---@key wake_ups
 ---@key counts
 ---@key counted
+---@key behind_heads
 ---@key order_state
 ---@key weights
 ---@key delayed = jobs.delayed
@@ -128,6 +133,7 @@ end
 ---@key marker = jobs.marker
 ---@key events = jobs.events
 ---@param base text
+---@param tag text
 ---@param suffix text
 ---@param endpoint text           its address
 ---@param most integer            to release
@@ -136,6 +142,7 @@ end
 ---@param again_at digits         when the next one is due
 ---@param soon_at digits          when it is due instead if a worker is at one of the jobs
 ---@param only EventId[]          of these alone; none: of all
+---@param wakes_lines boolean     also those that are not closed
 ---@reply released integer
 ---@reply left integer            how many are still held
 ---@reply missing EventId[]       those that were asked for and have no job at all
@@ -144,6 +151,7 @@ function release_held(
   wake_ups,
   counts,
   counted,
+  behind_heads,
   order_state,
   weights,
   delayed,
@@ -155,6 +163,7 @@ function release_held(
   marker,
   events,
   base,
+  tag,
   suffix,
   endpoint,
   most,
@@ -162,7 +171,8 @@ function release_held(
   was_due_at,
   again_at,
   soon_at,
-  only
+  only,
+  wakes_lines
 )
   local account, endpoint_id = string.match(endpoint, '^(.*)/(.*)$')
   local may_go = most > 0
@@ -179,12 +189,37 @@ function release_held(
     most = math.min(most, is_unchanged and math.ceil(requests) or math.floor(requests))
   end
 
+  local lines = lines_of(tag, endpoint_id)
+
+  -- Gives whether it is a line's.
+  local function release_line(event)
+    local line = redis.call('HGET', lines, event)
+    if not line then return false end
+    local name = line .. suffix
+    local job = lane_job(name)
+    if redis.call('LPOS', active, job) then
+      is_busy = true
+      return true
+    end
+    if redis.call('ZREM', delayed, job) == 1 then
+      put_back(queue, job, priority_of(account, flow, 1))
+      released = released + 1
+    end
+    local closed = redis.call('HGET', base .. job, 'closed')
+    if closed then
+      count_behind(behind_heads, open_line(base .. job, counts, counted, tag, account, name, closed))
+    end
+    if closed ~= event then redis.call('ZREM', held, event) end
+    return true
+  end
+
   local function release(event)
     local job = event .. suffix
     if redis.call('ZREM', delayed, job) == 1 then
       put_back(queue, job, priority_of(account, flow, 1))
       released = released + 1
     elseif redis.call('EXISTS', base .. job) == 0 then
+      if release_line(event) then return end
       missing[#missing + 1] = event
     elseif redis.call('LPOS', active, job) then
       is_busy = true
@@ -198,7 +233,11 @@ function release_held(
       if released >= math.max(most, 1) then break end
       if redis.call('ZSCORE', held, event) then
         release(event)
-      elseif most > 0 and redis.call('EXISTS', base .. event .. suffix) == 0 then
+      elseif
+        most > 0
+        and redis.call('EXISTS', base .. event .. suffix) == 0
+        and redis.call('HEXISTS', lines, event) == 0
+      then
         missing[#missing + 1] = event
       end
     end
@@ -208,8 +247,14 @@ function release_held(
       release(event)
     end
   end
+  if wakes_lines then
+    for _, event in ipairs(redis.call('ZRANGE', grouped_of(tag, endpoint_id), 0, most - 1)) do
+      release_line(event)
+    end
+  end
   local left, has_lane = redis.call('ZCARD', held), redis.call('EXISTS', base .. lane_job(endpoint_id)) == 1
-  if left > 0 or not has_lane then count_held(counts, counted, endpoint, left) end
+  if left > 0 or not has_lane then count_all_held(counts, counted, tag, account, endpoint_id) end
+  if wakes_lines then left = left + redis.call('ZCARD', grouped_of(tag, endpoint_id)) end
   if has_lane and may_go and wake_lane(queue, delayed, failed, account, endpoint_id, priority_of) then
     released = released + 1
   elseif has_lane and redis.call('LPOS', active, lane_job(endpoint_id)) then
@@ -232,11 +277,13 @@ end
 ---@key held
 ---@key counts
 ---@key counted
+---@param tag text
 ---@param event EventId
 ---@param endpoint text           its address
-function forget_held(held, counts, counted, event, endpoint)
+function forget_held(held, counts, counted, tag, event, endpoint)
   if redis.call('ZREM', held, event) == 0 then return end
-  count_held(counts, counted, endpoint, redis.call('ZCARD', held))
+  local account, endpoint_id = string.match(endpoint, '^(.*)/(.*)$')
+  count_all_held(counts, counted, tag, account, endpoint_id)
 end
 
 ---@key wake_ups
@@ -250,4 +297,58 @@ function claim_due_wake_ups(wake_ups, now, most, again_at)
     redis.call('ZADD', wake_ups, again_at, endpoint)
   end
   return due
+end
+
+--- Puts the lines of some events back that are delayed: what they wait for may be another thing now.
+---@with jobs JobKeys
+---@with shard ShardKeys
+---@key delayed = jobs.delayed
+---@key failed = jobs.failed
+---@key prioritized = jobs.prioritized
+---@key counter = jobs.priorityCounter
+---@key meta = jobs.meta
+---@key active = jobs.active
+---@key marker = jobs.marker
+---@key events = jobs.events
+---@key counts = shard.heldCounts
+---@key counted = shard.countedAsHeld
+---@key weights = shard.accountWeights
+---@key order_state
+---@param base text
+---@param tag text
+---@param account AccountId
+---@param endpoint EndpointId
+---@param of_events EventId[]
+function wake_lines(
+  delayed,
+  failed,
+  prioritized,
+  counter,
+  meta,
+  active,
+  marker,
+  events,
+  counts,
+  counted,
+  weights,
+  order_state,
+  base,
+  tag,
+  account,
+  endpoint,
+  of_events
+)
+  local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
+  queue.marker, queue.events = marker, events
+  local priority_of, finish = fair_order(prioritized, order_state, weights)
+  local lines = redis.call('HMGET', lines_of(tag, endpoint), unpack(of_events))
+  for i = 1, #of_events do
+    local name = lines[i] and lines[i] .. '.' .. endpoint
+    local closed = name and redis.call('HGET', base .. lane_job(name), 'closed')
+    -- A wake-up opens those that are held.
+    if name and (not closed or closed == IN_WINDOW) then
+      wake_lane(queue, delayed, failed, account, name, priority_of)
+    end
+  end
+  finish()
 end

@@ -29,7 +29,7 @@
 ---@param job text
 ---@param token text               what it is locked with
 ---@param account AccountId
----@param endpoint EndpointId
+---@param name text              of the lane
 ---@param event EventId
 ---@param accepted_at digits
 ---@param request text?
@@ -54,27 +54,25 @@ function join_lane(
   job,
   token,
   account,
-  endpoint,
+  name,
   event,
   accepted_at,
   request,
   has_begun,
   only_if_there
 )
-  local lane_key = base .. lane_job(endpoint)
+  local lane_key = base .. lane_job(name)
   if only_if_there and redis.call('EXISTS', lane_key) == 0 then return false end
   local ours = let_go(base, active_jobs, stalled, { job }, { token })
   if #ours == 0 then return true end
   redis.call('DEL', base .. job, base .. job .. ':lock')
-  if redis.call('ZREM', held, event) == 1 then
-    count_held(counts, counted, account .. '/' .. endpoint, redis.call('ZCARD', held))
-  end
+  if redis.call('ZREM', held, event) == 1 then count_all_held(counts, counted, tag, account, endpoint_of(name)) end
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active_jobs }
   queue.marker = marker
   local priority_of, finish = fair_order(prioritized, order_state, weights)
-  local lane = open_lane(base, tag, account, endpoint)
+  local lane = open_lane(base, tag, account, name)
   enter(lane, tag, event, accepted_at, request)
-  see_to_job(lane, queue, priority_of, counts, counted, behind_heads)
+  see_to_job(lane, queue, tag, priority_of, counts, counted, behind_heads)
   if has_begun and redis.call('EXISTS', lane_key .. ':lock') == 0 then redis.call('HSETNX', lane_key, 'head', event) end
   finish()
   return true
@@ -98,7 +96,7 @@ end
 ---@param tag text
 ---@param token text               what its job is locked with
 ---@param account AccountId
----@param endpoint EndpointId
+---@param name text              of the lane
 ---@param events EventId[]
 ---@param was_held boolean
 function leave_lane(
@@ -117,20 +115,21 @@ function leave_lane(
   tag,
   token,
   account,
-  endpoint,
+  name,
   events,
   was_held
 )
-  if #let_go(base, active, stalled, { lane_job(endpoint) }, { token }) == 0 then return end
+  if #let_go(base, active, stalled, { lane_job(name) }, { token }) == 0 then return end
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
   queue.marker = marker
   local priority_of, finish = fair_order(prioritized, order_state, weights)
-  local lane, carried = lane_of(tag, endpoint), carried_of(tag, endpoint)
+  local lane, carried, endpoint = lane_of(tag, name), carried_of(tag, name), endpoint_of(name)
   local now, gone, added, priorities = string.format('%d', time_now()), 0, {}, {}
   for _, event in ipairs(events) do
     local place = redis.call('ZSCORE', lane, event)
     if place then
       redis.call('ZREM', lane, event)
+      forget_in_line(tag, name, { event })
       gone = gone + 1
       local id, request = delivery_job(event, endpoint), redis.call('HGET', carried, event)
       if request then redis.call('HDEL', carried, event) end
@@ -145,7 +144,7 @@ function leave_lane(
   if #added > 0 then put_in_place(queue, added, priorities) end
   finish()
   wake_workers(queue)
-  go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, endpoint, gone, was_held)
+  go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, name, gone, was_held)
 end
 
 --- Moves some of a lane's first entries elsewhere, after they were added there.
@@ -166,7 +165,7 @@ end
 ---@param tag text
 ---@param token text               what its job is locked with
 ---@param account AccountId
----@param endpoint EndpointId
+---@param name text              of the lane
 ---@param events EventId[]
 ---@param was_held boolean
 function forget_moved(
@@ -185,17 +184,18 @@ function forget_moved(
   tag,
   token,
   account,
-  endpoint,
+  name,
   events,
   was_held
 )
-  if #let_go(base, active, stalled, { lane_job(endpoint) }, { token }) == 0 then return end
+  if #let_go(base, active, stalled, { lane_job(name) }, { token }) == 0 then return end
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
   queue.marker = marker
   local gone = 0
   if #events > 0 then
-    gone = redis.call('ZREM', lane_of(tag, endpoint), unpack(events))
-    redis.call('HDEL', carried_of(tag, endpoint), unpack(events))
+    gone = redis.call('ZREM', lane_of(tag, name), unpack(events))
+    redis.call('HDEL', carried_of(tag, name), unpack(events))
+    forget_in_line(tag, name, events)
   end
-  go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, endpoint, gone, was_held)
+  go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, name, gone, was_held)
 end

@@ -3,6 +3,7 @@
 ---@include ./bullmq-put-back.lua
 ---@include ./bullmq-own-jobs.lua
 ---@include ./redis-held-counts.lua
+---@include ./bullmq-lines.lua
 ---@const LANE_JOB_VERSION ./bullmq-event-queue
 ---@const jobFields ./bullmq-layout
 ---@type JobKeys ./bullmq-layout
@@ -12,20 +13,21 @@
 -- one job for all of them: it runs the first one, the head. There is such a job as long as there are entries.
 --
 -- The job's hash has beside BullMQ's own fields: `head`, the event whose turn has begun; `since`, once an entry has waited behind
--- another one; `held`, as any job, while the lane does not go on; `carries`, if some of its entries have a request.
+-- another one; `held`, as any job, while the lane does not go on; `carries`, if some of its entries have a request; `sent`, the place
+-- and the event of the last one that was sent in place of older ones.
 --
 -- `tag` is the hash tag of the shard, and `base` is the prefix of the jobs' keys.
 
-local function lane_of(tag, endpoint)
-  return 'lane:' .. tag .. ':' .. endpoint
+local function lane_of(tag, lane)
+  return 'lane:' .. tag .. ':' .. lane
 end
 
-local function carried_of(tag, endpoint)
-  return 'carried:' .. tag .. ':' .. endpoint
+local function carried_of(tag, lane)
+  return 'carried:' .. tag .. ':' .. lane
 end
 
-local function lane_job(endpoint)
-  return 'lane/' .. endpoint
+local function lane_job(lane)
+  return 'lane/' .. lane
 end
 
 local function delivery_job(event, endpoint)
@@ -50,38 +52,50 @@ local function count_behind(behind_heads, change)
 end
 
 --- What a script knows of a lane that it adds to.
-local function open_lane(base, tag, account, endpoint)
-  local fields = redis.call('HMGET', base .. lane_job(endpoint), jobFields.name, jobFields.holds)
+local function open_lane(base, tag, account, name)
+  local fields = redis.call('HMGET', base .. lane_job(name), jobFields.name, jobFields.holds, 'closed')
+  local is_line = line_of(name) ~= nil
+  local endpoint = endpoint_of(name)
+  -- An event whose endpoint has another order now may still be where that was.
+  local elsewhere = is_line and lane_of(tag, endpoint) or grouped_of(tag, endpoint)
   return {
     account = account,
+    name = name,
     endpoint = endpoint,
-    key = lane_of(tag, endpoint),
+    key = lane_of(tag, name),
+    elsewhere = redis.call('EXISTS', elsewhere) == 1 and elsewhere,
     has_job = fields[1],
-    is_held = fields[2],
+    is_held = fields[2] and not is_line,
+    closed = fields[3],
     added = 0,
     carries = false,
   }
 end
 
 local function enter(lane, tag, event, place, request)
+  if lane.elsewhere and redis.call('ZSCORE', lane.elsewhere, event) then return end
   if redis.call('ZADD', lane.key, 'NX', place, event) == 0 then return end
+  note_in_line(tag, lane.name, event, place)
   lane.added = lane.added + 1
   if not request then return end
-  redis.call('HSET', carried_of(tag, lane.endpoint), event, request)
+  redis.call('HSET', carried_of(tag, lane.name), event, request)
   lane.carries = true
 end
 
 --- After entries were added: its job, if there was none, and its counts.
-local function see_to_job(lane, queue, priority_of, counts, counted, behind_heads)
+local function see_to_job(lane, queue, tag, priority_of, counts, counted, behind_heads)
   if lane.added == 0 then return end
-  local id = lane_job(lane.endpoint)
+  local id = lane_job(lane.name)
   if not lane.has_job then
     local priority = priority_of(lane.account, lane.endpoint, 1)
     local data = '{"account_id":"' .. lane.account .. '","v":' .. LANE_JOB_VERSION .. '}'
     store_job(queue.base .. id, data, string.format('%d', time_now()), priority, '')
     put_in_place(queue, { id }, { priority })
     wake_workers(queue)
+    count_line(tag, lane.name, 1)
     count_behind(behind_heads, lane.added - 1)
+  elseif lane.closed then
+    count_behind_closed(counts, counted, tag, lane.account, lane.name, lane.closed, lane.added)
   elseif lane.is_held then
     count_held(counts, counted, lane.account .. '/' .. lane.endpoint, redis.call('ZCARD', lane.key))
   else
@@ -106,7 +120,7 @@ end
 ---@param base text
 ---@param tag text
 ---@param accounts AccountId[]     of each delivery
----@param endpoints EndpointId[]
+---@param names text[]           of their lanes
 ---@param events EventId[]
 ---@param accepted_at digits[]
 ---@param are_new boolean[]        accepted just now
@@ -126,7 +140,7 @@ function add_to_lanes(
   base,
   tag,
   accounts,
-  endpoints,
+  names,
   events,
   accepted_at,
   are_new,
@@ -136,16 +150,16 @@ function add_to_lanes(
   queue.marker = marker
   local jobs, lanes, lane_at = {}, {}, {}
   for i, event in ipairs(events) do
-    jobs[i] = base .. delivery_job(event, endpoints[i])
+    jobs[i] = base .. delivery_job(event, endpoint_of(names[i]))
   end
   -- Mostly none of them is there.
   local is_any_there = redis.call('EXISTS', unpack(jobs)) > 0
   for i, event in ipairs(events) do
-    local endpoint = endpoints[i]
-    local lane = lane_at[endpoint]
+    local name = names[i]
+    local lane = lane_at[name]
     if not lane then
-      lane = open_lane(base, tag, accounts[i], endpoint)
-      lane_at[endpoint], lanes[#lanes + 1] = lane, lane
+      lane = open_lane(base, tag, accounts[i], name)
+      lane_at[name], lanes[#lanes + 1] = lane, lane
     end
     if not is_any_there or redis.call('EXISTS', jobs[i]) == 0 then
       local place = are_new[i] and place_of_new(lane.key, event, accepted_at[i]) or accepted_at[i]
@@ -155,7 +169,7 @@ function add_to_lanes(
   local priority_of, finish = fair_order(prioritized, order_state, weights)
   local added = 0
   for _, lane in ipairs(lanes) do
-    see_to_job(lane, queue, priority_of, counts, counted, behind_heads)
+    see_to_job(lane, queue, tag, priority_of, counts, counted, behind_heads)
     added = added + lane.added
   end
   finish()
@@ -164,8 +178,8 @@ end
 
 --- After some entries have gone, and its worker has let go of its job: the lane goes on at its place in the fair order, or its job is
 --- gone with the last entry.
-local function go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, endpoint, gone, was_held)
-  local id, lane = lane_job(endpoint), lane_of(tag, endpoint)
+local function go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, name, gone, was_held)
+  local id, lane, endpoint = lane_job(name), lane_of(tag, name), endpoint_of(name)
   local key = queue.base .. id
   local next = redis.call('ZRANGE', lane, 0, 0, 'WITHSCORES')
   if was_held then
@@ -175,7 +189,8 @@ local function go_on(queue, tag, order_state, weights, counts, counted, behind_h
     count_behind(behind_heads, next[1] and -gone or math.min(1 - gone, 0))
   end
   if not next[1] then
-    redis.call('DEL', key, key .. ':lock', carried_of(tag, endpoint))
+    redis.call('DEL', key, key .. ':lock', carried_of(tag, name))
+    count_line(tag, name, -1)
     return false
   end
   local priority_of, finish = fair_order(queue.prioritized, order_state, weights)
@@ -200,10 +215,10 @@ local function go_on(queue, tag, order_state, weights, counts, counted, behind_h
 end
 
 --- Puts a lane's job back, if it is delayed or has failed for good.
-local function wake_lane(queue, delayed, failed, account, endpoint, priority_of)
-  local id = lane_job(endpoint)
+local function wake_lane(queue, delayed, failed, account, name, priority_of)
+  local id = lane_job(name)
   if redis.call('ZREM', delayed, id) == 0 and redis.call('ZREM', failed, id) == 0 then return false end
-  put_back(queue, id, priority_of(account, endpoint, 1))
+  put_back(queue, id, priority_of(account, endpoint_of(name), 1))
   wake_workers(queue)
   return true
 end
@@ -222,7 +237,7 @@ end
 ---@key weights
 ---@key order_state                of the fair order
 ---@param base text
----@param endpoint EndpointId
+---@param name text              of the lane
 ---@param event EventId
 function bring_head_forward(
   delayed,
@@ -237,18 +252,18 @@ function bring_head_forward(
   weights,
   order_state,
   base,
-  endpoint,
+  name,
   event
 )
   if not redis.call('ZSCORE', lane, event) then return end
-  local fields = redis.call('HMGET', base .. lane_job(endpoint), 'head', jobFields.data)
+  local fields = redis.call('HMGET', base .. lane_job(name), 'head', jobFields.data)
   local head = fields[1] or redis.call('ZRANGE', lane, 0, 0)[1]
   local account = string.match(fields[2] or '', '"account_id":"([%w_-]+)"')
   if head ~= event or not account then return end
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
   queue.marker, queue.events = marker, events
   local priority_of, finish = fair_order(prioritized, order_state, weights)
-  if wake_lane(queue, delayed, failed, account, endpoint, priority_of) then finish() end
+  if wake_lane(queue, delayed, failed, account, name, priority_of) then finish() end
 end
 
 --- Nothing is left to send of a delivery: it leaves its lane, if no worker runs it.
@@ -262,29 +277,35 @@ end
 ---@key behind_heads = shard.behindHeads
 ---@param base text
 ---@param tag text
----@param endpoint EndpointId
+---@param name text              of the lane
 ---@param event EventId
 ---@return boolean                 whether a worker runs it
-function drop_from_lane(delayed, failed, prioritized, counts, counted, behind_heads, base, tag, endpoint, event)
-  local id, lane = lane_job(endpoint), lane_of(tag, endpoint)
+function drop_from_lane(delayed, failed, prioritized, counts, counted, behind_heads, base, tag, name, event)
+  local id, lane = lane_job(name), lane_of(tag, name)
   local key = base .. id
   if not redis.call('ZSCORE', lane, event) then return false end
   local is_running = redis.call('EXISTS', key .. ':lock') == 1
-  local fields = redis.call('HMGET', key, 'head', jobFields.holds, jobFields.data)
+  local fields = redis.call('HMGET', key, 'head', jobFields.holds, jobFields.data, 'closed')
   if is_running and (fields[1] or redis.call('ZRANGE', lane, 0, 0)[1]) == event then return true end
   redis.call('ZREM', lane, event)
-  redis.call('HDEL', carried_of(tag, endpoint), event)
+  redis.call('HDEL', carried_of(tag, name), event)
+  forget_in_line(tag, name, { event })
   if fields[1] == event then redis.call('HDEL', key, 'head') end
   local left = redis.call('ZCARD', lane)
-  if fields[2] then
-    local account = string.match(fields[3] or '', '"account_id":"([%w_-]+)"') or ''
-    count_held(counts, counted, account .. '/' .. endpoint, left)
+  local account = string.match(fields[3] or '', '"account_id":"([%w_-]+)"') or ''
+  if fields[4] then
+    leave_closed(key, counts, counted, tag, account, name, fields[4], event)
+  elseif fields[2] and not line_of(name) then
+    count_held(counts, counted, account .. '/' .. name, left)
   elseif left > 0 then
     count_behind(behind_heads, -1)
   end
   if left > 0 or is_running then return false end
   local is_idle = redis.call('ZREM', delayed, id) + redis.call('ZREM', failed, id) + redis.call('ZREM', prioritized, id)
-  if is_idle > 0 then redis.call('DEL', key, carried_of(tag, endpoint)) end
+  if is_idle > 0 then
+    redis.call('DEL', key, carried_of(tag, name))
+    count_line(tag, name, -1)
+  end
   return false
 end
 
@@ -295,21 +316,24 @@ end
 ---@reply first EventId?           whose turn it is, or comes next
 ---@reply is_held boolean          the lane does not go on
 ---@reply is_running boolean
+---@reply is_in_window boolean     of a line: newer events may come
 ---@reply holds text?
 function lane_standing(lane, job, lock)
-  local fields = redis.call('HMGET', job, 'head', jobFields.holds)
+  local fields = redis.call('HMGET', job, 'head', jobFields.holds, 'closed')
   local head = fields[1] and redis.call('ZSCORE', lane, fields[1]) and fields[1]
   local is_running = redis.call('EXISTS', lock) == 1
+  local is_line = string.find(lane, '[.][^.:]*$') ~= nil
   return reply {
     first = head or redis.call('ZRANGE', lane, 0, 0)[1],
-    is_held = fields[2] and not is_running,
+    is_held = (fields[3] or fields[2] and not is_line) and fields[3] ~= IN_WINDOW and not is_running,
     is_running = is_running,
+    is_in_window = fields[3] == IN_WINDOW,
     holds = fields[2],
   }
 end
 
 --- Those that exist.
----@keys jobs                      of lanes
+---@keys jobs                      of lanes, or what an endpoint has in lines
 ---@return text[]
 function find_lanes(jobs)
   local found = {}

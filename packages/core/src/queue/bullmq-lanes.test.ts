@@ -1,5 +1,6 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { laneJobIdOf, type NewDelivery } from '../domain/delivery';
+import { laneNameOf } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys, queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, oneShard, type QueueShard } from '../domain/queues';
@@ -30,6 +31,7 @@ async function arrange() {
   const { client } = willClose(await openTestRedis());
   const accountId = uniqueAccountId();
   const endpointId = uniqueEndpointId();
+  const lane = laneNameOf(endpointId);
   const queue = new DeliveryQueue(client, shards);
   const runningJobs = new RunningJobs(client, shard, LOCK_MS);
   const lanes = new RunningLanes(client, shard);
@@ -55,7 +57,7 @@ async function arrange() {
   }
 
   function laneOf({ token, holds }: TakenJob): OwnedLane {
-    return { accountId, endpointId, token, wasHeld: holds !== undefined };
+    return { accountId, endpointId, lane, token, wasHeld: holds !== undefined };
   }
 
   async function end(job: TakenJob): Promise<void> {
@@ -81,7 +83,7 @@ async function arrange() {
   }
 
   async function entries(): Promise<readonly string[]> {
-    return await client.zrange(shardKeys.lane(endpointId), '0', '-1');
+    return await client.zrange(shardKeys.lane(lane), '0', '-1');
   }
 
   return {
@@ -246,9 +248,9 @@ it('lets a delivery begin where the events are elsewhere, unless another one has
   if (!job) throw new Error('Nothing waits.');
   expect(job.head?.turn).toBe('unknown');
   await queue.addAll([entry(first)]);
-  expect(await lanes.begin(laneOf(job), second)).toBe(false);
-  expect(await lanes.begin(laneOf(job), first)).toBe(true);
-  expect(await lanes.begin({ ...laneOf(job), token: 'another' }, first)).toBe(false);
+  expect(await lanes.begin(laneOf(job), second, 'first')).toBe(false);
+  expect(await lanes.begin(laneOf(job), first, 'first')).toBe(true);
+  expect(await lanes.begin({ ...laneOf(job), token: 'another' }, first, 'first')).toBe(false);
 });
 
 it('takes a job of its own into the lane, with its request and its turn', async () => {
@@ -261,6 +263,7 @@ it('takes a job of its own into the lane, with its request and its turn', async 
   const { request: stored } = JSON.parse(own.json.data) as { request: object };
   const joining = {
     ...delivery,
+    lane: laneNameOf(endpointId),
     acceptedAt: NOW + 1,
     request: JSON.stringify(stored),
     hasBegun: true,
@@ -295,7 +298,7 @@ it('gives the deliveries jobs of their own when the endpoint has no lane any mor
   await lanes.leave(laneOf(lane), [events[2]])(client);
   expect((await mustTake()).jobId).toBe(`${events[2]}.${endpointId}`);
   expect(await take()).toBeUndefined();
-  expect(await client.exists(jobKeys.job(laneJobIdOf(endpointId)), shardKeys.behindHeads)).toBe(0);
+  expect(await client.exists(jobKeys.job(laneJobIdOf(laneNameOf(endpointId))), shardKeys.behindHeads)).toBe(0);
 });
 
 it('counts all behind the head as waiting, and all of a lane that does not go on as held', async () => {
@@ -386,6 +389,6 @@ it('drops a delivery that nobody runs, and the lane with its last one', async ()
   await queue.addAll([entry(second)]);
   expect(await queue.removeIdle([{ endpointId, eventId: second }])).toEqual([]);
   expect(await queue.requestOf({ endpointId, eventId: second })).toBe('no_job');
-  expect(await client.exists(jobKeys.job(laneJobIdOf(endpointId)), shardKeys.behindHeads)).toBe(0);
+  expect(await client.exists(jobKeys.job(laneJobIdOf(laneNameOf(endpointId))), shardKeys.behindHeads)).toBe(0);
   expect(await client.zcard(jobKeys.prioritized)).toBe(0);
 });

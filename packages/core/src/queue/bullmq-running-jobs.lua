@@ -5,7 +5,7 @@
 ---@type JobKeys ./bullmq-layout
 ---@record attempt_texts {log text?, breaker text?, endpoint shared?, event shared?, is_event_known boolean}
 ---@record former_runs {attempts_made text?, stalled_count text?, deferred_failure text?, failed_reason text?, stacktrace text?, holds text?}
----@record head_record {event EventId?, place integer, turn 'first'|'behind_event'|'behind_former'|'unknown', is_beside_former boolean, had_begun boolean, has_waited boolean, request text?}
+---@record head_record {event EventId?, place integer, turn 'first'|'behind_event'|'behind_former'|'unknown', is_beside_former boolean, had_begun boolean, has_waited boolean, request text?, sent text?}
 ---@record job_record {id text, attempts_started integer, name text?, data text?, opts text?, timestamp text?, delay text?, priority text?, former former_runs?, texts attempt_texts?, head head_record?}
 
 --- Its text is given once for all scripts that run together: an endpoint's deliveries come together, and so do those of an event.
@@ -56,6 +56,8 @@ local LANE_FIELDS = {
   'head',
   jobFields.waitingSince,
   'carries',
+  'closed',
+  'sent',
 }
 
 --- What BullMQ keeps of the runs of a job. Only one that ran before has any of it, and a field that is missing costs Redis the most.
@@ -98,15 +100,18 @@ end
 
 --- Whose turn it is in a lane. One whose turn has begun keeps it. Another one has to be the oldest: of the events that are still to
 --- be fanned out, and of the deliveries in order that have jobs of their own, from before they had lanes.
-local function turn_in(jobs_of_events, tag, account, endpoint, began, since, carries, looks)
-  local lane = lane_of(tag, endpoint)
+local function turn_in(jobs_of_events, tag, account, name, began, since, carries, sent, looks)
+  local lane, line, endpoint = lane_of(tag, name), line_of(name), endpoint_of(name)
   local place = began and redis.call('ZSCORE', lane, began)
   local event, turn, former = place and began, 'first', nil
   if not event then
     local first = redis.call('ZRANGE', lane, 0, 0, 'WITHSCORES')
     event, place, turn = first[1], first[2], 'unknown'
   end
-  if looks then former = redis.call('ZRANGE', keys.order(endpoint), 0, 0, 'WITHSCORES') end
+  if looks then
+    local order = keys.order(endpoint) .. (line and ':' .. line or '')
+    former = redis.call('ZRANGE', order, 0, 0, 'WITHSCORES')
+  end
   if event and looks and turn == 'unknown' then
     local at, first_at = tonumber(place), tonumber(former[2])
     if first_at and (first_at < at or first_at == at and former[1] < event) then
@@ -124,7 +129,8 @@ local function turn_in(jobs_of_events, tag, account, endpoint, began, since, car
     is_beside_former = former and former[1] ~= nil,
     had_begun = event and event == began,
     has_waited = since and true,
-    request = event and carries and redis.call('HGET', carried_of(tag, endpoint), event),
+    request = event and carries and redis.call('HGET', carried_of(tag, name), event),
+    sent = sent,
   },
     event,
     turn
@@ -207,21 +213,35 @@ function take_job(
     return reply { next_due_at = next_due_at }
   end
 
-  local key, endpoint = base .. job, string.sub(job, 1, 5) == 'lane/' and string.sub(job, 6)
+  local key, lane = base .. job, string.sub(job, 1, 5) == 'lane/' and string.sub(job, 6)
   redis.call('SET', key .. ':lock', token, 'PX', lock_ms)
-  local fields = redis.call('HMGET', key, unpack(endpoint and LANE_FIELDS or JOB_FIELDS))
+  local fields = redis.call('HMGET', key, unpack(lane and LANE_FIELDS or JOB_FIELDS))
   local started, account = (tonumber(fields[1]) or 0) + 1, account_of(fields[3])
   local head, event, turn
-  if endpoint then
-    head, event, turn =
-      turn_in(jobs_of_events, tag, account, endpoint, fields[8], fields[9], fields[10], reads_texts and jobs_of_events)
+  if lane then
+    if fields[11] then
+      local behind =
+        open_line(key, 'held-counts:' .. tag, 'counted-as-held:' .. tag, tag, account or '', lane, fields[11])
+      count_behind('behind-heads:' .. tag, behind)
+    end
+    head, event, turn = turn_in(
+      jobs_of_events,
+      tag,
+      account,
+      lane,
+      fields[8],
+      fields[9],
+      fields[10],
+      fields[12],
+      reads_texts and jobs_of_events
+    )
   end
   if turn == 'first' then
     redis.call('HSET', key, 'processedOn', now, jobFields.attemptsStarted, started, 'head', event)
   else
     redis.call('HSET', key, 'processedOn', now, jobFields.attemptsStarted, started)
   end
-  local delivery = endpoint and event and delivery_job(event, endpoint) or job
+  local delivery = lane and event and delivery_job(event, endpoint_of(lane)) or job
   return reply {
     job = job_record {
       id = job,

@@ -1,6 +1,6 @@
 import type { JobJson } from 'bullmq';
 import { Cluster } from 'ioredis';
-import type { DeliveryTexts, JobEnd, LaneRun } from '../domain/delivery';
+import type { DeliveryTexts, JobEnd, LanePlace, LaneRun } from '../domain/delivery';
 import type { EventId } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE, type QueueShard } from '../domain/queues';
@@ -43,6 +43,8 @@ export interface TakenHead extends Pick<LaneRun, 'turn' | 'place' | 'isBesideFor
   readonly hasWaited: boolean;
   /** As it is stored. */
   readonly request: string | undefined;
+  /** The last one that was sent in place of all before it. */
+  readonly sent: LanePlace | undefined;
 }
 
 export interface TakenJob extends LockedJob {
@@ -147,7 +149,7 @@ function takenJob(record: JobRecord, token: string, processedOn: number, readAt:
     token,
     json: storedJob(record, processedOn),
     holds: former?.holds,
-    head: head && { ...head, eventId: head.event },
+    head: head && { ...head, eventId: head.event, sent: head.sent === undefined ? undefined : sentOf(head.sent) },
     texts: texts && {
       log: texts.log ?? null,
       breaker: texts.breaker ?? null,
@@ -156,6 +158,12 @@ function takenJob(record: JobRecord, token: string, processedOn: number, readAt:
       readAt,
     },
   };
+}
+
+// Its place before it.
+function sentOf(text: string): LanePlace {
+  const [place, eventId = ''] = text.split(' ');
+  return { eventId: eventId as EventId, acceptedAt: Number(place) };
 }
 
 // As BullMQ reads a job, as far as the jobs of deliveries use what it has.

@@ -18,25 +18,34 @@ local function goes_on_at_once(
   base,
   tag,
   token,
-  endpoint,
+  name,
   event,
   has_request,
   now
 )
   local queue = open_queue(base, now, wait, prioritized, counter, delayed, meta)
   if queue.is_paused or queue.most_active or queue.unsorted > 0 or queue.sorted > 0 then return false end
-  local key, lane = base .. lane_job(endpoint), lane_of(tag, endpoint)
+  local key, lane = base .. lane_job(name), lane_of(tag, name)
   if redis.call('GET', key .. ':lock') ~= token then return false end
   local first = redis.call('ZRANGE', lane, 0, 1, 'WITHSCORES')
   local next = first[1] == event and 3 or 1
   if not first[next] then return false end
   if redis.call('ZREM', lane, event) == 0 then return false end
-  if has_request then redis.call('HDEL', carried_of(tag, endpoint), event) end
+  forget_in_line(tag, name, { event })
+  if has_request then redis.call('HDEL', carried_of(tag, name), event) end
   count_behind(behind_heads, -1)
   -- What BullMQ counts is the head's.
   redis.call('HSET', key, jobFields.attemptsStarted, 0, jobFields.waitingSince, first[next + 1])
-  redis.call('HDEL', key, 'head', jobFields.attemptsMade, jobFields.stalledCount, jobFields.failedReason)
-  queue.stays = lane_job(endpoint)
+  redis.call(
+    'HDEL',
+    key,
+    'head',
+    jobFields.attemptsMade,
+    jobFields.stalledCount,
+    jobFields.failedReason,
+    jobFields.holds
+  )
+  queue.stays = lane_job(name)
   return true
 end
 
@@ -61,7 +70,7 @@ end
 ---@param tag text
 ---@param token text               what its job is locked with
 ---@param account AccountId
----@param endpoint EndpointId
+---@param name text              of the lane
 ---@param event EventId?           absent: nothing was in it
 ---@param was_held boolean         since its head came first
 ---@param has_request boolean
@@ -86,7 +95,7 @@ function end_head(
   tag,
   token,
   account,
-  endpoint,
+  name,
   event,
   was_held,
   has_request,
@@ -94,7 +103,7 @@ function end_head(
   now,
   may_stay
 )
-  local id = lane_job(endpoint)
+  local id = lane_job(name)
   local may_go_on = may_stay and event and not was_held
   if
     may_go_on
@@ -108,7 +117,7 @@ function end_head(
       base,
       tag,
       token,
-      endpoint,
+      name,
       event,
       has_request,
       now
@@ -119,30 +128,33 @@ function end_head(
   if #let_go(base, active, stalled, { id }, { token }) == 0 then return stop() end
   local gone = 0
   if event then
-    gone = redis.call('ZREM', lane_of(tag, endpoint), event)
-    if has_request then redis.call('HDEL', carried_of(tag, endpoint), event) end
+    gone = redis.call('ZREM', lane_of(tag, name), event)
+    forget_in_line(tag, name, { event })
+    if has_request then redis.call('HDEL', carried_of(tag, name), event) end
   end
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
   queue.marker = marker
   local goes_on =
-    go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, endpoint, gone, was_held)
+    go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, name, gone, was_held)
   if needs_next and not goes_on then return stop() end
   return reply()
 end
 
---- The turn of the delivery that a worker runs begins, if it is still the first one. Gives whether it has.
+--- The turn of the delivery that a worker runs begins, if it is still the first one, or the newest one. Gives whether it has.
 ---@key lock                       of its lane's job
 ---@param base text
 ---@param tag text
 ---@param token text               what that is locked with
----@param endpoint EndpointId
+---@param name text              of the lane
 ---@param event EventId
+---@param is_newest boolean        whether it goes in place of all before it
 ---@return boolean
-function begin_head(lock, base, tag, token, endpoint, event)
+function begin_head(lock, base, tag, token, name, event, is_newest)
   if redis.call('GET', lock) ~= token then return false end
-  local key = base .. lane_job(endpoint)
-  if redis.call('HGET', key, 'head') == event then return true end
-  if redis.call('ZRANGE', lane_of(tag, endpoint), 0, 0)[1] ~= event then return false end
+  local key = base .. lane_job(name)
+  if not is_newest and redis.call('HGET', key, 'head') == event then return true end
+  local at = is_newest and -1 or 0
+  if redis.call('ZRANGE', lane_of(tag, name), at, at)[1] ~= event then return false end
   redis.call('HSET', key, 'head', event)
   return true
 end
@@ -157,7 +169,7 @@ end
 ---@param tag text
 ---@param token text               what that is locked with
 ---@param account AccountId
----@param endpoint EndpointId
+---@param name text              of the lane
 ---@param reason text
 ---@param hold text                as its job tells it
 ---@param previous_started_at text   when the former attempt began, as the holds tell times
@@ -170,16 +182,16 @@ function hold_lane(
   tag,
   token,
   account,
-  endpoint,
+  name,
   reason,
   hold,
   previous_started_at
 )
   if redis.call('GET', lock) ~= token then return end
-  local key, size = base .. lane_job(endpoint), redis.call('ZCARD', lane_of(tag, endpoint))
+  local key, size = base .. lane_job(name), redis.call('ZCARD', lane_of(tag, name))
   if redis.call('HEXISTS', key, jobFields.holds) == 0 then count_behind(behind_heads, math.min(1 - size, 0)) end
   note_hold(key, hold, previous_started_at)
-  count_held(counts, counted, account .. '/' .. endpoint, size, reason)
+  count_held(counts, counted, account .. '/' .. name, size, reason)
 end
 
 --- A lane that was held has made an attempt: what waits in it waits for the next one.
@@ -194,4 +206,78 @@ function reopen_lane(job, lane, counts, counted, behind_heads, address)
   if redis.call('HDEL', job, jobFields.holds) == 0 then return end
   count_held(counts, counted, address, 0)
   count_behind(behind_heads, math.max(redis.call('ZCARD', lane) - 1, 0))
+end
+
+--- The request of a head is about to be sent in place of all before it.
+---@key lock                       of its lane's job
+---@param base text
+---@param token text               what that is locked with
+---@param name text                of the lane
+---@param event EventId
+---@param place digits
+function mark_sent(lock, base, token, name, event, place)
+  if redis.call('GET', lock) ~= token then return end
+  redis.call('HSET', base .. lane_job(name), 'sent', place .. ' ' .. event)
+end
+
+--- A line is closed: its head is held like a delivery that has a job, and those behind it with it. A wake-up comes.
+---@with shard ShardKeys
+---@key lock                       of its job
+---@key counts = shard.heldCounts
+---@key counted = shard.countedAsHeld
+---@key behind_heads = shard.behindHeads
+---@key wake_ups = shard.wakeUps
+---@param base text
+---@param tag text
+---@param token text               what that is locked with
+---@param account AccountId
+---@param name text                of the lane
+---@param event EventId
+---@param place digits
+---@param wake_up_at digits
+---@param reason text
+---@param hold text                as its job tells it
+---@param previous_started_at text   when the former attempt began, as the holds tell times
+function close_line(
+  lock,
+  counts,
+  counted,
+  behind_heads,
+  wake_ups,
+  base,
+  tag,
+  token,
+  account,
+  name,
+  event,
+  place,
+  wake_up_at,
+  reason,
+  hold,
+  previous_started_at
+)
+  if redis.call('GET', lock) ~= token then return end
+  local key, endpoint = base .. lane_job(name), endpoint_of(name)
+  local behind = math.max(redis.call('ZCARD', lane_of(tag, name)) - 1, 0)
+  if redis.call('HSETNX', key, 'closed', event) == 0 then return end
+  note_hold(key, hold, previous_started_at)
+  count_behind(behind_heads, -behind)
+  change_count(lines_of(tag, endpoint), HELD_BEHIND, behind)
+  redis.call('ZADD', 'held:' .. tag .. ':' .. endpoint, place, event)
+  redis.call('ZADD', wake_ups, 'LT', wake_up_at, account .. '/' .. endpoint)
+  count_all_held(counts, counted, tag, account, endpoint, reason)
+end
+
+--- A line waits for newer events: none of its own is held meanwhile.
+---@with shard ShardKeys
+---@key lock                       of its job
+---@key behind_heads = shard.behindHeads
+---@param base text
+---@param tag text
+---@param token text               what that is locked with
+---@param name text                of the lane
+function wait_in_window(lock, behind_heads, base, tag, token, name)
+  if redis.call('GET', lock) ~= token then return end
+  if redis.call('HSETNX', base .. lane_job(name), 'closed', IN_WINDOW) == 0 then return end
+  count_behind(behind_heads, math.min(1 - redis.call('ZCARD', lane_of(tag, name)), 0))
 end

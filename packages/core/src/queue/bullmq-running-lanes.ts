@@ -1,7 +1,6 @@
 import { Cluster } from 'ioredis';
-import type { AccountId } from '../domain/account';
-import { encodeHold, encodeHoldTime, laneJobIdOf, type PastHold } from '../domain/delivery';
-import { type EndpointAddress, type EndpointId, encodeAddress } from '../domain/endpoint';
+import { encodeHold, encodeHoldTime, type LanePlace, laneJobIdOf, type PastHold } from '../domain/delivery';
+import { type EndpointAddress, encodeAddress, type LaneName } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { queueKeysOf, type ShardKeys } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard } from '../domain/queues';
@@ -9,32 +8,30 @@ import { type Clock, systemClock } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
 import type { Guard, Step } from '../platform/redis-lua';
 import { forgetMoved, joinLane, leaveLane } from './bullmq-lane-moves.script';
+import { dropFromLane } from './bullmq-lanes.script';
 import { createJobKeys, type JobKeys } from './bullmq-layout';
-import { beginHead, endHead, holdLane, reopenLane } from './bullmq-running-lanes.script';
-
-/** An entry of a lane. */
-export interface LaneEntry {
-  readonly eventId: EventId;
-  /** Its place: mostly when its event was accepted. Milliseconds since the Unix epoch. */
-  readonly acceptedAt: number;
-}
-
-/** One that goes elsewhere. */
-export interface MovingEntry extends LaneEntry {
-  /** The request for which it is to be sent, as it is stored. */
-  readonly request: string | undefined;
-}
+import {
+  beginHead,
+  closeLine,
+  endHead,
+  holdLane,
+  markSent,
+  reopenLane,
+  waitInWindow,
+} from './bullmq-running-lanes.script';
 
 /** A lane whose job a worker has. */
 export interface OwnedLane extends EndpointAddress {
+  readonly lane: LaneName;
   /** What its job is locked with. */
   readonly token: string;
-  /** Whether it was held when the job was taken. */
+  /** Whether it was held when the job was taken. A line that was is open again since. */
   readonly wasHeld: boolean;
 }
 
 /** A delivery whose job a worker has, on its way into its endpoint's lane. */
 export interface JoiningDelivery extends EndpointAddress {
+  readonly lane: LaneName;
   readonly eventId: EventId;
   readonly acceptedAt: number;
   /** As it is stored. */
@@ -85,70 +82,100 @@ export class RunningLanes {
   }
 
   /** Its head has made an attempt: those behind it are not held any more, they wait for its next one. */
-  reopen(lane: OwnedLane): Step<void> {
-    const { endpointId } = lane;
+  reopen(owned: OwnedLane): Step<void> {
+    const { lane } = owned;
     return reopenLane({
       shard: this.#shard,
-      job: this.#jobs.job(laneJobIdOf(endpointId)),
-      lane: this.#shard.lane(endpointId),
-      address: encodeAddress(lane),
+      job: this.#jobs.job(laneJobIdOf(lane)),
+      lane: this.#shard.lane(lane),
+      address: encodeAddress(owned),
     });
   }
 
-  /** Whether the turn of its first delivery begins: no other one has become the first. */
-  async begin({ endpointId, token }: OwnedLane, event: EventId): Promise<boolean> {
-    return await beginHead({
-      lock: this.#jobs.lock(laneJobIdOf(endpointId)),
-      base: this.#jobs.base,
-      tag: this.#shard.tag,
-      token,
-      endpoint: endpointId,
-      event,
-    })(this.redis);
+  /** Whether the turn of its first delivery begins, or of its newest: no other one has become that. */
+  async begin(owned: OwnedLane, event: EventId, as: 'first' | 'newest'): Promise<boolean> {
+    const isNewest = as === 'newest';
+    return await beginHead({ ...this.#lockOf(owned), tag: this.#shard.tag, event, isNewest })(this.redis);
   }
 
-  /** Count all its deliveries as held, and note why. */
-  async hold(
-    { accountId, endpointId, token }: OwnedLane,
+  /** The request of its head is about to be sent in place of all before it. */
+  async markSent(owned: OwnedLane, { eventId, acceptedAt }: LanePlace): Promise<void> {
+    await markSent({ ...this.#lockOf(owned), event: eventId, place: acceptedAt })(this.redis);
+  }
+
+  /** A line waits for newer events. */
+  async waitInWindow(owned: OwnedLane): Promise<void> {
+    await waitInWindow({ ...this.#lockOf(owned), shard: this.#shard, tag: this.#shard.tag })(this.redis);
+  }
+
+  /** Hold a line: its head as a delivery that has a job, and those behind it with it. A wake-up lets it go. */
+  async close(
+    owned: OwnedLane,
+    { eventId, acceptedAt }: LanePlace,
     hold: PastHold,
+    wakeUpAt: number,
     previousStartedAt = 0,
   ): Promise<void> {
-    await holdLane({
+    await closeLine({
+      ...this.#lockOf(owned),
       shard: this.#shard,
-      lock: this.#jobs.lock(laneJobIdOf(endpointId)),
-      base: this.#jobs.base,
       tag: this.#shard.tag,
-      token,
-      account: accountId,
-      endpoint: endpointId,
+      account: owned.accountId,
+      event: eventId,
+      place: acceptedAt,
+      wakeUpAt,
       reason: hold.reason,
       hold: encodeHold(hold),
       previousStartedAt: encodeHoldTime(previousStartedAt),
     })(this.redis);
   }
 
-  /** The first ones, in order. */
-  async listFirst(endpointId: EndpointId, most: number): Promise<readonly LaneEntry[]> {
-    const flat = await this.redis.zrange(this.#shard.lane(endpointId), '0', String(most - 1), 'WITHSCORES');
-    const entries: LaneEntry[] = [];
+  /** Count all its deliveries as held, and note why. */
+  async hold(owned: OwnedLane, hold: PastHold, previousStartedAt = 0): Promise<void> {
+    await holdLane({
+      ...this.#lockOf(owned),
+      shard: this.#shard,
+      tag: this.#shard.tag,
+      account: owned.accountId,
+      reason: hold.reason,
+      hold: encodeHold(hold),
+      previousStartedAt: encodeHoldTime(previousStartedAt),
+    })(this.redis);
+  }
+
+  /** The first ones, in order, with their requests. */
+  async listFirst(lane: LaneName, most: number): Promise<readonly LanePlace[]> {
+    return await this.#list(lane, 0, most - 1);
+  }
+
+  /** `undefined`: it is empty. */
+  async findNewest(lane: LaneName): Promise<LanePlace | undefined> {
+    return (await this.#list(lane, -1, -1))[0];
+  }
+
+  /** Forget some that have ended. The one that runs stays. */
+  async drop(lane: LaneName, events: readonly EventId[]): Promise<void> {
+    const dropped = { jobs: this.#jobs, shard: this.#shard, base: this.#jobs.base, tag: this.#shard.tag };
+    await Promise.all(
+      events.map((event) => dropFromLane({ ...dropped, name: lane, event })(this.redis)),
+    );
+  }
+
+  async #list(lane: LaneName, from: number, to: number): Promise<readonly LanePlace[]> {
+    const flat = await this.redis.zrange(this.#shard.lane(lane), String(from), String(to), 'WITHSCORES');
+    const entries: LanePlace[] = [];
     for (let i = 0; i + 1 < flat.length; i += 2) {
       entries.push({ eventId: flat[i] as EventId, acceptedAt: Number(flat[i + 1]) });
     }
-    return entries;
+    if (entries.length === 0) return entries;
+    const events = entries.map(({ eventId }) => eventId);
+    const requests = await this.redis.hmget(this.#shard.carried(lane), ...events);
+    return entries.map((entry, i) => ({ ...entry, request: requests[i] ?? undefined }));
   }
 
   /** Give some of its entries jobs of their own. The lane's job goes behind them, and ends with the last entry. */
   leave(lane: OwnedLane, events: readonly EventId[]): Step<void> {
     return leaveLane({ ...this.#of(lane), events });
-  }
-
-  /** The first ones, with what has to go with them to another shard. */
-  async listMoving(endpointId: EndpointId, most: number): Promise<readonly MovingEntry[]> {
-    const first = await this.listFirst(endpointId, most);
-    if (first.length === 0) return [];
-    const events = first.map(({ eventId }) => eventId);
-    const requests = await this.redis.hmget(this.#shard.carried(endpointId), ...events);
-    return first.map((entry, i) => ({ ...entry, request: requests[i] ?? undefined }));
   }
 
   /** After entries were added in another shard: they are none of this lane any more. */
@@ -176,16 +203,18 @@ export class RunningLanes {
     });
   }
 
+  /** What its job is locked with, for scripts that change something only while it is. */
+  #lockOf({ lane, token }: OwnedLane) {
+    const lock = this.#jobs.lock(laneJobIdOf(lane));
+    return { lock, base: this.#jobs.base, token, name: lane };
+  }
+
   #of({
     accountId: account,
-    endpointId: endpoint,
+    lane: name,
     token,
     wasHeld = false,
-  }: EndpointAddress & {
-    readonly accountId: AccountId;
-    readonly token: string;
-    readonly wasHeld?: boolean;
-  }) {
+  }: Omit<OwnedLane, 'wasHeld'> & { readonly wasHeld?: boolean }) {
     return {
       jobs: this.#jobs,
       shard: this.#shard,
@@ -193,7 +222,7 @@ export class RunningLanes {
       base: this.#jobs.base,
       tag: this.#shard.tag,
       account,
-      endpoint,
+      name,
       token,
       wasHeld,
     };

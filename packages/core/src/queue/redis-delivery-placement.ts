@@ -1,5 +1,5 @@
 import type { DeliveryParts, DeliveryRun } from '../domain/delivery';
-import type { EndpointId } from '../domain/endpoint';
+import type { EndpointId, LaneName } from '../domain/endpoint';
 import type { QueueShard } from '../domain/queues';
 import type { RedisClient } from '../platform/redis-connect';
 import type { DeliveryQueue } from './bullmq-delivery-queue';
@@ -37,10 +37,10 @@ export class DeliveryPlacement {
     return this.shards.homeShardOf(endpointId).prefix === shard.prefix;
   }
 
-  /** Whether deliveries of an endpoint's lane are still in another shard: those go before the ones in its home shard. */
-  async hasLaneElsewhere(endpointId: EndpointId): Promise<boolean> {
+  /** Whether deliveries of a lane are still in another shard: those go before the ones in its home shard. */
+  async hasLaneElsewhere(endpointId: EndpointId, lane: LaneName): Promise<boolean> {
     const former = this.shards.formerHomeShardsOf(endpointId);
-    return former.length > 0 && (await this.deliveryQueue.hasLaneIn(former, endpointId));
+    return former.length > 0 && (await this.deliveryQueue.hasLaneIn(former, lane));
   }
 
   /** Make an attempt, unless another shard is working on the delivery right now. */

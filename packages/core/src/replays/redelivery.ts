@@ -4,7 +4,7 @@ import type { AccountId } from '../domain/account';
 import type { Act } from '../domain/audit';
 import { type DeliveryParts, deliveryIdOf, type NewDelivery, type RequestTrigger } from '../domain/delivery';
 import { type DeliveryState, FULL_LOG_BYTES } from '../domain/delivery-log';
-import { type Endpoint, usesLane } from '../domain/endpoint';
+import { type Endpoint, findLane, lineOf } from '../domain/endpoint';
 import { eventNotFound } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import { ATTEMPT_BYTES, type NoteUsage } from '../domain/usage';
@@ -53,8 +53,10 @@ export interface RedeliveryRequest extends DeliveryParts {
   readonly trigger: RequestTrigger;
   /** The same when the same request is repeated: then nothing is sent a second time. */
   readonly requestId: string;
-  /** Whether its endpoint uses a lane. The worker decides if that is not known here. */
+  /** Whether it goes into a lane. The worker decides if that is not known here. */
   readonly isInLane?: boolean | undefined;
+  /** Of that lane: see `lineOf`. */
+  readonly line?: string | undefined;
 }
 
 export type RequestOutcome =
@@ -109,13 +111,12 @@ export class Redelivery {
       );
     }
     const endpoint = await this.parts.endpointStore.find(accountId, endpointId);
-    const isInLane = endpoint && this.goesIntoLane(endpoint);
     const request = {
       accountId,
       endpointId,
       eventId,
       acceptedAt,
-      isInLane,
+      ...(endpoint && this.placeInLane(endpoint, head.group)),
       trigger: 'manual',
       requestId,
     } as const;
@@ -125,9 +126,13 @@ export class Redelivery {
     return await deliveries.read(accountId, id);
   }
 
-  /** Whether what is requested for an endpoint becomes an entry of its lane. */
-  goesIntoLane(endpoint: Endpoint): boolean {
-    return this.parts.deliveryQueue.hasLanes && usesLane(endpoint);
+  /** Whether what is requested for an endpoint becomes an entry of a lane, and of which. */
+  placeInLane(
+    endpoint: Endpoint,
+    group: string | undefined,
+  ): Pick<RedeliveryRequest, 'isInLane' | 'line'> & { readonly isInLane: boolean } {
+    const lane = this.parts.deliveryQueue.hasLanes ? findLane(endpoint, group) : undefined;
+    return lane === undefined ? { isInLane: false } : { isInLane: true, line: lineOf(endpoint, group) };
   }
 
   async #sendWhenPossible(request: RedeliveryRequest): Promise<void> {
@@ -292,10 +297,10 @@ function keyOf({ eventId, endpointId, acceptedAt: createdAt }: RedeliveryRequest
 }
 
 function requestedAt(
-  { accountId, endpointId, eventId, acceptedAt, isInLane, requestId, trigger }: RedeliveryRequest,
+  { accountId, endpointId, eventId, acceptedAt, isInLane, line, requestId, trigger }: RedeliveryRequest,
   now: number,
 ) {
   const request = { requestId, trigger, requestedAt: now };
   const delivery = { accountId, endpointId, eventId, request };
-  return isInLane ? { ...delivery, acceptedAt, isInLane } : delivery;
+  return isInLane ? { ...delivery, acceptedAt, isInLane, line } : delivery;
 }

@@ -1,5 +1,5 @@
 import { type BreakerState, decodeBreaker, decodeFailingSince } from '../../domain/breaker';
-import type { EndpointId } from '../../domain/endpoint';
+import type { EndpointId, LaneName } from '../../domain/endpoint';
 import type { EventId } from '../../domain/event';
 import { keys } from '../../domain/keys';
 import { chunksOf } from '../../platform/batches';
@@ -188,9 +188,15 @@ export class AdmissionStore {
     });
   }
 
-  /** Whether another delivery is before a place in the strict order. */
-  async hasEarlierInOrder(endpointId: EndpointId, { eventId, acceptedAt }: Ordered): Promise<boolean> {
-    const [first, place] = await this.redis.zrange(keys.order(endpointId), '0', '0', 'WITHSCORES');
+  /** Whether another delivery with a job is before a place in the order that a lane has now. */
+  async hasEarlierInOrder(
+    endpointId: EndpointId,
+    { eventId, acceptedAt }: Ordered,
+    lane: LaneName,
+  ): Promise<boolean> {
+    const line = lane.slice(0, -endpointId.length - 1);
+    const order = keys.order(endpointId) + (line === '' ? '' : `:${line}`);
+    const [first, place] = await this.redis.zrange(order, '0', '0', 'WITHSCORES');
     if (first === undefined) return false;
     return Number(place) < acceptedAt || (Number(place) === acceptedAt && first < eventId);
   }
