@@ -166,12 +166,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   }
 
   /** A lane's job runs its first delivery. */
-  laneRunOf(
-    job: RunningJob,
-    head: TakenEntry,
-    lane: OwnedLane,
-    data: DeliveryJobData,
-  ): DeliveryRun {
+  laneRunOf(job: RunningJob, head: TakenEntry, lane: OwnedLane, data: DeliveryJobData): DeliveryRun {
     const { endpointId, lane: name } = lane;
     const { eventId, turn, place, isBesideFormer, sent } = head;
     const request = requestSchema.safeParse(parsedOrUndefined(head.request ?? '')).data;

@@ -74,7 +74,8 @@ export async function deliver(
   const recorded = await persistFor(parts, run, () => recordAttempt(parts, input), abortSignal);
   await conclude(parts, ready, sent, decision, recorded, abortSignal);
   // After its end the next run of the lane does this.
-  if (newest && decision.kind === 'retry' && recorded.effect) await supersedeOlder(parts, run, newest, { eventId: run.eventId, acceptedAt: newest.place });
+  if (newest && decision.kind === 'retry' && recorded.effect)
+    await supersedeOlder(parts, run, newest, { eventId: run.eventId, acceptedAt: newest.place });
   return resultOf(parts, sent, recorded);
 }
 

@@ -62,7 +62,10 @@ async function lookForTurn(
 }
 
 /** Whether only the newest of the lane is sent. One that has begun keeps its turn. */
-function isToCoalesce({ run, endpoint, scheduledAttempt }: ReadyDelivery, { isLine, sent }: LaneRun): boolean {
+function isToCoalesce(
+  { run, endpoint, scheduledAttempt }: ReadyDelivery,
+  { isLine, sent }: LaneRun,
+): boolean {
   const hasBegun = scheduledAttempt > 1 || sent?.eventId === run.eventId;
   return isLine && endpoint.coalesce !== undefined && !hasBegun;
 }

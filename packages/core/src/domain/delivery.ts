@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import type { Step } from '../platform/redis-script';
 import type { AccountId } from './account';
-import { type EndpointAddress, type EndpointId, endpointIdSchema, type LaneName, laneNameOf } from './endpoint';
+import {
+  type EndpointAddress,
+  type EndpointId,
+  endpointIdSchema,
+  type LaneName,
+  laneNameOf,
+} from './endpoint';
 import { type EventId, eventIdSchema } from './event';
 
 declare const brand: unique symbol;

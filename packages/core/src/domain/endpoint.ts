@@ -171,7 +171,10 @@ export function laneNameOf(endpointId: EndpointId, line?: string): LaneName {
 }
 
 /** The line of an event at an endpoint whose deliveries use lanes. `undefined`: it is in none. */
-export function lineOf({ ordering }: Pick<Endpoint, 'ordering'>, group: string | undefined): string | undefined {
+export function lineOf(
+  { ordering }: Pick<Endpoint, 'ordering'>,
+  group: string | undefined,
+): string | undefined {
   return ordering === 'group' && group !== undefined ? hashOf(group) : undefined;
 }
 

@@ -298,7 +298,9 @@ it('gives the deliveries jobs of their own when the endpoint has no lane any mor
   await lanes.leave(laneOf(lane), [events[2]])(client);
   expect((await mustTake()).jobId).toBe(`${events[2]}.${endpointId}`);
   expect(await take()).toBeUndefined();
-  expect(await client.exists(jobKeys.job(laneJobIdOf(laneNameOf(endpointId))), shardKeys.behindHeads)).toBe(0);
+  expect(await client.exists(jobKeys.job(laneJobIdOf(laneNameOf(endpointId))), shardKeys.behindHeads)).toBe(
+    0,
+  );
 });
 
 it('counts all behind the head as waiting, and all of a lane that does not go on as held', async () => {
@@ -389,6 +391,8 @@ it('drops a delivery that nobody runs, and the lane with its last one', async ()
   await queue.addAll([entry(second)]);
   expect(await queue.removeIdle([{ endpointId, eventId: second }])).toEqual([]);
   expect(await queue.requestOf({ endpointId, eventId: second })).toBe('no_job');
-  expect(await client.exists(jobKeys.job(laneJobIdOf(laneNameOf(endpointId))), shardKeys.behindHeads)).toBe(0);
+  expect(await client.exists(jobKeys.job(laneJobIdOf(laneNameOf(endpointId))), shardKeys.behindHeads)).toBe(
+    0,
+  );
   expect(await client.zcard(jobKeys.prioritized)).toBe(0);
 });

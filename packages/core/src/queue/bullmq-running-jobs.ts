@@ -149,7 +149,11 @@ function takenJob(record: JobRecord, token: string, processedOn: number, readAt:
     token,
     json: storedJob(record, processedOn),
     holds: former?.holds,
-    head: head && { ...head, eventId: head.event, sent: head.sent === undefined ? undefined : sentOf(head.sent) },
+    head: head && {
+      ...head,
+      eventId: head.event,
+      sent: head.sent === undefined ? undefined : sentOf(head.sent),
+    },
     texts: texts && {
       log: texts.log ?? null,
       breaker: texts.breaker ?? null,

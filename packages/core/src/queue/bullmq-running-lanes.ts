@@ -156,9 +156,7 @@ export class RunningLanes {
   /** Forget some that have ended. The one that runs stays. */
   async drop(lane: LaneName, events: readonly EventId[]): Promise<void> {
     const dropped = { jobs: this.#jobs, shard: this.#shard, base: this.#jobs.base, tag: this.#shard.tag };
-    await Promise.all(
-      events.map((event) => dropFromLane({ ...dropped, name: lane, event })(this.redis)),
-    );
+    await Promise.all(events.map((event) => dropFromLane({ ...dropped, name: lane, event })(this.redis)));
   }
 
   async #list(lane: LaneName, from: number, to: number): Promise<readonly LanePlace[]> {
