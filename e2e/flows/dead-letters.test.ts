@@ -54,11 +54,6 @@ function push(type: string, data: unknown) {
   return events.add(type, { account_id: 'default', type, data }, options);
 }
 
-async function registerStrict(url: string): Promise<Webhook> {
-  const webhook = { url, events: ['*'], ordering: 'strict' };
-  return (await stack.client.expect<Webhook>(201, 'POST', '/v1/webhooks', webhook)).body;
-}
-
 const remove = (webhook: Webhook) => stack.client.expect(204, 'DELETE', `/v1/webhooks/${webhook.id}`);
 
 it('an event of a type that is not known yet is retried once it is, and delivered', async () => {
@@ -103,23 +98,36 @@ it('what is still invalid when it is retried is a dead letter again, until it is
   expect((await list()).map((each) => each.id)).not.toContain(again.id);
 });
 
-/** Two events to an endpoint that takes them in order; the job of the first has failed for good. */
-async function arrangePoisonInFront() {
-  let status = 500;
+/** Two events to an endpoint that takes them in order; the job of the first has failed for good. One before was delivered. */
+async function arrangePoisonInFront(client = stack.client) {
+  let status = 204;
   const receiver = await Receiver.start(() => status);
-  const webhook = await registerStrict(receiver.url);
+  const webhook = await client.register(receiver.url, ['*'], { ordering: 'strict' });
+  const old = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
+  await client.waitForStatus(webhook.id, old, 'delivered');
+  status = 500;
   const [first, second] = [
-    await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data),
-    await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data),
+    await client.publish(QUICK_WIN.type, QUICK_WIN.data),
+    await client.publish(QUICK_WIN.type, QUICK_WIN.data),
   ];
-  await stack.client.waitForStatus(webhook.id, second, 'held');
-  await receiver.waitFor(1);
+  await client.waitForStatus(webhook.id, second, 'held');
+  await receiver.waitFor(2);
 
   const jobId = `${first}.${webhook.id}`;
-  await stack.redis.client.hset(`bull:deliveries:${jobId}`, 'ats', TOO_MANY_STARTS);
+  await stack.redis.client.hset(`bull:deliveries:lane/${webhook.id}`, 'ats', TOO_MANY_STARTS);
   const deadLetter = await untilDead(jobId);
   status = 204;
-  return { receiver, webhook, first, second, deadLetter };
+  const held = await client.waitForStatus(webhook.id, second, 'held');
+  expect(held.hold).toMatchObject({ reason: 'ordering' });
+  expect(receiver.requests.map(({ headers }) => headers['webhook-id'])).not.toContain(second);
+  return { receiver, webhook, old, first, second, deadLetter };
+}
+
+/** Whether a webhook's lane, its job and its order are gone. */
+async function untilNothingWaits({ id }: Webhook): Promise<void> {
+  const { client } = stack.redis;
+  const keys = [`lane:{bull}:${id}`, `carried:{bull}:${id}`, `bull:deliveries:lane/${id}`, `order:{${id}}`];
+  await until(async () => ((await client.exists(...keys, 'behind-heads:{bull}')) === 0 ? true : undefined));
 }
 
 it('a delivery whose job failed for good holds those behind it until it is retried, and is delivered', async () => {
@@ -153,6 +161,88 @@ it('a delivery whose dead letter is dropped is cancelled, and the next one goes'
   await stack.client.waitForStatus(webhook.id, first, 'delivered');
   await remove(webhook);
   await receiver.stop();
+});
+
+describe('while a delivery that failed for good holds others', () => {
+  it('a redelivery sends it, and the others follow', async () => {
+    const { receiver, webhook, first, second } = await arrangePoisonInFront();
+    await stack.client.expect(202, 'POST', `/v1/deliveries/${first}.${webhook.id}/redeliver`);
+    await stack.client.waitForStatus(webhook.id, second, 'delivered');
+    expect((await stack.client.readDelivery(`${first}.${webhook.id}`)).status).toBe('delivered');
+    await untilNothingWaits(webhook);
+    await remove(webhook);
+    await receiver.stop();
+  });
+
+  it('an older one that is redelivered goes before it', async () => {
+    const { receiver, webhook, old, second, deadLetter } = await arrangePoisonInFront();
+    const before = receiver.requests.length;
+    await stack.client.expect(202, 'POST', `/v1/deliveries/${old}.${webhook.id}/redeliver`);
+    await receiver.waitFor(before + 1);
+    await stack.client.expect(204, 'DELETE', pathOf(deadLetter.id));
+    await stack.client.waitForStatus(webhook.id, second, 'delivered');
+    const sent = receiver.requests.slice(before).map(({ headers }) => headers['webhook-id']);
+    expect(sent).toEqual([old, second]);
+    await untilNothingWaits(webhook);
+    await remove(webhook);
+    await receiver.stop();
+  });
+
+  it('the deletion of the webhook ends all', async () => {
+    const { receiver, webhook, deadLetter } = await arrangePoisonInFront();
+    await remove(webhook);
+    await untilNothingWaits(webhook);
+    await stack.client.expect(202, 'POST', `${pathOf(deadLetter.id)}/retry`);
+    await until(async () => ((await list('?queue=deliveries')).length === 0 ? true : undefined));
+    await untilNothingWaits(webhook);
+    await receiver.stop();
+  });
+
+  it('without an order the others go, and it is still a dead letter', async () => {
+    const { receiver, webhook, first, second, deadLetter } = await arrangePoisonInFront();
+    await stack.client.expect(200, 'PATCH', `/v1/webhooks/${webhook.id}`, { ordering: 'none' });
+    await stack.client.waitForStatus(webhook.id, second, 'delivered');
+    await untilNothingWaits(webhook);
+    await stack.client.expect(202, 'POST', `${pathOf(deadLetter.id)}/retry`);
+    await stack.client.waitForStatus(webhook.id, first, 'delivered');
+    await remove(webhook);
+    await receiver.stop();
+  });
+
+  it('those that are discarded end, and it waits for the operator', async () => {
+    const { receiver, webhook, first, second, deadLetter } = await arrangePoisonInFront();
+    await stack.client.expect(202, 'POST', `/v1/webhooks/${webhook.id}/discard-held`);
+    await stack.client.waitForStatus(webhook.id, second, 'cancelled');
+    await stack.client.expect(202, 'POST', `${pathOf(deadLetter.id)}/retry`);
+    await stack.client.waitForStatus(webhook.id, first, 'delivered');
+    await untilNothingWaits(webhook);
+    await remove(webhook);
+    await receiver.stop();
+  });
+
+  it.each(['first', 'second'] as const)('the payload of its %s one can be erased', async (which) => {
+    const { receiver, webhook, deadLetter, ...events } = await arrangePoisonInFront();
+    await stack.client.expect(204, 'DELETE', `/v1/events/${events[which]}/payload`);
+    await stack.client.expect(202, 'POST', `${pathOf(deadLetter.id)}/retry`);
+    for (const each of ['first', 'second'] as const) {
+      await stack.client.waitForStatus(webhook.id, events[each], each === which ? 'cancelled' : 'delivered');
+    }
+    await untilNothingWaits(webhook);
+    await remove(webhook);
+    await receiver.stop();
+  });
+
+  it('the erasure of its account leaves nothing of it', async () => {
+    await runCli(stack.redis.url, 'accounts', 'create', '--id', 'poisoned');
+    const command = ['keys', 'create', '--account', 'poisoned', '--name', 'key', '--scopes', 'admin'];
+    const { stdout: key } = await runCli(stack.redis.url, ...command);
+    const account = new ApiClient(stack.client.baseUrl, key.trimEnd());
+    const { receiver, webhook } = await arrangePoisonInFront(account);
+    await runCli(stack.redis.url, 'accounts', 'delete', 'poisoned', '--yes');
+    await untilNothingWaits(webhook);
+    await until(async () => ((await list('?queue=deliveries')).length === 0 ? true : undefined));
+    await receiver.stop();
+  });
 });
 
 it('a job that nobody can read is kept as it is, and no other one waits for it', async () => {

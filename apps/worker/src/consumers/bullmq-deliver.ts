@@ -47,7 +47,7 @@ const BEHIND_MS = 100;
 /** Open the worker of a shard's deliveries: each run of a job makes one attempt, and says what happens to the job next. */
 export function openDeliveryWorker(parts: DeliveryWorkerParts, shard: QueueShard): DeliveryWorker {
   const { redis, atomic, lockDurationMs, deliveryCapacity: capacity, stopDeadlineMs, emit } = parts;
-  const { clock } = parts.attemptParts;
+  const { clock, admissionStore } = parts.attemptParts;
   const { placement } = parts;
   const runningLanes = new RunningLanes(redis, shard, clock);
   const batchJobs = new BatchJobs(redis, shard, lockDurationMs, clock);
@@ -60,6 +60,7 @@ export function openDeliveryWorker(parts: DeliveryWorkerParts, shard: QueueShard
       lockDuration: lockDurationMs,
       runningJobs: new RunningJobs(redis, shard, lockDurationMs, clock, () => placement.isOneShard),
       runningLanes,
+      admissionStore,
       batchJobs,
       dueDeliveries: new DueDeliveries({ prefix: shard.prefix, atomic, clock, emit }),
       clock,

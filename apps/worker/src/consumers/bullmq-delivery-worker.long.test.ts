@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { deliveryIdOf, type JobEnd } from '@hookferry/core/domain/delivery';
 import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
+import { AdmissionStore } from '@hookferry/core/endpoints/admission/redis-admission-store';
 import { systemClock } from '@hookferry/core/platform/clock';
 import { createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { connectRedis } from '@hookferry/core/platform/redis-connect';
@@ -78,6 +79,7 @@ async function arrange(run: Run, { lockDurationMs = LOCK_MS, concurrency = 1 } =
       lockDuration: lockDurationMs,
       runningJobs: new RunningJobs(redis, shard, lockDurationMs),
       runningLanes: new RunningLanes(redis, shard),
+      admissionStore: new AdmissionStore(redis),
       batchJobs: new BatchJobs(redis, shard, lockDurationMs),
       // Delayed jobs stay where they are.
       dueDeliveries: fake<DueDeliveries>({ start() {}, expect() {}, stop: async () => {} }),

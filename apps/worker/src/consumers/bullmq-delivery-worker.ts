@@ -9,8 +9,9 @@ import {
   parseDeliveryId,
   parseLaneJobId,
 } from '@hookferry/core/domain/delivery';
-import { type EndpointAddress, laneNameOf } from '@hookferry/core/domain/endpoint';
+import { type EndpointAddress, laneNameOf, orderOfLane } from '@hookferry/core/domain/endpoint';
 import type { EventId } from '@hookferry/core/domain/event';
+import type { AdmissionStore } from '@hookferry/core/endpoints/admission/redis-admission-store';
 import { CACHED_FOR_MS } from '@hookferry/core/events/redis-event-store';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
 import { parsedOrUndefined } from '@hookferry/core/platform/json';
@@ -33,13 +34,22 @@ import type {
   TakenJob,
 } from '@hookferry/core/queue/bullmq-running-jobs';
 import type { JoiningDelivery, OwnedLane, RunningLanes } from '@hookferry/core/queue/bullmq-running-lanes';
-import { type Job, type JobJson, type Processor, UnrecoverableError } from 'bullmq';
+import {
+  DelayedError,
+  type Job,
+  type JobJson,
+  type Processor,
+  UnrecoverableError,
+  WaitingError,
+} from 'bullmq';
 import type { z } from 'zod';
 import { BullmqWorker, type BullmqWorkerOptions } from './bullmq-worker';
 
 export interface DeliveryWorkerOptions extends BullmqWorkerOptions {
   readonly runningJobs: RunningJobs;
   readonly runningLanes: RunningLanes;
+  /** The order of deliveries that have jobs of their own. */
+  readonly admissionStore: Pick<AdmissionStore, 'joinOrder'>;
   readonly batchJobs: BatchJobs;
   /** It puts back those that are delayed. */
   readonly dueDeliveries: DueDeliveries;
@@ -95,6 +105,7 @@ export interface JobRef {
 export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   readonly #runningJobs: RunningJobs;
   readonly #runningLanes: RunningLanes;
+  readonly #admissionStore: DeliveryWorkerOptions['admissionStore'];
   readonly #batchJobs: BatchJobs;
   readonly #dueDeliveries: DueDeliveries;
   readonly #lockMs: number;
@@ -110,9 +121,18 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   constructor(
     queue: string,
     process: Processor<DeliveryJob, JobEnd>,
-    { runningJobs, runningLanes, batchJobs, dueDeliveries, clock, ...options }: DeliveryWorkerOptions,
+    {
+      runningJobs,
+      runningLanes,
+      admissionStore,
+      batchJobs,
+      dueDeliveries,
+      clock,
+      ...options
+    }: DeliveryWorkerOptions,
   ) {
     super(queue, process, options);
+    this.#admissionStore = admissionStore;
     this.#runningJobs = runningJobs;
     this.#runningLanes = runningLanes;
     this.#batchJobs = batchJobs;
@@ -168,7 +188,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   /** A lane's job runs its first delivery. */
   laneRunOf(job: RunningJob, head: TakenEntry, lane: OwnedLane, data: DeliveryJobData): DeliveryRun {
     const { endpointId, lane: name } = lane;
-    const { eventId, turn, place, isBesideFormer, sent } = head;
+    const { eventId, turn, place, isBesideJobs, sent } = head;
     const request = requestSchema.safeParse(parsedOrUndefined(head.request ?? '')).data;
     const run = this.runOf(job, { eventId, endpointId }, request ? { ...data, request } : data);
     // Since it came, behind others; then, as long as the lane did not go on.
@@ -182,7 +202,8 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
         isLine: isLine(lane),
         turn,
         place,
-        isBesideFormer,
+        isBesideJobs,
+        wasHeld: lane.wasHeld,
         sent,
         begin: (as) => this.#runningLanes.begin(lane, eventId, as),
         markSent: () => this.#runningLanes.markSent(lane, { eventId, acceptedAt: place }),
@@ -210,7 +231,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   }
 
   /** Let go of a lane's job by a step that does so. */
-  async endLaneBy(job: JobRef, step: Step<void>): Promise<void> {
+  async endLaneBy(job: JobRef, step: Step<unknown>): Promise<void> {
     await this.atomic([step]);
     this.#hasEnded(job);
   }
@@ -358,15 +379,48 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     return this.#begin(this.#runs.get(job)?.taken) as Job<DeliveryJob, JobEnd>;
   }
 
-  // An error after the job's end does not change it.
+  // An error after the job's end does not change it. BullMQ's own script takes no other job with that: it knows no lanes.
   protected override async handleFailed(
-    ...args: Parameters<BullmqWorker<DeliveryJob, JobEnd>['handleFailed']>
+    error: Error,
+    job: Job<DeliveryJob, JobEnd>,
+    token: string,
   ): Promise<Job<DeliveryJob, JobEnd>> {
-    const [error, job] = args;
     const run = this.#runs.get(job);
-    if (!run?.hasEnded) return await super.handleFailed(...args);
+    const lane = this.#lanes.get(job);
+    if (!run?.hasEnded) {
+      if (lane === undefined || !this.#isForGood(error, job)) {
+        return await super.handleFailed(error, job, token, () => false);
+      }
+      await this.#failHead(job, lane, error);
+      return undefined as unknown as Job<DeliveryJob, JobEnd>;
+    }
     this.emit('failed', job, error, 'active');
     return this.#begin(run.taken) as Job<DeliveryJob, JobEnd>;
+  }
+
+  /** As BullMQ decides it. */
+  #isForGood(error: Error, { attemptsMade, attemptsStarted, opts }: Job): boolean {
+    if (error instanceof DelayedError || error instanceof WaitingError) return false;
+    if (error instanceof UnrecoverableError) return true;
+    const { maxStartedAttempts = Number.POSITIVE_INFINITY } = this.opts;
+    return attemptsMade + 1 >= (opts.attempts ?? 1) || attemptsStarted >= maxStartedAttempts;
+  }
+
+  // The lane's job never fails for good itself: others would wait without a job.
+  async #failHead(job: Job<DeliveryJob, JobEnd>, { head, owned }: TakenLane, error: Error): Promise<void> {
+    const { eventId, place: acceptedAt } = head;
+    const { endpointId } = owned;
+    const lane = orderOfLane(endpointId, owned.lane);
+    const steps =
+      eventId === undefined
+        ? [this.#runningLanes.end(owned, undefined, 'nothing')]
+        : [
+            // First: where it is another script, the next one must not begin in between.
+            this.#admissionStore.joinOrder(endpointId, [{ eventId, acceptedAt, lane }]),
+            this.#runningLanes.failHead(owned, eventId, error.message),
+          ];
+    await this.atomic(steps);
+    this.#hasEnded(job);
   }
 
   // A run that fails lets go of nothing. The others that it took would be kept from all workers for as long as this one lives.
@@ -392,8 +446,9 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     job.token = token;
     this.#note(job, taken);
     const parsed = head && parseLaneJobId(jobId);
-    if (parsed) {
-      const { account_id: accountId } = readData(job.data);
+    const data = deliveryJobSchema.safeParse(job.data).data;
+    if (parsed && data) {
+      const { account_id: accountId } = data;
       const { name: lane, endpointId, line } = parsed;
       const wasHeld = line === undefined && holds !== undefined;
       this.#lanes.set(job, { head, owned: { accountId, endpointId, lane, token, wasHeld } });

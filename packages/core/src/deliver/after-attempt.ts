@@ -69,7 +69,7 @@ export async function conclude(
     delivered: attempt.outcome === 'delivered',
     disabledBy: wish.disabledBy,
     hasEnded,
-    letsOthersGo,
+    letsOthersGo: letsOthersGo || (hasEnded && run.lane?.isBesideJobs === true),
     hasWaited: run.hasWaited,
     isInLane: run.lane !== undefined && !run.lane.isLine,
   };

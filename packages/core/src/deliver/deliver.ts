@@ -45,26 +45,26 @@ export async function deliver(
     return await leaveLane(parts, run, run.lane, loaded.endpoint);
   }
   if (loaded.kind === 'not_due') return { kind: 'later', delayMs: delayUntil(parts, loaded.dueAt) };
-  const turn = await takeTurn(parts, loaded, (other) => deliver(parts, other, abortSignal));
-  if (turn !== 'goes_on') return turn;
-  const batchLimits = batchLimitsOf(loaded.endpoint);
-  if (batchLimits) return await deliverBatch(parts, loaded, batchLimits, abortSignal);
+  const next = await takeTurn(parts, loaded, (other) => deliver(parts, other, abortSignal));
+  if (next.kind !== 'ready') return next;
+  const batchLimits = batchLimitsOf(next.endpoint);
+  if (batchLimits) return await deliverBatch(parts, next, batchLimits, abortSignal);
 
-  const admission = await admit(parts, loaded);
-  if (admission.kind === 'refused') return { kind: 'later', delayMs: await hold(parts, loaded, admission) };
-  if (admission.kind !== 'admitted') return await coalesce(parts, loaded, admission);
+  const admission = await admit(parts, next);
+  if (admission.kind === 'refused') return { kind: 'later', delayMs: await hold(parts, next, admission) };
+  if (admission.kind !== 'admitted') return await coalesce(parts, next, admission);
 
   // An earlier worker of this job may have recorded its attempt at this moment.
-  if (run.wasTakenOver && (await hasChanged(parts, loaded))) {
-    return await startAnew(parts, loaded, admission, abortSignal);
+  if (run.wasTakenOver && (await hasChanged(parts, next))) {
+    return await startAnew(parts, next, admission, abortSignal);
   }
 
-  const newest = goesInPlaceOfOlder(loaded) ? run.lane : undefined;
+  const newest = goesInPlaceOfOlder(next) ? next.run.lane : undefined;
   await newest?.markSent();
-  const transformed = await transformOrRelease(parts, loaded, admission);
-  if (transformed.kind === 'ended') return await endTransformed(parts, loaded, admission);
+  const transformed = await transformOrRelease(parts, next, admission);
+  if (transformed.kind === 'ended') return await endTransformed(parts, next, admission);
   const isMade = transformed.kind === 'ready';
-  const ready = isMade ? transformed : loaded;
+  const ready = isMade ? transformed : next;
   const sent = isMade ? await sendAttempt(parts, ready, admission.permit, abortSignal) : transformed;
   if (sent.kind !== 'sent') return await letGo(parts, ready, admission, sent);
 

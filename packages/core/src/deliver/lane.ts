@@ -1,17 +1,21 @@
 import type { DeliveryRun, LanePlace, LaneRun } from '../domain/delivery';
 import { type Endpoint, findLane, laneToJoin } from '../domain/endpoint';
 import { AGAIN_AT_ONCE, type DeliverResult, DONE } from './end-run';
+import { SAFETY_WAKE_UP_MS } from './flow/releaser';
 import { endUnsent, loadDelivery, type ReadyDelivery } from './load-delivery';
 import type { AttemptParts } from './open-delivery';
 
 // Fan-outs take milliseconds. An interrupted one is put back for a second, one whose worker died for longer.
 const BEHIND_MS = 100;
+// One that has failed for good stays until somebody retries or drops it.
+const BEHIND_JOB_MS = 1_000;
 // Of a backlog: the lane's own job goes behind them.
 const LEAVING_AT_ONCE = 200;
 const SUPERSEDED_AT_ONCE = 100;
 
 /**
- * In a lane: whether this delivery may go before all that it has to wait for. Another one becomes an entry, if it has to.
+ * In a lane: gives the delivery if it may go before all that it has to wait for. One that is in none becomes an entry, if it has
+ * to.
  *
  * @param deliverInstead runs another entry of the lane in place of this one.
  */
@@ -19,30 +23,27 @@ export async function takeTurn(
   parts: AttemptParts,
   ready: ReadyDelivery,
   deliverInstead: (run: DeliveryRun) => Promise<DeliverResult>,
-): Promise<DeliverResult | 'goes_on'> {
+): Promise<DeliverResult | ReadyDelivery> {
   const { run, endpoint, event, attemptNumber } = ready;
   if (run.lane === undefined) {
     const lane = findLane(endpoint, event.group);
     const hasJoined = lane && (await run.joinLane?.(lane, event.acceptedAt, attemptNumber > 1)) === true;
-    return hasJoined ? DONE : 'goes_on';
+    return hasJoined ? DONE : ready;
   }
   if (isToCoalesce(ready, run.lane)) return await takeTurnOfNewest(parts, ready, run.lane, deliverInstead);
-  return await waitForTurn(parts, ready, run.lane, 'first');
+  const lane = run.lane.turn === 'unknown' ? await lookForTurn(parts, ready, run.lane, 'first') : run.lane;
+  return await goOrWait(parts, ready, lane);
 }
 
-async function waitForTurn(
+async function goOrWait(
   parts: AttemptParts,
   ready: ReadyDelivery,
   lane: LaneRun,
-  as: 'first' | 'newest',
-): Promise<DeliverResult | 'goes_on'> {
+): Promise<DeliverResult | ReadyDelivery> {
   const { run } = ready;
-  const isFirst = lane.turn === 'first' && as === 'first';
-  const turn = isFirst ? 'first' : await lookForTurn(parts, ready, lane, as);
-  if (turn === 'first') return 'goes_on';
-  // It may have no job any more, and wait for none: the wake-up finds that out.
-  if (turn === 'behind_former') parts.releaser.wakeUpAt(run.accountId, run.endpointId, parts.clock());
-  return { kind: 'later', delayMs: BEHIND_MS };
+  if (lane.turn === 'first') return lane === run.lane ? ready : { ...ready, run: { ...run, lane } };
+  if (lane.turn !== 'behind_job') return { kind: 'later', delayMs: BEHIND_MS };
+  return { kind: 'later', delayMs: await (lane.isLine ? waitForJob : holdBehindJob)(parts, ready, lane) };
 }
 
 // Where it can't be part of the script that takes the job. What was fanned out meanwhile is in the lane, before this one.
@@ -51,14 +52,40 @@ async function lookForTurn(
   { run, event }: ReadyDelivery,
   lane: LaneRun,
   as: 'first' | 'newest',
-): Promise<LaneRun['turn']> {
-  if (lane.turn === 'behind_former') return lane.turn;
+): Promise<LaneRun> {
   const { accountId, endpointId, eventId } = run;
-  const place = { eventId, acceptedAt: lane.place };
-  if (await admissionStore.hasEarlierInOrder(endpointId, place, lane.name)) return 'behind_former';
-  const asked = { accountId, id: eventId, acceptedAt: Math.max(event.acceptedAt, lane.place) };
-  if (await oldestEvents.hasOlder(asked)) return 'behind_event';
-  return (await lane.begin(as)) ? 'first' : 'behind_event';
+  const { place } = lane;
+  const first = await admissionStore.firstWithJob(endpointId, lane.name);
+  const isBesideJobs = first !== undefined;
+  const isBehind = first && isBefore(first, { eventId, acceptedAt: place });
+  if (isBehind && first.eventId !== eventId) return { ...lane, isBesideJobs, turn: 'behind_job' };
+  const asked = { accountId, id: eventId, acceptedAt: Math.max(event.acceptedAt, place) };
+  const isFirst = !(await oldestEvents.hasOlder(asked)) && (await lane.begin(as));
+  return { ...lane, isBesideJobs, turn: isFirst ? 'first' : 'behind_event' };
+}
+
+// Its end wakes the lane up. It may have ended unseen while the lane was being delayed, and it may have no job any more and wait for
+// none, which the wake-up finds out.
+async function holdBehindJob(
+  { releaser, clock }: AttemptParts,
+  { run, previousStartedAt }: ReadyDelivery,
+  lane: LaneRun,
+): Promise<number> {
+  const now = clock();
+  await lane.hold({ reason: 'ordering', since: now }, previousStartedAt);
+  const delayMs = lane.wasHeld ? SAFETY_WAKE_UP_MS : BEHIND_MS;
+  releaser.wakeUpAt(run.accountId, run.endpointId, now + SAFETY_WAKE_UP_MS);
+  return delayMs;
+}
+
+// Not held: wake-ups would let it go in place of lines that may. They find out whether the other one has no job any more.
+async function waitForJob(
+  { releaser, clock }: AttemptParts,
+  { run }: ReadyDelivery,
+  _lane: LaneRun,
+): Promise<number> {
+  releaser.wakeUpAt(run.accountId, run.endpointId, clock() + SAFETY_WAKE_UP_MS);
+  return BEHIND_JOB_MS;
 }
 
 /** Whether only the newest of the lane is sent. One that has begun keeps its turn. */
@@ -84,7 +111,7 @@ async function takeTurnOfNewest(
   ready: ReadyDelivery,
   lane: LaneRun,
   deliverInstead: (run: DeliveryRun) => Promise<DeliverResult>,
-): Promise<DeliverResult | 'goes_on'> {
+): Promise<DeliverResult | ReadyDelivery> {
   const { run, endpoint } = ready;
   if (lane.sent && isBefore({ eventId: run.eventId, acceptedAt: lane.place }, lane.sent)) {
     const { kind } = await endUnsent(parts, ready, { kind: 'superseded', by: lane.sent.eventId });
@@ -101,7 +128,7 @@ async function takeTurnOfNewest(
   const [first] = await lane.listFirst(1);
   const leftMs = leftOfWindow(endpoint, first?.acceptedAt ?? lane.place, parts.clock());
   if (leftMs > 0) return await waitInWindow(lane, leftMs);
-  return await waitForTurn(parts, ready, lane, 'newest');
+  return await goOrWait(parts, ready, await lookForTurn(parts, ready, lane, 'newest'));
 }
 
 async function waitInWindow(lane: LaneRun, delayMs: number): Promise<DeliverResult> {

@@ -325,7 +325,7 @@ async function leaveOrder(
   { accountId, id, ordering }: Endpoint,
   { eventId, lane }: DeliveryRun,
 ): Promise<void> {
-  if (ordering === 'none' || lane?.isBesideFormer === false) return;
+  if (ordering === 'none' || lane?.isBesideJobs === false) return;
   const [letsOthersGo] = await atomic([admissionStore.leaveOrder(id, eventId)]);
   if (ordering === 'strict' || letsOthersGo) releaser.wakeUpAt(accountId, id, clock());
 }

@@ -103,7 +103,7 @@ export function recordOf(
     isRepresented,
     attemptKey,
     leavesOrder:
-      decision.kind !== 'retry' && endpoint.ordering === 'strict' && run.lane?.isBesideFormer !== false,
+      decision.kind !== 'retry' && endpoint.ordering === 'strict' && run.lane?.isBesideJobs !== false,
     notifiesOfFailing: notifiesOfFailing(event.type, attempt),
     mustBeListed,
     now: clock(),
@@ -199,7 +199,7 @@ async function tryToRecord(
   const ended = decision.kind === 'retry' ? [] : [run];
   const { results, error } = await atomic.tried([
     attemptStore.record(record),
-    leaveLanes(parts, ready.endpoint, run.lane?.isBesideFormer === false ? [] : ended),
+    leaveLanes(parts, ready.endpoint, run.lane?.isBesideJobs === false ? [] : ended),
     ...stepsToHistory(parts, ended, record.now),
     ...(run.stepsToEnd?.(endAfter(decision, attempt)) ?? []),
   ]);

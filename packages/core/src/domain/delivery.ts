@@ -151,14 +151,17 @@ export interface LaneRun {
   /**
    * - `first`: its turn has begun.
    * - `behind_event`: an older event may still bring a delivery.
-   * - `behind_former`: an older delivery has a job of its own, and is in the order that these keep.
+   * - `behind_job`: an older delivery has a job of its own, since it failed for good or is of a version before, and is in the
+   *   order that these keep.
    * - `unknown`: whoever runs it has to look, and then to ask for its turn.
    */
-  readonly turn: 'first' | 'behind_event' | 'behind_former' | 'unknown';
+  readonly turn: 'first' | 'behind_event' | 'behind_job' | 'unknown';
   /** Its place in the lane. Milliseconds since the Unix epoch. */
   readonly place: number;
-  /** Whether deliveries that have a job of their own are in order, and maybe this one as well. */
-  readonly isBesideFormer: boolean;
+  /** Whether there are deliveries in that order; this one may be as well. */
+  readonly isBesideJobs: boolean;
+  /** Whether the lane did not go on before. */
+  readonly wasHeld: boolean;
   /** The last one that was sent in place of all before it. */
   readonly sent: LanePlace | undefined;
   /** Take the turn, unless another one has become the first, or the newest. */

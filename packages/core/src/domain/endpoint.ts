@@ -170,6 +170,11 @@ export function laneNameOf(endpointId: EndpointId, line?: string): LaneName {
   return (line === undefined ? endpointId : `${line}.${endpointId}`) as LaneName;
 }
 
+/** The order of those of a lane that have jobs of their own: see `laneOf`. */
+export function orderOfLane(endpointId: EndpointId, lane: LaneName): string {
+  return lane === laneNameOf(endpointId) ? '' : `:${lane.slice(0, -endpointId.length - 1)}`;
+}
+
 /** The line of an event at an endpoint whose deliveries use lanes. `undefined`: it is in none. */
 export function lineOf(
   { ordering }: Pick<Endpoint, 'ordering'>,

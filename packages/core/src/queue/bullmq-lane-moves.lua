@@ -4,6 +4,7 @@
 ---@include ./bullmq-own-jobs.lua
 ---@include ./redis-held-counts.lua
 ---@include ./bullmq-lanes.lua
+---@const jobFields ./bullmq-layout
 ---@type JobKeys ./bullmq-layout
 
 -- Moves between lanes and jobs of deliveries, by the worker that has the job of either.
@@ -23,6 +24,9 @@
 ---@key behind_heads = shard.behindHeads
 ---@key weights = shard.accountWeights
 ---@key held
+---@key delayed = jobs.delayed
+---@key failed = jobs.failed
+---@key events = jobs.events
 ---@key order_state                of the fair order
 ---@param base text
 ---@param tag text
@@ -48,6 +52,9 @@ function join_lane(
   behind_heads,
   weights,
   held,
+  delayed,
+  failed,
+  events,
   order_state,
   base,
   tag,
@@ -68,17 +75,37 @@ function join_lane(
   redis.call('DEL', base .. job, base .. job .. ':lock')
   if redis.call('ZREM', held, event) == 1 then count_all_held(counts, counted, tag, account, endpoint_of(name)) end
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active_jobs }
-  queue.marker = marker
+  queue.marker, queue.events = marker, events
   local priority_of, finish = fair_order(prioritized, order_state, weights)
   local lane = open_lane(base, tag, account, name)
   enter(lane, tag, event, accepted_at, request)
   see_to_job(lane, queue, tag, priority_of, counts, counted, behind_heads)
   if has_begun and redis.call('EXISTS', lane_key .. ':lock') == 0 then redis.call('HSETNX', lane_key, 'head', event) end
+  -- The lane may have waited for it.
+  local head = redis.call('HGET', lane_key, 'head') or redis.call('ZRANGE', lane.key, 0, 0)[1]
+  if head == event then wake_lane(queue, delayed, failed, account, name, priority_of) end
   finish()
   return true
 end
 
---- The endpoint of a lane has none any more: some of its entries become jobs, and the lane's own goes behind them.
+--- An entry gets a job of its own, which is in no list yet. Gives whether it was one; its job, and that one's priority.
+local function give_job(base, tag, account, name, event, priority_of)
+  local lane, carried, endpoint = lane_of(tag, name), carried_of(tag, name), endpoint_of(name)
+  local place, request = redis.call('ZSCORE', lane, event), redis.call('HGET', carried, event)
+  if not place then return false end
+  redis.call('ZREM', lane, event)
+  forget_in_line(tag, name, { event })
+  if request then redis.call('HDEL', carried, event) end
+  local id = delivery_job(event, endpoint)
+  if redis.call('EXISTS', base .. id) == 1 then return true end
+  local data = '{"account_id":"' .. account .. '"' .. (request and ',"request":' .. request or '') .. '}'
+  local priority = priority_of(account, endpoint, 1)
+  store_job(base .. id, data, string.format('%d', time_now()), priority, place)
+  return true, id, priority
+end
+
+--- Some of a lane's entries get jobs of their own, and the lane's goes behind them: the endpoint has no lane any more, or the
+--- head has failed for good. The head's job fails by itself when it is taken.
 ---@with jobs JobKeys
 ---@with shard ShardKeys
 ---@key active = jobs.active
@@ -99,6 +126,8 @@ end
 ---@param name text              of the lane
 ---@param events EventId[]
 ---@param was_held boolean
+---@param failure text?          why the head has failed for good
+---@return boolean              whether the lane was still the worker's
 function leave_lane(
   active,
   stalled,
@@ -117,27 +146,24 @@ function leave_lane(
   account,
   name,
   events,
-  was_held
+  was_held,
+  failure
 )
-  if #let_go(base, active, stalled, { lane_job(name) }, { token }) == 0 then return end
+  if #let_go(base, active, stalled, { lane_job(name) }, { token }) == 0 then return false end
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
   queue.marker = marker
   local priority_of, finish = fair_order(prioritized, order_state, weights)
-  local lane, carried, endpoint = lane_of(tag, name), carried_of(tag, name), endpoint_of(name)
-  local now, gone, added, priorities = string.format('%d', time_now()), 0, {}, {}
+  local runs = failure
+    and redis.call('HMGET', base .. lane_job(name), jobFields.attemptsStarted, jobFields.attemptsMade)
+  local gone, added, priorities = 0, {}, {}
   for _, event in ipairs(events) do
-    local place = redis.call('ZSCORE', lane, event)
-    if place then
-      redis.call('ZREM', lane, event)
-      forget_in_line(tag, name, { event })
-      gone = gone + 1
-      local id, request = delivery_job(event, endpoint), redis.call('HGET', carried, event)
-      if request then redis.call('HDEL', carried, event) end
-      if redis.call('EXISTS', base .. id) == 0 then
-        local data = '{"account_id":"' .. account .. '"' .. (request and ',"request":' .. request or '') .. '}'
-        local priority = priority_of(account, endpoint, 1)
-        store_job(base .. id, data, now, priority, place)
-        added[#added + 1], priorities[#priorities + 1] = id, priority
+    local is_gone, job, priority = give_job(base, tag, account, name, event, priority_of)
+    if is_gone then gone = gone + 1 end
+    if job then
+      added[#added + 1], priorities[#priorities + 1] = job, priority
+      if runs then
+        local failed = { jobFields.deferredFailure, failure, jobFields.attemptsStarted, runs[1] or 1 }
+        redis.call('HSET', base .. job, jobFields.attemptsMade, runs[2] or 0, unpack(failed))
       end
     end
   end
@@ -145,6 +171,7 @@ function leave_lane(
   finish()
   wake_workers(queue)
   go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, name, gone, was_held)
+  return true
 end
 
 --- Moves some of a lane's first entries elsewhere, after they were added there.

@@ -30,6 +30,10 @@ local function lane_job(lane)
   return 'lane/' .. lane
 end
 
+local function lane_data(account)
+  return '{"account_id":"' .. account .. '","v":' .. LANE_JOB_VERSION .. '}'
+end
+
 local function delivery_job(event, endpoint)
   return event .. '.' .. endpoint
 end
@@ -88,8 +92,7 @@ local function see_to_job(lane, queue, tag, priority_of, counts, counted, behind
   local id = lane_job(lane.name)
   if not lane.has_job then
     local priority = priority_of(lane.account, lane.endpoint, 1)
-    local data = '{"account_id":"' .. lane.account .. '","v":' .. LANE_JOB_VERSION .. '}'
-    store_job(queue.base .. id, data, string.format('%d', time_now()), priority, '')
+    store_job(queue.base .. id, lane_data(lane.account), string.format('%d', time_now()), priority, '')
     put_in_place(queue, { id }, { priority })
     wake_workers(queue)
     count_line(tag, lane.name, 1)
@@ -214,10 +217,16 @@ local function go_on(queue, tag, order_state, weights, counts, counted, behind_h
   return true
 end
 
---- Puts a lane's job back, if it is delayed or has failed for good.
+--- Puts a lane's job back, if it is delayed. One that has failed for good could not be read: it is as new.
 local function wake_lane(queue, delayed, failed, account, name, priority_of)
   local id = lane_job(name)
-  if redis.call('ZREM', delayed, id) == 0 and redis.call('ZREM', failed, id) == 0 then return false end
+  if redis.call('ZREM', delayed, id) == 0 then
+    if redis.call('ZREM', failed, id) == 0 then return false end
+    local key = queue.base .. id
+    redis.call('HSET', key, 'data', lane_data(account))
+    redis.call('HDEL', key, 'finishedOn', 'processedOn', jobFields.failedReason, jobFields.attemptsMade)
+    redis.call('HDEL', key, jobFields.attemptsStarted, jobFields.stalledCount)
+  end
   put_back(queue, id, priority_of(account, endpoint_of(name), 1))
   wake_workers(queue)
   return true

@@ -4,6 +4,7 @@ import { laneNameOf } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys, queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, oneShard, type QueueShard } from '../domain/queues';
+import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { createAtomic } from '../platform/redis-atomic';
 import { createClosables } from '../testing/closables';
 import { openTestRedis } from '../testing/test-redis';
@@ -11,7 +12,7 @@ import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/uni
 import { DeliveryQueue } from './bullmq-delivery-queue';
 import { EventQueue } from './bullmq-event-queue';
 import { HeldDeliveries } from './bullmq-held-deliveries';
-import { createJobKeys } from './bullmq-layout';
+import { createJobKeys, jobFields } from './bullmq-layout';
 import { QueueStandings } from './bullmq-queue-standings';
 import { RunningJobs, type TakenJob } from './bullmq-running-jobs';
 import { type OwnedLane, RunningLanes } from './bullmq-running-lanes';
@@ -236,7 +237,7 @@ it('waits for an older delivery that has a job of its own, of a version before',
   const [first, second] = events;
   await client.zadd(keys.order(endpointId), NOW, first);
   await queue.addAll([entry(second)]);
-  expect((await mustTake()).head).toMatchObject({ turn: 'behind_former', isBesideFormer: true });
+  expect((await mustTake()).head).toMatchObject({ turn: 'behind_job', isBesideJobs: true });
 });
 
 it('lets a delivery begin where the events are elsewhere, unless another one has become the first', async () => {
@@ -395,4 +396,107 @@ it('drops a delivery that nobody runs, and the lane with its last one', async ()
     0,
   );
   expect(await client.zcard(jobKeys.prioritized)).toBe(0);
+});
+
+describe('when the head fails for good', () => {
+  async function arrangeFailed() {
+    const scene = await arrange();
+    const { client, queue, lanes, atomic, endpointId, events, entry, mustTake, laneOf } = scene;
+    const [first, second] = events;
+    const request = { requestId: 'req', trigger: 'manual', requestedAt: NOW } as const;
+    await queue.addRequested([{ ...entry(first), request }]);
+    await queue.addAll([entry(second)]);
+    const lost = await mustTake();
+    await client.hset(jobKeys.job(lost.jobId), jobFields.attemptsMade, 4, jobFields.attemptsStarted, 9);
+    const admissionStore = new AdmissionStore(client);
+    const fail = async (job: TakenJob) => {
+      const place = { eventId: first, acceptedAt: job.head?.place ?? 0 };
+      const steps = [
+        admissionStore.joinOrder(endpointId, [place]),
+        lanes.failHead(laneOf(job), first, 'too often'),
+      ] as const;
+      return (await atomic(steps))[1];
+    };
+    return { ...scene, first, second, jobId: `${first}.${endpointId}`, lost, fail, admissionStore };
+  }
+
+  it('has a job of its own that fails when it is taken, and nothing else goes on meanwhile', async () => {
+    const { client, jobId, endpointId, second, lost, fail, entries, mustTake, take, delay } =
+      await arrangeFailed();
+    expect(await fail(lost)).toBe(true);
+    expect(await entries()).toEqual([second]);
+    expect(await client.exists(shardKeys.carried(laneNameOf(endpointId)), shardKeys.behindHeads)).toBe(0);
+
+    const jobs = [await mustTake(), await mustTake()];
+    const own = jobs.find((job) => job.jobId === jobId);
+    expect(own?.json).toMatchObject({ deferredFailure: 'too often', attemptsMade: 4, attemptsStarted: 10 });
+    expect(own?.json.data).toContain('"id":"req"');
+    expect(await client.hget(jobKeys.job(jobId), jobFields.acceptedAt)).toBe(String(NOW));
+    const lane = jobs.find(({ head }) => head);
+    expect(lane?.head).toMatchObject({ eventId: second, turn: 'behind_job', isBesideJobs: true });
+    expect(lane?.json).toMatchObject({ attemptsStarted: 1, attemptsMade: 0 });
+    if (lane) await delay(lane);
+    expect(await take()).toBeUndefined();
+  });
+
+  it('is still in its lane if the worker has lost that meanwhile, or has done so before', async () => {
+    const { client, jobId, first, second, lost, fail, entries, mustTake, stall } = await arrangeFailed();
+    await stall(lost);
+    const again = await mustTake();
+    expect(await fail(lost)).toBe(false);
+    expect(await entries()).toEqual([first, second]);
+    expect(again.head).toMatchObject({ eventId: first, turn: 'first' });
+    expect(await fail(again)).toBe(true);
+    expect(await fail(again)).toBe(false);
+    expect(await entries()).toEqual([second]);
+    expect(await client.zcard(jobKeys.prioritized)).toBe(2);
+    expect(await client.exists(jobKeys.job(jobId))).toBe(1);
+  });
+
+  it('goes before all others again once its job is retried', async () => {
+    const { client, lanes, accountId, endpointId, first, second, lost, fail, entries, mustTake, delay } =
+      await arrangeFailed();
+    await fail(lost);
+    const jobs = [await mustTake(), await mustTake()];
+    const [own, lane] = [jobs.find(({ head }) => !head), jobs.find(({ head }) => head)];
+    if (!own || !lane) throw new Error('One of them is missing.');
+    await delay(lane);
+    const { jobId, token } = own;
+    const address = { accountId, endpointId, lane: laneNameOf(endpointId) };
+    const delivery = { ...address, eventId: first, acceptedAt: NOW, request: undefined };
+    await lanes.join({ ...delivery, hasBegun: true, jobId, token }, false)(client);
+    expect(await entries()).toEqual([first, second]);
+    expect((await mustTake()).head).toMatchObject({ eventId: first, turn: 'first', isBesideJobs: true });
+  });
+
+  it('lets an older one go that is requested meanwhile', async () => {
+    const { queue, lost, fail, entry, second, mustTake, delay, end, events, endpointId } =
+      await arrangeFailed();
+    await fail(lost);
+    for (const job of [await mustTake(), await mustTake()]) if (job.head) await delay(job);
+    const older = events[2];
+    await queue.addAll([entry(older, { acceptedAt: NOW - 1 })]);
+    await queue.promote({ endpointId, eventId: older });
+    const job = await mustTake();
+    expect(job.head).toMatchObject({ eventId: older, turn: 'first' });
+    await end(job);
+    expect((await mustTake()).head).toMatchObject({ eventId: second, turn: 'behind_job' });
+  });
+});
+
+it("makes a lane's job anew that has failed by itself, since nobody can read it", async () => {
+  const { client, queue, held, accountId, endpointId, events, entry, mustTake } = await arrange();
+  await queue.addAll([entry(events[0]), entry(events[1])]);
+  const { jobId } = await mustTake();
+  await client.lrem(jobKeys.active, 0, jobId);
+  await client.del(jobKeys.lock(jobId));
+  await client.zadd(jobKeys.failed, NOW, jobId);
+  await client.hset(jobKeys.job(jobId), 'data', '{"broken', 'finishedOn', NOW);
+
+  const wakeUp = { most: 1, wakeUpWasDueAt: undefined, wakeUpAgainAt: NOW, now: NOW };
+  await held.release({ accountId, endpointId }, wakeUp);
+  const job = await mustTake();
+  expect(JSON.parse(job.json.data)).toMatchObject({ account_id: accountId });
+  expect(job.head?.eventId).toBe(events[0]);
+  expect(await client.zcard(jobKeys.failed)).toBe(0);
 });

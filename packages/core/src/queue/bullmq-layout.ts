@@ -40,6 +40,8 @@ export const jobFields = {
   name: 'name',
   data: 'data',
   failedReason: 'failedReason',
+  /** Why it fails when it is taken next. */
+  deferredFailure: 'defa',
   timestamp: 'timestamp',
   attemptsMade: 'atm',
   attemptsStarted: 'ats',

@@ -5,7 +5,7 @@
 ---@type JobKeys ./bullmq-layout
 ---@record attempt_texts {log text?, breaker text?, endpoint shared?, event shared?, is_event_known boolean}
 ---@record former_runs {attempts_made text?, stalled_count text?, deferred_failure text?, failed_reason text?, stacktrace text?, holds text?}
----@record head_record {event EventId?, place integer, turn 'first'|'behind_event'|'behind_former'|'unknown', is_beside_former boolean, had_begun boolean, has_waited boolean, request text?, sent text?}
+---@record head_record {event EventId?, place integer, turn 'first'|'behind_event'|'behind_job'|'unknown', is_beside_jobs boolean, had_begun boolean, has_waited boolean, request text?, sent text?}
 ---@record job_record {id text, attempts_started integer, name text?, data text?, opts text?, timestamp text?, delay text?, priority text?, former former_runs?, texts attempt_texts?, head head_record?}
 
 --- Its text is given once for all scripts that run together: an endpoint's deliveries come together, and so do those of an event.
@@ -67,7 +67,7 @@ local function runs_before(key)
     key,
     jobFields.attemptsMade,
     jobFields.stalledCount,
-    'defa',
+    jobFields.deferredFailure,
     jobFields.failedReason,
     'stacktrace',
     jobFields.holds
@@ -114,8 +114,9 @@ local function turn_in(jobs_of_events, tag, account, name, began, since, carries
   end
   if event and looks and turn == 'unknown' then
     local at, first_at = tonumber(place), tonumber(former[2])
-    if first_at and (first_at < at or first_at == at and former[1] < event) then
-      turn = 'behind_former'
+    local is_other = first_at and former[1] ~= event
+    if is_other and (first_at < at or first_at == at and former[1] < event) then
+      turn = 'behind_job'
     elseif account and has_older_event(jobs_of_events, tag, account, event, at) then
       turn = 'behind_event'
     else
@@ -126,7 +127,8 @@ local function turn_in(jobs_of_events, tag, account, name, began, since, carries
     event = event,
     place = tonumber(place or 0),
     turn = turn,
-    is_beside_former = former and former[1] ~= nil,
+    -- Not known where it was not looked for.
+    is_beside_jobs = not former or former[1] ~= nil,
     had_begun = event and event == began,
     has_waited = since and true,
     request = event and carries and redis.call('HGET', carried_of(tag, name), event),

@@ -34,7 +34,7 @@ export interface Taken {
 }
 
 /** The delivery whose turn it is in a lane. */
-export interface TakenHead extends Pick<LaneRun, 'turn' | 'place' | 'isBesideFormer'> {
+export interface TakenHead extends Pick<LaneRun, 'turn' | 'place' | 'isBesideJobs'> {
   /** Absent: there is none. */
   readonly eventId: EventId | undefined;
   /** Whether its turn had begun before the job was taken. */

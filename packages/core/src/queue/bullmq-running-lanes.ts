@@ -172,8 +172,17 @@ export class RunningLanes {
   }
 
   /** Give some of its entries jobs of their own. The lane's job goes behind them, and ends with the last entry. */
-  leave(lane: OwnedLane, events: readonly EventId[]): Step<void> {
+  leave(lane: OwnedLane, events: readonly EventId[]): Step<boolean> {
     return leaveLane({ ...this.#of(lane), events });
+  }
+
+  /**
+   * The head has failed for good: it gets a job of its own, which fails when it is taken, and the lane goes on.
+   *
+   * @returns whether the lane was still this worker's.
+   */
+  failHead(lane: OwnedLane, event: EventId, failure: string): Step<boolean> {
+    return leaveLane({ ...this.#of(lane), events: [event], failure });
   }
 
   /** After entries were added in another shard: they are none of this lane any more. */

@@ -9,8 +9,9 @@ import {
   type DeadLetterQueue,
   deadLetterQueues,
   type ListedDeadLetter,
+  parseDeadLetterId,
 } from '../domain/dead-letter';
-import { type DeliveryParts, parseDeliveryId } from '../domain/delivery';
+import { type DeliveryParts, parseDeliveryId, parseLaneJobId } from '../domain/delivery';
 import { DELIVERIES_QUEUE, REPLAYS_QUEUE } from '../domain/queues';
 import { replayIdSchema } from '../domain/replay';
 import type { Emit } from '../domain/signal';
@@ -49,6 +50,8 @@ const TAKEN: Readonly<Record<DeadLetterAct, string>> = {
   retry: 'This dead letter is being dropped. If that request failed, drop it again.',
   drop: 'This dead letter is being retried. If that request failed, retry it again.',
 };
+
+const OF_MANY = 'This job sends all deliveries that wait at a webhook. Retry it.';
 
 /** Jobs of any account that are invalid, or failed for good. */
 export class DeadLetters {
@@ -90,6 +93,7 @@ export class DeadLetters {
    */
   async drop(id: DeadLetterId, act?: Act): Promise<void> {
     const { deadLetterStore, emit } = this.parts;
+    if (parseLaneJobId(parseDeadLetterId(id).jobId)) throw new AppError('conflict', OF_MANY);
     const deadLetter = await this.#claim(id, 'drop', act);
     await this.#endWorkOf(deadLetter);
     if (!(await deadLetterStore.remove(id))) throw deadLetterNotFound();

@@ -1,5 +1,5 @@
 import { type BreakerState, decodeBreaker, decodeFailingSince } from '../../domain/breaker';
-import type { EndpointId, LaneName } from '../../domain/endpoint';
+import { type EndpointId, type LaneName, orderOfLane } from '../../domain/endpoint';
 import type { EventId } from '../../domain/event';
 import { keys } from '../../domain/keys';
 import { chunksOf } from '../../platform/batches';
@@ -188,17 +188,11 @@ export class AdmissionStore {
     });
   }
 
-  /** Whether another delivery with a job is before a place in the order that a lane has now. */
-  async hasEarlierInOrder(
-    endpointId: EndpointId,
-    { eventId, acceptedAt }: Ordered,
-    lane: LaneName,
-  ): Promise<boolean> {
-    const line = lane.slice(0, -endpointId.length - 1);
-    const order = keys.order(endpointId) + (line === '' ? '' : `:${line}`);
+  /** The first one in the order of deliveries that have jobs of their own: of those that would be in a lane. */
+  async firstWithJob(endpointId: EndpointId, lane: LaneName): Promise<Ordered | undefined> {
+    const order = keys.order(endpointId) + orderOfLane(endpointId, lane);
     const [first, place] = await this.redis.zrange(order, '0', '0', 'WITHSCORES');
-    if (first === undefined) return false;
-    return Number(place) < acceptedAt || (Number(place) === acceptedAt && first < eventId);
+    return first === undefined ? undefined : { eventId: first as EventId, acceptedAt: Number(place) };
   }
 
   /** The first ones in the strict order. */
