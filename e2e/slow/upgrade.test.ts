@@ -18,6 +18,7 @@ const SETTINGS = { RETRY_SCHEDULE: '1s,1s,1s,1s' };
 // Processes of the version before read no other form.
 const FORMER = { ...SETTINGS, RECORD_FORM: 'former' };
 const AT_A_TIME = 40;
+const GROUPS = 5;
 
 const hasCommit = succeeds('git', ['cat-file', '-e', `${BEFORE}^{commit}`]);
 const { key: apiKey } = buildApiKey();
@@ -58,7 +59,8 @@ describeIfThere('upgrading', () => {
       for (let i = 0; i < AT_A_TIME; i += 1) {
         count += 1;
         const id = `upgrade-${count}`;
-        await client.expect(202, 'POST', '/v1/events', { ...QUICK_WIN, id });
+        const group = `order-${count % GROUPS}`;
+        await client.expect(202, 'POST', '/v1/events', { ...QUICK_WIN, id, group });
         published.push(id);
       }
     };
@@ -73,6 +75,7 @@ describeIfThere('upgrading', () => {
     const oldWorker = await start(String(before), 'worker', SETTINGS);
     await old.client.register(`${url}/plain`);
     await old.client.register(`${url}/strict`, ['*'], { ordering: 'strict' });
+    await old.client.register(`${url}/grouped`, ['*'], { ordering: 'group' });
     await old.client.register(`${url}/flaky`);
     const held = await old.client.register(`${url}/held`);
     await publish(old);
@@ -98,7 +101,7 @@ describeIfThere('upgrading', () => {
     await publish(now);
 
     const all = [...published, ...scheduled].toSorted();
-    for (const path of ['/plain', '/strict', '/flaky', '/held']) {
+    for (const path of ['/plain', '/strict', '/grouped', '/flaky', '/held']) {
       const accepted = await until(async () => {
         const ids = acceptedAt(path);
         return ids.length >= all.length ? ids : undefined;

@@ -203,7 +203,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
         turn,
         place,
         isBesideJobs,
-        wasHeld: lane.wasHeld,
+        wasHeld: this.#holds.has(job),
         sent,
         begin: (as) => this.#runningLanes.begin(lane, eventId, as),
         markSent: () => this.#runningLanes.markSent(lane, { eventId, acceptedAt: place }),
@@ -216,8 +216,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
         },
         waitInWindow: () => this.#runningLanes.waitInWindow(lane),
         hold: (hold, previousStartedAt) => this.#runningLanes.hold(lane, hold, previousStartedAt),
-        close: (hold, wakeUpAt, previousStartedAt) =>
-          this.#runningLanes.close(lane, { eventId, acceptedAt: place }, hold, wakeUpAt, previousStartedAt),
+        close: (hold) => this.#runningLanes.close(lane, { eventId, acceptedAt: place }, hold),
         listFirst: (most) => this.#runningLanes.listFirst(name, most),
         drop: (events) => this.#runningLanes.drop(name, events),
         leave: (events) => this.endLaneBy(job, this.#runningLanes.leave(lane, events)),

@@ -223,7 +223,7 @@ async function closeLine(
 ): Promise<number> {
   const { accountId, endpointId, eventId } = run;
   const now = clock();
-  await lane.close({ reason, since: now }, wakeUpAt, previousStartedAt);
+  await lane.close({ reason, since: now, wakeUpAt, previousStartedAt });
   releaser.wakeUpAt(accountId, endpointId, wakeUpAt);
   if (awaitsSlot) releaser.awaitSlot(accountId, endpointId);
   const traced = event.trace && { traceId: event.trace.traceId };

@@ -7,11 +7,10 @@ import type { AttemptParts } from './open-delivery';
 
 // Fan-outs take milliseconds. An interrupted one is put back for a second, one whose worker died for longer.
 const BEHIND_MS = 100;
-// One that has failed for good stays until somebody retries or drops it.
-const BEHIND_JOB_MS = 1_000;
 // Of a backlog: the lane's own job goes behind them.
 const LEAVING_AT_ONCE = 200;
 const SUPERSEDED_AT_ONCE = 100;
+const MOST_ROUNDS = 100;
 
 /**
  * In a lane: gives the delivery if it may go before all that it has to wait for. One that is in none becomes an entry, if it has
@@ -43,7 +42,7 @@ async function goOrWait(
   const { run } = ready;
   if (lane.turn === 'first') return lane === run.lane ? ready : { ...ready, run: { ...run, lane } };
   if (lane.turn !== 'behind_job') return { kind: 'later', delayMs: BEHIND_MS };
-  return { kind: 'later', delayMs: await (lane.isLine ? waitForJob : holdBehindJob)(parts, ready, lane) };
+  return { kind: 'later', delayMs: await holdBehindJob(parts, ready, lane) };
 }
 
 // Where it can't be part of the script that takes the job. What was fanned out meanwhile is in the lane, before this one.
@@ -72,20 +71,13 @@ async function holdBehindJob(
   lane: LaneRun,
 ): Promise<number> {
   const now = clock();
-  await lane.hold({ reason: 'ordering', since: now }, previousStartedAt);
+  const hold = { reason: 'ordering', since: now } as const;
+  const wakeUpAt = now + SAFETY_WAKE_UP_MS;
+  if (lane.isLine) await lane.close({ ...hold, wakeUpAt, isBehindJob: true, previousStartedAt });
+  else await lane.hold(hold, previousStartedAt);
   const delayMs = lane.wasHeld ? SAFETY_WAKE_UP_MS : BEHIND_MS;
-  releaser.wakeUpAt(run.accountId, run.endpointId, now + SAFETY_WAKE_UP_MS);
+  releaser.wakeUpAt(run.accountId, run.endpointId, wakeUpAt);
   return delayMs;
-}
-
-// Not held: wake-ups would let it go in place of lines that may. They find out whether the other one has no job any more.
-async function waitForJob(
-  { releaser, clock }: AttemptParts,
-  { run }: ReadyDelivery,
-  _lane: LaneRun,
-): Promise<number> {
-  releaser.wakeUpAt(run.accountId, run.endpointId, clock() + SAFETY_WAKE_UP_MS);
-  return BEHIND_JOB_MS;
 }
 
 /** Whether only the newest of the lane is sent. One that has begun keeps its turn. */
@@ -154,6 +146,18 @@ export async function supersedeOlder(
   lane: LaneRun,
   by: LanePlace,
 ): Promise<void> {
+  for (let rounds = 0; rounds < MOST_ROUNDS; rounds += 1) {
+    if (!(await supersedeSome(parts, run, lane, by))) return;
+  }
+}
+
+/** Gives whether there may be more. */
+async function supersedeSome(
+  parts: AttemptParts,
+  run: DeliveryRun,
+  lane: LaneRun,
+  by: LanePlace,
+): Promise<boolean> {
   const first = await lane.listFirst(SUPERSEDED_AT_ONCE);
   const older = first.filter((entry) => isBefore(entry, by) && entry.eventId !== run.eventId);
   const hasEnded = await Promise.all(
@@ -166,6 +170,7 @@ export async function supersedeOlder(
   );
   const ended = older.filter((_, i) => hasEnded[i]);
   if (ended.length > 0) await lane.drop(ended.map(({ eventId }) => eventId));
+  return ended.length > 0 && first.length === SUPERSEDED_AT_ONCE;
 }
 
 /** Its endpoint has another order now, or none: each delivery gets a job of its own. */

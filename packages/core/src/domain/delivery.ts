@@ -143,6 +143,15 @@ export interface LanePlace {
   readonly request?: string | undefined;
 }
 
+/** Why a line does not go on. */
+export interface LineHold extends PastHold {
+  /** Milliseconds since the Unix epoch. */
+  readonly wakeUpAt: number;
+  /** Whether it waits for a delivery that has a job: then wake-ups leave it alone. */
+  readonly isBehindJob?: boolean;
+  readonly previousStartedAt: number | undefined;
+}
+
 /** A delivery of a lane, as the lane's job runs it: mostly the first one. */
 export interface LaneRun {
   readonly name: LaneName;
@@ -176,7 +185,7 @@ export interface LaneRun {
   /** Newer ones may come: none is held meanwhile. */
   waitInWindow(): Promise<void>;
   /** Of a line: it is held like a delivery that has a job, until a wake-up lets it go. */
-  close(hold: PastHold, wakeUpAt: number, previousStartedAt: number | undefined): Promise<void>;
+  close(hold: LineHold): Promise<void>;
   /** Note why the lane does not go on. */
   hold(hold: PastHold, previousStartedAt: number | undefined): Promise<void>;
   /** The first ones, with their places. */

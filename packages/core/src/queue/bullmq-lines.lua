@@ -5,13 +5,14 @@
 -- that of a lane for the whole endpoint is the endpoint's id.
 --
 -- Beside its lane, each entry is among all that an endpoint has in lines, and in a hash that tells the line of each. In this hash,
--- `#` is how many lines there are, and `#held` how many entries wait behind the first one of a line that is closed.
+-- `#` is how many lines there are, and `#held` how many entries are held with the first one of a line that is closed.
 --
 -- A line is closed while its job is delayed without an attempt. The field `closed` of its job has the event that is held for it,
 -- as any delivery that has a job is: a wake-up opens as many lines as may go. Or it has `IN_WINDOW`: then newer events may come, and
--- none is held.
+-- none is held. Or `BEHIND_JOB`: all are held behind a delivery that has a job of its own, and wake-ups leave them alone.
 
 local IN_WINDOW = '-'
+local BEHIND_JOB = '+'
 local LINES = '#'
 local HELD_BEHIND = '#held'
 
@@ -83,7 +84,7 @@ local function open_line(key, counts, counted, tag, account, lane, closed)
   local behind = math.max(redis.call('ZCARD', 'lane:' .. tag .. ':' .. lane) - 1, 0)
   if closed == IN_WINDOW then return behind end
   redis.call('ZREM', 'held:' .. tag .. ':' .. endpoint_of(lane), closed)
-  change_count(lines_of(tag, endpoint_of(lane)), HELD_BEHIND, -behind)
+  change_count(lines_of(tag, endpoint_of(lane)), HELD_BEHIND, closed == BEHIND_JOB and -behind - 1 or -behind)
   count_all_held(counts, counted, tag, account, endpoint_of(lane))
   return behind
 end
@@ -100,6 +101,6 @@ local function leave_closed(key, counts, counted, tag, account, lane, closed, ev
     end
   end
   if closed == IN_WINDOW then return end
-  if first[1] then change_count(lines_of(tag, endpoint_of(lane)), HELD_BEHIND, -1) end
+  if first[1] or closed == BEHIND_JOB then change_count(lines_of(tag, endpoint_of(lane)), HELD_BEHIND, -1) end
   count_all_held(counts, counted, tag, account, endpoint_of(lane))
 end

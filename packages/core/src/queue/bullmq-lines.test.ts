@@ -92,10 +92,10 @@ async function arrange() {
     laneOf,
     end,
     delay,
-    async close(job: Running): Promise<void> {
+    async close(job: Running, isBehindJob = false): Promise<void> {
       const { place = 0 } = job.head ?? {};
-      const hold = { reason: 'busy', since: NOW } as const;
-      await lanes.close(laneOf(job), { eventId: job.eventId, acceptedAt: place }, hold, NOW);
+      const hold = { reason: 'busy', since: NOW, wakeUpAt: NOW, previousStartedAt: undefined } as const;
+      await lanes.close(laneOf(job), { eventId: job.eventId, acceptedAt: place }, { ...hold, isBehindJob });
     },
     async wakeUp(most = 1) {
       const wakeUpWasDueAt = await held.wakeUpDueAt(address);
@@ -169,6 +169,24 @@ it('leaves a line alone that a worker has, and opens it when it is taken by itse
   expect(await lines.heldOf()).toEqual([second]);
   expect(await counts.read()).toEqual({ ordering: 1 });
   expect(await lines.wakeUp()).toMatchObject({ released: 0, left: 0, missing: [] });
+});
+
+it('holds all of a line behind a delivery that has a job, and lets no wake-up bring it back', async () => {
+  const { queue, held, address, counts, events, entry, ...lines } = await arrange();
+  const [first, second, third] = events;
+  await queue.addAll([entry(first), entry(second)]);
+  const job = await lines.mustTake();
+  await lines.close(job, true);
+  await lines.delay(job);
+  await queue.addAll([entry(third)]);
+  expect((await lines.heldOf()).toSorted()).toEqual([first, second, third].toSorted());
+  expect(await counts.read()).toEqual({ busy: 3 });
+  expect(await lines.wakeUp(9)).toMatchObject({ released: 0 });
+  expect(await lines.take()).toBeUndefined();
+
+  await held.wakeLinesOf(address, [third]);
+  expect((await lines.mustTake()).eventId).toBe(first);
+  expect(await counts.read()).toEqual({ ordering: 2 });
 });
 
 it('holds none of a line that waits for newer events', async () => {

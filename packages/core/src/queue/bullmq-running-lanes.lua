@@ -220,7 +220,8 @@ function mark_sent(lock, base, token, name, event, place)
   redis.call('HSET', base .. lane_job(name), 'sent', place .. ' ' .. event)
 end
 
---- A line is closed: its head is held like a delivery that has a job, and those behind it with it. A wake-up comes.
+--- A line is closed: its head is held like a delivery that has a job, and those behind it with it. A wake-up comes. Or all are held
+--- behind a delivery that has a job.
 ---@with shard ShardKeys
 ---@key lock                       of its job
 ---@key counts = shard.heldCounts
@@ -232,7 +233,7 @@ end
 ---@param token text               what that is locked with
 ---@param account AccountId
 ---@param name text                of the lane
----@param event EventId
+---@param event EventId?          absent: that has to end
 ---@param place digits
 ---@param wake_up_at digits
 ---@param reason text
@@ -259,11 +260,11 @@ function close_line(
   if redis.call('GET', lock) ~= token then return end
   local key, endpoint = base .. lane_job(name), endpoint_of(name)
   local behind = math.max(redis.call('ZCARD', lane_of(tag, name)) - 1, 0)
-  if redis.call('HSETNX', key, 'closed', event) == 0 then return end
+  if redis.call('HSETNX', key, 'closed', event or BEHIND_JOB) == 0 then return end
   note_hold(key, hold, previous_started_at)
   count_behind(behind_heads, -behind)
-  change_count(lines_of(tag, endpoint), HELD_BEHIND, behind)
-  redis.call('ZADD', 'held:' .. tag .. ':' .. endpoint, place, event)
+  change_count(lines_of(tag, endpoint), HELD_BEHIND, event and behind or behind + 1)
+  if event then redis.call('ZADD', 'held:' .. tag .. ':' .. endpoint, place, event) end
   redis.call('ZADD', wake_ups, 'LT', wake_up_at, account .. '/' .. endpoint)
   count_all_held(counts, counted, tag, account, endpoint, reason)
 end

@@ -1,5 +1,12 @@
 import { Cluster } from 'ioredis';
-import { encodeHold, encodeHoldTime, type LanePlace, laneJobIdOf, type PastHold } from '../domain/delivery';
+import {
+  encodeHold,
+  encodeHoldTime,
+  type LanePlace,
+  type LineHold,
+  laneJobIdOf,
+  type PastHold,
+} from '../domain/delivery';
 import { type EndpointAddress, encodeAddress, type LaneName } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { queueKeysOf, type ShardKeys } from '../domain/keys';
@@ -108,20 +115,22 @@ export class RunningLanes {
     await waitInWindow({ ...this.#lockOf(owned), shard: this.#shard, tag: this.#shard.tag })(this.redis);
   }
 
-  /** Hold a line: its head as a delivery that has a job, and those behind it with it. A wake-up lets it go. */
+  /**
+   * Hold a line: its head as a delivery that has a job, and those behind it with it. A wake-up lets it go.
+   *
+   * @param isBehindJob whether all of it waits for a delivery that has a job: then wake-ups leave it alone.
+   */
   async close(
     owned: OwnedLane,
     { eventId, acceptedAt }: LanePlace,
-    hold: PastHold,
-    wakeUpAt: number,
-    previousStartedAt = 0,
+    { wakeUpAt, isBehindJob = false, previousStartedAt = 0, ...hold }: LineHold,
   ): Promise<void> {
     await closeLine({
       ...this.#lockOf(owned),
       shard: this.#shard,
       tag: this.#shard.tag,
       account: owned.accountId,
-      event: eventId,
+      event: isBehindJob ? undefined : eventId,
       place: acceptedAt,
       wakeUpAt,
       reason: hold.reason,
