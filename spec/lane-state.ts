@@ -9,8 +9,10 @@ export type Subject = number | 'lane';
 export interface LaneDelivery {
   /** Half added only if a rule is taken away. */
   readonly publish: 'new' | 'half added' | 'added' | 'acknowledged';
-  /** Its own: never in an ordered lane. */
+  /** Its own: in an ordered lane only after it has failed for good. */
   readonly job: LaneJob;
+  /** In the order of those that have jobs of their own beside an ordered lane. */
+  readonly isInOrder: boolean;
   /** In the lane, and so without a job of its own. */
   readonly isEntry: boolean;
   readonly end: End;
@@ -28,11 +30,12 @@ export type LaneJob =
   | 'waiting'
   | 'delayed:retry'
   | 'delayed:held'
+  | 'failed'
   | `active:${number}.${Token}`
   | 'active:crashed'
   | 'active:expired';
 
-/** What a run has done last; the last five are where it lets go of its job. */
+/** What a run has done last; the last six are where it lets go of its job. */
 export type Place =
   | 'idle'
   | 'fetched'
@@ -43,7 +46,9 @@ export type Place =
   | 'failed'
   | 'over'
   | 'retrying'
+  | 'poisoned'
   | 'refused'
+  | 'leaving'
   | 'releasing'
   | 'empty';
 
@@ -61,7 +66,7 @@ export const IDLE: LaneRun = { at: 'idle', of: 'lane', token: 0, isLogAsLoaded: 
 
 /** Sent by a run that is done with its job. */
 export interface Script {
-  readonly kind: 'END' | 'RETRY' | 'HOLD' | 'RELEASE';
+  readonly kind: 'END' | 'RETRY' | 'HOLD' | 'FAIL' | 'RELEASE';
   readonly number: number;
   readonly token: Token;
   readonly of: Subject;
@@ -89,6 +94,8 @@ export interface LaneBounds {
   readonly faults: number;
   /** Whether a delivery is also cancelled, added again or brought forward, and an entry that is over taken away. */
   readonly accidents: 'all' | 'none';
+  /** Whether a run may fail for good: of an ordered lane. */
+  readonly poison?: boolean;
   /** On one server the script of the record is also the one by which the run lets go. In a Cluster it comes before. */
   readonly record: 'with the end' | 'before the end';
 }
@@ -126,6 +133,7 @@ function newDelivery(): LaneDelivery {
   return {
     publish: 'new',
     job: 'absent',
+    isInOrder: false,
     isEntry: false,
     end: 'none',
     failures: 0,

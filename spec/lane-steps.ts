@@ -28,6 +28,7 @@ const SCRIPTS: Partial<Record<Place, Script['kind']>> = {
   empty: 'END',
   retrying: 'RETRY',
   refused: 'HOLD',
+  leaving: 'FAIL',
   releasing: 'RELEASE',
 };
 
@@ -77,6 +78,10 @@ function* attemptSteps(
   if (of === 'lane' || !delivery) return;
   const step = (name: string, at: Place) =>
     ordinary(`run ${number} ${name}, ${of}`, withRun(state, number, { ...run, at }));
+  if (lane.bounds.poison && ['fetched', 'loaded', 'admitted'].includes(run.at)) {
+    const poisoned = withRun(state, number, { ...run, at: 'poisoned' });
+    yield accident(`run ${number} fails for good, ${of}`, poisoned);
+  }
   switch (run.at) {
     case 'fetched':
       yield step('loads the log', delivery.end !== 'none' ? 'over' : delivery.isDue ? 'loaded' : 'retrying');
@@ -106,10 +111,20 @@ function* attemptSteps(
       else yield ordinary(name, recorded);
       break;
     }
+    case 'poisoned': {
+      const isInOrder = lane.without !== 'what has failed for good is in the order before it leaves its lane';
+      const ordered = withDelivery(state, of, { isInOrder });
+      yield ordinary(
+        `run ${number} puts it in order, ${of}`,
+        withRun(ordered, number, { ...run, at: 'leaving' }),
+      );
+      break;
+    }
     case 'idle':
     case 'over':
     case 'retrying':
     case 'refused':
+    case 'leaving':
     case 'releasing':
     case 'empty':
       break;

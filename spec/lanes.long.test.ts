@@ -12,6 +12,7 @@ describe.each(['with the end', 'before the end'] as const)(
       ['one fault and two attempts', { attempts: 2 }],
       ['one fault and all accidents', { accidents: 'all' }],
       ['two faults', { faults: 2 }],
+      ['one fault and one that fails for good', { poison: true }],
     ])('a lane keeps the order and loses nothing, with %s', (name, more) => {
       const bounds = { ...TWO, record, ...more };
       const { sightings, violations } = visit(

@@ -29,6 +29,13 @@ describe('a lane whose deliveries wait for each other', () => {
     expect(sightings.has('two requests in flight')).toBe(false);
   });
 
+  it('keeps the order when one fails for good, and loses none', () => {
+    const { sightings, violations } = visitOrdered({ ...TWO, poison: true });
+    expect(violations).toEqual({});
+    expect(sightings.has('one that failed for good while another waits')).toBe(true);
+    expect(sightings.has('all delivered')).toBe(true);
+  });
+
   it.each<[OrderRule, string[], Partial<LaneBounds>]>([
     ['an entry and its job are added by one script', ['a lane with entries and no job', 'stuck'], ONE],
     ['who ends the run sees whether the lane is empty', ['a lane with entries and no job', 'stuck'], {}],
@@ -49,6 +56,21 @@ describe('a lane whose deliveries wait for each other', () => {
       ONE,
     ],
     ['a recorded end stays', ['an end that was taken back'], ONE],
+    [
+      'a head that fails for good gets a job of its own',
+      ['a lane with entries and no job', 'stuck'],
+      { poison: true },
+    ],
+    [
+      'what has failed for good is in the order before it leaves its lane',
+      ['a first request before that of an older one that has not ended'],
+      { poison: true },
+    ],
+    [
+      'what has a job gets no entry',
+      ['a delivery that has both'],
+      { deliveries: 1, poison: true, accidents: 'all' },
+    ],
   ])('relies on this: %s', (without, seen, more) => {
     const { violations } = visitOrdered({ ...TWO, ...more }, without);
     expect(Object.keys(violations)).toEqual(expect.arrayContaining(seen));

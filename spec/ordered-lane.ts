@@ -26,7 +26,10 @@ export type OrderRule =
   | 'who ends the run sees whether the lane is empty'
   | 'an older event on its queue is waited for'
   | 'a job is moved by the owner of its lock only'
-  | 'each fetch has a token of its own';
+  | 'each fetch has a token of its own'
+  | 'a head that fails for good gets a job of its own'
+  | 'what has failed for good is in the order before it leaves its lane'
+  | 'what has a job gets no entry';
 
 interface Choices {
   readonly bounds: LaneBounds;
@@ -39,6 +42,9 @@ interface Choices {
  * the second. Their events wait on the queue of events at first, and may be fanned out in the other order.
  *
  *     ADD ─▶ entry in the lane, and the lane's job if it has none ─▶ gone, once its end is on record
+ *
+ *     a head that fails for good ─▶ job of its own, failed, and in the order that holds the lane ─▶ retried: entry
+ *                                                                                           └──▶ dropped: ended
  *
  *     the lane's job: waiting ─▶ active ─▶ waiting, while others wait, or gone, by the script that ends the head
  *                        ▲         │
@@ -56,7 +62,8 @@ export function orderedLane(choices: Choices): Protocol<LaneState> {
       state.job === 'absent' &&
       areAllIdle(state) &&
       state.deliveries.every(
-        ({ publish, isEntry, end }) => publish === 'acknowledged' && !isEntry && end !== 'none',
+        ({ publish, isEntry, job, isInOrder, end }) =>
+          publish === 'acknowledged' && !isEntry && job === 'absent' && !isInOrder && end !== 'none',
       ),
   };
 }
@@ -69,6 +76,8 @@ function laneOf({ bounds, without }: Choices): Lane {
     jobOf: ({ job }) => job,
     withJob: (state, _of, job) => ({ ...state, job }),
     add(state, index) {
+      const hasJob = state.deliveries[index]?.job !== 'absent';
+      if (hasJob && without !== 'what has a job gets no entry') return state;
       if (without === 'an entry and its job are added by one script')
         return withDelivery(state, index, { isEntry: true, publish: 'half added' });
       return withJobIfAbsent(withDelivery(state, index, { isEntry: true, publish: 'added' }));
@@ -91,12 +100,20 @@ function mayMove(lane: Lane, state: LaneState, script: Script): boolean {
 }
 
 function moved(state: LaneState, { kind, of, sawOthers }: Script, without: string | undefined): LaneState {
+  if (kind === 'FAIL' && of !== 'lane') {
+    if (without === 'a head that fails for good gets a job of its own') return { ...state, job: 'failed' };
+    const left = withDelivery(state, of, { isEntry: false, job: 'failed' });
+    return { ...left, head: undefined, job: hasEntries(left) ? 'waiting' : 'absent' };
+  }
   if (kind === 'RETRY') return { ...state, job: 'delayed:retry' };
   if (kind === 'HOLD') {
     const hasFailed = of !== 'lane' && (state.deliveries[of]?.failures ?? 0) > 0;
     return { ...state, job: 'delayed:held', head: hasFailed ? state.head : undefined };
   }
-  const left = of === 'lane' ? state : { ...withDelivery(state, of, { isEntry: false }), head: undefined };
+  const left =
+    of === 'lane'
+      ? state
+      : { ...withDelivery(state, of, { isEntry: false, isInOrder: false }), head: undefined };
   const isSeen = without !== 'who ends the run sees whether the lane is empty';
   return { ...left, job: (isSeen ? hasEntries(left) : sawOthers) ? 'waiting' : 'absent' };
 }
@@ -112,6 +129,10 @@ function* stepsFrom(lane: Lane, state: LaneState): Iterable<Step<LaneState>> {
     });
   if (job === 'delayed:retry' && (head === undefined || deliveries[head]?.isDue))
     yield ordinary('the retry is due', { ...state, job: 'waiting' });
+  if (job === 'failed') {
+    yield ordinary('the job of the lane is retried', { ...state, job: 'waiting' });
+    yield accident('the job of the lane is dropped', { ...state, job: 'absent' });
+  }
   if (job.startsWith('delayed:') && lane.bounds.accidents === 'all')
     yield accident('the job is brought forward', { ...state, job: 'waiting' });
   for (const [number, { at }] of state.runs.entries()) {
@@ -124,8 +145,24 @@ function* deliverySteps(
   lane: Lane,
   state: LaneState,
   index: number,
-  { publish, isEntry, end }: LaneDelivery,
+  { publish, isEntry, job, isInOrder, end }: LaneDelivery,
 ): Iterable<Step<LaneState>> {
+  if (job === 'failed') {
+    yield ordinary(`its dead letter is retried, ${index}`, withDelivery(state, index, { job: 'waiting' }));
+    const dropped = { end: end === 'none' ? 'cancelled' : end, isInOrder: false, isDue: true } as const;
+    yield ordinary(`its dead letter is dropped, ${index}`, withDelivery(state, index, dropped));
+    if (end !== 'none')
+      yield ordinary(`the job is gone, ${index}`, withDelivery(state, index, { job: 'absent' }));
+  }
+  if (job === 'waiting') {
+    const joined = withDelivery(state, index, { job: 'absent', isEntry: true });
+    yield ordinary(`it joins the lane, ${index}`, withJobIfAbsent(joined));
+  }
+  if (isInOrder && job === 'absent' && !isEntry && end !== 'none')
+    yield ordinary(
+      `the wake-up takes it out of the order, ${index}`,
+      withDelivery(state, index, { isInOrder: false }),
+    );
   if (publish === 'half added') {
     yield ordinary(
       `ADD goes on, ${index}`,
@@ -148,6 +185,9 @@ function* takeHead(lane: Lane, state: LaneState, number: number): Iterable<Step<
   const head = begun ?? deliveries.findIndex(({ isEntry }) => isEntry);
   if (head < 0) return yield* takeSteps(lane, state, number, { at: 'empty', of: 'lane' });
 
+  const isBehindJob = deliveries.slice(0, head).some(({ isInOrder }) => isInOrder);
+  if (begun === undefined && isBehindJob)
+    return yield* takeSteps(lane, state, number, { at: 'refused', of: head });
   const isOlderComing = deliveries
     .slice(0, head)
     .some(({ publish }) => publish === 'new' || publish === 'half added');
@@ -162,18 +202,23 @@ function* takeHead(lane: Lane, state: LaneState, number: number): Iterable<Step<
 
 function keyOf(lane: Lane, state: LaneState): string {
   const { deliveries, job, head, isGateOpen, faultsLeft } = state;
-  const keys = deliveries.map(({ publish, isEntry, end, failures, isDue, wasSent }) =>
-    [publish, isEntry, end, failures, isDue, wasSent].join(),
+  const keys = deliveries.map(({ publish, isEntry, job: own, isInOrder, end, failures, isDue, wasSent }) =>
+    [publish, isEntry, own, isInOrder, end, failures, isDue, wasSent].join(),
   );
   return [...keys, keyOfJob(job), head, isGateOpen, faultsLeft, keyOfRuns(lane, state)].join(';');
 }
 
 const forbidden: Watches<LaneState> = {
-  'a known delivery without an entry': ({ after }) =>
-    after.deliveries.some(({ publish, end, isEntry }) => publish !== 'new' && end === 'none' && !isEntry),
-  'an entry gone before its end is on record': ({ before, after }) =>
+  'a known delivery without an entry or a job': ({ after }) =>
     after.deliveries.some(
-      ({ isEntry, end }, index) => before.deliveries[index]?.isEntry && !isEntry && end === 'none',
+      ({ publish, end, isEntry, job }) => publish !== 'new' && end === 'none' && !isEntry && job === 'absent',
+    ),
+  'a delivery that has both': ({ after }) =>
+    after.deliveries.some(({ isEntry, job }) => isEntry && job !== 'absent'),
+  'an entry gone before its end is on record, or without a job': ({ before, after }) =>
+    after.deliveries.some(
+      ({ isEntry, end, job }, index) =>
+        before.deliveries[index]?.isEntry && !isEntry && end === 'none' && job === 'absent',
     ),
   'a first request before that of an older one that has not ended': (taken) =>
     startsOf(taken).some(({ of }) =>
@@ -191,5 +236,7 @@ const possible: Watches<LaneState> = {
     after.deliveries.filter(({ isEntry }) => isEntry).length > 1,
   'a retry that holds the lane': ({ after }) =>
     after.job === 'delayed:retry' && after.deliveries.every(({ isEntry }) => isEntry),
+  'one that failed for good while another waits': ({ after }) =>
+    after.deliveries.some(({ job }) => job === 'failed') && hasEntries(after),
   'all delivered': ({ after }) => after.deliveries.every(({ end }) => end === 'delivered'),
 };

@@ -12,8 +12,11 @@ import { addressOf, testSettings } from '../support/stack';
 import { until } from '../support/until';
 
 const ROOT = join(__dirname, '../..');
-/** The last commit that stores records in the form before. A shallow clone does not have it: then this has nothing to try. */
-const BEFORE = '86ae8b4799f4f9edfba1771c8b164806acef3368';
+/**
+ * The last commit that stores records in the form before; `BEFORE=commit` tries another one. A shallow clone does not have it: then
+ * this has nothing to try.
+ */
+const BEFORE = process.env.BEFORE ?? '86ae8b4799f4f9edfba1771c8b164806acef3368';
 const SETTINGS = { RETRY_SCHEDULE: '1s,1s,1s,1s' };
 // Processes of the version before read no other form.
 const FORMER = { ...SETTINGS, RECORD_FORM: 'former' };
@@ -78,8 +81,12 @@ describeIfThere('upgrading', () => {
     await old.client.register(`${url}/grouped`, ['*'], { ordering: 'group' });
     await old.client.register(`${url}/flaky`);
     const held = await old.client.register(`${url}/held`);
+    const heldInOrder = await old.client.register(`${url}/held-in-order`, ['*'], { ordering: 'strict' });
+    const heldInGroups = await old.client.register(`${url}/held-in-groups`, ['*'], { ordering: 'group' });
     await publish(old);
-    await old.client.expect(200, 'POST', `/v1/webhooks/${held.id}/disable`, {});
+    for (const { id } of [held, heldInOrder, heldInGroups]) {
+      await old.client.expect(200, 'POST', `/v1/webhooks/${id}/disable`, {});
+    }
     const scheduled = [await later(old)];
     await publish(old);
 
@@ -97,16 +104,37 @@ describeIfThere('upgrading', () => {
     await Promise.all([publish(former), publish(now)]);
     await former.api.end();
     await formerWorker.end();
-    await now.client.expect(200, 'POST', `/v1/webhooks/${held.id}/enable`, {});
+    for (const { id } of [held, heldInOrder, heldInGroups]) {
+      await now.client.expect(200, 'POST', `/v1/webhooks/${id}/enable`, {});
+    }
     await publish(now);
 
     const all = [...published, ...scheduled].toSorted();
-    for (const path of ['/plain', '/strict', '/grouped', '/flaky', '/held']) {
+    for (const path of [
+      '/plain',
+      '/strict',
+      '/grouped',
+      '/flaky',
+      '/held',
+      '/held-in-order',
+      '/held-in-groups',
+    ]) {
       const accepted = await until(async () => {
         const ids = acceptedAt(path);
         return ids.length >= all.length ? ids : undefined;
       });
       expect({ path, ids: accepted.toSorted() }).toEqual({ path, ids: all });
+    }
+    // One process after the other has published these, before others did at the same time.
+    const inOrder = published.slice(0, 2 * AT_A_TIME);
+    for (const path of ['/strict', '/held-in-order']) {
+      expect({ path, ids: acceptedAt(path).slice(0, inOrder.length) }).toEqual({ path, ids: inOrder });
+    }
+    for (const path of ['/grouped', '/held-in-groups']) {
+      for (let group = 0; group < GROUPS; group += 1) {
+        const own = inOrder.filter((_, i) => i % GROUPS === group);
+        expect({ path, ids: acceptedAt(path).filter((id) => own.includes(id)) }).toEqual({ path, ids: own });
+      }
     }
     // Events that a process of this version has stored for itself name their request.
     expect(await requestOf(now, published[0])).toBeNull();

@@ -1,14 +1,14 @@
 import { EventEmitter, once } from 'node:events';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { deliveryIdOf, type JobEnd } from '@hookferry/core/domain/delivery';
-import { DELIVERIES_QUEUE } from '@hookferry/core/domain/queues';
+import { DELIVERIES_QUEUE, oneShard } from '@hookferry/core/domain/queues';
 import { AdmissionStore } from '@hookferry/core/endpoints/admission/redis-admission-store';
 import { systemClock } from '@hookferry/core/platform/clock';
 import { createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { connectRedis } from '@hookferry/core/platform/redis-connect';
 import type { Step } from '@hookferry/core/platform/redis-script';
 import { BatchJobs } from '@hookferry/core/queue/bullmq-batch-jobs';
-import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
+import { type DeliveryJob, DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { DUE_GRACE_MS, type DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
 import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
 import { RunningLanes } from '@hookferry/core/queue/bullmq-running-lanes';
@@ -170,6 +170,52 @@ describe('a run that has recorded nothing', () => {
     worker.start();
     await hasEnded;
     expect(begun).toEqual(['one', 'one', 'two']);
+  });
+});
+
+describe('the job of a lane', () => {
+  async function arrangeLane(fails: boolean) {
+    const heads: (string | undefined)[] = [];
+    const scene = await arrange(async (job, { worker }) => {
+      const lane = worker.laneOf(job);
+      if (lane === undefined) throw new UnrecoverableError('Not a delivery job.');
+      heads.push(lane.head.eventId);
+      if (fails && heads.length === 1) throw new UnrecoverableError('too often');
+      return lane.head.turn === 'first' ? DONE : { kind: 'delayed', delayMs: 60_000 };
+    });
+    const [accountId, endpointId] = [uniqueAccountId(), uniqueEndpointId()];
+    const events = [uniqueEventId(), uniqueEventId()] as const;
+    const deliveries = events.map((eventId, i) => {
+      return { accountId, endpointId, eventId, acceptedAt: systemClock() + i, isInLane: true };
+    });
+    const add = () => new DeliveryQueue(scene.client, oneShard('bull')).addAll(deliveries);
+    return { ...scene, heads, endpointId, events, addLane: add };
+  }
+
+  it('comes with its head also behind a job that has failed', async () => {
+    const { queue, worker, heads, events, add, addLane, untilEnded } = await arrangeLane(false);
+    await add('bad');
+    await addLane();
+    const hasEnded = untilEnded(3);
+    worker.start();
+    await hasEnded;
+    expect(heads).toEqual(events);
+    expect((await queue.getFailed()).map(({ id }) => id)).toEqual(['bad']);
+  });
+
+  it('never fails for good: its head gets a job of its own, which does, and the next one waits', async () => {
+    const { queue, worker, heads, failures, endpointId, events, exists, addLane, untilEnded } =
+      await arrangeLane(true);
+    await addLane();
+    const hasEnded = untilEnded(2);
+    worker.start();
+    await hasEnded;
+    expect(failures).toEqual(['too often']);
+    const [failed] = await queue.getFailed();
+    expect(failed?.id).toBe(`${events[0]}.${endpointId}`);
+    expect(heads).toEqual(events);
+    expect(await exists(`lane/${endpointId}`)).toBe(true);
+    expect((await queue.getDelayed()).map(({ id }) => id)).toEqual([`lane/${endpointId}`]);
   });
 });
 
