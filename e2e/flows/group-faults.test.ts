@@ -7,6 +7,8 @@ import { until } from '../support/until';
 const ORDER = { ordering: 'group' };
 const COALESCE = { ...ORDER, coalesce: { window_ms: 200 } };
 const LATER = ['1h'];
+// A job that was started so often fails for good.
+const TOO_MANY_STARTS = 300_000;
 const GROUPS = 1_000;
 const BATCH = 100;
 /** Everything that is kept for the order within groups. */
@@ -126,6 +128,54 @@ it('goes on with a group whose job somebody has removed, with its next event', a
   for (const id of [second, third]) await client.waitForStatus(webhookId, id, 'delivered');
   expect(arrivals()).toEqual([first, first, second, third]);
   await untilNothingIsLeft();
+});
+
+/** The first event of a group has failed for good: its job is a dead letter. Another one waits behind it. */
+async function failForGood(webhookId: string) {
+  const [first, second = ''] = await failFirst(webhookId, 1);
+  const [job = ''] = await stack.redis.client.zrange('bull:deliveries:delayed', '0', '-1');
+  await stack.redis.client.hset(`bull:deliveries:${job}`, 'ats', TOO_MANY_STARTS);
+  await client.request('POST', `/v1/deliveries/${first}.${webhookId}/redeliver`);
+  const deadLetter = `/v1/dead-letters/deliveries.${first}.${webhookId}`;
+  await until(async () => ((await client.request('GET', deadLetter)).status === 200 ? true : undefined));
+  refused.clear();
+  return { first, second, deadLetter };
+}
+
+describe('a delivery of a group that has failed for good', () => {
+  it('holds its group alone until it is retried', async () => {
+    const webhookId = await register({ ...ORDER, retry_schedule: LATER });
+    const { first, second, deadLetter } = await failForGood(webhookId);
+    await client.waitForStatus(webhookId, await publish('b'), 'delivered');
+    await until(async () => {
+      const { hold } = await client.readDelivery(`${second}.${webhookId}`);
+      return hold?.reason === 'ordering' ? true : undefined;
+    });
+    await client.expect(202, 'POST', `${deadLetter}/retry`);
+    for (const id of [first, second]) await client.waitForStatus(webhookId, id, 'delivered');
+    expect(arrivals().slice(-2)).toEqual([first, second]);
+    await untilNothingIsLeft();
+  });
+
+  it.each([
+    ['it is dropped', 'cancelled', ({ deadLetter }) => client.expect(204, 'DELETE', deadLetter)],
+    [
+      'the webhook keeps no order any more',
+      'pending',
+      ({ webhookId }) => client.expect(200, 'PATCH', `/v1/webhooks/${webhookId}`, { ordering: 'none' }),
+    ],
+  ] satisfies [string, string, (one: { deadLetter: string; webhookId: string }) => Promise<unknown>][])(
+    'lets its group go on when %s',
+    async (_name, status, act) => {
+      const webhookId = await register({ ...ORDER, retry_schedule: LATER });
+      const { first, second, deadLetter } = await failForGood(webhookId);
+      await act({ deadLetter, webhookId });
+      await client.waitForStatus(webhookId, second, 'delivered');
+      expect((await client.readDelivery(`${first}.${webhookId}`)).status).toBe(status);
+      await client.request('POST', `${deadLetter}/retry`);
+      await untilNothingIsLeft();
+    },
+  );
 });
 
 it('lets nobody but the first of each group be the probe of an open breaker', async () => {

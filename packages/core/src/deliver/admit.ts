@@ -81,7 +81,8 @@ function isLimited(parts: AttemptParts, ready: ReadyDelivery): boolean {
 /** Whether deliveries with jobs of their own keep an order here. Lanes are kept by theirs. */
 function isOrderedByJobs({ deliveryQueue }: AttemptParts, { endpoint, run }: ReadyDelivery): boolean {
   if (endpoint.ordering === 'none' || run.lane) return false;
-  return !deliveryQueue.hasLanes || !usesLane(endpoint);
+  // One of a group would be in its line: this one is in no group, and waits for nobody.
+  return endpoint.ordering === 'strict' || !deliveryQueue.hasLanes || !usesLane(endpoint);
 }
 
 function refused(reason: HoldReason, wakeUpAt: number): Refused {

@@ -405,8 +405,8 @@ export class HeldDeliveries {
         this.redis.hmget(keys.countedAsHeld, ...addresses),
         findLanes({ jobs: some.flatMap(({ id }) => keysOfLanes(id)) })(this.redis),
       ]);
-      const found = new Set(lanes);
-      const hasLane = (id: EndpointId) => keysOfLanes(id).some((key) => found.has(key));
+      const present = new Set(lanes);
+      const hasLane = (id: EndpointId) => keysOfLanes(id).some((key) => present.has(key));
       return some.flatMap(({ id }, i) => (counted[i] === null && !hasLane(id) ? [] : [id]));
     });
     return [...new Set((await Promise.all(found)).flat())];
