@@ -70,6 +70,14 @@ it('says of those in a lane that its first one goes before them', async () => {
   expect(await explain(endpoint, first, [], lane)).toEqual({ reason: 'busy', until: undefined });
 });
 
+it('says of all in a lane that it waits for one that has failed for good, if its job tells so', async () => {
+  const endpoint = buildEndpoint({ ordering: 'group' });
+  const first = uniqueEventId();
+  const holds = [{ reason: 'ordering', since: NOW }] as const;
+  const lane = { first, isHeld: true, isInWindow: false, holds };
+  expect(await explain(endpoint, first, [], lane)).toEqual({ reason: 'ordering', until: undefined });
+});
+
 it('says that the one whose turn it is waits for an event on the queue, if its job tells so', async () => {
   const endpoint = buildEndpoint({ ordering: 'strict' });
   const holds = [{ reason: 'ordering', since: NOW }] as const;
