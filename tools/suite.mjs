@@ -10,6 +10,7 @@ import { listenForStopSignals, ProcessGroup } from './processes/process-group.mj
 import { installedProgram, projectFolder } from './project-folders.mjs';
 import { provideRedis } from './redis/provide-redis.mjs';
 import { say } from './say.mjs';
+import { buildPortal } from './setup/build.mjs';
 import { installDependencies } from './setup/install-dependencies.mjs';
 import { runInForeground } from './setup/run-command.mjs';
 import { describeServer } from './test/test-redis.mjs';
@@ -26,6 +27,7 @@ try {
   if ((await runInForeground([installedProgram('tsc'), '-b'], { signal })) !== 0) {
     throw new Problem('The project does not compile. The errors are above.');
   }
+  if (name === 'bench') await buildPortal({ signal });
   const main = join(
     projectFolder,
     name === 'bench' ? 'bench/dist/main.js' : 'e2e/faults/dist/faults/main.js',

@@ -23,7 +23,7 @@ export default defineConfig({
     // Nothing is put into the page itself: its security policy takes files of its own origin only.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'shared', minShareCount: 10 }] } } },
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'shared', minShareCount: 5 }] } } },
     // Of every file, by check-first-load.
     reportCompressedSize: false,
   },

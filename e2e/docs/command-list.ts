@@ -45,6 +45,10 @@ export const NOT_PASTED: readonly { readonly command: RegExp; readonly why: stri
   { command: /^python examples\//, why: 'e2e/packages/python.test.ts runs it' },
   { command: /^WEBHOOK_SECRET=\S+ python receiver/, why: 'e2e/packages/python.test.ts runs it' },
   { command: /^redis-cli -h .* --rdb /, why: 'e2e/docs/server.test.ts takes such a copy' },
+  {
+    command: /^npx --no-install hookferry-admin rebuild/,
+    why: 'it needs a PostgreSQL; apps/admin/src/run-cli.long.test.ts runs it',
+  },
   { command: /^pg_restore /, why: 'e2e/docs/postgresql-page.test.ts restores by it' },
   {
     command: /^redis-cli -h sentinel-1/,

@@ -56,7 +56,7 @@ export function checkRun(run: FinishedRun): RunResult {
     ),
     ...checkContent(ledger, specs, redisMayLose === undefined ? 0 : ledger.faults.length),
     ...(redisMayLose === undefined ? checkResends(ledger) : []),
-    ...specs.flatMap((spec) => checkLimits(ledger, spec, run.mostWorkers)),
+    ...specs.flatMap((spec) => checkLimits(run, spec)),
     ...(redisMayLose === undefined ? checkRecord(ledger) : []),
     // What Redis went back on may leave a job delayed to its bound, which a run does not wait for: it counts as lost.
     ...toFindings(
@@ -78,15 +78,15 @@ export function checkRun(run: FinishedRun): RunResult {
 }
 
 function checkLimits(
-  ledger: Ledger,
+  { ledger, mostWorkers, redisMayLose }: FinishedRun,
   { name, options }: EndpointSpec,
-  mostWorkers: number,
 ): readonly Finding[] {
+  const losses = redisMayLose === undefined ? [] : ledger.faults;
   const isStrict = options?.ordering === 'strict';
   return [
     ...checkInFlight(ledger, name, isStrict ? 1 : IN_FLIGHT_OF_A_WORKER * mostWorkers),
     ...(typeof options?.rate_limit === 'number' ? checkRate(ledger, name, options.rate_limit) : []),
-    ...(isStrict ? checkOrder(ledger, name) : []),
+    ...(isStrict ? checkOrder(ledger, name, losses) : []),
   ];
 }
 

@@ -70,8 +70,8 @@ export interface RunOptions extends RunSetting {
 }
 
 const DURABLE_MOVE_AFTER_MS = 1_000;
-// A worker looks for each event a minute after it was accepted, once a minute.
-const DURABLE_SILENT_FOR_MS = 150_000;
+// A worker looks for each event a minute after it was accepted, and a minute after Redis went back, once a minute.
+const DURABLE_SILENT_FOR_MS = 200_000;
 
 /** One life of the service: starts it, lets `act` have its way, waits until all has arrived, and checks. */
 export async function runService(options: RunOptions): Promise<RunResult> {

@@ -173,7 +173,8 @@ export async function* runOneKind(
   } else if (scenario) {
     const obstacle = await scenario.obstacle?.();
     if (obstacle !== undefined) return say(`LEFT OUT: ${name}: ${obstacle}`);
-    for (let run = 0; run < (count ?? scenario.usualCount); run += 1) yield await scenario.run(setting);
+    for (let run = 0; run < (count ?? scenario.usualCount); run += 1)
+      yield await scenario.run({ ...setting, fault: name });
   } else {
     const kind = faultKindNamed(name);
     if (!kind) throw new Error(`There is no fault "${name}". The faults are: ${names.join(', ')}.`);

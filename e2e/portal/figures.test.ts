@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { Receiver } from '../support/receiver';
 import { BRIEF, QUICK_WIN } from '../support/samples';
 import { until } from '../support/until';
-import { usePortal } from './support/use-portal';
+import { go, usePortal } from './support/use-portal';
 
 // One retry, soon: all has ended before anything is counted.
 const portal = usePortal({ environment: { RETRY_SCHEDULE: '1s' } });
@@ -308,6 +308,137 @@ async function legendOf(page: Page) {
   const moment = await chart.locator('[class*=moment]').innerText();
   return { moment, values: texts.map(([, label = '', value = '']) => ({ label, value: numberIn(value) })) };
 }
+
+describe('the page of an account, for an operator', () => {
+  const BUSY = 'busy';
+
+  beforeAll(async () => {
+    const { client } = portal();
+    const ofBusy = { 'x-account-id': BUSY };
+    await client.expect(201, 'POST', '/v1/accounts', { id: BUSY });
+    const [good, , missing, broken] = receivers.map(({ url }) => url);
+    const register = async (description: string, url = '') => {
+      const body = { url: `${url}/busy`, events: [BRIEF.type, QUICK_WIN.type], description };
+      const { body: webhook } = await client.expect<{ id: string }>(
+        201,
+        'POST',
+        '/v1/webhooks',
+        body,
+        ofBusy,
+      );
+      return webhook.id;
+    };
+    await register('Good of busy', good);
+    await register('Missing of busy', missing);
+    await register('Broken of busy', broken);
+    const stopped = await register('Stopped of busy', good);
+    await client.expect(200, 'POST', `/v1/webhooks/${stopped}/disable`, undefined, ofBusy);
+    for (const event of [BRIEF, BRIEF, QUICK_WIN])
+      await client.expect(202, 'POST', '/v1/events', event, ofBusy);
+    await until(async () => {
+      const path = '/v1/metrics/deliveries?interval=total';
+      const counted = await client.expect<{ data: readonly { exhausted: number }[] }>(
+        200,
+        'GET',
+        path,
+        undefined,
+        ofBusy,
+      );
+      return counted.body.data[0]?.exhausted === 6 || undefined;
+    });
+    const { body: usage } = await client.expect<{ used_bytes: number }>(
+      200,
+      'GET',
+      '/v1/account/usage',
+      undefined,
+      ofBusy,
+    );
+    const quota = { quota_bytes: Math.ceil(usage.used_bytes / 0.91) };
+    await client.expect(200, 'PATCH', `/v1/accounts/${BUSY}`, quota);
+  });
+
+  const open = async (path = `/accounts/${BUSY}?range=1h`) =>
+    await portal().signIn({ path, capabilities: ['read', 'operate'] });
+
+  it('begins with what is wrong, and each part leads to as many', async () => {
+    const page = await open();
+    const headline = page.locator('p[class*=headline]');
+    await headline.getByText('2 webhooks fail').waitFor();
+    expect(await headline.innerText()).toMatch(
+      /^9\d% of the quota used · 2 webhooks fail · 3 deliveries held · .* of busy is disabled on /,
+    );
+    await headline.getByRole('link', { name: '2 webhooks fail' }).click();
+    await page.getByRole('row', { name: /Broken of busy/ }).waitFor();
+    expect(await rowsOf('Webhooks')(page)).toBe(2);
+    expect(await page.getByLabel('Account in view').inputValue()).toBe(BUSY);
+    await page.goBack();
+    await headline.getByRole('link', { name: '3 deliveries held' }).click();
+    await page.getByRole('table', { name: 'Deliveries' }).getByText('Held').first().waitFor();
+    expect(await rowsOf('Deliveries')(page)).toBe(3);
+    await page.goBack();
+    await headline.getByRole('link', { name: 'of the quota used' }).click();
+    expect(new URL(page.url()).hash).toBe('#usage');
+    await page
+      .getByRole('region', { name: 'Usage' })
+      .getByText(/stored \(9\d%\)/)
+      .waitFor();
+    await page.getByRole('region', { name: 'Usage' }).getByRole('link', { name: '4', exact: true }).click();
+    await page.getByRole('row', { name: /Stopped of busy/ }).waitFor();
+    expect(await rowsOf('Webhooks')(page)).toBe(4);
+    await page.goBack();
+    await page.getByRole('region', { name: 'Usage' }).getByRole('link', { name: '3', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'Events' }).waitFor();
+    expect(await rowsOf('Events')(page)).toBe(3);
+  });
+
+  it('counts as many attempts as its lists have: in tiles, chart and tables', async () => {
+    const page = await open();
+    const tiles = await followAll(page, TILES);
+    const [all, failed] = tiles;
+    expectEqual(
+      [all, failed].flatMap((pair) => (pair ? [pair] : [])),
+      2,
+    );
+    expect(tiles.at(-1)?.[0]).toBe(6);
+    expectEqual(await followAll(page, 'table[aria-label="Busiest webhooks"] a[href*="attempted_since"]'), 5);
+    expectEqual(
+      await followAll(page, 'table[aria-label="Busiest event types"] a[href*="attempted_since"]'),
+      4,
+    );
+    const bars = await followBars(page);
+    expectEqual(bars, 3);
+    expect(bars.reduce((sum, [shown]) => sum + shown, 0)).toBe(all?.[0]);
+    await page
+      .getByRole('table', { name: 'Busiest webhooks' })
+      .getByRole('link', { name: 'Good of busy' })
+      .click();
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    expect(await page.getByLabel('Account in view').inputValue()).toBe(BUSY);
+  });
+
+  it('says by whom it is paused, and since when', async () => {
+    const { client } = portal();
+    const page = await open();
+    await page.getByRole('button', { name: 'Pause deliveries…' }).click();
+    await page.getByLabel('Reason').fill('too loud');
+    await page.getByRole('button', { name: 'Pause', exact: true }).click();
+    await page.locator('p[class*=headline]').getByText('Its deliveries are paused').click();
+    await page.getByText(/^Paused since .* by .*: too loud$/).waitFor();
+    await page.getByRole('button', { name: 'Resume deliveries' }).click();
+    await page.getByText('Its deliveries are paused').waitFor({ state: 'detached' });
+    const { body } = await client.expect<{ pause: unknown }>(200, 'GET', `/v1/accounts/${BUSY}`);
+    expect(body.pause).toBeNull();
+  });
+
+  it('reads another account anew', async () => {
+    await portal().client.expect(201, 'POST', '/v1/accounts', { id: 'quiet' });
+    const page = await open();
+    await page.getByText('3 deliveries held').waitFor();
+    await go(page, '/accounts/quiet');
+    await page.getByText('There is no webhook yet.').waitFor();
+    await page.getByText('3 deliveries held').waitFor({ state: 'detached' });
+  });
+});
 
 interface State {
   readonly held: number;

@@ -82,3 +82,12 @@ it.each([390, 1_440])('is written from right to left where its language is, in %
   const box = await page.getByRole('heading', { level: 1 }).boundingBox();
   expect((box?.x ?? 0) + (box?.width ?? 0)).toBeGreaterThan(width / 2);
 });
+
+it('is shown in a browser that names its language as its system does', async () => {
+  const page = await portal().openBlank();
+  await page.addInitScript(
+    `Object.defineProperty(navigator, 'languages', { value: ['de_AT.UTF-8', 'en-US@posix'] })`,
+  );
+  await page.goto(`${portal().client.baseUrl}/portal/`);
+  await page.getByRole('button', { name: said('de', 'Sign in') }).waitFor();
+});

@@ -169,6 +169,16 @@ it('ends its busy processes however it ends itself', async () => {
   await until(async () => (folders.some((folder) => existsSync(folder)) ? undefined : true));
 });
 
+it('opens a page of the portal in a browser, and counts what it loads beside the bounds', async () => {
+  const { json } = await runWithJson(['portal', '--short', '--scene', 'webhook']);
+  const { ratios } = json as { ratios: readonly { name: string; value: number; met: boolean }[] };
+  const valueOf = (wanted: string) => ratios.find(({ name }) => name === wanted)?.value ?? 0;
+  for (const name of ['first load, kB', 'loaded ahead, kB']) expect(valueOf(name)).toBeGreaterThan(50);
+  for (const name of ['largest part painted after, ms', 'slowest input, ms'])
+    expect(valueOf(name)).toBeGreaterThan(0);
+  expect(valueOf('layout shift')).toBeLessThanOrEqual(0.05);
+});
+
 it('says which benchmarks there are when it is asked for another one', async () => {
   const run = promisify(execFile)(process.execPath, [MAIN, 'speed']);
   await expect(run).rejects.toMatchObject({

@@ -152,6 +152,7 @@ function respond({ path, headers, body }: ReceivedRequest, seen: Set<string>): R
     const data = encodeURIComponent(JSON.stringify({ keyword: QUICK_WIN.data.keyword }));
     const weird = encodeURIComponent(JSON.stringify({ keyword: 'weird' }));
     const erased = encodeURIComponent(JSON.stringify({ keyword: 'erased' }));
+    const anywhere = encodeURIComponent(JSON.stringify('weird'));
     return [
       ...[
         'limit=200',
@@ -161,12 +162,12 @@ function respond({ path, headers, body }: ReceivedRequest, seen: Set<string>): R
         'status=scheduled',
         `type=${QUICK_WIN.type}`,
       ],
-      ...[data, weird, erased, '%7B%7D'].map((pattern) => `data=${pattern}`),
+      ...[data, weird, erased, anywhere, '%7B%7D'].map((pattern) => `data=${pattern}`),
     ]
       .map((query) => `/v1/events?${query}`)
       .concat(
         filters.map((filter) => `/v1/deliveries?limit=200&${filter}`),
-        [data, weird, erased].flatMap((pattern) =>
+        [data, weird, erased, anywhere].flatMap((pattern) =>
           ['', '&attempt_outcome=failed'].map((more) => `/v1/deliveries?limit=200&data=${pattern}${more}`),
         ),
         `/v1/deliveries?limit=200&event_type=${QUICK_WIN.type}&${times}`,

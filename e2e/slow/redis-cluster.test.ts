@@ -135,6 +135,58 @@ it('tries again, holds at a gate, sends again and replays', async () => {
   await failing.stop();
 });
 
+it('finds deliveries by any of their attempts and by any value in their data, and says how those of a replay are', async () => {
+  const before = new Date().toISOString();
+  let isDown = true;
+  const failing = await Receiver.start(() => (isDown ? 500 : 204));
+  const webhookId = await register({ url: failing.url });
+  const data = { ...QUICK_WIN.data, keyword: 'in a cluster' };
+  const eventId = await stack.client.publish(QUICK_WIN.type, data);
+  await stack.client.waitForStatus(webhookId, eventId, 'exhausted');
+  isDown = false;
+  const { body: replay } = await stack.client.expect<{ id: string }>(
+    202,
+    'POST',
+    `/v1/webhooks/${webhookId}/replays`,
+    { since, mode: 'failed' },
+  );
+  await until(async () => {
+    const { body } = await stack.client.expect<{ results: { pending: number; counted: number } }>(
+      200,
+      'GET',
+      `/v1/replays/${replay.id}?include=results`,
+    );
+    const { counted, pending } = body.results;
+    if (counted === 0 || pending > 0) return undefined;
+    expect(body.results).toEqual({ counted: 1, delivered: 1, pending: 0, failed: 0, cancelled: 0 });
+    return true;
+  });
+
+  const ofWebhook = `/v1/deliveries?webhook_id=${webhookId}&attempted_since=${before}`;
+  const found = async (more: string) =>
+    (
+      await stack.client.expect<{ data: { event_id: string; matching_attempts: number | null }[] }>(
+        200,
+        'GET',
+        `${ofWebhook}${more}`,
+      )
+    ).body.data.map(({ event_id: id, matching_attempts: count }) => [id, count]);
+  // The last attempt was delivered.
+  expect(await found('&attempt_outcome=http_5xx')).toEqual([[eventId, 3]]);
+  expect(await found('&attempt_outcome=delivered')).toEqual([[eventId, 1]]);
+  expect(await found('&attempt_outcome=http_4xx')).toEqual([]);
+  expect(await found('&attempted_until=2999-01-01T00:00:00Z')).toEqual([[eventId, 4]]);
+  const value = encodeURIComponent(JSON.stringify(data.keyword));
+  const events = await stack.client.expect<{ data: { id: string }[] }>(
+    200,
+    'GET',
+    `/v1/events?data=${value}`,
+  );
+  expect(events.body.data.map(({ id }) => id)).toEqual([eventId]);
+  expect(await found(`&attempt_outcome=failed&data=${value}`)).toEqual([[eventId, 3]]);
+  await failing.stop();
+});
+
 it('sends several events in one request: again as a whole, then what was not taken', async () => {
   const itemsOf = (request: { body: Buffer }) =>
     (JSON.parse(request.body.toString()) as { data: { id: string }[] }).data.map(({ id }) => id);

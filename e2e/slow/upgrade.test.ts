@@ -12,18 +12,17 @@ import { addressOf, testSettings } from '../support/stack';
 import { until } from '../support/until';
 
 const ROOT = join(__dirname, '../..');
-/**
- * The last commit that stores records in the form before; `BEFORE=commit` tries another one. A shallow clone does not have it: then
- * this has nothing to try.
- */
-const BEFORE = process.env.BEFORE ?? '86ae8b4799f4f9edfba1771c8b164806acef3368';
+/** The last commit that stores records in the form before. A shallow clone does not have it: then this has nothing to try. */
+const BEFORE = '86ae8b4799f4f9edfba1771c8b164806acef3368';
+/** The folder of another build to upgrade from. */
+const { BUILD_BEFORE } = process.env;
 const SETTINGS = { RETRY_SCHEDULE: '1s,1s,1s,1s' };
 // Processes of the version before read no other form.
 const FORMER = { ...SETTINGS, RECORD_FORM: 'former' };
 const AT_A_TIME = 40;
 const GROUPS = 5;
 
-const hasCommit = succeeds('git', ['cat-file', '-e', `${BEFORE}^{commit}`]);
+const hasBuild = BUILD_BEFORE !== undefined || succeeds('git', ['cat-file', '-e', `${BEFORE}^{commit}`]);
 const { key: apiKey } = buildApiKey();
 
 let before: string | undefined;
@@ -33,13 +32,13 @@ const running = new Set<ManagedProcess>();
 beforeAll(async () => {
   redis = await openTestRedis();
   receiver = await Receiver.start(replyTo);
-  if (hasCommit) before = buildBefore();
+  if (hasBuild) before = BUILD_BEFORE ?? buildBefore();
 }, 600_000);
 afterAll(async () => {
   await Promise.all([...running].map((part) => part.end('SIGKILL')));
   await receiver.stop();
   await redis.close();
-  if (before !== undefined) rmSync(before, { recursive: true });
+  if (before !== undefined && before !== BUILD_BEFORE) rmSync(before, { recursive: true });
 });
 
 /** What goes to `/flaky` is refused once. */
@@ -53,7 +52,7 @@ function replyTo(request: ReceivedRequest): number {
 
 const idOf = ({ headers }: ReceivedRequest) => String(headers['webhook-id']);
 
-const describeIfThere = hasCommit ? describe : describe.skip;
+const describeIfThere = hasBuild ? describe : describe.skip;
 describeIfThere('upgrading', () => {
   it('replaces one process after the other of the version before: nothing is lost, and nothing is sent twice', async () => {
     const published: string[] = [];

@@ -103,6 +103,13 @@ export class RedisServer {
     client.disconnect();
   }
 
+  /** Starts it, after its end, with no data at all. */
+  async startEmpty(): Promise<void> {
+    await rm(this.folder, { recursive: true, force: true });
+    await mkdir(this.folder);
+    await this.start();
+  }
+
   async remove(): Promise<void> {
     await this.#end('SIGKILL');
     await rm(this.folder, { recursive: true, force: true });

@@ -19,6 +19,8 @@ const REFERENCE = /\b(?:src|href)="\/portal\/([^"]+)"/g;
 /** What `useLoadedAhead` loads beside the pages. */
 const PART = /\/src\/components\/(?:modal-window|time-tip)\.tsx$/;
 const PAGE = /\/src\/(?:.*\/)?([^/]+-page)\.tsx$/;
+/** What the page of the same name loads as soon as it is there, so that it need not wait for it. */
+const PANELS = /\/src\/(?:.*\/)?([^/]+)-panels\.tsx$/;
 
 type BuiltFile = Rollup.OutputAsset | Rollup.OutputChunk;
 export type BuiltFiles = Readonly<Record<string, BuiltFile>>;
@@ -60,9 +62,15 @@ export function loadsOf(bundle: BuiltFiles): readonly Load[] {
     [...paths].reduce((sum, path) => sum + (sizes.get(path) ?? 0), 0);
   const named = [...textOf(bundle['index.html']).matchAll(REFERENCE)].map(([, path = '']) => path);
   const start = new Set(['index.html', ...named].flatMap((path) => [...withImports(path, bundle)]));
-  const pages = Object.values(bundle).flatMap((file) => {
-    const page = file.type === 'chunk' && PAGE.exec(file.facadeModuleId ?? '');
-    return page ? [{ name: page[1] ?? '', files: withImports(file.fileName, bundle) }] : [];
+  const withNames = (pattern: RegExp) =>
+    Object.values(bundle).flatMap((file) => {
+      const found = file.type === 'chunk' && pattern.exec(file.facadeModuleId ?? '');
+      return found ? [{ name: found[1] ?? '', files: withImports(file.fileName, bundle) }] : [];
+    });
+  const panels = withNames(PANELS);
+  const pages = withNames(PAGE).map(({ name, files }) => {
+    const own = panels.find((each) => name === `${each.name}-page`)?.files ?? [];
+    return { name, files: new Set([...files, ...own]) };
   });
   const charts = new Set([...sizes.keys()].filter((path) => CHARTS.test(path)));
   if (pages.length === 0 || charts.size === 0)

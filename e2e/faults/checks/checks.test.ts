@@ -228,6 +228,13 @@ describe('strict order', () => {
     ];
     expect(checkOrder({ acknowledged, requests }, 'one')).toMatchObject([{ check: 'order not kept' }]);
   });
+
+  it('need not be of one that Redis has lost, and that is sent again', () => {
+    const loss = fault({ startedAt: 1_000, endedAt: 2_000 });
+    const requests = [buildRequest({ marker: 'm2', arrivedAt: 2_500 }), buildRequest({ arrivedAt: 3_000 })];
+    expect(checkOrder({ acknowledged, requests }, 'one', [loss])).toEqual([]);
+    expect(checkOrder({ acknowledged, requests }, 'one', [{ ...loss, endedAt: 3_500 }])).toHaveLength(1);
+  });
 });
 
 describe('the record', () => {

@@ -2,14 +2,13 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { endpoints } from '../endpoints';
 import type { Scene } from '../fault-scene';
 import { during } from '../kinds/fault-kind';
-import { historyObstacle } from '../kinds/history-faults';
 import type { InjectedFault } from '../ledger';
 import { Progress } from '../progress';
 import { startClusterRedis } from '../redis/cluster-redis';
 import type { RedisDeployment } from '../redis/redis-deployment';
 import { QUICK_TIMING, startSentinelRedis } from '../redis/sentinel-redis';
-import { type RunOptions, runService } from '../run-service';
-import { DURABLE, type Scenario } from './scenario';
+import { runService } from '../run-service';
+import { confirmed, durable, type Scenario } from './scenario';
 
 const RATES = { bulk: 10, volume: 40, sparse: 5, sequential: 4 };
 const PATIENCE = { stuckAfterMs: 240_000, silentForMs: 30_000 };
@@ -29,71 +28,58 @@ interface Breakable extends RedisDeployment {
   breakMaster(): Promise<void>;
 }
 
+const killed = failOver('sentinel-kill', 'kill -9 of the master behind Sentinels', () => killedMaster([]));
+const flapping = failOver('sentinel-flap', `the same ${FLAPS} times in a row, under load all the while`, () =>
+  flappingMaster(FLAPS),
+);
+const partitioned = failOver(
+  'sentinel-partition',
+  'the master is cut off from its replica and the Sentinels for 12 s, and clients go on writing to it',
+  () => partitionedMaster([]),
+);
+const guarded = failOver(
+  'sentinel-partition-guarded',
+  'the same with min-replicas-to-write 1 and min-replicas-max-lag 1',
+  () => partitionedMaster(['--min-replicas-to-write', '1', '--min-replicas-max-lag', '1']),
+);
+const ofCluster = failOver(
+  'cluster-node-kill',
+  'kill -9 of the node of a Cluster that has the queues',
+  clusterNode,
+);
+
 /** Redis that consists of several servers, one of which is lost. What Redis loses is counted, and is not ours. */
 export const failOvers: readonly Scenario[] = [
-  failOver('sentinel-kill', 'kill -9 of the master behind Sentinels', () => killedMaster([])),
+  killed,
   failOver(
     'sentinel-kill-return',
     'the same twice: each time the old master comes back as a replica of the new one',
     () => flappingMaster(2),
   ),
-  failOver('sentinel-flap', `the same ${FLAPS} times in a row, under load all the while`, () =>
-    flappingMaster(FLAPS),
-  ),
-  failOver(
-    'sentinel-partition',
-    'the master is cut off from its replica and the Sentinels for 12 s, and clients go on writing to it',
-    () => partitionedMaster([]),
-  ),
-  failOver(
-    'sentinel-partition-guarded',
-    'the same with min-replicas-to-write 1 and min-replicas-max-lag 1',
-    () => partitionedMaster(['--min-replicas-to-write', '1', '--min-replicas-max-lag', '1']),
-  ),
-  failOver('cluster-node-kill', 'kill -9 of the node of a Cluster that has the queues', clusterNode),
-  failOver('sentinel-partition-durable', `sentinel-partition${DURABLE}`, () => partitionedMaster([]), {
-    isDurable: true,
-  }),
-  confirmed('sentinel-kill', () => killedMaster([])),
-  confirmed('sentinel-flap', () => flappingMaster(FLAPS)),
-  confirmed('sentinel-partition', () => partitionedMaster([])),
-  confirmed('cluster-node-kill', clusterNode),
+  flapping,
+  partitioned,
+  guarded,
+  ofCluster,
+  durable(partitioned),
+  ...[killed, flapping, partitioned, guarded, ofCluster].map(confirmed),
 ];
 
-/** The same, where a replica confirms what is acknowledged: none of that may be lost. */
-function confirmed(name: string, start: () => Promise<Breakable>): Scenario {
-  return failOver(
-    `${name}-confirmed`,
-    `${name} with REDIS_CONFIRMED_BY=1: nothing acknowledged may be lost`,
-    start,
-    { confirmedBy: 1 },
-  );
-}
-
-function failOver(
-  name: string,
-  what: string,
-  start: () => Promise<Breakable>,
-  promise: Pick<RunOptions, 'confirmedBy' | 'isDurable'> = {},
-): Scenario {
+function failOver(name: string, what: string, start: () => Promise<Breakable>): Scenario {
   return {
     name,
     what,
     usualCount: 2,
-    obstacle: async () => (promise.isDurable ? historyObstacle() : undefined),
     run: async (setting) => {
       const redis = await start();
       return await runService({
         ...setting,
-        fault: name,
         specs: endpoints,
         rates: RATES,
         patience: PATIENCE,
-        progress: new Progress(name),
+        progress: new Progress(setting.fault),
         startRedis: async () => redis,
         redisMayLose: ASYNCHRONOUS,
-        ...promise,
-        act: async (scene) => await breakOnce(name, scene, redis),
+        act: async (scene) => await breakOnce(setting.fault, scene, redis),
       });
     },
   };

@@ -33,11 +33,10 @@ export const historyOutage: Scenario = {
   run: async (setting) =>
     await runService({
       ...setting,
-      fault: NAME,
       specs: [{ name: 'swift', events: [BULK_TYPE], respondsAfterMs: 0, isPrompt: true }],
       rates: { bulk: PER_SECOND, volume: 0, sparse: 0, sequential: 0 },
       patience: PATIENCE,
-      progress: new Progress(NAME),
+      progress: new Progress(setting.fault),
       historyMoveAfterMs: MOVE_AFTER_MS,
       act: async (scene) => await goWithout(scene, (setting.minutes ?? USUAL_MINUTES) * 60_000),
     }),

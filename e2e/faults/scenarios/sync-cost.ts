@@ -28,11 +28,10 @@ export const syncCost: Scenario = {
   run: async (setting) =>
     await runService({
       ...setting,
-      fault: NAME,
       specs: [{ name: VOLUME_ENDPOINT, events: [VOLUME_TYPE], respondsAfterMs: 0, isPrompt: true }],
       rates: { bulk: 0, volume: 1, sparse: 0, sequential: 0 },
       patience: PATIENCE,
-      progress: new Progress(NAME),
+      progress: new Progress(setting.fault),
       startRedis: startRedisOnDisk,
       act: measureByTurns,
     }),

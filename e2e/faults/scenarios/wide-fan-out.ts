@@ -24,11 +24,10 @@ export const wideFanOut: Scenario = {
   run: async (setting) =>
     await runService({
       ...setting,
-      fault: NAME,
       specs,
       rates: { bulk: 0, sparse: 0, sequential: 0 },
       patience: PATIENCE,
-      progress: new Progress(NAME),
+      progress: new Progress(setting.fault),
       async act({ service, publisher }) {
         const strikes: InjectedFault[] = [];
         const published = publisher.publishUntilAcknowledged(publisher.prepare(BULK_TYPE));

@@ -8,7 +8,11 @@ export const webhookPages: readonly Page[] = [
     async () => (await import('../pages/webhook-form/new-webhook-page')).NewWebhookPage,
     'webhooks',
   ),
-  page('/webhooks/:id', async () => (await import('../pages/webhook/webhook-page')).WebhookPage),
+  page('/webhooks/:id', async () => {
+    // Beside the page, which does not wait for it. If it fails, it is tried again when it is shown.
+    void import('../pages/webhook/webhook-panels').catch(() => undefined);
+    return (await import('../pages/webhook/webhook-page')).WebhookPage;
+  }),
   page(
     '/webhooks/:id/edit',
     async () => (await import('../pages/webhook-form/edit-webhook-page')).EditWebhookPage,

@@ -15,6 +15,8 @@ const files: Readonly<Record<Exclude<PortalLanguage, 'en'>, MessageFile>> = {
 const RIGHT_TO_LEFT: ReadonlySet<string> = new Set(['ar']);
 const STORED_AS = 'hookferry.language';
 const PARAMETER = 'language';
+// What may stand in the tag of a language.
+const TAG = /^[a-z0-9-]*/i;
 
 const asked = takeAsked();
 
@@ -100,8 +102,9 @@ function languageOf(tag: string | null): PortalLanguage | undefined {
   return Object.hasOwn(PORTAL_LANGUAGES, base) ? (base as PortalLanguage) : undefined;
 }
 
+/** Without what some browsers take over from their system, such as `@posix`: Intl throws on it, and there would be no page. */
 function viewersLanguages(): readonly string[] {
-  return typeof window === 'undefined' ? [] : navigator.languages;
+  return typeof window === 'undefined' ? [] : navigator.languages.map((one) => TAG.exec(one)?.[0] ?? '');
 }
 
 function read(storage: 'localStorage' | 'sessionStorage'): string | null {

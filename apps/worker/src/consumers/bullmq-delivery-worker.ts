@@ -310,7 +310,8 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     next: 'nothing' | 'a_job' | 'this_lane',
   ): Guard<boolean> {
     if (end.kind === 'done') return this.#runningLanes.end(owned, endingHead(head), next);
-    return this.#runningJobs.end([job], end, end.failure === undefined && !head.hadBegun);
+    const endsTurn = end.failure === undefined && !head.hadBegun;
+    return this.#runningJobs.end([job], end, endsTurn ? head.eventId : undefined);
   }
 
   /** A job that is due again after a delay is put back in time. */

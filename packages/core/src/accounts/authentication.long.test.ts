@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import {
   type AccountId,
   type ApiKey,
@@ -39,6 +40,35 @@ describe('authenticate', () => {
     const authenticate = (authorization?: string) => authentication.authenticate(authorization, undefined);
     return { used, authenticate };
   }
+
+  it('asks the copies about an unknown key once in ten seconds, and about no more than eight at once', async () => {
+    let now = NOW;
+    let answer: (isThere: boolean) => void = () => {};
+    const has = jest.fn(() => Promise.resolve(false));
+    const authentication = openAuthentication(redis.client, { configurationCopy: { has }, clock: () => now });
+    const ask = async (key = buildApiKey().key) =>
+      await authentication.authenticate(`Bearer ${key}`, undefined).then(
+        () => 'let in',
+        (error: AppError) => error.code,
+      );
+    const { key } = buildApiKey();
+    expect([await ask(key), await ask(key)]).toEqual(['unauthenticated', 'unauthenticated']);
+    expect(has).toHaveBeenCalledTimes(1);
+    now += 11_000;
+    await ask(key);
+    expect(has).toHaveBeenCalledTimes(2);
+    const answered = new Promise<boolean>((resolve) => (answer = resolve));
+    has.mockImplementation(() => answered);
+    const codes: string[] = [];
+    const asked = Array.from({ length: 20 }, async () => codes.push(await ask()));
+    while (codes.length < 12) await setImmediate();
+    expect(new Set(codes)).toEqual(new Set(['storage_unavailable']));
+    answer(false);
+    await Promise.all(asked);
+    expect(codes.slice(12)).toEqual(Array.from({ length: 8 }, () => 'unauthenticated'));
+    expect(has).toHaveBeenCalledTimes(10);
+    expect(await ask()).toBe('unauthenticated');
+  });
 
   const INVALID = { code: 'unauthenticated', message: 'The API key is unknown or was revoked.' };
 

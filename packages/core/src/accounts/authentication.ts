@@ -26,6 +26,10 @@ import type { AccountStore } from './redis-account-store';
 import type { ApiKeyStore } from './redis-api-key-store';
 import type { PortalSessionStore } from './redis-portal-session-store';
 
+interface ConfigurationCopies {
+  has(record: { readonly key: string }): Promise<boolean>;
+}
+
 export interface AuthenticationParts {
   readonly apiKeyStore: ApiKeyStore;
   readonly portalSessionStore: PortalSessionStore;
@@ -33,18 +37,24 @@ export interface AuthenticationParts {
   /** Absent: failed authentications are not limited. */
   readonly authFailures?: AuthFailures | undefined;
   /** Whether Redis should have a record. Absent: only Redis knows. */
-  readonly configurationCopy?: { has(record: { readonly key: string }): Promise<boolean> } | undefined;
+  readonly configurationCopy?: ConfigurationCopies | undefined;
   readonly clock: Clock;
 }
 
 const REMEMBERED_KEYS = 10_000;
 const LOST_RETRY_MS = 2_000;
+/** Whoever guesses keys is not to have PostgreSQL look up each: so many at once, and each key once in this time. */
+const MOST_LOOKS = 8;
+const UNKNOWN_FOR_MS = 10_000;
 
 /** Tells who sends a request, and for which account: by an API key, or by the token of a portal session. */
 export class Authentication {
   readonly #keyUses: KeyUses;
   /** Of API keys that were valid here: a key never changes its account. It may be invalid by now. */
   readonly #accounts = createLru<string, AccountId>(REMEMBERED_KEYS);
+  /** Ids that PostgreSQL has no key of. */
+  readonly #unknownUntil = createLru<string, number>(REMEMBERED_KEYS);
+  #looks = 0;
 
   constructor(private readonly parts: AuthenticationParts) {
     this.#keyUses = new KeyUses(parts.apiKeyStore, parts.clock);
@@ -164,11 +174,26 @@ export class Authentication {
 
   /** A key that Redis has lost is not unknown: nobody is to be locked out for it. */
   async #refuseLost(id: string): Promise<void> {
-    // While that can't be asked, nobody knows.
-    const isLost = await this.parts.configurationCopy?.has({ key: keys.apiKey(id) }).catch(() => true);
-    if (!isLost) return;
-    const detail = 'The service has lost data, and gets them back. Try again in a moment.';
-    throw new AppError('storage_unavailable', detail, { retryAfterMs: LOST_RETRY_MS });
+    const { configurationCopy, clock } = this.parts;
+    if (!configurationCopy || (this.#unknownUntil.get(id) ?? 0) > clock()) return;
+    if (await this.#mayBeLost(configurationCopy, id)) {
+      const detail = 'The service has lost data, and gets them back. Try again in a moment.';
+      throw new AppError('storage_unavailable', detail, { retryAfterMs: LOST_RETRY_MS });
+    }
+    this.#unknownUntil.set(id, clock() + UNKNOWN_FOR_MS);
+  }
+
+  /** Nobody knows while that can't be asked, or while many ask. */
+  async #mayBeLost(copies: ConfigurationCopies, id: string): Promise<boolean> {
+    if (this.#looks >= MOST_LOOKS) return true;
+    this.#looks += 1;
+    try {
+      return await copies.has({ key: keys.apiKey(id) });
+    } catch {
+      return true;
+    } finally {
+      this.#looks -= 1;
+    }
   }
 
   async #findSession(token: string): Promise<Principal> {

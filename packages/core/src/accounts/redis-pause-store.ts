@@ -5,6 +5,7 @@ import { type Pause, pauseOf, pauseSchema } from '../domain/pause';
 import type { RedisClient } from '../platform/redis-connect';
 import { makeChange } from './audit/redis-recorded-change';
 import { notePause, noteResumption } from './redis-pause-store.script';
+import { removeCopied, replaceCopied } from './redis-record-copies';
 
 /** What an operator can pause: an account, or a queue by its name. */
 export type PauseSubject =
@@ -17,6 +18,7 @@ export interface PausedAccount {
 }
 
 const ACCOUNTS = 'account:';
+const QUEUES = 'queue:';
 const FOUND_AT_ONCE = '100';
 
 /** Who has paused an account or a queue, when, and why. What a pause does is done elsewhere: see `operations/`. */
@@ -32,18 +34,15 @@ export class PauseStore {
     const pause = JSON.stringify(pauseOf(act, reason));
     const noted = notePause({ subject: fieldOf(subject), pause });
     const changes = reason === undefined ? [] : [{ field: 'reason', to: reason }];
-    return await makeChange(this.redis, noted, {
-      act,
-      accountId: DEFAULT_ACCOUNT,
-      targetId: subject.id,
-      changes,
-    });
+    const recorded = { act, accountId: DEFAULT_ACCOUNT, targetId: subject.id, changes };
+    return await replaceCopied(this.redis, copiedOf(subject), () => makeChange(this.redis, noted, recorded));
   }
 
   /** @returns whether it was paused. Only then the act is recorded. */
   async resume(subject: PauseSubject, act: Act): Promise<boolean> {
     const noted = noteResumption({ subject: fieldOf(subject) });
-    return await makeChange(this.redis, noted, { act, accountId: DEFAULT_ACCOUNT, targetId: subject.id });
+    const recorded = { act, accountId: DEFAULT_ACCOUNT, targetId: subject.id };
+    return await removeCopied(this.redis, copiedOf(subject), () => makeChange(this.redis, noted, recorded));
   }
 
   async find(subject: PauseSubject): Promise<Pause | undefined> {
@@ -78,12 +77,28 @@ export class PauseStore {
 
   /** Forget the pause of an account that is erased. */
   async forget(id: AccountId): Promise<void> {
-    await this.redis.hdel(keys.pauses, fieldOf({ kind: 'account', id }));
+    const copied = copiedOf({ kind: 'account', id });
+    await removeCopied(this.redis, copied, () => this.redis.hdel(keys.pauses, copied.field));
   }
 }
 
 function fieldOf({ kind, id }: PauseSubject): string {
   return `${kind}:${id}`;
+}
+
+function copiedOf(subject: PauseSubject) {
+  const field = fieldOf(subject);
+  return { key: keys.pauses, field, accountId: accountOfPause(field) };
+}
+
+/** Whose a pause is, by its field: with that account it is forgotten. */
+export function accountOfPause(field: string): AccountId {
+  return field.startsWith(ACCOUNTS) ? (field.slice(ACCOUNTS.length) as AccountId) : DEFAULT_ACCOUNT;
+}
+
+/** The queue that a pause is of, by its field; `undefined`: it is of an account. */
+export function queueOfPause(field: string): string | undefined {
+  return field.startsWith(QUEUES) ? field.slice(QUEUES.length) : undefined;
 }
 
 function parse(raw: string | null): Pause | undefined {

@@ -50,6 +50,7 @@ import { DeadLetterStore } from '../queue/bullmq-dead-letter-store';
 import { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { EventQueue } from '../queue/bullmq-event-queue';
 import { HeldDeliveries } from '../queue/bullmq-held-deliveries';
+import { PausedQueues } from '../queue/bullmq-paused-queues';
 import { QueueStandings } from '../queue/bullmq-queue-standings';
 import { ScheduledQueue } from '../queue/bullmq-scheduled-queue';
 import { ErasureQueue, ReplayQueue } from '../queue/bullmq-work-queues';
@@ -120,7 +121,18 @@ export function openStores(parts: StoreParts) {
   const erasureQueue = new ErasureQueue(redis, shards);
   const whenAway = config.INTAKE === 'durable' ? parts.whenCopiesAreAway : undefined;
   const copying = whenAway && movedHistory && { ...movedHistory, redis, whenAway, emit };
-  const rebuilding = { redis, endpointStore, verificationStore, erasureQueue, clock, emit };
+  const transformationStore = new TransformationStore(redis);
+  const pausedQueues = new PausedQueues(redis, shards);
+  const rebuilding = {
+    redis,
+    endpointStore,
+    verificationStore,
+    transformationStore,
+    erasureQueue,
+    pausedQueues,
+    clock,
+    emit,
+  };
   const rehydrating = { eventStore, deliveryStore, usageRecorder, recordForm: config.RECORD_FORM };
   return {
     redis,
@@ -177,7 +189,7 @@ export function openStores(parts: StoreParts) {
     verificationStore,
     admissionStore: new AdmissionStore(redis),
     healthStore: new HealthStore(redis, healthRetentionOf(config), atomic),
-    transformationStore: new TransformationStore(redis),
+    transformationStore,
     openBreakers: new OpenBreakers(redis),
     disabledEndpoints: new DisabledEndpoints(redis),
     disablePolicy: disablePolicyOf(config),

@@ -1,14 +1,11 @@
---- So many are kept of each endpoint: the newest, of which the last is the one in force.
-local KEPT_VERSIONS = 20
-
---- Gives its number.
+--- A version that is brought back has a number that is not given again.
 ---@with endpoint EndpointId
 ---@key versions = transformations(endpoint)
+---@param version integer
 ---@param saved text
----@return integer
-function save_version(versions, saved)
-  local version = redis.call('HINCRBY', versions, 'last', 1)
+function bring_back_version(versions, version, saved)
   redis.call('HSET', versions, string.format('%d', version), saved)
-  redis.call('HDEL', versions, string.format('%d', version - KEPT_VERSIONS))
-  return version
+  if tonumber(redis.call('HGET', versions, 'last') or 0) < version then
+    redis.call('HSET', versions, 'last', string.format('%d', version))
+  end
 end

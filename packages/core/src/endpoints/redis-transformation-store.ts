@@ -5,7 +5,7 @@ import type { EndpointId } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import { parsedOrUndefined } from '../platform/json';
 import type { RedisClient } from '../platform/redis-connect';
-import { saveVersion } from './redis-transformation-store.script';
+import { bringBackVersion } from './redis-transformation-store.script';
 
 const savedSchema = z.object({
   code: z.string(),
@@ -18,6 +18,11 @@ const savedSchema = z.object({
 /** A version of an endpoint's code. It never changes. */
 export type SavedVersion = Readonly<z.infer<typeof savedSchema>> & { readonly version: number };
 
+/** Whether a field of the key is a version. */
+export function isVersion(field: string): boolean {
+  return field !== LAST;
+}
+
 /** The code of transformations, by endpoint and version. */
 export class TransformationStore {
   constructor(private readonly redis: RedisClient) {}
@@ -28,12 +33,18 @@ export class TransformationStore {
     saved: Omit<SavedVersion, 'version'>,
     accountId?: AccountId,
   ): Promise<number> {
-    const save = saveVersion({ endpoint: endpointId, saved: JSON.stringify(saved) });
-    if (accountId === undefined) return await save(this.redis);
-    const record = { key: keys.transformations(endpointId), accountId };
-    const version = await replaceCopied(this.redis, { ...record, field: LAST }, () => save(this.redis));
-    await replaceCopied(this.redis, { ...record, field: String(version) }, async () => {});
+    const key = keys.transformations(endpointId);
+    const version = await this.redis.hincrby(key, LAST, 1);
+    const field = String(version);
+    const save = () => this.redis.hset(key, field, JSON.stringify(saved));
+    await (accountId === undefined ? save() : replaceCopied(this.redis, { key, field, accountId }, save));
+    await this.#remove(endpointId, String(version - KEPT_VERSIONS), accountId);
     return version;
+  }
+
+  /** Store a version that Redis has lost, as it was. */
+  async bringBack(endpointId: EndpointId, version: number, saved: string): Promise<void> {
+    await bringBackVersion({ endpoint: endpointId, version, saved })(this.redis);
   }
 
   /** `undefined`: there is none, or none any more. */
@@ -51,15 +62,23 @@ export class TransformationStore {
   }
 
   async remove(accountId: AccountId, endpointId: EndpointId): Promise<void> {
-    const key = keys.transformations(endpointId);
-    for (const field of await this.redis.hkeys(key)) {
-      await removeCopied(this.redis, { key, field, accountId }, () => this.redis.hdel(key, field));
+    for (const field of await this.redis.hkeys(keys.transformations(endpointId))) {
+      await this.#remove(endpointId, field, accountId);
     }
+  }
+
+  async #remove(endpointId: EndpointId, field: string, accountId: AccountId | undefined): Promise<void> {
+    const key = keys.transformations(endpointId);
+    const remove = () => this.redis.hdel(key, field);
+    const isCopied = accountId !== undefined && field !== LAST && Number(field) > 0;
+    await (isCopied ? removeCopied(this.redis, { key, field, accountId }, remove) : remove());
   }
 }
 
-// The field that has the last number.
+// The field that has the last number. It has no copy: the versions tell it.
 const LAST = 'last';
+/** So many are kept of each endpoint: the newest, of which the last is the one in force. */
+const KEPT_VERSIONS = 20;
 
 function decode(version: string, text: string): SavedVersion {
   return { version: Number(version), ...savedSchema.parse(parsedOrUndefined(text)) };

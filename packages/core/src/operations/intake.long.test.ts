@@ -6,6 +6,7 @@ import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { DELIVERIES_QUEUE } from '../domain/queues';
+import { MovedIds } from '../events/redis-moved-ids';
 import { erasePayload } from '../history/database/pg-erase';
 import { PgIntake } from '../history/database/pg-intake';
 import { AppError } from '../platform/app-error';
@@ -47,7 +48,7 @@ describePostgres('events that PostgreSQL keeps before they are accepted', () => 
   beforeEach(async () => {
     await history.server.query('DELETE FROM webhook_intake');
     await history.server.query(
-      `UPDATE webhook_intake_check SET checked_until = '-infinity', leased_until = '-infinity'`,
+      `UPDATE webhook_intake_check SET checked_until = '-infinity', leased_until = '-infinity', again_until = '-infinity'`,
     );
   });
   afterEach(async () => {
@@ -74,7 +75,8 @@ describePostgres('events that PostgreSQL keeps before they are accepted', () => 
     const open = (table: IntakeTable, by: Redis = client) => {
       const own = openPublishingParts(by);
       const intake = new Intake(table, signals.listen, () => performance.now());
-      const publishingParts = { ...own, intake, clock: () => NOW, emit: signals.listen };
+      const movedIds = new MovedIds(by, RETENTION_MS);
+      const publishingParts = { ...own, movedIds, intake, clock: () => NOW, emit: signals.listen };
       return new Publishing(publishingParts, new ScheduledEvents(publishingParts));
     };
     const accept = async (
@@ -95,10 +97,10 @@ describePostgres('events that PostgreSQL keeps before they are accepted', () => 
     const erased: EventId[] = [];
     const sweeper = (now = NOW, by = open(pgIntake)) =>
       new IntakeSweeper({
+        ...parts,
         pgIntake,
         redis: client,
         openAccounts: fake<OpenAccounts>({ find: async () => ({ historyDays: undefined }) }),
-        eventQueue: parts.eventQueue,
         publishing: by,
         erasure: fake<Erasure>({ payload: async (_account: string, id: EventId) => void erased.push(id) }),
         retention: { ageMs: RETENTION_MS },
@@ -127,10 +129,14 @@ describePostgres('events that PostgreSQL keeps before they are accepted', () => 
   }
 
   /** As if those that are there had been kept for so long. */
-  const letPass = async (interval: string) =>
+  const letPass = async (interval: string) => {
+    await history.server.query(
+      `UPDATE webhook_intake_check SET again_until = again_until - interval '${interval}'`,
+    );
     await history.server.query(
       `UPDATE webhook_intake SET kept_at = kept_at - interval '${interval}', owed_since = owed_since - interval '${interval}'`,
     );
+  };
   const moved = (
     event: { accountId: string; id: string; body: string },
     endpointIds: readonly EndpointId[],
@@ -208,7 +214,7 @@ describePostgres('events that PostgreSQL keeps before they are accepted', () => 
       await letPass('2 minutes');
       expect(await sweeper().runOnce()).toBe(0);
       expect(await jobCount()).toBe(2);
-      expect(await accept({ id })).toMatchObject({ isNew: true });
+      expect(await accept({ id })).toMatchObject({ isNew: false });
       expect(await jobCount()).toBe(2);
     });
 
@@ -249,7 +255,7 @@ describePostgres('events that PostgreSQL keeps before they are accepted', () => 
     });
 
     it('are looked for again only from the time on to which it went back', async () => {
-      const { accept, client, register, sweeper, jobCount, signals } = await arrange({ webhooks: 1 });
+      const { accept, client, register, sweeper, jobCount } = await arrange({ webhooks: 1 });
       await accept();
       await letPass('2 hours');
       await accept();
@@ -261,10 +267,14 @@ describePostgres('events that PostgreSQL keeps before they are accepted', () => 
       await running.runOnce();
       expect(await jobCount()).toBe(0);
       await running.compareAgain({ since: Date.now() - 600_000 });
-      await signals.atLeast(1, 'intake.sent_again');
+      await running.runOnce();
+      expect(await jobCount()).toBe(0);
+      await letPass('2 minutes');
+      await running.runOnce();
       expect(await jobCount()).toBe(1);
       await running.compareAgain({ since: undefined });
-      await signals.atLeast(2, 'intake.sent_again');
+      await letPass('2 minutes');
+      await running.runOnce();
       expect(await jobCount()).toBe(2);
       await running.stop();
     });
@@ -364,6 +374,61 @@ describePostgres('events that PostgreSQL keeps before they are accepted', () => 
       expect(await sweeper().runOnce()).toBe(0);
       expect(await scheduled()).toMatchObject([{ eventId: event.id, deliverAt: NOW + 3_600_000 }]);
     });
+  });
+
+  it('are sent although a mover has noted them as moved in the Redis that took over, which never had them', async () => {
+    const { accept, client, register, endpoints, sweeper, jobCount } = await arrange();
+    const { event } = await accept();
+    const { accountId, id: eventId } = event;
+    await history.write([moved(event, [endpoints[0]?.id as EndpointId])]);
+    await client.flushdb();
+    await register();
+    const kept = {
+      accountId,
+      eventId,
+      acceptedAt: NOW,
+      movedId: { kind: 'claimed', digest: undefined },
+    } as const;
+    await new MovedIds(client, RETENTION_MS).keep(kept, NOW)(client);
+    await letPass('2 minutes');
+    expect(await sweeper().runOnce()).toBe(0);
+    expect(await jobCount()).toBe(1);
+  });
+
+  it('are compared anew once they were sent again, so that Redis may go back twice', async () => {
+    const { accept, client, register, sweeper, jobCount } = await arrange({ webhooks: 1 });
+    await accept();
+    await letPass('2 hours');
+    await client.flushdb();
+    await register();
+    const running = sweeper();
+    await running.runOnce();
+    expect(await jobCount()).toBe(1);
+    await client.flushdb();
+    await register();
+    await running.compareAgain({ since: Date.now() - 60_000 });
+    await letPass('2 minutes');
+    await running.runOnce();
+    expect(await jobCount()).toBe(1);
+    await running.stop();
+  });
+
+  it('are open for each webhook that a worker has found, also when others have got them', async () => {
+    const { accept, client, register, endpoints, sweeper, jobCount, open, pgIntake, rows } = await arrange({
+      webhooks: 33,
+    });
+    const { event } = await accept();
+    // As the worker does.
+    await open(pgIntake).sendAgain(event, undefined, true);
+    await letPass('2 minutes');
+    await sweeper().runOnce();
+    expect((await rows())[0]?.webhook_ids).toHaveLength(33);
+    await history.write([moved(event, [endpoints[0]?.id as EndpointId])]);
+    await client.flushdb();
+    await register();
+    await history.server.query(`UPDATE webhook_intake_check SET checked_until = '-infinity'`);
+    expect(await sweeper().runOnce()).toBe(0);
+    expect(await jobCount()).toBe(32);
   });
 
   it('are not taken for lost while they wait for a worker that finds their receivers', async () => {

@@ -1,8 +1,10 @@
+import { accountOfPause } from '../accounts/redis-pause-store';
 import type { CopiedRecord, RecordCopies } from '../accounts/redis-record-copies';
 import { type AccountId, DEFAULT_ACCOUNT } from '../domain/account';
 import type { EndpointId } from '../domain/endpoint';
 import { keys } from '../domain/keys';
 import type { Emit } from '../domain/signal';
+import { isVersion } from '../endpoints/redis-transformation-store';
 import type { PgRecordCopies, RecordCopy } from '../history/database/pg-record-copies';
 import { AppError } from '../platform/app-error';
 import type { RedisClient } from '../platform/redis-connect';
@@ -147,7 +149,8 @@ export class ConfigurationCopy implements RecordCopies {
 
   async *#readAll(): AsyncGenerator<readonly RecordCopy[]> {
     const { redis } = this.parts;
-    yield await this.#readHash(keys.eventTypes, DEFAULT_ACCOUNT);
+    yield await this.#readHash(keys.eventTypes, () => DEFAULT_ACCOUNT);
+    yield await this.#readHash(keys.pauses, accountOfPause);
     for await (const members of pagesNewestFirst(redis, keys.accountIds, AT_ONCE)) {
       const ids = members.map(idOfMember) as AccountId[];
       const records = await redis.hmget(keys.accounts, ...ids);
@@ -160,12 +163,15 @@ export class ConfigurationCopy implements RecordCopies {
     const { redis } = this.parts;
     const signingKeys = await redis.get(keys.signingKeys(accountId));
     yield copiesOf(keys.signingKeys(accountId), '', accountId, signingKeys);
-    yield await this.#readHash(keys.contacts(accountId), accountId);
+    yield await this.#readHash(keys.contacts(accountId), () => accountId);
     const endpoints = keys.endpoints(accountId);
     for await (const ids of pagesNewestFirst(redis, keys.endpointIds(accountId), AT_ONCE)) {
       const records = await redis.hmget(endpoints, ...ids);
       yield ids.flatMap((id, i) => copiesOf(endpoints, id, accountId, records[i]));
-      for (const id of ids) yield await this.#readHash(keys.transformations(id as EndpointId), accountId);
+      for (const id of ids) {
+        const copies = await this.#readHash(keys.transformations(id as EndpointId), () => accountId);
+        yield copies.filter(({ field }) => isVersion(field));
+      }
     }
     for await (const members of pagesNewestFirst(redis, keys.apiKeyIds(accountId), AT_ONCE)) {
       const own = members.map((member) => keys.apiKey(idOfMember(member)));
@@ -174,9 +180,9 @@ export class ConfigurationCopy implements RecordCopies {
     }
   }
 
-  async #readHash(key: string, accountId: AccountId): Promise<readonly RecordCopy[]> {
+  async #readHash(key: string, ownerOf: (field: string) => AccountId): Promise<readonly RecordCopy[]> {
     const fields = Object.entries(await this.parts.redis.hgetall(key));
-    return fields.flatMap(([field, value]) => copiesOf(key, field, accountId, value));
+    return fields.flatMap(([field, value]) => copiesOf(key, field, ownerOf(field), value));
   }
 }
 

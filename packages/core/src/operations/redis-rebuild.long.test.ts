@@ -2,8 +2,11 @@ import { Authentication, type AuthenticationParts, AuthFailures } from '../accou
 import { EventTypeStore } from '../accounts/event-types/redis-event-type-store';
 import { AccountStore } from '../accounts/redis-account-store';
 import { ApiKeyStore } from '../accounts/redis-api-key-store';
+import { PauseStore } from '../accounts/redis-pause-store';
 import { keepCopies } from '../accounts/redis-record-copies';
+import type { Act } from '../domain/audit';
 import { keys } from '../domain/keys';
+import { oneShard } from '../domain/queues';
 import type { EndpointUid } from '../domain/setting-schemas';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
 import { TransformationStore } from '../endpoints/redis-transformation-store';
@@ -11,6 +14,9 @@ import { SigningKeyStore } from '../endpoints/signing-keys/redis-signing-key-sto
 import { VerificationStore } from '../endpoints/verification/redis-verification-store';
 import { PgRecordCopies } from '../history/database/pg-record-copies';
 import { ContactStore } from '../notifications/redis-contact-store';
+import { PausedQueues } from '../queue/bullmq-paused-queues';
+import { QueueStandings } from '../queue/bullmq-queue-standings';
+import { buildAct } from '../testing/build-act';
 import { buildApiKey } from '../testing/build-api-key';
 import { buildContact } from '../testing/build-contact';
 import { buildEndpoint } from '../testing/build-endpoint';
@@ -21,6 +27,7 @@ import { recordSignals } from '../testing/record-signals';
 import { openTestHistory, type TestHistory } from '../testing/test-history';
 import { openTestRedis } from '../testing/test-redis';
 import { testSealer } from '../testing/test-sealer';
+import { Queues } from './queues';
 import { ConfigurationCopy, type ConfigurationCopyParts } from './redis-configuration-copy';
 import { Rebuild, type RebuildParts } from './redis-rebuild';
 
@@ -56,7 +63,9 @@ describePostgres('copies of what is configured', () => {
       ...parts,
       endpointStore,
       verificationStore: new VerificationStore(client),
+      transformationStore: new TransformationStore(client),
       erasureQueue: fake<RebuildParts['erasureQueue']>({ add: async (id) => void erased.push(id) }),
+      pausedQueues: new PausedQueues(client, oneShard('bull')),
       clock: Date.now,
     });
     const stores = {
@@ -67,6 +76,7 @@ describePostgres('copies of what is configured', () => {
       contacts: new ContactStore(client, testSealer),
       eventTypes: new EventTypeStore(client),
       transformations: new TransformationStore(client),
+      pauses: new PauseStore(client),
     };
     /** An account with one of everything. */
     async function configure() {
@@ -122,10 +132,11 @@ describePostgres('copies of what is configured', () => {
     const before = await read();
     await client.flushdb();
     expect(await rebuild.run()).toEqual({
+      pauses: 0,
       accounts: 1,
       event_types: 1,
       signing_keys: 1,
-      transformations: 2,
+      transformations: 1,
       webhooks: 1,
       contacts: 1,
       api_keys: 1,
@@ -134,7 +145,54 @@ describePostgres('copies of what is configured', () => {
     expect(await read()).toEqual(before);
     expect(await stores.endpoints.find(accountId, id)).toEqual(endpoint);
     expect(await stores.endpoints.listSubscribers(accountId)).toMatchObject([{ id }]);
-    expect(Object.values(await rebuild.run())).toEqual(Array.from({ length: 8 }, () => 0));
+    expect(Object.values(await rebuild.run())).toEqual(Array.from({ length: 9 }, () => 0));
+  });
+
+  it('go on with the numbers of saved code, and keep no more versions than Redis', async () => {
+    const { client, rebuild, stores, configure } = await arrange();
+    const { accountId, id } = await configure();
+    const save = async () =>
+      await stores.transformations.save(
+        id,
+        { code: 'export default 2', savedAt: NOW, savedBy: 'key' },
+        accountId,
+      );
+    for (let version = 2; version <= 22; version += 1) expect(await save()).toBe(version);
+    const before = await stores.transformations.list(id);
+    await client.flushdb();
+    expect(await rebuild.run()).toMatchObject({ transformations: 20 });
+    expect(await stores.transformations.list(id)).toEqual(before);
+    expect(await save()).toBe(23);
+  });
+
+  it('have what was paused paused again, and nothing that was resumed', async () => {
+    const { client, copy, rebuild, stores, configure } = await arrange();
+    const { accountId } = await configure();
+    const queues = new Queues({
+      redis: client,
+      shards: oneShard('bull'),
+      standings: new QueueStandings(client, oneShard('bull')),
+      pauseStore: stores.pauses,
+      clock: Date.now,
+    });
+    const act = (action: Act['action']) => buildAct({ action });
+    await stores.pauses.pause({ kind: 'account', id: accountId }, 'unpaid', act('account.pause'));
+    await queues.pause('deliveries', 'an incident', act('queue.pause'));
+    await queues.pause('events', undefined, act('queue.pause'));
+    await queues.resume('events', act('queue.resume'));
+    const before = await client.hgetall(keys.pauses);
+    await client.flushdb();
+    expect(await rebuild.run()).toMatchObject({ pauses: 2 });
+    expect(await client.hgetall(keys.pauses)).toEqual(before);
+    expect((await queues.list()).map(({ name, pausedShards }) => [name, pausedShards])).toEqual(
+      expect.arrayContaining([
+        ['deliveries', 1],
+        ['events', 0],
+      ]),
+    );
+    await copy.eraseAccount(accountId);
+    await client.flushdb();
+    expect(await rebuild.run()).toMatchObject({ pauses: 1 });
   });
 
   it('never bring back what was removed', async () => {
@@ -215,7 +273,7 @@ describePostgres('copies of what is configured', () => {
     await configure();
     const before = await read();
     await history.database.connected((pg) => pg.query('TRUNCATE webhook_records'));
-    expect(await copy.fill()).toBe(8);
+    expect(await copy.fill()).toBe(7);
     expect(await copy.fill()).toBe(0);
     await client.flushdb();
     await rebuild.run();

@@ -1,17 +1,20 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { z } from 'zod';
+import { queueOfPause } from '../accounts/redis-pause-store';
 import { type AccountId, accountSchema, apiKeySchema } from '../domain/account';
 import type { EndpointId } from '../domain/endpoint';
 import { keys, queueKeysOf } from '../domain/keys';
 import type { Emit } from '../domain/signal';
 import { lacksProof } from '../domain/verification';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
+import type { TransformationStore } from '../endpoints/redis-transformation-store';
 import type { VerificationStore } from '../endpoints/verification/redis-verification-store';
 import type { PgRecordCopies, RecordCopy } from '../history/database/pg-record-copies';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
 import { timedMember } from '../platform/redis-timeline';
+import { type PausedQueues, pausableQueues } from '../queue/bullmq-paused-queues';
 import type { ErasureQueue } from '../queue/bullmq-work-queues';
 import { readRecord } from './redis-configuration-copy';
 
@@ -20,16 +23,19 @@ export interface RebuildParts {
   readonly pgRecordCopies: PgRecordCopies;
   readonly endpointStore: EndpointStore;
   readonly verificationStore: VerificationStore;
+  readonly transformationStore: TransformationStore;
   readonly erasureQueue: ErasureQueue;
+  readonly pausedQueues: PausedQueues;
   readonly clock: Clock;
   readonly emit: Emit;
 }
 
 /**
- * What is copied, by the beginnings of the keys, in the order in which it is brought back: whoever has a key again finds
- * everything of the account.
+ * What is copied, by the beginnings of the keys, in the order in which it is brought back: nothing runs that was paused, and
+ * whoever has a key again finds everything of the account.
  */
 const kinds = {
+  pauses: keys.pauses,
   accounts: keys.accounts,
   event_types: keys.eventTypes,
   signing_keys: keys.signingKeys('' as AccountId).slice(0, -1),
@@ -91,7 +97,7 @@ export class Rebuild {
   }
 
   async #put(kind: CopiedKind, { key, field, accountId }: RecordCopy, value: string): Promise<void> {
-    const { redis, endpointStore, verificationStore, clock } = this.parts;
+    const { redis, endpointStore, verificationStore, transformationStore, clock } = this.parts;
     switch (kind) {
       case 'accounts':
         await redis.hset(key, field, value);
@@ -112,10 +118,24 @@ export class Rebuild {
         return void (await redis.hset(key, field, value));
       case 'signing_keys':
         return void (await redis.set(key, value));
+      case 'pauses':
+        // The record decides: whoever resumes the queue meanwhile looks at it again.
+        await redis.hset(key, field, value);
+        return await this.#pauseQueue(field, true);
+      case 'transformations': {
+        const endpointId = key.slice(kinds.transformations.length, -1) as EndpointId;
+        return await transformationStore.bringBack(endpointId, Number(field), value);
+      }
       case 'event_types':
-      case 'transformations':
         return void (await redis.hset(key, field, value));
     }
+  }
+
+  /** An account's webhooks have copies of their own, and are disabled there. */
+  async #pauseQueue(field: string, isPaused: boolean): Promise<void> {
+    const { pausedQueues } = this.parts;
+    const name = pausableQueues.find((queue) => queue === queueOfPause(field));
+    if (name !== undefined) await (isPaused ? pausedQueues.pause(name) : pausedQueues.resume(name));
   }
 
   async #putAccount(id: AccountId, value: string): Promise<void> {
@@ -146,6 +166,9 @@ export class Rebuild {
       }
       case 'signing_keys':
         return void (await redis.unlink(key));
+      case 'pauses':
+        await redis.hdel(key, field);
+        return await this.#pauseQueue(field, false);
       case 'contacts':
       case 'event_types':
       case 'transformations':

@@ -249,12 +249,12 @@ async function storeWithOthers(
 async function storeAll(parts: PublishingParts, gathered: readonly GatheredPortions[]): Promise<void> {
   if (gathered.length > 1) for (const one of gathered) one.isAlone = false;
   const batch = gathered.flatMap(({ portions }) => portions);
+  const guarded = gathered.flatMap(({ portions, premise }) =>
+    premise.isLost ? [] : portions.map(({ event }) => event),
+  );
   const steps: readonly Step[] = [
     ...gathered.flatMap(({ premise }) => premise.requireClaim ?? []),
-    ...(parts.movedIds?.guardsUnsent(
-      batch.map(({ event }) => event),
-      parts.clock(),
-    ) ?? []),
+    ...(parts.movedIds?.guardsUnsent(guarded, parts.clock()) ?? []),
     together(batch.map((portion) => stepToStore(parts, portion))),
     parts.deliveryQueue.stepToAdd(batch.flatMap(deliveriesOf)),
     together(listDeliveries(parts, batch)),

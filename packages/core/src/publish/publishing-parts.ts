@@ -81,6 +81,8 @@ export interface Premise {
   readonly requireClaim?: Step | undefined;
   /** The name of the response that is kept, if it has one. */
   readonly answer?: string | undefined;
+  /** Instead: Redis has lost some of what is stored. What it knows of the event's id does not count. */
+  readonly isLost?: boolean;
 }
 
 /** An event with its receivers. */

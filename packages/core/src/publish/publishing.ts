@@ -195,7 +195,7 @@ export class Publishing {
   }
 
   /**
-   * Send an event again that was accepted, and that Redis has lost. Repeating it is harmless.
+   * Send an event again that was accepted, and of which Redis has lost something. Repeating it is harmless.
    *
    * @param endpointIds those that have not got it; `undefined`: they are still to be found.
    * @param toSome whether it is sent if only some of them are there.
@@ -215,8 +215,8 @@ export class Publishing {
     );
     const wanted = endpointIds && !toSome ? endpointIds.length : 1;
     if (receivers.length < wanted) return 0;
-    if (event.schedule) await this.scheduledEvents.add([event]);
-    else await fanOutEvents(parts, [{ event: { ...event, isQueued: true }, receivers }]);
+    if (event.schedule) await this.scheduledEvents.add([event], { isLost: true });
+    else await fanOutEvents(parts, [{ event: { ...event, isQueued: true }, receivers }], { isLost: true });
     return receivers.length;
   }
 

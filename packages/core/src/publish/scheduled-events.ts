@@ -104,7 +104,7 @@ export class ScheduledEvents {
       const first = saved.has(event) ? [] : save([event]);
       const isNew = isWhole || (await run([...first, ...stepsAfterSave(parts, [event], premise)]));
       if (isNew) announce(parts, event);
-      else await completeKnown(parts, event);
+      else await completeKnown(parts, event, premise);
     }
   }
 
@@ -258,14 +258,15 @@ function stepsAfterSave(
   return steps;
 }
 
-// The run that stored it may have broken off before its queue knew of it.
+// The run that stored it may have broken off before its queue knew of it, or Redis has lost its place there.
 async function completeKnown(
   { scheduledEventStore, scheduledQueue, atomic }: PublishingParts,
   event: AcceptedEvent,
+  { isLost = false }: Premise,
 ): Promise<void> {
   const { accountId, id: eventId } = event;
   const seen = await scheduledEventStore.see(accountId, eventId);
-  if (seen.state === 'waiting') {
+  if (seen.state === 'waiting' || (seen.state === 'due' && isLost)) {
     await atomic([scheduledQueue.addAll([{ accountId, eventId, deliverAt: seen.deliverAt }])]);
   }
 }

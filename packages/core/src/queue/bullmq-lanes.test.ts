@@ -78,9 +78,9 @@ async function arrange() {
     return taken?.job;
   }
 
-  async function delay(job: TakenJob, failure?: string, endsTurn = failure === undefined): Promise<void> {
+  async function delay(job: TakenJob, failure?: string): Promise<void> {
     const after = { kind: 'delayed', delayMs: 60_000, failure } as const;
-    await atomic([runningJobs.end([job], after, endsTurn)]);
+    await atomic([runningJobs.end([job], after, failure === undefined ? job.head?.eventId : undefined)]);
   }
 
   async function entries(): Promise<readonly string[]> {
@@ -238,6 +238,19 @@ it('waits for an older delivery that has a job of its own, of a version before',
   await client.zadd(keys.order(endpointId), NOW, first);
   await queue.addAll([entry(second)]);
   expect((await mustTake()).head).toMatchObject({ turn: 'behind_job', isBesideJobs: true });
+});
+
+it('is not put off behind another delivery if an older one has come meanwhile', async () => {
+  const { queue, lanes, client, events, entry, accountId, endpointId, mustTake, delay } = await arrange();
+  const [first, second] = events;
+  await queue.addAll([entry(first, { isInLane: false })]);
+  const { jobId, token } = await mustTake();
+  await queue.addAll([entry(second)]);
+  const lane = await mustTake();
+  const joining = { accountId, endpointId, eventId: first, acceptedAt: NOW, request: undefined };
+  await lanes.join({ ...joining, hasBegun: false, jobId, token }, false)(client);
+  await delay(lane);
+  expect((await mustTake()).head).toMatchObject({ eventId: first, turn: 'first' });
 });
 
 it('lets a delivery begin where the events are elsewhere, unless another one has become the first', async () => {

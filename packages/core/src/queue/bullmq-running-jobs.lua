@@ -282,6 +282,8 @@ function end_jobs(active, stalled, base, ids, tokens)
 end
 
 --- As BullMQ's own moveToDelayed. Stops if none of them is still the worker's.
+---
+--- A lane is not put off behind a delivery that has become its first one meanwhile.
 ---@guard
 ---@with jobs JobKeys
 ---@key active = jobs.active
@@ -294,7 +296,8 @@ end
 ---@param due_at integer
 ---@param delay digits
 ---@param failure text?           why their attempts failed; absent: there were none
----@param ends_turn boolean       of the head, if it is a lane's
+---@param tag text                of the shard
+---@param turn_of EventId?         the head of a lane that gives up its turn
 ---@param ids text[]
 ---@param tokens text[]           what each is locked with
 function delay_jobs(
@@ -308,11 +311,15 @@ function delay_jobs(
   due_at,
   delay,
   failure,
-  ends_turn,
+  tag,
+  turn_of,
   ids,
   tokens
 )
   local ours, own_locks = let_go(base, active, stalled, ids, tokens)
+  if turn_of and ours[1] and redis.call('ZRANGE', lane_of(tag, string.sub(ours[1], 6)), 0, 0)[1] ~= turn_of then
+    due_at, delay = due_at - tonumber(delay), 0
+  end
   local lowest = due_at * DELAYED_SCORE
   local highest = lowest + DELAYED_SCORE - 1
   for i, id in ipairs(ours) do
@@ -320,7 +327,7 @@ function delay_jobs(
     redis.call('DEL', own_locks[i])
     if redis.call('EXISTS', key) == 1 then
       redis.call('HSET', key, 'delay', delay)
-      if ends_turn then
+      if turn_of then
         redis.call('HDEL', key, 'head')
         -- It may look for its turn for days. Its starts must not add up.
         redis.call('HSET', key, jobFields.attemptsStarted, 1)

@@ -122,9 +122,9 @@ export class RunningJobs {
    * Let go of jobs. What comes after it runs only if one of them was still this worker's. Those that are not stay as they
    * are.
    *
-   * @param endsTurn whether the head of a lane gives up its turn.
+   * @param turnOf the head of a lane, which gives up its turn.
    */
-  end(jobs: readonly LockedJob[], end: JobEnd, endsTurn = false): Guard<boolean> {
+  end(jobs: readonly LockedJob[], end: JobEnd, turnOf?: EventId): Guard<boolean> {
     const ids = jobs.map(({ jobId }) => jobId);
     const tokens = jobs.map(({ token }) => token);
     const { base } = this.#keys;
@@ -135,7 +135,8 @@ export class RunningJobs {
       dueAt: this.clock() + end.delayMs,
       delay: end.delayMs,
       failure: end.failure,
-      endsTurn,
+      tag: this.#tag,
+      turnOf,
       ids,
       tokens,
     });

@@ -8,7 +8,7 @@ import { DueTimer } from '../platform/due-timer';
 import { type Atomic, together } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
 import type { Step } from '../platform/redis-script';
-import { type Mark, readTimeline, type TimeRange } from '../platform/redis-timeline';
+import { findInAny, type Mark, readTimeline, type TimeRange } from '../platform/redis-timeline';
 import { createJobKeys } from './bullmq-layout';
 import {
   addScheduled,
@@ -76,6 +76,14 @@ export class ScheduledQueue {
           removeScheduled({ ...keysIn(shard, accountId), account: accountId, events: eventIds }),
         ),
     );
+  }
+
+  /** Whether an event waits here. */
+  async has(accountId: AccountId, eventId: EventId): Promise<boolean> {
+    const lists = this.shards
+      .homeShardsOf(accountId)
+      .map(({ prefix }) => queueKeysOf(prefix).scheduled(accountId));
+    return (await findInAny(this.redis, lists, [eventId])).includes(true);
   }
 
   /** The account's events that wait, those that are due next first. */

@@ -8,15 +8,18 @@ import { Button } from '../../components/button';
 import { CopyButton } from '../../components/copy-button';
 import { Facts } from '../../components/facts';
 import { Problem } from '../../components/problem';
+import { Section } from '../../components/section';
 import { Skeleton } from '../../components/skeleton';
 import { Time } from '../../components/time';
 import { useSessionStore } from '../../session/session-context';
 import { AccountStatus } from '../accounts/account-status';
 import { PausedBy, PauseSwitch } from '../operations/pausing';
 import { PageHeader } from '../page-header';
+import { AccountActivity, PAUSED } from './account-activity';
 import { AccountSettings } from './account-settings';
-import { AccountUsage } from './account-usage';
+import { AccountUsage, useAccountUsage } from './account-usage';
 import { ApiKeys } from './api-keys';
+import { OfAccount } from './of-account';
 
 const LIST = { href: '/accounts', label: t`Accounts` };
 
@@ -24,7 +27,7 @@ interface AccountPageProps {
   readonly params: { readonly id?: string };
 }
 
-/** One account, for the operator: what it uses, what it may use, and who may ask for it. */
+/** One account, for the operator: how it does, what it uses, what it may use, and who may ask for it. */
 export function AccountPage({ params: { id = '' } }: AccountPageProps) {
   const api = useApi();
   const session = useSessionStore();
@@ -37,6 +40,7 @@ export function AccountPage({ params: { id = '' } }: AccountPageProps) {
     queryKey: queryKeys.account(id),
     queryFn: ({ signal }) => ask(api.GET('/v1/accounts/{id}', { params: { path: { id } }, signal })),
   });
+  const usage = useAccountUsage(id);
   if (!account) {
     return (
       <>
@@ -47,6 +51,21 @@ export function AccountPage({ params: { id = '' } }: AccountPageProps) {
   }
 
   const { erasure } = account;
+  const facts = (
+    <Facts
+      facts={{
+        [t`Id`]: (
+          <>
+            <code>{id}</code> <CopyButton text={id} label={t`Copy the account’s id`} />
+          </>
+        ),
+        [t`Created`]: <Time at={account.created_at} />,
+        [t`Erasure asked for`]: erasure && <Time at={erasure.requested_at} />,
+        [t`Webhooks left`]: erasure?.webhooks_left,
+        [t`Events left`]: erasure?.events_left,
+      }}
+    />
+  );
   const seeAsCustomer = () => {
     session.viewAccount(id);
     navigate('/deliveries');
@@ -63,27 +82,21 @@ export function AccountPage({ params: { id = '' } }: AccountPageProps) {
         )}
         {!erasure && <Button onClick={seeAsCustomer}>{t`See what the customer sees`}</Button>}
       </PageHeader>
-      {account.pause && (
-        <p>
-          <PausedBy pause={account.pause} />
-        </p>
-      )}
-      <Facts
-        facts={{
-          [t`Id`]: (
-            <>
-              <code>{id}</code> <CopyButton text={id} label={t`Copy the account’s id`} />
-            </>
-          ),
-          [t`Created`]: <Time at={account.created_at} />,
-          [t`Erasure asked for`]: erasure && <Time at={erasure.requested_at} />,
-          [t`Webhooks left`]: erasure?.webhooks_left,
-          [t`Events left`]: erasure?.events_left,
-        }}
-      />
-      {!erasure && (
+      {erasure ? (
+        facts
+      ) : (
         <>
-          <AccountUsage accountId={id} />
+          <OfAccount key={id} id={id}>
+            <AccountActivity account={account} usage={usage.data}>
+              {account.pause && (
+                <p id={PAUSED}>
+                  <PausedBy pause={account.pause} />
+                </p>
+              )}
+            </AccountActivity>
+            <AccountUsage {...usage} />
+          </OfAccount>
+          <Section title={t`About this account`}>{facts}</Section>
           <AccountSettings
             key={`${account.weight} ${account.quota_bytes} ${account.history_retention} ${account.default_signing} ${account.endpoint_verification}`}
             account={account}

@@ -21,6 +21,9 @@ type ApiKey = components['schemas']['ApiKey'];
 
 const PAGE_SIZE = 50;
 
+/** The place of the list in the page. */
+export const API_KEYS = 'api-keys';
+
 export interface ApiKeysProps {
   readonly accountId: string;
 }
@@ -38,6 +41,7 @@ export function ApiKeys({ accountId }: ApiKeysProps) {
   return (
     <Section
       title={t`API keys`}
+      id={API_KEYS}
       actions={
         <Button size="small" onClick={() => setIsIssuing(true)}>
           {t`Issue a key`}

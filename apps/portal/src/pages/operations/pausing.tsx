@@ -27,19 +27,17 @@ export function PauseSwitch({ subject, isPaused, label = '', size = 'normal' }: 
   const toasts = useToasts();
   const pausing = usePausing(subject);
   const { kind, id } = subject;
+  // By its promise: callbacks of `mutate` are not called once the button has gone, as it does from a list of what is paused.
   const resume = () =>
-    pausing.mutate(
-      { act: 'resume' },
-      {
-        onSuccess: () =>
-          toasts.show(
-            select(kind, {
-              queue: `The queue ${id} is resumed: its jobs do not wait any more.`,
-              other: `The account ${id} is resumed: deliveries that waited are sent now.`,
-            }),
-          ),
-        onError: ({ message }) => toasts.fail(message),
-      },
+    void pausing.mutateAsync({ act: 'resume' }).then(
+      () =>
+        toasts.show(
+          select(kind, {
+            queue: `The queue ${id} is resumed: its jobs do not wait any more.`,
+            other: `The account ${id} is resumed: deliveries that waited are sent now.`,
+          }),
+        ),
+      ({ message }: Error) => toasts.fail(message),
     );
   const pause = (reason: string) =>
     pausing.mutate(

@@ -12,11 +12,13 @@ interface HeadlineProps {
   readonly standings: Standings | undefined;
   /** Milliseconds since the Unix epoch. */
   readonly now: number;
+  /** What is wrong beside the webhooks. */
+  readonly more?: readonly Part[];
 }
 
 /** What is wrong now, each part with a link; its place is there before it is known. */
-export function Headline({ standings, now }: HeadlineProps) {
-  const parts = standings ? partsOf(standings.webhooks, now) : [];
+export function Headline({ standings, now, more = [] }: HeadlineProps) {
+  const parts = standings ? [...more, ...partsOf(standings.webhooks, now)] : [];
   const hasNone = standings?.webhooks.length === 0;
   return (
     <p
@@ -24,7 +26,7 @@ export function Headline({ standings, now }: HeadlineProps) {
       aria-busy={!standings}
       aria-live="polite"
     >
-      {standings && hasNone && t`There is no webhook yet.`}
+      {standings && hasNone && parts.length === 0 && t`There is no webhook yet.`}
       {standings && !hasNone && parts.length === 0 && (
         <span className={styles['good']}>
           <Trans>✓ Everything is delivered</Trans>
@@ -33,7 +35,7 @@ export function Headline({ standings, now }: HeadlineProps) {
       {parts.map(({ href, text }, i) => (
         <Fragment key={text}>
           {i > 0 && ' · '}
-          <Link href={href}>{text}</Link>
+          {href.startsWith('#') ? <a href={href}>{text}</a> : <Link href={href}>{text}</Link>}
         </Fragment>
       ))}
       {standings?.isPart &&
@@ -45,7 +47,8 @@ export function Headline({ standings, now }: HeadlineProps) {
   );
 }
 
-interface Part {
+export interface Part {
+  /** Of a page, or of a part of this one (`#…`). */
   readonly href: string;
   readonly text: string;
 }

@@ -1,54 +1,39 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { useMemo, useState } from 'react';
-import { Link, useLocation, useSearchParams } from 'wouter';
-import type { DeliveryMetrics, MetricsPoint, Standings } from '../../api/metrics-queries';
-import { type Column, DataTable } from '../../components/data-table';
+import { useState } from 'react';
+import { Link, useLocation } from 'wouter';
+import type { DeliveryMetrics, Standings } from '../../api/metrics-queries';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
 import { formatCount, formatMs } from '../../language/formats';
-import { FAILED } from '../deliveries/filters-in-url';
 import { useWebhookNames } from '../deliveries/use-webhook-names';
 import { outcomes } from '../deliveries/words';
 import { PageHeader } from '../page-header';
 import { formatRate } from '../webhooks/health-figures';
+import { AttemptsTable, countedHref, MOST_LISTED } from './attempts-table';
 import { ChartFigure } from './chart-figure';
 import type { Series } from './columns';
 import { FirstRun } from './first-run';
 import { Headline } from './headline';
 import styles from './overview.module.css';
-import { attemptsHref, periodOf, timesOf } from './period';
+import { attemptsHref } from './period';
 import { PeriodBar } from './period-bar';
 import { StandingsSections } from './standings';
 import { Tiles } from './tiles';
 import { useFresh } from './use-fresh';
 import { type Scope, useOverview } from './use-overview';
-
-const MOST_LISTED = 8;
-const RECENT = t`This service keeps the last 24 hours. With a history in PostgreSQL it keeps weeks and months.`;
-const HINT = t`Drag across a chart to zoom in, click on it to see the deliveries.`;
+import { usePeriod } from './use-period';
 
 /** Charts of the account, of one webhook or of one event type. Time range and subject are in the address. */
 export function OverviewPage() {
   const now = useFresh();
-  const [search, setSearch] = useSearchParams();
+  const { search, period, change, draw } = usePeriod(now);
   const [, navigate] = useLocation();
   const names = useWebhookNames();
-  const period = periodOf(search, now);
   const scope = scopeOf(search);
   const filters = filtersOf(scope);
   const read = useOverview(period, scope);
 
-  const change = (changed: Readonly<Record<string, string | undefined>>) =>
-    setSearch((former) => {
-      const next = new URLSearchParams(former);
-      for (const [name, value] of Object.entries(changed)) {
-        if (value === undefined) next.delete(name);
-        else next.set(name, value);
-      }
-      return next;
-    });
-  const draw = (since: number, until: number) => change({ range: undefined, ...timesOf({ since, until }) });
   const hrefOf = (since: number, until: number, series?: Series) =>
     attemptsHref(since, until, { ...filters, ...series?.leads });
   const chart = { hrefOf, onRange: draw, onOpen: (href: string) => navigate(href) };
@@ -68,12 +53,7 @@ export function OverviewPage() {
   return (
     <>
       {beginning}
-      <PeriodBar period={period} now={now} onChange={change} />
-      {/* There in any case: nothing may move when it is known which. */}
-      <p className={styles['note']}>
-        {HINT}
-        {read.total?.source === 'recent' && <span> {RECENT}</span>}
-      </p>
+      <PeriodBar period={period} now={now} source={read.total?.source} onChange={change} />
       {read.error && <Problem error={read.error} onRetry={read.retry} />}
       <Tiles
         total={read.total}
@@ -124,7 +104,13 @@ export function OverviewPage() {
       {isWhole && (
         <>
           <div className={styles['lists']}>
-            <Worst metrics={read.byWebhook} names={names} />
+            <AttemptsTable
+              title={t`Webhooks that fail most`}
+              metrics={read.byWebhook}
+              by="webhook"
+              order="failed"
+              names={names}
+            />
             <Responses metrics={read.byOutcome} />
           </div>
           <StandingsSections standings={read.standings} names={names} />
@@ -175,88 +161,6 @@ function ScopeName({
     </span>
   );
 }
-
-interface WorstProps {
-  readonly metrics: DeliveryMetrics | undefined;
-  readonly names: ReadonlyMap<string, string>;
-}
-
-/** The webhooks at which most attempts have failed. */
-function Worst({ metrics, names }: WorstProps) {
-  const [, navigate] = useLocation();
-  const rows = metrics?.data
-    .filter(({ failed }) => failed > 0)
-    .toSorted((a, b) => b.failed - a.failed)
-    .slice(0, MOST_LISTED);
-  const columns = useMemo(() => worstColumns(names, metrics), [names, metrics]);
-  const open = ({ group: { webhook_id: webhook = '' } }: MetricsPoint) =>
-    navigate(countedHref(metrics, { webhook, attempt: FAILED }));
-  return (
-    <Section title={t`Webhooks that fail most`}>
-      {rows?.length === 0 ? (
-        <p className={styles['note']}>
-          <Trans>No attempt has failed.</Trans>
-        </p>
-      ) : (
-        <DataTable
-          label={t`Webhooks that fail most`}
-          columns={columns}
-          rows={rows}
-          rowId={({ group }) => group.webhook_id ?? ''}
-          onOpen={open}
-        />
-      )}
-    </Section>
-  );
-}
-
-/** The address of the attempts that were counted. */
-function countedHref(
-  metrics: DeliveryMetrics | undefined,
-  filters: Readonly<Record<string, string>>,
-): string {
-  const [since, until] = [metrics?.since, metrics?.until].map((time) => Date.parse(time ?? ''));
-  return since && until ? attemptsHref(since, until, filters) : '/deliveries';
-}
-
-const worstColumns = (
-  names: ReadonlyMap<string, string>,
-  metrics: DeliveryMetrics | undefined,
-): readonly Column<MetricsPoint>[] => [
-  {
-    id: 'webhook',
-    header: t`Webhook`,
-    cell: ({ group: { webhook_id: id = '' } }) => (
-      <Link className={styles['name'] ?? ''} href={`/overview?webhook=${id}`}>
-        {names.get(id) ?? id}
-      </Link>
-    ),
-  },
-  {
-    id: 'failed',
-    header: t`Failed`,
-    width: '96px',
-    cell: ({ group: { webhook_id: webhook = '' }, failed }) => (
-      <Link href={countedHref(metrics, { webhook, attempt: FAILED })}>{formatCount(failed)}</Link>
-    ),
-  },
-  {
-    id: 'attempts',
-    header: t`Attempts`,
-    width: '96px',
-    from: 'medium',
-    cell: ({ group: { webhook_id: webhook = '' }, attempts }) => (
-      <Link href={countedHref(metrics, { webhook })}>{formatCount(attempts)}</Link>
-    ),
-  },
-  {
-    id: 'rate',
-    header: t`Success`,
-    width: '88px',
-    cell: ({ delivered, attempts }) => formatRate(delivered / attempts),
-  },
-  { id: 'p95', header: 'p95', width: '80px', from: 'wide', cell: ({ p95_ms: ms }) => formatMs(ms) },
-];
 
 interface ResponsesProps {
   readonly metrics: DeliveryMetrics | undefined;

@@ -1,5 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { type FocusEvent, useState } from 'react';
+import type { DeliveryMetrics } from '../../api/metrics-queries';
 import { Button } from '../../components/button';
 import { TextField } from '../../components/field';
 import { fromLocalInput, toLocalInput } from '../replay/range';
@@ -9,16 +10,21 @@ import { type Period, SPANS, timesOf } from './period';
 // A year that is still being typed begins with noughts.
 const EARLIEST = Date.UTC(2000, 0);
 
+const RECENT = t`This service keeps the last 24 hours. With a history in PostgreSQL it keeps weeks and months.`;
+const HINT = t`Drag across a chart to zoom in, click on it to see the deliveries.`;
+
 type Edge = 'since' | 'until';
 
 interface PeriodBarProps {
   readonly period: Period;
   readonly now: number;
+  /** Where the counts come from; undefined: it is not known yet. */
+  readonly source: DeliveryMetrics['source'] | undefined;
   readonly onChange: (changed: Readonly<Record<string, string | undefined>>) => void;
 }
 
 /** Chooses what is looked at. What is typed stays as it was typed, and counts as soon as it is a range. */
-export function PeriodBar({ period: { span, since, until }, now, onChange }: PeriodBarProps) {
+export function PeriodBar({ period: { span, since, until }, now, source, onChange }: PeriodBarProps) {
   const [typed, setTyped] = useState<Readonly<Partial<Record<Edge, string>>>>({});
   const shown = { since, until: until ?? now };
   const rangeOf = (texts: typeof typed) => ({
@@ -42,25 +48,32 @@ export function PeriodBar({ period: { span, since, until }, now, onChange }: Per
   });
   const isWrong = Object.keys(typed).length > 0 && !isRange(rangeOf(typed));
   return (
-    <div className={styles['bar']}>
-      <fieldset className={styles['spans']} aria-label={t`How far back`}>
-        {SPANS.map(([name, label]) => (
-          <Button
-            key={name}
-            aria-pressed={span === name}
-            onClick={() => onChange({ range: name, since: undefined, until: undefined })}
-          >
-            {label}
-          </Button>
-        ))}
-      </fieldset>
-      <TextField label={t`From`} {...inputOf('since')} />
-      <TextField
-        label={t`To`}
-        {...inputOf('until')}
-        error={isWrong ? t`This is no range: it has to end after it begins.` : undefined}
-      />
-    </div>
+    <>
+      <div className={styles['bar']}>
+        <fieldset className={styles['spans']} aria-label={t`How far back`}>
+          {SPANS.map(([name, label]) => (
+            <Button
+              key={name}
+              aria-pressed={span === name}
+              onClick={() => onChange({ range: name, since: undefined, until: undefined })}
+            >
+              {label}
+            </Button>
+          ))}
+        </fieldset>
+        <TextField label={t`From`} {...inputOf('since')} />
+        <TextField
+          label={t`To`}
+          {...inputOf('until')}
+          error={isWrong ? t`This is no range: it has to end after it begins.` : undefined}
+        />
+      </div>
+      {/* There in any case: nothing may move when it is known which. */}
+      <p className={styles['note']}>
+        {HINT}
+        {source === 'recent' && <span> {RECENT}</span>}
+      </p>
+    </>
   );
 }
 

@@ -1,6 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { lazy, Suspense, useEffect } from 'react';
+import { lazy, Suspense } from 'react';
 import { useChanges } from '../../api/audit-queries';
 import { useContacts } from '../../api/contact-queries';
 import { useReplays } from '../../api/replay-queries';
@@ -19,9 +19,8 @@ import { WebhookHealth } from './webhook-health';
 import { WebhookLead } from './webhook-lead';
 import styles from './webhook-page.module.css';
 
-const loadPanels = async () => ({ default: (await import('./webhook-panels')).WebhookPanels });
 // They are shown once what they need is read: the page does not wait for their code.
-const WebhookPanels = lazy(loadPanels);
+const WebhookPanels = lazy(async () => ({ default: (await import('./webhook-panels')).WebhookPanels }));
 
 interface WebhookPageProps {
   readonly params: Readonly<Record<string, string>>;
@@ -33,8 +32,6 @@ export function WebhookPage({ params: { id = '' } }: WebhookPageProps) {
   const { data: replays, isPending: areReplaysPending } = useReplays(id);
   const { data: contacts, isPending: areContactsPending } = useContacts();
   const changes = useChanges(id, useCan('audit'));
-  // Beside the requests, and not after them. If it fails, it is tried again when they are shown.
-  useEffect(() => void loadPanels().catch(() => undefined), []);
   const parent = { href: '/webhooks', label: t`Webhooks` };
   if (error && !webhook) {
     return (

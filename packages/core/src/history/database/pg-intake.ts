@@ -42,6 +42,10 @@ DO $$ DECLARE name text; BEGIN
 END $$;
 `;
 
+/** Up to which `kept_at` rows are compared again, because Redis went back. */
+export const COMPARED_AGAIN = `
+ALTER TABLE webhook_intake_check ADD COLUMN again_until timestamptz NOT NULL DEFAULT '-infinity'`;
+
 /** In the transaction of an erasure. The head stays, and with it the id. */
 export const ERASE_FROM_INTAKE = `
   UPDATE webhook_intake SET event = split_part(event, E'\\n', 1) || E'\\n', digest = '', erased_at = coalesce(erased_at, $3)
@@ -77,16 +81,19 @@ const NOTE = `
   UPDATE webhook_intake_check SET checked_until = $1::timestamptz + $3::interval, leased_until = now() + interval '30 seconds'
   WHERE checked_until = $2::timestamptz RETURNING checked_until::text AS checked_until`;
 const RELEASE = `UPDATE webhook_intake_check SET leased_until = '-infinity'`;
-const CHECK_AGAIN = `UPDATE webhook_intake_check SET checked_until = least(checked_until, $1::timestamptz)`;
+const CHECK_AGAIN = `
+  UPDATE webhook_intake_check SET checked_until = least(checked_until, $1::timestamptz), again_until = clock_timestamp()`;
 
-/** What has been under way for this long has reached Redis, or its request was given up. */
+/** What has been under way for this long has reached Redis, or its request was given up. The same after Redis went back. */
 const SETTLED_AFTER = `interval '60 seconds'`;
 
 const pageOf = (condition: string) => `
-  SELECT kept_at::text AS kept_at, account_id, event_id, webhook_ids IS NULL AS is_routed_later
+  SELECT kept_at::text AS kept_at, account_id, event_id, webhook_ids IS NULL AS is_routed_later,
+    kept_at < (SELECT again_until FROM webhook_intake_check) AS is_again
   FROM webhook_intake WHERE (kept_at, account_id, event_id) > ($1::timestamptz, $2, $3) AND ${condition}
   ORDER BY kept_at, account_id, event_id LIMIT $4`;
-const PAGE = pageOf(`kept_at < now() - ${SETTLED_AFTER}`);
+const PAGE = pageOf(`kept_at < now() - ${SETTLED_AFTER}
+    AND (SELECT again_until FROM webhook_intake_check) < now() - ${SETTLED_AFTER}`);
 const OWED_PAGE = pageOf('owed_since IS NOT NULL');
 
 const COUNT_OWED = `SELECT count(*)::integer AS count FROM webhook_intake WHERE owed_since IS NOT NULL`;
@@ -114,6 +121,11 @@ const OWE = `
   UPDATE webhook_intake SET owed_since = CASE WHEN $3 THEN now() END FROM ${GIVEN}
   WHERE (webhook_intake.account_id, webhook_intake.event_id) = (given.account_id, given.event_id)
     AND (owed_since IS NULL) = $3`;
+const NOTE_SENT = `
+  UPDATE webhook_intake SET owed_since = NULL, kept_at = clock_timestamp() FROM ${GIVEN}
+  WHERE (webhook_intake.account_id, webhook_intake.event_id) = (given.account_id, given.event_id)`;
+const SET_RECEIVERS = `
+  UPDATE webhook_intake SET webhook_ids = $3 WHERE (account_id, event_id) = ($1, $2) AND webhook_ids IS NULL`;
 
 const ERASED = `
   SELECT account_id, event_id FROM webhook_intake JOIN ${GIVEN} USING (account_id, event_id) WHERE erased_at IS NOT NULL`;
@@ -132,7 +144,7 @@ const REMOVE_OVER = `
   )
   SELECT kept_at::text AS kept_at, account_id, event_id FROM page ORDER BY kept_at, account_id, event_id`;
 
-interface EventKey {
+export interface EventKey {
   readonly accountId: AccountId;
   readonly eventId: EventId;
 }
@@ -146,6 +158,8 @@ export interface IntakePlace extends EventKey {
 export interface ListedIntake extends IntakePlace {
   /** Its receivers were to be found by a worker. */
   readonly isRoutedLater: boolean;
+  /** It was compared before, and Redis went back since. */
+  readonly isAgain: boolean;
 }
 
 /** An event that has not ended everywhere. */
@@ -261,6 +275,16 @@ export class PgIntake implements IntakeTable {
     if (events.length > 0) await this.database.query(OWE, [...keysOf(events), isOwed]);
   }
 
+  /** Note the receivers of an event that were found later. Those whose deliveries are in the history may be missing. */
+  async setReceivers({ accountId, eventId }: EventKey, endpointIds: readonly EndpointId[]): Promise<void> {
+    await this.database.query(SET_RECEIVERS, [accountId, eventId, endpointIds]);
+  }
+
+  /** Note that events were sent again. They are compared anew: Redis may go back once more. */
+  async noteSent(events: readonly EventKey[]): Promise<void> {
+    if (events.length > 0) await this.database.query(NOTE_SENT, keysOf(events));
+  }
+
   /** Those of some events that were erased. */
   async erasedAmong(events: readonly EventKey[]): Promise<readonly EventKey[]> {
     if (events.length === 0) return [];
@@ -305,6 +329,7 @@ interface KnownRow extends KeyRow {
 
 interface ListedRow extends PlaceRow {
   readonly is_routed_later: boolean;
+  readonly is_again: boolean;
 }
 
 interface OpenRow extends KeyRow {
@@ -327,5 +352,5 @@ function placeOf({ account_id: accountId, event_id: eventId, kept_at: keptAt }: 
 }
 
 function listedOf(row: ListedRow): ListedIntake {
-  return { ...placeOf(row), isRoutedLater: row.is_routed_later };
+  return { ...placeOf(row), isRoutedLater: row.is_routed_later, isAgain: row.is_again };
 }

@@ -57,7 +57,7 @@ describePostgres('the schema of the history', () => {
       const databases = Array.from({ length: 6 }, () => openDatabase());
       await Promise.all(databases.map(migrate));
       await Promise.all(databases.map((each) => each.close()));
-      expect(await server.query('SELECT version FROM webhook_schema')).toEqual([{ version: 17 }]);
+      expect(await server.query('SELECT version FROM webhook_schema')).toEqual([{ version: 18 }]);
       await expect(requireSchema(database)).resolves.toBeUndefined();
     });
 

@@ -16,7 +16,7 @@ import {
 } from './history-schema';
 import { AUDIT_BY_ACCOUNT, AUDIT_SCHEMA } from './pg-audit-log';
 import type { PgDatabase } from './pg-database';
-import { INTAKE_SCHEMA } from './pg-intake';
+import { COMPARED_AGAIN, INTAKE_SCHEMA } from './pg-intake';
 import { COPIES_SCHEMA } from './pg-record-copies';
 import { WITNESS_SCHEMA } from './pg-witness';
 
@@ -39,6 +39,7 @@ const MIGRATIONS = [
   WITNESS_SCHEMA,
   INTAKE_SCHEMA,
   COPIES_SCHEMA,
+  COMPARED_AGAIN,
 ];
 
 // Any number that no other program uses for an advisory lock in this database.
