@@ -82,6 +82,8 @@ interface Run {
 /** A lane whose job runs. */
 export interface TakenLane {
   readonly head: TakenHead;
+  /** The head that it was taken with, if another entry runs in its place. */
+  readonly takenWith?: EventId | undefined;
   readonly owned: OwnedLane;
 }
 
@@ -211,7 +213,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
         runOf: (entry) => this.#runInPlace(job, headAt(head, entry), lane, data),
         goTo: (entry) => {
           const other = headAt(head, entry);
-          this.#lanes.set(job, { head: other, owned: lane });
+          this.#lanes.set(job, { head: other, takenWith: eventId, owned: lane });
           return this.#runInPlace(job, other, lane, data);
         },
         waitInWindow: () => this.#runningLanes.waitInWindow(lane),
@@ -304,14 +306,14 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
 
   // A turn that had begun before stays: its request may have been sent.
   #endHead(
-    { head, owned }: TakenLane,
+    { head, takenWith = head.eventId, owned }: TakenLane,
     job: LockedJob,
     end: JobEnd,
     next: 'nothing' | 'a_job' | 'this_lane',
   ): Guard<boolean> {
     if (end.kind === 'done') return this.#runningLanes.end(owned, endingHead(head), next);
     const endsTurn = end.failure === undefined && !head.hadBegun;
-    return this.#runningJobs.end([job], end, endsTurn ? head.eventId : undefined);
+    return this.#runningJobs.end([job], end, endsTurn ? takenWith : undefined);
   }
 
   /** A job that is due again after a delay is put back in time. */

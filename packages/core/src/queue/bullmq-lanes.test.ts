@@ -247,7 +247,8 @@ it('is not put off behind another delivery if an older one has come meanwhile', 
   const { jobId, token } = await mustTake();
   await queue.addAll([entry(second)]);
   const lane = await mustTake();
-  const joining = { accountId, endpointId, eventId: first, acceptedAt: NOW, request: undefined };
+  const address = { accountId, endpointId, lane: laneNameOf(endpointId) };
+  const joining = { ...address, eventId: first, acceptedAt: NOW, request: undefined };
   await lanes.join({ ...joining, hasBegun: false, jobId, token }, false)(client);
   await delay(lane);
   expect((await mustTake()).head).toMatchObject({ eventId: first, turn: 'first' });

@@ -70,7 +70,7 @@ async function arrange() {
 
   async function delay(job: Running, failure?: string): Promise<void> {
     const after = { kind: 'delayed', delayMs: 60_000, failure } as const;
-    await atomic([runningJobs.end([job], after, failure === undefined)]);
+    await atomic([runningJobs.end([job], after, failure === undefined ? job.eventId : undefined)]);
   }
 
   return {
