@@ -213,7 +213,8 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
         runOf: (entry) => this.#runInPlace(job, headAt(head, entry), lane, data),
         goTo: (entry) => {
           const other = headAt(head, entry);
-          this.#lanes.set(job, { head: other, takenWith: eventId, owned: lane });
+          const { takenWith = eventId } = this.#lanes.get(job) ?? {};
+          this.#lanes.set(job, { head: other, takenWith, owned: lane });
           return this.#runInPlace(job, other, lane, data);
         },
         waitInWindow: () => this.#runningLanes.waitInWindow(lane),
