@@ -30,6 +30,13 @@ const LOOK_EVERY_MS = 200;
 // Of the portal's tables and placeholders.
 const LOADING = '[aria-busy="true"], [aria-label="Loading"]';
 
+/** What is done with a page before its picture is taken. @type {Readonly<Record<string, (page: import('playwright-core').Page) => Promise<unknown>>>} */
+const ready = {
+  'new-webhook': (page) => page.getByLabel('Chosen events').check(),
+  // What is below the settings comes last.
+  webhook: (page) => page.getByRole('table', { name: 'Deliveries' }).waitFor(),
+};
+
 const stop = listenForStopSignals();
 const group = new ProcessGroup();
 const startedAt = Date.now();
@@ -171,7 +178,7 @@ async function photograph(browser, { link, pages, theme }) {
     await page.evaluate(`history.pushState(null, '', '/portal${path}')`);
     await page.getByRole('heading', { level: 1 }).waitFor();
     await page.locator(LOADING).first().waitFor({ state: 'detached' });
-    if (name === 'new-webhook') await page.getByLabel('Chosen events').check();
+    await ready[name]?.(page);
     const png = await page.screenshot();
     if (png.length > MOST_BYTES) throw new Problem(`${name}.png has ${png.length} bytes: show less on it.`);
     await writeFile(join(FOLDER, `${name}-${theme}.png`), png);

@@ -127,10 +127,13 @@ async function arrangePoisonInFront(client = stack.client) {
 }
 
 /** Whether a webhook's lane, its job and its order are gone. */
-async function untilNothingWaits({ id }: Webhook): Promise<void> {
+async function untilNothingWaits({ id }: Webhook): Promise<true> {
   const { client } = stack.redis;
   const keys = [`lane:{bull}:${id}`, `carried:{bull}:${id}`, `bull:deliveries:lane/${id}`, `order:{${id}}`];
-  await until(async () => ((await client.exists(...keys, 'behind-heads:{bull}')) === 0 ? true : undefined));
+  return await until(async () => {
+    const left = await client.exists(...keys, 'behind-heads:{bull}');
+    return left === 0 ? true : undefined;
+  });
 }
 
 it('a delivery whose job failed for good holds those behind it until it is retried, and is delivered', async () => {
@@ -172,7 +175,7 @@ describe('while a delivery that failed for good holds others', () => {
     await stack.client.expect(202, 'POST', `/v1/deliveries/${first}.${webhook.id}/redeliver`);
     await stack.client.waitForStatus(webhook.id, second, 'delivered');
     expect((await stack.client.readDelivery(`${first}.${webhook.id}`)).status).toBe('delivered');
-    await untilNothingWaits(webhook);
+    expect(await untilNothingWaits(webhook)).toBe(true);
     await remove(webhook);
     await receiver.stop();
   });
@@ -186,7 +189,7 @@ describe('while a delivery that failed for good holds others', () => {
     await stack.client.waitForStatus(webhook.id, second, 'delivered');
     const sent = receiver.requests.slice(before).map(({ headers }) => headers['webhook-id']);
     expect(sent).toEqual([old, second]);
-    await untilNothingWaits(webhook);
+    expect(await untilNothingWaits(webhook)).toBe(true);
     await remove(webhook);
     await receiver.stop();
   });
@@ -194,10 +197,10 @@ describe('while a delivery that failed for good holds others', () => {
   it('the deletion of the webhook ends all', async () => {
     const { receiver, webhook, deadLetter } = await arrangePoisonInFront();
     await remove(webhook);
-    await untilNothingWaits(webhook);
+    expect(await untilNothingWaits(webhook)).toBe(true);
     await stack.client.expect(202, 'POST', `${pathOf(deadLetter.id)}/retry`);
     await until(async () => ((await list('?queue=deliveries')).length === 0 ? true : undefined));
-    await untilNothingWaits(webhook);
+    expect(await untilNothingWaits(webhook)).toBe(true);
     await receiver.stop();
   });
 
@@ -205,7 +208,7 @@ describe('while a delivery that failed for good holds others', () => {
     const { receiver, webhook, first, second, deadLetter } = await arrangePoisonInFront();
     await stack.client.expect(200, 'PATCH', `/v1/webhooks/${webhook.id}`, { ordering: 'none' });
     await stack.client.waitForStatus(webhook.id, second, 'delivered');
-    await untilNothingWaits(webhook);
+    expect(await untilNothingWaits(webhook)).toBe(true);
     await stack.client.expect(202, 'POST', `${pathOf(deadLetter.id)}/retry`);
     await stack.client.waitForStatus(webhook.id, first, 'delivered');
     await remove(webhook);
@@ -218,19 +221,19 @@ describe('while a delivery that failed for good holds others', () => {
     await stack.client.waitForStatus(webhook.id, second, 'cancelled');
     await stack.client.expect(202, 'POST', `${pathOf(deadLetter.id)}/retry`);
     await stack.client.waitForStatus(webhook.id, first, 'delivered');
-    await untilNothingWaits(webhook);
+    expect(await untilNothingWaits(webhook)).toBe(true);
     await remove(webhook);
     await receiver.stop();
   });
 
   it.each(['first', 'second'] as const)('the payload of its %s one can be erased', async (which) => {
-    const { receiver, webhook, deadLetter, ...events } = await arrangePoisonInFront();
-    await stack.client.expect(204, 'DELETE', `/v1/events/${events[which]}/payload`);
+    const { receiver, webhook, deadLetter, ...ids } = await arrangePoisonInFront();
+    await stack.client.expect(204, 'DELETE', `/v1/events/${ids[which]}/payload`);
     await stack.client.expect(202, 'POST', `${pathOf(deadLetter.id)}/retry`);
     for (const each of ['first', 'second'] as const) {
-      await stack.client.waitForStatus(webhook.id, events[each], each === which ? 'cancelled' : 'delivered');
+      await stack.client.waitForStatus(webhook.id, ids[each], each === which ? 'cancelled' : 'delivered');
     }
-    await untilNothingWaits(webhook);
+    expect(await untilNothingWaits(webhook)).toBe(true);
     await remove(webhook);
     await receiver.stop();
   });
@@ -251,7 +254,7 @@ describe('while a delivery that failed for good holds others', () => {
     const account = new ApiClient(stack.client.baseUrl, key.trimEnd());
     const { receiver, webhook } = await arrangePoisonInFront(account);
     await runCli(stack.redis.url, 'accounts', 'delete', 'poisoned', '--yes');
-    await untilNothingWaits(webhook);
+    expect(await untilNothingWaits(webhook)).toBe(true);
     await until(async () => ((await list('?queue=deliveries')).length === 0 ? true : undefined));
     await receiver.stop();
   });

@@ -136,6 +136,11 @@ it('has the same on a page of its own: list, pages, a new webhook, what happens,
   await webhooks.getByText(receiver.url).waitFor();
   expect(await webhooks.getByRole('listitem').count()).toBe(3);
 
+  // Beside them, the portal as a React component, for what the shop has no page of its own for.
+  const types = page.frameLocator('iframe[title="Event types"]');
+  await types.getByText('order.created').first().waitFor();
+  expect(await types.getByRole('navigation', { name: 'Pages' }).count()).toBe(0);
+
   const deliveries = page.getByRole('region', { name: 'Deliveries' });
   const paid = deliveries.getByRole('row', { name: /order\.paid delivered/ });
   await paid.first().waitFor();

@@ -1,11 +1,8 @@
-import { once } from 'node:events';
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import express from 'express';
 import type { Frame, Page } from 'playwright-core';
 import type { ApiClient } from '../support/api-client';
 import { until } from '../support/until';
+import { Product } from './support/product';
 import { usePortal } from './support/use-portal';
 
 const portal = usePortal({ workers: 0 });
@@ -14,63 +11,14 @@ const PACKAGE = join(__dirname, '../../packages/portal/dist');
 /** Before jest's own limit, which says less. */
 const PATIENCE_MS = 60_000;
 
-/** A product that shows the portal by the Web Component. */
-class Product {
-  /** Of the last page that was served. */
-  html = '';
-  /** Undefined: it gives no link. */
-  link: (() => Promise<string>) | undefined;
-  linksGiven = 0;
-
-  private constructor(private readonly server: Server) {}
-
-  static async start(): Promise<Product> {
-    const app = express();
-    const server = app.listen(0, '127.0.0.1');
-    const product = new Product(server);
-    app.use('/package', express.static(PACKAGE));
-    app.post('/portal-link', async (_request, response) => {
-      product.linksGiven += 1;
-      if (product.link) response.json({ url: await product.link() });
-      else response.sendStatus(401);
-    });
-    // As strict as a page can be: the component needs no exception.
-    app.get('/', (_request, response) => {
-      response.set('content-security-policy', `default-src 'self'; frame-src http:; style-src 'self'`);
-      response.type('html').send(product.html);
-    });
-    app.get('/note.js', (_request, response) => void response.type('js').send(NOTE));
-    await once(server, 'listening');
-    return product;
-  }
-
-  get origin(): string {
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
-  }
-
-  /** Its page has the component with these attributes. */
-  embed(baseUrl: string, attributes = ''): void {
-    this.html = `<!doctype html><title>Product</title><h1>Settings</h1><script src="/note.js"></script>
-<script type="module" src="/package/index.js"></script>
-<hookferry-portal base-url="${baseUrl}" session-url="/portal-link" ${attributes}></hookferry-portal><p>The end</p>`;
-  }
-
-  async stop(): Promise<void> {
-    const closed = once(this.server, 'close');
-    this.server.close();
-    this.server.closeAllConnections();
-    await closed;
-  }
-}
-
-const NOTE = `window.noted = [];
-for (const name of ['ready', 'navigated', 'created', 'failed'])
-  document.addEventListener(name, ({ detail }) => noted.push({ name, ...detail }), true);`;
-
 let product: Product;
 let api: ApiClient;
 beforeAll(async () => {
-  product = await Product.start();
+  // As strict as a page can be: the component needs no exception.
+  product = await Product.start({
+    folders: { package: PACKAGE },
+    policy: `frame-src http:; style-src 'self'`,
+  });
   ({ client: api } = await portal().stack.startApi({
     PORTAL_FRAME_ANCESTORS: `https://app.example.com,${product.origin}`,
   }));
@@ -103,7 +51,9 @@ afterEach(async () => {
 });
 
 async function open(attributes = '', baseUrl = api.baseUrl): Promise<Page> {
-  product.embed(baseUrl, attributes);
+  product.html = `<!doctype html><title>Product</title><h1>Settings</h1><script src="/note.js"></script>
+<script type="module" src="/package/index.js"></script>
+<hookferry-portal base-url="${baseUrl}" session-url="/portal-link" ${attributes}></hookferry-portal><p>The end</p>`;
   const context = await portal().browser.newContext({
     viewport: { width: 1280, height: 700 },
     locale: 'en-US',

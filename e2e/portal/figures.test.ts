@@ -257,8 +257,11 @@ async function followBars(page: Page): Promise<readonly (readonly [number, numbe
     const next = bars.find(({ name }) => !followed.has(name));
     if (!next) return [...followed.values()];
     await page.mouse.click(next.x, next.y);
-    followed.set(next.name, [next.value, (await countOfList(page))[0]]);
-    await page.getByRole('button', { name: `Clear: Attempt: ${next.label}` }).waitFor();
+    const [count] = await countOfList(page);
+    const clear = page.getByRole('button', { name: /^Clear: Attempt: / });
+    // Otherwise the chart has moved on between the look and the click.
+    if ((await clear.getAttribute('aria-label')) === `Clear: Attempt: ${next.label}`)
+      followed.set(next.name, [next.value, count]);
     await page.goBack();
   }
 }

@@ -1,4 +1,6 @@
 import { capabilities } from '@hookferry/core/domain/account';
+import { keys } from '@hookferry/core/domain/keys';
+import { letLapse } from '@hookferry/core/testing/let-lapse';
 import { hasPostgres, NO_POSTGRES } from '@hookferry/core/testing/postgres-server';
 import { redisAnswers } from '@hookferry/core/testing/redis-answers';
 import { Queue } from 'bullmq';
@@ -348,5 +350,10 @@ describe('while Redis is away', () => {
       );
       return Number(rows?.[0]?.count ?? 0) > 0 || undefined;
     });
+    await until(async () => {
+      await letLapse(portal.stack.redis.client);
+      return (await portal.stack.redis.client.zcard(keys.ended)) === 0 || undefined;
+    });
+    await letLapse(portal.stack.redis.client);
   }
 });

@@ -97,6 +97,7 @@ it('cancels an event from its page, which then says so', async () => {
   const id = await schedule(HOUR_MS);
   const page = await portal().signIn({ path: `/events/${id}`, capabilities: CAPABILITIES });
   await page.getByText(/Scheduled$/).waitFor();
+  await page.getByText(/^in \d+:\d\d/).waitFor();
   await page
     .getByText('It is sent to the webhooks that are subscribed to its type when it is due.')
     .waitFor();

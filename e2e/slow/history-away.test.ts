@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createClient } from '@hookferry/client';
 import { keys } from '@hookferry/core/domain/keys';
+import { letLapse } from '@hookferry/core/testing/let-lapse';
 import { hasPostgres, NO_POSTGRES } from '@hookferry/core/testing/postgres-server';
 import type { DeliveryView, Webhook } from '../support/api-client';
 import { Receiver } from '../support/receiver';
@@ -54,8 +55,10 @@ interface Replay {
   const FILTER = { position: { lte: 10 } };
   const OLD = { ...QUICK_WIN, id: 'old-4711' };
 
-  const keysLeft = async () =>
-    (await stack.redis.client.keys('*')).filter((key) => OF_DELIVERIES.test(key)).toSorted();
+  const keysLeft = async () => {
+    await letLapse(stack.redis.client);
+    return (await stack.redis.client.keys('*')).filter((key) => OF_DELIVERIES.test(key)).toSorted();
+  };
 
   async function untilMoved(): Promise<void> {
     await until(async () => ((await keysLeft()).length === 0 ? true : undefined));

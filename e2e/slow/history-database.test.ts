@@ -2,6 +2,7 @@ import type { AccountId } from '@hookferry/core/domain/account';
 import type { EventId } from '@hookferry/core/domain/event';
 import { keys } from '@hookferry/core/domain/keys';
 import { createClosables } from '@hookferry/core/testing/closables';
+import { letLapse } from '@hookferry/core/testing/let-lapse';
 import { startHttpServer } from '@hookferry/core/testing/local-server';
 import { hasPostgres, NO_POSTGRES, PostgresServer } from '@hookferry/core/testing/postgres-server';
 import { Client } from 'pg';
@@ -145,8 +146,10 @@ describePostgres('the history in PostgreSQL', () => {
   const sorted = (attempts: readonly Archived[]) =>
     attempts.toSorted((a, b) => a.delivery.localeCompare(b.delivery) || a.started - b.started);
 
-  const keysLeft = async () =>
-    (await stack.redis.client.keys('*')).filter((key) => OF_WHAT_IS_OVER.test(key)).toSorted();
+  const keysLeft = async () => {
+    await letLapse(stack.redis.client);
+    return (await stack.redis.client.keys('*')).filter((key) => OF_WHAT_IS_OVER.test(key)).toSorted();
+  };
 
   /** Resolves once Redis has nothing of what has ended. */
   async function untilMoved(): Promise<void> {

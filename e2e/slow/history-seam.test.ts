@@ -1,3 +1,4 @@
+import { letLapse } from '@hookferry/core/testing/let-lapse';
 import { hasPostgres, NO_POSTGRES } from '@hookferry/core/testing/postgres-server';
 import type { ApiClient } from '../support/api-client';
 import { type ReceivedRequest, Receiver, type Reply } from '../support/receiver';
@@ -247,6 +248,7 @@ function respond({ path, headers, body }: ReceivedRequest, seen: Set<string>): R
   }, 300_000);
 
   const keysLeft = async () => {
+    await letLapse(stack.redis.client);
     const keys = await stack.redis.client.keys('*');
     return keys.filter((key) => OF_WHAT_IS_OVER.some((name) => key.startsWith(`${name}:`)));
   };

@@ -77,6 +77,8 @@ it('delivers to endpoints of every kind, with data on all nodes', async () => {
     });
   }
   expect(eventIds().toSorted()).toEqual([...published, ...published, ...published].toSorted());
+  // With a history, what has ended is not there any more.
+  if (stack.postgres) return;
   for (const keys of await cluster.countKeys()) expect(keys).toBeGreaterThan(EVENTS / 4);
 });
 

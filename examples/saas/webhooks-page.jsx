@@ -1,4 +1,5 @@
-// The same webhooks on a page of the shop's own, in its own words: hooks in place of the portal. `npm run build` bundles it.
+// The same webhooks on a page of the shop's own, in its own words: hooks in place of the portal, and the portal in a frame for the rest.
+// `npm run build` bundles it.
 import {
   PortalSession,
   useChanges,
@@ -7,17 +8,42 @@ import {
   useRedeliver,
   useWebhooks,
 } from '@hookferry/portal/hooks';
+import { HookferryPortal } from '@hookferry/portal/react';
 import { useState } from 'react';
 import { createRoot } from 'react-dom/client';
 
 const root = document.getElementById('webhooks');
+const { hookferry } = root.dataset;
 createRoot(root).render(
-  // Its requests go to another origin, with the token of a session: PORTAL_ALLOWED_ORIGINS of Hookferry names the shop's.
-  <PortalSession baseUrl={root.dataset.hookferry} session="/portal-link">
-    <Webhooks />
-    <Deliveries />
-  </PortalSession>,
+  <>
+    {/* Its requests go to another origin, with the token of a session: PORTAL_ALLOWED_ORIGINS of Hookferry names the shop's. */}
+    <PortalSession baseUrl={hookferry} session="/portal-link">
+      <Webhooks />
+      <Deliveries />
+    </PortalSession>
+    <EventTypes />
+  </>,
 );
+
+/** What the shop has no page of its own for: the portal's, without its navigation. */
+function EventTypes() {
+  const [problem, setProblem] = useState('');
+  return (
+    <section aria-label="Event types">
+      <h2>What can be sent</h2>
+      {problem && <p role="alert">{problem}</p>}
+      <HookferryPortal
+        baseUrl={hookferry}
+        session="/portal-link"
+        page="/event-types"
+        hideNavigation
+        label="Event types"
+        onReady={() => setProblem('')}
+        onFailed={({ detail }) => setProblem(detail)}
+      />
+    </section>
+  );
+}
 
 function Webhooks() {
   const { items = [], isLoading, error, hasMore, loadMore, reload } = useWebhooks({ limit: 2 });
@@ -64,7 +90,8 @@ function Deliveries() {
   const { items = [], error, reload } = useDeliveries({ limit: 20 });
   const { run, error: refusal } = useRedeliver();
   useChanges(({ event }) => {
-    if (event === 'delivery' || event === 'reset') reload();
+    // What happened before the first `ready` came without a change.
+    if (['ready', 'delivery', 'reset'].includes(event)) reload();
   });
 
   return (

@@ -76,14 +76,14 @@ export default defineConfig({
             // When the site is built. The browser gets the index alone.
             extractField: (/** @type {any} */ section, /** @type {string} */ name) =>
               name === 'words' ? wordsOf(section) : section[name],
-            // As people ask: little words say nothing of a page, endings don't count, and `WebhooksBacklogGrows` is three words.
+            // As people ask: little words say nothing of a page ("go" is a language), endings don't count, and `WebhooksBacklogGrows` is three words.
             // This runs in the browser too, so it can use nothing from outside.
             processTerm: (/** @type {string} */ term) => {
               const words = term.split(/(?<=[a-z])(?=[A-Z])/);
               return [...new Set([term, ...words])].flatMap((each) => {
                 const word = each.toLowerCase();
                 const little =
-                  /^(a|about|after|all|am|an|and|any|are|as|at|be|been|but|by|can|could|did|do|does|each|every|everything|for|from|get|give|go|had|has|have|he|how|i|if|in|into|is|it|its|just|let|like|make|many|may|me|more|much|must|my|need|no|not|of|on|or|our|out|over|per|shall|she|should|so|some|than|that|the|their|them|then|there|these|they|this|those|to|too|up|use|want|was|we|were|what|when|where|which|while|who|why|will|with|would|you|your)$/;
+                  /^(a|about|after|all|am|an|and|any|are|as|at|be|been|but|by|can|could|did|do|does|each|every|everything|for|from|get|give|had|has|have|he|how|i|if|in|into|is|it|its|just|let|like|make|many|may|me|more|much|must|my|need|no|not|of|on|or|our|out|over|per|shall|she|should|so|some|than|that|the|their|them|then|there|these|they|this|those|to|too|up|use|want|was|we|were|what|when|where|which|while|who|why|will|with|would|you|your)$/;
                 return little.test(word) ? [] : [word.replace(/(?<=\w{4})(ing|ed|es|s)$/, '')];
               });
             },

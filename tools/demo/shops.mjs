@@ -10,7 +10,7 @@ import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 
 const HOUR_MS = 3_600_000;
-const DAYS = 8;
+const DAYS = 7;
 const LOOK_EVERY_MS = 200;
 const BUSIEST_HOUR = 60;
 /** How busy each hour of a day is, in UTC, beside the busiest. */
@@ -253,6 +253,8 @@ export async function fillWeek(redisUrl, webhookIds, signal) {
     { EventStore },
     { DeliveryStore },
     { EndedList },
+    { HealthStore },
+    { addTallies, tallyOf },
     { createNewId },
     { atomicAsOne },
     { connectRedis },
@@ -260,6 +262,8 @@ export async function fillWeek(redisUrl, webhookIds, signal) {
     import('@hookferry/core/events/redis-event-store'),
     import('@hookferry/core/events/redis-delivery-store'),
     import('@hookferry/core/events/redis-ended-list'),
+    import('@hookferry/core/endpoints/health/redis-health-store'),
+    import('@hookferry/core/endpoints/health/attempt-tally'),
     import('@hookferry/core/platform/ids'),
     import('@hookferry/core/platform/redis-atomic'),
     import('@hookferry/core/platform/redis-connect'),
@@ -273,11 +277,15 @@ export async function fillWeek(redisUrl, webhookIds, signal) {
   };
   const atomic = atomicAsOne(redis);
   const end = Date.now() - 10 * 60_000;
+  // With the midnight at which the portal's range of seven days begins: there is nothing before that it could be compared with.
+  const hours = Math.floor((end - (new Date(end).setUTCHours(0, 0, 0, 0) - DAYS * 24 * HOUR_MS)) / HOUR_MS);
+  /** @type {Map<any, any>} */
+  const tallies = new Map();
   let now = end;
   const newId = createNewId(() => now);
   let number = 0;
   try {
-    for (let hour = DAYS * 24; hour > 0; hour -= 1) {
+    for (let hour = hours; hour > 0; hour -= 1) {
       const since = end - hour * HOUR_MS;
       const day = new Date(since).getUTCDay();
       const busy = (BUSY[new Date(since).getUTCHours()] ?? 1) * (day === 0 || day === 6 ? AT_WEEKENDS : 1);
@@ -288,6 +296,8 @@ export async function fillWeek(redisUrl, webhookIds, signal) {
         await put(number, now);
       }
     }
+    const counted = [...tallies].map(([endpointId, tally]) => ({ endpointId, tally, limit: undefined }));
+    await new HealthStore(redis, retention.ageMs).addAll(counted, end);
     while ((await stores.ended.count()) > 0) await wait(LOOK_EVERY_MS, undefined, { signal });
   } finally {
     redis.disconnect();
@@ -321,7 +331,17 @@ export async function fillWeek(redisUrl, webhookIds, signal) {
     for (const { shop, endpointId } of receivers) {
       const parts = { eventId: id, endpointId };
       const facts = attemptsOf(shop, type, acceptedAt, chanceOf(i * 17 + shop.host.length));
-      for (const fact of facts) await stores.log.append(parts, fact);
+      for (const fact of facts) {
+        await stores.log.append(parts, fact);
+        const { number, startedAt, durationMs, outcome, responseStatus: status } = fact.attempt;
+        const at = startedAt + durationMs;
+        // A webhook's own figures are of the last day; some retries are to come.
+        if (at < end - 23 * HOUR_MS || at > end) continue;
+        const failed = outcome === 'delivered' ? undefined : { eventId: id, number, outcome, status };
+        const tally = tallyOf({ failed, at, durationMs });
+        const known = tallies.get(endpointId);
+        tallies.set(endpointId, known ? addTallies(known, tally) : tally);
+      }
       await atomic([stores.ended.addAll([{ accountId, ...parts }], acceptedAt)]);
     }
   }

@@ -4,11 +4,10 @@ import { digestOf } from '@hookferry/core/events/redis-moved-ids';
 import { postgresCpuMs } from '../processes/measured-postgres';
 import { watchOthers } from '../processes/measured-process';
 import { loadHistory } from './load-history';
-import { ACCOUNT, say, usedBytes, type WithHistory } from './stage';
+import { ACCOUNT, say, untilLapsed, usedBytes, type WithHistory } from './stage';
 
 const LOOK_EVERY_MS = 20;
 const TOLD_EVERY_MS = 30_000;
-const SETTLE_MS = 3_000;
 
 export const FAILED_TYPE = 'order.rejected';
 const FIRST_ID = 10_000_000;
@@ -52,7 +51,7 @@ export async function moveMany(stage: WithHistory, deliveries: number, type: str
   await loadHistory(stage, { deliveries, contentOf: contentOfEach, areFailing: isFailed, endedList });
   service.startWorker();
   const figures = await measureMoving(stage, deliveries);
-  await wait(SETTLE_MS);
+  await untilLapsed(redis);
   return { ...figures, redisGrowth: (await usedBytes(redis)) - before };
 }
 
@@ -113,6 +112,6 @@ export async function measureClaims(stage: WithHistory, deliveries: number): Pro
   });
   service.startWorker();
   while ((await endedList.count()) > 0) await wait(LOOK_EVERY_MS);
-  await wait(SETTLE_MS);
+  await untilLapsed(redis);
   return ((await usedBytes(redis)) - before) / deliveries;
 }

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { AccountId } from '@hookferry/core/domain/account';
 import type { EndpointId } from '@hookferry/core/domain/endpoint';
 import { EndedList } from '@hookferry/core/events/redis-ended-list';
@@ -82,6 +83,26 @@ export function yesterday(now = Date.now()): number {
 
 export async function usedBytes(redis: RedisClient): Promise<number> {
   return Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
+}
+
+const LOOK_EVERY_MS = 1_000;
+const SCANNED_AT_ONCE = 10_000;
+const LAPSING = /^(lapsing|moved):/;
+
+/** Resolves once nothing lapses any more. A scan that meets an expired key removes it. */
+export async function untilLapsed(redis: RedisClient): Promise<void> {
+  while (await doSomeLapse(redis)) await wait(LOOK_EVERY_MS);
+}
+
+async function doSomeLapse(redis: RedisClient): Promise<boolean> {
+  let doSome = false;
+  let cursor = '0';
+  do {
+    const [next, names] = await redis.scan(cursor, 'COUNT', SCANNED_AT_ONCE);
+    doSome ||= names.some((name) => LAPSING.test(name));
+    cursor = next;
+  } while (cursor !== '0');
+  return doSome;
 }
 
 export function say(text: string): void {

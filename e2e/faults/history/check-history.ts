@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { letLapse } from '@hookferry/core/testing/let-lapse';
 import type { Cluster, Redis } from 'ioredis';
 import { type Finding, toFindings } from '../checks/finding';
 import type { Progress } from '../progress';
@@ -16,7 +17,7 @@ const SCANNED_AT_ONCE = 2_000;
 const SHOWN_OF_A_LOG = 400;
 const PATTERNS = ['event:{*', 'receivers:{*', 'delivery:{*', 'moved:{*'];
 
-/** Waits until what has ended has moved; at most for as long as anything does. */
+/** Waits until what has ended has moved, and lets it lapse; at most for as long as anything moves. */
 export async function untilMoved(service: Service, stuckAfterMs: number, progress: Progress): Promise<void> {
   const redis = service.deployment.connect({ maxRetriesPerRequest: null });
   try {
@@ -25,13 +26,23 @@ export async function untilMoved(service: Service, stuckAfterMs: number, progres
     for (;;) {
       const count = await redis.zcard(ENDED);
       progress.show(`moving: ${count} left`);
-      if (count === 0) return;
+      if (count === 0) return await letLapse(redis);
       const now = `${count} ${String(await redis.zrange(ENDED, '0', '0', 'WITHSCORES'))}`;
       if (now !== last) movedAt = Date.now();
       last = now;
       if (Date.now() - movedAt > stuckAfterMs) return;
       await wait(LOOK_EVERY_MS);
     }
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** As when a minute has gone by since the last move. */
+export async function letAllLapse(service: Service): Promise<void> {
+  const redis = service.deployment.connect({ maxRetriesPerRequest: null });
+  try {
+    await letLapse(redis);
   } finally {
     redis.disconnect();
   }
@@ -63,6 +74,7 @@ export async function checkMoved(service: Service): Promise<readonly Finding[]> 
   const redis = service.deployment.connect({ maxRetriesPerRequest: null });
   try {
     for (let look = 1; ; look += 1) {
+      await letLapse(redis);
       const findings = await findLeft(redis);
       if (findings.length === 0 || look === LOOKS) return findings;
       await wait(LOOK_EVERY_MS);

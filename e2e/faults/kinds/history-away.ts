@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { ApiResponse } from '../../support/api-client';
 import { toFindings } from '../checks/finding';
 import type { FaultScene } from '../fault-scene';
+import { letAllLapse } from '../history/check-history';
 import type { ServiceProcess } from '../service-process';
 import { during, type Strike } from './fault-kind';
 
@@ -21,6 +22,7 @@ export async function awayAndTold(scene: FaultScene): Promise<Strike> {
   const old = oldEvents(scene);
   const strike = await during('PostgreSQL', async () => {
     await service.history.stop();
+    await letAllLapse(service);
     const stoppedAt = Date.now();
     await wait(random.between(AT_LEAST_MS, AT_LEAST_MS + 4_000));
     while (!(await isBacklogTold(service.workers))) {

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FaultScene } from '../fault-scene';
+import { letAllLapse } from '../history/check-history';
 import { isAccepted, type ReceivedRequest, type Resend } from '../ledger';
 import { during, type Strike } from './fault-kind';
 
@@ -12,8 +13,9 @@ const OVER_FOR_MS = 1_500;
 
 /** Each is to be sent once more, and to move once more. */
 export async function rehydrateThroughKill(scene: FaultScene): Promise<Strike> {
-  const { random, resends } = scene;
+  const { service, random, resends } = scene;
   const chosen = choose(scene);
+  if (random.pick([true, false])) await letAllLapse(service);
   const asked = Promise.all(
     chosen.map(async (request) => {
       await wait(random.between(0, ASKED_WITHIN_MS));

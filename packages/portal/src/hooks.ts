@@ -119,7 +119,8 @@ export function useRedeliver(): Action<string, Data<'/v1/deliveries/{id}/redeliv
 }
 
 /**
- * Calls back with each change, within moments: reload then, or change the data that you hold. It connects again by itself.
+ * Calls back with each change, within moments: reload then, or change the data that you hold. It connects again by itself. After
+ * the first one, `ready`, none is missing: reload then, too.
  *
  * @returns why it has ended, if it has
  */

@@ -44,7 +44,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
     <>
       {isOperator && <AccountSwitcher />}
       {setMode && <ThemeSwitch mode={mode} onChange={setMode} />}
-      <LanguageSwitch className={styles['select']} />
+      <LanguageSwitch />
     </>
   );
   return (

@@ -1,5 +1,4 @@
 import { t } from '@lingui/core/macro';
-import styles from './shell.module.css';
 import type { Mode } from './theme';
 
 const LABELS: Readonly<Record<Mode, string>> = {
@@ -15,12 +14,7 @@ interface ThemeSwitchProps {
 
 export function ThemeSwitch({ mode, onChange }: ThemeSwitchProps) {
   return (
-    <select
-      aria-label={t`Theme`}
-      className={styles['select']}
-      value={mode}
-      onChange={({ target }) => onChange(target.value as Mode)}
-    >
+    <select aria-label={t`Theme`} value={mode} onChange={({ target }) => onChange(target.value as Mode)}>
       {Object.entries(LABELS).map(([value, label]) => (
         <option key={value} value={value}>
           {label}

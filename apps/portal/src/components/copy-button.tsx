@@ -8,7 +8,7 @@ const SHOWN_MS = 1_500;
 
 export interface CopyButtonProps {
   readonly text: string | (() => Promise<string>);
-  /** For screen readers; also shown, unless there are `children`. */
+  /** For screen readers. */
   readonly label: string;
   readonly children?: string;
 }
@@ -38,7 +38,6 @@ export function CopyButton({ text, label, children }: CopyButtonProps) {
       size="small"
       kind={children ? 'plain' : 'quiet'}
       aria-label={isCopied ? t`Copied` : label}
-      title={label}
       onClick={() => void copy()}
     >
       <span aria-live="polite">{isCopied ? t`Copied` : (children ?? t`Copy`)}</span>

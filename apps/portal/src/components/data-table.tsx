@@ -185,7 +185,8 @@ function DrawnCells<Row>({ row, columns, href, isNarrow, isTabStop }: CellsProps
   return columns.map((column) => {
     const { id, cell, second, from = '' } = column;
     return (
-      <td key={id} className={styles[from]}>
+      // A name or an address of another direction than the page's is cut at its end, too.
+      <td key={id} className={styles[from]} dir="auto">
         {href !== undefined && column === name ? (
           <Link
             href={href}
@@ -198,7 +199,11 @@ function DrawnCells<Row>({ row, columns, href, isNarrow, isTabStop }: CellsProps
         ) : (
           cell(row)
         )}
-        {isNarrow && second && <span className={styles['second']}>{second(row)}</span>}
+        {isNarrow && second && (
+          <span className={styles['second']} dir="auto">
+            {second(row)}
+          </span>
+        )}
       </td>
     );
   });

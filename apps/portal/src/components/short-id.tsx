@@ -9,7 +9,7 @@ const END_OF_ID = 6;
 export function ShortId({ id }: { readonly id: string }) {
   return (
     <span className={styles['id']}>
-      <code title={id}>{shortId(id)}</code>
+      <code>{shortId(id)}</code>
       <span className={styles['copy']}>
         <CopyButton text={id} label={t`Copy ${id}`} />
       </span>

@@ -10,6 +10,7 @@ import {
   useRef,
   useState,
 } from 'react';
+import { Button } from './button';
 import styles from './toasts.module.css';
 
 const SHOWN_MS = 5_000;
@@ -96,16 +97,15 @@ function ToastNote({ toast: { kind, text, action }, onClose }: ToastNoteProps) {
       <div className={styles['content']}>
         <p className={styles['text']}>{text}</p>
         {action && (
-          <button
-            type="button"
-            className={styles['action']}
+          <Button
+            size="small"
             onClick={() => {
               action.run();
               onClose();
             }}
           >
             {action.label}
-          </button>
+          </Button>
         )}
         <button type="button" className={styles['close']} aria-label={t`Dismiss`} onClick={onClose}>
           ✕

@@ -1,5 +1,5 @@
 import { t } from '@lingui/core/macro';
-import { locale } from './language';
+import { direction, locale } from './language';
 
 /** Numbers, times and durations as the viewer's language writes them. Times are milliseconds since the Unix epoch, or a `Date`. */
 
@@ -112,3 +112,6 @@ const lists = {
 /** `a, b, and c`, `a, b, or c`, or, as a row of short things, `a, b, c`. */
 export const formatList = (items: Iterable<string>, kind: 'and' | 'or' | 'row' = 'and') =>
   lists[kind].format(items);
+
+/** A name or an example within a sentence: in one from right to left its signs stay where they are. */
+export const isolated = (text: string) => (direction === 'rtl' ? `\u2068${text}\u2069` : text);

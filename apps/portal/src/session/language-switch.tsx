@@ -6,13 +6,12 @@ import { useSessionStore } from './session-context';
 const offered = Object.entries(PORTAL_LANGUAGES);
 
 /** Nothing, where the page around has the choice. */
-export function LanguageSwitch({ className }: { readonly className: string | undefined }) {
+export function LanguageSwitch() {
   const session = useSessionStore();
   if (isLanguageGiven || offered.length === 1) return null;
   return (
     <select
       aria-label={t`Language`}
-      className={className}
       value={language}
       onChange={({ target }) => {
         session.outliveReload();

@@ -41,7 +41,7 @@ export function SignInPage({ signIn, error }: SignInPageProps) {
         </p>
       )}
       {!isFramed && <KeyForm signIn={signIn} />}
-      <LanguageSwitch className={styles['language']} />
+      <LanguageSwitch />
     </main>
   );
 }

@@ -233,7 +233,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   }
 
   /** Let go of a lane's job by a step that does so. */
-  async endLaneBy(job: JobRef, step: Step<unknown>): Promise<void> {
+  async endLaneBy(job: JobRef, step: Step): Promise<void> {
     await this.atomic([step]);
     this.#hasEnded(job);
   }

@@ -116,7 +116,7 @@ export function openStores(parts: StoreParts) {
   const movedHistory =
     url === undefined
       ? undefined
-      : openMovedHistory({ ...parts.database, url, emit }, redis, retention, clock);
+      : openMovedHistory({ ...parts.database, url, emit }, redis, retention, clock, config.RECORD_FORM);
   const verificationStore = new VerificationStore(redis, atomic);
   const erasureQueue = new ErasureQueue(redis, shards);
   const whenAway = config.INTAKE === 'durable' ? parts.whenCopiesAreAway : undefined;

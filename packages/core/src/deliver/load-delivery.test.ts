@@ -164,6 +164,26 @@ describe('with a history, a delivery that has moved since its job was taken', ()
   });
 });
 
+describe('a delivery of which one node of a Cluster has lost something', () => {
+  const [isThere, isNot] = [{ has: async () => true }, { has: async () => false }];
+  it.each<[string, Parameters<DeliveryScene['arrange']>[0]]>([
+    ['its event', { event: 'expired', copies: { pgIntake: isThere } }],
+    ['its webhook', { endpoint: 'deleted', copies: { pgIntake: isNot, configurationCopy: isThere } }],
+  ])('is not cancelled while PostgreSQL has %s', async (_what, given) => {
+    const { deliver, log, signals } = await scene.arrange(given);
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await log()).toBeNull();
+    expect(signals.named('delivery.ended')).toEqual([]);
+  });
+
+  it('is cancelled when PostgreSQL has neither', async () => {
+    const copies = { pgIntake: isNot, configurationCopy: isNot };
+    const { deliver, readRecord } = await scene.arrange({ event: 'expired', copies });
+    expect(await deliver()).toEqual({ kind: 'done' });
+    expect(await readRecord()).toMatchObject({ status: 'cancelled' });
+  });
+});
+
 describe('a delivery that can not be tried any more', () => {
   it('is cancelled when its endpoint was deleted', async () => {
     const { deliver, requests, readRecord, signals } = await scene.arrange({ endpoint: 'deleted' });

@@ -5,6 +5,7 @@ import type { DeliveryParts, DeliveryRun, Trigger } from '../domain/delivery';
 import type { CancelReason, DeliveryFact, DeliveryState } from '../domain/delivery-log';
 import type { Endpoint } from '../domain/endpoint';
 import type { AcceptedEvent, StoredEvent } from '../domain/event';
+import { keys } from '../domain/keys';
 import type { TraceContext } from '../domain/trace';
 import { isDiscarded } from '../endpoints/discard';
 import { findSigner, type Signer } from '../endpoints/signing-keys/signing-keys';
@@ -192,7 +193,7 @@ async function endDelivery(
 }
 
 // Without event and endpoint nobody can read the record: its account may be erased, and none of its data must
-// come back.
+// come back. What Redis has lost comes back, and the delivery gets another job then.
 async function cancel(
   parts: AttemptParts,
   run: DeliveryRun,
@@ -201,6 +202,7 @@ async function cancel(
   length: LogLength,
   reason: CancelReason,
 ): Promise<Appended> {
+  if (await isLost(parts, run, endpoint, event)) return 'gone';
   if (endpoint || event) {
     const result = await append(parts, run, { kind: 'cancelled', reason }, length);
     if (result !== 'appended') return result;
@@ -210,6 +212,17 @@ async function cancel(
   }
   announceEnd(parts, run, 'cancelled', event?.acceptedAt, event);
   return 'appended';
+}
+
+/** Whether PostgreSQL has what Redis has not: one node of a Cluster may have lost it, and another one has its job. */
+async function isLost(
+  { configurationCopy, pgIntake }: AttemptParts,
+  { accountId, endpointId: field, eventId }: DeliveryRun,
+  endpoint: Endpoint | undefined,
+  event: StoredEvent | undefined,
+): Promise<boolean> {
+  if (!endpoint && (await configurationCopy?.has({ key: keys.endpoints(accountId), field }))) return true;
+  return !event && ((await pgIntake?.has({ accountId, eventId })) ?? false);
 }
 
 // Its event is old: it is shown from now on as long as one that ends when its event is accepted.
@@ -232,7 +245,7 @@ type Appended =
   | 'appended'
   /** Another worker has continued it since its log was read. */
   | 'changed'
-  /** Another worker has ended it, so long ago that nothing of it is left. */
+  /** Another worker has ended it, so long ago that the history has it, or nothing of it is left. */
   | 'gone';
 
 /**
@@ -248,7 +261,8 @@ async function append(
 ): Promise<Appended> {
   const { deliveryStore } = parts;
   if (length > 0) {
-    return (await deliveryStore.appendIfUnchanged(run, fact, length)) ? 'appended' : 'changed';
+    if (await deliveryStore.appendIfUnchanged(run, fact, length)) return 'appended';
+    return (await deliveryStore.hasLapsed(run)) ? 'gone' : 'changed';
   }
   const result = await deliveryStore.appendIfListed(run, fact);
   if (result !== 'not_listed') return result;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import type { AccountStore } from '../accounts/redis-account-store';
+import type { DeliveryRun } from '../domain/delivery';
 import type { QueueShards } from '../domain/queues';
 import type { RetrySchedule } from '../domain/retry-schedule';
 import type { Emit } from '../domain/signal';
@@ -87,6 +88,12 @@ export interface SharedParts {
   readonly retention: Retention;
   /** Absent: there is no history. */
   readonly endedList?: EndedList | undefined;
+  /** Absent, as the next one: what Redis does not have is gone. Only with a history. */
+  readonly pgIntake?:
+    | { has(event: Pick<DeliveryRun, 'accountId' | 'eventId'>): Promise<boolean> }
+    | undefined;
+  /** Only with INTAKE=durable. */
+  readonly configurationCopy?: { has(record: { key: string; field: string }): Promise<boolean> } | undefined;
   readonly admissionStore: AdmissionStore;
   readonly openBreakers: OpenBreakers;
   readonly healthStore: HealthStore;

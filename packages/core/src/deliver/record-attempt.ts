@@ -130,6 +130,8 @@ export async function recordOrAddLate(
   if (length === 0 && (await isGone(parts, run))) return { ...NO_EFFECT, nextAttemptAt: undefined };
   const nextAttemptAt = nextAfter(parts, input, state);
   if (found) return (await repeat(parts, input, fact, found)) ?? { ...NO_EFFECT, nextAttemptAt };
+  if (!state.isOpen && (await deliveryStore.hasLapsed(run)))
+    return { ...NO_EFFECT, nextAttemptAt: undefined };
   const numbered = { ...fact, attempt: { ...attempt, number: state.attempts.length + 1 } };
   // Its responses were erased, for example, or a late attempt was recorded.
   if (isUndecided(ready, state)) {

@@ -207,7 +207,7 @@ function record_others(
     local each, log = line_of[i], logs[i]
     if must_be_listed and not listed[i] and each.log_length == '0' then
       changed[#changed + 1] = event
-    elseif not are_all_new and redis.call('STRLEN', log) ~= tonumber(each.log_length) then
+    elseif not are_all_new and (redis.call('STRLEN', log) ~= tonumber(each.log_length) or has_log_lapsed(log)) then
       is_there[i] = has_line_at(log, each.log_length, each.line, each.short_line)
       if not is_there[i] then changed[#changed + 1] = event end
     end

@@ -107,8 +107,8 @@ import type { EventId } from './event';
  * | `rollbacks:{all}` | sorted set | from when on Redis has lost what it had, by when that was found | the newest 10 |
  * | `over:{history}` | sorted set | account/event.endpoint of deliveries that have ended, account/event. of events without any, by when that was, with a history only | until they have moved there |
  * | `moved-ids:{account}:n` | hash | ids of events that have moved to the history → when each was accepted, and a digest of it, in 1,024 parts | RETENTION |
- * | `young-moved:{account}` | sorted set | ids of events that moved to the history within ten minutes after they were accepted, by when they moved | 20 seconds |
- * | `moved:{account/event}` | hash | status → how many deliveries of an event that is still here have moved to the history | RETENTION |
+ * | `moved:{account/event}` | hash | status → how many deliveries of an event that is still here have moved to the history; `lapsing`: all have | RETENTION, a minute once all have |
+ * | `lapsing:{endpoint}:event` | string | nothing: the history has a delivery, whose log is still readable and gets nothing any more | a minute |
  * | `reach:{account}` | string | when the newest event was accepted of which something has moved to the history | until the account is erased |
  * | `attempt-reach:{account}` | string | when the newest attempt began that has moved to the history | until the account is erased |
  * | `pinned:{account/event}`, `pinned:{endpoint}:event` | counter | how many processes are about to send it again: it does not move | until it has a job, a minute at most |
@@ -225,13 +225,13 @@ export const keys = {
   /** Scripts build this name themselves. */
   keptLonger: (owner: AccountId | EndpointId) => `kept-longer:{${owner}}`,
   historySweep: 'history-sweep:{history}',
+  lapsing: (endpoint: EndpointId, event: EventId) => `lapsing:{${endpoint}}:${event}`,
   moved: (account: AccountId, event: EventId) => `moved:{${account}/${event}}`,
   movedUntil: (account: AccountId) => `reach:{${account}}`,
   attemptsMovedUntil: (account: AccountId) => `attempt-reach:{${account}}`,
   pinnedEvent: (account: AccountId, event: EventId) => `pinned:{${account}/${event}}`,
   pinned: (endpoint: EndpointId, event: EventId) => `pinned:{${endpoint}}:${event}`,
   movedIds: (account: AccountId, part: number) => `moved-ids:{${account}}:${part}`,
-  youngMoved: (account: AccountId) => `young-moved:{${account}}`,
   delivery: (endpoint: EndpointId, event: EventId) => `delivery:{${endpoint}}:${event}`,
   /** The prefix of the keys of an endpoint's deliveries. */
   deliveryPrefix: (endpoint: EndpointId) => `delivery:{${endpoint}}:`,

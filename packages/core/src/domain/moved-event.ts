@@ -2,6 +2,12 @@ import type { AccountId } from './account';
 import type { EndpointId } from './endpoint';
 import type { EventHead, EventId } from './event';
 
+/**
+ * What has moved to the history stays readable in Redis for so long, in no list: longer than a script runs late, than a reader
+ * reads, and than a claim of movers lasts.
+ */
+export const LAPSES_AFTER_MS = 60_000;
+
 /** An event as it goes into the history, and as it comes back. */
 export interface MovedEvent {
   readonly accountId: AccountId;

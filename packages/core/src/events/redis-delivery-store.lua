@@ -86,6 +86,15 @@ function see_delivery(log, list, event)
   return reply { text = text, created_at = created_at and tonumber(created_at) }
 end
 
+--- Whether the history has its log, which gets nothing any more.
+---@with endpoint EndpointId
+---@with event EventId
+---@key log = delivery(endpoint, event)
+---@return boolean
+function has_lapsed(log)
+  return has_log_lapsed(log)
+end
+
 ---@with endpoint EndpointId
 ---@with event EventId
 ---@key log = delivery(endpoint, event)

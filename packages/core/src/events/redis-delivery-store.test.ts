@@ -214,6 +214,18 @@ describe('append and find', () => {
   });
 });
 
+it('appends to a log in no list that would expire in a moment, as that of a deleted webhook may', async () => {
+  const parts = { endpointId: uniqueEndpointId(), eventId: uniqueEventId() };
+  const store = openStore();
+  await store.append(parts, { kind: 'attempted', attempt: buildAttempt(), nextAttemptAt: NOW });
+  const key = keys.delivery(parts.endpointId, parts.eventId);
+  await redis.client.pexpire(key, 30_000);
+  const { length } = await store.readWithLength(parts.endpointId, parts.eventId);
+  const cancelled = { kind: 'cancelled', reason: 'event_expired' } as const;
+  expect(await store.appendIfUnchanged(parts, cancelled, length)).toBe(true);
+  expect(await redis.client.pttl(key)).toBeGreaterThan(DAY / 2);
+});
+
 describe('list', () => {
   it('gives the newest first, page by page', async () => {
     const store = openStore();

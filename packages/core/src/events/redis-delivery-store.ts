@@ -30,6 +30,7 @@ import {
   appendBeforeSending,
   appendIfListed,
   appendIfUnchanged,
+  hasLapsed,
   lengthOfLog,
   replaceIfUnchanged,
   type SeeDeliveryReply,
@@ -144,6 +145,11 @@ export class DeliveryStore {
     return { ...readDelivery(log), found: findAttempt(log ?? '', attempt) };
   }
 
+  /** Whether a delivery has moved to the history a moment ago: its log gets nothing any more. */
+  async hasLapsed({ endpointId, eventId }: DeliveryParts): Promise<boolean> {
+    return await hasLapsed({ endpoint: endpointId, event: eventId })(this.redis);
+  }
+
   /** The logs of deliveries, in their order: '' if there is none. */
   async readLogs(deliveries: readonly DeliveryParts[]): Promise<readonly string[]> {
     const places = new Map<EndpointId, number[]>();
@@ -198,7 +204,7 @@ export class DeliveryStore {
     await append({ endpoint: endpointId, event: eventId, line, shortLine, keptMs })(this.redis);
   }
 
-  /** Give whether it was appended: not if another line was appended since the log was read. */
+  /** Give whether it was appended: not if another line was appended since the log was read, nor if it has moved. */
   async appendIfUnchanged(
     { endpointId, eventId }: DeliveryParts,
     fact: DeliveryFact,

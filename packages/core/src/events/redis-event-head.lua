@@ -13,6 +13,21 @@ local function head_of(event_key)
   return string.match(start_of(event_key), '^[^\n]+')
 end
 
+--- Whether the history has an event with all its deliveries. It is about to expire here.
+local function has_event_lapsed(event_key)
+  local account, event = string.match(event_key, '{(.-)/(.*)}$')
+  return redis.call('HEXISTS', keys.moved(account, event), 'lapsing') == 1 and redis.call('EXISTS', event_key) == 1
+end
+
+--- Keeps an event that lapses, with its counts, for it is to be sent again.
+local function stop_event_lapsing(event_key, kept_ms)
+  local account, event = string.match(event_key, '{(.-)/(.*)}$')
+  local moved = keys.moved(account, event)
+  redis.call('HDEL', moved, 'lapsing')
+  redis.call('PEXPIRE', moved, kept_ms)
+  redis.call('PEXPIRE', event_key, kept_ms)
+end
+
 local function has_member(head, text)
   return string.find(head, text, 1, true) ~= nil
 end

@@ -36,6 +36,7 @@ import {
 } from './redis-event-index';
 import {
   erasePayload,
+  hasLapsed,
   keepEvent,
   openEvent,
   readCounted,
@@ -102,8 +103,14 @@ export class EventStore {
    * Store an event, and some of its endpoints. Repeating it changes nothing, nor does another event under the
    * same id. Adding an endpoint again changes nothing. It keeps the later steps from running when the event of this id waits
    * for its time, or was cancelled; and also when one that was stored before is gone.
+   *
+   * @param isLost Redis has lost some of its deliveries: one that lapses is kept again, and gets them.
    */
-  save(event: AcceptedEvent, endpointIds: readonly EndpointId[] = []): Guard<boolean> {
+  save(
+    event: AcceptedEvent,
+    endpointIds: readonly EndpointId[] = [],
+    { isLost = false } = {},
+  ): Guard<boolean> {
     const { accountId, id, isStored } = event;
     return saveEvent({
       account: accountId,
@@ -112,6 +119,7 @@ export class EventStore {
       keptMs: storedMsOf(this.retention),
       text: isStored ? undefined : encodeEvent(event, this.options.form),
       endpoints: endpointIds,
+      isLost,
     });
   }
 
@@ -245,6 +253,11 @@ export class EventStore {
     return start === '' ? undefined : { head: decodeHead(start), deliveryCount };
   }
 
+  /** Whether it was sent to all, and moved to the history a moment ago. */
+  async hasLapsed(accountId: AccountId, id: EventId): Promise<boolean> {
+    return await hasLapsed({ account: accountId, event: id })(this.redis);
+  }
+
   async isReceiver(accountId: AccountId, { endpointId, eventId }: DeliveryParts): Promise<boolean> {
     return (await this.redis.zscore(keys.receivers(accountId, eventId), endpointId)) !== null;
   }
@@ -278,6 +291,7 @@ export class EventStore {
       keptMs: storedMsOf(this.retention),
       text: undefined,
       endpoints: endpointIds,
+      isLost: false,
     });
   }
 

@@ -27,8 +27,7 @@ export interface KeptId {
   readonly eventId: EventId;
   /** Milliseconds since the Unix epoch. */
   readonly acceptedAt: number;
-  /** Absent: no client publishes with its id again. */
-  readonly movedId: Omit<MovedId, 'acceptedAt'> | undefined;
+  readonly movedId: Omit<MovedId, 'acceptedAt'>;
 }
 
 /** The members of an event that tell whether it was sent. */
@@ -46,13 +45,11 @@ export interface SentState {
 const BUCKETS = 1_024;
 const FIELD_BYTES = 9;
 const DIGEST_LENGTH = 22;
-/** What was accepted longer ago was stored longer ago than a script runs late, unless its process stood still in between. */
-const YOUNG_MS = 600_000;
 
 /**
  * The ids of events that have moved to the history, for as long as an id that is published again is known:
- * RETENTION. Nobody publishes again with those that the API made itself. They are known for as long as the API's own
- * request may be repeated.
+ * RETENTION. Nobody publishes again with those that the API made itself. While its own request may be repeated, such an event
+ * lapses, and so is not stored again.
  */
 export class MovedIds {
   constructor(
@@ -98,11 +95,9 @@ export class MovedIds {
       account: accountId,
       part,
       field,
-      value: movedId && encode(movedId, acceptedAt),
+      value: encode(movedId, acceptedAt),
       keptMs: this.retentionMs,
       now,
-      event: eventId,
-      isYoung: isYoung(acceptedAt, now),
     });
   }
 
@@ -113,7 +108,7 @@ export class MovedIds {
 
   async removeAll(accountId: AccountId): Promise<void> {
     const buckets = Array.from({ length: BUCKETS }, (_, i) => keys.movedIds(accountId, i));
-    await this.redis.unlink(...buckets, keys.youngMoved(accountId));
+    await this.redis.unlink(...buckets);
   }
 
   // One that may have been published before is not there, and has not moved.
@@ -126,15 +121,6 @@ export class MovedIds {
   #guardUnrepeated(account: AccountId, events: readonly Known[]): Guard<boolean> {
     return guardUnrepeated({ account, ids: events.map(({ id }) => id) });
   }
-}
-
-/** Whether anything of an event stays known when it moves. @param now milliseconds since the Unix epoch */
-export function staysKnown({ acceptedAt, movedId }: KeptId, now: number): boolean {
-  return movedId !== undefined || isYoung(acceptedAt, now);
-}
-
-function isYoung(acceptedAt: number, now: number): boolean {
-  return acceptedAt > now - YOUNG_MS;
 }
 
 /** Whether an event may have been accepted before. One whose id the API made was not. */

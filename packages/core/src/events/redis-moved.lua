@@ -1,40 +1,59 @@
 ---@include ./redis-event-head.lua
+---@include ./redis-log-lines.lua
 ---@const ERASED_LOG_START ../domain/delivery-log
 
----@with account AccountId
----@with event EventId
----@key event_key = event(account, event)
----@key claim = eventClaim(account, event)
----@reply text text?           nothing: it is gone
----@reply digest text?         of its claim
-function see_event(event_key, claim)
-  return reply {
-    text = redis.call('GET', event_key),
-    digest = redis.call('HGET', claim, 'digest'),
-  }
+---@record seen_event {text text?, digest text?, failure text?}
+---@record seen_place {score text?, failure text?}
+---@record seen_delivery {log text?, is_listed boolean, failure text?}
+
+--- A key of an unexpected type must not stop all others: its error is given beside nothing.
+local function found_by(...)
+  local found = redis.pcall(...)
+  if type(found) == 'table' then return nil, found.err end
+  return found or nil
 end
 
---- When an event was listed in its account's list. Nothing: it is not there.
----@with account AccountId
----@key events = events(account)
----@param event EventId
----@return text?
-function see_listed(events, event)
-  return redis.call('ZSCORE', events, event)
+--- Events, and the digests of their claims. Nothing: it is gone.
+---@keys event_keys            each event, and behind it its claim
+---@return seen_event[]
+function see_events(event_keys)
+  local seen = {}
+  for i = 1, #event_keys, 2 do
+    local text, failure = found_by('GET', event_keys[i])
+    local digest, other = found_by('HGET', event_keys[i + 1], 'digest')
+    seen[#seen + 1] = seen_event { text = text, digest = digest, failure = failure or other }
+  end
+  return seen
 end
 
----@with endpoint EndpointId
----@key log = delivery(endpoint, event)
----@key list = deliveries(endpoint)
----@param event EventId
----@reply log text?
----@reply is_listed boolean    whether its endpoint's list has it: so it is if it has a log
-function see_delivery(log, list, event)
-  local text = redis.call('GET', log)
-  return reply {
-    log = text,
-    is_listed = text ~= false or redis.call('ZSCORE', list, event) ~= false,
-  }
+--- When events were listed in their accounts' lists. Nothing: it is not there.
+---@keys lists                 of each event
+---@param events EventId[]
+---@return seen_place[]
+function see_listed(lists, events)
+  local seen = {}
+  for i, event in ipairs(events) do
+    local score, failure = found_by('ZSCORE', lists[i], event)
+    seen[i] = seen_place { score = score, failure = failure }
+  end
+  return seen
+end
+
+--- The logs of deliveries, and whether their endpoints' lists have them: so it is if there is a log.
+---@keys log_keys              each log, and behind it its endpoint's list
+---@param events EventId[]
+---@return seen_delivery[]
+function see_deliveries(log_keys, events)
+  local seen = {}
+  for i, event in ipairs(events) do
+    local log, failure = found_by('GET', log_keys[2 * i - 1])
+    local score, other
+    if not log then
+      score, other = found_by('ZSCORE', log_keys[2 * i], event)
+    end
+    seen[i] = seen_delivery { log = log, is_listed = (log or score) ~= nil, failure = failure or other }
+  end
+  return seen
 end
 
 ---@with account AccountId
@@ -49,39 +68,63 @@ function raise_moved_until(moved_until, attempts_moved_until, accepted_at, attem
   end
 end
 
---- For an event's delivery that has ended: not if it is about to be sent again, nor if something was recorded since its
---- log was read. A log only grows, and an erasure changes its start. `once` knows of it in a script that has looked already.
-local function is_log_unchanged(pin, log, length, is_erased)
-  if once[log] then return true end
-  if redis.call('EXISTS', pin) == 1 or redis.call('STRLEN', log) ~= length then return false end
+--- Nil: there is no event.
+local function is_payload_erased(event_key)
+  local head = head_of(event_key)
+  return head and is_head_erased(head)
+end
+
+--- Lets the log of a delivery expire, and takes it off its lists: not if something was recorded since it was read, nor if it is
+--- about to be sent again. A log only grows, and an erasure changes its start. From then on nothing is appended to it. Gives
+--- whether it lapses, and whether it had not before.
+local function let_log_lapse(pin, log, list, order, turn, length, is_erased, event, lapse_ms)
+  if redis.call('EXISTS', pin) == 1 or redis.call('STRLEN', log) ~= length then return false, false end
   local start = redis.call('GETRANGE', log, 0, #ERASED_LOG_START - 1)
-  return (start == ERASED_LOG_START) == is_erased
+  if (start == ERASED_LOG_START) ~= is_erased then return false, false end
+  redis.call('ZREM', list, event)
+  -- The mark comes after the log's own time: it is there for as long.
+  local is_first = redis.call('PEXPIRE', log, lapse_ms) == 1
+    and not redis.call('SET', lapsing_key_of(log), '', 'PX', lapse_ms, 'GET')
+  if redis.call('EXISTS', order, turn) > 0 then
+    redis.call('ZREM', order, event)
+    if redis.call('GET', turn) == event then redis.call('DEL', turn) end
+  end
+  return true, is_first
 end
 
----@guard
----@with endpoint EndpointId
----@with event EventId
----@key pin = pinned(endpoint, event)
----@key log = delivery(endpoint, event)
----@param length integer       of the log when it was read
----@param is_erased boolean    its responses were
-function check_unchanged(pin, log, length, is_erased)
-  if not is_log_unchanged(pin, log, length, is_erased) then return stop() end
-  once[log] = true
-  return reply()
-end
+-- The counts of its deliveries are there for as long as the event, and a little longer.
+local COUNTS_LONGER_MS = 10000
 
----@with account AccountId
----@with event EventId
----@key receivers = receivers(account, event)
----@key moved = moved(account, event)
----@param endpoint EndpointId
----@param status EndStatus?    counted as moved
----@param kept_ms digits       the count
-function release_receiver(receivers, moved, endpoint, status, kept_ms)
-  if redis.call('ZREM', receivers, endpoint) == 0 or not status then return end
-  redis.call('HINCRBY', moved, status, 1)
-  redis.call('PEXPIRE', moved, kept_ms)
+--- Takes an endpoint off the receivers of its event, and counts its delivery. With the last one the event lapses as well. Gives
+--- the outcome, and the bytes of the event.
+local function let_event_lapse(
+  event_key,
+  receivers,
+  pin,
+  claim,
+  moved,
+  scheduled_for,
+  endpoint,
+  status,
+  is_erased,
+  kept_ms,
+  lapse_ms
+)
+  if redis.call('EXISTS', pin) == 1 then return 'later', 0 end
+  local is_released = endpoint and redis.call('ZREM', receivers, endpoint) == 1
+  if is_released and status then redis.call('HINCRBY', moved, status, 1) end
+  local is_needed = redis.call('EXISTS', receivers) == 1
+  if is_needed or (is_payload_erased(event_key) or false) ~= is_erased then
+    if is_released then redis.call('PEXPIRE', moved, kept_ms) end
+    return is_needed and 'needed' or 'later', 0
+  end
+  -- A number: all of them are added up.
+  redis.call('HSET', moved, 'lapsing', 0)
+  redis.call('PEXPIRE', moved, lapse_ms + COUNTS_LONGER_MS)
+  for _, key in ipairs { event_key, claim, scheduled_for } do
+    redis.call('PEXPIRE', key, lapse_ms)
+  end
+  return 'lapsed', redis.call('STRLEN', event_key)
 end
 
 ---@guard
@@ -94,23 +137,12 @@ end
 ---@param length integer       of the log when it was read
 ---@param is_erased boolean    its responses were
 ---@param event EventId
-function remove_delivery(pin, log, list, order, turn, length, is_erased, event)
-  if not is_log_unchanged(pin, log, length, is_erased) then return stop() end
-  once[log] = nil
-  redis.call('UNLINK', log)
-  redis.call('ZREM', list, event)
-  if redis.call('EXISTS', order, turn) > 0 then
-    redis.call('ZREM', order, event)
-    if redis.call('GET', turn) == event then redis.call('DEL', turn) end
-  end
-  return reply()
-end
-
---- Nil: there is no event.
---- Nil: there is no event.
-local function is_payload_erased(event_key)
-  local head = head_of(event_key)
-  return head and is_head_erased(head)
+---@param lapse_ms integer
+---@reply is_first boolean     it had not lapsed before
+function lapse_delivery(pin, log, list, order, turn, length, is_erased, event, lapse_ms)
+  local lapses, is_first = let_log_lapse(pin, log, list, order, turn, length, is_erased, event, lapse_ms)
+  if not lapses then return stop() end
+  return reply { is_first = is_first }
 end
 
 ---@guard
@@ -122,26 +154,104 @@ end
 ---@key claim = eventClaim(account, event)
 ---@key moved = moved(account, event)
 ---@key scheduled_for = scheduledFor(account, event)
----@param is_erased boolean    its payload was, when it was read
----@reply outcome 'dropped'|'needed'|'later'   later: its payload was erased since it was read, or it is about to be sent again
----@reply bytes integer        that are gone
-function drop_event(event_key, receivers, pin, claim, moved, scheduled_for, is_erased)
-  if redis.call('EXISTS', receivers, pin) > 0 then
-    return stop { outcome = redis.call('EXISTS', receivers) == 1 and 'needed' or 'later' }
-  end
-  if (is_payload_erased(event_key) or false) ~= is_erased then return stop { outcome = 'later' } end
-  local bytes = redis.call('STRLEN', event_key)
-  redis.call('UNLINK', event_key, claim, moved, scheduled_for)
-  return reply { outcome = 'dropped', bytes = bytes }
+---@param endpoint EndpointId?  nothing: the event has no deliveries
+---@param status EndStatus?     of its delivery
+---@param is_erased boolean     the event's payload was, when it was read
+---@param kept_ms digits        the counts
+---@param lapse_ms integer
+---@reply outcome 'lapsed'|'needed'|'later'   later: its payload was erased since it was read, or it is about to be sent again
+---@reply bytes integer         of the event
+function lapse_event(
+  event_key,
+  receivers,
+  pin,
+  claim,
+  moved,
+  scheduled_for,
+  endpoint,
+  status,
+  is_erased,
+  kept_ms,
+  lapse_ms
+)
+  local outcome, bytes = let_event_lapse(
+    event_key,
+    receivers,
+    pin,
+    claim,
+    moved,
+    scheduled_for,
+    endpoint,
+    status,
+    is_erased,
+    kept_ms,
+    lapse_ms
+  )
+  if outcome ~= 'lapsed' then return stop { outcome = outcome } end
+  return reply { outcome = outcome, bytes = bytes }
 end
 
----@guard
----@with account AccountId
----@with event EventId
----@key event_key = event(account, event)
-function check_gone(event_key)
-  if redis.call('EXISTS', event_key) == 1 then return stop() end
-  return reply()
+---@record lapsed_row {outcome 'lapsed'|'needed'|'later'|'changed', is_first boolean, was_listed boolean, bytes integer?, failure text?}
+
+local function lapse_row(row, list, kept_ms, lapse_ms)
+  local account, event, endpoint = row.account, row.event, row.endpoint
+  local is_first = false
+  if endpoint then
+    if redis.call('EXISTS', unpack(row.jobs)) > 0 then return lapsed_row { outcome = 'changed' } end
+    for _, held in ipairs(row.holds) do
+      if redis.call('ZSCORE', held, event) then return lapsed_row { outcome = 'changed' } end
+    end
+    local lapses
+    lapses, is_first = let_log_lapse(
+      keys.pinned(endpoint, event),
+      keys.delivery(endpoint, event),
+      keys.deliveries(endpoint),
+      keys.order(endpoint),
+      keys.turn(endpoint),
+      row.length,
+      row.is_log_erased,
+      event,
+      lapse_ms
+    )
+    if not lapses then return lapsed_row { outcome = 'changed' } end
+  end
+  local outcome, bytes = let_event_lapse(
+    keys.event(account, event),
+    keys.receivers(account, event),
+    keys.pinnedEvent(account, event),
+    keys.eventClaim(account, event),
+    keys.moved(account, event),
+    keys.scheduledFor(account, event),
+    endpoint,
+    row.status,
+    row.is_erased,
+    kept_ms,
+    lapse_ms
+  )
+  local was_listed = outcome == 'lapsed' and redis.call('ZREM', list, event) == 1
+  return lapsed_row { outcome = outcome, is_first = is_first, was_listed = was_listed, bytes = bytes }
+end
+
+--- On one server, all that takes several steps in a Cluster: for each delivery whether it has no job and is not held, then the
+--- steps above. One with a key of an unexpected type fails alone.
+---@keys lists                 of each one's account
+---@param rows {account AccountId, event EventId, endpoint EndpointId?, jobs text[], holds text[], length integer, is_log_erased boolean, status EndStatus?, is_erased boolean}[]
+---@param kept_ms digits
+---@param lapse_ms integer
+---@return lapsed_row[]
+function lapse_all(lists, rows, kept_ms, lapse_ms)
+  local lapsed = {}
+  for i, row in ipairs(rows) do
+    local is_good, result = pcall(lapse_row, row, lists[i], kept_ms, lapse_ms)
+    if not is_good then
+      local failure = type(result) == 'table' and result.err or tostring(result)
+      -- Such as a lack of memory: it concerns all.
+      if not string.find(failure, 'WRONGTYPE', 1, true) then error(result, 0) end
+      result = lapsed_row { outcome = 'changed', failure = failure }
+    end
+    lapsed[i] = result
+  end
+  return lapsed
 end
 
 --- Whether the payload of an event was erased, or the event is gone.
@@ -156,6 +266,7 @@ end
 ---@with account AccountId
 ---@key events = events(account)
 ---@param event EventId
+---@return boolean             it was there
 function leave_list(events, event)
-  redis.call('ZREM', events, event)
+  return redis.call('ZREM', events, event) == 1
 end

@@ -1,24 +1,27 @@
 import type { AccountId } from '../domain/account';
 import type { DeliveryParts } from '../domain/delivery';
 import { type EndStatus, ERASED_LOG_START, endStatuses } from '../domain/delivery-log';
+import type { EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
-import { mapReply } from '../platform/redis-atomic';
+import { LAPSES_AFTER_MS } from '../domain/moved-event';
+import type { RecordForm } from '../domain/record-form';
+import { mapReply, together } from '../platform/redis-atomic';
 import type { RedisClient } from '../platform/redis-connect';
 import type { Guard } from '../platform/redis-lua';
-import type { Step } from '../platform/redis-script';
+import { groupsByCommand, type Step } from '../platform/redis-script';
 import {
-  checkGone,
-  checkUnchanged,
-  type DropEventReply,
-  dropEvent,
   isEventErased,
+  type LapseDeliveryReply,
+  type LapsedRow,
+  type LapseEventReply,
+  lapseAll,
+  lapseDelivery,
+  lapseEvent,
   leaveList,
   raiseMovedUntil,
-  releaseReceiver,
-  removeDelivery,
-  seeDelivery,
-  seeEvent,
+  seeDeliveries,
+  seeEvents,
   seeListed,
 } from './redis-moved.script';
 
@@ -54,20 +57,27 @@ export interface EventPlace {
   readonly eventId: EventId;
 }
 
-/** A delivery that leaves Redis, as it was read. */
-export interface RemovedDelivery extends EventPlace, DeliveryParts {
+/** A delivery that lapses, as it was read. */
+export interface LapsingDelivery extends DeliveryParts {
   readonly logVersion: LogVersion;
-  /** Counted as moved, unless it is done already. */
-  readonly status: EndStatus | undefined;
 }
 
-/** An event that leaves Redis, as it was read. */
-export interface DroppedEvent extends EventPlace {
+/** An event that lapses with its last delivery, as it was read. */
+export interface LapsingEvent extends EventPlace {
+  /** Of the delivery that lapses. Absent: the event has none. */
+  readonly endpointId: EndpointId | undefined;
+  /** Counted as moved, unless it is done already. */
+  readonly status: EndStatus | undefined;
   readonly isErased: boolean;
 }
 
-/** `later`: its payload was erased since it was read, or it is about to be sent again. */
-export type Dropped = DropEventReply['outcome'];
+/** A delivery with its event, or an event without any, as they were read. */
+export interface LapsingRow extends LapsingEvent {
+  /** Of the delivery. */
+  readonly logVersion: LogVersion;
+  /** By which its job is found. Absent: there is no delivery. */
+  readonly places: { readonly jobs: readonly string[]; readonly holds: readonly string[] } | undefined;
+}
 
 /** What a log was when it was read: it is the same one as long as these are. */
 interface LogVersion {
@@ -79,38 +89,65 @@ export function logVersionOf(log: string): LogVersion {
   return { length: Buffer.byteLength(log), isErased: log.startsWith(ERASED_LOG_START) };
 }
 
+// Processes of the version before do not know that something lapses.
+const FORMER_LAPSES_AFTER_MS = 1;
+
 /**
  * What Redis gives to the history. Each step is a guard or harmless when repeated.
  *
- * What moves leaves in this order: the receiver, the log with its place in the endpoint's list, then, with
- * the last receiver, the event. So a delivery that an event's receivers lead to has its log.
+ * What the history has *lapses*: it leaves the lists, gets nothing any more, and can be read for a minute longer. So whoever
+ * has found it in a list finds it, and what is repeated finds that it is done.
  */
 export class MovedStore {
+  readonly #lapseMs: number;
+
   constructor(
     private readonly redis: RedisClient,
     private readonly retention: { readonly ageMs: number },
-  ) {}
+    form: RecordForm = 'current',
+  ) {
+    this.#lapseMs = form === 'former' ? FORMER_LAPSES_AFTER_MS : LAPSES_AFTER_MS;
+  }
 
-  seeEvent({ accountId, eventId }: EventPlace): Step<SeenEvent> {
-    const account = accountId;
-    const see = seeEvent({ account, event: eventId });
-    const seeList = seeListed({ account, event: eventId });
+  /** In their order. An error is one of the event's own data. */
+  seeEvents(events: readonly EventPlace[]): Step<readonly (SeenEvent | Error)[]> {
+    const groups = groupsByCommand(this.redis, events);
+    const see = together(groups.map((some) => seeEvents({ eventKeys: some.flatMap(keysOfEvent) })));
+    const seeLists = together(
+      groups.map((some) => {
+        const lists = some.map(({ accountId }) => keys.events(accountId));
+        return seeListed({ lists, events: some.map(({ eventId }) => eventId) });
+      }),
+    );
     // Keys of two nodes in a Cluster.
     return async (target) => {
-      const [{ text, digest }, listedAt] = await Promise.all([see(target), seeList(target)]);
-      return {
-        text: text || undefined,
-        digest,
-        listedAt: listedAt === undefined ? undefined : Number(listedAt),
-      };
+      const [seen, places] = await Promise.all([see(target), seeLists(target)]);
+      const placeOf = places.flat();
+      return seen.flat().map(({ text, digest, failure }, i): SeenEvent | Error => {
+        const { score, failure: other } = placeOf[i] ?? { score: undefined, failure: undefined };
+        const message = failure ?? other;
+        if (message !== undefined) return new Error(message);
+        return { text: text || undefined, digest, listedAt: score === undefined ? undefined : Number(score) };
+      });
     };
   }
 
-  seeDelivery({ endpointId, eventId }: DeliveryParts): Step<SeenDelivery> {
-    return mapReply(seeDelivery({ endpoint: endpointId, event: eventId }), ({ log, isListed }) => ({
-      log: log || undefined,
-      isListed,
-    }));
+  /** The same of deliveries. */
+  seeDeliveries(deliveries: readonly DeliveryParts[]): Step<readonly (SeenDelivery | Error)[]> {
+    const see = groupsByCommand(this.redis, deliveries).map((some) =>
+      seeDeliveries({
+        logKeys: some.flatMap(({ endpointId, eventId }) => [
+          keys.delivery(endpointId, eventId),
+          keys.deliveries(endpointId),
+        ]),
+        events: some.map(({ eventId }) => eventId),
+      }),
+    );
+    return mapReply(together(see), (seen) =>
+      seen.flat().map(({ log, isListed, failure }): SeenDelivery | Error => {
+        return failure === undefined ? { log: log || undefined, isListed } : new Error(failure);
+      }),
+    );
   }
 
   /**
@@ -136,36 +173,51 @@ export class MovedStore {
     return raiseMovedUntil({ account: accountId, acceptedAt, attemptAt });
   }
 
-  /** Whether a delivery is as it was read, and not about to be sent again. */
-  guardUnchanged({ endpointId, eventId, logVersion }: RemovedDelivery): Guard<boolean> {
+  /** Let a delivery lapse, if it is as it was read and not about to be sent again. */
+  lapse({ endpointId, eventId, logVersion }: LapsingDelivery): Guard<LapseDeliveryReply | undefined> {
     const { length, isErased } = logVersion;
-    return checkUnchanged({ endpoint: endpointId, event: eventId, length, isErased });
+    return lapseDelivery({ endpoint: endpointId, length, isErased, event: eventId, lapseMs: this.#lapseMs });
   }
 
-  /** Take an endpoint off the receivers of its event. */
-  release({ accountId, eventId, endpointId, status }: RemovedDelivery): Step<void> {
-    const keptMs = this.retention.ageMs;
-    return releaseReceiver({ account: accountId, event: eventId, endpoint: endpointId, status, keptMs });
+  /** Take an endpoint off the receivers of its event. With the last one, the event lapses. */
+  lapseEvent(event: LapsingEvent): Guard<LapseEventReply | undefined> {
+    const { accountId, eventId, endpointId, status, isErased } = event;
+    return lapseEvent({
+      account: accountId,
+      event: eventId,
+      endpoint: endpointId,
+      status,
+      isErased,
+      keptMs: this.retention.ageMs,
+      lapseMs: this.#lapseMs,
+    });
   }
 
-  /** Remove a delivery's log and its places in lists, if it is as it was read. Gives whether it did. */
-  remove({ endpointId, eventId, logVersion }: RemovedDelivery): Guard<boolean> {
-    const { length, isErased } = logVersion;
-    return removeDelivery({ endpoint: endpointId, length, isErased, event: eventId });
+  /**
+   * On one server, all of these steps for many: a delivery that has a job or is held has changed. `failure`: what is wrong with
+   * its data.
+   */
+  lapseAll(rows: readonly LapsingRow[]): Step<readonly LapsedRow[]> {
+    return lapseAll({
+      lists: rows.map(({ accountId }) => keys.events(accountId)),
+      rows: rows.map(({ accountId, eventId, endpointId, logVersion, places, status, isErased }) => ({
+        account: accountId,
+        event: eventId,
+        endpoint: endpointId,
+        jobs: places?.jobs ?? [],
+        holds: places?.holds ?? [],
+        length: logVersion.length,
+        isLogErased: logVersion.isErased,
+        status,
+        isErased,
+      })),
+      keptMs: this.retention.ageMs,
+      lapseMs: this.#lapseMs,
+    });
   }
 
-  /** Remove an event that no delivery needs any more. */
-  drop({ accountId, eventId, isErased }: DroppedEvent): Guard<DropEventReply | undefined> {
-    return dropEvent({ account: accountId, event: eventId, isErased });
-  }
-
-  /** Whether an event is not in Redis. It may have been brought back since it was read. */
-  guardGone({ accountId, eventId }: EventPlace): Guard<boolean> {
-    return checkGone({ account: accountId, event: eventId });
-  }
-
-  /** Take an event off the list of its account. */
-  leave({ accountId, eventId }: EventPlace): Step<void> {
+  /** Take an event off the list of its account. Gives whether it was there. */
+  leave({ accountId, eventId }: EventPlace): Step<boolean> {
     return leaveList({ account: accountId, event: eventId });
   }
 
@@ -193,4 +245,8 @@ export class MovedStore {
       ),
     );
   }
+}
+
+function keysOfEvent({ accountId, eventId }: EventPlace): readonly string[] {
+  return [keys.event(accountId, eventId), keys.eventClaim(accountId, eventId)];
 }

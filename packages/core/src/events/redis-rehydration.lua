@@ -1,3 +1,6 @@
+---@include ./redis-event-head.lua
+---@include ./redis-log-lines.lua
+
 local function pin(pinned, pinned_ms)
   redis.call('INCR', pinned)
   redis.call('PEXPIRE', pinned, pinned_ms)
@@ -14,12 +17,12 @@ end
 function pin_event(pinned, event_key, moved, pinned_ms)
   pin(pinned, pinned_ms)
   return reply {
-    is_here = redis.call('EXISTS', event_key) == 1,
+    is_here = redis.call('EXISTS', event_key) == 1 and not has_event_lapsed(event_key),
     have_some_moved = redis.call('EXISTS', moved) == 1,
   }
 end
 
---- Gives whether the delivery is here.
+--- Gives whether the delivery is here. One that lapses counts as away.
 ---@with endpoint EndpointId
 ---@key pinned = pinned(endpoint, event)
 ---@key log = delivery(endpoint, event)
@@ -29,7 +32,8 @@ end
 ---@return boolean
 function pin_delivery(pinned, log, list, pinned_ms, event)
   pin(pinned, pinned_ms)
-  return redis.call('EXISTS', log) == 1 or redis.call('ZSCORE', list, event) ~= false
+  if redis.call('ZSCORE', list, event) then return true end
+  return redis.call('EXISTS', log) == 1 and not has_log_lapsed(log)
 end
 
 --- What others have pinned stays so.
@@ -38,7 +42,7 @@ function unpin(pinned)
   if redis.call('EXISTS', pinned) == 1 and redis.call('DECR', pinned) <= 0 then redis.call('DEL', pinned) end
 end
 
---- Gives whether it is back: not if it is here.
+--- Gives whether it is back: not if it is here. One that lapses stays, with its counts.
 ---@with account AccountId
 ---@with event EventId
 ---@key event_key = event(account, event)
@@ -49,7 +53,11 @@ end
 ---@param counts digits[]     of each status
 ---@return boolean
 function return_event(event_key, moved, text, kept_ms, statuses, counts)
-  if not redis.call('SET', event_key, text, 'PX', kept_ms, 'NX') then return false end
+  if not redis.call('SET', event_key, text, 'PX', kept_ms, 'NX') then
+    if not has_event_lapsed(event_key) then return false end
+    stop_event_lapsing(event_key, kept_ms)
+    return true
+  end
   redis.call('DEL', moved)
   for i, status in ipairs(statuses) do
     redis.call('HSET', moved, status, counts[i])
@@ -72,7 +80,7 @@ function return_receiver(receivers, moved, endpoint, kept_ms, status)
   if redis.call('HINCRBY', moved, status, -1) <= 0 then redis.call('HDEL', moved, status) end
 end
 
---- Gives whether it is back: not if there is one.
+--- Gives whether it is back: not if there is one. One that lapses stays.
 ---@with endpoint EndpointId
 ---@key log = delivery(endpoint, event)
 ---@key list = deliveries(endpoint)
@@ -82,7 +90,11 @@ end
 ---@param created_at digits
 ---@return boolean
 function return_log(log, list, event, text, kept_ms, created_at)
-  if not redis.call('SET', log, text, 'PX', kept_ms, 'NX') then return false end
+  local has_lapsed = redis.call('DEL', lapsing_key_of(log)) == 1
+  if not redis.call('SET', log, text, 'PX', kept_ms, 'NX') then
+    if not has_lapsed then return false end
+    redis.call('PEXPIRE', log, kept_ms)
+  end
   redis.call('ZADD', list, 'NX', created_at, event)
   redis.call('PEXPIRE', list, kept_ms)
   return true

@@ -1,3 +1,4 @@
+import type { RecordForm } from '../domain/record-form';
 import type { Emit } from '../domain/signal';
 import { EndedList } from '../events/redis-ended-list';
 import type { Retention } from '../events/redis-event-index';
@@ -28,6 +29,7 @@ export function openMovedHistory(
   redis: RedisClient,
   retention: Retention,
   clock: Clock,
+  form?: RecordForm,
 ) {
   const historyDatabase = new PgDatabase(options);
   return {
@@ -40,7 +42,7 @@ export function openMovedHistory(
     pgWitness: new PgWitness(historyDatabase),
     historyWriter: new HistoryWriter(historyDatabase, clock),
     endedList: new EndedList(redis),
-    movedStore: new MovedStore(redis, retention),
+    movedStore: new MovedStore(redis, retention, form),
     movedIds: new MovedIds(redis, retention.ageMs),
     rehydrationStore: new RehydrationStore(retention),
   };

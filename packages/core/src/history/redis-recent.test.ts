@@ -42,22 +42,18 @@ async function arrange({ delivered = 1, untried = 0 } = {}) {
   const ended = endpointIds.slice(0, delivered);
   for (const endpointId of ended) await stores.deliveryStore.append({ endpointId, eventId }, fact);
 
-  /** As the mover removes it, once the history has it. */
+  /** As a mover lets it lapse, once the history has it. */
   async function move(endpointId: EndpointId, status: EndStatus = 'delivered') {
     const parts = { endpointId, eventId };
     const log = (await redis.client.get(keys.delivery(endpointId, eventId))) ?? '';
-    const removed = { ...parts, accountId, status, logVersion: logVersionOf(log) };
-    const steps = [movedStore.release(removed), movedStore.remove(removed)] as const;
-    expect(await atomicAsOne(redis.client)(steps)).toEqual([undefined, true]);
+    const lapsing = { ...parts, logVersion: logVersionOf(log) };
+    const ofEvent = { accountId, eventId, endpointId, status, isErased: false };
+    const steps = [movedStore.lapse(lapsing), movedStore.lapseEvent(ofEvent)] as const;
+    expect(await atomicAsOne(redis.client)(steps)).toMatchObject([{ isFirst: true }, {}]);
   }
 
   async function moveAll() {
     for (const endpointId of ended) await move(endpointId);
-  }
-
-  async function dropEvent() {
-    const drop = movedStore.drop({ accountId, eventId, isErased: false });
-    expect(await drop(redis.client)).toMatchObject({ outcome: 'dropped' });
   }
 
   return {
@@ -68,7 +64,6 @@ async function arrange({ delivered = 1, untried = 0 } = {}) {
     ended,
     move,
     moveAll,
-    dropEvent,
   };
 }
 
@@ -86,42 +81,39 @@ function moveAfter<Store extends object>(store: Store, method: keyof Store & str
 }
 
 describe('a delivery that moves while it is read', () => {
-  it.each(['account', 'event'] as const)(
-    'hides nothing in the list of an %s: it is not taken for one that was never tried',
-    async (scope) => {
-      const scene = await arrange({ delivered: 2, untried: 1 });
-      const { accountId, id } = scene.event;
-      moveAfter(scene.eventStore, 'open', scene);
-      const query = scope === 'event' ? { accountId, eventId: id } : { accountId };
-      const { entries } = await scene.recent.listDeliveries(query, { limit: 10 });
-      expect(entries.filter(({ isGone }) => isGone)).toHaveLength(2);
-      expect(entries.flatMap(({ row }) => row ?? [])).toMatchObject([{ status: 'pending' }]);
-    },
-  );
+  it.each(['account', 'event'] as const)('is in the list of an %s as it was', async (scope) => {
+    const scene = await arrange({ delivered: 2, untried: 1 });
+    const { accountId, id } = scene.event;
+    moveAfter(scene.eventStore, 'open', scene);
+    const query = scope === 'event' ? { accountId, eventId: id } : { accountId };
+    const { entries } = await scene.recent.listDeliveries(query, { limit: 10 });
+    const statuses = entries.flatMap(({ row }) => row?.status ?? []);
+    expect(statuses.toSorted()).toEqual(['delivered', 'delivered', 'pending']);
+  });
 
-  it('is gone from the list of its endpoint', async () => {
+  it('is in the list of its endpoint as it was', async () => {
     const scene = await arrange();
     const [endpointId] = scene.ended;
     const { accountId } = scene.event;
-    const mark = { eventId: scene.event.id, createdAt: scene.event.acceptedAt };
     const readListed = scene.deliveryStore.readListed.bind(scene.deliveryStore);
     jest.spyOn(scene.deliveryStore, 'readListed').mockImplementationOnce(async (...args) => {
       await scene.moveAll();
       return await readListed(...args);
     });
     const { entries } = await scene.recent.listDeliveries({ accountId, endpointId }, { limit: 10 });
-    expect(entries).toMatchObject([{ mark: { ...mark, endpointId }, row: undefined, isGone: true }]);
+    expect(entries).toMatchObject([{ row: { status: 'delivered' } }]);
   });
 
-  it('is not found alone once it has moved', async () => {
+  it('is in no list once it has moved', async () => {
     const scene = await arrange();
     const [endpointId = uniqueEndpointId()] = scene.ended;
-    const { accountId, id: eventId, acceptedAt: createdAt } = scene.event;
+    const { accountId, id: eventId } = scene.event;
     await scene.moveAll();
     expect(await scene.recent.findDelivery(accountId, { endpointId, eventId })).toBeUndefined();
-    expect(await scene.recent.readStates(accountId, [{ endpointId, eventId, createdAt }])).toEqual([
-      undefined,
-    ]);
+    for (const query of [{ accountId }, { accountId, eventId }, { accountId, endpointId }]) {
+      const { entries } = await scene.recent.listDeliveries(query, { limit: 10 });
+      expect(entries.flatMap(({ row }) => row ?? [])).toEqual([]);
+    }
   });
 });
 
@@ -147,10 +139,16 @@ describe('an event of which deliveries have moved', () => {
     });
   });
 
-  it('hides nothing once it has gone itself', async () => {
-    const { recent, event, moveAll, dropEvent } = await arrange();
+  it('is counted while it lapses', async () => {
+    const { recent, event, moveAll } = await arrange({ delivered: 2 });
     await moveAll();
-    await dropEvent();
+    expect(await recent.countDeliveries(event.accountId, event.id)).toMatchObject({ total: 2, delivered: 2 });
+  });
+
+  it('hides nothing once it has gone itself', async () => {
+    const { recent, event, moveAll } = await arrange();
+    await moveAll();
+    await redis.client.del(keys.event(event.accountId, event.id));
     const { entries } = await recent.listEvents({ accountId: event.accountId }, { limit: 10 });
     expect(entries).toMatchObject([{ mark: { eventId: event.id }, row: undefined, isGone: true }]);
   });

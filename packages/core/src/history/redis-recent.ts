@@ -1,5 +1,4 @@
 import type { AccountId } from '../domain/account';
-import { matchesAttempt } from '../domain/attempt';
 import type { DeliveryParts } from '../domain/delivery';
 import type { DeliveryState } from '../domain/delivery-log';
 import type { EndpointId } from '../domain/endpoint';
@@ -55,8 +54,7 @@ export interface RecentParts extends SearchParts {
 
 /**
  * What is in Redis: all that has not ended, and what ended a moment ago. Several commands read an entry, and
- * it may move to the history in between. An event's deliveries leave their receivers first, their logs after
- * that, and the event last, so a look at what comes first tells whether something was still there.
+ * it may move to the history in between. What was in a list can be read for a minute longer.
  */
 export class Recent implements HistorySource {
   readonly #counter: DeliveryCounter;
@@ -119,10 +117,9 @@ export class Recent implements HistorySource {
 
   async countDeliveries(accountId: AccountId, id: EventId): Promise<DeliveryCounts | undefined> {
     const { eventStore } = this.parts;
-    // Its deliveries are counted while it is here: it leaves after them, and comes back before them.
+    // Its deliveries are counted while it is here: it lapses after them, and comes back before them.
     if (this.moved && !(await eventStore.findHead(accountId, id))) return undefined;
-    const counts = await this.#counter.countOf(accountId, id);
-    return !this.moved || (await eventStore.findHead(accountId, id)) ? counts : undefined;
+    return await this.#counter.countOf(accountId, id);
   }
 
   /** All commands are sent at once: for the events of a page it is a few round trips together. */
@@ -193,27 +190,18 @@ export class Recent implements HistorySource {
     query: DeliveryQuery,
     all: readonly (Standing | EmptyEntry)[],
   ): Promise<readonly SourceEntry<TypedStanding>[]> {
-    if (all.some((one) => this.#needsLook(one))) {
+    if (all.some(lacksType)) {
       return await Promise.all(all.map(async (one) => await this.#lookAt(query, one)));
     }
     return all.map((one) => filterEntry(query, one));
   }
 
-  /** Whether its record does not tell its type, or whether it is still here. */
-  #needsLook(one: Standing | EmptyEntry): one is Standing {
-    if (one.endpointId === undefined) return false;
-    return one.type === undefined || (this.moved !== undefined && isUntried(one));
-  }
-
   async #lookAt(query: DeliveryQuery, one: Standing | EmptyEntry): Promise<SourceEntry<TypedStanding>> {
-    if (!this.#needsLook(one)) return filterEntry(query, one);
-    // Without a log, nothing has happened yet. Or it has just moved: then its receiver is gone as well.
-    const known = this.moved && isUntried(one) ? await this.#lookAgain(query, one) : one;
-    if (!known) return { mark: one, row: undefined, isGone: true };
-    if (!matchesFilter(known, query)) return { mark: one, row: undefined };
+    if (!lacksType(one)) return filterEntry(query, one);
+    if (!matchesFilter(one, query)) return { mark: one, row: undefined };
     // A delivery that was never tried has no line with its type. If its event is gone too, its type is unknown.
-    const type = known.type ?? (await this.parts.eventStore.findHead(query.accountId, one.eventId))?.type;
-    return filterEntry(query, { ...known, type });
+    const type = (await this.parts.eventStore.findHead(query.accountId, one.eventId))?.type;
+    return filterEntry(query, { ...one, type });
   }
 
   /** Events that are gone are left out. */
@@ -240,38 +228,11 @@ export class Recent implements HistorySource {
     });
     return { entries, nextCursor };
   }
-
-  /** What has become of a delivery that seemed to be untried. `undefined`: it is not here any more. */
-  async #lookAgain(
-    { accountId, attempts: wanted }: DeliveryQuery,
-    one: Standing,
-  ): Promise<Standing | undefined> {
-    const { deliveryStore, eventStore } = this.parts;
-    let state = await deliveryStore.readIfAny(one);
-    if (!state) {
-      if (!(await eventStore.isReceiver(accountId, one))) return undefined;
-      // Its endpoint was deleted, and its list with it. Or it has come back from the history just now.
-      state = await deliveryStore.readIfAny(one);
-    }
-    if (!state || (state.status === 'pending' && state.attemptCount === 0)) return one;
-    const { status, attemptCount, lastOutcome, lastResponseStatus, nextAttemptAt, eventType } = state;
-    const type = one.type ?? eventType;
-    const matchingAttempts = wanted && state.attempts.filter((each) => matchesAttempt(each, wanted)).length;
-    return {
-      ...one,
-      matchingAttempts,
-      status,
-      attemptCount,
-      lastOutcome,
-      lastResponseStatus,
-      nextAttemptAt,
-      type,
-    };
-  }
 }
 
-function isUntried({ status, attemptCount }: Standing): boolean {
-  return attemptCount === 0 && (status === 'pending' || status === 'held');
+/** Its record does not tell its type. */
+function lacksType(one: Standing | EmptyEntry): one is Standing {
+  return one.endpointId !== undefined && one.type === undefined;
 }
 
 function filterEntry(query: DeliveryQuery, one: Standing | EmptyEntry): SourceEntry<TypedStanding> {

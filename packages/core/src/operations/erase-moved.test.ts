@@ -14,6 +14,7 @@ import { ScheduledEvents } from '../publish/scheduled-events';
 import type { AccountJobs } from '../queue/bullmq-account-jobs';
 import type { DeliveryQueue } from '../queue/bullmq-delivery-queue';
 import { EventQueue } from '../queue/bullmq-event-queue';
+import { buildEvent } from '../testing/build-event';
 import { buildMovedDelivery, buildMovedEvent } from '../testing/build-moved-event';
 import { createClosables } from '../testing/closables';
 import { fake } from '../testing/fake';
@@ -69,7 +70,7 @@ describePostgres('an erasure of what has moved to the history', () => {
         await keepMovedId(client, movedIds, { accountId, eventId: id, acceptedAt, movedId }, NOW);
         return event;
       },
-      erase: (accountId: AccountId, id: EventId) =>
+      erase: (accountId: AccountId, id: EventId, wait = async () => {}) =>
         new Erasure(
           fake<ErasureParts>({
             ...common,
@@ -82,7 +83,7 @@ describePostgres('an erasure of what has moved to the history', () => {
             eventStore: new EventStore(client, testRetention),
             deliveryStore: new DeliveryStore(client, testRetention),
             eventQueue: new EventQueue(client, oneShard('bull')),
-            wait: async () => {},
+            wait,
           }),
         ).payload(accountId, id),
       async eraseAccount(accountId: AccountId): Promise<void> {
@@ -130,6 +131,19 @@ describePostgres('an erasure of what has moved to the history', () => {
     expect(signals.named('event.payload_erased')).toHaveLength(1);
   });
 
+  it('of a payload finds what lapsed meanwhile, and came back as it had been read before', async () => {
+    const { move, erase, client } = await arrange();
+    const { accountId, id, createdAt: acceptedAt } = await move();
+    const store = new EventStore(client, testRetention);
+    const event = buildEvent({ accountId, id, acceptedAt });
+    await store.save(event)(client);
+    await erase(accountId, id, async () => {
+      await client.del(keys.event(accountId, id));
+      await store.save(event)(client);
+    });
+    expect((await store.find(accountId, id))?.body).toBeUndefined();
+  });
+
   it('of a payload finds no event of another account, nor one that never was', async () => {
     const { move, erase } = await arrange();
     const event = await move();
@@ -155,7 +169,7 @@ describePostgres('an erasure of what has moved to the history', () => {
     await move({ accountId });
     await movedStore.raiseMovedUntil(accountId, { acceptedAt: NOW, attemptAt: NOW })(client);
     await accountStore.create({ id: accountId, createdAt: NOW, weight: 1 });
-    await accountStore.markErasing(accountId, NOW - 60_000);
+    await accountStore.markErasing(accountId, NOW - 80_000);
 
     await history.server.kill();
     await expect(eraseAccount(accountId)).rejects.toMatchObject({ code: 'history_unavailable' });

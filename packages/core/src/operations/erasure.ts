@@ -8,6 +8,7 @@ import type { Act, AuditEntry } from '../domain/audit';
 import type { DeliveryParts } from '../domain/delivery';
 import type { EndpointId } from '../domain/endpoint';
 import { type EventHead, type EventId, eventNotFound } from '../domain/event';
+import { LAPSES_AFTER_MS } from '../domain/moved-event';
 import type { Emit } from '../domain/signal';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { DeliveryStore } from '../events/redis-delivery-store';
@@ -104,6 +105,8 @@ const CLOCK_SKEW_MS = 5_000;
  */
 const MOVED_WITHIN_MS = WRITTEN_WITHIN_MS + OPEN_REMEMBERED_FOR_MS;
 const QUIET_AFTER_MS = Math.max(BEGUN_WORK_MS, MOVED_WITHIN_MS) + CLOCK_SKEW_MS;
+/** By then, what had moved to the history has lapsed in Redis. */
+const LAPSED_AFTER_MS = QUIET_AFTER_MS + LAPSES_AFTER_MS;
 
 /** Rows of the history. */
 const ROWS_AT_ONCE = 5_000;
@@ -179,6 +182,8 @@ export class Erasure {
     const stray = await removeStrays(this.parts, accountId, cursor);
     if (stray) return stray;
     if (await removeSomeMoved(this.parts, accountId)) return { ...AT_ONCE, cursor };
+    const untilLapsedMs = this.parts.historyDatabase ? account.erasingSince + LAPSED_AFTER_MS - clock() : 0;
+    if (untilLapsedMs > 0) return { kind: 'again', delayMs: untilLapsedMs, cursor };
     return await this.#finish(account, account.erasingSince);
   }
 
@@ -357,9 +362,9 @@ async function eraseRecent(
   return true;
 }
 
-/** Erase what the history has. Gives whether there is such an event. */
+/** Erase what the history has, and what lapses in Redis. Gives whether the history has such an event. */
 async function eraseMoved(
-  { historyDatabase, movedIds, movedStore }: ErasureParts,
+  { historyDatabase, movedIds, movedStore, eventStore, deliveryStore }: ErasureParts,
   accountId: AccountId,
   id: EventId,
   erasedAt: number,
@@ -368,7 +373,20 @@ async function eraseMoved(
   await movedIds?.eraseDigest(accountId, id);
   await movedStore?.noteErasure();
   if (historyDatabase === undefined) return false;
-  return await erasePayload(historyDatabase, accountId, id, erasedAt, entry);
+  const erased = await erasePayload(historyDatabase, accountId, id, erasedAt, entry);
+  if (!erased) return false;
+  // Once more: it may just have been read in the history, to be sent again.
+  await eventStore.erasePayload(accountId, id, erasedAt);
+  // Those that lapse are not among its receivers any more.
+  for (const some of chunksOf(erased.endpointIds, ERASED_AT_ONCE)) {
+    const deliveries = some.map((endpointId) => ({ endpointId, eventId: id }));
+    const logs = await deliveryStore.readLogs(deliveries);
+    const left = deliveries.filter((_delivery, i) => logs[i] !== '');
+    await Promise.all(
+      left.map((delivery) => deliveryStore.eraseAnswersOf(delivery, erasedAt, { mayHaveMoved: true })),
+    );
+  }
+  return true;
 }
 
 async function eraseResponses(

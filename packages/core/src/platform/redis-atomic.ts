@@ -15,6 +15,9 @@ import { ScriptTurn, ScriptUnit, type Step } from './redis-script';
 export interface Atomic {
   <const Steps extends readonly Step[]>(steps: Steps, patienceMs?: number): Promise<Results<Steps>>;
 
+  /** Whether all steps run as one script, as on one server. */
+  readonly isOneScript: boolean;
+
   /**
    * For steps whose failure does not undo what the ones before it did: gives those results beside the error.
    */
@@ -53,7 +56,7 @@ export function createAtomic(redis: RedisClient): Atomic {
 
 export function atomicAsOne(redis: RedisClient): Atomic {
   const turn = new ScriptTurn(redis);
-  return atomicBy(async (steps, patienceMs) => {
+  return atomicBy(true, async (steps, patienceMs) => {
     const unit = new ScriptUnit();
     const begun = steps.map((step) => {
       const reply = step(unit);
@@ -76,7 +79,7 @@ export function atomicAsOne(redis: RedisClient): Atomic {
 }
 
 export function atomicOneByOne(redis: RedisClient): Atomic {
-  return atomicBy(async (steps) => {
+  return atomicBy(false, async (steps) => {
     const results: unknown[] = [];
     for (const step of steps) {
       const unit = new ScriptUnit();
@@ -100,13 +103,14 @@ type Try = (
 ) => Promise<{ readonly results: readonly unknown[]; readonly error: unknown }>;
 
 // The types say for whom it is called what the list of results has.
-function atomicBy(tryAll: Try): Atomic {
+function atomicBy(isOneScript: boolean, tryAll: Try): Atomic {
   async function atomic(steps: readonly Step[], patienceMs = 0): Promise<never> {
     const { results, error } = await tryAll(steps, patienceMs);
     if (error !== undefined) throw error;
     return results as never;
   }
   return Object.assign(atomic, {
+    isOneScript,
     tried: (steps: readonly Step[], patienceMs = 0) => tryAll(steps, patienceMs) as Promise<never>,
   });
 }

@@ -255,7 +255,9 @@ async function storeAll(parts: PublishingParts, gathered: readonly GatheredPorti
   const steps: readonly Step[] = [
     ...gathered.flatMap(({ premise }) => premise.requireClaim ?? []),
     ...(parts.movedIds?.guardsUnsent(guarded, parts.clock()) ?? []),
-    together(batch.map((portion) => stepToStore(parts, portion))),
+    together(
+      gathered.flatMap(({ portions, premise }) => portions.map((one) => stepToStore(parts, one, premise))),
+    ),
     parts.deliveryQueue.stepToAdd(batch.flatMap(deliveriesOf)),
     together(listDeliveries(parts, batch)),
     together(listEvents(parts, batch)),
@@ -285,16 +287,21 @@ async function nextOf(
 ): Promise<'store' | 'refuse' | 'done'> {
   const { accountId, id, isStored } = event;
   if (await movedIds?.wasSent(event, clock())) return mayBeKnown(event) ? 'refuse' : 'done';
+  if (await eventStore.hasLapsed(accountId, id)) return mayBeKnown(event) ? 'refuse' : 'done';
   const head = await eventStore.findHead(accountId, id);
   // One that was stored before and is gone was sent, and has moved.
   if (head === undefined) return isStored ? 'refuse' : 'store';
   return head.schedule === undefined || head.schedule.state === 'due' ? 'store' : 'refuse';
 }
 
-function stepToStore({ eventStore }: PublishingParts, { event, receivers, isFirst }: Portion): Step {
+function stepToStore(
+  { eventStore }: PublishingParts,
+  { event, receivers, isFirst }: Portion,
+  { isLost = false }: Premise,
+): Step {
   const endpointIds = receivers.map(({ id }) => id);
   return isFirst
-    ? eventStore.save(event, endpointIds)
+    ? eventStore.save(event, endpointIds, { isLost })
     : eventStore.addReceivers(event.accountId, event.id, endpointIds);
 }
 

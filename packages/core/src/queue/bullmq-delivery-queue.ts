@@ -39,6 +39,11 @@ export interface RequestedDelivery extends NewDelivery {
 /** The request that a delivery's job was added for: `no_request` without one, `no_job` without a job. */
 export type JobRequest = 'no_job' | 'no_request' | { readonly requestId: string };
 
+export interface DeliveryKeys {
+  readonly jobs: readonly string[];
+  readonly holds: readonly string[];
+}
+
 /** The queue in one shard. */
 interface Shard {
   readonly queue: OnDemandQueue;
@@ -124,6 +129,16 @@ export class DeliveryQueue {
   async requestOf(delivery: DeliveryParts): Promise<JobRequest> {
     const requests = await this.#inEach(delivery, (shard) => this.#requestIn(shard, delivery));
     return requests.find((request) => request !== 'no_job') ?? 'no_job';
+  }
+
+  /** The keys of its job, and of the sorted sets that have its event if it is held or in a lane: of each shard that may have it. */
+  keysOf({ endpointId, eventId }: DeliveryParts): DeliveryKeys {
+    const id = deliveryIdOf({ endpointId, eventId });
+    const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
+    return {
+      jobs: shards.map(({ keys }) => keys.job(id)),
+      holds: shards.flatMap(({ shard }) => [shard.held(endpointId), shard.lane(endpointId)]),
+    };
   }
 
   /** Whether nothing will send a delivery: it has no job in any state, failed ones included, is not held, and is in no lane. */

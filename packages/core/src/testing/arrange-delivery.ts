@@ -99,6 +99,8 @@ export interface Arrangement {
   readonly refusal?: Error;
   /** Where deliveries go that have ended, if there is a history. */
   readonly endedList?: Pick<EndedList, 'add' | 'addAll'>;
+  /** What PostgreSQL has. */
+  readonly copies?: Pick<AttemptParts, 'pgIntake' | 'configurationCopy'>;
   /** How often the record of an attempt is refused, as by a Redis that is out of memory. */
   readonly recordRefusals?: number;
   /** Happens between reading the record and sending. */
@@ -159,6 +161,7 @@ export class DeliveryScene {
     refusal = storageUnavailable(new Error('OOM')),
     recordRefusals = 0,
     endedList,
+    copies,
     whileAdmitting,
     whileSending,
     signingMs = 0,
@@ -261,6 +264,7 @@ export class DeliveryScene {
       }),
       retention: testRetention,
       endedList: endedList && fake<EndedList>(endedList),
+      ...copies,
       transformationStore: new TransformationStore(redis.client),
       transformPool: this.#transformPool,
       operationalEvents: fake<OperationalEvents>({ raise: raised.raise }),

@@ -6,24 +6,27 @@ import type { Step } from '../platform/redis-script';
 type Run<Result> = (steps: readonly Step[], patienceMs?: number) => Promise<Result>;
 
 /** An `atomic` that runs steps by a function of a test's own, and has no results beside an error. */
-export function buildAtomic(run: Run<readonly unknown[]>): Atomic {
+export function buildAtomic(run: Run<readonly unknown[]>, isOneScript = false): Atomic {
   return buildAtomicOf(async (...args) => {
     try {
       return { results: [...(await run(...args))], error: undefined };
     } catch (error) {
       return { results: [], error };
     }
-  });
+  }, isOneScript);
 }
 
 /** One that has the results of the steps before an error. */
-export function buildAtomicOf(run: Run<Tried<readonly Step[]>>): Atomic {
+export function buildAtomicOf(run: Run<Tried<readonly Step[]>>, isOneScript = false): Atomic {
   async function atomic(...args: Parameters<typeof run>): Promise<never> {
     const { results, error } = await run(...args);
     if (error !== undefined) throw error;
     return results as never;
   }
-  return Object.assign(atomic, { tried: run as (...args: Parameters<typeof run>) => Promise<never> });
+  return Object.assign(atomic, {
+    isOneScript,
+    tried: run as (...args: Parameters<typeof run>) => Promise<never>,
+  });
 }
 
 /** A step of a test in place of a guard. */

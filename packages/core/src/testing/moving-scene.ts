@@ -6,6 +6,7 @@ import type { DeliveryFact } from '../domain/delivery-log';
 import type { EndpointId } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
 import { keys } from '../domain/keys';
+import { LAPSES_AFTER_MS } from '../domain/moved-event';
 import { oneShard } from '../domain/queues';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { DeliveryStore } from '../events/redis-delivery-store';
@@ -25,6 +26,7 @@ import { buildAcceptedAttempt, buildAttempt } from './build-attempt';
 import { buildEvent } from './build-event';
 import { buildNewDeliveries } from './build-new-deliveries';
 import { fake } from './fake';
+import { letLapse } from './let-lapse';
 import { MemoryHistory } from './memory-history';
 import { recordSignals } from './record-signals';
 import { openTestRedis, type TestRedis } from './test-redis';
@@ -164,11 +166,25 @@ export class MovingScene {
     return this.redis.client.get(keys.delivery(endpointId, eventId));
   }
 
-  /** All keys but those that stay: until when records have moved, ids that are known, and counts. */
+  /** All keys but what lapses, and those that stay: until when records have moved, ids that are known, and counts. */
   async keysLeft(): Promise<readonly string[]> {
     const all = await this.redis.client.keys('*');
+    const lapsing = new Set(await this.#lapsing());
     return all
-      .filter((key) => !/^(reach|attempt-reach|moved-ids|young-moved|usage|used-bytes|erasures):/.test(key))
+      .filter((key) => !/^(reach|attempt-reach|moved-ids|usage|used-bytes|erasures):/.test(key))
+      .filter((key) => !lapsing.has(key))
       .toSorted();
+  }
+
+  /** As when a minute has gone by: what has moved is gone. */
+  async letLapse(): Promise<void> {
+    await letLapse(this.redis.client);
+  }
+
+  async #lapsing(): Promise<readonly string[]> {
+    const { client } = this.redis;
+    const all = await client.keys('*');
+    const left = await Promise.all(all.map((key) => client.pttl(key)));
+    return all.filter((_key, i) => (left[i] ?? 0) > 0 && (left[i] ?? 0) <= 2 * LAPSES_AFTER_MS);
   }
 }

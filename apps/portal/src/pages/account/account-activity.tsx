@@ -17,19 +17,19 @@ import { Tiles } from '../overview/tiles';
 import { useFresh } from '../overview/use-fresh';
 import { useOverview } from '../overview/use-overview';
 import { usePeriod } from '../overview/use-period';
-import { USAGE, type Usage } from './account-usage';
+import { AccountUsage, USAGE, type Usage, type useAccountUsage } from './account-usage';
 
 /** The place of who has paused it. */
 export const PAUSED = 'paused';
 
 interface AccountActivityProps {
   readonly account: components['schemas']['Account'];
-  readonly usage: Usage | undefined;
+  readonly usage: ReturnType<typeof useAccountUsage>;
   /** Between what is wrong now and what was. */
   readonly children: ReactNode;
 }
 
-/** What is wrong in an account now, what it has sent, and to which webhooks. */
+/** What is wrong in an account now, what it has sent, what it stores, and its busiest webhooks and types. */
 export function AccountActivity({ account, usage, children }: AccountActivityProps) {
   const now = useFresh();
   const { period, change, draw } = usePeriod(now);
@@ -40,7 +40,7 @@ export function AccountActivity({ account, usage, children }: AccountActivityPro
   const hrefOf = (since: number, until: number, series?: Series) => attemptsHref(since, until, series?.leads);
   return (
     <>
-      <Headline standings={read.standings} now={now} more={[...pauseOf(account), ...quotaOf(usage)]} />
+      <Headline standings={read.standings} now={now} more={[...pauseOf(account), ...quotaOf(usage.data)]} />
       {children}
       <PeriodBar period={period} now={now} source={read.total?.source} onChange={change} />
       {read.error && <Problem error={read.error} onRetry={read.retry} />}
@@ -62,6 +62,8 @@ export function AccountActivity({ account, usage, children }: AccountActivityPro
           onOpen={(href) => navigate(href)}
         />
       </div>
+      {/* Before the lists, which are as long as what they have. */}
+      <AccountUsage {...usage} />
       <div className={styles['lists']}>
         <AttemptsTable
           title={t`Busiest webhooks`}

@@ -17,7 +17,7 @@ import { PausedBy, PauseSwitch } from '../operations/pausing';
 import { PageHeader } from '../page-header';
 import { AccountActivity, PAUSED } from './account-activity';
 import { AccountSettings } from './account-settings';
-import { AccountUsage, useAccountUsage } from './account-usage';
+import { useAccountUsage } from './account-usage';
 import { ApiKeys } from './api-keys';
 import { OfAccount } from './of-account';
 
@@ -87,14 +87,13 @@ export function AccountPage({ params: { id = '' } }: AccountPageProps) {
       ) : (
         <>
           <OfAccount key={id} id={id}>
-            <AccountActivity account={account} usage={usage.data}>
+            <AccountActivity account={account} usage={usage}>
               {account.pause && (
                 <p id={PAUSED}>
                   <PausedBy pause={account.pause} />
                 </p>
               )}
             </AccountActivity>
-            <AccountUsage {...usage} />
           </OfAccount>
           <Section title={t`About this account`}>{facts}</Section>
           <AccountSettings

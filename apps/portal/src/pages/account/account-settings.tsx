@@ -115,7 +115,7 @@ export function AccountSettings({ account }: AccountSettingsProps) {
         >
           <option value="">{t`As the service has it`}</option>
           <option value="off">{t`Off`}</option>
-          <option value="required">{t`Required`}</option>
+          <option value="required">{t({ message: 'Required', context: 'verification' })}</option>
         </SelectField>
         {error && <Problem error={error} />}
         <Button type="submit" isBusy={isPending}>

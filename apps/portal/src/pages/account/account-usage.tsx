@@ -33,7 +33,7 @@ export function AccountUsage({ data: usage, error, refetch }: ReturnType<typeof 
   return (
     <Section title={t`Usage`} id={USAGE}>
       {error && <Problem error={error} onRetry={() => void refetch()} />}
-      {usage && <Stored usage={usage} />}
+      <div className={styles['stored']}>{usage && <Stored usage={usage} />}</div>
       {(usage || !error) && <Facts facts={factsOf(usage)} />}
     </Section>
   );
@@ -71,7 +71,7 @@ function StoredEvents({ usage: { events, bytes, history, history_bytes: historyB
 
 function historyOf({ history, history_bytes: bytes }: Usage): string {
   if (history !== null) return t`Not reachable at the moment`;
-  return bytes === null ? t`None` : formatBytes(bytes);
+  return bytes === null ? t({ message: 'None', context: 'history' }) : formatBytes(bytes);
 }
 
 // Above it the bar is no longer that of an account that is well.
@@ -80,13 +80,13 @@ const MUCH = 0.8;
 /** How much of the quota is used. */
 function Stored({ usage: { used_bytes: used, quota_bytes: quota } }: StoredProps) {
   const size = formatBytes(used);
-  if (quota === null) return <p className={styles['stored']}>{t`${size} stored, without a limit`}</p>;
+  if (quota === null) return <p>{t`${size} stored, without a limit`}</p>;
   const [limit, share] = [formatBytes(quota), formatPercent(used / quota)];
   const text = t`${size} of ${limit} stored (${share})`;
   return (
-    <div className={styles['stored']}>
+    <>
       <p>{text}</p>
-      <meter aria-label={text} max={quota} value={used} high={MUCH * quota} optimum={0} />
-    </div>
+      <meter aria-label={text} max={quota} value={used} low={MUCH * quota} high={quota - 1} optimum={0} />
+    </>
   );
 }

@@ -95,7 +95,8 @@ function columnsWith(revoke: (apiKey: ApiKey) => void): readonly Column<ApiKey>[
       id: 'expires',
       header: t`Expires`,
       width: '152px',
-      cell: ({ expires_at: at }) => (at === null ? t`never` : <Time at={at} form="ago" />),
+      cell: ({ expires_at: at }) =>
+        at === null ? t({ message: 'never', context: 'expiry' }) : <Time at={at} form="ago" />,
       from: 'wide',
     },
     {

@@ -113,7 +113,7 @@ export function IssueKeyDialog({ accountId, onClose }: IssueKeyDialogProps) {
           ))}
       </fieldset>
       <SelectField label={t`Expires`} value={days} onChange={({ target }) => change({ days: target.value })}>
-        <option value="">{t`never`}</option>
+        <option value="">{t({ message: 'never', context: 'expiry' })}</option>
         <option value="30">{t`in 30 days`}</option>
         <option value="90">{t`in 90 days`}</option>
         <option value="365">{t`in a year`}</option>

@@ -74,7 +74,7 @@ export function AuditFilters({ texts, isOperator, onChange }: AuditFiltersProps)
           ))}
         </SelectField>
         <TextField label={t({ message: 'From', context: 'time' })} {...bindTime('since')} />
-        <TextField label={t`Until`} {...bindTime('until')} />
+        <TextField label={t({ message: 'Until', context: 'time' })} {...bindTime('until')} />
         {isOperator && (
           <SelectField
             label={t`Accounts`}
@@ -82,7 +82,7 @@ export function AuditFilters({ texts, isOperator, onChange }: AuditFiltersProps)
             onChange={({ target }) => set('accounts', target.value)}
           >
             <option value="">{t`The one in view`}</option>
-            <option value="all">{t`All`}</option>
+            <option value="all">{t({ message: 'All', context: 'accounts' })}</option>
           </SelectField>
         )}
         <TextField label={t`Actor`} placeholder={t`Id of a key or a session`} {...bindText('actor')} />

@@ -1,11 +1,11 @@
 import { t } from '@lingui/core/macro';
 import { Link } from 'wouter';
 import { useChanges } from '../../api/audit-queries';
+import lines from '../../components/lines.module.css';
 import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
 import { Time } from '../../components/time';
 import { useCan } from '../../session/session-context';
-import styles from './audit-log.module.css';
 import { actionText, actorText, changedText } from './audit-texts';
 import { OutcomeBadge } from './outcome-badge';
 
@@ -26,7 +26,7 @@ export function ChangesSection({ target, changes: { data, error, refetch } }: Ch
     >
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {data?.length === 0 && <p>{t`No changes are recorded.`}</p>}
-      <ul className={styles['lines']}>
+      <ul className={lines['lines']}>
         {data?.map((entry) => (
           <li key={entry.id}>
             <OutcomeBadge entry={entry} />

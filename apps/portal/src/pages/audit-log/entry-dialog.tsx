@@ -47,8 +47,8 @@ export function EntryDialog({ entry, logOf, onClose }: EntryDialogProps) {
               <OutcomeBadge entry={entry} /> {code && <code>{code}</code>}
             </>
           ),
-          [t`From where`]: address ?? t`not known`,
-          [t`Account`]: account ?? t`none`,
+          [t`From where`]: address ?? t({ message: 'not known', context: 'address' }),
+          [t`Account`]: account ?? t({ message: 'none', context: 'account' }),
           [t`Request`]: request ? <code>{request}</code> : undefined,
           [t`The client's name for it`]: clientRequest ? <code>{clientRequest}</code> : undefined,
           [t`Changed`]: changes.length > 0 ? <Changes changes={changes} /> : undefined,

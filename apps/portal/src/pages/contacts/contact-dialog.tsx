@@ -77,7 +77,7 @@ export function NewContactDialog({ webhookId = '', onClose }: NewContactDialogPr
       onClose={onClose}
     >
       <SelectField
-        label={t`By`}
+        label={t({ message: 'By', context: 'channel' })}
         value={kind}
         onChange={(event) => draft.change({ ...draft.value, kind: event.target.value as Contact['type'] })}
       >
@@ -175,7 +175,7 @@ function SettingFields({ settings, onChange }: SettingFieldsProps) {
         ))}
       </SelectField>
       <SelectField
-        label={t`When`}
+        label={t({ message: 'When', context: 'digest' })}
         value={digest}
         onChange={({ target }) => onChange({ ...settings, digest: target.value as Settings['digest'] })}
       >

@@ -60,8 +60,14 @@ export function ContactList({ contacts, marked }: ContactListProps) {
 
 function columnsWith(names: ReadonlyMap<string, string>): readonly Column<Contact>[] {
   return [
-    { id: 'target', header: t`Who`, cell: ({ target }) => target },
-    { id: 'kind', header: t`By`, width: '6rem', cell: ({ type }) => KINDS[type], from: 'wide' },
+    { id: 'target', header: t({ message: 'Who', context: 'recipient' }), cell: ({ target }) => target },
+    {
+      id: 'kind',
+      header: t({ message: 'By', context: 'channel' }),
+      width: '6rem',
+      cell: ({ type }) => KINDS[type],
+      from: 'wide',
+    },
     {
       id: 'state',
       header: t`State`,
@@ -75,7 +81,8 @@ function columnsWith(names: ReadonlyMap<string, string>): readonly Column<Contac
     {
       id: 'webhook',
       header: t`Webhook`,
-      cell: ({ webhook_id: id }) => (id === null ? t`All` : (names.get(id) ?? id)),
+      cell: ({ webhook_id: id }) =>
+        id === null ? t({ message: 'All', context: 'webhooks' }) : (names.get(id) ?? id),
       from: 'wide',
     },
     { id: 'occasions', header: t`Messages when`, cell: occasionsText, from: 'wide' },

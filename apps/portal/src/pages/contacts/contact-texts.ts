@@ -57,7 +57,7 @@ export const DIGESTS: Readonly<Record<'' | 'hourly' | 'daily', string>> = {
 
 /** "3 of 13", "All": more has no room in a table. */
 export function occasionsText({ occasions: chosen }: Pick<Contact, 'occasions'>): string {
-  if (chosen === null || chosen === undefined) return t`All`;
+  if (chosen === null || chosen === undefined) return t({ message: 'All', context: 'occasions' });
   const [only] = chosen;
   if (chosen.length === 1 && only) return OCCASIONS[only];
   const [count, all] = [chosen.length, occasions.length];

@@ -88,7 +88,7 @@ function Filters({ search, targets, onChange }: FiltersProps) {
     topic: Object.entries(TOPICS),
     status: Object.entries(MESSAGE_STATES).map(([name, [label]]) => [name, label] as const),
   };
-  const labels = { contact: t`Contact`, topic: t`About`, status: t`State` };
+  const labels = { contact: t`Contact`, topic: t({ message: 'About', context: 'topic' }), status: t`State` };
   return (
     <form className={styles['filters']} aria-label={t`Filters`} onSubmit={(event) => event.preventDefault()}>
       {NAMES.map((name) => (
@@ -127,7 +127,7 @@ function columnsWith(targets: ReadonlyMap<string, string>): readonly Column<Noti
       width: AGO_WIDTH,
       cell: ({ created_at: at }) => <Time at={at} form="ago" />,
     },
-    { id: 'topic', header: t`About`, cell: ({ topic }) => TOPICS[topic] },
+    { id: 'topic', header: t({ message: 'About', context: 'topic' }), cell: ({ topic }) => TOPICS[topic] },
     { id: 'subjects', header: t`Which`, cell: subjectsText, from: 'wide' },
     {
       id: 'contact',

@@ -50,7 +50,7 @@ export function DeadLetterPage({ params: { id = '' } }: DeadLetterPageProps) {
       <Facts
         facts={{
           [t`Reason`]: letter.reason,
-          [t`Failed`]: <Time at={letter.failed_at} />,
+          [t({ message: 'Failed', context: 'time' })]: <Time at={letter.failed_at} />,
           [t`Queue`]: letter.queue,
           [t`Account`]: accountId === null ? '–' : <Link href={`/accounts/${accountId}`}>{accountId}</Link>,
           [t`Runs`]: letter.attempts_made,

@@ -22,7 +22,7 @@ const QUEUES: readonly NonNullable<Query['queue']>[] = ['events', 'deliveries', 
 const columns: readonly Column<DeadLetter>[] = [
   {
     id: 'failed',
-    header: t`Failed`,
+    header: t({ message: 'Failed', context: 'time' }),
     width: AGO_WIDTH,
     cell: ({ failed_at: at }) => <Time at={at} form="ago" />,
   },

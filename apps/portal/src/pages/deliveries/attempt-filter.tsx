@@ -84,7 +84,11 @@ function countText(attempts: number, deliveries: number, found: 'all' | 'some' |
 function waysText(ways: string): string {
   const names = ways
     .split(',')
-    .map((way) => (way === FAILED ? t`Failed` : (outcomes[way as keyof typeof outcomes] ?? way)))
+    .map((way) =>
+      way === FAILED
+        ? t({ message: 'Failed', context: 'attempts' })
+        : (outcomes[way as keyof typeof outcomes] ?? way),
+    )
     .join(', ');
   return t`Attempt: ${names}`;
 }

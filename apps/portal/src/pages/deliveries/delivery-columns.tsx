@@ -19,11 +19,7 @@ export function deliveryColumns(
   const webhook: Column<Delivery> = {
     id: 'webhook',
     header: t`Webhook`,
-    cell: (row) => (
-      <span className={styles['webhook']} title={row.webhook_id}>
-        {nameOf(row)}
-      </span>
-    ),
+    cell: (row) => <span className={styles['webhook']}>{nameOf(row)}</span>,
   };
   const type: Column<Delivery> = {
     id: 'type',
@@ -68,7 +64,7 @@ const COLUMNS = [
   },
   {
     id: 'created',
-    header: t`Accepted`,
+    header: t({ message: 'Accepted', context: 'time' }),
     width: AGO_WIDTH,
     cell: (row) => <Time at={row.created_at} form="ago" />,
     second: responseOf,

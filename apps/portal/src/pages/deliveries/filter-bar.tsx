@@ -99,7 +99,7 @@ export function FilterBar({ texts, onChange }: FilterBarProps) {
             </option>
           ))}
         </SelectField>
-        <SelectField label={t`Accepted`} {...bind('range')}>
+        <SelectField label={t({ message: 'Accepted', context: 'time' })} {...bind('range')}>
           {RANGES.map(([value, label]) => (
             <option key={value} value={value}>
               {label}

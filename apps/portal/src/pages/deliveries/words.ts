@@ -27,7 +27,7 @@ export const countOf = (status: DeliveryStatus, count: number) => counted[status
 
 /** In a few words; the page of outcomes says more of each. */
 export const outcomes: Readonly<Record<AttemptOutcome, string>> = {
-  delivered: t`Delivered`,
+  delivered: t({ message: 'Delivered', context: 'attempts' }),
   http_1xx: 'HTTP 1xx',
   http_3xx: t`Redirect`,
   http_4xx: 'HTTP 4xx',

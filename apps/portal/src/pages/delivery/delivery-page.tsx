@@ -48,7 +48,7 @@ export function DeliveryPage({ params: { id = '' } }: { readonly params: Readonl
       <WhatNext delivery={delivery} />
       <Attempts delivery={delivery} />
       <Timeline delivery={delivery} />
-      <Section title={t`About`}>
+      <Section title={t({ message: 'About', context: 'delivery' })}>
         <About delivery={delivery} />
       </Section>
       <Signatures delivery={delivery} />
@@ -127,7 +127,7 @@ function About({ delivery: { id, event_id: eventId, created_at: createdAt } }: P
             <code>{eventId}</code>
           </Link>
         ),
-        [t`Accepted`]: <Time at={createdAt} />,
+        [t({ message: 'Accepted', context: 'time' })]: <Time at={createdAt} />,
       }}
     />
   );

@@ -72,7 +72,7 @@ const STATES: Readonly<Record<Event['status'], ReactNode>> = {
   ),
   cancelled: (
     <Badge tone="neutral">
-      <Trans>Cancelled</Trans>
+      <Trans context="event">Cancelled</Trans>
     </Badge>
   ),
 };
@@ -123,9 +123,9 @@ function dueOf({ status, deliver_at: at }: Event): Readonly<Record<string, React
   if (status !== 'scheduled') return { [t`Was due`]: <Time at={at} /> };
   return {
     [t`Due`]: (
-      <Trans>
-        <Time at={at} />, in <Countdown until={at} />
-      </Trans>
+      <>
+        <Time at={at} /> · <Countdown until={at} hasIn />
+      </>
     ),
   };
 }

@@ -3,10 +3,18 @@ import { useEffect } from 'react';
 import { formatCountdown, useCountdown } from '../../components/use-countdown';
 import styles from './events-page.module.css';
 
+interface CountdownProps {
+  readonly until: string;
+  /** Where no header says it: `in 1:02:03`. */
+  readonly hasIn?: boolean;
+}
+
 /** The time until then, updated each second. */
-export function Countdown({ until }: { readonly until: string }) {
+export function Countdown({ until, hasIn = false }: CountdownProps) {
   const seconds = useCountdown(until);
-  return <span className={styles['countdown']}>{seconds > 0 ? formatCountdown(seconds) : t`due`}</span>;
+  const time = formatCountdown(seconds);
+  const left = hasIn ? t`in ${time}` : time;
+  return <span className={styles['countdown']}>{seconds > 0 ? left : t`due`}</span>;
 }
 
 // By then a worker has taken it, mostly; if none has, the next look is as far off.

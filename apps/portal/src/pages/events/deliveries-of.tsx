@@ -15,7 +15,7 @@ export function DeliveriesOf({ event }: { readonly event: ListedEvent }) {
     <span className={styles['states']}>
       {status === 'cancelled' && (
         <Badge tone="neutral">
-          <Trans>Cancelled</Trans>
+          <Trans context="event">Cancelled</Trans>
         </Badge>
       )}
       {status !== 'cancelled' && <Counts event={event} />}

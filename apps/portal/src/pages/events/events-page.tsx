@@ -35,7 +35,7 @@ const columns: readonly Column<ListedEvent>[] = [
   {
     id: 'deliveries',
     header: t`Deliveries`,
-    width: '32%',
+    width: '40%',
     cell: (event) => <DeliveriesOf event={event} />,
     second: otherCounts,
   },

@@ -23,7 +23,7 @@ const columns: readonly Column<ListedEvent>[] = [
     header: t`Due`,
     width: 'clamp(152px, 16vw, 176px)',
     cell: ({ deliver_at: at }) => at && <Time at={at} form="short" />,
-    second: ({ deliver_at: at }) => at && <Countdown until={at} />,
+    second: ({ deliver_at: at }) => at && <Countdown until={at} hasIn />,
   },
   {
     id: 'countdown',

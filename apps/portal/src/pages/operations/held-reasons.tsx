@@ -2,6 +2,7 @@ import { t } from '@lingui/core/macro';
 import { Plural, Trans } from '@lingui/react/macro';
 import { Section } from '../../components/section';
 import { formatCount } from '../../language/formats';
+import overview from '../overview/overview.module.css';
 import type { Operations } from './operations';
 import styles from './operations.module.css';
 
@@ -42,11 +43,11 @@ export function HeldReasons({ operations: { held, held_by_reason: byReason } }: 
           </Trans>
         )}
       </p>
-      <ul className={styles['reasons']}>
+      <ul className={overview['responses']}>
         {reasons.map((reason) => (
           <li key={reason}>
             <span>{reasonTexts[reason]}</span>
-            <span className={styles['number']}>{formatCount(byReason[reason])}</span>
+            <span className={overview['number']}>{formatCount(byReason[reason])}</span>
             <meter aria-label={reasonTexts[reason]} max={held} value={byReason[reason]} />
           </li>
         ))}

@@ -77,7 +77,7 @@ function Checks({ title, label, checks }: ChecksProps) {
           <li key={check}>
             <span className={styles['check']}>{names[check]}</span>
             <Badge tone={toneOf(level, state)}>{states[state].text}</Badge>
-            <span className={styles['detail']}>
+            <span className={styles['detail']} dir="auto">
               <TextWithCode text={detail} />
             </span>
             <a

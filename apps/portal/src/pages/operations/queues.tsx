@@ -19,7 +19,7 @@ const columns: readonly Column<Queue>[] = [
         {name}{' '}
         {paused && (
           <Badge tone="warning">
-            <Trans>paused</Trans>
+            <Trans context="queue">paused</Trans>
           </Badge>
         )}
       </>
@@ -41,7 +41,13 @@ const columns: readonly Column<Queue>[] = [
     cell: ({ delayed }) => formatCount(delayed),
     from: 'medium',
   },
-  { id: 'failed', header: t`Failed`, width: '96px', cell: ({ failed }) => formatCount(failed), from: 'wide' },
+  {
+    id: 'failed',
+    header: t({ message: 'Failed', context: 'jobs' }),
+    width: '120px',
+    cell: ({ failed }) => formatCount(failed),
+    from: 'wide',
+  },
   {
     id: 'oldest',
     header: t`Oldest`,

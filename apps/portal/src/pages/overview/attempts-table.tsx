@@ -69,8 +69,8 @@ function columnsOf(
 ): readonly Column<MetricsPoint>[] {
   const failed: Column<MetricsPoint> = {
     id: 'failed',
-    header: t`Failed`,
-    width: '96px',
+    header: t({ message: 'Failed', context: 'attempts' }),
+    width: '120px',
     cell: (row) =>
       row.failed === 0 ? (
         formatCount(0)

@@ -321,7 +321,7 @@ function ValuesTable({ title, columns: { starts, series }, format, hrefOf }: Val
         <thead>
           <tr>
             <th scope="col">
-              <Trans>From</Trans>
+              <Trans context="time">From</Trans>
             </th>
             {series.map(({ label }) => (
               <th key={label} scope="col">

@@ -85,13 +85,13 @@ export function deliveredSeries(metrics: DeliveryMetrics, starts: readonly numbe
   const at = byStart(metrics.data);
   return [
     {
-      label: t`Delivered`,
+      label: t({ message: 'Delivered', context: 'attempts' }),
       color: 1,
       values: starts.map((start) => at.get(start)?.delivered ?? 0),
       leads: { attempt: 'delivered' },
     },
     {
-      label: t`Failed`,
+      label: t({ message: 'Failed', context: 'attempts' }),
       color: 2,
       values: starts.map((start) => at.get(start)?.failed ?? 0),
       leads: { attempt: FAILED },

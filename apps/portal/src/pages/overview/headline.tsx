@@ -4,7 +4,7 @@ import { Fragment } from 'react';
 import { Link } from 'wouter';
 import type { Standing, Standings } from '../../api/metrics-queries';
 import type { WebhookWithHealth } from '../../api/webhook-queries';
-import { formatClock, formatDay } from '../../language/formats';
+import { formatClock, formatDay, isolated } from '../../language/formats';
 import { nameOf } from '../deliveries/webhook-names';
 import styles from './headline.module.css';
 
@@ -100,7 +100,7 @@ const LONGEST_NAME = 40;
 
 function shortNameOf(webhook: WebhookWithHealth): string {
   const name = nameOf(webhook);
-  return name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name;
+  return isolated(name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name);
 }
 
 const heldText = (held: number) => plural(held, { one: '# delivery held', other: '# deliveries held' });

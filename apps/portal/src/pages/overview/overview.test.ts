@@ -3,6 +3,7 @@ import { csvOf, fromBegin, rateSeries, responseSeries, seriesAt, stacked, starts
 import { attemptsHref, intervalFor, periodFrom, periodOf } from './period';
 import { schemaOf } from './schema-of';
 import { moreText } from './tiles';
+import { hasBefore } from './use-overview';
 
 const HOUR_MS = 3_600_000;
 const NOW = Date.parse('2026-11-26T12:34:56Z');
@@ -69,6 +70,21 @@ const counted = (start: string, outcome: MetricsPoint['group']['outcome'], attem
   starts_at: start,
   group: outcome === undefined ? {} : { outcome },
   attempts,
+});
+
+it.each([
+  ['an hour, without a history', 'recent', '1h', true],
+  ['a day, without a history', 'recent', '24h', false],
+  ['a week, without a history', 'recent', '7d', false],
+  ['a day, with a history', 'history', '24h', true],
+  ['a month, with a history', 'history', '30d', true],
+] as const)('the time before is compared with %s, where it is known', (_case, source, range, is) => {
+  const now = Date.parse('2030-01-31T12:34:56Z');
+  const period = periodOf(new URLSearchParams({ range }), now);
+  const until = new Date(now).toISOString();
+  const total: DeliveryMetrics = { data: [], interval: 'total', since: until, until, source };
+  expect(hasBefore(total, period)).toBe(is);
+  expect(hasBefore(undefined, period)).toBe(false);
 });
 
 describe('columns', () => {

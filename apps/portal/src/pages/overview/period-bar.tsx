@@ -61,9 +61,9 @@ export function PeriodBar({ period: { span, since, until }, now, source, onChang
             </Button>
           ))}
         </fieldset>
-        <TextField label={t`From`} {...inputOf('since')} />
+        <TextField label={t({ message: 'From', context: 'time' })} {...inputOf('since')} />
         <TextField
-          label={t`To`}
+          label={t({ message: 'To', context: 'time' })}
           {...inputOf('until')}
           error={isWrong ? t`This is no range: it has to end after it begins.` : undefined}
         />

@@ -24,13 +24,18 @@ export function StandingsSections({ standings, names }: StandingsProps) {
   const name = nameColumn(names);
   return (
     <div className={styles['lists']}>
-      <Section title={t`Held`}>
+      <Section title={t({ message: 'Held', context: 'deliveries' })}>
         {held?.length === 0 ? (
           <p className={styles['note']}>
             <Trans>Nothing is held.</Trans>
           </p>
         ) : (
-          <DataTable label={t`Held`} columns={[name, ...HELD]} rows={held} rowId={({ id }) => id} />
+          <DataTable
+            label={t({ message: 'Held', context: 'deliveries' })}
+            columns={[name, ...HELD]}
+            rows={held}
+            rowId={({ id }) => id}
+          />
         )}
       </Section>
       <Section title={t`About to be disabled`}>
@@ -73,7 +78,7 @@ const nameColumn = (names: ReadonlyMap<string, string>): Column<WebhookWithHealt
 const HELD: readonly Column<WebhookWithHealth>[] = [
   {
     id: 'held',
-    header: t`Held`,
+    header: t({ message: 'Held', context: 'deliveries' }),
     width: '88px',
     cell: ({ id, health }) => (
       <Link href={`/deliveries?status=held&webhook=${id}`}>{formatCount(health.held)}</Link>

@@ -99,7 +99,7 @@ function tilesOf(
       isBad: rate !== null && rate < LEAST_RATE,
     },
     {
-      name: t`Exhausted`,
+      name: t({ message: 'Exhausted', context: 'deliveries' }),
       value: formatCount(exhausted),
       // Those of a time that is over may have been exhausted later.
       href: isOpen && exhausted > 0 ? hrefOf({ status: 'exhausted' }) : undefined,

@@ -100,7 +100,10 @@ function periodBefore({ since, end }: Pick<Period, 'since' | 'end'>) {
 }
 
 /** Without a history only a day is counted. */
-function hasBefore(total: DeliveryMetrics | undefined, period: Pick<Period, 'since' | 'end'>): boolean {
+export function hasBefore(
+  total: DeliveryMetrics | undefined,
+  period: Pick<Period, 'since' | 'end'>,
+): boolean {
   if (!total) return false;
   return total.source === 'history' || periodBefore(period).since > Date.parse(total.until) - DAY_MS;
 }

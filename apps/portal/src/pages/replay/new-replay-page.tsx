@@ -109,7 +109,11 @@ function countText({ found, erased }: Replay): string {
 }
 
 const MODES: readonly (readonly [mode: NewReplay['mode'], label: string, hint: string])[] = [
-  ['failed', t`Failed`, t`Events whose delivery was given up or cancelled.`],
+  [
+    'failed',
+    t({ message: 'Failed', context: 'events' }),
+    t`Events whose delivery was given up or cancelled.`,
+  ],
   [
     'missing',
     t`Missing`,
@@ -129,7 +133,7 @@ function ReplayChoice({ draft, onChange }: ReplayChoiceProps) {
     <>
       <div className={styles['range']}>
         <TextField
-          label={t`From`}
+          label={t({ message: 'From', context: 'time' })}
           type="datetime-local"
           value={draft.since}
           onChange={(event) => onChange({ since: event.target.value })}

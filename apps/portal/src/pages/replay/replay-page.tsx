@@ -124,9 +124,9 @@ const MODES: Readonly<Record<Replay['mode'], string>> = {
 
 const RESULTS: readonly (readonly [ReplayResult, label: string])[] = [
   ['delivered', t`Arrived`],
-  ['failed', t`Failed`],
+  ['failed', t({ message: 'Failed', context: 'deliveries' })],
   ['pending', t`Under way or held`],
-  ['cancelled', t`Cancelled`],
+  ['cancelled', t({ message: 'Cancelled', context: 'deliveries' })],
 ];
 
 function ReplayDeliveries({ replay }: { readonly replay: ReplayWithResults }) {
@@ -146,7 +146,7 @@ function ReplayDeliveries({ replay }: { readonly replay: ReplayWithResults }) {
           onChange={({ target }) => setSearch(target.value === '' ? {} : { result: target.value })}
         >
           <option value="">
-            <Trans>All</Trans>
+            <Trans context="deliveries">All</Trans>
           </option>
           {RESULTS.map(([each, label]) => (
             <option key={each} value={each}>

@@ -5,9 +5,9 @@ import { Badge, type Tone } from '../../components/badge';
 const STATUSES: Readonly<Record<Replay['status'], readonly [Tone, string]>> = {
   counting: ['busy', t`Counting`],
   running: ['busy', t`Running`],
-  done: ['good', t`Done`],
-  cancelled: ['neutral', t`Cancelled`],
-  failed: ['bad', t`Failed`],
+  done: ['good', t({ message: 'Done', context: 'replay' })],
+  cancelled: ['neutral', t({ message: 'Cancelled', context: 'replay' })],
+  failed: ['bad', t({ message: 'Failed', context: 'replay' })],
 };
 
 export function ReplayStatus({ replay: { status } }: { readonly replay: Replay }) {

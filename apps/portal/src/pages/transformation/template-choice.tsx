@@ -22,7 +22,7 @@ export function TemplateChoice({ onChoose }: { readonly onChoose: (code: string)
         }}
       >
         <option value="">
-          <Trans>none</Trans>
+          <Trans context="template">none</Trans>
         </option>
         {templates.map(({ name: value, title }) => (
           <option key={value} value={value}>

@@ -9,7 +9,7 @@ export function TransformationState({ webhook: { transformation } }: StateProps)
   if (transformation === null)
     return (
       <Badge tone="neutral">
-        <Trans>None</Trans>
+        <Trans context="transformation">None</Trans>
       </Badge>
     );
   const { enabled, version } = transformation;

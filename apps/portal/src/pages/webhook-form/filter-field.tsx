@@ -1,8 +1,9 @@
 import { t } from '@lingui/core/macro';
 import { TextAreaField } from '../../components/field';
+import { isolated } from '../../language/formats';
 import { TryFilter } from './try-filter';
 
-const EXAMPLE = '{"position": {"lte": 10}}';
+const EXAMPLE = isolated('{"position": {"lte": 10}}');
 
 interface FilterFieldProps {
   readonly filter: string;

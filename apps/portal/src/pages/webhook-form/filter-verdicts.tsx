@@ -52,7 +52,7 @@ function Verdict({
         )}
         {matches === false && (
           <Badge tone="neutral">
-            <Trans>Left out</Trans>
+            <Trans context="event">Left out</Trans>
           </Badge>
         )}
         <code>{type}</code> {id && <code>{id}</code>}

@@ -113,7 +113,11 @@ function Result({ attempt, nextAt }: { readonly attempt: Attempt; readonly nextA
   ];
   return (
     <>
-      <Badge tone={isGood ? 'good' : 'bad'}>{isGood ? t`Accepted` : t`Failed`}</Badge>
+      <Badge tone={isGood ? 'good' : 'bad'}>
+        {isGood
+          ? t({ message: 'Accepted', context: 'receiver' })
+          : t({ message: 'Failed', context: 'delivery' })}
+      </Badge>
       <span>{t`${response} in ${duration}`}</span>
       {nextAt !== null && (
         <span>

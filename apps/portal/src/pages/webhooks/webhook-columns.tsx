@@ -64,7 +64,7 @@ export const webhookColumns: readonly Column<ListedWebhook>[] = [
   },
   {
     id: 'held',
-    header: t`Held`,
+    header: t({ message: 'Held', context: 'deliveries' }),
     width: '6rem',
     from: 'wide',
     cell: ({ health }) => health && formatCount(health.held),

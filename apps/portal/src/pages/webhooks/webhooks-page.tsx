@@ -48,7 +48,7 @@ export function WebhooksPage() {
           ))}
         </SelectField>
         <SelectField
-          label={t`Order`}
+          label={t({ message: 'Order', context: 'list' })}
           value={list.order}
           onChange={({ target }) => change({ order: target.value === 'newest' ? 'newest' : 'failing' })}
         >
@@ -100,7 +100,7 @@ function addressOf({ search, order, show }: WebhookList): Record<string, string>
 }
 
 const SHOWN: readonly (readonly [ShownWebhooks, label: string])[] = [
-  ['all', t`All`],
+  ['all', t({ message: 'All', context: 'webhooks' })],
   ['failing', t`Those that fail`],
   ['stopped', t`Disabled after failures`],
 ];

@@ -56,7 +56,7 @@ describePostgres('erasing from the history', () => {
   it('removes the payload and the answers, and nothing else', async () => {
     const event = await write();
     const neighbour = await write({ accountId: event.accountId });
-    expect(await erasePayload(test.database, event.accountId, event.id, ERASED_AT)).toBe(true);
+    expect(await erasePayload(test.database, event.accountId, event.id, ERASED_AT)).toBeDefined();
     expect(await history.findEvent(event.accountId, event.id)).toMatchObject({
       type: event.head.type,
       erasedAt: ERASED_AT,
@@ -125,13 +125,13 @@ describePostgres('erasing from the history', () => {
   it('keeps the time of the first erasure', async () => {
     const event = await write();
     await erasePayload(test.database, event.accountId, event.id, ERASED_AT);
-    expect(await erasePayload(test.database, event.accountId, event.id, ERASED_AT + 1)).toBe(true);
+    expect(await erasePayload(test.database, event.accountId, event.id, ERASED_AT + 1)).toBeDefined();
     expect(await history.findEvent(event.accountId, event.id)).toMatchObject({ erasedAt: ERASED_AT });
     expect(JSON.stringify(await textsOf(event))).not.toContain(String(ERASED_AT + 1));
   });
 
   it('says that it has no such event', async () => {
-    expect(await erasePayload(test.database, uniqueAccountId(), uniqueEventId(), ERASED_AT)).toBe(false);
+    expect(await erasePayload(test.database, uniqueAccountId(), uniqueEventId(), ERASED_AT)).toBeUndefined();
   });
 
   it('removes an account a part at a time, and no other', async () => {

@@ -1,6 +1,7 @@
 import type { AccountId } from '../../domain/account';
 import type { AuditEntry } from '../../domain/audit';
 import { ERASED_LOG_START, eraseAnswer, withoutCodeText } from '../../domain/delivery-log';
+import type { EndpointId } from '../../domain/endpoint';
 import type { EventId } from '../../domain/event';
 import { type AttemptRow, BEFORE_ALL } from './history-rows';
 import { addAuditEntries } from './pg-audit-log';
@@ -47,6 +48,17 @@ const ERASE_ATTEMPTS = `
   WHERE (a.account_id, a.accepted_at, a.delivery_key, a.position, a.keep_days)
       = (given.account_id, given.accepted_at, given.delivery_key, given.position, given.keep_days)`;
 
+const SELECT_RECEIVERS = `
+  SELECT d.webhook_id FROM webhook_events AS e JOIN webhook_deliveries AS d ON d.account_id = e.account_id
+    AND d.accepted_at = e.accepted_at AND d.keep_days = e.keep_days AND d.event_id = e.event_id
+  WHERE e.account_id = $1 AND e.event_id = $2`;
+
+/** What PostgreSQL had of an erased event. */
+export interface ErasedEvent {
+  /** Of its deliveries: what Redis has of them may not have lapsed yet. */
+  readonly endpointIds: readonly EndpointId[];
+}
+
 type Answer = Placed &
   Pick<
     AttemptRow,
@@ -59,7 +71,7 @@ type Answer = Placed &
  *
  * @param erasedAt milliseconds since the Unix epoch.
  * @param entry what the audit log is to say of it, if there is such an event.
- * @returns whether the history has such an event, or the intake.
+ * @returns `undefined`: neither the history nor the intake has such an event.
  * @throws AppError `history_unavailable`.
  */
 export async function erasePayload(
@@ -68,7 +80,7 @@ export async function erasePayload(
   eventId: EventId,
   erasedAt: number,
   entry?: AuditEntry,
-): Promise<boolean> {
+): Promise<ErasedEvent | undefined> {
   return await orUnavailable(async () => {
     await waitForWriters(database);
     return await database.transact(async (client) => {
@@ -89,9 +101,10 @@ export async function erasePayload(
         usage.add(row, answerBytesOf(erased[i] ?? row) - answerBytesOf(row));
       await client.query(queryOf('erase-attempts', ERASE_ATTEMPTS, erased));
       await client.query(queryOf('add-usage', ADD_USAGE, usage.rows()));
-      const isThere = events.rowCount !== 0 || kept.rowCount !== 0;
-      if (isThere && entry) await addAuditEntries(client, [entry]);
-      return isThere;
+      if (events.rowCount === 0 && kept.rowCount === 0) return undefined;
+      if (entry) await addAuditEntries(client, [entry]);
+      const receivers = await client.query<{ readonly webhook_id: EndpointId }>(SELECT_RECEIVERS, event);
+      return { endpointIds: receivers.rows.map((row) => row.webhook_id) };
     });
   });
 }

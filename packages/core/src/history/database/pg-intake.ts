@@ -256,6 +256,12 @@ export class PgIntake implements IntakeTable {
     );
   }
 
+  /** Whether an event is there with its payload. @throws AppError `history_unavailable`. */
+  async has({ accountId, eventId }: EventKey): Promise<boolean> {
+    const text = 'SELECT 1 FROM webhook_intake WHERE (account_id, event_id) = ($1, $2) AND erased_at IS NULL';
+    return (await this.database.read({ name: 'has-intake', text, values: [accountId, eventId] })).length > 0;
+  }
+
   async countOwed(): Promise<number> {
     return (await this.database.query<{ count: number }>(COUNT_OWED))[0]?.count ?? 0;
   }

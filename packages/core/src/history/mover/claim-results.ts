@@ -34,11 +34,6 @@ export class ClaimResults {
     this.#endedAt.set(entry, this.#soThatDueIn(delayMs));
   }
 
-  /** An event whose deliveries have all moved has to be looked at once more. */
-  async addEvent({ accountId, eventId }: ClaimedEntry, delayMs: number): Promise<void> {
-    await this.parts.endedList.add({ accountId, eventId }, this.#soThatDueIn(delayMs));
-  }
-
   /** It can't move. It stays in Redis, and the log has a line about it. */
   async refuse(entry: ClaimedEntry, code: string, reason: string): Promise<void> {
     const { endedList, clock, emit } = this.parts;

@@ -10,6 +10,8 @@ import type { Clock } from '../../platform/clock';
 export interface EndedEvent extends EventPlace, SeenEvent {
   /** `undefined`: it is gone. */
   readonly head: EventHead | undefined;
+  /** Whether it lapses already: a process died before it was off the list. */
+  readonly hasLapsed?: boolean | undefined;
   /** For how many days its account's history is kept. Absent: as long as for any account. */
   readonly historyDays?: number | undefined;
   readonly entries: readonly EndedEntryRead[];
@@ -22,11 +24,11 @@ export interface EndedEntryRead {
 }
 
 export type MoveDecision =
-  /** It is written to the history and removed from Redis. */
+  /** It is written to the history, and lapses in Redis. */
   | { readonly kind: 'move'; readonly delivery: MovedDelivery; readonly status: EndStatus }
-  /** The event is written and removed as well, if no delivery needs it. */
+  /** The event is written and lapses as well, if no delivery needs it. */
   | { readonly kind: 'move_event' }
-  /** It is in the history, and parts of it are still in Redis: a process died while removing it. */
+  /** It is in the history, and parts of its event may still be in Redis: a process died while it lapsed. */
   | { readonly kind: 'moved' }
   /** Its event is gone. */
   | { readonly kind: 'gone' }
@@ -52,12 +54,13 @@ const FANNED_OUT_WITHIN_MS = 3_600_000;
 
 /** The decision about an entry, by its record in Redis. */
 export function decideMove(
-  { head, listedAt }: EndedEvent,
+  { head, listedAt, hasLapsed }: EndedEvent,
   { entry: { endpointId }, delivery }: EndedEntryRead,
   now: number,
 ): MoveDecision {
   if (head === undefined) return { kind: 'gone' };
-  if (listedAt === undefined && head.acceptedAt > now - FANNED_OUT_WITHIN_MS) return { kind: 'incomplete' };
+  const isComplete = listedAt !== undefined || hasLapsed || head.acceptedAt <= now - FANNED_OUT_WITHIN_MS;
+  if (!isComplete) return { kind: 'incomplete' };
   if (endpointId === undefined || delivery === undefined) return { kind: 'move_event' };
   const { log, isListed } = delivery;
   if (log === undefined) return { kind: isListed ? 'open' : 'moved' };

@@ -25,6 +25,16 @@ export async function forEachRow<Row, Result>(
   return results;
 }
 
+/** The same with a step that does all of some rows. */
+export async function forAllRows<Row, Result>(
+  rows: readonly Row[],
+  run: (some: readonly Row[]) => Promise<readonly Result[]>,
+): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  for (const some of chunksOf(rows, ROWS_AT_ONCE)) results.push(...(await run(some)));
+  return results;
+}
+
 // A key of an unexpected type must not stop all others.
 function errorOfRow(error: unknown): Error {
   if (isOwnDataError(error)) return error;

@@ -218,6 +218,7 @@ describePostgres('metrics of deliveries that move to the history, and come back'
       const delivery = this.#some(which, () => true);
       const [one] = all;
       if (!delivery || !one || (await scene.logInRedis(delivery)) === null) return;
+      if (await scene.deliveryStore.hasLapsed(delivery)) return;
       const number = delivery.facts.filter(attempted).length;
       scene.now += 1_000;
       const attempt = {

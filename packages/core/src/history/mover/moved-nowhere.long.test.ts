@@ -114,7 +114,7 @@ const servers = {
     const atomic = atomicAsOne(scene.redis.client);
     return {
       ...watched(killer, parts),
-      atomic: buildAtomic((...args) => killer.step(() => atomic(...args))),
+      atomic: buildAtomic((...args) => killer.step(() => atomic(...args)), true),
     };
   },
 };

@@ -2,7 +2,10 @@ import { deliveryIdOf } from '../../domain/delivery';
 import { readSummary } from '../../domain/delivery-log';
 import { type AcceptedEvent, bodyOf, dataOf } from '../../domain/event';
 import { keys } from '../../domain/keys';
+import { LAPSES_AFTER_MS } from '../../domain/moved-event';
 import { EVENT_BYTES } from '../../domain/usage';
+import { EventStore } from '../../events/redis-event-store';
+import { MovedStore } from '../../events/redis-moved';
 import { digestOf, isOfDigest } from '../../events/redis-moved-ids';
 import { type Begun, ScheduledEventStore } from '../../events/redis-scheduled-event-store';
 import { fanOutEvents } from '../../publish/fan-out-event';
@@ -242,10 +245,11 @@ describe('an id', () => {
     expect(
       (await scene.movedIds.look(event.accountId, event.id, scene.now)(scene.redis.client)).moved,
     ).toBeUndefined();
+    await scene.letLapse();
     expect(await scene.redis.client.keys('*moved*')).toEqual([]);
   });
 
-  it('stays known for some seconds if the API made it: its connection may break, and repeat what stored it', async () => {
+  it('is not stored again while it lapses, if the API made it: its connection may break, and repeat what stored it', async () => {
     const { client } = scene.redis;
     const { endedList, movedIds } = scene;
     const parts = { ...openPublishingParts(client), endedList, movedIds, clock: () => scene.now };
@@ -253,9 +257,9 @@ describe('an id', () => {
     const publish = async () => await fanOutEvents(parts, [{ event, receivers: [] }]);
     await publish();
     await scene.moveAfter(1_000, { moveAfterMs: 0 });
-    expect(await scene.eventStore.findHead(event.accountId, event.id)).toBeUndefined();
+    expect(await scene.eventStore.hasLapsed(event.accountId, event.id)).toBe(true);
     await publish();
-    expect(await scene.eventStore.findHead(event.accountId, event.id)).toBeUndefined();
+    expect(await scene.eventStore.hasLapsed(event.accountId, event.id)).toBe(true);
     expect(await client.zcard(keys.events(event.accountId))).toBe(0);
   });
 });
@@ -311,6 +315,78 @@ describe('what has not ended', () => {
   });
 });
 
+describe('what lapses', () => {
+  async function arrangeLapsing() {
+    const { event, endpointIds } = await scene.arrange([[FAILED, DELIVERED]]);
+    const parts = { eventId: event.id, endpointId: only(endpointIds) };
+    const log = await scene.logInRedis(parts);
+    await scene.moveAfter();
+    return { event, parts, log };
+  }
+
+  it('gets nothing any more', async () => {
+    const { parts, log } = await arrangeLapsing();
+    await scene.deliveryStore.append(parts, FAILED);
+    expect(await scene.logInRedis(parts)).toBe(log);
+  });
+
+  it('is gone at once while processes of the version before run, which would write to it', async () => {
+    const { event, endpointIds } = await scene.arrange();
+    const { client } = scene.redis;
+    await scene.moveAfter(MOVE_AFTER_MS, { movedStore: new MovedStore(client, testRetention, 'former') });
+    const left = [
+      keys.event(event.accountId, event.id),
+      keys.delivery(only(endpointIds), event.id),
+      keys.lapsing(only(endpointIds), event.id),
+    ];
+    // It takes a millisecond.
+    while ((await client.exists(...left)) > 0);
+    expect(await client.exists(...left)).toBe(0);
+  });
+
+  it('gets nothing though the clock of Redis was set back, and it lapses later', async () => {
+    const { parts, log } = await arrangeLapsing();
+    const { client } = scene.redis;
+    for (const key of await client.keys('*')) {
+      const left = await client.pttl(key);
+      if (left > 0) await client.pexpire(key, left + 3_600_000);
+    }
+    await scene.deliveryStore.append(parts, FAILED);
+    expect(await scene.logInRedis(parts)).toBe(log);
+  });
+
+  it('is kept no longer by a worker that has read it', async () => {
+    const { event } = await arrangeLapsing();
+    await scene.eventStore.keep(event.accountId, event.id, 0);
+    const left = await scene.redis.client.pttl(keys.event(event.accountId, event.id));
+    expect(left).toBeLessThanOrEqual(LAPSES_AFTER_MS);
+  });
+
+  it('is not stored again, but kept again for a receiver whose delivery Redis has lost', async () => {
+    const { event } = await arrangeLapsing();
+    const { client } = scene.redis;
+    const lost = uniqueEndpointId();
+    expect(await scene.eventStore.save(event, [lost])(client)).toBe(false);
+    expect(await scene.eventStore.save(event, [lost], { isLost: true })(client)).toBe(true);
+    expect(await scene.eventStore.hasLapsed(event.accountId, event.id)).toBe(false);
+    expect(await client.pttl(keys.event(event.accountId, event.id))).toBeGreaterThan(LAPSES_AFTER_MS);
+    expect((await scene.eventStore.listReceivers(event.accountId, event.id, 10)).members).toEqual([lost]);
+    expect(await scene.movedStore.countsOf(event.accountId, event.id)).toEqual({ delivered: 1 });
+  });
+
+  it('loses its payload, which is not taken off what its account uses once more', async () => {
+    const { event, parts } = await arrangeLapsing();
+    const onErased = jest.fn();
+    const { client } = scene.redis;
+    const store = new EventStore(client, testRetention, undefined, { onErased });
+    expect(await store.erasePayload(event.accountId, event.id, scene.now)).toBe(true);
+    expect((await store.find(event.accountId, event.id))?.body).toBeUndefined();
+    expect(onErased).not.toHaveBeenCalled();
+    await scene.letLapse();
+    expect(await scene.logInRedis(parts)).toBeNull();
+  });
+});
+
 describe('what changes while it moves', () => {
   async function arrangeChange(
     change: (parts: Changing) => Promise<unknown>,
@@ -359,11 +435,11 @@ describe('what changes while it moves', () => {
     expect(await scene.keysLeft()).toEqual([]);
   });
 
-  it('moves as it is then: a payload that was erased after the log was removed', async () => {
+  it('moves as it is then: a payload that was erased, and the answers not yet', async () => {
     const { parts, accountId } = await arrangeChange((delivery) =>
       scene.eventStore.erasePayload(delivery.accountId, delivery.eventId, 77),
     );
-    expect(await scene.moveAfter()).toMatchObject({ moved: 1 });
+    expect(await scene.moveAfter()).toMatchObject({ moved: 0 });
     expect(await scene.eventStore.findHead(accountId, parts.eventId)).toMatchObject({ erasedAt: 77 });
     await scene.moveAll();
     expect(scene.history.find(accountId, parts.eventId)?.dataText).toBeUndefined();

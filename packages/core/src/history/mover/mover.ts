@@ -14,9 +14,9 @@ import {
   toMoved,
 } from './decide-move';
 import { forEachRow } from './for-each-row';
+import { lapseMoved } from './lapse-moved';
 import type { MoverParts } from './mover-parts';
 import { readEnded } from './read-ended';
-import { removeMoved } from './remove-moved';
 
 export interface BatchResult {
   /** How many deliveries, and events without any, have left Redis. */
@@ -67,7 +67,7 @@ export class Mover {
 
   /**
    * Move some finished deliveries from Redis to the history, or none: read them, write them in one transaction, and then
-   * remove them. This may break off anywhere. What was claimed comes again, and each step is harmless when repeated. What
+   * let them lapse in Redis. This may break off anywhere. What was claimed comes again, and each step is harmless when repeated. What
    * changes meanwhile stays in Redis, and moves later.
    *
    * @param patienceMs how long it may wait, so that an idle process asks together with something else.
@@ -89,7 +89,7 @@ export class Mover {
       const moving = await prepare(this.parts, read, claimResults);
       const writing = { beginBy: startedAt + WRITTEN_WITHIN_MS, findErased };
       const written = await write(this.parts, moving, writing, claimResults, isFull);
-      await removeMoved(this.parts, written, claimResults);
+      await lapseMoved(this.parts, written, claimResults);
     } catch (error) {
       // If Redis is down, they are due again when the claim ends.
       await claimResults.giveBack().catch(() => {});

@@ -3,7 +3,7 @@ import type { ClaimedEntry } from '../../events/redis-ended-list';
 import type { EventPlace, SeenEvent } from '../../events/redis-moved';
 import type { ClaimResults } from './claim-results';
 import type { EndedEntryRead, EndedEvent } from './decide-move';
-import { forEachRow } from './for-each-row';
+import { forAllRows } from './for-each-row';
 import type { MoverParts } from './mover-parts';
 
 const BATCH_BYTES = 8 * 1024 * 1024;
@@ -52,14 +52,14 @@ function groupByEvent(entries: readonly ClaimedEntry[]): readonly EntriesOfEvent
 }
 
 async function readEvents(
-  { movedStore, atomic }: MoverParts,
+  { movedStore, eventStore, atomic }: MoverParts,
   groups: readonly EntriesOfEvent[],
   claimResults: ClaimResults,
 ): Promise<readonly EndedEvent[]> {
   const listed = groups.flatMap(({ entries }) => entries.flatMap(toListed));
   const [events, deliveries] = await Promise.all([
-    forEachRow(groups, async (group) => (await atomic([movedStore.seeEvent(group)]))[0]),
-    forEachRow(listed, async (row) => (await atomic([movedStore.seeDelivery(row)]))[0]),
+    forAllRows(groups, async (some) => (await atomic([movedStore.seeEvents(some)]))[0]),
+    forAllRows(listed, async (some) => (await atomic([movedStore.seeDeliveries(some)]))[0]),
   ]);
   const deliveryOf = new Map(listed.map(({ entry }, i) => [entry, deliveries[i]]));
   const read: EndedEvent[] = [];
@@ -69,8 +69,13 @@ async function readEvents(
     // A key of an unexpected type must not stop all others.
     const error = [event, ...seen.map(({ delivery }) => delivery)].find((one) => one instanceof Error);
     if (error) await Promise.all(entries.map((entry) => claimResults.refuse(entry, 'redis', String(error))));
-    else
-      read.push({ accountId, eventId, ...withHead(event as SeenEvent), entries: seen as EndedEntryRead[] });
+    else {
+      const { text, listedAt } = event as SeenEvent;
+      const mayLapse = text !== undefined && listedAt === undefined;
+      const hasLapsed = mayLapse && (await eventStore.hasLapsed(accountId, eventId));
+      const withEvent = { accountId, eventId, ...withHead(event as SeenEvent), hasLapsed };
+      read.push({ ...withEvent, entries: seen as EndedEntryRead[] });
+    }
   }
   return read;
 }

@@ -46,10 +46,15 @@ async function dump() {
   );
 }
 
-it('brings back what has moved, as it was', async () => {
+it.each([
+  ['while it lapses', async () => {}],
+  ['and has lapsed', async () => await scene.letLapse()],
+  ['and has lapsed in part', async () => void (await scene.redis.client.del(await anyLog()))],
+])('brings back what has moved, as it was, %s', async (_when, pass) => {
   const arranged = await scene.arrange([[FAILED, DELIVERED_THEN], [EXHAUSTED]]);
   const before = await dump();
   await scene.moveAfter();
+  await pass();
   expect(await scene.keysLeft()).toEqual([]);
   await rehydrateAll(arranged);
   expect(await dump()).toEqual(before);
@@ -58,6 +63,10 @@ it('brings back what has moved, as it was', async () => {
   // It counts for the account again.
   expect(scene.usage.reduce((sum, { bytes }) => sum + bytes, 0)).toBe(0);
 });
+
+async function anyLog(): Promise<string> {
+  return (await scene.redis.client.keys('delivery:*'))[0] ?? '';
+}
 
 it('brings back one delivery of many, and the event with the number of the others', async () => {
   const arranged = await scene.arrange([[DELIVERED], [EXHAUSTED], [DELIVERED]]);

@@ -100,10 +100,11 @@ export class EndedSweep {
 
   async #endedAmong(deliveries: readonly NewDelivery[]): Promise<readonly EndedEntry[]> {
     const { movedStore, atomic } = this.parts;
-    const seen = await Promise.all(deliveries.map((delivery) => atomic([movedStore.seeDelivery(delivery)])));
+    const [seen] = await atomic([movedStore.seeDeliveries(deliveries)]);
     return deliveries.filter((_delivery, i) => {
-      const log = seen[i]?.[0].log;
-      return log !== undefined && !readSummary(log).isOpen;
+      const one = seen[i];
+      if (one instanceof Error) throw one;
+      return one?.log !== undefined && !readSummary(one.log).isOpen;
     });
   }
 
