@@ -137,7 +137,11 @@ export class DeliveryQueue {
     const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
     return {
       jobs: shards.map(({ keys }) => keys.job(id)),
-      holds: shards.flatMap(({ shard }) => [shard.held(endpointId), shard.lane(endpointId)]),
+      holds: shards.flatMap(({ shard }) => [
+        shard.held(endpointId),
+        shard.lane(laneNameOf(endpointId)),
+        shard.grouped(endpointId),
+      ]),
     };
   }
 
