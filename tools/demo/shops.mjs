@@ -333,11 +333,12 @@ export async function fillWeek(redisUrl, webhookIds, signal) {
       const facts = attemptsOf(shop, type, acceptedAt, chanceOf(i * 17 + shop.host.length));
       for (const fact of facts) {
         await stores.log.append(parts, fact);
-        const { number, startedAt, durationMs, outcome, responseStatus: status } = fact.attempt;
+        const { startedAt, durationMs, outcome, responseStatus: status } = fact.attempt;
         const at = startedAt + durationMs;
         // A webhook's own figures are of the last day; some retries are to come.
         if (at < end - 23 * HOUR_MS || at > end) continue;
-        const failed = outcome === 'delivered' ? undefined : { eventId: id, number, outcome, status };
+        const failure = { eventId: id, number: fact.attempt.number, outcome, status };
+        const failed = outcome === 'delivered' ? undefined : failure;
         const tally = tallyOf({ failed, at, durationMs });
         const known = tallies.get(endpointId);
         tallies.set(endpointId, known ? addTallies(known, tally) : tally);
