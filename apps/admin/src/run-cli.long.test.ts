@@ -28,6 +28,8 @@ import { uniqueEndpointId, uniqueEventId } from '@hookferry/core/testing/unique-
 import { Redis } from 'ioredis';
 import { runCli } from './run-cli';
 
+const describePostgres = hasPostgres ? describe : describe.skip;
+
 const KEY = /^whk_[0-9a-z]{16}_[0-9A-Za-z]{52}\n$/;
 
 let redis: TestRedis;
@@ -854,7 +856,6 @@ describe('history migrate', () => {
 
   if (!hasPostgres)
     console.warn(`SKIPPED: a command that makes the history's tables, because ${NO_POSTGRES}.`);
-  const describePostgres = hasPostgres ? describe : describe.skip;
 
   describePostgres('with a PostgreSQL', () => {
     let postgres: PostgresServer;
@@ -885,26 +886,27 @@ describe('rebuild', () => {
     expect(error).toContain('INTAKE=durable and HISTORY_DATABASE_URL');
   });
 
-  const itWithPostgres = hasPostgres ? it : it.skip;
-  itWithPostgres('fills an empty Redis, and finds nothing to do the second time', async () => {
-    const postgres = await PostgresServer.start();
-    const environment = { REDIS_URL: redis.url, INTAKE: 'durable', HISTORY_DATABASE_URL: postgres.url };
-    try {
-      expect(await run('history migrate', environment)).toMatchObject({ exitCode: 0, error: '' });
-      const { out: key } = await run('keys create --name ci --scopes events:write', environment);
-      expect(await authenticate(key.trim())).toMatchObject({ name: 'ci' });
+  describePostgres('with a PostgreSQL', () => {
+    it('fills an empty Redis, and finds nothing to do the second time', async () => {
+      const postgres = await PostgresServer.start();
+      const environment = { REDIS_URL: redis.url, INTAKE: 'durable', HISTORY_DATABASE_URL: postgres.url };
+      try {
+        expect(await run('history migrate', environment)).toMatchObject({ exitCode: 0, error: '' });
+        const { out: key } = await run('keys create --name ci --scopes events:write', environment);
+        expect(await authenticate(key.trim())).toMatchObject({ name: 'ci' });
 
-      await redis.client.flushdb();
-      const counts = JSON.parse((await run('rebuild --json', environment)).out);
-      expect(counts).toMatchObject({ api_keys: 1, failed: 0 });
-      expect(await authenticate(key.trim())).toMatchObject({ name: 'ci', scopes: ['events:write'] });
+        await redis.client.flushdb();
+        const counts = JSON.parse((await run('rebuild --json', environment)).out);
+        expect(counts).toMatchObject({ api_keys: 1, failed: 0 });
+        expect(await authenticate(key.trim())).toMatchObject({ name: 'ci', scopes: ['events:write'] });
 
-      const again = await run('rebuild', environment);
-      expect(again).toMatchObject({ exitCode: 0, error: '' });
-      expect(again.out).toMatch(/^api keys +0$/m);
-    } finally {
-      await postgres.close();
-    }
+        const again = await run('rebuild', environment);
+        expect(again).toMatchObject({ exitCode: 0, error: '' });
+        expect(again.out).toMatch(/^api keys +0$/m);
+      } finally {
+        await postgres.close();
+      }
+    });
   });
 });
 
