@@ -260,6 +260,32 @@ describe('while a delivery that failed for good holds others', () => {
   });
 });
 
+it('a batch that failed for good is a dead letter of each of its deliveries, which are delivered when they are retried', async () => {
+  let status = 500;
+  const receiver = await Receiver.start(() => status);
+  const batch = { max_events: 2, max_wait_ms: 60_000 };
+  const webhook = await stack.client.register(receiver.url, ['*'], { batch, retry_schedule: ['2s', '1h'] });
+  const ids = [
+    await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data),
+    await stack.client.publish(QUICK_WIN.type, QUICK_WIN.data),
+  ];
+  await receiver.waitFor(1);
+  const [name] = await stack.redis.client.hvals(`batches:{bull}:${webhook.id}`);
+  await stack.redis.client.hset(`bull:deliveries:batch/${name}.${webhook.id}`, 'ats', TOO_MANY_STARTS);
+  const [one, other] = [
+    await untilDead(`${ids[0]}.${webhook.id}`),
+    await untilDead(`${ids[1]}.${webhook.id}`),
+  ];
+  expect(await stack.redis.client.exists(`batches:{bull}:${webhook.id}`)).toBe(0);
+  status = 204;
+  await stack.client.expect(202, 'POST', `${pathOf(one.id)}/retry`);
+  await stack.client.expect(204, 'DELETE', pathOf(other.id));
+  await stack.client.waitForStatus(webhook.id, ids[1] ?? '', 'cancelled');
+  await stack.client.waitForStatus(webhook.id, ids[0] ?? '', 'delivered');
+  await remove(webhook);
+  await receiver.stop();
+});
+
 it('a job that nobody can read is kept as it is, and no other one waits for it', async () => {
   await deliveries.add('d', {}, { jobId: 'broken', delay: 3_600_000 });
   await stack.redis.client.hset('bull:deliveries:broken', 'data', '{"broken');

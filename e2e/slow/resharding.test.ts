@@ -3,7 +3,7 @@ import { keys, queueKeysOf } from '@hookferry/core/domain/keys';
 import { createQueueLayout } from '@hookferry/core/domain/queues';
 import type { ManagedProcess } from '../support/managed-process';
 import { groupOf, publishWithoutEnd } from '../support/publish-without-end';
-import { Receiver } from '../support/receiver';
+import { type ReceivedRequest, Receiver } from '../support/receiver';
 import { Stack } from '../support/stack';
 import { until } from '../support/until';
 
@@ -20,6 +20,9 @@ const { shardOf } = createQueueLayout(4, FIRST_PREFIX);
 const LEFT_OVERS = [
   '*:deliveries:reshard-*',
   'held:*',
+  'lane:*',
+  'carried:*',
+  'batches:*',
   'sending:*',
   'order:*',
   'turn:*',
@@ -34,7 +37,14 @@ afterEach(async () => {
   await Promise.all(receivers.map((receiver) => receiver.stop()));
 });
 
-const eventIds = ({ requests }: Receiver) => requests.map(({ headers }) => String(headers['webhook-id']));
+const eventIds = ({ requests }: Pick<Receiver, 'requests'>) => requests.flatMap(idsOf);
+
+/** One, or all of a batch. */
+function idsOf({ headers, body }: ReceivedRequest): readonly string[] {
+  const id = String(headers['webhook-id']);
+  if (!id.startsWith('batch_')) return [id];
+  return (JSON.parse(body.toString()) as { data: { id: string }[] }).data.map((event) => event.id);
+}
 
 async function register(receiver: Receiver, more: object = {}): Promise<string> {
   receivers.push(receiver);
@@ -77,6 +87,9 @@ it(
     await register(await Receiver.start(), { rate_limit: 28 });
     const failing = await Receiver.start((_request, count) => (count % 8 === 0 ? 500 : 204));
     await register(failing);
+    await register(await Receiver.start(), { batch: { max_events: 5, max_wait_ms: 200 } });
+    const failingBatches = await Receiver.start((_request, count) => (count % 8 === 0 ? 500 : 204));
+    await register(failingBatches, { batch: { max_events: 5 } });
     const heldId = await registerToMove(await Receiver.start());
     await stack.client.expect(200, 'POST', `/v1/webhooks/${heldId}/disable`);
 
@@ -100,13 +113,16 @@ it(
         return load.accepted.every((id) => received.has(id)) ? true : undefined;
       });
     }
-    for (const receiver of receivers.filter((one) => one !== failing)) {
+    for (const receiver of receivers.filter((one) => one !== failing && one !== failingBatches)) {
       expect(eventIds(receiver).toSorted()).toEqual(load.accepted);
     }
-    const taken = () => failing.requests.filter((_request, i) => (i + 1) % 8 !== 0);
-    // What it has refused last may have its next attempt still to come.
-    await until(async () => (taken().length >= load.accepted.length ? true : undefined));
-    expect(taken()).toHaveLength(load.accepted.length);
+    const takenAt = ({ requests }: Receiver) =>
+      eventIds({ requests: requests.filter((_request, i) => (i + 1) % 8 !== 0) });
+    for (const receiver of [failing, failingBatches]) {
+      // What it has refused last may have its next attempt still to come.
+      await until(async () => (takenAt(receiver).length >= load.accepted.length ? true : undefined));
+      expect(takenAt(receiver).toSorted()).toEqual(load.accepted);
+    }
     expect(eventIds(strict)).toEqual(load.accepted);
     expect(byGroup(eventIds(grouped))).toEqual(byGroup(load.accepted));
     await until(async () => ((await keysOf(...LEFT_OVERS)).length === 0 ? true : undefined));

@@ -52,6 +52,13 @@ function replyTo(request: ReceivedRequest): number {
 
 const idOf = ({ headers }: ReceivedRequest) => String(headers['webhook-id']);
 
+/** One, or all of a batch. */
+function idsOf(request: ReceivedRequest): readonly string[] {
+  const id = idOf(request);
+  if (!id.startsWith('batch_')) return [id];
+  return (JSON.parse(request.body.toString()) as { data: { id: string }[] }).data.map((event) => event.id);
+}
+
 const describeIfThere = hasBuild ? describe : describe.skip;
 describeIfThere('upgrading', () => {
   it('replaces one process after the other of the version before: nothing is lost, and nothing is sent twice', async () => {
@@ -79,11 +86,14 @@ describeIfThere('upgrading', () => {
     await old.client.register(`${url}/strict`, ['*'], { ordering: 'strict' });
     await old.client.register(`${url}/grouped`, ['*'], { ordering: 'group' });
     await old.client.register(`${url}/flaky`);
+    const batch = { max_events: 10, max_wait_ms: 100 };
+    await old.client.register(`${url}/batches`, ['*'], { batch });
+    const heldBatches = await old.client.register(`${url}/held-batches`, ['*'], { batch });
     const held = await old.client.register(`${url}/held`);
     const heldInOrder = await old.client.register(`${url}/held-in-order`, ['*'], { ordering: 'strict' });
     const heldInGroups = await old.client.register(`${url}/held-in-groups`, ['*'], { ordering: 'group' });
     await publish(old);
-    for (const { id } of [held, heldInOrder, heldInGroups]) {
+    for (const { id } of [held, heldInOrder, heldInGroups, heldBatches]) {
       await old.client.expect(200, 'POST', `/v1/webhooks/${id}/disable`, {});
     }
     const scheduled = [await later(old)];
@@ -103,7 +113,7 @@ describeIfThere('upgrading', () => {
     await Promise.all([publish(former), publish(now)]);
     await former.api.end();
     await formerWorker.end();
-    for (const { id } of [held, heldInOrder, heldInGroups]) {
+    for (const { id } of [held, heldInOrder, heldInGroups, heldBatches]) {
       await now.client.expect(200, 'POST', `/v1/webhooks/${id}/enable`, {});
     }
     await publish(now);
@@ -117,6 +127,8 @@ describeIfThere('upgrading', () => {
       '/held',
       '/held-in-order',
       '/held-in-groups',
+      '/batches',
+      '/held-batches',
     ]) {
       const accepted = await until(async () => {
         const ids = acceptedAt(path);
@@ -150,7 +162,7 @@ async function requestOf({ client }: Api, id = ''): Promise<string | null> {
 
 /** The ids of the events that were accepted there, as often as they were. */
 function acceptedAt(path: string): readonly string[] {
-  const ids = receiver.requests.filter((request) => request.path === path).map(idOf);
+  const ids = receiver.requests.filter((request) => request.path === path).flatMap(idsOf);
   // The first one of each was refused.
   return path === '/flaky' ? ids.filter((id, i) => ids.indexOf(id) !== i) : ids;
 }

@@ -1,24 +1,31 @@
 import { deliver } from '@hookferry/core/deliver/deliver';
+import { deliverBatchAgain } from '@hookferry/core/deliver/deliver-batch';
 import { type DeliverResult, DONE } from '@hookferry/core/deliver/end-run';
 import type { AttemptParts } from '@hookferry/core/deliver/open-delivery';
-import { type DeliveryRun, type JobEnd, parseDeliveryId } from '@hookferry/core/domain/delivery';
+import {
+  type DeliveryRun,
+  type JobEnd,
+  type JoinedPlace,
+  parseDeliveryId,
+} from '@hookferry/core/domain/delivery';
 import type { LaneName } from '@hookferry/core/domain/endpoint';
 import { DELIVERIES_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
 import { isUnreadableSecret } from '@hookferry/core/endpoints/seal';
-import { BatchJobs } from '@hookferry/core/queue/bullmq-batch-jobs';
 import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
+import { RunningBatches } from '@hookferry/core/queue/bullmq-running-batches';
 import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
 import { type OwnedLane, RunningLanes } from '@hookferry/core/queue/bullmq-running-lanes';
 import type { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
 import type { Job } from 'bullmq';
 import type { SharedCapacity } from '../capacity';
-import { DeliveryJobBatch, type DeliveryJobBatchParts } from './bullmq-delivery-batch';
+import { JobBatch } from './bullmq-delivery-batch';
 import {
   type DeliveryJobData,
   DeliveryWorker,
   notADelivery,
   readData,
+  type TakenBatch,
   type TakenLane,
 } from './bullmq-delivery-worker';
 import { announceFailures, type OpenWorkerParts, workerOptionsOf } from './bullmq-open-worker';
@@ -34,7 +41,8 @@ export interface DeliveryWorkerParts extends OpenWorkerParts {
 }
 
 /** What the runs of one shard's deliveries work with. */
-interface ShardParts extends DeliveryWorkerParts, DeliveryJobBatchParts {
+interface ShardParts extends DeliveryWorkerParts {
+  readonly worker: DeliveryWorker;
   readonly shard: QueueShard;
   readonly runningLanes: RunningLanes;
 }
@@ -50,7 +58,6 @@ export function openDeliveryWorker(parts: DeliveryWorkerParts, shard: QueueShard
   const { clock, admissionStore } = parts.attemptParts;
   const { placement } = parts;
   const runningLanes = new RunningLanes(redis, shard, clock);
-  const batchJobs = new BatchJobs(redis, shard, lockDurationMs, clock);
   const worker: DeliveryWorker = new DeliveryWorker(
     DELIVERIES_QUEUE,
     // With a third parameter, BullMQ reports here when the job is cancelled.
@@ -61,12 +68,12 @@ export function openDeliveryWorker(parts: DeliveryWorkerParts, shard: QueueShard
       runningJobs: new RunningJobs(redis, shard, lockDurationMs, clock, () => placement.isOneShard),
       runningLanes,
       admissionStore,
-      batchJobs,
+      runningBatches: new RunningBatches(redis, shard, lockDurationMs, clock),
       dueDeliveries: new DueDeliveries({ prefix: shard.prefix, atomic, clock, emit }),
       clock,
     },
   );
-  const own: ShardParts = { ...parts, shard, worker, batchJobs, runningLanes };
+  const own: ShardParts = { ...parts, shard, worker, runningLanes };
   announceFailures(worker, emit);
   return worker;
 }
@@ -79,8 +86,13 @@ async function takeJob(
 ): Promise<JobEnd> {
   const { placement, shard, emit } = parts;
   await delayTooNew(job, token, emit);
+  const batch = parts.worker.batchOf(job);
   const lane = parts.worker.laneOf(job);
-  const result = lane ? await runLane(parts, job, lane, token, abortSignal) : await runOne();
+  const result = batch
+    ? await runBatch(parts, job, batch, token, abortSignal)
+    : lane
+      ? await runLane(parts, job, lane, token, abortSignal)
+      : await runOne();
   async function runOne(): Promise<DeliverResult> {
     const run = readRun(parts, job);
     return placement.isInHomeShard(run, shard)
@@ -101,16 +113,14 @@ async function takeJob(
 
 // Only this product's fan-out adds such jobs, so an unreadable one is kept among the failed, for people.
 function readRun(parts: ShardParts, job: Job<DeliveryJob>): DeliveryRun {
-  const { placement, worker } = parts;
+  const { worker } = parts;
   const ids = parseDeliveryId(job.id ?? '');
   const data = readData(job.data);
   if (!ids) throw notADelivery();
-  // While queues are split again, each delivery is claimed by itself.
-  const batch = placement.isStable ? new DeliveryJobBatch(parts, job, ids.eventId) : undefined;
-  const run = worker.runOf(job, ids, data, batch);
+  const run = worker.runOf(job, ids, data);
   return {
     ...run,
-    joinLane: (lane, acceptedAt, hasBegun) => joinLane(parts, job, run, data, lane, acceptedAt, hasBegun),
+    joinLane: (lane, acceptedAt, place) => joinLane(parts, job, run, data, lane, acceptedAt, place),
   };
 }
 
@@ -122,10 +132,11 @@ async function joinLane(
   { request }: DeliveryJobData,
   lane: LaneName,
   acceptedAt: number,
-  hasBegun: boolean,
+  place: JoinedPlace,
 ): Promise<boolean> {
   const stored = request && JSON.stringify(request);
-  const delivery = { accountId, endpointId, lane, eventId, acceptedAt, request: stored, hasBegun };
+  const how = { hasBegun: place === 'keeps_turn', isInBatches: place === 'in_batches' };
+  const delivery = { accountId, endpointId, lane, eventId, acceptedAt, request: stored, ...how };
   return await worker.joinLane(job, delivery, !attemptParts.deliveryQueue.hasLanes);
 }
 
@@ -144,12 +155,41 @@ async function runLane(
   if (!placement.isInHomeShard(owned, shard)) {
     return await orTryAgainSoon(() => moveLane(parts, job, owned), job, token, emit);
   }
-  if (head.turn === 'behind_event') return { kind: 'later', delayMs: BEHIND_MS };
+  if (head.turn === 'behind_event' && !head.isInBatches) return { kind: 'later', delayMs: BEHIND_MS };
   if (!placement.isStable && (await placement.hasLaneElsewhere(owned.endpointId, owned.lane))) {
     return { kind: 'later', delayMs: BEHIND_MS };
   }
-  const run = worker.laneRunOf(job, { ...head, eventId }, owned, readData(job.data));
+  const batch = new JobBatch(worker, job, placement.isStable);
+  const run = worker.laneRunOf(job, { ...head, eventId }, owned, readData(job.data), batch);
   return await attempt(parts, job, run, abortSignal);
+}
+
+async function runBatch(
+  parts: ShardParts,
+  job: Job<DeliveryJob>,
+  { members, owned }: TakenBatch,
+  token: string | undefined,
+  abortSignal: AbortSignal,
+): Promise<DeliverResult> {
+  const { attemptParts, placement, shard, worker, emit } = parts;
+  const batch = new JobBatch(worker, job, true);
+  const isHome = placement.isInHomeShard(owned, shard);
+  if (isHome && placement.isStable) {
+    return await orWhenReadable(parts, job, () => deliverBatchAgain(attemptParts, batch, abortSignal));
+  }
+  // While queues are split again, each delivery is claimed by itself.
+  const moved = isHome || (await orTryAgainSoon(() => moveMembers(parts, batch), job, token, emit));
+  if (!moved) return { kind: 'later', delayMs: ELSEWHERE_DELAY_MS };
+  const end = { kind: isHome ? 'alone' : 'done' } as const;
+  await parts.atomic(batch.stepsToEnd(members.map(({ eventId }) => ({ eventId, end }))));
+  return DONE;
+}
+
+/** Gives whether all have jobs in their home shard, so that the batch may go. */
+async function moveMembers({ attemptParts }: ShardParts, batch: JobBatch): Promise<boolean> {
+  const runs = await batch.gather({ most: Number.MAX_SAFE_INTEGER, maxBytes: 0, isInOrder: false });
+  const moved = runs.map(async (run) => await attemptParts.deliveryQueue.moveToHomeShard(run));
+  return !(await Promise.all(moved)).includes(false);
 }
 
 async function moveLane(
@@ -158,22 +198,34 @@ async function moveLane(
   lane: OwnedLane,
 ): Promise<DeliverResult> {
   const entries = await runningLanes.listFirst(lane.lane, MOVED_AT_ONCE);
-  await attemptParts.deliveryQueue.moveEntriesHome(lane, entries);
+  const isInBatches = worker.laneOf(job)?.head.isInBatches === true;
+  await attemptParts.deliveryQueue.moveEntriesHome(lane, entries, isInBatches);
   const events = entries.map(({ eventId }) => eventId);
   await worker.endLaneBy(job, runningLanes.forget(lane, events));
   return DONE;
 }
 
-// Either nothing was sent, or the attempt is recorded: the delivery waits for the key, and uses no attempt.
 async function attempt(
-  { attemptParts, placement, shard, emit }: ShardParts,
+  parts: ShardParts,
   job: Job<DeliveryJob>,
   run: DeliveryRun,
   abortSignal: AbortSignal,
 ): Promise<DeliverResult> {
-  try {
+  const { attemptParts, placement, shard } = parts;
+  return await orWhenReadable(parts, job, async () => {
     const result = await placement.work(run, shard, () => deliver(attemptParts, run, abortSignal));
     return result === 'elsewhere' ? { kind: 'later', delayMs: ELSEWHERE_DELAY_MS } : result;
+  });
+}
+
+// Either nothing was sent, or the attempt is recorded: the delivery waits for the key, and uses no attempt.
+async function orWhenReadable(
+  { emit }: ShardParts,
+  job: Job<DeliveryJob>,
+  deliverNow: () => Promise<DeliverResult>,
+): Promise<DeliverResult> {
+  try {
+    return await deliverNow();
   } catch (error) {
     if (!isUnreadableSecret(error)) throw error;
     emit({ name: 'job.interrupted', queue: job.queueName, jobId: job.id ?? '', error });

@@ -1,104 +1,61 @@
-import { setTimeout as wait } from 'node:timers/promises';
-import type { DeliveryBatch, DeliveryRun, JobEnd, WantedBatch } from '@hookferry/core/domain/delivery';
-import type { EndpointAddress, EndpointId } from '@hookferry/core/domain/endpoint';
-import type { EventId } from '@hookferry/core/domain/event';
-import { parsedOrUndefined } from '@hookferry/core/platform/json';
-import type { Atomic } from '@hookferry/core/platform/redis-atomic';
+import {
+  type DeliveryBatch,
+  type DeliveryRun,
+  holdsSince,
+  type JobEnd,
+  type MemberEnd,
+  type WantedBatch,
+} from '@hookferry/core/domain/delivery';
 import type { Step } from '@hookferry/core/platform/redis-script';
-import type {
-  BatchJobs,
-  BatchToTake,
-  TakenBatch,
-  TakenBatchJob,
-} from '@hookferry/core/queue/bullmq-batch-jobs';
 import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
 import type { Job } from 'bullmq';
-import { type DeliveryJobData, type DeliveryWorker, type JobRef, readData } from './bullmq-delivery-worker';
+import { type DeliveryJobData, type DeliveryWorker, readData } from './bullmq-delivery-worker';
 
-export interface DeliveryJobBatchParts {
-  readonly worker: DeliveryWorker;
-  readonly batchJobs: BatchJobs;
-  readonly atomic: Atomic;
-}
+/** The deliveries that go together by one running job, of a lane or of a batch. */
+export class JobBatch implements DeliveryBatch {
+  readonly #data: DeliveryJobData;
 
-// Workers take those that are due at once one by one. Each finds that the primary one is about to take it, and is put back.
-const TRY_AGAIN_MS = 25;
-const MOST_TRIES = 20;
-// For those that another worker is about to hold: no longer, as it may be sending them.
-const FEW_TRIES = 3;
-
-/** The batch of one running job. */
-export class DeliveryJobBatch implements DeliveryBatch {
-  /** The events that the jobs say are in it. */
-  #recorded: readonly string[] = [];
-  /** Whether that was recorded when they were taken. */
-  #isNew = false;
-  #others: readonly TakenBatchJob[] = [];
-
+  /** @param mayShare whether several may go together: while queues are split again, each is claimed by itself. */
   constructor(
-    private readonly parts: DeliveryJobBatchParts,
-    private readonly job: Job<DeliveryJob>,
-    private readonly primary: EventId,
-  ) {}
-
-  async take(address: EndpointAddress, wanted: WantedBatch): Promise<readonly DeliveryRun[] | undefined> {
-    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-      const { sentBefore, busy } = await this.#takeMore(address, { ...wanted, formsBatch: tries === 0 });
-      const own = new Set(this.#others.map(({ eventId }) => eventId as string));
-      const elsewhere = busy.filter((event) => !own.has(event));
-      const isLast = sentBefore.length === 0 && tries === FEW_TRIES - 1;
-      if (elsewhere.length === 0 || isLast) return this.#toRuns();
-      // The primary one takes the others.
-      if (elsewhere[0] === sentBefore[0]) return undefined;
-      await wait(TRY_AGAIN_MS);
-    }
-    return undefined;
+    private readonly worker: DeliveryWorker,
+    private readonly job: Job<DeliveryJob, JobEnd>,
+    private readonly mayShare: boolean,
+  ) {
+    this.#data = readData(job.data);
   }
 
-  async #takeMore(address: EndpointAddress, wanted: BatchToTake): Promise<TakenBatch> {
-    const most = wanted.most - this.#others.length;
-    const taken = await this.parts.worker.takeOthers(this.job, address, { ...wanted, most });
-    const { sentBefore, busy, jobs } = taken;
-    this.#others = [...this.#others, ...jobs];
-    this.#isNew = wanted.formsBatch && sentBefore.length === 0 && busy.length === 0;
-    this.#recorded = this.#isNew ? [this.primary, ...jobs.map(({ eventId }) => eventId)] : sentBefore;
-    return taken;
+  get jobId(): string {
+    return this.job.id ?? '';
   }
 
-  // They have the same data, as a rule.
-  #toRuns(): readonly DeliveryRun[] {
-    const known = new Map<string, DeliveryJobData>();
-    return this.#others.map((job) => {
-      const data = known.get(job.data) ?? readData(parsedOrUndefined(job.data));
-      known.set(job.data, data);
-      return this.parts.worker.runOf(job, job, data);
+  async gather({ most, maxBytes, isInOrder }: WantedBatch): Promise<readonly DeliveryRun[]> {
+    const { worker, job } = this;
+    const bounds = { most: this.mayShare ? most : 1, maxBytes };
+    const known = worker.batchOf(job)?.members;
+    if (known) return known.map((member) => worker.memberRunOf(job, member, this.#data, this));
+    if (isInOrder) return await this.#gatherHeads(bounds);
+    const formed = await worker.formBatch(job, bounds);
+    return formed.map(({ place, ...member }) => {
+      const run = worker.memberRunOf(job, member, this.#data, this);
+      return { ...run, holds: holdsSince(run.holds ?? [], place) };
     });
   }
 
-  async isTakenByAnother(endpointId: EndpointId, event: EventId): Promise<boolean> {
-    const { batchJobs, atomic } = this.parts;
-    const [isTaken] = await atomic([batchJobs.isTakenByAnother(endpointId, event)]);
-    return isTaken;
+  stepsToEnd(ends: readonly MemberEnd[]): readonly Step[] {
+    return this.worker.stepsToEndAll(this.job, ends);
   }
 
-  keepTogether(endpointId: EndpointId, events: readonly EventId[]): readonly Step[] {
-    const { batchJobs } = this.parts;
-    const recorded = this.#recorded;
-    if (events.length === 0) return this.#isNew ? [batchJobs.dissolve(endpointId, this.primary)] : [];
-    const isRecorded = events.length === recorded.length && events.every((event) => recorded.includes(event));
-    return isRecorded ? [] : [batchJobs.keepTogether(endpointId, events)];
-  }
-
-  stepsToEnd(events: readonly EventId[], end: JobEnd): readonly Step[] {
-    const wanted = new Set(events);
-    const jobs: JobRef[] = this.#others.filter(({ eventId }) => wanted.has(eventId));
-    if (wanted.has(this.primary)) jobs.push(this.job);
-    return this.parts.worker.stepsToEnd(jobs, end);
-  }
-
-  async giveBack(): Promise<void> {
-    const { worker, atomic } = this.parts;
-    const steps = worker.stepsToEnd(this.#others, { kind: 'delayed', delayMs: 0 });
-    if (steps.length > 0) await atomic(steps);
+  // They wait in the lane, and are held with it.
+  async #gatherHeads(bounds: { readonly most: number; readonly maxBytes: number }) {
+    const { worker, job } = this;
+    const lane = worker.laneOf(job);
+    if (!lane) return [];
+    const { head, owned } = lane;
+    const members = await worker.beginHeads(job, bounds);
+    return members.map((member) => {
+      const run = worker.memberRunOf(job, member, this.#data, this);
+      const ofLane = worker.laneRunOf(job, { ...head, eventId: member.eventId }, owned, this.#data, this);
+      return { ...run, holds: ofLane.holds, hasWaited: ofLane.hasWaited, lane: ofLane.lane };
+    });
   }
 }

@@ -7,9 +7,9 @@ import { systemClock } from '@hookferry/core/platform/clock';
 import { createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { connectRedis } from '@hookferry/core/platform/redis-connect';
 import type { Step } from '@hookferry/core/platform/redis-script';
-import { BatchJobs } from '@hookferry/core/queue/bullmq-batch-jobs';
 import { type DeliveryJob, DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { DUE_GRACE_MS, type DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
+import { RunningBatches } from '@hookferry/core/queue/bullmq-running-batches';
 import { RunningJobs } from '@hookferry/core/queue/bullmq-running-jobs';
 import { RunningLanes } from '@hookferry/core/queue/bullmq-running-lanes';
 import { createClosables } from '@hookferry/core/testing/closables';
@@ -80,7 +80,7 @@ async function arrange(run: Run, { lockDurationMs = LOCK_MS, concurrency = 1 } =
       runningJobs: new RunningJobs(redis, shard, lockDurationMs),
       runningLanes: new RunningLanes(redis, shard),
       admissionStore: new AdmissionStore(redis),
-      batchJobs: new BatchJobs(redis, shard, lockDurationMs),
+      runningBatches: new RunningBatches(redis, shard, lockDurationMs),
       // Delayed jobs stay where they are.
       dueDeliveries: fake<DueDeliveries>({ start() {}, expect() {}, stop: async () => {} }),
       clock: systemClock,
@@ -235,7 +235,7 @@ describe('a record that ends the job of its run', () => {
             return Reflect.apply(sendCommand, this, given) as ReturnType<typeof sendCommand>;
           };
         }
-        expect(await scene.record(job, scene.worker.stepsToEnd([job], end))).toBe(true);
+        expect(await scene.record(job, scene.worker.stepsToEnd(job, end))).toBe(true);
         return end;
       },
     );
@@ -256,7 +256,7 @@ describe('a record that ends the job of its run', () => {
       async (job, scene) => {
         if (job.id !== 'one') return DONE;
         const locked = await lockOf('one');
-        expect(await scene.record(job, scene.worker.stepsToEnd([job], DONE))).toBe(false);
+        expect(await scene.record(job, scene.worker.stepsToEnd(job, DONE))).toBe(false);
         expect(await lockOf('one')).toBe(locked);
         expect(await queue.getWaitingCount()).toBe(1);
         return DELAYED;
@@ -279,8 +279,8 @@ describe('a record that ends the job of its run', () => {
       if (job.id !== 'one') return DONE;
       await client.set(queue.toKey('one:lock'), 'another worker');
       await client.sadd(queue.toKey('stalled'), 'one');
-      expect(await scene.record(job, scene.worker.stepsToEnd([job], DELAYED))).toBe(false);
-      expect(scene.worker.stepsToEnd([job], DONE)).toEqual([]);
+      expect(await scene.record(job, scene.worker.stepsToEnd(job, DELAYED))).toBe(false);
+      expect(scene.worker.stepsToEnd(job, DONE)).toEqual([]);
       expect(await queue.getWaitingCount()).toBe(1);
       return DONE;
     });
@@ -298,7 +298,7 @@ describe('a record that ends the job of its run', () => {
 
   it('stands, whatever goes wrong after it: that is announced, and the next job is run', async () => {
     const { queue, worker, begun, failures, exists, add, untilEnded } = await arrange(async (job, scene) => {
-      await scene.record(job, scene.worker.stepsToEnd([job], job.id === 'tried' ? DELAYED : DONE));
+      await scene.record(job, scene.worker.stepsToEnd(job, job.id === 'tried' ? DELAYED : DONE));
       if (job.id !== 'last') throw new Error(`No aftermath: ${job.id}`);
       return DONE;
     });
@@ -316,7 +316,7 @@ describe('a record that ends the job of its run', () => {
   it('takes no other job when the worker is closing', async () => {
     const { queue, worker, begun, exists, add, untilEnded } = await arrange(async (job, scene) => {
       void scene.worker.stop();
-      expect(await scene.record(job, scene.worker.stepsToEnd([job], DONE))).toBe(true);
+      expect(await scene.record(job, scene.worker.stepsToEnd(job, DONE))).toBe(true);
       return DONE;
     });
     await add('one', 'two');
@@ -335,7 +335,7 @@ it('interrupts also a job that came with the end of another one, when it is begu
   const { queue, worker, add, begun } = await arrange(async (job, { worker: ours, abortSignal, record }) => {
     aborted.push([job.id, abortSignal.aborted]);
     if (job.id === 'two') return await giveJobBack(job, job.token);
-    await record(job, ours.stepsToEnd([job], DONE));
+    await record(job, ours.stepsToEnd(job, DONE));
     void ours.stop();
     ours.cancelAllJobs();
     return DONE;
@@ -364,7 +364,7 @@ it("does not begin a job again before what follows from its last run's record is
       most = Math.max(most, underWay);
       if (runs === 1) {
         const isDone = once(steps, 'done');
-        await scene.record(job, scene.worker.stepsToEnd([job], { kind: 'delayed', delayMs: 1 }));
+        await scene.record(job, scene.worker.stepsToEnd(job, { kind: 'delayed', delayMs: 1 }));
         steps.emit('recorded');
         await isDone;
       } else {
@@ -394,7 +394,7 @@ it('runs also the job whose reply was lost, when it comes with the end of the on
   const { client, proxy, queue, worker, begun, lockOf, untilEnded } = await arrange(async (job, scene) => {
     // As long as the lost one is not given back.
     while (job.id === 'two' && (await lockOf('one')) !== null) await immediate();
-    await scene.record(job, scene.worker.stepsToEnd([job], DONE));
+    await scene.record(job, scene.worker.stepsToEnd(job, DONE));
     return DONE;
   });
   const add = (ids: readonly string[]) =>
@@ -412,30 +412,6 @@ it('runs also the job whose reply was lost, when it comes with the end of the on
   await haveEnded;
   expect(begun).toEqual(['known', 'too', 'two', 'one']);
   expect(await client.exists(queue.toKey('one'), queue.toKey('two'))).toBe(0);
-});
-
-it('keeps no job that a failed run has taken for its batch: it runs again once its lock has expired', async () => {
-  const [accountId, endpointId] = [uniqueAccountId(), uniqueEndpointId()];
-  const ids = [1, 2].map(() => deliveryIdOf({ eventId: uniqueEventId(), endpointId }));
-  const others: string[] = [];
-  const { queue, worker, begun, untilEnded } = await arrange(
-    async (job, scene) => {
-      if (others.length > 0) return DONE;
-      const wanted = { most: 10, maxBytes: 1_000_000, isInOrder: false, formsBatch: false };
-      const taken = await scene.worker.takeOthers(job, { accountId, endpointId }, wanted);
-      others.push(...taken.jobs.map(({ id }) => id ?? ''));
-      throw new Error('OOM command not allowed');
-    },
-    { lockDurationMs: 1_000 },
-  );
-  const data = { account_id: accountId };
-  for (const jobId of ids) await queue.add('d', data, { jobId, priority: 1, attempts: 10_000 });
-  const hasEnded = untilEnded(2);
-  worker.start();
-  await hasEnded;
-  expect(others).toEqual([ids[1]]);
-  expect(begun).toEqual(ids);
-  expect(await queue.getActiveCount()).toBe(0);
 });
 
 describe('what is read together with a job', () => {

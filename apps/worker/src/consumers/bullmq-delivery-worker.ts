@@ -4,21 +4,24 @@ import {
   type DeliveryRun,
   type DeliveryTexts,
   decodeHolds,
+  holdsSince,
   type JobEnd,
   type LanePlace,
+  type MemberEnd,
+  parseBatchJobId,
   parseDeliveryId,
   parseLaneJobId,
 } from '@hookferry/core/domain/delivery';
-import { type EndpointAddress, laneNameOf, orderOfLane } from '@hookferry/core/domain/endpoint';
+import { laneNameOf, orderOfLane } from '@hookferry/core/domain/endpoint';
 import type { EventId } from '@hookferry/core/domain/event';
 import type { AdmissionStore } from '@hookferry/core/endpoints/admission/redis-admission-store';
 import { CACHED_FOR_MS } from '@hookferry/core/events/redis-event-store';
 import { type Clock, steadyClock } from '@hookferry/core/platform/clock';
 import { parsedOrUndefined } from '@hookferry/core/platform/json';
 import { mapReply } from '@hookferry/core/platform/redis-atomic';
+import { isUnavailable } from '@hookferry/core/platform/redis-errors';
 import type { Guard } from '@hookferry/core/platform/redis-lua';
 import type { Step } from '@hookferry/core/platform/redis-script';
-import type { BatchJobs, BatchToTake, TakenBatch } from '@hookferry/core/queue/bullmq-batch-jobs';
 import {
   type DeliveryJob,
   decodeRequest,
@@ -26,6 +29,13 @@ import {
   requestSchema,
 } from '@hookferry/core/queue/bullmq-delivery-queue';
 import { DUE_GRACE_MS, type DueDeliveries } from '@hookferry/core/queue/bullmq-due-deliveries';
+import type {
+  BatchBounds,
+  BatchMember,
+  FormedMember,
+  OwnedBatch,
+  RunningBatches,
+} from '@hookferry/core/queue/bullmq-running-batches';
 import type {
   LockedJob,
   RunningJobs,
@@ -48,9 +58,9 @@ import { BullmqWorker, type BullmqWorkerOptions } from './bullmq-worker';
 export interface DeliveryWorkerOptions extends BullmqWorkerOptions {
   readonly runningJobs: RunningJobs;
   readonly runningLanes: RunningLanes;
+  readonly runningBatches: RunningBatches;
   /** The order of deliveries that have jobs of their own. */
   readonly admissionStore: Pick<AdmissionStore, 'joinOrder'>;
-  readonly batchJobs: BatchJobs;
   /** It puts back those that are delayed. */
   readonly dueDeliveries: DueDeliveries;
   /** How long a dead worker's jobs stay its own. Milliseconds. */
@@ -75,8 +85,6 @@ interface Run {
   hasEnded: boolean;
   /** The next job, taken in its place. */
   taken: Taken | undefined;
-  /** The jobs that were taken to end together with it. */
-  others: readonly JobRef[];
 }
 
 /** A lane whose job runs. */
@@ -89,13 +97,17 @@ export interface TakenLane {
 
 type TakenEntry = TakenHead & { readonly eventId: EventId };
 
-const NO_JOBS: readonly JobRef[] = [];
-
-function newRun(token: string, mayTakeNext: () => boolean): Run {
-  return { token, takenAt: steadyClock(), mayTakeNext, hasEnded: false, taken: undefined, others: NO_JOBS };
+/** A batch whose job runs. */
+export interface TakenBatch {
+  readonly members: readonly BatchMember[];
+  readonly owned: OwnedBatch;
 }
 
-/** A running job: one of BullMQ, or one of its batch. */
+function newRun(token: string, mayTakeNext: () => boolean): Run {
+  return { token, takenAt: steadyClock(), mayTakeNext, hasEnded: false, taken: undefined };
+}
+
+/** A running job. */
 export interface JobRef {
   readonly id?: string | undefined;
 }
@@ -107,14 +119,17 @@ export interface JobRef {
 export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   readonly #runningJobs: RunningJobs;
   readonly #runningLanes: RunningLanes;
+  readonly #runningBatches: RunningBatches;
   readonly #admissionStore: DeliveryWorkerOptions['admissionStore'];
-  readonly #batchJobs: BatchJobs;
   readonly #dueDeliveries: DueDeliveries;
   readonly #lockMs: number;
   readonly #clock: Clock;
   readonly #texts = new WeakMap<JobRef, DeliveryTexts>();
   readonly #holds = new WeakMap<JobRef, string>();
   readonly #lanes = new WeakMap<JobRef, TakenLane>();
+  readonly #batches = new WeakMap<JobRef, TakenBatch>();
+  /** Jobs of lanes that go on as soon as more are in them. */
+  readonly #waitingForMore = new WeakSet<JobRef>();
   readonly #runs = new WeakMap<JobRef, Run>();
   /** By the id of the job. None rejects. */
   readonly #underWay = new Map<string, Promise<void>>();
@@ -126,8 +141,8 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     {
       runningJobs,
       runningLanes,
+      runningBatches,
       admissionStore,
-      batchJobs,
       dueDeliveries,
       clock,
       ...options
@@ -137,7 +152,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     this.#admissionStore = admissionStore;
     this.#runningJobs = runningJobs;
     this.#runningLanes = runningLanes;
-    this.#batchJobs = batchJobs;
+    this.#runningBatches = runningBatches;
     this.#dueDeliveries = dueDeliveries;
     this.#lockMs = options.lockDuration;
     this.#clock = clock;
@@ -156,7 +171,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   /**
    * What a running job says of its delivery, and how it ends.
    *
-   * @param batch absent: it goes alone, or in the batch of another one.
+   * @param batch absent: it goes alone.
    */
   runOf(
     job: RunningJob,
@@ -177,7 +192,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
       keepJob: (target) => this.#keep(job)(target),
       request: decodeRequest(data),
       texts: this.textsOf(job),
-      stepsToEnd: (end) => this.stepsToEnd([job], end),
+      stepsToEnd: (end) => this.stepsToEnd(job, end),
       batch,
     };
   }
@@ -187,18 +202,30 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     return this.#lanes.get(job);
   }
 
+  /** What came with the job of a batch; `undefined`: it is another job. */
+  batchOf(job: JobRef): TakenBatch | undefined {
+    return this.#batches.get(job);
+  }
+
   /** A lane's job runs its first delivery. */
-  laneRunOf(job: RunningJob, head: TakenEntry, lane: OwnedLane, data: DeliveryJobData): DeliveryRun {
+  laneRunOf(
+    job: RunningJob,
+    head: TakenEntry,
+    lane: OwnedLane,
+    data: DeliveryJobData,
+    batch: DeliveryBatch,
+  ): DeliveryRun {
     const { endpointId, lane: name } = lane;
-    const { eventId, turn, place, isBesideJobs, sent } = head;
-    const request = requestSchema.safeParse(parsedOrUndefined(head.request ?? '')).data;
-    const run = this.runOf(job, { eventId, endpointId }, request ? { ...data, request } : data);
+    const { eventId, turn, place, isBesideJobs, hadBegun, size, sent } = head;
+    const run = this.runOf(job, { eventId, endpointId }, withRequest(data, head.request), batch);
+    const waitsBehind = head.hasWaited && !head.isInBatches;
     // Since it came, behind others; then, as long as the lane did not go on.
-    const behind = head.hasWaited ? [{ reason: 'ordering', since: place } as const] : [];
+    const behind = waitsBehind ? [{ reason: 'ordering', since: place } as const] : [];
+    const holds = run.holds ?? [];
     return {
       ...run,
-      hasWaited: run.hasWaited || head.hasWaited,
-      holds: [...behind, ...(run.holds ?? [])],
+      hasWaited: run.hasWaited || waitsBehind,
+      holds: head.isInBatches ? holdsSince(holds, place) : [...behind, ...holds],
       lane: {
         name,
         isLine: isLine(lane),
@@ -206,19 +233,25 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
         place,
         isBesideJobs,
         wasHeld: this.#holds.has(job),
+        hadBegun,
+        size,
         sent,
         begin: (as) => this.#runningLanes.begin(lane, eventId, as),
         markSent: () => this.#runningLanes.markSent(lane, { eventId, acceptedAt: place }),
         findNewest: () => this.#runningLanes.findNewest(name),
-        runOf: (entry) => this.#runInPlace(job, headAt(head, entry), lane, data),
+        runOf: (entry) => this.#runInPlace(job, headAt(head, entry), lane, data, batch),
         goTo: (entry) => {
           const other = headAt(head, entry);
           const { takenWith = eventId } = this.#lanes.get(job) ?? {};
           this.#lanes.set(job, { head: other, takenWith, owned: lane });
-          return this.#runInPlace(job, other, lane, data);
+          return this.#runInPlace(job, other, lane, data, batch);
         },
         waitInWindow: () => this.#runningLanes.waitInWindow(lane),
-        hold: (hold, previousStartedAt) => this.#runningLanes.hold(lane, hold, previousStartedAt),
+        hold: async (hold, previousStartedAt, fullAt) => {
+          const isHeld = await this.#runningLanes.hold(lane, hold, previousStartedAt, fullAt);
+          if (isHeld && fullAt !== undefined) this.#waitingForMore.add(job);
+          return isHeld;
+        },
         close: (hold) => this.#runningLanes.close(lane, { eventId, acceptedAt: place }, hold),
         listFirst: (most) => this.#runningLanes.listFirst(name, most),
         drop: (events) => this.#runningLanes.drop(name, events),
@@ -228,8 +261,61 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   }
 
   // What came with the job is the first one's.
-  #runInPlace(job: RunningJob, head: TakenEntry, lane: OwnedLane, data: DeliveryJobData): DeliveryRun {
-    return { ...this.laneRunOf(job, head, lane, data), texts: undefined };
+  #runInPlace(
+    job: RunningJob,
+    head: TakenEntry,
+    lane: OwnedLane,
+    data: DeliveryJobData,
+    batch: DeliveryBatch,
+  ): DeliveryRun {
+    return { ...this.laneRunOf(job, head, lane, data, batch), texts: undefined };
+  }
+
+  /** A delivery of a batch, which ends together with the others. */
+  memberRunOf(
+    job: RunningJob,
+    { eventId, request, texts }: BatchMember,
+    data: DeliveryJobData,
+    batch: DeliveryBatch,
+  ): DeliveryRun {
+    const endpointId = (this.#batches.get(job) ?? this.#lanes.get(job))?.owned.endpointId;
+    if (endpointId === undefined) throw notADelivery();
+    const run = this.runOf(job, { eventId, endpointId }, withRequest(data, request), batch);
+    const { stepsToEnd: _ofAll, ...own } = run;
+    return { ...own, texts: isRecent(texts) ? texts : undefined };
+  }
+
+  /**
+   * Make the first deliveries of a lane a batch: the run of the lane's job goes on as that of the batch's.
+   *
+   * @returns none: the lane is not this worker's any more.
+   */
+  async formBatch(job: Job<DeliveryJob, JobEnd>, bounds: BatchBounds): Promise<readonly FormedMember[]> {
+    const lane = this.#lanes.get(job);
+    const run = this.#runs.get(job);
+    if (!lane || !run || run.hasEnded) return [];
+    const [formed] = await this.atomic([this.#runningBatches.form(lane.owned, bounds)]);
+    if (!formed) {
+      this.#hasEnded(job);
+      return [];
+    }
+    const { jobId, members } = formed;
+    const { accountId, endpointId, token } = lane.owned;
+    const running = this.#underWay.get(job.id ?? '');
+    this.#underWay.delete(job.id ?? '');
+    if (running) this.#underWay.set(jobId, running);
+    this.goOnAs(job, jobId);
+    this.#lanes.delete(job);
+    this.#batches.set(job, { members, owned: { accountId, endpointId, jobId, token } });
+    return members;
+  }
+
+  /** Give the first deliveries of a lane in strict order: they go together until they have ended. */
+  async beginHeads(job: JobRef, bounds: BatchBounds): Promise<readonly BatchMember[]> {
+    const lane = this.#lanes.get(job);
+    if (!lane) return [];
+    const [members] = await this.atomic([this.#runningBatches.beginHeads(lane.owned, bounds)]);
+    return members;
   }
 
   /** Let go of a lane's job by a step that does so. */
@@ -261,7 +347,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   /** The records that were read together with a job, if that was recent. */
   textsOf(job: JobRef): DeliveryTexts | undefined {
     const texts = this.#texts.get(job);
-    return texts && steadyClock() - texts.readAt < CACHED_FOR_MS ? texts : undefined;
+    return isRecent(texts) ? texts : undefined;
   }
 
   /** Ask Redis whether a job is still this worker's. */
@@ -271,38 +357,79 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     return this.#runningJobs.keep({ jobId: job.id ?? '', token: run.token });
   }
 
-  /**
-   * The steps that let go of running jobs, and take the next one in the place of one that counts as running: none if none of
-   * them runs any more.
-   */
-  stepsToEnd(jobs: readonly JobRef[], end: JobEnd): readonly Step[] {
-    const owned = jobs.flatMap((job) => {
-      const run = this.#runs.get(job);
-      return run === undefined || run.hasEnded ? [] : [{ job, run, jobId: job.id ?? '', token: run.token }];
-    });
-    const [first] = owned;
-    if (first === undefined) return [];
-    const lane = this.#lanes.get(first.job);
-    // One job comes alone: while the loop waits, only a lane that goes on has another one to take.
-    const mayTakeNext = !this.closing && !this.paused && (lane !== undefined || !this.isLoopWaiting);
-    const next = mayTakeNext ? owned.find(({ run }) => run.mayTakeNext()) : undefined;
-    const inTime = this.#inTime(end);
-    const takes = next === undefined ? 'nothing' : this.isLoopWaiting ? 'this_lane' : 'a_job';
-    const ended = lane ? this.#endHead(lane, first, inTime, takes) : this.#runningJobs.end(owned, inTime);
-    const letGo = mapReply(ended, () => {
-      for (const { run, jobId } of owned) {
-        run.hasEnded = true;
-        this.disown(jobId);
+  /** The steps that let go of a running job, and take the next one: none if it does not run any more. */
+  stepsToEnd(job: JobRef, end: JobEnd): readonly Step[] {
+    const lane = this.#lanes.get(job);
+    return this.#stepsToLetGo(job, (locked, next) => {
+      const inTime = this.#inTime(end);
+      if (!lane) return [this.#runningJobs.end([locked], inTime)];
+      const { owned } = lane;
+      const isDelayed = inTime.kind === 'delayed';
+      const steps: Step[] = [this.#endHead(lane, locked, inTime, next)];
+      if (owned.wasHeld && isDelayed && inTime.failure !== undefined) {
+        steps.push(this.#runningLanes.reopen(owned));
       }
+      if (isDelayed && this.#waitingForMore.has(job)) steps.push(this.#runningBatches.wakeIfFull(owned));
+      return steps;
     });
-    const reopens = lane?.owned.wasHeld && inTime.kind === 'delayed' && inTime.failure !== undefined;
-    const after = reopens ? [this.#runningLanes.reopen(lane.owned)] : [];
-    if (next === undefined) return [letGo, ...after];
-    const take = this.#runningJobs.take(this.#newToken(), this.#knownEvent(next.job));
+  }
+
+  /** The same for deliveries that went together: each has its end. */
+  stepsToEndAll(job: JobRef, ends: readonly MemberEnd[]): readonly Step[] {
+    const lane = this.#lanes.get(job);
+    const batch = this.#batches.get(job);
+    return this.#stepsToLetGo(job, () => {
+      if (batch)
+        return [
+          this.#runningBatches.end(
+            batch.owned,
+            ends.map((each) => this.#memberInTime(each)),
+          ),
+        ];
+      return lane ? [this.#endHeads(lane, ends)] : [];
+    });
+  }
+
+  #stepsToLetGo(
+    job: JobRef,
+    letGo: (job: LockedJob, next: 'nothing' | 'a_job' | 'this_lane') => readonly Step[],
+  ): readonly Step[] {
+    const run = this.#runs.get(job);
+    if (run === undefined || run.hasEnded) return [];
+    // One job comes alone: while the loop waits, only a lane that goes on has another one to take.
+    const mayTakeNext = !this.closing && !this.paused && run.mayTakeNext();
+    const alone = this.#lanes.has(job) ? 'this_lane' : 'nothing';
+    const next = mayTakeNext ? (this.isLoopWaiting ? alone : 'a_job') : 'nothing';
+    const [first, ...others] = letGo({ jobId: job.id ?? '', token: run.token }, next);
+    if (first === undefined) return [];
+    const noted = mapReply(first, () => {
+      run.hasEnded = true;
+      this.disown(job.id ?? '');
+    });
+    if (next === 'nothing') return [noted, ...others];
+    const take = this.#runningJobs.take(this.#newToken(), this.#knownEvent(job));
     const takeNext = mapReply(take, (taken) => {
-      next.run.taken = taken;
+      run.taken = taken;
     });
-    return [letGo, ...after, takeNext];
+    return [noted, ...others, takeNext];
+  }
+
+  // Those that failed together go together again. The others stay where they are in the lane, behind them.
+  #endHeads({ owned }: TakenLane, ends: readonly MemberEnd[]): Guard<boolean> {
+    const ended = ends.filter(({ end }) => end.kind === 'done').map(({ eventId }) => eventId);
+    const delayed = ends.filter(({ end, isInSecond }) => end.kind === 'delayed' && isInSecond !== true);
+    const [first] = delayed;
+    const end = first && this.#memberInTime(first).end;
+    if (end?.kind !== 'delayed')
+      return this.#runningBatches.endHeads(owned, ended, { events: [], delayMs: 0 });
+    const name = JSON.stringify(first?.end);
+    const events = delayed.filter((each) => JSON.stringify(each.end) === name).map(({ eventId }) => eventId);
+    const { delayMs, failure } = end;
+    return this.#runningBatches.endHeads(owned, ended, { events, delayMs, failure });
+  }
+
+  #memberInTime(each: MemberEnd): MemberEnd {
+    return each.end.kind === 'alone' ? each : { ...each, end: this.#inTime(each.end) };
   }
 
   // A turn that had begun before stays: its request may have been sent.
@@ -325,29 +452,6 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     return { kind: 'delayed', delayMs: delayMs + DUE_GRACE_MS, failure };
   }
 
-  /** Take jobs that can end together with a running one. They are not counted as running; each has to be let go of. */
-  async takeOthers(
-    job: Job<DeliveryJob>,
-    address: EndpointAddress,
-    wanted: BatchToTake,
-  ): Promise<TakenBatch> {
-    const primary = parseDeliveryId(job.id ?? '')?.eventId;
-    if (primary === undefined) return { sentBefore: [], busy: [], jobs: [] };
-    const token = this.#newToken();
-    const [taken] = await this.atomic([this.#batchJobs.take(address, primary, token, wanted)]);
-    for (const other of taken.jobs) {
-      this.own(other.id, token);
-      this.#note(other, other);
-      this.#runs.set(
-        other,
-        newRun(token, () => false),
-      );
-    }
-    const run = this.#runs.get(job);
-    if (run) run.others = [...run.others, ...taken.jobs];
-    return taken;
-  }
-
   protected override async runJob(
     job: Job<DeliveryJob, JobEnd>,
     token: string,
@@ -360,8 +464,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     this.#runs.set(job, run);
     const running = super.runJob(job, token, mayTakeNext);
     const end = () => {
-      this.#underWay.delete(jobId);
-      this.#disownAll(run.others);
+      this.#underWay.delete(job.id ?? '');
     };
     this.#underWay.set(jobId, running.then(end, end));
     return await running;
@@ -376,7 +479,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     end: JobEnd,
     job: Job<DeliveryJob, JobEnd>,
   ): Promise<Job<DeliveryJob, JobEnd>> {
-    const steps = this.stepsToEnd([job], end);
+    const steps = this.stepsToEnd(job, end);
     if (steps.length > 0) await this.atomic(steps);
     this.emit('completed', job, end, 'active');
     return this.#begin(this.#runs.get(job)?.taken) as Job<DeliveryJob, JobEnd>;
@@ -391,14 +494,33 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     const run = this.#runs.get(job);
     const lane = this.#lanes.get(job);
     if (!run?.hasEnded) {
-      if (lane === undefined || !this.#isForGood(error, job)) {
-        return await super.handleFailed(error, job, token, () => false);
-      }
-      await this.#failHead(job, lane, error);
+      const batch = this.#batches.get(job);
+      const isForGood = this.#isForGood(error, job);
+      if (batch && isForGood) await this.#failBatch(job, batch, error);
+      else if (lane?.head.eventId && lane.head.isInBatches && isOfDelivery(error)) {
+        await this.endLaneBy(job, this.#runningLanes.leave(lane.owned, [lane.head.eventId]));
+      } else if (lane && isForGood) await this.#failHead(job, lane, error);
+      else return await super.handleFailed(error, job, token, () => false);
       return undefined as unknown as Job<DeliveryJob, JobEnd>;
     }
     this.emit('failed', job, error, 'active');
     return this.#begin(run.taken) as Job<DeliveryJob, JobEnd>;
+  }
+
+  // Each of its deliveries gets a job of its own, which is its dead letter.
+  async #failBatch(
+    job: Job<DeliveryJob, JobEnd>,
+    { owned, members }: TakenBatch,
+    error: Error,
+  ): Promise<void> {
+    const end = { kind: 'alone', failure: error.message } as const;
+    await this.atomic([
+      this.#runningBatches.end(
+        owned,
+        members.map(({ eventId }) => ({ eventId, end })),
+      ),
+    ]);
+    this.#hasEnded(job);
   }
 
   /** As BullMQ decides it. */
@@ -426,16 +548,6 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     this.#hasEnded(job);
   }
 
-  // A run that fails lets go of nothing. The others that it took would be kept from all workers for as long as this one lives.
-  #disownAll(jobs: readonly JobRef[]): void {
-    for (const job of jobs) {
-      const run = this.#runs.get(job);
-      if (run === undefined || run.hasEnded) continue;
-      run.hasEnded = true;
-      this.disown(job.id ?? '');
-    }
-  }
-
   #begin(taken: Taken | undefined): Job<DeliveryJob, JobEnd> | undefined {
     if (taken === undefined) return undefined;
     if (taken.areMoreWaiting) this.stayAwake();
@@ -444,7 +556,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   }
 
   #open(taken: TakenJob): Job<DeliveryJob, JobEnd> {
-    const { jobId, token, json, head, holds } = taken;
+    const { jobId, token, json, head, holds, batch } = taken;
     const job = this.createJob(json as JobJson, jobId);
     job.token = token;
     this.#note(job, taken);
@@ -455,6 +567,12 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
       const { name: lane, endpointId, line } = parsed;
       const wasHeld = line === undefined && holds !== undefined;
       this.#lanes.set(job, { head, owned: { accountId, endpointId, lane, token, wasHeld } });
+    }
+    const endpointOfBatch = batch && parseBatchJobId(jobId);
+    if (endpointOfBatch) {
+      const { account_id: accountId } = readData(job.data);
+      const owned = { accountId, endpointId: endpointOfBatch, jobId, token };
+      this.#batches.set(job, { members: batch, owned });
     }
     return job;
   }
@@ -485,6 +603,20 @@ function isLine({ lane, endpointId }: OwnedLane): boolean {
 /** Another entry of a lane in place of its head. Its turn has not begun. */
 function headAt(head: TakenHead, { eventId, acceptedAt: place, request }: LanePlace): TakenEntry {
   return { ...head, eventId, place, request, turn: 'unknown', hadBegun: false };
+}
+
+function isRecent(texts: DeliveryTexts | undefined): texts is DeliveryTexts {
+  return texts !== undefined && steadyClock() - texts.readAt < CACHED_FOR_MS;
+}
+
+// Others of its lane need not wait for what is wrong with it: it fails with a job of its own.
+function isOfDelivery(error: Error): boolean {
+  return !(error instanceof DelayedError || error instanceof WaitingError || isUnavailable(error));
+}
+
+function withRequest(data: DeliveryJobData, stored: string | undefined): DeliveryJobData {
+  const request = requestSchema.safeParse(parsedOrUndefined(stored ?? '')).data;
+  return request ? { ...data, request } : data;
 }
 
 function endingHead({ eventId, request }: TakenHead) {

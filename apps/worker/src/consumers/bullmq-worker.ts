@@ -69,6 +69,13 @@ class LocksInTime extends LockManager {
     void this.#timer.stop();
   }
 
+  rename(jobId: string, other: string): void {
+    const tracked = this.trackedJobs.get(jobId);
+    if (!tracked) return;
+    this.trackedJobs.delete(jobId);
+    this.trackedJobs.set(other, tracked);
+  }
+
   // By BullMQ itself it is the time of the take: by a clock that someone may set back, and then nothing would be extended.
   override trackJob(
     jobId: string,
@@ -237,10 +244,13 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
     this.#private.blockUntil = 0;
   }
 
-  /** Keep a job that came to this worker without its loop. */
-  protected own(jobId: string, token: string): void {
+  /** A running job goes on as another one, which has the same lock: for BullMQ as well, which looks at its id. */
+  protected goOnAs(job: Job<Data, Result>, jobId: string): void {
+    const before = job.id ?? '';
+    this.#underWay.delete(before);
     this.#underWay.add(jobId);
-    this.lockManager.trackJob(jobId, token, steadyClock());
+    (this.lockManager as LocksInTime).rename(before, jobId);
+    job.id = jobId;
   }
 
   protected disown(jobId: string): void {
@@ -288,7 +298,7 @@ export class BullmqWorker<Data, Result = unknown> extends Worker<Data, Result> i
       return await super.callProcessJob(job, token, signal);
     } finally {
       this.#beginsAndEnds += 1;
-      this.#underWay.delete(jobId);
+      this.#underWay.delete(job.id ?? '');
     }
   }
 

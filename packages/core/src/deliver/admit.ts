@@ -206,13 +206,20 @@ const SELDOM_MS: Partial<Record<HoldReason, number>> = {
  * Enter a delivery among the held ones. Waiting uses no attempt. Other deliveries of the endpoint that would
  * be taken next only to be refused are held together with it.
  *
+ * @param batch those that are held with it, as they have one job.
  * @returns the delay of its job in milliseconds: between one hour and two, so that deliveries held together
  *   do not come back together.
  */
-export async function hold(parts: AttemptParts, ready: ReadyDelivery, refusal: Refused): Promise<number> {
+export async function hold(
+  parts: AttemptParts,
+  ready: ReadyDelivery,
+  refusal: Refused,
+  batch: readonly ReadyDelivery[] = [ready],
+): Promise<number> {
   const { lane } = ready.run;
-  if (lane === undefined) return (await holdWithOthers(parts, ready, refusal)).delayMs;
-  return await (lane.isLine ? closeLine : holdLane)(parts, ready, lane, refusal);
+  if (lane === undefined) return await holdJob(parts, ready, refusal, batch);
+  if (lane.isLine) return await closeLine(parts, ready, lane, refusal);
+  return (await holdLane(parts, ready, lane, refusal)) ?? 0;
 }
 
 /** A line is held like a delivery with a job, beside those of its endpoint. */
@@ -232,16 +239,22 @@ async function closeLine(
   return Math.min(boundMs(random), Math.max(Math.round(openUntil - now), SOON_MS));
 }
 
-/** All that are in the lane are held with its first one. Whoever changes the endpoint asks for a wake-up. */
-async function holdLane(
+/**
+ * All that are in the lane are held with its first one. Whoever changes the endpoint asks for a wake-up.
+ *
+ * @param fullAt it goes on as soon as so many are in it.
+ * @returns `undefined`: they are, and it is not held.
+ */
+export async function holdLane(
   { releaser, clock, emit }: AttemptParts,
   { run, event, previousStartedAt, openUntil }: ReadyDelivery,
   lane: LaneRun,
   { reason, wakeUpAt, awaitsSlot }: Refused,
-): Promise<number> {
+  fullAt?: number,
+): Promise<number | undefined> {
   const { accountId, endpointId, eventId } = run;
   const now = clock();
-  await lane.hold({ reason, since: now }, previousStartedAt);
+  if (!(await lane.hold({ reason, since: now }, previousStartedAt, fullAt))) return undefined;
   if (awaitsSlot) releaser.awaitSlot(accountId, endpointId);
   const traced = event.trace && { traceId: event.trace.traceId };
   emit({ name: 'delivery.held', accountId, endpointId, eventId, reason, ...traced });
@@ -249,12 +262,12 @@ async function holdLane(
   return Math.min(delayMs, Math.max(Math.round(openUntil - now), SOON_MS));
 }
 
-/** Like `hold`. Also gives how many other deliveries were held with it. */
-export async function holdWithOthers(
+async function holdJob(
   parts: AttemptParts,
   ready: ReadyDelivery,
   refusal: Refused,
-): Promise<{ readonly delayMs: number; readonly others: number }> {
+  batch: readonly ReadyDelivery[],
+): Promise<number> {
   const { heldDeliveries, admissionStore, releaser, clock, random, emit } = parts;
   const { run, endpoint, previousStartedAt } = ready;
   const { accountId, endpointId, eventId } = run;
@@ -263,18 +276,23 @@ export async function holdWithOthers(
   const address = { accountId, endpointId };
   // It is looked at before its event goes.
   const leftMs = Math.max(Math.round(ready.openUntil - clock()), SOON_MS);
-  const othersForMs = isRefusedForAll(endpoint, refusal) ? Math.min(BOUND_MS, leftMs) : undefined;
+  const holdsOthers = run.batch === undefined && isRefusedForAll(endpoint, refusal);
+  const othersForMs = holdsOthers ? Math.min(BOUND_MS, leftMs) : undefined;
   if (endpoint.ordering === 'group' && !refusal.isBehind && isOrderedByJobs(parts, ready)) {
     await admissionStore.markReady(endpointId, { eventId, acceptedAt });
   }
-  const held = { eventId, acceptedAt, previousStartedAt };
+  const deliveries = batch.map(({ event }) => ({ eventId: event.id, acceptedAt: event.acceptedAt }));
+  const ofBatch = run.batch && { jobId: run.batch.jobId, deliveries };
+  const held = { eventId, acceptedAt, previousStartedAt, together: ofBatch };
   const others = await heldDeliveries.enter(address, held, wakeUpAt, reason, othersForMs);
   releaser.wakeUpAt(accountId, endpointId, wakeUpAt);
   if (awaitsSlot) releaser.awaitSlot(accountId, endpointId);
   const traced = trace && { traceId: trace.traceId };
   emit({ name: 'delivery.held', ...address, eventId, reason, ...traced });
-  for (const each of others) emit({ name: 'delivery.held', ...address, eventId: each, reason });
-  return { delayMs: Math.min(boundMs(random), leftMs), others: others.length };
+  const along = batch.map(({ event }) => event.id).filter((id) => id !== eventId);
+  for (const each of [...along, ...others])
+    emit({ name: 'delivery.held', ...address, eventId: each, reason });
+  return Math.min(boundMs(random), leftMs);
 }
 
 /**

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
-import { DUE_WITHIN_MS, type JobEnd } from '../domain/delivery';
-import type { BatchLimits } from '../domain/endpoint';
+import type { DeliveryBatch, DeliveryRun, MemberEnd } from '../domain/delivery';
+import { type BatchLimits, batchLimitsOf } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { eventsOfAttempt } from '../endpoints/operational-events';
+import { isUnreadableSecret } from '../endpoints/seal';
+import { isUnavailable } from '../platform/redis-errors';
 import type { Step } from '../platform/redis-script';
-import { type Admitted, admit, admitToBatch, hold, holdWithOthers } from './admit';
+import { type Admitted, admit, admitToBatch, hold, holdLane } from './admit';
 import { announceAttempt, conclude } from './after-attempt';
 import { batchContentOf, itemOf } from './cloudevents';
 import { type Decision, decideNext } from './decide-next';
@@ -13,7 +15,6 @@ import {
   coalesce,
   type DeliverResult,
   DONE,
-  delayUntil,
   hasChanged,
   letGo,
   passOn,
@@ -26,7 +27,7 @@ import type { AttemptParts } from './open-delivery';
 import { type BatchDelivery, readBatchResponse } from './read-batch-response';
 import { persistFor, type RecordedAttempt, recordAttempt } from './record-attempt';
 import { recordTogether } from './record-together';
-import { type SendOutcome, type SentAttempt, sendAttempt } from './send-attempt';
+import { type SentAttempt, sendAttempt } from './send-attempt';
 import { type TransformedDelivery, transformEvent } from './transform-event';
 
 /** A delivery that is ready to go in the request. */
@@ -35,19 +36,24 @@ interface PreparedDelivery extends BatchDelivery {
   readonly item: string;
 }
 
-// The primary delivery of its batch takes it before that time, if it can.
-const TAKEN_WITHIN_MS = 500;
+type End = MemberEnd['end'];
+
+const ENDED: End = { kind: 'done' };
+const ALONE: End = { kind: 'alone' };
+/** For a batch that there is. */
+const ALL = { most: Number.MAX_SAFE_INTEGER, maxBytes: Number.MAX_SAFE_INTEGER, isInOrder: false };
 const TOO_LARGE = 413;
 // Room for the ids of a hundred events, whatever else is around them.
 const RESPONSE_BYTES = 64 * 1024;
+// Those that failed together are due together, by the clock of the worker that recorded it.
+const DUE_WITHIN_MS = 1_000;
 
 /**
- * Send a delivery together with others of its endpoint: as the primary one of a batch. Each keeps its record, and its job: this
- * process takes those of the others as well, and each is recorded and ended in the script of the same turn, as if it had gone
- * alone.
+ * Send the first delivery of a lane together with others of it. Each keeps its record, and all have one job from then on: one
+ * script records all of them, and lets go of it. If this process dies before, they go together again, in a request with the same
+ * id and the same bytes.
  *
- * Before they are sent, it is recorded in their jobs that they are a batch. If this process dies afterwards, the jobs go together
- * again, in a request with the same id and the same bytes. Jobs that were taken and not sent are put back.
+ * A delivery with a job of its own goes in a request for itself.
  */
 export async function deliverBatch(
   parts: AttemptParts,
@@ -55,75 +61,181 @@ export async function deliverBatch(
   limits: BatchLimits,
   abortSignal: AbortSignal,
 ): Promise<DeliverResult> {
-  const { run } = primary;
-  const isTaken = run.hasWaited && (await run.batch?.isTakenByAnother(run.endpointId, run.eventId));
-  if (isTaken) return { kind: 'later', delayMs: TAKEN_WITHIN_MS };
   const held = await waitForOthers(parts, primary, limits);
   if (held) return held;
   const admission = await admit(parts, primary);
   if (admission.kind === 'refused') return { kind: 'later', delayMs: await hold(parts, primary, admission) };
   if (admission.kind !== 'admitted') return await coalesce(parts, primary, admission);
   const batch = new Batch(parts, primary, admission, limits, abortSignal);
-  try {
-    return await batch.deliver();
-  } finally {
-    await primary.run.batch?.giveBack();
-  }
+  return await batch.deliver(() => batch.gather());
 }
 
-/** Hold it until its time is over, or enough of them wait. */
+/** Send a batch that was not sent, or not delivered, once more. */
+export async function deliverBatchAgain(
+  parts: AttemptParts,
+  batch: DeliveryBatch,
+  abortSignal: AbortSignal,
+): Promise<DeliverResult> {
+  const ends = new Map<EventId, End>();
+  const runs = await batch.gather(ALL);
+  const ready = await loadAll(parts, runs, ends);
+  const [primary] = ready;
+  const limits = primary && batchLimitsOf(primary.endpoint);
+  if (primary && limits && primary.endpoint.ordering === 'none') {
+    const admission = await admit(parts, primary);
+    if (admission.kind === 'admitted') {
+      const again = new Batch(parts, primary, admission, limits, abortSignal, ends);
+      return await again.deliver(async () => ready);
+    }
+    const isRefused = admission.kind === 'refused';
+    const delayMs = isRefused ? await hold(parts, primary, admission, ready) : 0;
+    for (const { event } of ready) ends.set(event.id, { kind: 'delayed', delayMs });
+  } else {
+    // Its webhook has no batches any more, or an order.
+    for (const { event } of ready) ends.set(event.id, ALONE);
+  }
+  const steps = batch.stepsToEnd([...ends].map(([eventId, end]) => ({ eventId, end })));
+  if (steps.length > 0) await parts.atomic(steps);
+  const [first] = runs;
+  if (!primary && first) passOn(parts, first);
+  return DONE;
+}
+
+/** Hold the lane until its first one has waited for long enough, or enough are in it. */
 async function waitForOthers(
   parts: AttemptParts,
   primary: ReadyDelivery,
   { maxEvents, maxWaitMs }: BatchLimits,
 ): Promise<DeliverResult | undefined> {
-  const { heldDeliveries, releaser, clock } = parts;
-  const { run, endpoint, begunAt, scheduledAttempt } = primary;
+  const { run, endpoint, begunAt, scheduledAttempt, wasDelivered } = primary;
   const wakeUpAt = begunAt + maxWaitMs;
-  const isNew = scheduledAttempt === 1 && !primary.wasDelivered;
-  if (!isNew || maxEvents === 1 || endpoint.status === 'disabled' || clock() >= wakeUpAt) return undefined;
-  const held = await heldDeliveries.count(run.endpointId);
-  if (held + 1 >= maxEvents) return undefined;
+  const isNew = scheduledAttempt === 1 && !wasDelivered;
+  if (!run.lane || !isNew || endpoint.status === 'disabled' || parts.clock() >= wakeUpAt) return undefined;
+  if (run.lane.size >= maxEvents) return undefined;
   const refusal = { kind: 'refused', reason: 'batching', wakeUpAt } as const;
-  const { delayMs, others } = await holdWithOthers(parts, primary, refusal);
-  if (held + 1 + others >= maxEvents) {
-    await heldDeliveries.askForWakeUp(run, clock());
-    releaser.wakeUpAt(run.accountId, run.endpointId, clock());
+  const delayMs = await holdLane(parts, primary, run.lane, refusal, maxEvents);
+  return delayMs === undefined ? undefined : { kind: 'later', delayMs };
+}
+
+/** Those that can be sent. The others have ended, are not due, or can't be read: those go alone, and fail alone. */
+async function loadAll(
+  parts: AttemptParts,
+  runs: readonly DeliveryRun[],
+  ends: Map<EventId, End>,
+  known?: ReadyDelivery,
+): Promise<readonly ReadyDelivery[]> {
+  const loaded = await Promise.allSettled(
+    runs.map(async (run) =>
+      run.eventId === known?.event.id ? { ...known, run } : await loadDelivery(parts, run, DUE_WITHIN_MS),
+    ),
+  );
+  const now = parts.clock();
+  const ready: ReadyDelivery[] = [];
+  for (const [i, each] of loaded.entries()) {
+    const eventId = runs[i]?.eventId as EventId;
+    if (each.status === 'rejected') {
+      if (runs.length === 1 || isOfAll(each.reason)) throw each.reason;
+      ends.set(eventId, ALONE);
+    } else if (each.value.kind === 'ready') ready.push(each.value);
+    else if (each.value.kind === 'ended') ends.set(eventId, ENDED);
+    else ends.set(eventId, { kind: 'delayed', delayMs: Math.max(each.value.dueAt - now, 0) });
   }
-  return { kind: 'later', delayMs };
+  return ready;
+}
+
+function isOfAll(error: unknown): boolean {
+  return isUnavailable(error) || isUnreadableSecret(error);
 }
 
 /** One request, from its possible deliveries to the result of each. */
 class Batch {
-  /** The end of the primary delivery's job, which its run returns. */
-  #result: DeliverResult = AGAIN_AT_ONCE;
   /** The keys of events counted for the rate limit that no record has used yet. */
   readonly #keys = new Set<string>();
+  /** Those that go in a second request, as one was too large. */
+  readonly #second = new Set<EventId>();
 
   constructor(
     private readonly parts: AttemptParts,
-    private readonly primary: ReadyDelivery,
+    private primary: ReadyDelivery,
     private readonly admitted: Admitted,
     private readonly limits: BatchLimits,
     private readonly abortSignal: AbortSignal,
+    /** What becomes of each that was gathered. */
+    private readonly ends = new Map<EventId, End>(),
   ) {}
 
-  async deliver(): Promise<DeliverResult> {
+  async deliver(gather: () => Promise<readonly ReadyDelivery[]>): Promise<DeliverResult> {
     const { parts, admitted } = this;
     if (admitted.attemptKey !== undefined) this.#keys.add(admitted.attemptKey);
     let prepared: readonly PreparedDelivery[] = [];
     try {
-      prepared = this.#fitting(await this.#transformAll(await this.#gather()));
-      await this.#keepTogether(prepared.map(({ ready }) => ready));
+      const gathered = await gather();
+      // Those that do not go now go as if they had not been gathered.
+      for (const { event } of gathered) this.ends.set(event.id, ALONE);
+      const next = await this.#inOrder(await this.#unchanged(gathered));
+      prepared = this.#fitting(await this.#transformAll(await this.#counted(next)));
     } finally {
       if (prepared.length === 0) parts.concurrency.releasePermit(admitted.permit, undefined);
     }
-    if (prepared.length > 0) await this.#send(prepared);
-    else await this.#withdraw(admitted.isProbe);
-    await this.#withdraw(false);
-    // All of them have ended unsent.
-    if (prepared.length === 0 && this.#result.kind === 'done') passOn(parts, this.primary.run);
-    return this.#result;
+    const result = prepared.length > 0 ? await this.#send(prepared) : undefined;
+    await this.#withdraw(prepared.length === 0 && admitted.isProbe);
+    if (result) return result;
+    // Nothing was sent.
+    const areAllOver = [...this.ends.values()].every(({ kind }) => kind === 'done');
+    if (prepared.length === 0 && areAllOver) passOn(parts, this.primary.run);
+    return await this.#finish();
+  }
+
+  /** The deliveries that can go now. */
+  async gather(): Promise<readonly ReadyDelivery[]> {
+    const { primary, parts, limits } = this;
+    const { run } = primary;
+    if (!run.batch) return [primary];
+    const most = parts.batchSizes.mostOf(run.endpointId, limits.maxEvents, parts.clock());
+    const isInOrder = primary.endpoint.ordering === 'strict';
+    const wanted = {
+      most: Math.min(most, await this.#mostCounted()),
+      maxBytes: limits.maxBytes,
+      isInOrder,
+    };
+    const runs = await run.batch.gather(wanted);
+    const loaded = await loadAll(parts, runs, this.ends, primary);
+    const ready = isInOrder ? this.#withoutGap(runs, loaded) : loaded;
+    // From now on it is in the batch.
+    this.primary = ready[0] ?? primary;
+    return ready;
+  }
+
+  /** In strict order: those before the first one that has to wait. What is behind that stays where it is. */
+  #withoutGap(runs: readonly DeliveryRun[], ready: readonly ReadyDelivery[]): readonly ReadyDelivery[] {
+    const gap = runs.findIndex(({ eventId }) => (this.ends.get(eventId) ?? ENDED).kind !== 'done');
+    if (gap === -1) return ready;
+    const behind = new Set(runs.slice(gap).map(({ eventId }) => eventId));
+    for (const eventId of behind) this.ends.set(eventId, ALONE);
+    return ready.filter(({ event }) => !behind.has(event.id));
+  }
+
+  async #finish(): Promise<DeliverResult> {
+    const { parts, primary, ends } = this;
+    const { run } = primary;
+    if (run.batch) {
+      const steps = this.#stepsToEnd([]);
+      if (steps.length > 0) await parts.atomic(steps);
+    }
+    return run.batch ? DONE : resultOfEnd(ends.get(run.eventId) ?? ALONE);
+  }
+
+  /** @param sent what becomes of those that were in the request, if that is not noted yet. */
+  #stepsToEnd(sent: readonly MemberEnd[]): readonly Step[] {
+    const { batch, eventId: own, stepsToEnd } = this.primary.run;
+    const all = new Map([...this.ends, ...sent.map(({ eventId, end }) => [eventId, end] as const)]);
+    if (!batch) {
+      const end = all.get(own);
+      return end === undefined || end.kind === 'alone' ? [] : (stepsToEnd?.(end) ?? []);
+    }
+    return batch.stepsToEnd(
+      [...all].map(([eventId, end]) => ({ eventId, end, isInSecond: this.#second.has(eventId) })),
+    );
   }
 
   /** Give back the counts that no record has used. */
@@ -136,37 +248,6 @@ class Batch {
     }
   }
 
-  /** The deliveries that can go now: the primary one first, the others in the order of acceptance. */
-  async #gather(): Promise<readonly BatchDelivery[]> {
-    const { primary, parts, limits, admitted } = this;
-    const { endpoint, run, event } = primary;
-    const most = parts.batchSizes.mostOf(run.endpointId, limits.maxEvents, parts.clock()) - 1;
-    const wanted = {
-      most,
-      maxBytes: limits.maxBytes - Buffer.byteLength(event.body),
-      isInOrder: endpoint.ordering === 'strict',
-    };
-    const runs = most < 1 || !run.batch ? [] : await run.batch.take(run, wanted);
-    if (!runs) {
-      this.#result = { kind: 'later', delayMs: TAKEN_WITHIN_MS };
-      return [];
-    }
-    const loaded = await Promise.all(runs.map((each) => loadDelivery(parts, each, DUE_WITHIN_MS)));
-    const others: ReadyDelivery[] = [];
-    for (const [i, each] of loaded.entries()) {
-      const other = runs[i];
-      if (each.kind === 'ready') others.push(each);
-      else if (each.kind === 'ended') await this.#end(other, { kind: 'done' });
-      else await this.#end(other, { kind: 'delayed', delayMs: delayUntil(parts, each.dueAt) });
-    }
-    const unchanged = await this.#unchanged([primary, ...others.toSorted(byAcceptance)]);
-    const next = await this.#inOrder(unchanged);
-    const isPrimaryIn = next[0] === primary;
-    if (!isPrimaryIn) return [];
-    const counted = await this.#counted(next.slice(1));
-    return [{ ready: primary, attemptKey: this.#countsEvents ? admitted.attemptKey : undefined }, ...counted];
-  }
-
   // An earlier worker of this job may have recorded its attempt at this moment.
   async #unchanged(all: readonly ReadyDelivery[]): Promise<readonly ReadyDelivery[]> {
     if (!all.some(({ run }) => run.wasTakenOver)) return all;
@@ -176,20 +257,14 @@ class Batch {
     return all.filter((_, i) => !changed[i]);
   }
 
-  /** In strict order: the deliveries that follow each other without a gap. */
+  /** In strict order, none goes before an older event that is still to be fanned out. */
   async #inOrder(all: readonly ReadyDelivery[]): Promise<readonly ReadyDelivery[]> {
-    const { parts, primary } = this;
-    const { id, accountId, ordering } = primary.endpoint;
-    if (ordering === 'none' || all.length < 2) return all;
-    const entries = all.map(({ event }) => ({ eventId: event.id, acceptedAt: event.acceptedAt }));
-    await parts.atomic([parts.admissionStore.joinOrder(id, entries)]);
-    const order = await parts.admissionStore.firstInOrder(id, all.length);
-    const gap = all.findIndex(({ event }, i) => order[i] !== event.id);
-    const next = gap === -1 ? all : all.slice(0, Math.max(gap, 1));
-    const last = next.at(-1) ?? primary;
-    const { acceptedAt } = last.event;
-    const isBehind = await parts.oldestEvents.hasOlder({ accountId, id: last.event.id, acceptedAt });
-    return isBehind ? next.slice(0, 1) : next;
+    const { lane } = this.primary.run;
+    const last = all.at(-1);
+    if (!lane || lane.hadBegun || last === undefined || all.length < 2) return all;
+    const { accountId, id, acceptedAt } = last.event;
+    const isBehind = await this.parts.oldestEvents.hasOlder({ accountId, id, acceptedAt });
+    return isBehind ? all.slice(0, 1) : all;
   }
 
   get #countsEvents(): boolean {
@@ -197,13 +272,23 @@ class Batch {
     return rateLimit !== undefined && rateLimitUnit === 'events';
   }
 
-  /** If the rate limit counts events: the deliveries for which it has room. */
-  async #counted(others: readonly ReadyDelivery[]): Promise<readonly BatchDelivery[]> {
-    if (!this.#countsEvents) return others.map((ready) => ({ ready, attemptKey: undefined }));
-    const keys = await Promise.all(others.map((ready) => admitToBatch(this.parts, ready)));
-    for (const key of keys) if (key !== undefined) this.#keys.add(key);
+  /** How many the rate limit has room for, the one that is admitted included. */
+  async #mostCounted(): Promise<number> {
+    if (!this.#countsEvents) return Number.POSITIVE_INFINITY;
+    const { id, rateLimit } = this.primary.endpoint;
+    return (await this.parts.admissionStore.stand(id, rateLimit)).rate.free + 1;
+  }
+
+  /** If the rate limit counts events: the deliveries for which it has room. The first one was admitted. */
+  async #counted([first, ...others]: readonly ReadyDelivery[]): Promise<readonly BatchDelivery[]> {
+    if (first === undefined) return [];
+    const all = [first, ...others];
+    if (!this.#countsEvents) return all.map((ready) => ({ ready, attemptKey: undefined }));
+    const more = await Promise.all(others.map((ready) => admitToBatch(this.parts, ready)));
+    const keys = [this.admitted.attemptKey, ...more];
+    for (const key of more) if (key !== undefined) this.#keys.add(key);
     return untilFirst(
-      others.map((ready, i) => ({ ready, attemptKey: keys[i] })),
+      all.map((ready, i) => ({ ready, attemptKey: keys[i] })),
       ({ attemptKey }) => attemptKey !== undefined,
     );
   }
@@ -223,7 +308,7 @@ class Batch {
       if (transformed.kind === 'ready') {
         prepared.push({ ...delivery, ready: transformed, item: itemOf(transformed, style) });
       } else {
-        await this.#endUnsent(delivery.ready, transformed);
+        this.#note([delivery], await this.#resultUnsent(delivery.ready, transformed));
         if (primary.endpoint.ordering === 'strict' && transformed.kind !== 'ended') break;
       }
     }
@@ -240,22 +325,8 @@ class Batch {
     });
   }
 
-  async #keepTogether(...batches: readonly (readonly ReadyDelivery[])[]): Promise<void> {
-    const steps = batches.flatMap((deliveries) => this.#stepsToKeepTogether(deliveries));
-    if (steps.length > 0) await this.parts.atomic(steps);
-  }
-
-  #stepsToKeepTogether(deliveries: readonly ReadyDelivery[]): readonly Step[] {
-    const { batch, endpointId } = this.primary.run;
-    return (
-      batch?.keepTogether(
-        endpointId,
-        deliveries.map(({ event }) => event.id),
-      ) ?? []
-    );
-  }
-
-  async #send(prepared: readonly PreparedDelivery[]): Promise<void> {
+  /** Gives the result of the run if the batch stays as it is. */
+  async #send(prepared: readonly PreparedDelivery[]): Promise<DeliverResult | undefined> {
     const { parts, primary, admitted, abortSignal } = this;
     // In strict order they are in the order of their lane already.
     const isInLane = primary.endpoint.ordering === 'strict';
@@ -275,22 +346,16 @@ class Batch {
     const sent = await sendAttempt(parts, oldest, admitted.permit, abortSignal, batch);
     if (sent.kind !== 'sent') {
       if (admitted.attemptKey !== undefined) this.#keys.delete(admitted.attemptKey);
-      this.#result = await letGo(parts, primary, admitted, sent);
-      await Promise.all(sorted.map((each) => this.#putOffOther(each, sent)));
-      return;
-    }
-    if (sent.attempt.responseStatus === TOO_LARGE && sorted.length > 1) return await this.#halve(sorted);
-    await this.#record(sorted, sent, batchId);
+      const result = await letGo(parts, oldest, admitted, sent, batch.deliveries);
+      if (result.kind === 'interrupted') return result;
+      this.#note(sorted, result);
+    } else if (sent.attempt.responseStatus === TOO_LARGE && sorted.length > 1) await this.#halve(sorted);
+    else await this.#record(sorted, sent, batchId);
+    return undefined;
   }
 
-  // Like the primary one, so that they stay together.
-  async #putOffOther(
-    { ready }: PreparedDelivery,
-    sent: Exclude<SendOutcome, { kind: 'sent' }>,
-  ): Promise<void> {
-    if (ready.event.id === this.primary.event.id) return;
-    const result = await putOffUnsent(this.parts, ready, sent);
-    if (result.kind === 'later') await this.#end(ready.run, { kind: 'delayed', delayMs: result.delayMs });
+  #note(deliveries: readonly BatchDelivery[], result: DeliverResult): void {
+    for (const { ready } of deliveries) this.ends.set(ready.event.id, endOf(result));
   }
 
   /** Nothing is recorded, and no attempt used: the halves are new requests. */
@@ -299,19 +364,18 @@ class Batch {
     const { accountId, endpointId } = primary.run;
     const half = Math.ceil(sorted.length / 2);
     parts.batchSizes.halve(endpointId, half, parts.clock());
-    const all = sorted.map(({ ready }) => ready);
-    await this.#keepTogether(all.slice(0, half), all.slice(half));
+    this.#note(sorted, AGAIN_AT_ONCE);
+    for (const { ready } of sorted.slice(half)) this.#second.add(ready.event.id);
     await this.#withdraw(admitted.isProbe);
     parts.emit({ name: 'delivery.batch_halved', accountId, endpointId, events: sorted.length });
   }
 
   async #record(sorted: readonly PreparedDelivery[], sent: SentAttempt, batchId: EventId): Promise<void> {
-    const { parts, abortSignal, primary } = this;
+    const { parts, abortSignal } = this;
     const ends = readBatchResponse(parts, sorted, sent, batchId);
     const [representative] = ends;
     if (representative === undefined) return;
     const hasEnded = ends.some(({ decision }) => decision.kind !== 'retry');
-    const left = ends.filter(({ decision }) => decision.kind === 'retry');
     const inputs = ends.map(({ delivery, sent: { attempt }, decision }) => {
       const isOwn = delivery === representative.delivery && !this.#countsEvents;
       const attemptKey = isOwn ? this.admitted.attemptKey : delivery.attemptKey;
@@ -320,13 +384,7 @@ class Batch {
     });
     const together = {
       inputs,
-      // The remaining ones go together again.
-      steps:
-        hasEnded && left.length > 0
-          ? this.#stepsToKeepTogether(left.map(({ delivery }) => delivery.ready))
-          : [],
-      stepsToEnd: (events: readonly EventId[], end: JobEnd) =>
-        primary.run.batch?.stepsToEnd(events, end) ?? [],
+      stepsToEnd: (recorded: readonly MemberEnd[]) => this.#stepsToEnd(recorded),
     };
     const { run } = representative.delivery.ready;
     const recorded = await persistFor(parts, run, () => recordTogether(parts, together), abortSignal);
@@ -334,7 +392,7 @@ class Batch {
       const { ready } = end.delivery;
       const own = recorded.get(ready.event.id);
       if (own === undefined) return;
-      if (ready.event.id === primary.event.id) this.#result = resultOf(parts, end.sent, own);
+      this.#note([end.delivery], resultOf(parts, end.sent, own));
       if (end !== representative) this.#concludeWithoutEffects(ready, end.sent, end.decision, own);
       else await conclude(parts, ready, end.sent, end.decision, own, abortSignal, hasEnded);
     });
@@ -361,20 +419,6 @@ class Batch {
     parts.operationalEvents.raise(run.accountId, events);
   }
 
-  /** Its code failed or cancelled it or could not run, or it has to be read again. */
-  async #endUnsent(
-    ready: ReadyDelivery,
-    made: Exclude<TransformedDelivery, { kind: 'ready' }>,
-  ): Promise<void> {
-    const result = await this.#resultUnsent(ready, made);
-    if (ready === this.primary) this.#result = result;
-    else if (result.kind === 'done') await this.#end(ready.run, result);
-    // One that has to be read again is given back, and goes at once.
-    else if (made.kind === 'unsent' && result.kind === 'later') {
-      await this.#end(ready.run, { kind: 'delayed', delayMs: result.delayMs });
-    }
-  }
-
   async #resultUnsent(
     ready: ReadyDelivery,
     made: Exclude<TransformedDelivery, { kind: 'ready' }>,
@@ -388,11 +432,26 @@ class Batch {
     this.#concludeWithoutEffects(ready, made, decision, recorded);
     return resultOf(parts, made, recorded);
   }
+}
 
-  async #end(run: ReadyDelivery['run'] | undefined, end: JobEnd): Promise<void> {
-    const steps = run?.stepsToEnd?.(end) ?? [];
-    if (steps.length > 0) await this.parts.atomic(steps);
+function endOf(result: DeliverResult): End {
+  switch (result.kind) {
+    case 'done':
+      return ENDED;
+    case 'retry':
+      return { kind: 'delayed', delayMs: result.delayMs, failure: result.reason };
+    case 'later':
+      return { kind: 'delayed', delayMs: result.delayMs };
+    case 'interrupted':
+      return { kind: 'delayed', delayMs: 0 };
   }
+}
+
+function resultOfEnd(end: End): DeliverResult {
+  if (end.kind === 'done') return DONE;
+  if (end.kind === 'alone') return AGAIN_AT_ONCE;
+  const { delayMs, failure } = end;
+  return failure === undefined ? { kind: 'later', delayMs } : { kind: 'retry', delayMs, reason: failure };
 }
 
 function byAcceptance({ event: a }: ReadyDelivery, { event: b }: ReadyDelivery): number {

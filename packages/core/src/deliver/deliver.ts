@@ -15,7 +15,7 @@ import {
   resultOf,
   withdraw,
 } from './end-run';
-import { goesInPlaceOfOlder, leaveLane, supersedeOlder, takeTurn } from './lane';
+import { goesInPlaceOfOlder, leaveLane, supersedeOlder, takeTurn, waitAlone } from './lane';
 import { loadDelivery, type ReadyDelivery } from './load-delivery';
 import type { AttemptParts } from './open-delivery';
 import { persistFor, recordAttempt } from './record-attempt';
@@ -43,6 +43,9 @@ export async function deliver(
   if (loaded.kind === 'ended') return DONE;
   if (run.lane && run.lane.name !== findLane(loaded.endpoint, loaded.event.group)) {
     return await leaveLane(parts, run, run.lane, loaded.endpoint);
+  }
+  if (loaded.kind === 'not_due' && run.lane && loaded.endpoint.ordering === 'none') {
+    return await waitAlone(run, run.lane);
   }
   if (loaded.kind === 'not_due') return { kind: 'later', delayMs: delayUntil(parts, loaded.dueAt) };
   const next = await takeTurn(parts, loaded, (other) => deliver(parts, other, abortSignal));

@@ -89,21 +89,23 @@ export async function letGo(
   ready: ReadyDelivery,
   admitted: Admitted,
   outcome: Exclude<SendOutcome, { kind: 'sent' }>,
+  batch?: readonly ReadyDelivery[],
 ): Promise<DeliverResult> {
   await withdraw(parts, ready, admitted);
-  return await putOffUnsent(parts, ready, outcome);
+  return await putOffUnsent(parts, ready, outcome, batch);
 }
 
 export async function putOffUnsent(
   parts: AttemptParts,
   ready: ReadyDelivery,
   outcome: Exclude<SendOutcome, { kind: 'sent' }>,
+  batch?: readonly ReadyDelivery[],
 ): Promise<DeliverResult> {
   if (outcome.kind === 'interrupted') return outcome;
   if (outcome.kind === 'changed') return AGAIN_AT_ONCE;
   if (outcome.kind === 'paused') {
     const refusal = { kind: 'refused', reason: 'no_token', wakeUpAt: outcome.until } as const;
-    return { kind: 'later', delayMs: await hold(parts, ready, refusal) };
+    return { kind: 'later', delayMs: await hold(parts, ready, refusal, batch) };
   }
   const { eventId, endpointId } = ready.run;
   const traced = ready.event.trace && { traceId: ready.event.trace.traceId };

@@ -26,9 +26,12 @@ export async function takeTurn(
   const { run, endpoint, event, attemptNumber } = ready;
   if (run.lane === undefined) {
     const lane = findLane(endpoint, event.group);
-    const hasJoined = lane && (await run.joinLane?.(lane, event.acceptedAt, attemptNumber > 1)) === true;
+    const inOrder = attemptNumber > 1 ? 'keeps_turn' : 'in_order';
+    const place = endpoint.ordering === 'none' ? 'in_batches' : inOrder;
+    const hasJoined = lane && (await run.joinLane?.(lane, event.acceptedAt, place)) === true;
     return hasJoined ? DONE : ready;
   }
+  if (endpoint.ordering === 'none') return ready;
   if (isToCoalesce(ready, run.lane)) return await takeTurnOfNewest(parts, ready, run.lane, deliverInstead);
   const lane = run.lane.turn === 'unknown' ? await lookForTurn(parts, ready, run.lane, 'first') : run.lane;
   return await goOrWait(parts, ready, lane);
@@ -171,6 +174,12 @@ async function supersedeSome(
   const ended = older.filter((_, i) => hasEnded[i]);
   if (ended.length > 0) await lane.drop(ended.map(({ eventId }) => eventId));
   return ended.length > 0 && first.length === SUPERSEDED_AT_ONCE;
+}
+
+/** It is due later, and others of its lane need not wait for it: it gets a job of its own. */
+export async function waitAlone({ eventId }: DeliveryRun, lane: LaneRun): Promise<DeliverResult> {
+  await lane.leave([eventId]);
+  return DONE;
 }
 
 /** Its endpoint has another order now, or none: each delivery gets a job of its own. */

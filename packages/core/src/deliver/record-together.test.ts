@@ -1,5 +1,5 @@
 import { CLOSED } from '../domain/breaker';
-import type { JobEnd } from '../domain/delivery';
+import type { JobEnd, MemberEnd } from '../domain/delivery';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import { oneShard } from '../domain/queues';
@@ -70,7 +70,7 @@ async function arrange(count: number, order: typeof atomicAsOne) {
       wasTakenOver: false,
       ownedUntil: Number.POSITIVE_INFINITY,
       // One by one, where it is recorded by itself.
-      stepsToEnd: (end: JobEnd) => stepsToEnd([event.id], end),
+      stepsToEnd: (end: JobEnd) => stepsToEnd([{ eventId: event.id, end }]),
     };
     const ready = {
       kind: 'ready',
@@ -91,8 +91,8 @@ async function arrange(count: number, order: typeof atomicAsOne) {
     } as const;
     return { ready, attempt, decision: DELIVERED, attemptKey: undefined };
   });
-  const stepsToEnd = (events: readonly EventId[], { kind }: JobEnd) => [
-    async () => void ended.push(...events.map((event) => `${kind} ${event}`)),
+  const stepsToEnd = (ends: readonly MemberEnd[]) => [
+    async () => void ended.push(...ends.map(({ eventId, end }) => `${end.kind} ${eventId}`)),
   ];
   const events = inputs.map(({ ready }) => ready.event.id);
   await deliveryStore.enlistAll([
@@ -109,8 +109,7 @@ async function arrange(count: number, order: typeof atomicAsOne) {
     client,
     attemptStore,
     readBreaker: () => parts.admissionStore.readBreaker(endpointId),
-    record: (of: readonly RecordInput[] = inputs) =>
-      recordTogether(parts, { inputs: of, steps: [], stepsToEnd }),
+    record: (of: readonly RecordInput[] = inputs) => recordTogether(parts, { inputs: of, stepsToEnd }),
     stateOf: async (eventId: EventId) => (await deliveryStore.readWithLength(endpointId, eventId)).state,
     statusOf: async (eventId: EventId) =>
       (await deliveryStore.readWithLength(endpointId, eventId)).state.status,

@@ -1,5 +1,5 @@
 import type { Attempt } from '../domain/attempt';
-import type { DeliveryBatch, JobEnd } from '../domain/delivery';
+import type { JobEnd, MemberEnd } from '../domain/delivery';
 import type { AttemptedFact } from '../domain/delivery-log';
 import type { EventId } from '../domain/event';
 import type { LogLength } from '../events/redis-delivery-store';
@@ -24,9 +24,8 @@ export interface RecordTogetherInput {
    * have the same attempt, as an object, have the same decision, and are in the same round.
    */
   readonly inputs: readonly RecordInput[];
-  readonly stepsToEnd: DeliveryBatch['stepsToEnd'];
-  /** Done in the same script as the records. */
-  readonly steps: readonly Step[];
+  /** Let go of their job in the same script as the records, if all of them are recorded by that. */
+  readonly stepsToEnd: (ends: readonly MemberEnd[]) => readonly Step[];
 }
 
 const NONE_HAS_CHANGED: Step<readonly EventId[]> = async () => [];
@@ -89,7 +88,7 @@ async function recordAll(
     recorded.set(ready.run.eventId, late);
   }
   const rest = effect ? inputs.filter(({ ready }) => !unrecorded.has(ready.run.eventId)) : others;
-  await recordAll(parts, { ...input, inputs: rest }, facts, recorded);
+  await recordAll(parts, { inputs: rest, stepsToEnd: () => [] }, facts, recorded);
 }
 
 interface Tried {
@@ -103,7 +102,7 @@ interface Tried {
 
 async function tryAll(
   parts: AttemptParts,
-  { inputs, stepsToEnd, steps }: RecordTogetherInput,
+  { inputs, stepsToEnd }: RecordTogetherInput,
   representative: RecordInput,
   groups: readonly Group[],
   facts: Facts,
@@ -121,8 +120,7 @@ async function tryAll(
     ofOthers.records.length === 0 ? NONE_HAS_CHANGED : parts.attemptStore.recordOthers(ofOthers),
     leaveLanes(parts, representative.ready.endpoint, ended),
     ...stepsToHistory(parts, ended, record.now),
-    ...steps,
-    ...stepsToEndAll(groups, stepsToEnd),
+    ...stepsToEnd(groups.flatMap(endsOf)),
   ]);
   const [effect, changed, hasLetOthersGo] = results;
   const areAllRecorded = effect !== undefined && changed?.length === 0;
@@ -174,18 +172,8 @@ function recordsOfOthers(
   return { endpointId: representative.ready.run.endpointId, records, attemptKeys, mustBeListed, now };
 }
 
-function stepsToEndAll(
-  groups: readonly Group[],
-  stepsToEnd: RecordTogetherInput['stepsToEnd'],
-): readonly Step[] {
-  const ends = new Map<string, { readonly end: JobEnd; readonly events: EventId[] }>();
-  for (const { end, inputs } of groups) {
-    const name = JSON.stringify(end);
-    const known = ends.get(name) ?? { end, events: [] };
-    ends.set(name, known);
-    for (const { ready } of inputs) known.events.push(ready.run.eventId);
-  }
-  return [...ends.values()].flatMap(({ end, events }) => stepsToEnd(events, end));
+function endsOf({ end, inputs }: Group): readonly MemberEnd[] {
+  return inputs.map(({ ready }) => ({ eventId: ready.run.eventId, end }));
 }
 
 function note(

@@ -1,13 +1,7 @@
 import { z } from 'zod';
 import type { Step } from '../platform/redis-script';
 import type { AccountId } from './account';
-import {
-  type EndpointAddress,
-  type EndpointId,
-  endpointIdSchema,
-  type LaneName,
-  laneNameOf,
-} from './endpoint';
+import { type EndpointId, endpointIdSchema, type LaneName, laneNameOf } from './endpoint';
 import { type EventId, eventIdSchema } from './event';
 
 declare const brand: unique symbol;
@@ -32,6 +26,8 @@ export interface NewDelivery extends DeliveryParts {
   readonly isInLane?: boolean | undefined;
   /** Of the lane: see `lineOf`. Absent: that is for the whole endpoint. */
   readonly line?: string | undefined;
+  /** Whether that lane's deliveries go in batches, and need not wait for each other. */
+  readonly isInBatches?: boolean | undefined;
   /** Whether it was accepted just now: then it goes behind all others of its lane. */
   readonly isNew?: boolean | undefined;
 }
@@ -53,6 +49,7 @@ export function parseDeliveryId(text: string): DeliveryParts | undefined {
 export const DELIVERY_ID_FORM = { pattern: '^[A-Za-z0-9_-]{1,128}[.]wh_[0-9a-z]{22}$' };
 
 const LANE_JOB = 'lane/';
+const BATCH_JOB = 'batch/';
 
 /** The id of the job of a lane. No delivery has it: the id of an event has no slash. */
 export function laneJobIdOf(lane: LaneName): string {
@@ -76,9 +73,20 @@ export function parseLaneJobId(jobId: string): ParsedLane | undefined {
   return endpointId && { name: laneNameOf(endpointId, line), endpointId, line };
 }
 
-/** The endpoint of a job, be it a delivery's or a lane's. */
+/** The id of the job of a batch. @param name as the index of the endpoint's batches has it */
+export function batchJobIdOf(name: string, endpointId: EndpointId): string {
+  return `${BATCH_JOB}${name}.${endpointId}`;
+}
+
+/** Gives `undefined` for another job's. */
+export function parseBatchJobId(jobId: string): EndpointId | undefined {
+  if (!jobId.startsWith(BATCH_JOB)) return undefined;
+  return endpointIdSchema.safeParse(jobId.slice(jobId.lastIndexOf('.') + 1)).data;
+}
+
+/** The endpoint of a job, be it a delivery's, a batch's or a lane's. */
 export function endpointOfJob(jobId: string): EndpointId | undefined {
-  return parseLaneJobId(jobId)?.endpointId ?? parseDeliveryId(jobId)?.endpointId;
+  return parseLaneJobId(jobId)?.endpointId ?? parseBatchJobId(jobId) ?? parseDeliveryId(jobId)?.endpointId;
 }
 
 /** The reasons for which a client requests a delivery. */
@@ -124,14 +132,14 @@ export interface DeliveryRun {
    * becomes of the job.
    */
   readonly stepsToEnd?: (end: JobEnd) => readonly Step[];
-  /** Absent: it goes alone, or in the batch of another one. */
+  /** Absent: it goes alone. */
   readonly batch?: DeliveryBatch | undefined;
   /** Absent: it has a job of its own. */
   readonly lane?: LaneRun | undefined;
   /**
    * Make it an entry of a lane, in place of its job. Gives `false` if it stays. Absent: it can't.
    */
-  readonly joinLane?: (lane: LaneName, acceptedAt: number, hasBegun: boolean) => Promise<boolean>;
+  readonly joinLane?: (lane: LaneName, acceptedAt: number, place: JoinedPlace) => Promise<boolean>;
 }
 
 /** An entry of a lane, with its place. */
@@ -152,6 +160,9 @@ export interface LineHold extends PastHold {
   readonly previousStartedAt: number | undefined;
 }
 
+/** `keeps_turn`: it was tried already, in its order. `in_batches`: those of its lane need not wait for each other. */
+export type JoinedPlace = 'in_order' | 'keeps_turn' | 'in_batches';
+
 /** A delivery of a lane, as the lane's job runs it: mostly the first one. */
 export interface LaneRun {
   readonly name: LaneName;
@@ -171,6 +182,10 @@ export interface LaneRun {
   readonly isBesideJobs: boolean;
   /** Whether the lane did not go on before. */
   readonly wasHeld: boolean;
+  /** Whether its turn had begun before the job was taken. */
+  readonly hadBegun: boolean;
+  /** How many are in it, this one included. */
+  readonly size: number;
   /** The last one that was sent in place of all before it. */
   readonly sent: LanePlace | undefined;
   /** Take the turn, unless another one has become the first, or the newest. */
@@ -186,8 +201,13 @@ export interface LaneRun {
   waitInWindow(): Promise<void>;
   /** Of a line: it is held like a delivery that has a job, until a wake-up lets it go. */
   close(hold: LineHold): Promise<void>;
-  /** Note why the lane does not go on. */
-  hold(hold: PastHold, previousStartedAt: number | undefined): Promise<void>;
+  /**
+   * Note why the lane does not go on.
+   *
+   * @param fullAt it goes on as soon as so many are in it.
+   * @returns `false`: they are. It is not held.
+   */
+  hold(hold: PastHold, previousStartedAt: number | undefined, fullAt?: number): Promise<boolean>;
   /** The first ones, with their places. */
   listFirst(most: number): Promise<readonly LanePlace[]>;
   /** Forget some that have ended. The one that runs stays. */
@@ -197,43 +217,39 @@ export interface LaneRun {
 }
 
 /**
- * The deliveries of a batch go together when the first of them is due, and others within this: longer than two workers'
- * clocks differ, and than those that failed together are apart when they come due. Milliseconds.
- */
-export const DUE_WITHIN_MS = 1_000;
-
-/**
- * The batch of a run: its delivery, which is the primary one, and others of the endpoint that can go in the same request. Its
- * jobs say which they are, so the same ones go together again, whichever process takes them.
+ * The deliveries that go in one request. They have one job until each of them has ended, or the one job of a lane in strict
+ * order: so the same ones go together again, whichever process takes it.
  */
 export interface DeliveryBatch {
+  /** Of their job, once they have been gathered. */
+  readonly jobId: string;
   /**
-   * Take the others: those that were sent together with the primary before, if there are any, else some that wait and are in no
-   * batch. The process owns their jobs as it does that of the run.
+   * Give those that go together, in order: the members of a batch that there is, or else the first ones of the lane, which are
+   * one from then on.
    *
-   * @returns `undefined`: one that was sent together with the primary runs elsewhere.
+   * @returns none: the job is not this process' any more.
    */
-  take(address: EndpointAddress, wanted: WantedBatch): Promise<readonly DeliveryRun[] | undefined>;
-  /** Whether the primary of another batch is about to take it. */
-  isTakenByAnother(endpointId: EndpointId, event: EventId): Promise<boolean>;
-  /**
-   * Record in the jobs that they are one batch, so that they are sent in one request again, also if this process dies. With
-   * none, those that this has taken are in no batch any more.
-   */
-  keepTogether(endpointId: EndpointId, events: readonly EventId[]): readonly Step[];
-  /** The steps that let go of the jobs of several: of those that were taken, and of the run itself. */
-  stepsToEnd(events: readonly EventId[], end: JobEnd): readonly Step[];
-  /** Let go of those that were taken and have no end yet: they wait again. */
-  giveBack(): Promise<void>;
+  gather(wanted: WantedBatch): Promise<readonly DeliveryRun[]>;
+  /** The steps that let go of the job. @param ends of all that were gathered */
+  stepsToEnd(ends: readonly MemberEnd[]): readonly Step[];
 }
 
 export interface WantedBatch {
-  /** How many others. */
+  /** How many go in one request. */
   readonly most: number;
+  /** Whether they stay in the lane, and nothing else of it goes before they have ended. */
+  readonly isInOrder: boolean;
   /** Of their events together, as far as one server can tell. */
   readonly maxBytes: number;
-  /** Whether only held ones may be taken, in the order of acceptance. */
-  readonly isInOrder: boolean;
+}
+
+/** What becomes of a delivery of a batch. Those that are delayed in the same way, and were in one request, go together again. */
+export interface MemberEnd {
+  readonly eventId: EventId;
+  /** `alone`: it is none of the batch any more, and waits as if it never was; with a `failure`, its own job fails for good. */
+  readonly end: JobEnd | { readonly kind: 'alone'; readonly failure?: string };
+  /** Of a batch that goes in two requests: whether it is in the second one. */
+  readonly isInSecond?: boolean;
 }
 
 /** What an attempt needs, as it is stored. */
@@ -308,6 +324,14 @@ export function decodeHolds(text: string): readonly PastHold[] {
     const reason = holdReasons[letter.charCodeAt(0) - FIRST_LETTER];
     return reason === undefined ? [] : [{ reason, since: Number.parseInt(time, 36) }];
   });
+}
+
+/** What a lane tells of its holds to a delivery that came to it at a time. */
+export function holdsSince(holds: readonly PastHold[], at: number): readonly PastHold[] {
+  const before = holds.findLastIndex(({ since }) => since <= at);
+  return holds
+    .slice(Math.max(before, 0))
+    .map(({ reason, since }) => ({ reason, since: Math.max(since, at) }));
 }
 
 /** Why an attempt counts as slow: it takes long, or too many attempts go to unknown endpoints. */

@@ -149,16 +149,19 @@ export function batchLimitsOf({
 }
 
 /**
- * Whether its deliveries that wait for each other are entries of lanes, each with one job that sends the first of them: those in
- * strict order, or of a group, each in a request of its own. What is discarded as it comes due must not wait behind others for that,
- * and has a job of its own.
+ * Whether its deliveries wait as entries of lanes, each with one job that sends the first of them: those in strict order, those of
+ * a group, and those that go in batches. What is discarded as it comes due must not wait behind others for that, and has a job of
+ * its own.
  */
 export function usesLane(
-  endpoint: Pick<Endpoint, 'ordering' | 'batch' | 'format' | 'whileDisabled' | 'listener'>,
+  endpoint: Pick<Endpoint, 'ordering' | 'batch' | 'format' | 'whileDisabled' | 'listener' | 'status'>,
 ): boolean {
-  const { ordering, whileDisabled, listener } = endpoint;
-  if (ordering === 'none' || whileDisabled === 'discard' || listener !== undefined) return false;
-  return batchLimitsOf(endpoint) === undefined;
+  const { ordering, whileDisabled, listener, status } = endpoint;
+  const batch = batchLimitsOf(endpoint);
+  if (batch === undefined)
+    return ordering !== 'none' && whileDisabled !== 'discard' && listener === undefined;
+  if (whileDisabled === 'discard' && status === 'disabled') return false;
+  return ordering === 'strict' || (ordering === 'none' && batch.maxEvents > 1);
 }
 
 /** The name of a lane: that of a whole endpoint is its id, that of a group of events is `line.id`. */

@@ -91,7 +91,9 @@ import type { EventId } from './event';
  * | `carried:{bull}:lane` | hash | event → the request that such a delivery is to be sent for | until that has ended |
  * | `grouped:{bull}:endpoint` | sorted set | ids of all events that an endpoint has in lanes of groups, by time of acceptance | until they have ended |
  * | `lines:{bull}:endpoint` | hash | event → the line that it is in; beside them, how many lines there are, and how many events wait behind the first ones of those that are closed | the same |
+ * | `batches:{bull}:endpoint` | hash | event → the name of the batch whose job has its delivery | until that has ended, or is in none |
  * | `behind-heads:{bull}` | counter | how many such deliveries wait behind the first one of their lane, where that is not held | until none does |
+ * | `behind-heads:{bull}:batched` | counter | the same for lanes whose deliveries go in batches, and do not wait for each other | until none does |
  * | `looks:{bull}` | sorted set | account/endpoint of those with held deliveries, by when their wake-up is due | until none is held |
  * | `held-counts:{bull}` | hash | reason → how many deliveries are held for it | until none is |
  * | `counted-as-held:{bull}` | hash | account/endpoint → reason and number that it adds to `held-counts` | until none is held |
@@ -252,7 +254,10 @@ export function queueKeysOf(prefix: string) {
     carried: (lane: LaneName) => `carried:${tag}:${lane}`,
     grouped: (endpoint: EndpointId) => `grouped:${tag}:${endpoint}`,
     lines: (endpoint: EndpointId) => `lines:${tag}:${endpoint}`,
+    batches: (endpoint: EndpointId) => `batches:${tag}:${endpoint}`,
     behindHeads: `behind-heads:${tag}`,
+    /** Scripts build this name themselves, from the one above. */
+    behindInBatches: `behind-heads:${tag}:batched`,
     wakeUps: `looks:${tag}`,
     heldCounts: `held-counts:${tag}`,
     countedAsHeld: `counted-as-held:${tag}`,

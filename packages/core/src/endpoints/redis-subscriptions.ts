@@ -22,6 +22,7 @@ const lanePartSchema = endpointSchema.pick({
   format: true,
   whileDisabled: true,
   listener: true,
+  status: true,
 });
 
 /** Only the members about its subscription, also of a record whose secrets can't be read. */

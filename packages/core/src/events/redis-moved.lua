@@ -201,6 +201,9 @@ local function lapse_row(row, list, kept_ms, lapse_ms)
     for _, held in ipairs(row.holds) do
       if redis.call('ZSCORE', held, event) then return lapsed_row { outcome = 'changed' } end
     end
+    for _, batches in ipairs(row.batches) do
+      if redis.call('HEXISTS', batches, event) == 1 then return lapsed_row { outcome = 'changed' } end
+    end
     local lapses
     lapses, is_first = let_log_lapse(
       keys.pinned(endpoint, event),
@@ -235,7 +238,7 @@ end
 --- On one server, all that takes several steps in a Cluster: for each delivery whether it has no job and is not held, then the
 --- steps above. One with a key of an unexpected type fails alone.
 ---@keys lists                 of each one's account
----@param rows {account AccountId, event EventId, endpoint EndpointId?, jobs text[], holds text[], length integer, is_log_erased boolean, status EndStatus?, is_erased boolean}[]
+---@param rows {account AccountId, event EventId, endpoint EndpointId?, jobs text[], holds text[], batches text[], length integer, is_log_erased boolean, status EndStatus?, is_erased boolean}[]
 ---@param kept_ms digits
 ---@param lapse_ms integer
 ---@return lapsed_row[]

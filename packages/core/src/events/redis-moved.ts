@@ -76,7 +76,13 @@ export interface LapsingRow extends LapsingEvent {
   /** Of the delivery. */
   readonly logVersion: LogVersion;
   /** By which its job is found. Absent: there is no delivery. */
-  readonly places: { readonly jobs: readonly string[]; readonly holds: readonly string[] } | undefined;
+  readonly places:
+    | {
+        readonly jobs: readonly string[];
+        readonly holds: readonly string[];
+        readonly batches: readonly string[];
+      }
+    | undefined;
 }
 
 /** What a log was when it was read: it is the same one as long as these are. */
@@ -206,6 +212,7 @@ export class MovedStore {
         endpoint: endpointId,
         jobs: places?.jobs ?? [],
         holds: places?.holds ?? [],
+        batches: places?.batches ?? [],
         length: logVersion.length,
         isLogErased: logVersion.isErased,
         status,

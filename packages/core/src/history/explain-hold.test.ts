@@ -62,7 +62,7 @@ it('says that another one goes before it, except for the one whose turn it is', 
 it('says of those in a lane that its first one goes before them', async () => {
   const endpoint = buildEndpoint({ ordering: 'strict', rateLimit: 1 });
   const first = uniqueEventId();
-  const lane = { first, isHeld: false, isInWindow: false, holds: [] };
+  const lane = { first, isHeld: false, isInWindow: false, holds: [], isInBatches: false };
   expect(await explain(endpoint, uniqueEventId(), [], lane)).toEqual({
     reason: 'ordering',
     until: undefined,
@@ -74,7 +74,7 @@ it('says of all in a lane that it waits for one that has failed for good, if its
   const endpoint = buildEndpoint({ ordering: 'group' });
   const first = uniqueEventId();
   const holds = [{ reason: 'ordering', since: NOW }] as const;
-  const lane = { first, isHeld: true, isInWindow: false, holds };
+  const lane = { first, isHeld: true, isInWindow: false, isInBatches: false, holds };
   expect(await explain(endpoint, first, [], lane)).toEqual({ reason: 'ordering', until: undefined });
 });
 

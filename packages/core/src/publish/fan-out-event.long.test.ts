@@ -32,7 +32,7 @@ import { dispatchEvents, fanOutEvents, routeEvent, routeEvents } from './fan-out
 import type { PublishingParts } from './publishing-parts';
 
 /** Each has a job. */
-const IN_ORDER = { ordering: 'strict', batch: { max_events: 10 } } as const;
+const IN_ORDER = { ordering: 'strict', whileDisabled: 'discard' } as const;
 
 async function isListed(
   deliveryStore: DeliveryStore,

@@ -396,7 +396,7 @@ function deliveriesOf({ event, receivers, isNew }: Portion): readonly NewDeliver
   return receivers.map(({ id: endpointId, isInLane, ordering }) => {
     const delivery = { accountId, eventId, endpointId, acceptedAt };
     const line = isInLane ? lineOf({ ordering }, event.group) : undefined;
-    const waits = isInLane && (ordering === 'strict' || line !== undefined);
-    return waits ? { ...delivery, isInLane, line, isNew } : delivery;
+    const waits = isInLane && (ordering !== 'group' || line !== undefined);
+    return waits ? { ...delivery, isInLane, line, isInBatches: ordering === 'none', isNew } : delivery;
   });
 }

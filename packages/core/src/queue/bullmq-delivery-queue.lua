@@ -4,13 +4,14 @@
 ---@include ./bullmq-own-jobs.lua
 ---@include ./bullmq-lanes.lua
 ---@include ./bullmq-lines.lua
+---@include ./bullmq-batches.lua
 ---@type JobKeys ./bullmq-layout
 
 --- As BullMQ's own `add`, but each job gets its position in the fair order, all in one step, and without the parts for parents
---- and children, and the entry in a stream of events that nobody reads. An existing job stays, in any state, and so does an entry in
---- its endpoint's lane.
+--- and children, and the entry in a stream of events that nobody reads. An existing job stays, in any state, and so does what is in
+--- its endpoint's lane, or in a batch.
 ---
---- Gives how many had neither before.
+--- Gives how many were nowhere before.
 ---@with jobs JobKeys
 ---@key prioritized = jobs.prioritized
 ---@key counter = jobs.priorityCounter
@@ -69,15 +70,17 @@ function add_deliveries(
     for _, endpoint in ipairs(flows) do
       asked[#asked + 1] = base .. lane_job(endpoint)
       asked[#asked + 1] = lines_of(tag, endpoint)
+      asked[#asked + 1] = batches_of(tag, endpoint)
     end
   end
-  -- Mostly none of them is there, nor a lane.
+  -- Mostly none of them is there, nor a lane, nor a batch.
   local is_any_there = redis.call('EXISTS', unpack(asked)) > 0
   local function is_there(i)
     if redis.call('EXISTS', jobs[i]) == 1 then return true end
     local event = string.sub(ids[i], 1, -#endpoints[i] - 2)
-    return redis.call('ZSCORE', lane_of(tag, endpoints[i]), event)
-      or redis.call('HEXISTS', lines_of(tag, endpoints[i]), event) == 1
+    if redis.call('ZSCORE', lane_of(tag, endpoints[i]), event) then return true end
+    if redis.call('HEXISTS', lines_of(tag, endpoints[i]), event) == 1 then return true end
+    return redis.call('HEXISTS', batches_of(tag, endpoints[i]), event) == 1
   end
   for i, job in ipairs(jobs) do
     if not seen[job] and not (is_any_there and is_there(i)) then
@@ -96,16 +99,18 @@ function add_deliveries(
   return #added
 end
 
---- Whether nothing will send a delivery: it has no job in any state, failed ones included, is not held, and is in no lane.
+--- Whether nothing will send a delivery: it has no job in any state, failed ones included, is not held, and in no lane and no batch.
 ---@guard
 ---@key job
 ---@key held
 ---@key lane
 ---@key lines
+---@key batches
 ---@param event EventId
-function check_unplaced(job, held, lane, lines, event)
+function check_unplaced(job, held, lane, lines, batches, event)
   if redis.call('EXISTS', job) == 1 or redis.call('ZSCORE', held, event) then return stop() end
   if redis.call('ZSCORE', lane, event) or redis.call('HEXISTS', lines, event) == 1 then return stop() end
+  if redis.call('HEXISTS', batches, event) == 1 then return stop() end
   return reply()
 end
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type AccountId, accountIdSchema } from '../domain/account';
 import {
+  batchJobIdOf,
   type DeliveryParts,
   type DeliveryRequested,
   deliveryIdOf,
@@ -30,6 +31,7 @@ import {
 } from './bullmq-lanes.script';
 import { createJobKeys, type JobKeys, jobFields } from './bullmq-layout';
 import { OnDemandQueue } from './bullmq-on-demand-queue';
+import { dropFromBatch } from './bullmq-running-batches.script';
 import { byShard, PerShard } from './per-shard';
 
 export interface RequestedDelivery extends NewDelivery {
@@ -42,6 +44,7 @@ export type JobRequest = 'no_job' | 'no_request' | { readonly requestId: string 
 export interface DeliveryKeys {
   readonly jobs: readonly string[];
   readonly holds: readonly string[];
+  readonly batches: readonly string[];
 }
 
 /** The queue in one shard. */
@@ -55,7 +58,7 @@ interface Shard {
 
 /**
  * The queue of deliveries. Each delivery has one job until it ends, with the delivery's id, or is an entry of its endpoint's
- * lane: adding it again changes nothing. An endpoint's jobs go to its home shard. Lookups search all shards that may hold the job
+ * lane, or is in a batch: adding it again changes nothing. An endpoint's jobs go to its home shard. Lookups search all shards that may hold the job
  * while the queues are being split again.
  */
 export class DeliveryQueue {
@@ -108,6 +111,7 @@ export class DeliveryQueue {
   async moveEntriesHome(
     { accountId, endpointId, lane }: EndpointAddress & { readonly lane: LaneName },
     entries: readonly LanePlace[],
+    isInBatches: boolean,
   ): Promise<void> {
     const homeShard = this.#shards.in(this.shards.homeShardOf(endpointId));
     const added = entries.map(({ eventId, acceptedAt, request }) => ({
@@ -116,6 +120,7 @@ export class DeliveryQueue {
       eventId,
       acceptedAt,
       request,
+      isInBatches,
     }));
     await addEntries(homeShard, added)(this.redis);
   }
@@ -131,7 +136,7 @@ export class DeliveryQueue {
     return requests.find((request) => request !== 'no_job') ?? 'no_job';
   }
 
-  /** The keys of its job, and of the sorted sets that have its event if it is held or in a lane: of each shard that may have it. */
+  /** The keys of its job, and of what has its event if it is held, in a lane or in a batch: of each shard that may have it. */
   keysOf({ endpointId, eventId }: DeliveryParts): DeliveryKeys {
     const id = deliveryIdOf({ endpointId, eventId });
     const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
@@ -142,10 +147,11 @@ export class DeliveryQueue {
         shard.lane(laneNameOf(endpointId)),
         shard.grouped(endpointId),
       ]),
+      batches: shards.map(({ shard }) => shard.batches(endpointId)),
     };
   }
 
-  /** Whether nothing will send a delivery: it has no job in any state, failed ones included, is not held, and is in no lane. */
+  /** Whether nothing will send a delivery: it has no job in any state, failed ones included, is not held, and in no lane and no batch. */
   guardUnplaced({ endpointId, eventId }: DeliveryParts): Guard {
     const id = deliveryIdOf({ endpointId, eventId });
     const checks = this.#shards.inEach(this.shards.homeShardsOf(endpointId)).map(({ keys, shard }) => {
@@ -154,6 +160,7 @@ export class DeliveryQueue {
         held: shard.held(endpointId),
         lane: shard.lane(laneNameOf(endpointId)),
         lines: shard.lines(endpointId),
+        batches: shard.batches(endpointId),
         event: eventId,
       });
     });
@@ -171,7 +178,7 @@ export class DeliveryQueue {
     return (await Promise.all(isRunning)).includes(true);
   }
 
-  /** The events of the endpoint whose jobs are delayed, among these. They stay in order. */
+  /** The events of the endpoint whose own jobs are delayed, among these. They stay in order. */
   async findDelayed(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<readonly EventId[]> {
     const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
     const areDelayed = await findInAny(
@@ -182,14 +189,14 @@ export class DeliveryQueue {
     return eventIds.filter((_, i) => areDelayed[i]);
   }
 
-  /** End the delay of its job, or of its lane if it is the first one there. Otherwise nothing happens. */
+  /** End the delay of its job, of its batch, or of its lane if it is the first one there. Otherwise nothing happens. */
   async promote(delivery: DeliveryParts): Promise<void> {
-    const jobId = deliveryIdOf(delivery);
     await this.#inEach(delivery, async (shard) => {
+      const jobId = await this.#jobIdOf(shard, delivery);
       if ((await this.redis.zscore(shard.keys.delayed, jobId)) === null) {
         return await this.#bringHeadForward(shard, delivery);
       }
-      await this.#placeAnew(shard, delivery);
+      await this.#placeAnew(shard, delivery.endpointId, jobId);
       await shard.queue.promote(jobId);
     });
   }
@@ -233,17 +240,35 @@ export class DeliveryQueue {
 
   async #requestIn({ keys, shard }: Shard, delivery: DeliveryParts): Promise<JobRequest> {
     const stored = await this.redis.hget(keys.job(deliveryIdOf(delivery)), jobFields.data);
-    if (stored === null) return await this.#requestInLane(shard, delivery);
+    if (stored === null) {
+      const inBatch = await this.#requestInBatch(keys, shard, delivery);
+      return inBatch === 'no_job' ? await this.#requestInLane(shard, delivery) : inBatch;
+    }
     const data = deliveryJobSchema.safeParse(parsedOrUndefined(stored)).data;
     return data?.request === undefined ? 'no_request' : { requestId: data.request.id };
+  }
+
+  async #requestInBatch(
+    keys: JobKeys,
+    shard: ShardKeys,
+    { endpointId, eventId }: DeliveryParts,
+  ): Promise<JobRequest> {
+    const name = await this.redis.hget(shard.batches(endpointId), eventId);
+    if (name === null) return 'no_job';
+    const job = keys.job(batchJobIdOf(name, endpointId));
+    return requestIn(await this.redis.hget(job, `request ${eventId}`));
   }
 
   async #requestInLane(shard: ShardKeys, delivery: DeliveryParts): Promise<JobRequest> {
     const lane = await findLaneOf(this.redis, shard, delivery);
     if (lane === undefined) return 'no_job';
-    const carried = await this.redis.hget(shard.carried(lane), delivery.eventId);
-    const request = requestSchema.safeParse(parsedOrUndefined(carried ?? '')).data;
-    return request === undefined ? 'no_request' : { requestId: request.id };
+    return requestIn(await this.redis.hget(shard.carried(lane), delivery.eventId));
+  }
+
+  /** Its own job's id, or that of its batch's. */
+  async #jobIdOf({ shard }: Shard, { endpointId, eventId }: DeliveryParts): Promise<string> {
+    const name = await this.redis.hget(shard.batches(endpointId), eventId);
+    return name === null ? deliveryIdOf({ eventId, endpointId }) : batchJobIdOf(name, endpointId);
   }
 
   async #bringHeadForward({ keys, shard, order }: Shard, delivery: DeliveryParts): Promise<void> {
@@ -266,12 +291,13 @@ export class DeliveryQueue {
   }
 
   // A job has a lock while a worker runs it.
-  async #isRunningIn({ keys, shard }: Shard, delivery: DeliveryParts): Promise<boolean> {
-    if ((await this.redis.exists(keys.lock(deliveryIdOf(delivery)))) > 0) return true;
-    const lane = await findLaneOf(this.redis, shard, delivery);
+  async #isRunningIn(shard: Shard, delivery: DeliveryParts): Promise<boolean> {
+    const { keys } = shard;
+    if ((await this.redis.exists(keys.lock(await this.#jobIdOf(shard, delivery)))) > 0) return true;
+    const lane = await findLaneOf(this.redis, shard.shard, delivery);
     if (lane === undefined) return false;
-    const { isRunning, first } = await standingOfLane(keys, shard, lane)(this.redis);
-    return isRunning && first === delivery.eventId;
+    const { isRunning, first, members } = await standingOfLane(keys, shard.shard, lane)(this.redis);
+    return isRunning && (first === delivery.eventId || members.includes(delivery.eventId));
   }
 
   async #putBackFailedIn(shard: Shard, delivery: DeliveryParts): Promise<void> {
@@ -283,17 +309,15 @@ export class DeliveryQueue {
       }
       return;
     }
-    await this.#placeAnew(shard, delivery);
+    await this.#placeAnew(shard, delivery.endpointId, jobId);
     await shard.queue.retryFailed(jobId);
   }
 
   // BullMQ would give it its original position: behind all of today's jobs, or before them.
-  async #placeAnew({ queue, keys, order, shard }: Shard, delivery: DeliveryParts): Promise<void> {
-    const jobId = deliveryIdOf(delivery);
+  async #placeAnew({ queue, keys, order, shard }: Shard, endpoint: EndpointId, jobId: string): Promise<void> {
     const stored = await this.redis.hget(keys.job(jobId), jobFields.data);
     const accountId = deliveryJobSchema.safeParse(parsedOrUndefined(stored ?? '')).data?.account_id;
     if (accountId === undefined) return;
-    const { endpointId: endpoint } = delivery;
     const weights = shard.accountWeights;
     const flow = { jobs: keys, orderState: order, weights, account: accountId, endpoint };
     await queue.changePriority(jobId, await nextPriority(flow)(this.redis));
@@ -303,7 +327,7 @@ export class DeliveryQueue {
   // itself.
   async #removeIfIdle(shard: Shard, delivery: DeliveryParts): Promise<boolean> {
     const jobId = deliveryIdOf(delivery);
-    if (!(await this.#hasJobIn(shard, delivery))) return await this.#dropFromLane(shard, delivery);
+    if (!(await this.#hasJobIn(shard, delivery))) return await this.#drop(shard, delivery);
     if (await this.#isRunningIn(shard, delivery)) return true;
     const { delayed, failed } = shard.keys;
     const scores = await Promise.all([delayed, failed].map((key) => this.redis.zscore(key, jobId)));
@@ -312,12 +336,13 @@ export class DeliveryQueue {
     return !(await shard.queue.remove(jobId));
   }
 
-  async #dropFromLane({ keys, shard }: Shard, delivery: DeliveryParts): Promise<boolean> {
+  // From its lane, or its batch.
+  async #drop({ keys, shard }: Shard, delivery: DeliveryParts): Promise<boolean> {
     const name = await findLaneOf(this.redis, shard, delivery);
-    if (name === undefined) return false;
     const { base } = keys;
-    const dropped = { jobs: keys, shard, base, tag: shard.tag, name, event: delivery.eventId };
-    return await dropFromLane(dropped)(this.redis);
+    const dropped = { jobs: keys, shard, base, tag: shard.tag, event: delivery.eventId };
+    if (name !== undefined && (await dropFromLane({ ...dropped, name })(this.redis))) return true;
+    return await dropFromBatch({ ...dropped, endpoint: delivery.endpointId })(this.redis);
   }
 }
 
@@ -375,20 +400,26 @@ function goesIntoLane({ isInLane, acceptedAt }: NewDelivery): boolean {
   return isInLane === true && acceptedAt !== undefined;
 }
 
+function requestIn(stored: string | null): JobRequest {
+  const request = requestSchema.safeParse(parsedOrUndefined(stored ?? '')).data;
+  return request === undefined ? 'no_request' : { requestId: request.id };
+}
+
 interface EntryToAdd {
   readonly accountId: AccountId;
   readonly lane: LaneName;
   readonly eventId: EventId;
   readonly acceptedAt: number;
   readonly isNew?: boolean | undefined;
+  readonly isInBatches?: boolean | undefined;
   /** As it is stored. */
   readonly request?: string | undefined;
 }
 
 function toEntry({ endpointId, line, acceptedAt = 0, data, ...delivery }: DeliveryToAdd): EntryToAdd {
-  const { accountId, eventId, isNew } = delivery;
+  const { accountId, eventId, isNew, isInBatches } = delivery;
   const request = data.request && JSON.stringify(data.request);
-  return { accountId, lane: laneNameOf(endpointId, line), eventId, acceptedAt, isNew, request };
+  return { accountId, lane: laneNameOf(endpointId, line), eventId, acceptedAt, isNew, isInBatches, request };
 }
 
 /** Put deliveries into lanes. What has a job stays as it is. */
@@ -405,6 +436,7 @@ function addEntries({ keys, shard, order }: Shard, entries: readonly EntryToAdd[
     acceptedAt: entries.map(({ acceptedAt }) => acceptedAt),
     areNew: entries.map(({ isNew = false }) => isNew),
     requests: entries.map(({ request }) => request),
+    areInBatches: entries.map(({ isInBatches = false }) => isInBatches),
   });
 }
 

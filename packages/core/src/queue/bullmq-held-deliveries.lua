@@ -4,6 +4,7 @@
 ---@include ./bullmq-own-jobs.lua
 ---@include ./bullmq-lanes.lua
 ---@include ./bullmq-lines.lua
+---@include ./bullmq-batches.lua
 ---@const DELAYED_SCORE, jobFields ./bullmq-layout
 ---@type JobKeys ./bullmq-layout
 
@@ -32,6 +33,16 @@ local function find_others(prioritized, base, suffix, most)
   return others, accepted
 end
 
+--- Held deliveries and a lane that does not go on count together.
+local function count_with_lane(counts, counted, address, base, tag, reason)
+  local endpoint = string.match(address, '[^/]*$')
+  local left = held_beside(tag, endpoint)
+  if redis.call('HEXISTS', base .. lane_job(endpoint), jobFields.holds) == 1 then
+    left = left + redis.call('ZCARD', lane_of(tag, endpoint))
+  end
+  count_held(counts, counted, address, left, reason)
+end
+
 --- An earlier wake-up stays. The jobs of others that are held together with it move from waiting to delayed together with their
 --- entries, as if a worker had taken each for that, its count of starts included: its worker must know later that it has waited.
 ---@with jobs JobKeys
@@ -44,8 +55,9 @@ end
 ---@param base text
 ---@param tag text
 ---@param suffix text
----@param event EventId
----@param accepted_at digits
+---@param job text                of the delivery, or of the batch
+---@param events EventId[]        of the delivery, or of all that are in the batch
+---@param accepted_at digits[]    of each
 ---@param endpoint text           its address
 ---@param wake_up_at digits
 ---@param reason text
@@ -64,7 +76,8 @@ function enter_held(
   base,
   tag,
   suffix,
-  event,
+  job,
+  events,
   accepted_at,
   endpoint,
   wake_up_at,
@@ -76,24 +89,25 @@ function enter_held(
 )
   -- The most of the delay between jobs that are held together: they must not come back together.
   local most_others, spread_ms = 200, 15000
-  redis.call('ZADD', held, 'NX', accepted_at, event)
+  for i, event in ipairs(events) do
+    redis.call('ZADD', held, 'NX', accepted_at[i], event)
+  end
   redis.call('ZADD', wake_ups, 'LT', wake_up_at, endpoint)
-  note_hold(base .. event .. suffix, hold, previous_started_at)
+  note_hold(base .. job, hold, previous_started_at)
 
   local others, accepted = {}, {}
   if others_for_ms then
     others, accepted = find_others(prioritized, base, suffix, most_others)
   end
-  for i, job in ipairs(others) do
+  for i, other in ipairs(others) do
     local delay = others_for_ms + math.floor(i * math.min(spread_ms, others_for_ms / most_others))
-    redis.call('ZREM', prioritized, job)
-    redis.call('ZADD', delayed, string.format('%d', (now + delay) * DELAYED_SCORE), job)
-    redis.call('HSET', base .. job, 'delay', string.format('%d', delay), jobFields.holds, hold)
-    redis.call('HINCRBY', base .. job, jobFields.attemptsStarted, 1)
-    redis.call('ZADD', held, 'NX', accepted[i], string.sub(job, 1, -#suffix - 1))
+    redis.call('ZREM', prioritized, other)
+    redis.call('ZADD', delayed, string.format('%d', (now + delay) * DELAYED_SCORE), other)
+    redis.call('HSET', base .. other, 'delay', string.format('%d', delay), jobFields.holds, hold)
+    redis.call('HINCRBY', base .. other, jobFields.attemptsStarted, 1)
+    redis.call('ZADD', held, 'NX', accepted[i], string.sub(other, 1, -#suffix - 1))
   end
-  local account, endpoint_id = string.match(endpoint, '^(.*)/(.*)$')
-  count_all_held(counts, counted, tag, account, endpoint_id, reason)
+  count_with_lane(counts, counted, endpoint, base, tag, reason)
   return others
 end
 
@@ -112,10 +126,10 @@ end
 --- A worker that runs the job may be about to delay it: then the entry stays, and another wake-up follows soon. The same goes for
 --- a job whose worker died, which BullMQ puts back.
 ---
---- The time of the next wake-up only changes if no other was asked for meanwhile. Of those that go together in requests, the last
---- few are left alone then: several processes wake up at the same time, and the first one has released for all of them.
+--- The time of the next wake-up only changes if no other was asked for meanwhile. All of a batch are released together.
 ---
 --- A lane that is put off goes on, whatever it waits for: its run finds out whether it may. One that runs may be about to be put off.
+--- One that waits for more deliveries goes on only if a wake-up was asked for.
 ---@with jobs JobKeys
 ---@key held
 ---@key wake_ups
@@ -137,7 +151,6 @@ end
 ---@param suffix text
 ---@param endpoint text           its address
 ---@param most integer            to release
----@param per_request integer     how many go in one request
 ---@param was_due_at digits?      when the wake-up was due
 ---@param again_at digits         when the next one is due
 ---@param soon_at digits          when it is due instead if a worker is at one of the jobs
@@ -167,7 +180,6 @@ function release_held(
   suffix,
   endpoint,
   most,
-  per_request,
   was_due_at,
   again_at,
   soon_at,
@@ -184,9 +196,13 @@ function release_held(
   local released, missing, is_busy = 0, {}, false
   local due = redis.call('ZSCORE', wake_ups, endpoint)
   local is_unchanged = (due and string.format('%d', due) or nil) == was_due_at
-  if per_request > 1 then
-    local requests = redis.call('ZCARD', held) / per_request
-    most = math.min(most, is_unchanged and math.ceil(requests) or math.floor(requests))
+
+  -- Its own, or that of its batch.
+  local function find_job(event)
+    local job = event .. suffix
+    if redis.call('EXISTS', base .. job) == 1 then return job, { event } end
+    job = batch_job_of(tag, endpoint_id, event)
+    if job then return job, events_in(redis.call('HGET', base .. job, jobFields.members)) end
   end
 
   local lines = lines_of(tag, endpoint_id)
@@ -214,11 +230,17 @@ function release_held(
   end
 
   local function release(event)
-    local job = event .. suffix
-    if redis.call('ZREM', delayed, job) == 1 then
+    local job, together = event .. suffix, { event }
+    local is_delayed = redis.call('ZREM', delayed, job) == 1
+    if not is_delayed then
+      job, together = find_job(event)
+      is_delayed = job and redis.call('ZREM', delayed, job) == 1
+    end
+    if is_delayed then
       put_back(queue, job, priority_of(account, flow, 1))
       released = released + 1
-    elseif redis.call('EXISTS', base .. job) == 0 then
+      redis.call('ZREM', held, unpack(together))
+    elseif not job then
       if release_line(event) then return end
       missing[#missing + 1] = event
     elseif redis.call('LPOS', active, job) then
@@ -233,18 +255,14 @@ function release_held(
       if released >= math.max(most, 1) then break end
       if redis.call('ZSCORE', held, event) then
         release(event)
-      elseif
-        most > 0
-        and redis.call('EXISTS', base .. event .. suffix) == 0
-        and redis.call('HEXISTS', lines, event) == 0
-      then
+      elseif most > 0 and not find_job(event) and redis.call('HEXISTS', lines, event) == 0 then
         missing[#missing + 1] = event
       end
     end
   elseif most > 0 then
     for _, event in ipairs(redis.call('ZRANGE', held, 0, most + 19)) do
       if released >= most then break end
-      release(event)
+      if redis.call('ZSCORE', held, event) then release(event) end
     end
   end
   if wakes_lines then
@@ -253,9 +271,12 @@ function release_held(
     end
   end
   local left, has_lane = redis.call('ZCARD', held), redis.call('EXISTS', base .. lane_job(endpoint_id)) == 1
-  if left > 0 or not has_lane then count_all_held(counts, counted, tag, account, endpoint_id) end
+  count_with_lane(counts, counted, endpoint, base, tag)
   if wakes_lines then left = left + redis.call('ZCARD', grouped_of(tag, endpoint_id)) end
-  if has_lane and may_go and wake_lane(queue, delayed, failed, account, endpoint_id, priority_of) then
+  local waits_for_more = has_lane and redis.call('HEXISTS', base .. lane_job(endpoint_id), jobFields.fullAt) == 1
+  if waits_for_more and not due then
+    has_lane = false
+  elseif has_lane and may_go and wake_lane(queue, delayed, failed, account, endpoint_id, priority_of) then
     released = released + 1
   elseif has_lane and redis.call('LPOS', active, lane_job(endpoint_id)) then
     left, is_busy = left + 1, true
@@ -277,13 +298,13 @@ end
 ---@key held
 ---@key counts
 ---@key counted
+---@param base text
 ---@param tag text
 ---@param event EventId
 ---@param endpoint text           its address
-function forget_held(held, counts, counted, tag, event, endpoint)
+function forget_held(held, counts, counted, base, tag, event, endpoint)
   if redis.call('ZREM', held, event) == 0 then return end
-  local account, endpoint_id = string.match(endpoint, '^(.*)/(.*)$')
-  count_all_held(counts, counted, tag, account, endpoint_id)
+  count_with_lane(counts, counted, endpoint, base, tag)
 end
 
 ---@key wake_ups

@@ -114,29 +114,6 @@ describe('what a job tells of its holds', () => {
   });
 });
 
-describe('deliveries that go together in requests', () => {
-  /** Two processes look at the same time: each has read when the wake-up was due before one of them releases. */
-  async function lookTwice(count: number, perRequest: number) {
-    const { address } = await arrange(count);
-    const wakeUpWasDueAt = await held.wakeUpDueAt(address);
-    const request = { most: 100, perRequest, wakeUpWasDueAt, wakeUpAgainAt: NOW + 60_000, now: NOW };
-    const looks = [await held.release(address, request), await held.release(address, request)];
-    return looks.map(({ released }) => released);
-  }
-
-  it('are released one for each request, which takes the others', async () => {
-    expect((await lookTwice(7, 3))[0]).toBe(3);
-  });
-
-  it('are released once, though two look at the same time', async () => {
-    expect(await lookTwice(20, 100)).toEqual([1, 0]);
-  });
-
-  it('are released by both that look, as long as enough for a request wait', async () => {
-    expect(await lookTwice(8, 3)).toEqual([3, 1]);
-  });
-});
-
 async function take(): Promise<{ readonly id: string; readonly token: string }> {
   const token = uniqueEventId();
   const job = await worker.getNextJob(token, { block: false });

@@ -1,10 +1,12 @@
 import type { AccountId } from '../domain/account';
 import {
+  batchJobIdOf,
   decodeHolds,
   deliveryIdOf,
   encodeHold,
   encodeHoldTime,
   type HoldReason,
+  holdsSince,
   laneJobIdOf,
   type PastHold,
   wasHeldAt,
@@ -51,6 +53,8 @@ export interface HeldDelivery {
 }
 
 export interface EnteringDelivery extends HeldDelivery {
+  /** The batch that it is in. Absent: it has a job of its own. */
+  readonly together?: { readonly jobId: string; readonly deliveries: readonly HeldDelivery[] } | undefined;
   /** When its former attempt began. Absent: there was none. Milliseconds since the Unix epoch. */
   readonly previousStartedAt?: number | undefined;
 }
@@ -58,8 +62,6 @@ export interface EnteringDelivery extends HeldDelivery {
 export interface ReleaseRequest {
   /** The most deliveries to release, those whose events were accepted first. */
   readonly most: number;
-  /** How many of them go in one request; then one is released for each request, and takes the others. */
-  readonly perRequest?: number | undefined;
   /** Of these alone. */
   readonly only?: readonly EventId[] | undefined;
   /** The result of `wakeUpDueAt` at the start of the wake-up. */
@@ -80,6 +82,8 @@ export interface LaneStanding {
   readonly isInWindow: boolean;
   /** Of its first delivery. */
   readonly holds: readonly PastHold[];
+  /** Whether its deliveries go in batches, and need not wait for each other. */
+  readonly isInBatches: boolean;
 }
 
 export interface Released {
@@ -129,13 +133,14 @@ export class HeldDeliveries {
    */
   async enter(
     address: EndpointAddress,
-    { eventId, acceptedAt, previousStartedAt = 0 }: EnteringDelivery,
+    { together, previousStartedAt = 0, ...own }: EnteringDelivery,
     wakeUpAt: number,
     reason: HoldReason,
     othersForMs?: number,
   ): Promise<readonly EventId[]> {
     const { jobs, keys } = this.#homeShard(address);
     const suffix = suffixOf(address.endpointId);
+    const { jobId, deliveries } = together ?? { jobId: own.eventId + suffix, deliveries: [own] };
     const now = this.clock();
     const others = await enterHeld({
       jobs,
@@ -146,8 +151,9 @@ export class HeldDeliveries {
       base: jobs.base,
       tag: keys.tag,
       suffix,
-      event: eventId,
-      acceptedAt,
+      job: jobId,
+      events: deliveries.map(({ eventId }) => eventId),
+      acceptedAt: deliveries.map(({ acceptedAt }) => acceptedAt),
       endpoint: encodeAddress(address),
       wakeUpAt,
       reason,
@@ -156,7 +162,7 @@ export class HeldDeliveries {
       now,
       othersForMs,
     })(this.redis);
-    return others.map((jobId) => jobId.slice(0, -suffix.length) as EventId);
+    return others.map((other) => other.slice(0, -suffix.length) as EventId);
   }
 
   /**
@@ -164,7 +170,7 @@ export class HeldDeliveries {
    * delayed any more.
    */
   async release(address: EndpointAddress, request: ReleaseRequest): Promise<Released> {
-    const { most, perRequest = 1, only = [], wakeUpWasDueAt, wakeUpAgainAt, now, wakesLines } = request;
+    const { most, only = [], wakeUpWasDueAt, wakeUpAgainAt, now, wakesLines } = request;
     const { jobs, keys } = this.#homeShard(address);
     return await releaseHeld({
       jobs,
@@ -180,7 +186,6 @@ export class HeldDeliveries {
       suffix: suffixOf(address.endpointId),
       endpoint: encodeAddress(address),
       most,
-      perRequest,
       wasDueAt: wakeUpWasDueAt,
       againAt: wakeUpAgainAt,
       soonAt: now + SOON_MS,
@@ -191,12 +196,13 @@ export class HeldDeliveries {
 
   /** Forget a delivery that has ended while it was held. The job that has found that out ends by itself. */
   async forget(address: EndpointAddress, eventId: EventId): Promise<void> {
-    const { keys } = this.#homeShard(address);
+    const { jobs, keys } = this.#homeShard(address);
     await forgetHeld({
+      base: jobs.base,
+      tag: keys.tag,
       held: keys.held(address.endpointId),
       counts: keys.heldCounts,
       counted: keys.countedAsHeld,
-      tag: keys.tag,
       event: eventId,
       endpoint: encodeAddress(address),
     })(this.redis);
@@ -279,16 +285,28 @@ export class HeldDeliveries {
     return (await this.findHeld(endpointId, [eventId])).has(eventId);
   }
 
-  /** The held ones among these: in a lane, all behind the first one, and that too if the lane does not go on. */
+  /**
+   * The held ones among these: in a lane, all of them if it does not go on, else those that wait for the first one if they
+   * have to.
+   */
   async findHeld(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<ReadonlySet<EventId>> {
     const areHeld = await findInAny(this.redis, this.#listsOf(endpointId), eventIds);
     const held = new Set(eventIds.filter((_, i) => areHeld[i]));
     if (held.size === 0) return held;
     for (const lane of await this.#lanesAmong(endpointId, [...held])) {
       if (lane.isInWindow) for (const eventId of lane.asked) held.delete(eventId);
-      else if (!lane.isHeld) held.delete(lane.first);
+      else if (lane.isHeld) continue;
+      else if (!lane.isInBatches) held.delete(lane.first);
+      else for (const eventId of await this.#findInLane(endpointId, lane.asked)) held.delete(eventId);
     }
     return held;
+  }
+
+  async #findInLane(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<readonly EventId[]> {
+    const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
+    const lanes = shards.map(({ keys }) => keys.lane(laneNameOf(endpointId)));
+    const areThere = await findInAny(this.redis, lanes, eventIds);
+    return eventIds.filter((_, i) => areThere[i]);
   }
 
   /** What the lane of a delivery tells of its deliveries; `undefined`: it is in none. */
@@ -310,9 +328,10 @@ export class HeldDeliveries {
         asked.set(name, [...(asked.get(name) ?? []), eventId]);
       }
       const standings = [...asked].map(async ([name, events]) => {
-        const { first, isHeld, isInWindow, holds } = await standingOfLane(jobs, keys, name)(this.redis);
+        const { first, holds, ...standing } = await standingOfLane(jobs, keys, name)(this.redis);
         if (first === undefined) return undefined;
-        return { first, isHeld, isInWindow, holds: decodeHolds(holds ?? ''), asked: events };
+        const { isHeld, isInWindow, isInBatches } = standing;
+        return { first, isHeld, isInWindow, isInBatches, holds: decodeHolds(holds ?? ''), asked: events };
       });
       return (await Promise.all(standings)).filter((each) => each !== undefined);
     });
@@ -321,14 +340,21 @@ export class HeldDeliveries {
 
   /** What the job of a held delivery tells of its holds. Those before the former attempt may be among them. */
   async holdsOf(endpointId: EndpointId, eventId: EventId): Promise<readonly PastHold[]> {
-    const id = deliveryIdOf({ eventId, endpointId });
     const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
-    const told = shards.map(({ jobs }) => this.redis.hget(jobs.job(id), jobFields.holds));
+    const told = shards.map((shard) => this.#holdsOfJob(shard, endpointId, eventId));
     const own = (await Promise.all(told)).flatMap((text) => decodeHolds(text ?? ''));
     return own.length > 0 ? own : await this.#holdsInLane(shards, endpointId, eventId);
   }
 
-  // Its place says since when it waits behind others.
+  // Its own, or its batch's.
+  async #holdsOfJob({ jobs, keys }: Shard, endpointId: EndpointId, eventId: EventId): Promise<string | null> {
+    const own = await this.redis.hget(jobs.job(deliveryIdOf({ eventId, endpointId })), jobFields.holds);
+    if (own !== null) return own;
+    const name = await this.redis.hget(keys.batches(endpointId), eventId);
+    return name && (await this.redis.hget(jobs.job(batchJobIdOf(name, endpointId)), jobFields.holds));
+  }
+
+  // Its place says since when it waits behind others, or for the lane to go on.
   async #holdsInLane(
     shards: readonly Shard[],
     endpointId: EndpointId,
@@ -339,6 +365,7 @@ export class HeldDeliveries {
     const place = places.find((each) => each !== null);
     const lane = place === undefined ? undefined : await this.findLane(endpointId, eventId);
     if (lane === undefined) return [];
+    if (lane.isInBatches) return holdsSince(lane.holds, Number(place));
     return lane.first === eventId ? lane.holds : [{ reason: 'ordering', since: Number(place) }];
   }
 
@@ -348,7 +375,7 @@ export class HeldDeliveries {
    */
   async findHeldAt(address: EndpointAddress, at: number, most: number): Promise<readonly EventId[]> {
     const { jobs, keys } = this.#homeShard(address);
-    const suffix = suffixOf(address.endpointId);
+    const { endpointId } = address;
     const found: EventId[] = [];
     const pages = timelinePages(READ_AT_ONCE, (limit, after) =>
       readTimeline(this.redis, keys.held(address.endpointId), {
@@ -359,7 +386,7 @@ export class HeldDeliveries {
       }),
     );
     for await (const page of pages) {
-      const told = page.map(({ id }) => this.redis.hget(jobs.job(id + suffix), jobFields.holds));
+      const told = page.map(({ id }) => this.#holdsOfJob({ jobs, keys }, endpointId, id as EventId));
       const texts = await Promise.all(told);
       for (const [i, { id }] of page.entries()) {
         const holds = texts[i] ?? (await this.#holdsOfLine(address, id as EventId));
@@ -387,8 +414,14 @@ export class HeldDeliveries {
     const read = lists.map((list) => this.redis.zrangebyscore(list, '-inf', at, 'LIMIT', 0, most));
     const ids = (await Promise.all(read)).flat() as EventId[];
     if (ids.length === 0) return [];
-    const first = new Map((await this.#lanesAmong(endpointId, ids)).map((lane) => [lane.first, lane]));
-    return ids.filter((id) => wasHeldAt(first.get(id)?.holds ?? [{ reason: 'ordering', since: at }], at));
+    const lanes = await this.#lanesAmong(endpointId, ids);
+    const ofLane = new Map(lanes.flatMap((lane) => lane.asked.map((id) => [id, lane] as const)));
+    return ids.filter((id) => {
+      const lane = ofLane.get(id);
+      // Those of a lane in batches wait for what it waits for.
+      const waitsBehind = lane !== undefined && id !== lane.first && !lane.isInBatches;
+      return waitsBehind || (lane !== undefined && wasHeldAt(lane.holds, at));
+    });
   }
 
   /** The account's endpoints that hold deliveries, by their counts. */

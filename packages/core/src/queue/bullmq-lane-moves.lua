@@ -39,6 +39,7 @@
 ---@param request text?
 ---@param has_begun boolean        then it keeps its turn
 ---@param only_if_there boolean    whether it stays if there is no lane
+---@param is_in_batches boolean    whether that lane's deliveries need not wait for each other
 ---@return boolean
 function join_lane(
   active_jobs,
@@ -66,7 +67,8 @@ function join_lane(
   accepted_at,
   request,
   has_begun,
-  only_if_there
+  only_if_there,
+  is_in_batches
 )
   local lane_key = base .. lane_job(name)
   if only_if_there and redis.call('EXISTS', lane_key) == 0 then return false end
@@ -79,7 +81,8 @@ function join_lane(
   local priority_of, finish = fair_order(prioritized, order_state, weights)
   local lane = open_lane(base, tag, account, name)
   enter(lane, tag, event, accepted_at, request)
-  see_to_job(lane, queue, tag, priority_of, counts, counted, behind_heads)
+  lane.is_in_batches = lane.is_in_batches or not lane.has_job and is_in_batches
+  see_to_job(lane, queue, delayed, tag, priority_of, counts, counted, behind_heads)
   if has_begun and redis.call('EXISTS', lane_key .. ':lock') == 0 then redis.call('HSETNX', lane_key, 'head', event) end
   -- The lane may have waited for it.
   local head = redis.call('HGET', lane_key, 'head') or redis.call('ZRANGE', lane.key, 0, 0)[1]
@@ -98,9 +101,8 @@ local function give_job(base, tag, account, name, event, priority_of)
   if request then redis.call('HDEL', carried, event) end
   local id = delivery_job(event, endpoint)
   if redis.call('EXISTS', base .. id) == 1 then return true end
-  local data = '{"account_id":"' .. account .. '"' .. (request and ',"request":' .. request or '') .. '}'
   local priority = priority_of(account, endpoint, 1)
-  store_job(base .. id, data, string.format('%d', time_now()), priority, place)
+  store_job(base .. id, own_data(account, request), string.format('%d', time_now()), priority, place)
   return true, id, priority
 end
 
@@ -153,6 +155,8 @@ function leave_lane(
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
   queue.marker = marker
   local priority_of, finish = fair_order(prioritized, order_state, weights)
+  -- What was held stays so, whatever the endpoint does with what comes due.
+  local holds = was_held and not failure and redis.call('HGET', base .. lane_job(name), jobFields.holds)
   local runs = failure
     and redis.call('HMGET', base .. lane_job(name), jobFields.attemptsStarted, jobFields.attemptsMade)
   local gone, added, priorities = 0, {}, {}
@@ -161,6 +165,7 @@ function leave_lane(
     if is_gone then gone = gone + 1 end
     if job then
       added[#added + 1], priorities[#priorities + 1] = job, priority
+      if holds then redis.call('HSET', base .. job, jobFields.holds, holds) end
       if runs then
         local failed = { jobFields.deferredFailure, failure, jobFields.attemptsStarted, runs[1] or 1 }
         redis.call('HSET', base .. job, jobFields.attemptsMade, runs[2] or 0, unpack(failed))

@@ -4,17 +4,19 @@
 ---@include ./bullmq-own-jobs.lua
 ---@include ./redis-held-counts.lua
 ---@include ./bullmq-lines.lua
+---@include ./bullmq-batches.lua
 ---@const LANE_JOB_VERSION ./bullmq-event-queue
 ---@const jobFields ./bullmq-layout
 ---@type JobKeys ./bullmq-layout
 ---@record lane_entry {event EventId, accepted_at integer}
 
--- A lane has the deliveries of an endpoint that go one after the other, each an entry in a sorted set by the time of acceptance, and
--- one job for all of them: it runs the first one, the head. There is such a job as long as there are entries.
+-- A lane has the deliveries of an endpoint that go one after the other, or that go in batches, each an entry in a sorted set by the
+-- time of acceptance, and one job for all of them: it runs the first one, the head. There is such a job as long as there are entries.
 --
--- The job's hash has beside BullMQ's own fields: `head`, the event whose turn has begun; `since`, once an entry has waited behind
--- another one; `held`, as any job, while the lane does not go on; `carries`, if some of its entries have a request; `sent`, the place
--- and the event of the last one that was sent in place of older ones.
+-- The job's hash has beside BullMQ's own fields: `head`, the event whose turn has begun; `members`, those that go together with it in
+-- strict order; `since`, once an entry has waited behind another one; `held`, as any job, while the lane does not go on; `full`, if it
+-- goes on as soon as so many are in it; `carries`, if some of its entries have a request; `batches`, if they need not wait for each
+-- other; `sent`, the place and the event of the last one that was sent in place of older ones.
 --
 -- `tag` is the hash tag of the shard, and `base` is the prefix of the jobs' keys.
 
@@ -49,15 +51,30 @@ local function place_of_new(order, event, accepted_at)
   return string.format('%d', last_place + 1)
 end
 
---- How many wait behind the heads of all lanes that go on.
-local function count_behind(behind_heads, change)
+--- How many wait behind the heads of all lanes that go on: of those whose deliveries wait for each other, or of the others.
+local function count_behind(behind_heads, change, is_in_batches)
   if change == 0 then return end
-  if redis.call('INCRBY', behind_heads, change) <= 0 then redis.call('DEL', behind_heads) end
+  local counter = is_in_batches and behind_heads .. ':batched' or behind_heads
+  if redis.call('INCRBY', counter, change) <= 0 then redis.call('DEL', counter) end
+end
+
+--- Of a lane that does not go on.
+local function count_lane_held(counts, counted, tag, account, endpoint, reason)
+  local left = redis.call('ZCARD', lane_of(tag, endpoint)) + held_beside(tag, endpoint)
+  count_held(counts, counted, account .. '/' .. endpoint, left, reason)
 end
 
 --- What a script knows of a lane that it adds to.
 local function open_lane(base, tag, account, name)
-  local fields = redis.call('HMGET', base .. lane_job(name), jobFields.name, jobFields.holds, 'closed')
+  local fields = redis.call(
+    'HMGET',
+    base .. lane_job(name),
+    jobFields.name,
+    jobFields.holds,
+    'closed',
+    jobFields.inBatches,
+    jobFields.fullAt
+  )
   local is_line = line_of(name) ~= nil
   local endpoint = endpoint_of(name)
   -- An event whose endpoint has another order now may still be where that was.
@@ -71,6 +88,8 @@ local function open_lane(base, tag, account, name)
     has_job = fields[1],
     is_held = fields[2] and not is_line,
     closed = fields[3],
+    is_in_batches = fields[4],
+    full_at = tonumber(fields[5]),
     added = 0,
     carries = false,
   }
@@ -86,30 +105,46 @@ local function enter(lane, tag, event, place, request)
   lane.carries = true
 end
 
+--- A lane that was put off until more are in it goes on.
+local function go_on_as_full(queue, delayed, account, endpoint, priority_of)
+  local id = lane_job(endpoint)
+  if redis.call('ZREM', delayed, id) == 0 then return false end
+  redis.call('HDEL', queue.base .. id, jobFields.fullAt)
+  put_back(queue, id, priority_of(account, endpoint, 1))
+  wake_workers(queue)
+  return true
+end
+
 --- After entries were added: its job, if there was none, and its counts.
-local function see_to_job(lane, queue, tag, priority_of, counts, counted, behind_heads)
+local function see_to_job(lane, queue, delayed, tag, priority_of, counts, counted, behind_heads)
   if lane.added == 0 then return end
   local id = lane_job(lane.name)
   if not lane.has_job then
     local priority = priority_of(lane.account, lane.endpoint, 1)
     store_job(queue.base .. id, lane_data(lane.account), string.format('%d', time_now()), priority, '')
+    if lane.is_in_batches then redis.call('HSET', queue.base .. id, jobFields.inBatches, '1') end
     put_in_place(queue, { id }, { priority })
     wake_workers(queue)
     count_line(tag, lane.name, 1)
-    count_behind(behind_heads, lane.added - 1)
+    count_behind(behind_heads, lane.added - 1, lane.is_in_batches)
   elseif lane.closed then
     count_behind_closed(counts, counted, tag, lane.account, lane.name, lane.closed, lane.added)
   elseif lane.is_held then
-    count_held(counts, counted, lane.account .. '/' .. lane.endpoint, redis.call('ZCARD', lane.key))
+    count_lane_held(counts, counted, tag, lane.account, lane.endpoint)
+    if lane.full_at and redis.call('ZCARD', lane.key) >= lane.full_at then
+      go_on_as_full(queue, delayed, lane.account, lane.endpoint, priority_of)
+    end
   else
-    count_behind(behind_heads, lane.added)
+    count_behind(behind_heads, lane.added, lane.is_in_batches)
   end
   if lane.carries then redis.call('HSET', queue.base .. id, 'carries', '1') end
 end
 
---- Adds deliveries to the lanes of their endpoints. One that has a job of its own, or is there, stays as it is.
+--- Adds deliveries to the lanes of their endpoints. One that has a job of its own, or is there or in a batch, stays as it is.
 ---@with jobs JobKeys
 ---@with shard ShardKeys
+---@key delayed = jobs.delayed
+---@key job_events = jobs.events
 ---@key prioritized = jobs.prioritized
 ---@key counter = jobs.priorityCounter
 ---@key meta = jobs.meta
@@ -128,8 +163,11 @@ end
 ---@param accepted_at digits[]
 ---@param are_new boolean[]        accepted just now
 ---@param requests text?[]         for which it is to be sent, if it is for one
+---@param are_in_batches boolean[] of a lane whose deliveries need not wait for each other
 ---@return integer                 how many were added
 function add_to_lanes(
+  delayed,
+  job_events,
   prioritized,
   counter,
   meta,
@@ -147,24 +185,34 @@ function add_to_lanes(
   events,
   accepted_at,
   are_new,
-  requests
+  requests,
+  are_in_batches
 )
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
-  queue.marker = marker
-  local jobs, lanes, lane_at = {}, {}, {}
+  queue.marker, queue.events = marker, job_events
+  local jobs, asked, lanes, lane_at = {}, {}, {}, {}
   for i, event in ipairs(events) do
-    jobs[i] = base .. delivery_job(event, endpoint_of(names[i]))
+    local endpoint = endpoint_of(names[i])
+    local job = base .. delivery_job(event, endpoint)
+    jobs[i], asked[#asked + 1] = job, job
+    if names[i] ~= names[i - 1] then asked[#asked + 1] = batches_of(tag, endpoint) end
   end
-  -- Mostly none of them is there.
-  local is_any_there = redis.call('EXISTS', unpack(jobs)) > 0
+  -- Mostly none of them is there, nor a batch.
+  local is_any_there = redis.call('EXISTS', unpack(asked)) > 0
+  local function is_there(i)
+    if not is_any_there then return false end
+    if redis.call('EXISTS', jobs[i]) == 1 then return true end
+    return redis.call('HEXISTS', batches_of(tag, endpoint_of(names[i])), events[i]) == 1
+  end
   for i, event in ipairs(events) do
     local name = names[i]
     local lane = lane_at[name]
     if not lane then
       lane = open_lane(base, tag, accounts[i], name)
+      lane.is_in_batches = lane.is_in_batches or not lane.has_job and are_in_batches[i]
       lane_at[name], lanes[#lanes + 1] = lane, lane
     end
-    if not is_any_there or redis.call('EXISTS', jobs[i]) == 0 then
+    if not is_there(i) then
       local place = are_new[i] and place_of_new(lane.key, event, accepted_at[i]) or accepted_at[i]
       enter(lane, tag, event, place, requests[i])
     end
@@ -172,7 +220,7 @@ function add_to_lanes(
   local priority_of, finish = fair_order(prioritized, order_state, weights)
   local added = 0
   for _, lane in ipairs(lanes) do
-    see_to_job(lane, queue, tag, priority_of, counts, counted, behind_heads)
+    see_to_job(lane, queue, delayed, tag, priority_of, counts, counted, behind_heads)
     added = added + lane.added
   end
   finish()
@@ -185,11 +233,12 @@ local function go_on(queue, tag, order_state, weights, counts, counted, behind_h
   local id, lane, endpoint = lane_job(name), lane_of(tag, name), endpoint_of(name)
   local key = queue.base .. id
   local next = redis.call('ZRANGE', lane, 0, 0, 'WITHSCORES')
+  local is_in_batches = redis.call('HEXISTS', key, jobFields.inBatches) == 1
   if was_held then
-    count_held(counts, counted, account .. '/' .. endpoint, 0)
-    if next[1] then count_behind(behind_heads, redis.call('ZCARD', lane) - 1) end
+    count_held(counts, counted, account .. '/' .. endpoint, held_beside(tag, endpoint))
+    if next[1] then count_behind(behind_heads, redis.call('ZCARD', lane) - 1, is_in_batches) end
   else
-    count_behind(behind_heads, next[1] and -gone or math.min(1 - gone, 0))
+    count_behind(behind_heads, next[1] and -gone or math.min(1 - gone, 0), is_in_batches)
   end
   if not next[1] then
     redis.call('DEL', key, key .. ':lock', carried_of(tag, name))
@@ -208,13 +257,48 @@ local function go_on(queue, tag, order_state, weights, counts, counted, behind_h
     jobFields.attemptsMade,
     jobFields.stalledCount,
     jobFields.failedReason,
-    jobFields.holds
+    jobFields.holds,
+    jobFields.members,
+    jobFields.fullAt
   )
   redis.call('DEL', key .. ':lock')
   put_in_place(queue, { id }, { priority })
   finish()
   wake_workers(queue)
   return true
+end
+
+--- A lane that was held has made an attempt: what waits in it waits for the next one.
+local function reopen(key, lane, tag, counts, counted, behind_heads, account, endpoint)
+  if redis.call('HDEL', key, jobFields.holds) == 0 then return end
+  count_held(counts, counted, account .. '/' .. endpoint, held_beside(tag, endpoint))
+  local is_in_batches = redis.call('HEXISTS', key, jobFields.inBatches) == 1
+  count_behind(behind_heads, math.max(redis.call('ZCARD', lane) - 1, 0), is_in_batches)
+end
+
+local function own_data(account, request)
+  return '{"account_id":"' .. account .. '"' .. (request and ',"request":' .. request or '') .. '}'
+end
+
+--- Gives deliveries jobs of their own, and these what is told of their holds, or why they have failed for good.
+local function add_own_jobs(queue, tag, order_state, weights, account, endpoint, events, requests, holds, failure)
+  local priority_of, finish = fair_order(queue.prioritized, order_state, weights)
+  local now, added, priorities = string.format('%d', time_now()), {}, {}
+  for i, event in ipairs(events) do
+    local id = delivery_job(event, endpoint)
+    if redis.call('EXISTS', queue.base .. id) == 0 and not redis.call('ZSCORE', lane_of(tag, endpoint), event) then
+      local priority = priority_of(account, endpoint, 1)
+      store_job(queue.base .. id, own_data(account, requests[i]), now, priority, '')
+      if holds then redis.call('HSET', queue.base .. id, jobFields.holds, holds) end
+      if failure then
+        redis.call('HSET', queue.base .. id, jobFields.deferredFailure, failure, jobFields.attemptsStarted, 1)
+      end
+      added[#added + 1], priorities[#priorities + 1] = id, priority
+    end
+  end
+  if #added > 0 then put_in_place(queue, added, priorities) end
+  finish()
+  wake_workers(queue)
 end
 
 --- Puts a lane's job back, if it is delayed. One that has failed for good could not be read: it is as new.
@@ -294,7 +378,17 @@ function drop_from_lane(delayed, failed, prioritized, counts, counted, behind_he
   local key = base .. id
   if not redis.call('ZSCORE', lane, event) then return false end
   local is_running = redis.call('EXISTS', key .. ':lock') == 1
-  local fields = redis.call('HMGET', key, 'head', jobFields.holds, jobFields.data, 'closed')
+  local fields = redis.call(
+    'HMGET',
+    key,
+    'head',
+    jobFields.holds,
+    jobFields.data,
+    'closed',
+    jobFields.inBatches,
+    jobFields.members
+  )
+  if is_running and string.find(' ' .. (fields[6] or '') .. ' ', ' ' .. event .. ' ', 1, true) then return true end
   if is_running and (fields[1] or redis.call('ZRANGE', lane, 0, 0)[1]) == event then return true end
   redis.call('ZREM', lane, event)
   redis.call('HDEL', carried_of(tag, name), event)
@@ -305,9 +399,9 @@ function drop_from_lane(delayed, failed, prioritized, counts, counted, behind_he
   if fields[4] then
     leave_closed(key, counts, counted, tag, account, name, fields[4], event)
   elseif fields[2] and not line_of(name) then
-    count_held(counts, counted, account .. '/' .. name, left)
+    count_lane_held(counts, counted, tag, account, name)
   elseif left > 0 then
-    count_behind(behind_heads, -1)
+    count_behind(behind_heads, -1, fields[5])
   end
   if left > 0 or is_running then return false end
   local is_idle = redis.call('ZREM', delayed, id) + redis.call('ZREM', failed, id) + redis.call('ZREM', prioritized, id)
@@ -327,8 +421,11 @@ end
 ---@reply is_running boolean
 ---@reply is_in_window boolean     of a line: newer events may come
 ---@reply holds text?
+---@reply is_in_batches boolean    its deliveries need not wait for each other
+---@reply members EventId[]        those that go together with the first one
 function lane_standing(lane, job, lock)
-  local fields = redis.call('HMGET', job, 'head', jobFields.holds, 'closed')
+  local fields =
+    redis.call('HMGET', job, 'head', jobFields.holds, 'closed', jobFields.inBatches, jobFields.members)
   local head = fields[1] and redis.call('ZSCORE', lane, fields[1]) and fields[1]
   local is_running = redis.call('EXISTS', lock) == 1
   local is_line = string.find(lane, '[.][^.:]*$') ~= nil
@@ -338,6 +435,8 @@ function lane_standing(lane, job, lock)
     is_running = is_running,
     is_in_window = fields[3] == IN_WINDOW,
     holds = fields[2],
+    is_in_batches = fields[4] and true,
+    members = events_in(fields[5]),
   }
 end
 

@@ -55,10 +55,12 @@ export const jobFields = {
   account: 'acc',
   /** Not BullMQ's: why a delivery was held, and from when, as `encodeHold` writes each. */
   holds: 'held',
-  /** Not BullMQ's: the event of the primary delivery of the batch that it was sent in. */
-  batchPrimary: 'with',
-  /** Not BullMQ's: the events of all that were sent together, in the job of the primary one. */
-  batchEvents: 'mates',
+  /** Not BullMQ's: the events of the deliveries that a batch's job is for, or that a lane's sends in one request. */
+  members: 'members',
+  /** Not BullMQ's: in a lane's job, there if its deliveries go in batches and need not wait for each other. */
+  inBatches: 'batches',
+  /** Not BullMQ's: in a lane's job, how many must be in it for it to go on. */
+  fullAt: 'full',
   /** The scheduler that made the job. */
   schedulerKey: 'rjk',
 } as const;

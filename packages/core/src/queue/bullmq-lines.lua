@@ -36,11 +36,14 @@ local function change_count(lines, field, change)
   if change ~= 0 and redis.call('HINCRBY', lines, field, change) == 0 then redis.call('HDEL', lines, field) end
 end
 
---- How many of an endpoint's deliveries are held that have a job, and behind the first ones of closed lines.
-local function count_all_held(counts, counted, tag, account, endpoint, reason)
+--- How many of an endpoint's deliveries are held beside its lane: with jobs of their own, in batches, and in closed lines.
+local function held_beside(tag, endpoint)
   local behind = tonumber(redis.call('HGET', lines_of(tag, endpoint), HELD_BEHIND) or 0)
-  local held = redis.call('ZCARD', 'held:' .. tag .. ':' .. endpoint)
-  count_held(counts, counted, account .. '/' .. endpoint, held + behind, reason)
+  return redis.call('ZCARD', 'held:' .. tag .. ':' .. endpoint) + behind
+end
+
+local function count_all_held(counts, counted, tag, account, endpoint, reason)
+  count_held(counts, counted, account .. '/' .. endpoint, held_beside(tag, endpoint), reason)
 end
 
 --- An event has become an entry of a lane: nothing to do if that is no line.

@@ -163,7 +163,12 @@ export class QueueStandings {
     return await Promise.all(
       this.shards.all().map(async (shard) => {
         const depths = await Promise.all(this.#queues.in(shard).map(depthsOf));
-        return withLanes(depths.flat(), await this.redis.get(queueKeysOf(shard.prefix).behindHeads));
+        const { behindHeads, behindInBatches } = queueKeysOf(shard.prefix);
+        const behind = await this.redis.mget(behindHeads, behindInBatches);
+        return withLanes(
+          depths.flat(),
+          behind.map(Number).reduce((sum, count) => sum + count, 0),
+        );
       }),
     );
   }
@@ -212,11 +217,11 @@ function countsOf(name: string, depths: readonly QueueDepth[]) {
 }
 
 /** Deliveries behind the first one of a lane have no job: they wait too. */
-function withLanes(depths: readonly QueueDepth[], behindHeads: string | null): readonly QueueDepth[] {
-  if (behindHeads === null) return depths;
+function withLanes(depths: readonly QueueDepth[], behind: number): readonly QueueDepth[] {
+  if (behind === 0) return depths;
   return depths.map((depth) => {
     const isOfThem = depth.queue === DELIVERIES_QUEUE && depth.state === 'wait';
-    return isOfThem ? { ...depth, jobs: depth.jobs + Number(behindHeads) } : depth;
+    return isOfThem ? { ...depth, jobs: depth.jobs + behind } : depth;
   });
 }
 

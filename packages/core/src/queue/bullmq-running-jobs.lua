@@ -1,22 +1,14 @@
 ---@include ./bullmq-own-jobs.lua
 ---@include ./bullmq-lanes.lua
 ---@include ./bullmq-oldest-events.lua
+---@include ./bullmq-batches.lua
 ---@const DELAYED_SCORE, jobFields ./bullmq-layout
 ---@type JobKeys ./bullmq-layout
 ---@record attempt_texts {log text?, breaker text?, endpoint shared?, event shared?, is_event_known boolean}
----@record former_runs {attempts_made text?, stalled_count text?, deferred_failure text?, failed_reason text?, stacktrace text?, holds text?}
----@record head_record {event EventId?, place integer, turn 'first'|'behind_event'|'behind_job'|'unknown', is_beside_jobs boolean, had_begun boolean, has_waited boolean, request text?, sent text?}
----@record job_record {id text, attempts_started integer, name text?, data text?, opts text?, timestamp text?, delay text?, priority text?, former former_runs?, texts attempt_texts?, head head_record?}
-
---- Its text is given once for all scripts that run together: an endpoint's deliveries come together, and so do those of an event.
-local function read_once(command, key, ...)
-  local name = table.concat({ key, ... }, ' ')
-  if once[name] == nil then
-    local text = redis.call(command, key, ...)
-    once[name] = text and shared(text)
-  end
-  return once[name]
-end
+---@record former_runs {attempts_made text?, stalled_count text?, deferred_failure text?, failed_reason text?, stacktrace text?, holds text?, members text?}
+---@record taken_batch {breaker text?, endpoint_text shared?, events EventId[], logs text?[], texts text?[], requests text?[]}
+---@record head_record {event EventId?, place integer, size integer, turn 'first'|'behind_event'|'behind_job'|'unknown', is_beside_jobs boolean, had_begun boolean, has_waited boolean, is_in_batches boolean, request text?, sent text?}
+---@record job_record {id text, attempts_started integer, name text?, data text?, opts text?, timestamp text?, delay text?, priority text?, former former_runs?, texts attempt_texts?, head head_record?, batch taken_batch?}
 
 local function account_of(data)
   return string.match(data or '', '"account_id":"([%w_-]+)"')
@@ -58,6 +50,7 @@ local LANE_FIELDS = {
   'carries',
   'closed',
   'sent',
+  jobFields.inBatches,
 }
 
 --- What BullMQ keeps of the runs of a job. Only one that ran before has any of it, and a field that is missing costs Redis the most.
@@ -70,7 +63,8 @@ local function runs_before(key)
     jobFields.deferredFailure,
     jobFields.failedReason,
     'stacktrace',
-    jobFields.holds
+    jobFields.holds,
+    jobFields.members
   )
   return former_runs {
     attempts_made = fields[1],
@@ -79,6 +73,24 @@ local function runs_before(key)
     failed_reason = fields[4],
     stacktrace = fields[5],
     holds = fields[6],
+    members = fields[7],
+  },
+    fields[7]
+end
+
+--- What the attempts of a batch's deliveries need.
+local function read_batch(key, endpoint, account, text, reads_texts)
+  local events = events_in(text)
+  if #events == 0 then return taken_batch { events = {}, logs = {}, texts = {}, requests = {} } end
+  local _, texts = that_fit(events, account, math.huge, reads_texts)
+  local requests = redis.call('HEXISTS', key, 'carries') == 1 and redis.call('HMGET', key, unpack(request_fields(events)))
+  return taken_batch {
+    breaker = reads_texts and redis.call('GET', keys.breaker(endpoint)),
+    endpoint_text = reads_texts and read_once('HGET', keys.endpoints(account), endpoint),
+    events = events,
+    logs = read_logs(events, endpoint, reads_texts),
+    texts = texts,
+    requests = requests or {},
   }
 end
 
@@ -100,7 +112,7 @@ end
 
 --- Whose turn it is in a lane. One whose turn has begun keeps it. Another one has to be the oldest: of the events that are still to
 --- be fanned out, and of the deliveries in order that have jobs of their own, from before they had lanes.
-local function turn_in(jobs_of_events, tag, account, name, began, since, carries, sent, looks)
+local function turn_in(jobs_of_events, tag, account, name, began, since, carries, sent, is_in_batches, looks)
   local lane, line, endpoint = lane_of(tag, name), line_of(name), endpoint_of(name)
   local place = began and redis.call('ZSCORE', lane, began)
   local event, turn, former = place and began, 'first', nil
@@ -126,11 +138,13 @@ local function turn_in(jobs_of_events, tag, account, name, began, since, carries
   return head_record {
     event = event,
     place = tonumber(place or 0),
+    size = redis.call('ZCARD', lane),
     turn = turn,
     -- Not known where it was not looked for.
     is_beside_jobs = not former or former[1] ~= nil,
     had_begun = event and event == began,
     has_waited = since and true,
+    is_in_batches = is_in_batches and true,
     request = event and carries and redis.call('HGET', carried_of(tag, name), event),
     sent = sent,
   },
@@ -226,6 +240,7 @@ function take_job(
         open_line(key, 'held-counts:' .. tag, 'counted-as-held:' .. tag, tag, account or '', lane, fields[11])
       count_behind('behind-heads:' .. tag, behind)
     end
+    local looks = reads_texts and jobs_of_events and not fields[13]
     head, event, turn = turn_in(
       jobs_of_events,
       tag,
@@ -235,7 +250,8 @@ function take_job(
       fields[9],
       fields[10],
       fields[12],
-      reads_texts and jobs_of_events
+      fields[13],
+      looks
     )
   end
   if turn == 'first' then
@@ -244,6 +260,11 @@ function take_job(
     redis.call('HSET', key, 'processedOn', now, jobFields.attemptsStarted, started)
   end
   local delivery = lane and event and delivery_job(event, endpoint_of(lane)) or job
+  local former, members
+  if started > 1 then
+    former, members = runs_before(key)
+  end
+  local batch_at = string.sub(job, 1, 6) == 'batch/' and string.match(job, '[^.]*$')
   return reply {
     job = job_record {
       id = job,
@@ -254,9 +275,10 @@ function take_job(
       timestamp = fields[5],
       delay = fields[6],
       priority = fields[7],
-      former = started > 1 and runs_before(key),
-      texts = reads_texts and read_texts(delivery, account, known),
+      former = former,
+      texts = reads_texts and not batch_at and read_texts(delivery, account, known),
       head = head,
+      batch = batch_at and read_batch(key, batch_at, account, members, reads_texts),
     },
     are_more_waiting = are_more_waiting,
     next_due_at = next_due_at,

@@ -11,6 +11,7 @@ import type { RedisClient } from '../platform/redis-connect';
 import type { Guard } from '../platform/redis-lua';
 import type { Step } from '../platform/redis-script';
 import { createJobKeys, type JobKeys } from './bullmq-layout';
+import { type BatchMember, membersOf } from './bullmq-running-batches';
 import { delayJobs, endJobs, type JobRecord, keepJob, takeJob } from './bullmq-running-jobs.script';
 
 /** A job that a worker has locked. */
@@ -34,13 +35,15 @@ export interface Taken {
 }
 
 /** The delivery whose turn it is in a lane. */
-export interface TakenHead extends Pick<LaneRun, 'turn' | 'place' | 'isBesideJobs'> {
+export interface TakenHead extends Pick<LaneRun, 'turn' | 'place' | 'size' | 'isBesideJobs'> {
   /** Absent: there is none. */
   readonly eventId: EventId | undefined;
   /** Whether its turn had begun before the job was taken. */
   readonly hadBegun: boolean;
   /** Whether an entry of the lane has waited behind another one. */
   readonly hasWaited: boolean;
+  /** Whether the lane's deliveries go in batches, and need not wait for each other. */
+  readonly isInBatches: boolean;
   /** As it is stored. */
   readonly request: string | undefined;
   /** The last one that was sent in place of all before it. */
@@ -51,6 +54,8 @@ export interface TakenJob extends LockedJob {
   readonly json: StoredJob;
   /** Of a lane's job. */
   readonly head: TakenHead | undefined;
+  /** Of a batch's job. */
+  readonly batch: readonly BatchMember[] | undefined;
   /** As its field has them. Absent: it was not held. */
   readonly holds: string | undefined;
   /** Absent in a Cluster, where they are on other nodes. */
@@ -103,7 +108,7 @@ export class RunningJobs {
     return mapReply(step, ({ job, areMoreWaiting, nextDueAt }) =>
       job === undefined
         ? { areMoreWaiting, nextDueAt }
-        : { job: takenJob(job, token, now, readAt), areMoreWaiting, nextDueAt },
+        : { job: takenJob(job, token, now, readAt, this.#readsTexts), areMoreWaiting, nextDueAt },
     );
   }
 
@@ -143,8 +148,14 @@ export class RunningJobs {
   }
 }
 
-function takenJob(record: JobRecord, token: string, processedOn: number, readAt: number): TakenJob {
-  const { id: jobId, former, texts, head } = record;
+function takenJob(
+  record: JobRecord,
+  token: string,
+  processedOn: number,
+  readAt: number,
+  readsTexts: boolean,
+): TakenJob {
+  const { id: jobId, former, texts, head, batch } = record;
   return {
     jobId,
     token,
@@ -155,6 +166,7 @@ function takenJob(record: JobRecord, token: string, processedOn: number, readAt:
       eventId: head.event,
       sent: head.sent === undefined ? undefined : sentOf(head.sent),
     },
+    batch: batch && membersOf(batch, readsTexts ? readAt : undefined),
     texts: texts && {
       log: texts.log ?? null,
       breaker: texts.breaker ?? null,

@@ -33,7 +33,7 @@ local function goes_on_at_once(
   if redis.call('ZREM', lane, event) == 0 then return false end
   forget_in_line(tag, name, { event })
   if has_request then redis.call('HDEL', carried_of(tag, name), event) end
-  count_behind(behind_heads, -1)
+  count_behind(behind_heads, -1, redis.call('HEXISTS', key, jobFields.inBatches) == 1)
   -- What BullMQ counts is the head's.
   redis.call('HSET', key, jobFields.attemptsStarted, 0, jobFields.waitingSince, first[next + 1])
   redis.call(
@@ -43,7 +43,8 @@ local function goes_on_at_once(
     jobFields.attemptsMade,
     jobFields.stalledCount,
     jobFields.failedReason,
-    jobFields.holds
+    jobFields.holds,
+    jobFields.members
   )
   queue.stays = lane_job(name)
   return true
@@ -173,6 +174,8 @@ end
 ---@param reason text
 ---@param hold text                as its job tells it
 ---@param previous_started_at text   when the former attempt began, as the holds tell times
+---@param full_at integer?         it goes on as soon as so many are in it
+---@return boolean                 whether it is held: fewer are
 function hold_lane(
   lock,
   counts,
@@ -185,13 +188,22 @@ function hold_lane(
   name,
   reason,
   hold,
-  previous_started_at
+  previous_started_at,
+  full_at
 )
-  if redis.call('GET', lock) ~= token then return end
+  if redis.call('GET', lock) ~= token then return true end
   local key, size = base .. lane_job(name), redis.call('ZCARD', lane_of(tag, name))
-  if redis.call('HEXISTS', key, jobFields.holds) == 0 then count_behind(behind_heads, math.min(1 - size, 0)) end
+  if full_at and size >= full_at then return false end
+  local known = redis.call('HMGET', key, jobFields.holds, jobFields.inBatches, jobFields.fullAt)
+  if not known[1] then count_behind(behind_heads, math.min(1 - size, 0), known[2]) end
   note_hold(key, hold, previous_started_at)
-  count_held(counts, counted, account .. '/' .. name, size, reason)
+  count_lane_held(counts, counted, tag, account, name, reason)
+  if full_at then
+    redis.call('HSET', key, jobFields.fullAt, full_at)
+  elseif known[3] then
+    redis.call('HDEL', key, jobFields.fullAt)
+  end
+  return true
 end
 
 --- A lane that was held has made an attempt: what waits in it waits for the next one.
@@ -201,11 +213,11 @@ end
 ---@key counts = shard.heldCounts
 ---@key counted = shard.countedAsHeld
 ---@key behind_heads = shard.behindHeads
----@param address text             of its endpoint
-function reopen_lane(job, lane, counts, counted, behind_heads, address)
-  if redis.call('HDEL', job, jobFields.holds) == 0 then return end
-  count_held(counts, counted, address, 0)
-  count_behind(behind_heads, math.max(redis.call('ZCARD', lane) - 1, 0))
+---@param tag text
+---@param account AccountId
+---@param endpoint EndpointId
+function reopen_lane(job, lane, counts, counted, behind_heads, tag, account, endpoint)
+  reopen(job, lane, tag, counts, counted, behind_heads, account, endpoint)
 end
 
 --- The request of a head is about to be sent in place of all before it.

@@ -7,7 +7,7 @@ import {
   laneJobIdOf,
   type PastHold,
 } from '../domain/delivery';
-import { type EndpointAddress, encodeAddress, type LaneName } from '../domain/endpoint';
+import type { EndpointAddress, LaneName } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { queueKeysOf, type ShardKeys } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard } from '../domain/queues';
@@ -45,6 +45,8 @@ export interface JoiningDelivery extends EndpointAddress {
   readonly request: string | undefined;
   /** Whether it was tried before: then it keeps its turn. */
   readonly hasBegun: boolean;
+  /** Whether that lane's deliveries need not wait for each other. */
+  readonly isInBatches?: boolean;
   readonly jobId: string;
   readonly token: string;
 }
@@ -89,13 +91,14 @@ export class RunningLanes {
   }
 
   /** Its head has made an attempt: those behind it are not held any more, they wait for its next one. */
-  reopen(owned: OwnedLane): Step<void> {
-    const { lane } = owned;
+  reopen({ accountId, endpointId, lane }: OwnedLane): Step<void> {
     return reopenLane({
       shard: this.#shard,
       job: this.#jobs.job(laneJobIdOf(lane)),
       lane: this.#shard.lane(lane),
-      address: encodeAddress(owned),
+      tag: this.#shard.tag,
+      account: accountId,
+      endpoint: endpointId,
     });
   }
 
@@ -139,9 +142,14 @@ export class RunningLanes {
     })(this.redis);
   }
 
-  /** Count all its deliveries as held, and note why. */
-  async hold(owned: OwnedLane, hold: PastHold, previousStartedAt = 0): Promise<void> {
-    await holdLane({
+  /**
+   * Count all its deliveries as held, and note why.
+   *
+   * @param fullAt it goes on as soon as so many are in it.
+   * @returns `false`: they are, and it is not held.
+   */
+  async hold(owned: OwnedLane, hold: PastHold, previousStartedAt = 0, fullAt?: number): Promise<boolean> {
+    return await holdLane({
       ...this.#lockOf(owned),
       shard: this.#shard,
       tag: this.#shard.tag,
@@ -149,6 +157,7 @@ export class RunningLanes {
       reason: hold.reason,
       hold: encodeHold(hold),
       previousStartedAt: encodeHoldTime(previousStartedAt),
+      fullAt,
     })(this.redis);
   }
 
@@ -206,7 +215,7 @@ export class RunningLanes {
    * @returns whether it has no job any more, or not this worker's.
    */
   join(delivery: JoiningDelivery, onlyIfThere: boolean): Step<boolean> {
-    const { endpointId, eventId, jobId, acceptedAt, request, hasBegun } = delivery;
+    const { endpointId, eventId, jobId, acceptedAt, request, hasBegun, isInBatches = false } = delivery;
     return joinLane({
       ...this.#of(delivery),
       held: this.#shard.held(endpointId),
@@ -216,6 +225,7 @@ export class RunningLanes {
       request,
       hasBegun,
       onlyIfThere,
+      isInBatches,
     });
   }
 

@@ -57,6 +57,8 @@ export interface RedeliveryRequest extends DeliveryParts {
   readonly isInLane?: boolean | undefined;
   /** Of that lane: see `lineOf`. */
   readonly line?: string | undefined;
+  /** Whether that lane's deliveries go in batches, and need not wait for each other. */
+  readonly isInBatches?: boolean | undefined;
 }
 
 export type RequestOutcome =
@@ -130,9 +132,10 @@ export class Redelivery {
   placeInLane(
     endpoint: Endpoint,
     group: string | undefined,
-  ): Pick<RedeliveryRequest, 'isInLane' | 'line'> & { readonly isInLane: boolean } {
+  ): Pick<RedeliveryRequest, 'isInLane' | 'line' | 'isInBatches'> & { readonly isInLane: boolean } {
     const lane = this.parts.deliveryQueue.hasLanes ? findLane(endpoint, group) : undefined;
-    return lane === undefined ? { isInLane: false } : { isInLane: true, line: lineOf(endpoint, group) };
+    if (lane === undefined) return { isInLane: false };
+    return { isInLane: true, line: lineOf(endpoint, group), isInBatches: endpoint.ordering === 'none' };
   }
 
   async #sendWhenPossible(request: RedeliveryRequest): Promise<void> {
@@ -297,10 +300,20 @@ function keyOf({ eventId, endpointId, acceptedAt: createdAt }: RedeliveryRequest
 }
 
 function requestedAt(
-  { accountId, endpointId, eventId, acceptedAt, isInLane, line, requestId, trigger }: RedeliveryRequest,
+  {
+    accountId,
+    endpointId,
+    eventId,
+    acceptedAt,
+    isInLane,
+    line,
+    isInBatches,
+    requestId,
+    trigger,
+  }: RedeliveryRequest,
   now: number,
 ) {
   const request = { requestId, trigger, requestedAt: now };
   const delivery = { accountId, endpointId, eventId, request };
-  return isInLane ? { ...delivery, acceptedAt, isInLane, line } : delivery;
+  return isInLane ? { ...delivery, acceptedAt, isInLane, line, isInBatches } : delivery;
 }

@@ -78,7 +78,6 @@ it(
     expect([...sightings.keys()]).toEqual(
       expect.arrayContaining([
         'a request',
-        'a request with several',
         'a delivery that is held',
         'a delivery that is released',
         'a delivery that is put off for a retry',

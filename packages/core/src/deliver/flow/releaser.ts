@@ -2,13 +2,7 @@ import type { AccountId } from '../../domain/account';
 import { PROBE_MS, phaseOf } from '../../domain/breaker';
 import type { NewDelivery } from '../../domain/delivery';
 import { readSummary } from '../../domain/delivery-log';
-import {
-  batchLimitsOf,
-  type Endpoint,
-  type EndpointAddress,
-  type EndpointId,
-  usesLane,
-} from '../../domain/endpoint';
+import { type Endpoint, type EndpointAddress, type EndpointId, usesLane } from '../../domain/endpoint';
 import type { EventId } from '../../domain/event';
 import type { Emit } from '../../domain/signal';
 import type { AdmissionStore, OrderedDelivery } from '../../endpoints/admission/redis-admission-store';
@@ -106,9 +100,7 @@ export class Releaser {
     const { heldDeliveries, clock } = this.parts;
     for (;;) {
       const due = await heldDeliveries.claimDueWakeUps(clock(), SWEPT_AT_ONCE);
-      await Promise.all(
-        due.map((address) => this.#wakeUp(this.#watch(address), this.#permitsAt(address), 'claimed')),
-      );
+      await Promise.all(due.map((address) => this.#wakeUp(this.#watch(address), this.#permitsAt(address))));
       if (due.length < SWEPT_AT_ONCE) return;
     }
   }
@@ -176,13 +168,13 @@ export class Releaser {
     return Math.min(concurrency.freePermits(endpointId), concurrency.isSlow(endpointId) ? 1 : PERMITS);
   }
 
-  async #wakeUp(watched: Watched, permits: number, cause?: 'claimed'): Promise<void> {
+  async #wakeUp(watched: Watched, permits: number): Promise<void> {
     // One at a time: the next one knows which deliveries this one has released.
     if (watched.isWakingUp) return this.#setTimer(watched, this.parts.clock() + GATHERED_MS);
     watched.isWakingUp = true;
     watched.permits = 0;
     try {
-      const { left, wakeUpAgainAt } = await wakeUpEndpoint(this.parts, watched.address, permits, cause);
+      const { left, wakeUpAgainAt } = await wakeUpEndpoint(this.parts, watched.address, permits);
       if (left === 0) this.#forget(watched);
       else this.#setTimer(watched, wakeUpAgainAt);
     } catch (error) {
@@ -220,7 +212,6 @@ export interface WokenUp extends Pick<Released, 'left'> {
 /** How many may go at once, and when to wake the endpoint up again. */
 interface Allowance {
   readonly most: number;
-  readonly perRequest?: number | undefined;
   readonly only?: readonly EventId[];
   /** In an order of jobs: deliveries that others wait for, and that may have lost theirs. */
   readonly waitedFor?: readonly EventId[];
@@ -258,14 +249,11 @@ export const UNVERIFIED_WAKE_UP_MS = 60_000;
  * Release as many of an endpoint's held deliveries as there are permits, as far as it is enabled and its
  * circuit breaker, its rate limit and its ordering allow. Any process may call it at any time, as often as it
  * likes: a released delivery is checked once more when it runs.
- *
- * @param cause `claimed`: it was due, and has got another time for the case that this fails.
  */
 export async function wakeUpEndpoint(
   parts: ReleaserParts,
   address: EndpointAddress,
   permits: number,
-  cause?: 'claimed',
 ): Promise<WokenUp> {
   const { heldDeliveries, admissionStore, clock } = parts;
   const { accountId, endpointId } = address;
@@ -274,13 +262,11 @@ export async function wakeUpEndpoint(
   const endpoint = await parts.endpointStore.find(accountId, endpointId);
   const discarded = await releaseDiscarded(parts, endpoint, wakeUpWasDueAt);
   if (discarded) return discarded;
-  const waiting = cause === 'claimed' ? undefined : await waitForMore(parts, endpoint, wakeUpWasDueAt);
-  if (waiting) return waiting;
   const allowance = await allowanceOf(parts, endpoint, permits);
-  const { most, perRequest, only, waitedFor = [], wakesLines, againInMs, isEndUnseen } = allowance;
+  const { most, only, waitedFor = [], wakesLines, againInMs, isEndUnseen } = allowance;
   const now = clock();
   const wakeUpAgainAt = now + againInMs;
-  const request = { most, perRequest, only, wakesLines, wakeUpWasDueAt, wakeUpAgainAt, now };
+  const request = { most, only, wakesLines, wakeUpWasDueAt, wakeUpAgainAt, now };
   const { released, left, missing } = await heldDeliveries.release(address, request);
   if (left === 0 && endpoint?.rateLimit !== undefined) await admissionStore.endRateWait(endpointId);
   // For example after Redis has lost data: all deliveries behind them would wait for ever.
@@ -292,18 +278,6 @@ export async function wakeUpEndpoint(
   if (mustLookAgain) await admissionStore.awaitEnd(endpointId);
   const isSoon = mustLookAgain || isRestored.includes(true);
   return { left, wakeUpAgainAt: isSoon ? clock() + LOOK_AGAIN_MS : wakeUpAgainAt };
-}
-
-// Several processes and timers may wake it up at the same time, and would divide a batch among them.
-async function waitForMore(
-  { heldDeliveries, clock }: ReleaserParts,
-  endpoint: Endpoint | undefined,
-  dueAt: number | undefined,
-): Promise<WokenUp | undefined> {
-  const batch = endpoint && batchLimitsOf(endpoint);
-  if (!batch || batch.maxWaitMs === 0 || dueAt === undefined || dueAt <= clock()) return undefined;
-  const left = await heldDeliveries.count(endpoint.id);
-  return left > 0 && left < batch.maxEvents ? { left, wakeUpAgainAt: dueAt } : undefined;
 }
 
 async function allowanceOf(
@@ -327,12 +301,9 @@ async function allowanceOf(
   const phase = phaseOf(breaker, now);
   if (phase === 'open') return { most: 0, againInMs: Math.min(breaker.openUntil - now, PROBE_MS) };
   const safetyMs = permits === 0 ? FULL_WAKE_UP_MS : SAFETY_WAKE_UP_MS;
-  const batch = batchLimitsOf(endpoint);
-  // Deliveries that one batch leaves over must not wait longer than `max_wait_ms`.
-  const boundMs = batch && batch.maxWaitMs > 0 ? Math.min(batch.maxWaitMs, safetyMs) : safetyMs;
-  const againInMs = Math.min(rate.free < permits ? rate.nextInMs : boundMs, boundMs);
+  const againInMs = Math.min(rate.free < permits ? rate.nextInMs : safetyMs, safetyMs);
   const most = Math.min(phase === 'half_open' ? 1 : permits, rate.free);
-  if (endpoint.ordering === 'none') return { most, perRequest: batch?.maxEvents, againInMs };
+  if (endpoint.ordering === 'none') return { most, againInMs };
   if (most < 1) return { most: 0, againInMs };
   if (hasLines) return { most, waitedFor: await parts.admissionStore.lookAtLanes(endpoint.id), againInMs };
   if (endpoint.ordering === 'group') {

@@ -12,7 +12,6 @@ export interface Command {
 
 export const ACCEPTED: SendResult = responded(204);
 export const REFUSED: SendResult = responded(500);
-const TOO_LARGE: SendResult = responded(413);
 
 const MAX_RUNS = 3;
 const MAX_LOOKS = 2;
@@ -89,17 +88,12 @@ function commandsForRun(scene: ModelScene, run: ModelRun, index: number): Comman
   const { at } = run.work;
   const name = (what: string) => `run ${index + 1}, at ${at}: ${what}`;
   const isSending = at === SENDING;
-  const isBatch = run.sends.length > 1;
   // Only a slow receiver leads to two concurrent requests.
   const answerWeight = run.hasLostLock ? 0.5 : 3;
   return possible(
     when(!isSending, name('goes on'), 9, () => scene.step(run)),
     when(isSending, name('success'), answerWeight, () => scene.step(run, ACCEPTED)),
     when(isSending, name('failure'), answerWeight, () => scene.step(run, REFUSED)),
-    when(isSending && isBatch, name('all but one are taken'), answerWeight, () =>
-      scene.step(run, allBut(scene, run.sends.at(-1))),
-    ),
-    when(isSending && isBatch, name('it is too large'), answerWeight / 2, () => scene.step(run, TOO_LARGE)),
     when(!run.hasLostLock, name('loses its lock'), isSending ? 3 : 0.8, () => scene.loseLock(run)),
   );
 }
@@ -187,11 +181,6 @@ function when(
 
 function possible(...commands: readonly (Command | undefined)[]): Command[] {
   return commands.filter((command) => command !== undefined);
-}
-
-function allBut(scene: ModelScene, of: number | undefined): SendResult {
-  const failed = of === undefined ? [] : [scene.deliveries[of]?.event.id];
-  return responded(200, JSON.stringify({ failed }));
 }
 
 function responded(status: number, body = ''): SendResult {

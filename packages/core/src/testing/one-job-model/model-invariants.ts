@@ -51,10 +51,8 @@ export function keyOf({
     ({ publish, isAdded, isAcknowledged, isExpired, putOff, resend, isResent }, index) => {
       const { places = [], isHeld, isOpen, hasMoved, lock, nextAttemptAt } = snapshot.deliveries[index] ?? {};
       const ofRuns = runs
-        .filter(({ of, others }) => of === index || others.some((other) => other.of === index))
-        .map(
-          ({ of, work, others, hasLostLock }) => `${of === index} ${others.length} ${work.at} ${hasLostLock}`,
-        );
+        .filter(({ of }) => of === index)
+        .map(({ work, hasLostLock }) => `${work.at} ${hasLostLock}`);
       const flags = [
         publish?.at,
         isAdded,

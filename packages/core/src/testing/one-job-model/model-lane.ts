@@ -7,7 +7,6 @@ import { MovedStore } from '../../events/redis-moved';
 import { MovedIds } from '../../events/redis-moved-ids';
 import { RehydrationStore } from '../../events/redis-rehydration';
 import { atomicOneByOne } from '../../platform/redis-atomic';
-import { BatchJobs } from '../../queue/bullmq-batch-jobs';
 import type { DeliveryJob } from '../../queue/bullmq-delivery-queue';
 import { DueDeliveries } from '../../queue/bullmq-due-deliveries';
 import { createJobKeys } from '../../queue/bullmq-layout';
@@ -72,7 +71,6 @@ export async function openModelLane() {
 
   return {
     redis: redis.client,
-    batchJobs: new BatchJobs(redis.client, { prefix: QUEUE_PREFIX }, LOCK_MS),
     runningJobs: new RunningJobs(redis.client, { prefix: QUEUE_PREFIX }, LOCK_MS),
     history: new MemoryHistory(),
     endedList: new EndedList(redis.client),

@@ -8,28 +8,16 @@ import { Concurrency, type Permit } from '../../deliver/flow/concurrency';
 import { Slots } from '../../deliver/flow/slots';
 import type { AttemptParts } from '../../deliver/open-delivery';
 import type { AttemptStore } from '../../deliver/redis-attempt-store';
-import {
-  type DeliveryBatch,
-  type DeliveryRun,
-  type JobEnd,
-  parseDeliveryId,
-  type WantedBatch,
-} from '../../domain/delivery';
-import type { EndpointAddress, EndpointId } from '../../domain/endpoint';
-import type { EventId } from '../../domain/event';
-import type { DeliveryRequest, SendResult } from '../../domain/transport';
+import { type DeliveryRun, parseDeliveryId } from '../../domain/delivery';
+import type { SendResult } from '../../domain/transport';
 import type { HealthRecorder } from '../../endpoints/health/health-recorder';
 import type { OperationalEvents } from '../../endpoints/operational-events';
 import { TransformationStore } from '../../endpoints/redis-transformation-store';
 import { SigningKeyStore } from '../../endpoints/signing-keys/redis-signing-key-store';
 import type { DeliveryStore } from '../../events/redis-delivery-store';
 import { Turns } from '../../platform/batches';
-import { atomicOneByOne } from '../../platform/redis-atomic';
-import type { Step } from '../../platform/redis-script';
-import type { TakenBatchJob } from '../../queue/bullmq-batch-jobs';
 import { type DeliveryJob, decodeRequest, deliveryJobSchema } from '../../queue/bullmq-delivery-queue';
 import type { HeldDeliveries } from '../../queue/bullmq-held-deliveries';
-import type { LockedJob } from '../../queue/bullmq-running-jobs';
 import type { TransformPool } from '../../transform/transform-pool';
 import type { buildAdmission } from '../build-admission';
 import { atomicStepByStep, buildAtomicOf, buildGuard } from '../build-atomic';
@@ -56,18 +44,10 @@ export interface ModelRun {
   readonly jobId: string;
   readonly token: string;
   readonly work: Stepwise;
-  /** The other jobs of its batch that it has not let go of. */
-  others: readonly ModelBatchJob[];
-  /** The deliveries of its request, by their indexes. */
-  sends: readonly number[];
   /** Whether it lost its lock: its process was stopped for so long, and knows by its own clock. */
   hasLostLock: boolean;
   /** Its permit at the endpoint. */
   permit: Permit | undefined;
-}
-
-export interface ModelBatchJob extends LockedJob {
-  readonly of: number;
 }
 
 /** Where a run stands while its request is under way. */
@@ -138,8 +118,6 @@ export async function startRun(
     jobId: job.id ?? '',
     token,
     work: new Stepwise(),
-    others: [],
-    sends: [],
     hasLostLock: false,
     permit: undefined,
   };
@@ -159,10 +137,7 @@ async function workOn(
 ): Promise<void> {
   const hold = { hasHeld: false };
   const parts = stepwiseParts(lane, run, events, hold);
-  const { id: jobId = '', data, attemptsStarted, stalledCounter } = job;
-  const batch = new ModelBatch(lane, run, events);
-  const own = readRun(run, { jobId, data, attemptsStarted, stalledCounter }, { batch });
-  const result = await deliver(parts, own, new AbortController().signal);
+  const result = await deliver(parts, readRun(run, job), new AbortController().signal);
   await run.work.pause('its end');
   const isStillOurs = await endRun(job, run.token, result);
   if (isStillOurs) events.onPutOff(run.of, putOffOf(result, hold.hasHeld));
@@ -239,14 +214,6 @@ function stepwiseParts(
           if (effect) await work.pause('what follows');
           return effect;
         }),
-      recordOthers: (records) =>
-        buildGuard(async () => {
-          await work.pause('the records of the others');
-          const changed = await attemptStore.recordOthers(records)(redis);
-          isRecorded = changed.length === 0;
-          if (isRecorded) await work.pause('what follows');
-          return changed;
-        }),
     }),
     atomic: buildAtomicOf((steps) =>
       turns.take(async () => {
@@ -254,8 +221,7 @@ function stepwiseParts(
         return await atomic.tried(steps);
       }),
     ),
-    transport: async (request) => {
-      run.sends = eventsOf(request).map(events.indexOf);
+    transport: async () => {
       await events.onRequest(run);
       return (await work.pause(SENDING)) as SendResult;
     },
@@ -268,102 +234,19 @@ function stepwiseParts(
   };
 }
 
-function eventsOf({ headers, body }: DeliveryRequest): readonly string[] {
-  const content = JSON.parse(body) as { readonly type: string; readonly data: unknown };
-  return content.type === 'batch'
-    ? (content.data as { readonly id: string }[]).map(({ id }) => id)
-    : [headers['webhook-id'] ?? ''];
-}
-
-/** As the product's: apps/worker/src/consumers/bullmq-delivery-batch.ts. Those that run elsewhere are not waited for. */
-class ModelBatch implements DeliveryBatch {
-  #recorded: readonly string[] = [];
-  #isNew = false;
-
-  constructor(
-    private readonly lane: ModelLane,
-    private readonly run: ModelRun,
-    private readonly events: RunEvents,
-  ) {}
-
-  async take(address: EndpointAddress, wanted: WantedBatch): Promise<readonly DeliveryRun[] | undefined> {
-    const { lane, run, events } = this;
-    await run.work.pause('the others of its batch');
-    const primary = parseDeliveryId(run.jobId)?.eventId;
-    if (primary === undefined) return [];
-    const token = `${run.token}:others`;
-    const all = { ...wanted, formsBatch: true };
-    const taken = await lane.batchJobs.take(address, primary, token, all)(lane.redis);
-    const { sentBefore, busy, jobs } = taken;
-    this.#isNew = sentBefore.length === 0 && busy.length === 0;
-    this.#recorded = this.#isNew ? [primary, ...jobs.map(({ eventId }) => eventId)] : sentBefore;
-    run.others = jobs.map(({ id, eventId }) => ({ jobId: id, token, of: events.indexOf(eventId) }));
-    await run.work.pause('what it has taken');
-    const own = new Set<string>(jobs.map(({ eventId }) => eventId));
-    const isComplete = sentBefore.length === 0 || busy.every((event) => own.has(event));
-    return isComplete ? jobs.map((job) => this.#read(job)) : undefined;
-  }
-
-  async isTakenByAnother(endpointId: EndpointId, event: EventId): Promise<boolean> {
-    return await this.lane.batchJobs.isTakenByAnother(endpointId, event)(this.lane.redis);
-  }
-
-  keepTogether(endpointId: EndpointId, events: readonly EventId[]): readonly Step[] {
-    const primary = parseDeliveryId(this.run.jobId)?.eventId;
-    if (events.length === 0) {
-      return this.#isNew && primary ? [this.lane.batchJobs.dissolve(endpointId, primary)] : [];
-    }
-    const recorded = this.#recorded;
-    const isRecorded = events.length === recorded.length && events.every((event) => recorded.includes(event));
-    return isRecorded ? [] : [this.lane.batchJobs.keepTogether(endpointId, events)];
-  }
-
-  // The run itself ends by its result.
-  stepsToEnd(events: readonly EventId[], end: JobEnd): readonly Step[] {
-    const ended = new Set(events.map(this.events.indexOf));
-    return this.run.others.filter(({ of }) => ended.has(of)).map((job) => this.#end(job, end));
-  }
-
-  async giveBack(): Promise<void> {
-    if (this.run.others.length > 0) await this.run.work.pause('what it gives back');
-    const steps = this.run.others.map((job) => this.#end(job, { kind: 'delayed', delayMs: 0 }));
-    for (const step of steps) await atomicOneByOne(this.lane.redis)([step]);
-  }
-
-  #read({ id: jobId, data, attemptsStarted, stalledCounter }: TakenBatchJob): DeliveryRun {
-    const other = this.run.others.find((each) => each.jobId === jobId);
-    const job = { jobId, data: JSON.parse(data) as unknown, attemptsStarted, stalledCounter };
-    return readRun(this.run, job, { stepsToEnd: (end) => (other ? [this.#end(other, end)] : []) });
-  }
-
-  #end(job: ModelBatchJob, end: JobEnd): Step {
-    return async (target) => {
-      const isDelayed = end.kind === 'delayed';
-      this.events.onPutOff(job.of, isDelayed ? 'retry' : undefined);
-      await this.lane.runningJobs.end([job], isDelayed ? { ...end, delayMs: PUT_OFF_MS } : end)(target);
-      this.run.others = this.run.others.filter((other) => other !== job);
-    };
-  }
-}
-
-interface ReadJob {
-  readonly jobId: string;
-  readonly data: unknown;
-  readonly attemptsStarted: number;
-  readonly stalledCounter: number;
-}
-
-function readRun(run: ModelRun, job: ReadJob, more: Pick<DeliveryRun, 'batch' | 'stepsToEnd'>): DeliveryRun {
-  const parts = parseDeliveryId(job.jobId);
-  if (!parts) throw new Error(`${job.jobId} is no delivery's id.`);
-  const data = deliveryJobSchema.parse(job.data);
+function readRun(
+  run: ModelRun,
+  { id = '', data: stored, attemptsStarted, stalledCounter }: Job<DeliveryJob>,
+): DeliveryRun {
+  const parts = parseDeliveryId(id);
+  if (!parts) throw new Error(`${id} is no delivery's id.`);
+  const data = deliveryJobSchema.parse(stored);
   return {
     ...parts,
     accountId: data.account_id,
     request: decodeRequest(data),
-    hasWaited: job.attemptsStarted > 1,
-    wasTakenOver: job.stalledCounter > 0,
-    ...more,
+    hasWaited: attemptsStarted > 1,
+    wasTakenOver: stalledCounter > 0,
     // Its lock is never over before this.
     get ownedUntil() {
       return run.hasLostLock ? 0 : Number.POSITIVE_INFINITY;

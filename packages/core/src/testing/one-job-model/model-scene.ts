@@ -62,7 +62,6 @@ export interface SceneOptions {
   readonly deliveries: number;
   readonly ordering: Endpoint['ordering'];
   /** Absent: each goes alone. */
-  readonly batch?: Endpoint['batch'];
 }
 
 const BREAKER_OPEN_MS = 2_000;
@@ -90,9 +89,9 @@ export class ModelScene {
 
   private constructor(
     readonly lane: ModelLane,
-    { deliveries, ordering, batch }: SceneOptions,
+    { deliveries, ordering }: SceneOptions,
   ) {
-    this.endpoint = buildEndpoint({ ordering, batch, createdAt: lane.time.now, updatedAt: lane.time.now });
+    this.endpoint = buildEndpoint({ ordering, createdAt: lane.time.now, updatedAt: lane.time.now });
     this.deliveries = Array.from({ length: deliveries }, (_, i) => ({
       event: buildEvent({
         accountId: this.endpoint.accountId,
@@ -201,9 +200,7 @@ export class ModelScene {
     for (const run of this.runs.filter((each) => each.process === process)) {
       dropRun(run);
       if (!run.hasLostLock) this.dead.push({ jobId: run.jobId, token: run.token });
-      // It may have taken others since.
-      this.dead.push(...run.others);
-      this.count(`a crash at ${run.work.at}${run.others.length > 0 ? ', with others' : ''}`);
+      this.count(`a crash at ${run.work.at}`);
     }
     this.runs = this.runs.filter((run) => run.process !== process);
   }
@@ -217,11 +214,11 @@ export class ModelScene {
   async loseLock(run: ModelRun): Promise<void> {
     run.hasLostLock = true;
     this.count(`a lock lost at ${run.work.at}`);
-    for (const job of [run, ...run.others]) await this.expireLock(job);
+    await this.expireLock(run);
   }
 
   /** Stands still before it reads the endpoint, and before it releases. */
-  async beginWakeUp(permits: number, cause?: 'claimed'): Promise<void> {
+  async beginWakeUp(permits: number): Promise<void> {
     const { admission, eventStore, endedList } = this.lane;
     const look = new Stepwise();
     const { endpointStore, heldDeliveries } = admission;
@@ -238,15 +235,14 @@ export class ModelScene {
         release: look.before('the release', async (address: EndpointAddress, request: ReleaseRequest) => {
           const released = await heldDeliveries.release(address, request);
           if (released.released > 0) this.count('a delivery that is released');
-          const isOneForEach = request.only === undefined && request.perRequest === undefined;
-          if (isOneForEach && request.most > released.released) await this.#checkEntries();
+          if (request.only === undefined && request.most > released.released) await this.#checkEntries();
           return released;
         }),
       }),
     };
     this.looks.push(look);
     await look.start(async () => {
-      await wakeUpEndpoint(context, this.address, permits, cause);
+      await wakeUpEndpoint(context, this.address, permits);
     });
   }
 
@@ -261,8 +257,7 @@ export class ModelScene {
     // No two claims happen within the same millisecond.
     this.lane.time.now += 1;
     const due = await heldDeliveries.claimDueWakeUps(clock(), 50);
-    if (due.some(({ endpointId }) => endpointId === this.endpoint.id))
-      await this.beginWakeUp(permits, 'claimed');
+    if (due.some(({ endpointId }) => endpointId === this.endpoint.id)) await this.beginWakeUp(permits);
   }
 
   /** Stands still before it writes, and before the last of some steps: in a Cluster others come between. */
@@ -409,21 +404,16 @@ export class ModelScene {
 
   async #onRequest(sender: ModelRun): Promise<void> {
     const others = this.runs.filter(
-      ({ sends, work }) =>
-        work !== sender.work && work.at === SENDING && sends.some((of) => sender.sends.includes(of)),
+      ({ of, work }) => work !== sender.work && work.at === SENDING && of === sender.of,
     );
     if (sender.hasLostLock) this.violations.push('A request of a run that has lost its lock.');
     if (others.some(({ hasLostLock }) => !hasLostLock)) this.violations.push('Two requests at once.');
     if (others.length > 0) this.count('two requests in flight');
     await this.see();
-    if (sender.sends.some((of) => !this.snapshot.deliveries[of]?.isOpen)) {
-      this.violations.push('A request after a recorded end.');
-    }
-    this.count(sender.sends.length > 1 ? 'a request with several' : 'a request');
-    for (const of of sender.sends) {
-      const delivery = this.deliveries[of];
-      if (delivery) delivery.requests += 1;
-    }
+    if (!this.snapshot.deliveries[sender.of]?.isOpen) this.violations.push('A request after a recorded end.');
+    this.count('a request');
+    const delivery = this.deliveries[sender.of];
+    if (delivery) delivery.requests += 1;
   }
 
   #onPutOff(of: number, why: PutOff | undefined): void {

@@ -21,10 +21,6 @@ const MAX_COMMANDS = 22;
 const STRICT_SHARE = 0.2;
 const GROUP_SHARE = 0.2;
 const ONE_DELIVERY_SHARE = 0.5;
-const BATCH_SHARE = 0.35;
-const MOST_TOGETHER = 3;
-const WAITS_MS = 100;
-const TOGETHER_SHARE = 0.7;
 // Most failures begin with a held delivery.
 const DISABLED_SHARE = 0.4;
 const CLOSED_SHARE = 0.55;
@@ -38,17 +34,6 @@ const TAKEN_OVER = [
   'run 1, at its admission: goes on',
   'run 1, at the answer: loses its lock',
   'the stalled check puts jobs back',
-];
-// All are held until the first of them is released, which takes the others.
-const TOGETHER = [
-  ...[1, 2, 3].flatMap((of) => [
-    `publish adds the job, delivery ${of}`,
-    `publish is acknowledged, delivery ${of}`,
-  ]),
-  '150 ms go by',
-  'worker 1 fetches a job',
-  'run 1, at its job: goes on',
-  'run 1, at its admission: goes on',
 ];
 const ENDED_SHARE = 0.8;
 // What has moved, or is about to, is sent again.
@@ -86,20 +71,16 @@ const DRAIN_STEP_MS = 61_000;
 export async function playInterleaving(lane: ModelLane, seed: number): Promise<Played> {
   const random = createSeededRandom(seed);
   const ordering = orderingOf(random());
-  const goesTogether = ordering !== 'group' && random() < BATCH_SHARE;
-  const batch = goesTogether ? { max_events: MOST_TOGETHER, max_wait_ms: WAITS_MS } : undefined;
-  const deliveries = batch ? MOST_TOGETHER : random() < ONE_DELIVERY_SHARE ? 1 : 2;
-  const scene = await ModelScene.open(lane, { deliveries, ordering, batch });
-  const trace = [`${deliveries} deliveries, ordering ${ordering}${batch ? ', several in a request' : ''}`];
+  const deliveries = random() < ONE_DELIVERY_SHARE ? 1 : 2;
+  const scene = await ModelScene.open(lane, { deliveries, ordering });
+  const trace = [`${deliveries} deliveries, ordering ${ordering}`];
   const states = new Set<string>();
   const violations = await play();
   return { trace, violations, states, sightings: scene.sightings };
 
   async function play(): Promise<readonly string[]> {
     const beginning = random();
-    if (batch && beginning < TOGETHER_SHARE) await actAll(TOGETHER);
-    else if (batch) await act('nothing was published yet', async () => {});
-    else if (beginning < DISABLED_SHARE) await act('the endpoint is disabled', () => scene.disable());
+    if (beginning < DISABLED_SHARE) await act('the endpoint is disabled', () => scene.disable());
     else if (beginning < CLOSED_SHARE) await act('the breaker opens', () => scene.openBreaker());
     else if (beginning < TAKEN_OVER_SHARE) await actAll(TAKEN_OVER);
     else if (beginning < ENDED_SHARE) await actAll(ENDED_SCENES);

@@ -1,0 +1,217 @@
+import { Cluster } from 'ioredis';
+import type { AccountId } from '../domain/account';
+import { type DeliveryTexts, laneJobIdOf, type MemberEnd } from '../domain/delivery';
+import type { EndpointAddress } from '../domain/endpoint';
+import type { EventId } from '../domain/event';
+import { queueKeysOf, type ShardKeys } from '../domain/keys';
+import { DELIVERIES_QUEUE, type QueueShard } from '../domain/queues';
+import { type Clock, steadyClock, systemClock } from '../platform/clock';
+import { mapReply } from '../platform/redis-atomic';
+import type { RedisClient } from '../platform/redis-connect';
+import type { Guard } from '../platform/redis-lua';
+import type { Step } from '../platform/redis-script';
+import { createJobKeys, type JobKeys } from './bullmq-layout';
+import {
+  beginHeads,
+  type EndBatchInput,
+  endBatch,
+  endHeads,
+  formBatch,
+  wakeFullLane,
+} from './bullmq-running-batches.script';
+import type { OwnedLane } from './bullmq-running-lanes';
+
+/** A delivery of a batch, as a worker gets it. */
+export interface BatchMember {
+  readonly eventId: EventId;
+  /** The request for which it is to be sent, as it is stored. */
+  readonly request: string | undefined;
+  /** Absent in a Cluster, where they are on other nodes. */
+  readonly texts: DeliveryTexts | undefined;
+}
+
+/** A member of a batch that was just formed, with its place in the lane. */
+export interface FormedMember extends BatchMember {
+  readonly place: number;
+}
+
+/** A batch whose job a worker has. */
+export interface OwnedBatch extends EndpointAddress {
+  readonly jobId: string;
+  /** What its job is locked with. */
+  readonly token: string;
+}
+
+/** How much goes in one request. */
+export interface BatchBounds {
+  readonly most: number;
+  /** Of the texts of the events. */
+  readonly maxBytes: number;
+}
+
+/** As scripts give what the attempts of a batch's deliveries need. */
+interface ReadMembers {
+  readonly events: readonly string[];
+  readonly logs: readonly (string | undefined)[];
+  readonly texts: readonly (string | undefined)[];
+  readonly requests: readonly (string | undefined)[];
+  readonly breaker?: string | undefined;
+  readonly endpointText?: string | undefined;
+}
+
+/** @param readAt absent: their texts were not read. */
+export function membersOf(
+  { events, logs, texts, requests, breaker, endpointText }: ReadMembers,
+  readAt: number | undefined,
+): readonly BatchMember[] {
+  return events.map((eventId, i) => ({
+    eventId: eventId as EventId,
+    request: requests[i] ?? undefined,
+    texts:
+      readAt === undefined
+        ? undefined
+        : {
+            log: logs[i] ?? null,
+            breaker: breaker ?? null,
+            endpoint: endpointText ?? null,
+            event: texts[i] ?? null,
+            readAt,
+          },
+  }));
+}
+
+/** The batches of a shard as their workers change them: each step does nothing if the job is not the worker's any more. */
+export class RunningBatches {
+  readonly #jobs: JobKeys;
+  readonly #shard: ShardKeys;
+  readonly #readsTexts: boolean;
+
+  constructor(
+    redis: RedisClient,
+    { prefix }: QueueShard,
+    private readonly lockDurationMs: number,
+    private readonly clock: Clock = systemClock,
+  ) {
+    this.#jobs = createJobKeys(prefix, DELIVERIES_QUEUE);
+    this.#shard = queueKeysOf(prefix);
+    this.#readsTexts = !(redis instanceof Cluster);
+  }
+
+  /**
+   * Make the first deliveries of a lane a batch. Its job is locked in place of the lane's, with the same token; the lane goes on.
+   * Gives `undefined` if the lane is not the worker's any more.
+   */
+  form(
+    lane: OwnedLane,
+    bounds: BatchBounds,
+  ): Step<{ readonly jobId: string; readonly members: readonly FormedMember[] } | undefined> {
+    const readAt = steadyClock();
+    const { wasHeld, token } = lane;
+    const step = formBatch({
+      ...this.#of(lane),
+      ...bounds,
+      token,
+      wasHeld,
+      now: this.clock(),
+      lockMs: this.lockDurationMs,
+      readsTexts: this.#readsTexts,
+    });
+    return mapReply(step, ({ job: jobId, places, ...read }) => {
+      if (jobId === undefined) return undefined;
+      const members = membersOf(read, this.#readsTexts ? readAt : undefined);
+      return { jobId, members: members.map((member, i) => ({ ...member, place: places[i] ?? 0 })) };
+    });
+  }
+
+  /** In strict order: give the first deliveries of a lane, which stay there. They go together until they have ended. */
+  beginHeads(lane: OwnedLane, bounds: BatchBounds): Step<readonly BatchMember[]> {
+    const readAt = steadyClock();
+    const { accountId: account, endpointId: endpoint, token } = lane;
+    const step = beginHeads({
+      shard: this.#shard,
+      lock: this.#jobs.lock(laneJobIdOf(lane.lane)),
+      base: this.#jobs.base,
+      tag: this.#shard.tag,
+      token,
+      account,
+      endpoint,
+      ...bounds,
+      readsTexts: this.#readsTexts,
+    });
+    return mapReply(step, (read) => membersOf(read, this.#readsTexts ? readAt : undefined));
+  }
+
+  /** @param left those that did not end, in order, and when they are due. */
+  endHeads(
+    lane: OwnedLane,
+    ended: readonly EventId[],
+    left: {
+      readonly events: readonly EventId[];
+      readonly delayMs: number;
+      readonly failure?: string | undefined;
+    },
+  ): Guard<boolean> {
+    const { events, delayMs: delay, failure } = left;
+    const { token, wasHeld } = lane;
+    const dueAt = this.clock() + delay;
+    return endHeads({ ...this.#of(lane), token, wasHeld, ended, left: events, dueAt, delay, failure });
+  }
+
+  /** Let go of a batch's job. @param ends of all its deliveries. */
+  end(batch: OwnedBatch, ends: readonly MemberEnd[]): Guard<boolean> {
+    const groups = groupsOf(ends);
+    const now = this.clock();
+    return endBatch({
+      ...this.#of(batch),
+      job: batch.jobId,
+      token: batch.token,
+      events: groups.flatMap(({ events }) => events),
+      groups: groups.map(({ end, events }) => ({ ...becomes(end, now), count: events.length })),
+    });
+  }
+
+  /** After a lane was put off until more are in it: it goes on if they are there by now. */
+  wakeIfFull(address: EndpointAddress): Step<void> {
+    return wakeFullLane(this.#of(address));
+  }
+
+  #of({ accountId: account, endpointId: endpoint }: { readonly accountId: AccountId } & EndpointAddress) {
+    return {
+      jobs: this.#jobs,
+      shard: this.#shard,
+      orderState: this.#shard.fairOrder(DELIVERIES_QUEUE),
+      base: this.#jobs.base,
+      tag: this.#shard.tag,
+      account,
+      endpoint,
+    };
+  }
+}
+
+interface Group {
+  readonly end: MemberEnd['end'];
+  readonly events: EventId[];
+}
+
+function groupsOf(ends: readonly MemberEnd[]): readonly Group[] {
+  const groups = new Map<string, Group>();
+  for (const { eventId, end, isInSecond } of ends) {
+    const name = JSON.stringify([end, isInSecond]);
+    const known = groups.get(name);
+    if (known) known.events.push(eventId);
+    else groups.set(name, { end, events: [eventId] });
+  }
+  return [...groups.values()];
+}
+
+function becomes(end: MemberEnd['end'], now: number): Omit<EndBatchInput['groups'][number], 'count'> {
+  const none = { dueAt: 0, delay: 0, failure: undefined };
+  switch (end.kind) {
+    case 'done':
+      return { becomes: 'ended', ...none };
+    case 'alone':
+      return { becomes: 'jobs', ...none, failure: end.failure };
+    case 'delayed':
+      return { becomes: 'batch', dueAt: now + end.delayMs, delay: end.delayMs, failure: end.failure };
+  }
+}
