@@ -74,7 +74,7 @@ function add_deliveries(
     end
   end
   -- Mostly none of them is there, nor a lane, nor a batch.
-  local is_any_there = redis.call('EXISTS', unpack(asked)) > 0
+  local looks = is_any_there(asked)
   local function is_there(i)
     if redis.call('EXISTS', jobs[i]) == 1 then return true end
     local event = string.sub(ids[i], 1, -#endpoints[i] - 2)
@@ -83,7 +83,7 @@ function add_deliveries(
     return redis.call('HEXISTS', batches_of(tag, endpoints[i]), event) == 1
   end
   for i, job in ipairs(jobs) do
-    if not seen[job] and not (is_any_there and is_there(i)) then
+    if not seen[job] and not (looks and is_there(i)) then
       seen[job] = true
       local priority = priority_of(accounts[i], endpoints[i], steps[i])
       store_job(job, data[i], now, priority, accepted_at[i] or '')

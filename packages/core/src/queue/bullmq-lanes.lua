@@ -198,9 +198,9 @@ function add_to_lanes(
     if names[i] ~= names[i - 1] then asked[#asked + 1] = batches_of(tag, endpoint) end
   end
   -- Mostly none of them is there, nor a batch.
-  local is_any_there = redis.call('EXISTS', unpack(asked)) > 0
+  local looks = is_any_there(asked)
   local function is_there(i)
-    if not is_any_there then return false end
+    if not looks then return false end
     if redis.call('EXISTS', jobs[i]) == 1 then return true end
     return redis.call('HEXISTS', batches_of(tag, endpoint_of(names[i])), events[i]) == 1
   end
