@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * `npm run dependencies`: every package of the lock file has an integrity and none names a host; what is in the images
+ * `npm run check:dependencies`: every package of the lock file has an integrity and none names a host; what is in the images
  * has a licence of the closed list. Says what is wrong, and ends with 1. Needs no network; `npm run lint` runs it too.
  * `-- --lock FILE` checks another lock file.
  */

@@ -35,7 +35,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-describe('npm run dependencies', () => {
+describe('npm run check:dependencies', () => {
   it('finds nothing wrong with the lock file, without a network', async () => {
     expect(await check(lock)).toEqual({ code: 0, faults: [] });
   });

@@ -1,5 +1,3 @@
----@const jobFields ./bullmq-layout
-
 -- A batch is the deliveries of an endpoint that go in one request. They have one job together, `batch/<name>.<endpoint>`, until each
 -- of them has ended or is in another batch. Its hash has beside BullMQ's own fields `members`, their events, and `request <event>`
 -- of each that is to be sent for one. The index of the endpoint's batches has the name of each delivery's batch.

@@ -1,8 +1,6 @@
 ---@include ../platform/redis-time.lua
 ---@include ./fair-order.lua
----@include ./bullmq-put-back.lua
 ---@include ./bullmq-own-jobs.lua
----@include ./redis-held-counts.lua
 ---@include ./bullmq-lanes.lua
 ---@include ./bullmq-batches.lua
 ---@const DELAYED_SCORE, jobFields ./bullmq-layout
@@ -91,7 +89,9 @@ function form_batch(
   reads_texts
 )
   local lane_id, lane = lane_job(endpoint), lane_of(tag, endpoint)
-  if redis.call('GET', base .. lane_id .. ':lock') ~= token then return reply { events = {}, logs = {}, texts = {}, requests = {}, places = {} } end
+  if redis.call('GET', base .. lane_id .. ':lock') ~= token then
+    return reply { events = {}, logs = {}, texts = {}, requests = {}, places = {} }
+  end
   local first, waiting, places, place_of = redis.call('ZRANGE', lane, 0, most - 1, 'WITHSCORES'), {}, {}, {}
   for i = 1, #first, 2 do
     waiting[#waiting + 1], place_of[first[i]] = first[i], tonumber(first[i + 1])

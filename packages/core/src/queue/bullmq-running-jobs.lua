@@ -83,7 +83,8 @@ local function read_batch(key, endpoint, account, text, reads_texts)
   local events = events_in(text)
   if #events == 0 then return taken_batch { events = {}, logs = {}, texts = {}, requests = {} } end
   local _, texts = that_fit(events, account, math.huge, reads_texts)
-  local requests = redis.call('HEXISTS', key, 'carries') == 1 and redis.call('HMGET', key, unpack(request_fields(events)))
+  local requests = redis.call('HEXISTS', key, 'carries') == 1
+    and redis.call('HMGET', key, unpack(request_fields(events)))
   return taken_batch {
     breaker = reads_texts and redis.call('GET', keys.breaker(endpoint)),
     endpoint_text = reads_texts and read_once('HGET', keys.endpoints(account), endpoint),

@@ -1,5 +1,4 @@
 ---@include ./bullmq-own-jobs.lua
----@include ./redis-held-counts.lua
 ---@include ./bullmq-lanes.lua
 ---@const jobFields ./bullmq-layout
 ---@type JobKeys ./bullmq-layout
