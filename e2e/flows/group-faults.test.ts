@@ -11,7 +11,7 @@ const LATER = ['1h'];
 const TOO_MANY_STARTS = 300_000;
 const GROUPS = 1_000;
 const BATCH = 100;
-/** Everything that is kept for the order within groups. */
+/** Everything that is kept for the order within groups, and for batches. */
 const OF_LANES = [
   'lane:*',
   'carried:*',
@@ -19,6 +19,11 @@ const OF_LANES = [
   'lines:*',
   'behind-heads:*',
   'bull:deliveries:lane/*',
+  'bull:deliveries:batch/*',
+  'batches:*',
+  'held:*',
+  'held-counts:*',
+  'counted-as-held:*',
   'order:*',
   'turn:*',
   'ready:*',
@@ -230,6 +235,33 @@ it('goes by another order from the moment that it is changed, and loses nothing 
   await client.expect(200, 'PATCH', `/v1/webhooks/${webhookId}`, { ...COALESCE });
   await client.waitForStatus(webhookId, await publish('b'), 'delivered');
   expect(arrivals()).toEqual(expect.arrayContaining([first, ...behind]));
+});
+
+it('goes from groups to batches and back, and loses nothing that waits', async () => {
+  const webhookId = await register(ORDER);
+  const path = `/v1/webhooks/${webhookId}`;
+  const batch = { max_events: 10, max_wait_ms: 60_000 };
+  const groups = ['a', 'b', 'a', 'b', 'a'];
+  const missed: (readonly string[])[] = [];
+  for (const change of [{}, { ordering: 'none', batch }, { ...ORDER, batch: null }]) {
+    await client.expect(200, 'PATCH', path, change);
+    await client.expect(200, 'POST', `${path}/disable`);
+    missed.push(await publishMany(groups));
+    for (const id of missed.flat()) await client.waitForStatus(webhookId, id, 'held');
+  }
+  await client.expect(200, 'POST', `${path}/enable`);
+  for (const id of missed.flat()) await client.waitForStatus(webhookId, id, 'delivered');
+  for (const group of ['a', 'b']) {
+    const own = missed.flatMap((ids) => ids.filter((_, i) => groups[i] === group));
+    expect(arrivals().filter((id) => own.includes(id))).toEqual(own);
+  }
+
+  // These wait for more.
+  await client.expect(200, 'PATCH', path, { ordering: 'none', batch });
+  const few = await publishMany(['a', 'a', 'b']);
+  await client.expect(200, 'PATCH', path, { ...ORDER, batch: null });
+  for (const id of few) await client.waitForStatus(webhookId, id, 'delivered');
+  await untilNothingIsLeft();
 });
 
 it('sends all that wait when a webhook no longer asks for the newest alone, and the newest when it does', async () => {
