@@ -9,6 +9,7 @@ import {
   parseDeliveryId,
 } from '@hookferry/core/domain/delivery';
 import type { LaneName } from '@hookferry/core/domain/endpoint';
+import type { EventId } from '@hookferry/core/domain/event';
 import { DELIVERIES_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
 import { isUnreadableSecret } from '@hookferry/core/endpoints/seal';
 import type { DeliveryJob } from '@hookferry/core/queue/bullmq-delivery-queue';
@@ -156,12 +157,23 @@ async function runLane(
     return await orTryAgainSoon(() => moveLane(parts, job, owned), job, token, emit);
   }
   if (head.turn === 'behind_event' && !head.isInBatches) return { kind: 'later', delayMs: BEHIND_MS };
-  if (!placement.isStable && (await placement.hasLaneElsewhere(owned.endpointId, owned.lane))) {
+  const waits = !head.isInBatches && !head.hadBegun && !placement.isStable;
+  if (waits && (await isBehindElsewhere(parts, { ...head, eventId }, owned))) {
     return { kind: 'later', delayMs: BEHIND_MS };
   }
   const batch = new JobBatch(worker, job, placement.isStable);
   const run = worker.laneRunOf(job, { ...head, eventId }, owned, readData(job.data), batch);
   return await attempt(parts, job, run, abortSignal);
+}
+
+/** First the events: what they bring meanwhile is in a lane then. */
+async function isBehindElsewhere(
+  { attemptParts, placement }: ShardParts,
+  { eventId, place: acceptedAt }: TakenLane['head'] & { readonly eventId: EventId },
+  { accountId, endpointId, lane }: OwnedLane,
+): Promise<boolean> {
+  const isBehindEvent = await attemptParts.oldestEvents.hasOlder({ accountId, id: eventId, acceptedAt });
+  return isBehindEvent || (await placement.hasOlderElsewhere(endpointId, lane, { eventId, acceptedAt }));
 }
 
 async function runBatch(

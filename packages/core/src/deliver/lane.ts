@@ -1,4 +1,4 @@
-import type { DeliveryRun, LanePlace, LaneRun } from '../domain/delivery';
+import { type DeliveryRun, isBefore, type LanePlace, type LaneRun } from '../domain/delivery';
 import { type Endpoint, findLane, laneToJoin } from '../domain/endpoint';
 import { AGAIN_AT_ONCE, type DeliverResult, DONE } from './end-run';
 import { SAFETY_WAKE_UP_MS } from './flow/releaser';
@@ -135,11 +135,6 @@ async function waitInWindow(lane: LaneRun, delayMs: number): Promise<DeliverResu
 function leftOfWindow({ coalesce }: Endpoint, since: number, now: number): number {
   const { window_ms = 0 } = coalesce ?? {};
   return Math.min(since + window_ms - now, window_ms);
-}
-
-function isBefore(one: LanePlace, other: LanePlace): boolean {
-  if (one.acceptedAt !== other.acceptedAt) return one.acceptedAt < other.acceptedAt;
-  return one.eventId < other.eventId;
 }
 
 /** End those of a lane that are before one that was sent in place of them. What is left, a later run finds. */

@@ -151,6 +151,11 @@ export interface LanePlace {
   readonly request?: string | undefined;
 }
 
+export function isBefore(one: LanePlace, other: LanePlace): boolean {
+  if (one.acceptedAt !== other.acceptedAt) return one.acceptedAt < other.acceptedAt;
+  return one.eventId < other.eventId;
+}
+
 /** Why a line does not go on. */
 export interface LineHold extends PastHold {
   /** Milliseconds since the Unix epoch. */

@@ -5,6 +5,7 @@ import {
   type DeliveryParts,
   type DeliveryRequested,
   deliveryIdOf,
+  isBefore,
   type LanePlace,
   laneJobIdOf,
   type NewDelivery,
@@ -125,10 +126,14 @@ export class DeliveryQueue {
     await addEntries(homeShard, added)(this.redis);
   }
 
-  /** Whether a lane is not empty in one of these shards. */
-  async hasLaneIn(shards: readonly QueueShard[], lane: LaneName): Promise<boolean> {
-    const lanes = this.#shards.inEach(shards).map(({ shard }) => this.redis.exists(shard.lane(lane)));
-    return (await Promise.all(lanes)).includes(1);
+  /** Whether a lane begins with an older delivery in one of these shards. */
+  async hasOlderIn(shards: readonly QueueShard[], lane: LaneName, entry: LanePlace): Promise<boolean> {
+    const read = this.#shards
+      .inEach(shards)
+      .map(({ shard }) => this.redis.zrange(shard.lane(lane), '0', '0', 'WITHSCORES'));
+    return (await Promise.all(read)).some(([eventId, place]) => {
+      return eventId && isBefore({ eventId: eventId as EventId, acceptedAt: Number(place) }, entry);
+    });
   }
 
   async requestOf(delivery: DeliveryParts): Promise<JobRequest> {

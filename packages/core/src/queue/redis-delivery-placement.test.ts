@@ -1,5 +1,6 @@
 import { type DeliveryRun, deliveryIdOf } from '../domain/delivery';
-import { keys } from '../domain/keys';
+import { laneNameOf } from '../domain/endpoint';
+import { keys, queueKeysOf } from '../domain/keys';
 import { createQueueLayout, DELIVERIES_QUEUE, type QueueShard, shardsAmong } from '../domain/queues';
 import { connectRedis } from '../platform/redis-connect';
 import { createClosables } from '../testing/closables';
@@ -23,7 +24,7 @@ async function arrange({ isStable = false } = {}) {
   const run = misplacedRun((id) => shards.homeShardOf(id).prefix !== 'bull');
   const placement = new DeliveryPlacement(
     redis,
-    { all: shards.all, homeShardOf: shards.homeShardOf, formerHomeShardsOf: () => before.shards, isStable },
+    { ...shards, formerHomeShardsOf: () => before.shards, isStable },
     deliveryQueue,
   );
   const home = shards.homeShardOf(run.endpointId);
@@ -117,4 +118,16 @@ it('asks Redis for nothing when all processes agree', async () => {
   const { placement, claim, run, home, former } = await arrange({ isStable: true });
   await claim(former);
   await expect(placement.work(run, home, async () => 'sent')).resolves.toBe('sent');
+});
+
+it('knows an older delivery of a lane in another shard, and of no younger one', async () => {
+  const { client, placement, run, former } = await arrange();
+  const { endpointId, eventId } = run;
+  const lane = laneNameOf(endpointId);
+  const isBehind = () => placement.hasOlderElsewhere(endpointId, lane, { eventId, acceptedAt: 5 });
+  expect(await isBehind()).toBe(false);
+  await client.zadd(queueKeysOf(former.prefix).lane(lane), 6, uniqueEventId());
+  expect(await isBehind()).toBe(false);
+  await client.zadd(queueKeysOf(former.prefix).lane(lane), 4, uniqueEventId());
+  expect(await isBehind()).toBe(true);
 });

@@ -1,4 +1,4 @@
-import type { DeliveryParts, DeliveryRun } from '../domain/delivery';
+import type { DeliveryParts, DeliveryRun, LanePlace } from '../domain/delivery';
 import type { EndpointId, LaneName } from '../domain/endpoint';
 import type { QueueShard } from '../domain/queues';
 import type { RedisClient } from '../platform/redis-connect';
@@ -19,8 +19,11 @@ const CLAIM_MS = 120_000;
 export class DeliveryPlacement {
   constructor(
     private readonly redis: RedisClient,
-    private readonly shards: Pick<ShardsInForce, 'all' | 'homeShardOf' | 'formerHomeShardsOf' | 'isStable'>,
-    private readonly deliveryQueue: Pick<DeliveryQueue, 'isRunningIn' | 'hasLaneIn'>,
+    private readonly shards: Pick<
+      ShardsInForce,
+      'all' | 'homeShardOf' | 'homeShardsOf' | 'formerHomeShardsOf' | 'isStable'
+    >,
+    private readonly deliveryQueue: Pick<DeliveryQueue, 'isRunningIn' | 'hasOlderIn'>,
   ) {}
 
   /** Whether no delivery can have a job in another shard. */
@@ -37,10 +40,14 @@ export class DeliveryPlacement {
     return this.shards.homeShardOf(endpointId).prefix === shard.prefix;
   }
 
-  /** Whether deliveries of a lane are still in another shard: those go before the ones in its home shard. */
-  async hasLaneElsewhere(endpointId: EndpointId, lane: LaneName): Promise<boolean> {
-    const former = this.shards.formerHomeShardsOf(endpointId);
-    return former.length > 0 && (await this.deliveryQueue.hasLaneIn(former, lane));
+  /**
+   * Whether an older delivery of a lane is in another shard. For a few seconds processes do not agree which one its home shard is, and
+   * put deliveries into both.
+   */
+  async hasOlderElsewhere(endpointId: EndpointId, lane: LaneName, entry: LanePlace): Promise<boolean> {
+    const home = this.shards.homeShardOf(endpointId);
+    const others = this.shards.homeShardsOf(endpointId).filter(({ prefix }) => prefix !== home.prefix);
+    return await this.deliveryQueue.hasOlderIn(others, lane, entry);
   }
 
   /** Make an attempt, unless another shard is working on the delivery right now. */
