@@ -172,6 +172,7 @@ function* lapse(world: World, { delivery, log, event }: Read): Generator<undefin
   const { event: name, webhook } = partsOf(delivery);
   const isCluster = world.server === 'a Cluster';
   if (rules.waitsForJob && redis.get(`job:${delivery}`)) return false;
+  if (!isCluster && redis.get(`reopened:${name}`)) return false;
   if (isCluster) yield;
   const now = world.logOf(delivery);
   if (!log || !now) return yield* finish(world, delivery);

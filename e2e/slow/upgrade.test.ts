@@ -152,7 +152,7 @@ describeIfThere('upgrading', () => {
     expect(await requestOf(now, scheduled[1])).toBeNull();
     expect(await requestOf(now, published.at(-1))).toMatch(/^req_/);
     expect(await worker.end()).toBe(0);
-  });
+  }, 300_000);
 });
 
 async function requestOf({ client }: Api, id = ''): Promise<string | null> {

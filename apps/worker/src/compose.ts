@@ -26,7 +26,7 @@ import { Resharding } from '@hookferry/core/queue/resharding/resharding';
 import type { Tracing } from '@hookferry/core/telemetry/otel-tracing';
 import { capabilities, registryOf, toListenersBy, type WorkerCapability } from './capabilities';
 import { SharedCapacity } from './capacity';
-import { stallTimeoutOf, type WorkerConfig } from './config';
+import { moveAfterOf, stallTimeoutOf, type WorkerConfig } from './config';
 import { FAN_OUT_CONCURRENCY } from './consumers/bullmq-fan-out';
 import { openErasureWorker, openReplayWorker } from './consumers/bullmq-stepwise';
 import { OpsServer } from './ops-server';
@@ -83,7 +83,7 @@ export async function composeWorker(
   });
   const { releaser, oldestEvents } = delivery.parts;
   const { slots, verifier } = delivery;
-  const moveAfterMs = config.HISTORY_MOVE_AFTER;
+  const moveAfterMs = moveAfterOf(config);
   const context = { ...stores, ...core, delivery, moveAfterMs };
   opened.push(...capabilities.map((each) => each.open(context)));
   listeners.push(...listenersOf(opened));

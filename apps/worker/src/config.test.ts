@@ -1,6 +1,6 @@
 import { ConfigError } from '@hookferry/core/platform/settings';
 import { caughtFrom } from '@hookferry/core/testing/caught-from';
-import { readWorkerConfig } from './config';
+import { moveAfterOf, readWorkerConfig } from './config';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -132,6 +132,16 @@ describe('readWorkerConfig', () => {
     const keys = `${Buffer.alloc(32, 1).toString('base64')},${Buffer.alloc(32, 2).toString('base64')}`;
     const config = readWorkerConfig({ SECRETS_ENCRYPTION_KEY: keys });
     expect(config.SECRETS_ENCRYPTION_KEY.map(({ id }) => id)).toEqual(['72cd6e84', '75877bb4']);
+  });
+
+  it.each([
+    ['former', '0s', 20_000],
+    ['former', '60s', 60_000],
+    ['current', '0s', 0],
+    [undefined, '5s', 5_000],
+  ])('with RECORD_FORM=%s and HISTORY_MOVE_AFTER=%s moves after %d ms', (RECORD_FORM, after, expected) => {
+    const config = readWorkerConfig({ ...INSECURE, RECORD_FORM, HISTORY_MOVE_AFTER: after });
+    expect(moveAfterOf(config)).toBe(expected);
   });
 
   it('tells receivers of traces only where there are some', () => {

@@ -4,6 +4,7 @@ import { egressSettings, proxyUrlSchema } from '@hookferry/core/deliver/egress/e
 import { moverSettings } from '@hookferry/core/history/database/history-settings';
 import { notificationSettings } from '@hookferry/core/notifications/notification-settings';
 import { positiveDurationSchema } from '@hookferry/core/platform/duration';
+import { RUN_WITHIN_MS } from '@hookferry/core/platform/redis-deadline';
 import {
   deliverySettings,
   type Environment,
@@ -125,6 +126,17 @@ const ATTEMPTS_BEFORE_STALL = 2;
 /** Milliseconds. */
 export function stallTimeoutOf({ WORKER_STALL_TIMEOUT, DELIVERY_TIMEOUT }: WorkerConfig): number {
   return WORKER_STALL_TIMEOUT ?? Math.max(DEFAULT_STALL_TIMEOUT_MS, ATTEMPTS_BEFORE_STALL * DELIVERY_TIMEOUT);
+}
+
+// What moves leaves Redis at once then: not before no connection repeats any more what has stored it.
+const FORMER_MOVE_AFTER_MS = 2 * RUN_WITHIN_MS;
+
+/** Milliseconds. */
+export function moveAfterOf({
+  HISTORY_MOVE_AFTER,
+  RECORD_FORM,
+}: Pick<WorkerConfig, 'HISTORY_MOVE_AFTER' | 'RECORD_FORM'>): number {
+  return RECORD_FORM === 'former' ? Math.max(HISTORY_MOVE_AFTER, FORMER_MOVE_AFTER_MS) : HISTORY_MOVE_AFTER;
 }
 
 export type WorkerConfig = z.infer<typeof workerSettings>;

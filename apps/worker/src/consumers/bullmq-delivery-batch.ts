@@ -52,9 +52,10 @@ export class JobBatch implements DeliveryBatch {
     if (!lane) return [];
     const { head, owned } = lane;
     const members = await worker.beginHeads(job, bounds);
-    return members.map((member) => {
+    return members.map(({ place, ...member }) => {
       const run = worker.memberRunOf(job, member, this.#data, this);
-      const ofLane = worker.laneRunOf(job, { ...head, eventId: member.eventId }, owned, this.#data, this);
+      const own = { ...head, eventId: member.eventId, place };
+      const ofLane = worker.laneRunOf(job, own, owned, this.#data, this);
       return { ...run, holds: ofLane.holds, hasWaited: ofLane.hasWaited, lane: ofLane.lane };
     });
   }

@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { setImmediate as immediate } from 'node:timers/promises';
 import { deliveryIdOf, type JobEnd } from '@hookferry/core/domain/delivery';
+import { keys } from '@hookferry/core/domain/keys';
 import { DELIVERIES_QUEUE, oneShard } from '@hookferry/core/domain/queues';
 import { AdmissionStore } from '@hookferry/core/endpoints/admission/redis-admission-store';
 import { systemClock } from '@hookferry/core/platform/clock';
@@ -174,19 +175,21 @@ describe('a run that has recorded nothing', () => {
 });
 
 describe('the job of a lane', () => {
-  async function arrangeLane(fails: boolean) {
+  async function arrangeLane(fails: boolean, isInBatches = false) {
     const heads: (string | undefined)[] = [];
     const scene = await arrange(async (job, { worker }) => {
       const lane = worker.laneOf(job);
       if (lane === undefined) throw new UnrecoverableError('Not a delivery job.');
       heads.push(lane.head.eventId);
+      // Its webhook is in strict order by now.
+      if (lane.head.isInBatches) await worker.beginHeads(job, { most: 1, maxBytes: 1_000 });
       if (fails && heads.length === 1) throw new UnrecoverableError('too often');
       return lane.head.turn === 'first' ? DONE : { kind: 'delayed', delayMs: 60_000 };
     });
     const [accountId, endpointId] = [uniqueAccountId(), uniqueEndpointId()];
     const events = [uniqueEventId(), uniqueEventId()] as const;
     const deliveries = events.map((eventId, i) => {
-      return { accountId, endpointId, eventId, acceptedAt: systemClock() + i, isInLane: true };
+      return { accountId, endpointId, eventId, acceptedAt: systemClock() + i, isInLane: true, isInBatches };
     });
     const add = () => new DeliveryQueue(scene.client, oneShard('bull')).addAll(deliveries);
     return { ...scene, heads, endpointId, events, addLane: add };
@@ -201,6 +204,19 @@ describe('the job of a lane', () => {
     await hasEnded;
     expect(heads).toEqual(events);
     expect((await queue.getFailed()).map(({ id }) => id)).toEqual(['bad']);
+  });
+
+  it('does not go on before what has failed, when it came in batches and goes in order now', async () => {
+    const { client, worker, heads, failures, endpointId, events, addLane, untilEnded } = await arrangeLane(
+      true,
+      true,
+    );
+    await addLane();
+    const hasEnded = untilEnded(2);
+    worker.start();
+    await hasEnded;
+    expect([heads, failures]).toEqual([events, ['too often']]);
+    expect(await client.zrange(keys.order(endpointId), '0', '-1')).toEqual([events[0]]);
   });
 
   it('never fails for good: its head gets a job of its own, which does, and the next one waits', async () => {

@@ -32,8 +32,8 @@ import { DUE_GRACE_MS, type DueDeliveries } from '@hookferry/core/queue/bullmq-d
 import type {
   BatchBounds,
   BatchMember,
-  FormedMember,
   OwnedBatch,
+  PlacedMember,
   RunningBatches,
 } from '@hookferry/core/queue/bullmq-running-batches';
 import type {
@@ -221,11 +221,10 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     const waitsBehind = head.hasWaited && !head.isInBatches;
     // Since it came, behind others; then, as long as the lane did not go on.
     const behind = waitsBehind ? [{ reason: 'ordering', since: place } as const] : [];
-    const holds = run.holds ?? [];
     return {
       ...run,
       hasWaited: run.hasWaited || waitsBehind,
-      holds: head.isInBatches ? holdsSince(holds, place) : [...behind, ...holds],
+      holds: [...behind, ...holdsSince(run.holds ?? [], place)],
       lane: {
         name,
         isLine: isLine(lane),
@@ -236,7 +235,11 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
         hadBegun,
         size,
         sent,
-        begin: (as) => this.#runningLanes.begin(lane, eventId, as),
+        begin: async (as) => {
+          const hasBegun = await this.#runningLanes.begin(lane, eventId, as);
+          if (hasBegun) this.#goesInOrder(job);
+          return hasBegun;
+        },
         markSent: () => this.#runningLanes.markSent(lane, { eventId, acceptedAt: place }),
         findNewest: () => this.#runningLanes.findNewest(name),
         runOf: (entry) => this.#runInPlace(job, headAt(head, entry), lane, data, batch),
@@ -290,7 +293,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
    *
    * @returns none: the lane is not this worker's any more.
    */
-  async formBatch(job: Job<DeliveryJob, JobEnd>, bounds: BatchBounds): Promise<readonly FormedMember[]> {
+  async formBatch(job: Job<DeliveryJob, JobEnd>, bounds: BatchBounds): Promise<readonly PlacedMember[]> {
     const lane = this.#lanes.get(job);
     const run = this.#runs.get(job);
     if (!lane || !run || run.hasEnded) return [];
@@ -311,11 +314,18 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   }
 
   /** Give the first deliveries of a lane in strict order: they go together until they have ended. */
-  async beginHeads(job: JobRef, bounds: BatchBounds): Promise<readonly BatchMember[]> {
+  async beginHeads(job: JobRef, bounds: BatchBounds): Promise<readonly PlacedMember[]> {
     const lane = this.#lanes.get(job);
     if (!lane) return [];
     const [members] = await this.atomic([this.#runningBatches.beginHeads(lane.owned, bounds)]);
+    this.#goesInOrder(job);
     return members;
+  }
+
+  // Its deliveries wait for each other, whatever they did when it was taken.
+  #goesInOrder(job: JobRef): void {
+    const lane = this.#lanes.get(job);
+    if (lane) this.#lanes.set(job, { ...lane, head: { ...lane.head, isInBatches: false } });
   }
 
   /** Let go of a lane's job by a step that does so. */
@@ -357,15 +367,19 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     return this.#runningJobs.keep({ jobId: job.id ?? '', token: run.token });
   }
 
-  /** The steps that let go of a running job, and take the next one: none if it does not run any more. */
-  stepsToEnd(job: JobRef, end: JobEnd): readonly Step[] {
+  /**
+   * The steps that let go of a running job, and take the next one: none if it does not run any more.
+   *
+   * @param isUnsent whether no record of an attempt ends it.
+   */
+  stepsToEnd(job: JobRef, end: JobEnd, isUnsent = false): readonly Step[] {
     const lane = this.#lanes.get(job);
     return this.#stepsToLetGo(job, (locked, next) => {
       const inTime = this.#inTime(end);
       if (!lane) return [this.#runningJobs.end([locked], inTime)];
       const { owned } = lane;
       const isDelayed = inTime.kind === 'delayed';
-      const steps: Step[] = [this.#endHead(lane, locked, inTime, next)];
+      const steps: Step[] = [this.#endHead(lane, locked, inTime, next, isUnsent)];
       if (owned.wasHeld && isDelayed && inTime.failure !== undefined) {
         steps.push(this.#runningLanes.reopen(owned));
       }
@@ -438,8 +452,11 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     job: LockedJob,
     end: JobEnd,
     next: 'nothing' | 'a_job' | 'this_lane',
+    isUnsent: boolean,
   ): Guard<boolean> {
-    if (end.kind === 'done') return this.#runningLanes.end(owned, endingHead(head), next);
+    if (end.kind === 'done') {
+      return this.#runningLanes.end(owned, endingHead(head), next, isUnsent && head.isInBatches);
+    }
     const endsTurn = end.failure === undefined && !head.hadBegun;
     return this.#runningJobs.end([job], end, endsTurn ? takenWith : undefined);
   }
@@ -479,7 +496,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     end: JobEnd,
     job: Job<DeliveryJob, JobEnd>,
   ): Promise<Job<DeliveryJob, JobEnd>> {
-    const steps = this.stepsToEnd(job, end);
+    const steps = this.stepsToEnd(job, end, true);
     if (steps.length > 0) await this.atomic(steps);
     this.emit('completed', job, end, 'active');
     return this.#begin(this.#runs.get(job)?.taken) as Job<DeliveryJob, JobEnd>;

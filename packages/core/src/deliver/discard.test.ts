@@ -116,6 +116,7 @@ describe('a delivery that runs after a client has discarded what was held', () =
   } as const;
   it.each<[string, Parameters<DeliveryScene['arrange']>[0]]>([
     ['it was held later', { job: heldSince(at + 1) }],
+    ['it was accepted later, to a lane that was held', { job: heldSince(at), acceptedAt: at + 1 }],
     ['it was never held', {}],
     ['it was tried since it was held', { job: heldSince(at), log: [attemptedSince] }],
     ['it was requested since', { job: heldSince(at), log: [requestedSince] }],

@@ -91,7 +91,7 @@ export async function loadDelivery(
   // The job ran too early, after a crash or an error: the record knows when it is due.
   const { nextAttemptAt: dueAt = 0 } = state;
   if (mayBeSent && dueAt > parts.clock() + earlyMs) return { kind: 'not_due', dueAt, endpoint, event };
-  const discards = mayBeSent && isDiscarded(endpoint, run.holds, state);
+  const discards = mayBeSent && isDiscarded(endpoint, run.holds, state, event.acceptedAt);
   if (mayBeSent && !discards) {
     return {
       kind: 'ready',

@@ -629,7 +629,7 @@ describe('attempts recorded together with that of another delivery', () => {
     await redis.client.zadd(keys.recentAttempts(endpointId), NOW + 60_000, 'one', NOW + 60_000, 'two');
     const left = sharedBy([third], { fact: failure, leavesOrder: false });
     await recordOthers([sharedBy([first, second]), left], { attemptKeys: ['one', 'gone'] });
-    expect(await admissionStore.firstInOrder(endpointId, 3)).toEqual([third.eventId]);
+    expect(await redis.client.zrange(keys.order(endpointId), '0', '-1')).toEqual([third.eventId]);
     expect(await redis.client.exists(keys.turn(endpointId))).toBe(0);
     const counted = await redis.client.zrange(keys.recentAttempts(endpointId), '0', '-1');
     expect(counted.toSorted()).toEqual(['one', 'two']);

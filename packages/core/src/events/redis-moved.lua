@@ -100,7 +100,6 @@ local COUNTS_LONGER_MS = 10000
 local function let_event_lapse(
   event_key,
   receivers,
-  pin,
   claim,
   moved,
   scheduled_for,
@@ -110,16 +109,18 @@ local function let_event_lapse(
   kept_ms,
   lapse_ms
 )
-  if redis.call('EXISTS', pin) == 1 then return 'later', 0 end
   local is_released = endpoint and redis.call('ZREM', receivers, endpoint) == 1
   if is_released and status then redis.call('HINCRBY', moved, status, 1) end
   local is_needed = redis.call('EXISTS', receivers) == 1
-  if is_needed or (is_payload_erased(event_key) or false) ~= is_erased then
+  local is_erased_now = is_payload_erased(event_key)
+  if is_needed or (is_erased_now or false) ~= is_erased then
+    -- An event of this id had lapsed, and was stored again before its counts were gone.
+    if is_needed and redis.call('HDEL', moved, 'lapsing') == 1 then redis.call('PEXPIRE', event_key, kept_ms) end
     if is_released then redis.call('PEXPIRE', moved, kept_ms) end
     return is_needed and 'needed' or 'later', 0
   end
-  -- A number: all of them are added up.
-  redis.call('HSET', moved, 'lapsing', 0)
+  -- A number: all of them are added up. Without an event the mark would be one of an event that is stored later.
+  if is_erased_now ~= nil then redis.call('HSET', moved, 'lapsing', 0) end
   redis.call('PEXPIRE', moved, lapse_ms + COUNTS_LONGER_MS)
   for _, key in ipairs { event_key, claim, scheduled_for } do
     redis.call('PEXPIRE', key, lapse_ms)
@@ -174,19 +175,9 @@ function lapse_event(
   kept_ms,
   lapse_ms
 )
-  local outcome, bytes = let_event_lapse(
-    event_key,
-    receivers,
-    pin,
-    claim,
-    moved,
-    scheduled_for,
-    endpoint,
-    status,
-    is_erased,
-    kept_ms,
-    lapse_ms
-  )
+  if redis.call('EXISTS', pin) == 1 then return stop { outcome = 'later' } end
+  local outcome, bytes =
+    let_event_lapse(event_key, receivers, claim, moved, scheduled_for, endpoint, status, is_erased, kept_ms, lapse_ms)
   if outcome ~= 'lapsed' then return stop { outcome = outcome } end
   return reply { outcome = outcome, bytes = bytes }
 end
@@ -196,6 +187,8 @@ end
 local function lapse_row(row, list, kept_ms, lapse_ms)
   local account, event, endpoint = row.account, row.event, row.endpoint
   local is_first = false
+  -- First: of an event that stays, no delivery lapses that it does not count as moved.
+  if redis.call('EXISTS', keys.pinnedEvent(account, event)) == 1 then return lapsed_row { outcome = 'later' } end
   if endpoint then
     if redis.call('EXISTS', unpack(row.jobs)) > 0 then return lapsed_row { outcome = 'changed' } end
     for _, held in ipairs(row.holds) do
@@ -221,7 +214,6 @@ local function lapse_row(row, list, kept_ms, lapse_ms)
   local outcome, bytes = let_event_lapse(
     keys.event(account, event),
     keys.receivers(account, event),
-    keys.pinnedEvent(account, event),
     keys.eventClaim(account, event),
     keys.moved(account, event),
     keys.scheduledFor(account, event),

@@ -22,18 +22,19 @@ function pin_event(pinned, event_key, moved, pinned_ms)
   }
 end
 
---- Gives whether the delivery is here. One that lapses counts as away.
+--- Gives whether the delivery is here. One that lapses is away, whether its event counts it as moved or not yet.
 ---@with endpoint EndpointId
 ---@key pinned = pinned(endpoint, event)
 ---@key log = delivery(endpoint, event)
 ---@key list = deliveries(endpoint)
 ---@param pinned_ms digits
 ---@param event EventId
----@return boolean
+---@return 'here'|'away'|'unknown'
 function pin_delivery(pinned, log, list, pinned_ms, event)
   pin(pinned, pinned_ms)
-  if redis.call('ZSCORE', list, event) then return true end
-  return redis.call('EXISTS', log) == 1 and not has_log_lapsed(log)
+  if redis.call('ZSCORE', list, event) then return 'here' end
+  if redis.call('EXISTS', log) == 0 then return 'unknown' end
+  return has_log_lapsed(log) and 'away' or 'here'
 end
 
 --- What others have pinned stays so.

@@ -41,8 +41,9 @@ export class RehydrationStore {
     const ofEvent = pinEvent({ account: accountId, event: eventId, pinnedMs: PINNED_FOR_MS });
     const ofDelivery = pinDelivery({ endpoint: endpointId, event: eventId, pinnedMs: PINNED_FOR_MS });
     return async (target) => {
-      const [event, hasDelivery] = await Promise.all([ofEvent(target), ofDelivery(target)]);
-      return event.isHere && (hasDelivery || !event.haveSomeMoved);
+      const [event, delivery] = await Promise.all([ofEvent(target), ofDelivery(target)]);
+      const mayHaveMoved = delivery === 'away' || (delivery === 'unknown' && event.haveSomeMoved);
+      return event.isHere && !mayHaveMoved;
     };
   }
 

@@ -9,6 +9,7 @@ import { createNewId } from '../platform/ids';
 import { Intake } from '../publish/intake';
 import { Publishing } from '../publish/publishing';
 import { ScheduledEvents } from '../publish/scheduled-events';
+import { type EventJob, SCHEDULED_JOB_VERSION } from '../queue/bullmq-event-queue';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { createClosables } from '../testing/closables';
 import { fake } from '../testing/fake';
@@ -134,6 +135,7 @@ describePostgres('with INTAKE=durable, a Cluster of which one node has lost its 
       accountId,
       events,
       accept,
+      take: async (job: EventJob) => await publishing.take(job),
       register,
       compareAgain,
       findSendable,
@@ -145,10 +147,14 @@ describePostgres('with INTAKE=durable, a Cluster of which one node has lost its 
     };
   }
 
+  async function nodeOf(key: string) {
+    const slot = Number(await servers[0]?.call('CLUSTER', 'KEYSLOT', key));
+    return Math.floor((slot * NODES) / 16_384);
+  }
+
   /** Nothing is left on the node that has a key. */
   async function loseNodeOf(key: string) {
-    const slot = Number(await servers[0]?.call('CLUSTER', 'KEYSLOT', key));
-    await servers[Math.floor((slot * NODES) / 16_384)]?.flushall();
+    await servers[await nodeOf(key)]?.flushall();
   }
 
   it.each([
@@ -198,12 +204,34 @@ describePostgres('with INTAKE=durable, a Cluster of which one node has lost its 
     expect(await cluster.zscore('{bull}:deliveries:prioritized', id)).not.toBeNull();
   });
 
+  it('sends the deliveries of a scheduled event that was sent, and whose jobs are lost', async () => {
+    const { accountId, accept, take, register, compareAgain, findSendable } = await arrange();
+    const deliverAt = Date.now() + 3_600_000;
+    let event: AcceptedEvent;
+    // Another node has it: one that is lost as well waits for its time again.
+    do event = await accept({ deliverAt });
+    while ((await nodeOf(keys.event(accountId, event.id))) === (await nodeOf('{bull}')));
+    await take({
+      id: event.id,
+      name: type,
+      timestamp: deliverAt,
+      data: { account_id: accountId, id: event.id, due_at: deliverAt, v: SCHEDULED_JOB_VERSION },
+    });
+    expect(await findSendable([event])).toBe(WEBHOOKS);
+    await loseNodeOf('{bull}');
+    await register();
+    await compareAgain();
+    expect(await findSendable([event])).toBe(WEBHOOKS);
+  });
+
   it('brings up a scheduled event whose place in the queue is lost', async () => {
-    const { accountId, accept, compareAgain, opened } = await arrange();
+    const { accountId, accept, register, compareAgain, opened } = await arrange();
     const deliverAt = Date.now() + 3_600_000;
     const { id: eventId } = await accept({ deliverAt });
     await loseNodeOf('{bull}');
     expect(await opened.scheduledQueue.list(accountId, 1)).toEqual([]);
+    // The same node may have had them.
+    await register();
     await compareAgain();
     expect(await opened.scheduledQueue.list(accountId, 1)).toEqual([{ accountId, eventId, deliverAt }]);
   });

@@ -267,7 +267,10 @@ export class IntakeSweeper {
     const { pgIntake, erasure, emit } = this.parts;
     let owed = 0;
     let sentCount = 0;
-    for (const some of chunksOf(lost, AT_ONCE)) {
+    for (const chunk of chunksOf(lost, AT_ONCE)) {
+      // They were read before the chunks before this one were sent.
+      const gone = new Set((await pgIntake.erasedAmong(chunk.map(keyOf))).map(nameOf));
+      const some = chunk.filter((one) => !gone.has(nameOf(keyOf(one))));
       const results = await Promise.all(some.map((one) => this.#sendOne(one, isThere)));
       const eventsOf = (wanted: SendResult) => some.filter((_one, i) => results[i] === wanted).map(keyOf);
       const sent = eventsOf('sent');

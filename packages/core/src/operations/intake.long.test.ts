@@ -15,6 +15,7 @@ import { nameRedisError } from '../platform/redis-errors';
 import { Intake, type IntakeTable } from '../publish/intake';
 import { type PublishedEvent, Publishing } from '../publish/publishing';
 import { ScheduledEvents } from '../publish/scheduled-events';
+import { SCHEDULED_JOB_VERSION } from '../queue/bullmq-event-queue';
 import { buildEndpoint } from '../testing/build-endpoint';
 import { buildMovedDelivery, buildMovedEvent } from '../testing/build-moved-event';
 import { createClosables } from '../testing/closables';
@@ -72,11 +73,11 @@ describePostgres('events that PostgreSQL keeps before they are accepted', () => 
     await register();
     const signals = recordSignals();
     const pgIntake = new PgIntake(history.database);
-    const open = (table: IntakeTable, by: Redis = client) => {
+    const open = (table: IntakeTable, by: Redis = client, now = NOW) => {
       const own = openPublishingParts(by);
       const intake = new Intake(table, signals.listen, () => performance.now());
       const movedIds = new MovedIds(by, RETENTION_MS);
-      const publishingParts = { ...own, movedIds, intake, clock: () => NOW, emit: signals.listen };
+      const publishingParts = { ...own, movedIds, intake, clock: () => now, emit: signals.listen };
       return new Publishing(publishingParts, new ScheduledEvents(publishingParts));
     };
     const accept = async (
@@ -374,6 +375,98 @@ describePostgres('events that PostgreSQL keeps before they are accepted', () => 
       expect(await sweeper().runOnce()).toBe(0);
       expect(await scheduled()).toMatchObject([{ eventId: event.id, deliverAt: NOW + 3_600_000 }]);
     });
+  });
+
+  describe('scheduled events of certain webhooks', () => {
+    const deliverAt = NOW + 3_600_000;
+
+    async function arrangeAimed(at: number) {
+      const scene = await arrange({ webhooks: 3 });
+      const [first, second] = scene.endpoints.map(({ id }) => id) as [EndpointId, EndpointId];
+      const { event } = await scene.accept({ deliverAt, endpointRefs: [first, second] });
+      const by = scene.open(scene.pgIntake, scene.client, at);
+      const loseAndSweep = async () => {
+        await scene.client.flushdb();
+        await scene.register();
+        await letPass('2 minutes');
+        expect(await scene.sweeper(at, by).runOnce()).toBe(0);
+      };
+      const receivers = async () =>
+        await scene.client.zrange(keys.receivers(event.accountId, event.id), 0, '-1');
+      const take = async () =>
+        await by.take({
+          id: event.id,
+          name: type,
+          timestamp: NOW,
+          data: { account_id: event.accountId, id: event.id, due_at: deliverAt, v: SCHEDULED_JOB_VERSION },
+        });
+      return { ...scene, event, first, second, loseAndSweep, receivers, take };
+    }
+
+    it('go to these alone when they are due, once Redis has lost them', async () => {
+      const { first, second, loseAndSweep, receivers, take, jobCount, scheduled } = await arrangeAimed(NOW);
+      await loseAndSweep();
+      expect([await jobCount(), (await scheduled()).length]).toEqual([0, 1]);
+      await take();
+      expect(await receivers()).toEqual([first, second].sort());
+      expect(await jobCount()).toBe(2);
+    });
+
+    it('go at once to those that have not got them, if they were due', async () => {
+      const { event, first, second, loseAndSweep, receivers, jobCount, scheduled, client } =
+        await arrangeAimed(deliverAt + 60_000);
+      await history.write([{ ...moved(event, [first]), createdAt: deliverAt }]);
+      await loseAndSweep();
+      expect(await receivers()).toEqual([second]);
+      expect([await jobCount(), await scheduled()]).toEqual([1, []]);
+      expect(await client.get(keys.event(event.accountId, event.id))).toMatch(
+        new RegExp(`^{"state":"due","at":${deliverAt},"type":"[a-z._]+","aimed":true`),
+      );
+    });
+
+    it('are not sent when they were cancelled', async () => {
+      const { event, loseAndSweep, jobCount, scheduled, rows } = await arrangeAimed(NOW);
+      const schedule = { state: 'cancelled', publishedAt: NOW, deliverAt } as const;
+      await history.write([
+        { ...moved(event, []), createdAt: NOW + 1_000, head: { type, isAimed: true, schedule } },
+      ]);
+      await loseAndSweep();
+      expect([await jobCount(), await scheduled()]).toEqual([0, []]);
+      expect(await rows()).toHaveLength(1);
+    });
+
+    it('are over when all have got them at another time', async () => {
+      const { event, first, second, loseAndSweep, jobCount, scheduled } = await arrangeAimed(NOW);
+      await history.write([{ ...moved(event, [first, second]), createdAt: deliverAt + 60_000 }]);
+      await loseAndSweep();
+      expect([await jobCount(), await scheduled()]).toEqual([0, []]);
+    });
+  });
+
+  it('are not sent when they are erased while others are sent', async () => {
+    const { accept, client, register, sweeper, open, pgIntake, jobCount, accountId } = await arrange({
+      webhooks: 1,
+    });
+    const ids: EventId[] = [];
+    for (let i = 0; i < 51; i += 1) ids.push((await accept()).event.id);
+    await client.flushdb();
+    await register();
+    await letPass('2 minutes');
+    const publishing = open(pgIntake);
+    const sent = new Set<EventId>();
+    const erasing = withMethods(publishing, {
+      sendAgain: async (...args: Parameters<Publishing['sendAgain']>) => {
+        sent.add(args[0].id);
+        if (sent.size === 50) {
+          for (const id of ids.filter((one) => !sent.has(one))) {
+            await erasePayload(history.database, accountId, id, NOW);
+          }
+        }
+        return await publishing.sendAgain(...args);
+      },
+    });
+    expect(await sweeper(NOW, erasing).runOnce()).toBe(0);
+    expect([sent.size, await jobCount()]).toEqual([50, 50]);
   });
 
   it('are sent although a mover has noted them as moved in the Redis that took over, which never had them', async () => {

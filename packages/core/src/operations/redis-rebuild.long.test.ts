@@ -193,6 +193,13 @@ describePostgres('copies of what is configured', () => {
     await copy.eraseAccount(accountId);
     await client.flushdb();
     expect(await rebuild.run()).toMatchObject({ pauses: 1 });
+
+    // As in a Cluster, where the queue is on another node than the record.
+    expect(await client.del('bull:deliveries:meta')).toBe(1);
+    expect(await rebuild.run()).toMatchObject({ pauses: 0 });
+    expect(await queues.list()).toContainEqual(
+      expect.objectContaining({ name: 'deliveries', pausedShards: 1 }),
+    );
   });
 
   it('never bring back what was removed', async () => {

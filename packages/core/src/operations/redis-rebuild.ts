@@ -89,7 +89,12 @@ export class Rebuild {
     const { redis, pgRecordCopies } = this.parts;
     return await pgRecordCopies.locked(name, async (copy) => {
       const present = await readRecord(redis, name);
-      if (copy === undefined || present === (copy.value ?? null)) return { reply: false };
+      if (copy === undefined) return { reply: false };
+      if (present === (copy.value ?? null)) {
+        // In a Cluster, another node may have lost the queue.
+        if (kind === 'pauses' && copy.value !== undefined) await this.#pauseQueue(name.field, true);
+        return { reply: false };
+      }
       if (copy.value === undefined) await this.#remove(kind, copy, present ?? '');
       else await this.#put(kind, copy, copy.value);
       return { reply: true };

@@ -208,15 +208,13 @@ export class Publishing {
   ): Promise<number> {
     const { parts } = this;
     const subscriptions = await parts.subscriptions.current(event.accountId);
-    const { receivers } = await routeEvent(
-      parts,
-      { ...event, ...(endpointIds && { endpointIds }) },
-      subscriptions,
-    );
+    const aimed = { ...event, ...(endpointIds && { endpointIds }) };
+    const { receivers } = await routeEvent(parts, aimed, subscriptions);
     const wanted = endpointIds && !toSome ? endpointIds.length : 1;
     if (receivers.length < wanted) return 0;
-    if (event.schedule) await this.scheduledEvents.add([event], { isLost: true });
-    else await fanOutEvents(parts, [{ event: { ...event, isQueued: true }, receivers }], { isLost: true });
+    const now = event.schedule ? await this.scheduledEvents.findLostDue(event, event.schedule) : event;
+    if (now) await fanOutEvents(parts, [{ event: { ...now, isQueued: true }, receivers }], { isLost: true });
+    else await this.scheduledEvents.add([aimed]);
     return receivers.length;
   }
 

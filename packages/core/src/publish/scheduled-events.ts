@@ -104,7 +104,7 @@ export class ScheduledEvents {
       const first = saved.has(event) ? [] : save([event]);
       const isNew = isWhole || (await run([...first, ...stepsAfterSave(parts, [event], premise)]));
       if (isNew) announce(parts, event);
-      else await completeKnown(parts, event, premise);
+      else await completeKnown(parts, event);
     }
   }
 
@@ -189,6 +189,22 @@ export class ScheduledEvents {
     }
   }
 
+  /**
+   * Give an event of which Redis has lost something as it is sent again at once. Its queue does not help: it does not bring up
+   * again what was sent to some.
+   *
+   * @returns `undefined` when it still waits for its time, or was cancelled.
+   */
+  async findLostDue(event: AcceptedEvent, schedule: Schedule): Promise<AcceptedEvent | undefined> {
+    const { scheduledEventStore, clock } = this.parts;
+    const seen = await scheduledEventStore.see(event.accountId, event.id);
+    const isGone = seen.state === 'gone';
+    const deliverAt = isGone ? event.acceptedAt : seen.deliverAt;
+    const isDue = isGone ? deliverAt <= clock() : seen.state === 'due';
+    if (!isDue) return undefined;
+    return { ...event, acceptedAt: deliverAt, schedule: { ...schedule, state: 'due', deliverAt } };
+  }
+
   async #cancelWaiting(
     accountId: AccountId,
     eventId: EventId,
@@ -262,11 +278,10 @@ function stepsAfterSave(
 async function completeKnown(
   { scheduledEventStore, scheduledQueue, atomic }: PublishingParts,
   event: AcceptedEvent,
-  { isLost = false }: Premise,
 ): Promise<void> {
   const { accountId, id: eventId } = event;
   const seen = await scheduledEventStore.see(accountId, eventId);
-  if (seen.state === 'waiting' || (seen.state === 'due' && isLost)) {
+  if (seen.state === 'waiting') {
     await atomic([scheduledQueue.addAll([{ accountId, eventId, deliverAt: seen.deliverAt }])]);
   }
 }

@@ -93,7 +93,7 @@ export class DeliveryQueue {
   }
 
   /**
-   * Gives a delivery that has a job elsewhere its job in its home shard.
+   * Gives a delivery that has a job elsewhere its job in its home shard, if it is not in a lane or a batch there.
    *
    * @returns whether the other job may be removed. It must stay while a worker runs the job that was at home
    *   before: that worker may have read its data before the other job was added.
@@ -105,7 +105,7 @@ export class DeliveryQueue {
     const homeShard = this.#shards.in(this.shards.homeShardOf(delivery.endpointId));
     if ((await addJobs(homeShard, [toAdd(delivery, request)])(this.redis)) === 1) return true;
     await this.#putBackFailedIn(homeShard, delivery);
-    return !(await this.#isRunningIn(homeShard, delivery)) && (await this.#hasJobIn(homeShard, delivery));
+    return !(await this.#isRunningIn(homeShard, delivery)) && (await this.#isPlacedIn(homeShard, delivery));
   }
 
   /** Add entries of a lane in their home shard, as they are elsewhere. */
@@ -183,15 +183,18 @@ export class DeliveryQueue {
     return (await Promise.all(isRunning)).includes(true);
   }
 
-  /** The events of the endpoint whose own jobs are delayed, among these. They stay in order. */
+  /** The events of the endpoint whose own jobs, or whose batches, are delayed, among these. They stay in order. */
   async findDelayed(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<readonly EventId[]> {
+    if (eventIds.length === 0) return [];
     const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
-    const areDelayed = await findInAny(
-      this.redis,
-      shards.map(({ keys }) => keys.delayed),
-      eventIds.map((eventId) => deliveryIdOf({ eventId, endpointId })),
+    const areDelayed = await Promise.all(
+      shards.map(async ({ keys, shard }) => {
+        const names = await this.redis.hmget(shard.batches(endpointId), ...eventIds);
+        const jobIds = eventIds.map((eventId, i) => jobIdOf({ eventId, endpointId }, names[i]));
+        return await findInAny(this.redis, [keys.delayed], jobIds);
+      }),
     );
-    return eventIds.filter((_, i) => areDelayed[i]);
+    return eventIds.filter((_, i) => areDelayed.some((inShard) => inShard[i]));
   }
 
   /** End the delay of its job, of its batch, or of its lane if it is the first one there. Otherwise nothing happens. */
@@ -270,10 +273,9 @@ export class DeliveryQueue {
     return requestIn(await this.redis.hget(shard.carried(lane), delivery.eventId));
   }
 
-  /** Its own job's id, or that of its batch's. */
-  async #jobIdOf({ shard }: Shard, { endpointId, eventId }: DeliveryParts): Promise<string> {
-    const name = await this.redis.hget(shard.batches(endpointId), eventId);
-    return name === null ? deliveryIdOf({ eventId, endpointId }) : batchJobIdOf(name, endpointId);
+  async #jobIdOf({ shard }: Shard, delivery: DeliveryParts): Promise<string> {
+    const { endpointId, eventId } = delivery;
+    return jobIdOf(delivery, await this.redis.hget(shard.batches(endpointId), eventId));
   }
 
   async #bringHeadForward({ keys, shard, order }: Shard, delivery: DeliveryParts): Promise<void> {
@@ -293,6 +295,17 @@ export class DeliveryQueue {
   // In any state.
   async #hasJobIn({ keys }: Shard, delivery: DeliveryParts): Promise<boolean> {
     return (await this.redis.exists(keys.job(deliveryIdOf(delivery)))) > 0;
+  }
+
+  // It has a job in any state, or is in a lane or a batch.
+  async #isPlacedIn(shard: Shard, delivery: DeliveryParts): Promise<boolean> {
+    if (await this.#hasJobIn(shard, delivery)) return true;
+    const { endpointId, eventId } = delivery;
+    const [lane, batch] = await Promise.all([
+      findLaneOf(this.redis, shard.shard, delivery),
+      this.redis.hexists(shard.shard.batches(endpointId), eventId),
+    ]);
+    return lane !== undefined || batch > 0;
   }
 
   // A job has a lock while a worker runs it.
@@ -360,6 +373,11 @@ function openShard(redis: RedisClient, prefix: string): Shard {
     shard,
     order: shard.fairOrder(DELIVERIES_QUEUE),
   };
+}
+
+/** The id of its own job, or that of its batch's. */
+function jobIdOf(delivery: DeliveryParts, batch: string | null | undefined): string {
+  return batch ? batchJobIdOf(batch, delivery.endpointId) : deliveryIdOf(delivery);
 }
 
 /** What a lane tells of its deliveries. */

@@ -43,6 +43,23 @@ local function count_with_lane(counts, counted, address, base, tag, reason)
   count_held(counts, counted, address, left, reason)
 end
 
+--- How many of an endpoint's deliveries are held: in a lane, all of them if it does not go on, else those that wait for the first one
+--- if they have to. The first one of a line is held if the line is: then it is among those that have a job.
+---@key held
+---@key grouped
+---@key lines
+---@key lane
+---@key job                      of the lane
+---@return integer
+function count_all_held(held, grouped, lines, lane, job)
+  local behind = redis.call('ZCARD', grouped) - tonumber(redis.call('HGET', lines, LINES) or 0)
+  local left, size = redis.call('ZCARD', held) + math.max(behind, 0), redis.call('ZCARD', lane)
+  if size == 0 then return left end
+  local fields = redis.call('HMGET', job, jobFields.holds, jobFields.inBatches)
+  if fields[1] then return left + size end
+  return fields[2] and left or left + size - 1
+end
+
 --- An earlier wake-up stays. The jobs of others that are held together with it move from waiting to delayed together with their
 --- entries, as if a worker had taken each for that, its count of starts included: its worker must know later that it has waited.
 ---@with jobs JobKeys

@@ -36,6 +36,7 @@ import { standingOfLane } from './bullmq-delivery-queue';
 import {
   askForWakeUp,
   claimDueWakeUps,
+  countAllHeld,
   enterHeld,
   forgetHeld,
   releaseHeld,
@@ -94,8 +95,6 @@ export interface Released {
   readonly left: number;
 }
 
-// Beside the events of its lines, a hash has how many lines there are.
-const LINES_FIELD = '#';
 const ONE_PAGE = 1_000;
 const READ_AT_ONCE = 250;
 // A wake-up takes milliseconds. If the process that claimed it dies, another one does it after this time.
@@ -270,15 +269,22 @@ export class HeldDeliveries {
     }
   }
 
+  /** As `findHeld` finds them; a lane that is held is so until it goes on. */
   async count(endpointId: EndpointId): Promise<number> {
     const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
-    const [counts, lines] = await Promise.all([
-      Promise.all(this.#listsOf(endpointId).map((key) => this.redis.zcard(key))),
-      Promise.all(shards.map(({ keys }) => this.redis.hget(keys.lines(endpointId), LINES_FIELD))),
-    ]);
-    // The first one of a line is held if the line is, and then among those that have a job.
-    const first = lines.reduce((sum, count) => sum + Number(count ?? 0), 0);
-    return Math.max(counts.reduce((sum, count) => sum + count, 0) - first, 0);
+    const counts = await Promise.all(
+      shards.map(({ jobs, keys }) => {
+        const name = laneNameOf(endpointId);
+        return countAllHeld({
+          held: keys.held(endpointId),
+          grouped: keys.grouped(endpointId),
+          lines: keys.lines(endpointId),
+          lane: keys.lane(name),
+          job: jobs.job(laneJobIdOf(name)),
+        })(this.redis);
+      }),
+    );
+    return counts.reduce((sum, count) => sum + count, 0);
   }
 
   async isHeld(endpointId: EndpointId, eventId: EventId): Promise<boolean> {

@@ -75,7 +75,7 @@ function join_lane(
   local ours = let_go(base, active_jobs, stalled, { job }, { token })
   if #ours == 0 then return true end
   redis.call('DEL', base .. job, base .. job .. ':lock')
-  if redis.call('ZREM', held, event) == 1 then count_all_held(counts, counted, tag, account, endpoint_of(name)) end
+  if redis.call('ZREM', held, event) == 1 then count_beside(counts, counted, tag, account, endpoint_of(name)) end
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active_jobs }
   queue.marker, queue.events = marker, events
   local priority_of, finish = fair_order(prioritized, order_state, weights)
@@ -165,7 +165,7 @@ function leave_lane(
     if is_gone then gone = gone + 1 end
     if job then
       added[#added + 1], priorities[#priorities + 1] = job, priority
-      if holds then redis.call('HSET', base .. job, jobFields.holds, holds) end
+      if holds then redis.call('HSET', base .. job, jobFields.holds, holds, jobFields.attemptsStarted, 1) end
       if runs then
         local failed = { jobFields.deferredFailure, failure, jobFields.attemptsStarted, runs[1] or 1 }
         redis.call('HSET', base .. job, jobFields.attemptsMade, runs[2] or 0, unpack(failed))
@@ -175,7 +175,7 @@ function leave_lane(
   if #added > 0 then put_in_place(queue, added, priorities) end
   finish()
   wake_workers(queue)
-  go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, name, gone, was_held)
+  go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, name, gone, was_held, holds)
   return true
 end
 

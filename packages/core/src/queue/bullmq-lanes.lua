@@ -14,7 +14,7 @@
 -- time of acceptance, and one job for all of them: it runs the first one, the head. There is such a job as long as there are entries.
 --
 -- The job's hash has beside BullMQ's own fields: `head`, the event whose turn has begun; `members`, those that go together with it in
--- strict order; `since`, once an entry has waited behind another one; `held`, as any job, while the lane does not go on; `full`, if it
+-- strict order; `since`, since when the next one waits, and `behind`, both once an entry has waited behind another one; `held`, as any job, while the lane does not go on; `full`, if it
 -- goes on as soon as so many are in it; `carries`, if some of its entries have a request; `batches`, if they need not wait for each
 -- other; `sent`, the place and the event of the last one that was sent in place of older ones.
 --
@@ -56,6 +56,16 @@ local function count_behind(behind_heads, change, is_in_batches)
   if change == 0 then return end
   local counter = is_in_batches and behind_heads .. ':batched' or behind_heads
   if redis.call('INCRBY', counter, change) <= 0 then redis.call('DEL', counter) end
+end
+
+--- From now on the deliveries of a lane have to wait for each other, or need not: those behind the first one count so.
+local function set_in_batches(key, lane, behind_heads, is_in_batches)
+  local is_other = is_in_batches and redis.call('HSET', key, jobFields.inBatches, '1')
+    or redis.call('HDEL', key, jobFields.inBatches)
+  if is_other == 0 or redis.call('HEXISTS', key, jobFields.holds) == 1 then return end
+  local behind = math.max(redis.call('ZCARD', lane) - 1, 0)
+  count_behind(behind_heads, -behind, not is_in_batches)
+  count_behind(behind_heads, behind, is_in_batches)
 end
 
 --- Of a lane that does not go on.
@@ -228,13 +238,29 @@ function add_to_lanes(
 end
 
 --- After some entries have gone, and its worker has let go of its job: the lane goes on at its place in the fair order, or its job is
---- gone with the last entry.
-local function go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, name, gone, was_held)
+--- gone with the last entry. If nothing was sent, those that need not wait for each other stay held until they run.
+local function go_on(
+  queue,
+  tag,
+  order_state,
+  weights,
+  counts,
+  counted,
+  behind_heads,
+  account,
+  name,
+  gone,
+  was_held,
+  stays_held
+)
   local id, lane, endpoint = lane_job(name), lane_of(tag, name), endpoint_of(name)
   local key = queue.base .. id
   local next = redis.call('ZRANGE', lane, 0, 0, 'WITHSCORES')
   local is_in_batches = redis.call('HEXISTS', key, jobFields.inBatches) == 1
-  if was_held then
+  stays_held = stays_held and next[1] and redis.call('HEXISTS', key, jobFields.holds) == 1
+  if stays_held then
+    count_lane_held(counts, counted, tag, account, endpoint)
+  elseif was_held then
     count_held(counts, counted, account .. '/' .. endpoint, held_beside(tag, endpoint))
     if next[1] then count_behind(behind_heads, redis.call('ZCARD', lane) - 1, is_in_batches) end
   else
@@ -247,7 +273,8 @@ local function go_on(queue, tag, order_state, weights, counts, counted, behind_h
   end
   local priority_of, finish = fair_order(queue.prioritized, order_state, weights)
   local priority = priority_of(account, endpoint, 1)
-  redis.call('HSET', key, 'priority', priority, 'delay', 0, jobFields.waitingSince, next[2])
+  local waits = { jobFields.waitingSince, next[2], jobFields.hasWaited, '1' }
+  redis.call('HSET', key, 'priority', priority, 'delay', 0, unpack(waits))
   -- What BullMQ counts is the head's.
   redis.call(
     'HDEL',
@@ -257,10 +284,15 @@ local function go_on(queue, tag, order_state, weights, counts, counted, behind_h
     jobFields.attemptsMade,
     jobFields.stalledCount,
     jobFields.failedReason,
-    jobFields.holds,
     jobFields.members,
     jobFields.fullAt
   )
+  -- Its holds are read only if it ran before.
+  if stays_held then
+    redis.call('HSET', key, jobFields.attemptsStarted, 1)
+  else
+    redis.call('HDEL', key, jobFields.holds)
+  end
   redis.call('DEL', key .. ':lock')
   put_in_place(queue, { id }, { priority })
   finish()
@@ -289,7 +321,7 @@ local function add_own_jobs(queue, tag, order_state, weights, account, endpoint,
     if redis.call('EXISTS', queue.base .. id) == 0 and not redis.call('ZSCORE', lane_of(tag, endpoint), event) then
       local priority = priority_of(account, endpoint, 1)
       store_job(queue.base .. id, own_data(account, requests[i]), now, priority, '')
-      if holds then redis.call('HSET', queue.base .. id, jobFields.holds, holds) end
+      if holds then redis.call('HSET', queue.base .. id, jobFields.holds, holds, jobFields.attemptsStarted, 1) end
       if failure then
         redis.call('HSET', queue.base .. id, jobFields.deferredFailure, failure, jobFields.attemptsStarted, 1)
       end

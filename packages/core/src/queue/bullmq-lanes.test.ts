@@ -168,6 +168,17 @@ it('says of a delivery whether it has waited behind another one', async () => {
   expect((await mustTake()).head?.hasWaited).toBe(true);
 });
 
+it('says of a delivery that was alone, and was held, that it has waited behind none', async () => {
+  const { queue, lanes, events, entry, mustTake, laneOf, delay, wake } = await arrange();
+  await queue.addAll([entry(events[0])]);
+  const job = await mustTake();
+  await lanes.hold(laneOf(job), { reason: 'breaker_open', since: NOW });
+  await delay(job);
+  await wake();
+  const again = await mustTake();
+  expect(again.head).toMatchObject({ eventId: events[0], hasWaited: false });
+});
+
 it('makes no entry for what has a job, and no job for what has an entry', async () => {
   const { client, queue, events, entry, entries } = await arrange();
   const [first, second] = events;
@@ -361,6 +372,7 @@ it('shows those behind the head as held, and the head too if the lane does not g
   await queue.addAll(events.map((each) => entry(each)));
   const heldNow = async () => [...(await held.findHeld(endpointId, events))];
   expect(await heldNow()).toEqual([events[1], events[2]]);
+  expect(await held.count(endpointId)).toBe(2);
   const job = await mustTake();
   expect(await heldNow()).toEqual([events[1], events[2]]);
   await lanes.hold(laneOf(job), { reason: 'disabled', since: NOW + 9 }, undefined);

@@ -57,6 +57,8 @@ export const jobFields = {
   holds: 'held',
   /** Not BullMQ's: the events of the deliveries that a batch's job is for, or that a lane's sends in one request. */
   members: 'members',
+  /** Not BullMQ's: in a lane's job, there once one of its deliveries has waited behind another one. */
+  hasWaited: 'behind',
   /** Not BullMQ's: in a lane's job, there if its deliveries go in batches and need not wait for each other. */
   inBatches: 'batches',
   /** Not BullMQ's: in a lane's job, how many must be in it for it to go on. */

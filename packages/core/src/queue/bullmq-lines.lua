@@ -42,7 +42,7 @@ local function held_beside(tag, endpoint)
   return redis.call('ZCARD', 'held:' .. tag .. ':' .. endpoint) + behind
 end
 
-local function count_all_held(counts, counted, tag, account, endpoint, reason)
+local function count_beside(counts, counted, tag, account, endpoint, reason)
   count_held(counts, counted, account .. '/' .. endpoint, held_beside(tag, endpoint), reason)
 end
 
@@ -78,7 +78,7 @@ end
 local function count_behind_closed(counts, counted, tag, account, lane, closed, change)
   if closed == IN_WINDOW or change == 0 then return end
   change_count(lines_of(tag, endpoint_of(lane)), HELD_BEHIND, change)
-  count_all_held(counts, counted, tag, account, endpoint_of(lane))
+  count_beside(counts, counted, tag, account, endpoint_of(lane))
 end
 
 --- A closed line goes on. Gives how many wait behind its first one.
@@ -88,7 +88,7 @@ local function open_line(key, counts, counted, tag, account, lane, closed)
   if closed == IN_WINDOW then return behind end
   redis.call('ZREM', 'held:' .. tag .. ':' .. endpoint_of(lane), closed)
   change_count(lines_of(tag, endpoint_of(lane)), HELD_BEHIND, closed == BEHIND_JOB and -behind - 1 or -behind)
-  count_all_held(counts, counted, tag, account, endpoint_of(lane))
+  count_beside(counts, counted, tag, account, endpoint_of(lane))
   return behind
 end
 
@@ -105,5 +105,5 @@ local function leave_closed(key, counts, counted, tag, account, lane, closed, ev
   end
   if closed == IN_WINDOW then return end
   if first[1] or closed == BEHIND_JOB then change_count(lines_of(tag, endpoint_of(lane)), HELD_BEHIND, -1) end
-  count_all_held(counts, counted, tag, account, endpoint_of(lane))
+  count_beside(counts, counted, tag, account, endpoint_of(lane))
 end

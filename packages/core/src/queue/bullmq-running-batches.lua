@@ -98,6 +98,7 @@ function form_batch(
   end
   if #waiting == 0 then return reply { events = {}, logs = {}, texts = {}, requests = {}, places = {} } end
   local events, texts = that_fit(waiting, account, max_bytes, reads_texts)
+  set_in_batches(base .. lane_id, lane, behind_heads, true)
   redis.call('ZREM', lane, unpack(events))
   local fields = redis.call('HMGET', base .. lane_id, 'carries', jobFields.holds, jobFields.data)
   local requests = {}
@@ -112,7 +113,6 @@ function form_batch(
   let_go(base, active, stalled, { lane_id }, { token })
   redis.call('LPUSH', active, id)
   redis.call('SET', base .. id .. ':lock', token, 'PX', lock_ms)
-  redis.call('HSET', base .. lane_id, jobFields.inBatches, '1')
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
   queue.marker = marker
   go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, endpoint, #events, was_held)
@@ -135,6 +135,7 @@ end
 --- together before go together again.
 ---@with shard ShardKeys
 ---@key lock                       of the lane's job
+---@key behind_heads = shard.behindHeads
 ---@param base text
 ---@param tag text
 ---@param token text               what that is locked with
@@ -149,8 +150,11 @@ end
 ---@reply logs text?[]             of each
 ---@reply texts text?[]            of each event
 ---@reply requests text?[]         for which each is to be sent
-function begin_heads(lock, base, tag, token, account, endpoint, most, max_bytes, reads_texts)
-  if redis.call('GET', lock) ~= token then return reply { events = {}, logs = {}, texts = {}, requests = {} } end
+---@reply places integer[]         of each in the lane
+function begin_heads(lock, behind_heads, base, tag, token, account, endpoint, most, max_bytes, reads_texts)
+  if redis.call('GET', lock) ~= token then
+    return reply { events = {}, logs = {}, texts = {}, requests = {}, places = {} }
+  end
   local key, lane = base .. lane_job(endpoint), lane_of(tag, endpoint)
   local fields, waiting = redis.call('HMGET', key, 'head', jobFields.members, 'carries'), {}
   local former = fields[1] and events_in(fields[2]) or {}
@@ -165,8 +169,13 @@ function begin_heads(lock, base, tag, token, account, endpoint, most, max_bytes,
   else
     events, texts = that_fit(redis.call('ZRANGE', lane, 0, most - 1), account, max_bytes, reads_texts)
   end
-  if #events == 0 then return reply { events = {}, logs = {}, texts = {}, requests = {} } end
+  if #events == 0 then return reply { events = {}, logs = {}, texts = {}, requests = {}, places = {} } end
+  set_in_batches(key, lane, behind_heads, false)
   redis.call('HSET', key, 'head', events[1], jobFields.members, table.concat(events, ' '))
+  local places = redis.call('ZMSCORE', lane, unpack(events))
+  for i, place in ipairs(places) do
+    places[i] = tonumber(place)
+  end
   local requests = fields[3] and redis.call('HMGET', carried_of(tag, endpoint), unpack(events)) or {}
   return reply {
     breaker = reads_texts and redis.call('GET', keys.breaker(endpoint)),
@@ -175,6 +184,7 @@ function begin_heads(lock, base, tag, token, account, endpoint, most, max_bytes,
     logs = read_logs(events, endpoint, reads_texts),
     texts = texts,
     requests = requests,
+    places = places,
   }
 end
 
@@ -214,7 +224,6 @@ end
 ---@param token text               what its job is locked with
 ---@param account AccountId
 ---@param endpoint EndpointId
----@param was_held boolean
 ---@param ended EventId[]
 ---@param left EventId[]           in order
 ---@param due_at integer           of those that are left
@@ -239,7 +248,6 @@ function end_heads(
   token,
   account,
   endpoint,
-  was_held,
   ended,
   left,
   due_at,
@@ -251,21 +259,23 @@ function end_heads(
   if #let_go(base, active, stalled, { id }, { token }) == 0 then return stop() end
   local queue = { base = base, wait = wait, prioritized = prioritized, counter = counter, meta = meta }
   queue.active, queue.marker = active, marker
+  -- Maybe only since this run.
+  local is_held = redis.call('HEXISTS', key, jobFields.holds) == 1
   local gone = 0
   if #ended > 0 then
     gone = redis.call('ZREM', lane, unpack(ended))
     redis.call('HDEL', carried_of(tag, endpoint), unpack(ended))
   end
   if #left == 0 then
-    go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, endpoint, gone, was_held)
+    go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, endpoint, gone, is_held)
     return reply()
   end
-  if was_held and failure then
+  if is_held and failure then
     reopen(key, lane, tag, counts, counted, behind_heads, account, endpoint)
-  elseif was_held then
+  elseif is_held then
     count_lane_held(counts, counted, tag, account, endpoint)
   else
-    count_behind(behind_heads, -gone)
+    count_behind(behind_heads, -gone, redis.call('HEXISTS', key, jobFields.inBatches) == 1)
   end
   redis.call('DEL', key .. ':lock')
   redis.call('HSET', key, 'head', left[1], jobFields.members, table.concat(left, ' '))

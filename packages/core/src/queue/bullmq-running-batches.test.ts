@@ -142,6 +142,40 @@ it('makes the first deliveries of a lane one job, and the lane goes on with the 
   expect([await left(), await waiting()]).toEqual([0, 0]);
 });
 
+it('counts what waits in a lane as its webhook has it now: in order, or in batches', async () => {
+  const { queue, entry, mustTake, take, form, laneOf, lanes, batches, counts, waiting, left, end, client } =
+    await arrange(0);
+  const events = Array.from({ length: 5 }, uniqueEventId) as [EventId, ...EventId[]];
+  const added = events.map((eventId, i) => entry(eventId, { acceptedAt: NOW + i, isInBatches: false }));
+  await queue.addAll(added);
+  const ordering = async () => (await counts.read()).ordering ?? 0;
+  expect([await ordering(), await waiting()]).toEqual([4, 5]);
+  const { owned } = await form(await mustTake(), 1);
+  expect([await ordering(), await waiting()]).toEqual([0, 4]);
+  await end(owned, [[events[0], DONE]]);
+
+  const head = await mustTake();
+  const second = head.head?.eventId as EventId;
+  expect(await lanes.begin(laneOf(head), second, 'first')).toBe(true);
+  expect([await ordering(), await waiting()]).toEqual([3, 3]);
+  await createAtomic(client)([lanes.end(laneOf(head), { eventId: second, hasRequest: false }, 'nothing')]);
+  expect([await ordering(), await waiting()]).toEqual([2, 3]);
+
+  const again = await form(await mustTake(), 1);
+  await end(again.owned, [[again.events[0] as EventId, DONE]]);
+  expect([await ordering(), await waiting()]).toEqual([0, 2]);
+  const last = await mustTake();
+  const heads = await batches.beginHeads(laneOf(last), { most: 2, maxBytes: 1_000 })(client);
+  expect([await ordering(), await waiting()]).toEqual([1, 1]);
+  await batches.endHeads(
+    laneOf(last),
+    heads.map(({ eventId }) => eventId),
+    { events: [], delayMs: 0 },
+  )(client);
+  expect(await take()).toBeUndefined();
+  expect([await left(), await client.exists(shardKeys.behindHeads)]).toEqual([0, 0]);
+});
+
 it('gives what the attempts need, of each and of their endpoint', async () => {
   const { mustTake, form, events, accountId, endpointId, client } = await arrange(2);
   const [first, second] = events as [EventId, EventId];
@@ -289,6 +323,7 @@ it('shows what waits in it as waiting, and all of a lane that is held and of a b
   const { held, counts, lanes, laneOf, mustTake, form, end, events, endpointId, address } = await arrange(4);
   const [first, second] = events as [EventId, EventId];
   expect([...(await held.findHeld(endpointId, events))]).toEqual([]);
+  expect(await held.count(endpointId)).toBe(0);
   expect((await counts.read()).ordering).toBe(0);
   const { owned, events: batch } = await form(await mustTake(), 2);
   const lane = await mustTake();
@@ -311,6 +346,59 @@ it('shows what waits in it as waiting, and all of a lane that is held and of a b
   expect((await mustTake()).batch?.map(({ eventId }) => eventId)).toEqual([first, second]);
 });
 
+describe('of a lane that was held, what is left', () => {
+  async function arrangeHeld() {
+    const arranged = await arrange(3);
+    const { client, lanes, laneOf, mustTake, comeDue } = arranged;
+    const lane = await mustTake();
+    await lanes.hold(laneOf(lane), { reason: 'disabled', since: NOW + 50 });
+    const jobs = new RunningJobs(client, shard, LOCK_MS);
+    await createAtomic(client)([jobs.end([lane], { kind: 'delayed', delayMs: 60_000 })]);
+    await comeDue(lane.jobId);
+    return { ...arranged, again: await mustTake() };
+  }
+
+  it('stays held after the first one has ended unsent, until it runs', async () => {
+    const { client, lanes, laneOf, again, mustTake, form, ...arranged } = await arrangeHeld();
+    const { held, counts, events, endpointId, waiting } = arranged;
+    const [first, second, third] = events as [EventId, EventId, EventId];
+    await createAtomic(client)([
+      lanes.end(laneOf(again), { eventId: first, hasRequest: false }, 'nothing', true),
+    ]);
+    expect([...(await held.findHeld(endpointId, events))].toSorted()).toEqual([second, third].toSorted());
+    expect(await held.findHeldAt(arranged.address, NOW + 50, 10)).toEqual([second, third]);
+    expect(await counts.read()).toMatchObject({ disabled: 2 });
+    const next = await mustTake();
+    expect(next).toMatchObject({ head: { eventId: second }, holds: again.holds });
+    await form(next, 1);
+    expect([...(await held.findHeld(endpointId, events))]).toEqual([]);
+    expect(await counts.read()).toMatchObject({ disabled: 0 });
+    expect(await waiting()).toBe(1);
+  });
+
+  it('tells so by jobs of its own, and in the lane until it has these', async () => {
+    const { client, lanes, laneOf, again, mustTake, events, counts } = await arrangeHeld();
+    await lanes.leave(laneOf(again), [events[0] as EventId])(client);
+    expect(await counts.read()).toMatchObject({ disabled: 2 });
+    expect((await mustTake()).holds).toBe(again.holds);
+    const lane = await mustTake();
+    expect(lane.holds).toBe(again.holds);
+    await lanes.leave(laneOf(lane), events.slice(1))(client);
+    expect([(await mustTake()).holds, (await mustTake()).holds]).toEqual([again.holds, again.holds]);
+    expect(await counts.read()).toMatchObject({ disabled: 0 });
+  });
+
+  it('tells so by jobs of its own after it was in a batch', async () => {
+    const { again, mustTake, form, end, events } = await arrangeHeld();
+    const { owned } = await form(again);
+    await end(
+      owned,
+      events.map((event) => [event, ALONE]),
+    );
+    expect((await mustTake()).holds).toBe(again.holds);
+  });
+});
+
 it('is brought forward for each of its deliveries, and says whether a worker has it', async () => {
   const { queue, entry, mustTake, form, end, events } = await arrange(2);
   const second = entry(events[1] as EventId);
@@ -321,6 +409,8 @@ it('is brought forward for each of its deliveries, and says whether a worker has
     events.map((event) => [event, LATER]),
   );
   expect(await queue.isRunning(second)).toBe(false);
+  const { endpointId, eventId } = second;
+  expect(await queue.findDelayed(endpointId, [uniqueEventId(), eventId])).toEqual([eventId]);
   await queue.promote(second);
   expect((await mustTake()).jobId).toBe(owned.jobId);
 });
@@ -368,7 +458,10 @@ describe('in strict order, deliveries of one request', () => {
     const lane = await mustTake();
     const bounds = { most: 3, maxBytes: 1_000_000 };
     const of = async (job: TakenJob) =>
-      (await batches.beginHeads(laneOf(job), bounds)(client)).map(({ eventId }) => eventId);
+      (await batches.beginHeads(laneOf(job), bounds)(client)).map(({ eventId, place }) => {
+        expect(place).toBe(NOW + events.indexOf(eventId));
+        return eventId;
+      });
     expect(await of(lane)).toEqual(events.slice(0, 3));
     const [first, second, third, fourth] = events as [EventId, EventId, EventId, EventId];
     const left = { events: [second, third], delayMs: 60_000, failure: 'rejected_in_batch' };
@@ -383,6 +476,17 @@ describe('in strict order, deliveries of one request', () => {
     await batches.endHeads(laneOf(again), [second, third], { events: [], delayMs: 0 })(client);
     expect((await of(await mustTake())).slice(1)).toEqual([fourth]);
   });
+});
+
+it('counts as held what a run in strict order has left, if that run found the hold', async () => {
+  const { batches, lanes, mustTake, laneOf, events, client, address } = await arrange(3);
+  const [first, second, third] = events as [EventId, EventId, EventId];
+  const lane = await mustTake();
+  await batches.beginHeads(laneOf(lane), { most: 3, maxBytes: 1_000 })(client);
+  await lanes.hold(laneOf(lane), { reason: 'busy', since: NOW });
+  await batches.endHeads(laneOf(lane), [first], { events: [second, third], delayMs: 60_000 })(client);
+  expect(await client.hget(shardKeys.countedAsHeld, encodeAddress(address))).toBe('busy 2');
+  expect(await client.exists(shardKeys.behindHeads, shardKeys.behindInBatches)).toBe(0);
 });
 
 it('counts for its endpoint as a lane does', async () => {

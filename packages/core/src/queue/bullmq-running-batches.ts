@@ -30,8 +30,8 @@ export interface BatchMember {
   readonly texts: DeliveryTexts | undefined;
 }
 
-/** A member of a batch that was just formed, with its place in the lane. */
-export interface FormedMember extends BatchMember {
+/** A delivery of a lane that goes together with others, with its place there. */
+export interface PlacedMember extends BatchMember {
   readonly place: number;
 }
 
@@ -104,7 +104,7 @@ export class RunningBatches {
   form(
     lane: OwnedLane,
     bounds: BatchBounds,
-  ): Step<{ readonly jobId: string; readonly members: readonly FormedMember[] } | undefined> {
+  ): Step<{ readonly jobId: string; readonly members: readonly PlacedMember[] } | undefined> {
     const readAt = steadyClock();
     const { wasHeld, token } = lane;
     const step = formBatch({
@@ -118,13 +118,12 @@ export class RunningBatches {
     });
     return mapReply(step, ({ job: jobId, places, ...read }) => {
       if (jobId === undefined) return undefined;
-      const members = membersOf(read, this.#readsTexts ? readAt : undefined);
-      return { jobId, members: members.map((member, i) => ({ ...member, place: places[i] ?? 0 })) };
+      return { jobId, members: placed(membersOf(read, this.#readsTexts ? readAt : undefined), places) };
     });
   }
 
   /** In strict order: give the first deliveries of a lane, which stay there. They go together until they have ended. */
-  beginHeads(lane: OwnedLane, bounds: BatchBounds): Step<readonly BatchMember[]> {
+  beginHeads(lane: OwnedLane, bounds: BatchBounds): Step<readonly PlacedMember[]> {
     const readAt = steadyClock();
     const { accountId: account, endpointId: endpoint, token } = lane;
     const step = beginHeads({
@@ -138,7 +137,9 @@ export class RunningBatches {
       ...bounds,
       readsTexts: this.#readsTexts,
     });
-    return mapReply(step, (read) => membersOf(read, this.#readsTexts ? readAt : undefined));
+    return mapReply(step, ({ places, ...read }) =>
+      placed(membersOf(read, this.#readsTexts ? readAt : undefined), places),
+    );
   }
 
   /** @param left those that did not end, in order, and when they are due. */
@@ -152,9 +153,9 @@ export class RunningBatches {
     },
   ): Guard<boolean> {
     const { events, delayMs: delay, failure } = left;
-    const { token, wasHeld } = lane;
+    const { token } = lane;
     const dueAt = this.clock() + delay;
-    return endHeads({ ...this.#of(lane), token, wasHeld, ended, left: events, dueAt, delay, failure });
+    return endHeads({ ...this.#of(lane), token, ended, left: events, dueAt, delay, failure });
   }
 
   /** Let go of a batch's job. @param ends of all its deliveries. */
@@ -186,6 +187,10 @@ export class RunningBatches {
       endpoint,
     };
   }
+}
+
+function placed(members: readonly BatchMember[], places: readonly number[]): readonly PlacedMember[] {
+  return members.map((member, i) => ({ ...member, place: places[i] ?? 0 }));
 }
 
 interface Group {

@@ -46,7 +46,7 @@ local LANE_FIELDS = {
   'delay',
   'priority',
   'head',
-  jobFields.waitingSince,
+  jobFields.hasWaited,
   'carries',
   'closed',
   'sent',
@@ -113,7 +113,7 @@ end
 
 --- Whose turn it is in a lane. One whose turn has begun keeps it. Another one has to be the oldest: of the events that are still to
 --- be fanned out, and of the deliveries in order that have jobs of their own, from before they had lanes.
-local function turn_in(jobs_of_events, tag, account, name, began, since, carries, sent, is_in_batches, looks)
+local function turn_in(jobs_of_events, tag, account, name, began, has_waited, carries, sent, is_in_batches, looks)
   local lane, line, endpoint = lane_of(tag, name), line_of(name), endpoint_of(name)
   local place = began and redis.call('ZSCORE', lane, began)
   local event, turn, former = place and began, 'first', nil
@@ -144,7 +144,7 @@ local function turn_in(jobs_of_events, tag, account, name, began, since, carries
     -- Not known where it was not looked for.
     is_beside_jobs = not former or former[1] ~= nil,
     had_begun = event and event == began,
-    has_waited = since and true,
+    has_waited = has_waited and true,
     is_in_batches = is_in_batches and true,
     request = event and carries and redis.call('HGET', carried_of(tag, name), event),
     sent = sent,

@@ -34,7 +34,8 @@ local function goes_on_at_once(
   if has_request then redis.call('HDEL', carried_of(tag, name), event) end
   count_behind(behind_heads, -1, redis.call('HEXISTS', key, jobFields.inBatches) == 1)
   -- What BullMQ counts is the head's.
-  redis.call('HSET', key, jobFields.attemptsStarted, 0, jobFields.waitingSince, first[next + 1])
+  local waits = { jobFields.waitingSince, first[next + 1], jobFields.hasWaited, '1' }
+  redis.call('HSET', key, jobFields.attemptsStarted, 0, unpack(waits))
   redis.call(
     'HDEL',
     key,
@@ -73,6 +74,7 @@ end
 ---@param name text              of the lane
 ---@param event EventId?           absent: nothing was in it
 ---@param was_held boolean         since its head came first
+---@param stays_held boolean       with what is left: nothing was sent
 ---@param has_request boolean
 ---@param needs_next boolean       whether what comes after it is of use only if it goes on
 ---@param now digits
@@ -98,6 +100,7 @@ function end_head(
   name,
   event,
   was_held,
+  stays_held,
   has_request,
   needs_next,
   now,
@@ -134,14 +137,27 @@ function end_head(
   end
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
   queue.marker = marker
-  local goes_on =
-    go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, name, gone, was_held)
+  local goes_on = go_on(
+    queue,
+    tag,
+    order_state,
+    weights,
+    counts,
+    counted,
+    behind_heads,
+    account,
+    name,
+    gone,
+    was_held,
+    stays_held
+  )
   if needs_next and not goes_on then return stop() end
   return reply()
 end
 
 --- The turn of the delivery that a worker runs begins, if it is still the first one, or the newest one. Gives whether it has.
 ---@key lock                       of its lane's job
+---@key behind_heads
 ---@param base text
 ---@param tag text
 ---@param token text               what that is locked with
@@ -149,12 +165,13 @@ end
 ---@param event EventId
 ---@param is_newest boolean        whether it goes in place of all before it
 ---@return boolean
-function begin_head(lock, base, tag, token, name, event, is_newest)
+function begin_head(lock, behind_heads, base, tag, token, name, event, is_newest)
   if redis.call('GET', lock) ~= token then return false end
-  local key = base .. lane_job(name)
+  local key, lane = base .. lane_job(name), lane_of(tag, name)
   if not is_newest and redis.call('HGET', key, 'head') == event then return true end
   local at = is_newest and -1 or 0
-  if redis.call('ZRANGE', lane_of(tag, name), at, at)[1] ~= event then return false end
+  if redis.call('ZRANGE', lane, at, at)[1] ~= event then return false end
+  set_in_batches(key, lane, behind_heads, false)
   redis.call('HSET', key, 'head', event)
   return true
 end
@@ -277,7 +294,7 @@ function close_line(
   change_count(lines_of(tag, endpoint), HELD_BEHIND, event and behind or behind + 1)
   if event then redis.call('ZADD', 'held:' .. tag .. ':' .. endpoint, place, event) end
   redis.call('ZADD', wake_ups, 'LT', wake_up_at, account .. '/' .. endpoint)
-  count_all_held(counts, counted, tag, account, endpoint, reason)
+  count_beside(counts, counted, tag, account, endpoint, reason)
 end
 
 --- A line waits for newer events: none of its own is held meanwhile.

@@ -74,14 +74,17 @@ export class RunningLanes {
    *
    * @param head absent: the lane was empty.
    * @param next what comes after it: nothing, a step that takes a job, or one that is of use only if the lane goes on.
+   * @param staysHeld whether what is left is still held, if it was: nothing was sent, and none need wait for another one.
    */
   end(
     lane: OwnedLane,
     head: { readonly eventId: EventId; readonly hasRequest: boolean } | undefined,
     next: 'nothing' | 'a_job' | 'this_lane',
+    staysHeld = false,
   ): Guard<boolean> {
     return endHead({
       ...this.#of(lane),
+      staysHeld: staysHeld && lane.wasHeld,
       event: head?.eventId,
       hasRequest: head?.hasRequest ?? false,
       needsNext: next === 'this_lane',
@@ -105,7 +108,8 @@ export class RunningLanes {
   /** Whether the turn of its first delivery begins, or of its newest: no other one has become that. */
   async begin(owned: OwnedLane, event: EventId, as: 'first' | 'newest'): Promise<boolean> {
     const isNewest = as === 'newest';
-    return await beginHead({ ...this.#lockOf(owned), tag: this.#shard.tag, event, isNewest })(this.redis);
+    const { behindHeads, tag } = this.#shard;
+    return await beginHead({ ...this.#lockOf(owned), behindHeads, tag, event, isNewest })(this.redis);
   }
 
   /** The request of its head is about to be sent in place of all before it. */

@@ -78,6 +78,17 @@ it('keeps a job while a worker is at another one at home, which may not know wha
   expect(await client.hget(job(jobId), 'data')).toContain('"req"');
 });
 
+it('lets go of a job whose delivery is in a lane at home, or in a batch', async () => {
+  const { deliveryQueue, run, home, client, jobsInHomeShard } = await arrange();
+  await deliveryQueue.addAll([{ ...run, acceptedAt: 1, isInLane: true }]);
+  expect(await deliveryQueue.moveToHomeShard(run)).toBe(true);
+  const { lane, batches } = queueKeysOf(home.prefix);
+  await client.del(lane(laneNameOf(run.endpointId)));
+  await client.hset(batches(run.endpointId), run.eventId, run.eventId);
+  expect(await deliveryQueue.moveToHomeShard(run)).toBe(true);
+  expect(await jobsInHomeShard()).toEqual([`lane/${run.endpointId}`]);
+});
+
 it('works on one of two jobs at a time while processes may have different layouts', async () => {
   const { placement, run, home, former } = await arrange();
   let end = () => {};

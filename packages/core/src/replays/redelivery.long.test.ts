@@ -2,6 +2,7 @@ import { Queue } from 'bullmq';
 import { AuditLog } from '../accounts/audit/redis-audit-log';
 import { deliveryIdOf } from '../domain/delivery';
 import { type DeliveryFact, FULL_LOG_BYTES } from '../domain/delivery-log';
+import { keys } from '../domain/keys';
 import { DELIVERIES_QUEUE, oneShard } from '../domain/queues';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
 import { EndpointStore } from '../endpoints/redis-endpoint-store';
@@ -356,6 +357,14 @@ describe('request', () => {
       await endJob();
       return await requestOf(ids);
     });
+    expect(await request('a')).toBe('ending');
+    expect(await read()).toMatchObject({ status: 'exhausted', requestIds: [] });
+  });
+
+  it('does not send one that lapses, as its log gets nothing any more, and does not try that again and again', async () => {
+    const { request, append, read, endpoint, delivery } = await arrange();
+    await append(exhausted);
+    await redis.client.set(keys.lapsing(endpoint.id, delivery.eventId), '');
     expect(await request('a')).toBe('ending');
     expect(await read()).toMatchObject({ status: 'exhausted', requestIds: [] });
   });

@@ -12,7 +12,7 @@ import type { AdmissionStore } from '../endpoints/admission/redis-admission-stor
 import { mayDiscard } from '../endpoints/discard';
 import type { EndpointStore } from '../endpoints/redis-endpoint-store';
 import type { VerificationPolicy } from '../endpoints/verification/verify';
-import type { DeliveryStore } from '../events/redis-delivery-store';
+import type { DeliveryStore, LogLength } from '../events/redis-delivery-store';
 import type { EventStore } from '../events/redis-event-store';
 import type { Deliveries, DeliveryWithAttempts } from '../history/deliveries';
 import type { DeliveryKey } from '../history/history-source';
@@ -243,14 +243,19 @@ export class Redelivery {
     return length >= FULL_LOG_BYTES ? 'full' : undefined;
   }
 
-  /** Find out which request the existing job belongs to, and record this request if it is this one's. */
-  async #conclude(request: RedeliveryRequest): Promise<RequestOutcome> {
+  /**
+   * Find out which request the existing job belongs to, and record this request if it is this one's.
+   *
+   * @param refused the length at which the log took no line.
+   */
+  async #conclude(request: RedeliveryRequest, refused?: LogLength): Promise<RequestOutcome> {
     const { deliveryStore, deliveryQueue, noteUsage, clock } = this.parts;
     const { accountId, endpointId, eventId, requestId, trigger } = request;
     const job = await deliveryQueue.requestOf(request);
     const { state, length } = await deliveryStore.readWithLength(endpointId, eventId);
     if (state.requestIds.includes(requestId)) return await this.#enlist(request);
-    if (job === 'no_job') return 'ending';
+    // It has not changed since: it lapses.
+    if (job === 'no_job' || length === refused) return 'ending';
     const fact = { kind: 'requested', requestId, trigger, requestedAt: clock() } as const;
     if (job === 'no_request' || job.requestId !== requestId) {
       // Spares the operator: the delivery is sent, or, if it has ended, its job is soon gone.
@@ -258,11 +263,12 @@ export class Redelivery {
       if (!state.isOpen) return 'ending';
       if (!(await this.#mayBeDiscarded(request, state))) return 'on_its_way';
       if (!(await deliveryStore.appendIfUnchanged(request, fact, length)))
-        return await this.#conclude(request);
+        return await this.#conclude(request, length);
       this.#announce(request, trigger);
       return 'on_its_way';
     }
-    if (!(await deliveryStore.appendIfUnchanged(request, fact, length))) return await this.#conclude(request);
+    if (!(await deliveryStore.appendIfUnchanged(request, fact, length)))
+      return await this.#conclude(request, length);
     noteUsage?.(accountId, 'deliveries', ATTEMPT_BYTES);
     this.#announce(request, trigger);
     return await this.#enlist(request);

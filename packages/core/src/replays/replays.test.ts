@@ -1,4 +1,5 @@
 import type { Endpoint } from '../domain/endpoint';
+import { keys } from '../domain/keys';
 import { oneShard } from '../domain/queues';
 import type { ReplayOrder } from '../domain/replay';
 import { AdmissionStore } from '../endpoints/admission/redis-admission-store';
@@ -172,7 +173,6 @@ describe('step', () => {
       replays,
       replayQueue,
       deliveryQueue,
-      admissionStore,
       signals,
       sent,
       /** Record the end of an event's delivery; its job is not gone before it is deleted here. */
@@ -255,13 +255,13 @@ describe('step', () => {
   });
 
   it('gives what is sent in an order its place in it, before any of it has a job', async () => {
-    const { step, deliveryQueue, admissionStore, endpoint, eventIds } = await arrange({ rate: 4 }, 3, {
+    const { step, deliveryQueue, endpoint, eventIds } = await arrange({ rate: 4 }, 3, {
       ordering: 'strict',
     });
     const placesAtFirstJob: (readonly string[])[] = [];
     const { addRequested } = deliveryQueue;
     deliveryQueue.addRequested = async (deliveries) => {
-      placesAtFirstJob.push(await admissionStore.firstInOrder(endpoint.id, 10));
+      placesAtFirstJob.push(await redis.client.zrange(keys.order(endpoint.id), '0', '-1'));
       await addRequested(deliveries);
     };
     await step();

@@ -86,6 +86,7 @@ export interface Arrangement {
   readonly event?: 'expired';
   /** The event's type. */
   readonly type?: string;
+  readonly acceptedAt?: number;
   readonly group?: string;
   readonly requestId?: string;
   /** The facts in the delivery's log so far. */
@@ -173,7 +174,7 @@ export class DeliveryScene {
     const { accountId } = endpoint;
     const event: AcceptedEvent = buildEvent({
       accountId,
-      acceptedAt: NOW - 1_000,
+      acceptedAt: given.acceptedAt ?? NOW - 1_000,
       type,
       ...(given.group === undefined ? {} : { group: given.group }),
       ...(given.requestId === undefined ? {} : { requestId: given.requestId }),

@@ -195,11 +195,6 @@ export class AdmissionStore {
     return first === undefined ? undefined : { eventId: first as EventId, acceptedAt: Number(place) };
   }
 
-  /** The first ones in the strict order. */
-  async firstInOrder(endpointId: EndpointId, most: number): Promise<readonly EventId[]> {
-    return (await this.redis.zrange(keys.order(endpointId), '0', String(most - 1))) as EventId[];
-  }
-
   /**
    * A delivery that has ended makes room for the next one.
    *

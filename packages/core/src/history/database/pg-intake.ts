@@ -98,18 +98,23 @@ const OWED_PAGE = pageOf('owed_since IS NOT NULL');
 
 const COUNT_OWED = `SELECT count(*)::integer AS count FROM webhook_intake WHERE owed_since IS NOT NULL`;
 
+// By the start of its head. It takes its place in time when it is due: a new time may have been set, and the history tells it.
+const IS_SCHEDULED = `substr(i.event, 1, 9) = '{"state":'`;
+const MOVED = `webhook_events AS e WHERE e.account_id = i.account_id AND e.event_id = i.event_id`;
+// Other events have one time: nothing is looked up for them.
+const TIMES = `unnest(i.accepted_at || CASE WHEN ${IS_SCHEDULED} THEN ARRAY(SELECT e.accepted_at FROM ${MOVED}) END)`;
+
 // Each retention has tables of its own: with it, a look is one into one table.
 const HAS_ENDED = `EXISTS (
-    SELECT FROM webhook_retentions AS r CROSS JOIN LATERAL (
+    SELECT FROM ${TIMES} AS t (accepted_at) CROSS JOIN webhook_retentions AS r CROSS JOIN LATERAL (
       SELECT FROM webhook_deliveries AS d
-      WHERE d.keep_days = r.keep_days AND d.account_id = i.account_id AND d.accepted_at = i.accepted_at
+      WHERE d.keep_days = r.keep_days AND d.account_id = i.account_id AND d.accepted_at = t.accepted_at
         AND d.event_id = i.event_id AND d.webhook_id = w.id
       LIMIT 1
     ) AS found)`;
-// When one that waits is due may have changed.
-const HAS_MOVED = `EXISTS (
-    SELECT FROM webhook_events AS e WHERE e.account_id = i.account_id AND e.event_id = i.event_id)`;
-const IS_OVER = `(i.erased_at IS NOT NULL OR CASE WHEN i.webhook_ids IS NULL THEN ${HAS_MOVED}
+const HAS_MOVED = `EXISTS (SELECT FROM ${MOVED})`;
+const WAS_CANCELLED = `(${IS_SCHEDULED} AND EXISTS (SELECT FROM ${MOVED} AND e.cancelled_due_at IS NOT NULL))`;
+const IS_OVER = `(i.erased_at IS NOT NULL OR ${WAS_CANCELLED} OR CASE WHEN i.webhook_ids IS NULL THEN ${HAS_MOVED}
   ELSE NOT EXISTS (SELECT FROM unnest(i.webhook_ids) AS w (id) WHERE NOT ${HAS_ENDED}) END)`;
 
 const OPEN = `
@@ -270,7 +275,10 @@ export class PgIntake implements IntakeTable {
   async findOpen(events: readonly EventKey[]): Promise<readonly OpenIntake[]> {
     const rows = await this.database.query<OpenRow>(OPEN, keysOf(events));
     return rows.map((row) => ({
-      event: decodeStored(row.account_id, row.event_id, row.event),
+      event: {
+        ...decodeStored(row.account_id, row.event_id, row.event),
+        ...(decodeHead(row.event).isAimed && { endpointIds: row.webhook_ids }),
+      },
       owedSince: row.owed_since?.getTime(),
       endpointIds: row.is_routed_later ? undefined : row.webhook_ids,
     }));

@@ -374,6 +374,27 @@ describe('what lapses', () => {
     expect(await scene.movedStore.countsOf(event.accountId, event.id)).toEqual({ delivered: 1 });
   });
 
+  it('is no event that is stored only after a process that moves others has seen that it is gone', async () => {
+    const { client } = scene.redis;
+    const event = buildEvent({ acceptedAt: scene.now });
+    await scene.endedList.add({ accountId: event.accountId, eventId: event.id }, scene.now);
+    await scene.moveAfter();
+    expect(await scene.endedList.count()).toBe(0);
+    await scene.eventStore.save(event, [])(client);
+    expect(await scene.eventStore.hasLapsed(event.accountId, event.id)).toBe(false);
+  });
+
+  it('is no event that was stored again, before the counts of the one that has lapsed are gone', async () => {
+    const { event } = await arrangeLapsing();
+    const { accountId, id } = event;
+    await scene.redis.client.del(keys.event(accountId, id));
+    const { acceptedAt } = event;
+    await scene.arrange([[DELIVERED], [FAILED]], { accountId, id, acceptedAt });
+    await scene.moveAfter();
+    expect(await scene.movedStore.countsOf(accountId, id)).toEqual({ delivered: 2 });
+    expect(await scene.eventStore.hasLapsed(accountId, id)).toBe(false);
+  });
+
   it('loses its payload, which is not taken off what its account uses once more', async () => {
     const { event, parts } = await arrangeLapsing();
     const onErased = jest.fn();

@@ -1,5 +1,7 @@
 import { keys } from '../../domain/keys';
+import { LAPSES_AFTER_MS } from '../../domain/moved-event';
 import { PINNED_FOR_MS } from '../../events/redis-rehydration';
+import { atomicOneByOne } from '../../platform/redis-atomic';
 import { fake } from '../../testing/fake';
 import {
   type ArrangedEvent,
@@ -15,6 +17,7 @@ import { withMethods } from '../../testing/with-methods';
 import { historyUnavailable } from '../database/pg-database';
 import type { PgHistory } from '../database/pg-history';
 import type { DeliveryKey } from '../history-source';
+import type { MoverParts } from './mover-parts';
 import { Rehydration } from './rehydration';
 
 let scene: MovingScene;
@@ -87,6 +90,41 @@ it('brings back a delivery whose event has stayed', async () => {
   await rehydrateAll(arranged);
   expect(await scene.movedStore.countsOf(accountId, id)).toEqual({});
   expect((await scene.eventStore.listReceivers(accountId, id, 10)).members).toHaveLength(2);
+});
+
+describe('an event of which one delivery is sent again', () => {
+  /** While both of its deliveries move, the other one is about to be sent again. */
+  async function arrangePinned(change: Partial<MoverParts> = {}) {
+    const arranged = await scene.arrange([[DELIVERED], [EXHAUSTED]]);
+    const [moving, resent] = keysOf(arranged);
+    if (!moving || !resent) throw new Error('There are two.');
+    scene.history.onWrite = async () => await rehydrateAll(arranged, [resent]);
+    await scene.moveAfter(MOVE_AFTER_MS, change);
+    scene.history.onWrite = async () => {};
+    return { arranged, moving };
+  }
+
+  it('keeps the log of another one that it does not count as moved', async () => {
+    const { moving } = await arrangePinned();
+    expect(await scene.redis.client.exists(keys.lapsing(moving.endpointId, moving.eventId))).toBe(0);
+    expect(await scene.redis.client.pttl(keys.delivery(moving.endpointId, moving.eventId))).toBeGreaterThan(
+      2 * LAPSES_AFTER_MS,
+    );
+    await unpin();
+    await scene.moveAll();
+    expect(await scene.keysLeft()).toEqual([]);
+  });
+
+  it('has another one back that lapses, and is not counted as moved yet, as in a Cluster', async () => {
+    const { arranged, moving } = await arrangePinned({ atomic: atomicOneByOne(scene.redis.client) });
+    const { client } = scene.redis;
+    expect(await client.exists(keys.lapsing(moving.endpointId, moving.eventId))).toBe(1);
+    await rehydrateAll(arranged, [moving]);
+    const fact = { kind: 'requested', requestId: 'r', trigger: 'manual', requestedAt: scene.now } as const;
+    const log = await scene.logInRedis(moving);
+    const length = Buffer.byteLength(log ?? '');
+    expect(await scene.deliveryStore.appendIfUnchanged(moving, fact, length)).toBe(true);
+  });
 });
 
 it('brings back an event for an endpoint that has not got it', async () => {

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Queue } from 'bullmq';
 import { deliveryIdOf } from '../../domain/delivery';
-import type { EndpointId } from '../../domain/endpoint';
+import { type EndpointId, laneNameOf } from '../../domain/endpoint';
 import { keys, queueKeysOf } from '../../domain/keys';
 import { createQueueLayout, DELIVERIES_QUEUE, oneShard, type QueueShard } from '../../domain/queues';
 import type { Emit } from '../../domain/signal';
@@ -11,6 +11,7 @@ import { recordSignals } from '../../testing/record-signals';
 import { openTestRedis } from '../../testing/test-redis';
 import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../../testing/unique-ids';
 import { WAITS } from '../../testing/waiting-jobs';
+import { DeliveryQueue } from '../bullmq-delivery-queue';
 import { HeldDeliveries } from '../bullmq-held-deliveries';
 import { IN_FORCE_AFTER_MS, LayoutStore } from '../redis-layout-store';
 import { ShardsInForce } from '../shards-in-force';
@@ -109,6 +110,22 @@ it('brings dead letters home, with all that is known of them', async () => {
   expect(await client.hgetall(to.toKey(jobId))).toEqual(fields);
   expect(await client.zrange(to.toKey('failed'), '0', '-1', 'WITHSCORES')).toEqual([jobId, '17']);
   expect(await client.exists(from.toKey(jobId), from.toKey('failed'))).toBe(0);
+});
+
+it('leaves a delivery in its lane at home, also if there is a dead letter of it elsewhere', async () => {
+  const { client, queueIn, pass } = await arrange();
+  const { jobId, address, eventId } = deliveryOf(second);
+  const [from, to] = [queueIn(first), queueIn(second)];
+  await from.add('d', data, { jobId });
+  await client.lrem(from.toKey('wait'), 1, jobId);
+  await client.zadd(from.toKey('failed'), 17, jobId);
+  const entry = { ...address, eventId, acceptedAt: 1, isInLane: true };
+  await new DeliveryQueue(client, oneShard(second.prefix)).addAll([entry]);
+  await pass();
+  expect(
+    await client.zrange(queueKeysOf(second.prefix).lane(laneNameOf(address.endpointId)), '0', '-1'),
+  ).toEqual([eventId]);
+  expect(await client.exists(to.toKey(jobId), from.toKey(jobId))).toBe(0);
 });
 
 describe('that a layout is left', () => {
