@@ -125,9 +125,11 @@ local function go_on_as_full(queue, delayed, account, endpoint, priority_of)
   return true
 end
 
---- After entries were added: its job, if there was none, and its counts.
+--- After entries were added: its job, if there was none, and its counts. An operator may have removed the job of those that are there.
 local function see_to_job(lane, queue, delayed, tag, priority_of, counts, counted, behind_heads)
-  if lane.added == 0 then return end
+  if lane.added == 0 and lane.has_job then return end
+  local others = lane.has_job and 0 or redis.call('ZCARD', lane.key) - lane.added
+  if lane.added + others == 0 then return end
   local id = lane_job(lane.name)
   if not lane.has_job then
     local priority = priority_of(lane.account, lane.endpoint, 1)
@@ -135,8 +137,9 @@ local function see_to_job(lane, queue, delayed, tag, priority_of, counts, counte
     if lane.is_in_batches then redis.call('HSET', queue.base .. id, jobFields.inBatches, '1') end
     put_in_place(queue, { id }, { priority })
     wake_workers(queue)
-    count_line(tag, lane.name, 1)
-    count_behind(behind_heads, lane.added - 1, lane.is_in_batches)
+    if others == 0 then count_line(tag, lane.name, 1) end
+    count_behind(behind_heads, others > 0 and lane.added or lane.added - 1, lane.is_in_batches)
+    lane.carries = lane.carries or others > 0 and redis.call('EXISTS', carried_of(tag, lane.name)) == 1
   elseif lane.closed then
     count_behind_closed(counts, counted, tag, lane.account, lane.name, lane.closed, lane.added)
   elseif lane.is_held then

@@ -526,3 +526,21 @@ it("makes a lane's job anew that has failed by itself, since nobody can read it"
   expect(job.head?.eventId).toBe(events[0]);
   expect(await client.zcard(jobKeys.failed)).toBe(0);
 });
+
+it("makes a lane's job anew that an operator has removed, as soon as one of its deliveries is added again", async () => {
+  const { client, queue, accountId, endpointId, events, entry, entries, mustTake } = await arrange();
+  const [first, second] = events;
+  const request = { requestId: 'req', trigger: 'manual', requestedAt: NOW } as const;
+  await queue.addRequested([{ ...entry(first), request }]);
+  await queue.addAll([entry(second)]);
+  const id = laneJobIdOf(laneNameOf(endpointId));
+  await client.del(jobKeys.job(id));
+  await client.zrem(jobKeys.prioritized, id);
+  await queue.addAll([entry(second)]);
+  expect(await entries()).toEqual([first, second]);
+  const job = await mustTake();
+  expect(job.head).toMatchObject({ eventId: first, size: 2 });
+  expect(job.head?.request).toContain('req');
+  expect(JSON.parse(job.json.data)).toMatchObject({ account_id: accountId });
+  expect(await client.get(shardKeys.behindHeads)).toBe('1');
+});
