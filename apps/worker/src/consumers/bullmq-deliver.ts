@@ -1,6 +1,7 @@
 import { deliver } from '@hookferry/core/deliver/deliver';
 import { deliverBatchAgain } from '@hookferry/core/deliver/deliver-batch';
 import { type DeliverResult, DONE } from '@hookferry/core/deliver/end-run';
+import { BEHIND_MS } from '@hookferry/core/deliver/lane';
 import type { AttemptParts } from '@hookferry/core/deliver/open-delivery';
 import {
   type DeliveryRun,
@@ -48,9 +49,7 @@ interface ShardParts extends DeliveryWorkerParts {
 }
 
 // An attempt of the same delivery in another shard takes about as long as any.
-const ELSEWHERE_DELAY_MS = 1_000;
-// An event that goes first takes milliseconds, unless its fan-out was interrupted.
-const BEHIND_MS = 100;
+const ELSEWHERE = { kind: 'later', delayMs: 1_000 } as const;
 
 /** Open the worker of a shard's deliveries: each run of a job makes one attempt, and says what happens to the job next. */
 export function openDeliveryWorker(parts: DeliveryWorkerParts, shard: QueueShard): DeliveryWorker {
@@ -84,21 +83,8 @@ async function takeJob(
   token: string | undefined,
   abortSignal: AbortSignal,
 ): Promise<JobEnd> {
-  const { placement, shard, emit } = parts;
-  await delayTooNew(job, token, emit);
-  const batch = parts.worker.batchOf(job);
-  const lane = parts.worker.laneOf(job);
-  const result = batch
-    ? await runBatch(parts, job, batch, token, abortSignal)
-    : lane
-      ? await runLane(parts, job, lane, token, abortSignal)
-      : await runOne();
-  async function runOne(): Promise<DeliverResult> {
-    const run = readRun(parts, job);
-    return placement.isInHomeShard(run, shard)
-      ? await attempt(parts, job, run, abortSignal)
-      : await orTryAgainSoon(() => moveToHomeShard(parts, run), job, token, emit);
-  }
+  await delayTooNew(job, token, parts.emit);
+  const result = await runJob(parts, job, token, abortSignal);
   switch (result.kind) {
     case 'done':
       return result;
@@ -109,6 +95,22 @@ async function takeJob(
     case 'interrupted':
       return await giveJobBack(job, token);
   }
+}
+
+async function runJob(
+  parts: ShardParts,
+  job: Job<DeliveryJob>,
+  token: string | undefined,
+  abortSignal: AbortSignal,
+): Promise<DeliverResult> {
+  const { placement, shard, worker, emit } = parts;
+  const batch = worker.batchOf(job);
+  if (batch) return await runBatch(parts, job, batch, token, abortSignal);
+  const lane = worker.laneOf(job);
+  if (lane) return await runLane(parts, job, lane, token, abortSignal);
+  const run = readRun(parts, job);
+  if (placement.isInHomeShard(run, shard)) return await attempt(parts, job, run, abortSignal);
+  return await orTryAgainSoon(() => moveToHomeShard(parts, run), job, token, emit);
 }
 
 // Only this product's fan-out adds such jobs, so an unreadable one is kept among the failed, for people.
@@ -191,18 +193,12 @@ async function runBatch(
     await endAll();
     return DONE;
   }
-  const moveAll = async () => {
+  const move = async () => {
     if (!(await moveMembers(parts, batch))) return 'elsewhere';
     await endAll();
     return DONE;
   };
-  const moved = await orTryAgainSoon(
-    () => placement.move(owned.endpointId, shard, moveAll),
-    job,
-    token,
-    emit,
-  );
-  return moved === 'elsewhere' ? { kind: 'later', delayMs: ELSEWHERE_DELAY_MS } : moved;
+  return await orTryAgainSoon(() => moveHome(parts, owned, move), job, token, emit);
 }
 
 /** Gives whether all have jobs in their home shard, so that the batch may go. */
@@ -212,12 +208,9 @@ async function moveMembers({ attemptParts }: ShardParts, batch: JobBatch): Promi
   return !(await Promise.all(moved)).includes(false);
 }
 
-async function moveLane(
-  { attemptParts, placement, runningLanes, shard, worker }: ShardParts,
-  job: Job<DeliveryJob>,
-  lane: OwnedLane,
-): Promise<DeliverResult> {
-  const moved = await placement.move(lane.endpointId, shard, async () => {
+async function moveLane(parts: ShardParts, job: Job<DeliveryJob>, lane: OwnedLane): Promise<DeliverResult> {
+  const { attemptParts, runningLanes, worker } = parts;
+  return await moveHome(parts, lane, async () => {
     const entries = await runningLanes.listMoving(lane.endpointId, MOVED_AT_ONCE);
     const events = await attemptParts.deliveryQueue.moveEntriesHome(
       lane,
@@ -228,7 +221,15 @@ async function moveLane(
     await worker.endLaneBy(job, runningLanes.forget(lane, events));
     return DONE;
   });
-  return moved === 'elsewhere' ? { kind: 'later', delayMs: ELSEWHERE_DELAY_MS } : moved;
+}
+
+async function moveHome(
+  { placement, shard }: ShardParts,
+  { endpointId }: Pick<OwnedLane, 'endpointId'>,
+  move: () => Promise<DeliverResult | 'elsewhere'>,
+): Promise<DeliverResult> {
+  const moved = await placement.move(endpointId, shard, move);
+  return moved === 'elsewhere' ? ELSEWHERE : moved;
 }
 
 async function attempt(
@@ -240,7 +241,7 @@ async function attempt(
   const { attemptParts, placement, shard } = parts;
   return await orWhenReadable(parts, job, async () => {
     const result = await placement.work(run, shard, () => deliver(attemptParts, run, abortSignal));
-    return result === 'elsewhere' ? { kind: 'later', delayMs: ELSEWHERE_DELAY_MS } : result;
+    return result === 'elsewhere' ? ELSEWHERE : result;
   });
 }
 
@@ -266,5 +267,5 @@ async function moveToHomeShard(
   // What moves out of the home shard finds this job running, and stays.
   const mayGo =
     !(await placement.isMoving(run.endpointId)) && (await attemptParts.deliveryQueue.moveToHomeShard(run));
-  return mayGo ? { kind: 'done' } : { kind: 'later', delayMs: ELSEWHERE_DELAY_MS };
+  return mayGo ? DONE : ELSEWHERE;
 }

@@ -1,4 +1,4 @@
-import type { DeliveryRun, LaneRun } from '../domain/delivery';
+import { type DeliveryRun, isBefore, type LaneRun } from '../domain/delivery';
 import { type Endpoint, laneToJoin, usesLane } from '../domain/endpoint';
 import { type DeliverResult, DONE } from './end-run';
 import { SAFETY_WAKE_UP_MS } from './flow/releaser';
@@ -6,7 +6,7 @@ import type { ReadyDelivery } from './load-delivery';
 import type { AttemptParts } from './open-delivery';
 
 // Fan-outs take milliseconds. An interrupted one is put back for a second, one whose worker died for longer.
-const BEHIND_MS = 100;
+export const BEHIND_MS = 100;
 // Of a backlog: the lane's own job goes behind them.
 const LEAVING_AT_ONCE = 200;
 
@@ -42,7 +42,7 @@ async function lookForTurn(
   const { place } = lane;
   const first = await admissionStore.firstWithJob(endpointId);
   const isBesideJobs = first !== undefined;
-  const isBehind = first && (first.acceptedAt - place || (first.eventId < eventId ? -1 : 1)) < 0;
+  const isBehind = first && isBefore(first, { eventId, acceptedAt: place });
   if (isBehind && first.eventId !== eventId) return { ...lane, isBesideJobs, turn: 'behind_job' };
   const asked = { accountId, id: eventId, acceptedAt: Math.max(event.acceptedAt, place) };
   const isFirst = !(await oldestEvents.hasOlder(asked)) && (await lane.begin());

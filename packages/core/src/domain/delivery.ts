@@ -132,6 +132,15 @@ export interface DeliveryRun {
 /** `keeps_turn`: it was tried already, in strict order. `in_batches`: those of its lane need not wait for each other. */
 export type JoinedPlace = 'in_order' | 'keeps_turn' | 'in_batches';
 
+/** Whether one goes first in an order. */
+export function isBefore(
+  one: { readonly eventId: string; readonly acceptedAt: number },
+  other: { readonly eventId: string; readonly acceptedAt: number },
+): boolean {
+  if (one.acceptedAt !== other.acceptedAt) return one.acceptedAt < other.acceptedAt;
+  return one.eventId < other.eventId;
+}
+
 /** The first delivery of a lane, as the lane's job runs it. */
 export interface LaneRun {
   /**

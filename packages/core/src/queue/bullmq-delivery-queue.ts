@@ -5,6 +5,7 @@ import {
   type DeliveryParts,
   type DeliveryRequested,
   deliveryIdOf,
+  isBefore,
   laneJobIdOf,
   type NewDelivery,
   triggers,
@@ -141,9 +142,7 @@ export class DeliveryQueue {
       .inEach(shards)
       .map(({ shard }) => this.redis.zrange(shard.lane(endpointId), '0', '0', 'WITHSCORES'));
     return (await Promise.all(read)).some(([eventId, place]) => {
-      if (eventId === undefined) return false;
-      const acceptedAt = Number(place);
-      return acceptedAt === entry.acceptedAt ? eventId < entry.eventId : acceptedAt < entry.acceptedAt;
+      return eventId !== undefined && isBefore({ eventId, acceptedAt: Number(place) }, entry);
     });
   }
 

@@ -224,10 +224,6 @@ function forget_moved(
   if #let_go(base, active, stalled, { lane_job(endpoint) }, { token }) == 0 then return end
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
   queue.marker = marker
-  local gone = 0
-  if #events > 0 then
-    gone = redis.call('ZREM', lane_of(tag, endpoint), unpack(events))
-    redis.call('HDEL', carried_of(tag, endpoint), unpack(events))
-  end
+  local gone = remove_entries(tag, endpoint, events)
   go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, endpoint, gone, was_held)
 end

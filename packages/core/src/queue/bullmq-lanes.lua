@@ -230,6 +230,19 @@ function add_to_lanes(
   return added
 end
 
+--- These entries leave their lane. Gives how many were in it.
+local function remove_entries(tag, endpoint, events)
+  if #events == 0 then return 0 end
+  redis.call('HDEL', carried_of(tag, endpoint), unpack(events))
+  return redis.call('ZREM', lane_of(tag, endpoint), unpack(events))
+end
+
+--- What a lane's job has of its head alone, BullMQ's counts too, goes with it.
+local function forget_head(key, ...)
+  local counted = { jobFields.attemptsMade, jobFields.stalledCount, jobFields.failedReason, ... }
+  redis.call('HDEL', key, 'head', jobFields.members, unpack(counted))
+end
+
 --- After some entries have gone, and its worker has let go of its job: the lane goes on at its place in the fair order, or its job is
 --- gone with the last entry. If nothing was sent, those that need not wait for each other stay held until they run.
 local function go_on(
@@ -267,18 +280,7 @@ local function go_on(
   local priority = priority_of(account, endpoint, 1)
   local waits = { jobFields.waitingSince, next[2], jobFields.hasWaited, '1' }
   redis.call('HSET', key, 'priority', priority, 'delay', 0, unpack(waits))
-  -- What BullMQ counts is the head's.
-  redis.call(
-    'HDEL',
-    key,
-    'head',
-    jobFields.attemptsStarted,
-    jobFields.attemptsMade,
-    jobFields.stalledCount,
-    jobFields.failedReason,
-    jobFields.members,
-    jobFields.fullAt
-  )
+  forget_head(key, jobFields.attemptsStarted, jobFields.fullAt)
   -- Its holds are read only if it ran before.
   if stays_held then
     redis.call('HSET', key, jobFields.attemptsStarted, 1)

@@ -261,11 +261,7 @@ function end_heads(
   queue.active, queue.marker = active, marker
   -- Maybe only since this run.
   local is_held = redis.call('HEXISTS', key, jobFields.holds) == 1
-  local gone = 0
-  if #ended > 0 then
-    gone = redis.call('ZREM', lane, unpack(ended))
-    redis.call('HDEL', carried_of(tag, endpoint), unpack(ended))
-  end
+  local gone = remove_entries(tag, endpoint, ended)
   if #left == 0 then
     go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, endpoint, gone, is_held)
     return reply()

@@ -32,18 +32,9 @@ local function goes_on_at_once(
   if redis.call('ZREM', lane, event) == 0 then return false end
   if has_request then redis.call('HDEL', carried_of(tag, endpoint), event) end
   count_behind(behind_heads, -1, redis.call('HEXISTS', key, jobFields.inBatches) == 1)
-  -- What BullMQ counts is the head's.
   local waits = { jobFields.waitingSince, first[next + 1], jobFields.hasWaited, '1' }
   redis.call('HSET', key, jobFields.attemptsStarted, 0, unpack(waits))
-  redis.call(
-    'HDEL',
-    key,
-    'head',
-    jobFields.attemptsMade,
-    jobFields.stalledCount,
-    jobFields.failedReason,
-    jobFields.members
-  )
+  forget_head(key)
   queue.stays = lane_job(endpoint)
   return true
 end

@@ -15,8 +15,6 @@ const CLAIM_MS = 120_000;
 // In place of an event: no event has this id.
 const MOVING = '/' as EventId;
 
-type Claimed = Pick<DeliveryParts, 'endpointId' | 'eventId'>;
-
 /**
  * Whether a delivery's job may run where it is. While the queues are being split again a delivery may have
  * two jobs, in two shards, and workers may disagree about which of them counts. The job outside the home
@@ -64,15 +62,11 @@ export class DeliveryPlacement {
     attempt: () => Promise<Result>,
   ): Promise<Result | 'elsewhere'> {
     if (this.shards.isStable) return await attempt();
-    if (!(await this.#claim(run, shard))) return 'elsewhere';
-    try {
+    return await this.#whileClaimed(run, shard, async () => {
       // Work that began before the process knew of another layout holds no claim.
       const former = this.shards.formerHomeShardsOf(run.endpointId);
-      if (await this.deliveryQueue.isRunningIn(former, run)) return 'elsewhere';
-      return await attempt();
-    } finally {
-      await this.#release(run, shard);
-    }
+      return (await this.deliveryQueue.isRunningIn(former, run)) ? 'elsewhere' : await attempt();
+    });
   }
 
   /**
@@ -84,13 +78,7 @@ export class DeliveryPlacement {
     shard: QueueShard,
     move: () => Promise<Result>,
   ): Promise<Result | 'elsewhere'> {
-    const moving = { endpointId, eventId: MOVING };
-    if (!(await this.#claim(moving, shard))) return 'elsewhere';
-    try {
-      return await move();
-    } finally {
-      await this.#release(moving, shard);
-    }
+    return await this.#whileClaimed({ endpointId, eventId: MOVING }, shard, move);
   }
 
   /** Whether some shard's lane or batch of an endpoint is on its way. */
@@ -98,11 +86,17 @@ export class DeliveryPlacement {
     return (await this.redis.exists(keys.sending(endpointId, MOVING))) > 0;
   }
 
-  async #claim({ endpointId: endpoint, eventId: event }: Claimed, { prefix: shard }: QueueShard) {
-    return await claimDelivery({ endpoint, event, shard, claimMs: CLAIM_MS })(this.redis);
-  }
-
-  async #release({ endpointId: endpoint, eventId: event }: Claimed, { prefix: shard }: QueueShard) {
-    await releaseDelivery({ endpoint, event, shard })(this.redis);
+  async #whileClaimed<Result>(
+    { endpointId: endpoint, eventId: event }: Pick<DeliveryParts, 'endpointId' | 'eventId'>,
+    { prefix: shard }: QueueShard,
+    act: () => Promise<Result>,
+  ): Promise<Result | 'elsewhere'> {
+    const claim = { endpoint, event, shard };
+    if (!(await claimDelivery({ ...claim, claimMs: CLAIM_MS })(this.redis))) return 'elsewhere';
+    try {
+      return await act();
+    } finally {
+      await releaseDelivery(claim)(this.redis);
+    }
   }
 }
