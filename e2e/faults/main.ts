@@ -72,6 +72,7 @@ async function main(): Promise<void> {
     // After each run, so that a long suite that is broken off leaves what it has found.
     if (values.json !== undefined) await writeJson(values.json, seed, results);
   }
+  if (values.json !== undefined && results.length === 0) await writeJson(values.json, seed, results);
   for (const each of busy) each.kill('SIGKILL');
   process.stdout.write(`\nseed ${seed}\n\n${printRows([...summarize(results, names), totalOf(results)])}\n`);
   if (results.some(({ findings }) => findings.length > 0)) process.exitCode = 1;

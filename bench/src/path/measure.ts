@@ -202,6 +202,8 @@ export interface LoadOptions {
   readonly beside?: readonly { readonly pid: number }[];
   /** How many requests are under way; 32 unless given. */
   readonly atOnce?: number;
+  /** A request waits until it is due at this rate; not at all unless given. */
+  readonly atMostPerSecond?: number;
   /** How many webhooks get each event. Then what is given for each event is for each delivery. */
   readonly deliveriesEach?: number;
 }
@@ -213,10 +215,11 @@ export async function measureSaturated(
   options: LoadOptions = {},
 ): Promise<LoadFigures> {
   const { sender, pair } = stage;
-  const { atOnce = AT_ONCE } = options;
+  const { atOnce = AT_ONCE, atMostPerSecond } = options;
   return await measureLoad(
     stage,
-    (firstEvent) => sender.ask('publish', { target: pair.target, firstEvent, events, atOnce }),
+    (firstEvent) =>
+      sender.ask('publish', { target: pair.target, firstEvent, events, atOnce, atMostPerSecond }),
     options,
   );
 }
