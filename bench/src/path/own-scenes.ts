@@ -47,7 +47,7 @@ interface OwnScene {
 const SIZE = { events: 10_000, webhooks: 1_000, fanOut: 10_000, drained: 20_000 };
 const SHORT_SIZE: typeof SIZE = { events: 200, webhooks: 50, fanOut: 500, drained: 1_000 };
 
-const PACED_PER_SECOND = 400;
+const PACED_PER_SECOND = 100;
 const BATCH = 100;
 const BATCHES_AT_ONCE = 4;
 
