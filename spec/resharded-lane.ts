@@ -48,9 +48,8 @@ interface ShardLane {
   readonly head?: number | undefined;
 }
 
-/** What a run has done last: that of the head of a lane at home, of a job at home, and of either that is not at home. */
-type Place =
-  | 'idle'
+/** What a run of a lane at home has done last. */
+type HeadPlace =
   | 'has head'
   | 'knows events'
   | 'is next'
@@ -58,18 +57,15 @@ type Place =
   | 'loaded'
   | 'sending'
   | 'over'
-  | 'later'
-  | 'has job at home'
-  | 'is misplaced'
-  | 'listed'
-  | 'found nobody'
-  | 'added'
-  | 'saw places';
+  | 'later';
+
+/** What a run has done last that moves a lane or a job. */
+type MovePlace = 'has job at home' | 'is misplaced' | 'listed' | 'added' | 'found nobody' | 'saw places';
 
 interface Worker {
   /** By the layout that it knows. */
   readonly home: Shard;
-  readonly at: Place;
+  readonly at: 'idle' | HeadPlace | MovePlace;
   /** Where it has taken a job: that of the lane, or of a delivery. */
   readonly shard: Shard;
   readonly hasLane: boolean;
@@ -86,6 +82,14 @@ export interface ReshardingState {
 }
 
 const SHARDS = [0, 1] as const;
+const MOVE_PLACES: ReadonlySet<string> = new Set<MovePlace>([
+  'has job at home',
+  'is misplaced',
+  'listed',
+  'added',
+  'found nobody',
+  'saw places',
+]);
 const IDLE = { at: 'idle', shard: 0, hasLane: true, of: [], to: 0 } as const;
 
 /**
@@ -129,11 +133,14 @@ function* stepsFrom(choices: Choices, state: ReshardingState): Iterable<Step<Res
   for (const [number, worker] of state.workers.entries()) {
     if (worker.home === 0)
       yield ordinary(`worker ${number} knows the new layout`, withWorker(state, number, { home: 1 }));
-    if (worker.at === 'idle') yield* takeSteps(state, number, worker);
-    else if (worker.hasLane && !worker.at.match(/misplaced|listed|nobody|added|places/))
-      yield* headSteps(choices, state, number, worker);
-    else yield* moveSteps(choices, state, number, worker);
-    if (worker.at !== 'idle') yield* faultSteps(state, number, worker);
+    const { at } = worker;
+    if (at === 'idle') {
+      yield* takeSteps(state, number, worker);
+      continue;
+    }
+    if (isOfMove(at)) yield* moveSteps(choices, state, number, worker, at);
+    else yield* headSteps(choices, state, number, worker, at);
+    yield* faultSteps(state, number, worker);
   }
 }
 
@@ -207,7 +214,8 @@ function* headSteps(
   { bounds, without }: Choices,
   state: ReshardingState,
   number: number,
-  { at, shard, of }: Worker,
+  { shard, of }: Worker,
+  at: HeadPlace,
 ): Iterable<Step<ReshardingState>> {
   const lane = state.lanes[shard];
   const [event = 0] = of;
@@ -260,7 +268,7 @@ function* headSteps(
     case 'over':
       yield step('ends them', IDLE, isOwnerOf(state, number) ? withoutEntries(state, shard, of) : state);
       break;
-    default: {
+    case 'later': {
       const wasTried = lane.head !== undefined && (state.deliveries[lane.head]?.failures ?? 0) > 0;
       const later = { head: wasTried ? lane.head : undefined, job: 'delayed' } as const;
       yield step('puts it off', IDLE, isOwnerOf(state, number) ? withLane(state, shard, later) : state);
@@ -274,8 +282,9 @@ function* moveSteps(
   state: ReshardingState,
   number: number,
   worker: Worker,
+  at: MovePlace,
 ): Iterable<Step<ReshardingState>> {
-  const { at, shard, hasLane, of, to, home } = worker;
+  const { shard, hasLane, of, to, home } = worker;
   const step = (name: string, change: Partial<Worker>, from = state) =>
     ordinary(`worker ${number} ${name}`, withWorker(from, number, change));
   const isOwner = isOwnerOf(state, number);
@@ -315,7 +324,7 @@ function* moveSteps(
       else yield step('sees places', { at: 'saw places', of: isBlind || areLockedLast ? of : arePlaced });
       break;
     }
-    default:
+    case 'saw places':
       if (of.length === 0 && headOf(state, shard) !== undefined) yield step('moves nothing', IDLE, putOff);
       else if (!isOwner) yield step('has lost it', IDLE);
       else if (hasLane) yield step('forgets them', IDLE, withoutEntries(state, shard, of));
@@ -326,6 +335,10 @@ function* moveSteps(
           of.length > 0 ? withOwnJob(state, of[0] ?? 0, shard, 'absent') : putOff,
         );
   }
+}
+
+function isOfMove(at: HeadPlace | MovePlace): at is MovePlace {
+  return MOVE_PLACES.has(at);
 }
 
 function otherThan(shard: Shard): Shard {
@@ -413,7 +426,8 @@ function inShard<Value>([first, second]: InShards<Value>, shard: Shard, value: V
 }
 
 function withDelivery(state: ReshardingState, index: number, change: Partial<Delivery>): ReshardingState {
-  return { ...state, deliveries: state.deliveries.with(index, { ...state.deliveries[index]!, ...change }) };
+  const deliveries = state.deliveries.map((old, at) => (at === index ? { ...old, ...change } : old));
+  return { ...state, deliveries };
 }
 
 function withWorker(state: ReshardingState, number: number, change: Partial<Worker>): ReshardingState {
