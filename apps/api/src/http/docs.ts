@@ -25,7 +25,7 @@ const pageSecurity = contentSecurityPolicy({
 const PAGE = `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><title>Hookferry API</title><meta name="viewport" content="width=device-width"></head>
-<body style="margin:0"><redoc spec-url="openapi.json" disable-search></redoc><script src="docs/redoc.js"></script></body>
+<body style="margin:0"><redoc spec-url="openapi.json"></redoc><script src="docs/redoc.js"></script></body>
 </html>
 `;
 
