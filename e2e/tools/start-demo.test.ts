@@ -85,8 +85,8 @@ describe('npm start -- --demo', () => {
       const metrics = await fetch(`${origin}/v1/metrics/deliveries?interval=total`, {
         headers: { authorization: `Bearer ${token}` },
       });
-      const { points } = (await metrics.json()) as { points: { attempts: number }[] };
-      expect(points[0]?.attempts).toBeGreaterThan(500);
+      const { data } = (await metrics.json()) as { data: { attempts: number }[] };
+      expect(data[0]?.attempts).toBeGreaterThan(500);
     } finally {
       demo.stdout.resume();
       demo.kill('SIGINT');
