@@ -185,7 +185,10 @@ async function arrange(url?: string, shards = oneShard('bull')) {
         }),
       ).request({ ...delivery, acceptedAt: systemClock(), trigger, requestId: 'rdl_1' }),
     async untilGone(...deliveries: readonly NewDelivery[]): Promise<void> {
-      for (const delivery of deliveries) while ((await client.exists(jobKeyOf(delivery))) > 0);
+      for (const delivery of deliveries) {
+        const { jobs, holds, batches } = deliveryQueue.keysOf(delivery);
+        while ((await client.exists(...jobs, ...holds, ...batches)) > 0);
+      }
     },
     readRecord: (delivery: NewDelivery) => deliveryStore.find(delivery),
   };

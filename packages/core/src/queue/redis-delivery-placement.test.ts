@@ -1,4 +1,5 @@
 import { type DeliveryRun, deliveryIdOf } from '../domain/delivery';
+import { laneNameOf } from '../domain/endpoint';
 import { keys, queueKeysOf } from '../domain/keys';
 import { createQueueLayout, DELIVERIES_QUEUE, type QueueShard, shardsAmong } from '../domain/queues';
 import { connectRedis } from '../platform/redis-connect';
@@ -82,7 +83,7 @@ it('lets go of a job whose delivery is in a lane at home, or in a batch', async 
   await deliveryQueue.addAll([{ ...run, acceptedAt: 1, isInLane: true }]);
   expect(await deliveryQueue.moveToHomeShard(run)).toBe(true);
   const { lane, batches } = queueKeysOf(home.prefix);
-  await client.del(lane(run.endpointId));
+  await client.del(lane(laneNameOf(run.endpointId)));
   await client.hset(batches(run.endpointId), run.eventId, run.eventId);
   expect(await deliveryQueue.moveToHomeShard(run)).toBe(true);
   expect(await jobsInHomeShard()).toEqual([`lane/${run.endpointId}`]);
@@ -133,10 +134,11 @@ it('asks Redis for nothing when all processes agree', async () => {
 it('knows an older delivery of a lane in another shard, and of no younger one', async () => {
   const { client, placement, run, former } = await arrange();
   const { endpointId, eventId } = run;
-  const isBehind = () => placement.hasOlderElsewhere(endpointId, { eventId, acceptedAt: 5 });
+  const lane = laneNameOf(endpointId);
+  const isBehind = () => placement.hasOlderElsewhere(endpointId, lane, { eventId, acceptedAt: 5 });
   expect(await isBehind()).toBe(false);
-  await client.zadd(queueKeysOf(former.prefix).lane(endpointId), 6, uniqueEventId());
+  await client.zadd(queueKeysOf(former.prefix).lane(lane), 6, uniqueEventId());
   expect(await isBehind()).toBe(false);
-  await client.zadd(queueKeysOf(former.prefix).lane(endpointId), 4, uniqueEventId());
+  await client.zadd(queueKeysOf(former.prefix).lane(lane), 4, uniqueEventId());
   expect(await isBehind()).toBe(true);
 });

@@ -1,11 +1,10 @@
-import type { DeliveryParts, DeliveryRun } from '../domain/delivery';
-import type { EndpointId } from '../domain/endpoint';
+import type { DeliveryParts, DeliveryRun, LanePlace } from '../domain/delivery';
+import type { EndpointId, LaneName } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys } from '../domain/keys';
 import type { QueueShard } from '../domain/queues';
 import type { RedisClient } from '../platform/redis-connect';
 import type { DeliveryQueue } from './bullmq-delivery-queue';
-import type { LaneEntry } from './bullmq-running-lanes';
 import { claimDelivery, releaseDelivery } from './redis-delivery-placement.script';
 import type { ShardsInForce } from './shards-in-force';
 
@@ -46,13 +45,13 @@ export class DeliveryPlacement {
   }
 
   /**
-   * Whether an older delivery of an endpoint's lane is in another shard. For a few seconds processes do not agree which one its home
-   * shard is, and put deliveries into both.
+   * Whether an older delivery of a lane is in another shard. For a few seconds processes do not agree which one its home shard is, and
+   * put deliveries into both.
    */
-  async hasOlderElsewhere(endpointId: EndpointId, entry: LaneEntry): Promise<boolean> {
+  async hasOlderElsewhere(endpointId: EndpointId, lane: LaneName, entry: LanePlace): Promise<boolean> {
     const home = this.shards.homeShardOf(endpointId);
     const others = this.shards.homeShardsOf(endpointId).filter(({ prefix }) => prefix !== home.prefix);
-    return await this.deliveryQueue.hasOlderIn(others, endpointId, entry);
+    return await this.deliveryQueue.hasOlderIn(others, lane, entry);
   }
 
   /** Make an attempt, unless another shard is working on the delivery right now. */
