@@ -10,6 +10,8 @@ const GROUPS = 60;
 const AT_ONCE = 100;
 const KILLS = 6;
 const FAILING_SHARE = 0.02;
+// Three nodes and four programs share the processors.
+const PATIENCE_MS = 450_000;
 
 const SETTINGS = { RETRY_SCHEDULE: Array(20).fill('50ms').join(), JOB_LOCK_DURATION: '2s' };
 
@@ -68,6 +70,7 @@ it.each(['one server', 'a Cluster'])(
     await Promise.all([all.stop(), newest.stop(), stack.stop()]);
     await cluster?.remove();
   },
+  PATIENCE_MS,
 );
 
 async function startInPlace(stack: Stack) {
