@@ -409,7 +409,7 @@ export function standingOfLane(keys: JobKeys, { lane }: ShardKeys, name: LaneNam
 }
 
 /** The lane in which a delivery is. `undefined`: it is in none. */
-export async function findLaneOf(
+async function findLaneOf(
   redis: RedisClient,
   shard: ShardKeys,
   { endpointId, eventId }: DeliveryParts,

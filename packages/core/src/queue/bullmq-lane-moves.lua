@@ -2,7 +2,6 @@
 ---@include ./fair-order.lua
 ---@include ./bullmq-put-back.lua
 ---@include ./bullmq-own-jobs.lua
----@include ./redis-held-counts.lua
 ---@include ./bullmq-lanes.lua
 ---@const jobFields ./bullmq-layout
 ---@type JobKeys ./bullmq-layout
