@@ -255,7 +255,7 @@ describe('the list of deliveries', () => {
 
   it('tells what being live means to a pointer, to the keyboard and to a finger, until it is elsewhere', async () => {
     const page = await portal().signIn({ hasTouch: true });
-    const meaning = page.getByText('Changes are shown as they happen');
+    const meaning = page.getByText('Changes are shown as they happen').filter({ visible: true });
     const indicator = page.getByRole('button', {
       name: 'Live',
       description: 'Changes are shown as they happen',

@@ -69,5 +69,5 @@ async function openWith(portal: Portal, wish: SessionWish, before: (read: string
 function nameOf(url: string): string {
   const { pathname, searchParams } = new URL(url);
   const rest = [...searchParams].filter(([name]) => name !== 'since' && name !== 'until');
-  return `${pathname}?${new URLSearchParams(rest)}`;
+  return `${pathname}?${new URLSearchParams(rest).toString()}`;
 }

@@ -7,6 +7,7 @@ import {
   Suspense,
   useContext,
   useEffect,
+  useId,
   useRef,
   useState,
 } from 'react';
@@ -38,6 +39,7 @@ export interface TipProps {
 
 /** Tells more when it is pointed at, tapped on, or has the focus; Escape ends that. */
 export function Tip({ tip, description, isStop, children }: TipProps) {
+  const id = useId();
   const element = useRef<HTMLElement>(null);
   const { shown, handlers } = usePointedAt();
   const isInFocusedRow = useContext(FocusedRow) === true && !isStop;
@@ -48,7 +50,7 @@ export function Tip({ tip, description, isStop, children }: TipProps) {
           type="button"
           ref={element as RefObject<HTMLButtonElement | null>}
           className={styles['trigger']}
-          aria-description={description}
+          aria-describedby={description === undefined ? undefined : id}
           {...handlers}
         >
           {children}
@@ -57,6 +59,11 @@ export function Tip({ tip, description, isStop, children }: TipProps) {
         // oxlint-disable-next-line jsx-a11y/no-static-element-interactions, jsx-a11y/click-events-have-key-events -- its row is what keys reach
         <span ref={element} data-tip="" {...handlers}>
           {children}
+        </span>
+      )}
+      {description !== undefined && (
+        <span id={id} hidden>
+          {description}
         </span>
       )}
       {(shown ?? isInFocusedRow) && (

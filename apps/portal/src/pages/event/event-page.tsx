@@ -61,7 +61,11 @@ export function EventPage({ params: { id = '' } }: EventPageProps) {
       {/* Below what is as long as the event has it: nothing may move when that comes. */}
       {(event ?? error) && (
         <>
-          <EventDeliveries eventId={id} hint={HINTS[event?.status ?? 'accepted']} />
+          <EventDeliveries
+            eventId={id}
+            hint={HINTS[event?.status ?? 'accepted']}
+            count={event?.deliveries.total}
+          />
           {event?.status === 'accepted' && <NotSentTo eventId={id} />}
           <ChangesIfAny target={id} />
         </>
