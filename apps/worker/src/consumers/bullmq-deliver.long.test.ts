@@ -10,7 +10,7 @@ import { BatchSizes } from '@hookferry/core/deliver/flow/batch-sizes';
 import { wakeUpEndpoint } from '@hookferry/core/deliver/flow/releaser';
 import type { AttemptParts } from '@hookferry/core/deliver/open-delivery';
 import { deliveryIdOf, type NewDelivery, type RequestTrigger } from '@hookferry/core/domain/delivery';
-import { keys } from '@hookferry/core/domain/keys';
+import { keys, queueKeysOf } from '@hookferry/core/domain/keys';
 import {
   createQueueLayout,
   DELIVERIES_QUEUE,
@@ -97,11 +97,7 @@ function openProcess(
     transformPool: fake<TransformPool>({
       run: () => Promise.reject(new Error('No endpoint here has code.')),
     }),
-    placement: new DeliveryPlacement(
-      redis,
-      { ...shards, formerHomeShardsOf: () => [], isStable: true },
-      admission.deliveryQueue,
-    ),
+    placement: new DeliveryPlacement(redis, { ...shards, isStable: true }, admission.deliveryQueue),
     deliveryQueue: new DeliveryQueue(redis, shards),
     heldDeliveries: new HeldDeliveries(redis, shards),
     atomic: createAtomic(redis),
@@ -512,6 +508,32 @@ it('takes the deliveries of several shards, each once', async () => {
   for (const delivery of deliveries) {
     expect(await readRecord(delivery)).toMatchObject({ status: 'delivered', attempts: [{ number: 1 }] });
   }
+});
+
+it('loses nothing of a lane whose home shard is this one by the time that the lane is to be moved', async () => {
+  const { url, endpointStore, client, eventStore, deliveryStore } = await arrange();
+  const redis = connect(url);
+  const endpoint = buildEndpoint({ ordering: 'strict' });
+  await endpointStore.create(endpoint);
+  let looks = 0;
+  // By the layout of before it is in another one.
+  const homeShardOf = () => ({ prefix: ++looks > 1 ? 'bull' : 'other' });
+  const { deliveryQueue } = buildAdmission({ redis, clock: systemClock });
+  const placement = new DeliveryPlacement(
+    redis,
+    { ...oneShard('bull'), homeShardOf, isStable: true },
+    deliveryQueue,
+  );
+  const { start, sentIds } = openProcess(redis, { change: { placement } });
+  const { accountId, id: endpointId } = endpoint;
+  const event = buildEvent({ accountId, acceptedAt: systemClock() });
+  await eventStore.save(event)(client);
+  await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], event.acceptedAt))(client);
+  const entry = { accountId, endpointId, eventId: event.id, acceptedAt: event.acceptedAt, isInLane: true };
+  await new DeliveryQueue(redis, oneShard('bull')).addAll([entry]);
+  start();
+  while ((await client.zcard(queueKeysOf('bull').lane(endpointId))) > 0) await immediate();
+  expect(sentIds()).toEqual([event.id]);
 });
 
 describe('in a Cluster, where a record, the end of its job and the next job come one after the other', () => {
