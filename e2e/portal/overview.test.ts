@@ -378,7 +378,7 @@ describe('the first steps of a new account', () => {
   it('do not move what is there, whichever response comes last', async () => {
     await portal().client.expect(201, 'POST', '/v1/accounts', { id: 'late' });
     const capabilities = ['read', 'webhooks'] as const;
-    const wish = { path: '/overview', account_id: 'late', capabilities };
+    const wish = { path: '/overview', account_id: 'late', capabilities, width: 390 };
     expect(await checkSteadinessWithLateReads(portal(), wish)).toBeGreaterThan(5);
   });
 
