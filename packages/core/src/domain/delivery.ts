@@ -141,6 +141,13 @@ export function isBefore(
   return one.eventId < other.eventId;
 }
 
+/** An entry of a lane. */
+export interface LaneEntry {
+  readonly eventId: EventId;
+  /** Its place: mostly when its event was accepted. Milliseconds since the Unix epoch. */
+  readonly acceptedAt: number;
+}
+
 /** The first delivery of a lane, as the lane's job runs it. */
 export interface LaneRun {
   /**
@@ -171,9 +178,9 @@ export interface LaneRun {
    */
   hold(hold: PastHold, previousStartedAt: number | undefined, fullAt?: number): Promise<boolean>;
   /** The first ones, with their places. */
-  listFirst(most: number): Promise<readonly { readonly eventId: EventId; readonly acceptedAt: number }[]>;
+  listFirst(most: number): Promise<readonly LaneEntry[]>;
   /** Give these jobs of their own; the rest of the lane follows behind them. It ends the run. */
-  leave(events: readonly EventId[]): Promise<void>;
+  leave(entries: readonly LaneEntry[]): Promise<void>;
 }
 
 /**

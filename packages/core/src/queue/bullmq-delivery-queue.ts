@@ -6,6 +6,7 @@ import {
   type DeliveryRequested,
   deliveryIdOf,
   isBefore,
+  type LaneEntry,
   laneJobIdOf,
   type NewDelivery,
   triggers,
@@ -32,7 +33,7 @@ import {
 import { createJobKeys, type JobKeys, jobFields } from './bullmq-layout';
 import { OnDemandQueue } from './bullmq-on-demand-queue';
 import { dropFromBatch } from './bullmq-running-batches.script';
-import type { LaneEntry, MovingEntry } from './bullmq-running-lanes';
+import type { MovingEntry } from './bullmq-running-lanes';
 import { byShard, PerShard } from './per-shard';
 
 export interface RequestedDelivery extends NewDelivery {

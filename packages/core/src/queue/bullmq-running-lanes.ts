@@ -1,6 +1,6 @@
 import { Cluster } from 'ioredis';
 import type { AccountId } from '../domain/account';
-import { encodeHold, encodeHoldTime, laneJobIdOf, type PastHold } from '../domain/delivery';
+import { encodeHold, encodeHoldTime, type LaneEntry, laneJobIdOf, type PastHold } from '../domain/delivery';
 import type { EndpointAddress, EndpointId } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { queueKeysOf, type ShardKeys } from '../domain/keys';
@@ -11,13 +11,6 @@ import type { Guard, Step } from '../platform/redis-lua';
 import { forgetMoved, joinLane, leaveLane } from './bullmq-lane-moves.script';
 import { createJobKeys, type JobKeys } from './bullmq-layout';
 import { beginHead, endHead, holdLane, reopenLane } from './bullmq-running-lanes.script';
-
-/** An entry of a lane. */
-export interface LaneEntry {
-  readonly eventId: EventId;
-  /** Its place: mostly when its event was accepted. Milliseconds since the Unix epoch. */
-  readonly acceptedAt: number;
-}
 
 /** One that goes elsewhere. */
 export interface MovingEntry extends LaneEntry {
@@ -153,8 +146,9 @@ export class RunningLanes {
   }
 
   /** Give some of its entries jobs of their own. The lane's job goes behind them, and ends with the last entry. */
-  leave(lane: OwnedLane, events: readonly EventId[]): Step<boolean> {
-    return leaveLane({ ...this.#of(lane), events });
+  leave(lane: OwnedLane, entries: readonly LaneEntry[]): Step<boolean> {
+    const behind = entries.map(({ acceptedAt }) => encodeHold({ reason: 'ordering', since: acceptedAt }));
+    return leaveLane({ ...this.#of(lane), events: entries.map(({ eventId }) => eventId), behind });
   }
 
   /**
@@ -163,7 +157,7 @@ export class RunningLanes {
    * @returns whether the lane was still this worker's.
    */
   failHead(lane: OwnedLane, event: EventId, failure: string): Step<boolean> {
-    return leaveLane({ ...this.#of(lane), events: [event], failure });
+    return leaveLane({ ...this.#of(lane), events: [event], behind: [], failure });
   }
 
   /** The first ones, with what has to go with them to another shard. */

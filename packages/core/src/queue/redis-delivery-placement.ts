@@ -1,9 +1,8 @@
-import type { DeliveryRun } from '../domain/delivery';
+import type { DeliveryRun, LaneEntry } from '../domain/delivery';
 import type { EndpointId } from '../domain/endpoint';
 import type { QueueShard } from '../domain/queues';
 import type { RedisClient } from '../platform/redis-connect';
 import type { DeliveryQueue } from './bullmq-delivery-queue';
-import type { LaneEntry } from './bullmq-running-lanes';
 import { claimDelivery, releaseDelivery } from './redis-delivery-placement.script';
 import type { ShardsInForce } from './shards-in-force';
 
