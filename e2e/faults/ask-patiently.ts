@@ -23,8 +23,9 @@ export async function askPatiently<Body>(
     const response = await client
       .request<Body>(method, path, body, { ...key, ...headers })
       .catch(() => undefined);
-    // What was created by a request without a response is there already.
-    const isThere = attempt > 1 && status === 201 && response?.status === 200;
+    // What was created by a request without a response is there already, and a PUT may replace something.
+    const mayBeThere = attempt > 1 || method === 'PUT';
+    const isThere = mayBeThere && status === 201 && response?.status === 200;
     if (response?.status === status || (response && isThere)) return response;
     const isPassing = response === undefined || PASSING.has(response.status);
     if (!isPassing || attempt === TRIES) {

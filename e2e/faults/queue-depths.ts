@@ -2,7 +2,8 @@ import { Queue } from 'bullmq';
 import type { Cluster, Redis } from 'ioredis';
 import type { RedisDeployment } from './redis/redis-deployment';
 
-const QUEUES = ['events', 'deliveries', 'events-dead-letters'] as const;
+// A replay that is at work owes what nothing else is waiting for.
+const QUEUES = ['events', 'deliveries', 'events-dead-letters', 'replays'] as const;
 const STATES = ['wait', 'active', 'delayed', 'prioritized', 'failed'] as const;
 
 /** How many jobs there are, of each queue and state that has any. */

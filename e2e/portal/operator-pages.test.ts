@@ -364,6 +364,26 @@ describe('operations', () => {
     await required.waitFor({ state: 'hidden' });
   });
 
+  it('says what is missing in the language of the reader, and in that of the service what is newer', async () => {
+    const path = '/v1/operations/readiness';
+    interface Found {
+      readonly check: string;
+      readonly detail: string;
+    }
+    const { body } = await portal().client.expect<{ checks: readonly Found[] }>(200, 'GET', path);
+    const [newer, ...others] = body.checks;
+    const prepare = async (page: Page) =>
+      await page.route(`**${path}`, async (route) => {
+        const json = { is_ready: false, checks: [{ ...newer, code: 'newer_than_the_page' }, ...others] };
+        await route.fulfill({ json });
+      });
+    const page = await portal().signIn({ ...OPERATOR, path: '/operations', locale: 'de-DE', prepare });
+    await page.getByText('MAIL_FROM ist für die API nicht gesetzt').waitFor({ state: 'attached' });
+    const shown = await page.locator('details').allTextContents();
+    const english = body.checks.filter(({ detail }) => shown.join('').includes(detail.replaceAll('`', '')));
+    expect(english.map(({ check }) => check)).toEqual([newer?.check]);
+  });
+
   it('does not move while it loads, nor does any page of operators', async () => {
     await createAccount('steady');
     const page = await signIn('/operations');

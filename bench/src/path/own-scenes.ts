@@ -173,7 +173,7 @@ function allScenes(options: SuiteOptions): ReadonlyMap<string, OwnScene> {
       title: 'bodies that code makes',
       sides: beside(ours({ transformation: CODE })),
     },
-    'confirmed-paced': confirmed(paced, 25),
+    'confirmed-paced': confirmed(paced, 50),
     'confirmed-1': confirmed(atATime(1)),
     'confirmed-10': confirmed(atATime(10), 8),
     'confirmed-100': confirmed(atATime(100)),

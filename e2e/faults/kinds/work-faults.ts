@@ -139,9 +139,9 @@ async function transformThroughKill(scene: FaultScene): Promise<readonly Strike[
       await putCode(service.client, webhookId, codeOf(random.between(2, 1_000_000)));
     }),
   );
-  await wait(random.between(0, WORK_MS));
-  const strike = await killOneWorker(scene);
-  await Promise.all([published, changes]);
+  const killed = wait(random.between(0, WORK_MS)).then(() => killOneWorker(scene));
+  // Together: what fails first ends this run, and not the whole suite.
+  const [strike] = await Promise.all([killed, published, changes]);
   return [strike];
 }
 

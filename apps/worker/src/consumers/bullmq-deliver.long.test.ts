@@ -10,10 +10,12 @@ import { BatchSizes } from '@hookferry/core/deliver/flow/batch-sizes';
 import { wakeUpEndpoint } from '@hookferry/core/deliver/flow/releaser';
 import type { AttemptParts } from '@hookferry/core/deliver/open-delivery';
 import { deliveryIdOf, type NewDelivery, type RequestTrigger } from '@hookferry/core/domain/delivery';
+import { laneNameOf } from '@hookferry/core/domain/endpoint';
 import { keys, queueKeysOf } from '@hookferry/core/domain/keys';
 import {
   createQueueLayout,
   DELIVERIES_QUEUE,
+  EVENTS_QUEUE,
   oneShard,
   type QueueShards,
   shardsAmong,
@@ -31,6 +33,7 @@ import { steadyClock, systemClock } from '@hookferry/core/platform/clock';
 import { atomicOneByOne, createAtomic } from '@hookferry/core/platform/redis-atomic';
 import { connectRedis, type RedisClient } from '@hookferry/core/platform/redis-connect';
 import { DeliveryQueue } from '@hookferry/core/queue/bullmq-delivery-queue';
+import { EventQueue } from '@hookferry/core/queue/bullmq-event-queue';
 import { HeldDeliveries } from '@hookferry/core/queue/bullmq-held-deliveries';
 import { createJobKeys } from '@hookferry/core/queue/bullmq-layout';
 import { DeliveryPlacement } from '@hookferry/core/queue/redis-delivery-placement';
@@ -54,6 +57,7 @@ import { startRedisServer } from '@hookferry/core/testing/redis-server';
 import { openTestRedis } from '@hookferry/core/testing/test-redis';
 import { testRetention } from '@hookferry/core/testing/test-retention';
 import { testSealer } from '@hookferry/core/testing/test-sealer';
+import { uniqueEventId } from '@hookferry/core/testing/unique-ids';
 import { withMethods } from '@hookferry/core/testing/with-methods';
 import type { TransformPool } from '@hookferry/core/transform/transform-pool';
 import { CLUSTER_QUEUE_PREFIX } from '@hookferry/producer/contract';
@@ -181,7 +185,10 @@ async function arrange(url?: string, shards = oneShard('bull')) {
         }),
       ).request({ ...delivery, acceptedAt: systemClock(), trigger, requestId: 'rdl_1' }),
     async untilGone(...deliveries: readonly NewDelivery[]): Promise<void> {
-      for (const delivery of deliveries) while ((await client.exists(jobKeyOf(delivery))) > 0);
+      for (const delivery of deliveries) {
+        const { jobs, holds, batches } = deliveryQueue.keysOf(delivery);
+        while ((await client.exists(...jobs, ...holds, ...batches)) > 0);
+      }
     },
     readRecord: (delivery: NewDelivery) => deliveryStore.find(delivery),
   };
@@ -510,6 +517,29 @@ it('takes the deliveries of several shards, each once', async () => {
   }
 });
 
+it('tells the lag of a delivery that was put off behind an event that is still to be fanned out', async () => {
+  const { url, endpointStore, client, eventStore, deliveryStore } = await arrange();
+  const redis = connect(url);
+  const endpoint = buildEndpoint({ ordering: 'strict' });
+  await endpointStore.create(endpoint);
+  const { accountId, id: endpointId } = endpoint;
+  const [olderId, id] = [uniqueEventId(), uniqueEventId()];
+  const event = buildEvent({ id, accountId, acceptedAt: systemClock() });
+  await eventStore.save(event)(client);
+  await deliveryStore.enlistAll(buildNewDeliveries(event.id, [endpointId], event.acceptedAt))(client);
+  const older = { id: olderId, accountId, type: 'a.b', body: '{}', acceptedAt: event.acceptedAt - 1 };
+  await new EventQueue(client, oneShard('bull')).add(older);
+  const entry = { accountId, endpointId, eventId: event.id, acceptedAt: event.acceptedAt, isInLane: true };
+  await new DeliveryQueue(redis, oneShard('bull')).addAll([entry]);
+  const { start, signals } = openProcess(redis);
+  start();
+  const { delayed } = createJobKeys('bull', DELIVERIES_QUEUE);
+  while ((await client.zcard(delayed)) === 0) await immediate();
+  await client.del(createJobKeys('bull', EVENTS_QUEUE).wait);
+  while (signals.named('delivery.attempted').length === 0) await immediate();
+  expect(signals.named('delivery.attempted')).toMatchObject([{ firstLagMs: expect.any(Number) }]);
+});
+
 it('loses nothing of a lane whose home shard is this one by the time that the lane is to be moved', async () => {
   const { url, endpointStore, client, eventStore, deliveryStore } = await arrange();
   const redis = connect(url);
@@ -532,7 +562,7 @@ it('loses nothing of a lane whose home shard is this one by the time that the la
   const entry = { accountId, endpointId, eventId: event.id, acceptedAt: event.acceptedAt, isInLane: true };
   await new DeliveryQueue(redis, oneShard('bull')).addAll([entry]);
   start();
-  while ((await client.zcard(queueKeysOf('bull').lane(endpointId))) > 0) await immediate();
+  while ((await client.zcard(queueKeysOf('bull').lane(laneNameOf(endpointId)))) > 0) await immediate();
   expect(sentIds()).toEqual([event.id]);
 });
 

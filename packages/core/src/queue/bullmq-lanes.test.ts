@@ -1,5 +1,6 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
-import { laneJobIdOf, type NewDelivery } from '../domain/delivery';
+import { encodeHold, type LanePlace, laneJobIdOf, type NewDelivery } from '../domain/delivery';
+import { laneNameOf } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys, queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, oneShard, type QueueShard } from '../domain/queues';
@@ -31,6 +32,7 @@ async function arrange() {
   const { client } = willClose(await openTestRedis());
   const accountId = uniqueAccountId();
   const endpointId = uniqueEndpointId();
+  const lane = laneNameOf(endpointId);
   const queue = new DeliveryQueue(client, shards);
   const runningJobs = new RunningJobs(client, shard, LOCK_MS);
   const lanes = new RunningLanes(client, shard);
@@ -41,6 +43,10 @@ async function arrange() {
   function entry(eventId: EventId, more: Partial<NewDelivery> = {}): NewDelivery {
     const acceptedAt = NOW + events.indexOf(eventId);
     return { accountId, endpointId, eventId, acceptedAt, isInLane: true, ...more };
+  }
+
+  function place(eventId: EventId): LanePlace {
+    return { eventId, acceptedAt: NOW + events.indexOf(eventId) };
   }
 
   async function take(): Promise<TakenJob | undefined> {
@@ -56,7 +62,7 @@ async function arrange() {
   }
 
   function laneOf({ token, holds }: TakenJob): OwnedLane {
-    return { accountId, endpointId, token, wasHeld: holds !== undefined };
+    return { accountId, endpointId, lane, token, wasHeld: holds !== undefined };
   }
 
   async function end(job: TakenJob): Promise<void> {
@@ -82,7 +88,7 @@ async function arrange() {
   }
 
   async function entries(): Promise<readonly string[]> {
-    return await client.zrange(shardKeys.lane(endpointId), '0', '-1');
+    return await client.zrange(shardKeys.lane(lane), '0', '-1');
   }
 
   return {
@@ -97,6 +103,7 @@ async function arrange() {
     counts: new HeldCounts(client, shards),
     standings: new QueueStandings(client, shards),
     entry,
+    place,
     take,
     mustTake,
     laneOf,
@@ -256,7 +263,8 @@ it('is not put off behind another delivery if an older one has come meanwhile', 
   const { jobId, token } = await mustTake();
   await queue.addAll([entry(second)]);
   const lane = await mustTake();
-  const joining = { accountId, endpointId, eventId: first, acceptedAt: NOW, request: undefined };
+  const address = { accountId, endpointId, lane: laneNameOf(endpointId) };
+  const joining = { ...address, eventId: first, acceptedAt: NOW, request: undefined };
   await lanes.join({ ...joining, hasBegun: false, jobId, token }, false)(client);
   await delay(lane);
   expect((await mustTake()).head).toMatchObject({ eventId: first, turn: 'first' });
@@ -271,9 +279,9 @@ it('lets a delivery begin where the events are elsewhere, unless another one has
   if (!job) throw new Error('Nothing waits.');
   expect(job.head?.turn).toBe('unknown');
   await queue.addAll([entry(first)]);
-  expect(await lanes.begin(laneOf(job), second)).toBe(false);
-  expect(await lanes.begin(laneOf(job), first)).toBe(true);
-  expect(await lanes.begin({ ...laneOf(job), token: 'another' }, first)).toBe(false);
+  expect(await lanes.begin(laneOf(job), second, 'first')).toBe(false);
+  expect(await lanes.begin(laneOf(job), first, 'first')).toBe(true);
+  expect(await lanes.begin({ ...laneOf(job), token: 'another' }, first, 'first')).toBe(false);
 });
 
 it('takes a job of its own into the lane, with its request and its turn', async () => {
@@ -286,6 +294,7 @@ it('takes a job of its own into the lane, with its request and its turn', async 
   const { request: stored } = JSON.parse(own.json.data) as { request: object };
   const joining = {
     ...delivery,
+    lane: laneNameOf(endpointId),
     acceptedAt: NOW + 1,
     request: JSON.stringify(stored),
     hasBegun: true,
@@ -303,11 +312,11 @@ it('takes a job of its own into the lane, with its request and its turn', async 
 });
 
 it('gives the deliveries jobs of their own when the endpoint has no lane any more', async () => {
-  const { client, queue, lanes, endpointId, events, entry, mustTake, take, laneOf } = await arrange();
+  const { client, queue, lanes, endpointId, events, entry, place, mustTake, take, laneOf } = await arrange();
   const request = { requestId: 'req', trigger: 'manual', requestedAt: NOW } as const;
   await queue.addRequested([{ ...entry(events[0]), request }]);
   await queue.addAll(events.map((each) => entry(each)));
-  await lanes.leave(laneOf(await mustTake()), [events[0], events[1]])(client);
+  await lanes.leave(laneOf(await mustTake()), [place(events[0]), place(events[1])])(client);
 
   const jobs = [await mustTake(), await mustTake()];
   expect(jobs.map(({ jobId }) => jobId)).toEqual([
@@ -317,10 +326,49 @@ it('gives the deliveries jobs of their own when the endpoint has no lane any mor
   expect(jobs[0]?.json.data).toContain('"id":"req"');
   const lane = await mustTake();
   expect(lane.head?.eventId).toBe(events[2]);
-  await lanes.leave(laneOf(lane), [events[2]])(client);
+  await lanes.leave(laneOf(lane), [place(events[2])])(client);
   expect((await mustTake()).jobId).toBe(`${events[2]}.${endpointId}`);
   expect(await take()).toBeUndefined();
-  expect(await client.exists(jobKeys.job(laneJobIdOf(endpointId)), shardKeys.behindHeads)).toBe(0);
+  expect(await client.exists(jobKeys.job(laneJobIdOf(laneNameOf(endpointId))), shardKeys.behindHeads)).toBe(
+    0,
+  );
+});
+
+it('tells of those that leave it that they have waited for the ones before', async () => {
+  const { client, queue, lanes, events, entry, place, mustTake, laneOf, end } = await arrange();
+  const [first, second, third] = events;
+  const behind = (eventId: EventId) => encodeHold({ reason: 'ordering', since: place(eventId).acceptedAt });
+  await queue.addAll([entry(first), entry(second)]);
+  await lanes.leave(laneOf(await mustTake()), [place(first), place(second)])(client);
+  expect([await mustTake(), await mustTake()].map(({ holds }) => holds)).toEqual([undefined, behind(second)]);
+  for (const eventId of [first, second])
+    await client.del(jobKeys.job(`${eventId}.${entry(eventId).endpointId}`));
+
+  await queue.addAll([entry(second), entry(third)]);
+  await end(await mustTake());
+  await lanes.leave(laneOf(await mustTake()), [place(third)])(client);
+  expect((await mustTake()).holds).toBe(behind(third));
+});
+
+it('tells nothing of the kind where they need not wait for each other', async () => {
+  const { client, queue, lanes, events, entry, place, mustTake, laneOf } = await arrange();
+  const [first, second] = events;
+  await queue.addAll([entry(first, { isInBatches: true }), entry(second, { isInBatches: true })]);
+  await lanes.leave(laneOf(await mustTake()), [place(first), place(second)])(client);
+  expect([await mustTake(), await mustTake()].map(({ holds }) => holds)).toEqual([undefined, undefined]);
+});
+
+it('keeps what stays held when a part of it moves to another shard', async () => {
+  const { client, queue, lanes, events, entry, counts, mustTake, laneOf, delay, wake } = await arrange();
+  await queue.addAll(events.map((each) => entry(each)));
+  const job = await mustTake();
+  const hold = { reason: 'disabled', since: NOW + 5 } as const;
+  await lanes.hold(laneOf(job), hold);
+  await delay(job);
+  await wake();
+  await lanes.forget(laneOf(await mustTake()), [events[0]])(client);
+  expect(await counts.read()).toMatchObject({ ordering: 0, disabled: 2 });
+  expect(await mustTake()).toMatchObject({ holds: encodeHold(hold), head: { eventId: events[1] } });
 });
 
 it('counts all behind the head as waiting, and all of a lane that does not go on as held', async () => {
@@ -412,7 +460,9 @@ it('drops a delivery that nobody runs, and the lane with its last one', async ()
   await queue.addAll([entry(second)]);
   expect(await queue.removeIdle([{ endpointId, eventId: second }])).toEqual([]);
   expect(await queue.requestOf({ endpointId, eventId: second })).toBe('no_job');
-  expect(await client.exists(jobKeys.job(laneJobIdOf(endpointId)), shardKeys.behindHeads)).toBe(0);
+  expect(await client.exists(jobKeys.job(laneJobIdOf(laneNameOf(endpointId))), shardKeys.behindHeads)).toBe(
+    0,
+  );
   expect(await client.zcard(jobKeys.prioritized)).toBe(0);
 });
 
@@ -443,7 +493,7 @@ describe('when the head fails for good', () => {
       await arrangeFailed();
     expect(await fail(lost)).toBe(true);
     expect(await entries()).toEqual([second]);
-    expect(await client.exists(shardKeys.carried(endpointId), shardKeys.behindHeads)).toBe(0);
+    expect(await client.exists(shardKeys.carried(laneNameOf(endpointId)), shardKeys.behindHeads)).toBe(0);
 
     const jobs = [await mustTake(), await mustTake()];
     const own = jobs.find((job) => job.jobId === jobId);
@@ -480,7 +530,8 @@ describe('when the head fails for good', () => {
     if (!own || !lane) throw new Error('One of them is missing.');
     await delay(lane);
     const { jobId, token } = own;
-    const delivery = { accountId, endpointId, eventId: first, acceptedAt: NOW, request: undefined };
+    const address = { accountId, endpointId, lane: laneNameOf(endpointId) };
+    const delivery = { ...address, eventId: first, acceptedAt: NOW, request: undefined };
     await lanes.join({ ...delivery, hasBegun: true, jobId, token }, false)(client);
     expect(await entries()).toEqual([first, second]);
     expect((await mustTake()).head).toMatchObject({ eventId: first, turn: 'first', isBesideJobs: true });
@@ -524,7 +575,7 @@ it("makes a lane's job anew that an operator has removed, as soon as one of its 
   const request = { requestId: 'req', trigger: 'manual', requestedAt: NOW } as const;
   await queue.addRequested([{ ...entry(first), request }]);
   await queue.addAll([entry(second)]);
-  const id = laneJobIdOf(endpointId);
+  const id = laneJobIdOf(laneNameOf(endpointId));
   await client.del(jobKeys.job(id));
   await client.zrem(jobKeys.prioritized, id);
   await queue.addAll([entry(second)]);

@@ -163,12 +163,14 @@ export class Replays {
     const positions = batch.map(({ position }) => position);
     // First: workers run these jobs at once, and would begin with any of them. A place that is left without a job,
     // should this process die in between, is removed when the lanes are looked at.
-    const lane = redelivery.laneOf(endpoint);
+    const inLanes = batch.map(({ group }) => redelivery.placeInLane(endpoint, group));
     // One that waits for a retry has its place.
     const isPending = replay.mode === 'pending';
-    const places = lane.isInLane || isPending ? [] : batch.flatMap((each) => placeOf(endpoint, each) ?? []);
+    const places = batch.flatMap((each, i) =>
+      isPending || inLanes[i]?.isInLane ? [] : (placeOf(endpoint, each) ?? []),
+    );
     await atomic([admissionStore.joinOrder(replay.endpointId, places)]);
-    const requests = positions.map((position) => ({ ...requestOf(replay, position), ...lane }));
+    const requests = positions.map((position, i) => ({ ...requestOf(replay, position), ...inLanes[i] }));
     const outcomes = isPending
       ? await redelivery.bringAllForward(requests)
       : await redelivery.requestAll(replay.accountId, requests);
