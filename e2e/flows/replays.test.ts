@@ -88,6 +88,27 @@ it('brings the retries of what is pending forward, in the place of those that we
   await receiver.stop();
 });
 
+it.each([
+  ['in the order of their acceptance', { ordering: 'strict' }, 1],
+  ['in batches', { batch: { max_events: 10 } }, 3],
+])('brings pending retries forward %s', async (_what, members, found) => {
+  let isDown = true;
+  const receiver = await Receiver.start(() => (isDown ? 500 : 204));
+  const webhook = await client.register(receiver.url, ['*'], { retry_schedule: ['1h'], ...members });
+  const ids = await publishMany(client, 3);
+  await until(async () => {
+    const tried = (await client.listDeliveries(webhook.id)).filter((one) => one.next_attempt_at !== null);
+    return (tried.length === found && tried.every((one) => one.attempt_count === 1)) || undefined;
+  });
+  isDown = false;
+  receiver.requests.length = 0;
+  const replay = await startReplay(client, webhook.id, { mode: 'pending' });
+  expect(await replayEnded(client, replay)).toMatchObject({ found, enqueued: found });
+  for (const id of ids) await client.waitForStatus(webhook.id, id, 'delivered');
+  if (found === 1) expect([...timesReceived(receiver)]).toEqual(ids.map((id) => [id, 1]));
+  await receiver.stop();
+});
+
 it('replays all events that the webhook asks for, also those that it has accepted', async () => {
   const missedIds = await publishMany(client, 3);
   const receiver = await Receiver.start();
