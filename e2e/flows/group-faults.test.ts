@@ -7,10 +7,28 @@ import { until } from '../support/until';
 const ORDER = { ordering: 'group' };
 const COALESCE = { ...ORDER, coalesce: { window_ms: 200 } };
 const LATER = ['1h'];
+// A job that was started so often fails for good.
+const TOO_MANY_STARTS = 300_000;
 const GROUPS = 1_000;
 const BATCH = 100;
-/** Everything that is kept for the order within groups. */
-const OF_LANES = ['order:*', 'turn:*', 'lines:*', 'ready:*', 'coalescing:*'];
+/** Everything that is kept for the order within groups, and for batches. */
+const OF_LANES = [
+  'lane:*',
+  'carried:*',
+  'grouped:*',
+  'lines:*',
+  'behind-heads:*',
+  'bull:deliveries:lane/*',
+  'bull:deliveries:batch/*',
+  'batches:*',
+  'held:*',
+  'held-counts:*',
+  'counted-as-held:*',
+  'order:*',
+  'turn:*',
+  'ready:*',
+  'coalescing:*',
+];
 
 let stack: Stack;
 let client: ApiClient;
@@ -98,24 +116,71 @@ it('lets a strict order go on at once when the payload of its first event is era
   expect(arrivals()).toEqual([first, second]);
 });
 
-it('gives the first event of a group its job back when Redis has lost it', async () => {
+it('goes on with a group whose job somebody has removed, with its next event', async () => {
   const webhookId = await register({ ...ORDER, retry_schedule: LATER });
   const [first, second = ''] = await failFirst(webhookId, 1);
-  const job = `${first}.${webhookId}`;
+  const [job = ''] = await stack.redis.client.zrange('bull:deliveries:delayed', '0', '-1');
+  expect(job).toMatch(new RegExp(`^lane/.*[.]${webhookId}$`));
   await stack.redis.client.zrem('bull:deliveries:delayed', job);
   await stack.redis.client.del(`bull:deliveries:${job}`);
 
-  await until(async () =>
-    (await stack.redis.client.exists(`bull:deliveries:${job}`)) === 1 ? true : undefined,
-  );
   refused.clear();
+  const third = await publish('a');
   await until(async () => {
-    const { status } = await client.request('POST', `/v1/deliveries/${job}/redeliver`);
+    const { status } = await client.request('POST', `/v1/deliveries/${first}.${webhookId}/redeliver`);
     return status === 202 ? true : undefined;
   });
-  await client.waitForStatus(webhookId, second, 'delivered');
-  expect(arrivals()).toEqual([first, first, second]);
+  for (const id of [second, third]) await client.waitForStatus(webhookId, id, 'delivered');
+  expect(arrivals()).toEqual([first, first, second, third]);
   await untilNothingIsLeft();
+});
+
+/** The first event of a group has failed for good: its job is a dead letter. Another one waits behind it. */
+async function failForGood(webhookId: string) {
+  const [first, second = ''] = await failFirst(webhookId, 1);
+  const [job = ''] = await stack.redis.client.zrange('bull:deliveries:delayed', '0', '-1');
+  await stack.redis.client.hset(`bull:deliveries:${job}`, 'ats', TOO_MANY_STARTS);
+  await client.request('POST', `/v1/deliveries/${first}.${webhookId}/redeliver`);
+  const deadLetter = `/v1/dead-letters/deliveries.${first}.${webhookId}`;
+  await until(async () => ((await client.request('GET', deadLetter)).status === 200 ? true : undefined));
+  refused.clear();
+  return { first, second, deadLetter };
+}
+
+describe('a delivery of a group that has failed for good', () => {
+  it('holds its group alone until it is retried', async () => {
+    const webhookId = await register({ ...ORDER, retry_schedule: LATER });
+    const { first, second, deadLetter } = await failForGood(webhookId);
+    await client.waitForStatus(webhookId, await publish('b'), 'delivered');
+    await until(async () => {
+      const { hold } = await client.readDelivery(`${second}.${webhookId}`);
+      return hold?.reason === 'ordering' ? true : undefined;
+    });
+    await client.expect(202, 'POST', `${deadLetter}/retry`);
+    for (const id of [first, second]) await client.waitForStatus(webhookId, id, 'delivered');
+    expect(arrivals().slice(-2)).toEqual([first, second]);
+    await untilNothingIsLeft();
+  });
+
+  it.each([
+    ['it is dropped', 'cancelled', ({ deadLetter }) => client.expect(204, 'DELETE', deadLetter)],
+    [
+      'the webhook keeps no order any more',
+      'pending',
+      ({ webhookId }) => client.expect(200, 'PATCH', `/v1/webhooks/${webhookId}`, { ordering: 'none' }),
+    ],
+  ] satisfies [string, string, (one: { deadLetter: string; webhookId: string }) => Promise<unknown>][])(
+    'lets its group go on when %s',
+    async (_name, status, act) => {
+      const webhookId = await register({ ...ORDER, retry_schedule: LATER });
+      const { first, second, deadLetter } = await failForGood(webhookId);
+      await act({ deadLetter, webhookId });
+      await client.waitForStatus(webhookId, second, 'delivered');
+      expect((await client.readDelivery(`${first}.${webhookId}`)).status).toBe(status);
+      await client.request('POST', `${deadLetter}/retry`);
+      await untilNothingIsLeft();
+    },
+  );
 });
 
 it('lets nobody but the first of each group be the probe of an open breaker', async () => {
@@ -170,6 +235,33 @@ it('goes by another order from the moment that it is changed, and loses nothing 
   await client.expect(200, 'PATCH', `/v1/webhooks/${webhookId}`, { ...COALESCE });
   await client.waitForStatus(webhookId, await publish('b'), 'delivered');
   expect(arrivals()).toEqual(expect.arrayContaining([first, ...behind]));
+});
+
+it('goes from groups to batches and back, and loses nothing that waits', async () => {
+  const webhookId = await register(ORDER);
+  const path = `/v1/webhooks/${webhookId}`;
+  const batch = { max_events: 10, max_wait_ms: 60_000 };
+  const groups = ['a', 'b', 'a', 'b', 'a'];
+  const missed: (readonly string[])[] = [];
+  for (const change of [{}, { ordering: 'none', batch }, { ...ORDER, batch: null }]) {
+    await client.expect(200, 'PATCH', path, change);
+    await client.expect(200, 'POST', `${path}/disable`);
+    missed.push(await publishMany(groups));
+    for (const id of missed.flat()) await client.waitForStatus(webhookId, id, 'held');
+  }
+  await client.expect(200, 'POST', `${path}/enable`);
+  for (const id of missed.flat()) await client.waitForStatus(webhookId, id, 'delivered');
+  for (const group of ['a', 'b']) {
+    const own = missed.flatMap((ids) => ids.filter((_, i) => groups[i] === group));
+    expect(arrivals().filter((id) => own.includes(id))).toEqual(own);
+  }
+
+  // These wait for more.
+  await client.expect(200, 'PATCH', path, { ordering: 'none', batch });
+  const few = await publishMany(['a', 'a', 'b']);
+  await client.expect(200, 'PATCH', path, { ...ORDER, batch: null });
+  for (const id of few) await client.waitForStatus(webhookId, id, 'delivered');
+  await untilNothingIsLeft();
 });
 
 it('sends all that wait when a webhook no longer asks for the newest alone, and the newest when it does', async () => {

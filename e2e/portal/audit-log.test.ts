@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core';
+import { ApiClient } from '../support/api-client';
 import { QUICK_WIN } from '../support/samples';
 import { until } from '../support/until';
 import { checkAccessibility } from './support/check-accessibility';
@@ -44,7 +45,7 @@ it('shows who did what, on which, when, from where, and which fields it changed,
   await checkSteadiness(page);
   const changed = rowOf(page, 'headers.x-token');
   expect(await changed.innerText()).toMatch(
-    /API key \S+\s+Webhook changed\s+\S+\s+●\s*Done\s+.*headers\.x-token/,
+    /bootstrap\s+Webhook changed\s+\S+\s+●\s*Done\s+.*headers\.x-token/,
   );
   await checkAccessibility(page);
   await checkWidth(page);
@@ -167,4 +168,25 @@ it('shows operators those of all accounts, whichever is in view', async () => {
   await rowOf(page, 'ada@example.com').first().waitFor();
   await rowOf(page, 'Webhook created').filter({ hasText: 'acme' }).waitFor();
   await checkAccessibility(page);
+});
+
+it('names an API key wherever it acted, and when it was issued and revoked, and has its id to copy', async () => {
+  const { client } = portal();
+  const input = { name: 'Nightly import', scopes: ['webhooks:read', 'webhooks:write'] };
+  const { body: key } = await client.expect<{ id: string; key: string }>(201, 'POST', '/v1/api-keys', input);
+  const { id } = await new ApiClient(client.baseUrl, key.key).register(URL_OF_WEBHOOK);
+  await client.expect(204, 'DELETE', `/v1/api-keys/${key.id}`);
+  const page = await signIn({ path: `/audit-log?target=${key.id}` });
+  await rowOf(page, 'API key revoked').getByText('Nightly import').waitFor();
+  await rowOf(page, 'API key issued').getByText('Nightly import').waitFor();
+  await go(page, `/audit-log?target=${id}`);
+  const created = rowOf(page, 'Webhook created');
+  await created.getByText('Nightly import').waitFor();
+  await created.getByRole('link').click();
+  const dialog = page.getByRole('dialog', { name: 'Webhook created' });
+  await dialog.getByText('Nightly import').waitFor();
+  await dialog.getByRole('button', { name: `Copy ${key.id}` }).click();
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(key.id);
+  await checkAccessibility(page);
+  await checkWidth(page);
 });

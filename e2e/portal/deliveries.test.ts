@@ -253,6 +253,28 @@ describe('the list of deliveries', () => {
     await checkSteadiness(page);
   });
 
+  it('tells what being live means to a pointer, to the keyboard and to a finger, until it is elsewhere', async () => {
+    const page = await portal().signIn({ hasTouch: true });
+    const meaning = page.getByText('Changes are shown as they happen').filter({ visible: true });
+    const indicator = page.getByRole('button', {
+      name: 'Live',
+      description: 'Changes are shown as they happen',
+    });
+    await indicator.hover();
+    await meaning.waitFor();
+    await page.mouse.move(0, 0);
+    await meaning.waitFor({ state: 'detached' });
+    await indicator.focus();
+    await meaning.waitFor();
+    await checkAccessibility(page);
+    await page.keyboard.press('Escape');
+    await meaning.waitFor({ state: 'detached' });
+    await indicator.tap();
+    await meaning.waitFor();
+    await page.getByRole('heading', { level: 1 }).tap();
+    await meaning.waitFor({ state: 'detached' });
+  });
+
   it('tells how long ago, and exactly in the row that has the focus', async () => {
     const { client } = portal();
     sink.respondWith(204);

@@ -1,7 +1,7 @@
 import { QUICK_WIN } from '../support/samples';
 import { until } from '../support/until';
 import { checkAccessibility } from './support/check-accessibility';
-import { checkSteadiness } from './support/check-steadiness';
+import { checkSteadiness, checkSteadinessWithLateReads } from './support/check-steadiness';
 import { checkWidth } from './support/check-width';
 import { type SwitchedReceiver, startSwitchedReceiver } from './support/switched-receiver';
 import { go, usePortal } from './support/use-portal';
@@ -208,4 +208,13 @@ describe('publishing', () => {
       expect(await page.getByRole('button', { name: 'Publish an event' }).count()).toBe(count);
     }
   });
+});
+
+it('shows an event, its type and the form of a webhook at once, whichever response comes last', async () => {
+  const { client } = portal();
+  const event = await client.publish(QUICK_WIN.type, QUICK_WIN.data);
+  await client.waitForStatus(webhookId, event, 'delivered');
+  const capabilities = ['read', 'webhooks'] as const;
+  for (const path of [`/events/${event}`, `/event-types/${QUICK_WIN.type}`, `/webhooks/${webhookId}/edit`])
+    expect(await checkSteadinessWithLateReads(portal(), { path, capabilities })).toBeGreaterThan(0);
 });

@@ -14,6 +14,11 @@ const portal = usePortal({ environment: { RETRY_SCHEDULE: '1h' } });
 const OPERATOR = { capabilities: ['read', 'webhooks', 'redeliver', 'secrets', 'operate'] } as const;
 const NARROW = 360;
 
+/** Runs in the page. */
+const DIRECTION_OF_PROXY = `getComputedStyle(
+  [...document.querySelectorAll('li > span')].find(({ textContent }) => textContent.startsWith('TRUST_PROXY')),
+).direction`;
+
 const signIn = (path: string, width?: number): Promise<Page> =>
   portal().signIn({ ...OPERATOR, path, ...(width !== undefined && { width }) });
 
@@ -362,6 +367,32 @@ describe('operations', () => {
     await page.getByText(/^Before production: \d of 7 to look at; advised: \d of 7$/).click();
     await advised.waitFor({ state: 'hidden' });
     await required.waitFor({ state: 'hidden' });
+  });
+
+  it('says what is missing in the language of the reader, and in that of the service what is newer', async () => {
+    const path = '/v1/operations/readiness';
+    interface Found {
+      readonly check: string;
+      readonly detail: string;
+    }
+    const { body } = await portal().client.expect<{ checks: readonly Found[] }>(200, 'GET', path);
+    const [newer, ...others] = body.checks;
+    const prepare = async (page: Page) =>
+      await page.route(`**${path}`, async (route) => {
+        const json = { is_ready: false, checks: [{ ...newer, code: 'newer_than_the_page' }, ...others] };
+        await route.fulfill({ json });
+      });
+    const page = await portal().signIn({ ...OPERATOR, path: '/operations', locale: 'de-DE', prepare });
+    await page.getByText('MAIL_FROM ist für die API nicht gesetzt').waitFor({ state: 'attached' });
+    const shown = await page.locator('details').allTextContents();
+    const english = body.checks.filter(({ detail }) => shown.join('').includes(detail.replaceAll('`', '')));
+    expect(english.map(({ check }) => check)).toEqual([newer?.check]);
+  });
+
+  it('says it from right to left where that is read so, also what begins with the name of a setting', async () => {
+    const page = await portal().signIn({ ...OPERATOR, path: '/operations', locale: 'ar' });
+    await page.getByText(/^TRUST_PROXY/).waitFor({ state: 'attached' });
+    expect(await page.evaluate(DIRECTION_OF_PROXY)).toBe('rtl');
   });
 
   it('does not move while it loads, nor does any page of operators', async () => {

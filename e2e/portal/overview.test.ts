@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import { BRIEF, QUICK_WIN } from '../support/samples';
 import { until } from '../support/until';
 import { checkAccessibility } from './support/check-accessibility';
-import { checkSteadiness } from './support/check-steadiness';
+import { checkSteadiness, checkSteadinessWithLateReads } from './support/check-steadiness';
 import { checkWidth } from './support/check-width';
 import { type SwitchedReceiver, startSwitchedReceiver } from './support/switched-receiver';
 import { tabTo } from './support/tab-to';
@@ -114,6 +114,11 @@ describe('the overview', () => {
       await card(page, 'Attempts', '6').waitFor();
     }
     expect(new URL(page.url()).searchParams.get('range')).toBe('1h');
+  });
+
+  it('does not move, whichever response comes last', async () => {
+    const wish = { path: '/overview', capabilities: ['read', 'webhooks'] } as const;
+    expect(await checkSteadinessWithLateReads(portal(), wish)).toBeGreaterThan(5);
   });
 
   it('shows new attempts by itself', async () => {
@@ -368,6 +373,13 @@ describe('the first steps of a new account', () => {
     const page = await portal().signIn({ path: '/overview', account_id: account, capabilities });
     await page.getByRole('region', { name: 'First steps' }).getByRole('heading', { name: heading }).waitFor();
     expect(await page.getByRole('button', { name: /^(Publish|Send test event)$/ }).count()).toBe(0);
+  });
+
+  it('do not move what is there, whichever response comes last', async () => {
+    await portal().client.expect(201, 'POST', '/v1/accounts', { id: 'late' });
+    const capabilities = ['read', 'webhooks'] as const;
+    const wish = { path: '/overview', account_id: 'late', capabilities, width: 390 };
+    expect(await checkSteadinessWithLateReads(portal(), wish)).toBeGreaterThan(5);
   });
 
   it('are not shown where there was something', async () => {

@@ -20,6 +20,7 @@ const SETTINGS = { RETRY_SCHEDULE: '1s,1s,1s,1s' };
 // Processes of the version before read no other form.
 const FORMER = { ...SETTINGS, RECORD_FORM: 'former' };
 const AT_A_TIME = 40;
+const GROUPS = 5;
 
 const hasBuild = BUILD_BEFORE !== undefined || succeeds('git', ['cat-file', '-e', `${BEFORE}^{commit}`]);
 const { key: apiKey } = buildApiKey();
@@ -67,7 +68,8 @@ describeIfThere('upgrading', () => {
       for (let i = 0; i < AT_A_TIME; i += 1) {
         count += 1;
         const id = `upgrade-${count}`;
-        await client.expect(202, 'POST', '/v1/events', { ...QUICK_WIN, id });
+        const group = `order-${count % GROUPS}`;
+        await client.expect(202, 'POST', '/v1/events', { ...QUICK_WIN, id, group });
         published.push(id);
       }
     };
@@ -82,14 +84,16 @@ describeIfThere('upgrading', () => {
     const oldWorker = await start(String(before), 'worker', SETTINGS);
     await old.client.register(`${url}/plain`);
     await old.client.register(`${url}/strict`, ['*'], { ordering: 'strict' });
+    await old.client.register(`${url}/grouped`, ['*'], { ordering: 'group' });
     await old.client.register(`${url}/flaky`);
     const batch = { max_events: 10, max_wait_ms: 100 };
     await old.client.register(`${url}/batches`, ['*'], { batch });
     const heldBatches = await old.client.register(`${url}/held-batches`, ['*'], { batch });
     const held = await old.client.register(`${url}/held`);
     const heldInOrder = await old.client.register(`${url}/held-in-order`, ['*'], { ordering: 'strict' });
+    const heldInGroups = await old.client.register(`${url}/held-in-groups`, ['*'], { ordering: 'group' });
     await publish(old);
-    for (const { id } of [held, heldInOrder, heldBatches]) {
+    for (const { id } of [held, heldInOrder, heldInGroups, heldBatches]) {
       await old.client.expect(200, 'POST', `/v1/webhooks/${id}/disable`, {});
     }
     const scheduled = [await later(old)];
@@ -109,7 +113,7 @@ describeIfThere('upgrading', () => {
     await Promise.all([publish(former), publish(now)]);
     await former.api.end();
     await formerWorker.end();
-    for (const { id } of [held, heldInOrder, heldBatches]) {
+    for (const { id } of [held, heldInOrder, heldInGroups, heldBatches]) {
       await now.client.expect(200, 'POST', `/v1/webhooks/${id}/enable`, {});
     }
     await publish(now);
@@ -118,9 +122,11 @@ describeIfThere('upgrading', () => {
     for (const path of [
       '/plain',
       '/strict',
+      '/grouped',
       '/flaky',
       '/held',
       '/held-in-order',
+      '/held-in-groups',
       '/batches',
       '/held-batches',
     ]) {
@@ -134,6 +140,12 @@ describeIfThere('upgrading', () => {
     const inOrder = published.slice(0, 2 * AT_A_TIME);
     for (const path of ['/strict', '/held-in-order']) {
       expect({ path, ids: acceptedAt(path).slice(0, inOrder.length) }).toEqual({ path, ids: inOrder });
+    }
+    for (const path of ['/grouped', '/held-in-groups']) {
+      for (let group = 0; group < GROUPS; group += 1) {
+        const own = inOrder.filter((_, i) => i % GROUPS === group);
+        expect({ path, ids: acceptedAt(path).filter((id) => own.includes(id)) }).toEqual({ path, ids: own });
+      }
     }
     // Events that a process of this version has stored for itself name their request.
     expect(await requestOf(now, published[0])).toBeNull();

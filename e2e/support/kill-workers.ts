@@ -8,6 +8,8 @@ interface KilledWhilePublishing {
   /** How many events; a multiple of `atOnce`. */
   readonly events: number;
   readonly atOnce: number;
+  /** Over how many groups they are spread, one after the other. Absent: they have none. */
+  readonly groups?: number;
   readonly kills: number;
   /** How many events are published from one kill to the next; a multiple of `atOnce`. */
   readonly killEvery: number;
@@ -19,12 +21,15 @@ interface KilledWhilePublishing {
 /** Publishes events while one worker after the other is killed, and another one takes its place. Gives their ids, in order. */
 export async function killWhilePublishing(
   stack: Stack,
-  { events, atOnce, kills, killEvery, progress, growth }: KilledWhilePublishing,
+  { events, atOnce, groups, kills, killEvery, progress, growth }: KilledWhilePublishing,
 ): Promise<readonly string[]> {
   const published: string[] = [];
   for (let killed = 0; published.length < events; ) {
     const { body } = await stack.client.expect<{ data: { id: string }[] }>(207, 'POST', '/v1/events/batch', {
-      events: Array.from({ length: atOnce }, () => QUICK_WIN),
+      events: Array.from({ length: atOnce }, (_, i) => ({
+        ...QUICK_WIN,
+        ...(groups && { group: `order-${(published.length + i) % groups}` }),
+      })),
     });
     published.push(...body.data.map(({ id }) => id));
     if (killed === kills || published.length % killEvery > 0) continue;
@@ -55,4 +60,5 @@ export async function untilNoLaneIsLeft(stack: Stack, cluster: RedisCluster | un
   }
 }
 
-const OF_LANES = /^(lane|carried|batches|behind-heads|held|order):|(lane|batch)\//;
+const OF_LANES =
+  /^(lane|carried|grouped|lines|batches|behind-heads|held|order|ready|coalescing):|(lane|batch)\//;

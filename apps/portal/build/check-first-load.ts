@@ -17,7 +17,7 @@ const BOUNDS = {
 const CHARTS = /^assets\/plot-/;
 const REFERENCE = /\b(?:src|href)="\/portal\/([^"]+)"/g;
 /** What `useLoadedAhead` loads beside the pages. */
-const PART = /\/src\/components\/(?:modal-window|time-tip)\.tsx$/;
+const PART = /\/src\/components\/(?:modal-window|tip-popup)\.tsx$/;
 const PAGE = /\/src\/(?:.*\/)?([^/]+-page)\.tsx$/;
 /** What the page of the same name loads as soon as it is there, so that it need not wait for it. */
 const PANELS = /\/src\/(?:.*\/)?([^/]+)-panels\.tsx$/;

@@ -24,11 +24,16 @@ export interface SessionWish {
   readonly timezone?: string;
   /** By a finger, and not by a mouse. */
   readonly hasTouch?: boolean;
+  /** In which language, such as `de-DE`. */
+  readonly locale?: string;
+  /** What is done with the page before it goes anywhere. */
+  readonly prepare?: (page: Page) => Promise<unknown>;
 }
 
 interface BrowserWish {
   readonly timezone?: string | undefined;
   readonly hasTouch?: boolean | undefined;
+  readonly locale?: string | undefined;
   readonly origin?: string;
 }
 
@@ -62,12 +67,15 @@ export class Portal {
     width,
     timezone,
     hasTouch,
+    locale,
+    prepare,
     client = this.client,
     origin = this.client.baseUrl,
     ...wish
   }: SessionWish = {}): Promise<Page> {
     const { body } = await client.expect<{ url: string }>(201, 'POST', '/v1/portal-sessions', wish);
-    const page = await this.openBlank(width, { timezone, hasTouch, origin });
+    const page = await this.openBlank(width, { timezone, hasTouch, locale, origin });
+    await prepare?.(page);
     // Its origin is where browsers would reach the service, which need not be where a test does.
     const [, code = ''] = body.url.split('#');
     await page.goto(`${origin}/portal${path}#${code}`);
@@ -85,12 +93,12 @@ export class Portal {
   /** A page that is nowhere yet. */
   async openBlank(
     width = USUAL_WIDTH,
-    { timezone, hasTouch = false, origin = this.client.baseUrl }: BrowserWish = {},
+    // Headless Chromium takes the system's, which may be none that browsers have.
+    { timezone, hasTouch = false, locale = 'en-US', origin = this.client.baseUrl }: BrowserWish = {},
   ): Promise<Page> {
     const context = await this.browser.newContext({
       viewport: { width, height: HEIGHT },
-      // Headless Chromium takes the system's, which may be none that browsers have.
-      locale: 'en-US',
+      locale,
       hasTouch,
       ...(timezone !== undefined && { timezoneId: timezone }),
       permissions: ['clipboard-read', 'clipboard-write'],

@@ -24,8 +24,9 @@ export function actOf(
 
 function actorOf(principal: Principal | undefined): AuditActor {
   if (principal === undefined) return { type: 'anonymous' };
-  const { id, capabilities, label } = principal;
-  if (capabilities === undefined) return { type: 'api_key', id };
+  const { id, capabilities, label, name } = principal;
+  // With its name: once the key is revoked, nothing else knows it.
+  if (capabilities === undefined) return { type: 'api_key', id, ...(name === undefined ? {} : { name }) };
   return { type: 'portal_session', id, ...(label === undefined ? {} : { label }) };
 }
 

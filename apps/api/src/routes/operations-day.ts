@@ -1,6 +1,7 @@
 import {
   isReady,
   readinessChecks,
+  readinessCodes,
   readinessLevels,
   readinessStates,
 } from '@hookferry/core/operations/check-readiness';
@@ -176,7 +177,17 @@ const readinessSchema = z
             state: z
               .enum(readinessStates)
               .describe('The result of the check. `unknown`: the API cannot find out.'),
-            detail: z.string().describe('The result in words, and what to do. It contains no secret.'),
+            code: z
+              .enum(readinessCodes)
+              .meta({ example: 'redis_fsync_missing' })
+              .describe('The result, for programs that have words of their own for it.'),
+            values: z
+              .record(z.string(), z.string())
+              .meta({ example: { appendfsync: 'everysec' } })
+              .describe('What the words of the code name, such as a setting of Redis.'),
+            detail: z
+              .string()
+              .describe('The result in English words, and what to do. It contains no secret.'),
             docs: z
               .string()
               .describe('The page that says how to have it, as a path within the repository of the project.'),

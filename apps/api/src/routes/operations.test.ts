@@ -114,7 +114,7 @@ describe('pausing a queue', () => {
 
   it('says who paused it, since when, and why, until it is resumed', async () => {
     const { body } = await post('deliveries/pause').send({ reason: 'The network is down' }).expect(200);
-    const by = { type: 'api_key', id: operatorKey.slice(4, 20) };
+    const by = { type: 'api_key', id: operatorKey.slice(4, 20), name: expect.any(String) };
     expect(body).toEqual({
       name: 'deliveries',
       pause: { paused_at: expect.any(String), reason: 'The network is down', by },
@@ -228,6 +228,8 @@ describe('GET /v1/operations/readiness', () => {
       level: 'advised',
       docs: 'docs/operations.md#dashboards-and-alerts',
       state: 'good',
+      code: 'prometheus_good',
+      values: {},
       detail: 'Somebody reads the metrics of this API.',
     });
   });
@@ -246,6 +248,8 @@ describe('GET /v1/operations/readiness', () => {
         level: 'advised',
         docs: 'docs/api-keys.md#the-first-key',
         state: 'missing',
+        code: 'bootstrap_key_missing',
+        values: {},
         detail: expect.stringContaining('still in use'),
       });
       expect(body.checks).toContainEqual({
@@ -253,6 +257,8 @@ describe('GET /v1/operations/readiness', () => {
         level: 'advised',
         docs: 'docs/security.md#secrets-at-rest',
         state: 'unknown',
+        code: 'old_encryption_keys_unknown',
+        values: {},
         detail: expect.stringContaining('hookferry-admin keys reseal --dry-run'),
       });
       expect(JSON.stringify(body)).not.toContain(bootstrapKey);

@@ -89,7 +89,6 @@ export function Find() {
           aria-label={t`Find`}
           aria-keyshortcuts="/"
           placeholder={t`Find ( / )`}
-          title={HINT}
           autoComplete="off"
           autoCapitalize="off"
           spellCheck={false}

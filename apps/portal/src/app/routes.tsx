@@ -3,7 +3,7 @@ import { Suspense, useEffect, useEffectEvent } from 'react';
 import { Link, matchRoute, Redirect, Route, Switch, useLocation, useRouter } from 'wouter';
 import { loadModal } from '../components/modal';
 import { Skeleton } from '../components/skeleton';
-import { loadTimeTip } from '../components/time';
+import { loadTip } from '../components/tip';
 import { PageHeader } from '../pages/page-header';
 import { useCan } from '../session/session-context';
 import { Allowed } from './allowed';
@@ -68,7 +68,7 @@ export function SigningIn() {
  */
 function useLoadedAhead(pages: readonly Page[]): void {
   const loadAll = useEffectEvent(async () => {
-    for (const load of [loadModal, loadTimeTip, ...pages.map((page) => page.load)])
+    for (const load of [loadModal, loadTip, ...pages.map((page) => page.load)])
       await load().catch(() => undefined);
   });
   useEffect(() => {

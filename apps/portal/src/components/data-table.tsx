@@ -44,6 +44,8 @@ export interface DataTableProps<Row> {
   readonly columns: readonly Column<Row>[];
   /** undefined: they are being loaded. */
   readonly rows: readonly Row[] | undefined;
+  /** How many rows there will be, so that what is below has its place before they are loaded. Default: 8. */
+  readonly expected?: number | undefined;
   readonly rowId: (row: Row) => string;
   /** The page of a row: all of the row is a link to it. */
   readonly hrefOf?: (row: Row) => string;
@@ -60,7 +62,7 @@ export interface DataTableProps<Row> {
  * Up and Page Down go from row to row, Enter opens one.
  */
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { label, columns: all, rows, rowId, hrefOf, onOpen, marked, onEnd } = props;
+  const { label, columns: all, rows, expected = SKELETON_ROWS, rowId, hrefOf, onOpen, marked, onEnd } = props;
   const isNarrow = useIsNarrow();
   const columns = useMemo(() => all.filter(({ from }) => !isNarrow || from === undefined), [all, isNarrow]);
   const rowHeight = isNarrow && columns.some(({ second }) => second) ? TALL_ROW_HEIGHT : ROW_HEIGHT;
@@ -95,7 +97,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       </thead>
       <tbody ref={body}>
         {!rows &&
-          Array.from({ length: SKELETON_ROWS }, (_, index) => <SkeletonRow key={index} columns={columns} />)}
+          Array.from({ length: expected }, (_, index) => <SkeletonRow key={index} columns={columns} />)}
         <Spacer height={first * rowHeight} />
         {rows?.slice(first, end).map((row, i) => {
           const index = first + i;

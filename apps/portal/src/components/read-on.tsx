@@ -23,7 +23,7 @@ export function ReadOn({ isBusy, onReadOn, searchedTo }: ReadOnProps) {
         </>
       )}
       <Button isBusy={isBusy} onClick={onReadOn}>
-        {isBusy ? t`Searching further back…` : t`Search further back`}
+        {isBusy ? t`Searching older ones…` : t`Search older ones`}
       </Button>
     </p>
   );

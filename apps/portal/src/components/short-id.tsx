@@ -17,6 +17,15 @@ export function ShortId({ id }: { readonly id: string }) {
   );
 }
 
+/** All of an id, and a button that copies it. */
+export function WholeId({ id, label = t`Copy ${id}` }: { readonly id: string; readonly label?: string }) {
+  return (
+    <>
+      <code>{id}</code> <CopyButton text={id} label={label} />
+    </>
+  );
+}
+
 /** `evt_…k2x9q4`. One that somebody has chosen has no such form, and stays as it is. */
 export function shortId(id: string): string {
   const [, kind] = /^([a-z]+_)[0-9a-z]{16,}$/.exec(id) ?? [];

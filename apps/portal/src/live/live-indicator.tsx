@@ -1,5 +1,6 @@
 import { t } from '@lingui/core/macro';
 import { useEffect, useState } from 'react';
+import { Tip } from '../components/tip';
 import { useLiveStatus } from './live-context';
 import type { LiveStatus } from './live-feed';
 import styles from './live-indicator.module.css';
@@ -7,7 +8,7 @@ import { useHasOld } from './outage-notice';
 
 type Shown = 'live' | 'connecting' | 'lost' | 'polling' | 'none';
 
-const TEXTS: Readonly<Record<Shown, readonly [label: string, title: string]>> = {
+const TEXTS: Readonly<Record<Shown, readonly [label: string, meaning: string]>> = {
   live: [t`Live`, t`Changes are shown as they happen`],
   connecting: [t`Connecting`, t`Not connected yet: the page checks for changes every 5 seconds`],
   lost: [
@@ -29,10 +30,14 @@ export function LiveIndicator() {
   if (status === 'live' && !wasLive) setWasLive(true);
   const isLate = useIsLate(status === 'connecting' && !wasLive);
   const shown = shownOf(status, { hasOld, wasLive, isLate });
-  const [label, title] = TEXTS[shown];
+  const [label, meaning] = TEXTS[shown];
   return (
-    <output title={title} className={`${styles['indicator']} ${styles[shown]}`}>
-      {label}
+    <output className={`${styles['indicator']} ${styles[shown]}`}>
+      {label !== '' && (
+        <Tip tip={meaning} description={meaning} isStop>
+          {label}
+        </Tip>
+      )}
     </output>
   );
 }

@@ -10,6 +10,7 @@ import { BatchSizes } from '@hookferry/core/deliver/flow/batch-sizes';
 import { wakeUpEndpoint } from '@hookferry/core/deliver/flow/releaser';
 import type { AttemptParts } from '@hookferry/core/deliver/open-delivery';
 import { deliveryIdOf, type NewDelivery, type RequestTrigger } from '@hookferry/core/domain/delivery';
+import { laneNameOf } from '@hookferry/core/domain/endpoint';
 import { keys, queueKeysOf } from '@hookferry/core/domain/keys';
 import {
   createQueueLayout,
@@ -184,7 +185,10 @@ async function arrange(url?: string, shards = oneShard('bull')) {
         }),
       ).request({ ...delivery, acceptedAt: systemClock(), trigger, requestId: 'rdl_1' }),
     async untilGone(...deliveries: readonly NewDelivery[]): Promise<void> {
-      for (const delivery of deliveries) while ((await client.exists(jobKeyOf(delivery))) > 0);
+      for (const delivery of deliveries) {
+        const { jobs, holds, batches } = deliveryQueue.keysOf(delivery);
+        while ((await client.exists(...jobs, ...holds, ...batches)) > 0);
+      }
     },
     readRecord: (delivery: NewDelivery) => deliveryStore.find(delivery),
   };
@@ -558,7 +562,7 @@ it('loses nothing of a lane whose home shard is this one by the time that the la
   const entry = { accountId, endpointId, eventId: event.id, acceptedAt: event.acceptedAt, isInLane: true };
   await new DeliveryQueue(redis, oneShard('bull')).addAll([entry]);
   start();
-  while ((await client.zcard(queueKeysOf('bull').lane(endpointId))) > 0) await immediate();
+  while ((await client.zcard(queueKeysOf('bull').lane(laneNameOf(endpointId)))) > 0) await immediate();
   expect(sentIds()).toEqual([event.id]);
 });
 

@@ -9,6 +9,7 @@ import {
   type JoinedPlace,
   parseDeliveryId,
 } from '@hookferry/core/domain/delivery';
+import type { LaneName } from '@hookferry/core/domain/endpoint';
 import type { EventId } from '@hookferry/core/domain/event';
 import { DELIVERIES_QUEUE, type QueueShard } from '@hookferry/core/domain/queues';
 import { isUnreadableSecret } from '@hookferry/core/endpoints/seal';
@@ -122,7 +123,10 @@ function readRun(parts: ShardParts, job: Job<DeliveryJob>): DeliveryRun {
   const data = readData(job.data);
   if (!ids) throw notADelivery();
   const run = worker.runOf(job, ids, data);
-  return { ...run, joinLane: (acceptedAt, place) => joinLane(parts, job, run, data, acceptedAt, place) };
+  return {
+    ...run,
+    joinLane: (lane, acceptedAt, place) => joinLane(parts, job, run, data, lane, acceptedAt, place),
+  };
 }
 
 // While processes of the version before run, it does so only where a lane is.
@@ -131,12 +135,13 @@ async function joinLane(
   job: Job<DeliveryJob>,
   { accountId, endpointId, eventId }: DeliveryRun,
   { request }: DeliveryJobData,
+  lane: LaneName,
   acceptedAt: number,
   place: JoinedPlace,
 ): Promise<boolean> {
   const stored = request && JSON.stringify(request);
   const how = { hasBegun: place === 'keeps_turn', isInBatches: place === 'in_batches' };
-  const delivery = { accountId, endpointId, eventId, acceptedAt, request: stored, ...how };
+  const delivery = { accountId, endpointId, lane, eventId, acceptedAt, request: stored, ...how };
   return await worker.joinLane(job, delivery, !attemptParts.deliveryQueue.hasLanes);
 }
 
@@ -169,10 +174,11 @@ async function runLane(
 async function isBehindElsewhere(
   { attemptParts, placement, shard }: ShardParts,
   { eventId, place: acceptedAt }: TakenLane['head'] & { readonly eventId: EventId },
-  { accountId, endpointId }: OwnedLane,
+  owned: OwnedLane,
 ): Promise<boolean> {
-  const isBehindEvent = await attemptParts.oldestEvents.hasOlder({ accountId, id: eventId, acceptedAt });
-  return isBehindEvent || (await placement.hasOlderElsewhere(endpointId, shard, { eventId, acceptedAt }));
+  const asked = { accountId: owned.accountId, id: eventId, acceptedAt };
+  const isBehindEvent = await attemptParts.oldestEvents.hasOlder(asked);
+  return isBehindEvent || (await placement.hasOlderElsewhere(owned, shard, { eventId, acceptedAt }));
 }
 
 async function runBatch(
@@ -212,12 +218,9 @@ async function moveMembers({ attemptParts }: ShardParts, batch: JobBatch): Promi
 
 async function moveLane(parts: ShardParts, job: Job<DeliveryJob>, lane: OwnedLane): Promise<DeliverResult> {
   const { attemptParts, runningLanes, worker } = parts;
-  const entries = await runningLanes.listMoving(lane.endpointId, MOVED_AT_ONCE);
-  const events = await attemptParts.deliveryQueue.moveEntriesHome(
-    lane,
-    entries,
-    worker.laneOf(job)?.head.isInBatches === true,
-  );
+  const entries = await runningLanes.listFirst(lane.lane, MOVED_AT_ONCE);
+  const isInBatches = worker.laneOf(job)?.head.isInBatches === true;
+  const events = await attemptParts.deliveryQueue.moveEntriesHome(lane, entries, isInBatches);
   if (events.length === 0 && entries.length > 0) return MOVE_LATER;
   await worker.endLaneBy(job, runningLanes.forget(lane, events));
   return DONE;

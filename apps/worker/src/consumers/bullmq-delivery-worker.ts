@@ -6,11 +6,13 @@ import {
   decodeHolds,
   holdsSince,
   type JobEnd,
+  type LanePlace,
   type MemberEnd,
   parseBatchJobId,
   parseDeliveryId,
   parseLaneJobId,
 } from '@hookferry/core/domain/delivery';
+import { laneNameOf, orderOfLane } from '@hookferry/core/domain/endpoint';
 import type { EventId } from '@hookferry/core/domain/event';
 import type { AdmissionStore } from '@hookferry/core/endpoints/admission/redis-admission-store';
 import { CACHED_FOR_MS } from '@hookferry/core/events/redis-event-store';
@@ -88,8 +90,12 @@ interface Run {
 /** A lane whose job runs. */
 export interface TakenLane {
   readonly head: TakenHead;
+  /** The head that it was taken with, if another entry runs in its place. */
+  readonly takenWith?: EventId | undefined;
   readonly owned: OwnedLane;
 }
+
+type TakenEntry = TakenHead & { readonly eventId: EventId };
 
 /** A batch whose job runs. */
 export interface TakenBatch {
@@ -204,13 +210,13 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
   /** A lane's job runs its first delivery. */
   laneRunOf(
     job: RunningJob,
-    head: TakenHead & { readonly eventId: EventId },
+    head: TakenEntry,
     lane: OwnedLane,
     data: DeliveryJobData,
     batch: DeliveryBatch,
   ): DeliveryRun {
-    const { endpointId } = lane;
-    const { eventId, turn, place, isBesideJobs, hadBegun, size } = head;
+    const { endpointId, lane: name } = lane;
+    const { eventId, turn, place, isBesideJobs, hadBegun, size, sent } = head;
     const run = this.runOf(job, { eventId, endpointId }, withRequest(data, head.request), batch);
     const waitsBehind = head.hasWaited && !head.isInBatches;
     // Since it came, behind others; then, as long as the lane did not go on.
@@ -218,29 +224,55 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     return {
       ...run,
       // One that was only put off behind an event waited for this service, and for no receiver.
-      hasWaited: waitsBehind || hadBegun || lane.wasHeld || run.wasTakenOver,
+      hasWaited: waitsBehind || hadBegun || this.#holds.has(job) || run.wasTakenOver,
       holds: [...behind, ...holdsSince(run.holds ?? [], place)],
       lane: {
+        name,
+        isLine: isLine(lane),
         turn,
         place,
         isBesideJobs,
-        wasHeld: lane.wasHeld,
+        wasHeld: this.#holds.has(job),
         hadBegun,
         size,
-        begin: async () => {
-          const hasBegun = await this.#runningLanes.begin(lane, eventId);
+        sent,
+        begin: async (as) => {
+          const hasBegun = await this.#runningLanes.begin(lane, eventId, as);
           if (hasBegun) this.#goesInOrder(job);
           return hasBegun;
         },
+        markSent: () => this.#runningLanes.markSent(lane, { eventId, acceptedAt: place }),
+        findNewest: () => this.#runningLanes.findNewest(name),
+        runOf: (entry) => this.#runInPlace(job, headAt(head, entry), lane, data, batch),
+        goTo: (entry) => {
+          const other = headAt(head, entry);
+          const { takenWith = eventId } = this.#lanes.get(job) ?? {};
+          this.#lanes.set(job, { head: other, takenWith, owned: lane });
+          return this.#runInPlace(job, other, lane, data, batch);
+        },
+        waitInWindow: () => this.#runningLanes.waitInWindow(lane),
         hold: async (hold, previousStartedAt, fullAt) => {
           const isHeld = await this.#runningLanes.hold(lane, hold, previousStartedAt, fullAt);
           if (isHeld && fullAt !== undefined) this.#waitingForMore.add(job);
           return isHeld;
         },
-        listFirst: (most) => this.#runningLanes.listFirst(endpointId, most),
+        close: (hold) => this.#runningLanes.close(lane, { eventId, acceptedAt: place }, hold),
+        listFirst: (most) => this.#runningLanes.listFirst(name, most),
+        drop: (events) => this.#runningLanes.drop(name, events),
         leave: (entries) => this.endLaneBy(job, this.#runningLanes.leave(lane, entries)),
       },
     };
+  }
+
+  // What came with the job is the first one's.
+  #runInPlace(
+    job: RunningJob,
+    head: TakenEntry,
+    lane: OwnedLane,
+    data: DeliveryJobData,
+    batch: DeliveryBatch,
+  ): DeliveryRun {
+    return { ...this.laneRunOf(job, head, lane, data, batch), texts: undefined };
   }
 
   /** A delivery of a batch, which ends together with the others. */
@@ -417,7 +449,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
 
   // A turn that had begun before stays: its request may have been sent.
   #endHead(
-    { head, owned }: TakenLane,
+    { head, takenWith = head.eventId, owned }: TakenLane,
     job: LockedJob,
     end: JobEnd,
     next: 'nothing' | 'a_job' | 'this_lane',
@@ -427,7 +459,7 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
       return this.#runningLanes.end(owned, endingHead(head), next, isUnsent && head.isInBatches);
     }
     const endsTurn = end.failure === undefined && !head.hadBegun;
-    return this.#runningJobs.end([job], end, endsTurn ? head.eventId : undefined);
+    return this.#runningJobs.end([job], end, endsTurn ? takenWith : undefined);
   }
 
   /** A job that is due again after a delay is put back in time. */
@@ -520,13 +552,15 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
 
   // The lane's job never fails for good itself: others would wait without a job.
   async #failHead(job: Job<DeliveryJob, JobEnd>, { head, owned }: TakenLane, error: Error): Promise<void> {
-    const { eventId, place } = head;
+    const { eventId, place: acceptedAt } = head;
+    const { endpointId } = owned;
+    const lane = orderOfLane(endpointId, owned.lane);
     const steps =
       eventId === undefined
         ? [this.#runningLanes.end(owned, undefined, 'nothing')]
         : [
             // First: where it is another script, the next one must not begin in between.
-            this.#admissionStore.joinOrder(owned.endpointId, [{ eventId, acceptedAt: place }]),
+            this.#admissionStore.joinOrder(endpointId, [{ eventId, acceptedAt, lane }]),
             this.#runningLanes.failHead(owned, eventId, error.message),
           ];
     await this.atomic(steps);
@@ -545,11 +579,13 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     const job = this.createJob(json as JobJson, jobId);
     job.token = token;
     this.#note(job, taken);
-    const endpointId = head && parseLaneJobId(jobId);
+    const parsed = head && parseLaneJobId(jobId);
     const data = deliveryJobSchema.safeParse(job.data).data;
-    if (endpointId && data) {
+    if (parsed && data) {
       const { account_id: accountId } = data;
-      this.#lanes.set(job, { head, owned: { accountId, endpointId, token, wasHeld: holds !== undefined } });
+      const { name: lane, endpointId, line } = parsed;
+      const wasHeld = line === undefined && holds !== undefined;
+      this.#lanes.set(job, { head, owned: { accountId, endpointId, lane, token, wasHeld } });
     }
     const endpointOfBatch = batch && parseBatchJobId(jobId);
     if (endpointOfBatch) {
@@ -577,6 +613,15 @@ export class DeliveryWorker extends BullmqWorker<DeliveryJob, JobEnd> {
     if (this.textsOf(job) === undefined) return undefined;
     return this.laneOf(job)?.head.eventId ?? parseDeliveryId(job.id ?? '')?.eventId;
   }
+}
+
+function isLine({ lane, endpointId }: OwnedLane): boolean {
+  return lane !== laneNameOf(endpointId);
+}
+
+/** Another entry of a lane in place of its head. Its turn has not begun. */
+function headAt(head: TakenHead, { eventId, acceptedAt: place, request }: LanePlace): TakenEntry {
+  return { ...head, eventId, place, request, turn: 'unknown', hadBegun: false };
 }
 
 function isRecent(texts: DeliveryTexts | undefined): texts is DeliveryTexts {

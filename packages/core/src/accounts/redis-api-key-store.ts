@@ -96,9 +96,10 @@ export class ApiKeyStore {
   }
 
   /** Give whether it existed. @param act absent: it is on no record. */
-  async remove({ id, accountId, createdAt }: ApiKey, act?: Act): Promise<boolean> {
+  async remove({ id, accountId, createdAt, name }: ApiKey, act?: Act): Promise<boolean> {
     this.#cache.forget(id);
-    const recorded = act && { act, accountId, targetId: id };
+    const changes = changesBetween(plainFields({ name }), {});
+    const recorded = act && { act, accountId, targetId: id, changes };
     const removed = await removeCopied(this.redis, copiedOf({ id, accountId }), () =>
       makeChange(this.redis, removeApiKey({ id }), recorded),
     );

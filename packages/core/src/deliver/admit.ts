@@ -1,6 +1,6 @@
 import { PROBE_MS, phaseOf } from '../domain/breaker';
 import type { HoldReason, LaneRun } from '../domain/delivery';
-import { type Endpoint, laneOf } from '../domain/endpoint';
+import { type Endpoint, laneOf, usesLane } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { lacksProof } from '../domain/verification';
 import type { AdmissionAnswer } from '../endpoints/admission/redis-admission-store';
@@ -62,7 +62,7 @@ export async function admit(parts: AttemptParts, ready: ReadyDelivery): Promise<
   const permit = await concurrency.takePermit(endpoint, breaker.failures > 0, run.hasWaited);
   if (permit === 'no_slot') return { ...refused('busy', now + SAFETY_WAKE_UP_MS), awaitsSlot: true };
   if (permit === 'endpoint_full') return refused('busy', now + SOON_MS);
-  if (!isLimited(ready)) return { kind: 'admitted', permit, attemptKey: undefined, isProbe: false };
+  if (!isLimited(parts, ready)) return { kind: 'admitted', permit, attemptKey: undefined, isProbe: false };
   let admission: Admission | undefined;
   try {
     admission = await ask(parts, ready, permit);
@@ -73,9 +73,16 @@ export async function admit(parts: AttemptParts, ready: ReadyDelivery): Promise<
   }
 }
 
-function isLimited({ endpoint, breaker, run }: ReadyDelivery): boolean {
-  const isInOrder = endpoint.ordering !== 'none' && !run.lane;
-  return breaker.openUntil > 0 || endpoint.rateLimit !== undefined || isInOrder;
+function isLimited(parts: AttemptParts, ready: ReadyDelivery): boolean {
+  const { endpoint, breaker } = ready;
+  return breaker.openUntil > 0 || endpoint.rateLimit !== undefined || isOrderedByJobs(parts, ready);
+}
+
+/** Whether deliveries with jobs of their own keep an order here. Lanes are kept by theirs. */
+function isOrderedByJobs({ deliveryQueue }: AttemptParts, { endpoint, run }: ReadyDelivery): boolean {
+  if (endpoint.ordering === 'none' || run.lane) return false;
+  // One of a group would be in its line: this one is in no group, and waits for nobody.
+  return endpoint.ordering === 'strict' || !deliveryQueue.hasLanes || !usesLane(endpoint);
 }
 
 function refused(reason: HoldReason, wakeUpAt: number): Refused {
@@ -145,15 +152,16 @@ export async function admitToBatch(parts: AttemptParts, ready: ReadyDelivery): P
 // queue. It goes before the first one in the order.
 async function askInOrder(
   parts: AttemptParts,
-  { endpoint, event, run }: ReadyDelivery,
+  ready: ReadyDelivery,
   attemptKey: string,
 ): Promise<AdmissionAnswer> {
+  const { endpoint, event, run } = ready;
   const { admissionStore, oldestEvents, atomic, clock, attemptTimeoutMs } = parts;
   const { accountId, id, rateLimit, timeoutMs = attemptTimeoutMs } = endpoint;
   const leaseMs = timeoutMs + LEASE_MARGIN_MS;
   const { eventId, hasWaited } = run;
   const { acceptedAt, group } = event;
-  const lane = run.lane ? undefined : laneOf(endpoint, event);
+  const lane = isOrderedByJobs(parts, ready) ? laneOf(endpoint, event) : undefined;
   const windowMs = group === undefined ? undefined : endpoint.coalesce?.window_ms;
   const admitAs = (ordering: 'any' | 'look' | 'begin') => {
     const request = {
@@ -184,6 +192,10 @@ async function askInOrder(
  * missing event is noticed then. Usually nothing waits for it: wake-ups release the deliveries that may go.
  */
 const BOUND_MS = 3_600_000;
+function boundMs(random: () => number): number {
+  return Math.round(BOUND_MS * (1 + random()));
+}
+
 /** The same for a lane. The process that changed its endpoint may have died before it asked for a wake-up. */
 const SELDOM_MS: Partial<Record<HoldReason, number>> = {
   disabled: DISABLED_WAKE_UP_MS,
@@ -205,8 +217,26 @@ export async function hold(
   batch: readonly ReadyDelivery[] = [ready],
 ): Promise<number> {
   const { lane } = ready.run;
-  if (lane) return (await holdLane(parts, ready, lane, refusal)) ?? 0;
-  return await holdJob(parts, ready, refusal, batch);
+  if (lane === undefined) return await holdJob(parts, ready, refusal, batch);
+  if (lane.isLine) return await closeLine(parts, ready, lane, refusal);
+  return (await holdLane(parts, ready, lane, refusal)) ?? 0;
+}
+
+/** A line is held like a delivery with a job, beside those of its endpoint. */
+async function closeLine(
+  { releaser, clock, random, emit }: AttemptParts,
+  { run, event, previousStartedAt, openUntil }: ReadyDelivery,
+  lane: LaneRun,
+  { reason, wakeUpAt, awaitsSlot }: Refused,
+): Promise<number> {
+  const { accountId, endpointId, eventId } = run;
+  const now = clock();
+  await lane.close({ reason, since: now, wakeUpAt, previousStartedAt });
+  releaser.wakeUpAt(accountId, endpointId, wakeUpAt);
+  if (awaitsSlot) releaser.awaitSlot(accountId, endpointId);
+  const traced = event.trace && { traceId: event.trace.traceId };
+  emit({ name: 'delivery.held', accountId, endpointId, eventId, reason, ...traced });
+  return Math.min(boundMs(random), Math.max(Math.round(openUntil - now), SOON_MS));
 }
 
 /**
@@ -233,11 +263,12 @@ export async function holdLane(
 }
 
 async function holdJob(
-  { heldDeliveries, admissionStore, releaser, clock, random, emit }: AttemptParts,
+  parts: AttemptParts,
   ready: ReadyDelivery,
   refusal: Refused,
   batch: readonly ReadyDelivery[],
 ): Promise<number> {
+  const { heldDeliveries, admissionStore, releaser, clock, random, emit } = parts;
   const { run, endpoint, previousStartedAt } = ready;
   const { accountId, endpointId, eventId } = run;
   const { acceptedAt, trace } = ready.event;
@@ -247,7 +278,7 @@ async function holdJob(
   const leftMs = Math.max(Math.round(ready.openUntil - clock()), SOON_MS);
   const holdsOthers = run.batch === undefined && isRefusedForAll(endpoint, refusal);
   const othersForMs = holdsOthers ? Math.min(BOUND_MS, leftMs) : undefined;
-  if (endpoint.ordering === 'group' && !refusal.isBehind) {
+  if (endpoint.ordering === 'group' && !refusal.isBehind && isOrderedByJobs(parts, ready)) {
     await admissionStore.markReady(endpointId, { eventId, acceptedAt });
   }
   const deliveries = batch.map(({ event }) => ({ eventId: event.id, acceptedAt: event.acceptedAt }));
@@ -261,7 +292,7 @@ async function holdJob(
   const along = batch.map(({ event }) => event.id).filter((id) => id !== eventId);
   for (const each of [...along, ...others])
     emit({ name: 'delivery.held', ...address, eventId: each, reason });
-  return Math.min(Math.round(BOUND_MS * (1 + random())), leftMs);
+  return Math.min(boundMs(random), leftMs);
 }
 
 /**

@@ -25,7 +25,7 @@ export interface AfterAttemptInput {
   readonly letsOthersGo: boolean;
   /** Whether the delivery had been held or tried before: then others may be held behind it. */
   readonly hasWaited: boolean;
-  /** Whether it is in a lane, whose job goes on by itself. */
+  /** Whether it is in the lane of the whole endpoint, whose job goes on by itself. */
   readonly isInLane: boolean;
 }
 
@@ -71,7 +71,7 @@ export async function conclude(
     hasEnded,
     letsOthersGo: letsOthersGo || (hasEnded && run.lane?.isBesideJobs === true),
     hasWaited: run.hasWaited,
-    isInLane: run.lane !== undefined,
+    isInLane: run.lane !== undefined && !run.lane.isLine,
   };
   // The attempt is recorded and not repeated, so nothing else would do this. It does not wait for unreadable
   // secrets: that can take days, and would block a worker's slot.

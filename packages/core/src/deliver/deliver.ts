@@ -1,5 +1,5 @@
 import type { DeliveryRun } from '../domain/delivery';
-import { batchLimitsOf, usesLane } from '../domain/endpoint';
+import { batchLimitsOf, findLane } from '../domain/endpoint';
 import { type Admitted, admit, hold } from './admit';
 import { conclude } from './after-attempt';
 import { decideNext } from './decide-next';
@@ -15,7 +15,7 @@ import {
   resultOf,
   withdraw,
 } from './end-run';
-import { leaveLane, takeTurn, waitAlone } from './lane';
+import { goesInPlaceOfOlder, leaveLane, supersedeOlder, takeTurn, waitAlone } from './lane';
 import { loadDelivery, type ReadyDelivery } from './load-delivery';
 import type { AttemptParts } from './open-delivery';
 import { persistFor, recordAttempt } from './record-attempt';
@@ -41,12 +41,14 @@ export async function deliver(
   const loaded = await loadDelivery(parts, run);
   if (loaded.kind !== 'ready') passOn(parts, run);
   if (loaded.kind === 'ended') return DONE;
-  if (run.lane && !usesLane(loaded.endpoint)) return await leaveLane(parts, run, run.lane, loaded.endpoint);
+  if (run.lane && run.lane.name !== findLane(loaded.endpoint, loaded.event.group)) {
+    return await leaveLane(parts, run, run.lane, loaded.endpoint);
+  }
   if (loaded.kind === 'not_due' && run.lane && loaded.endpoint.ordering === 'none') {
     return await waitAlone(run, run.lane);
   }
   if (loaded.kind === 'not_due') return { kind: 'later', delayMs: delayUntil(parts, loaded.dueAt) };
-  const next = await takeTurn(parts, loaded);
+  const next = await takeTurn(parts, loaded, (other) => deliver(parts, other, abortSignal));
   if (next.kind !== 'ready') return next;
   const batchLimits = batchLimitsOf(next.endpoint);
   if (batchLimits) return await deliverBatch(parts, next, batchLimits, abortSignal);
@@ -60,6 +62,8 @@ export async function deliver(
     return await startAnew(parts, next, admission, abortSignal);
   }
 
+  const newest = goesInPlaceOfOlder(next) ? next.run.lane : undefined;
+  await newest?.markSent();
   const transformed = await transformOrRelease(parts, next, admission);
   if (transformed.kind === 'ended') return await endTransformed(parts, next, admission);
   const isMade = transformed.kind === 'ready';
@@ -72,6 +76,9 @@ export async function deliver(
   const input = { ready, attempt, decision, attemptKey: admission.attemptKey };
   const recorded = await persistFor(parts, run, () => recordAttempt(parts, input), abortSignal);
   await conclude(parts, ready, sent, decision, recorded, abortSignal);
+  // After its end the next run of the lane does this.
+  if (newest && decision.kind === 'retry' && recorded.effect)
+    await supersedeOlder(parts, run, newest, { eventId: run.eventId, acceptedAt: newest.place });
   return resultOf(parts, sent, recorded);
 }
 

@@ -79,7 +79,8 @@ export function passOn(
   { releaser }: AttemptParts,
   { accountId, endpointId, hasWaited, lane }: DeliveryRun,
 ): void {
-  if (hasWaited && !lane) releaser.grant(accountId, endpointId, LET_GO_BY_UNSENT);
+  if (hasWaited && (lane === undefined || lane.isLine))
+    releaser.grant(accountId, endpointId, LET_GO_BY_UNSENT);
 }
 
 // No attempt was made, so its permits are free at once. In strict order the delivery keeps its turn.

@@ -1,35 +1,51 @@
-import { type DeliveryRun, isBefore, type LaneRun } from '../domain/delivery';
-import { type Endpoint, laneToJoin, usesLane } from '../domain/endpoint';
-import { type DeliverResult, DONE } from './end-run';
+import { type DeliveryRun, isBefore, type LanePlace, type LaneRun } from '../domain/delivery';
+import { type Endpoint, findLane, laneToJoin } from '../domain/endpoint';
+import { AGAIN_AT_ONCE, type DeliverResult, DONE } from './end-run';
 import { SAFETY_WAKE_UP_MS } from './flow/releaser';
-import type { ReadyDelivery } from './load-delivery';
+import { endUnsent, loadDelivery, type ReadyDelivery } from './load-delivery';
 import type { AttemptParts } from './open-delivery';
 
 // Fan-outs take milliseconds. An interrupted one is put back for a second, one whose worker died for longer.
 export const BEHIND_MS = 100;
 // Of a backlog: the lane's own job goes behind them.
 const LEAVING_AT_ONCE = 200;
+const SUPERSEDED_AT_ONCE = 100;
+const MOST_ROUNDS = 100;
 
 /**
  * In a lane: gives the delivery if it may go before all that it has to wait for. One that is in none becomes an entry, if it has
  * to.
+ *
+ * @param deliverInstead runs another entry of the lane in place of this one.
  */
 export async function takeTurn(
   parts: AttemptParts,
   ready: ReadyDelivery,
+  deliverInstead: (run: DeliveryRun) => Promise<DeliverResult>,
 ): Promise<DeliverResult | ReadyDelivery> {
   const { run, endpoint, event, attemptNumber } = ready;
   if (run.lane === undefined) {
+    const lane = findLane(endpoint, event.group);
     const inOrder = attemptNumber > 1 ? 'keeps_turn' : 'in_order';
-    const place = endpoint.ordering === 'strict' ? inOrder : 'in_batches';
-    const hasJoined = usesLane(endpoint) && (await run.joinLane?.(event.acceptedAt, place)) === true;
+    const place = endpoint.ordering === 'none' ? 'in_batches' : inOrder;
+    const hasJoined = lane && (await run.joinLane?.(lane, event.acceptedAt, place)) === true;
     return hasJoined ? DONE : ready;
   }
   if (endpoint.ordering === 'none') return ready;
-  const lane = run.lane.turn === 'unknown' ? await lookForTurn(parts, ready, run.lane) : run.lane;
+  if (isToCoalesce(ready, run.lane)) return await takeTurnOfNewest(parts, ready, run.lane, deliverInstead);
+  const lane = run.lane.turn === 'unknown' ? await lookForTurn(parts, ready, run.lane, 'first') : run.lane;
+  return await goOrWait(parts, ready, lane);
+}
+
+async function goOrWait(
+  parts: AttemptParts,
+  ready: ReadyDelivery,
+  lane: LaneRun,
+): Promise<DeliverResult | ReadyDelivery> {
+  const { run } = ready;
   if (lane.turn === 'first') return lane === run.lane ? ready : { ...ready, run: { ...run, lane } };
-  const delayMs = lane.turn === 'behind_job' ? await holdBehindJob(parts, ready, lane) : BEHIND_MS;
-  return { kind: 'later', delayMs };
+  if (lane.turn !== 'behind_job') return { kind: 'later', delayMs: BEHIND_MS };
+  return { kind: 'later', delayMs: await holdBehindJob(parts, ready, lane) };
 }
 
 // Where it can't be part of the script that takes the job. What was fanned out meanwhile is in the lane, before this one.
@@ -37,15 +53,16 @@ async function lookForTurn(
   { oldestEvents, admissionStore }: AttemptParts,
   { run, event }: ReadyDelivery,
   lane: LaneRun,
+  as: 'first' | 'newest',
 ): Promise<LaneRun> {
   const { accountId, endpointId, eventId } = run;
   const { place } = lane;
-  const first = await admissionStore.firstWithJob(endpointId);
+  const first = await admissionStore.firstWithJob(endpointId, lane.name);
   const isBesideJobs = first !== undefined;
   const isBehind = first && isBefore(first, { eventId, acceptedAt: place });
   if (isBehind && first.eventId !== eventId) return { ...lane, isBesideJobs, turn: 'behind_job' };
   const asked = { accountId, id: eventId, acceptedAt: Math.max(event.acceptedAt, place) };
-  const isFirst = !(await oldestEvents.hasOlder(asked)) && (await lane.begin());
+  const isFirst = !(await oldestEvents.hasOlder(asked)) && (await lane.begin(as));
   return { ...lane, isBesideJobs, turn: isFirst ? 'first' : 'behind_event' };
 }
 
@@ -57,10 +74,101 @@ async function holdBehindJob(
   lane: LaneRun,
 ): Promise<number> {
   const now = clock();
-  await lane.hold({ reason: 'ordering', since: now }, previousStartedAt);
+  const hold = { reason: 'ordering', since: now } as const;
+  const wakeUpAt = now + SAFETY_WAKE_UP_MS;
+  if (lane.isLine) await lane.close({ ...hold, wakeUpAt, isBehindJob: true, previousStartedAt });
+  else await lane.hold(hold, previousStartedAt);
   const delayMs = lane.wasHeld ? SAFETY_WAKE_UP_MS : BEHIND_MS;
-  releaser.wakeUpAt(run.accountId, run.endpointId, now + SAFETY_WAKE_UP_MS);
+  releaser.wakeUpAt(run.accountId, run.endpointId, wakeUpAt);
   return delayMs;
+}
+
+/** Whether only the newest of the lane is sent. One that has begun keeps its turn. */
+function isToCoalesce(
+  { run, endpoint, scheduledAttempt }: ReadyDelivery,
+  { isLine, sent }: LaneRun,
+): boolean {
+  const hasBegun = scheduledAttempt > 1 || sent?.eventId === run.eventId;
+  return isLine && endpoint.coalesce !== undefined && !hasBegun;
+}
+
+/** Whether this delivery, which is about to be sent, goes in place of those before it in its lane. */
+export function goesInPlaceOfOlder(ready: ReadyDelivery): boolean {
+  return ready.run.lane !== undefined && isToCoalesce(ready, ready.run.lane);
+}
+
+/**
+ * The newest of a lane goes, once the window of the first one is over. Those before the last one that was sent end: an event that
+ * may still be erased or cancelled supersedes none.
+ */
+async function takeTurnOfNewest(
+  parts: AttemptParts,
+  ready: ReadyDelivery,
+  lane: LaneRun,
+  deliverInstead: (run: DeliveryRun) => Promise<DeliverResult>,
+): Promise<DeliverResult | ReadyDelivery> {
+  const { run, endpoint } = ready;
+  if (lane.sent && isBefore({ eventId: run.eventId, acceptedAt: lane.place }, lane.sent)) {
+    const { kind } = await endUnsent(parts, ready, { kind: 'superseded', by: lane.sent.eventId });
+    if (kind === 'changed') return AGAIN_AT_ONCE;
+    await supersedeOlder(parts, run, lane, lane.sent);
+    return DONE;
+  }
+  const newest = await lane.findNewest();
+  if (newest && newest.eventId !== run.eventId) {
+    const leftMs = leftOfWindow(endpoint, lane.place, parts.clock());
+    if (leftMs > 0) return await waitInWindow(lane, leftMs);
+    return await deliverInstead(lane.goTo(newest));
+  }
+  const [first] = await lane.listFirst(1);
+  const leftMs = leftOfWindow(endpoint, first?.acceptedAt ?? lane.place, parts.clock());
+  if (leftMs > 0) return await waitInWindow(lane, leftMs);
+  return await goOrWait(parts, ready, await lookForTurn(parts, ready, lane, 'newest'));
+}
+
+async function waitInWindow(lane: LaneRun, delayMs: number): Promise<DeliverResult> {
+  await lane.waitInWindow();
+  return { kind: 'later', delayMs };
+}
+
+// The clock of a producer may be ahead.
+function leftOfWindow({ coalesce }: Endpoint, since: number, now: number): number {
+  const { window_ms = 0 } = coalesce ?? {};
+  return Math.min(since + window_ms - now, window_ms);
+}
+
+/** End those of a lane that are before one that was sent in place of them. What is left, a later run finds. */
+export async function supersedeOlder(
+  parts: AttemptParts,
+  run: DeliveryRun,
+  lane: LaneRun,
+  by: LanePlace,
+): Promise<void> {
+  for (let rounds = 0; rounds < MOST_ROUNDS; rounds += 1) {
+    if (!(await supersedeSome(parts, run, lane, by))) return;
+  }
+}
+
+/** Gives whether there may be more. */
+async function supersedeSome(
+  parts: AttemptParts,
+  run: DeliveryRun,
+  lane: LaneRun,
+  by: LanePlace,
+): Promise<boolean> {
+  const first = await lane.listFirst(SUPERSEDED_AT_ONCE);
+  const older = first.filter((entry) => isBefore(entry, by) && entry.eventId !== run.eventId);
+  const hasEnded = await Promise.all(
+    older.map(async (entry) => {
+      const loaded = await loadDelivery(parts, lane.runOf(entry));
+      if (loaded.kind !== 'ready') return loaded.kind === 'ended';
+      if (loaded.scheduledAttempt > 1) return false;
+      return (await endUnsent(parts, loaded, { kind: 'superseded', by: by.eventId })).kind === 'ended';
+    }),
+  );
+  const ended = older.filter((_, i) => hasEnded[i]);
+  if (ended.length > 0) await lane.drop(ended.map(({ eventId }) => eventId));
+  return ended.length > 0 && first.length === SUPERSEDED_AT_ONCE;
 }
 
 /** It is due later, and others of its lane need not wait for it: it gets a job of its own. */

@@ -63,7 +63,12 @@ export type LoadedDelivery =
   | ReadyDelivery
   /** The delivery has ended, maybe just now, because its payload or its endpoint is gone. */
   | { readonly kind: 'ended' }
-  | { readonly kind: 'not_due'; readonly dueAt: number; readonly endpoint: Endpoint };
+  | {
+      readonly kind: 'not_due';
+      readonly dueAt: number;
+      readonly endpoint: Endpoint;
+      readonly event: Pick<AcceptedEvent, 'group'>;
+    };
 
 /**
  * Read everything that an attempt needs. End the delivery if there is no payload or no endpoint any more, or if it is
@@ -85,7 +90,7 @@ export async function loadDelivery(
   const mayBeSent = openUntil > 0 && endpoint && event?.body !== undefined;
   // The job ran too early, after a crash or an error: the record knows when it is due.
   const { nextAttemptAt: dueAt = 0 } = state;
-  if (mayBeSent && dueAt > parts.clock() + earlyMs) return { kind: 'not_due', dueAt, endpoint };
+  if (mayBeSent && dueAt > parts.clock() + earlyMs) return { kind: 'not_due', dueAt, endpoint, event };
   const discards = mayBeSent && isDiscarded(endpoint, run.holds, state, event.acceptedAt);
   if (mayBeSent && !discards) {
     return {

@@ -201,7 +201,7 @@ async function tryToRecord(
   const ended = decision.kind === 'retry' ? [] : [run];
   const { results, error } = await atomic.tried([
     attemptStore.record(record),
-    leaveLanes(parts, ready.endpoint, ended),
+    leaveLanes(parts, ready.endpoint, run.lane?.isBesideJobs === false ? [] : ended),
     ...stepsToHistory(parts, ended, record.now),
     ...(run.stepsToEnd?.(endAfter(decision, attempt)) ?? []),
   ]);

@@ -259,6 +259,8 @@ export interface Principal extends Pick<ApiKey, 'id' | 'accountId' | 'scopes' | 
   readonly capabilities?: readonly Capability[];
   /** Of a portal session: what its maker called it. */
   readonly label?: string;
+  /** Of an API key, for people. */
+  readonly name?: string;
 }
 
 /** Whoever may issue keys for the operator's account may act for every account. */

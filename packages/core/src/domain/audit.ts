@@ -58,6 +58,10 @@ export const auditActorSchema = z
     z.object({
       type: z.literal('api_key').describe('A program with an API key.'),
       id: z.string().describe('The id of the API key.'),
+      name: z
+        .string()
+        .optional()
+        .describe('The name of the API key. Absent: the entry is from a version that did not record it.'),
     }),
     z.object({
       type: z.literal('portal_session').describe('A person in the portal.'),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Step } from '../platform/redis-script';
 import type { AccountId } from './account';
-import { type EndpointId, endpointIdSchema } from './endpoint';
+import { type EndpointId, endpointIdSchema, type LaneName, laneNameOf } from './endpoint';
 import { type EventId, eventIdSchema } from './event';
 
 declare const brand: unique symbol;
@@ -24,6 +24,8 @@ export interface NewDelivery extends DeliveryParts {
   readonly acceptedAt?: number | undefined;
   /** Whether its endpoint uses a lane: see `usesLane`. The worker that takes a job decides it by the endpoint's record. */
   readonly isInLane?: boolean | undefined;
+  /** Of the lane: see `lineOf`. Absent: that is for the whole endpoint. */
+  readonly line?: string | undefined;
   /** Whether that lane's deliveries go in batches, and need not wait for each other. */
   readonly isInBatches?: boolean | undefined;
   /** Whether it was accepted just now: then it goes behind all others of its lane. */
@@ -49,15 +51,26 @@ export const DELIVERY_ID_FORM = { pattern: '^[A-Za-z0-9_-]{1,128}[.]wh_[0-9a-z]{
 const LANE_JOB = 'lane/';
 const BATCH_JOB = 'batch/';
 
-/** The id of the job of an endpoint's lane. No delivery has it: the id of an event has no slash. */
-export function laneJobIdOf(endpointId: EndpointId): string {
-  return LANE_JOB + endpointId;
+/** The id of the job of a lane. No delivery has it: the id of an event has no slash. */
+export function laneJobIdOf(lane: LaneName): string {
+  return LANE_JOB + lane;
 }
 
+export interface ParsedLane {
+  readonly name: LaneName;
+  readonly endpointId: EndpointId;
+  /** Absent: it is for the whole endpoint. */
+  readonly line: string | undefined;
+}
+
+const LANE_NAME = /^(?:([A-Za-z0-9_-]+)[.])?([^.]+)$/;
+
 /** Gives `undefined` for another job's. */
-export function parseLaneJobId(jobId: string): EndpointId | undefined {
+export function parseLaneJobId(jobId: string): ParsedLane | undefined {
   if (!jobId.startsWith(LANE_JOB)) return undefined;
-  return endpointIdSchema.safeParse(jobId.slice(LANE_JOB.length)).data;
+  const [, line, endpoint] = LANE_NAME.exec(jobId.slice(LANE_JOB.length)) ?? [];
+  const endpointId = endpointIdSchema.safeParse(endpoint).data;
+  return endpointId && { name: laneNameOf(endpointId, line), endpointId, line };
 }
 
 /** The id of the job of a batch. @param name as the index of the endpoint's batches has it */
@@ -73,7 +86,7 @@ export function parseBatchJobId(jobId: string): EndpointId | undefined {
 
 /** The endpoint of a job, be it a delivery's, a batch's or a lane's. */
 export function endpointOfJob(jobId: string): EndpointId | undefined {
-  return parseLaneJobId(jobId) ?? parseBatchJobId(jobId) ?? parseDeliveryId(jobId)?.endpointId;
+  return parseLaneJobId(jobId)?.endpointId ?? parseBatchJobId(jobId) ?? parseDeliveryId(jobId)?.endpointId;
 }
 
 /** The reasons for which a client requests a delivery. */
@@ -124,32 +137,42 @@ export interface DeliveryRun {
   /** Absent: it has a job of its own. */
   readonly lane?: LaneRun | undefined;
   /**
-   * Make it an entry of its endpoint's lane, in place of its job. Gives `false` if it stays. Absent: it can't.
+   * Make it an entry of a lane, in place of its job. Gives `false` if it stays. Absent: it can't.
    */
-  readonly joinLane?: (acceptedAt: number, place: JoinedPlace) => Promise<boolean>;
+  readonly joinLane?: (lane: LaneName, acceptedAt: number, place: JoinedPlace) => Promise<boolean>;
 }
 
-/** `keeps_turn`: it was tried already, in strict order. `in_batches`: those of its lane need not wait for each other. */
-export type JoinedPlace = 'in_order' | 'keeps_turn' | 'in_batches';
+/** An entry of a lane, with its place. */
+export interface LanePlace {
+  readonly eventId: EventId;
+  /** Mostly when its event was accepted. Milliseconds since the Unix epoch. */
+  readonly acceptedAt: number;
+  /** The request that it is to be sent for, as it is stored. Absent: there is none, or it was not read. */
+  readonly request?: string | undefined;
+}
 
-/** Whether one goes first in an order. */
-export function isBefore(
-  one: { readonly eventId: string; readonly acceptedAt: number },
-  other: { readonly eventId: string; readonly acceptedAt: number },
-): boolean {
+export function isBefore(one: LanePlace, other: LanePlace): boolean {
   if (one.acceptedAt !== other.acceptedAt) return one.acceptedAt < other.acceptedAt;
   return one.eventId < other.eventId;
 }
 
-/** An entry of a lane. */
-export interface LaneEntry {
-  readonly eventId: EventId;
-  /** Its place: mostly when its event was accepted. Milliseconds since the Unix epoch. */
-  readonly acceptedAt: number;
+/** Why a line does not go on. */
+export interface LineHold extends PastHold {
+  /** Milliseconds since the Unix epoch. */
+  readonly wakeUpAt: number;
+  /** Whether it waits for a delivery that has a job: then wake-ups leave it alone. */
+  readonly isBehindJob?: boolean;
+  readonly previousStartedAt: number | undefined;
 }
 
-/** The first delivery of a lane, as the lane's job runs it. */
+/** `keeps_turn`: it was tried already, in its order. `in_batches`: those of its lane need not wait for each other. */
+export type JoinedPlace = 'in_order' | 'keeps_turn' | 'in_batches';
+
+/** A delivery of a lane, as the lane's job runs it: mostly the first one. */
 export interface LaneRun {
+  readonly name: LaneName;
+  /** Whether it is that of a group, beside others of the endpoint. */
+  readonly isLine: boolean;
   /**
    * - `first`: its turn has begun.
    * - `behind_event`: an older event may still bring a delivery.
@@ -168,8 +191,21 @@ export interface LaneRun {
   readonly hadBegun: boolean;
   /** How many are in it, this one included. */
   readonly size: number;
-  /** Take the turn, unless another one has become the first. */
-  begin(): Promise<boolean>;
+  /** The last one that was sent in place of all before it. */
+  readonly sent: LanePlace | undefined;
+  /** Take the turn, unless another one has become the first, or the newest. */
+  begin(as: 'first' | 'newest'): Promise<boolean>;
+  /** Its request is about to be sent in place of all before it. */
+  markSent(): Promise<void>;
+  findNewest(): Promise<LanePlace | undefined>;
+  /** Another entry, to be read. */
+  runOf(entry: LanePlace): DeliveryRun;
+  /** The same job runs another entry from now on. */
+  goTo(entry: LanePlace): DeliveryRun;
+  /** Newer ones may come: none is held meanwhile. */
+  waitInWindow(): Promise<void>;
+  /** Of a line: it is held like a delivery that has a job, until a wake-up lets it go. */
+  close(hold: LineHold): Promise<void>;
   /**
    * Note why the lane does not go on.
    *
@@ -178,9 +214,11 @@ export interface LaneRun {
    */
   hold(hold: PastHold, previousStartedAt: number | undefined, fullAt?: number): Promise<boolean>;
   /** The first ones, with their places. */
-  listFirst(most: number): Promise<readonly LaneEntry[]>;
+  listFirst(most: number): Promise<readonly LanePlace[]>;
+  /** Forget some that have ended. The one that runs stays. */
+  drop(events: readonly EventId[]): Promise<void>;
   /** Give these jobs of their own; the rest of the lane follows behind them. It ends the run. */
-  leave(entries: readonly LaneEntry[]): Promise<void>;
+  leave(entries: readonly LanePlace[]): Promise<void>;
 }
 
 /**

@@ -149,8 +149,9 @@ export function batchLimitsOf({
 }
 
 /**
- * Whether its deliveries wait as entries of one lane, whose job sends the first of them: those in strict order, and those that go
- * in batches. What is discarded as it comes due must not wait behind others for that, and has a job of its own.
+ * Whether its deliveries wait as entries of lanes, each with one job that sends the first of them: those in strict order, those of
+ * a group, and those that go in batches. What is discarded as it comes due must not wait behind others for that, and has a job of
+ * its own.
  */
 export function usesLane(
   endpoint: Pick<Endpoint, 'ordering' | 'batch' | 'format' | 'whileDisabled' | 'listener' | 'status'>,
@@ -158,14 +159,47 @@ export function usesLane(
   const { ordering, whileDisabled, listener, status } = endpoint;
   const batch = batchLimitsOf(endpoint);
   if (batch === undefined)
-    return ordering === 'strict' && whileDisabled !== 'discard' && listener === undefined;
+    return ordering !== 'none' && whileDisabled !== 'discard' && listener === undefined;
   if (whileDisabled === 'discard' && status === 'disabled') return false;
   return ordering === 'strict' || (ordering === 'none' && batch.maxEvents > 1);
 }
 
+/** The name of a lane: that of a whole endpoint is its id, that of a group of events is `line.id`. */
+export type LaneName = string & { readonly [laneName]: 'LaneName' };
+declare const laneName: unique symbol;
+
+/** @param line absent: it is for the whole endpoint. */
+export function laneNameOf(endpointId: EndpointId, line?: string): LaneName {
+  return (line === undefined ? endpointId : `${line}.${endpointId}`) as LaneName;
+}
+
+/** The order of those of a lane that have jobs of their own: see `laneOf`. */
+export function orderOfLane(endpointId: EndpointId, lane: LaneName): string {
+  return lane === laneNameOf(endpointId) ? '' : `:${lane.slice(0, -endpointId.length - 1)}`;
+}
+
+/** The line of an event at an endpoint whose deliveries use lanes. `undefined`: it is in none. */
+export function lineOf(
+  { ordering }: Pick<Endpoint, 'ordering'>,
+  group: string | undefined,
+): string | undefined {
+  return ordering === 'group' && group !== undefined ? hashOf(group) : undefined;
+}
+
+/** The lane in which a delivery waits for others. `undefined`: it waits for none, or by its job. */
+export function findLane(
+  endpoint: Parameters<typeof usesLane>[0] & Pick<Endpoint, 'id'>,
+  group: string | undefined,
+): LaneName | undefined {
+  if (!usesLane(endpoint)) return undefined;
+  const line = lineOf(endpoint, group);
+  if (endpoint.ordering === 'group' && line === undefined) return undefined;
+  return laneNameOf(endpoint.id, line);
+}
+
 /**
- * The lane in which a delivery waits for those before it, named by the suffix of its keys: '' is that of the whole endpoint.
- * `undefined`: it waits for none.
+ * The order in which deliveries with jobs wait for those before them, named by the suffix of its keys: '' is that of the whole
+ * endpoint. `undefined`: it waits for none.
  */
 export function laneOf(
   { ordering }: Pick<Endpoint, 'ordering'>,
@@ -175,7 +209,11 @@ export function laneOf(
   if (ordering === 'none') return undefined;
   // A lane of its own: it waits for none, and is found among those that may go.
   if (group === undefined) return `::${id}`;
-  return `:${createHash('sha256').update(group).digest('base64url').slice(0, LANE_CHARACTERS)}`;
+  return `:${hashOf(group)}`;
+}
+
+function hashOf(group: string): string {
+  return createHash('sha256').update(group).digest('base64url').slice(0, LANE_CHARACTERS);
 }
 
 /** The lane that a delivery joins before it has a job. One that waits for no other takes its place when it is admitted. */

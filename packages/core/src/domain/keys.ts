@@ -1,5 +1,5 @@
 import type { AccountId } from './account';
-import type { EndpointId } from './endpoint';
+import type { EndpointId, LaneName } from './endpoint';
 import type { EventId } from './event';
 
 /**
@@ -87,8 +87,10 @@ import type { EventId } from './event';
  * | `changes:{account}` | stream | the account's changes, while somebody follows them; about the last 1,000 | 2 minutes after nobody follows it |
  * | `mailbox:{process}` | list | messages between processes that serve listeners | until read, a minute |
  * | `held:{bull}:endpoint` | sorted set | ids of the events whose deliveries are held, by time of acceptance | until released |
- * | `lane:{bull}:endpoint` | sorted set | ids of the events whose deliveries go one after the other, by time of acceptance: they have one job together | until they have ended |
- * | `carried:{bull}:endpoint` | hash | event → the request that such a delivery is to be sent for | until that has ended |
+ * | `lane:{bull}:lane` | sorted set | ids of the events whose deliveries go one after the other, by time of acceptance: they have one job together. The lane is that of an endpoint, or of a group of its events: `line.endpoint` | until they have ended |
+ * | `carried:{bull}:lane` | hash | event → the request that such a delivery is to be sent for | until that has ended |
+ * | `grouped:{bull}:endpoint` | sorted set | ids of all events that an endpoint has in lanes of groups, by time of acceptance | until they have ended |
+ * | `lines:{bull}:endpoint` | hash | event → the line that it is in; beside them, how many lines there are, and how many events wait behind the first ones of those that are closed | the same |
  * | `batches:{bull}:endpoint` | hash | event → the name of the batch whose job has its delivery | until that has ended, or is in none |
  * | `behind-heads:{bull}` | counter | how many such deliveries wait behind the first one of their lane, where that is not held | until none does |
  * | `behind-heads:{bull}:batched` | counter | the same for lanes whose deliveries go in batches, and do not wait for each other | until none does |
@@ -248,8 +250,10 @@ export function queueKeysOf(prefix: string) {
     /** Scripts build the names of lanes themselves from it. */
     tag,
     held: (endpoint: EndpointId) => `held:${tag}:${endpoint}`,
-    lane: (endpoint: EndpointId) => `lane:${tag}:${endpoint}`,
-    carried: (endpoint: EndpointId) => `carried:${tag}:${endpoint}`,
+    lane: (lane: LaneName) => `lane:${tag}:${lane}`,
+    carried: (lane: LaneName) => `carried:${tag}:${lane}`,
+    grouped: (endpoint: EndpointId) => `grouped:${tag}:${endpoint}`,
+    lines: (endpoint: EndpointId) => `lines:${tag}:${endpoint}`,
     batches: (endpoint: EndpointId) => `batches:${tag}:${endpoint}`,
     behindHeads: `behind-heads:${tag}`,
     /** Scripts build this name themselves, from the one above. */

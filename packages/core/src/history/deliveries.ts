@@ -21,7 +21,7 @@ import type { EventMark } from '../events/redis-event-index';
 import { AppError } from '../platform/app-error';
 import type { Clock } from '../platform/clock';
 import type { TimeRange } from '../platform/redis-timeline';
-import type { HeldDeliveries } from '../queue/bullmq-held-deliveries';
+import type { HeldDeliveries, LaneStanding } from '../queue/bullmq-held-deliveries';
 import {
   type DeliveryFilter,
   type RecordFilter,
@@ -286,12 +286,13 @@ export async function explainHold(
   const now = clock();
   const { phase, nextTryAt } = standingOfBreaker(breaker, now);
   if (phase !== 'closed') return ofAll('breaker_open', nextTryAt);
-  const first =
-    endpoint.ordering === 'strict' ? (await heldDeliveries.laneOf(endpoint.id))?.first : undefined;
-  const isInTurn = first === undefined ? turnIn(endpoint, standing) : (eventId: EventId) => eventId === first;
+  const isInTurn = turnIn(endpoint, standing);
   const maxWaitMs = batchLimitsOf(endpoint)?.maxWaitMs ?? 0;
   return async (eventId) => {
-    if (!isInTurn(eventId)) return { reason: 'ordering', until: undefined };
+    const lane =
+      endpoint.ordering === 'none' ? undefined : await heldDeliveries.findLane(endpoint.id, eventId);
+    const mayGo = lane === undefined ? isInTurn(eventId) : lane.first === eventId && !isBehindJob(lane);
+    if (!mayGo) return { reason: 'ordering', until: undefined };
     if (tokenPausedUntil !== undefined) {
       return { reason: 'no_token', until: tokenPausedUntil > now ? tokenPausedUntil : undefined };
     }
@@ -299,6 +300,11 @@ export async function explainHold(
     if (endpoint.ordering !== 'strict' && maxWaitMs === 0) return { reason: 'busy', until: undefined };
     return explainByJob(endpoint, maxWaitMs, await heldDeliveries.holdsOf(endpoint.id, eventId));
   };
+}
+
+/** All of a lane may wait for a delivery with a job, which has failed for good. */
+function isBehindJob({ isHeld, holds }: LaneStanding): boolean {
+  return isHeld && holds.at(-1)?.reason === 'ordering';
 }
 
 /** What the endpoint does not tell: it waits for others, for an event that is still on the queue, or for a slot. */

@@ -25,7 +25,7 @@ async function explain(
   lane?: LaneStanding,
 ) {
   const admissionStore = new AdmissionStore(redis.client);
-  const heldDeliveries = fake<HeldDeliveries>({ holdsOf: async () => holds, laneOf: async () => lane });
+  const heldDeliveries = fake<HeldDeliveries>({ holdsOf: async () => holds, findLane: async () => lane });
   const verification = buildVerification(redis.client, 'required');
   const parts = { admissionStore, heldDeliveries, ...verification, clock: () => NOW };
   const holdOf = await explainHold(fake<DeliveriesParts>(parts), endpoint);
@@ -62,12 +62,20 @@ it('says that another one goes before it, except for the one whose turn it is', 
 it('says of those in a lane that its first one goes before them', async () => {
   const endpoint = buildEndpoint({ ordering: 'strict', rateLimit: 1 });
   const first = uniqueEventId();
-  const lane = { first, isHeld: false, holds: [], isInBatches: false };
+  const lane = { first, isHeld: false, isInWindow: false, holds: [], isInBatches: false };
   expect(await explain(endpoint, uniqueEventId(), [], lane)).toEqual({
     reason: 'ordering',
     until: undefined,
   });
   expect(await explain(endpoint, first, [], lane)).toEqual({ reason: 'busy', until: undefined });
+});
+
+it('says of all in a lane that it waits for one that has failed for good, if its job tells so', async () => {
+  const endpoint = buildEndpoint({ ordering: 'group' });
+  const first = uniqueEventId();
+  const holds = [{ reason: 'ordering', since: NOW }] as const;
+  const lane = { first, isHeld: true, isInWindow: false, isInBatches: false, holds };
+  expect(await explain(endpoint, first, [], lane)).toEqual({ reason: 'ordering', until: undefined });
 });
 
 it('says that the one whose turn it is waits for an event on the queue, if its job tells so', async () => {

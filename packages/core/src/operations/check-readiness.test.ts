@@ -63,6 +63,14 @@ it.each([
   expect(isReady(checkReadiness(api, { ...redis, ...of }, workers, NOW))).toBe(false);
 });
 
+it('says what Redis is set to, in its words and for words of others', () => {
+  const [found] = checkReadiness(api, { ...redis, fsync: 'everysec' }, workers, NOW).filter(
+    ({ state }) => state === 'missing',
+  );
+  expect(found).toMatchObject({ code: 'redis_fsync_missing', values: { appendfsync: 'everysec' } });
+  expect(found?.detail).toMatch(/^appendfsync is everysec: /);
+});
+
 it('is ready without what is only advised', () => {
   const sparse = { ...api, hasBootstrapKey: true, hasMailFrom: false, hasHistory: false, encryptionKeys: 2 };
   const findings = [

@@ -37,10 +37,71 @@ export const readinessChecks = Object.keys(checks) as readonly ReadinessCheck[];
 export const readinessStates = ['good', 'missing', 'unknown'] as const;
 export type ReadinessState = (typeof readinessStates)[number];
 
+/** What is found: a sentence, and what to do, by a code that stays the same when the words don't. */
+const details = {
+  public_url_good: 'Links begin with PUBLIC_URL.',
+  public_url_missing:
+    'PUBLIC_URL is not set: links begin with whatever host a request names. Set it for the API.',
+  tls_good: 'PUBLIC_URL is an https: address.',
+  tls_missing:
+    'PUBLIC_URL is no https: address: keys, links and payloads may travel in the clear. Put a proxy with TLS in front of the API.',
+  encryption_key_good:
+    'Secrets are sealed when they are stored. Those from the time before there was a key are, once `hookferry-admin keys reseal` has run.',
+  encryption_key_missing:
+    'SECRETS_ENCRYPTION_KEY is not set: secrets are in Redis as plain text. Set it for the API and all workers.',
+  trust_proxy_good: 'Limits and logs have the addresses of clients.',
+  trust_proxy_missing:
+    'TRUST_PROXY is off: behind the proxy that ends TLS all clients share one address, and one with wrong keys locks all out. Set how many proxies there are.',
+  redis_fsync_good: 'Redis writes to disk before it acknowledges.',
+  redis_fsync_missing:
+    'appendfsync is {appendfsync}: a power cut loses about a second of acknowledged events, or more. Set it to always.',
+  redis_fsync_unknown:
+    'This user of Redis may not read appendfsync (ACL +config|get): look whether it is always.',
+  redis_appendonly_missing:
+    'appendonly is no: when Redis restarts, the events since its last snapshot are lost. Set it to yes.',
+  redis_memory_good: 'Redis has a maxmemory, and deletes nothing when that is full.',
+  redis_memory_missing:
+    'maxmemory is not set, or maxmemory-policy is not noeviction: Redis is killed, or deletes deliveries. Set both.',
+  redis_replicas_good: 'Each Redis master has a replica.',
+  redis_replicas_missing:
+    'A Redis master has no replica: nothing works while it is away, and all is lost with its disk. Run replicas with Sentinels, or a Cluster with replicas.',
+  redis_info_unknown:
+    'INFO of Redis does not say, or its user may not ask: permit it (ACL +info), or look yourself.',
+  clock_good: 'The clocks of this API, of all workers and of Redis agree.',
+  clock_missing:
+    'The clock of this API or of a worker differs from that of Redis by more than two seconds: synchronise all machines (NTP). The metric webhooks_clock_skew_seconds says which.',
+  bootstrap_key_good: 'BOOTSTRAP_API_KEY is not set. If it was, revoke its key, which is named bootstrap.',
+  bootstrap_key_missing:
+    'BOOTSTRAP_API_KEY is still in use: it has every scope, and lies in the settings. Make a key of your own, remove the setting, and revoke its key.',
+  old_encryption_keys_good: 'SECRETS_ENCRYPTION_KEY has one key: no older one is left to remove.',
+  // How much the others still seal is known to nobody but a search through all accounts.
+  old_encryption_keys_unknown:
+    'SECRETS_ENCRYPTION_KEY has several keys: `hookferry-admin keys reseal --dry-run` counts what the first one does not seal yet. Reseal it, then remove the others.',
+  workers_good: 'At least two workers run.',
+  workers_missing:
+    'Fewer than two workers run: nothing is delivered while one is replaced. Start another one.',
+  mail_good: 'The API and all workers can tell contacts by mail.',
+  mail_missing:
+    'MAIL_FROM is not set for the API, or SMTP_URL not for each worker: nobody is told by mail. Set both.',
+  mail_unknown: 'MAIL_FROM is set here; no worker runs that could say whether it has SMTP_URL.',
+  history_good: 'Ended deliveries move to PostgreSQL.',
+  history_missing:
+    'HISTORY_DATABASE_URL is not set: only recent deliveries are kept, and the overview reaches back 24 hours. Set it if that is too short.',
+  prometheus_good: 'Somebody reads the metrics of this API.',
+  prometheus_missing:
+    'Nobody has read /metrics of this API in the last five minutes: no alert can tell of a fault. Let Prometheus scrape every process.',
+} as const;
+
+export type ReadinessCode = keyof typeof details;
+export const readinessCodes = Object.keys(details) as readonly ReadinessCode[];
+
 export interface ReadinessFinding extends Check {
   readonly check: ReadinessCheck;
   readonly state: ReadinessState;
-  /** A sentence, and what to do. It repeats no value of a setting. */
+  readonly code: ReadinessCode;
+  /** What the sentence of the code names, such as `{ appendfsync: 'everysec' }`. No value of a setting of ours is among them. */
+  readonly values: Readonly<Record<string, string>>;
+  /** The sentence of the code, with its values, in English. */
   readonly detail: string;
 }
 
@@ -72,20 +133,18 @@ export function checkReadiness(
   return [
     ...checkApi(api),
     ...checkRedis(redis),
-    clockFinding([api.skewMs, ...workers.map(({ skewMs }) => skewMs)]),
-    finding('workers', workers.length >= 2, {
-      good: 'At least two workers run.',
-      missing: 'Fewer than two workers run: nothing is delivered while one is replaced. Start another one.',
-    }),
+    finding(
+      'clock',
+      [api.skewMs, ...workers.map(({ skewMs }) => skewMs)].every(
+        (skewMs = 0) => Math.abs(skewMs) <= TOLD_FROM_MS,
+      ),
+    ),
+    finding('workers', workers.length >= 2),
     mailFinding(
       api.hasMailFrom,
       workers.map(({ sendsMail }) => sendsMail),
     ),
-    finding('prometheus', api.lastScrapedAt !== undefined && now - api.lastScrapedAt < SCRAPED_WITHIN_MS, {
-      good: 'Somebody reads the metrics of this API.',
-      missing:
-        'Nobody has read /metrics of this API in the last five minutes: no alert can tell of a fault. Let Prometheus scrape every process.',
-    }),
+    finding('prometheus', api.lastScrapedAt !== undefined && now - api.lastScrapedAt < SCRAPED_WITHIN_MS),
   ].toSorted((left, right) => readinessChecks.indexOf(left.check) - readinessChecks.indexOf(right.check));
 }
 
@@ -95,130 +154,64 @@ const SCRAPED_WITHIN_MS = 5 * 60_000;
 function checkApi(api: ReadinessOfApi): readonly ReadinessFinding[] {
   const { publicUrl, encryptionKeys } = api;
   return [
-    finding('public_url', publicUrl !== undefined, {
-      good: 'Links begin with PUBLIC_URL.',
-      missing: 'PUBLIC_URL is not set: links begin with whatever host a request names. Set it for the API.',
-    }),
-    finding('tls', publicUrl?.startsWith('https:') === true, {
-      good: 'PUBLIC_URL is an https: address.',
-      missing:
-        'PUBLIC_URL is no https: address: keys, links and payloads may travel in the clear. Put a proxy with TLS in front of the API.',
-    }),
-    finding('encryption_key', encryptionKeys > 0, {
-      good: 'Secrets are sealed when they are stored. Those from the time before there was a key are, once `hookferry-admin keys reseal` has run.',
-      missing:
-        'SECRETS_ENCRYPTION_KEY is not set: secrets are in Redis as plain text. Set it for the API and all workers.',
-    }),
-    finding('trust_proxy', api.trustsProxy, {
-      good: 'Limits and logs have the addresses of clients.',
-      missing:
-        'TRUST_PROXY is off: behind the proxy that ends TLS all clients share one address, and one with wrong keys locks all out. Set how many proxies there are.',
-    }),
-    finding('bootstrap_key', !api.hasBootstrapKey, {
-      good: 'BOOTSTRAP_API_KEY is not set. If it was, revoke its key, which is named bootstrap.',
-      missing:
-        'BOOTSTRAP_API_KEY is still in use: it has every scope, and lies in the settings. Make a key of your own, remove the setting, and revoke its key.',
-    }),
+    finding('public_url', publicUrl !== undefined),
+    finding('tls', publicUrl?.startsWith('https:') === true),
+    finding('encryption_key', encryptionKeys > 0),
+    finding('trust_proxy', api.trustsProxy),
+    finding('bootstrap_key', !api.hasBootstrapKey),
     encryptionKeys > 1
-      ? unknownFinding('old_encryption_keys', SEVERAL_KEYS)
-      : finding('old_encryption_keys', true, {
-          good: 'SECRETS_ENCRYPTION_KEY has one key: no older one is left to remove.',
-          missing: '',
-        }),
-    finding('history', api.hasHistory, {
-      good: 'Ended deliveries move to PostgreSQL.',
-      missing:
-        'HISTORY_DATABASE_URL is not set: only recent deliveries are kept, and the overview reaches back 24 hours. Set it if that is too short.',
-    }),
+      ? findingOf('old_encryption_keys', 'unknown', 'old_encryption_keys_unknown')
+      : findingOf('old_encryption_keys', 'good', 'old_encryption_keys_good'),
+    finding('history', api.hasHistory),
   ];
 }
-
-// How much the others still seal is known to nobody but a search through all accounts.
-const SEVERAL_KEYS =
-  'SECRETS_ENCRYPTION_KEY has several keys: `hookferry-admin keys reseal --dry-run` counts what the first one does not seal yet. Reseal it, then remove the others.';
 
 function checkRedis(redis: RedisSafety): readonly ReadinessFinding[] {
   return [
     persistenceFinding(redis),
-    infoFinding('redis_memory', redis.keepsWithinMemory, {
-      good: 'Redis has a maxmemory, and deletes nothing when that is full.',
-      missing:
-        'maxmemory is not set, or maxmemory-policy is not noeviction: Redis is killed, or deletes deliveries. Set both.',
-    }),
-    infoFinding('redis_replicas', redis.hasReplicas, {
-      good: 'Each Redis master has a replica.',
-      missing:
-        'A Redis master has no replica: nothing works while it is away, and all is lost with its disk. Run replicas with Sentinels, or a Cluster with replicas.',
-    }),
+    infoFinding('redis_memory', redis.keepsWithinMemory),
+    infoFinding('redis_replicas', redis.hasReplicas),
   ];
 }
 
-function finding(
-  check: ReadinessCheck,
-  isGood: boolean,
-  details: Readonly<Record<'good' | 'missing', string>>,
-): ReadinessFinding {
+/** Those of which nothing more can be said than whether it is there. */
+type PlainCheck = Exclude<ReadinessCheck, 'redis_fsync' | 'old_encryption_keys'>;
+
+function finding(check: PlainCheck, isGood: boolean): ReadinessFinding {
   const state = isGood ? 'good' : 'missing';
-  return { check, ...checks[check], state, detail: details[state] };
+  return findingOf(check, state, `${check}_${state}`);
 }
 
-function unknownFinding(check: ReadinessCheck, detail: string): ReadinessFinding {
-  return { check, ...checks[check], state: 'unknown', detail };
+function findingOf(
+  check: ReadinessCheck,
+  state: ReadinessState,
+  code: ReadinessCode,
+  values: ReadinessFinding['values'] = {},
+): ReadinessFinding {
+  const detail = details[code].replaceAll(/\{(\w+)\}/g, (_whole, name: string) => values[name] ?? '');
+  return { check, ...checks[check], state, code, values, detail };
 }
 
 function infoFinding(
-  check: ReadinessCheck,
+  check: 'redis_memory' | 'redis_replicas',
   isGood: boolean | undefined,
-  details: Readonly<Record<'good' | 'missing', string>>,
 ): ReadinessFinding {
-  if (isGood !== undefined) return finding(check, isGood, details);
-  return unknownFinding(
-    check,
-    'INFO of Redis does not say, or its user may not ask: permit it (ACL +info), or look yourself.',
-  );
+  if (isGood !== undefined) return finding(check, isGood);
+  return findingOf(check, 'unknown', 'redis_info_unknown');
 }
 
 function persistenceFinding({ isAppendOnly, fsync }: RedisSafety): ReadinessFinding {
   const check = 'redis_fsync';
-  if (isAppendOnly === false) {
-    const missing =
-      'appendonly is no: when Redis restarts, the events since its last snapshot are lost. Set it to yes.';
-    return finding(check, false, { good: '', missing });
-  }
-  if (fsync === undefined) {
-    return unknownFinding(
-      check,
-      'This user of Redis may not read appendfsync (ACL +config|get): look whether it is always.',
-    );
-  }
-  return finding(check, fsync === 'always', {
-    good: 'Redis writes to disk before it acknowledges.',
-    missing: `appendfsync is ${fsync}: a power cut loses about a second of acknowledged events, or more. Set it to always.`,
-  });
-}
-
-function clockFinding(skews: readonly (number | undefined)[]): ReadinessFinding {
-  const isGood = skews.every((skewMs = 0) => Math.abs(skewMs) <= TOLD_FROM_MS);
-  return finding('clock', isGood, {
-    good: 'The clocks of this API, of all workers and of Redis agree.',
-    missing:
-      'The clock of this API or of a worker differs from that of Redis by more than two seconds: synchronise all machines (NTP). The metric webhooks_clock_skew_seconds says which.',
-  });
+  if (isAppendOnly === false) return findingOf(check, 'missing', 'redis_appendonly_missing');
+  if (fsync === undefined) return findingOf(check, 'unknown', 'redis_fsync_unknown');
+  if (fsync === 'always') return findingOf(check, 'good', 'redis_fsync_good');
+  return findingOf(check, 'missing', 'redis_fsync_missing', { appendfsync: fsync });
 }
 
 function mailFinding(
   hasMailFrom: boolean,
   workersSendMail: readonly (boolean | undefined)[],
 ): ReadinessFinding {
-  if (hasMailFrom && workersSendMail.length === 0) {
-    return unknownFinding(
-      'mail',
-      'MAIL_FROM is set here; no worker runs that could say whether it has SMTP_URL.',
-    );
-  }
-  return finding('mail', hasMailFrom && workersSendMail.every((sendsMail) => sendsMail === true), {
-    good: 'The API and all workers can tell contacts by mail.',
-    missing:
-      'MAIL_FROM is not set for the API, or SMTP_URL not for each worker: nobody is told by mail. Set both.',
-  });
+  if (hasMailFrom && workersSendMail.length === 0) return findingOf('mail', 'unknown', 'mail_unknown');
+  return finding('mail', hasMailFrom && workersSendMail.every((sendsMail) => sendsMail === true));
 }

@@ -1,6 +1,6 @@
 import { AuditLog } from '../accounts/audit/redis-audit-log';
 import type { AccountId } from '../domain/account';
-import type { EndpointId } from '../domain/endpoint';
+import { type EndpointId, laneNameOf } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys, queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE, type QueueShards } from '../domain/queues';
@@ -242,7 +242,11 @@ export class RemainsStore {
   #listsOf(endpointId: EndpointId): string[] {
     return [
       keys.deliveries(endpointId),
-      ...this.#homeShardsOf(endpointId).flatMap(({ held, lane }) => [held(endpointId), lane(endpointId)]),
+      ...this.#homeShardsOf(endpointId).flatMap(({ held, lane, grouped }) => [
+        held(endpointId),
+        lane(laneNameOf(endpointId)),
+        grouped(endpointId),
+      ]),
     ];
   }
 

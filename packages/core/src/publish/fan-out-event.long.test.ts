@@ -1,7 +1,7 @@
 import { eventJobId, QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { Queue } from 'bullmq';
 import { deliveryIdOf } from '../domain/delivery';
-import type { Endpoint, EndpointId } from '../domain/endpoint';
+import { type Endpoint, type EndpointId, laneNameOf } from '../domain/endpoint';
 import type { AcceptedEvent } from '../domain/event';
 import { keys, queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE } from '../domain/queues';
@@ -160,7 +160,7 @@ describe('fan out event', () => {
       await fanOutEvent(event);
       await fanOutEvent(older);
       await fanOutEvent(event);
-      const lane = queueKeysOf(QUEUE_PREFIX).lane(strict.id);
+      const lane = queueKeysOf(QUEUE_PREFIX).lane(laneNameOf(strict.id));
       expect(await redis.client.zrange(lane, '0', '-1')).toEqual([older.id, event.id]);
       expect(await redis.client.exists(keys.order(strict.id))).toBe(0);
       const waiting = await waitingIds();

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { NewDelivery } from '../domain/delivery';
-import { type EndpointId, laneToJoin } from '../domain/endpoint';
+import { type EndpointId, laneToJoin, lineOf } from '../domain/endpoint';
 import { type AcceptedEvent, dataOf } from '../domain/event';
 import type { BeginSpan, Span } from '../domain/trace';
 import type { Subscriber } from '../endpoints/redis-subscriptions';
@@ -395,6 +395,8 @@ function deliveriesOf({ event, receivers, isNew }: Portion): readonly NewDeliver
   const { accountId, id: eventId, acceptedAt } = event;
   return receivers.map(({ id: endpointId, isInLane, ordering }) => {
     const delivery = { accountId, eventId, endpointId, acceptedAt };
-    return isInLane ? { ...delivery, isInLane, isInBatches: ordering === 'none', isNew } : delivery;
+    const line = isInLane ? lineOf({ ordering }, event.group) : undefined;
+    const waits = isInLane && (ordering !== 'group' || line !== undefined);
+    return waits ? { ...delivery, isInLane, line, isInBatches: ordering === 'none', isNew } : delivery;
   });
 }

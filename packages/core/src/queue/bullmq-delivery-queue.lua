@@ -3,6 +3,7 @@
 ---@include ./bullmq-put-back.lua
 ---@include ./bullmq-own-jobs.lua
 ---@include ./bullmq-lanes.lua
+---@include ./bullmq-lines.lua
 ---@include ./bullmq-batches.lua
 ---@type JobKeys ./bullmq-layout
 
@@ -68,19 +69,21 @@ function add_deliveries(
     look_up(account, flows)
     for _, endpoint in ipairs(flows) do
       asked[#asked + 1] = base .. lane_job(endpoint)
+      asked[#asked + 1] = lines_of(tag, endpoint)
       asked[#asked + 1] = batches_of(tag, endpoint)
     end
   end
   -- Mostly none of them is there, nor a lane, nor a batch.
-  local is_any_there = redis.call('EXISTS', unpack(asked)) > 0
+  local looks = is_any_there(asked)
   local function is_there(i)
     if redis.call('EXISTS', jobs[i]) == 1 then return true end
     local event = string.sub(ids[i], 1, -#endpoints[i] - 2)
     if redis.call('ZSCORE', lane_of(tag, endpoints[i]), event) then return true end
+    if redis.call('HEXISTS', lines_of(tag, endpoints[i]), event) == 1 then return true end
     return redis.call('HEXISTS', batches_of(tag, endpoints[i]), event) == 1
   end
   for i, job in ipairs(jobs) do
-    if not seen[job] and not (is_any_there and is_there(i)) then
+    if not seen[job] and not (looks and is_there(i)) then
       seen[job] = true
       local priority = priority_of(accounts[i], endpoints[i], steps[i])
       store_job(job, data[i], now, priority, accepted_at[i] or '')
@@ -101,11 +104,13 @@ end
 ---@key job
 ---@key held
 ---@key lane
+---@key lines
 ---@key batches
 ---@param event EventId
-function check_unplaced(job, held, lane, batches, event)
+function check_unplaced(job, held, lane, lines, batches, event)
   if redis.call('EXISTS', job) == 1 or redis.call('ZSCORE', held, event) then return stop() end
-  if redis.call('ZSCORE', lane, event) or redis.call('HEXISTS', batches, event) == 1 then return stop() end
+  if redis.call('ZSCORE', lane, event) or redis.call('HEXISTS', lines, event) == 1 then return stop() end
+  if redis.call('HEXISTS', batches, event) == 1 then return stop() end
   return reply()
 end
 

@@ -1,17 +1,17 @@
 import { z } from 'zod';
-import { accountIdSchema } from '../domain/account';
+import { type AccountId, accountIdSchema } from '../domain/account';
 import {
   batchJobIdOf,
   type DeliveryParts,
   type DeliveryRequested,
   deliveryIdOf,
   isBefore,
-  type LaneEntry,
+  type LanePlace,
   laneJobIdOf,
   type NewDelivery,
   triggers,
 } from '../domain/delivery';
-import type { EndpointAddress, EndpointId } from '../domain/endpoint';
+import { type EndpointAddress, type EndpointId, type LaneName, laneNameOf } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { queueKeysOf, type ShardKeys } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
@@ -33,7 +33,6 @@ import {
 import { createJobKeys, type JobKeys, jobFields } from './bullmq-layout';
 import { OnDemandQueue } from './bullmq-on-demand-queue';
 import { dropFromBatch } from './bullmq-running-batches.script';
-import type { MovingEntry } from './bullmq-running-lanes';
 import { byShard, PerShard } from './per-shard';
 
 export interface RequestedDelivery extends NewDelivery {
@@ -115,14 +114,15 @@ export class DeliveryQueue {
    * @returns those that are there, and may be removed here: none while a worker has the lane there. See `moveToHomeShard`.
    */
   async moveEntriesHome(
-    address: EndpointAddress,
-    entries: readonly MovingEntry[],
+    { accountId, endpointId, lane }: EndpointAddress & { readonly lane: LaneName },
+    entries: readonly LanePlace[],
     isInBatches: boolean,
   ): Promise<readonly EventId[]> {
-    const homeShard = this.#shards.in(this.shards.homeShardOf(address.endpointId));
-    if ((await this.redis.exists(homeShard.keys.lock(laneJobIdOf(address.endpointId)))) > 0) return [];
+    const homeShard = this.#shards.in(this.shards.homeShardOf(endpointId));
+    if ((await this.redis.exists(homeShard.keys.lock(laneJobIdOf(lane)))) > 0) return [];
     const added = entries.map(({ eventId, acceptedAt, request }) => ({
-      ...address,
+      accountId,
+      lane,
       eventId,
       acceptedAt,
       request,
@@ -130,22 +130,18 @@ export class DeliveryQueue {
     }));
     await addEntries(homeShard, added)(this.redis);
     const stay = await Promise.all(
-      entries.map(({ eventId }) => this.#staysIn(homeShard, { ...address, eventId })),
+      entries.map(({ eventId }) => this.#staysIn(homeShard, { endpointId, eventId })),
     );
     return entries.filter((_entry, i) => stay[i]).map(({ eventId }) => eventId);
   }
 
-  /** Whether an endpoint's lane begins with an older delivery in one of these shards. */
-  async hasOlderIn(
-    shards: readonly QueueShard[],
-    endpointId: EndpointId,
-    entry: LaneEntry,
-  ): Promise<boolean> {
+  /** Whether a lane begins with an older delivery in one of these shards. */
+  async hasOlderIn(shards: readonly QueueShard[], lane: LaneName, entry: LanePlace): Promise<boolean> {
     const read = this.#shards
       .inEach(shards)
-      .map(({ shard }) => this.redis.zrange(shard.lane(endpointId), '0', '0', 'WITHSCORES'));
+      .map(({ shard }) => this.redis.zrange(shard.lane(lane), '0', '0', 'WITHSCORES'));
     return (await Promise.all(read)).some(([eventId, place]) => {
-      return eventId !== undefined && isBefore({ eventId, acceptedAt: Number(place) }, entry);
+      return eventId && isBefore({ eventId: eventId as EventId, acceptedAt: Number(place) }, entry);
     });
   }
 
@@ -160,7 +156,11 @@ export class DeliveryQueue {
     const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
     return {
       jobs: shards.map(({ keys }) => keys.job(id)),
-      holds: shards.flatMap(({ shard }) => [shard.held(endpointId), shard.lane(endpointId)]),
+      holds: shards.flatMap(({ shard }) => [
+        shard.held(endpointId),
+        shard.lane(laneNameOf(endpointId)),
+        shard.grouped(endpointId),
+      ]),
       batches: shards.map(({ shard }) => shard.batches(endpointId)),
     };
   }
@@ -172,7 +172,8 @@ export class DeliveryQueue {
       return checkUnplaced({
         job: keys.job(id),
         held: shard.held(endpointId),
-        lane: shard.lane(endpointId),
+        lane: shard.lane(laneNameOf(endpointId)),
+        lines: shard.lines(endpointId),
         batches: shard.batches(endpointId),
         event: eventId,
       });
@@ -275,9 +276,10 @@ export class DeliveryQueue {
     return requestIn(await this.redis.hget(job, `request ${eventId}`));
   }
 
-  async #requestInLane(shard: ShardKeys, { endpointId, eventId }: DeliveryParts): Promise<JobRequest> {
-    if ((await this.redis.zscore(shard.lane(endpointId), eventId)) === null) return 'no_job';
-    return requestIn(await this.redis.hget(shard.carried(endpointId), eventId));
+  async #requestInLane(shard: ShardKeys, delivery: DeliveryParts): Promise<JobRequest> {
+    const lane = await findLaneOf(this.redis, shard, delivery);
+    if (lane === undefined) return 'no_job';
+    return requestIn(await this.redis.hget(shard.carried(lane), delivery.eventId));
   }
 
   async #jobIdOf({ shard }: Shard, delivery: DeliveryParts): Promise<string> {
@@ -285,18 +287,17 @@ export class DeliveryQueue {
     return jobIdOf(delivery, await this.redis.hget(shard.batches(endpointId), eventId));
   }
 
-  async #bringHeadForward(
-    { keys, shard, order }: Shard,
-    { endpointId, eventId }: DeliveryParts,
-  ): Promise<void> {
+  async #bringHeadForward({ keys, shard, order }: Shard, delivery: DeliveryParts): Promise<void> {
+    const lane = await findLaneOf(this.redis, shard, delivery);
+    if (lane === undefined) return;
     await bringHeadForward({
       jobs: keys,
-      lane: shard.lane(endpointId),
+      lane: shard.lane(lane),
       weights: shard.accountWeights,
       orderState: order,
       base: keys.base,
-      endpoint: endpointId,
-      event: eventId,
+      name: lane,
+      event: delivery.eventId,
     })(this.redis);
   }
 
@@ -308,21 +309,21 @@ export class DeliveryQueue {
   // It has a job in any state, or is in a lane or a batch.
   async #isPlacedIn(shard: Shard, delivery: DeliveryParts): Promise<boolean> {
     if (await this.#hasJobIn(shard, delivery)) return true;
-    const { lane, batches } = shard.shard;
     const { endpointId, eventId } = delivery;
-    const [place, batch] = await Promise.all([
-      this.redis.zscore(lane(endpointId), eventId),
-      this.redis.hexists(batches(endpointId), eventId),
+    const [lane, batch] = await Promise.all([
+      findLaneOf(this.redis, shard.shard, delivery),
+      this.redis.hexists(shard.shard.batches(endpointId), eventId),
     ]);
-    return place !== null || batch > 0;
+    return lane !== undefined || batch > 0;
   }
 
   // Nothing can take it away from there: what takes its lock after this finds the delivery locked where it comes from. So the locks are
   // asked for first.
   async #staysIn(shard: Shard, delivery: DeliveryParts): Promise<boolean> {
+    const lane = await findLaneOf(this.redis, shard.shard, delivery);
     const jobIds = [
       deliveryIdOf(delivery),
-      laneJobIdOf(delivery.endpointId),
+      laneJobIdOf(lane ?? laneNameOf(delivery.endpointId)),
       await this.#jobIdOf(shard, delivery),
     ];
     const locked = await this.redis.exists(...jobIds.map((jobId) => shard.keys.lock(jobId)));
@@ -333,14 +334,17 @@ export class DeliveryQueue {
   async #isRunningIn(shard: Shard, delivery: DeliveryParts): Promise<boolean> {
     const { keys } = shard;
     if ((await this.redis.exists(keys.lock(await this.#jobIdOf(shard, delivery)))) > 0) return true;
-    const lane = await standingOfLane(keys, shard.shard, delivery.endpointId)(this.redis);
-    return lane.isRunning && (lane.first === delivery.eventId || lane.members.includes(delivery.eventId));
+    const lane = await findLaneOf(this.redis, shard.shard, delivery);
+    if (lane === undefined) return false;
+    const { isRunning, first, members } = await standingOfLane(keys, shard.shard, lane)(this.redis);
+    return isRunning && (first === delivery.eventId || members.includes(delivery.eventId));
   }
 
   async #putBackFailedIn(shard: Shard, delivery: DeliveryParts): Promise<void> {
     const jobId = deliveryIdOf(delivery);
     if ((await this.redis.zscore(shard.keys.failed, jobId)) === null) {
-      if ((await this.redis.zscore(shard.keys.failed, laneJobIdOf(delivery.endpointId))) !== null) {
+      const lane = await findLaneOf(this.redis, shard.shard, delivery);
+      if (lane && (await this.redis.zscore(shard.keys.failed, laneJobIdOf(lane))) !== null) {
         await this.#bringHeadForward(shard, delivery);
       }
       return;
@@ -373,10 +377,12 @@ export class DeliveryQueue {
   }
 
   // From its lane, or its batch.
-  async #drop({ keys, shard }: Shard, { endpointId, eventId }: DeliveryParts): Promise<boolean> {
+  async #drop({ keys, shard }: Shard, delivery: DeliveryParts): Promise<boolean> {
+    const name = await findLaneOf(this.redis, shard, delivery);
     const { base } = keys;
-    const dropped = { jobs: keys, shard, base, tag: shard.tag, endpoint: endpointId, event: eventId };
-    return (await dropFromLane(dropped)(this.redis)) || (await dropFromBatch(dropped)(this.redis));
+    const dropped = { jobs: keys, shard, base, tag: shard.tag, event: delivery.eventId };
+    if (name !== undefined && (await dropFromLane({ ...dropped, name })(this.redis))) return true;
+    return await dropFromBatch({ ...dropped, endpoint: delivery.endpointId })(this.redis);
   }
 }
 
@@ -396,14 +402,25 @@ function jobIdOf(delivery: DeliveryParts, batch: string | null | undefined): str
   return batch ? batchJobIdOf(batch, delivery.endpointId) : deliveryIdOf(delivery);
 }
 
-/** What the lane of an endpoint tells of its deliveries. */
-export function standingOfLane(
-  keys: JobKeys,
-  { lane }: ShardKeys,
-  endpointId: EndpointId,
-): Step<LaneStandingReply> {
-  const jobId = laneJobIdOf(endpointId);
-  return laneStanding({ lane: lane(endpointId), job: keys.job(jobId), lock: keys.lock(jobId) });
+/** What a lane tells of its deliveries. */
+export function standingOfLane(keys: JobKeys, { lane }: ShardKeys, name: LaneName): Step<LaneStandingReply> {
+  const jobId = laneJobIdOf(name);
+  return laneStanding({ lane: lane(name), job: keys.job(jobId), lock: keys.lock(jobId) });
+}
+
+/** The lane in which a delivery is. `undefined`: it is in none. */
+async function findLaneOf(
+  redis: RedisClient,
+  shard: ShardKeys,
+  { endpointId, eventId }: DeliveryParts,
+): Promise<LaneName | undefined> {
+  const whole = laneNameOf(endpointId);
+  const [place, line] = await Promise.all([
+    redis.zscore(shard.lane(whole), eventId),
+    redis.hget(shard.lines(endpointId), eventId),
+  ]);
+  if (line !== null) return laneNameOf(endpointId, line);
+  return place === null ? undefined : whole;
 }
 
 interface DeliveryToAdd extends NewDelivery {
@@ -433,7 +450,9 @@ function requestIn(stored: string | null): JobRequest {
   return request === undefined ? 'no_request' : { requestId: request.id };
 }
 
-interface EntryToAdd extends EndpointAddress {
+interface EntryToAdd {
+  readonly accountId: AccountId;
+  readonly lane: LaneName;
   readonly eventId: EventId;
   readonly acceptedAt: number;
   readonly isNew?: boolean | undefined;
@@ -442,10 +461,10 @@ interface EntryToAdd extends EndpointAddress {
   readonly request?: string | undefined;
 }
 
-function toEntry({ data, acceptedAt = 0, ...delivery }: DeliveryToAdd): EntryToAdd {
-  const { accountId, endpointId, eventId, isNew, isInBatches } = delivery;
+function toEntry({ endpointId, line, acceptedAt = 0, data, ...delivery }: DeliveryToAdd): EntryToAdd {
+  const { accountId, eventId, isNew, isInBatches } = delivery;
   const request = data.request && JSON.stringify(data.request);
-  return { accountId, endpointId, eventId, acceptedAt, isNew, isInBatches, request };
+  return { accountId, lane: laneNameOf(endpointId, line), eventId, acceptedAt, isNew, isInBatches, request };
 }
 
 /** Put deliveries into lanes. What has a job stays as it is. */
@@ -457,7 +476,7 @@ function addEntries({ keys, shard, order }: Shard, entries: readonly EntryToAdd[
     base: keys.base,
     tag: shard.tag,
     accounts: entries.map(({ accountId }) => accountId),
-    endpoints: entries.map(({ endpointId }) => endpointId),
+    names: entries.map(({ lane }) => lane),
     events: entries.map(({ eventId }) => eventId),
     acceptedAt: entries.map(({ acceptedAt }) => acceptedAt),
     areNew: entries.map(({ isNew = false }) => isNew),

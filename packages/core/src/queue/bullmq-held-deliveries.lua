@@ -3,6 +3,7 @@
 ---@include ./redis-held-counts.lua
 ---@include ./bullmq-own-jobs.lua
 ---@include ./bullmq-lanes.lua
+---@include ./bullmq-lines.lua
 ---@include ./bullmq-batches.lua
 ---@const DELAYED_SCORE, jobFields ./bullmq-layout
 ---@type JobKeys ./bullmq-layout
@@ -33,9 +34,9 @@ local function find_others(prioritized, base, suffix, most)
 end
 
 --- Held deliveries and a lane that does not go on count together.
-local function count_with_lane(counts, counted, address, base, tag, held, reason)
+local function count_with_lane(counts, counted, address, base, tag, reason)
   local endpoint = string.match(address, '[^/]*$')
-  local left = redis.call('ZCARD', held)
+  local left = held_beside(tag, endpoint)
   if redis.call('HEXISTS', base .. lane_job(endpoint), jobFields.holds) == 1 then
     left = left + redis.call('ZCARD', lane_of(tag, endpoint))
   end
@@ -43,13 +44,16 @@ local function count_with_lane(counts, counted, address, base, tag, held, reason
 end
 
 --- How many of an endpoint's deliveries are held: in a lane, all of them if it does not go on, else those that wait for the first one
---- if they have to.
+--- if they have to. The first one of a line is held if the line is: then it is among those that have a job.
 ---@key held
+---@key grouped
+---@key lines
 ---@key lane
 ---@key job                      of the lane
 ---@return integer
-function count_all_held(held, lane, job)
-  local left, size = redis.call('ZCARD', held), redis.call('ZCARD', lane)
+function count_all_held(held, grouped, lines, lane, job)
+  local behind = redis.call('ZCARD', grouped) - tonumber(redis.call('HGET', lines, LINES) or 0)
+  local left, size = redis.call('ZCARD', held) + math.max(behind, 0), redis.call('ZCARD', lane)
   if size == 0 then return left end
   local fields = redis.call('HMGET', job, jobFields.holds, jobFields.inBatches)
   if fields[1] then return left + size end
@@ -66,8 +70,8 @@ end
 ---@key prioritized = jobs.prioritized
 ---@key delayed = jobs.delayed
 ---@param base text
----@param suffix text
 ---@param tag text
+---@param suffix text
 ---@param job text                of the delivery, or of the batch
 ---@param events EventId[]        of the delivery, or of all that are in the batch
 ---@param accepted_at digits[]    of each
@@ -87,8 +91,8 @@ function enter_held(
   prioritized,
   delayed,
   base,
-  suffix,
   tag,
+  suffix,
   job,
   events,
   accepted_at,
@@ -120,7 +124,7 @@ function enter_held(
     redis.call('HINCRBY', base .. other, jobFields.attemptsStarted, 1)
     redis.call('ZADD', held, 'NX', accepted[i], string.sub(other, 1, -#suffix - 1))
   end
-  count_with_lane(counts, counted, endpoint, base, tag, held, reason)
+  count_with_lane(counts, counted, endpoint, base, tag, reason)
   return others
 end
 
@@ -148,6 +152,7 @@ end
 ---@key wake_ups
 ---@key counts
 ---@key counted
+---@key behind_heads
 ---@key order_state
 ---@key weights
 ---@key delayed = jobs.delayed
@@ -159,14 +164,15 @@ end
 ---@key marker = jobs.marker
 ---@key events = jobs.events
 ---@param base text
----@param suffix text
 ---@param tag text
+---@param suffix text
 ---@param endpoint text           its address
 ---@param most integer            to release
 ---@param was_due_at digits?      when the wake-up was due
 ---@param again_at digits         when the next one is due
 ---@param soon_at digits          when it is due instead if a worker is at one of the jobs
 ---@param only EventId[]          of these alone; none: of all
+---@param wakes_lines boolean     also those that are not closed
 ---@reply released integer
 ---@reply left integer            how many are still held
 ---@reply missing EventId[]       those that were asked for and have no job at all
@@ -175,6 +181,7 @@ function release_held(
   wake_ups,
   counts,
   counted,
+  behind_heads,
   order_state,
   weights,
   delayed,
@@ -186,14 +193,15 @@ function release_held(
   marker,
   events,
   base,
-  suffix,
   tag,
+  suffix,
   endpoint,
   most,
   was_due_at,
   again_at,
   soon_at,
-  only
+  only,
+  wakes_lines
 )
   local account, endpoint_id = string.match(endpoint, '^(.*)/(.*)$')
   local may_go = most > 0
@@ -214,6 +222,28 @@ function release_held(
     if job then return job, events_in(redis.call('HGET', base .. job, jobFields.members)) end
   end
 
+  local lines = lines_of(tag, endpoint_id)
+
+  -- Gives whether it is a line's.
+  local function release_line(event)
+    local line = redis.call('HGET', lines, event)
+    if not line then return false end
+    local name = line .. suffix
+    local job = lane_job(name)
+    if redis.call('LPOS', active, job) then
+      is_busy = true
+      return true
+    end
+    if redis.call('ZREM', delayed, job) == 1 then
+      put_back(queue, job, priority_of(account, flow, 1))
+      released = released + 1
+    end
+    local closed = redis.call('HGET', base .. job, 'closed')
+    if closed then count_behind(behind_heads, open_line(base .. job, counts, counted, tag, account, name, closed)) end
+    if closed ~= event then redis.call('ZREM', held, event) end
+    return true
+  end
+
   local function release(event)
     local job, together = event .. suffix, { event }
     local is_delayed = redis.call('ZREM', delayed, job) == 1
@@ -226,6 +256,7 @@ function release_held(
       released = released + 1
       redis.call('ZREM', held, unpack(together))
     elseif not job then
+      if release_line(event) then return end
       missing[#missing + 1] = event
     elseif redis.call('LPOS', active, job) then
       is_busy = true
@@ -239,7 +270,7 @@ function release_held(
       if released >= math.max(most, 1) then break end
       if redis.call('ZSCORE', held, event) then
         release(event)
-      elseif most > 0 and not find_job(event) then
+      elseif most > 0 and not find_job(event) and redis.call('HEXISTS', lines, event) == 0 then
         missing[#missing + 1] = event
       end
     end
@@ -249,8 +280,14 @@ function release_held(
       if redis.call('ZSCORE', held, event) then release(event) end
     end
   end
+  if wakes_lines then
+    for _, event in ipairs(redis.call('ZRANGE', grouped_of(tag, endpoint_id), 0, most - 1)) do
+      release_line(event)
+    end
+  end
   local left, has_lane = redis.call('ZCARD', held), redis.call('EXISTS', base .. lane_job(endpoint_id)) == 1
-  count_with_lane(counts, counted, endpoint, base, tag, held)
+  count_with_lane(counts, counted, endpoint, base, tag)
+  if wakes_lines then left = left + redis.call('ZCARD', grouped_of(tag, endpoint_id)) end
   local waits_for_more = has_lane and redis.call('HEXISTS', base .. lane_job(endpoint_id), jobFields.fullAt) == 1
   if waits_for_more and not due then
     has_lane = false
@@ -282,7 +319,7 @@ end
 ---@param endpoint text           its address
 function forget_held(held, counts, counted, base, tag, event, endpoint)
   if redis.call('ZREM', held, event) == 0 then return end
-  count_with_lane(counts, counted, endpoint, base, tag, held)
+  count_with_lane(counts, counted, endpoint, base, tag)
 end
 
 ---@key wake_ups
@@ -296,4 +333,54 @@ function claim_due_wake_ups(wake_ups, now, most, again_at)
     redis.call('ZADD', wake_ups, again_at, endpoint)
   end
   return due
+end
+
+--- Puts the lines of some events back that are delayed: what they wait for may be another thing now.
+---@with jobs JobKeys
+---@with shard ShardKeys
+---@key delayed = jobs.delayed
+---@key failed = jobs.failed
+---@key prioritized = jobs.prioritized
+---@key counter = jobs.priorityCounter
+---@key meta = jobs.meta
+---@key active = jobs.active
+---@key marker = jobs.marker
+---@key events = jobs.events
+---@key weights = shard.accountWeights
+---@key order_state
+---@param base text
+---@param tag text
+---@param account AccountId
+---@param endpoint EndpointId
+---@param of_events EventId[]
+function wake_lines(
+  delayed,
+  failed,
+  prioritized,
+  counter,
+  meta,
+  active,
+  marker,
+  events,
+  weights,
+  order_state,
+  base,
+  tag,
+  account,
+  endpoint,
+  of_events
+)
+  local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
+  queue.marker, queue.events = marker, events
+  local priority_of, finish = fair_order(prioritized, order_state, weights)
+  local lines = redis.call('HMGET', lines_of(tag, endpoint), unpack(of_events))
+  for i = 1, #of_events do
+    local name = lines[i] and lines[i] .. '.' .. endpoint
+    local closed = name and redis.call('HGET', base .. lane_job(name), 'closed')
+    -- A wake-up opens those that are held.
+    if name and (not closed or closed == IN_WINDOW or closed == BEHIND_JOB) then
+      wake_lane(queue, delayed, failed, account, name, priority_of)
+    end
+  end
+  finish()
 end

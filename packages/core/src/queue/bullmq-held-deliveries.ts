@@ -11,7 +11,14 @@ import {
   type PastHold,
   wasHeldAt,
 } from '../domain/delivery';
-import { decodeAddress, type EndpointAddress, type EndpointId, encodeAddress } from '../domain/endpoint';
+import {
+  decodeAddress,
+  type EndpointAddress,
+  type EndpointId,
+  encodeAddress,
+  type LaneName,
+  laneNameOf,
+} from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
@@ -33,6 +40,7 @@ import {
   enterHeld,
   forgetHeld,
   releaseHeld,
+  wakeLines,
 } from './bullmq-held-deliveries.script';
 import { findLanes } from './bullmq-lanes.script';
 import { createJobKeys, jobFields } from './bullmq-layout';
@@ -62,6 +70,8 @@ export interface ReleaseRequest {
   /** When the next wake-up is due, if some stay. Milliseconds since the Unix epoch. */
   readonly wakeUpAgainAt: number;
   readonly now: number;
+  /** Whether lines go on whatever they wait for. */
+  readonly wakesLines?: boolean | undefined;
 }
 
 export interface LaneStanding {
@@ -69,6 +79,8 @@ export interface LaneStanding {
   readonly first: EventId;
   /** Whether it does not go on. */
   readonly isHeld: boolean;
+  /** Whether newer events may come in place of those that are there. */
+  readonly isInWindow: boolean;
   /** Of its first delivery. */
   readonly holds: readonly PastHold[];
   /** Whether its deliveries go in batches, and need not wait for each other. */
@@ -136,8 +148,8 @@ export class HeldDeliveries {
       counts: keys.heldCounts,
       counted: keys.countedAsHeld,
       base: jobs.base,
-      suffix,
       tag: keys.tag,
+      suffix,
       job: jobId,
       events: deliveries.map(({ eventId }) => eventId),
       acceptedAt: deliveries.map(({ acceptedAt }) => acceptedAt),
@@ -157,7 +169,7 @@ export class HeldDeliveries {
    * delayed any more.
    */
   async release(address: EndpointAddress, request: ReleaseRequest): Promise<Released> {
-    const { most, only = [], wakeUpWasDueAt, wakeUpAgainAt, now } = request;
+    const { most, only = [], wakeUpWasDueAt, wakeUpAgainAt, now, wakesLines } = request;
     const { jobs, keys } = this.#homeShard(address);
     return await releaseHeld({
       jobs,
@@ -165,17 +177,19 @@ export class HeldDeliveries {
       wakeUps: keys.wakeUps,
       counts: keys.heldCounts,
       counted: keys.countedAsHeld,
+      behindHeads: keys.behindHeads,
       orderState: keys.fairOrder(DELIVERIES_QUEUE),
       weights: keys.accountWeights,
       base: jobs.base,
-      suffix: suffixOf(address.endpointId),
       tag: keys.tag,
+      suffix: suffixOf(address.endpointId),
       endpoint: encodeAddress(address),
       most,
       wasDueAt: wakeUpWasDueAt,
       againAt: wakeUpAgainAt,
       soonAt: now + SOON_MS,
       only,
+      wakesLines: wakesLines ?? false,
     })(this.redis);
   }
 
@@ -190,6 +204,22 @@ export class HeldDeliveries {
       counted: keys.countedAsHeld,
       event: eventId,
       endpoint: encodeAddress(address),
+    })(this.redis);
+  }
+
+  /** Let the lines of some events go on, unless they are held: what they wait for may be another thing now. */
+  async wakeLinesOf({ accountId, endpointId }: EndpointAddress, events: readonly EventId[]): Promise<void> {
+    if (events.length === 0) return;
+    const { jobs, keys } = this.#homeShard({ endpointId });
+    await wakeLines({
+      jobs,
+      shard: keys,
+      orderState: keys.fairOrder(DELIVERIES_QUEUE),
+      base: jobs.base,
+      tag: keys.tag,
+      account: accountId,
+      endpoint: endpointId,
+      ofEvents: events,
     })(this.redis);
   }
 
@@ -218,8 +248,18 @@ export class HeldDeliveries {
 
   /** All held deliveries of an endpoint, page by page, ordered by the acceptance of their events. */
   async *pagesOf(endpointId: EndpointId): AsyncGenerator<readonly HeldDelivery[], void> {
+    yield* this.#pages(this.#listsOf(endpointId));
+  }
+
+  /** All that an endpoint has in lines. */
+  async *groupedPagesOf(endpointId: EndpointId): AsyncGenerator<readonly HeldDelivery[], void> {
+    const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
+    yield* this.#pages(shards.map(({ keys }) => keys.grouped(endpointId)));
+  }
+
+  async *#pages(lists: readonly string[]): AsyncGenerator<readonly HeldDelivery[], void> {
     const order = 'oldest_first';
-    for (const key of this.#listsOf(endpointId)) {
+    for (const key of lists) {
       const pages = timelinePages(ONE_PAGE, (limit, after) =>
         readTimeline(this.redis, key, { order, limit, after }),
       );
@@ -234,8 +274,14 @@ export class HeldDeliveries {
     const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
     const counts = await Promise.all(
       shards.map(({ jobs, keys }) => {
-        const job = jobs.job(laneJobIdOf(endpointId));
-        return countAllHeld({ held: keys.held(endpointId), lane: keys.lane(endpointId), job })(this.redis);
+        const name = laneNameOf(endpointId);
+        return countAllHeld({
+          held: keys.held(endpointId),
+          grouped: keys.grouped(endpointId),
+          lines: keys.lines(endpointId),
+          lane: keys.lane(name),
+          job: jobs.job(laneJobIdOf(name)),
+        })(this.redis);
       }),
     );
     return counts.reduce((sum, count) => sum + count, 0);
@@ -253,28 +299,49 @@ export class HeldDeliveries {
     const areHeld = await findInAny(this.redis, this.#listsOf(endpointId), eventIds);
     const held = new Set(eventIds.filter((_, i) => areHeld[i]));
     if (held.size === 0) return held;
-    const lane = await this.laneOf(endpointId);
-    if (!lane || lane.isHeld) return held;
-    if (!lane.isInBatches) held.delete(lane.first);
-    else for (const eventId of await this.#findInLane(endpointId, [...held])) held.delete(eventId);
+    for (const lane of await this.#lanesAmong(endpointId, [...held])) {
+      if (lane.isInWindow) for (const eventId of lane.asked) held.delete(eventId);
+      else if (lane.isHeld) continue;
+      else if (!lane.isInBatches) held.delete(lane.first);
+      else for (const eventId of await this.#findInLane(endpointId, lane.asked)) held.delete(eventId);
+    }
     return held;
   }
 
   async #findInLane(endpointId: EndpointId, eventIds: readonly EventId[]): Promise<readonly EventId[]> {
     const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
-    const lanes = shards.map(({ keys }) => keys.lane(endpointId));
+    const lanes = shards.map(({ keys }) => keys.lane(laneNameOf(endpointId)));
     const areThere = await findInAny(this.redis, lanes, eventIds);
     return eventIds.filter((_, i) => areThere[i]);
   }
 
-  /** What an endpoint's lane tells of its deliveries; `undefined`: it has none. */
-  async laneOf(endpointId: EndpointId): Promise<LaneStanding | undefined> {
+  /** What the lane of a delivery tells of its deliveries; `undefined`: it is in none. */
+  async findLane(endpointId: EndpointId, eventId: EventId): Promise<LaneStanding | undefined> {
+    return (await this.#lanesAmong(endpointId, [eventId]))[0];
+  }
+
+  /** The lanes that some events are in. */
+  async #lanesAmong(
+    endpointId: EndpointId,
+    eventIds: readonly EventId[],
+  ): Promise<readonly (LaneStanding & { readonly asked: readonly EventId[] })[]> {
     const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
-    const read = shards.map(({ jobs, keys }) => standingOfLane(jobs, keys, endpointId)(this.redis));
-    const [lane] = (await Promise.all(read)).filter(({ first }) => first !== undefined);
-    if (lane?.first === undefined) return undefined;
-    const { first, isHeld, isInBatches, holds = '' } = lane;
-    return { first, isHeld, isInBatches, holds: decodeHolds(holds) };
+    const found = shards.map(async ({ jobs, keys }) => {
+      const asked = new Map<LaneName, EventId[]>();
+      const lines = await this.redis.hmget(keys.lines(endpointId), ...eventIds);
+      for (const [i, eventId] of eventIds.entries()) {
+        const name = laneNameOf(endpointId, lines[i] ?? undefined);
+        asked.set(name, [...(asked.get(name) ?? []), eventId]);
+      }
+      const standings = [...asked].map(async ([name, events]) => {
+        const { first, holds, ...standing } = await standingOfLane(jobs, keys, name)(this.redis);
+        if (first === undefined) return undefined;
+        const { isHeld, isInWindow, isInBatches } = standing;
+        return { first, isHeld, isInWindow, isInBatches, holds: decodeHolds(holds ?? ''), asked: events };
+      });
+      return (await Promise.all(standings)).filter((each) => each !== undefined);
+    });
+    return (await Promise.all(found)).flat();
   }
 
   /** What the job of a held delivery tells of its holds. Those before the former attempt may be among them. */
@@ -299,11 +366,10 @@ export class HeldDeliveries {
     endpointId: EndpointId,
     eventId: EventId,
   ): Promise<readonly PastHold[]> {
-    const places = await Promise.all(
-      shards.map(({ keys }) => this.redis.zscore(keys.lane(endpointId), eventId)),
-    );
+    const lists = shards.flatMap(({ keys }) => [keys.lane(laneNameOf(endpointId)), keys.grouped(endpointId)]);
+    const places = await Promise.all(lists.map((key) => this.redis.zscore(key, eventId)));
     const place = places.find((each) => each !== null);
-    const lane = place === undefined ? undefined : await this.laneOf(endpointId);
+    const lane = place === undefined ? undefined : await this.findLane(endpointId, eventId);
     if (lane === undefined) return [];
     if (lane.isInBatches) return holdsSince(lane.holds, Number(place));
     return lane.first === eventId ? lane.holds : [{ reason: 'ordering', since: Number(place) }];
@@ -329,12 +395,18 @@ export class HeldDeliveries {
       const told = page.map(({ id }) => this.#holdsOfJob({ jobs, keys }, endpointId, id as EventId));
       const texts = await Promise.all(told);
       for (const [i, { id }] of page.entries()) {
-        if (wasHeldAt(decodeHolds(texts[i] ?? ''), at)) found.push(id as EventId);
+        const holds = texts[i] ?? (await this.#holdsOfLine(address, id as EventId));
+        if (wasHeldAt(typeof holds === 'string' ? decodeHolds(holds) : holds, at)) found.push(id as EventId);
       }
       if (found.length >= most) break;
     }
     if (found.length < most) found.push(...(await this.#findInLaneAt(address, at, most - found.length)));
     return found.slice(0, most);
+  }
+
+  async #holdsOfLine({ endpointId }: EndpointAddress, eventId: EventId): Promise<readonly PastHold[]> {
+    const lane = await this.findLane(endpointId, eventId);
+    return lane?.first === eventId ? lane.holds : [];
   }
 
   // All behind the first one were held as soon as they came.
@@ -344,12 +416,18 @@ export class HeldDeliveries {
     most: number,
   ): Promise<readonly EventId[]> {
     const { keys } = this.#homeShard({ endpointId });
-    const lane = await this.laneOf(endpointId);
-    if (!lane) return [];
-    const ids = await this.redis.zrangebyscore(keys.lane(endpointId), '-inf', at, 'LIMIT', 0, most);
-    const isFirstHeld = wasHeldAt(lane.holds, at);
-    if (lane.isInBatches) return isFirstHeld ? (ids as EventId[]) : [];
-    return (ids as EventId[]).filter((id) => id !== lane.first || isFirstHeld);
+    const lists = [keys.lane(laneNameOf(endpointId)), keys.grouped(endpointId)];
+    const read = lists.map((list) => this.redis.zrangebyscore(list, '-inf', at, 'LIMIT', 0, most));
+    const ids = (await Promise.all(read)).flat() as EventId[];
+    if (ids.length === 0) return [];
+    const lanes = await this.#lanesAmong(endpointId, ids);
+    const ofLane = new Map(lanes.flatMap((lane) => lane.asked.map((id) => [id, lane] as const)));
+    return ids.filter((id) => {
+      const lane = ofLane.get(id);
+      // Those of a lane in batches wait for what it waits for.
+      const waitsBehind = lane !== undefined && id !== lane.first && !lane.isInBatches;
+      return waitsBehind || (lane !== undefined && wasHeldAt(lane.holds, at));
+    });
   }
 
   /** The account's endpoints that hold deliveries, by their counts. */
@@ -361,13 +439,14 @@ export class HeldDeliveries {
     const found = byShard(asked, ({ shard }) => shard).map(async ([shard, some]) => {
       const addresses = some.map(({ id }) => encodeAddress({ accountId, endpointId: id }));
       const { jobs, keys } = this.#shards.in(shard);
-      const jobOf = (id: EndpointId) => jobs.job(laneJobIdOf(id));
+      const keysOfLanes = (id: EndpointId) => [jobs.job(laneJobIdOf(laneNameOf(id))), keys.grouped(id)];
       const [counted, lanes] = await Promise.all([
         this.redis.hmget(keys.countedAsHeld, ...addresses),
-        findLanes({ jobs: some.map(({ id }) => jobOf(id)) })(this.redis),
+        findLanes({ jobs: some.flatMap(({ id }) => keysOfLanes(id)) })(this.redis),
       ]);
-      const haveLane = new Set(lanes);
-      return some.flatMap(({ id }, i) => (counted[i] === null && !haveLane.has(jobOf(id)) ? [] : [id]));
+      const present = new Set(lanes);
+      const hasLane = (id: EndpointId) => keysOfLanes(id).some((key) => present.has(key));
+      return some.flatMap(({ id }, i) => (counted[i] === null && !hasLane(id) ? [] : [id]));
     });
     return [...new Set((await Promise.all(found)).flat())];
   }
@@ -392,7 +471,11 @@ export class HeldDeliveries {
 
   #listsOf(endpointId: EndpointId): readonly string[] {
     const shards = this.#shards.inEach(this.shards.homeShardsOf(endpointId));
-    return shards.flatMap(({ keys }) => [keys.held(endpointId), keys.lane(endpointId)]);
+    return shards.flatMap(({ keys }) => [
+      keys.held(endpointId),
+      keys.lane(laneNameOf(endpointId)),
+      keys.grouped(endpointId),
+    ]);
   }
 }
 

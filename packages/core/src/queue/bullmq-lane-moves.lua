@@ -2,7 +2,6 @@
 ---@include ./fair-order.lua
 ---@include ./bullmq-put-back.lua
 ---@include ./bullmq-own-jobs.lua
----@include ./redis-held-counts.lua
 ---@include ./bullmq-lanes.lua
 ---@const jobFields ./bullmq-layout
 ---@type JobKeys ./bullmq-layout
@@ -33,7 +32,7 @@
 ---@param job text
 ---@param token text               what it is locked with
 ---@param account AccountId
----@param endpoint EndpointId
+---@param name text              of the lane
 ---@param event EventId
 ---@param accepted_at digits
 ---@param request text?
@@ -62,7 +61,7 @@ function join_lane(
   job,
   token,
   account,
-  endpoint,
+  name,
   event,
   accepted_at,
   request,
@@ -70,35 +69,34 @@ function join_lane(
   only_if_there,
   is_in_batches
 )
-  local lane_key = base .. lane_job(endpoint)
+  local lane_key = base .. lane_job(name)
   if only_if_there and redis.call('EXISTS', lane_key) == 0 then return false end
   local ours = let_go(base, active_jobs, stalled, { job }, { token })
   if #ours == 0 then return true end
   redis.call('DEL', base .. job, base .. job .. ':lock')
-  if redis.call('ZREM', held, event) == 1 then
-    count_held(counts, counted, account .. '/' .. endpoint, redis.call('ZCARD', held))
-  end
+  if redis.call('ZREM', held, event) == 1 then count_beside(counts, counted, tag, account, endpoint_of(name)) end
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active_jobs }
   queue.marker, queue.events = marker, events
   local priority_of, finish = fair_order(prioritized, order_state, weights)
-  local lane = open_lane(base, tag, account, endpoint)
+  local lane = open_lane(base, tag, account, name)
   enter(lane, tag, event, accepted_at, request)
   lane.is_in_batches = lane.is_in_batches or not lane.has_job and is_in_batches
   see_to_job(lane, queue, delayed, tag, priority_of, counts, counted, behind_heads)
   if has_begun and redis.call('EXISTS', lane_key .. ':lock') == 0 then redis.call('HSETNX', lane_key, 'head', event) end
   -- The lane may have waited for it.
   local head = redis.call('HGET', lane_key, 'head') or redis.call('ZRANGE', lane.key, 0, 0)[1]
-  if head == event then wake_lane(queue, delayed, failed, account, endpoint, priority_of) end
+  if head == event then wake_lane(queue, delayed, failed, account, name, priority_of) end
   finish()
   return true
 end
 
 --- An entry gets a job of its own, which is in no list yet. Gives whether it was one; its job, and that one's priority.
-local function give_job(base, tag, account, endpoint, event, priority_of)
-  local lane, carried = lane_of(tag, endpoint), carried_of(tag, endpoint)
+local function give_job(base, tag, account, name, event, priority_of)
+  local lane, carried, endpoint = lane_of(tag, name), carried_of(tag, name), endpoint_of(name)
   local place, request = redis.call('ZSCORE', lane, event), redis.call('HGET', carried, event)
   if not place then return false end
   redis.call('ZREM', lane, event)
+  forget_in_line(tag, name, { event })
   if request then redis.call('HDEL', carried, event) end
   local id = delivery_job(event, endpoint)
   if redis.call('EXISTS', base .. id) == 1 then return true end
@@ -126,7 +124,7 @@ end
 ---@param tag text
 ---@param token text               what its job is locked with
 ---@param account AccountId
----@param endpoint EndpointId
+---@param name text              of the lane
 ---@param events EventId[]
 ---@param behind text[]          the hold of each, if it waits behind another one
 ---@param was_held boolean
@@ -148,31 +146,34 @@ function leave_lane(
   tag,
   token,
   account,
-  endpoint,
+  name,
   events,
   behind,
   was_held,
   failure
 )
-  if #let_go(base, active, stalled, { lane_job(endpoint) }, { token }) == 0 then return false end
+  if #let_go(base, active, stalled, { lane_job(name) }, { token }) == 0 then return false end
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
   queue.marker = marker
   local priority_of, finish = fair_order(prioritized, order_state, weights)
   -- What was held stays so, whatever the endpoint does with what comes due.
-  local lane_key = base .. lane_job(endpoint)
+  local lane_key = base .. lane_job(name)
   local holds = was_held and not failure and redis.call('HGET', lane_key, jobFields.holds)
-  -- What was not held has waited for those before it, the first one too if one has gone before.
+  -- What was not held has waited for those before it, the first one too if one has gone before. Of a line, what was held is told of
+  -- the first one.
   local waits = not was_held and not failure and redis.call('HEXISTS', lane_key, jobFields.inBatches) == 0
   local has_waited = waits and redis.call('HEXISTS', lane_key, jobFields.hasWaited) == 1
-  local first = waits and redis.call('ZRANGE', lane_of(tag, endpoint), 0, 0)[1]
+  local first = waits and redis.call('ZRANGE', lane_of(tag, name), 0, 0)[1]
+  local of_first = waits and redis.call('HGET', lane_key, jobFields.holds)
   local runs = failure and redis.call('HMGET', lane_key, jobFields.attemptsStarted, jobFields.attemptsMade)
   local gone, added, priorities = 0, {}, {}
   for i, event in ipairs(events) do
-    local is_gone, job, priority = give_job(base, tag, account, endpoint, event, priority_of)
+    local is_gone, job, priority = give_job(base, tag, account, name, event, priority_of)
     if is_gone then gone = gone + 1 end
     if job then
       added[#added + 1], priorities[#priorities + 1] = job, priority
-      local hold = holds or waits and (has_waited or event ~= first) and behind[i]
+      local hold = holds or event == first and of_first
+      if not hold and waits and (has_waited or event ~= first) then hold = behind[i] end
       if hold then redis.call('HSET', base .. job, jobFields.holds, hold, jobFields.attemptsStarted, 1) end
       if runs then
         local failed = { jobFields.deferredFailure, failure, jobFields.attemptsStarted, runs[1] or 1 }
@@ -183,7 +184,7 @@ function leave_lane(
   if #added > 0 then put_in_place(queue, added, priorities) end
   finish()
   wake_workers(queue)
-  go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, endpoint, gone, was_held, holds)
+  go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, name, gone, was_held, holds)
   return true
 end
 
@@ -205,7 +206,7 @@ end
 ---@param tag text
 ---@param token text               what its job is locked with
 ---@param account AccountId
----@param endpoint EndpointId
+---@param name text              of the lane
 ---@param events EventId[]
 ---@param was_held boolean
 function forget_moved(
@@ -224,13 +225,13 @@ function forget_moved(
   tag,
   token,
   account,
-  endpoint,
+  name,
   events,
   was_held
 )
-  if #let_go(base, active, stalled, { lane_job(endpoint) }, { token }) == 0 then return end
+  if #let_go(base, active, stalled, { lane_job(name) }, { token }) == 0 then return end
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
   queue.marker = marker
-  local gone = remove_entries(tag, endpoint, events)
-  go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, endpoint, gone, was_held, was_held)
+  local gone = remove_entries(tag, name, events)
+  go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, name, gone, was_held, was_held)
 end

@@ -3,6 +3,7 @@
 ---@include ./bullmq-put-back.lua
 ---@include ./bullmq-own-jobs.lua
 ---@include ./redis-held-counts.lua
+---@include ./bullmq-lines.lua
 ---@include ./bullmq-batches.lua
 ---@const LANE_JOB_VERSION ./bullmq-event-queue
 ---@const jobFields ./bullmq-layout
@@ -15,20 +16,20 @@
 -- The job's hash has beside BullMQ's own fields: `head`, the event whose turn has begun; `members`, those that go together with it in
 -- strict order; `since`, since when the next one waits, and `behind`, both once an entry has waited behind another one; `held`, as any job, while the lane does not go on; `full`, if it
 -- goes on as soon as so many are in it; `carries`, if some of its entries have a request; `batches`, if they need not wait for each
--- other.
+-- other; `sent`, the place and the event of the last one that was sent in place of older ones.
 --
 -- `tag` is the hash tag of the shard, and `base` is the prefix of the jobs' keys.
 
-local function lane_of(tag, endpoint)
-  return 'lane:' .. tag .. ':' .. endpoint
+local function lane_of(tag, lane)
+  return 'lane:' .. tag .. ':' .. lane
 end
 
-local function carried_of(tag, endpoint)
-  return 'carried:' .. tag .. ':' .. endpoint
+local function carried_of(tag, lane)
+  return 'carried:' .. tag .. ':' .. lane
 end
 
-local function lane_job(endpoint)
-  return 'lane/' .. endpoint
+local function lane_job(lane)
+  return 'lane/' .. lane
 end
 
 local function lane_data(account)
@@ -67,11 +68,6 @@ local function set_in_batches(key, lane, behind_heads, is_in_batches)
   count_behind(behind_heads, behind, is_in_batches)
 end
 
---- How many of an endpoint's deliveries are held with jobs of their own, or in batches.
-local function held_beside(tag, endpoint)
-  return redis.call('ZCARD', 'held:' .. tag .. ':' .. endpoint)
-end
-
 --- Of a lane that does not go on.
 local function count_lane_held(counts, counted, tag, account, endpoint, reason)
   local left = redis.call('ZCARD', lane_of(tag, endpoint)) + held_beside(tag, endpoint)
@@ -79,33 +75,43 @@ local function count_lane_held(counts, counted, tag, account, endpoint, reason)
 end
 
 --- What a script knows of a lane that it adds to.
-local function open_lane(base, tag, account, endpoint)
+local function open_lane(base, tag, account, name)
   local fields = redis.call(
     'HMGET',
-    base .. lane_job(endpoint),
+    base .. lane_job(name),
     jobFields.name,
     jobFields.holds,
+    'closed',
     jobFields.inBatches,
     jobFields.fullAt
   )
+  local is_line = line_in(name) ~= nil
+  local endpoint = endpoint_of(name)
+  -- An event whose endpoint has another order now may still be where that was.
+  local elsewhere = is_line and lane_of(tag, endpoint) or grouped_of(tag, endpoint)
   return {
     account = account,
+    name = name,
     endpoint = endpoint,
-    key = lane_of(tag, endpoint),
+    key = lane_of(tag, name),
+    elsewhere = redis.call('EXISTS', elsewhere) == 1 and elsewhere,
     has_job = fields[1],
-    is_held = fields[2],
-    is_in_batches = fields[3],
-    full_at = tonumber(fields[4]),
+    is_held = fields[2] and not is_line,
+    closed = fields[3],
+    is_in_batches = fields[4],
+    full_at = tonumber(fields[5]),
     added = 0,
     carries = false,
   }
 end
 
 local function enter(lane, tag, event, place, request)
+  if lane.elsewhere and redis.call('ZSCORE', lane.elsewhere, event) then return end
   if redis.call('ZADD', lane.key, 'NX', place, event) == 0 then return end
+  note_in_line(tag, lane.name, event, place)
   lane.added = lane.added + 1
   if not request then return end
-  redis.call('HSET', carried_of(tag, lane.endpoint), event, request)
+  redis.call('HSET', carried_of(tag, lane.name), event, request)
   lane.carries = true
 end
 
@@ -124,15 +130,18 @@ local function see_to_job(lane, queue, delayed, tag, priority_of, counts, counte
   if lane.added == 0 and lane.has_job then return end
   local others = lane.has_job and 0 or redis.call('ZCARD', lane.key) - lane.added
   if lane.added + others == 0 then return end
-  local id = lane_job(lane.endpoint)
+  local id = lane_job(lane.name)
   if not lane.has_job then
     local priority = priority_of(lane.account, lane.endpoint, 1)
     store_job(queue.base .. id, lane_data(lane.account), string.format('%d', time_now()), priority, '')
     if lane.is_in_batches then redis.call('HSET', queue.base .. id, jobFields.inBatches, '1') end
     put_in_place(queue, { id }, { priority })
     wake_workers(queue)
+    if others == 0 then count_line(tag, lane.name, 1) end
     count_behind(behind_heads, others > 0 and lane.added or lane.added - 1, lane.is_in_batches)
-    lane.carries = lane.carries or others > 0 and redis.call('EXISTS', carried_of(tag, lane.endpoint)) == 1
+    lane.carries = lane.carries or others > 0 and redis.call('EXISTS', carried_of(tag, lane.name)) == 1
+  elseif lane.closed then
+    count_behind_closed(counts, counted, tag, lane.account, lane.name, lane.closed, lane.added)
   elseif lane.is_held then
     count_lane_held(counts, counted, tag, lane.account, lane.endpoint)
     if lane.full_at and redis.call('ZCARD', lane.key) >= lane.full_at then
@@ -162,7 +171,7 @@ end
 ---@param base text
 ---@param tag text
 ---@param accounts AccountId[]     of each delivery
----@param endpoints EndpointId[]
+---@param names text[]           of their lanes
 ---@param events EventId[]
 ---@param accepted_at digits[]
 ---@param are_new boolean[]        accepted just now
@@ -185,7 +194,7 @@ function add_to_lanes(
   base,
   tag,
   accounts,
-  endpoints,
+  names,
   events,
   accepted_at,
   are_new,
@@ -196,24 +205,25 @@ function add_to_lanes(
   queue.marker, queue.events = marker, job_events
   local jobs, asked, lanes, lane_at = {}, {}, {}, {}
   for i, event in ipairs(events) do
-    local job = base .. delivery_job(event, endpoints[i])
+    local endpoint = endpoint_of(names[i])
+    local job = base .. delivery_job(event, endpoint)
     jobs[i], asked[#asked + 1] = job, job
-    if endpoints[i] ~= endpoints[i - 1] then asked[#asked + 1] = batches_of(tag, endpoints[i]) end
+    if names[i] ~= names[i - 1] then asked[#asked + 1] = batches_of(tag, endpoint) end
   end
   -- Mostly none of them is there, nor a batch.
-  local is_any_there = redis.call('EXISTS', unpack(asked)) > 0
+  local looks = is_any_there(asked)
   local function is_there(i)
-    if not is_any_there then return false end
+    if not looks then return false end
     if redis.call('EXISTS', jobs[i]) == 1 then return true end
-    return redis.call('HEXISTS', batches_of(tag, endpoints[i]), events[i]) == 1
+    return redis.call('HEXISTS', batches_of(tag, endpoint_of(names[i])), events[i]) == 1
   end
   for i, event in ipairs(events) do
-    local endpoint = endpoints[i]
-    local lane = lane_at[endpoint]
+    local name = names[i]
+    local lane = lane_at[name]
     if not lane then
-      lane = open_lane(base, tag, accounts[i], endpoint)
+      lane = open_lane(base, tag, accounts[i], name)
       lane.is_in_batches = lane.is_in_batches or not lane.has_job and are_in_batches[i]
-      lane_at[endpoint], lanes[#lanes + 1] = lane, lane
+      lane_at[name], lanes[#lanes + 1] = lane, lane
     end
     if not is_there(i) then
       local place = are_new[i] and place_of_new(lane.key, event, accepted_at[i]) or accepted_at[i]
@@ -231,10 +241,11 @@ function add_to_lanes(
 end
 
 --- These entries leave their lane. Gives how many were in it.
-local function remove_entries(tag, endpoint, events)
+local function remove_entries(tag, name, events)
   if #events == 0 then return 0 end
-  redis.call('HDEL', carried_of(tag, endpoint), unpack(events))
-  return redis.call('ZREM', lane_of(tag, endpoint), unpack(events))
+  forget_in_line(tag, name, events)
+  redis.call('HDEL', carried_of(tag, name), unpack(events))
+  return redis.call('ZREM', lane_of(tag, name), unpack(events))
 end
 
 --- What a lane's job has of its head alone, BullMQ's counts too, goes with it.
@@ -254,12 +265,12 @@ local function go_on(
   counted,
   behind_heads,
   account,
-  endpoint,
+  name,
   gone,
   was_held,
   stays_held
 )
-  local id, lane = lane_job(endpoint), lane_of(tag, endpoint)
+  local id, lane, endpoint = lane_job(name), lane_of(tag, name), endpoint_of(name)
   local key = queue.base .. id
   local next = redis.call('ZRANGE', lane, 0, 0, 'WITHSCORES')
   local is_in_batches = redis.call('HEXISTS', key, jobFields.inBatches) == 1
@@ -273,7 +284,8 @@ local function go_on(
     count_behind(behind_heads, next[1] and -gone or math.min(1 - gone, 0), is_in_batches)
   end
   if not next[1] then
-    redis.call('DEL', key, key .. ':lock', carried_of(tag, endpoint))
+    redis.call('DEL', key, key .. ':lock', carried_of(tag, name))
+    count_line(tag, name, -1)
     return false
   end
   local priority_of, finish = fair_order(queue.prioritized, order_state, weights)
@@ -328,8 +340,8 @@ local function add_own_jobs(queue, tag, order_state, weights, account, endpoint,
 end
 
 --- Puts a lane's job back, if it is delayed. One that has failed for good could not be read: it is as new.
-local function wake_lane(queue, delayed, failed, account, endpoint, priority_of)
-  local id = lane_job(endpoint)
+local function wake_lane(queue, delayed, failed, account, name, priority_of)
+  local id = lane_job(name)
   if redis.call('ZREM', delayed, id) == 0 then
     if redis.call('ZREM', failed, id) == 0 then return false end
     local key = queue.base .. id
@@ -337,7 +349,7 @@ local function wake_lane(queue, delayed, failed, account, endpoint, priority_of)
     redis.call('HDEL', key, 'finishedOn', 'processedOn', jobFields.failedReason, jobFields.attemptsMade)
     redis.call('HDEL', key, jobFields.attemptsStarted, jobFields.stalledCount)
   end
-  put_back(queue, id, priority_of(account, endpoint, 1))
+  put_back(queue, id, priority_of(account, endpoint_of(name), 1))
   wake_workers(queue)
   return true
 end
@@ -356,7 +368,7 @@ end
 ---@key weights
 ---@key order_state                of the fair order
 ---@param base text
----@param endpoint EndpointId
+---@param name text              of the lane
 ---@param event EventId
 function bring_head_forward(
   delayed,
@@ -371,18 +383,18 @@ function bring_head_forward(
   weights,
   order_state,
   base,
-  endpoint,
+  name,
   event
 )
   if not redis.call('ZSCORE', lane, event) then return end
-  local fields = redis.call('HMGET', base .. lane_job(endpoint), 'head', jobFields.data)
+  local fields = redis.call('HMGET', base .. lane_job(name), 'head', jobFields.data)
   local head = fields[1] or redis.call('ZRANGE', lane, 0, 0)[1]
   local account = string.match(fields[2] or '', '"account_id":"([%w_-]+)"')
   if head ~= event or not account then return end
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
   queue.marker, queue.events = marker, events
   local priority_of, finish = fair_order(prioritized, order_state, weights)
-  if wake_lane(queue, delayed, failed, account, endpoint, priority_of) then finish() end
+  if wake_lane(queue, delayed, failed, account, name, priority_of) then finish() end
 end
 
 --- Nothing is left to send of a delivery: it leaves its lane, if no worker runs it.
@@ -396,31 +408,37 @@ end
 ---@key behind_heads = shard.behindHeads
 ---@param base text
 ---@param tag text
----@param endpoint EndpointId
+---@param name text              of the lane
 ---@param event EventId
 ---@return boolean                 whether a worker runs it
-function drop_from_lane(delayed, failed, prioritized, counts, counted, behind_heads, base, tag, endpoint, event)
-  local id, lane = lane_job(endpoint), lane_of(tag, endpoint)
+function drop_from_lane(delayed, failed, prioritized, counts, counted, behind_heads, base, tag, name, event)
+  local id, lane = lane_job(name), lane_of(tag, name)
   local key = base .. id
   if not redis.call('ZSCORE', lane, event) then return false end
   local is_running = redis.call('EXISTS', key .. ':lock') == 1
   local fields =
-    redis.call('HMGET', key, 'head', jobFields.holds, jobFields.data, jobFields.inBatches, jobFields.members)
-  if is_running and string.find(' ' .. (fields[5] or '') .. ' ', ' ' .. event .. ' ', 1, true) then return true end
+    redis.call('HMGET', key, 'head', jobFields.holds, jobFields.data, 'closed', jobFields.inBatches, jobFields.members)
+  if is_running and string.find(' ' .. (fields[6] or '') .. ' ', ' ' .. event .. ' ', 1, true) then return true end
   if is_running and (fields[1] or redis.call('ZRANGE', lane, 0, 0)[1]) == event then return true end
   redis.call('ZREM', lane, event)
-  redis.call('HDEL', carried_of(tag, endpoint), event)
+  redis.call('HDEL', carried_of(tag, name), event)
+  forget_in_line(tag, name, { event })
   if fields[1] == event then redis.call('HDEL', key, 'head') end
   local left = redis.call('ZCARD', lane)
-  if fields[2] then
-    local account = string.match(fields[3] or '', '"account_id":"([%w_-]+)"') or ''
-    count_lane_held(counts, counted, tag, account, endpoint)
+  local account = string.match(fields[3] or '', '"account_id":"([%w_-]+)"') or ''
+  if fields[4] then
+    leave_closed(key, counts, counted, tag, account, name, fields[4], event)
+  elseif fields[2] and not line_in(name) then
+    count_lane_held(counts, counted, tag, account, name)
   elseif left > 0 then
-    count_behind(behind_heads, -1, fields[4])
+    count_behind(behind_heads, -1, fields[5])
   end
   if left > 0 or is_running then return false end
   local is_idle = redis.call('ZREM', delayed, id) + redis.call('ZREM', failed, id) + redis.call('ZREM', prioritized, id)
-  if is_idle > 0 then redis.call('DEL', key, carried_of(tag, endpoint)) end
+  if is_idle > 0 then
+    redis.call('DEL', key, carried_of(tag, name))
+    count_line(tag, name, -1)
+  end
   return false
 end
 
@@ -431,25 +449,28 @@ end
 ---@reply first EventId?           whose turn it is, or comes next
 ---@reply is_held boolean          the lane does not go on
 ---@reply is_running boolean
+---@reply is_in_window boolean     of a line: newer events may come
 ---@reply holds text?
 ---@reply is_in_batches boolean    its deliveries need not wait for each other
 ---@reply members EventId[]        those that go together with the first one
 function lane_standing(lane, job, lock)
-  local fields = redis.call('HMGET', job, 'head', jobFields.holds, jobFields.inBatches, jobFields.members)
+  local fields = redis.call('HMGET', job, 'head', jobFields.holds, 'closed', jobFields.inBatches, jobFields.members)
   local head = fields[1] and redis.call('ZSCORE', lane, fields[1]) and fields[1]
   local is_running = redis.call('EXISTS', lock) == 1
+  local is_line = string.find(lane, '[.][^.:]*$') ~= nil
   return reply {
     first = head or redis.call('ZRANGE', lane, 0, 0)[1],
-    is_held = fields[2] and not is_running,
+    is_held = (fields[3] or fields[2] and not is_line) and fields[3] ~= IN_WINDOW and not is_running,
     is_running = is_running,
+    is_in_window = fields[3] == IN_WINDOW,
     holds = fields[2],
-    is_in_batches = fields[3] and true,
-    members = events_in(fields[4]),
+    is_in_batches = fields[4] and true,
+    members = events_in(fields[5]),
   }
 end
 
 --- Those that exist.
----@keys jobs                      of lanes
+---@keys jobs                      of lanes, or what an endpoint has in lines
 ---@return text[]
 function find_lanes(jobs)
   local found = {}

@@ -1,5 +1,6 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
-import { encodeHold, type LaneEntry, laneJobIdOf, type NewDelivery } from '../domain/delivery';
+import { encodeHold, type LanePlace, laneJobIdOf, type NewDelivery } from '../domain/delivery';
+import { laneNameOf } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys, queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, oneShard, type QueueShard } from '../domain/queues';
@@ -31,6 +32,7 @@ async function arrange() {
   const { client } = willClose(await openTestRedis());
   const accountId = uniqueAccountId();
   const endpointId = uniqueEndpointId();
+  const lane = laneNameOf(endpointId);
   const queue = new DeliveryQueue(client, shards);
   const runningJobs = new RunningJobs(client, shard, LOCK_MS);
   const lanes = new RunningLanes(client, shard);
@@ -43,7 +45,7 @@ async function arrange() {
     return { accountId, endpointId, eventId, acceptedAt, isInLane: true, ...more };
   }
 
-  function place(eventId: EventId): LaneEntry {
+  function place(eventId: EventId): LanePlace {
     return { eventId, acceptedAt: NOW + events.indexOf(eventId) };
   }
 
@@ -60,7 +62,7 @@ async function arrange() {
   }
 
   function laneOf({ token, holds }: TakenJob): OwnedLane {
-    return { accountId, endpointId, token, wasHeld: holds !== undefined };
+    return { accountId, endpointId, lane, token, wasHeld: holds !== undefined };
   }
 
   async function end(job: TakenJob): Promise<void> {
@@ -86,7 +88,7 @@ async function arrange() {
   }
 
   async function entries(): Promise<readonly string[]> {
-    return await client.zrange(shardKeys.lane(endpointId), '0', '-1');
+    return await client.zrange(shardKeys.lane(lane), '0', '-1');
   }
 
   return {
@@ -261,7 +263,8 @@ it('is not put off behind another delivery if an older one has come meanwhile', 
   const { jobId, token } = await mustTake();
   await queue.addAll([entry(second)]);
   const lane = await mustTake();
-  const joining = { accountId, endpointId, eventId: first, acceptedAt: NOW, request: undefined };
+  const address = { accountId, endpointId, lane: laneNameOf(endpointId) };
+  const joining = { ...address, eventId: first, acceptedAt: NOW, request: undefined };
   await lanes.join({ ...joining, hasBegun: false, jobId, token }, false)(client);
   await delay(lane);
   expect((await mustTake()).head).toMatchObject({ eventId: first, turn: 'first' });
@@ -276,9 +279,9 @@ it('lets a delivery begin where the events are elsewhere, unless another one has
   if (!job) throw new Error('Nothing waits.');
   expect(job.head?.turn).toBe('unknown');
   await queue.addAll([entry(first)]);
-  expect(await lanes.begin(laneOf(job), second)).toBe(false);
-  expect(await lanes.begin(laneOf(job), first)).toBe(true);
-  expect(await lanes.begin({ ...laneOf(job), token: 'another' }, first)).toBe(false);
+  expect(await lanes.begin(laneOf(job), second, 'first')).toBe(false);
+  expect(await lanes.begin(laneOf(job), first, 'first')).toBe(true);
+  expect(await lanes.begin({ ...laneOf(job), token: 'another' }, first, 'first')).toBe(false);
 });
 
 it('takes a job of its own into the lane, with its request and its turn', async () => {
@@ -291,6 +294,7 @@ it('takes a job of its own into the lane, with its request and its turn', async 
   const { request: stored } = JSON.parse(own.json.data) as { request: object };
   const joining = {
     ...delivery,
+    lane: laneNameOf(endpointId),
     acceptedAt: NOW + 1,
     request: JSON.stringify(stored),
     hasBegun: true,
@@ -325,7 +329,9 @@ it('gives the deliveries jobs of their own when the endpoint has no lane any mor
   await lanes.leave(laneOf(lane), [place(events[2])])(client);
   expect((await mustTake()).jobId).toBe(`${events[2]}.${endpointId}`);
   expect(await take()).toBeUndefined();
-  expect(await client.exists(jobKeys.job(laneJobIdOf(endpointId)), shardKeys.behindHeads)).toBe(0);
+  expect(await client.exists(jobKeys.job(laneJobIdOf(laneNameOf(endpointId))), shardKeys.behindHeads)).toBe(
+    0,
+  );
 });
 
 it('tells of those that leave it that they have waited for the ones before', async () => {
@@ -454,7 +460,9 @@ it('drops a delivery that nobody runs, and the lane with its last one', async ()
   await queue.addAll([entry(second)]);
   expect(await queue.removeIdle([{ endpointId, eventId: second }])).toEqual([]);
   expect(await queue.requestOf({ endpointId, eventId: second })).toBe('no_job');
-  expect(await client.exists(jobKeys.job(laneJobIdOf(endpointId)), shardKeys.behindHeads)).toBe(0);
+  expect(await client.exists(jobKeys.job(laneJobIdOf(laneNameOf(endpointId))), shardKeys.behindHeads)).toBe(
+    0,
+  );
   expect(await client.zcard(jobKeys.prioritized)).toBe(0);
 });
 
@@ -485,7 +493,7 @@ describe('when the head fails for good', () => {
       await arrangeFailed();
     expect(await fail(lost)).toBe(true);
     expect(await entries()).toEqual([second]);
-    expect(await client.exists(shardKeys.carried(endpointId), shardKeys.behindHeads)).toBe(0);
+    expect(await client.exists(shardKeys.carried(laneNameOf(endpointId)), shardKeys.behindHeads)).toBe(0);
 
     const jobs = [await mustTake(), await mustTake()];
     const own = jobs.find((job) => job.jobId === jobId);
@@ -522,7 +530,8 @@ describe('when the head fails for good', () => {
     if (!own || !lane) throw new Error('One of them is missing.');
     await delay(lane);
     const { jobId, token } = own;
-    const delivery = { accountId, endpointId, eventId: first, acceptedAt: NOW, request: undefined };
+    const address = { accountId, endpointId, lane: laneNameOf(endpointId) };
+    const delivery = { ...address, eventId: first, acceptedAt: NOW, request: undefined };
     await lanes.join({ ...delivery, hasBegun: true, jobId, token }, false)(client);
     expect(await entries()).toEqual([first, second]);
     expect((await mustTake()).head).toMatchObject({ eventId: first, turn: 'first', isBesideJobs: true });
@@ -566,7 +575,7 @@ it("makes a lane's job anew that an operator has removed, as soon as one of its 
   const request = { requestId: 'req', trigger: 'manual', requestedAt: NOW } as const;
   await queue.addRequested([{ ...entry(first), request }]);
   await queue.addAll([entry(second)]);
-  const id = laneJobIdOf(endpointId);
+  const id = laneJobIdOf(laneNameOf(endpointId));
   await client.del(jobKeys.job(id));
   await client.zrem(jobKeys.prioritized, id);
   await queue.addAll([entry(second)]);

@@ -19,6 +19,16 @@ local function let_go(base, active, stalled, ids, tokens)
   return ours, own_locks
 end
 
+--- Whether any of some keys exists. Lua gives only so many to a command.
+local function is_any_there(asked)
+  local at_once = 4000
+  for first = 1, #asked, at_once do
+    local last = math.min(first + at_once - 1, #asked)
+    if redis.call('EXISTS', unpack(asked, first, last)) > 0 then return true end
+  end
+  return false
+end
+
 --- Each pending delivery repeats its name, and its options. The retry policy decides when a delivery ends: BullMQ only has to be far
 --- from deciding it first. Settings that are equal for all jobs (removal, backoff) are the worker's.
 local function store_job(key, data, now, priority, accepted_at)

@@ -1,6 +1,6 @@
 import { QUEUE_PREFIX } from '@hookferry/producer/contract';
 import { batchJobIdOf, laneJobIdOf, type MemberEnd, type NewDelivery } from '../domain/delivery';
-import { encodeAddress } from '../domain/endpoint';
+import { encodeAddress, laneNameOf } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { keys, queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, oneShard, type QueueShard } from '../domain/queues';
@@ -33,7 +33,7 @@ afterEach(closeAll);
 async function arrange(count: number) {
   const { client } = willClose(await openTestRedis());
   const address = { accountId: uniqueAccountId(), endpointId: uniqueEndpointId() };
-  const { endpointId } = address;
+  const lane = laneNameOf(address.endpointId);
   const queue = new DeliveryQueue(client, shards);
   const runningJobs = new RunningJobs(client, shard, LOCK_MS);
   const batches = new RunningBatches(client, shard, LOCK_MS);
@@ -61,6 +61,7 @@ async function arrange(count: number) {
 
   const laneOf = ({ token, holds }: TakenJob): OwnedLane => ({
     ...address,
+    lane,
     token,
     wasHeld: holds !== undefined,
   });
@@ -96,7 +97,7 @@ async function arrange(count: number) {
     laneOf,
     form,
     end,
-    entries: () => client.zrange(shardKeys.lane(endpointId), '0', '-1'),
+    entries: () => client.zrange(shardKeys.lane(lane), '0', '-1'),
     /** Delayed jobs are due. */
     async comeDue(jobId: string) {
       await client.zadd(jobKeys.delayed, 0, jobId);
@@ -106,13 +107,13 @@ async function arrange(count: number) {
       return depths.find(({ queue: name, state }) => name === DELIVERIES_QUEUE && state === 'wait')?.jobs;
     },
     async left() {
-      const { batches: index, lane, carried, behindInBatches } = shardKeys;
+      const { batches: index, lane: laneKey, carried, behindInBatches } = shardKeys;
       return await client.exists(
-        index(endpointId),
-        lane(endpointId),
-        carried(endpointId),
+        index(address.endpointId),
+        laneKey(lane),
+        carried(lane),
         behindInBatches,
-        jobKeys.job(laneJobIdOf(endpointId)),
+        jobKeys.job(laneJobIdOf(lane)),
       );
     },
   };
@@ -155,7 +156,7 @@ it('counts what waits in a lane as its webhook has it now: in order, or in batch
 
   const head = await mustTake();
   const second = head.head?.eventId as EventId;
-  expect(await lanes.begin(laneOf(head), second)).toBe(true);
+  expect(await lanes.begin(laneOf(head), second, 'first')).toBe(true);
   expect([await ordering(), await waiting()]).toEqual([3, 3]);
   await createAtomic(client)([lanes.end(laneOf(head), { eventId: second, hasRequest: false }, 'nothing')]);
   expect([await ordering(), await waiting()]).toEqual([2, 3]);
@@ -251,7 +252,8 @@ it('gives those that do not go with it jobs of their own, which become entries a
     [second, ALONE],
   ]);
   const { jobId, token } = await mustTake();
-  const place = { acceptedAt: NOW, request: undefined, hasBegun: false, isInBatches: true };
+  const lane = laneNameOf(address.endpointId);
+  const place = { lane, acceptedAt: NOW, request: undefined, hasBegun: false, isInBatches: true };
   await lanes.join({ ...address, eventId: second, jobId, token, ...place }, false)(client);
   expect(await entries()).toEqual([second]);
 });

@@ -128,7 +128,7 @@ export class RunningBatches {
     const { accountId: account, endpointId: endpoint, token } = lane;
     const step = beginHeads({
       shard: this.#shard,
-      lock: this.#jobs.lock(laneJobIdOf(endpoint)),
+      lock: this.#jobs.lock(laneJobIdOf(lane.lane)),
       base: this.#jobs.base,
       tag: this.#shard.tag,
       token,

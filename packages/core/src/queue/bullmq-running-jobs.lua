@@ -7,7 +7,7 @@
 ---@record attempt_texts {log text?, breaker text?, endpoint shared?, event shared?, is_event_known boolean}
 ---@record former_runs {attempts_made text?, stalled_count text?, deferred_failure text?, failed_reason text?, stacktrace text?, holds text?, members text?}
 ---@record taken_batch {breaker text?, endpoint_text shared?, events EventId[], logs text?[], texts text?[], requests text?[]}
----@record head_record {event EventId?, place integer, size integer, turn 'first'|'behind_event'|'behind_job'|'unknown', is_beside_jobs boolean, had_begun boolean, has_waited boolean, is_in_batches boolean, request text?}
+---@record head_record {event EventId?, place integer, size integer, turn 'first'|'behind_event'|'behind_job'|'unknown', is_beside_jobs boolean, had_begun boolean, has_waited boolean, is_in_batches boolean, request text?, sent text?}
 ---@record job_record {id text, attempts_started integer, name text?, data text?, opts text?, timestamp text?, delay text?, priority text?, former former_runs?, texts attempt_texts?, head head_record?, batch taken_batch?}
 
 local function account_of(data)
@@ -48,6 +48,8 @@ local LANE_FIELDS = {
   'head',
   jobFields.hasWaited,
   'carries',
+  'closed',
+  'sent',
   jobFields.inBatches,
 }
 
@@ -111,15 +113,18 @@ end
 
 --- Whose turn it is in a lane. One whose turn has begun keeps it. Another one has to be the oldest: of the events that are still to
 --- be fanned out, and of the deliveries in order that have jobs of their own, from before they had lanes.
-local function turn_in(jobs_of_events, tag, account, endpoint, began, has_waited, carries, is_in_batches, looks)
-  local lane = lane_of(tag, endpoint)
+local function turn_in(jobs_of_events, tag, account, name, began, has_waited, carries, sent, is_in_batches, looks)
+  local lane, line, endpoint = lane_of(tag, name), line_in(name), endpoint_of(name)
   local place = began and redis.call('ZSCORE', lane, began)
   local event, turn, former = place and began, 'first', nil
   if not event then
     local first = redis.call('ZRANGE', lane, 0, 0, 'WITHSCORES')
     event, place, turn = first[1], first[2], 'unknown'
   end
-  if looks then former = redis.call('ZRANGE', keys.order(endpoint), 0, 0, 'WITHSCORES') end
+  if looks then
+    local order = keys.order(endpoint) .. (line and ':' .. line or '')
+    former = redis.call('ZRANGE', order, 0, 0, 'WITHSCORES')
+  end
   if event and looks and turn == 'unknown' then
     local at, first_at = tonumber(place), tonumber(former[2])
     local is_other = first_at and former[1] ~= event
@@ -141,7 +146,8 @@ local function turn_in(jobs_of_events, tag, account, endpoint, began, has_waited
     had_begun = event and event == began,
     has_waited = has_waited and true,
     is_in_batches = is_in_batches and true,
-    request = event and carries and redis.call('HGET', carried_of(tag, endpoint), event),
+    request = event and carries and redis.call('HGET', carried_of(tag, name), event),
+    sent = sent,
   },
     event,
     turn
@@ -224,22 +230,27 @@ function take_job(
     return reply { next_due_at = next_due_at }
   end
 
-  local key, endpoint = base .. job, string.sub(job, 1, 5) == 'lane/' and string.sub(job, 6)
+  local key, lane = base .. job, string.sub(job, 1, 5) == 'lane/' and string.sub(job, 6)
   redis.call('SET', key .. ':lock', token, 'PX', lock_ms)
-  local fields = redis.call('HMGET', key, unpack(endpoint and LANE_FIELDS or JOB_FIELDS))
+  local fields = redis.call('HMGET', key, unpack(lane and LANE_FIELDS or JOB_FIELDS))
   local started, account = (tonumber(fields[1]) or 0) + 1, account_of(fields[3])
   local head, event, turn
-  if endpoint then
-    local looks = reads_texts and jobs_of_events and not fields[11]
+  if lane then
+    if fields[11] then
+      local behind =
+        open_line(key, 'held-counts:' .. tag, 'counted-as-held:' .. tag, tag, account or '', lane, fields[11])
+      count_behind('behind-heads:' .. tag, behind)
+    end
+    local looks = reads_texts and jobs_of_events and not fields[13]
     head, event, turn =
-      turn_in(jobs_of_events, tag, account, endpoint, fields[8], fields[9], fields[10], fields[11], looks)
+      turn_in(jobs_of_events, tag, account, lane, fields[8], fields[9], fields[10], fields[12], fields[13], looks)
   end
   if turn == 'first' then
     redis.call('HSET', key, 'processedOn', now, jobFields.attemptsStarted, started, 'head', event)
   else
     redis.call('HSET', key, 'processedOn', now, jobFields.attemptsStarted, started)
   end
-  local delivery = endpoint and event and delivery_job(event, endpoint) or job
+  local delivery = lane and event and delivery_job(event, endpoint_of(lane)) or job
   local former, members
   if started > 1 then
     former, members = runs_before(key)

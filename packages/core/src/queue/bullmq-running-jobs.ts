@@ -1,6 +1,6 @@
 import type { JobJson } from 'bullmq';
 import { Cluster } from 'ioredis';
-import type { DeliveryTexts, JobEnd, LaneRun } from '../domain/delivery';
+import type { DeliveryTexts, JobEnd, LanePlace, LaneRun } from '../domain/delivery';
 import type { EventId } from '../domain/event';
 import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, EVENTS_QUEUE, type QueueShard } from '../domain/queues';
@@ -46,6 +46,8 @@ export interface TakenHead extends Pick<LaneRun, 'turn' | 'place' | 'size' | 'is
   readonly isInBatches: boolean;
   /** As it is stored. */
   readonly request: string | undefined;
+  /** The last one that was sent in place of all before it. */
+  readonly sent: LanePlace | undefined;
 }
 
 export interface TakenJob extends LockedJob {
@@ -159,7 +161,11 @@ function takenJob(
     token,
     json: storedJob(record, processedOn),
     holds: former?.holds,
-    head: head && { ...head, eventId: head.event },
+    head: head && {
+      ...head,
+      eventId: head.event,
+      sent: head.sent === undefined ? undefined : sentOf(head.sent),
+    },
     batch: batch && membersOf(batch, readsTexts ? readAt : undefined),
     texts: texts && {
       log: texts.log ?? null,
@@ -169,6 +175,12 @@ function takenJob(
       readAt,
     },
   };
+}
+
+// Its place before it.
+function sentOf(text: string): LanePlace {
+  const [place, eventId = ''] = text.split(' ');
+  return { eventId: eventId as EventId, acceptedAt: Number(place) };
 }
 
 // As BullMQ reads a job, as far as the jobs of deliveries use what it has.

@@ -17,25 +17,26 @@ local function goes_on_at_once(
   base,
   tag,
   token,
-  endpoint,
+  name,
   event,
   has_request,
   now
 )
   local queue = open_queue(base, now, wait, prioritized, counter, delayed, meta)
   if queue.is_paused or queue.most_active or queue.unsorted > 0 or queue.sorted > 0 then return false end
-  local key, lane = base .. lane_job(endpoint), lane_of(tag, endpoint)
+  local key, lane = base .. lane_job(name), lane_of(tag, name)
   if redis.call('GET', key .. ':lock') ~= token then return false end
   local first = redis.call('ZRANGE', lane, 0, 1, 'WITHSCORES')
   local next = first[1] == event and 3 or 1
   if not first[next] then return false end
   if redis.call('ZREM', lane, event) == 0 then return false end
-  if has_request then redis.call('HDEL', carried_of(tag, endpoint), event) end
+  forget_in_line(tag, name, { event })
+  if has_request then redis.call('HDEL', carried_of(tag, name), event) end
   count_behind(behind_heads, -1, redis.call('HEXISTS', key, jobFields.inBatches) == 1)
   local waits = { jobFields.waitingSince, first[next + 1], jobFields.hasWaited, '1' }
   redis.call('HSET', key, jobFields.attemptsStarted, 0, unpack(waits))
-  forget_head(key)
-  queue.stays = lane_job(endpoint)
+  forget_head(key, jobFields.holds)
+  queue.stays = lane_job(name)
   return true
 end
 
@@ -60,7 +61,7 @@ end
 ---@param tag text
 ---@param token text               what its job is locked with
 ---@param account AccountId
----@param endpoint EndpointId
+---@param name text              of the lane
 ---@param event EventId?           absent: nothing was in it
 ---@param was_held boolean         since its head came first
 ---@param stays_held boolean       with what is left: nothing was sent
@@ -86,7 +87,7 @@ function end_head(
   tag,
   token,
   account,
-  endpoint,
+  name,
   event,
   was_held,
   stays_held,
@@ -95,7 +96,7 @@ function end_head(
   now,
   may_stay
 )
-  local id = lane_job(endpoint)
+  local id = lane_job(name)
   local may_go_on = may_stay and event and not was_held
   if
     may_go_on
@@ -109,7 +110,7 @@ function end_head(
       base,
       tag,
       token,
-      endpoint,
+      name,
       event,
       has_request,
       now
@@ -120,44 +121,34 @@ function end_head(
   if #let_go(base, active, stalled, { id }, { token }) == 0 then return stop() end
   local gone = 0
   if event then
-    gone = redis.call('ZREM', lane_of(tag, endpoint), event)
-    if has_request then redis.call('HDEL', carried_of(tag, endpoint), event) end
+    gone = redis.call('ZREM', lane_of(tag, name), event)
+    forget_in_line(tag, name, { event })
+    if has_request then redis.call('HDEL', carried_of(tag, name), event) end
   end
   local queue = { base = base, prioritized = prioritized, counter = counter, meta = meta, active = active }
   queue.marker = marker
-  local goes_on = go_on(
-    queue,
-    tag,
-    order_state,
-    weights,
-    counts,
-    counted,
-    behind_heads,
-    account,
-    endpoint,
-    gone,
-    was_held,
-    stays_held
-  )
+  local goes_on =
+    go_on(queue, tag, order_state, weights, counts, counted, behind_heads, account, name, gone, was_held, stays_held)
   if needs_next and not goes_on then return stop() end
   return reply()
 end
 
---- The turn of the delivery that a worker runs begins, if it is still the first one. Gives whether it has.
+--- The turn of the delivery that a worker runs begins, if it is still the first one, or the newest one. Gives whether it has.
 ---@key lock                       of its lane's job
 ---@key behind_heads
 ---@param base text
 ---@param tag text
 ---@param token text               what that is locked with
----@param endpoint EndpointId
+---@param name text              of the lane
 ---@param event EventId
+---@param is_newest boolean        whether it goes in place of all before it
 ---@return boolean
-function begin_head(lock, behind_heads, base, tag, token, endpoint, event)
+function begin_head(lock, behind_heads, base, tag, token, name, event, is_newest)
   if redis.call('GET', lock) ~= token then return false end
-  local key = base .. lane_job(endpoint)
-  if redis.call('HGET', key, 'head') == event then return true end
-  local lane = lane_of(tag, endpoint)
-  if redis.call('ZRANGE', lane, 0, 0)[1] ~= event then return false end
+  local key, lane = base .. lane_job(name), lane_of(tag, name)
+  if not is_newest and redis.call('HGET', key, 'head') == event then return true end
+  local at = is_newest and -1 or 0
+  if redis.call('ZRANGE', lane, at, at)[1] ~= event then return false end
   set_in_batches(key, lane, behind_heads, false)
   redis.call('HSET', key, 'head', event)
   return true
@@ -173,7 +164,7 @@ end
 ---@param tag text
 ---@param token text               what that is locked with
 ---@param account AccountId
----@param endpoint EndpointId
+---@param name text              of the lane
 ---@param reason text
 ---@param hold text                as its job tells it
 ---@param previous_started_at text   when the former attempt began, as the holds tell times
@@ -188,19 +179,19 @@ function hold_lane(
   tag,
   token,
   account,
-  endpoint,
+  name,
   reason,
   hold,
   previous_started_at,
   full_at
 )
   if redis.call('GET', lock) ~= token then return true end
-  local key, size = base .. lane_job(endpoint), redis.call('ZCARD', lane_of(tag, endpoint))
+  local key, size = base .. lane_job(name), redis.call('ZCARD', lane_of(tag, name))
   if full_at and size >= full_at then return false end
   local known = redis.call('HMGET', key, jobFields.holds, jobFields.inBatches, jobFields.fullAt)
   if not known[1] then count_behind(behind_heads, math.min(1 - size, 0), known[2]) end
   note_hold(key, hold, previous_started_at)
-  count_lane_held(counts, counted, tag, account, endpoint, reason)
+  count_lane_held(counts, counted, tag, account, name, reason)
   if full_at then
     redis.call('HSET', key, jobFields.fullAt, full_at)
   elseif known[3] then
@@ -221,4 +212,79 @@ end
 ---@param endpoint EndpointId
 function reopen_lane(job, lane, counts, counted, behind_heads, tag, account, endpoint)
   reopen(job, lane, tag, counts, counted, behind_heads, account, endpoint)
+end
+
+--- The request of a head is about to be sent in place of all before it.
+---@key lock                       of its lane's job
+---@param base text
+---@param token text               what that is locked with
+---@param name text                of the lane
+---@param event EventId
+---@param place digits
+function mark_sent(lock, base, token, name, event, place)
+  if redis.call('GET', lock) ~= token then return end
+  redis.call('HSET', base .. lane_job(name), 'sent', place .. ' ' .. event)
+end
+
+--- A line is closed: its head is held like a delivery that has a job, and those behind it with it. A wake-up comes. Or all are held
+--- behind a delivery that has a job.
+---@with shard ShardKeys
+---@key lock                       of its job
+---@key counts = shard.heldCounts
+---@key counted = shard.countedAsHeld
+---@key behind_heads = shard.behindHeads
+---@key wake_ups = shard.wakeUps
+---@param base text
+---@param tag text
+---@param token text               what that is locked with
+---@param account AccountId
+---@param name text                of the lane
+---@param event EventId?          absent: that has to end
+---@param place digits
+---@param wake_up_at digits
+---@param reason text
+---@param hold text                as its job tells it
+---@param previous_started_at text   when the former attempt began, as the holds tell times
+function close_line(
+  lock,
+  counts,
+  counted,
+  behind_heads,
+  wake_ups,
+  base,
+  tag,
+  token,
+  account,
+  name,
+  event,
+  place,
+  wake_up_at,
+  reason,
+  hold,
+  previous_started_at
+)
+  if redis.call('GET', lock) ~= token then return end
+  local key, endpoint = base .. lane_job(name), endpoint_of(name)
+  local behind = math.max(redis.call('ZCARD', lane_of(tag, name)) - 1, 0)
+  if redis.call('HSETNX', key, 'closed', event or BEHIND_JOB) == 0 then return end
+  note_hold(key, hold, previous_started_at)
+  count_behind(behind_heads, -behind)
+  change_count(lines_of(tag, endpoint), HELD_BEHIND, event and behind or behind + 1)
+  if event then redis.call('ZADD', 'held:' .. tag .. ':' .. endpoint, place, event) end
+  redis.call('ZADD', wake_ups, 'LT', wake_up_at, account .. '/' .. endpoint)
+  count_beside(counts, counted, tag, account, endpoint, reason)
+end
+
+--- A line waits for newer events: none of its own is held meanwhile.
+---@with shard ShardKeys
+---@key lock                       of its job
+---@key behind_heads = shard.behindHeads
+---@param base text
+---@param tag text
+---@param token text               what that is locked with
+---@param name text                of the lane
+function wait_in_window(lock, behind_heads, base, tag, token, name)
+  if redis.call('GET', lock) ~= token then return end
+  if redis.call('HSETNX', base .. lane_job(name), 'closed', IN_WINDOW) == 0 then return end
+  count_behind(behind_heads, math.min(1 - redis.call('ZCARD', lane_of(tag, name)), 0))
 end

@@ -1,7 +1,13 @@
 import { Cluster } from 'ioredis';
-import type { AccountId } from '../domain/account';
-import { encodeHold, encodeHoldTime, type LaneEntry, laneJobIdOf, type PastHold } from '../domain/delivery';
-import type { EndpointAddress, EndpointId } from '../domain/endpoint';
+import {
+  encodeHold,
+  encodeHoldTime,
+  type LanePlace,
+  type LineHold,
+  laneJobIdOf,
+  type PastHold,
+} from '../domain/delivery';
+import type { EndpointAddress, LaneName } from '../domain/endpoint';
 import type { EventId } from '../domain/event';
 import { queueKeysOf, type ShardKeys } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard } from '../domain/queues';
@@ -9,25 +15,30 @@ import { type Clock, systemClock } from '../platform/clock';
 import type { RedisClient } from '../platform/redis-connect';
 import type { Guard, Step } from '../platform/redis-lua';
 import { forgetMoved, joinLane, leaveLane } from './bullmq-lane-moves.script';
+import { dropFromLane } from './bullmq-lanes.script';
 import { createJobKeys, type JobKeys } from './bullmq-layout';
-import { beginHead, endHead, holdLane, reopenLane } from './bullmq-running-lanes.script';
-
-/** One that goes elsewhere. */
-export interface MovingEntry extends LaneEntry {
-  /** The request for which it is to be sent, as it is stored. */
-  readonly request: string | undefined;
-}
+import {
+  beginHead,
+  closeLine,
+  endHead,
+  holdLane,
+  markSent,
+  reopenLane,
+  waitInWindow,
+} from './bullmq-running-lanes.script';
 
 /** A lane whose job a worker has. */
 export interface OwnedLane extends EndpointAddress {
+  readonly lane: LaneName;
   /** What its job is locked with. */
   readonly token: string;
-  /** Whether it was held when the job was taken. */
+  /** Whether it was held when the job was taken. A line that was is open again since. */
   readonly wasHeld: boolean;
 }
 
 /** A delivery whose job a worker has, on its way into its endpoint's lane. */
 export interface JoiningDelivery extends EndpointAddress {
+  readonly lane: LaneName;
   readonly eventId: EventId;
   readonly acceptedAt: number;
   /** As it is stored. */
@@ -83,28 +94,55 @@ export class RunningLanes {
   }
 
   /** Its head has made an attempt: those behind it are not held any more, they wait for its next one. */
-  reopen(lane: OwnedLane): Step<void> {
-    const { accountId: account, endpointId } = lane;
+  reopen({ accountId, endpointId, lane }: OwnedLane): Step<void> {
     return reopenLane({
       shard: this.#shard,
-      job: this.#jobs.job(laneJobIdOf(endpointId)),
-      lane: this.#shard.lane(endpointId),
+      job: this.#jobs.job(laneJobIdOf(lane)),
+      lane: this.#shard.lane(lane),
       tag: this.#shard.tag,
-      account,
+      account: accountId,
       endpoint: endpointId,
     });
   }
 
-  /** Whether the turn of its first delivery begins: no other one has become the first. */
-  async begin({ endpointId, token }: OwnedLane, event: EventId): Promise<boolean> {
-    return await beginHead({
-      lock: this.#jobs.lock(laneJobIdOf(endpointId)),
-      behindHeads: this.#shard.behindHeads,
-      base: this.#jobs.base,
+  /** Whether the turn of its first delivery begins, or of its newest: no other one has become that. */
+  async begin(owned: OwnedLane, event: EventId, as: 'first' | 'newest'): Promise<boolean> {
+    const isNewest = as === 'newest';
+    const { behindHeads, tag } = this.#shard;
+    return await beginHead({ ...this.#lockOf(owned), behindHeads, tag, event, isNewest })(this.redis);
+  }
+
+  /** The request of its head is about to be sent in place of all before it. */
+  async markSent(owned: OwnedLane, { eventId, acceptedAt }: LanePlace): Promise<void> {
+    await markSent({ ...this.#lockOf(owned), event: eventId, place: acceptedAt })(this.redis);
+  }
+
+  /** A line waits for newer events. */
+  async waitInWindow(owned: OwnedLane): Promise<void> {
+    await waitInWindow({ ...this.#lockOf(owned), shard: this.#shard, tag: this.#shard.tag })(this.redis);
+  }
+
+  /**
+   * Hold a line: its head as a delivery that has a job, and those behind it with it. A wake-up lets it go.
+   *
+   * @param isBehindJob whether all of it waits for a delivery that has a job: then wake-ups leave it alone.
+   */
+  async close(
+    owned: OwnedLane,
+    { eventId, acceptedAt }: LanePlace,
+    { wakeUpAt, isBehindJob = false, previousStartedAt = 0, ...hold }: LineHold,
+  ): Promise<void> {
+    await closeLine({
+      ...this.#lockOf(owned),
+      shard: this.#shard,
       tag: this.#shard.tag,
-      token,
-      endpoint: endpointId,
-      event,
+      account: owned.accountId,
+      event: isBehindJob ? undefined : eventId,
+      place: acceptedAt,
+      wakeUpAt,
+      reason: hold.reason,
+      hold: encodeHold(hold),
+      previousStartedAt: encodeHoldTime(previousStartedAt),
     })(this.redis);
   }
 
@@ -114,20 +152,12 @@ export class RunningLanes {
    * @param fullAt it goes on as soon as so many are in it.
    * @returns `false`: they are, and it is not held.
    */
-  async hold(
-    { accountId, endpointId, token }: OwnedLane,
-    hold: PastHold,
-    previousStartedAt = 0,
-    fullAt?: number,
-  ): Promise<boolean> {
+  async hold(owned: OwnedLane, hold: PastHold, previousStartedAt = 0, fullAt?: number): Promise<boolean> {
     return await holdLane({
+      ...this.#lockOf(owned),
       shard: this.#shard,
-      lock: this.#jobs.lock(laneJobIdOf(endpointId)),
-      base: this.#jobs.base,
       tag: this.#shard.tag,
-      token,
-      account: accountId,
-      endpoint: endpointId,
+      account: owned.accountId,
       reason: hold.reason,
       hold: encodeHold(hold),
       previousStartedAt: encodeHoldTime(previousStartedAt),
@@ -135,18 +165,36 @@ export class RunningLanes {
     })(this.redis);
   }
 
-  /** The first ones, in order. */
-  async listFirst(endpointId: EndpointId, most: number): Promise<readonly LaneEntry[]> {
-    const flat = await this.redis.zrange(this.#shard.lane(endpointId), '0', String(most - 1), 'WITHSCORES');
-    const entries: LaneEntry[] = [];
+  /** The first ones, in order, with their requests. */
+  async listFirst(lane: LaneName, most: number): Promise<readonly LanePlace[]> {
+    return await this.#list(lane, 0, most - 1);
+  }
+
+  /** `undefined`: it is empty. */
+  async findNewest(lane: LaneName): Promise<LanePlace | undefined> {
+    return (await this.#list(lane, -1, -1))[0];
+  }
+
+  /** Forget some that have ended. The one that runs stays. */
+  async drop(lane: LaneName, events: readonly EventId[]): Promise<void> {
+    const dropped = { jobs: this.#jobs, shard: this.#shard, base: this.#jobs.base, tag: this.#shard.tag };
+    await Promise.all(events.map((event) => dropFromLane({ ...dropped, name: lane, event })(this.redis)));
+  }
+
+  async #list(lane: LaneName, from: number, to: number): Promise<readonly LanePlace[]> {
+    const flat = await this.redis.zrange(this.#shard.lane(lane), String(from), String(to), 'WITHSCORES');
+    const entries: LanePlace[] = [];
     for (let i = 0; i + 1 < flat.length; i += 2) {
       entries.push({ eventId: flat[i] as EventId, acceptedAt: Number(flat[i + 1]) });
     }
-    return entries;
+    if (entries.length === 0) return entries;
+    const events = entries.map(({ eventId }) => eventId);
+    const requests = await this.redis.hmget(this.#shard.carried(lane), ...events);
+    return entries.map((entry, i) => ({ ...entry, request: requests[i] ?? undefined }));
   }
 
   /** Give some of its entries jobs of their own. The lane's job goes behind them, and ends with the last entry. */
-  leave(lane: OwnedLane, entries: readonly LaneEntry[]): Step<boolean> {
+  leave(lane: OwnedLane, entries: readonly LanePlace[]): Step<boolean> {
     const behind = entries.map(({ acceptedAt }) => encodeHold({ reason: 'ordering', since: acceptedAt }));
     return leaveLane({ ...this.#of(lane), events: entries.map(({ eventId }) => eventId), behind });
   }
@@ -158,15 +206,6 @@ export class RunningLanes {
    */
   failHead(lane: OwnedLane, event: EventId, failure: string): Step<boolean> {
     return leaveLane({ ...this.#of(lane), events: [event], behind: [], failure });
-  }
-
-  /** The first ones, with what has to go with them to another shard. */
-  async listMoving(endpointId: EndpointId, most: number): Promise<readonly MovingEntry[]> {
-    const first = await this.listFirst(endpointId, most);
-    if (first.length === 0) return [];
-    const events = first.map(({ eventId }) => eventId);
-    const requests = await this.redis.hmget(this.#shard.carried(endpointId), ...events);
-    return first.map((entry, i) => ({ ...entry, request: requests[i] ?? undefined }));
   }
 
   /** After entries were added in another shard: they are none of this lane any more. */
@@ -195,16 +234,18 @@ export class RunningLanes {
     });
   }
 
+  /** What its job is locked with, for scripts that change something only while it is. */
+  #lockOf({ lane, token }: OwnedLane) {
+    const lock = this.#jobs.lock(laneJobIdOf(lane));
+    return { lock, base: this.#jobs.base, token, name: lane };
+  }
+
   #of({
     accountId: account,
-    endpointId: endpoint,
+    lane: name,
     token,
     wasHeld = false,
-  }: EndpointAddress & {
-    readonly accountId: AccountId;
-    readonly token: string;
-    readonly wasHeld?: boolean;
-  }) {
+  }: Omit<OwnedLane, 'wasHeld'> & { readonly wasHeld?: boolean }) {
     return {
       jobs: this.#jobs,
       shard: this.#shard,
@@ -212,7 +253,7 @@ export class RunningLanes {
       base: this.#jobs.base,
       tag: this.#shard.tag,
       account,
-      endpoint,
+      name,
       token,
       wasHeld,
     };

@@ -1,4 +1,5 @@
-import { type DeliveryRun, deliveryIdOf } from '../domain/delivery';
+import { type DeliveryRun, deliveryIdOf, laneJobIdOf } from '../domain/delivery';
+import { laneNameOf } from '../domain/endpoint';
 import { keys, queueKeysOf } from '../domain/keys';
 import { createQueueLayout, DELIVERIES_QUEUE, type QueueShard, shardsAmong } from '../domain/queues';
 import { connectRedis } from '../platform/redis-connect';
@@ -78,41 +79,46 @@ it('lets go of a job whose delivery is in a lane at home, or in a batch', async 
   await deliveryQueue.addAll([{ ...run, acceptedAt: 1, isInLane: true }]);
   expect(await deliveryQueue.moveToHomeShard(run)).toBe(true);
   const { lane, batches } = queueKeysOf(home.prefix);
-  await client.del(lane(run.endpointId));
+  await client.del(lane(laneNameOf(run.endpointId)));
   await client.hset(batches(run.endpointId), run.eventId, run.eventId);
   expect(await deliveryQueue.moveToHomeShard(run)).toBe(true);
   expect(await jobsInHomeShard()).toEqual([`lane/${run.endpointId}`]);
 });
 
 describe('what two workers move towards each other', () => {
-  async function arrangeEntry() {
+  async function arrangeEntry(line?: string) {
     const scene = await arrange();
     const { client, deliveryQueue, run, home } = scene;
     const entry = { eventId: run.eventId, acceptedAt: 1, request: undefined };
-    await deliveryQueue.addAll([{ ...run, acceptedAt: 1, isInLane: true }]);
+    await deliveryQueue.addAll([{ ...run, acceptedAt: 1, isInLane: true, line }]);
+    const lane = laneNameOf(run.endpointId, line);
     const { lock } = createJobKeys(home.prefix, DELIVERIES_QUEUE);
     return {
       ...scene,
       /** What may be removed elsewhere. */
-      moveEntry: () => deliveryQueue.moveEntriesHome(run, [entry], false),
+      moveEntry: () => deliveryQueue.moveEntriesHome({ ...run, lane }, [entry], false),
       /** Another worker takes this job at home. */
       take: (id: string) => client.set(lock(id), 'token'),
       letGo: (id: string) => client.del(lock(id)),
     };
   }
 
-  it('stays where it is while the other one has the lane', async () => {
-    const { deliveryQueue, run, moveEntry, take, letGo } = await arrangeEntry();
-    await take(`lane/${run.endpointId}`);
+  it.each([
+    ['the lane', undefined],
+    ['the line of its group', 'a'],
+  ])('stays where it is while the other one has %s', async (_what, line) => {
+    const { deliveryQueue, run, moveEntry, take, letGo } = await arrangeEntry(line);
+    const job = laneJobIdOf(laneNameOf(run.endpointId, line));
+    await take(job);
     expect([await moveEntry(), await deliveryQueue.moveToHomeShard(run)]).toEqual([[], false]);
-    await letGo(`lane/${run.endpointId}`);
+    await letGo(job);
     expect([await moveEntry(), await deliveryQueue.moveToHomeShard(run)]).toEqual([[run.eventId], true]);
   });
 
   it('stays where it is while the other one has its batch', async () => {
     const { client, home, run, moveEntry, take, letGo } = await arrangeEntry();
     const { lane, batches } = queueKeysOf(home.prefix);
-    await client.del(lane(run.endpointId));
+    await client.del(lane(laneNameOf(run.endpointId)));
     await client.hset(batches(run.endpointId), run.eventId, 'first');
     await take(`batch/first.${run.endpointId}`);
     expect(await moveEntry()).toEqual([]);
@@ -170,10 +176,11 @@ it('asks Redis for nothing when all processes agree', async () => {
 it('knows an older delivery of a lane in another shard, and of no younger one', async () => {
   const { client, placement, run, home, former } = await arrange();
   const { endpointId, eventId } = run;
-  const isBehind = () => placement.hasOlderElsewhere(endpointId, home, { eventId, acceptedAt: 5 });
+  const lane = laneNameOf(endpointId);
+  const isBehind = () => placement.hasOlderElsewhere({ endpointId, lane }, home, { eventId, acceptedAt: 5 });
   expect(await isBehind()).toBe(false);
-  await client.zadd(queueKeysOf(former.prefix).lane(endpointId), 6, uniqueEventId());
+  await client.zadd(queueKeysOf(former.prefix).lane(lane), 6, uniqueEventId());
   expect(await isBehind()).toBe(false);
-  await client.zadd(queueKeysOf(former.prefix).lane(endpointId), 4, uniqueEventId());
+  await client.zadd(queueKeysOf(former.prefix).lane(lane), 4, uniqueEventId());
   expect(await isBehind()).toBe(true);
 });

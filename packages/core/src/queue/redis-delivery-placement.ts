@@ -1,8 +1,9 @@
-import type { DeliveryRun, LaneEntry } from '../domain/delivery';
+import type { DeliveryRun, LanePlace } from '../domain/delivery';
 import type { EndpointId } from '../domain/endpoint';
 import type { QueueShard } from '../domain/queues';
 import type { RedisClient } from '../platform/redis-connect';
 import type { DeliveryQueue } from './bullmq-delivery-queue';
+import type { OwnedLane } from './bullmq-running-lanes';
 import { claimDelivery, releaseDelivery } from './redis-delivery-placement.script';
 import type { ShardsInForce } from './shards-in-force';
 
@@ -38,11 +39,15 @@ export class DeliveryPlacement {
   }
 
   /**
-   * Whether an older delivery of an endpoint's lane in this shard is in another one. For a few seconds processes do not agree which one
-   * its home shard is, and put deliveries into both.
+   * Whether an older delivery of a lane in this shard is in another one. For a few seconds processes do not agree which one its home
+   * shard is, and put deliveries into both.
    */
-  async hasOlderElsewhere(endpointId: EndpointId, shard: QueueShard, entry: LaneEntry): Promise<boolean> {
-    return await this.deliveryQueue.hasOlderIn(this.#othersThan(shard, endpointId), endpointId, entry);
+  async hasOlderElsewhere(
+    { endpointId, lane }: Pick<OwnedLane, 'endpointId' | 'lane'>,
+    shard: QueueShard,
+    entry: LanePlace,
+  ): Promise<boolean> {
+    return await this.deliveryQueue.hasOlderIn(this.#othersThan(shard, endpointId), lane, entry);
   }
 
   /**

@@ -18,14 +18,16 @@ local function count_held(counts, counted, endpoint, left, reason)
   end
 end
 
---- A lane counts while it is held.
+--- A lane counts while it is held, and so do those behind the first one of a line that is closed.
 ---@key held
+---@key lines
 ---@key lane
 ---@key lane_job
 ---@key counts
 ---@key counted
 ---@param endpoint text
-function recount_held(held, lane, lane_job, counts, counted, endpoint)
+function recount_held(held, lines, lane, lane_job, counts, counted, endpoint)
   local is_lane_held = redis.call('HEXISTS', lane_job, jobFields.holds) == 1
-  count_held(counts, counted, endpoint, redis.call('ZCARD', held) + (is_lane_held and redis.call('ZCARD', lane) or 0))
+  local behind = tonumber(redis.call('HGET', lines, '#held') or 0) + (is_lane_held and redis.call('ZCARD', lane) or 0)
+  count_held(counts, counted, endpoint, redis.call('ZCARD', held) + behind)
 end

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type HoldReason, holdReasons, laneJobIdOf } from '../domain/delivery';
-import { decodeAddress, type EndpointAddress, encodeAddress } from '../domain/endpoint';
+import { decodeAddress, type EndpointAddress, encodeAddress, laneNameOf } from '../domain/endpoint';
 import { queueKeysOf } from '../domain/keys';
 import { DELIVERIES_QUEUE, type QueueShard, type QueueShards } from '../domain/queues';
 import type { RedisClient } from '../platform/redis-connect';
@@ -58,11 +58,13 @@ export class HeldCounts {
   }
 
   async #recountIn({ prefix }: QueueShard, address: EndpointAddress): Promise<void> {
-    const { held, lane, heldCounts, countedAsHeld } = queueKeysOf(prefix);
+    const { held, lines, lane, heldCounts, countedAsHeld } = queueKeysOf(prefix);
+    const name = laneNameOf(address.endpointId);
     await recountHeld({
       held: held(address.endpointId),
-      lane: lane(address.endpointId),
-      laneJob: createJobKeys(prefix, DELIVERIES_QUEUE).job(laneJobIdOf(address.endpointId)),
+      lines: lines(address.endpointId),
+      lane: lane(name),
+      laneJob: createJobKeys(prefix, DELIVERIES_QUEUE).job(laneJobIdOf(name)),
       counts: heldCounts,
       counted: countedAsHeld,
       endpoint: encodeAddress(address),

@@ -4,7 +4,7 @@ import type { AccountId } from '../domain/account';
 import type { Act } from '../domain/audit';
 import { type DeliveryParts, deliveryIdOf, type NewDelivery, type RequestTrigger } from '../domain/delivery';
 import { type DeliveryState, FULL_LOG_BYTES } from '../domain/delivery-log';
-import { type Endpoint, usesLane } from '../domain/endpoint';
+import { type Endpoint, findLane, lineOf } from '../domain/endpoint';
 import { eventNotFound } from '../domain/event';
 import type { Emit } from '../domain/signal';
 import { ATTEMPT_BYTES, type NoteUsage } from '../domain/usage';
@@ -53,8 +53,10 @@ export interface RedeliveryRequest extends DeliveryParts {
   readonly trigger: RequestTrigger;
   /** The same when the same request is repeated: then nothing is sent a second time. */
   readonly requestId: string;
-  /** Whether its endpoint uses a lane. The worker decides if that is not known here. */
+  /** Whether it goes into a lane. The worker decides if that is not known here. */
   readonly isInLane?: boolean | undefined;
+  /** Of that lane: see `lineOf`. */
+  readonly line?: string | undefined;
   /** Whether that lane's deliveries go in batches, and need not wait for each other. */
   readonly isInBatches?: boolean | undefined;
 }
@@ -116,7 +118,7 @@ export class Redelivery {
       endpointId,
       eventId,
       acceptedAt,
-      ...(endpoint && this.laneOf(endpoint)),
+      ...(endpoint && this.placeInLane(endpoint, head.group)),
       trigger: 'manual',
       requestId,
     } as const;
@@ -126,10 +128,14 @@ export class Redelivery {
     return await deliveries.read(accountId, id);
   }
 
-  /** Whether what is requested for an endpoint becomes an entry of its lane. */
-  laneOf(endpoint: Endpoint): Pick<RedeliveryRequest, 'isInLane' | 'isInBatches'> {
-    const isInLane = this.parts.deliveryQueue.hasLanes && usesLane(endpoint);
-    return { isInLane, isInBatches: isInLane && endpoint.ordering === 'none' };
+  /** Whether what is requested for an endpoint becomes an entry of a lane, and of which. */
+  placeInLane(
+    endpoint: Endpoint,
+    group: string | undefined,
+  ): Pick<RedeliveryRequest, 'isInLane' | 'line' | 'isInBatches'> & { readonly isInLane: boolean } {
+    const lane = this.parts.deliveryQueue.hasLanes ? findLane(endpoint, group) : undefined;
+    if (lane === undefined) return { isInLane: false };
+    return { isInLane: true, line: lineOf(endpoint, group), isInBatches: endpoint.ordering === 'none' };
   }
 
   async #sendWhenPossible(request: RedeliveryRequest): Promise<void> {
@@ -306,6 +312,7 @@ function requestedAt(
     eventId,
     acceptedAt,
     isInLane,
+    line,
     isInBatches,
     requestId,
     trigger,
@@ -314,5 +321,5 @@ function requestedAt(
 ) {
   const request = { requestId, trigger, requestedAt: now };
   const delivery = { accountId, endpointId, eventId, request };
-  return isInLane ? { ...delivery, acceptedAt, isInLane, isInBatches } : delivery;
+  return isInLane ? { ...delivery, acceptedAt, isInLane, line, isInBatches } : delivery;
 }

@@ -163,10 +163,10 @@ export class Replays {
     const positions = batch.map(({ position }) => position);
     // First: workers run these jobs at once, and would begin with any of them. A place that is left without a job,
     // should this process die in between, is removed when the lanes are looked at.
-    const lane = redelivery.laneOf(endpoint);
-    const places = lane.isInLane ? [] : batch.flatMap((each) => placeOf(endpoint, each) ?? []);
+    const inLanes = batch.map(({ group }) => redelivery.placeInLane(endpoint, group));
+    const places = batch.flatMap((each, i) => (inLanes[i]?.isInLane ? [] : (placeOf(endpoint, each) ?? [])));
     await atomic([admissionStore.joinOrder(replay.endpointId, places)]);
-    const requests = positions.map((position) => ({ ...requestOf(replay, position), ...lane }));
+    const requests = positions.map((position, i) => ({ ...requestOf(replay, position), ...inLanes[i] }));
     const outcomes = await redelivery.requestAll(replay.accountId, requests);
     const ending = outcomes.indexOf('ending');
     const counted = ending < 0 ? outcomes : outcomes.slice(0, ending);

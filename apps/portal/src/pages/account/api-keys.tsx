@@ -11,6 +11,7 @@ import type { Column } from '../../components/data-table';
 import { Empty } from '../../components/empty';
 import { PagedTable } from '../../components/paged-table';
 import { Section } from '../../components/section';
+import { ShortId } from '../../components/short-id';
 import { Time } from '../../components/time';
 import { formatList } from '../../language/formats';
 import { useCan } from '../../session/session-context';
@@ -68,21 +69,10 @@ export function ApiKeys({ accountId }: ApiKeysProps) {
   );
 }
 
-/** Leads to what was done by it. */
-function KeyId({ id }: Pick<ApiKey, 'id'>) {
-  const mayRead = useCan('audit');
-  if (!mayRead) return <code>{id}</code>;
-  return (
-    <Link href={`/audit-log?actor=${id}`} title={t`What it did`}>
-      <code>{id}</code>
-    </Link>
-  );
-}
-
 function columnsWith(revoke: (apiKey: ApiKey) => void): readonly Column<ApiKey>[] {
   return [
     { id: 'name', header: t`Name`, cell: ({ name }) => name },
-    { id: 'id', header: t`Id`, width: '160px', cell: ({ id }) => <KeyId id={id} />, from: 'medium' },
+    { id: 'id', header: t`Id`, width: '160px', cell: ({ id }) => <ShortId id={id} />, from: 'medium' },
     { id: 'scopes', header: t`Scopes`, cell: ({ scopes }) => formatList(scopes, 'row'), from: 'medium' },
     {
       id: 'used',
@@ -102,21 +92,29 @@ function columnsWith(revoke: (apiKey: ApiKey) => void): readonly Column<ApiKey>[
     {
       id: 'revoke',
       header: t`Actions`,
-      width: '96px',
-      cell: (apiKey) => <RevokeButton name={apiKey.name} onClick={() => revoke(apiKey)} />,
+      width: '13rem',
+      cell: (apiKey) => <KeyActions apiKey={apiKey} onRevoke={() => revoke(apiKey)} />,
     },
   ];
 }
 
-interface RevokeButtonProps {
-  readonly name: string;
-  readonly onClick: () => void;
+interface KeyActionsProps {
+  readonly apiKey: ApiKey;
+  readonly onRevoke: () => void;
 }
 
-function RevokeButton({ name, onClick }: RevokeButtonProps) {
+function KeyActions({ apiKey: { id, name }, onRevoke }: KeyActionsProps) {
+  const mayRead = useCan('audit');
   return (
-    <Button size="small" kind="danger" aria-label={t`Revoke ${name}`} onClick={onClick}>
-      {t`Revoke`}
-    </Button>
+    <>
+      {mayRead && (
+        <Link href={`/audit-log?actor=${id}`} aria-label={t`What ${name} did`}>
+          {t`What it did`}
+        </Link>
+      )}{' '}
+      <Button size="small" kind="danger" aria-label={t`Revoke ${name}`} onClick={onRevoke}>
+        {t`Revoke`}
+      </Button>
+    </>
   );
 }

@@ -11,11 +11,11 @@ import { useCan, useSession } from '../../session/session-context';
 import { useWebhookNames } from '../deliveries/use-webhook-names';
 import { PageHeader } from '../page-header';
 import { AuditFilters, type AuditFilterTexts, readFilters, writeFilters } from './audit-filters';
-import { actionText, actorText, changedText } from './audit-texts';
+import { actionText, actorText, changedText, keyNamesOf } from './audit-texts';
 import { EntryDialog } from './entry-dialog';
 import { OutcomeBadge } from './outcome-badge';
 
-/** @param names of webhooks, by id */
+/** @param names of webhooks and API keys, by id */
 function columnsWith(names: ReadonlyMap<string, string>, ofAll: boolean): readonly Column<AuditEntry>[] {
   const account: Column<AuditEntry> = {
     id: 'account',
@@ -42,7 +42,7 @@ function columnsWith(names: ReadonlyMap<string, string>, ofAll: boolean): readon
     },
     {
       id: 'target',
-      header: t`On which`,
+      header: t`Target`,
       cell: ({ target }) => (target ? (names.get(target.id) ?? <ShortId id={target.id} />) : '–'),
       from: 'wide',
     },
@@ -50,7 +50,7 @@ function columnsWith(names: ReadonlyMap<string, string>, ofAll: boolean): readon
     { id: 'changed', header: t`Changed`, cell: (entry) => changedText(entry) || '–', from: 'wide' },
     {
       id: 'address',
-      header: t`From where`,
+      header: t`Address`,
       width: '9rem',
       cell: ({ address }) => address ?? '–',
       from: 'wide',
@@ -67,7 +67,11 @@ export function AuditLogPage() {
   const [row, opened] = ['row', 'entry'].map((name) => search.get(name) ?? undefined);
   const ofAll = isOperator && texts.accounts === 'all';
   const pages = useAuditLog(filtersOf(texts), ofAll ? own : undefined);
-  const names = useWebhookNames();
+  const webhookNames = useWebhookNames();
+  const names = useMemo(
+    () => new Map([...webhookNames, ...keyNamesOf(pages.rows ?? [])]),
+    [webhookNames, pages.rows],
+  );
   const entry = pages.rows?.find(({ id }) => id === opened);
   const close = () => setSearch(addressOf(texts, { row }), { replace: true });
   const columns = useMemo(() => columnsWith(names, ofAll), [names, ofAll]);
@@ -96,6 +100,7 @@ export function AuditLogPage() {
       {entry && (
         <EntryDialog
           entry={entry}
+          names={names}
           logOf={(filter, value) => {
             const { accounts } = texts;
             const only = { ...readFilters(new URLSearchParams()), accounts, [filter]: value };

@@ -59,7 +59,7 @@ export function actionText(action: string): string {
 export function actorText(actor: AuditActor): string {
   switch (actor.type) {
     case 'api_key':
-      return keyText(actor.id);
+      return actor.name ?? keyText(actor.id);
     case 'portal_session':
       return actor.label ?? sessionText(actor.id);
     case 'admin_command':
@@ -84,6 +84,21 @@ export function actorFilter(actor: AuditActor): string {
     case 'anonymous':
       return actor.type;
   }
+}
+
+/** The names of API keys, by id, as far as these entries tell them: of those that acted, and of those that were issued or revoked. */
+export function keyNamesOf(entries: readonly AuditEntry[]): ReadonlyMap<string, string> {
+  return new Map(
+    entries.flatMap(({ actor, target, changes }) => [
+      ...(actor.type === 'api_key' && actor.name !== undefined ? [[actor.id, actor.name] as const] : []),
+      ...(target?.type === 'api_key'
+        ? changes.flatMap(({ field, from, to }) => {
+            const name = field === 'name' ? (to ?? from) : undefined;
+            return typeof name === 'string' ? [[target.id, name] as const] : [];
+          })
+        : []),
+    ]),
+  );
 }
 
 export function changedText({ changes }: AuditEntry): string {

@@ -3,6 +3,7 @@ import { Link } from 'wouter';
 import type { AuditEntry } from '../../api/audit-queries';
 import { DetailsDialog } from '../../components/details-dialog';
 import { Facts } from '../../components/facts';
+import { WholeId } from '../../components/short-id';
 import { Time } from '../../components/time';
 import styles from './audit-log.module.css';
 import { actionText, actorFilter, actorText, pageOfTarget } from './audit-texts';
@@ -10,13 +11,15 @@ import { OutcomeBadge } from './outcome-badge';
 
 interface EntryDialogProps {
   readonly entry: AuditEntry;
+  /** Of webhooks and API keys, by id. */
+  readonly names: ReadonlyMap<string, string>;
   /** The address of the log, narrowed to a value of a filter. */
   readonly logOf: (filter: 'actor' | 'target', value: string) => string;
   readonly onClose: () => void;
 }
 
 /** All that an entry of the audit log says. */
-export function EntryDialog({ entry, logOf, onClose }: EntryDialogProps) {
+export function EntryDialog({ entry, names, logOf, onClose }: EntryDialogProps) {
   const { account_id: account, actor, action, target, code, address, changes } = entry;
   const { request_id: request, client_request_id: clientRequest } = entry;
   const page = pageOfTarget(entry);
@@ -27,16 +30,16 @@ export function EntryDialog({ entry, logOf, onClose }: EntryDialogProps) {
           [t`When`]: <Time at={entry.created_at} />,
           [t`Who`]: (
             <>
-              {actorText(actor)} <code>{actor.type}</code>{' '}
+              {actorText(actor)} <code>{actor.type}</code> {'id' in actor && <WholeId id={actor.id} />}{' '}
               <Link href={logOf('actor', actorFilter(actor))} onClick={onClose}>
                 {t`All by this actor`}
               </Link>
             </>
           ),
           [t`What`]: <code>{action}</code>,
-          [t`On which`]: target ? (
+          [t`Target`]: target ? (
             <>
-              {page ? <Link href={page}>{target.id}</Link> : <code>{target.id}</code>}{' '}
+              <TargetName name={names.get(target.id)} page={page} /> <WholeId id={target.id} />{' '}
               <Link href={logOf('target', target.id)} onClick={onClose}>
                 {t`All about it`}
               </Link>
@@ -47,7 +50,7 @@ export function EntryDialog({ entry, logOf, onClose }: EntryDialogProps) {
               <OutcomeBadge entry={entry} /> {code && <code>{code}</code>}
             </>
           ),
-          [t`From where`]: address ?? t({ message: 'not known', context: 'address' }),
+          [t`Address`]: address ?? t({ message: 'not known', context: 'address' }),
           [t`Account`]: account ?? t({ message: 'none', context: 'account' }),
           [t`Request`]: request ? <code>{request}</code> : undefined,
           [t`The client's name for it`]: clientRequest ? <code>{clientRequest}</code> : undefined,
@@ -56,6 +59,16 @@ export function EntryDialog({ entry, logOf, onClose }: EntryDialogProps) {
       />
     </DetailsDialog>
   );
+}
+
+interface TargetNameProps {
+  readonly name: string | undefined;
+  readonly page: string | undefined;
+}
+
+function TargetName({ name, page }: TargetNameProps) {
+  if (page === undefined) return name;
+  return <Link href={page}>{name ?? t`Its page`}</Link>;
 }
 
 function Changes({ changes }: Pick<AuditEntry, 'changes'>) {

@@ -20,10 +20,12 @@ export interface DeliveryTableProps {
   readonly filters: DeliveryFilters;
   /** Shown if there are none. */
   readonly hint: string;
+  /** How many there will be, as far as it is known before they are. */
+  readonly expected?: number | undefined;
 }
 
 /** Deliveries as they are now. Changes are made in place; new ones wait until they are asked for. */
-export function DeliveryTable({ label, filters, hint }: DeliveryTableProps) {
+export function DeliveryTable({ label, filters, hint, expected }: DeliveryTableProps) {
   const queries = useQueryClient();
   const list = useDeliveries(filters);
   const { data, error, refetch, fetchNextPage, hasNextPage, isFetching, isFetchingNextPage } = list;
@@ -58,6 +60,7 @@ export function DeliveryTable({ label, filters, hint }: DeliveryTableProps) {
         label={label}
         columns={columns}
         rows={rows}
+        expected={expected}
         rowId={idOf}
         hrefOf={({ id }) => `/deliveries/${encodeURIComponent(id)}`}
         {...(!isCut && { onEnd: readOn })}

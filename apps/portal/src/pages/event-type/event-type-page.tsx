@@ -36,10 +36,15 @@ export function EventTypePage({ params: { name = '' } }: EventTypePageProps) {
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!type && !error && <Skeleton lines={12} />}
       {type && <Details type={type} />}
-      <Section title={t`Verifying requests`}>
-        <VerificationSnippets />
-      </Section>
-      <ChangesIfAny target={name} />
+      {/* Below what is as long as the type has it: nothing may move when that comes. */}
+      {(type ?? error) && (
+        <>
+          <Section title={t`Verifying requests`}>
+            <VerificationSnippets />
+          </Section>
+          <ChangesIfAny target={name} />
+        </>
+      )}
     </>
   );
 }

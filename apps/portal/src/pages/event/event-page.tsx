@@ -1,15 +1,15 @@
 import type { components } from '@hookferry/client';
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useMemo, useState } from 'react';
 import { Link } from 'wouter';
-import { type DeliveryStatus, useEventText } from '../../api/delivery-queries';
+import { type DeliveryStatus, useDeliveries, useEventText } from '../../api/delivery-queries';
 import { Badge } from '../../components/badge';
-import { CopyButton } from '../../components/copy-button';
 import { Empty } from '../../components/empty';
 import { Facts } from '../../components/facts';
 import { memberText } from '../../components/json-text';
 import { Problem } from '../../components/problem';
+import { WholeId } from '../../components/short-id';
 import { Skeleton } from '../../components/skeleton';
 import { Time } from '../../components/time';
 import { formatCount } from '../../language/formats';
@@ -35,6 +35,8 @@ interface EventPageProps {
 export function EventPage({ params: { id = '' } }: EventPageProps) {
   const { data: text, error, refetch } = useEventText(id);
   const event = text === undefined ? undefined : (JSON.parse(text) as Event);
+  // What is below shows them: they are read beside the event, and not after it.
+  useDeliveries(useMemo(() => ({ event_id: id }), [id]));
   const mayChange = useCan('schedule');
   const [wish, setWish] = useState<ScheduleWish>();
   useReadWhenDue(event?.status === 'scheduled' ? event.deliver_at : null, () => void refetch());
@@ -56,9 +58,18 @@ export function EventPage({ params: { id = '' } }: EventPageProps) {
       {event && <EventFacts event={event} />}
       {event && <EventTimeline event={event} />}
       {event && text !== undefined && <Payload event={event} data={memberText(text, 'data')} />}
-      <EventDeliveries eventId={id} hint={HINTS[event?.status ?? 'accepted']} />
-      {event?.status === 'accepted' && <NotSentTo eventId={id} />}
-      <ChangesIfAny target={id} />
+      {/* Below what is as long as the event has it: nothing may move when that comes. */}
+      {(event ?? error) && (
+        <>
+          <EventDeliveries
+            eventId={id}
+            hint={HINTS[event?.status ?? 'accepted']}
+            count={event?.deliveries.total}
+          />
+          {event?.status === 'accepted' && <NotSentTo eventId={id} />}
+          <ChangesIfAny target={id} />
+        </>
+      )}
     </>
   );
 }
@@ -92,7 +103,7 @@ function EventFacts({ event }: { readonly event: Event }) {
   return (
     <Facts
       facts={{
-        [t`Id`]: <Copied id={id} label={t`Copy the event’s id`} />,
+        [t`Id`]: <WholeId id={id} label={t`Copy the event’s id`} />,
         [t`Type`]: <Link href={`/event-types/${type}`}>{type}</Link>,
         ...(group === null ? {} : { [t`Group`]: group }),
         [t`Published`]: <Time at={at} />,
@@ -101,18 +112,12 @@ function EventFacts({ event }: { readonly event: Event }) {
         ...(requestId === null
           ? {}
           : {
-              [t`Request`]: <Copied id={requestId} label={t`Copy the id of the request that published it`} />,
+              [t`Request`]: (
+                <WholeId id={requestId} label={t`Copy the id of the request that published it`} />
+              ),
             }),
       }}
     />
-  );
-}
-
-function Copied({ id, label }: { readonly id: string; readonly label: string }) {
-  return (
-    <>
-      <code>{id}</code> <CopyButton text={id} label={label} />
-    </>
   );
 }
 

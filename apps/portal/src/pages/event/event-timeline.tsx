@@ -27,11 +27,13 @@ interface EventTimelineProps {
 /** An event from its acceptance to the last attempt of its deliveries, also those to come, on one scale. */
 export function EventTimeline({ event }: EventTimelineProps) {
   const [isTable, setTable] = useState(false);
-  const lanes = useLanes(event.id);
+  const { lanes, isRead } = useLanes(event.id);
+  // Their places are there before they are: nothing below may move.
+  const missing = isRead ? 0 : Math.min(event.deliveries.total, MOST_LANES);
   const ownSteps = stepsOfEvent(event);
   const range = rangeOf([...ownSteps, ...lanes.flatMap(({ steps }) => steps)]);
   const more = event.deliveries.total - lanes.length;
-  const story = { ownSteps, lanes, range, names: useWebhookNames() };
+  const story = { ownSteps, lanes, missing, range, names: useWebhookNames() };
   return (
     <Section
       title={t`Time line`}
@@ -55,10 +57,10 @@ export function EventTimeline({ event }: EventTimelineProps) {
 }
 
 /** The first deliveries of the list below, with their attempts as soon as these are read. */
-function useLanes(eventId: string): readonly Lane[] {
+function useLanes(eventId: string): { readonly lanes: readonly Lane[]; readonly isRead: boolean } {
   const api = useApi();
   const [now] = useState(() => new Date().getTime());
-  const { data } = useDeliveries(useMemo(() => ({ event_id: eventId }), [eventId]));
+  const { data, isPending } = useDeliveries(useMemo(() => ({ event_id: eventId }), [eventId]));
   const shown = (data?.pages.flatMap((page) => page.data) ?? []).slice(0, MOST_LANES);
   const read = useQueries({
     queries: shown.map(({ id, attempt_count: count, status }) => ({
@@ -67,17 +69,23 @@ function useLanes(eventId: string): readonly Lane[] {
     })),
   });
   // One to a webhook that was deleted can't be read alone: what its row says is there.
-  return shown.map((delivery, index) => laneOf(delivery, read[index]?.data, now));
+  const lanes = shown.map((delivery, index) => laneOf(delivery, read[index]?.data, now));
+  return { lanes, isRead: !isPending };
 }
+
+// As high as a name.
+const NO_NAME = '\u00a0';
 
 interface StoryProps {
   readonly ownSteps: Lane['steps'];
   readonly lanes: readonly Lane[];
+  /** How many lanes are being read. */
+  readonly missing: number;
   readonly range: Range;
   readonly names: ReadonlyMap<string, string>;
 }
 
-function Lanes({ ownSteps, lanes, range, names }: StoryProps) {
+function Lanes({ ownSteps, lanes, missing, range, names }: StoryProps) {
   return (
     <>
       <ul className={styles['lanes']} aria-label={t`Time line`}>
@@ -88,6 +96,12 @@ function Lanes({ ownSteps, lanes, range, names }: StoryProps) {
           <Track steps={ownSteps} range={range} />
           <span className={styles['soft']}>{ownSteps.at(-1)?.text}</span>
         </li>
+        {Array.from({ length: missing }, (_, index) => (
+          <li key={index} aria-hidden="true">
+            <span>{NO_NAME}</span>
+            <Track steps={[]} range={range} />
+          </li>
+        ))}
         {lanes.map(({ delivery, steps }) => (
           <li key={delivery.id}>
             <Link href={`/deliveries/${encodeURIComponent(delivery.id)}`} className={styles['name']}>

@@ -20,7 +20,7 @@ const queueLines = linesOf([
   [t`Delayed`, sumOf('delayed')],
   [t`Held, of the delayed`, sumOf('held'), true],
 ]);
-const oldestLine = linesOf([[t`Oldest waiting`, (sample) => sample.oldest_waiting_seconds]]);
+const oldestLine = linesOf([[t`Oldest waiting`, (sample) => 1_000 * sample.oldest_waiting_seconds]]);
 const rateLine = linesOf([[t`Attempts per second`, (sample) => sample.attempts_per_second]]);
 const slotLines = linesOf([
   [t`In use`, (sample) => sample.slots_in_use],
@@ -98,7 +98,7 @@ function Charts({ samples, hasShards, lengthMs, range, onRange }: ChartsProps) {
           [t`Held, by shard`, heldByShard, formatCount],
         ] as const)
       : []),
-    [t`Oldest waiting job`, oldestLine, (seconds) => formatMs(1_000 * seconds)],
+    [t`Oldest waiting job`, oldestLine, formatMs],
     [t`Attempts of all workers`, rateLine, formatNumber],
     [t`Attempts at once`, slotLines, formatCount],
     [t`Workers that run`, workerLine, formatCount],
@@ -142,7 +142,7 @@ function SampleChart({ title, read, samples, lengthMs, range, format, onRange }:
       columns={columns}
       kind="lines"
       format={format}
-      isCount={read !== rateLine && read !== oldestLine}
+      steps={read === oldestLine ? 'durations' : read === rateLine ? undefined : 'counts'}
       onRange={onRange}
     />
   );

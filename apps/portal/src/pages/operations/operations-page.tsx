@@ -34,8 +34,8 @@ export function OperationsPage() {
       {!error && !(data && isKnown) && <Skeleton lines={10} />}
       {data && isKnown && (
         <>
+          <p className={styles['state']}>{stateText(data.operations)}</p>
           {readiness.data && <ProductionChecks readiness={readiness.data} />}
-          <p>{stateText(data.operations)}</p>
           <Rollback rollback={data.operations.redis_rollbacks[0]} />
           <Figures {...data} onStopped={setStopped} />
           <PausedAccounts accounts={data.operations.paused_accounts} />

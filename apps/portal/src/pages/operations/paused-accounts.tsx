@@ -34,7 +34,7 @@ const columns: readonly Column<PausedAccount>[] = [
   {
     id: 'resume',
     header: t`Actions`,
-    width: '96px',
+    width: '120px',
     cell: ({ account_id: id }) => <PauseSwitch subject={{ kind: 'account', id }} isPaused size="small" />,
   },
 ];

@@ -24,6 +24,49 @@ const names: Readonly<Record<Finding['check'], string>> = {
   prometheus: 'Prometheus', // untranslated: a name,
 };
 
+/** The words of each code. One that is newer than these pages has the service's own. */
+const findings: Readonly<Record<Exclude<Finding['code'], 'redis_fsync_missing'>, string>> = {
+  public_url_good: t`Links begin with PUBLIC_URL.`,
+  public_url_missing: t`PUBLIC_URL is not set: links begin with whatever host a request names. Set it for the API.`,
+  tls_good: t`PUBLIC_URL is an https: address.`,
+  tls_missing: t`PUBLIC_URL is no https: address: keys, links and payloads may travel in the clear. Put a proxy with TLS in front of the API.`,
+  encryption_key_good: t`Secrets are sealed when they are stored. Those from the time before there was a key are, once \`hookferry-admin keys reseal\` has run.`,
+  encryption_key_missing: t`SECRETS_ENCRYPTION_KEY is not set: secrets are in Redis as plain text. Set it for the API and all workers.`,
+  trust_proxy_good: t`Limits and logs have the addresses of clients.`,
+  trust_proxy_missing: t`TRUST_PROXY is off: behind the proxy that ends TLS all clients share one address, and one with wrong keys locks all out. Set how many proxies there are.`,
+  redis_fsync_good: t`Redis writes to disk before it acknowledges.`,
+  redis_fsync_unknown: t`This user of Redis may not read appendfsync (ACL +config|get): look whether it is always.`,
+  redis_appendonly_missing: t`appendonly is no: when Redis restarts, the events since its last snapshot are lost. Set it to yes.`,
+  redis_memory_good: t`Redis has a maxmemory, and deletes nothing when that is full.`,
+  redis_memory_missing: t`maxmemory is not set, or maxmemory-policy is not noeviction: Redis is killed, or deletes deliveries. Set both.`,
+  redis_replicas_good: t`Each Redis master has a replica.`,
+  redis_replicas_missing: t`A Redis master has no replica: nothing works while it is away, and all is lost with its disk. Run replicas with Sentinels, or a Cluster with replicas.`,
+  redis_info_unknown: t`INFO of Redis does not say, or its user may not ask: permit it (ACL +info), or look yourself.`,
+  clock_good: t`The clocks of this API, of all workers and of Redis agree.`,
+  clock_missing: t`The clock of this API or of a worker differs from that of Redis by more than two seconds: synchronise all machines (NTP). The metric webhooks_clock_skew_seconds says which.`,
+  bootstrap_key_good: t`BOOTSTRAP_API_KEY is not set. If it was, revoke its key, which is named bootstrap.`,
+  bootstrap_key_missing: t`BOOTSTRAP_API_KEY is still in use: it has every scope, and lies in the settings. Make a key of your own, remove the setting, and revoke its key.`,
+  old_encryption_keys_good: t`SECRETS_ENCRYPTION_KEY has one key: no older one is left to remove.`,
+  old_encryption_keys_unknown: t`SECRETS_ENCRYPTION_KEY has several keys: \`hookferry-admin keys reseal --dry-run\` counts what the first one does not seal yet. Reseal it, then remove the others.`,
+  workers_good: t`At least two workers run.`,
+  workers_missing: t`Fewer than two workers run: nothing is delivered while one is replaced. Start another one.`,
+  mail_good: t`The API and all workers can tell contacts by mail.`,
+  mail_missing: t`MAIL_FROM is not set for the API, or SMTP_URL not for each worker: nobody is told by mail. Set both.`,
+  mail_unknown: t`MAIL_FROM is set here; no worker runs that could say whether it has SMTP_URL.`,
+  history_good: t`Ended deliveries move to PostgreSQL.`,
+  history_missing: t`HISTORY_DATABASE_URL is not set: only recent deliveries are kept, and the overview reaches back 24 hours. Set it if that is too short.`,
+  prometheus_good: t`Somebody reads the metrics of this API.`,
+  prometheus_missing: t`Nobody has read /metrics of this API in the last five minutes: no alert can tell of a fault. Let Prometheus scrape every process.`,
+};
+
+function textOf({ code, values }: Finding): string | undefined {
+  if (code === 'redis_fsync_missing') return fsyncText(values['appendfsync'] ?? '');
+  return Object.hasOwn(findings, code) ? findings[code] : undefined;
+}
+
+const fsyncText = (appendfsync: string) =>
+  t`appendfsync is ${appendfsync}: a power cut loses about a second of acknowledged events, or more. Set it to always.`;
+
 const states = {
   good: { tone: 'good', text: t`there` },
   missing: { tone: 'warning', text: t`missing` },
@@ -73,23 +116,27 @@ function Checks({ title, label, checks }: ChecksProps) {
     <>
       <h2>{title}</h2>
       <ul aria-label={label}>
-        {checks.map(({ check, level, state, detail, docs }) => (
-          <li key={check}>
-            <span className={styles['check']}>{names[check]}</span>
-            <Badge tone={toneOf(level, state)}>{states[state].text}</Badge>
-            <span className={styles['detail']} dir="auto">
-              <TextWithCode text={detail} />
-            </span>
-            <a
-              href={`${REPOSITORY}${docs}`}
-              target="_blank"
-              rel="noreferrer"
-              aria-label={howTo(names[check])}
-            >
-              <Trans>How to</Trans>
-            </a>
-          </li>
-        ))}
+        {checks.map((finding) => {
+          const { check, level, state, detail, docs } = finding;
+          const text = textOf(finding);
+          return (
+            <li key={check}>
+              <span className={styles['check']}>{names[check]}</span>
+              <Badge tone={toneOf(level, state)}>{states[state].text}</Badge>
+              <span className={styles['detail']} dir={text === undefined ? 'auto' : undefined}>
+                <TextWithCode text={text ?? detail} />
+              </span>
+              <a
+                href={`${REPOSITORY}${docs}`}
+                target="_blank"
+                rel="noreferrer"
+                aria-label={howTo(names[check])}
+              >
+                <Trans>How to</Trans>
+              </a>
+            </li>
+          );
+        })}
       </ul>
     </>
   );

@@ -1,44 +1,32 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { useState } from 'react';
-import { Link, useLocation } from 'wouter';
+import { Link, useSearchParams } from 'wouter';
 import type { DeliveryMetrics, Standings } from '../../api/metrics-queries';
-import { Problem } from '../../components/problem';
 import { Section } from '../../components/section';
 import { formatCount, formatMs } from '../../language/formats';
 import { useWebhookNames } from '../deliveries/use-webhook-names';
 import { outcomes } from '../deliveries/words';
 import { PageHeader } from '../page-header';
 import { formatRate } from '../webhooks/health-figures';
+import { Activity, useActivity } from './activity';
 import { AttemptsTable, countedHref, MOST_LISTED } from './attempts-table';
 import { ChartFigure } from './chart-figure';
-import type { Series } from './columns';
 import { FirstRun } from './first-run';
 import { Headline } from './headline';
 import styles from './overview.module.css';
-import { attemptsHref } from './period';
-import { PeriodBar } from './period-bar';
 import { StandingsSections } from './standings';
-import { Tiles } from './tiles';
-import { useFresh } from './use-fresh';
-import { type Scope, useOverview } from './use-overview';
-import { usePeriod } from './use-period';
+import type { Scope } from './use-overview';
 
 /** Charts of the account, of one webhook or of one event type. Time range and subject are in the address. */
 export function OverviewPage() {
-  const now = useFresh();
-  const { search, period, change, draw } = usePeriod(now);
-  const [, navigate] = useLocation();
-  const names = useWebhookNames();
+  const [search] = useSearchParams();
   const scope = scopeOf(search);
-  const filters = filtersOf(scope);
-  const read = useOverview(period, scope);
-
-  const hrefOf = (since: number, until: number, series?: Series) =>
-    attemptsHref(since, until, { ...filters, ...series?.leads });
-  const chart = { hrefOf, onRange: draw, onOpen: (href: string) => navigate(href) };
+  const activity = useActivity(scope);
+  const { now, read, chart } = activity;
+  const names = useWebhookNames();
   const isWhole = Object.keys(scope).length === 0;
-  const firstRun = useFirstRun(read.standings);
+  const firstRun = useFirstRun(read.standings, isWhole ? read.total : undefined);
   const isFirstRun = isWhole && firstRun.webhooks !== undefined;
   const beginning = (
     <>
@@ -53,25 +41,7 @@ export function OverviewPage() {
   return (
     <>
       {beginning}
-      <PeriodBar period={period} now={now} source={read.total?.source} onChange={change} />
-      {read.error && <Problem error={read.error} onRetry={read.retry} />}
-      <Tiles
-        total={read.total}
-        before={read.before}
-        events={read.events}
-        filters={filters}
-        isOpen={period.until === undefined}
-      />
-      <div className={styles['charts']}>
-        <div className={styles['wide']}>
-          <ChartFigure
-            title={t`Attempts by response`}
-            columns={read.responses}
-            kind="bars"
-            format={formatCount}
-            {...chart}
-          />
-        </div>
+      <Activity activity={activity}>
         {isWhole && (
           <ChartFigure
             title={t`Events accepted`}
@@ -96,11 +66,11 @@ export function OverviewPage() {
             columns={read.times}
             kind="lines"
             format={formatMs}
-            isCount
+            steps="durations"
             {...chart}
           />
         </div>
-      </div>
+      </Activity>
       {isWhole && (
         <>
           <div className={styles['lists']}>
@@ -126,12 +96,16 @@ interface FirstRunState {
   readonly hide: () => void;
 }
 
-/** Shown while no webhook was ever tried, and then until it is hidden: what it shows last is the first success. */
-function useFirstRun(standings: Standings | undefined): FirstRunState {
+/**
+ * Shown where nothing was ever sent, and then until it is hidden: what it shows last is the first success. Decided once both are
+ * known: the steps come in the place of charts of nothing, and never above charts that are there.
+ */
+function useFirstRun(standings: Standings | undefined, total: DeliveryMetrics | undefined): FirstRunState {
   const [state, setState] = useState<'unknown' | 'shown' | 'hidden'>('unknown');
-  const isNew = standings?.webhooks.every(
+  const isUntried = standings?.webhooks.every(
     ({ health }) => health.last_success_at === null && health.last_failure_at === null,
   );
+  const isNew = total && isUntried !== undefined ? isUntried && total.data.length === 0 : undefined;
   if (state === 'unknown' && isNew !== undefined) setState(isNew ? 'shown' : 'hidden');
   return { webhooks: state === 'shown' ? standings?.webhooks : undefined, hide: () => setState('hidden') };
 }
@@ -140,10 +114,6 @@ function scopeOf(search: URLSearchParams): Scope {
   const [webhook, type] = [search.get('webhook'), search.get('type')];
   if (webhook) return { webhook_id: webhook };
   return type ? { event_type: type } : {};
-}
-
-function filtersOf({ webhook_id: webhook, event_type: type }: Scope): Readonly<Record<string, string>> {
-  return { ...(webhook !== undefined && { webhook }), ...(type !== undefined && { type }) };
 }
 
 function ScopeName({

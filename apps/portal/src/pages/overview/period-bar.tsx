@@ -69,7 +69,7 @@ export function PeriodBar({ period: { span, since, until }, now, source, onChang
         />
       </div>
       {/* There in any case: nothing may move when it is known which. */}
-      <p className={styles['note']}>
+      <p className={`${styles['note']} ${styles['hint']}`}>
         {HINT}
         {source === 'recent' && <span> {RECENT}</span>}
       </p>

@@ -17,18 +17,29 @@ const LEAST_OUTLINED_PX = 4;
 const BESIDE_PX = 72 + 32;
 // Nobody has half an event.
 const COUNTS = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
+// In milliseconds: the steps that people count times in.
+const [SECOND, MINUTE, HOUR, DAY] = [1_000, 60_000, 3_600_000, 86_400_000];
+const DURATIONS = [
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500],
+  ...[1, 2, 5, 10, 20, 30].map((count) => count * SECOND),
+  ...[1, 2, 5, 10, 20, 30].map((count) => count * MINUTE),
+  ...[1, 2, 4, 8, 12].map((count) => count * HOUR),
+  ...[1, 2, 5, 10, 20, 50, 100].map((count) => count * DAY),
+];
 // Longer numbers have no room beside an axis, and are written as `200M`.
 const MOST_CHARACTERS = 9;
 // From one time to the next beside the other axis: none touches another.
 const TIME_PX = 80;
 const FONT = '12px system-ui, sans-serif';
 
+const STEPS = { counts: COUNTS, durations: DURATIONS };
+
 export interface PlotProps {
   readonly columns: Columns;
   readonly kind: 'bars' | 'lines';
   readonly format: (value: number) => string;
-  /** Of lines: only whole numbers stand beside them. Those of bars always are. */
-  readonly isCount?: boolean | undefined;
+  /** What stands beside the lines of the grid: whole numbers, or durations whose values are milliseconds. Bars are always counts. */
+  readonly steps?: keyof typeof STEPS | undefined;
   /** The highest value, if it is not what there is. */
   readonly most?: number | undefined;
   /** A range was drawn. Milliseconds since the Unix epoch. */
@@ -54,7 +65,7 @@ export default function Plot(props: DrawnPlotProps) {
     columns,
     kind,
     format,
-    isCount = false,
+    steps = kind === 'bars' ? 'counts' : undefined,
     most,
     marked,
     isPointed,
@@ -82,7 +93,7 @@ export default function Plot(props: DrawnPlotProps) {
         columns,
         kind,
         format,
-        isCount,
+        steps,
         most,
         onRange: range,
         onPick: pick,
@@ -112,7 +123,7 @@ export default function Plot(props: DrawnPlotProps) {
       scheme.removeEventListener('change', redraw);
       plot.destroy();
     };
-  }, [columns, kind, format, isCount, most]);
+  }, [columns, kind, format, steps, most]);
 
   useEffect(() => {
     if (current.current && !isPointed) showMark(current.current, columns, marked);
@@ -145,7 +156,7 @@ interface PlotOptions extends Omit<DrawnPlotProps, 'marked' | 'isPointed' | 'onP
 
 function optionsOf(
   element: HTMLElement,
-  { columns, kind, format, isCount, most, onRange, onPick, onPoint, onTap }: PlotOptions,
+  { columns, kind, format, steps, most, onRange, onPick, onPoint, onTap }: PlotOptions,
 ): uPlot.Options {
   const { starts, series, lengthMs } = columns;
   const colors = colorsOf(element);
@@ -176,7 +187,7 @@ function optionsOf(
         ...axis,
         grid: { stroke: colors.line, width: 1 },
         size: 72,
-        ...((kind === 'bars' || isCount) && { incrs: COUNTS }),
+        ...(steps && { incrs: STEPS[steps] }),
         values: (_plot, values) => valueTexts(values, format),
       },
     ],

@@ -5,12 +5,9 @@ import { Link } from 'wouter';
 import type { DeliveryMetrics, EventMetrics, MetricsPoint } from '../../api/metrics-queries';
 import { formatCount, formatMs, formatNumber, formatPercent } from '../../language/formats';
 import { FAILED } from '../deliveries/filters-in-url';
-import { formatRate } from '../webhooks/health-figures';
+import { formatRate, isLow } from '../webhooks/health-figures';
 import styles from './overview.module.css';
 import { attemptsHref } from './period';
-
-// Below it a page is not well: one of a hundred attempts fails at good receivers, too.
-const LEAST_RATE = 0.95;
 
 interface TilesProps {
   readonly total: DeliveryMetrics | undefined;
@@ -96,7 +93,7 @@ function tilesOf(
         t`none failed`
       ),
       change: rate !== null && formerRate !== undefined ? pointsText(rate - formerRate) : undefined,
-      isBad: rate !== null && rate < LEAST_RATE,
+      isBad: isLow(rate),
     },
     {
       name: t({ message: 'Exhausted', context: 'deliveries' }),

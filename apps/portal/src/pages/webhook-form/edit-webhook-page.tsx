@@ -1,6 +1,7 @@
 import { t } from '@lingui/core/macro';
 import { Trans } from '@lingui/react/macro';
 import { useLocation } from 'wouter';
+import { useEventTypes } from '../../api/event-type-queries';
 import { type ReadWebhook, useUpdateWebhook, useWebhook } from '../../api/webhook-queries';
 import { ButtonLink } from '../../components/button-link';
 import { DraftNotice, useDraft } from '../../components/drafts';
@@ -22,6 +23,9 @@ interface EditWebhookPageProps {
 
 export function EditWebhookPage({ params: { id = '' } }: EditWebhookPageProps) {
   const { data: webhook, error, refetch } = useWebhook(id);
+  // The form has them in its middle, and all of it comes at once.
+  const types = useEventTypes();
+  const isReady = webhook !== undefined && !types.isPending;
   const readAgain = async () => {
     const read = await refetch();
     return read.isSuccess ? read.data : undefined;
@@ -33,8 +37,8 @@ export function EditWebhookPage({ params: { id = '' } }: EditWebhookPageProps) {
         parent={{ href: `/webhooks/${id}`, label: webhook ? nameOf(webhook) : t`Webhook` }}
       />
       {error && <Problem error={error} onRetry={() => void refetch()} />}
-      {!webhook && !error && <Skeleton lines={10} />}
-      {webhook && <EditForm key={webhook.id} webhook={webhook} readAgain={readAgain} />}
+      {!isReady && !error && <Skeleton lines={10} />}
+      {webhook && isReady && <EditForm key={webhook.id} webhook={webhook} readAgain={readAgain} />}
     </>
   );
 }

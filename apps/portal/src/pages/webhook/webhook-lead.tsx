@@ -7,7 +7,7 @@ import type { Tone } from '../../components/badge';
 import { Sparkline } from '../../components/sparkline';
 import { Time } from '../../components/time';
 import lead from '../delivery/story.module.css';
-import { formatRate, rateOf } from '../webhooks/health-figures';
+import { formatRate, isLow, rateOf } from '../webhooks/health-figures';
 import { LastFailure } from '../webhooks/last-failure';
 import styles from './webhook-page.module.css';
 
@@ -59,7 +59,7 @@ function Success({
       <Sparkline
         values={hours.map(rateOf)}
         most={1}
-        tone="good"
+        tone={isLow(rate) ? 'bad' : 'good'}
         label={t`Success by the hour`}
         scale={[formatRate(1), formatRate(0)]}
       />

@@ -13,3 +13,11 @@ export function rateOf({ successes, failures }: Hour): number | null {
 export function formatRate(rate: number | null): string {
   return rate === null ? '–' : formatPercent(Math.floor(rate * 10_000) / 10_000, 2);
 }
+
+// One of a hundred attempts fails at good receivers, too.
+const LEAST_RATE = 0.95;
+
+/** Whether a rate of success is not well. */
+export function isLow(rate: number | null): boolean {
+  return rate !== null && rate < LEAST_RATE;
+}

@@ -2,9 +2,10 @@ import { t } from '@lingui/core/macro';
 import type { Health, ListedWebhook } from '../../api/webhook-queries';
 import type { Column } from '../../components/data-table';
 import { Sparkline } from '../../components/sparkline';
+import { Tip } from '../../components/tip';
 import { formatCount, formatMs } from '../../language/formats';
 import { nameOf } from '../deliveries/webhook-names';
-import { formatRate, rateOf } from './health-figures';
+import { formatRate, isLow, rateOf } from './health-figures';
 import { LastFailure } from './last-failure';
 import { WebhookState } from './webhook-state';
 import styles from './webhooks-page.module.css';
@@ -18,7 +19,9 @@ export const webhookColumns: readonly Column<ListedWebhook>[] = [
       const [name, more] = [description, uid, nameOf({ url, description: null })].filter(Boolean);
       return (
         <>
-          <span title={url}>{name}</span>
+          <Tip tip={url} isStop={false}>
+            {name}
+          </Tip>
           {more !== undefined && <span className={styles['more']}>{more}</span>}
         </>
       );
@@ -35,7 +38,12 @@ export const webhookColumns: readonly Column<ListedWebhook>[] = [
       health && (
         <span className={styles['figure']}>
           <span className={styles['number']}>{formatRate(health.success_rate)}</span>
-          <Sparkline values={health.hours.map(rateOf)} most={1} tone="good" label={t`Success by the hour`} />
+          <Sparkline
+            values={health.hours.map(rateOf)}
+            most={1}
+            tone={isLow(health.success_rate) ? 'bad' : 'good'}
+            label={t`Success by the hour`}
+          />
         </span>
       ),
   },

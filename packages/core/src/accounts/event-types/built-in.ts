@@ -194,7 +194,7 @@ const auditRecorded = defineEventType({
   example: {
     id: 'aud_01m8cze70423p1gcwqh466',
     created_at: '2026-11-21T16:13:00.859Z',
-    actor: { type: 'api_key', id: '4f7kq2m9x1c8v5b3' },
+    actor: { type: 'api_key', id: '4f7kq2m9x1c8v5b3', name: 'backend' },
     action: 'webhook.update',
     target: { type: 'webhook', id: 'wh_01m7z10j4pcztef8hye093' },
     address: '203.0.113.7',

@@ -2,7 +2,7 @@ import type { AccountId } from '../../domain/account';
 import { PROBE_MS, phaseOf } from '../../domain/breaker';
 import type { NewDelivery } from '../../domain/delivery';
 import { readSummary } from '../../domain/delivery-log';
-import type { Endpoint, EndpointAddress, EndpointId } from '../../domain/endpoint';
+import { type Endpoint, type EndpointAddress, type EndpointId, usesLane } from '../../domain/endpoint';
 import type { EventId } from '../../domain/event';
 import type { Emit } from '../../domain/signal';
 import type { AdmissionStore, OrderedDelivery } from '../../endpoints/admission/redis-admission-store';
@@ -213,6 +213,10 @@ export interface WokenUp extends Pick<Released, 'left'> {
 interface Allowance {
   readonly most: number;
   readonly only?: readonly EventId[];
+  /** In an order of jobs: deliveries that others wait for, and that may have lost theirs. */
+  readonly waitedFor?: readonly EventId[];
+  /** Whether lines go on whatever they wait for. */
+  readonly wakesLines?: boolean;
   readonly againInMs: number;
   /** In strict order: the end of the first one does not wake the endpoint up yet, unless that had waited. */
   readonly isEndUnseen?: boolean;
@@ -258,14 +262,17 @@ export async function wakeUpEndpoint(
   const endpoint = await parts.endpointStore.find(accountId, endpointId);
   const discarded = await releaseDiscarded(parts, endpoint, wakeUpWasDueAt);
   if (discarded) return discarded;
-  const { most, only, againInMs, isEndUnseen } = await allowanceOf(parts, endpoint, permits);
+  const allowance = await allowanceOf(parts, endpoint, permits);
+  const { most, only, waitedFor = [], wakesLines, againInMs, isEndUnseen } = allowance;
   const now = clock();
   const wakeUpAgainAt = now + againInMs;
-  const request = { most, only, wakeUpWasDueAt, wakeUpAgainAt, now };
+  const request = { most, only, wakesLines, wakeUpWasDueAt, wakeUpAgainAt, now };
   const { released, left, missing } = await heldDeliveries.release(address, request);
   if (left === 0 && endpoint?.rateLimit !== undefined) await admissionStore.endRateWait(endpointId);
   // For example after Redis has lost data: all deliveries behind them would wait for ever.
-  const isRestored = await Promise.all(missing.map((eventId) => restoreDelivery(parts, address, eventId)));
+  const isRestored = await Promise.all(
+    [...missing, ...waitedFor].map((eventId) => restoreDelivery(parts, address, eventId)),
+  );
   // The first one may have ended in between.
   const mustLookAgain = isEndUnseen === true && released === 0 && left > 0;
   if (mustLookAgain) await admissionStore.awaitEnd(endpointId);
@@ -278,12 +285,13 @@ async function allowanceOf(
   endpoint: Endpoint | undefined,
   permits: number,
 ): Promise<Allowance> {
-  if (!endpoint) return { most: DELETED_AT_ONCE, againInMs: DELETED_WAKE_UP_MS };
+  if (!endpoint) return { most: DELETED_AT_ONCE, wakesLines: true, againInMs: DELETED_WAKE_UP_MS };
   if (endpoint.status === 'disabled') return { most: 0, againInMs: DISABLED_WAKE_UP_MS };
   if (await parts.verificationPolicy.isWaiting(endpoint)) {
     return { most: 0, againInMs: UNVERIFIED_WAKE_UP_MS };
   }
-  const mostReady = endpoint.ordering === 'group' ? permits + LOOKED_AT_BESIDE : 0;
+  const hasLines = parts.deliveryQueue.hasLanes && endpoint.ordering === 'group' && usesLane(endpoint);
+  const mostReady = endpoint.ordering === 'group' && !hasLines ? permits + LOOKED_AT_BESIDE : 0;
   const { breaker, rate, next, isEndAwaited, ready } = await parts.admissionStore.stand(
     endpoint.id,
     endpoint.rateLimit,
@@ -297,6 +305,7 @@ async function allowanceOf(
   const most = Math.min(phase === 'half_open' ? 1 : permits, rate.free);
   if (endpoint.ordering === 'none') return { most, againInMs };
   if (most < 1) return { most: 0, againInMs };
+  if (hasLines) return { most, waitedFor: await parts.admissionStore.lookAtLanes(endpoint.id), againInMs };
   if (endpoint.ordering === 'group') {
     const only = [...(await parts.admissionStore.lookAtLanes(endpoint.id)), ...ready];
     // No state is known of any, so those that are held longest are checked again.

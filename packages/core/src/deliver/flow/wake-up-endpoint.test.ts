@@ -376,8 +376,10 @@ describe('with jobs that are put off', () => {
 
   describe('at an endpoint with the order within groups', () => {
     const LANE = ':a';
-    async function arrangeGroup(held: number) {
-      const arranged = await arrangePutOff({ endpoint: buildEndpoint({ ordering: 'group' }), held });
+    // These deliveries keep their jobs.
+    const keepingJobs = { ordering: 'group', whileDisabled: 'discard' } as const;
+    async function arrangeGroup(held: number, settings: Partial<Endpoint> = keepingJobs) {
+      const arranged = await arrangePutOff({ endpoint: buildEndpoint(settings), held });
       const { admissionStore, endpoint, eventIds } = arranged;
       const places = eventIds.map((eventId, i) => ({ eventId, acceptedAt: NOW + i, lane: LANE }));
       await admissionStore.joinOrder(endpoint.id, places)(redis.client);
@@ -389,6 +391,12 @@ describe('with jobs that are put off', () => {
           ),
       };
     }
+
+    it('releases all that have jobs from before their group had a line, so that they join it', async () => {
+      const { wakeUp, stillHeld } = await arrangeGroup(3, { ordering: 'group' });
+      await wakeUp(8);
+      expect(await stillHeld()).toEqual([]);
+    });
 
     it('releases the first of a group, although nobody has said that it may go', async () => {
       const { wakeUp, stillHeld, eventIds } = await arrangeGroup(3);

@@ -1,5 +1,5 @@
 import { type BreakerState, decodeBreaker, decodeFailingSince } from '../../domain/breaker';
-import type { EndpointId } from '../../domain/endpoint';
+import { type EndpointId, type LaneName, orderOfLane } from '../../domain/endpoint';
 import type { EventId } from '../../domain/event';
 import { keys } from '../../domain/keys';
 import { chunksOf } from '../../platform/batches';
@@ -188,9 +188,10 @@ export class AdmissionStore {
     });
   }
 
-  /** The first one in the strict order of deliveries that have jobs of their own. */
-  async firstWithJob(endpointId: EndpointId): Promise<Ordered | undefined> {
-    const [first, place] = await this.redis.zrange(keys.order(endpointId), '0', '0', 'WITHSCORES');
+  /** The first one in the order of deliveries that have jobs of their own: of those that would be in a lane. */
+  async firstWithJob(endpointId: EndpointId, lane: LaneName): Promise<Ordered | undefined> {
+    const order = keys.order(endpointId) + orderOfLane(endpointId, lane);
+    const [first, place] = await this.redis.zrange(order, '0', '0', 'WITHSCORES');
     return first === undefined ? undefined : { eventId: first as EventId, acceptedAt: Number(place) };
   }
 

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Queue } from 'bullmq';
 import { deliveryIdOf } from '../../domain/delivery';
-import type { EndpointId } from '../../domain/endpoint';
+import { type EndpointId, laneNameOf } from '../../domain/endpoint';
 import { keys, queueKeysOf } from '../../domain/keys';
 import { createQueueLayout, DELIVERIES_QUEUE, oneShard, type QueueShard } from '../../domain/queues';
 import type { Emit } from '../../domain/signal';
@@ -122,9 +122,9 @@ it('leaves a delivery in its lane at home, also if there is a dead letter of it 
   const entry = { ...address, eventId, acceptedAt: 1, isInLane: true };
   await new DeliveryQueue(client, oneShard(second.prefix)).addAll([entry]);
   await pass();
-  expect(await client.zrange(queueKeysOf(second.prefix).lane(address.endpointId), '0', '-1')).toEqual([
-    eventId,
-  ]);
+  expect(
+    await client.zrange(queueKeysOf(second.prefix).lane(laneNameOf(address.endpointId)), '0', '-1'),
+  ).toEqual([eventId]);
   expect(await client.exists(to.toKey(jobId), from.toKey(jobId))).toBe(0);
 });
 

@@ -1,16 +1,16 @@
 import { Tooltip } from '@base-ui/react/tooltip';
 import type { ReactNode, RefObject } from 'react';
-import styles from './time.module.css';
+import styles from './tip.module.css';
 
-export interface TimeTipProps {
+export interface TipPopupProps {
   readonly anchor: RefObject<HTMLElement | null>;
   /** Default: the page. */
   readonly container: HTMLElement | null;
   readonly children: ReactNode;
 }
 
-/** What a time tells when it is pointed at: beside it, wherever there is room. */
-export function TimeTip({ anchor, container, children }: TimeTipProps) {
+/** What something tells when it is pointed at: beside it, wherever there is room. */
+export function TipPopup({ anchor, container, children }: TipPopupProps) {
   return (
     <Tooltip.Root open>
       <Tooltip.Portal {...(container && { container })}>

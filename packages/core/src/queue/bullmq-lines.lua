@@ -1,0 +1,108 @@
+---@include ./redis-held-counts.lua
+
+-- A line is the lane of a group of events: an endpoint has one for each group that waits. The name of its lane is `line.endpoint`, and
+-- that of a lane for the whole endpoint is the endpoint's id.
+--
+-- Beside its lane, each entry is among all that an endpoint has in lines, and in a hash that tells the line of each. In this hash,
+-- `#` is how many lines there are, and `#held` how many entries are held with the first one of a line that is closed.
+--
+-- A line is closed while its job is delayed without an attempt. The field `closed` of its job has the event that is held for it,
+-- as any delivery that has a job is: a wake-up opens as many lines as may go. Or it has `IN_WINDOW`: then newer events may come, and
+-- none is held. Or `BEHIND_JOB`: all are held behind a delivery that has a job of its own, and wake-ups leave them alone.
+
+local IN_WINDOW = '-'
+local BEHIND_JOB = '+'
+local LINES = '#'
+local HELD_BEHIND = '#held'
+
+local function endpoint_of(lane)
+  return string.match(lane, '[^.]*$')
+end
+
+local function line_in(lane)
+  return string.match(lane, '^(.*)%.')
+end
+
+local function grouped_of(tag, endpoint)
+  return 'grouped:' .. tag .. ':' .. endpoint
+end
+
+local function lines_of(tag, endpoint)
+  return 'lines:' .. tag .. ':' .. endpoint
+end
+
+local function change_count(lines, field, change)
+  if change ~= 0 and redis.call('HINCRBY', lines, field, change) == 0 then redis.call('HDEL', lines, field) end
+end
+
+--- How many of an endpoint's deliveries are held beside its lane: with jobs of their own, in batches, and in closed lines.
+local function held_beside(tag, endpoint)
+  local behind = tonumber(redis.call('HGET', lines_of(tag, endpoint), HELD_BEHIND) or 0)
+  return redis.call('ZCARD', 'held:' .. tag .. ':' .. endpoint) + behind
+end
+
+local function count_beside(counts, counted, tag, account, endpoint, reason)
+  count_held(counts, counted, account .. '/' .. endpoint, held_beside(tag, endpoint), reason)
+end
+
+--- An event has become an entry of a lane: nothing to do if that is no line.
+local function note_in_line(tag, lane, event, place)
+  local line, endpoint = line_in(lane), endpoint_of(lane)
+  if not line then return end
+  redis.call('ZADD', grouped_of(tag, endpoint), place, event)
+  redis.call('HSET', lines_of(tag, endpoint), event, line)
+end
+
+--- The same for some that have left it.
+local function forget_in_line(tag, lane, events)
+  if not line_in(lane) or #events == 0 then return end
+  local endpoint = endpoint_of(lane)
+  redis.call('ZREM', grouped_of(tag, endpoint), unpack(events))
+  redis.call('HDEL', lines_of(tag, endpoint), unpack(events))
+end
+
+--- The job of a lane was added, or is gone.
+local function count_line(tag, lane, change)
+  if not line_in(lane) then return end
+  local endpoint = endpoint_of(lane)
+  local lines = lines_of(tag, endpoint)
+  if change < 0 and redis.call('EXISTS', grouped_of(tag, endpoint)) == 0 then
+    redis.call('DEL', lines)
+  else
+    change_count(lines, LINES, change)
+  end
+end
+
+--- More or fewer wait behind the first one of a closed line.
+local function count_behind_closed(counts, counted, tag, account, lane, closed, change)
+  if closed == IN_WINDOW or change == 0 then return end
+  change_count(lines_of(tag, endpoint_of(lane)), HELD_BEHIND, change)
+  count_beside(counts, counted, tag, account, endpoint_of(lane))
+end
+
+--- A closed line goes on. Gives how many wait behind its first one.
+local function open_line(key, counts, counted, tag, account, lane, closed)
+  redis.call('HDEL', key, 'closed')
+  local behind = math.max(redis.call('ZCARD', 'lane:' .. tag .. ':' .. lane) - 1, 0)
+  if closed == IN_WINDOW then return behind end
+  redis.call('ZREM', 'held:' .. tag .. ':' .. endpoint_of(lane), closed)
+  change_count(lines_of(tag, endpoint_of(lane)), HELD_BEHIND, closed == BEHIND_JOB and -behind - 1 or -behind)
+  count_beside(counts, counted, tag, account, endpoint_of(lane))
+  return behind
+end
+
+--- An entry has left a closed line. If it was the one that is held for it, another one is.
+local function leave_closed(key, counts, counted, tag, account, lane, closed, event)
+  local first = redis.call('ZRANGE', 'lane:' .. tag .. ':' .. lane, 0, 0, 'WITHSCORES')
+  if closed == event then
+    local held = 'held:' .. tag .. ':' .. endpoint_of(lane)
+    redis.call('ZREM', held, event)
+    if first[1] then
+      redis.call('ZADD', held, first[2], first[1])
+      redis.call('HSET', key, 'closed', first[1])
+    end
+  end
+  if closed == IN_WINDOW then return end
+  if first[1] or closed == BEHIND_JOB then change_count(lines_of(tag, endpoint_of(lane)), HELD_BEHIND, -1) end
+  count_beside(counts, counted, tag, account, endpoint_of(lane))
+end

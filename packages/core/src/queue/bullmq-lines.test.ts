@@ -1,0 +1,259 @@
+import { QUEUE_PREFIX } from '@hookferry/producer/contract';
+import type { NewDelivery } from '../domain/delivery';
+import { laneNameOf, lineOf } from '../domain/endpoint';
+import type { EventId } from '../domain/event';
+import { queueKeysOf } from '../domain/keys';
+import { oneShard, type QueueShard } from '../domain/queues';
+import { createAtomic } from '../platform/redis-atomic';
+import { createClosables } from '../testing/closables';
+import { openTestRedis } from '../testing/test-redis';
+import { uniqueAccountId, uniqueEndpointId, uniqueEventId } from '../testing/unique-ids';
+import { DeliveryQueue } from './bullmq-delivery-queue';
+import { HeldDeliveries } from './bullmq-held-deliveries';
+import { RunningJobs, type TakenJob } from './bullmq-running-jobs';
+import { type OwnedLane, RunningLanes } from './bullmq-running-lanes';
+import { HeldCounts } from './redis-held-counts';
+
+const NOW = 1_700_000_000_000;
+const LOCK_MS = 30_000;
+const shards = oneShard(QUEUE_PREFIX);
+const shard: QueueShard = { prefix: QUEUE_PREFIX };
+const shardKeys = queueKeysOf(QUEUE_PREFIX);
+
+const { willClose, closeAll } = createClosables();
+afterEach(closeAll);
+
+/** Three events of the group `a`, and one of `b`. */
+async function arrange() {
+  const { client } = willClose(await openTestRedis());
+  const accountId = uniqueAccountId();
+  const endpointId = uniqueEndpointId();
+  const address = { accountId, endpointId };
+  const queue = new DeliveryQueue(client, shards);
+  const runningJobs = new RunningJobs(client, shard, LOCK_MS);
+  const lanes = new RunningLanes(client, shard);
+  const held = new HeldDeliveries(client, shards);
+  const heldCounts = new HeldCounts(client, shards);
+  const atomic = createAtomic(client);
+  const events = [uniqueEventId(), uniqueEventId(), uniqueEventId(), uniqueEventId()] as const;
+  const groupOf = (eventId: EventId) => (eventId === events[3] ? 'b' : 'a');
+  let tokens = 0;
+
+  function entry(eventId: EventId, more: Partial<NewDelivery> = {}): NewDelivery {
+    const line = lineOf({ ordering: 'group' }, groupOf(eventId));
+    const acceptedAt = NOW + events.indexOf(eventId);
+    return { ...address, eventId, acceptedAt, isInLane: true, line, ...more };
+  }
+
+  async function take(): Promise<TakenJob | undefined> {
+    tokens += 1;
+    const [{ job }] = await atomic([runningJobs.take(`token-${tokens}`)]);
+    return job;
+  }
+
+  async function mustTake(): Promise<TakenJob & { readonly eventId: EventId }> {
+    const job = await take();
+    if (!job?.head?.eventId) throw new Error('Nothing waits.');
+    return { ...job, eventId: job.head.eventId };
+  }
+
+  function laneOf({ token, eventId }: TakenJob & { readonly eventId: EventId }): OwnedLane {
+    const lane = laneNameOf(endpointId, lineOf({ ordering: 'group' }, groupOf(eventId)));
+    return { ...address, lane, token, wasHeld: false };
+  }
+
+  type Running = Awaited<ReturnType<typeof mustTake>>;
+
+  async function end(job: Running, eventId = job.eventId): Promise<void> {
+    await atomic([lanes.end(laneOf(job), { eventId, hasRequest: false }, 'nothing')]);
+  }
+
+  async function delay(job: Running, failure?: string): Promise<void> {
+    const after = { kind: 'delayed', delayMs: 60_000, failure } as const;
+    await atomic([runningJobs.end([job], after, failure === undefined ? job.eventId : undefined)]);
+  }
+
+  return {
+    client,
+    address,
+    queue,
+    lanes,
+    held,
+    counts: {
+      async read() {
+        const all = Object.entries(await heldCounts.read());
+        return Object.fromEntries(all.filter(([, count]) => count > 0));
+      },
+    },
+    events,
+    entry,
+    take,
+    mustTake,
+    laneOf,
+    end,
+    delay,
+    async close(job: Running, isBehindJob = false): Promise<void> {
+      const { place = 0 } = job.head ?? {};
+      const hold = { reason: 'busy', since: NOW, wakeUpAt: NOW, previousStartedAt: undefined } as const;
+      await lanes.close(laneOf(job), { eventId: job.eventId, acceptedAt: place }, { ...hold, isBehindJob });
+    },
+    async wakeUp(most = 1) {
+      const wakeUpWasDueAt = await held.wakeUpDueAt(address);
+      return await held.release(address, { most, wakeUpWasDueAt, wakeUpAgainAt: NOW + 9, now: NOW });
+    },
+    async heldOf() {
+      return [...(await held.findHeld(endpointId, events))];
+    },
+    async keysLeft() {
+      const { tag } = shardKeys;
+      const patterns = ['lane', 'carried', 'grouped', 'lines', 'held'].map((name) => `${name}:${tag}:*`);
+      const found = await Promise.all([...patterns, `behind-heads:${tag}`].map((each) => client.keys(each)));
+      return found.flat();
+    },
+  };
+}
+
+it('sends two groups beside each other, each in its order, and leaves nothing behind', async () => {
+  const { queue, events, entry, mustTake, take, end, keysLeft } = await arrange();
+  const [first, second, , other] = events;
+  await queue.addAll([entry(first), entry(other), entry(second)]);
+
+  const running = [await mustTake(), await mustTake()];
+  expect(await take()).toBeUndefined();
+  expect(running.map(({ eventId }) => eventId).toSorted()).toEqual([first, other].toSorted());
+  for (const job of running) await end(job);
+  const last = await mustTake();
+  expect(last.eventId).toBe(second);
+  await end(last);
+  expect(await take()).toBeUndefined();
+  expect(await keysLeft()).toEqual([]);
+});
+
+it('holds the head of a closed line, and those behind it, until a wake-up lets it go', async () => {
+  const { queue, counts, held, address, events, entry, ...lines } = await arrange();
+  const [first, second, third, other] = events;
+  await queue.addAll([entry(first), entry(second), entry(other)]);
+  const jobs = [await lines.mustTake(), await lines.mustTake()];
+  expect(await lines.heldOf()).toEqual([second]);
+  for (const job of jobs) {
+    await lines.close(job);
+    await lines.delay(job);
+  }
+  await queue.addAll([entry(third)]);
+
+  expect((await lines.heldOf()).toSorted()).toEqual([...events].toSorted());
+  expect(await held.count(address.endpointId)).toBe(4);
+  expect(await counts.read()).toEqual({ busy: 4 });
+  expect(await lines.take()).toBeUndefined();
+
+  expect(await lines.wakeUp()).toMatchObject({ released: 1, left: 1 });
+  expect(await held.count(address.endpointId)).toBe(3);
+  expect(await counts.read()).toEqual({ busy: 1, ordering: 2 });
+  expect((await lines.mustTake()).eventId).toBe(first);
+  expect(await lines.take()).toBeUndefined();
+});
+
+it('leaves a line alone that a worker has, and opens it when it is taken by itself', async () => {
+  const { queue, held, address, counts, events, entry, ...lines } = await arrange();
+  const [first, second] = events;
+  await queue.addAll([entry(first), entry(second)]);
+  const job = await lines.mustTake();
+  await lines.close(job);
+  expect(await lines.wakeUp()).toMatchObject({ released: 0, left: 1 });
+  expect(await held.wakeUpDueAt(address)).toBeGreaterThan(NOW);
+  await lines.delay(job);
+  await queue.promote({ endpointId: address.endpointId, eventId: first });
+
+  const again = await lines.mustTake();
+  expect(again.holds).toBeDefined();
+  expect(await lines.heldOf()).toEqual([second]);
+  expect(await counts.read()).toEqual({ ordering: 1 });
+  expect(await lines.wakeUp()).toMatchObject({ released: 0, left: 0, missing: [] });
+});
+
+it('holds all of a line behind a delivery that has a job, and lets no wake-up bring it back', async () => {
+  const { queue, held, address, counts, events, entry, ...lines } = await arrange();
+  const [first, second, third] = events;
+  await queue.addAll([entry(first), entry(second)]);
+  const job = await lines.mustTake();
+  await lines.close(job, true);
+  await lines.delay(job);
+  await queue.addAll([entry(third)]);
+  expect((await lines.heldOf()).toSorted()).toEqual([first, second, third].toSorted());
+  expect(await counts.read()).toEqual({ busy: 3 });
+  expect(await lines.wakeUp(9)).toMatchObject({ released: 0 });
+  expect(await lines.take()).toBeUndefined();
+
+  await held.wakeLinesOf(address, [third]);
+  expect((await lines.mustTake()).eventId).toBe(first);
+  expect(await counts.read()).toEqual({ ordering: 2 });
+});
+
+it('holds none of a line that waits for newer events', async () => {
+  const { queue, lanes, held, counts, address, events, entry, ...lines } = await arrange();
+  const [first, second, third] = events;
+  await queue.addAll([entry(first), entry(second)]);
+  const job = await lines.mustTake();
+  await lanes.waitInWindow(lines.laneOf(job));
+  await lines.delay(job);
+  await queue.addAll([entry(third)]);
+  expect(await lines.heldOf()).toEqual([]);
+  expect(await counts.read()).toEqual({});
+
+  await held.wakeLinesOf(address, [second]);
+  expect((await lines.mustTake()).eventId).toBe(first);
+  expect(await counts.read()).toEqual({ ordering: 2 });
+});
+
+it('gives the newest its turn only while it is that, and knows what was sent as long as others wait', async () => {
+  const { client, queue, lanes, events, entry, ...lines } = await arrange();
+  const [first, second, third] = events;
+  await queue.addAll([entry(first), entry(second)]);
+  const job = await lines.mustTake();
+  const lane = lines.laneOf(job);
+  expect(await lanes.findNewest(lane.lane)).toMatchObject({ eventId: second });
+  await queue.addAll([entry(third)]);
+  expect(await lanes.begin(lane, second, 'newest')).toBe(false);
+  expect(await lanes.begin(lane, third, 'newest')).toBe(true);
+  await lanes.markSent(lane, { eventId: third, acceptedAt: NOW + 2 });
+  await lines.end(job, third);
+
+  const next = await lines.mustTake();
+  expect(next.head).toMatchObject({ eventId: first, sent: { eventId: third, acceptedAt: NOW + 2 } });
+  await lanes.drop(lane.lane, [first, second]);
+  expect(await client.zrange(shardKeys.lane(lane.lane), '0', '-1')).toEqual([first]);
+  await lines.end(next);
+  await queue.addAll([entry(second)]);
+  expect((await lines.mustTake()).head?.sent).toBeUndefined();
+});
+
+it('holds the next one in place of a held head that is dropped, and nothing when none is left', async () => {
+  const { queue, counts, address, events, entry, ...lines } = await arrange();
+  const [first, second] = events;
+  await queue.addAll([entry(first), entry(second)]);
+  const job = await lines.mustTake();
+  await lines.close(job);
+  await lines.delay(job);
+  const { endpointId } = address;
+  expect(await queue.removeIdle([{ endpointId, eventId: first }])).toEqual([]);
+  expect(await counts.read()).toEqual({ busy: 1 });
+  expect(await lines.heldOf()).toEqual([second]);
+  expect(await queue.removeIdle([{ endpointId, eventId: second }])).toEqual([]);
+  expect(await counts.read()).toEqual({});
+  expect(await lines.keysLeft()).toEqual([]);
+  expect(await lines.take()).toBeUndefined();
+});
+
+it('adds no event to a line that waits in the lane of the whole endpoint, or the other way round', async () => {
+  const { client, queue, address, events, entry } = await arrange();
+  const [first, second] = events;
+  await queue.addAll([entry(first), entry(second, { line: undefined })]);
+  await queue.addAll([entry(first, { line: undefined }), entry(second)]);
+  const { endpointId } = address;
+  expect(await client.zrange(shardKeys.grouped(endpointId), '0', '-1')).toEqual([first]);
+  expect(await client.zrange(shardKeys.lane(laneNameOf(endpointId)), '0', '-1')).toEqual([second]);
+  expect(await queue.requestOf({ endpointId, eventId: first })).toBe('no_request');
+  await queue.addAll([entry(first, { isInLane: false })]);
+  expect(await queue.isRunning({ endpointId, eventId: first })).toBe(false);
+  expect(await client.exists(`bull:deliveries:${first}.${endpointId}`)).toBe(0);
+});
