@@ -105,7 +105,8 @@ it.each([
   const replay = await startReplay(client, webhook.id, { mode: 'pending' });
   expect(await replayEnded(client, replay)).toMatchObject({ found, enqueued: found });
   for (const id of ids) await client.waitForStatus(webhook.id, id, 'delivered');
-  if (found === 1) expect([...timesReceived(receiver)]).toEqual(ids.map((id) => [id, 1]));
+  const alone = [...timesReceived(receiver).keys()].filter((id) => ids.includes(id));
+  expect(alone).toEqual(found === 1 ? ids : []);
   await receiver.stop();
 });
 

@@ -360,11 +360,15 @@ export async function fillWeek({ redisUrl, webhookIds, hasHistory, signal, onPro
     }
     const counted = [...tallies].map(([endpointId, tally]) => ({ endpointId, tally, limit: undefined }));
     await new HealthStore(redis, retention.ageMs).addAll(counted, end);
-    while (hasHistory && (await stores.ended.count()) > 0) await wait(LOOK_EVERY_MS, undefined, { signal });
+    if (hasHistory) await untilMoved();
   } finally {
     redis.disconnect();
   }
   return number;
+
+  async function untilMoved() {
+    while ((await stores.ended.count()) > 0) await wait(LOOK_EVERY_MS, undefined, { signal });
+  }
 
   /** @param {number} i @param {number} acceptedAt */
   async function put(i, acceptedAt) {
