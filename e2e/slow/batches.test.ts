@@ -78,13 +78,16 @@ it.each([
 const MANY = 3_000;
 const PUBLISHED_AT_ONCE = 100;
 const KILLS = 6;
+const GROUPS = 8;
 const FAILING_SHARE = 0.1;
 
 it.each([
   ['none', 'one server'],
   ['strict', 'one server'],
+  ['group', 'one server'],
   ['none', 'a Cluster'],
   ['strict', 'a Cluster'],
+  ['group', 'a Cluster'],
 ] as const)(
   'delivers a backlog through killed workers, repeats each set as it was, and leaves nothing behind: order %s, %s',
   async (ordering, kind) => {
@@ -103,7 +106,10 @@ it.each([
     const published: string[] = [];
     const seen = () => new Set(receiver.requests.flatMap(eventsOf));
     for (let kills = 0; published.length < MANY; ) {
-      const events = Array.from({ length: PUBLISHED_AT_ONCE }, () => QUICK_WIN);
+      const events = Array.from({ length: PUBLISHED_AT_ONCE }, (_, i) => ({
+        ...QUICK_WIN,
+        group: `order-${i % GROUPS}`,
+      }));
       const { body } = await stack.client.expect<{ data: { id: string }[] }>(
         207,
         'POST',
@@ -137,8 +143,16 @@ it.each([
     const most = cluster ? MANY + KILLS * EVENTS : MANY;
     expect(sets.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(most);
     // Without an order, several requests are under way.
-    const order = ordering === 'strict' ? [...seen()] : published;
-    expect(order).toEqual(published);
+    const groupOf = new Map(
+      published.map((id, i) => [id, ordering === 'group' ? (i % PUBLISHED_AT_ONCE) % GROUPS : 0]),
+    );
+    for (const group of ordering === 'none' ? [] : new Set(groupOf.values())) {
+      const ofGroup = (id: string) => groupOf.get(id) === group;
+      expect([...seen()].filter(ofGroup)).toEqual(published.filter(ofGroup));
+    }
+    const ofOneGroup = (request: ReceivedRequest) =>
+      new Set(eventsOf(request).map((id) => groupOf.get(id))).size === 1;
+    if (ordering === 'group') expect(receiver.requests.every(ofOneGroup)).toBe(true);
   },
   5 * PATIENCE_MS,
 );
@@ -154,7 +168,9 @@ async function left(): Promise<readonly string[]> {
     const nodes = redis instanceof Cluster ? redis.nodes('master') : [redis];
     const keys = (await Promise.all(nodes.map((node) => node.keys('*')))).flat();
     return keys.filter(
-      (key) => /^(lane|carried|batches|behind-heads|held|order):/.test(key) || /(lane|batch)\//.test(key),
+      (key) =>
+        /^(lane|carried|grouped|lines|batches|behind-heads|held|order):/.test(key) ||
+        /(lane|batch)\//.test(key),
     );
   } finally {
     redis.disconnect();
